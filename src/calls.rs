@@ -1,0 +1,117 @@
+//! The table of MPI functions, as constants made from `calls.table`.
+
+/// What kind of communication a function does; the word in the profile's column `class` is [`Class::name`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    P2p,
+    Completion,
+    Collective,
+    Neighborhood,
+    Comm,
+    Control,
+}
+
+impl Class {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Class::P2p => "p2p",
+            Class::Completion => "completion",
+            Class::Collective => "collective",
+            Class::Neighborhood => "neighborhood",
+            Class::Comm => "comm",
+            Class::Control => "control",
+        }
+    }
+}
+
+/// How the wrapper of a function is made; `calls.table` explains each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    Blocking,
+    Request,
+    Persistent,
+    Creator,
+    Hand,
+}
+
+/// One argument of a function.
+#[derive(Clone, Copy, Debug)]
+pub struct Argument {
+    pub name: &'static str,
+    pub kind: &'static str,
+}
+
+/// One MPI function.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// The standard C name, without `_c`.
+    pub name: &'static str,
+    pub class: Class,
+    /// The version of the MPI standard that brought it.
+    pub since: (u8, u8),
+    /// Whether a large-count form `NAME_c` exists.
+    pub large: bool,
+    pub shape: Shape,
+    /// The name of its rule for bytes.
+    pub rule: &'static str,
+    /// The letter that begins the names of the communicators it makes.
+    pub letter: Option<char>,
+    pub arguments: &'static [Argument],
+}
+
+/// How bytes are counted, in words.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    pub name: &'static str,
+    /// The arguments it looks at, in the order in which the profiler's function of the same name takes them.
+    pub arguments: &'static [&'static str],
+    pub sent: &'static str,
+    pub received: &'static str,
+    pub bucket: &'static str,
+}
+
+include!(concat!(env!("OUT_DIR"), "/calls.rs"));
+
+/// The operation with this name; `MPI_` may be left out and case does not matter.
+pub fn find(name: &str) -> Option<&'static Call> {
+    let bare = |text: &str| text.to_ascii_lowercase().trim_start_matches("mpi_").to_owned();
+    CALLS.iter().find(|call| bare(call.name) == bare(name))
+}
+
+/// Whether the time of this operation lies outside the span between the end of `MPI_Init` and the begin of
+/// `MPI_Finalize`, which is the span that run time and MPI time are measured over.
+pub fn outside_span(operation: u16) -> bool {
+    [op::MPI_Init, op::MPI_Init_thread, op::MPI_Finalize].contains(&operation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_are_found_without_prefix_and_case() {
+        assert_eq!(find("allreduce").unwrap().name, "MPI_Allreduce");
+        assert_eq!(find("MPI_ISEND").unwrap().name, "MPI_Isend");
+        assert!(find("Allreduc").is_none());
+        assert_eq!(CALLS[op::MPI_Waitall as usize].name, "MPI_Waitall");
+    }
+
+    #[test]
+    fn letters_are_unique() {
+        let letters: Vec<char> = CALLS.iter().filter_map(|call| call.letter).collect();
+        let distinct: std::collections::HashSet<_> = letters.iter().collect();
+        assert_eq!(letters.len(), distinct.len());
+        assert!(!letters.iter().any(|letter| ['W', 'S', 'x'].contains(letter)), "kept for WORLD, SELF and foreign ones");
+    }
+
+    #[test]
+    fn a_rule_only_looks_at_arguments_that_its_functions_have() {
+        for call in &CALLS {
+            let rule = RULES.iter().find(|rule| rule.name == call.rule).expect("every rule exists");
+            for wanted in rule.arguments {
+                let found = call.arguments.iter().any(|argument| argument.name == *wanted);
+                assert!(found || call.shape == Shape::Hand, "{} lacks {wanted}", call.name);
+            }
+        }
+    }
+}

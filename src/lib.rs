@@ -1,0 +1,18 @@
+//! What both ends of commsee share: the profiler that is loaded into an MPI program, and `through`, which reads what
+//! the profiler left.
+//!
+//! - [`calls`]: the table of MPI functions, [`creators`]: the letters that begin a communicator's name;
+//! - [`buckets`], [`bytes`], [`ranks`]: message-size buckets, sizes such as `8K`, rank lists such as `0-3,8`;
+//! - [`settings`]: the environment variables;
+//! - [`shard`]: the file of counters that each process leaves;
+//! - `profile`: the SQLite file that all shards together become.
+
+pub mod buckets;
+pub mod bytes;
+pub mod calls;
+pub mod creators;
+#[cfg(feature = "profile")]
+pub mod profile;
+pub mod ranks;
+pub mod settings;
+pub mod shard;

@@ -1,0 +1,128 @@
+//! The environment variables, in one table. The profiler reads them once, in `MPI_Init`.
+
+/// One environment variable.
+pub struct Variable {
+    pub name: &'static str,
+    pub default: &'static str,
+    pub meaning: &'static str,
+}
+
+pub const OUT: &str = "COMMSEE_OUT";
+/// The reference tool's variable for the output file, honoured where `COMMSEE_OUT` is not set.
+pub const OUT_COMPATIBLE: &str = "MPISEE_OUTFILE";
+pub const BUCKETS: &str = "COMMSEE_BUCKETS";
+pub const DIR: &str = "COMMSEE_DIR";
+pub const LOG: &str = "COMMSEE_LOG";
+pub const DISABLE: &str = "COMMSEE_DISABLE";
+pub const NO_ARGS: &str = "COMMSEE_NO_ARGS";
+/// Set by `through run`: ties the shards of a run to it, so that it recovers its own and no others.
+pub const LAUNCH: &str = "COMMSEE_LAUNCH";
+
+pub const DEFAULT_OUT: &str = "commsee-%t.db";
+
+/// Every variable; `docs/reference/environment.md` is checked against it.
+pub const VARIABLES: &[Variable] = &[
+    Variable {
+        name: OUT,
+        default: DEFAULT_OUT,
+        meaning: "File name of the profile. %j is the batch system's job id, %h the host, %p the process id, %t the time.",
+    },
+    Variable { name: OUT_COMPATIBLE, default: "", meaning: "Used where COMMSEE_OUT is not set." },
+    Variable {
+        name: BUCKETS,
+        default: "128,1K,8K,64K,256K,1M,32M",
+        meaning: "Upper edges of the message-size buckets, ascending.",
+    },
+    Variable {
+        name: DIR,
+        default: "/dev/shm, else $TMPDIR, else /tmp",
+        meaning: "Directory of the shards, the files that hold the counters while the program runs.",
+    },
+    Variable { name: LOG, default: "info", meaning: "What is said on standard error: off, warn, info or debug." },
+    Variable { name: DISABLE, default: "", meaning: "1: every call is forwarded, nothing is recorded." },
+    Variable { name: NO_ARGS, default: "", meaning: "1: the profile does not keep the program's command line." },
+    Variable {
+        name: LAUNCH,
+        default: "",
+        meaning: "Set by `through run` to tell its own shards from those of other runs. Not for users.",
+    },
+];
+
+/// What is said on standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Log {
+    Off,
+    Warn,
+    Info,
+    Debug,
+}
+
+impl Log {
+    pub fn parse(text: &str) -> Option<Log> {
+        Some(match text.trim().to_ascii_lowercase().as_str() {
+            "off" | "quiet" | "0" => Log::Off,
+            "warn" => Log::Warn,
+            "info" | "" => Log::Info,
+            "debug" => Log::Debug,
+            _ => return None,
+        })
+    }
+}
+
+/// Whether the value of a switch such as `COMMSEE_DISABLE` means yes.
+pub fn is_on(value: Option<&str>) -> bool {
+    !matches!(value.map(str::trim), None | Some("" | "0" | "no" | "off" | "false"))
+}
+
+/// Where shards live, in order of preference.
+pub fn shard_directories(dir: Option<String>, tmpdir: Option<String>) -> Vec<String> {
+    match dir.filter(|dir| !dir.is_empty()) {
+        Some(dir) => vec![dir],
+        None => ["/dev/shm".to_owned()].into_iter().chain(tmpdir).chain(["/tmp".to_owned()]).collect(),
+    }
+}
+
+/// Fills in the name of the output file: `%j`, `%h`, `%p`, `%t`, and `%%` for a percent sign.
+pub fn file_name(pattern: &str, job: &str, host: &str, pid: u32, time: &str) -> String {
+    let mut name = String::new();
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        if character != '%' {
+            name.push(character);
+            continue;
+        }
+        match characters.next() {
+            Some('j') => name += job,
+            Some('h') => name += host,
+            Some('p') => name += &pid.to_string(),
+            Some('t') => name += time,
+            Some('%') => name.push('%'),
+            Some(other) => name.extend(['%', other]),
+            None => name.push('%'),
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_are_filled_in() {
+        assert_eq!(file_name("a-%j-%h-%p-%t.db", "7", "n1", 42, "now"), "a-7-n1-42-now.db");
+        assert_eq!(file_name("100%%%q%", "", "", 0, ""), "100%%q%");
+    }
+
+    #[test]
+    fn the_default_edges_are_those_of_buckets_toml() {
+        let variable = VARIABLES.iter().find(|variable| variable.name == BUCKETS).unwrap();
+        assert_eq!(variable.default, crate::buckets::Buckets::default().to_string());
+    }
+
+    #[test]
+    fn switches() {
+        assert!(is_on(Some("1")) && is_on(Some("yes")));
+        assert!(!is_on(None) && !is_on(Some("0")) && !is_on(Some("")));
+    }
+}

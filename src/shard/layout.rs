@@ -1,0 +1,230 @@
+//! The bytes of a shard. Everything here is plain data in the machine's own byte order: a shard is read on the machine
+//! (or the kind of machine) that wrote it.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::buckets::MAX_EDGES;
+
+pub const MAGIC: [u8; 8] = *b"commsee\0";
+/// Raised with every change of this file; a reader accepts its own version only.
+pub const FORMAT: u32 = 1;
+pub const HEADER_BYTES: usize = 4096;
+pub const BLOCK_MAGIC: u32 = 0x6b6f_6c62;
+
+/// Where the process stands, in [`Header::state`].
+pub const RUNNING: u32 = 1;
+/// `MPI_Finalize` was reached: all counters are final.
+pub const FINISHED: u32 = 2;
+
+/// What the clock of the tick counts is, in [`Header::clock`].
+pub const CLOCK_TSC: u32 = 1;
+pub const CLOCK_VIRTUAL_COUNTER: u32 = 2;
+pub const CLOCK_MONOTONIC: u32 = 3;
+
+/// A moment on both clocks: two of them calibrate ticks against nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Moment {
+    pub ticks: u64,
+    pub monotonic_ns: u64,
+}
+
+/// The first page. Text fields end at their first zero byte.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub struct Header {
+    pub magic: [u8; 8],
+    pub format: u32,
+    pub state: u32,
+    /// [`crate::calls::TABLE_HASH`]: operation numbers only mean something within one table.
+    pub table_hash: u64,
+    /// Drawn by rank 0 of `MPI_COMM_WORLD` and the same in all its processes.
+    pub run: [u64; 2],
+    /// From the environment variable `COMMSEE_LAUNCH`, or zero.
+    pub launch: [u64; 2],
+    /// Bytes of the file that are in use.
+    pub used_bytes: u64,
+    pub world_rank: u32,
+    pub world_size: u32,
+    pub pid: u32,
+    pub clock: u32,
+    /// Start of the process in clock ticks since boot, from `/proc/PID/stat`: with `pid` it tells whether it still lives.
+    pub process_start: u64,
+    /// `CLOCK_REALTIME` at the end of `MPI_Init`, in nanoseconds since 1970.
+    pub start_realtime_ns: u64,
+    /// Before `MPI_Init`.
+    pub entered: Moment,
+    /// After `MPI_Init`: the run time starts here.
+    pub started: Moment,
+    /// The latest calibration; in a finished shard the begin of `MPI_Finalize`, where the run time ends.
+    pub latest: Moment,
+    /// 1: openmpi, 2: mpich, 3: mpi5.
+    pub family: u32,
+    /// Level of thread support in force, 0 (single) to 3 (multiple).
+    pub thread_level: u32,
+    pub mpi_version: [u32; 2],
+    pub edge_count: u32,
+    /// Calls that found no room for a counter, and are missing from the profile.
+    pub lost_calls: u32,
+    pub edges_bytes: [u64; MAX_EDGES],
+    pub host: [u8; 256],
+    pub library: [u8; 256],
+    pub options: [u8; 512],
+    pub command: [u8; 2048],
+    pub reserved: [u8; 600],
+}
+
+const _: () = assert!(size_of::<Header>() == HEADER_BYTES);
+
+/// What the entries of a block are, in [`BlockHeader::kind`].
+pub const COMMUNICATORS: u32 = 1;
+pub const CELLS: u32 = 2;
+pub const EDGES: u32 = 3;
+
+/// Stands before the entries of a block.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct BlockHeader {
+    pub magic: u32,
+    pub kind: u32,
+    /// Size of the whole block, this header included.
+    pub bytes: u32,
+    /// Entries in use. Raised after the entry is whole.
+    pub used: u32,
+    pub reserved: [u32; 12],
+}
+
+/// One cache line, so that entries of 64 bytes never straddle two.
+pub const BLOCK_HEADER_BYTES: usize = size_of::<BlockHeader>();
+
+/// The number of the row `-`: calls that belong to no communicator.
+pub const NO_COMM: u32 = 0;
+/// The number of the row `*`: completion calls over requests of several communicators.
+pub const SEVERAL_COMMS: u32 = 1;
+/// The number of the first real communicator of a process, its `MPI_COMM_WORLD`.
+pub const FIRST_COMM: u32 = 2;
+
+/// Bits of [`Communicator::flags`].
+pub const INTER: u8 = 1;
+pub const FREED: u8 = 2;
+/// The process at the other end belongs to another `MPI_COMM_WORLD`.
+pub const REMOTE: u8 = 4;
+
+pub const LABEL_BYTES: usize = 128;
+
+/// A communicator as one of its processes saw it.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Communicator {
+    /// What all its processes computed alike, without a message (docs/explanation/names.md).
+    pub identity: [u64; 2],
+    /// This process's number for it, which cells and edges refer to.
+    pub number: u32,
+    /// The number of the communicator it was made from, or [`NO_COMM`].
+    pub parent: u32,
+    /// The world rank of its rank 0; of an intercommunicator, the lower of both groups' rank 0.
+    pub root: u32,
+    /// How many communicators this process had been given when it was made: the name's second part, where this
+    /// process is `root`.
+    pub counter: u32,
+    /// This process's rank in it.
+    pub rank: u32,
+    /// Processes in the (local) group.
+    pub size: u32,
+    /// Processes in the remote group; 0 for an intracommunicator.
+    pub remote_size: u32,
+    /// Creating calls seen with this one as parent.
+    pub children: u32,
+    pub letter: u8,
+    pub flags: u8,
+    pub label_bytes: u8,
+    pub reserved: [u8; 13],
+    pub label: [u8; LABEL_BYTES],
+}
+
+/// Receives whose message has not arrived: their size is not known yet.
+pub const BUCKET_PENDING: u8 = 255;
+/// How often a communicator took part in completion calls that were charged to the row `*`.
+pub const BUCKET_INVOLVED: u8 = 254;
+
+/// The counters of one (communicator, operation, bucket) in one thread: one cache line.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub struct Cell {
+    pub key: u64,
+    /// All calls, the failed ones too.
+    pub calls: u64,
+    pub failed: u64,
+    pub bytes_sent: u64,
+    pub bytes_recv: u64,
+    pub ticks: u64,
+    pub ticks_min: u64,
+    pub ticks_max: u64,
+}
+
+impl Cell {
+    #[inline(always)]
+    pub fn key(comm: u32, operation: u16, bucket: u8) -> u64 {
+        (comm as u64) << 32 | (operation as u64) << 16 | bucket as u64
+    }
+
+    pub fn comm(&self) -> u32 {
+        (self.key >> 32) as u32
+    }
+
+    pub fn operation(&self) -> u16 {
+        (self.key >> 16) as u16
+    }
+
+    pub fn bucket(&self) -> u8 {
+        self.key as u8
+    }
+}
+
+/// No world rank: the receiver belongs to another `MPI_COMM_WORLD`.
+pub const REMOTE_RANK: u32 = u32::MAX;
+
+/// Messages of one (communicator, operation, destination) in one thread.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Edge {
+    pub key: u64,
+    /// World rank of the destination, or [`REMOTE_RANK`].
+    pub world_rank: u32,
+    pub reserved: u32,
+    pub calls: u64,
+    pub bytes: u64,
+}
+
+impl Edge {
+    /// `destination` is a rank of the communicator and stays below 2²² (4 million), an operation below 2¹⁰, a
+    /// communicator's number below 2³².
+    #[inline(always)]
+    pub fn key(comm: u32, operation: u16, destination: u32) -> u64 {
+        (comm as u64) << 32 | ((operation & 0x3ff) as u64) << 22 | (destination & 0x3f_ffff) as u64
+    }
+
+    pub fn comm(&self) -> u32 {
+        (self.key >> 32) as u32
+    }
+
+    pub fn operation(&self) -> u16 {
+        (self.key >> 22) as u16 & 0x3ff
+    }
+}
+
+/// The text of a field that ends at its first zero byte; bytes that are no UTF-8 are replaced.
+pub fn text(field: &[u8]) -> String {
+    let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
+    String::from_utf8_lossy(&field[..end]).into_owned()
+}
+
+/// Fills a text field, cutting what does not fit at a character's boundary.
+pub fn set_text(field: &mut [u8], text: &str) {
+    let mut end = text.len().min(field.len() - 1);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    field.fill(0);
+    field[..end].copy_from_slice(&text.as_bytes()[..end]);
+}

@@ -1,0 +1,151 @@
+//! Reads a shard or an image of one. Nothing in it is trusted: whatever does not fit is left out and counted.
+
+use std::collections::HashMap;
+
+use bytemuck::Pod;
+
+use super::layout::*;
+use crate::buckets::Buckets;
+use crate::calls::{CALLS, TABLE_HASH};
+
+/// Why bytes are no shard that this version can read.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum Error {
+    #[error("shorter than a shard's header")]
+    Short,
+    #[error("no shard of commsee")]
+    Foreign,
+    #[error("written by another version of commsee (format {0}); recover it with that one")]
+    Version(u32),
+    #[error("its header is damaged: {0}")]
+    Damaged(&'static str),
+}
+
+/// What one process counted.
+pub struct Shard {
+    pub header: Box<Header>,
+    pub buckets: Buckets,
+    pub communicators: Vec<Communicator>,
+    /// One cell per key, threads added up, pending receives among them; sorted by key.
+    pub cells: Vec<Cell>,
+    /// One edge per key, threads added up; sorted by key.
+    pub edges: Vec<Edge>,
+    /// Entries and blocks that made no sense.
+    pub damaged: u64,
+}
+
+impl Shard {
+    /// Reads the bytes of a shard or of an image.
+    pub fn parse(bytes: &[u8]) -> Result<Shard, Error> {
+        let header: Header = pod(bytes, 0).ok_or(Error::Short)?;
+        if header.magic != MAGIC {
+            return Err(Error::Foreign);
+        }
+        if header.format != FORMAT || header.table_hash != TABLE_HASH {
+            return Err(Error::Version(header.format));
+        }
+        if header.world_rank >= header.world_size {
+            return Err(Error::Damaged("the rank is not below the number of ranks"));
+        }
+        let edges = header.edges_bytes.get(..header.edge_count as usize).ok_or(Error::Damaged("bucket edges"))?;
+        let buckets = Buckets::new(edges).map_err(|_| Error::Damaged("bucket edges"))?;
+        let mut shard = Shard {
+            header: Box::new(header),
+            buckets,
+            communicators: Vec::new(),
+            cells: Vec::new(),
+            edges: Vec::new(),
+            damaged: 0,
+        };
+        let used = usize::try_from(header.used_bytes).unwrap_or(usize::MAX).min(bytes.len());
+        shard.read_blocks(&bytes[..used]);
+        shard.damaged += u64::from(used as u64 != header.used_bytes);
+        shard.settle();
+        Ok(shard)
+    }
+
+    /// How long a tick lasts.
+    pub fn ns_per_tick(&self) -> f64 {
+        let header = &self.header;
+        let ticks = header.latest.ticks.saturating_sub(header.entered.ticks);
+        let ns = header.latest.monotonic_ns.saturating_sub(header.entered.monotonic_ns);
+        if ticks == 0 { 0.0 } else { ns as f64 / ticks as f64 }
+    }
+
+    fn read_blocks(&mut self, bytes: &[u8]) {
+        let mut offset = HEADER_BYTES;
+        while offset < bytes.len() {
+            let Some(block) = pod::<BlockHeader>(bytes, offset).filter(|block| block.magic == BLOCK_MAGIC) else {
+                self.damaged += 1;
+                return;
+            };
+            let size = block.bytes as usize;
+            if size < BLOCK_HEADER_BYTES {
+                self.damaged += 1;
+                return;
+            }
+            let end = offset.saturating_add(size).min(bytes.len());
+            let body = &bytes[offset + BLOCK_HEADER_BYTES..end];
+            self.damaged += match block.kind {
+                COMMUNICATORS => read_entries(body, block.used, &mut self.communicators),
+                CELLS => read_entries(body, block.used, &mut self.cells),
+                EDGES => read_entries(body, block.used, &mut self.edges),
+                _ => 1,
+            };
+            offset = end;
+        }
+    }
+
+    /// Adds up what several threads counted under one key, and drops what refers to nothing.
+    fn settle(&mut self) {
+        self.communicators.sort_by_key(|communicator| communicator.number);
+        self.communicators.dedup_by_key(|communicator| communicator.number);
+        let known = |number: u32| {
+            number < FIRST_COMM || self.communicators.binary_search_by_key(&number, |comm| comm.number).is_ok()
+        };
+        let before = self.cells.len() + self.edges.len();
+        let (bucket_count, operations) = (self.buckets.edges().len() as u8, CALLS.len() as u16);
+        let fits = |bucket: u8| bucket <= bucket_count || bucket >= BUCKET_INVOLVED;
+        self.cells.retain(|cell| known(cell.comm()) && cell.operation() < operations && fits(cell.bucket()));
+        self.edges.retain(|edge| known(edge.comm()) && edge.operation() < operations);
+        self.damaged += (before - self.cells.len() - self.edges.len()) as u64;
+
+        let mut cells: HashMap<u64, Cell> = HashMap::with_capacity(self.cells.len());
+        for cell in self.cells.drain(..) {
+            cells.entry(cell.key).and_modify(|sum| add_cell(sum, &cell)).or_insert(cell);
+        }
+        self.cells = cells.into_values().collect();
+        self.cells.sort_unstable_by_key(|cell| cell.key);
+
+        let mut edges: HashMap<u64, Edge> = HashMap::with_capacity(self.edges.len());
+        for edge in self.edges.drain(..) {
+            let sum = edges.entry(edge.key).or_insert(Edge { calls: 0, bytes: 0, ..edge });
+            sum.calls = sum.calls.wrapping_add(edge.calls);
+            sum.bytes = sum.bytes.wrapping_add(edge.bytes);
+        }
+        self.edges = edges.into_values().collect();
+        self.edges.sort_unstable_by_key(|edge| edge.key);
+    }
+}
+
+/// Wrapping, because one thread may take back what another one counted as pending.
+fn add_cell(sum: &mut Cell, more: &Cell) {
+    sum.calls = sum.calls.wrapping_add(more.calls);
+    sum.failed = sum.failed.wrapping_add(more.failed);
+    sum.bytes_sent = sum.bytes_sent.wrapping_add(more.bytes_sent);
+    sum.bytes_recv = sum.bytes_recv.wrapping_add(more.bytes_recv);
+    sum.ticks = sum.ticks.wrapping_add(more.ticks);
+    sum.ticks_min = sum.ticks_min.min(more.ticks_min);
+    sum.ticks_max = sum.ticks_max.max(more.ticks_max);
+}
+
+/// Appends the entries that are whole; returns 1 if some were cut off.
+fn read_entries<T: Pod>(body: &[u8], used: u32, entries: &mut Vec<T>) -> u64 {
+    let whole = (used as usize).min(body.len() / size_of::<T>());
+    entries.extend((0..whole).filter_map(|index| pod::<T>(body, index * size_of::<T>())));
+    u64::from(whole != used as usize)
+}
+
+fn pod<T: Pod>(bytes: &[u8], offset: usize) -> Option<T> {
+    bytes.get(offset..offset.checked_add(size_of::<T>())?).map(bytemuck::pod_read_unaligned)
+}
