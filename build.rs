@@ -8,8 +8,26 @@ use std::{env, fs};
 const CLASSES: [&str; 6] = ["p2p", "completion", "collective", "neighborhood", "comm", "control"];
 const SHAPES: [&str; 5] = ["blocking", "request", "persistent", "creator", "hand"];
 const KINDS: [&str; 20] = [
-    "ptr", "int", "count", "counts", "displs", "aints", "type", "types", "comm", "newcomm", "op", "info", "group",
-    "request", "requests", "status", "statuses", "message", "...", "errhandler",
+    "ptr",
+    "int",
+    "count",
+    "counts",
+    "displs",
+    "aints",
+    "type",
+    "types",
+    "comm",
+    "newcomm",
+    "op",
+    "info",
+    "group",
+    "request",
+    "requests",
+    "status",
+    "statuses",
+    "message",
+    "...",
+    "errhandler",
 ];
 
 fn main() {
@@ -54,8 +72,7 @@ fn calls(table: &str) -> String {
         if !place(&CLASSES, class) || !place(&SHAPES, shape) || !["c", "-"].contains(&large) {
             wrong("unknown class, shape or large");
         }
-        let version: Vec<u8> =
-            since.split('.').map(|part| part.parse().unwrap_or_else(|_| wrong("since"))).collect();
+        let version: Vec<u8> = since.split('.').map(|part| part.parse().unwrap_or_else(|_| wrong("since"))).collect();
         let arguments = arguments
             .split_whitespace()
             .map(|word| {
@@ -71,12 +88,17 @@ fn calls(table: &str) -> String {
         if !single && !rules.iter().any(|(known, _)| known == rule) {
             wrong("unknown rule");
         }
-        let letter = if single { format!("Some({:?})", rule.chars().next().expect("one character")) } else { "None".into() };
+        let letter =
+            if single { format!("Some({:?})", rule.chars().next().expect("one character")) } else { "None".into() };
         let rule = if single { "none" } else { rule };
         let row = format!(
             "Call {{ name: {name:?}, class: Class::{}, since: ({}, {}), large: {}, shape: Shape::{}, rule: {rule:?}, \
              letter: {letter}, arguments: &[{arguments}] }}",
-            capital(class), version[0], version[1], large == "c", capital(shape),
+            capital(class),
+            version[0],
+            version[1],
+            large == "c",
+            capital(shape),
         );
         functions.push((name.to_owned(), row));
     }
@@ -91,7 +113,8 @@ fn calls(table: &str) -> String {
     for (number, (name, _)) in functions.iter().enumerate() {
         writeln!(text, "    pub const {name}: u16 = {number};").unwrap();
     }
-    writeln!(text, "}}\n/// Tells two tables apart: an operation's number only has a meaning within one of them.").unwrap();
+    writeln!(text, "}}\n/// Tells two tables apart: an operation's number only has a meaning within one of them.")
+        .unwrap();
     writeln!(text, "pub const TABLE_HASH: u64 = {:#x};", fnv(functions.iter().map(|(name, _)| name.as_str()))).unwrap();
     text
 }

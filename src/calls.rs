@@ -101,7 +101,10 @@ mod tests {
         let letters: Vec<char> = CALLS.iter().filter_map(|call| call.letter).collect();
         let distinct: std::collections::HashSet<_> = letters.iter().collect();
         assert_eq!(letters.len(), distinct.len());
-        assert!(!letters.iter().any(|letter| ['W', 'S', 'x'].contains(letter)), "kept for WORLD, SELF and foreign ones");
+        assert!(
+            !letters.iter().any(|letter| ['W', 'S', 'x'].contains(letter)),
+            "kept for WORLD, SELF and foreign ones"
+        );
     }
 
     #[test]

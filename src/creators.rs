@@ -32,10 +32,19 @@ mod tests {
     #[test]
     fn letters_of_the_field() {
         let expected = [
-            ('a', "MPI_Cart_create"), ('b', "MPI_Cart_sub"), ('c', "MPI_Comm_create"), ('d', "MPI_Comm_dup"),
-            ('g', "MPI_Dist_graph_create"), ('i', "MPI_Comm_idup"), ('j', "MPI_Dist_graph_create_adjacent"),
-            ('o', "MPI_Comm_idup_with_info"), ('r', "MPI_Graph_create"), ('s', "MPI_Comm_split"),
-            ('t', "MPI_Comm_split_type"), ('u', "MPI_Comm_create_group"), ('W', "MPI_COMM_WORLD"),
+            ('a', "MPI_Cart_create"),
+            ('b', "MPI_Cart_sub"),
+            ('c', "MPI_Comm_create"),
+            ('d', "MPI_Comm_dup"),
+            ('g', "MPI_Dist_graph_create"),
+            ('i', "MPI_Comm_idup"),
+            ('j', "MPI_Dist_graph_create_adjacent"),
+            ('o', "MPI_Comm_idup_with_info"),
+            ('r', "MPI_Graph_create"),
+            ('s', "MPI_Comm_split"),
+            ('t', "MPI_Comm_split_type"),
+            ('u', "MPI_Comm_create_group"),
+            ('W', "MPI_COMM_WORLD"),
         ];
         expected.into_iter().for_each(|(letter, name)| assert_eq!(origin(letter), Some(name)));
         assert_eq!(origin('?'), None);

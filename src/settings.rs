@@ -12,6 +12,7 @@ pub const OUT: &str = "COMMSEE_OUT";
 pub const OUT_COMPATIBLE: &str = "MPISEE_OUTFILE";
 pub const BUCKETS: &str = "COMMSEE_BUCKETS";
 pub const DIR: &str = "COMMSEE_DIR";
+pub const HOOKS: &str = "COMMSEE_HOOKS";
 pub const LOG: &str = "COMMSEE_LOG";
 pub const DISABLE: &str = "COMMSEE_DISABLE";
 pub const NO_ARGS: &str = "COMMSEE_NO_ARGS";
@@ -37,6 +38,11 @@ pub const VARIABLES: &[Variable] = &[
         name: DIR,
         default: "/dev/shm, else $TMPDIR, else /tmp",
         meaning: "Directory of the shards, the files that hold the counters while the program runs.",
+    },
+    Variable {
+        name: HOOKS,
+        default: "",
+        meaning: "Hook modules to load: a list of ucx, nccl and gpu. This version has none and says so.",
     },
     Variable { name: LOG, default: "info", meaning: "What is said on standard error: off, warn, info or debug." },
     Variable { name: DISABLE, default: "", meaning: "1: every call is forwarded, nothing is recorded." },

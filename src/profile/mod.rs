@@ -1,7 +1,19 @@
-//! The SQLite file that all shards of a run together become.
+//! The SQLite file that all shards of a run together become: [`Writer`] takes shards one by one, [`recover`] finds what a
+//! job left that did not end well.
+
+mod join;
+mod place;
+pub mod recover;
+mod write;
+
+pub use place::Place;
+pub use write::{Error, Writer, utc};
 
 /// Raised with every change of `schema.sql`; `PRAGMA user_version` of the file.
 pub const SCHEMA_VERSION: u32 = 1;
+
+/// `PRAGMA application_id` of the file: "msee" in ASCII.
+pub const APPLICATION_ID: u32 = 0x6d73_6565;
 
 /// The statements that make an empty profile.
 pub const SCHEMA: &str = include_str!("schema.sql");

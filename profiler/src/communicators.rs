@@ -1,0 +1,383 @@
+//! What a communicator handle means: a table from handles to records in the shard. Looking up takes no lock; records are
+//! never moved or freed, so that a request may outlive its communicator.
+
+use std::ffi::c_int;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering, fence};
+
+use bytemuck::Zeroable;
+use parking_lot::Mutex;
+use vocabulary::creators;
+use vocabulary::shard::{
+    BLOCK_HEADER_BYTES, BlockHeader, COMMUNICATORS, Communicator, FIRST_COMM, FREED, INTER, NO_COMM, REMOTE,
+    SEVERAL_COMMS, set_text,
+};
+
+use crate::abi::{Word, abi};
+use crate::identity::{self, Identity};
+use crate::pmpi::{self, Group};
+use crate::settled::Settled;
+use crate::shard;
+use crate::thread::Thread;
+
+pub type Record = *mut Communicator;
+
+const BLOCK_BYTES: (usize, usize) = (4 << 10, 64 << 10);
+const EMPTY: Word = Word::MAX;
+const REMOVED: Word = Word::MAX - 1;
+
+struct Slot {
+    handle: AtomicUsize,
+    record: AtomicPtr<Communicator>,
+}
+
+/// Open addressing. A table that got too small is replaced and left to readers that still look at it.
+struct Table {
+    slots: Box<[Slot]>,
+    shift: u32,
+}
+
+static TABLE: AtomicPtr<Table> = AtomicPtr::new(ptr::null_mut());
+/// Raised whenever a handle loses its meaning, so that no thread trusts the one it used last.
+static EPOCH: AtomicU32 = AtomicU32::new(0);
+/// The rows `-` and `*`, which are no communicators.
+static ROWS: Settled<[Row; 2]> = Settled::new();
+
+struct Row(Record);
+
+// SAFETY: the two records are never written after they were made.
+unsafe impl Sync for Row {}
+
+struct Registry {
+    world_rank: u32,
+    next_number: u32,
+    /// Communicators given to this process, MPI_COMM_WORLD apart.
+    counter: u32,
+    foreign: u32,
+    /// Slots of the table that were ever taken.
+    taken: usize,
+    block: *mut BlockHeader,
+    capacity: usize,
+    next_bytes: usize,
+}
+
+// SAFETY: the block is only touched under the registry's lock.
+unsafe impl Send for Registry {}
+
+static REGISTRY: Mutex<Registry> = parking_lot::const_mutex(Registry {
+    world_rank: 0,
+    next_number: FIRST_COMM,
+    counter: 0,
+    foreign: 0,
+    taken: 0,
+    block: ptr::null_mut(),
+    capacity: 0,
+    next_bytes: BLOCK_BYTES.0,
+});
+
+/// Registers `MPI_COMM_WORLD`.
+pub fn prepare(world_rank: u32, world_size: u32) {
+    let row = |number| Row(Box::into_raw(Box::new(Communicator { number, ..Communicator::zeroed() })));
+    // SAFETY: called in `MPI_Init`, before recording starts.
+    unsafe { ROWS.set([row(NO_COMM), row(SEVERAL_COMMS)]) };
+    TABLE.store(Table::with_slots(256), Ordering::Release);
+    let mut registry = REGISTRY.lock();
+    registry.world_rank = world_rank;
+    let mut record = Communicator::zeroed();
+    record.identity = identity::world();
+    record.letter = creators::WORLD as u8;
+    (record.rank, record.size) = (world_rank, world_size);
+    if let Some(record) = registry.keep(record) {
+        registry.enter(abi().world, record);
+    }
+}
+
+/// The row `-`.
+#[inline(always)]
+pub fn none() -> Record {
+    // SAFETY: wrappers get here only while recording is on.
+    unsafe { ROWS.get()[0].0 }
+}
+
+/// The row `*`.
+pub fn several() -> Record {
+    // SAFETY: as above.
+    unsafe { ROWS.get()[1].0 }
+}
+
+/// The record of `MPI_COMM_WORLD`.
+pub fn world() -> Record {
+    find(abi().world).unwrap_or(none())
+}
+
+/// The record of a handle that a successful call was given. One that is not known yet is registered.
+#[inline(always)]
+pub fn of(thread: &mut Thread, comm: Word) -> Record {
+    let handle = comm & abi().mask;
+    let (last, epoch, record) = thread.last_comm;
+    if last == handle && epoch == EPOCH.load(Ordering::Relaxed) { record } else { look_up(thread, handle) }
+}
+
+#[inline(never)]
+fn look_up(thread: &mut Thread, handle: Word) -> Record {
+    let epoch = EPOCH.load(Ordering::Relaxed);
+    let record = find(handle).unwrap_or_else(|| foreign(handle));
+    thread.last_comm = (handle, epoch, record);
+    record
+}
+
+/// The record of a handle that may be none at all, because the call failed.
+pub fn known(comm: Word) -> Record {
+    find(comm & abi().mask).unwrap_or(none())
+}
+
+fn find(handle: Word) -> Option<Record> {
+    // SAFETY: tables are never freed.
+    let table = unsafe { &*TABLE.load(Ordering::Acquire) };
+    let mut slot = table.first_slot(handle);
+    loop {
+        let place = &table.slots[slot];
+        match place.handle.load(Ordering::Acquire) {
+            found if found == handle => return Some(place.record.load(Ordering::Relaxed)),
+            EMPTY => return None,
+            _ => slot = (slot + 1) & (table.slots.len() - 1),
+        }
+    }
+}
+
+/// A handle that nobody told us of: MPI_COMM_SELF, or what a library made without our seeing it.
+#[cold]
+fn foreign(handle: Word) -> Record {
+    if handle == abi().comm_null {
+        return none();
+    }
+    crate::guard::guarded(|| {
+        let is_self = handle == abi().comm_self;
+        let letter = if is_self { creators::SELF } else { creators::FOREIGN };
+        // SAFETY: the program has just used it in a call that succeeded.
+        let mut record = unsafe { describe(handle, letter as u8) }?;
+        record.identity = if is_self {
+            identity::of_self(record.root)
+        } else {
+            let group = unsafe { union_identity(handle, record.flags) }?;
+            identity::of_facts(record.letter, group, &[])
+        };
+        let mut registry = REGISTRY.lock();
+        if let Some(known) = find(handle) {
+            return Some(known);
+        }
+        if !is_self {
+            registry.foreign += 1;
+            record.counter = registry.foreign;
+        }
+        let record = registry.keep(record)?;
+        registry.enter(handle, record);
+        Some(record)
+    })
+    .flatten()
+    .unwrap_or(none())
+}
+
+/// A communicator that is being made collectively over `parent`, which has seen `sequence` such calls.
+pub unsafe fn created(parent: Record, sequence: u32, letter: u8, comm: Word) {
+    let handle = comm & abi().mask;
+    if handle == abi().comm_null {
+        return;
+    }
+    // SAFETY: the call that made it has succeeded; records are never freed.
+    let Some(mut record) = (unsafe { describe(handle, letter) }) else { return };
+    unsafe {
+        record.parent = (*parent).number;
+        record.identity = identity::child((*parent).identity, sequence, letter, record.root);
+    }
+    register(record, handle);
+}
+
+/// A duplicate: all but its identity and name is its parent's. Its handle is entered when it is ready.
+pub unsafe fn duplicate(parent: Record, sequence: u32, letter: u8) -> Option<Record> {
+    // SAFETY: records are never freed.
+    let parent = unsafe { &*parent };
+    let mut record = *parent;
+    record.identity = identity::child(parent.identity, sequence, letter, parent.root);
+    record.parent = parent.number;
+    record.letter = letter;
+    record.children = 0;
+    record.label = [0; vocabulary::shard::LABEL_BYTES];
+    record.flags &= !FREED;
+    let mut registry = REGISTRY.lock();
+    registry.counter += 1;
+    record.counter = registry.counter;
+    registry.keep(record)
+}
+
+/// A communicator whose identity follows from facts that all its members know.
+pub unsafe fn created_from(
+    facts: impl FnOnce(&Communicator) -> Option<Identity>,
+    parent: Record,
+    letter: u8,
+    comm: Word,
+) {
+    let handle = comm & abi().mask;
+    if handle == abi().comm_null || find(handle).is_some() {
+        return;
+    }
+    // SAFETY: the call that made it has succeeded; records are never freed.
+    let Some(mut record) = (unsafe { describe(handle, letter) }) else { return };
+    record.parent = unsafe { (*parent).number };
+    let Some(identity) = facts(&record) else { return };
+    record.identity = identity;
+    register(record, handle);
+}
+
+fn register(mut record: Communicator, handle: Word) {
+    let mut registry = REGISTRY.lock();
+    registry.counter += 1;
+    record.counter = registry.counter;
+    if let Some(record) = registry.keep(record) {
+        registry.enter(handle, record);
+    }
+}
+
+/// Gives a record the handle under which the program will use it.
+pub fn enter(handle: Word, record: Record) {
+    REGISTRY.lock().enter(handle & abi().mask, record);
+}
+
+/// Takes the handle away before the communicator is freed: another thread may get the same handle at once.
+pub fn leave(comm: Word) -> Record {
+    let handle = comm & abi().mask;
+    let _registry = REGISTRY.lock();
+    let Some(record) = find(handle) else { return none() };
+    // SAFETY: tables are never freed; writers hold the registry's lock.
+    let table = unsafe { &*TABLE.load(Ordering::Acquire) };
+    let mut slot = table.first_slot(handle);
+    while table.slots[slot].handle.load(Ordering::Relaxed) != handle {
+        slot = (slot + 1) & (table.slots.len() - 1);
+    }
+    table.slots[slot].handle.store(REMOVED, Ordering::Release);
+    EPOCH.fetch_add(1, Ordering::Release);
+    record
+}
+
+/// `MPI_Comm_set_name`.
+pub unsafe fn set_label(record: Record, label: &str) {
+    // SAFETY: records are never freed, and of `none` nobody reads the label.
+    unsafe { set_text(&mut (*record).label, label) };
+}
+
+/// Size, rank, root and kind of a communicator, asked of the library without communication.
+unsafe fn describe(handle: Word, letter: u8) -> Option<Communicator> {
+    let mut record = Communicator::zeroed();
+    record.letter = letter;
+    unsafe {
+        record.rank = pmpi::comm_rank(handle)? as u32;
+        record.size = pmpi::comm_size(handle)? as u32;
+        record.root = first_world_rank(&Group::of(handle)?)?;
+        if pmpi::comm_test_inter(handle)? != 0 {
+            record.flags |= INTER;
+            record.remote_size = pmpi::comm_remote_size(handle)? as u32;
+            match first_world_rank(&Group::remote_of(handle)?)? {
+                u32::MAX => record.flags |= REMOTE,
+                remote => record.root = record.root.min(remote),
+            }
+        }
+    }
+    Some(record)
+}
+
+unsafe fn first_world_rank(group: &Group) -> Option<u32> {
+    unsafe { pmpi::world_ranks(group.handle(), &[0]) }?.first().copied()
+}
+
+/// The identity of a communicator's group; of an intercommunicator, of both groups in an order that both sides see alike.
+pub unsafe fn union_identity(handle: Word, flags: u8) -> Option<Identity> {
+    let local = identity::group(&unsafe { pmpi::members(Group::of(handle)?.handle()) }?);
+    if flags & INTER == 0 {
+        return Some(local);
+    }
+    let remote = identity::group(&unsafe { pmpi::members(Group::remote_of(handle)?.handle()) }?);
+    let (low, high) = (local.min(remote), local.max(remote));
+    Some([low[0] ^ high[1].rotate_left(1), low[1] ^ high[0].rotate_left(1)])
+}
+
+/// World rank of a rank of a communicator (of an intercommunicator: of its remote group); `None` where it cannot be had.
+pub unsafe fn world_rank_of(record: Record, comm: Word, rank: c_int) -> Option<u32> {
+    unsafe {
+        let handle = comm & abi().mask;
+        let group = if (*record).flags & INTER == 0 { Group::of(handle)? } else { Group::remote_of(handle)? };
+        pmpi::world_ranks(group.handle(), &[rank])?.first().copied()
+    }
+}
+
+impl Registry {
+    /// Puts a record into the shard. Where there is no room for it, its calls are charged to the row `-`.
+    fn keep(&mut self, mut record: Communicator) -> Option<Record> {
+        record.number = self.next_number;
+        // SAFETY: `block` is null or our current block of records.
+        let used = unsafe { self.block.as_ref() }.map_or(0, |block| block.used as usize);
+        if used >= self.capacity {
+            self.block = shard::block(COMMUNICATORS, self.next_bytes).map(NonNull::as_ptr)?;
+            self.capacity = (self.next_bytes - BLOCK_HEADER_BYTES) / size_of::<Communicator>();
+            self.next_bytes = (self.next_bytes * 2).min(BLOCK_BYTES.1);
+            return self.keep(record);
+        }
+        self.next_number += 1;
+        // SAFETY: the block has room for one more record behind the used ones.
+        unsafe {
+            let place = (self.block as usize + BLOCK_HEADER_BYTES) as Record;
+            let place = place.add(used);
+            place.write(record);
+            fence(Ordering::Release);
+            (*self.block).used += 1;
+            Some(place)
+        }
+    }
+
+    fn enter(&mut self, handle: Word, record: Record) {
+        // SAFETY: tables are never freed; writers hold the registry's lock.
+        let mut table = unsafe { &*TABLE.load(Ordering::Acquire) };
+        if (self.taken + 1) * 2 > table.slots.len() {
+            let live = |slot: &&Slot| slot.handle.load(Ordering::Relaxed) < REMOVED;
+            let count = table.slots.iter().filter(live).count();
+            let larger = Table::with_slots(((count + 1) * 4).next_power_of_two());
+            // SAFETY: just made.
+            let larger_table = unsafe { &*larger };
+            for slot in table.slots.iter().filter(live) {
+                larger_table.insert(slot.handle.load(Ordering::Relaxed), slot.record.load(Ordering::Relaxed));
+            }
+            self.taken = count;
+            TABLE.store(larger, Ordering::Release);
+            table = larger_table;
+        }
+        self.taken += usize::from(table.insert(handle, record));
+    }
+}
+
+impl Table {
+    fn with_slots(slots: usize) -> *mut Table {
+        let empty = || Slot { handle: AtomicUsize::new(EMPTY), record: AtomicPtr::new(ptr::null_mut()) };
+        let table = Table { slots: (0..slots).map(|_| empty()).collect(), shift: 64 - slots.trailing_zeros() };
+        Box::into_raw(Box::new(table))
+    }
+
+    #[inline(always)]
+    fn first_slot(&self, handle: Word) -> usize {
+        ((handle as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
+    }
+
+    /// Returns whether a slot was taken that was never taken before.
+    fn insert(&self, handle: Word, record: Record) -> bool {
+        let mut slot = self.first_slot(handle);
+        loop {
+            let place = &self.slots[slot];
+            let found = place.handle.load(Ordering::Relaxed);
+            if found == EMPTY || found == REMOVED || found == handle {
+                // Readers trust the record once they see the handle.
+                place.record.store(record, Ordering::Relaxed);
+                place.handle.store(handle, Ordering::Release);
+                return found == EMPTY;
+            }
+            slot = (slot + 1) & (self.slots.len() - 1);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! No panic crosses the boundary to the program: what fails in here switches recording off and is said.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
+
+use crate::{say, state};
+
+/// Runs one of our slow paths. `None` if it panicked; from then on calls are only forwarded.
+pub fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(value) => Some(value),
+        Err(_) => {
+            state::stop();
+            None
+        }
+    }
+}
+
+/// Panics are said in our words. This copy of the standard library is our own, so no hook of the program is replaced.
+pub fn install() {
+    set_hook(Box::new(|panic| {
+        say::warn(&format!("internal error, recording stops (the program goes on): {panic}"));
+    }));
+}

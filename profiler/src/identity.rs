@@ -1,0 +1,51 @@
+//! The identity of a communicator: 128 bits that all its processes compute alike, without a message, from what each of
+//! them knows (docs/explanation/names.md).
+
+use std::collections::HashMap;
+use std::hash::Hasher as _;
+
+use parking_lot::Mutex;
+use siphasher::sip128::{Hasher128 as _, SipHasher13};
+
+pub type Identity = [u64; 2];
+
+fn hash(kind: u8, identity: Identity, words: &[u64]) -> Identity {
+    // Fixed keys: all processes of a run must agree.
+    let mut hasher = SipHasher13::new_with_keys(0x636f_6d6d_7365_6531, 0x6964_656e_7469_7479);
+    hasher.write_u8(kind);
+    identity.into_iter().chain(words.iter().copied()).for_each(|word| hasher.write_u64(word));
+    let hash = hasher.finish128();
+    [hash.h1, hash.h2]
+}
+
+/// `MPI_COMM_WORLD`.
+pub fn world() -> Identity {
+    hash(b'W', [0; 2], &[])
+}
+
+/// `MPI_COMM_SELF` of one process.
+pub fn of_self(world_rank: u32) -> Identity {
+    hash(b'S', [0; 2], &[world_rank.into()])
+}
+
+/// Made by the `sequence`-th creating call over its parent. MPI demands one order of collective calls per
+/// communicator (MPI-4.1, 6.12), so every process counts alike; the letter and the new rank 0 tell siblings apart.
+pub fn child(parent: Identity, sequence: u32, letter: u8, root: u32) -> Identity {
+    hash(b'c', parent, &[sequence.into(), letter.into(), root.into()])
+}
+
+/// Of some facts that all members know, the `n`-th communicator made with just these.
+pub fn of_facts(kind: u8, parent: Identity, facts: &[u64]) -> Identity {
+    static SEEN: Mutex<Option<HashMap<Identity, u64>>> = parking_lot::const_mutex(None);
+    let key = hash(kind, parent, facts);
+    let mut seen = SEEN.lock();
+    let count = seen.get_or_insert_default().entry(key).or_insert(0);
+    *count += 1;
+    hash(b'n', key, &[*count])
+}
+
+/// A group, by the world ranks of its members in their order.
+pub fn group(members: &[u32]) -> Identity {
+    let words: Vec<u64> = members.iter().map(|rank| u64::from(*rank)).collect();
+    hash(b'g', [0; 2], &words)
+}

@@ -1,0 +1,89 @@
+//! The neighbours of this process in a communicator with a topology, asked of the library when a neighbourhood collective
+//! is first called over it.
+
+use std::collections::HashMap;
+use std::ffi::c_int;
+
+use parking_lot::Mutex;
+
+use crate::abi::{Word, abi};
+use crate::communicators::Record;
+use crate::pmpi;
+
+/// Ranks of the communicator in the order of the buffers' blocks; beyond the border of a grid `MPI_PROC_NULL`, which is
+/// negative and neither sends nor receives.
+#[derive(Default)]
+pub struct Neighbors {
+    sources: Vec<c_int>,
+    destinations: Vec<c_int>,
+}
+
+impl Neighbors {
+    /// Places and ranks of the sources that exist.
+    pub fn real_sources(&self) -> impl Iterator<Item = (usize, c_int)> {
+        real(&self.sources)
+    }
+
+    pub fn real_destinations(&self) -> impl Iterator<Item = (usize, c_int)> {
+        real(&self.destinations)
+    }
+}
+
+fn real(ranks: &[c_int]) -> impl Iterator<Item = (usize, c_int)> {
+    ranks.iter().copied().enumerate().filter(|(_, rank)| *rank >= 0)
+}
+
+static KNOWN: Mutex<Option<HashMap<u32, &'static Neighbors>>> = parking_lot::const_mutex(None);
+
+/// The neighbours in a communicator over which a call has just succeeded.
+pub fn of(record: Record, comm: Word) -> &'static Neighbors {
+    // SAFETY: records are never freed.
+    let number = unsafe { (*record).number };
+    let mut known = KNOWN.lock();
+    *known.get_or_insert_default().entry(number).or_insert_with(|| {
+        // SAFETY: the communicator is alive; one that has no topology gives nothing.
+        let neighbors = unsafe { ask(comm & abi().mask, (*record).rank as c_int) };
+        Box::leak(Box::new(neighbors.unwrap_or_default()))
+    })
+}
+
+unsafe fn ask(comm: Word, rank: c_int) -> Option<Neighbors> {
+    let mut neighbors = Neighbors::default();
+    unsafe {
+        let mut topology = 0;
+        pmpi::topo_test(comm, &mut topology)?;
+        let family = abi().family;
+        if topology == family.cart {
+            let mut dimensions = 0;
+            pmpi::cartdim_get(comm, &mut dimensions)?;
+            for dimension in 0..dimensions {
+                let (mut below, mut above) = (0, 0);
+                pmpi::cart_shift(comm, dimension, 1, &mut below, &mut above)?;
+                neighbors.sources.extend([below, above]);
+            }
+            neighbors.destinations = neighbors.sources.clone();
+        } else if topology == family.graph {
+            let mut count = 0;
+            pmpi::graph_neighbors_count(comm, rank, &mut count)?;
+            neighbors.sources.resize(count as usize, 0);
+            pmpi::graph_neighbors(comm, rank, count, neighbors.sources.as_mut_ptr())?;
+            neighbors.destinations = neighbors.sources.clone();
+        } else if topology == family.dist_graph {
+            let (mut sources, mut destinations, mut weighted) = (0, 0, 0);
+            pmpi::dist_graph_neighbors_count(comm, &mut sources, &mut destinations, &mut weighted)?;
+            neighbors.sources.resize(sources as usize, 0);
+            neighbors.destinations.resize(destinations as usize, 0);
+            let (mut in_weights, mut out_weights) = (neighbors.sources.clone(), neighbors.destinations.clone());
+            pmpi::dist_graph_neighbors(
+                comm,
+                sources,
+                neighbors.sources.as_mut_ptr(),
+                in_weights.as_mut_ptr(),
+                destinations,
+                neighbors.destinations.as_mut_ptr(),
+                out_weights.as_mut_ptr(),
+            )?;
+        }
+    }
+    Some(neighbors)
+}

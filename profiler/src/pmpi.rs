@@ -1,0 +1,133 @@
+//! The calls that commsee itself makes into the MPI library, typed. Each returns `None` where the library lacks the
+//! function or reports an error.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::abi::{Word, abi};
+use crate::real;
+
+/// Declares a call: its arguments as the C function takes them, success told by the returned code.
+macro_rules! declare {
+    ($($name:ident = $symbol:literal ($($argument:ident: $type:ty),*);)*) => {$(
+        pub unsafe fn $name($($argument: $type),*) -> Option<()> {
+            static FUNCTION: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+            let function = resolve(&FUNCTION, $symbol)?;
+            // SAFETY: the declaration below repeats the function's type from the standard.
+            let code = unsafe {
+                let function: unsafe extern "C" fn($($type),*) -> c_int = std::mem::transmute(function);
+                function($($argument),*)
+            };
+            (code == 0).then_some(())
+        }
+    )*};
+}
+
+fn resolve(place: &AtomicPtr<c_void>, symbol: &CStr) -> Option<*mut c_void> {
+    let mut function = place.load(Ordering::Relaxed);
+    if function.is_null() {
+        function = real::symbol(symbol);
+        place.store(function, Ordering::Relaxed);
+    }
+    (!function.is_null()).then_some(function)
+}
+
+declare! {
+    comm_rank_into = c"PMPI_Comm_rank" (comm: Word, rank: *mut c_int);
+    comm_size_into = c"PMPI_Comm_size" (comm: Word, size: *mut c_int);
+    comm_remote_size_into = c"PMPI_Comm_remote_size" (comm: Word, size: *mut c_int);
+    comm_test_inter_into = c"PMPI_Comm_test_inter" (comm: Word, flag: *mut c_int);
+    comm_group_into = c"PMPI_Comm_group" (comm: Word, group: *mut u64);
+    comm_remote_group_into = c"PMPI_Comm_remote_group" (comm: Word, group: *mut u64);
+    comm_create = c"PMPI_Comm_create" (comm: Word, group: Word, created: *mut u64);
+    comm_free = c"PMPI_Comm_free" (comm: *mut u64);
+    comm_set_errhandler = c"PMPI_Comm_set_errhandler" (comm: Word, handler: Word);
+    group_free = c"PMPI_Group_free" (group: *mut u64);
+    group_size_into = c"PMPI_Group_size" (group: Word, size: *mut c_int);
+    group_translate_ranks = c"PMPI_Group_translate_ranks"
+        (from: Word, count: c_int, ranks: *const c_int, to: Word, translated: *mut c_int);
+    type_size_x = c"PMPI_Type_size_x" (datatype: Word, size: *mut i64);
+    query_thread_into = c"PMPI_Query_thread" (level: *mut c_int);
+    get_version = c"PMPI_Get_version" (version: *mut c_int, subversion: *mut c_int);
+    get_elements_x = c"PMPI_Get_elements_x" (status: Word, datatype: Word, count: *mut i64);
+    test_cancelled = c"PMPI_Test_cancelled" (status: Word, flag: *mut c_int);
+    bcast = c"PMPI_Bcast" (buffer: *mut c_void, count: c_int, datatype: Word, root: c_int, comm: Word);
+    send = c"PMPI_Send" (buffer: *const c_void, count: c_int, datatype: Word, to: c_int, tag: c_int, comm: Word);
+    recv = c"PMPI_Recv"
+        (buffer: *mut c_void, count: c_int, datatype: Word, from: c_int, tag: c_int, comm: Word, status: Word);
+    topo_test = c"PMPI_Topo_test" (comm: Word, status: *mut c_int);
+    cartdim_get = c"PMPI_Cartdim_get" (comm: Word, dimensions: *mut c_int);
+    cart_shift = c"PMPI_Cart_shift"
+        (comm: Word, direction: c_int, displacement: c_int, source: *mut c_int, destination: *mut c_int);
+    graph_neighbors_count = c"PMPI_Graph_neighbors_count" (comm: Word, rank: c_int, count: *mut c_int);
+    graph_neighbors = c"PMPI_Graph_neighbors" (comm: Word, rank: c_int, count: c_int, neighbors: *mut c_int);
+    dist_graph_neighbors_count = c"PMPI_Dist_graph_neighbors_count"
+        (comm: Word, sources: *mut c_int, destinations: *mut c_int, weighted: *mut c_int);
+    dist_graph_neighbors = c"PMPI_Dist_graph_neighbors"
+        (comm: Word, max_sources: c_int, sources: *mut c_int, source_weights: *mut c_int,
+         max_destinations: c_int, destinations: *mut c_int, destination_weights: *mut c_int);
+}
+
+/// Turns a call with an output argument into one that returns it.
+macro_rules! output {
+    ($($name:ident = $raw:ident ($($argument:ident: $type:ty),*);)*) => {$(
+        pub unsafe fn $name($($argument: $type),*) -> Option<c_int> {
+            let mut output = 0;
+            unsafe { $raw($($argument,)* &mut output) }.map(|()| output)
+        }
+    )*};
+}
+
+output! {
+    comm_rank = comm_rank_into(comm: Word);
+    comm_size = comm_size_into(comm: Word);
+    comm_remote_size = comm_remote_size_into(comm: Word);
+    comm_test_inter = comm_test_inter_into(comm: Word);
+    group_size = group_size_into(group: Word);
+    query_thread = query_thread_into();
+}
+
+/// A group that is freed when it goes out of scope. The handle's place is 8 bytes wide: an `int` handle fills the lower half.
+pub struct Group(u64);
+
+impl Group {
+    pub unsafe fn of(comm: Word) -> Option<Group> {
+        let mut group = Group(0);
+        unsafe { comm_group_into(comm, &mut group.0) }.map(|()| group)
+    }
+
+    pub unsafe fn remote_of(comm: Word) -> Option<Group> {
+        let mut group = Group(0);
+        unsafe { comm_remote_group_into(comm, &mut group.0) }.map(|()| group)
+    }
+
+    pub fn handle(&self) -> Word {
+        self.0 as Word
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // SAFETY: the group was made by this object and is used by nobody else.
+        unsafe { group_free(&mut self.0) };
+    }
+}
+
+/// World ranks of some ranks of a group. `u32::MAX` stands for a process of another world.
+pub unsafe fn world_ranks(group: Word, ranks: &[c_int]) -> Option<Vec<u32>> {
+    let mut translated = vec![abi().family.undefined; ranks.len()];
+    unsafe {
+        let world = Group::of(abi().world)?;
+        let count = ranks.len() as c_int;
+        group_translate_ranks(group, count, ranks.as_ptr(), world.handle(), translated.as_mut_ptr())?;
+    }
+    Some(translated.into_iter().map(|rank| u32::try_from(rank).unwrap_or(u32::MAX)).collect())
+}
+
+/// World ranks of a whole group, in its order.
+pub unsafe fn members(group: Word) -> Option<Vec<u32>> {
+    let size = unsafe { group_size(group)? };
+    let ranks: Vec<c_int> = (0..size).collect();
+    unsafe { world_ranks(group, &ranks) }
+}

@@ -1,0 +1,27 @@
+//! A value that is set once, before recording starts, and only read from then on: reading costs no test.
+
+use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+
+pub struct Settled<T>(UnsafeCell<MaybeUninit<T>>);
+
+// SAFETY: see `set` and `get`.
+unsafe impl<T: Sync> Sync for Settled<T> {}
+
+impl<T> Settled<T> {
+    pub const fn new() -> Settled<T> {
+        Settled(UnsafeCell::new(MaybeUninit::uninit()))
+    }
+
+    /// SAFETY: called before any `get`, and not while another thread calls either: in `MPI_Init`, before `state::start`,
+    /// whose release makes the value visible to those who see the state on.
+    pub unsafe fn set(&self, value: T) {
+        unsafe { (*self.0.get()).write(value) };
+    }
+
+    /// SAFETY: called after `set`.
+    #[inline(always)]
+    pub unsafe fn get(&self) -> &T {
+        unsafe { (*self.0.get()).assume_init_ref() }
+    }
+}

@@ -1,0 +1,279 @@
+//! The shard of this process: a file mapped into memory, so that the kernel keeps what was counted when the process dies.
+//! It grows in place; addresses never move. Space is reserved in the file before it is touched, so that a full file
+//! system gives a message and never a SIGBUS.
+
+use std::ffi::CString;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicPtr, Ordering, fence};
+
+use parking_lot::Mutex;
+use vocabulary::shard::{
+    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, Cell, Communicator, EDGES, Edge, HEADER_BYTES,
+    Header,
+};
+
+use crate::say::warn_once;
+use crate::{clock, say};
+
+/// Address space set aside for growth; half as much again and again where the system limits address space.
+const RESERVE_BYTES: usize = 64 << 30;
+const LEAST_RESERVE_BYTES: usize = 16 << 20;
+/// The file's size at first: the header and one block of each kind.
+const FIRST_BYTES: usize = 32 << 10;
+/// The file doubles until it grows by this much at a time.
+const MOST_GROWTH_BYTES: usize = 16 << 20;
+
+struct Mapping {
+    base: usize,
+    reserved: usize,
+    mapped: usize,
+    used: usize,
+    /// `None`: the counters are in memory that ends with the process.
+    file: Option<File>,
+}
+
+struct File {
+    path: PathBuf,
+    /// Device and inode: growing opens the path again, because a program may close descriptors that are not its own.
+    inode: (libc::dev_t, libc::ino_t),
+}
+
+static MAPPING: Mutex<Option<Mapping>> = parking_lot::const_mutex(None);
+static HEADER: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
+
+/// Makes the shard under this name in the first directory that takes it.
+pub fn create(directories: &[String], name: &str, header: &Header) -> Result<(), String> {
+    let mut mapping = reserve().ok_or("no address space for counters")?;
+    let mut troubles = Vec::new();
+    for directory in directories {
+        let path = Path::new(directory).join(name);
+        match File::create(&path) {
+            Ok(file) => {
+                mapping.file = Some(file);
+                match mapping.grow(FIRST_BYTES) {
+                    Ok(()) => break,
+                    Err(error) => {
+                        troubles.push(format!("{directory}: {error}"));
+                        let _ = std::fs::remove_file(&path);
+                        mapping.file = None;
+                    }
+                }
+            }
+            Err(error) => troubles.push(format!("{directory}: {error}")),
+        }
+    }
+    if mapping.file.is_none() {
+        mapping.grow(FIRST_BYTES).map_err(|error| format!("no memory for counters: {error}"))?;
+        say::warn(&format!(
+            "counters are kept in memory only, and are lost if the program does not reach MPI_Finalize ({}); set \
+             COMMSEE_DIR to a directory with space",
+            troubles.join("; ")
+        ));
+    } else {
+        troubles.iter().for_each(|trouble| say::debug(&format!("shard not in {trouble}")));
+    }
+    mapping.used = HEADER_BYTES;
+    let place = mapping.base as *mut Header;
+    // SAFETY: the first page is mapped and nobody else knows it yet.
+    unsafe {
+        place.write(*header);
+        (*place).used_bytes = HEADER_BYTES as u64;
+    }
+    HEADER.store(place, Ordering::Release);
+    *MAPPING.lock() = Some(mapping);
+    Ok(())
+}
+
+/// The header, once the shard exists.
+pub fn header() -> Option<&'static mut Header> {
+    // SAFETY: the mapping lives as long as the process; the few writers of the header are slow paths under locks, or
+    // write fields of their own.
+    unsafe { HEADER.load(Ordering::Acquire).as_mut() }
+}
+
+/// A new block for entries of one kind, or `None` when there is no memory left.
+pub fn block(kind: u32, bytes: usize) -> Option<NonNull<BlockHeader>> {
+    let mut guard = MAPPING.lock();
+    let mapping = guard.as_mut()?;
+    if mapping.used + bytes > mapping.mapped {
+        let growth = mapping.mapped.clamp(bytes, MOST_GROWTH_BYTES.max(bytes));
+        if let Err(error) = mapping.grow(growth) {
+            warn_once!("no memory for more counters, what is new from now on is not counted: {error}");
+            return None;
+        }
+    }
+    let place = (mapping.base + mapping.used) as *mut BlockHeader;
+    // SAFETY: the place is mapped and belongs to nobody yet.
+    unsafe {
+        place.write(BlockHeader { magic: BLOCK_MAGIC, kind, bytes: bytes as u32, used: 0, reserved: [0; 12] });
+    }
+    mapping.used += bytes;
+    fence(Ordering::Release);
+    if let Some(header) = header() {
+        header.used_bytes = mapping.used as u64;
+        // The clocks are compared now and then, so that a shard that is never finished can be read in nanoseconds.
+        header.latest = clock::moment();
+    }
+    NonNull::new(place)
+}
+
+/// The bytes that a reader needs: every block cut behind its last used entry.
+pub fn image() -> Vec<u8> {
+    let guard = MAPPING.lock();
+    let Some(mapping) = guard.as_ref() else { return Vec::new() };
+    // SAFETY: everything up to `used` is mapped and stays so while the lock is held. Other threads may still count; a
+    // torn count cannot occur, as counters are words.
+    let bytes = unsafe { std::slice::from_raw_parts(mapping.base as *const u8, mapping.used) };
+    let mut image = bytes[..HEADER_BYTES].to_vec();
+    let mut offset = HEADER_BYTES;
+    while offset + BLOCK_HEADER_BYTES <= bytes.len() {
+        let mut block: BlockHeader = bytemuck::pod_read_unaligned(&bytes[offset..offset + BLOCK_HEADER_BYTES]);
+        let (size, kind) = (block.bytes as usize, block.kind);
+        let entry = match kind {
+            COMMUNICATORS => size_of::<Communicator>(),
+            CELLS => size_of::<Cell>(),
+            EDGES => size_of::<Edge>(),
+            _ => 0,
+        };
+        let used = BLOCK_HEADER_BYTES + block.used as usize * entry;
+        if block.used > 0 {
+            block.bytes = used as u32;
+            image.extend_from_slice(bytemuck::bytes_of(&block));
+            image.extend_from_slice(&bytes[offset + BLOCK_HEADER_BYTES..offset + used]);
+        }
+        offset += size.max(BLOCK_HEADER_BYTES);
+    }
+    let length = image.len() as u64;
+    let place = std::mem::offset_of!(Header, used_bytes);
+    image[place..place + 8].copy_from_slice(&length.to_ne_bytes());
+    image
+}
+
+/// Removes the file: the profile holds everything that is in it.
+pub fn remove() {
+    if let Some(Mapping { file: Some(file), .. }) = MAPPING.lock().as_ref() {
+        let _ = std::fs::remove_file(&file.path);
+    }
+}
+
+/// The shard is another process's from now on: this one is its child.
+pub fn forget() {
+    HEADER.store(ptr::null_mut(), Ordering::Release);
+}
+
+/// The file, if there is one.
+pub fn path() -> Option<PathBuf> {
+    MAPPING.lock().as_ref()?.file.as_ref().map(|file| file.path.clone())
+}
+
+fn reserve() -> Option<Mapping> {
+    let mut reserved = RESERVE_BYTES;
+    while reserved >= LEAST_RESERVE_BYTES {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a new mapping without access, at an address that the system chooses.
+        let base = unsafe { libc::mmap(ptr::null_mut(), reserved, libc::PROT_NONE, flags, -1, 0) };
+        if base != libc::MAP_FAILED {
+            return Some(Mapping { base: base as usize, reserved, mapped: 0, used: 0, file: None });
+        }
+        reserved /= 2;
+    }
+    None
+}
+
+impl Mapping {
+    fn grow(&mut self, wanted: usize) -> io::Result<()> {
+        let bytes = wanted.next_multiple_of(page_bytes());
+        if self.mapped + bytes > self.reserved {
+            return Err(io::Error::other("the address space set aside is used up"));
+        }
+        let place = (self.base + self.mapped) as *mut libc::c_void;
+        if let Some(file) = &self.file {
+            match file.map(place, self.mapped, bytes) {
+                Ok(()) => {
+                    self.mapped += bytes;
+                    return Ok(());
+                }
+                // A shard that cannot be started is a reason to look elsewhere, one that cannot grow to go on in memory.
+                Err(error) if self.mapped == 0 => return Err(error),
+                Err(error) => warn_once!(
+                    "{} cannot grow ({error}): new counters are kept in memory only, and are lost if the program does \
+                     not reach MPI_Finalize",
+                    file.path.display()
+                ),
+            }
+        }
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+        // SAFETY: replaces a part of our own reservation.
+        let mapped = unsafe { libc::mmap(place, bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+        if mapped == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        self.mapped += bytes;
+        Ok(())
+    }
+}
+
+impl File {
+    fn create(path: &Path) -> io::Result<File> {
+        let fd = Descriptor::open(path, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL)?;
+        Ok(File { path: path.to_owned(), inode: fd.inode()? })
+    }
+
+    fn map(&self, place: *mut libc::c_void, offset: usize, bytes: usize) -> io::Result<()> {
+        let fd = Descriptor::open(&self.path, libc::O_RDWR)?;
+        if fd.inode()? != self.inode {
+            return Err(io::Error::other("the file was replaced"));
+        }
+        // SAFETY: plain system calls on our own descriptor and our own reservation.
+        unsafe {
+            let code = libc::posix_fallocate(fd.0, offset as libc::off_t, bytes as libc::off_t);
+            if code != 0 {
+                return Err(io::Error::from_raw_os_error(code));
+            }
+            let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
+            let mapped = libc::mmap(place, bytes, access, flags, fd.0, offset as libc::off_t);
+            if mapped == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Descriptor(libc::c_int);
+
+impl Descriptor {
+    /// Only the owner may read it, children do not inherit it, and no symbolic link is followed.
+    fn open(path: &Path, flags: libc::c_int) -> io::Result<Descriptor> {
+        let path = CString::new(path.as_os_str().as_bytes())?;
+        // SAFETY: the path ends with a zero byte.
+        let fd = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC | libc::O_NOFOLLOW, 0o600) };
+        if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(Descriptor(fd)) }
+    }
+
+    fn inode(&self) -> io::Result<(libc::dev_t, libc::ino_t)> {
+        // SAFETY: the structure is plain data, filled by the call.
+        unsafe {
+            let mut status: libc::stat = std::mem::zeroed();
+            match libc::fstat(self.0, &mut status) {
+                0 => Ok((status.st_dev, status.st_ino)),
+                _ => Err(io::Error::last_os_error()),
+            }
+        }
+    }
+}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        // SAFETY: our own descriptor, closed once.
+        unsafe { libc::close(self.0) };
+    }
+}
+
+fn page_bytes() -> usize {
+    // SAFETY: no argument that could be wrong.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}

@@ -1,0 +1,44 @@
+//! Whether calls are recorded.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+/// Before `MPI_Init`, after `MPI_Finalize`, when disabled, or after trouble: calls are forwarded and nothing else.
+pub const OFF: u8 = 0;
+/// Between `MPI_Pcontrol(0)` and `(1)`: requests and communicators are followed, but nothing is counted.
+pub const PAUSED: u8 = 1;
+pub const ON: u8 = 2;
+
+static STATE: AtomicU8 = AtomicU8::new(OFF);
+/// Several threads may call MPI at the same time.
+static THREADED: AtomicBool = AtomicBool::new(false);
+
+#[inline(always)]
+pub fn is_on() -> bool {
+    STATE.load(Ordering::Relaxed) == ON
+}
+
+#[inline(always)]
+pub fn is_off() -> bool {
+    STATE.load(Ordering::Relaxed) == OFF
+}
+
+/// Everything that was set up before is visible to whoever sees the state on.
+pub fn start(threaded: bool) {
+    THREADED.store(threaded, Ordering::Relaxed);
+    STATE.store(ON, Ordering::Release);
+}
+
+pub fn stop() {
+    STATE.store(OFF, Ordering::Release);
+}
+
+/// `MPI_Pcontrol`.
+pub fn pause(paused: bool) {
+    let (from, to) = if paused { (ON, PAUSED) } else { (PAUSED, ON) };
+    let _ = STATE.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
+}
+
+#[inline(always)]
+pub fn is_threaded() -> bool {
+    THREADED.load(Ordering::Relaxed)
+}

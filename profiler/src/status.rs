@@ -1,0 +1,60 @@
+//! What arrived, read off a status. Where the program ignores statuses, one of ours takes the place.
+
+use std::ffi::c_int;
+
+use crate::abi::{Count, Word, abi};
+use crate::pmpi;
+
+/// Room for one status of any family.
+#[repr(C, align(8))]
+pub struct Own([u8; 40]);
+
+impl Own {
+    #[inline(always)]
+    pub fn new() -> Own {
+        Own([0; 40])
+    }
+
+    /// The status to pass on: the program's, or ours where it passes `MPI_STATUS_IGNORE`.
+    #[inline(always)]
+    pub fn stand_in(&mut self, status: Word) -> Word {
+        if status == abi().status_ignore { self.0.as_mut_ptr() as Word } else { status }
+    }
+}
+
+/// Bytes that arrived with a completed receive; 0 if it was cancelled.
+#[inline(always)]
+pub unsafe fn bytes(status: Word) -> u64 {
+    // SAFETY: the caller passes the address of a status that the library has filled.
+    unsafe {
+        match abi().status.count {
+            Count::Size { count, cancelled } => match *((status + cancelled) as *const c_int) {
+                0 => *((status + count) as *const u64),
+                _ => 0,
+            },
+            Count::Halves { low, high } => {
+                let (low, high) = (*((status + low) as *const u32), *((status + high) as *const u32));
+                if high & 1 == 0 { (u64::from(high) >> 1) << 32 | u64::from(low) } else { 0 }
+            }
+            Count::Opaque => asked(status),
+        }
+    }
+}
+
+/// The error code of one status out of an array.
+#[inline(always)]
+pub unsafe fn error(status: Word) -> c_int {
+    unsafe { *((status + abi().status.error) as *const c_int) }
+}
+
+#[cold]
+unsafe fn asked(status: Word) -> u64 {
+    let (mut cancelled, mut count) = (0, 0);
+    unsafe {
+        if pmpi::test_cancelled(status, &mut cancelled).is_none() || cancelled != 0 {
+            return 0;
+        }
+        pmpi::get_elements_x(status, abi().byte, &mut count);
+    }
+    u64::try_from(count).unwrap_or(0)
+}

@@ -1,0 +1,305 @@
+//! The hot path: adds one finished call to the counters.
+//!
+//! What a blocking call pays, beside the two readings of the clock in its wrapper (docs/explanation/cost.md):
+//! - the state and this thread's pointer: two loads, one of them through the thread register (`thread::recording`);
+//! - the communicator: a compare with the one used last (`communicators::of`);
+//! - the datatype's size and the rule's arithmetic: one probe of a small table (`datatypes::size`, `volume`);
+//! - the bucket: a bit scan, a table of 65 bytes, one or two compares (`Buckets::of`);
+//! - the cell: one multiplication, one probe of this thread's index, additions to one cache line (`Thread::cell`);
+//! - a send adds the edge to its destination: one more probe, two additions.
+
+use std::ffi::c_int;
+
+use vocabulary::buckets::Buckets;
+use vocabulary::shard::{BUCKET_PENDING, Cell, Edge, REMOTE_RANK};
+
+use crate::abi::{Word, abi};
+use crate::communicators::{self, Record};
+use crate::requests::{Extra, Kind, Persistent, Request};
+use crate::settled::Settled;
+use crate::state;
+use crate::thread::Thread;
+use crate::volume::{Context, Volume};
+
+static BUCKETS: Settled<Buckets> = Settled::new();
+
+/// SAFETY: called in `MPI_Init`, before recording starts.
+pub unsafe fn prepare(buckets: Buckets) {
+    unsafe { BUCKETS.set(buckets) };
+}
+
+/// What is known of a call when it has returned.
+#[derive(Clone, Copy)]
+pub struct Done {
+    pub operation: u16,
+    /// What it returned: 0 is `MPI_SUCCESS` in every family.
+    pub code: c_int,
+    pub ticks: u64,
+}
+
+#[inline(always)]
+fn bucket_of(message_bytes: u64) -> u8 {
+    // SAFETY: wrappers get here only while recording is on.
+    unsafe { BUCKETS.get() }.of(message_bytes)
+}
+
+#[inline(always)]
+fn add_time(cell: &mut Cell, ticks: u64) {
+    cell.calls = cell.calls.wrapping_add(1);
+    cell.ticks = cell.ticks.wrapping_add(ticks);
+    cell.ticks_min = cell.ticks_min.min(ticks);
+    cell.ticks_max = cell.ticks_max.max(ticks);
+}
+
+/// A call without bytes, charged to a record.
+#[inline(always)]
+pub fn plain(thread: &mut Thread, record: Record, done: Done) {
+    // SAFETY: records are never freed.
+    let number = unsafe { (*record).number };
+    let cell = thread.cell(Cell::key(number, done.operation, 0));
+    add_time(cell, done.ticks);
+    cell.failed += u64::from(done.code != 0);
+}
+
+/// A call that returned an error: neither its arguments nor its communicator can be relied on.
+#[cold]
+#[inline(never)]
+pub fn failed(thread: &mut Thread, comm: Word, done: Done) {
+    if state::is_on() {
+        plain(thread, communicators::known(comm), done);
+    }
+}
+
+/// A call with the bytes that its rule tells.
+#[inline(always)]
+pub fn call(thread: &mut Thread, comm: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
+    if done.code != 0 {
+        return failed(thread, comm, done);
+    }
+    let record = communicators::of(thread, comm);
+    add(thread, record, comm, done, rule);
+}
+
+/// A call of a known record, for calls that are not given a communicator.
+pub fn of_record(thread: &mut Thread, record: Record, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
+    add(thread, record, abi().comm_null, done, rule);
+}
+
+#[inline(always)]
+fn add(thread: &mut Thread, record: Record, comm: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) -> u8 {
+    let volume = rule(&mut Now { thread, record, comm, operation: done.operation });
+    let bucket = bucket_of(volume.message_bytes);
+    // SAFETY: records are never freed.
+    let number = unsafe { (*record).number };
+    let cell = thread.cell(Cell::key(number, done.operation, bucket));
+    add_time(cell, done.ticks);
+    cell.bytes_sent += volume.sent;
+    cell.bytes_recv += volume.received;
+    bucket
+}
+
+/// A nonblocking call whose bytes are known when it starts.
+#[inline(always)]
+pub fn started(thread: &mut Thread, comm: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
+    if done.code != 0 {
+        return failed(thread, comm, done);
+    }
+    let record = communicators::of(thread, comm);
+    if state::is_on() {
+        add(thread, record, comm, done, rule);
+    }
+    follow(thread, record, request, done, Kind::Plain);
+}
+
+/// A nonblocking call that sends, and receives what its completion tells.
+#[inline(always)]
+pub fn started_both(thread: &mut Thread, comm: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
+    if done.code != 0 {
+        return failed(thread, comm, done);
+    }
+    let record = communicators::of(thread, comm);
+    if state::is_on() {
+        let bucket = add(thread, record, comm, done, rule);
+        follow(thread, record, request, done, Kind::ReceiveInto(bucket));
+    } else {
+        follow(thread, record, request, done, Kind::Plain);
+    }
+}
+
+/// A nonblocking receive: its bucket is known when its message has arrived.
+#[inline(always)]
+pub fn receiving(thread: &mut Thread, record: Record, request: Word, done: Done) {
+    if state::is_on() {
+        pending(thread, record, done);
+        follow(thread, record, request, done, Kind::Receive);
+    } else {
+        follow(thread, record, request, done, Kind::Plain);
+    }
+}
+
+#[inline(always)]
+pub fn pending(thread: &mut Thread, record: Record, done: Done) {
+    // SAFETY: records are never freed.
+    let number = unsafe { (*record).number };
+    add_time(thread.cell(Cell::key(number, done.operation, BUCKET_PENDING)), done.ticks);
+}
+
+#[inline(always)]
+fn follow(thread: &mut Thread, record: Record, request: Word, done: Done, kind: Kind) {
+    // SAFETY: the call succeeded, so the program passed a place for the handle, and the library filled it.
+    let handle = unsafe { abi().load(request) };
+    if handle != abi().request_null {
+        thread.requests.start(Request::new(handle, record, done.operation, kind, done.ticks));
+    }
+}
+
+/// The setting up of a persistent request: counted without bytes, in the bucket of the message it will send.
+pub fn prepared(
+    thread: &mut Thread,
+    comm: Word,
+    request: Word,
+    done: Done,
+    receives: bool,
+    rule: impl FnOnce(&mut Later) -> Volume,
+) {
+    if done.code != 0 {
+        return failed(thread, comm, done);
+    }
+    let record = communicators::of(thread, comm);
+    let mut later = Later { record, comm, messages: Vec::new() };
+    let volume = rule(&mut later);
+    if state::is_on() {
+        let setup = Volume { message_bytes: volume.message_bytes, ..Volume::default() };
+        add(thread, record, comm, done, |_| setup);
+    }
+    // SAFETY: the call succeeded, so the program passed a place for the handle, and the library filled it.
+    let handle = unsafe { abi().load(request) };
+    let extra = Extra::Persistent(Persistent {
+        sent: volume.sent,
+        received: volume.received,
+        message_bytes: volume.message_bytes,
+        receives,
+        messages: later.messages.into(),
+    });
+    thread.requests.start_with(Request::new(handle, record, done.operation, Kind::Plain, 0), extra);
+}
+
+/// The start of one persistent request by `MPI_Start`.
+pub fn restarted(thread: &mut Thread, record: Record, done: Done, persistent: &Persistent) {
+    if persistent.receives {
+        return pending(thread, record, done);
+    }
+    let volume = persistent.volume();
+    add(thread, record, 0, done, |_| volume);
+    replay(thread, record, done.operation, persistent);
+}
+
+/// The start of one of several persistent requests by `MPI_Startall`, which is counted as a call elsewhere.
+pub fn restarted_among(thread: &mut Thread, record: Record, operation: u16, persistent: &Persistent) {
+    // SAFETY: records are never freed.
+    let cell = thread.cell(Cell::key(unsafe { (*record).number }, operation, 0));
+    cell.bytes_sent += persistent.sent;
+    cell.bytes_recv += persistent.received;
+    replay(thread, record, operation, persistent);
+}
+
+fn replay(thread: &mut Thread, record: Record, operation: u16, persistent: &Persistent) {
+    for (destination, world_rank, bytes) in &persistent.messages {
+        // SAFETY: records are never freed.
+        let key = Edge::key(unsafe { (*record).number }, operation, *destination as u32);
+        let edge = match thread.edge(key) {
+            Some(edge) => edge,
+            None => thread.new_edge(key, *world_rank),
+        };
+        edge.calls += 1;
+        edge.bytes += bytes;
+    }
+}
+
+impl Persistent {
+    fn volume(&self) -> Volume {
+        Volume { sent: self.sent, received: self.received, message_bytes: self.message_bytes }
+    }
+}
+
+/// What a completed receive brought.
+#[inline(always)]
+pub fn arrived(thread: &mut Thread, request: &Request, bytes: u64) {
+    // SAFETY: records are never freed.
+    let number = unsafe { (*request.comm).number };
+    match request.kind {
+        Kind::Receive => {
+            // The call moves from the row of pending receives to its bucket. Its row may be another thread's: counts
+            // wrap, and are right when threads are added up.
+            let pending = thread.cell(Cell::key(number, request.operation, BUCKET_PENDING));
+            pending.calls = pending.calls.wrapping_sub(1);
+            pending.ticks = pending.ticks.wrapping_sub(request.ticks);
+            let cell = thread.cell(Cell::key(number, request.operation, bucket_of(bytes)));
+            add_time(cell, request.ticks);
+            cell.bytes_recv += bytes;
+        }
+        Kind::ReceiveInto(bucket) => {
+            thread.cell(Cell::key(number, request.operation, bucket)).bytes_recv += bytes;
+        }
+        Kind::Plain | Kind::Duplicate => {}
+    }
+}
+
+/// Rules put the messages of a call that has just been made into the matrix.
+pub struct Now<'a> {
+    thread: &'a mut Thread,
+    record: Record,
+    comm: Word,
+    operation: u16,
+}
+
+impl Context for Now<'_> {
+    #[inline(always)]
+    fn record(&self) -> Record {
+        self.record
+    }
+
+    fn comm(&self) -> Word {
+        self.comm
+    }
+
+    #[inline(always)]
+    fn message(&mut self, destination: c_int, bytes: u64) {
+        // SAFETY: records are never freed.
+        let number = unsafe { (*self.record).number };
+        let key = Edge::key(number, self.operation, destination as u32);
+        let edge = match self.thread.edge(key) {
+            Some(edge) => edge,
+            None => {
+                // SAFETY: the call over this communicator has just succeeded.
+                let world_rank = unsafe { communicators::world_rank_of(self.record, self.comm, destination) };
+                self.thread.new_edge(key, world_rank.unwrap_or(REMOTE_RANK))
+            }
+        };
+        edge.calls += 1;
+        edge.bytes += bytes;
+    }
+}
+
+/// Rules keep the messages of a persistent request for its starts.
+pub struct Later {
+    record: Record,
+    comm: Word,
+    messages: Vec<(c_int, u32, u64)>,
+}
+
+impl Context for Later {
+    fn record(&self) -> Record {
+        self.record
+    }
+
+    fn comm(&self) -> Word {
+        self.comm
+    }
+
+    fn message(&mut self, destination: c_int, bytes: u64) {
+        // SAFETY: the call over this communicator has just succeeded.
+        let world_rank = unsafe { communicators::world_rank_of(self.record, self.comm, destination) };
+        self.messages.push((destination, world_rank.unwrap_or(REMOTE_RANK), bytes));
+    }
+}

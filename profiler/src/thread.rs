@@ -1,0 +1,285 @@
+//! What one thread of the program counts: an index over its cells and edges in the shard, and its live requests.
+//! Only the thread itself touches its counters, so that counting needs no lock and no atomic operation.
+
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
+
+use parking_lot::Mutex;
+use vocabulary::shard::{BLOCK_HEADER_BYTES, BlockHeader, CELLS, Cell, Communicator, EDGES, Edge};
+
+use crate::abi::Word;
+use crate::requests::Requests;
+use crate::{shard, state, tls};
+
+/// Size of a thread's first block of counters; each further one is twice as large, up to the second number.
+const BLOCK_BYTES: (usize, usize) = (4 << 10, 64 << 10);
+
+pub struct Thread {
+    cells: Index<Cell>,
+    edges: Index<Edge>,
+    /// The communicator that this thread used last, valid in one epoch of the table of communicators.
+    pub last_comm: (Word, u32, *mut Communicator),
+    pub requests: Requests,
+    /// Handles of the requests of one completing call, kept here so that no call allocates.
+    pub handles: Vec<Word>,
+    pub statuses: Vec<u64>,
+    /// Tells one completing call of this thread from all others of the process.
+    last_stamp: u64,
+}
+
+/// All threads that ever called MPI while recording. A thread that ends leaves its counters to the next one that starts.
+static THREADS: Mutex<Threads> = parking_lot::const_mutex(Threads { all: Vec::new(), idle: Vec::new() });
+static THREAD_COUNT: AtomicUsize = AtomicUsize::new(0);
+
+struct Threads {
+    all: Vec<Address>,
+    idle: Vec<Address>,
+}
+
+#[derive(Clone, Copy)]
+struct Address(*mut Thread);
+
+// SAFETY: other threads touch nothing of a thread but its requests, under their lock.
+unsafe impl Send for Address {}
+
+/// This thread, if calls are recorded.
+#[inline(always)]
+pub fn recording() -> Option<&'static mut Thread> {
+    if !state::is_on() {
+        return None;
+    }
+    current()
+}
+
+/// This thread, also while recording pauses: for calls whose requests and communicators must be followed.
+#[inline(always)]
+pub fn following() -> Option<&'static mut Thread> {
+    if state::is_off() {
+        return None;
+    }
+    current()
+}
+
+#[inline(always)]
+fn current() -> Option<&'static mut Thread> {
+    let thread = tls::get();
+    if thread.is_null() {
+        return enter();
+    }
+    // SAFETY: set by `enter` for this thread alone, and never freed.
+    Some(unsafe { &mut *thread })
+}
+
+#[cold]
+#[inline(never)]
+fn enter() -> Option<&'static mut Thread> {
+    crate::guard::guarded(|| {
+        let mut threads = THREADS.lock();
+        let thread = match threads.idle.pop() {
+            Some(left) => left,
+            None => {
+                let new = Address(Box::into_raw(Box::new(Thread::new(threads.all.len()))));
+                threads.all.push(new);
+                THREAD_COUNT.store(threads.all.len(), Ordering::Release);
+                new
+            }
+        };
+        tls::set(thread.0);
+        leave_at_exit(thread.0);
+        // SAFETY: it came from a box that is never freed, and no other thread has it.
+        unsafe { &mut *thread.0 }
+    })
+}
+
+/// Has the thread hand its counters on when it ends.
+fn leave_at_exit(thread: *mut Thread) {
+    static KEY: Mutex<Option<libc::pthread_key_t>> = parking_lot::const_mutex(None);
+    let mut key = KEY.lock();
+    // SAFETY: plain use of a pthread key.
+    unsafe {
+        if key.is_none() {
+            let mut new = 0;
+            if libc::pthread_key_create(&mut new, Some(leave)) == 0 {
+                *key = Some(new);
+            }
+        }
+        if let Some(key) = *key {
+            libc::pthread_setspecific(key, thread.cast());
+        }
+    }
+}
+
+unsafe extern "C" fn leave(thread: *mut libc::c_void) {
+    tls::set(ptr::null_mut());
+    THREADS.lock().idle.push(Address(thread.cast()));
+}
+
+/// The requests of all other threads, one after the other, until one of them answers.
+pub fn ask_others<T>(own: *const Thread, mut ask: impl FnMut(&mut Requests) -> Option<T>) -> Option<T> {
+    if THREAD_COUNT.load(Ordering::Acquire) < 2 {
+        return None;
+    }
+    let all: Vec<*mut Thread> = THREADS.lock().all.iter().map(|thread| thread.0).collect();
+    // SAFETY: threads are never freed; `Requests` locks itself.
+    all.into_iter().filter(|thread| !ptr::eq(*thread, own)).find_map(|thread| ask(unsafe { &mut (*thread).requests }))
+}
+
+impl Thread {
+    fn new(number: usize) -> Thread {
+        Thread {
+            cells: Index::new(),
+            edges: Index::new(),
+            last_comm: (0, u32::MAX, ptr::null_mut()),
+            requests: Requests::new(),
+            handles: Vec::new(),
+            statuses: Vec::new(),
+            last_stamp: (number as u64) << 48,
+        }
+    }
+
+    /// A number that no other look at requests has: this thread's number above a count.
+    #[inline(always)]
+    pub fn stamp(&mut self) -> u64 {
+        self.last_stamp += 1;
+        self.last_stamp
+    }
+
+    /// The counters of a (communicator, operation, bucket).
+    #[inline(always)]
+    pub fn cell(&mut self, key: u64) -> &mut Cell {
+        let cell = match self.cells.find(key) {
+            Some(cell) => cell,
+            None => self.cells.add(key, CELLS, Cell { key, ticks_min: u64::MAX, ..bytemuck::Zeroable::zeroed() }),
+        };
+        // SAFETY: the index holds addresses of live entries of this thread only.
+        unsafe { &mut *cell }
+    }
+
+    /// The counters of a (communicator, operation, destination), if they exist.
+    #[inline(always)]
+    pub fn edge(&mut self, key: u64) -> Option<&mut Edge> {
+        // SAFETY: as above.
+        self.edges.find(key).map(|edge| unsafe { &mut *edge })
+    }
+
+    #[cold]
+    pub fn new_edge(&mut self, key: u64, world_rank: u32) -> &mut Edge {
+        let edge = self.edges.add(key, EDGES, Edge { key, world_rank, reserved: 0, calls: 0, bytes: 0 });
+        // SAFETY: as above.
+        unsafe { &mut *edge }
+    }
+}
+
+/// Entries of one kind in the shard, found by key: open addressing with at most half of the places taken.
+struct Index<T> {
+    slots: *mut (u64, *mut T),
+    mask: usize,
+    shift: u32,
+    taken: usize,
+    block: *mut BlockHeader,
+    capacity: usize,
+    next_bytes: usize,
+    /// Takes what finds no room in the shard, so that counting goes on without a test.
+    overflow: Option<Box<T>>,
+}
+
+const EMPTY: u64 = u64::MAX;
+
+impl<T: Copy> Index<T> {
+    fn new() -> Index<T> {
+        let (slots, mask, shift) = table(64);
+        Index {
+            slots,
+            mask,
+            shift,
+            taken: 0,
+            block: ptr::null_mut(),
+            capacity: 0,
+            next_bytes: BLOCK_BYTES.0,
+            overflow: None,
+        }
+    }
+
+    #[inline(always)]
+    fn first_slot(&self, key: u64) -> usize {
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
+    }
+
+    #[inline(always)]
+    fn find(&self, key: u64) -> Option<*mut T> {
+        let mut slot = self.first_slot(key);
+        loop {
+            // SAFETY: `slot` is masked, and the table has `mask + 1` slots, at least half of them empty.
+            let (found, entry) = unsafe { *self.slots.add(slot) };
+            if found == key {
+                return Some(entry);
+            }
+            if found == EMPTY {
+                return None;
+            }
+            slot = (slot + 1) & self.mask;
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add(&mut self, key: u64, kind: u32, entry: T) -> *mut T {
+        let Some(place) = self.place(kind) else {
+            if let Some(header) = shard::header() {
+                header.lost_calls += 1;
+            }
+            return &mut **self.overflow.get_or_insert_with(|| Box::new(entry));
+        };
+        // SAFETY: `place` found room for one entry behind the used ones.
+        unsafe {
+            place.as_ptr().write(entry);
+            fence(Ordering::Release);
+            (*self.block).used += 1;
+        }
+        if self.taken * 2 > self.mask {
+            self.enlarge();
+        }
+        self.insert(key, place.as_ptr());
+        place.as_ptr()
+    }
+
+    fn insert(&mut self, key: u64, entry: *mut T) {
+        let mut slot = self.first_slot(key);
+        // SAFETY: as in `find`.
+        unsafe {
+            while (*self.slots.add(slot)).0 != EMPTY {
+                slot = (slot + 1) & self.mask;
+            }
+            *self.slots.add(slot) = (key, entry);
+        }
+        self.taken += 1;
+    }
+
+    fn enlarge(&mut self) {
+        let (old, old_slots) = (self.slots, self.mask + 1);
+        (self.slots, self.mask, self.shift) = table(old_slots * 2);
+        self.taken = 0;
+        // SAFETY: the old table came from `table` with this length, and nobody else refers to it.
+        let old = unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(old, old_slots)) };
+        old.iter().filter(|(key, _)| *key != EMPTY).for_each(|(key, entry)| self.insert(*key, *entry));
+    }
+
+    /// Room for one more entry in this thread's current block, or in a new one.
+    fn place(&mut self, kind: u32) -> Option<NonNull<T>> {
+        // SAFETY: `block` is null or one of this thread's live blocks.
+        let used = unsafe { self.block.as_ref() }.map_or(0, |block| block.used as usize);
+        if used >= self.capacity {
+            self.block = shard::block(kind, self.next_bytes)?.as_ptr();
+            self.capacity = (self.next_bytes - BLOCK_HEADER_BYTES) / size_of::<T>();
+            self.next_bytes = (self.next_bytes * 2).min(BLOCK_BYTES.1);
+            return self.place(kind);
+        }
+        let entries = self.block as usize + BLOCK_HEADER_BYTES;
+        NonNull::new((entries + used * size_of::<T>()) as *mut T)
+    }
+}
+
+fn table<T>(slots: usize) -> (*mut (u64, *mut T), usize, u32) {
+    let table: Box<[(u64, *mut T)]> = vec![(EMPTY, ptr::null_mut()); slots].into();
+    (Box::into_raw(table).cast(), slots - 1, 64 - slots.trailing_zeros())
+}

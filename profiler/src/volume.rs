@@ -1,0 +1,438 @@
+//! The rules for bytes, by the names and with the arguments that `calls.table` gives them: what a call's own buffers hold on
+//! this rank. `bytes sent` is what this rank gives, `bytes received` what it takes; the message size decides the bucket.
+
+use std::ffi::c_int;
+
+use vocabulary::shard::{Communicator, INTER};
+
+use crate::abi::{Word, abi};
+use crate::communicators::Record;
+use crate::datatypes::size;
+use crate::neighbors::{self, Neighbors};
+use crate::status;
+
+/// The bytes of one call.
+#[derive(Clone, Copy, Default)]
+pub struct Volume {
+    pub sent: u64,
+    pub received: u64,
+    /// Decides the bucket; 0 where the rule says that it is always the first.
+    pub message_bytes: u64,
+}
+
+/// What a rule may ask about its call, and where it puts the messages that belong into the matrix.
+pub trait Context {
+    fn record(&self) -> Record;
+    fn comm(&self) -> Word;
+    fn message(&mut self, destination: c_int, bytes: u64);
+
+    #[inline(always)]
+    fn facts(&self) -> &'static Communicator {
+        // SAFETY: records are never freed.
+        unsafe { &*self.record() }
+    }
+
+    /// Ranks that a block goes to or comes from: the other group's in an intercommunicator.
+    #[inline(always)]
+    fn peers(&self) -> u64 {
+        let facts = self.facts();
+        u64::from(if facts.flags & INTER == 0 { facts.size } else { facts.remote_size })
+    }
+
+    /// Whether this rank is the root of a rooted collective.
+    #[inline(always)]
+    fn is_root(&self, root: c_int) -> bool {
+        let facts = self.facts();
+        if facts.flags & INTER == 0 { facts.rank == root as u32 } else { root == abi().root }
+    }
+
+    /// In an intercommunicator the root's own group takes no part, but for the root.
+    #[inline(always)]
+    fn is_idle(&self, root: c_int) -> bool {
+        self.facts().flags & INTER != 0 && root == abi().proc_null
+    }
+
+    /// In an intercommunicator the root is the only one of its group to send or receive.
+    #[inline(always)]
+    fn is_inter_root(&self, root: c_int) -> bool {
+        self.facts().flags & INTER != 0 && root == abi().root
+    }
+
+    fn neighbors(&self) -> &'static Neighbors {
+        neighbors::of(self.record(), self.comm())
+    }
+}
+
+/// An array of counts: of `int`, or of `MPI_Count` in large-count calls.
+#[derive(Clone, Copy)]
+pub struct Counts {
+    pub place: Word,
+    pub large: bool,
+}
+
+impl Counts {
+    #[inline(always)]
+    fn at(self, index: usize) -> u64 {
+        // SAFETY: a successful call was given as many counts as its rule asks for.
+        unsafe {
+            if self.large {
+                *(self.place as *const u64).add(index)
+            } else {
+                *(self.place as *const c_int).add(index) as u64
+            }
+        }
+    }
+
+    fn sum(self, length: u64) -> u64 {
+        (0..length as usize).fold(0u64, |sum, index| sum.wrapping_add(self.at(index)))
+    }
+}
+
+/// Counts of elements in blocks that each have a datatype of their own.
+fn sum_typed(counts: Counts, types: Word, length: u64) -> u64 {
+    (0..length as usize).fold(0u64, |sum, index| sum.wrapping_add(block_typed(counts, types, index)))
+}
+
+fn block_typed(counts: Counts, types: Word, index: usize) -> u64 {
+    // SAFETY: a successful call was given as many datatypes as counts.
+    block(counts.at(index) as i64, unsafe { abi().load_at(types, index) })
+}
+
+#[inline(always)]
+fn block(count: i64, datatype: Word) -> u64 {
+    (count as u64).wrapping_mul(size(datatype))
+}
+
+#[inline(always)]
+fn in_place(buffer: Word) -> bool {
+    buffer == abi().in_place
+}
+
+/// A volume whose bucket is always the first.
+fn unsized_volume(sent: u64, received: u64) -> Volume {
+    Volume { sent, received, message_bytes: 0 }
+}
+
+#[inline(always)]
+pub fn none(_: &mut impl Context) -> Volume {
+    Volume::default()
+}
+
+#[inline(always)]
+pub fn send(context: &mut impl Context, count: i64, datatype: Word, destination: c_int) -> Volume {
+    if destination < 0 {
+        // Only MPI_PROC_NULL succeeds.
+        return Volume::default();
+    }
+    let bytes = block(count, datatype);
+    context.message(destination, bytes);
+    Volume { sent: bytes, received: 0, message_bytes: bytes }
+}
+
+#[inline(always)]
+pub unsafe fn recv(_: &mut impl Context, status: Word) -> Volume {
+    let bytes = unsafe { status::bytes(status) };
+    Volume { sent: 0, received: bytes, message_bytes: bytes }
+}
+
+#[inline(always)]
+pub unsafe fn sendrecv(
+    context: &mut impl Context,
+    count: i64,
+    datatype: Word,
+    destination: c_int,
+    status: Word,
+) -> Volume {
+    Volume { received: unsafe { status::bytes(status) }, ..send(context, count, datatype, destination) }
+}
+
+#[inline(always)]
+pub fn bcast(context: &mut impl Context, count: i64, datatype: Word, root: c_int) -> Volume {
+    let bytes = block(count, datatype);
+    let (sent, received) = match context.is_root(root) {
+        true => (bytes, 0),
+        false if context.is_idle(root) => (0, 0),
+        false => (0, bytes),
+    };
+    Volume { sent, received, message_bytes: bytes }
+}
+
+#[inline(always)]
+pub fn reduce(context: &mut impl Context, count: i64, datatype: Word, root: c_int) -> Volume {
+    let bytes = block(count, datatype);
+    let sent = if context.is_idle(root) || context.is_inter_root(root) { 0 } else { bytes };
+    Volume { sent, received: if context.is_root(root) { bytes } else { 0 }, message_bytes: bytes }
+}
+
+#[inline(always)]
+pub fn allreduce(_: &mut impl Context, count: i64, datatype: Word) -> Volume {
+    let bytes = block(count, datatype);
+    Volume { sent: bytes, received: bytes, message_bytes: bytes }
+}
+
+#[inline(always)]
+pub fn scan(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
+    allreduce(context, count, datatype)
+}
+
+#[inline(always)]
+pub fn exscan(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
+    let bytes = block(count, datatype);
+    Volume { sent: bytes, received: if context.facts().rank == 0 { 0 } else { bytes }, message_bytes: bytes }
+}
+
+pub fn gather(
+    context: &mut impl Context,
+    sendbuf: Word,
+    sendcount: i64,
+    sendtype: Word,
+    recvcount: i64,
+    recvtype: Word,
+    root: c_int,
+) -> Volume {
+    if context.is_idle(root) {
+        return Volume::default();
+    }
+    let is_root = context.is_root(root);
+    // The root of an intercommunicator sends nothing and need not pass the send arguments.
+    let gives = !context.is_inter_root(root);
+    let own = if !gives || in_place(sendbuf) { block(recvcount, recvtype) } else { block(sendcount, sendtype) };
+    let received = if is_root { context.peers().wrapping_mul(block(recvcount, recvtype)) } else { 0 };
+    Volume { sent: if gives { own } else { 0 }, received, message_bytes: own }
+}
+
+pub fn gatherv(
+    context: &mut impl Context,
+    sendbuf: Word,
+    sendcount: i64,
+    sendtype: Word,
+    recvcounts: Counts,
+    recvtype: Word,
+    root: c_int,
+) -> Volume {
+    if context.is_idle(root) {
+        return Volume::default();
+    }
+    let sent = if context.is_inter_root(root) {
+        0
+    } else if in_place(sendbuf) {
+        recvcounts.at(context.facts().rank as usize).wrapping_mul(size(recvtype))
+    } else {
+        block(sendcount, sendtype)
+    };
+    let received = if context.is_root(root) { recvcounts.sum(context.peers()).wrapping_mul(size(recvtype)) } else { 0 };
+    unsized_volume(sent, received)
+}
+
+pub fn scatter(
+    context: &mut impl Context,
+    sendcount: i64,
+    sendtype: Word,
+    recvbuf: Word,
+    recvcount: i64,
+    recvtype: Word,
+    root: c_int,
+) -> Volume {
+    if context.is_idle(root) {
+        return Volume::default();
+    }
+    let is_root = context.is_root(root);
+    let takes = !context.is_inter_root(root);
+    let own = if !takes || in_place(recvbuf) { block(sendcount, sendtype) } else { block(recvcount, recvtype) };
+    let sent = if is_root { context.peers().wrapping_mul(block(sendcount, sendtype)) } else { 0 };
+    Volume { sent, received: if takes { own } else { 0 }, message_bytes: own }
+}
+
+pub fn scatterv(
+    context: &mut impl Context,
+    sendcounts: Counts,
+    sendtype: Word,
+    recvbuf: Word,
+    recvcount: i64,
+    recvtype: Word,
+    root: c_int,
+) -> Volume {
+    if context.is_idle(root) {
+        return Volume::default();
+    }
+    let received = if context.is_inter_root(root) {
+        0
+    } else if in_place(recvbuf) {
+        sendcounts.at(context.facts().rank as usize).wrapping_mul(size(sendtype))
+    } else {
+        block(recvcount, recvtype)
+    };
+    let sent = if context.is_root(root) { sendcounts.sum(context.peers()).wrapping_mul(size(sendtype)) } else { 0 };
+    unsized_volume(sent, received)
+}
+
+#[inline(always)]
+pub fn allgather(
+    context: &mut impl Context,
+    sendbuf: Word,
+    sendcount: i64,
+    sendtype: Word,
+    recvcount: i64,
+    recvtype: Word,
+) -> Volume {
+    let taken = block(recvcount, recvtype);
+    let own = if in_place(sendbuf) { taken } else { block(sendcount, sendtype) };
+    Volume { sent: own, received: context.peers().wrapping_mul(taken), message_bytes: own }
+}
+
+pub fn allgatherv(
+    context: &mut impl Context,
+    sendbuf: Word,
+    sendcount: i64,
+    sendtype: Word,
+    recvcounts: Counts,
+    recvtype: Word,
+) -> Volume {
+    let own = if in_place(sendbuf) {
+        recvcounts.at(context.facts().rank as usize).wrapping_mul(size(recvtype))
+    } else {
+        block(sendcount, sendtype)
+    };
+    unsized_volume(own, recvcounts.sum(context.peers()).wrapping_mul(size(recvtype)))
+}
+
+#[inline(always)]
+pub fn alltoall(
+    context: &mut impl Context,
+    sendbuf: Word,
+    sendcount: i64,
+    sendtype: Word,
+    recvcount: i64,
+    recvtype: Word,
+) -> Volume {
+    let taken = block(recvcount, recvtype);
+    let given = if in_place(sendbuf) { taken } else { block(sendcount, sendtype) };
+    let peers = context.peers();
+    Volume { sent: peers.wrapping_mul(given), received: peers.wrapping_mul(taken), message_bytes: given }
+}
+
+pub fn alltoallv(
+    context: &mut impl Context,
+    sendbuf: Word,
+    sendcounts: Counts,
+    sendtype: Word,
+    recvcounts: Counts,
+    recvtype: Word,
+) -> Volume {
+    let peers = context.peers();
+    let received = recvcounts.sum(peers).wrapping_mul(size(recvtype));
+    let sent = if in_place(sendbuf) { received } else { sendcounts.sum(peers).wrapping_mul(size(sendtype)) };
+    unsized_volume(sent, received)
+}
+
+pub fn alltoallw(
+    context: &mut impl Context,
+    sendbuf: Word,
+    sendcounts: Counts,
+    sendtypes: Word,
+    recvcounts: Counts,
+    recvtypes: Word,
+) -> Volume {
+    let peers = context.peers();
+    let received = sum_typed(recvcounts, recvtypes, peers);
+    let sent = if in_place(sendbuf) { received } else { sum_typed(sendcounts, sendtypes, peers) };
+    unsized_volume(sent, received)
+}
+
+#[inline(always)]
+pub fn reduce_scatter_block(context: &mut impl Context, recvcount: i64, datatype: Word) -> Volume {
+    let bytes = block(recvcount, datatype);
+    let blocks = u64::from(context.facts().size);
+    Volume { sent: blocks.wrapping_mul(bytes), received: bytes, message_bytes: bytes }
+}
+
+pub fn reduce_scatter(context: &mut impl Context, recvcounts: Counts, datatype: Word) -> Volume {
+    let facts = context.facts();
+    let element = size(datatype);
+    let sent = recvcounts.sum(facts.size.into()).wrapping_mul(element);
+    Volume { sent, received: recvcounts.at(facts.rank as usize).wrapping_mul(element), message_bytes: sent }
+}
+
+pub fn neighbor_allgather(
+    context: &mut impl Context,
+    sendcount: i64,
+    sendtype: Word,
+    recvcount: i64,
+    recvtype: Word,
+) -> Volume {
+    let (neighbors, own) = (context.neighbors(), block(sendcount, sendtype));
+    let destinations = send_to_all(context, neighbors, own);
+    let received = neighbors.real_sources().count() as u64 * block(recvcount, recvtype);
+    Volume { sent: if destinations > 0 { own } else { 0 }, received, message_bytes: own }
+}
+
+pub fn neighbor_allgatherv(
+    context: &mut impl Context,
+    sendcount: i64,
+    sendtype: Word,
+    recvcounts: Counts,
+    recvtype: Word,
+) -> Volume {
+    let (neighbors, own) = (context.neighbors(), block(sendcount, sendtype));
+    let destinations = send_to_all(context, neighbors, own);
+    let received = neighbors.real_sources().fold(0u64, |sum, (place, _)| sum.wrapping_add(recvcounts.at(place)));
+    unsized_volume(if destinations > 0 { own } else { 0 }, received.wrapping_mul(size(recvtype)))
+}
+
+pub fn neighbor_alltoall(
+    context: &mut impl Context,
+    sendcount: i64,
+    sendtype: Word,
+    recvcount: i64,
+    recvtype: Word,
+) -> Volume {
+    let (neighbors, given) = (context.neighbors(), block(sendcount, sendtype));
+    let sent = send_to_all(context, neighbors, given) * given;
+    let received = neighbors.real_sources().count() as u64 * block(recvcount, recvtype);
+    Volume { sent, received, message_bytes: given }
+}
+
+pub fn neighbor_alltoallv(
+    context: &mut impl Context,
+    sendcounts: Counts,
+    sendtype: Word,
+    recvcounts: Counts,
+    recvtype: Word,
+) -> Volume {
+    let (given, taken) = (size(sendtype), size(recvtype));
+    neighbor_exchange(
+        context,
+        |place| sendcounts.at(place).wrapping_mul(given),
+        |place| recvcounts.at(place).wrapping_mul(taken),
+    )
+}
+
+pub fn neighbor_alltoallw(
+    context: &mut impl Context,
+    sendcounts: Counts,
+    sendtypes: Word,
+    recvcounts: Counts,
+    recvtypes: Word,
+) -> Volume {
+    neighbor_exchange(
+        context,
+        |place| block_typed(sendcounts, sendtypes, place),
+        |place| block_typed(recvcounts, recvtypes, place),
+    )
+}
+
+/// A block of a size of its own to every destination and from every source, given by their places.
+fn neighbor_exchange(context: &mut impl Context, given: impl Fn(usize) -> u64, taken: impl Fn(usize) -> u64) -> Volume {
+    let neighbors = context.neighbors();
+    let mut sent = 0u64;
+    for (place, destination) in neighbors.real_destinations() {
+        context.message(destination, given(place));
+        sent = sent.wrapping_add(given(place));
+    }
+    unsized_volume(sent, neighbors.real_sources().fold(0u64, |sum, (place, _)| sum.wrapping_add(taken(place))))
+}
+
+/// The same bytes to every destination; returns how many there are.
+fn send_to_all(context: &mut impl Context, neighbors: &Neighbors, bytes: u64) -> u64 {
+    neighbors.real_destinations().map(|(_, destination)| context.message(destination, bytes)).count() as u64
+}

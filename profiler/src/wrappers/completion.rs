@@ -1,0 +1,439 @@
+//! Completion and start of requests. A call over requests of one communicator belongs to it, over several to the row `*`,
+//! over none that is active to the row `-`. Handles are saved before the call: afterwards they are null, or another's.
+
+use std::ffi::c_int;
+use std::mem;
+
+use vocabulary::calls::op;
+use vocabulary::shard::{BUCKET_INVOLVED, Cell};
+
+use super::{real_function, timed};
+use crate::abi::{Word, abi};
+use crate::communicators::{self, Record};
+use crate::requests::{self, Extra, Kind};
+use crate::tally::{self, Done};
+use crate::thread::{self, Thread};
+use crate::{state, status};
+
+/// The communicator that a call over one request belongs to, and whether the request is a receive.
+#[inline(always)]
+unsafe fn look(thread: &mut Thread, request: Word) -> (Word, Record, bool) {
+    // SAFETY: a null address is the program's mistake, which the library will report.
+    let handle = if request == 0 { abi().request_null } else { unsafe { abi().load(request) } };
+    let (record, receives) = of_handle(thread, handle);
+    (handle, record, receives)
+}
+
+#[inline(always)]
+fn of_handle(thread: &mut Thread, handle: Word) -> (Record, bool) {
+    if handle == abi().request_null {
+        return (communicators::none(), false);
+    }
+    match requests::seen(thread, handle, 0) {
+        Some(seen) if seen.active => (seen.comm, seen.receives),
+        _ => (communicators::none(), false),
+    }
+}
+
+/// Counts a call that carries no bytes, unless counting pauses.
+#[inline(always)]
+fn count(thread: &mut Thread, record: Record, done: Done) {
+    if state::is_on() {
+        tally::plain(thread, record, done);
+    }
+}
+
+/// What is left to do for a request that has completed. `arrived` is 0 where an error kept the message away.
+#[inline(always)]
+unsafe fn finish(thread: &mut Thread, handle: Word, arrived: u64) {
+    let Some((request, extra)) = requests::complete(thread, handle) else { return };
+    match extra {
+        None => tally::arrived(thread, &request, arrived),
+        Some(Extra::Duplicate { place, record }) => {
+            // SAFETY: the program keeps the place until the request has completed.
+            let comm = unsafe { abi().load(place) };
+            if comm != abi().comm_null {
+                communicators::enter(comm, record);
+            }
+        }
+        Some(Extra::Persistent(_)) => {}
+    }
+}
+
+#[inline(always)]
+unsafe fn arrived(code: c_int, receives: bool, status: Word) -> u64 {
+    if code == 0 && receives { unsafe { status::bytes(status) } } else { 0 }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Wait(request: Word, status: Word) -> c_int {
+    let real = real_function!(MPI_Wait, fn(Word, Word));
+    let Some(thread) = thread::following() else { return unsafe { real(request, status) } };
+    let (handle, record, receives) = unsafe { look(thread, request) };
+    let mut own = status::Own::new();
+    let status = if receives { own.stand_in(status) } else { status };
+    let done = timed!(MPI_Wait, real(request, status));
+    count(thread, record, done);
+    unsafe {
+        if handle != abi().request_null && (done.code == 0 || abi().load(request) == abi().request_null) {
+            finish(thread, handle, arrived(done.code, receives, status));
+        }
+    }
+    done.code
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Test(request: Word, flag: Word, status: Word) -> c_int {
+    let real = real_function!(MPI_Test, fn(Word, Word, Word));
+    let Some(thread) = thread::following() else { return unsafe { real(request, flag, status) } };
+    let (handle, record, receives) = unsafe { look(thread, request) };
+    let mut own = status::Own::new();
+    let status = if receives { own.stand_in(status) } else { status };
+    let done = timed!(MPI_Test, real(request, flag, status));
+    count(thread, record, done);
+    unsafe {
+        let completed = match done.code {
+            0 => *(flag as *const c_int) != 0,
+            _ => request != 0 && abi().load(request) == abi().request_null,
+        };
+        if handle != abi().request_null && completed {
+            finish(thread, handle, arrived(done.code, receives, status));
+        }
+    }
+    done.code
+}
+
+/// The requests of one call: their handles before it, and to whom they belong.
+struct Several {
+    handles: Vec<Word>,
+    statuses: Vec<u64>,
+    record: Record,
+    receives: bool,
+}
+
+impl Several {
+    /// Looks at all requests of a call. Only active ones count; with `inactive`, which is for starts, all do.
+    unsafe fn look(thread: &mut Thread, operation: u16, length: c_int, array: Word, inactive: bool) -> Several {
+        let mut several = Several {
+            handles: mem::take(&mut thread.handles),
+            statuses: mem::take(&mut thread.statuses),
+            record: communicators::none(),
+            receives: false,
+        };
+        several.handles.clear();
+        let length = if array == 0 { 0 } else { usize::try_from(length).unwrap_or(0) };
+        // SAFETY: the program passes an array of so many handles.
+        several.handles.extend((0..length).map(|index| unsafe { abi().load_at(array, index) }));
+        let stamp = thread.stamp();
+        let mut is_mixed = false;
+        for handle in &several.handles {
+            if *handle == abi().request_null {
+                continue;
+            }
+            let Some(seen) = requests::seen(thread, *handle, stamp) else { continue };
+            if !seen.active && !inactive {
+                continue;
+            }
+            several.receives |= seen.receives;
+            if several.record == communicators::none() {
+                several.record = seen.comm;
+            }
+            is_mixed |= several.record != seen.comm;
+        }
+        if is_mixed {
+            several.record = communicators::several();
+            several.note_involved(thread, operation, inactive);
+        }
+        several
+    }
+
+    /// Notes each communicator that takes part in a call over several, once per call.
+    #[cold]
+    fn note_involved(&self, thread: &mut Thread, operation: u16, inactive: bool) {
+        if !state::is_on() {
+            return;
+        }
+        let stamp = thread.stamp();
+        for handle in self.handles.iter().filter(|handle| **handle != abi().request_null) {
+            let Some(seen) = requests::seen(thread, *handle, stamp) else { continue };
+            if seen.active || inactive {
+                // SAFETY: records are never freed.
+                let cell = thread.cell(Cell::key(unsafe { (*seen.comm).number }, operation, BUCKET_INVOLVED));
+                // These counters have no times: the longest one keeps the call that was noted last.
+                if cell.ticks_max != stamp {
+                    cell.ticks_max = stamp;
+                    cell.calls += 1;
+                }
+            }
+        }
+    }
+
+    /// The statuses to pass on: the program's, or ours where it ignores them and messages may arrive.
+    unsafe fn statuses(&mut self, statuses: Word, count: usize) -> Word {
+        if !self.receives || statuses != abi().status_ignore {
+            return statuses;
+        }
+        self.statuses.clear();
+        self.statuses.resize(count * abi().status.bytes / 8 + 1, 0);
+        self.statuses.as_mut_ptr() as Word
+    }
+
+    /// Ends the look at a call in which some requests completed, given by their place in the array and that of their
+    /// status.
+    unsafe fn finish(
+        &self,
+        thread: &mut Thread,
+        code: c_int,
+        array: Word,
+        completed: impl Iterator<Item = (usize, Word)>,
+    ) {
+        for (index, status) in completed {
+            let Some(handle) = self.handles.get(index).copied().filter(|handle| *handle != abi().request_null) else {
+                continue;
+            };
+            unsafe {
+                // A call that fails has completed those requests whose handle it has set to null.
+                let is_error = code != 0 && (status == 0 || status::error(status) != 0);
+                if code == 0 || abi().load_at(array, index) == abi().request_null {
+                    finish(thread, handle, arrived(c_int::from(is_error), self.receives, status));
+                }
+            }
+        }
+    }
+
+    /// Gives the buffers back for the next call.
+    fn leave(self, thread: &mut Thread) {
+        thread.handles = self.handles;
+        thread.statuses = self.statuses;
+    }
+}
+
+/// All places of an array with the addresses of their statuses.
+fn each(length: usize, statuses: Word) -> impl Iterator<Item = (usize, Word)> {
+    (0..length).map(move |index| (index, status_at(statuses, index)))
+}
+
+fn status_at(statuses: Word, index: usize) -> Word {
+    if statuses == abi().status_ignore { 0 } else { statuses + index * abi().status.bytes }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Waitall(length: c_int, array: Word, statuses: Word) -> c_int {
+    let real = real_function!(MPI_Waitall, fn(c_int, Word, Word));
+    let Some(thread) = thread::following() else { return unsafe { real(length, array, statuses) } };
+    unsafe {
+        let mut several = Several::look(thread, op::MPI_Waitall, length, array, false);
+        let statuses = several.statuses(statuses, several.handles.len());
+        let done = timed!(MPI_Waitall, real(length, array, statuses));
+        count(thread, several.record, done);
+        several.finish(thread, done.code, array, each(several.handles.len(), statuses));
+        several.leave(thread);
+        done.code
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Testall(length: c_int, array: Word, flag: Word, statuses: Word) -> c_int {
+    let real = real_function!(MPI_Testall, fn(c_int, Word, Word, Word));
+    let Some(thread) = thread::following() else { return unsafe { real(length, array, flag, statuses) } };
+    unsafe {
+        let mut several = Several::look(thread, op::MPI_Testall, length, array, false);
+        let statuses = several.statuses(statuses, several.handles.len());
+        let done = timed!(MPI_Testall, real(length, array, flag, statuses));
+        count(thread, several.record, done);
+        if done.code != 0 || *(flag as *const c_int) != 0 {
+            several.finish(thread, done.code, array, each(several.handles.len(), statuses));
+        }
+        several.leave(thread);
+        done.code
+    }
+}
+
+/// The one request that a call of the `any` kind completed, if it did.
+unsafe fn chosen(code: c_int, index: Word, length: usize, status: Word) -> impl Iterator<Item = (usize, Word)> {
+    let status = if status == abi().status_ignore { 0 } else { status };
+    // Where the call failed, every request may be the one: those it completed have become null.
+    let places = match (code, unsafe { usize::try_from(*(index as *const c_int)) }) {
+        (0, Ok(index)) => index..index + 1,
+        (0, Err(_)) => 0..0,
+        _ => 0..length,
+    };
+    places.map(move |index| (index, if code == 0 { status } else { 0 }))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Waitany(length: c_int, array: Word, index: Word, status: Word) -> c_int {
+    let real = real_function!(MPI_Waitany, fn(c_int, Word, Word, Word));
+    let Some(thread) = thread::following() else { return unsafe { real(length, array, index, status) } };
+    unsafe {
+        let mut several = Several::look(thread, op::MPI_Waitany, length, array, false);
+        let status = several.statuses(status, 1);
+        let done = timed!(MPI_Waitany, real(length, array, index, status));
+        count(thread, several.record, done);
+        several.finish(thread, done.code, array, chosen(done.code, index, several.handles.len(), status));
+        several.leave(thread);
+        done.code
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Testany(length: c_int, array: Word, index: Word, flag: Word, status: Word) -> c_int {
+    let real = real_function!(MPI_Testany, fn(c_int, Word, Word, Word, Word));
+    let Some(thread) = thread::following() else { return unsafe { real(length, array, index, flag, status) } };
+    unsafe {
+        let mut several = Several::look(thread, op::MPI_Testany, length, array, false);
+        let status = several.statuses(status, 1);
+        let done = timed!(MPI_Testany, real(length, array, index, flag, status));
+        count(thread, several.record, done);
+        if done.code != 0 || *(flag as *const c_int) != 0 {
+            several.finish(thread, done.code, array, chosen(done.code, index, several.handles.len(), status));
+        }
+        several.leave(thread);
+        done.code
+    }
+}
+
+/// The requests that a call of the `some` kind completed: their indices, and their statuses in that order.
+unsafe fn some(code: c_int, count: Word, indices: Word, statuses: Word) -> impl Iterator<Item = (usize, Word)> {
+    let known = code == 0 || code == abi().family.err_in_status;
+    let count = if known { unsafe { *(count as *const c_int) } } else { 0 };
+    // A count below zero is MPI_UNDEFINED: no request was active.
+    (0..usize::try_from(count).unwrap_or(0)).filter_map(move |place| {
+        let index = unsafe { *(indices as *const c_int).add(place) };
+        Some((usize::try_from(index).ok()?, status_at(statuses, place)))
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Waitsome(
+    length: c_int,
+    array: Word,
+    outcount: Word,
+    indices: Word,
+    statuses: Word,
+) -> c_int {
+    let real = real_function!(MPI_Waitsome, fn(c_int, Word, Word, Word, Word));
+    let Some(thread) = thread::following() else {
+        return unsafe { real(length, array, outcount, indices, statuses) };
+    };
+    unsafe {
+        let mut several = Several::look(thread, op::MPI_Waitsome, length, array, false);
+        let statuses = several.statuses(statuses, several.handles.len());
+        let done = timed!(MPI_Waitsome, real(length, array, outcount, indices, statuses));
+        count(thread, several.record, done);
+        several.finish(thread, done.code, array, some(done.code, outcount, indices, statuses));
+        several.leave(thread);
+        done.code
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Testsome(
+    length: c_int,
+    array: Word,
+    outcount: Word,
+    indices: Word,
+    statuses: Word,
+) -> c_int {
+    let real = real_function!(MPI_Testsome, fn(c_int, Word, Word, Word, Word));
+    let Some(thread) = thread::following() else {
+        return unsafe { real(length, array, outcount, indices, statuses) };
+    };
+    unsafe {
+        let mut several = Several::look(thread, op::MPI_Testsome, length, array, false);
+        let statuses = several.statuses(statuses, several.handles.len());
+        let done = timed!(MPI_Testsome, real(length, array, outcount, indices, statuses));
+        count(thread, several.record, done);
+        several.finish(thread, done.code, array, some(done.code, outcount, indices, statuses));
+        several.leave(thread);
+        done.code
+    }
+}
+
+/// Looks at a request without completing it. The request is passed by value.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Request_get_status(request: Word, flag: Word, status: Word) -> c_int {
+    let real = real_function!(MPI_Request_get_status, fn(Word, Word, Word));
+    let Some(thread) = thread::following() else { return unsafe { real(request, flag, status) } };
+    let (record, _) = of_handle(thread, request & abi().mask);
+    let done = timed!(MPI_Request_get_status, real(request, flag, status));
+    count(thread, record, done);
+    done.code
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Cancel(request: Word) -> c_int {
+    let real = real_function!(MPI_Cancel, fn(Word));
+    let Some(thread) = thread::following() else { return unsafe { real(request) } };
+    let (_, record, _) = unsafe { look(thread, request) };
+    let done = timed!(MPI_Cancel, real(request));
+    count(thread, record, done);
+    done.code
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Request_free(request: Word) -> c_int {
+    let real = real_function!(MPI_Request_free, fn(Word));
+    let Some(thread) = thread::following() else { return unsafe { real(request) } };
+    let (handle, record, _) = unsafe { look_any(thread, request) };
+    let done = timed!(MPI_Request_free, real(request));
+    count(thread, record, done);
+    if done.code == 0 {
+        requests::forget(thread, handle);
+    }
+    done.code
+}
+
+/// Like `look`, but an inactive persistent request belongs to its communicator, too.
+unsafe fn look_any(thread: &mut Thread, request: Word) -> (Word, Record, bool) {
+    let handle = if request == 0 { abi().request_null } else { unsafe { abi().load(request) } };
+    match requests::seen(thread, handle, 0) {
+        Some(seen) => (handle, seen.comm, seen.receives),
+        None => (handle, communicators::none(), false),
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Start(request: Word) -> c_int {
+    let real = real_function!(MPI_Start, fn(Word));
+    let Some(thread) = thread::following() else { return unsafe { real(request) } };
+    let (handle, record, _) = unsafe { look_any(thread, request) };
+    let done = timed!(MPI_Start, real(request));
+    let started = if done.code == 0 { requests::activate(thread, handle, done.operation, done.ticks) } else { None };
+    if state::is_on() {
+        match started {
+            Some((record, persistent)) => tally::restarted(thread, record, done, &persistent),
+            None => tally::plain(thread, record, done),
+        }
+    } else if started.is_some() {
+        uncount(thread, handle);
+    }
+    done.code
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Startall(length: c_int, array: Word) -> c_int {
+    let real = real_function!(MPI_Startall, fn(c_int, Word));
+    let Some(thread) = thread::following() else { return unsafe { real(length, array) } };
+    unsafe {
+        let several = Several::look(thread, op::MPI_Startall, length, array, true);
+        let done = timed!(MPI_Startall, real(length, array));
+        count(thread, several.record, done);
+        for handle in several.handles.iter().filter(|_| done.code == 0) {
+            match requests::activate(thread, *handle, done.operation, done.ticks) {
+                Some((record, persistent)) if state::is_on() => {
+                    tally::restarted_among(thread, record, done.operation, &persistent);
+                }
+                Some(_) => uncount(thread, *handle),
+                None => {}
+            }
+        }
+        several.leave(thread);
+        done.code
+    }
+}
+
+/// A request that was started while counting pauses must not be counted when its message arrives.
+fn uncount(thread: &mut Thread, handle: Word) {
+    requests::set_kind(thread, handle, Kind::Plain);
+}

@@ -1,0 +1,57 @@
+//! Begin and end of MPI, and the program's control over profiling.
+
+use std::ffi::c_int;
+
+use super::{real_function, timed};
+use crate::abi::Word;
+use crate::guard::guarded;
+use crate::{clock, communicators, lifecycle, state, tally, thread};
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Init(argc: Word, argv: Word) -> c_int {
+    let real = real_function!(MPI_Init, fn(Word, Word));
+    started(|| timed!(MPI_Init, real(argc, argv)))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Init_thread(argc: Word, argv: Word, required: c_int, provided: Word) -> c_int {
+    let real = real_function!(MPI_Init_thread, fn(Word, Word, c_int, Word));
+    started(|| timed!(MPI_Init_thread, real(argc, argv, required, provided)))
+}
+
+fn started(forward: impl FnOnce() -> tally::Done) -> c_int {
+    let chosen = clock::choose();
+    let entered = clock::moment();
+    let done = forward();
+    if done.code == 0 {
+        guarded(|| lifecycle::start(chosen, entered, done));
+    }
+    done.code
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Finalize() -> c_int {
+    let real = real_function!(MPI_Finalize, fn());
+    if !state::is_off() {
+        guarded(lifecycle::finish);
+        state::stop();
+    }
+    unsafe { real() }
+}
+
+/// 0 pauses counting, 1 resumes it. Other levels are the program's own business; further arguments are not looked at.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Pcontrol(level: c_int) -> c_int {
+    let Some(thread) = thread::following() else { return 0 };
+    if level == 1 {
+        state::pause(false);
+    }
+    if state::is_on() {
+        let done = tally::Done { operation: vocabulary::calls::op::MPI_Pcontrol, code: 0, ticks: 0 };
+        tally::plain(thread, communicators::world(), done);
+    }
+    if level == 0 {
+        state::pause(true);
+    }
+    0
+}

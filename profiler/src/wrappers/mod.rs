@@ -1,0 +1,40 @@
+//! The functions that take the place of MPI's. Most are written by build.rs from the table of calls; those with a rule of
+//! their own stand here: completion and start of requests, matched messages, communicators, and the begin and end.
+
+mod completion;
+mod creators;
+mod lifecycle;
+mod messages;
+
+use std::ffi::c_int;
+
+use vocabulary::calls::op;
+
+use crate::abi::Word;
+use crate::tally::{self, Done};
+use crate::{clock, communicators, real, status, thread, volume};
+
+/// The real function of an operation, as the type that the wrapper's own arguments give.
+macro_rules! real_function {
+    ($operation:ident, fn($($argument:ty),*)) => {{
+        let function = $crate::real::function(vocabulary::calls::op::$operation as usize);
+        // SAFETY: the type repeats the function's declaration in the standard.
+        unsafe { std::mem::transmute::<*mut std::ffi::c_void, unsafe extern "C" fn($($argument),*) -> std::ffi::c_int>(function) }
+    }};
+}
+pub(crate) use real_function;
+
+/// Runs the real function between two readings of the clock.
+macro_rules! timed {
+    ($operation:ident, $call:expr) => {{
+        let begin = $crate::clock::now();
+        // Where it stands in an unsafe block already, this one is not needed.
+        #[allow(unused_unsafe)]
+        let code = unsafe { $call };
+        let ticks = $crate::clock::now().wrapping_sub(begin);
+        $crate::tally::Done { operation: vocabulary::calls::op::$operation, code, ticks }
+    }};
+}
+pub(crate) use timed;
+
+include!(concat!(env!("OUT_DIR"), "/wrappers.rs"));

@@ -1,0 +1,159 @@
+//! Finds the shards that are left of runs that did not end in `MPI_Finalize`, and makes a profile of each run.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::{fs, mem};
+
+use super::write::{Error, Writer};
+use crate::shard::{self, HEADER_BYTES, Header, MAGIC, Shard};
+
+/// The name of a shard: `commsee-RUN-RANK.shard`.
+pub fn shard_name(run: [u64; 2], rank: u32) -> String {
+    format!("commsee-{:016x}{:016x}-{rank}.shard", run[0], run[1])
+}
+
+/// The shards that one run left.
+pub struct Run {
+    /// 32 hexadecimal digits, drawn by the run.
+    pub id: String,
+    /// What `COMMSEE_LAUNCH` was, or nothing.
+    pub launch: String,
+    /// A process of it still lives on this host.
+    pub alive: bool,
+    /// Shards of it were written on another host, where processes cannot be looked for.
+    pub elsewhere: bool,
+    pub world_size: u32,
+    pub shards: Vec<PathBuf>,
+    pub started_unix_ns: u64,
+    pub command: String,
+}
+
+/// A profile made of shards.
+pub struct Recovered {
+    /// The name that was free.
+    pub path: PathBuf,
+    pub missing_ranks: Vec<u32>,
+    /// What could not be read, in words.
+    pub notes: Vec<String>,
+}
+
+/// All runs with shards in these directories. What cannot be read, or is no shard, is passed over.
+pub fn find(directories: &[PathBuf]) -> Vec<Run> {
+    let mut runs: BTreeMap<[u64; 2], Run> = BTreeMap::new();
+    let mut seen = std::collections::HashSet::new();
+    for directory in directories {
+        let Ok(entries) = fs::read_dir(directory) else { continue };
+        let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        paths.sort();
+        for path in paths {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if !name.starts_with("commsee-") || !name.ends_with(".shard") {
+                continue;
+            }
+            let Some(header) = read_header(&path) else { continue };
+            if !seen.insert((header.run, header.world_rank)) {
+                continue;
+            }
+            let hex = |words: [u64; 2]| format!("{:016x}{:016x}", words[0], words[1]);
+            let run = runs.entry(header.run).or_insert_with(|| Run {
+                id: hex(header.run),
+                launch: if header.launch == [0, 0] { String::new() } else { hex(header.launch) },
+                alive: false,
+                elsewhere: false,
+                world_size: header.world_size,
+                shards: Vec::new(),
+                started_unix_ns: header.start_realtime_ns,
+                command: shard::text(&header.command),
+            });
+            if shard::text(&header.host) == host_name() {
+                run.alive |= process_start(header.pid) == Some(header.process_start);
+            } else {
+                run.elsewhere = true;
+            }
+            run.shards.push(path.clone());
+        }
+    }
+    runs.into_values().collect()
+}
+
+/// Makes a profile of what a run left, under the wanted name or the next free one.
+pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
+    let mut notes = Vec::new();
+    let mut present = Vec::new();
+    let mut writer = Writer::create(wanted)?;
+    for path in &run.shards {
+        let shard = fs::read(path).map_err(|error| error.to_string());
+        match shard.and_then(|bytes| Shard::parse(&bytes).map_err(|error| error.to_string())) {
+            Ok(shard) => {
+                if shard.damaged > 0 {
+                    notes.push(format!("{}: {} damaged parts were left out", path.display(), shard.damaged));
+                }
+                writer.add(&shard)?;
+                present.push(shard.header.world_rank);
+            }
+            Err(error) => notes.push(format!("{}: left out: {error}", path.display())),
+        }
+    }
+    present.sort_unstable();
+    let missing_ranks = (0..run.world_size).filter(|rank| present.binary_search(rank).is_err()).collect();
+    Ok(Recovered { path: writer.finish()?, missing_ranks, notes })
+}
+
+impl Run {
+    /// Removes the shards.
+    pub fn remove(&self) -> io::Result<()> {
+        self.shards.iter().try_for_each(fs::remove_file)
+    }
+}
+
+/// The name of this host, as shards carry it.
+pub fn host_name() -> String {
+    let mut name = [0u8; 256];
+    // SAFETY: the buffer is as long as said, and keeps its last zero byte.
+    unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
+    shard::text(&name)
+}
+
+/// When a process started, in clock ticks since boot; `None` if there is no such process.
+pub fn process_start(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is the program's name in parentheses, and may hold anything; the start is field 22.
+    let rest = &stat[stat.rfind(')')? + 2..];
+    if rest.starts_with('Z') {
+        return None;
+    }
+    rest.split(' ').nth(19)?.parse().ok()
+}
+
+fn read_header(path: &Path) -> Option<Header> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let mut file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let mut bytes = [0u8; HEADER_BYTES];
+    file.read_exact(&mut bytes).ok()?;
+    debug_assert_eq!(mem::size_of::<Header>(), bytes.len());
+    let header: Header = bytemuck::pod_read_unaligned(&bytes);
+    (header.magic == MAGIC).then_some(header)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_lives_and_another_does_not() {
+        let own = process_start(std::process::id()).unwrap();
+        assert!(own > 0);
+        assert_eq!(process_start(u32::MAX / 2), None);
+    }
+
+    #[test]
+    fn foreign_files_are_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("commsee-1-0.shard"), [7u8; 5000]).unwrap();
+        fs::write(folder.path().join("commsee-2-0.shard"), b"short").unwrap();
+        std::os::unix::fs::symlink("/dev/zero", folder.path().join("commsee-3-0.shard")).unwrap();
+        assert!(find(&[folder.path().to_owned(), folder.path().join("missing")]).is_empty());
+    }
+}
