@@ -149,10 +149,17 @@ impl Thread {
     pub fn cell(&mut self, key: u64) -> &mut Cell {
         let cell = match self.cells.find(key) {
             Some(cell) => cell,
-            None => self.cells.add(key, CELLS, Cell { key, ticks_min: u64::MAX, ..bytemuck::Zeroable::zeroed() }),
+            None => self.new_cell(key),
         };
         // SAFETY: the index holds addresses of live entries of this thread only.
         unsafe { &mut *cell }
+    }
+
+    /// Apart, since a cell on the stack would have every wrapper align its stack to a cache line.
+    #[cold]
+    #[inline(never)]
+    fn new_cell(&mut self, key: u64) -> *mut Cell {
+        self.cells.add(key, CELLS, Cell { key, ticks_min: u64::MAX, ..bytemuck::Zeroable::zeroed() })
     }
 
     /// The counters of a (communicator, operation, destination), if they exist.
