@@ -85,7 +85,9 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
     header.edge_count = edges.len() as u32;
     header.edges_bytes[..edges.len()].copy_from_slice(edges);
     set_text(&mut header.host, &host_name());
-    set_text(&mut header.library, abi::library_version().lines().next().unwrap_or("").trim());
+    let library = abi::library_version();
+    let words: Vec<&str> = library.lines().next().unwrap_or("").split_whitespace().collect();
+    set_text(&mut header.library, &words.join(" "));
     set_text(&mut header.options, &options_in_force());
     if !settings::is_on(env::var(settings::NO_ARGS).ok().as_deref()) {
         set_text(&mut header.command, &command_line());

@@ -1,6 +1,6 @@
 //! To whom a request belongs. A handle alone does not tell: libraries give one handle to several live requests (those that
-//! are complete at once, in Open MPI and in MPICH) and give it again as soon as it is free. So the table holds an entry
-//! per request that was started, several under one handle, oldest first, and one is taken out per completion.
+//! are complete at once, in Open MPI and in MPICH) and give it again as soon as it is free. So under each handle stands a
+//! queue of the requests that were started, oldest first, and one is taken out per completion.
 
 use std::ffi::c_int;
 
@@ -31,13 +31,22 @@ pub struct Request {
     pub comm: Record,
     /// Duration of the call that started it.
     pub ticks: u64,
-    /// The last look that counted this entry, so that entries with one handle are counted one by one.
-    stamp: u64,
-    /// Index of the further facts, or `NO_EXTRA`.
+    /// Index of the further facts, or `NOWHERE`.
     extra: u32,
     pub operation: u16,
     pub kind: Kind,
     pub active: bool,
+}
+
+/// What a completed request leaves to be done.
+#[derive(Clone, Copy)]
+pub struct Completed {
+    pub comm: Record,
+    pub ticks: u64,
+    pub operation: u16,
+    pub kind: Kind,
+    /// For `Kind::Duplicate`: where the program wants the handle, and the record that waits for it.
+    pub duplicate: (Word, Record),
 }
 
 /// Facts that few requests have.
@@ -63,20 +72,38 @@ pub struct Persistent {
 }
 
 const EMPTY: Word = Word::MAX;
-const NO_EXTRA: u32 = u32::MAX;
+/// No index.
+const NOWHERE: u32 = u32::MAX;
 
 impl Request {
     pub fn new(handle: Word, comm: Record, operation: u16, kind: Kind, ticks: u64) -> Request {
-        Request { handle, comm, ticks, stamp: 0, extra: NO_EXTRA, operation, kind, active: true }
+        Request { handle, comm, ticks, extra: NOWHERE, operation, kind, active: true }
     }
 }
 
-/// The requests that one thread started. Locked only where several threads may call MPI at once.
+/// The oldest request of a handle, and the queue of those behind it.
+#[derive(Clone, Copy)]
+struct Slot {
+    request: Request,
+    /// The last look that passed here, and where in the queue its next one goes on: so a call that names one handle
+    /// several times sees one request after the other.
+    stamp: u64,
+    cursor: u32,
+    /// First and last place in `Requests::queued`.
+    first: u32,
+    last: u32,
+}
+
+/// The requests that one thread started: open addressing with at most half of the places taken. Locked only where several
+/// threads may call MPI at once.
 pub struct Requests {
     lock: parking_lot::RawMutex,
-    slots: Vec<Request>,
+    slots: Vec<Slot>,
     shift: u32,
     taken: usize,
+    /// Requests behind the first of their handle, each with the place of the next one.
+    queued: Vec<(Request, u32)>,
+    free_queued: Vec<u32>,
     extras: Vec<Option<Extra>>,
     free_extras: Vec<u32>,
 }
@@ -101,7 +128,7 @@ pub fn seen(thread: &mut Thread, handle: Word, stamp: u64) -> Option<Seen> {
 
 /// The request of this handle has completed: its entry is taken out, or made inactive if it is persistent.
 #[inline(always)]
-pub fn complete(thread: &mut Thread, handle: Word) -> Option<(Request, Option<Extra>)> {
+pub fn complete(thread: &mut Thread, handle: Word) -> Option<Completed> {
     match thread.requests.complete(handle) {
         Some(done) => Some(done),
         None => thread::ask_others(thread, |requests| requests.complete(handle)),
@@ -137,6 +164,8 @@ impl Requests {
             slots: Vec::new(),
             shift: 0,
             taken: 0,
+            queued: Vec::new(),
+            free_queued: Vec::new(),
             extras: Vec::new(),
             free_extras: Vec::new(),
         };
@@ -144,12 +173,14 @@ impl Requests {
         requests
     }
 
+    #[inline(always)]
     pub fn start(&mut self, request: Request) {
         self.locked(|requests| requests.insert(request));
     }
 
     pub fn start_with(&mut self, mut request: Request, extra: Extra) {
         self.locked(|requests| {
+            request.active = !matches!(extra, Extra::Persistent(_));
             request.extra = match requests.free_extras.pop() {
                 Some(free) => free,
                 None => {
@@ -157,7 +188,6 @@ impl Requests {
                     requests.extras.len() as u32 - 1
                 }
             };
-            request.active = !matches!(extra, Extra::Persistent(_));
             requests.extras[request.extra as usize] = Some(extra);
             requests.insert(request);
         });
@@ -166,35 +196,58 @@ impl Requests {
     #[inline(always)]
     fn seen(&mut self, handle: Word, stamp: u64) -> Option<Seen> {
         self.locked(|requests| {
-            let slot = requests.slot_of(handle, |request| stamp == 0 || request.stamp != stamp)?;
-            let request = &mut requests.slots[slot];
-            request.stamp = stamp;
+            let slot = requests.slot_of(handle)?;
+            let slot = &mut requests.slots[slot];
+            let request = if stamp == 0 || slot.stamp != stamp {
+                (slot.stamp, slot.cursor) = (stamp, slot.first);
+                &slot.request
+            } else {
+                let (request, next) = requests.queued.get(slot.cursor as usize)?;
+                slot.cursor = *next;
+                request
+            };
             let receives = matches!(request.kind, Kind::Receive | Kind::ReceiveInto(_));
             Some(Seen { comm: request.comm, active: request.active, receives })
         })
     }
 
     #[inline(always)]
-    fn complete(&mut self, handle: Word) -> Option<(Request, Option<Extra>)> {
+    fn complete(&mut self, handle: Word) -> Option<Completed> {
         self.locked(|requests| {
-            let slot = requests.slot_of(handle, |request| request.active)?;
-            let request = requests.slots[slot];
-            if request.extra == NO_EXTRA {
-                requests.remove(slot);
-                return Some((request, None));
+            let slot = requests.slot_of(handle)?;
+            let Request { comm, ticks, operation, kind, active, extra, .. } = requests.slots[slot].request;
+            if !active {
+                return None;
             }
-            if let Some(Some(Extra::Persistent(_))) = requests.extras.get(request.extra as usize) {
-                requests.slots[slot].active = false;
-                return Some((request, None));
+            let mut completed = Completed { comm, ticks, operation, kind, duplicate: (0, comm) };
+            if extra == NOWHERE {
+                requests.remove_first(slot);
+            } else {
+                requests.complete_with_extra(slot, &mut completed);
             }
-            Some((request, requests.remove_with_extra(slot)))
+            Some(completed)
         })
     }
 
+    #[cold]
+    fn complete_with_extra(&mut self, slot: usize, completed: &mut Completed) {
+        let extra = self.slots[slot].request.extra;
+        match self.extras.get(extra as usize) {
+            Some(Some(Extra::Duplicate { place, record })) => {
+                completed.duplicate = (*place, *record);
+                self.remove_first(slot);
+                self.take_extra(extra);
+            }
+            _ => self.slots[slot].request.active = false,
+        }
+    }
+
     fn forget(&mut self, handle: Word) -> bool {
-        self.locked(|requests| match requests.slot_of(handle, |_| true) {
+        self.locked(|requests| match requests.slot_of(handle) {
             Some(slot) => {
-                requests.remove_with_extra(slot);
+                let extra = requests.slots[slot].request.extra;
+                requests.remove_first(slot);
+                requests.take_extra(extra);
                 true
             }
             None => false,
@@ -203,21 +256,19 @@ impl Requests {
 
     fn set_kind(&mut self, handle: Word, kind: Kind) -> Option<()> {
         self.locked(|requests| {
-            let slot = requests.slot_of(handle, |request| request.active)?;
-            requests.slots[slot].kind = kind;
+            let slot = requests.slot_of(handle)?;
+            requests.slots[slot].request.kind = kind;
             Some(())
         })
     }
 
     fn activate(&mut self, handle: Word, operation: u16, ticks: u64) -> Option<(Record, Persistent)> {
         self.locked(|requests| {
-            let slot = requests.slot_of(handle, |request| !request.active)?;
-            let request = requests.slots[slot];
+            let slot = requests.slot_of(handle)?;
+            let request = &mut requests.slots[slot].request;
             let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(request.extra as usize) else {
                 return None;
             };
-            let persistent = persistent.clone();
-            let request = &mut requests.slots[slot];
             request.active = true;
             request.operation = operation;
             request.ticks = ticks;
@@ -226,21 +277,19 @@ impl Requests {
                 true if operation == op::MPI_Start => Kind::Receive,
                 true => Kind::ReceiveInto(0),
             };
-            Some((request.comm, persistent))
+            Some((request.comm, persistent.clone()))
         })
     }
 
     #[inline(always)]
     fn locked<T>(&mut self, work: impl FnOnce(&mut Requests) -> T) -> T {
-        let threaded = state::is_threaded();
-        if threaded {
-            self.lock.lock();
+        if !state::is_threaded() {
+            return work(self);
         }
+        self.lock.lock();
         let result = work(self);
-        if threaded {
-            // SAFETY: locked above.
-            unsafe { self.lock.unlock() };
-        }
+        // SAFETY: locked above.
+        unsafe { self.lock.unlock() };
         result
     }
 
@@ -249,16 +298,16 @@ impl Requests {
         ((handle as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
-    /// The first entry under a handle that is wanted; entries under one handle stand in the order of their starts.
     #[inline(always)]
-    fn slot_of(&self, handle: Word, wanted: impl Fn(&Request) -> bool) -> Option<usize> {
+    fn slot_of(&self, handle: Word) -> Option<usize> {
         let mut slot = self.first_slot(handle);
         loop {
-            let request = self.slots.get(slot)?;
-            if request.handle == handle && wanted(request) {
+            // A slot beyond the end cannot be: `first_slot` is below the length, and so is what is masked.
+            let found = self.slots.get(slot)?.request.handle;
+            if found == handle {
                 return Some(slot);
             }
-            if request.handle == EMPTY {
+            if found == EMPTY {
                 return None;
             }
             slot = (slot + 1) & (self.slots.len() - 1);
@@ -267,55 +316,87 @@ impl Requests {
 
     #[inline(always)]
     fn insert(&mut self, request: Request) {
-        if (self.taken + 1) * 2 > self.slots.len() {
-            self.resize(self.slots.len() * 2);
-        }
-        self.place(request);
-        self.taken += 1;
-    }
-
-    #[inline(always)]
-    fn place(&mut self, request: Request) {
         let mut slot = self.first_slot(request.handle);
-        while self.slots[slot].handle != EMPTY {
+        while self.slots[slot].request.handle != EMPTY {
+            if self.slots[slot].request.handle == request.handle {
+                return self.queue(slot, request);
+            }
             slot = (slot + 1) & (self.slots.len() - 1);
         }
-        self.slots[slot] = request;
+        self.slots[slot] = Slot { request, stamp: 0, cursor: NOWHERE, first: NOWHERE, last: NOWHERE };
+        self.taken += 1;
+        if self.taken * 2 > self.slots.len() {
+            self.resize(self.slots.len() * 2);
+        }
     }
 
-    /// Closes the gap by moving back what follows, which keeps the order of entries under one handle.
+    fn queue(&mut self, slot: usize, request: Request) {
+        let place = match self.free_queued.pop() {
+            Some(free) => {
+                self.queued[free as usize] = (request, NOWHERE);
+                free
+            }
+            None => {
+                self.queued.push((request, NOWHERE));
+                self.queued.len() as u32 - 1
+            }
+        };
+        let slot = &mut self.slots[slot];
+        match self.queued.get_mut(slot.last as usize) {
+            Some(last) => last.1 = place,
+            None => slot.first = place,
+        }
+        slot.last = place;
+    }
+
+    /// Takes the oldest request of a handle out. The next one takes its place; without one the gap is closed by moving
+    /// back what follows.
     #[inline(always)]
-    fn remove(&mut self, slot: usize) {
+    fn remove_first(&mut self, slot: usize) {
+        let Slot { first, .. } = self.slots[slot];
+        if first != NOWHERE {
+            let (request, next) = self.queued[first as usize];
+            self.free_queued.push(first);
+            let slot = &mut self.slots[slot];
+            (slot.request, slot.first) = (request, next);
+            if next == NOWHERE {
+                slot.last = NOWHERE;
+            }
+            return;
+        }
         let mask = self.slots.len() - 1;
         let (mut hole, mut next) = (slot, (slot + 1) & mask);
-        while self.slots[next].handle != EMPTY {
-            let home = self.first_slot(self.slots[next].handle);
+        while self.slots[next].request.handle != EMPTY {
+            let home = self.first_slot(self.slots[next].request.handle);
             if next.wrapping_sub(home) & mask >= next.wrapping_sub(hole) & mask {
                 self.slots[hole] = self.slots[next];
                 hole = next;
             }
             next = (next + 1) & mask;
         }
-        self.slots[hole].handle = EMPTY;
+        self.slots[hole].request.handle = EMPTY;
         self.taken -= 1;
     }
 
-    fn remove_with_extra(&mut self, slot: usize) -> Option<Extra> {
-        let extra = self.slots[slot].extra;
-        self.remove(slot);
-        let removed = self.extras.get_mut(extra as usize)?.take();
-        self.free_extras.push(extra);
-        removed
+    fn take_extra(&mut self, place: u32) {
+        if let Some(extra) = self.extras.get_mut(place as usize) {
+            *extra = None;
+            self.free_extras.push(place);
+        }
     }
 
     #[cold]
     fn resize(&mut self, slots: usize) {
-        let empty = Request::new(EMPTY, std::ptr::null_mut(), 0, Kind::Plain, 0);
+        let request = Request::new(EMPTY, std::ptr::null_mut(), 0, Kind::Plain, 0);
+        let empty = Slot { request, stamp: 0, cursor: NOWHERE, first: NOWHERE, last: NOWHERE };
         let old = std::mem::replace(&mut self.slots, vec![empty; slots]);
         self.shift = 64 - slots.trailing_zeros();
-        // Starting behind a gap keeps the order of entries under one handle, also of those that wrap around the end.
-        let start = old.iter().position(|request| request.handle == EMPTY).unwrap_or(0);
-        let (before, behind) = old.split_at(start);
-        behind.iter().chain(before).filter(|request| request.handle != EMPTY).for_each(|request| self.place(*request));
+        for moved in old.iter().filter(|slot| slot.request.handle != EMPTY) {
+            let mut slot = self.first_slot(moved.request.handle);
+            while self.slots[slot].request.handle != EMPTY {
+                slot = (slot + 1) & (slots - 1);
+            }
+            self.slots[slot] = *moved;
+        }
     }
 }

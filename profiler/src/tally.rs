@@ -15,7 +15,7 @@ use vocabulary::shard::{BUCKET_PENDING, Cell, Edge, REMOTE_RANK};
 
 use crate::abi::{Word, abi};
 use crate::communicators::{self, Record};
-use crate::requests::{Extra, Kind, Persistent, Request};
+use crate::requests::{Completed, Extra, Kind, Persistent, Request};
 use crate::settled::Settled;
 use crate::state;
 use crate::thread::Thread;
@@ -224,7 +224,7 @@ impl Persistent {
 
 /// What a completed receive brought.
 #[inline(always)]
-pub fn arrived(thread: &mut Thread, request: &Request, bytes: u64) {
+pub fn arrived(thread: &mut Thread, request: &Completed, bytes: u64) {
     // SAFETY: records are never freed.
     let number = unsafe { (*request.comm).number };
     match request.kind {

@@ -10,7 +10,7 @@ use vocabulary::shard::{BUCKET_INVOLVED, Cell};
 use super::{real_function, timed};
 use crate::abi::{Word, abi};
 use crate::communicators::{self, Record};
-use crate::requests::{self, Extra, Kind};
+use crate::requests::{self, Kind};
 use crate::tally::{self, Done};
 use crate::thread::{self, Thread};
 use crate::{state, status};
@@ -46,17 +46,18 @@ fn count(thread: &mut Thread, record: Record, done: Done) {
 /// What is left to do for a request that has completed. `arrived` is 0 where an error kept the message away.
 #[inline(always)]
 unsafe fn finish(thread: &mut Thread, handle: Word, arrived: u64) {
-    let Some((request, extra)) = requests::complete(thread, handle) else { return };
-    match extra {
-        None => tally::arrived(thread, &request, arrived),
-        Some(Extra::Duplicate { place, record }) => {
+    let Some(completed) = requests::complete(thread, handle) else { return };
+    match completed.kind {
+        Kind::Plain => {}
+        Kind::Receive | Kind::ReceiveInto(_) => tally::arrived(thread, &completed, arrived),
+        Kind::Duplicate => {
+            let (place, record) = completed.duplicate;
             // SAFETY: the program keeps the place until the request has completed.
             let comm = unsafe { abi().load(place) };
             if comm != abi().comm_null {
                 communicators::enter(comm, record);
             }
         }
-        Some(Extra::Persistent(_)) => {}
     }
 }
 
