@@ -68,7 +68,7 @@ fn calls(table: &str) -> String {
         if functions.iter().any(|(known, _)| known == name) {
             wrong("this function stands twice");
         }
-        let place = |list: &[&str], word: &str| list.iter().any(|known| *known == word);
+        let place = |list: &[&str], word: &str| list.contains(&word);
         if !place(&CLASSES, class) || !place(&SHAPES, shape) || !["c", "-"].contains(&large) {
             wrong("unknown class, shape or large");
         }

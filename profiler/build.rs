@@ -102,7 +102,7 @@ fn rule_call(call: &Call, large: bool) -> String {
         let argument = call.arguments.iter().find(|argument| argument.name == *wanted).expect("checked in commsee");
         let name = rust_name(argument.name);
         match argument.kind {
-            "count" => write!(words, ", i64::from({name})").unwrap(),
+            "count" if !large => write!(words, ", i64::from({name})").unwrap(),
             "counts" => write!(words, ", volume::Counts {{ place: {name}, large: {large} }}").unwrap(),
             _ => write!(words, ", {name}").unwrap(),
         }

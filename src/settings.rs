@@ -15,6 +15,7 @@ pub const DIR: &str = "COMMSEE_DIR";
 pub const HOOKS: &str = "COMMSEE_HOOKS";
 pub const LOG: &str = "COMMSEE_LOG";
 pub const DISABLE: &str = "COMMSEE_DISABLE";
+pub const LIB: &str = "COMMSEE_LIB";
 pub const NO_ARGS: &str = "COMMSEE_NO_ARGS";
 /// Set by `through run`: ties the shards of a run to it, so that it recovers its own and no others.
 pub const LAUNCH: &str = "COMMSEE_LAUNCH";
@@ -47,6 +48,11 @@ pub const VARIABLES: &[Variable] = &[
     Variable { name: LOG, default: "info", meaning: "What is said on standard error: off, warn, info or debug." },
     Variable { name: DISABLE, default: "", meaning: "1: every call is forwarded, nothing is recorded." },
     Variable { name: NO_ARGS, default: "", meaning: "1: the profile does not keep the program's command line." },
+    Variable {
+        name: LIB,
+        default: "beside `through`, or in ../lib of it",
+        meaning: "Where `through run` and `through exec` find libcommsee.so.",
+    },
     Variable {
         name: LAUNCH,
         default: "",

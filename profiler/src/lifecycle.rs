@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::c_int;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use bytemuck::{Pod, Zeroable};
 use parking_lot::Mutex;
@@ -176,15 +176,8 @@ fn decide() -> Common {
 fn output() -> PathBuf {
     let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let pattern = set(settings::OUT).or_else(|| set(settings::OUT_COMPATIBLE));
-    let pattern = pattern.unwrap_or_else(|| settings::DEFAULT_OUT.to_owned());
-    let jobs = ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID", "JOB_ID"];
-    let job = jobs.into_iter().find_map(set).unwrap_or_else(|| "0".to_owned());
-    let time = vocabulary::profile::utc(clock::realtime_ns());
-    // Without the separators, which some file systems and shells mind.
-    let time: String = time.chars().filter(|c| c.is_ascii_digit() || *c == 'T').collect();
-    let name = settings::file_name(&pattern, &job, &host_name(), std::process::id(), &time);
-    let directory = env::current_dir().unwrap_or_default();
-    directory.join(Path::new(&name))
+    let name = vocabulary::profile::expand(&pattern.unwrap_or_else(|| settings::DEFAULT_OUT.to_owned()));
+    env::current_dir().unwrap_or_default().join(name)
 }
 
 fn options_in_force() -> String {

@@ -40,7 +40,7 @@ pub fn of(record: Record, comm: Word) -> &'static Neighbors {
     // SAFETY: records are never freed.
     let number = unsafe { (*record).number };
     let mut known = KNOWN.lock();
-    *known.get_or_insert_default().entry(number).or_insert_with(|| {
+    known.get_or_insert_default().entry(number).or_insert_with(|| {
         // SAFETY: the communicator is alive; one that has no topology gives nothing.
         let neighbors = unsafe { ask(comm & abi().mask, (*record).rank as c_int) };
         Box::leak(Box::new(neighbors.unwrap_or_default()))

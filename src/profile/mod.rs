@@ -2,10 +2,12 @@
 //! job left that did not end well.
 
 mod join;
+mod name;
 mod place;
 pub mod recover;
 mod write;
 
+pub use name::expand;
 pub use place::Place;
 pub use write::{Error, Writer, utc};
 

@@ -1,1 +1,52 @@
-fn main() {}
+//! `through` shows the profiles that commsee leaves, and runs programs so that they leave one. It never loads MPI, and
+//! never writes to a profile.
+//!
+//! The way of the data: `cli` → `open` → `filter` → `query` → `report` → `render` → `output`.
+
+mod clean;
+mod cli;
+mod error;
+mod escape;
+mod exec;
+mod filter;
+mod harvest;
+mod launcher;
+mod leftovers;
+mod message;
+mod open;
+mod order;
+mod output;
+mod preload;
+mod query;
+mod range;
+mod recover;
+mod render;
+mod report;
+mod run;
+mod show;
+mod signals;
+mod summary;
+mod terminal;
+mod units;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let found = |any: bool| u8::from(!any);
+    let status = match &cli.command {
+        None => show::show(&cli.show).map(found),
+        Some(Command::Run(arguments)) => run::run(arguments),
+        Some(Command::Exec(arguments)) => exec::exec(arguments),
+        Some(Command::Recover(arguments)) => recover::recover(arguments).map(found),
+        Some(Command::Clean(arguments)) => clean::clean(arguments).map(found),
+    };
+    ExitCode::from(status.unwrap_or_else(|error| {
+        message::say(&error);
+        error.status()
+    }))
+}

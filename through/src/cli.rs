@@ -1,0 +1,252 @@
+//! The command line as it is written. What its words mean in a profile is resolved in `filter`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::range::{BucketPick, ByteRange, TimeRange};
+
+const EXAMPLES: &str = "\
+Examples:
+  through run -o heat.db -- mpirun -n 64 ./heat   run a job profiled
+  through                                         the newest profile here
+  through heat.db --comm s0.1 --op Allreduce      one operation, one communicator
+  through heat.db -u                              time per communicator
+  through heat.db -e --sort time                  time per rank, heaviest first
+  through heat.db -a --rank 0,4-7 --bytes 1K:1M   rank by rank, medium messages
+  through heat.db -a --format csv -o heat.csv     everything, for other programs
+
+Exit status: 0 fine, 1 nothing matches, 2 trouble; of `run` and `exec` that of
+what they ran. A profile named like a command needs its directory: ./run";
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "through",
+    version,
+    about = "Shows an MPI program through its communicators, from the profile that commsee left.",
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    max_term_width = 100
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub show: Show,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a job profiled, and print a summary on standard error
+    Run(Run),
+    /// Become a program that is profiled; stands in front of it, under any launcher
+    Exec(Exec),
+    /// Make profiles of what jobs left that did not reach MPI_Finalize
+    Recover(Recover),
+    /// Remove what jobs left that did not reach MPI_Finalize
+    Clean(Clean),
+}
+
+#[derive(Debug, Default, Args)]
+pub struct Show {
+    /// The profile; without one, the newest *.db profile of the current directory
+    pub profile: Option<PathBuf>,
+    /// The profile, as an option
+    #[arg(short = 'i', long = "input", value_name = "FILE", conflicts_with = "profile")]
+    pub input: Option<PathBuf>,
+
+    /// One row per rank
+    #[arg(short, long, group = "view", help_heading = "Views (else: operations of each communicator)")]
+    pub all_ranks: bool,
+    /// Time per communicator, one line each
+    #[arg(short = 'u', long, group = "view", help_heading = "Views (else: operations of each communicator)")]
+    pub communicators: bool,
+    /// Run time and MPI time per rank
+    #[arg(short = 'e', long, group = "view", help_heading = "Views (else: operations of each communicator)")]
+    pub ranks: bool,
+
+    #[command(flatten)]
+    pub select: Select,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// What to show. Every filter that is given must hold.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Filters (each that is given must hold)")]
+pub struct Select {
+    /// Communicators, by name or label: s0.1,d0.2
+    #[arg(long, value_name = "LIST")]
+    pub comm: Vec<String>,
+    /// Operations; MPI_ may be left out, case does not matter: Allreduce,isend
+    #[arg(long, value_name = "LIST")]
+    pub op: Vec<String>,
+    /// Ranks in MPI_COMM_WORLD: 0,4-7
+    #[arg(short, long, value_name = "LIST", value_parser = commsee::ranks::RankSet::parse)]
+    pub rank: Vec<commsee::ranks::RankSet>,
+    /// Message sizes: buckets that overlap LOW:HIGH, such as 1K:1M, 1M: or :128
+    #[arg(short, long, value_name = "LOW:HIGH", value_parser = ByteRange::parse)]
+    pub bytes: Option<ByteRange>,
+    /// Time that a rank spent in one row, in seconds: 0.1:2.5, 0.1: or :2.5
+    #[arg(short, long, value_name = "LOW:HIGH", value_parser = TimeRange::parse)]
+    pub time: Option<TimeRange>,
+    /// Buckets, by number (from 0) or by their edges: 2 or 1K:8K
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = BucketPick::parse)]
+    pub bucket: Vec<BucketPick>,
+    /// Point-to-point operations only
+    #[arg(short)]
+    pub p2p: bool,
+    /// Collective operations only, those over neighbors among them
+    #[arg(short)]
+    pub collectives: bool,
+}
+
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Output")]
+pub struct Output {
+    /// What comes first
+    #[arg(long, value_name = "KEY")]
+    pub sort: Option<SortKey>,
+    /// Only the first N (communicators, ranks, or rows with -a); 0 shows all
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+    #[arg(long, value_enum, default_value_t, help = "How it is written")]
+    pub format: Format,
+    /// Write into FILE
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SortKey {
+    Time,
+    Calls,
+    Bytes,
+    Comm,
+    Size,
+    Op,
+    Bucket,
+    Rank,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    #[default]
+    Table,
+    Csv,
+    Json,
+}
+
+#[derive(Debug, Args)]
+#[command(override_usage = "through run [OPTIONS] -- LAUNCHER...")]
+pub struct Run {
+    #[command(flatten)]
+    pub profiling: Profiling,
+    /// The launcher with its arguments, such as: mpirun -n 4 ./program
+    #[arg(trailing_var_arg = true, required = true, value_name = "LAUNCHER")]
+    pub command: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+#[command(override_usage = "through exec [OPTIONS] -- PROGRAM...")]
+pub struct Exec {
+    #[command(flatten)]
+    pub profiling: Profiling,
+    /// The program with its arguments
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
+    pub command: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub struct Profiling {
+    /// Name of the profile; %j job, %h host, %p process, %t time [default: $COMMSEE_OUT, else commsee-%t.db]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Hook modules to load beside the profiler: ucx,nccl,gpu
+    #[arg(long, value_name = "LIST")]
+    pub hooks: Option<String>,
+    /// Upper edges of the message-size buckets: 128,1K,8K
+    #[arg(long, value_name = "LIST", value_parser = edges)]
+    pub buckets: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Recover {
+    /// Name of the profile [default: commsee-recovered-ID.db]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Keep the shards
+    #[arg(long)]
+    pub keep: bool,
+    /// Also runs with shards of other hosts, where nobody can see whether they have ended
+    #[arg(long)]
+    pub force: bool,
+    /// Where shards lie [default: $COMMSEE_DIR, else /dev/shm, $TMPDIR and /tmp]
+    #[arg(value_name = "DIR")]
+    pub directories: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Clean {
+    /// Only list them
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// Also runs with shards of other hosts, where nobody can see whether they have ended
+    #[arg(long)]
+    pub force: bool,
+    /// Where shards lie [default: $COMMSEE_DIR, else /dev/shm, $TMPDIR and /tmp]
+    #[arg(value_name = "DIR")]
+    pub directories: Vec<PathBuf>,
+}
+
+/// Bucket edges stay text, but a job is not started with edges that the profiler would refuse.
+fn edges(text: &str) -> Result<String, String> {
+    commsee::buckets::Buckets::parse(text).map(|_| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_profile_needs_no_command() {
+        let cli = Cli::try_parse_from(["through", "a.db", "--comm", "s0.1", "-r", "0,4-7", "-b", ":1M"]).unwrap();
+        assert!(cli.command.is_none());
+        assert_eq!(cli.show.profile, Some(PathBuf::from("a.db")));
+        assert!(cli.show.select.rank[0].contains(5));
+    }
+
+    #[test]
+    fn the_launcher_keeps_its_own_options() {
+        for dashes in [&["--"][..], &[]] {
+            let words = ["through", "run", "-o", "x.db"].iter().chain(dashes).chain(&["mpirun", "-o", "--", "-n"]);
+            let Some(Command::Run(run)) = Cli::try_parse_from(words).unwrap().command else { panic!("no run") };
+            assert_eq!(run.profiling.output, Some(PathBuf::from("x.db")));
+            assert_eq!(run.command, ["mpirun", "-o", "--", "-n"]);
+        }
+    }
+
+    #[test]
+    fn a_profile_named_like_a_command_is_written_with_its_directory() {
+        assert!(Cli::try_parse_from(["through", "./run"]).unwrap().command.is_none());
+        assert_eq!(Cli::try_parse_from(["through", "-i", "run"]).unwrap().show.input, Some(PathBuf::from("run")));
+        assert!(Cli::try_parse_from(["through", "run"]).is_err());
+    }
+
+    #[test]
+    fn views_exclude_each_other() {
+        assert!(Cli::try_parse_from(["through", "-a", "-u"]).is_err());
+    }
+
+    #[test]
+    fn bad_edges_are_refused_before_the_job_starts() {
+        assert!(Cli::try_parse_from(["through", "run", "--buckets", "8,4", "--", "true"]).is_err());
+    }
+}

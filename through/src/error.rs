@@ -1,0 +1,54 @@
+//! What can go wrong, and the exit status it leads to.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::open::Problem;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{}: {problem}", path.display())]
+    Profile { path: PathBuf, problem: Problem },
+    #[error("there is no profile (*.db) in the current directory: name one, or make one with `through run`")]
+    NoProfile,
+    #[error("{0}")]
+    Argument(String),
+    #[error("{}: cannot be written: {}", path.display(), plain(source))]
+    Output { path: PathBuf, source: io::Error },
+    #[error("{}: is a SQLite database and stays as it is: choose another name", .0.display())]
+    WouldOverwrite(PathBuf),
+    #[error("libcommsee.so is not there (looked at {}): set COMMSEE_LIB to its path", list(.0))]
+    NoLibrary(Vec<PathBuf>),
+    #[error("{}: LD_PRELOAD cannot hold a path with a space or a colon: move the library, or set COMMSEE_LIB", .0.display())]
+    LibraryPath(PathBuf),
+    #[error("{}: cannot be started: {}", program.display(), plain(source))]
+    Start { program: PathBuf, source: io::Error },
+    #[error("standard output: {}", plain(.0))]
+    Stdout(io::Error),
+    #[error("{0}")]
+    Recover(String),
+    #[error("/dev/urandom: {}", plain(.0))]
+    Random(io::Error),
+}
+
+impl Error {
+    /// 2; where a program could not be started, what a shell would answer.
+    pub fn status(&self) -> u8 {
+        match self {
+            Error::Start { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
+            Error::Start { .. } => 126,
+            _ => 2,
+        }
+    }
+}
+
+/// An error of the system without its number.
+pub fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    let words: Vec<String> = paths.iter().map(|path: &PathBuf| Path::display(path).to_string()).collect();
+    words.join(", ")
+}

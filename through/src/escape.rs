@@ -1,0 +1,61 @@
+//! Text from a profile or a path is not trusted: it may hold what steers a terminal, or breaks lines.
+
+use std::borrow::Cow;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// The text with every character escaped that a terminal would act on or that would not be seen.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if is_hidden(character) { shown.extend(character.escape_default()) } else { shown.push(character) }
+    }
+    Cow::Owned(shown)
+}
+
+/// A path, in the same way.
+pub fn path(path: &std::path::Path) -> String {
+    visible(&path.to_string_lossy()).into_owned()
+}
+
+/// The text cut to as many columns as there are; `…` stands for what was cut.
+pub fn cut(text: &str, columns: usize) -> Cow<'_, str> {
+    if text.width() <= columns {
+        return Cow::Borrowed(text);
+    }
+    let mut width = 0;
+    let kept = text.chars().take_while(|character| {
+        width += character.width().unwrap_or(0);
+        width < columns
+    });
+    Cow::Owned(kept.chain(['…']).collect())
+}
+
+/// Control characters, line separators, and what turns the direction of writing around or has no width.
+fn is_hidden(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_reaches_the_terminal_that_steers_it() {
+        assert_eq!(visible("a\u{1b}[31mb\n"), "a\\u{1b}[31mb\\n");
+        assert_eq!(visible("\u{202e}x\u{9b}"), "\\u{202e}x\\u{9b}");
+        assert_eq!(visible("Grüße \"ok\""), "Grüße \"ok\"");
+    }
+
+    #[test]
+    fn cutting_counts_columns() {
+        assert_eq!(cut("abcdef", 6), "abcdef");
+        assert_eq!(cut("abcdef", 4), "abc…");
+        assert_eq!(cut("日本語", 5), "日本…");
+        assert_eq!(cut("日本語", 4), "日…");
+    }
+}

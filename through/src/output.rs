@@ -1,0 +1,97 @@
+//! Where a report goes: standard output, or a file that gets its name when it is whole.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use crate::cli::Format;
+use crate::error::Error;
+use crate::open::is_sqlite;
+use crate::render::{csv, json, table};
+use crate::report::Report;
+use crate::terminal::Terminal;
+
+/// Prints a report. A reader that has seen enough (`| head`) is no error.
+pub fn print(report: &Report, format: Format, file: Option<&Path>) -> Result<(), Error> {
+    match file.filter(|file| *file != Path::new("-")) {
+        Some(file) => into_file(file, |out| render(report, format, &Terminal::file(), out)),
+        None => {
+            let mut out = BufWriter::new(io::stdout().lock());
+            match render(report, format, &Terminal::stdout(), &mut out).and_then(|()| out.flush()) {
+                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Stdout(error)),
+                _ => {
+                    // What a closed pipe did not take must not be tried again when `out` is dropped.
+                    let _ = out.into_parts();
+                    Ok(())
+                }
+            }
+        }
+    }
+}
+
+fn render(report: &Report, format: Format, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    match format {
+        Format::Table => table::table(report, terminal, out),
+        Format::Csv => csv::csv(report, out),
+        Format::Json => json::json(report, out),
+    }
+}
+
+fn into_file(file: &Path, render: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+    if is_sqlite(file) {
+        return Err(Error::WouldOverwrite(file.to_owned()));
+    }
+    let wrong = |source| Error::Output { path: file.to_owned(), source };
+    // A pipe or a device has no other name to be written under.
+    let is_special = file.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
+    let aside = if is_special { file.to_owned() } else { name_aside(file).map_err(wrong)? };
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(!is_special);
+    let write = || {
+        let mut out = BufWriter::new(options.open(&aside)?);
+        render(&mut out)?;
+        out.into_inner()?;
+        if is_special { Ok(()) } else { fs::rename(&aside, file) }
+    };
+    let result = write();
+    if result.is_err() && !is_special {
+        let _ = fs::remove_file(&aside);
+    }
+    result.map_err(wrong)
+}
+
+fn name_aside(file: &Path) -> io::Result<PathBuf> {
+    let is_directory = file.is_dir();
+    let name = file.file_name().filter(|_| !is_directory).ok_or_else(|| io::Error::other("is a directory"))?;
+    let mut aside = std::ffi::OsString::from(".");
+    aside.push(name);
+    aside.push(format!(".{}.part", std::process::id()));
+    // A link stays a link: what it points to is replaced.
+    let target = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    Ok(target.with_file_name(aside))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_there_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("out.csv");
+        into_file(&file, |out| out.write_all(b"old")).unwrap();
+        let error = into_file(&file, |out| out.write_all(b"half").and(Err(io::Error::other("no more"))));
+        assert!(error.is_err());
+        assert_eq!(fs::read(&file).unwrap(), b"old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn databases_and_directories_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.db");
+        fs::write(&file, b"SQLite format 3\0...").unwrap();
+        assert!(matches!(into_file(&file, |_| Ok(())), Err(Error::WouldOverwrite(_))));
+        assert!(into_file(folder.path(), |_| Ok(())).is_err());
+    }
+}

@@ -1,0 +1,175 @@
+//! The short lists of a profile: what its numbers stand for.
+
+use std::collections::BTreeMap;
+
+use rusqlite::Row;
+
+use crate::error::Error;
+use crate::open::Profile;
+
+/// The number of the row `-`: calls that belong to no communicator.
+pub const NO_COMM: i64 = commsee::shard::NO_COMM as i64;
+/// The number of the row `*`: completion calls over several communicators.
+pub const SEVERAL_COMMS: i64 = commsee::shard::SEVERAL_COMMS as i64;
+
+#[derive(Clone, Debug, Default)]
+pub struct Communicator {
+    pub id: i64,
+    pub name: String,
+    /// The function or predefined communicator that made it.
+    pub creator: Option<String>,
+    /// Both groups of an intercommunicator together.
+    pub size: Option<u64>,
+    pub remote_size: u64,
+    pub parent: Option<String>,
+    pub root_rank: Option<i64>,
+    pub label: Option<String>,
+    pub freed: bool,
+    /// World ranks of the members: `0-3,8`.
+    pub ranks: Option<String>,
+}
+
+impl Communicator {
+    /// Whether it is one of the rows `-` and `*`.
+    pub fn is_special(&self) -> bool {
+        self.id == NO_COMM || self.id == SEVERAL_COMMS
+    }
+
+    /// Sorts names as people do: `s0.9` before `s0.10`. World first, `*` and `-` last.
+    pub fn name_key(&self) -> (bool, u64, char, u64, &str) {
+        let mut characters = self.name.chars();
+        let letter = characters.next().unwrap_or(' ');
+        let (root, counter) = characters.as_str().split_once('.').unwrap_or((characters.as_str(), ""));
+        let number = |text: &str| text.parse().unwrap_or(u64::MAX);
+        (self.is_special(), number(root), letter, number(counter), &self.name)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Operation {
+    pub name: String,
+    pub class: String,
+}
+
+impl Operation {
+    /// Whether all members make the call together, so that it counts once for the communicator.
+    pub fn is_collective(&self) -> bool {
+        matches!(self.class.as_str(), "collective" | "neighborhood" | "comm")
+    }
+
+    /// Whether its time lies outside the span that run time and MPI time are measured over.
+    pub fn is_outside_span(&self) -> bool {
+        let known = commsee::calls::CALLS.iter().position(|call| call.name == self.name);
+        known.is_some_and(|number| commsee::calls::outside_span(number as u16))
+    }
+}
+
+/// Message sizes of more than `lo` and at most `hi` bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Bucket {
+    pub lo: u64,
+    pub hi: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Process {
+    pub rank: i64,
+    pub host: String,
+    pub pid: i64,
+    pub wall_ns: i64,
+    pub mpi_ns: i64,
+    pub state: String,
+}
+
+/// All lists, by the numbers that cells refer to.
+pub struct Catalog {
+    pub meta: BTreeMap<String, String>,
+    pub communicators: BTreeMap<i64, Communicator>,
+    pub operations: BTreeMap<i64, Operation>,
+    pub buckets: BTreeMap<i64, Bucket>,
+    /// Ascending by rank.
+    pub processes: Vec<Process>,
+}
+
+impl Catalog {
+    pub fn read(profile: &Profile) -> Result<Catalog, Error> {
+        let communicators = profile.query::<_, Vec<_>>(COMMUNICATORS, vec![], communicator)?;
+        Ok(Catalog {
+            meta: profile
+                .query("SELECT key, coalesce(value, '') FROM metadata", vec![], |row| Ok((row.get(0)?, row.get(1)?)))?,
+            communicators: communicators.into_iter().map(|communicator| (communicator.id, communicator)).collect(),
+            operations: profile.query("SELECT id, name, class FROM operation", vec![], |row| {
+                Ok((row.get(0)?, Operation { name: row.get(1)?, class: row.get(2)? }))
+            })?,
+            buckets: profile.query("SELECT id, lo, hi FROM bucket", vec![], |row| {
+                let hi: Option<i64> = row.get(2)?;
+                Ok((row.get(0)?, Bucket { lo: unsigned(row.get(1)?), hi: hi.map(unsigned) }))
+            })?,
+            processes: profile.query(
+                "SELECT rank, host, pid, wall_ns, mpi_ns, state FROM process ORDER BY rank",
+                vec![],
+                |row| {
+                    let (rank, host, pid) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                    Ok(Process { rank, host, pid, wall_ns: row.get(3)?, mpi_ns: row.get(4)?, state: row.get(5)? })
+                },
+            )?,
+        })
+    }
+
+    /// Whether an operation's time lies outside the span that run time and MPI time are measured over.
+    pub fn is_outside_span(&self, op: i64) -> bool {
+        self.operations.get(&op).is_some_and(Operation::is_outside_span)
+    }
+
+    /// In SQL, the part of a cell's time that is part of the MPI time. The cell is `x`.
+    pub fn mpi_time(&self) -> String {
+        let outside = self.operations.keys().filter(|op| self.is_outside_span(**op));
+        let numbers: Vec<String> = outside.map(i64::to_string).collect();
+        format!("iif(x.op IN ({}), 0, x.time_ns)", numbers.join(","))
+    }
+
+    /// A value of the metadata, if it is there and says something.
+    pub fn meta(&self, key: &str) -> Option<&str> {
+        self.meta.get(key).map(String::as_str).filter(|value| !value.is_empty())
+    }
+}
+
+/// 64-bit sizes are stored as SQLite's signed integers, bit by bit.
+pub fn unsigned(stored: i64) -> u64 {
+    stored as u64
+}
+
+const COMMUNICATORS: &str = "SELECT c.id, c.name, r.call, c.size, c.remote_size, p.name, c.root_rank, \
+     c.label, c.freed, c.ranks FROM communicator c LEFT JOIN creator r ON r.letter = c.letter \
+     LEFT JOIN communicator p ON p.id = c.parent";
+
+fn communicator(row: &Row) -> rusqlite::Result<Communicator> {
+    let (size, remote_size): (Option<u32>, Option<u32>) = (row.get(3)?, row.get(4)?);
+    let remote_size = u64::from(remote_size.unwrap_or(0));
+    let label: Option<String> = row.get(7)?;
+    Ok(Communicator {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        creator: row.get(2)?,
+        size: size.map(|size| u64::from(size) + remote_size),
+        remote_size,
+        parent: row.get(5)?,
+        root_rank: row.get(6)?,
+        label: label.filter(|label| !label.is_empty()),
+        freed: row.get::<_, Option<bool>>(8)?.unwrap_or(false),
+        ranks: row.get(9)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_sort_as_people_sort_them() {
+        let named = |name: &str| Communicator { id: 9, name: name.to_owned(), ..Communicator::default() };
+        let mut names = ["s0.10", "s1.1", "s0.9", "W0.0", "d0.9"].map(named);
+        names.sort_by(|a, b| a.name_key().cmp(&b.name_key()));
+        assert_eq!(names.map(|communicator| communicator.name), ["W0.0", "d0.9", "s0.9", "s0.10", "s1.1"]);
+    }
+}

@@ -1,0 +1,12 @@
+//! What is asked of a profile. Queries return plain data; nothing here knows how it is shown.
+
+pub mod catalog;
+pub mod cells;
+pub mod communicators;
+pub mod involved;
+pub mod operations;
+pub mod overview;
+pub mod ranks;
+
+#[cfg(test)]
+pub mod sample;

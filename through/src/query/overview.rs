@@ -1,0 +1,51 @@
+//! The program as a whole: run time and MPI time, from the end of `MPI_Init` to the begin of `MPI_Finalize`.
+
+use super::catalog::{Catalog, Process};
+
+/// A maximum with the rank that had it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Peak {
+    pub ns: i64,
+    pub rank: i64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overview {
+    /// Ranks that the profile knows.
+    pub ranks: u64,
+    pub hosts: u64,
+    pub wall_max: Peak,
+    pub wall_avg_ns: f64,
+    pub mpi_max: Peak,
+    pub mpi_avg_ns: f64,
+    /// Over all ranks.
+    pub mpi_sum_ns: f64,
+    /// Ranks that ended before `MPI_Finalize`.
+    pub unfinished: Vec<u32>,
+}
+
+pub fn overview(catalog: &Catalog) -> Overview {
+    let processes = &catalog.processes;
+    let mean = |sum: f64| sum / processes.len().max(1) as f64;
+    let sum = |time: fn(&Process) -> i64| processes.iter().map(|process| time(process) as f64).sum::<f64>();
+    let mut hosts: Vec<&str> = processes.iter().map(|process| process.host.as_str()).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let unfinished = processes.iter().filter(|process| process.state != "finished");
+    Overview {
+        ranks: processes.len() as u64,
+        hosts: hosts.len() as u64,
+        wall_max: peak(processes, |process| process.wall_ns),
+        wall_avg_ns: mean(sum(|process| process.wall_ns)),
+        mpi_max: peak(processes, |process| process.mpi_ns),
+        mpi_avg_ns: mean(sum(|process| process.mpi_ns)),
+        mpi_sum_ns: sum(|process| process.mpi_ns),
+        unfinished: unfinished.filter_map(|process| u32::try_from(process.rank).ok()).collect(),
+    }
+}
+
+/// The largest; of equals the one with the lowest rank.
+fn peak(processes: &[Process], time: fn(&Process) -> i64) -> Peak {
+    let largest = processes.iter().max_by_key(|process| (time(process), std::cmp::Reverse(process.rank)));
+    largest.map(|process| Peak { ns: time(process), rank: process.rank }).unwrap_or_default()
+}

@@ -1,0 +1,38 @@
+//! A small catalog for unit tests.
+
+use super::catalog::{Bucket, Catalog, Communicator, Operation, Process};
+
+pub fn catalog() -> Catalog {
+    let comm = |id, name: &str, label: Option<&str>| {
+        let label = label.map(str::to_owned);
+        (id, Communicator { id, name: name.to_owned(), label, ..Communicator::default() })
+    };
+    let operation = |name: &str, class: &str| Operation { name: name.to_owned(), class: class.to_owned() };
+    let process = |rank| Process {
+        rank,
+        host: "n1".to_owned(),
+        pid: 100 + rank,
+        wall_ns: 2_000_000_000,
+        mpi_ns: 500_000_000 + rank,
+        state: "finished".to_owned(),
+    };
+    Catalog {
+        meta: [("command".to_owned(), "./app".to_owned())].into(),
+        communicators: [
+            comm(0, "-", None),
+            comm(1, "*", None),
+            comm(2, "W0.0", None),
+            comm(3, "s0.1", Some("rows")),
+            comm(4, "s1.1", Some("rows, odd")),
+        ]
+        .into(),
+        operations: [(7, operation("MPI_Send", "p2p")), (8, operation("MPI_Allreduce", "collective"))].into(),
+        buckets: [
+            (0, Bucket { lo: 0, hi: Some(128) }),
+            (1, Bucket { lo: 128, hi: Some(1024) }),
+            (2, Bucket { lo: 1024, hi: None }),
+        ]
+        .into(),
+        processes: (0..4).map(process).collect(),
+    }
+}

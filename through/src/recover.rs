@@ -1,0 +1,58 @@
+//! `through recover`: makes profiles of what jobs left that did not reach `MPI_Finalize`.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use commsee::profile::recover::Run;
+
+use crate::cli::Recover;
+use crate::error::Error;
+use crate::escape::path;
+use crate::leftovers;
+use crate::message::say;
+
+/// Whether there was anything to recover.
+pub fn recover(arguments: &Recover) -> Result<bool, Error> {
+    let directories = leftovers::directories(&arguments.directories);
+    let mut any = false;
+    let mut trouble = None;
+    for run in leftovers::find(&directories) {
+        match obstacle(&run, arguments.force) {
+            Some(obstacle) => say(format_args!("{}: left alone, {obstacle}", leftovers::describe(&run))),
+            None => match one(&run, arguments) {
+                Ok(()) => any = true,
+                // The others are worth having.
+                Err(error) => trouble = trouble.or(Some(error)),
+            },
+        }
+    }
+    match trouble {
+        Some(error) => Err(error),
+        None if !any => {
+            say(format_args!("nothing to recover in {}", leftovers::names(&directories)));
+            Ok(false)
+        }
+        None => Ok(true),
+    }
+}
+
+/// Why a run must be left alone.
+pub fn obstacle(run: &Run, is_forced: bool) -> Option<&'static str> {
+    match run {
+        Run { alive: true, .. } => Some("it still runs"),
+        Run { elsewhere: true, .. } if !is_forced => Some("it ran on another host and may still run there (--force)"),
+        _ => None,
+    }
+}
+
+fn one(run: &Run, arguments: &Recover) -> Result<(), Error> {
+    let default = || PathBuf::from(format!("commsee-recovered-{}.db", leftovers::short(run)));
+    let recovered = leftovers::recover(run, &arguments.output.clone().unwrap_or_else(default))?;
+    let mut out = io::stdout();
+    let _ = writeln!(out, "{}: {}", path(&recovered.path), leftovers::describe(run));
+    if let Some(missing) = leftovers::missing(&recovered) {
+        let _ = writeln!(out, "  {missing}");
+    }
+    recovered.notes.iter().for_each(say);
+    if arguments.keep { Ok(()) } else { leftovers::remove(run) }
+}

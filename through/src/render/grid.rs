@@ -1,0 +1,141 @@
+//! Lays out a table so that it fits: without columns that may be left out, then closer together, then with shorter texts.
+
+use std::io::{self, Write};
+
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
+use unicode_width::UnicodeWidthStr;
+
+use crate::escape::cut;
+use crate::terminal::{Paint, Terminal};
+
+const INDENT: usize = 2;
+/// Between columns, and where there is little room.
+const GAPS: [usize; 2] = [2, 1];
+/// Columns of this rank or lower stay if standing closer together helps.
+const CLOSE_RANK: u8 = 1;
+/// Below this no text is cut, even if lines become too long.
+const LEAST_TEXT: usize = 8;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Flush right, never cut.
+    Number,
+    /// Flush left, cut where there is no room.
+    Text,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    pub title: &'static str,
+    pub kind: Kind,
+    /// 0: always there. Of the others the highest goes first where there is no room.
+    pub rank: u8,
+}
+
+pub const fn number(title: &'static str) -> Column {
+    Column { title, kind: Kind::Number, rank: 0 }
+}
+
+pub const fn text(title: &'static str) -> Column {
+    Column { title, kind: Kind::Text, rank: 0 }
+}
+
+impl Column {
+    pub const fn optional(self, rank: u8) -> Column {
+        Column { rank, ..self }
+    }
+}
+
+/// The columns of one or several tables that are to stand exactly below each other.
+pub struct Grid {
+    columns: Vec<Column>,
+    /// Without the gap; `None` where the column is left out.
+    widths: Vec<Option<usize>>,
+    gap: usize,
+}
+
+impl Grid {
+    pub fn fit<'a>(columns: &[Column], rows: impl Iterator<Item = &'a Vec<String>>, terminal: &Terminal) -> Grid {
+        let mut natural: Vec<usize> = columns.iter().map(|column| column.title.width()).collect();
+        for row in rows {
+            for (width, text) in natural.iter_mut().zip(row) {
+                *width = text.width().max(*width);
+            }
+        }
+        let room = terminal.columns.saturating_sub(INDENT);
+        let total = |limit: u8, gap: usize| {
+            let shown = columns.iter().zip(&natural).filter(|(column, _)| column.rank <= limit);
+            shown.map(|(_, width)| width + gap).sum::<usize>().saturating_sub(gap)
+        };
+        let ranks = columns.iter().map(|column| column.rank).max().unwrap_or(0);
+        let layouts = (0..=ranks).rev().flat_map(|limit| GAPS.map(|gap| (limit, gap)));
+        let (limit, gap) = layouts
+            .filter(|(limit, gap)| *gap == GAPS[0] || *limit <= CLOSE_RANK)
+            .find(|(limit, gap)| total(*limit, *gap) <= room)
+            .unwrap_or((0, GAPS[1]));
+        let mut widths: Vec<Option<usize>> =
+            columns.iter().zip(&natural).map(|(column, width)| (column.rank <= limit).then_some(*width)).collect();
+        let mut excess = total(limit, gap).saturating_sub(room);
+        while excess > 0 {
+            let texts = columns.iter().zip(&mut widths).filter(|(column, _)| column.kind == Kind::Text);
+            let longest = texts.filter_map(|(_, width)| width.as_mut()).max();
+            match longest {
+                Some(width) if *width > LEAST_TEXT => *width -= 1,
+                _ => break,
+            }
+            excess -= 1;
+        }
+        Grid { columns: columns.to_vec(), widths, gap }
+    }
+
+    /// Prints rows below their titles.
+    pub fn print(&self, rows: &[Vec<String>], terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+        let titles: Vec<String> = self.columns.iter().map(|column| column.title.to_owned()).collect();
+        self.print_part(&[titles], out, |line| terminal.paint(Paint::Faint, line).into_owned())?;
+        // A profile may have millions of rows; laid out they take many times their memory.
+        rows.chunks(4096).try_for_each(|part| self.print_part(part, out, str::to_owned))
+    }
+
+    fn print_part(&self, rows: &[Vec<String>], out: &mut dyn Write, paint: impl Fn(&str) -> String) -> io::Result<()> {
+        let mut table = Table::new();
+        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        table.add_rows(rows.iter().map(|row| {
+            let cells = row.iter().zip(&self.widths);
+            cells.filter_map(|(text, width)| width.map(|width| Cell::new(cut(text, width)))).collect::<Vec<_>>()
+        }));
+        let shown = self.columns.iter().zip(&self.widths).filter_map(|(column, width)| Some((column, (*width)?)));
+        for ((column, width), laid_out) in shown.zip(table.column_iter_mut()) {
+            laid_out.set_padding((0, self.gap as u16));
+            laid_out.set_constraint(ColumnConstraint::Absolute(Width::Fixed((width + self.gap) as u16)));
+            if column.kind == Kind::Number {
+                laid_out.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        for line in table.lines() {
+            writeln!(out, "{:INDENT$}{}", "", paint(line.trim_end()))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn print(columns: usize, rows: &[Vec<String>]) -> String {
+        let shape = [text("name"), number("calls"), number("extra").optional(2)];
+        let terminal = Terminal { columns, is_coloured: false };
+        let mut out = Vec::new();
+        Grid::fit(&shape, rows.iter(), &terminal).print(rows, &terminal, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn columns_go_and_gaps_close_before_texts_are_cut() {
+        let rows = [vec!["a long name indeed".to_owned(), "12".to_owned(), "7".to_owned()]];
+        assert_eq!(print(40, &rows), "  name                calls  extra\n  a long name indeed     12      7\n");
+        assert_eq!(print(28, &rows), "  name                calls\n  a long name indeed     12\n");
+        assert_eq!(print(26, &rows), "  name               calls\n  a long name indeed    12\n");
+        assert_eq!(print(20, &rows), "  name         calls\n  a long name…    12\n");
+    }
+}

@@ -1,0 +1,99 @@
+//! JSON: one document, an object with named arrays.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::records::{
+    self, CellRecord, CommunicatorRecord, InvolvedRecord, OperationsRecord, RankRecord, seconds, share,
+};
+use crate::query::overview::Peak;
+use crate::report::{Body, Report, Section};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    profile: String,
+    meta: &'a BTreeMap<String, String>,
+    overview: Overview,
+    /// The filters in words; empty where everything is shown.
+    filters: &'a [String],
+    /// How many entries `--top` left out.
+    hidden: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    communicators: Option<Vec<CommunicatorRecord<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operations: Option<Vec<OperationsRecord<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    involved: Option<Vec<InvolvedRecord<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<Vec<CellRecord<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranks: Option<Vec<RankRecord<'a>>>,
+}
+
+#[derive(Serialize)]
+struct Overview {
+    ranks: u64,
+    hosts: u64,
+    wall_max_s: f64,
+    wall_max_rank: i64,
+    wall_avg_s: f64,
+    mpi_max_s: f64,
+    mpi_max_rank: i64,
+    mpi_avg_s: f64,
+    /// Of the run time; 0.25 is a quarter.
+    share_max: Option<f64>,
+    share_avg: Option<f64>,
+}
+
+pub fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let mut document = Document {
+        profile: report.path.to_string_lossy().into_owned(),
+        meta: &report.catalog.meta,
+        overview: overview(report),
+        filters: &report.filter.words,
+        hidden: report.hidden,
+        communicators: None,
+        operations: None,
+        involved: None,
+        rows: None,
+        ranks: None,
+    };
+    match &report.body {
+        Body::Operations(sections) => {
+            let rows = sections.iter().flat_map(|section| section.rows.iter().map(move |row| (section, row)));
+            document.communicators = Some(communicators(report, sections));
+            document.operations = Some(rows.map(|(section, row)| records::operations(report, section, row)).collect());
+            document.involved = Some(report.involved.iter().map(|part| records::involved(report, part)).collect());
+        }
+        Body::Cells(cells) => document.rows = Some(cells.iter().map(|cell| records::cell(report, cell)).collect()),
+        Body::Communicators(sections) => document.communicators = Some(communicators(report, sections)),
+        Body::Ranks(ranks) => document.ranks = Some(ranks.iter().map(records::rank).collect()),
+    }
+    serde_json::to_writer(&mut *out, &document)?;
+    out.write_all(b"\n")
+}
+
+fn communicators<'a>(report: &Report, sections: &'a [Section]) -> Vec<CommunicatorRecord<'a>> {
+    let mpi_ns = report.mpi_ns();
+    sections.iter().map(|section| records::section(section, mpi_ns)).collect()
+}
+
+fn overview(report: &Report) -> Overview {
+    let overview = &report.overview;
+    let (Peak { ns: wall_ns, rank: wall_max_rank }, Peak { ns: mpi_ns, rank: mpi_max_rank }) =
+        (overview.wall_max, overview.mpi_max);
+    Overview {
+        ranks: overview.ranks,
+        hosts: overview.hosts,
+        wall_max_s: seconds(wall_ns),
+        wall_max_rank,
+        wall_avg_s: overview.wall_avg_ns / 1e9,
+        mpi_max_s: seconds(mpi_ns),
+        mpi_max_rank,
+        mpi_avg_s: overview.mpi_avg_ns / 1e9,
+        share_max: share(mpi_ns as f64, wall_ns as f64),
+        share_avg: share(overview.mpi_avg_ns, overview.wall_avg_ns),
+    }
+}

@@ -1,0 +1,54 @@
+//! Tables for people, as wide as the terminal. One file per view.
+
+mod cells;
+mod communicators;
+mod operations;
+mod ranks;
+mod words;
+
+use std::io::{self, Write};
+
+use super::header::header;
+pub use operations::{bucket, operation};
+pub use words::titled;
+
+use crate::report::{Body, Report};
+use crate::terminal::{Paint, Terminal};
+
+pub fn table(report: &Report, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    header(report, terminal, out)?;
+    let entries = match &report.body {
+        Body::Operations(sections) => {
+            operations::print(report, sections, terminal, out)?;
+            "communicators"
+        }
+        Body::Cells(rows) => {
+            cells::print(report, rows, terminal, out)?;
+            "rows"
+        }
+        Body::Communicators(sections) => {
+            communicators::print(report, sections, terminal, out)?;
+            "communicators"
+        }
+        Body::Ranks(rows) => {
+            ranks::print(report, rows, terminal, out)?;
+            "ranks"
+        }
+    };
+    if report.hidden > 0 {
+        let more = format!("{} more {entries} are not shown: --top N shows N of them, --top 0 all.", report.hidden);
+        writeln!(out)?;
+        for line in words::wrap(&more, terminal.columns) {
+            writeln!(out, "{}", terminal.paint(Paint::Warning, &line))?;
+        }
+    }
+    Ok(())
+}
+
+/// Remarks below or above a table, broken between words.
+fn remark(text: &str, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    for line in words::wrap(text, terminal.columns) {
+        writeln!(out, "{}", terminal.paint(Paint::Faint, &line))?;
+    }
+    Ok(())
+}

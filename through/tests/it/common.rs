@@ -1,0 +1,224 @@
+//! Makes profiles, and runs `through` on them.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use commsee::calls::{self, CALLS};
+use commsee::profile::{APPLICATION_ID, SCHEMA, SCHEMA_VERSION};
+use rusqlite::{Connection, params};
+use tempfile::TempDir;
+
+pub const MS: i64 = 1_000_000;
+const EDGES: [i64; 3] = [128, 1024, 8192];
+
+/// A profile in the making.
+pub struct Builder {
+    db: Connection,
+    mpi_ns: Vec<i64>,
+}
+
+/// What one rank did: calls, bytes sent and received, time.
+#[derive(Clone, Copy)]
+pub struct Did(pub i64, pub i64, pub i64, pub i64);
+
+impl Builder {
+    pub fn new(path: &Path, ranks: usize) -> Builder {
+        let db = Connection::open(path).unwrap();
+        db.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN")
+            .unwrap();
+        db.execute_batch(SCHEMA).unwrap();
+        for (letter, call) in commsee::creators::all() {
+            db.execute("INSERT INTO creator VALUES (?, ?)", params![letter.to_string(), call]).unwrap();
+        }
+        let lows = [0].into_iter().chain(EDGES);
+        for (number, low) in lows.enumerate() {
+            db.execute("INSERT INTO bucket VALUES (?, ?, ?)", params![number as i64, low, EDGES.get(number)]).unwrap();
+        }
+        db.execute_batch("INSERT INTO communicator (id, name) VALUES (0, '-'), (1, '*')").unwrap();
+        Builder { db, mpi_ns: vec![0; ranks] }
+    }
+
+    pub fn meta(&mut self, key: &str, value: &str) {
+        self.db.execute("INSERT INTO metadata VALUES (?, ?)", [key, value]).unwrap();
+    }
+
+    pub fn comm(&mut self, name: &str, label: Option<&str>, parent: Option<&str>, size: u32, ranks: &str) {
+        let sql = "INSERT INTO communicator (name, letter, size, remote_size, parent, root_rank, label, freed, ranks) \
+                   VALUES (?1, substr(?1, 1, 1), ?2, 0, (SELECT id FROM communicator WHERE name = ?3), 0, ?4, 0, ?5)";
+        self.db.execute(sql, params![name, size, parent, label, ranks]).unwrap();
+    }
+
+    pub fn cell(&mut self, comm: &str, op: &str, bucket: i64, rank: usize, did: Did) {
+        self.cell_with_failures(comm, op, bucket, rank, did, 0);
+    }
+
+    pub fn cell_with_failures(&mut self, comm: &str, op: &str, bucket: i64, rank: usize, did: Did, failed: i64) {
+        let number = CALLS.iter().position(|call| call.name == op).unwrap();
+        let class = CALLS[number].class.name();
+        if !calls::outside_span(number as u16) {
+            self.mpi_ns[rank] += did.3;
+        }
+        self.db.execute("INSERT OR IGNORE INTO operation VALUES (?, ?, ?)", params![number as i64, op, class]).unwrap();
+        let sql = "INSERT INTO cell SELECT id, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9 / ?5 / 2, ?9 / ?5 * 2 \
+                   FROM communicator WHERE name = ?1";
+        let (number, rank) = (number as i64, rank as i64);
+        let Did(calls, sent, received, time_ns) = did;
+        self.db.execute(sql, params![comm, number, bucket, rank, calls, failed, sent, received, time_ns]).unwrap();
+    }
+
+    pub fn involved(&mut self, comm: &str, op: &str, rank: usize, calls: i64) {
+        let number = CALLS.iter().position(|call| call.name == op).unwrap();
+        let sql = "INSERT INTO involvement SELECT id, ?2, ?3, ?4 FROM communicator WHERE name = ?1";
+        self.db.execute(sql, params![comm, number as i64, rank as i64, calls]).unwrap();
+    }
+
+    pub fn finish(self, wall_ns: impl Fn(usize) -> i64) {
+        for (rank, mpi_ns) in self.mpi_ns.iter().enumerate() {
+            let host = format!("node{}", rank / 2);
+            let sql = "INSERT INTO process VALUES (?, ?, ?, ?, ?, 'finished')";
+            self.db.execute(sql, params![rank as i64, host, 100 + rank as i64, wall_ns(rank), mpi_ns]).unwrap();
+        }
+        self.db.pragma_update(None, "user_version", SCHEMA_VERSION).unwrap();
+        self.db.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+        self.db.execute_batch("COMMIT").unwrap();
+        self.db.close().unwrap();
+    }
+}
+
+/// Four ranks, three communicators, the rows `*` and `-`; every number below is small enough to add up by hand.
+pub fn sample(path: &Path, launch: &str) {
+    let mut profile = Builder::new(path, 4);
+    profile.meta("command", "./app -n 4");
+    profile.meta("mpi_library", "Open MPI v4.1.4\nand a second line");
+    profile.meta("start_time", "2026-11-21T07:15:00Z");
+    profile.meta("ranks", "4");
+    profile.meta("launch", launch);
+    profile.comm("W0.0", None, None, 4, "0-3");
+    profile.comm("s0.1", Some("row \"a\", even"), Some("W0.0"), 2, "0,2");
+    profile.comm("s1.1", Some("\u{1b}[31mred\nline"), Some("W0.0"), 2, "1,3");
+    profile.cell("W0.0", "MPI_Send", 0, 0, Did(10, 1000, 0, 10 * MS));
+    profile.cell("W0.0", "MPI_Send", 0, 1, Did(20, 2000, 0, 30 * MS));
+    profile.cell_with_failures("W0.0", "MPI_Recv", 0, 2, Did(10, 0, 1000, 5 * MS), 1);
+    profile.cell("W0.0", "MPI_Recv", 0, 3, Did(20, 0, 2000, 15 * MS));
+    profile.cell("s0.1", "MPI_Allreduce", 0, 0, Did(5, 20, 20, 100 * MS));
+    profile.cell("s0.1", "MPI_Allreduce", 0, 2, Did(5, 20, 20, 300 * MS));
+    profile.cell("s0.1", "MPI_Bcast", 2, 0, Did(3, 12_288, 0, 2 * MS));
+    profile.cell("s0.1", "MPI_Bcast", 2, 2, Did(3, 0, 12_288, 4 * MS));
+    profile.cell("s1.1", "MPI_Allreduce", 0, 1, Did(5, 20, 20, 50 * MS));
+    profile.cell("s1.1", "MPI_Allreduce", 0, 3, Did(4, 16, 16, 70 * MS));
+    for rank in 0..4 {
+        profile.cell("*", "MPI_Waitall", 0, rank, Did(2, 0, 0, 8 * MS));
+        profile.cell("-", "MPI_Init", 0, rank, Did(1, 0, 0, 200 * MS));
+    }
+    profile.involved("s0.1", "MPI_Waitall", 0, 2);
+    profile.involved("s0.1", "MPI_Waitall", 2, 1);
+    profile.involved("W0.0", "MPI_Waitall", 0, 2);
+    profile.finish(|rank| [1000, 2000, 3000, 2000][rank] * MS);
+}
+
+/// A directory with `sample.db` in it, where `through` is run.
+pub struct Folder(pub TempDir);
+
+impl Folder {
+    pub fn with_sample() -> Folder {
+        let folder = Folder::empty();
+        sample(&folder.path("sample.db"), "");
+        folder
+    }
+
+    pub fn empty() -> Folder {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The names of all files, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_through"));
+        command.args(words).current_dir(self.0.path());
+        // Nothing of the machine's own settings, and shards only here.
+        for variable in commsee::settings::VARIABLES {
+            command.env_remove(variable.name);
+        }
+        command.env_remove("COLUMNS").env_remove("LD_PRELOAD").env("COMMSEE_DIR", self.0.path());
+        command
+    }
+
+    pub fn through(&self, words: &[&str]) -> Answer {
+        Answer::of(self.command(words).output().unwrap())
+    }
+}
+
+/// What a run of `through` said.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Answer {
+    pub fn of(output: Output) -> Answer {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Answer { status: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    /// Standard output of a run in which all went well.
+    #[track_caller]
+    pub fn ok(self) -> String {
+        assert_eq!((self.status, self.err.as_str()), (0, ""), "{}", self.out);
+        self.out
+    }
+
+    /// The rows of CSV, by the names of the columns.
+    #[track_caller]
+    pub fn csv(self) -> Vec<std::collections::HashMap<String, String>> {
+        csv::Reader::from_reader(self.ok().as_bytes()).deserialize().map(|row| row.unwrap()).collect()
+    }
+
+    #[track_caller]
+    pub fn json(self) -> serde_json::Value {
+        serde_json::from_str(&self.ok()).unwrap()
+    }
+}
+
+/// A stencil on a grid of 4 × 2 ranks, of which rank 5 computes longer than the others, who wait for it. The profile of
+/// the how-to pages.
+pub fn heat(path: &Path) {
+    let mut profile = Builder::new(path, 8);
+    profile.meta("command", "./heat --grid 4x2 --steps 2000");
+    profile.meta("mpi_library", "Open MPI v4.1.4");
+    profile.meta("start_time", "2026-11-21T07:15:00Z");
+    profile.meta("ranks", "8");
+    profile.comm("W0.0", None, None, 8, "0-7");
+    profile.comm("a0.1", Some("grid"), Some("W0.0"), 8, "0-7");
+    profile.comm("b0.2", Some("row"), Some("a0.1"), 4, "0-3");
+    profile.comm("b4.2", Some("row"), Some("a0.1"), 4, "4-7");
+    profile.comm("d0.3", Some("output"), Some("W0.0"), 8, "0-7");
+    for rank in 0..8 {
+        let waits = if rank == 5 { 1 } else { 8 - (rank as i64 - 5).abs() };
+        let row = if rank < 4 { "b0.2" } else { "b4.2" };
+        let at_root = i64::from(rank == 0);
+        profile.cell("W0.0", "MPI_Init", 0, rank, Did(1, 0, 0, 412 * MS));
+        profile.cell("W0.0", "MPI_Cart_create", 0, rank, Did(1, 0, 0, 2 * MS));
+        profile.cell("W0.0", "MPI_Comm_dup", 0, rank, Did(1, 0, 0, MS));
+        profile.cell("W0.0", "MPI_Bcast", 1, rank, Did(1, 512 * at_root, 512 * (1 - at_root), MS));
+        profile.cell("a0.1", "MPI_Isend", 3, rank, Did(8000, 8000 * 32_768, 0, 121 * MS));
+        profile.cell("a0.1", "MPI_Irecv", 3, rank, Did(8000, 0, 8000 * 32_768, 44 * MS));
+        profile.cell("a0.1", "MPI_Waitall", 0, rank, Did(2000, 0, 0, 260 * waits * MS));
+        profile.cell("a0.1", "MPI_Allreduce", 0, rank, Did(200, 1600, 1600, 31 * MS));
+        profile.cell(row, "MPI_Allreduce", 2, rank, Did(400, 400 * 4096, 400 * 4096, (180 + 30 * waits) * MS));
+        profile.cell("d0.3", "MPI_Gather", 3, rank, Did(20, 20 * 262_144, 160 * 262_144 * at_root, 90 * MS));
+    }
+    profile.finish(|_| 12_300 * MS);
+}

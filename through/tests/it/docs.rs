@@ -1,0 +1,77 @@
+//! The commands in the pages about `through` do what the pages show.
+
+use std::fs;
+use std::path::Path;
+
+use crate::common::{Answer, Folder, heat};
+
+const PAGES: [&str; 2] = ["../docs/howto/slice.md", "../docs/reference/through.md"];
+
+/// Runs every `$ through …` of a page's console blocks, and writes the page anew with what came out.
+fn played(page: &str, folder: &Folder) -> String {
+    let mut played = String::new();
+    let mut lines = page.lines().peekable();
+    let mut is_console = false;
+    while let Some(line) = lines.next() {
+        played += line;
+        played.push('\n');
+        if line.starts_with("```") {
+            is_console = line == "```console";
+        }
+        let Some(command) = line.strip_prefix("$ ").filter(|_| is_console) else { continue };
+        while lines.next_if(|line| !line.starts_with("$ ") && !line.starts_with("```")).is_some() {}
+        let answer = shell(command, folder);
+        played += &answer.out;
+        played += &answer.err;
+    }
+    played
+}
+
+fn shell(command: &str, folder: &Folder) -> Answer {
+    let program = Path::new(env!("CARGO_BIN_EXE_through")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", command]).current_dir(folder.0.path()).env("PATH", path);
+    shell.env_remove("COLUMNS").env("COMMSEE_DIR", folder.0.path());
+    Answer::of(shell.output().unwrap())
+}
+
+#[test]
+fn the_pages_show_what_happens() {
+    for page in PAGES {
+        let folder = Folder::empty();
+        heat(&folder.path("heat.db"));
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+        let text = fs::read_to_string(&path).unwrap();
+        let played = played(&text, &folder);
+        if std::env::var_os("UPDATE_PAGES").is_some() {
+            fs::write(&path, &played).unwrap();
+        } else {
+            assert!(text == played, "{page} is out of date: run the test with UPDATE_PAGES=1\n{played}");
+        }
+    }
+}
+
+/// Every option and every column stands in the reference.
+#[test]
+fn the_reference_is_complete() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGES[1])).unwrap();
+    let folder = Folder::empty();
+    heat(&folder.path("heat.db"));
+    for words in
+        [&["--help"][..], &["run", "--help"], &["exec", "--help"], &["recover", "--help"], &["clean", "--help"]]
+    {
+        let help = folder.through(words).ok();
+        for option in help.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '-'))
+        {
+            let is_option = option.starts_with('-') && option.len() > 1 && option != "--";
+            assert!(!is_option || page.contains(&format!("`{option}")), "{option} of {words:?} is missing");
+        }
+    }
+    for view in ["--top=0", "-a", "-u", "-e"] {
+        let csv = folder.through(&[view, "--format", "csv"]).ok();
+        for column in csv.lines().next().unwrap().split(',') {
+            assert!(page.contains(&format!("`{column}`")), "the column {column} of {view} is missing");
+        }
+    }
+}

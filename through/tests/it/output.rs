@@ -1,0 +1,103 @@
+//! Where output goes, and what it must not do there.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::process::Stdio;
+
+use crate::common::{Builder, Did, Folder};
+
+#[test]
+fn a_file_is_written_and_replaced() {
+    let folder = Folder::with_sample();
+    for format in ["csv", "json", "table"] {
+        let printed = folder.through(&["--format", format]).ok();
+        fs::write(folder.path("out"), "before").unwrap();
+        assert_eq!(folder.through(&["--format", format, "-o", "out"]).ok(), "");
+        assert_eq!(fs::read_to_string(folder.path("out")).unwrap(), printed);
+    }
+    assert_eq!(folder.names(), ["out", "sample.db"]);
+    assert_eq!(folder.through(&["-o", "-"]).ok(), folder.through(&[]).ok());
+    assert_eq!(folder.through(&["-o", "/dev/null"]).ok(), "");
+}
+
+#[test]
+fn a_database_is_never_overwritten() {
+    let folder = Folder::with_sample();
+    let before = fs::read(folder.path("sample.db")).unwrap();
+    let answer = folder.through(&["sample.db", "--format", "csv", "-o", "sample.db"]);
+    assert_eq!((answer.status, answer.err.lines().count()), (2, 1));
+    assert!(fs::read(folder.path("sample.db")).unwrap() == before);
+}
+
+#[test]
+fn what_cannot_be_written_is_told_in_one_line() {
+    let folder = Folder::with_sample();
+    for file in [".", "missing/out.csv", "/dev/full"] {
+        let answer = folder.through(&["--format", "csv", "-o", file]);
+        assert_eq!((answer.status, answer.err.lines().count()), (2, 1), "{file}: {}", answer.err);
+    }
+    let full = folder.command(&["-a"]).stdout(File::options().write(true).open("/dev/full").unwrap()).output().unwrap();
+    assert_eq!(full.status.code(), Some(2));
+    assert_eq!(folder.names(), ["sample.db"]);
+}
+
+#[test]
+fn a_reader_may_stop_early() {
+    let folder = Folder::empty();
+    let mut profile = Builder::new(&folder.path("large.db"), 3000);
+    profile.comm("W0.0", None, None, 3000, "0-2999");
+    for rank in 0..3000 {
+        for op in ["MPI_Barrier", "MPI_Send", "MPI_Recv"] {
+            profile.cell("W0.0", op, 0, rank, Did(1, 1, 1, 1));
+        }
+    }
+    profile.finish(|_| 1);
+    for format in ["table", "csv", "json"] {
+        let mut child =
+            folder.command(&["-a", "--format", format]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut start = [0; 10];
+        child.stdout.take().unwrap().read_exact(&mut start).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{format}");
+    }
+}
+
+#[test]
+fn names_from_a_profile_do_not_steer_the_terminal() {
+    let folder = Folder::empty();
+    let mut profile = Builder::new(&folder.path("a.db"), 1);
+    let hostile = "\u{1b}]0;title\u{7}\u{202e}\u{9b}31m\r\n\u{8}";
+    profile.meta("command", hostile);
+    profile.meta("mpi_library", hostile);
+    profile.meta("start_time", hostile);
+    profile.meta("lost_calls", hostile);
+    profile.comm(&format!("s{hostile}"), Some(hostile), None, 1, hostile);
+    profile.cell(&format!("s{hostile}"), "MPI_Barrier", 0, 0, Did(1, 0, 0, 5));
+    profile.finish(|_| 10);
+    for words in [
+        &[][..],
+        &["-a"],
+        &["-u"],
+        &["-e"],
+        &["--comm", hostile],
+        &["--comm", "none"],
+        &["--op", hostile],
+        &["--op", "send"],
+    ] {
+        let answer = folder.through(words);
+        for text in [&answer.out, &answer.err] {
+            let is_harmless = |c: char| c == '\n' || !(c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c));
+            assert!(text.chars().all(is_harmless), "{words:?}: {text:?}");
+        }
+    }
+    let exact = folder.through(&["--format", "json"]).json();
+    assert_eq!(exact["communicators"][0]["label"], hostile);
+}
+
+#[test]
+fn help_and_version() {
+    let folder = Folder::empty();
+    assert!(folder.through(&["--help"]).ok().contains("Examples:"));
+    assert!(folder.through(&["--version"]).ok().starts_with("through "));
+    assert_eq!(folder.through(&["--no-such-option"]).status, 2);
+}
