@@ -50,7 +50,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable { name: NO_ARGS, default: "", meaning: "1: the profile does not keep the program's command line." },
     Variable {
         name: LIB,
-        default: "beside `through`, or in ../lib of it",
+        default: "beside through, or in ../lib of it",
         meaning: "Where `through run` and `through exec` find libcommsee.so.",
     },
     Variable {
