@@ -98,7 +98,9 @@ struct Slot {
 /// threads may call MPI at once.
 pub struct Requests {
     lock: parking_lot::RawMutex,
-    slots: Vec<Slot>,
+    /// `mask + 1` slots, a power of two, at least half of them empty: what is masked can be read without a test.
+    slots: *mut Slot,
+    mask: usize,
     shift: u32,
     taken: usize,
     /// Requests behind the first of their handle, each with the place of the next one.
@@ -161,7 +163,8 @@ impl Requests {
     pub fn new() -> Requests {
         let mut requests = Requests {
             lock: parking_lot::RawMutex::INIT,
-            slots: Vec::new(),
+            slots: std::ptr::null_mut(),
+            mask: 0,
             shift: 0,
             taken: 0,
             queued: Vec::new(),
@@ -197,7 +200,7 @@ impl Requests {
     fn seen(&mut self, handle: Word, stamp: u64) -> Option<Seen> {
         self.locked(|requests| {
             let slot = requests.slot_of(handle)?;
-            let slot = &mut requests.slots[slot];
+            let slot = requests.slot(slot);
             let request = if stamp == 0 || slot.stamp != stamp {
                 (slot.stamp, slot.cursor) = (stamp, slot.first);
                 &slot.request
@@ -215,7 +218,7 @@ impl Requests {
     fn complete(&mut self, handle: Word) -> Option<Completed> {
         self.locked(|requests| {
             let slot = requests.slot_of(handle)?;
-            let Request { comm, ticks, operation, kind, active, extra, .. } = requests.slots[slot].request;
+            let Request { comm, ticks, operation, kind, active, extra, .. } = requests.slot(slot).request;
             if !active {
                 return None;
             }
@@ -231,21 +234,21 @@ impl Requests {
 
     #[cold]
     fn complete_with_extra(&mut self, slot: usize, completed: &mut Completed) {
-        let extra = self.slots[slot].request.extra;
+        let extra = self.slot(slot).request.extra;
         match self.extras.get(extra as usize) {
             Some(Some(Extra::Duplicate { place, record })) => {
                 completed.duplicate = (*place, *record);
                 self.remove_first(slot);
                 self.take_extra(extra);
             }
-            _ => self.slots[slot].request.active = false,
+            _ => self.slot(slot).request.active = false,
         }
     }
 
     fn forget(&mut self, handle: Word) -> bool {
         self.locked(|requests| match requests.slot_of(handle) {
             Some(slot) => {
-                let extra = requests.slots[slot].request.extra;
+                let extra = requests.slot(slot).request.extra;
                 requests.remove_first(slot);
                 requests.take_extra(extra);
                 true
@@ -257,7 +260,7 @@ impl Requests {
     fn set_kind(&mut self, handle: Word, kind: Kind) -> Option<()> {
         self.locked(|requests| {
             let slot = requests.slot_of(handle)?;
-            requests.slots[slot].request.kind = kind;
+            requests.slot(slot).request.kind = kind;
             Some(())
         })
     }
@@ -265,7 +268,7 @@ impl Requests {
     fn activate(&mut self, handle: Word, operation: u16, ticks: u64) -> Option<(Record, Persistent)> {
         self.locked(|requests| {
             let slot = requests.slot_of(handle)?;
-            let request = &mut requests.slots[slot].request;
+            let request = &mut requests.slot(slot).request;
             let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(request.extra as usize) else {
                 return None;
             };
@@ -298,35 +301,45 @@ impl Requests {
         ((handle as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
+    /// `slot` comes from `first_slot` or is masked.
+    #[inline(always)]
+    fn slot(&self, slot: usize) -> &'static mut Slot {
+        // SAFETY: the table has `mask + 1` slots, and is only replaced by `resize`, across which no slot is kept.
+        unsafe { &mut *self.slots.add(slot) }
+    }
+
     #[inline(always)]
     fn slot_of(&self, handle: Word) -> Option<usize> {
         let mut slot = self.first_slot(handle);
         loop {
-            // A slot beyond the end cannot be: `first_slot` is below the length, and so is what is masked.
-            let found = self.slots.get(slot)?.request.handle;
+            let found = self.slot(slot).request.handle;
             if found == handle {
                 return Some(slot);
             }
             if found == EMPTY {
                 return None;
             }
-            slot = (slot + 1) & (self.slots.len() - 1);
+            slot = (slot + 1) & self.mask;
         }
     }
 
     #[inline(always)]
     fn insert(&mut self, request: Request) {
-        let mut slot = self.first_slot(request.handle);
-        while self.slots[slot].request.handle != EMPTY {
-            if self.slots[slot].request.handle == request.handle {
-                return self.queue(slot, request);
+        let mut place = self.first_slot(request.handle);
+        loop {
+            let slot = self.slot(place);
+            if slot.request.handle == EMPTY {
+                *slot = Slot { request, stamp: 0, cursor: NOWHERE, first: NOWHERE, last: NOWHERE };
+                break;
             }
-            slot = (slot + 1) & (self.slots.len() - 1);
+            if slot.request.handle == request.handle {
+                return self.queue(place, request);
+            }
+            place = (place + 1) & self.mask;
         }
-        self.slots[slot] = Slot { request, stamp: 0, cursor: NOWHERE, first: NOWHERE, last: NOWHERE };
         self.taken += 1;
-        if self.taken * 2 > self.slots.len() {
-            self.resize(self.slots.len() * 2);
+        if self.taken * 2 > self.mask {
+            self.resize((self.mask + 1) * 2);
         }
     }
 
@@ -341,7 +354,7 @@ impl Requests {
                 self.queued.len() as u32 - 1
             }
         };
-        let slot = &mut self.slots[slot];
+        let slot = self.slot(slot);
         match self.queued.get_mut(slot.last as usize) {
             Some(last) => last.1 = place,
             None => slot.first = place,
@@ -353,29 +366,31 @@ impl Requests {
     /// back what follows.
     #[inline(always)]
     fn remove_first(&mut self, slot: usize) {
-        let Slot { first, .. } = self.slots[slot];
+        let first = self.slot(slot).first;
         if first != NOWHERE {
-            let (request, next) = self.queued[first as usize];
-            self.free_queued.push(first);
-            let slot = &mut self.slots[slot];
-            (slot.request, slot.first) = (request, next);
-            if next == NOWHERE {
-                slot.last = NOWHERE;
-            }
-            return;
+            return self.advance(slot, first);
         }
-        let mask = self.slots.len() - 1;
-        let (mut hole, mut next) = (slot, (slot + 1) & mask);
-        while self.slots[next].request.handle != EMPTY {
-            let home = self.first_slot(self.slots[next].request.handle);
-            if next.wrapping_sub(home) & mask >= next.wrapping_sub(hole) & mask {
-                self.slots[hole] = self.slots[next];
+        let (mut hole, mut next) = (slot, (slot + 1) & self.mask);
+        while self.slot(next).request.handle != EMPTY {
+            let home = self.first_slot(self.slot(next).request.handle);
+            if next.wrapping_sub(home) & self.mask >= next.wrapping_sub(hole) & self.mask {
+                *self.slot(hole) = *self.slot(next);
                 hole = next;
             }
-            next = (next + 1) & mask;
+            next = (next + 1) & self.mask;
         }
-        self.slots[hole].request.handle = EMPTY;
+        self.slot(hole).request.handle = EMPTY;
         self.taken -= 1;
+    }
+
+    fn advance(&mut self, slot: usize, first: u32) {
+        let (request, next) = self.queued[first as usize];
+        self.free_queued.push(first);
+        let slot = self.slot(slot);
+        (slot.request, slot.first) = (request, next);
+        if next == NOWHERE {
+            slot.last = NOWHERE;
+        }
     }
 
     fn take_extra(&mut self, place: u32) {
@@ -389,14 +404,20 @@ impl Requests {
     fn resize(&mut self, slots: usize) {
         let request = Request::new(EMPTY, std::ptr::null_mut(), 0, Kind::Plain, 0);
         let empty = Slot { request, stamp: 0, cursor: NOWHERE, first: NOWHERE, last: NOWHERE };
-        let old = std::mem::replace(&mut self.slots, vec![empty; slots]);
-        self.shift = 64 - slots.trailing_zeros();
+        let new: Box<[Slot]> = vec![empty; slots].into();
+        let old = std::ptr::slice_from_raw_parts_mut(self.slots, self.mask + 1);
+        (self.slots, self.mask, self.shift) = (Box::into_raw(new).cast(), slots - 1, 64 - slots.trailing_zeros());
+        if old.cast::<Slot>().is_null() {
+            return;
+        }
+        // SAFETY: the old table came from a box of this length, and nobody else refers to it.
+        let old = unsafe { Box::from_raw(old) };
         for moved in old.iter().filter(|slot| slot.request.handle != EMPTY) {
             let mut slot = self.first_slot(moved.request.handle);
-            while self.slots[slot].request.handle != EMPTY {
-                slot = (slot + 1) & (slots - 1);
+            while self.slot(slot).request.handle != EMPTY {
+                slot = (slot + 1) & self.mask;
             }
-            self.slots[slot] = *moved;
+            *self.slot(slot) = *moved;
         }
     }
 }

@@ -123,15 +123,20 @@ impl Several {
         };
         several.handles.clear();
         let length = if array == 0 { 0 } else { usize::try_from(length).unwrap_or(0) };
-        // SAFETY: the program passes an array of so many handles.
-        several.handles.extend((0..length).map(|index| unsafe { abi().load_at(array, index) }));
+        several.handles.reserve(length);
         let stamp = thread.stamp();
         let mut is_mixed = false;
-        for handle in &several.handles {
-            if *handle == abi().request_null {
+        for index in 0..length {
+            // SAFETY: the program passes an array of so many handles, and there is room for as many.
+            let handle = unsafe {
+                let handle = abi().load_at(array, index);
+                several.handles.as_mut_ptr().add(index).write(handle);
+                handle
+            };
+            if handle == abi().request_null {
                 continue;
             }
-            let Some(seen) = requests::seen(thread, *handle, stamp) else { continue };
+            let Some(seen) = requests::seen(thread, handle, stamp) else { continue };
             if !seen.active && !inactive {
                 continue;
             }
@@ -141,6 +146,8 @@ impl Several {
             }
             is_mixed |= several.record != seen.comm;
         }
+        // SAFETY: so many were written.
+        unsafe { several.handles.set_len(length) };
         if is_mixed {
             several.record = communicators::several();
             several.note_involved(thread, operation, inactive);
@@ -174,8 +181,10 @@ impl Several {
         if !self.receives || statuses != abi().status_ignore {
             return statuses;
         }
-        self.statuses.clear();
-        self.statuses.resize(count * abi().status.bytes / 8 + 1, 0);
+        let words = count * abi().status.bytes / 8 + 1;
+        if self.statuses.len() < words {
+            self.statuses.resize(words, 0);
+        }
         self.statuses.as_mut_ptr() as Word
     }
 

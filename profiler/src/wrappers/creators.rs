@@ -72,7 +72,11 @@ unsafe fn duplicating(thread: &mut Thread, letter: u8, comm: Word, place: Word, 
     guarded(|| unsafe {
         let sequence = next_child(parent);
         let Some(record) = communicators::duplicate(parent, sequence, letter) else { return };
-        let request = Request::new(abi().load(request), parent, done.operation, Kind::Duplicate, done.ticks);
+        let handle = abi().load(request);
+        if handle == abi().request_null {
+            return communicators::enter(abi().load(place), record);
+        }
+        let request = Request::new(handle, parent, done.operation, Kind::Duplicate, done.ticks);
         thread.requests.start_with(request, Extra::Duplicate { place, record });
     });
 }
@@ -371,6 +375,9 @@ pub unsafe extern "C" fn MPI_Comm_set_name(comm: Word, comm_name: Word) -> c_int
     }
     let record = communicators::of(thread, comm);
     count(thread, record, done);
+    if record == communicators::none() {
+        return done.code;
+    }
     guarded(|| unsafe {
         let label = CStr::from_ptr(comm_name as *const c_char).to_string_lossy();
         communicators::set_label(record, &label);
