@@ -121,7 +121,7 @@ pub fn of(thread: &mut Thread, comm: Word) -> Record {
 #[inline(never)]
 fn look_up(thread: &mut Thread, handle: Word) -> Record {
     let epoch = EPOCH.load(Ordering::Relaxed);
-    let record = find(handle).unwrap_or_else(|| foreign(handle));
+    let record = find(handle).or_else(|| thread.dying(handle)).unwrap_or_else(|| foreign(handle));
     thread.last_comm = (handle, epoch, record);
     record
 }
@@ -218,7 +218,7 @@ pub unsafe fn created_from(
     comm: Word,
 ) {
     let handle = comm & abi().mask;
-    if handle == abi().comm_null || find(handle).is_some() {
+    if handle == abi().comm_null {
         return;
     }
     // SAFETY: the call that made it has succeeded; records are never freed.
@@ -259,6 +259,11 @@ pub fn leave(comm: Word) -> Record {
     record
 }
 
+/// Has every thread look up the communicator it used last once more.
+pub fn forget_last() {
+    EPOCH.fetch_add(1, Ordering::Release);
+}
+
 /// `MPI_Comm_set_name`.
 pub unsafe fn set_label(record: Record, label: &str) {
     // SAFETY: records are never freed, and of `none` nobody reads the label.
@@ -273,6 +278,12 @@ unsafe fn describe(handle: Word, letter: u8) -> Option<Communicator> {
         record.rank = pmpi::comm_rank(handle)? as u32;
         record.size = pmpi::comm_size(handle)? as u32;
         record.root = first_world_rank(&Group::of(handle)?)?;
+        if record.root == u32::MAX {
+            // Rank 0 is a process of another world: the first member of this one stands in for it.
+            record.flags |= REMOTE;
+            let members = pmpi::members(Group::of(handle)?.handle())?;
+            record.root = members.into_iter().find(|rank| *rank != u32::MAX)?;
+        }
         if pmpi::comm_test_inter(handle)? != 0 {
             record.flags |= INTER;
             record.remote_size = pmpi::comm_remote_size(handle)? as u32;
@@ -350,6 +361,8 @@ impl Registry {
             table = larger_table;
         }
         self.taken += usize::from(table.insert(handle, record));
+        // The handle may have been another communicator's, freed where we could not see it.
+        EPOCH.fetch_add(1, Ordering::Release);
     }
 }
 

@@ -9,6 +9,7 @@ use vocabulary::settings;
 use vocabulary::shard::Shard;
 
 use crate::abi::{Word, abi};
+use crate::guard::guarded;
 use crate::pmpi::{self, Group};
 use crate::{say, shard};
 
@@ -44,9 +45,11 @@ impl Gathering {
     }
 
     /// Collective. Returns whether the profile is written, so that shards are needed no more.
-    pub unsafe fn run(mut self, rank: u32, ranks: u32, output: Option<PathBuf>) -> bool {
+    pub unsafe fn run(mut self, output: Option<PathBuf>) -> bool {
         let mut written: u64 = 0;
         unsafe {
+            let rank = pmpi::comm_rank(self.comm()).unwrap_or(0);
+            let ranks = pmpi::comm_size(self.comm()).unwrap_or(1) as u32;
             if rank == 0 {
                 written = u64::from(self.collect(ranks, &output.unwrap_or_else(|| PathBuf::from("commsee.db"))));
             } else if self.answer().is_none() {
@@ -83,23 +86,25 @@ impl Gathering {
             let image = match rank {
                 0 => Some(shard::image()),
                 _ if rank < sending => unsafe { self.receive_image(rank) },
-                _ => break,
+                _ => continue,
             };
             let Some(open) = &mut writer else { continue };
             match image.as_deref().map(Shard::parse) {
-                Some(Ok(shard)) => {
-                    if let Err(error) = open.add(&shard) {
+                Some(Ok(shard)) => match guarded(|| open.add(&shard)) {
+                    Some(Ok(())) => {}
+                    Some(Err(error)) => {
                         say_lost(&error.to_string());
                         writer = None;
                     }
-                }
+                    None => writer = None,
+                },
                 _ => missing += 1,
             }
         }
         if missing > 0 {
             say::warn(&format!("the counters of {missing} ranks did not arrive and are missing from the profile"));
         }
-        match writer.map(Writer::finish) {
+        match writer.and_then(|writer| guarded(|| writer.finish())) {
             Some(Ok(path)) => {
                 say_where(&path, output);
                 missing == 0

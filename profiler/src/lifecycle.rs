@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::c_int;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::{Pod, Zeroable};
 use parking_lot::Mutex;
@@ -16,6 +17,10 @@ use crate::abi::{self, abi};
 use crate::pmpi;
 use crate::tally::{self, Done};
 use crate::{clock, communicators, datatypes, gather, guard, say, shard, state, thread};
+
+/// Whether this process took part in the broadcast of the start. Then it takes part in the gathering of the end, whatever
+/// happens to its recording: the others wait for it.
+static JOINED: AtomicBool = AtomicBool::new(false);
 
 /// Where rank 0 will write the profile: settled at the start, since a program may change its directory.
 static OUTPUT: Mutex<Option<PathBuf>> = parking_lot::const_mutex(None);
@@ -61,8 +66,12 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
         // The only message of the start. Nothing else can be under way over MPI_COMM_WORLD now.
         let bytes = bytemuck::bytes_of_mut(&mut common);
         pmpi::bcast(bytes.as_mut_ptr().cast(), bytes.len() as c_int, abi().byte, 0, world).ok_or("MPI_Bcast fails")?;
+        JOINED.store(true, Ordering::Release);
         (rank, size, level, common)
     };
+    if rank == 0 {
+        *OUTPUT.lock() = Some(output());
+    }
     let edges = common.edges.get(..common.edge_count as usize).unwrap_or_default();
     let buckets = Buckets::new(edges)?;
     let thread_level = abi().family.thread_levels.iter().position(|known| *known == level).unwrap_or(0) as u32;
@@ -100,7 +109,6 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
     let directories = settings::shard_directories(env::var(settings::DIR).ok(), env::var("TMPDIR").ok());
     shard::create(&directories, &shard_name(common.run, rank), &header)?;
     if rank == 0 {
-        *OUTPUT.lock() = Some(output());
         if env::var(settings::HOOKS).is_ok_and(|hooks| !hooks.trim().is_empty()) {
             say::warn(
                 "COMMSEE_HOOKS is set, but this version has no hook modules: MPI calls are recorded without them",
@@ -125,16 +133,19 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
 
 /// A child made by `fork` shares the shard's memory, and must not count into it.
 unsafe extern "C" fn forget_in_child() {
+    JOINED.store(false, Ordering::Release);
     state::stop();
     shard::forget();
 }
 
-/// `MPI_Finalize` was called: gathers, and lets rank 0 write the profile.
+/// `MPI_Finalize` was called: gathers, and lets rank 0 write the profile. Collective for all processes that joined.
 pub fn finish() {
-    let Some(header) = shard::header() else { return };
+    if !JOINED.swap(false, Ordering::AcqRel) {
+        return;
+    }
     let thread = thread::following();
     state::stop();
-    header.latest = clock::moment();
+    let begin = clock::moment();
     // SAFETY: MPI is still there, and this call is collective over MPI_COMM_WORLD.
     let Some(gathering) = (unsafe { gather::open() }) else {
         say::warn("MPI fails in MPI_Finalize: the profile can be made by `through recover`");
@@ -142,13 +153,16 @@ pub fn finish() {
     };
     // Time in MPI_Finalize is the time until all ranks have got there; what commsee does after that is its own.
     if let Some(thread) = thread {
-        let ticks = clock::now().wrapping_sub(header.latest.ticks);
+        let ticks = clock::now().wrapping_sub(begin.ticks);
         tally::plain(thread, communicators::world(), Done { operation: op::MPI_Finalize, code: 0, ticks });
     }
-    header.state = FINISHED;
+    if let Some(header) = shard::header() {
+        header.latest = begin;
+        header.state = FINISHED;
+    }
     let output = OUTPUT.lock().take();
-    // SAFETY: as above.
-    if unsafe { gathering.run(header.world_rank, header.world_size, output) } {
+    // SAFETY: as above. A process without a shard sends an empty image.
+    if unsafe { gathering.run(output) } {
         shard::remove();
     }
 }

@@ -19,10 +19,13 @@ static MATCHED: Mutex<Option<HashMap<Word, Vec<Address>>>> = parking_lot::const_
 
 /// `MPI_Mprobe` or `MPI_Improbe` has matched a message.
 pub fn matched(message: Word, record: Record) {
+    if record == communicators::none() {
+        return;
+    }
     MATCHED.lock().get_or_insert_default().entry(message).or_default().push(Address(record));
 }
 
-/// The message is received; the row `-` if it was never seen, as `MPI_MESSAGE_NO_PROC` is not.
+/// The message is about to be received (afterwards its handle may be another's); the row `-` if it was never seen, as `MPI_MESSAGE_NO_PROC` is not.
 pub fn received(message: Word) -> Record {
     let mut guard = MATCHED.lock();
     let messages = guard.get_or_insert_default();

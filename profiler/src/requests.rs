@@ -2,6 +2,7 @@
 //! are complete at once, in Open MPI and in MPICH) and give it again as soon as it is free. So under each handle stands a
 //! queue of the requests that were started, oldest first, and one is taken out per completion.
 
+use std::cell::UnsafeCell;
 use std::ffi::c_int;
 
 use parking_lot::lock_api::RawMutex as _;
@@ -94,10 +95,19 @@ struct Slot {
     last: u32,
 }
 
-/// The requests that one thread started: open addressing with at most half of the places taken. Locked only where several
+/// The requests that one thread started, and those of other threads that it has looked at since. Locked only where several
 /// threads may call MPI at once.
 pub struct Requests {
     lock: parking_lot::RawMutex,
+    table: UnsafeCell<Table>,
+}
+
+// SAFETY: `table` is only reached through `locked`. Below MPI_THREAD_MULTIPLE the program itself sees to it that its threads
+// call MPI one after the other.
+unsafe impl Sync for Requests {}
+
+/// Open addressing with at most half of the places taken.
+struct Table {
     /// `mask + 1` slots, a power of two, at least half of them empty: what is masked can be read without a test.
     slots: *mut Slot,
     mask: usize,
@@ -118,51 +128,58 @@ pub struct Seen {
     pub receives: bool,
 }
 
-/// What a look finds under a handle, first among this thread's own requests. With a stamp, a further look with the same
-/// stamp finds the next one under the same handle.
+impl Seen {
+    #[inline(always)]
+    fn of(request: &Request) -> Seen {
+        let receives = matches!(request.kind, Kind::Receive | Kind::ReceiveInto(_));
+        Seen { comm: request.comm, active: request.active, receives }
+    }
+}
+
+/// What a look finds under a handle. With a stamp, a further look with the same stamp finds the next one under the same handle.
+/// A request that another thread started moves to this one: when it has completed its handle may be given to a third
+/// thread's request at once, and looking among all threads would take that one for it.
 #[inline(always)]
 pub fn seen(thread: &mut Thread, handle: Word, stamp: u64) -> Option<Seen> {
     match thread.requests.seen(handle, stamp) {
         Some(seen) => Some(seen),
-        None => thread::ask_others(thread, |requests| requests.seen(handle, stamp)),
+        None => take_over(thread, handle, stamp),
     }
 }
 
-/// The request of this handle has completed: its entry is taken out, or made inactive if it is persistent.
+#[cold]
+fn take_over(thread: &mut Thread, handle: Word, stamp: u64) -> Option<Seen> {
+    let (request, extra) = thread::ask_others(thread, |requests| requests.give(handle))?;
+    let seen = Seen::of(&request);
+    thread.requests.adopt(request, extra, stamp);
+    Some(seen)
+}
+
+/// The request of this handle, which this thread has looked at, has completed: its entry is taken out, or made inactive if it
+/// is persistent.
 #[inline(always)]
 pub fn complete(thread: &mut Thread, handle: Word) -> Option<Completed> {
-    match thread.requests.complete(handle) {
-        Some(done) => Some(done),
-        None => thread::ask_others(thread, |requests| requests.complete(handle)),
-    }
+    thread.requests.complete(handle)
 }
 
-/// `MPI_Request_free`.
+/// `MPI_Request_free` of a request that this thread has looked at.
 pub fn forget(thread: &mut Thread, handle: Word) {
-    if !thread.requests.forget(handle) {
-        thread::ask_others(thread, |requests| requests.forget(handle).then_some(()));
-    }
+    thread.requests.forget(handle);
 }
 
-/// A persistent request is started by `operation`, which took so many ticks.
+/// A persistent request that this thread has looked at is started by `operation`, which took so many ticks.
 pub fn activate(thread: &mut Thread, handle: Word, operation: u16, ticks: u64) -> Option<(Record, Persistent)> {
-    match thread.requests.activate(handle, operation, ticks) {
-        Some(started) => Some(started),
-        None => thread::ask_others(thread, |requests| requests.activate(handle, operation, ticks)),
-    }
+    thread.requests.activate(handle, operation, ticks)
 }
 
 /// What remains to be done for an active request is changed.
 pub fn set_kind(thread: &mut Thread, handle: Word, kind: Kind) {
-    if thread.requests.set_kind(handle, kind).is_none() {
-        thread::ask_others(thread, |requests| requests.set_kind(handle, kind));
-    }
+    thread.requests.set_kind(handle, kind);
 }
 
 impl Requests {
     pub fn new() -> Requests {
-        let mut requests = Requests {
-            lock: parking_lot::RawMutex::INIT,
+        let mut table = Table {
             slots: std::ptr::null_mut(),
             mask: 0,
             shift: 0,
@@ -172,32 +189,25 @@ impl Requests {
             extras: Vec::new(),
             free_extras: Vec::new(),
         };
-        requests.resize(64);
-        requests
+        table.resize(64);
+        Requests { lock: parking_lot::RawMutex::INIT, table: UnsafeCell::new(table) }
     }
 
     #[inline(always)]
-    pub fn start(&mut self, request: Request) {
+    pub fn start(&self, request: Request) {
         self.locked(|requests| requests.insert(request));
     }
 
-    pub fn start_with(&mut self, mut request: Request, extra: Extra) {
+    pub fn start_with(&self, mut request: Request, extra: Extra) {
         self.locked(|requests| {
             request.active = !matches!(extra, Extra::Persistent(_));
-            request.extra = match requests.free_extras.pop() {
-                Some(free) => free,
-                None => {
-                    requests.extras.push(None);
-                    requests.extras.len() as u32 - 1
-                }
-            };
-            requests.extras[request.extra as usize] = Some(extra);
+            request.extra = requests.keep_extra(extra);
             requests.insert(request);
         });
     }
 
     #[inline(always)]
-    fn seen(&mut self, handle: Word, stamp: u64) -> Option<Seen> {
+    fn seen(&self, handle: Word, stamp: u64) -> Option<Seen> {
         self.locked(|requests| {
             let slot = requests.slot_of(handle)?;
             let slot = requests.slot(slot);
@@ -209,13 +219,12 @@ impl Requests {
                 slot.cursor = *next;
                 request
             };
-            let receives = matches!(request.kind, Kind::Receive | Kind::ReceiveInto(_));
-            Some(Seen { comm: request.comm, active: request.active, receives })
+            Some(Seen::of(request))
         })
     }
 
     #[inline(always)]
-    fn complete(&mut self, handle: Word) -> Option<Completed> {
+    fn complete(&self, handle: Word) -> Option<Completed> {
         self.locked(|requests| {
             let slot = requests.slot_of(handle)?;
             let Request { comm, ticks, operation, kind, active, extra, .. } = requests.slot(slot).request;
@@ -232,32 +241,17 @@ impl Requests {
         })
     }
 
-    #[cold]
-    fn complete_with_extra(&mut self, slot: usize, completed: &mut Completed) {
-        let extra = self.slot(slot).request.extra;
-        match self.extras.get(extra as usize) {
-            Some(Some(Extra::Duplicate { place, record })) => {
-                completed.duplicate = (*place, *record);
-                self.remove_first(slot);
-                self.take_extra(extra);
-            }
-            _ => self.slot(slot).request.active = false,
-        }
-    }
-
-    fn forget(&mut self, handle: Word) -> bool {
-        self.locked(|requests| match requests.slot_of(handle) {
-            Some(slot) => {
+    fn forget(&self, handle: Word) {
+        self.locked(|requests| {
+            if let Some(slot) = requests.slot_of(handle) {
                 let extra = requests.slot(slot).request.extra;
                 requests.remove_first(slot);
                 requests.take_extra(extra);
-                true
             }
-            None => false,
-        })
+        });
     }
 
-    fn set_kind(&mut self, handle: Word, kind: Kind) -> Option<()> {
+    fn set_kind(&self, handle: Word, kind: Kind) -> Option<()> {
         self.locked(|requests| {
             let slot = requests.slot_of(handle)?;
             requests.slot(slot).request.kind = kind;
@@ -265,7 +259,7 @@ impl Requests {
         })
     }
 
-    fn activate(&mut self, handle: Word, operation: u16, ticks: u64) -> Option<(Record, Persistent)> {
+    fn activate(&self, handle: Word, operation: u16, ticks: u64) -> Option<(Record, Persistent)> {
         self.locked(|requests| {
             let slot = requests.slot_of(handle)?;
             let request = &mut requests.slot(slot).request;
@@ -284,16 +278,63 @@ impl Requests {
         })
     }
 
+    /// The oldest request of a handle is handed to another thread.
+    fn give(&self, handle: Word) -> Option<(Request, Option<Extra>)> {
+        self.locked(|requests| {
+            let slot = requests.slot_of(handle)?;
+            let request = requests.slot(slot).request;
+            requests.remove_first(slot);
+            let extra = requests.extras.get_mut(request.extra as usize).and_then(Option::take);
+            if extra.is_some() {
+                requests.free_extras.push(request.extra);
+            }
+            Some((request, extra))
+        })
+    }
+
+    /// Takes a request over from another thread, as one that the look with this stamp has seen.
+    fn adopt(&self, mut request: Request, extra: Option<Extra>, stamp: u64) {
+        self.locked(|requests| {
+            if let Some(extra) = extra {
+                request.extra = requests.keep_extra(extra);
+            }
+            let handle = request.handle;
+            requests.insert(request);
+            if let Some(slot) = requests.slot_of(handle) {
+                let slot = requests.slot(slot);
+                if slot.stamp != stamp {
+                    (slot.stamp, slot.cursor) = (stamp, slot.first);
+                }
+            }
+        });
+    }
+
     #[inline(always)]
-    fn locked<T>(&mut self, work: impl FnOnce(&mut Requests) -> T) -> T {
+    fn locked<T>(&self, work: impl FnOnce(&mut Table) -> T) -> T {
         if !state::is_threaded() {
-            return work(self);
+            // SAFETY: see `Sync`.
+            return work(unsafe { &mut *self.table.get() });
         }
         self.lock.lock();
-        let result = work(self);
-        // SAFETY: locked above.
+        // SAFETY: locked, here and by all others.
+        let result = work(unsafe { &mut *self.table.get() });
         unsafe { self.lock.unlock() };
         result
+    }
+}
+
+impl Table {
+    #[cold]
+    fn complete_with_extra(&mut self, slot: usize, completed: &mut Completed) {
+        let extra = self.slot(slot).request.extra;
+        match self.extras.get(extra as usize) {
+            Some(Some(Extra::Duplicate { place, record })) => {
+                completed.duplicate = (*place, *record);
+                self.remove_first(slot);
+                self.take_extra(extra);
+            }
+            _ => self.slot(slot).request.active = false,
+        }
     }
 
     #[inline(always)]
@@ -390,6 +431,19 @@ impl Requests {
         (slot.request, slot.first) = (request, next);
         if next == NOWHERE {
             slot.last = NOWHERE;
+        }
+    }
+
+    fn keep_extra(&mut self, extra: Extra) -> u32 {
+        match self.free_extras.pop() {
+            Some(free) => {
+                self.extras[free as usize] = Some(extra);
+                free
+            }
+            None => {
+                self.extras.push(Some(extra));
+                self.extras.len() as u32 - 1
+            }
         }
     }
 

@@ -18,7 +18,7 @@ use vocabulary::shard::{
 use crate::say::warn_once;
 use crate::{clock, say};
 
-/// Address space set aside for growth; half as much again and again where the system limits address space.
+/// Address space set aside for growth; where it is limited at most a small part of it, since the program needs the rest.
 const RESERVE_BYTES: usize = 64 << 30;
 const LEAST_RESERVE_BYTES: usize = 16 << 20;
 /// The file's size at first: the header and one block of each kind.
@@ -170,7 +170,7 @@ pub fn path() -> Option<PathBuf> {
 }
 
 fn reserve() -> Option<Mapping> {
-    let mut reserved = RESERVE_BYTES;
+    let mut reserved = RESERVE_BYTES.min(address_space() / 64).max(LEAST_RESERVE_BYTES).next_power_of_two();
     while reserved >= LEAST_RESERVE_BYTES {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: a new mapping without access, at an address that the system chooses.
@@ -229,7 +229,9 @@ impl File {
         }
         // SAFETY: plain system calls on our own descriptor and our own reservation.
         unsafe {
-            let code = libc::posix_fallocate(fd.0, offset as libc::off_t, bytes as libc::off_t);
+            // A signal may interrupt it, one of a timer again and again.
+            let allocate = || libc::posix_fallocate(fd.0, offset as libc::off_t, bytes as libc::off_t);
+            let code = (0..100).map(|_| allocate()).find(|code| *code != libc::EINTR).unwrap_or(libc::EINTR);
             if code != 0 {
                 return Err(io::Error::from_raw_os_error(code));
             }
@@ -271,6 +273,14 @@ impl Drop for Descriptor {
         // SAFETY: our own descriptor, closed once.
         unsafe { libc::close(self.0) };
     }
+}
+
+/// The limit of this process's address space (`ulimit -v`).
+fn address_space() -> usize {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: fills the structure it is given.
+    unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) };
+    usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX)
 }
 
 fn page_bytes() -> usize {

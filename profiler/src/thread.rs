@@ -19,10 +19,13 @@ pub struct Thread {
     edges: Index<Edge>,
     /// The communicator that this thread used last, valid in one epoch of the table of communicators.
     pub last_comm: (Word, u32, *mut Communicator),
-    pub requests: Requests,
+    /// Apart from the thread's own data: other threads reach it, too.
+    pub requests: &'static Requests,
     /// Handles of the requests of one completing call, kept here so that no call allocates.
     pub handles: Vec<Word>,
     pub statuses: Vec<u64>,
+    /// Communicators that this thread is freeing just now.
+    pub dying: Vec<(Word, *mut Communicator)>,
     /// Tells one completing call of this thread from all others of the process.
     last_stamp: u64,
 }
@@ -111,17 +114,23 @@ fn leave_at_exit(thread: *mut Thread) {
 
 unsafe extern "C" fn leave(thread: *mut libc::c_void) {
     tls::set(ptr::null_mut());
+    if shard::header().is_none() {
+        // A child made by `fork`: another thread may have held the lock when it was made.
+        return;
+    }
     THREADS.lock().idle.push(Address(thread.cast()));
 }
 
 /// The requests of all other threads, one after the other, until one of them answers.
-pub fn ask_others<T>(own: *const Thread, mut ask: impl FnMut(&mut Requests) -> Option<T>) -> Option<T> {
+pub fn ask_others<T>(own: *const Thread, mut ask: impl FnMut(&Requests) -> Option<T>) -> Option<T> {
     if THREAD_COUNT.load(Ordering::Acquire) < 2 {
         return None;
     }
-    let all: Vec<*mut Thread> = THREADS.lock().all.iter().map(|thread| thread.0).collect();
-    // SAFETY: threads are never freed; `Requests` locks itself.
-    all.into_iter().filter(|thread| !ptr::eq(*thread, own)).find_map(|thread| ask(unsafe { &mut (*thread).requests }))
+    // SAFETY: threads are never freed, and this field never changes.
+    let requests = |thread: &Address| unsafe { (&raw const (*thread.0).requests).read() };
+    let all: Vec<(*mut Thread, &Requests)> =
+        THREADS.lock().all.iter().map(|thread| (thread.0, requests(thread))).collect();
+    all.into_iter().filter(|(thread, _)| !ptr::eq(*thread, own)).find_map(|(_, requests)| ask(requests))
 }
 
 impl Thread {
@@ -130,11 +139,17 @@ impl Thread {
             cells: Index::new(),
             edges: Index::new(),
             last_comm: (0, u32::MAX, ptr::null_mut()),
-            requests: Requests::new(),
+            requests: Box::leak(Box::new(Requests::new())),
             handles: Vec::new(),
             statuses: Vec::new(),
+            dying: Vec::new(),
             last_stamp: (number as u64) << 48,
         }
+    }
+
+    /// The record of a communicator that this thread is freeing.
+    pub fn dying(&self, handle: Word) -> Option<*mut Communicator> {
+        self.dying.iter().rev().find(|(dying, _)| *dying == handle).map(|(_, record)| *record)
     }
 
     /// A number that no other look at requests has: this thread's number above a count.

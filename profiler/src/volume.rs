@@ -100,7 +100,14 @@ fn block_typed(counts: Counts, types: Word, index: usize) -> u64 {
 
 #[inline(always)]
 fn block(count: i64, datatype: Word) -> u64 {
-    (count as u64).wrapping_mul(size(datatype))
+    bytes_of(count as u64, datatype)
+}
+
+/// Bytes of so many elements. Where there are none, the datatype may be none either, and asking for its size would call
+/// the program's error handler.
+#[inline(always)]
+fn bytes_of(count: u64, datatype: Word) -> u64 {
+    if count == 0 { 0 } else { count.wrapping_mul(size(datatype)) }
 }
 
 #[inline(always)]
@@ -148,19 +155,21 @@ pub unsafe fn sendrecv(
 
 #[inline(always)]
 pub fn bcast(context: &mut impl Context, count: i64, datatype: Word, root: c_int) -> Volume {
+    if context.is_idle(root) {
+        return Volume::default();
+    }
     let bytes = block(count, datatype);
-    let (sent, received) = match context.is_root(root) {
-        true => (bytes, 0),
-        false if context.is_idle(root) => (0, 0),
-        false => (0, bytes),
-    };
+    let (sent, received) = if context.is_root(root) { (bytes, 0) } else { (0, bytes) };
     Volume { sent, received, message_bytes: bytes }
 }
 
 #[inline(always)]
 pub fn reduce(context: &mut impl Context, count: i64, datatype: Word, root: c_int) -> Volume {
+    if context.is_idle(root) {
+        return Volume::default();
+    }
     let bytes = block(count, datatype);
-    let sent = if context.is_idle(root) || context.is_inter_root(root) { 0 } else { bytes };
+    let sent = if context.is_inter_root(root) { 0 } else { bytes };
     Volume { sent, received: if context.is_root(root) { bytes } else { 0 }, message_bytes: bytes }
 }
 
@@ -216,11 +225,11 @@ pub fn gatherv(
     let sent = if context.is_inter_root(root) {
         0
     } else if in_place(sendbuf) {
-        recvcounts.at(context.facts().rank as usize).wrapping_mul(size(recvtype))
+        bytes_of(recvcounts.at(context.facts().rank as usize), recvtype)
     } else {
         block(sendcount, sendtype)
     };
-    let received = if context.is_root(root) { recvcounts.sum(context.peers()).wrapping_mul(size(recvtype)) } else { 0 };
+    let received = if context.is_root(root) { bytes_of(recvcounts.sum(context.peers()), recvtype) } else { 0 };
     unsized_volume(sent, received)
 }
 
@@ -258,11 +267,11 @@ pub fn scatterv(
     let received = if context.is_inter_root(root) {
         0
     } else if in_place(recvbuf) {
-        sendcounts.at(context.facts().rank as usize).wrapping_mul(size(sendtype))
+        bytes_of(sendcounts.at(context.facts().rank as usize), sendtype)
     } else {
         block(recvcount, recvtype)
     };
-    let sent = if context.is_root(root) { sendcounts.sum(context.peers()).wrapping_mul(size(sendtype)) } else { 0 };
+    let sent = if context.is_root(root) { bytes_of(sendcounts.sum(context.peers()), sendtype) } else { 0 };
     unsized_volume(sent, received)
 }
 
@@ -289,11 +298,11 @@ pub fn allgatherv(
     recvtype: Word,
 ) -> Volume {
     let own = if in_place(sendbuf) {
-        recvcounts.at(context.facts().rank as usize).wrapping_mul(size(recvtype))
+        bytes_of(recvcounts.at(context.facts().rank as usize), recvtype)
     } else {
         block(sendcount, sendtype)
     };
-    unsized_volume(own, recvcounts.sum(context.peers()).wrapping_mul(size(recvtype)))
+    unsized_volume(own, bytes_of(recvcounts.sum(context.peers()), recvtype))
 }
 
 #[inline(always)]
@@ -320,8 +329,8 @@ pub fn alltoallv(
     recvtype: Word,
 ) -> Volume {
     let peers = context.peers();
-    let received = recvcounts.sum(peers).wrapping_mul(size(recvtype));
-    let sent = if in_place(sendbuf) { received } else { sendcounts.sum(peers).wrapping_mul(size(sendtype)) };
+    let received = bytes_of(recvcounts.sum(peers), recvtype);
+    let sent = if in_place(sendbuf) { received } else { bytes_of(sendcounts.sum(peers), sendtype) };
     unsized_volume(sent, received)
 }
 
@@ -348,9 +357,8 @@ pub fn reduce_scatter_block(context: &mut impl Context, recvcount: i64, datatype
 
 pub fn reduce_scatter(context: &mut impl Context, recvcounts: Counts, datatype: Word) -> Volume {
     let facts = context.facts();
-    let element = size(datatype);
-    let sent = recvcounts.sum(facts.size.into()).wrapping_mul(element);
-    Volume { sent, received: recvcounts.at(facts.rank as usize).wrapping_mul(element), message_bytes: sent }
+    let sent = bytes_of(recvcounts.sum(facts.size.into()), datatype);
+    Volume { sent, received: bytes_of(recvcounts.at(facts.rank as usize), datatype), message_bytes: sent }
 }
 
 pub fn neighbor_allgather(
@@ -376,7 +384,7 @@ pub fn neighbor_allgatherv(
     let (neighbors, own) = (context.neighbors(), block(sendcount, sendtype));
     let destinations = send_to_all(context, neighbors, own);
     let received = neighbors.real_sources().fold(0u64, |sum, (place, _)| sum.wrapping_add(recvcounts.at(place)));
-    unsized_volume(if destinations > 0 { own } else { 0 }, received.wrapping_mul(size(recvtype)))
+    unsized_volume(if destinations > 0 { own } else { 0 }, bytes_of(received, recvtype))
 }
 
 pub fn neighbor_alltoall(
@@ -399,11 +407,10 @@ pub fn neighbor_alltoallv(
     recvcounts: Counts,
     recvtype: Word,
 ) -> Volume {
-    let (given, taken) = (size(sendtype), size(recvtype));
     neighbor_exchange(
         context,
-        |place| sendcounts.at(place).wrapping_mul(given),
-        |place| recvcounts.at(place).wrapping_mul(taken),
+        |place| bytes_of(sendcounts.at(place), sendtype),
+        |place| bytes_of(recvcounts.at(place), recvtype),
     )
 }
 

@@ -80,6 +80,7 @@ pub fn find(directories: &[PathBuf]) -> Vec<Run> {
 /// Makes a profile of what a run left, under the wanted name or the next free one.
 pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
     let mut notes = Vec::new();
+    let mut ranks = 0;
     let mut present = Vec::new();
     let mut writer = Writer::create(wanted)?;
     for path in &run.shards {
@@ -91,12 +92,13 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
                 }
                 writer.add(&shard)?;
                 present.push(shard.header.world_rank);
+                ranks = shard.header.world_size;
             }
             Err(error) => notes.push(format!("{}: left out: {error}", path.display())),
         }
     }
     present.sort_unstable();
-    let missing_ranks = (0..run.world_size).filter(|rank| present.binary_search(rank).is_err()).collect();
+    let missing_ranks = (0..ranks).filter(|rank| present.binary_search(rank).is_err()).collect();
     Ok(Recovered { path: writer.finish()?, missing_ranks, notes })
 }
 
@@ -117,9 +119,10 @@ pub fn host_name() -> String {
 
 /// When a process started, in clock ticks since boot; `None` if there is no such process.
 pub fn process_start(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is the program's name in parentheses, and may hold anything; the start is field 22.
-    let rest = &stat[stat.rfind(')')? + 2..];
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is the program's name in parentheses, and may hold any bytes; the start is field 22.
+    let stat = String::from_utf8_lossy(&stat);
+    let rest = stat.get(stat.rfind(')')? + 2..)?;
     if rest.starts_with('Z') {
         return None;
     }

@@ -8,6 +8,9 @@ use super::layout::*;
 use crate::buckets::Buckets;
 use crate::calls::{CALLS, TABLE_HASH};
 
+/// No machine has more; a damaged number must not make a reader reserve memory for it.
+const MOST_RANKS: u32 = 1 << 24;
+
 /// Why bytes are no shard that this version can read.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Error {
@@ -44,8 +47,8 @@ impl Shard {
         if header.format != FORMAT || header.table_hash != TABLE_HASH {
             return Err(Error::Version(header.format));
         }
-        if header.world_rank >= header.world_size {
-            return Err(Error::Damaged("the rank is not below the number of ranks"));
+        if header.world_rank >= header.world_size || header.world_size > MOST_RANKS {
+            return Err(Error::Damaged("its rank or the number of ranks cannot be"));
         }
         let edges = header.edges_bytes.get(..header.edge_count as usize).ok_or(Error::Damaged("bucket edges"))?;
         let buckets = Buckets::new(edges).map_err(|_| Error::Damaged("bucket edges"))?;

@@ -1,6 +1,6 @@
 //! The standard ABI of MPI 5.0 (MPI-5.0, chapter 20): handles are pointers, the predefined ones small constants.
 
-use super::{Count, Datatypes, Family, Handle, Status, Word};
+use super::family::{Count, Datatypes, Family, Handle, Status, Word};
 
 pub const FAMILY: Family = Family {
     id: 3,

@@ -1,6 +1,6 @@
 //! The MPICH ABI: MPICH since 3.1, Intel MPI, Cray MPICH, MVAPICH, ParaStation MPI. Handles are `int`.
 
-use super::{Count, Datatypes, Family, Handle, Status, Word};
+use super::family::{Count, Datatypes, Family, Handle, Status, Word};
 
 pub const FAMILY: Family = Family {
     id: 2,

@@ -1,6 +1,6 @@
 //! Open MPI 3 to 5: handles are addresses of objects that the library exports.
 
-use super::{Count, Datatypes, Family, Handle, Status};
+use super::family::{Count, Datatypes, Family, Handle, Status};
 
 pub const FAMILY: Family = Family {
     id: 1,

@@ -325,8 +325,11 @@ pub unsafe extern "C" fn MPI_Comm_get_parent(parent: Word) -> c_int {
     count(thread, world, done);
     if done.code == 0 {
         guarded(|| unsafe {
-            let facts = |_: &_| Some(identity::of_facts(b'e', (*world).identity, &[]));
-            communicators::created_from(facts, world, b'e', abi().load(parent));
+            let made = abi().load(parent);
+            if communicators::known(made) == communicators::none() {
+                let facts = |_: &_| Some(identity::of_facts(b'e', (*world).identity, &[]));
+                communicators::created_from(facts, world, b'e', made);
+            }
         });
     }
     done.code
@@ -337,7 +340,11 @@ unsafe fn free(thread: &mut Thread, comm: Word, forward: impl FnOnce() -> Done) 
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = if comm == 0 { abi().comm_null } else { unsafe { abi().load(comm) } };
     let record = communicators::leave(handle);
+    // Delete functions of attributes may still use it, during the call.
+    thread.dying.push((handle, record));
     let done = forward();
+    thread.dying.pop();
+    communicators::forget_last();
     count(thread, record, done);
     if record != communicators::none() {
         if done.code == 0 {

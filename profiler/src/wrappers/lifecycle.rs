@@ -32,10 +32,8 @@ fn started(forward: impl FnOnce() -> tally::Done) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Finalize() -> c_int {
     let real = real_function!(MPI_Finalize, fn());
-    if !state::is_off() {
-        guarded(lifecycle::finish);
-        state::stop();
-    }
+    guarded(lifecycle::finish);
+    state::stop();
     unsafe { real() }
 }
 

@@ -67,12 +67,13 @@ macro_rules! mrecv {
             let status = own.stand_in(status);
             // SAFETY: the program passes the place of a message's handle.
             let handle = unsafe { abi().load(message) };
+            let record = message::received(handle);
             let done = timed!(MPI_Mrecv, real(buf, count, datatype, message, status));
             if done.code != 0 {
+                message::matched(handle, record);
                 tally::failed(thread, abi().comm_null, done);
                 return done.code;
             }
-            let record = message::received(handle);
             if state::is_on() {
                 tally::of_record(thread, record, done, |context| unsafe { volume::recv(context, status) });
             }
@@ -102,12 +103,13 @@ macro_rules! imrecv {
             };
             // SAFETY: the program passes the place of a message's handle.
             let handle = unsafe { abi().load(message) };
+            let record = message::received(handle);
             let done = timed!(MPI_Imrecv, real(buf, count, datatype, message, request));
             if done.code != 0 {
+                message::matched(handle, record);
                 tally::failed(thread, abi().comm_null, done);
                 return done.code;
             }
-            let record = message::received(handle);
             tally::receiving(thread, record, request, done);
             done.code
         }
