@@ -42,14 +42,20 @@ fn calls() {
         - Calls that make a communicator belong to its parent, `MPI_Comm_free` to the communicator that is freed, `MPI_Init` and the \
         like to `MPI_COMM_WORLD`.\n\
         - In an intercommunicator blocks go to and come from the remote group; at the root of a rooted collective only \
-        the root of its group takes part.\n\n\
+        the root of its group takes part: the others of it count without bytes, in the first bucket.\n\n\
         ## Functions\n\n| function | class | since MPI | large count | rule | makes |\n|---|---|---|---|---|---|\n";
     for call in &CALLS {
         let (major, minor) = call.since;
         let large = if call.large { "yes" } else { "" };
         let letter = call.letter.map(|letter| format!("`{letter}`")).unwrap_or_default();
-        writeln!(page, "| `{}` | {} | {major}.{minor} | {large} | `{}` | {letter} |", call.name, call.class.name(), call.rule)
-            .unwrap();
+        writeln!(
+            page,
+            "| `{}` | {} | {major}.{minor} | {large} | `{}` | {letter} |",
+            call.name,
+            call.class.name(),
+            call.rule
+        )
+        .unwrap();
     }
     check("calls.md", &page);
 }

@@ -204,11 +204,11 @@ fn options_in_force() -> String {
 
 /// The command line as a shell would read it.
 fn command_line() -> String {
-    let quote =
-        |word: &str| match word.is_empty() || word.contains(|c: char| c.is_whitespace() || "'\"\\$`".contains(c)) {
-            true => format!("'{}'", word.replace('\'', "'\\''")),
-            false => word.to_owned(),
-        };
+    let is_plain = |c: char| c.is_alphanumeric() || "_@%+=:,./-".contains(c);
+    let quote = |word: &str| match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
     let bytes = std::fs::read("/proc/self/cmdline").unwrap_or_default();
     let words = bytes.strip_suffix(&[0]).unwrap_or(&bytes).split(|byte| *byte == 0);
     words.map(|word| quote(&String::from_utf8_lossy(word))).collect::<Vec<_>>().join(" ")

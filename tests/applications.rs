@@ -1,0 +1,100 @@
+//! Real applications: the profile's totals equal those of a second, independent count of a run with the same input.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{Launch, Mpi, Profile, Run, demand, library, mpi_shared_library};
+
+/// Calls, bytes sent and received by operation and rank.
+type Totals = BTreeMap<(String, u32), (u64, u64, u64)>;
+
+/// Operations whose received bytes the second count does not know.
+const UNKNOWN_BYTES: &str = "MPI_Irecv";
+
+fn counted(run: &Run) -> Totals {
+    let mut totals = Totals::new();
+    for rank in 0..run.ranks as u32 {
+        let path = run.truth_folder().join(rank.to_string());
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        for line in text.lines() {
+            let words: Vec<&str> = line.split('\t').collect();
+            let number = |at: usize| words[at].parse::<u64>().expect("a number");
+            totals.insert((words[0].to_owned(), rank), (number(1), number(2), number(3)));
+        }
+    }
+    totals
+}
+
+fn profiled(profile: &Profile) -> Totals {
+    let mut totals = Totals::new();
+    for call in &profile.calls {
+        let total = totals.entry((call.op.clone(), call.rank)).or_default();
+        let received = if call.op == UNKNOWN_BYTES { 0 } else { call.bytes_recv };
+        *total = (total.0 + call.calls, total.1 + call.bytes_sent, total.2 + received);
+    }
+    totals
+}
+
+/// Runs an application once with each count; `least` names operations that it must have used.
+fn agree(mpi: Mpi, ranks: usize, command: &str, arguments: &[&str], least: &[&str]) {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let program: PathBuf =
+        std::env::split_paths(&path).map(|folder| folder.join(command)).find(|path| path.is_file()).unwrap();
+    let launch = || Launch::of(mpi, program.clone()).ranks(ranks).arguments(arguments);
+    let second = launch().preload(mpi_shared_library(mpi, "count")).run().succeeded();
+    let profile = {
+        let run = launch().preload(library()).run().succeeded();
+        run.discard_other_files();
+        run.profile()
+    };
+    let (expected, mut found) = (counted(&second), profiled(&profile));
+    for op in ["MPI_Init", "MPI_Init_thread", "MPI_Finalize"] {
+        found.retain(|(name, _), _| name != op);
+    }
+    let used: BTreeSet<&str> = expected.keys().map(|(op, _)| op.as_str()).collect();
+    assert!(least.iter().all(|op| used.contains(op)), "{command} did less than it used to: {used:?}");
+    assert_eq!(expected, found);
+    // What one side sends, the other receives.
+    let sum = |pick: fn(&(u64, u64, u64)) -> u64, ops: &[&str]| -> u64 {
+        found.iter().filter(|((op, _), _)| ops.contains(&op.as_str())).map(|(_, total)| pick(total)).sum()
+    };
+    let sends = sum(|total| total.1, &["MPI_Send", "MPI_Ssend", "MPI_Rsend", "MPI_Isend", "MPI_Sendrecv"]);
+    let irecv: u64 = profile.calls.iter().filter(|call| call.op == "MPI_Irecv").map(|call| call.bytes_recv).sum();
+    assert_eq!(sends, irecv + sum(|total| total.2, &["MPI_Recv", "MPI_Sendrecv"]));
+    assert_eq!(sends, profile.matrix.iter().map(|edge| edge.bytes).sum::<u64>());
+}
+
+fn input(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs").join(name);
+    path.to_str().expect("a path in UTF-8").to_owned()
+}
+
+#[test]
+fn lammps_counts_agree() {
+    demand("lmp", "lammps");
+    let input = input("lennard_jones.lmp");
+    let used = ["MPI_Allreduce", "MPI_Bcast", "MPI_Sendrecv", "MPI_Irecv", "MPI_Send", "MPI_Wait", "MPI_Cart_create"];
+    agree(Mpi::OpenMpi, 4, "lmp", &["-log", "none", "-in", &input], &used);
+}
+
+/// Two simulations side by side, each on its half of the ranks.
+#[test]
+fn lammps_counts_agree_in_partitions() {
+    demand("lmp", "lammps");
+    let input = input("lennard_jones.lmp");
+    let arguments = ["-partition", "2x2", "-log", "none", "-plog", "none", "-pscreen", "none", "-in", &input];
+    agree(Mpi::OpenMpi, 4, "lmp", &arguments, &["MPI_Comm_split", "MPI_Allreduce", "MPI_Sendrecv"]);
+}
+
+#[test]
+fn netpipe_counts_agree() {
+    demand("NPmpich2", "netpipe-mpich2");
+    // A fixed number of repetitions: by default it depends on how fast they are.
+    let sizes = ["-l", "1", "-u", "20000", "-n", "7", "-o", "netpipe.out"];
+    for (mode, receive) in [(&[][..], "MPI_Recv"), (&["-a"][..], "MPI_Irecv"), (&["-S"][..], "MPI_Recv")] {
+        agree(Mpi::Mpich, 2, "NPmpich2", &[&sizes[..], mode].concat(), &[receive]);
+    }
+}

@@ -1,0 +1,264 @@
+//! Launches programs: with or without the profiler, in a folder of their own, one job at a time, with a time limit.
+
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::compile::{Program, shared_library};
+use super::mpi::Mpi;
+use super::profile::Profile;
+
+/// A job to be run.
+pub struct Launch {
+    mpi: Mpi,
+    program: PathBuf,
+    ranks: usize,
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+    preload: Vec<PathBuf>,
+    limit: Duration,
+}
+
+/// What became of a job.
+pub struct Run {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+    pub mpi: Mpi,
+    pub ranks: usize,
+    folder: TempDir,
+}
+
+impl Launch {
+    /// A program of `tests/programs/`, profiled.
+    pub fn new(mpi: Mpi, program: &str) -> Launch {
+        let program = Program { name: program, link: Vec::new() }.compiled(mpi);
+        Launch::of(mpi, program).preload(library())
+    }
+
+    /// Any program, without the profiler.
+    pub fn of(mpi: Mpi, program: PathBuf) -> Launch {
+        Launch {
+            mpi,
+            program,
+            ranks: 2,
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            preload: Vec::new(),
+            limit: Duration::from_secs(120),
+        }
+    }
+
+    /// Without the profiler.
+    pub fn plain(mut self) -> Launch {
+        self.preload.clear();
+        self
+    }
+
+    pub fn preload(mut self, library: PathBuf) -> Launch {
+        self.preload.push(library);
+        self
+    }
+
+    pub fn ranks(mut self, ranks: usize) -> Launch {
+        self.ranks = ranks;
+        self
+    }
+
+    pub fn arguments(mut self, arguments: &[&str]) -> Launch {
+        self.arguments.extend(arguments.iter().map(|word| (*word).to_owned()));
+        self
+    }
+
+    pub fn variable(mut self, name: &str, value: &str) -> Launch {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub fn limit(mut self, seconds: u64) -> Launch {
+        self.limit = Duration::from_secs(seconds);
+        self
+    }
+
+    /// Runs the job. It fails the test if the time is up, whatever the job's status is otherwise.
+    pub fn run(self) -> Run {
+        let folder = tempfile::Builder::new().prefix("commsee-test-").tempdir().expect("a temporary folder");
+        for name in ["shards", "truth"] {
+            fs::create_dir(folder.path().join(name)).expect("a folder in the temporary folder");
+        }
+        let yielding;
+        let mut preload: Vec<&Path> = self.preload.iter().map(PathBuf::as_path).collect();
+        if self.mpi != Mpi::OpenMpi {
+            yielding = shared_library("yield");
+            preload.push(&yielding);
+        }
+        let mut command = self.mpi.launcher(self.ranks, &preload);
+        command.arg(&self.program).args(&self.arguments).current_dir(folder.path());
+        for variable in ["COMMSEE_BUCKETS", "COMMSEE_DISABLE", "COMMSEE_LAUNCH", "COMMSEE_HOOKS", "LD_PRELOAD"] {
+            command.env_remove(variable);
+        }
+        command.env("COMMSEE_OUT", folder.path().join("profile.db"));
+        command.env("COMMSEE_DIR", folder.path().join("shards"));
+        command.env("TRUTH_DIR", folder.path().join("truth"));
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        let done = {
+            let _turn = Turn::take();
+            execute_within(&mut command, self.limit)
+        };
+        Run { status: done.status, stdout: done.stdout, stderr: done.stderr, mpi: self.mpi, ranks: self.ranks, folder }
+    }
+}
+
+impl Run {
+    /// Fails the test if the job did not end well.
+    pub fn succeeded(self) -> Run {
+        assert!(self.status.success(), "{} ranks under {}: {}\n{}", self.ranks, self.mpi, self.status, self.output());
+        self
+    }
+
+    /// Both outputs, for messages.
+    pub fn output(&self) -> String {
+        format!("--- stdout\n{}--- stderr\n{}", self.stdout, self.stderr)
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn truth_folder(&self) -> PathBuf {
+        self.folder.path().join("truth")
+    }
+
+    /// Where the profile is expected.
+    pub fn profile_path(&self) -> PathBuf {
+        self.folder.path().join("profile.db")
+    }
+
+    /// The profile, after a look at what must hold of every profile.
+    pub fn profile(&self) -> Profile {
+        assert!(self.profile_path().exists(), "no profile was written\n{}", self.output());
+        assert!(!self.stdout.contains("commsee"), "the profiler speaks on stdout:\n{}", self.stdout);
+        assert_eq!(self.left_behind(), Vec::<PathBuf>::new(), "what must be gone after a clean run");
+        let profile = Profile::read(&self.profile_path());
+        super::invariants::check(&profile, self.ranks);
+        profile
+    }
+
+    /// Removes what the program itself wrote into its working directory.
+    pub fn discard_other_files(&self) {
+        for path in self.left_behind() {
+            if path.parent() == Some(self.folder.path()) && !path.to_string_lossy().contains("profile") {
+                fs::remove_file(&path).expect("a file of the program");
+            }
+        }
+    }
+
+    /// Shards, and files beside the profile, that are still there.
+    pub fn left_behind(&self) -> Vec<PathBuf> {
+        let list = |folder: &Path| -> Vec<PathBuf> {
+            let entries = fs::read_dir(folder).expect("a folder of the run");
+            entries.map(|entry| entry.expect("an entry of the folder").path()).collect()
+        };
+        let mut left = list(&self.folder.path().join("shards"));
+        let known = ["shards", "truth", "profile.db"].map(|name| self.folder.path().join(name));
+        left.extend(list(self.folder.path()).into_iter().filter(|path| !known.contains(path)));
+        left
+    }
+}
+
+/// What a command gave back.
+pub struct Done {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// Runs a command that ends by itself soon.
+pub fn execute(command: &mut Command) -> Done {
+    execute_within(command, Duration::from_secs(120))
+}
+
+fn execute_within(command: &mut Command, limit: Duration) -> Done {
+    // Files rather than pipes: a process that outlives its launcher would keep a pipe open.
+    let (stdout, stderr) = (tempfile::NamedTempFile::new().unwrap(), tempfile::NamedTempFile::new().unwrap());
+    command.stdin(Stdio::null()).stdout(stdout.reopen().unwrap()).stderr(stderr.reopen().unwrap()).process_group(0);
+    let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let read = |file: &tempfile::NamedTempFile| {
+        String::from_utf8_lossy(&fs::read(file.path()).expect("the output")).into_owned()
+    };
+    let begin = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("the state of the command") {
+            return Done { status, stdout: read(&stdout), stderr: read(&stderr) };
+        }
+        if begin.elapsed() > limit {
+            let group = -(child.id() as libc::pid_t);
+            // A launcher that is asked to end takes its ranks with it.
+            for (signal, patience) in [(libc::SIGTERM, 50), (libc::SIGKILL, 50)] {
+                // SAFETY: a signal to the process group that was started above.
+                unsafe { libc::kill(group, signal) };
+                for _ in 0..patience {
+                    if child.try_wait().expect("the state of the command").is_some() {
+                        break;
+                    }
+                    std::thread::sleep(Duration::from_millis(100));
+                }
+            }
+            panic!("{command:?} did not end within {limit:?}\n{}{}", read(&stdout), read(&stderr));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The turn to run a job: several at a time would only take the processors from each other. A file's lock, because test
+/// files may run as processes side by side.
+struct Turn(File);
+
+impl Turn {
+    fn take() -> Turn {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("turn.lock");
+        let file = File::create(path).expect("the lock file");
+        // SAFETY: the descriptor is open; the lock goes with it.
+        let locked = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) };
+        assert_eq!(locked, 0, "{}", std::io::Error::last_os_error());
+        Turn(file)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        // SAFETY: as above.
+        unsafe { libc::flock(self.0.as_raw_fd(), libc::LOCK_UN) };
+    }
+}
+
+/// The preload library.
+pub fn library() -> PathBuf {
+    built("libcommsee.so")
+}
+
+/// The library for static linking.
+pub fn static_library() -> PathBuf {
+    built("libcommsee.a")
+}
+
+/// The target folder of the running test.
+pub fn target_folder() -> PathBuf {
+    let executable = std::env::current_exe().expect("the path of this test");
+    executable.ancestors().nth(3).expect("TARGET/PROFILE/deps/TEST").to_owned()
+}
+
+/// A product of the workspace beside the running test: the same profile's, else the release profile's.
+fn built(name: &str) -> PathBuf {
+    let executable = std::env::current_exe().expect("the path of this test");
+    let same = executable.ancestors().nth(2).expect("TARGET/PROFILE/deps/TEST").join(name);
+    let release = target_folder().join("release").join(name);
+    [same.clone(), release.clone()].into_iter().find(|path| path.exists()).unwrap_or_else(|| {
+        panic!("neither {} nor {} exists: run `cargo build --release` first", same.display(), release.display())
+    })
+}

@@ -1,0 +1,24 @@
+//! What the integration tests share: a C program under `tests/programs/` is compiled for each MPI library, launched
+//! with the profiler preloaded, and what it says about itself is compared with the profile it left.
+
+// Every test file is a crate of its own and uses its part of this.
+#![allow(dead_code, unused_imports)]
+
+mod compile;
+mod invariants;
+mod launch;
+mod mpi;
+mod profile;
+mod truth;
+
+pub use compile::{Program, executable, mpi_shared_library, plugin, shared_library, symbols};
+pub use invariants::check as check_invariants;
+pub use launch::{Launch, Run, execute, library, static_library, target_folder};
+pub use mpi::{Mpi, demand};
+pub use profile::{Call, Communicator, Profile};
+pub use truth::{Facts, check, check_profile};
+
+/// Runs a program that states what it does, and checks its profile against that.
+pub fn holds(mpi: Mpi, program: &str, ranks: usize) {
+    check(&Launch::new(mpi, program).ranks(ranks).run().succeeded());
+}

@@ -1,0 +1,255 @@
+//! The ground truth: what a program said of itself (`tests/programs/truth.h`), put into the profile's terms, and the
+//! comparison with the profile, in both directions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::fs;
+
+use commsee::bytes;
+use commsee::calls;
+use commsee::creators;
+
+use super::launch::Run;
+use super::profile::Profile;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub calls: u64,
+    pub failed: u64,
+    pub sent: u64,
+    pub received: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommFacts {
+    pub creator: String,
+    pub size: u32,
+    pub parent: Option<String>,
+    pub root: u32,
+    pub label: Option<String>,
+    pub freed: bool,
+    pub ranks: BTreeSet<u32>,
+}
+
+/// Everything that can be known beforehand of a profile.
+#[derive(Debug, Default)]
+pub struct Facts {
+    pub communicators: BTreeMap<String, CommFacts>,
+    /// By communicator, operation, lower edge of the bucket, rank.
+    pub calls: BTreeMap<(String, String, u64, u32), Counts>,
+    /// By communicator, operation, sender, receiver: calls and bytes.
+    pub matrix: BTreeMap<(String, String, u32, u32), (u64, u64)>,
+    /// By communicator, operation, rank.
+    pub involved: BTreeMap<(String, String, u32), u64>,
+}
+
+/// Compares what the program said with the profile it left, and reports every difference.
+pub fn check(run: &Run) {
+    check_profile(run, &run.profile());
+}
+
+/// The same with a profile that was found elsewhere.
+pub fn check_profile(run: &Run, profile: &Profile) {
+    let said = Facts::said(run, &profile.meta["bucket_edges"]);
+    let mut differences = Vec::new();
+    let found = Facts::found(profile);
+    compare("communicator", &said.communicators, &found.communicators, &mut differences);
+    compare("calls", &said.calls, &found.calls, &mut differences);
+    compare("messages", &said.matrix, &found.matrix, &mut differences);
+    compare("involved", &said.involved, &found.involved, &mut differences);
+    if !differences.is_empty() {
+        let shown = differences.len().min(40);
+        let labels: Vec<String> = said.communicators.iter().map(|(name, facts)| format!("{name} {facts:?}")).collect();
+        panic!(
+            "{} differences ({} ranks under {}):\n{}\nthe program's communicators:\n{}\n--- stderr\n{}",
+            differences.len(),
+            run.ranks,
+            run.mpi,
+            differences[..shown].join("\n"),
+            labels[..labels.len().min(30)].join("\n"),
+            run.stderr,
+        );
+    }
+}
+
+fn compare<K: Ord + Debug, V: PartialEq + Debug>(
+    what: &str,
+    said: &BTreeMap<K, V>,
+    found: &BTreeMap<K, V>,
+    differences: &mut Vec<String>,
+) {
+    for (key, value) in said {
+        match found.get(key) {
+            None => differences.push(format!("{what} {key:?}: missing, expected {value:?}")),
+            Some(other) if other != value => {
+                differences.push(format!("{what} {key:?}: expected {value:?}, found {other:?}"));
+            }
+            Some(_) => {}
+        }
+    }
+    for (key, value) in found.iter().filter(|(key, _)| !said.contains_key(key)) {
+        differences.push(format!("{what} {key:?}: not expected, found {value:?}"));
+    }
+}
+
+/// What one member of a communicator said of it.
+struct Member {
+    world_rank: u32,
+    creator: String,
+    parent: String,
+    ordinal: u32,
+    rank: u32,
+    size: u32,
+    named: bool,
+    freed: bool,
+}
+
+impl Facts {
+    /// What the program's processes said.
+    pub fn said(run: &Run, edges: &str) -> Facts {
+        let edges: Vec<u64> = edges.split(',').map(|edge| bytes::parse(edge).expect("a bucket's edge")).collect();
+        // An edge belongs to the bucket below it; the first bucket begins at 0.
+        let lower_edge = |size: u64| edges.iter().copied().filter(|edge| *edge < size).max().unwrap_or(0);
+        let logs: Vec<String> = (0..run.ranks)
+            .map(|rank| {
+                let path = run.truth_folder().join(rank.to_string());
+                fs::read_to_string(&path)
+                    .unwrap_or_else(|error| panic!("{}: {error}\n{}", path.display(), run.output()))
+            })
+            .collect();
+        let lines = || {
+            let by_rank = (0u32..).zip(&logs);
+            by_rank.flat_map(|(rank, log)| log.lines().map(move |line| (rank, line.split('\t').collect::<Vec<_>>())))
+        };
+        let number = |word: &str| word.parse::<u64>().unwrap_or_else(|_| panic!("'{word}' is no number"));
+
+        let mut members: BTreeMap<&str, Vec<Member>> = BTreeMap::new();
+        for (world_rank, line) in lines() {
+            if let ["comm", label, creator, parent, ordinal, rank, size, named, freed] = line[..] {
+                members.entry(label).or_default().push(Member {
+                    world_rank,
+                    creator: creator.to_owned(),
+                    parent: parent.to_owned(),
+                    ordinal: number(ordinal) as u32,
+                    rank: number(rank) as u32,
+                    size: number(size) as u32,
+                    named: named == "1",
+                    freed: freed == "1",
+                });
+            }
+        }
+        // The process that is rank 0 supplies the name; of the two of an intercommunicator, the one with the lower
+        // world rank.
+        let root = |label: &str| -> &Member {
+            let known = members.get(label).unwrap_or_else(|| panic!("'{label}' was never made"));
+            known.iter().filter(|member| member.rank == 0).min_by_key(|member| member.world_rank).expect("a rank 0")
+        };
+        let name = |label: &str, world_rank: u32| match label {
+            "-" | "*" => label.to_owned(),
+            "WORLD" => "W0.0".to_owned(),
+            "SELF" => format!("S{world_rank}.0"),
+            label => {
+                let root = root(label);
+                let letter = calls::find(&root.creator).and_then(|call| call.letter).expect("a creator's letter");
+                format!("{letter}{}.{}", root.world_rank, root.ordinal)
+            }
+        };
+
+        let mut facts = Facts::default();
+        for (rank, line) in lines() {
+            let op = || line[2].to_owned();
+            match line[..] {
+                ["call", label, _, size, calls, failed, sent, received] => {
+                    let lo = lower_edge(number(size));
+                    let counts = facts.calls.entry((name(label, rank), op(), lo, rank)).or_default();
+                    counts.calls += number(calls);
+                    counts.failed += number(failed);
+                    counts.sent += number(sent);
+                    counts.received += number(received);
+                    if label == "SELF" {
+                        facts.communicators.insert(name(label, rank), alone(rank));
+                    }
+                }
+                ["edge", label, _, destination, calls, bytes] => {
+                    let key = (name(label, rank), op(), rank, number(destination) as u32);
+                    let entry = facts.matrix.entry(key).or_default();
+                    *entry = (entry.0 + number(calls), entry.1 + number(bytes));
+                }
+                ["involved", label, _, calls] => {
+                    *facts.involved.entry((name(label, rank), op(), rank)).or_default() += number(calls);
+                }
+                ["comm", ..] => {}
+                _ => panic!("rank {rank} wrote a line that is none: {line:?}"),
+            }
+        }
+        facts.calls.retain(|_, counts| *counts != Counts::default());
+
+        for (label, list) in &members {
+            let root = root(label);
+            let parent = (root.parent != "-").then(|| name(&root.parent, root.world_rank));
+            let ranks: BTreeSet<u32> = list.iter().map(|member| member.world_rank).collect();
+            assert_eq!(ranks.len(), root.size as usize, "the program did not log every member of {label}");
+            let known = CommFacts {
+                creator: root.creator.clone(),
+                size: root.size,
+                parent,
+                root: root.world_rank,
+                label: root.named.then(|| (*label).to_owned()),
+                freed: list.iter().all(|member| member.freed),
+                ranks,
+            };
+            let twice = facts.communicators.insert(name(label, root.world_rank), known);
+            assert!(twice.is_none(), "the program gives two communicators one name: {label}");
+        }
+        let world = CommFacts { size: run.ranks as u32, ranks: (0..run.ranks as u32).collect(), ..alone(0) };
+        facts.communicators.insert("W0.0".to_owned(), CommFacts { creator: origin(creators::WORLD), ..world });
+        facts
+    }
+
+    /// What the profile holds.
+    pub fn found(profile: &Profile) -> Facts {
+        let mut facts = Facts::default();
+        for communicator in &profile.communicators {
+            let known = CommFacts {
+                creator: communicator.creator.clone(),
+                size: communicator.size,
+                parent: communicator.parent.clone(),
+                root: communicator.root_rank.unwrap_or(u32::MAX),
+                label: communicator.label.clone(),
+                freed: communicator.freed,
+                ranks: communicator.ranks.iter().copied().collect(),
+            };
+            facts.communicators.insert(communicator.comm.clone(), known);
+        }
+        for call in &profile.calls {
+            let counts =
+                Counts { calls: call.calls, failed: call.failed, sent: call.bytes_sent, received: call.bytes_recv };
+            facts.calls.insert((call.comm.clone(), call.op.clone(), call.bucket_lo, call.rank), counts);
+        }
+        for edge in &profile.matrix {
+            let key = (edge.comm.clone(), edge.op.clone(), edge.src, edge.dst.unwrap_or(u32::MAX));
+            facts.matrix.insert(key, (edge.calls, edge.bytes));
+        }
+        for involved in &profile.involved {
+            facts.involved.insert((involved.comm.clone(), involved.op.clone(), involved.rank), involved.calls);
+        }
+        facts
+    }
+}
+
+/// `MPI_COMM_SELF` of a process.
+fn alone(rank: u32) -> CommFacts {
+    CommFacts {
+        creator: origin(creators::SELF),
+        size: 1,
+        parent: None,
+        root: rank,
+        label: None,
+        freed: false,
+        ranks: BTreeSet::from([rank]),
+    }
+}
+
+fn origin(letter: char) -> String {
+    creators::origin(letter).expect("a predefined communicator").to_owned()
+}

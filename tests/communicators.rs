@@ -1,0 +1,88 @@
+//! What communicators are called, who their members are and what they were made from.
+
+mod common;
+
+use common::{Launch, Mpi, Profile, check, check_invariants, holds};
+
+#[test]
+fn every_creator_names_what_it_makes() {
+    for mpi in Mpi::ALL {
+        [2, 4, 5, 8].into_iter().for_each(|ranks| holds(mpi, "creators", ranks));
+    }
+}
+
+/// Libraries hang a communicator of their own on the program's, and free it when that is freed.
+#[test]
+fn calls_from_within_mpi_are_followed() {
+    for mpi in Mpi::ALL {
+        [2, 3].into_iter().for_each(|ranks| holds(mpi, "nested", ranks));
+    }
+}
+
+#[test]
+fn thousands_are_made_and_freed() {
+    for mpi in Mpi::ALL {
+        check(&Launch::new(mpi, "churn").ranks(4).arguments(&["5000", "1500"]).run().succeeded());
+    }
+}
+
+/// More than 65 536, where MPI libraries and other tools run out of something.
+#[test]
+#[ignore = "takes about a minute"]
+fn seventy_thousand_are_made_and_freed() {
+    for mpi in Mpi::ALL {
+        check(&Launch::new(mpi, "churn").ranks(4).arguments(&["70000", "0"]).limit(600).run().succeeded());
+    }
+}
+
+#[test]
+fn communicators_made_behind_our_back_are_found() {
+    for mpi in Mpi::ALL {
+        let profile = Launch::new(mpi, "foreign").ranks(4).run().succeeded().profile();
+        let of = |ranks: &[u32], creator: &str| -> Vec<String> {
+            let found = profile.communicators.iter().filter(|one| one.ranks == ranks && one.creator == creator);
+            found.map(|one| one.comm.clone()).collect()
+        };
+        let calls = |comm: &str, op: &str, rank: u32| {
+            let rows = profile.calls.iter().filter(|call| call.comm == comm && call.op == op && call.rank == rank);
+            rows.map(|call| call.calls).sum::<u64>()
+        };
+        let [all] = &of(&[0, 1, 2, 3], "unknown")[..] else { panic!("{mpi}: {:?}", profile.communicators) };
+        for half in [[0, 2], [1, 3]] {
+            let [parent] = &of(&half, "unknown")[..] else { panic!("{mpi}: {:?}", profile.communicators) };
+            let [child] = &of(&half, "MPI_Comm_dup")[..] else { panic!("{mpi}: {:?}", profile.communicators) };
+            assert_eq!(profile.communicator(child).unwrap().parent.as_ref(), Some(parent));
+            assert_eq!(profile.communicator(parent).unwrap().root_rank, Some(half[1]), "its order is reversed");
+            for rank in half {
+                assert_eq!(calls(all, "MPI_Allreduce", rank), 3);
+                assert_eq!(calls(parent, "MPI_Barrier", rank), 5);
+                assert_eq!(calls(parent, "MPI_Comm_dup", rank), 1);
+                assert_eq!(calls(parent, "MPI_Comm_free", rank), 1);
+                assert_eq!(calls(child, "MPI_Barrier", rank), 1);
+            }
+        }
+    }
+}
+
+/// Each world writes a profile of its own, and tells of the other one what it knows: how many processes it has.
+#[test]
+fn spawned_processes_are_a_world_of_their_own() {
+    // Debian's MPICH cannot spawn: its launcher refuses.
+    let run = Launch::new(Mpi::OpenMpi, "spawn").ranks(2).run().succeeded();
+    assert_eq!(run.stdout.lines().filter(|line| *line == "child").count(), 2, "{}", run.output());
+    let names = ["profile.db", "profile-1.db"];
+    let mut profiles: Vec<Profile> = names.iter().map(|name| Profile::read(&run.folder().join(name))).collect();
+    profiles.sort_by_key(|profile| profile.total("MPI_Comm_spawn") == 0);
+    for (profile, creator) in profiles.iter().zip(["MPI_Comm_spawn", "MPI_Comm_get_parent"]) {
+        check_invariants(profile, 2);
+        let bridge = profile.communicators.iter().find(|one| one.creator == creator).expect("a communicator between");
+        assert_eq!((bridge.size, bridge.remote_size, &bridge.ranks[..]), (4, 2, &[0, 1][..]));
+        let merged = profile.communicators.iter().find(|one| one.creator == "MPI_Intercomm_merge").expect("a merged one");
+        assert_eq!((merged.size, &merged.ranks[..], merged.parent.as_ref()), (4, &[0, 1][..], Some(&bridge.comm)));
+        // Messages to the other world have no world rank to go to.
+        let [sent] = &profile.matrix[..] else { panic!("{:?}", profile.matrix) };
+        assert_eq!((&sent.comm, sent.dst, sent.calls, sent.bytes), (&bridge.comm, None, 1, 4));
+        assert_eq!((profile.total("MPI_Recv"), profile.total("MPI_Allreduce")), (1, 2));
+        assert_eq!((profile.total("MPI_Comm_get_parent"), profile.total("MPI_Intercomm_merge")), (2, 2));
+    }
+}

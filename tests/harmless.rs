@@ -1,0 +1,157 @@
+//! The profiler changes nothing: results, return codes, exit statuses, output, files of others.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use common::{Launch, Mpi, Profile, Run, check, check_profile, demand, execute, library};
+use commsee::profile::recover;
+
+/// Runs the same job without and with the profiler; everything that a user sees of the job must be the same.
+fn twins(launch: impl Fn() -> Launch) -> Run {
+    let plain = launch().plain().run();
+    let profiled = launch().run();
+    assert_eq!(plain.status, profiled.status, "{}", profiled.output());
+    // Behind this line MPICH's launcher tells of one of the processes that ended badly: of which one differs.
+    let of_program = |run: &Run| run.stdout.split("\n=====").next().map(str::to_owned);
+    assert_eq!(of_program(&plain), of_program(&profiled));
+    profiled
+}
+
+#[test]
+fn errors_are_returned_as_they_are() {
+    for mpi in Mpi::ALL {
+        let run = twins(|| Launch::new(mpi, "errors").ranks(2)).succeeded();
+        assert!(run.stdout.contains("wait for all without statuses"), "{}", run.stdout);
+        check(&run);
+    }
+}
+
+#[test]
+fn jobs_that_finalize_end_as_they_would() {
+    for mpi in Mpi::ALL {
+        for how in ["returns", "exits-3-after-finalize", "finalizes-at-exit"] {
+            check(&twins(|| Launch::new(mpi, "exits").ranks(3).arguments(&[how])));
+        }
+        let run = twins(|| Launch::new(mpi, "exits").ranks(2).arguments(&["never-begins"]));
+        assert!(!run.profile_path().exists() && run.left_behind().is_empty());
+    }
+}
+
+#[test]
+fn jobs_that_do_not_finalize_lose_no_count() {
+    for mpi in Mpi::ALL {
+        for how in ["aborts-7", "is-killed", "segfaults", "exits-4-without-finalize"] {
+            let run = twins(|| Launch::new(mpi, "exits").ranks(3).arguments(&[how]));
+            assert!(!run.status.success());
+            assert!(!run.profile_path().exists(), "{how}: nobody can have written it");
+            let left = &left_over(&run);
+            assert_eq!((left.world_size, left.shards.len()), (3, 3), "{how}");
+            let recovered = recover::recover(left, &run.profile_path()).expect("a profile of the shards");
+            assert_eq!(recovered.path, run.profile_path());
+            assert_eq!((recovered.missing_ranks, recovered.notes), (vec![], vec![]));
+            let profile = Profile::read(&run.profile_path());
+            assert!(profile.ranks.iter().all(|rank| rank.state != "finished"), "{how}");
+            check_profile(&run, &profile);
+        }
+    }
+}
+
+/// The run whose shards are still there. A launcher may come back a moment before its last process is gone.
+fn left_over(run: &Run) -> recover::Run {
+    for _ in 0..300 {
+        let mut found = recover::find(&[run.folder().join("shards")]);
+        assert_eq!(found.len(), 1, "shards of one run\n{}", run.output());
+        if !found[0].alive {
+            return found.remove(0);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("processes that outlive their job, or shards that seem alive without them");
+}
+
+/// Processes that load the library and never call MPI: shells, launchers, scripts.
+#[test]
+fn processes_without_mpi_notice_nothing() {
+    demand("python3", "python3");
+    let commands: [&[&str]; 5] = [
+        &["bash", "-c", "echo x; echo y >&2; exit 3"],
+        &["ls", "/"],
+        &["python3", "-c", "import threading, subprocess; print(subprocess.check_output(['echo', 'z']))"],
+        &["bash", "-c", "(sleep 0.01 &) ; cat /proc/self/comm | tr a-z A-Z"],
+        &["bash", "-c", "ulimit -n 8; exec env true"],
+    ];
+    for words in commands {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let run = |preload: Option<&Path>| {
+            let mut command = Command::new(words[0]);
+            command.args(&words[1..]).current_dir(folder.path()).env("COMMSEE_DIR", folder.path());
+            command.env_remove("LD_PRELOAD").env_remove("COMMSEE_OUT");
+            preload.map(|library| command.env("LD_PRELOAD", library));
+            execute(&mut command)
+        };
+        let (plain, preloaded) = (run(None), run(Some(&library())));
+        assert_eq!((plain.status, plain.stdout, plain.stderr), (preloaded.status, preloaded.stdout, preloaded.stderr));
+        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0, "{words:?} left files");
+    }
+}
+
+/// Children of a process that calls MPI.
+#[test]
+fn children_count_nothing_and_clear_nothing_away() {
+    for mpi in Mpi::ALL {
+        check(&twins(|| Launch::new(mpi, "forks").ranks(2)).succeeded());
+    }
+}
+
+#[test]
+fn existing_files_are_left_alone() {
+    for mpi in Mpi::ALL {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let wanted = folder.path().join("kept.db");
+        fs::write(&wanted, "somebody else's").expect("a file");
+        let out = wanted.to_str().expect("a path in UTF-8");
+        for number in 1..=2 {
+            let run = Launch::new(mpi, "control").ranks(2).variable("COMMSEE_OUT", out).run().succeeded();
+            let taken = folder.path().join(format!("kept-{number}.db"));
+            check_profile(&run, &Profile::read(&taken));
+            assert!(run.stderr.contains(taken.to_str().unwrap()), "the name taken is said: {}", run.stderr);
+        }
+        assert_eq!(fs::read_to_string(&wanted).unwrap(), "somebody else's");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+    }
+}
+
+#[test]
+fn an_unwritable_place_costs_neither_the_job_nor_the_profile() {
+    for mpi in Mpi::ALL {
+        for wanted in ["/missing/folder/run.db", "/dev/null/run.db", "/proc/run.db", ""] {
+            let launch = || Launch::new(mpi, "control").ranks(2).variable("COMMSEE_OUT", wanted);
+            let run = twins(launch).succeeded();
+            let words = run.stderr.split_whitespace().map(|word| word.trim_matches(['\'', ',', ':', '(', ')']));
+            // An empty name stands for no name, and a relative one is below the job's working directory.
+            let paths: Vec<PathBuf> =
+                words.filter(|word| word.ends_with(".db")).map(|word| run.folder().join(word)).collect();
+            let written = paths.iter().find(|path| path.exists());
+            let written = written.unwrap_or_else(|| panic!("'{wanted}': no place is named\n{}", run.stderr));
+            let profile = Profile::read(written);
+            if !written.starts_with(run.folder()) {
+                fs::remove_file(written).expect("the profile can be removed");
+            }
+            check_profile(&run, &profile);
+        }
+    }
+}
+
+/// Shards on a file system that is not there: nothing can be recorded, the job goes on.
+#[test]
+fn a_job_without_room_for_its_counters_goes_on() {
+    for mpi in Mpi::ALL {
+        let launch = || Launch::new(mpi, "control").ranks(2).variable("COMMSEE_DIR", "/dev/null/shards");
+        let run = twins(launch).succeeded();
+        assert!(run.stderr.contains("commsee"), "what is lost is said: {}", run.stderr);
+    }
+}

@@ -1,0 +1,65 @@
+/* Calls that the program makes from within MPI: an attribute that keeps an inner communicator, as libraries do, is
+ * copied and deleted along with its outer one. */
+#include "truth.h"
+
+static MPI_Comm inner[8];
+static const char *const labels[] = {"inner 0", "inner 1", "inner 2", "inner 3"};
+static int made_inner;
+
+static int copy(MPI_Comm comm, int key, void *state, void *value, void *result, int *flag)
+{
+    (void)comm, (void)key, (void)state;
+    int from = (int)(long)value, to = made_inner++;
+    MPI_Comm_dup(inner[from], &inner[to]);
+    made(inner[to], labels[to], "MPI_Comm_dup", labels[from]);
+    *(void **)result = (void *)(long)to;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+static int delete(MPI_Comm comm, int key, void *value, void *state)
+{
+    (void)comm, (void)key, (void)state;
+    int which = (int)(long)value;
+    free_comm(&inner[which], labels[which]);
+    return MPI_SUCCESS;
+}
+
+/* MPI calls this at the begin of MPI_Finalize: communication is still possible. */
+static int farewell(MPI_Comm comm, int key, void *value, void *state)
+{
+    (void)comm, (void)key, (void)value, (void)state;
+    return MPI_Barrier(MPI_COMM_WORLD);
+}
+
+int main(int argc, char **argv)
+{
+    truth_init(&argc, &argv);
+    int key, last;
+    MPI_Comm outer, copied, next[3];
+    PMPI_Comm_create_keyval(copy, delete, &key, NULL);
+    MPI_Comm_dup(MPI_COMM_WORLD, &outer);
+    made(outer, "outer", "MPI_Comm_dup", "WORLD");
+    MPI_Comm_dup(MPI_COMM_WORLD, &inner[made_inner]);
+    made(inner[made_inner], labels[made_inner], "MPI_Comm_dup", "WORLD");
+    PMPI_Comm_set_attr(outer, key, (void *)(long)made_inner++);
+    MPI_Comm_dup(outer, &copied);
+    made(copied, "copied", "MPI_Comm_dup", "outer");
+    MPI_Barrier(inner[1]);
+    called("inner 1", "MPI_Barrier");
+    free_comm(&outer, "outer");
+    EXPECT(inner[0] == MPI_COMM_NULL);
+    /* Most likely under the handles of those that are gone. */
+    for (int i = 0; i < 3; i++) {
+        const char *label = label_of("next %d", i);
+        MPI_Comm_split(MPI_COMM_WORLD, 0, -world_rank, &next[i]);
+        made(next[i], label, "MPI_Comm_split", "WORLD");
+        MPI_Barrier(next[i]);
+        called(label, "MPI_Barrier");
+    }
+    free_comm(&copied, "copied");
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, farewell, &last, NULL);
+    PMPI_Comm_set_attr(MPI_COMM_SELF, last, NULL);
+    truth_finalize();
+    return 0;
+}

@@ -1,0 +1,80 @@
+//! The table of calls against reality: what the library exports, and what the installed MPI libraries offer.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Mpi, Program, execute, library, symbols};
+use commsee::calls::CALLS;
+
+/// The functions of the table, with the large-count forms that exist.
+fn table() -> BTreeSet<String> {
+    let plain = CALLS.iter().map(|call| call.name.to_owned());
+    let large = CALLS.iter().filter(|call| call.large).map(|call| format!("{}_c", call.name));
+    plain.chain(large).collect()
+}
+
+#[test]
+fn the_library_exports_the_table_and_nothing_else() {
+    let own = |name: &String| name.starts_with("commsee_");
+    let exported: BTreeSet<String> = symbols(&library()).into_iter().filter(|name| !own(name)).collect();
+    let table = table();
+    let missing: Vec<_> = table.difference(&exported).collect();
+    let superfluous: Vec<_> = exported.difference(&table).collect();
+    assert!(missing.is_empty() && superfluous.is_empty(), "missing {missing:?}, superfluous {superfluous:?}");
+}
+
+/// The groups of `unprofiled.txt`: the reason and the names.
+fn unprofiled() -> Vec<(String, Vec<String>)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/unprofiled.txt");
+    let text = fs::read_to_string(path).expect("tests/unprofiled.txt");
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        match line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            Some(reason) => groups.push((reason.to_owned(), Vec::new())),
+            None => groups.last_mut().expect("a reason first").1.extend(line.split(' ').map(str::to_owned)),
+        }
+    }
+    groups
+}
+
+fn names(entry: &str, function: &str) -> bool {
+    let plain = function.strip_suffix("_c").unwrap_or(function);
+    match entry.strip_suffix('*') {
+        Some(begin) => plain.starts_with(begin),
+        None => [function, plain].contains(&entry),
+    }
+}
+
+/// The file of an MPI library, as the programs compiled for it find it.
+fn file_of(mpi: Mpi) -> PathBuf {
+    let program = Program { name: "foreign", link: Vec::new() }.compiled(mpi);
+    let listed = execute(Command::new("ldd").arg(program)).stdout;
+    let line = listed.lines().find(|line| line.trim().starts_with(mpi.library()));
+    let path = line.and_then(|line| line.split(" => ").nth(1)?.split(' ').next());
+    PathBuf::from(path.unwrap_or_else(|| panic!("{} is not among\n{listed}", mpi.library())))
+}
+
+#[test]
+fn every_function_of_mpi_is_profiled_or_has_a_reason() {
+    let functions: BTreeSet<String> = Mpi::ALL.into_iter().flat_map(|mpi| symbols(&file_of(mpi))).collect();
+    // MPIX_ marks what is no part of the standard.
+    let functions: BTreeSet<&str> =
+        functions.iter().map(String::as_str).filter(|name| name.starts_with("MPI_")).collect();
+    assert!(functions.len() > 500, "both libraries together export {} functions", functions.len());
+    let (table, groups) = (table(), unprofiled());
+    let entries: Vec<&String> = groups.iter().flat_map(|(_, names)| names).collect();
+
+    let listed = |name: &str| entries.iter().any(|entry| names(entry, name));
+    let unknown: Vec<_> = functions.iter().filter(|name| !table.contains(**name) && !listed(name)).collect();
+    assert!(unknown.is_empty(), "neither profiled nor listed in unprofiled.txt: {unknown:?}");
+    let idle: Vec<_> = entries.iter().filter(|entry| !functions.iter().any(|name| names(entry, name))).collect();
+    assert!(idle.is_empty(), "listed in unprofiled.txt, exported by no MPI library: {idle:?}");
+    let both: Vec<_> = table.iter().filter(|name| listed(name)).collect();
+    assert!(both.is_empty(), "profiled, and listed in unprofiled.txt all the same: {both:?}");
+    let absent: Vec<_> = table.iter().filter(|name| !functions.contains(name.as_str())).collect();
+    assert!(absent.is_empty(), "in the table, but no MPI library has them: {absent:?}");
+}
