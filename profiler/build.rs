@@ -51,10 +51,14 @@ fn wrapper(text: &mut String, call: &Call, large: bool) {
     }
     if call.shape == Shape::Creator {
         line(&format!("    let parent = creators::parent(thread, {comm});"));
+        line("    let counted = thread.counted_ticks;");
     }
     line("    let begin = clock::now();");
     line(&format!("    let code = unsafe {{ real({names}) }};"));
     line("    let ticks = clock::now().wrapping_sub(begin);");
+    if call.shape == Shape::Creator {
+        line("    let ticks = creators::without_nested(thread, counted, ticks);");
+    }
     line(&format!("    let done = Done {{ operation: op::{name}, code, ticks }};"));
     let rule = rule_call(call, large);
     match call.shape {

@@ -47,7 +47,7 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable { name: LOG, default: "info", meaning: "What is said on standard error: off, warn, info or debug." },
     Variable { name: DISABLE, default: "", meaning: "1: every call is forwarded, nothing is recorded." },
-    Variable { name: NO_ARGS, default: "", meaning: "1: the profile does not keep the program's command line." },
+    Variable { name: NO_ARGS, default: "", meaning: "1: the profile keeps the program's name, but not its arguments." },
     Variable {
         name: LIB,
         default: "beside through, or in ../lib of it",

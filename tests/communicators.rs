@@ -77,7 +77,8 @@ fn spawned_processes_are_a_world_of_their_own() {
         check_invariants(profile, 2);
         let bridge = profile.communicators.iter().find(|one| one.creator == creator).expect("a communicator between");
         assert_eq!((bridge.size, bridge.remote_size, &bridge.ranks[..]), (4, 2, &[0, 1][..]));
-        let merged = profile.communicators.iter().find(|one| one.creator == "MPI_Intercomm_merge").expect("a merged one");
+        let merged =
+            profile.communicators.iter().find(|one| one.creator == "MPI_Intercomm_merge").expect("a merged one");
         assert_eq!((merged.size, &merged.ranks[..], merged.parent.as_ref()), (4, &[0, 1][..], Some(&bridge.comm)));
         // Messages to the other world have no world rank to go to.
         let [sent] = &profile.matrix[..] else { panic!("{:?}", profile.matrix) };

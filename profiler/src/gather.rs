@@ -11,7 +11,7 @@ use vocabulary::shard::Shard;
 use crate::abi::{Word, abi};
 use crate::guard::guarded;
 use crate::pmpi::{self, Group};
-use crate::{say, shard};
+use crate::{say, shard, signals};
 
 /// How many ranks may send at a time.
 const AHEAD: u32 = 8;
@@ -63,7 +63,7 @@ impl Gathering {
 
     /// Rank 0: one image after the other into the profile.
     unsafe fn collect(&self, ranks: u32, output: &Path) -> bool {
-        let mut writer = match create(output) {
+        let mut writer = match signals::held_back(|| create(output)) {
             Ok(writer) => Some(writer),
             Err(trouble) => {
                 say_lost(&trouble);
@@ -90,7 +90,7 @@ impl Gathering {
             };
             let Some(open) = &mut writer else { continue };
             match image.as_deref().map(Shard::parse) {
-                Some(Ok(shard)) => match guarded(|| open.add(&shard)) {
+                Some(Ok(shard)) => match guarded(|| signals::held_back(|| open.add(&shard))) {
                     Some(Ok(())) => {}
                     Some(Err(error)) => {
                         say_lost(&error.to_string());
@@ -104,7 +104,7 @@ impl Gathering {
         if missing > 0 {
             say::warn(&format!("the counters of {missing} ranks did not arrive and are missing from the profile"));
         }
-        match writer.and_then(|writer| guarded(|| writer.finish())) {
+        match writer.and_then(|writer| guarded(|| signals::held_back(|| writer.finish()))) {
             Some(Ok(path)) => {
                 say_where(&path, output);
                 missing == 0

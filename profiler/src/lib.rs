@@ -23,6 +23,7 @@ mod requests;
 mod say;
 mod settled;
 mod shard;
+mod signals;
 mod state;
 mod status;
 mod tally;

@@ -98,9 +98,8 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
     let words: Vec<&str> = library.lines().next().unwrap_or("").split_whitespace().collect();
     set_text(&mut header.library, &words.join(" "));
     set_text(&mut header.options, &options_in_force());
-    if !settings::is_on(env::var(settings::NO_ARGS).ok().as_deref()) {
-        set_text(&mut header.command, &command_line());
-    }
+    let keep_arguments = !settings::is_on(env::var(settings::NO_ARGS).ok().as_deref());
+    set_text(&mut header.command, &command_line(keep_arguments));
     header.entered = entered;
     header.start_realtime_ns = clock::realtime_ns();
     header.started = clock::moment();
@@ -202,8 +201,8 @@ fn options_in_force() -> String {
     settings::VARIABLES.iter().filter_map(set).collect::<Vec<_>>().join(" ")
 }
 
-/// The command line as a shell would read it.
-fn command_line() -> String {
+/// The command line as a shell would read it, or the program alone.
+fn command_line(keep_arguments: bool) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_@%+=:,./-".contains(c);
     let quote = |word: &str| match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),
@@ -211,6 +210,7 @@ fn command_line() -> String {
     };
     let bytes = std::fs::read("/proc/self/cmdline").unwrap_or_default();
     let words = bytes.strip_suffix(&[0]).unwrap_or(&bytes).split(|byte| *byte == 0);
+    let words = words.take(if keep_arguments { usize::MAX } else { 1 });
     words.map(|word| quote(&String::from_utf8_lossy(word))).collect::<Vec<_>>().join(" ")
 }
 

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use vocabulary::settings::Log;
 
+use crate::signals;
+
 static LEVEL: AtomicU8 = AtomicU8::new(Log::Info as u8);
 /// The world rank once it is known; then it stands before each message of a rank other than 0.
 static RANK: AtomicU32 = AtomicU32::new(0);
@@ -37,32 +39,10 @@ fn say(level: Log, text: &str) {
         0 => format!("commsee: {text}\n"),
         rank => format!("commsee: rank {rank}: {text}\n"),
     };
-    without_sigpipe(|| {
+    signals::held_back(|| {
         // One write, so that lines of several ranks do not mix; a closed standard error is nobody's trouble.
         let _ = std::io::stderr().write_all(line.as_bytes());
     });
-}
-
-/// A reader of standard error that has gone must not end the program: the signal is held back and taken away again, unless
-/// it was pending before.
-fn without_sigpipe(work: impl FnOnce()) {
-    // SAFETY: plain system calls on signal sets of our own.
-    unsafe {
-        let (mut pipe, mut before, mut pending) = std::mem::zeroed::<[libc::sigset_t; 3]>().into();
-        libc::sigemptyset(&mut pipe);
-        libc::sigaddset(&mut pipe, libc::SIGPIPE);
-        libc::sigpending(&mut pending);
-        let was_pending = libc::sigismember(&pending, libc::SIGPIPE) == 1;
-        if libc::pthread_sigmask(libc::SIG_BLOCK, &pipe, &mut before) != 0 {
-            return work();
-        }
-        work();
-        if !was_pending {
-            let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-            libc::sigtimedwait(&pipe, std::ptr::null_mut(), &now);
-        }
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
-    }
 }
 
 /// Says something once per process, however often the place is passed.

@@ -16,7 +16,7 @@ use vocabulary::shard::{
 };
 
 use crate::say::warn_once;
-use crate::{clock, say};
+use crate::{clock, say, signals};
 
 /// Address space set aside for growth; where it is limited at most a small part of it, since the program needs the rest.
 const RESERVE_BYTES: usize = 64 << 30;
@@ -231,7 +231,8 @@ impl File {
         unsafe {
             // A signal may interrupt it, one of a timer again and again.
             let allocate = || libc::posix_fallocate(fd.0, offset as libc::off_t, bytes as libc::off_t);
-            let code = (0..100).map(|_| allocate()).find(|code| *code != libc::EINTR).unwrap_or(libc::EINTR);
+            let attempts = || (0..100).map(|_| allocate()).find(|code| *code != libc::EINTR).unwrap_or(libc::EINTR);
+            let code = signals::held_back(attempts);
             if code != 0 {
                 return Err(io::Error::from_raw_os_error(code));
             }

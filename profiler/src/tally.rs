@@ -59,6 +59,7 @@ pub fn plain(thread: &mut Thread, record: Record, done: Done) {
     let cell = thread.cell(Cell::key(number, done.operation, 0));
     add_time(cell, done.ticks);
     cell.failed += u64::from(done.code != 0);
+    thread.counted_ticks = thread.counted_ticks.wrapping_add(done.ticks);
 }
 
 /// A call that returned an error: neither its arguments nor its communicator can be relied on.
@@ -95,6 +96,7 @@ fn add(thread: &mut Thread, record: Record, comm: Word, done: Done, rule: impl F
     add_time(cell, done.ticks);
     cell.bytes_sent += volume.sent;
     cell.bytes_recv += volume.received;
+    thread.counted_ticks = thread.counted_ticks.wrapping_add(done.ticks);
     bucket
 }
 
@@ -142,6 +144,7 @@ pub fn pending(thread: &mut Thread, record: Record, done: Done) {
     // SAFETY: records are never freed.
     let number = unsafe { (*record).number };
     add_time(thread.cell(Cell::key(number, done.operation, BUCKET_PENDING)), done.ticks);
+    thread.counted_ticks = thread.counted_ticks.wrapping_add(done.ticks);
 }
 
 #[inline(always)]

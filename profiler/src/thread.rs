@@ -26,6 +26,8 @@ pub struct Thread {
     pub statuses: Vec<u64>,
     /// Communicators that this thread is freeing just now.
     pub dying: Vec<(Word, *mut Communicator)>,
+    /// The time of all calls counted so far, so that a call whose callbacks made others is charged for the rest only.
+    pub counted_ticks: u64,
     /// Tells one completing call of this thread from all others of the process.
     last_stamp: u64,
 }
@@ -143,6 +145,7 @@ impl Thread {
             handles: Vec::new(),
             statuses: Vec::new(),
             dying: Vec::new(),
+            counted_ticks: 0,
             last_stamp: (number as u64) << 48,
         }
     }

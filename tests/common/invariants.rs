@@ -85,9 +85,11 @@ fn check_communicator(profile: &Profile, communicator: &Communicator, ranks: usi
 
 /// Whether it was made, or stems from one that was made, between two worlds.
 fn reaches_another_world(profile: &Profile, communicator: &Communicator) -> bool {
-    let makers = ["MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Comm_get_parent", "MPI_Comm_accept", "MPI_Comm_connect"];
+    let makers =
+        ["MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Comm_get_parent", "MPI_Comm_accept", "MPI_Comm_connect"];
     let parent = communicator.parent.as_ref().and_then(|name| profile.communicator(name));
-    makers.contains(&communicator.creator.as_str()) || parent.is_some_and(|parent| reaches_another_world(profile, parent))
+    makers.contains(&communicator.creator.as_str())
+        || parent.is_some_and(|parent| reaches_another_world(profile, parent))
 }
 
 fn check_call(profile: &Profile, call: &Call, buckets: &Buckets) {

@@ -22,6 +22,7 @@ pub struct Launch {
     environment: Vec<(String, String)>,
     preload: Vec<PathBuf>,
     limit: Duration,
+    largest_file_bytes: Option<u64>,
 }
 
 /// What became of a job.
@@ -51,6 +52,7 @@ impl Launch {
             environment: Vec::new(),
             preload: Vec::new(),
             limit: Duration::from_secs(120),
+            largest_file_bytes: None,
         }
     }
 
@@ -85,6 +87,12 @@ impl Launch {
         self
     }
 
+    /// Writing further than this into any file is answered by SIGXFSZ, as where a batch system limits files.
+    pub fn largest_file(mut self, bytes: u64) -> Launch {
+        self.largest_file_bytes = Some(bytes);
+        self
+    }
+
     /// Runs the job. It fails the test if the time is up, whatever the job's status is otherwise.
     pub fn run(self) -> Run {
         let folder = tempfile::Builder::new().prefix("commsee-test-").tempdir().expect("a temporary folder");
@@ -106,6 +114,16 @@ impl Launch {
         command.env("COMMSEE_DIR", folder.path().join("shards"));
         command.env("TRUTH_DIR", folder.path().join("truth"));
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        if let Some(bytes) = self.largest_file_bytes {
+            let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
+            // SAFETY: between fork and exec only this one system call is made.
+            unsafe {
+                command.pre_exec(move || match libc::setrlimit(libc::RLIMIT_FSIZE, &limit) {
+                    0 => Ok(()),
+                    _ => Err(std::io::Error::last_os_error()),
+                });
+            }
+        }
         let done = {
             let _turn = Turn::take();
             execute_within(&mut command, self.limit)

@@ -34,6 +34,12 @@ unsafe fn next_child(parent: Record) -> u32 {
     }
 }
 
+/// The time of a call without that of the calls that the program's callbacks (copy and delete functions of attributes) made
+/// in it: those are counted themselves, and a moment is charged once.
+pub fn without_nested(thread: &Thread, counted_before: u64, ticks: u64) -> u64 {
+    ticks.saturating_sub(thread.counted_ticks.wrapping_sub(counted_before))
+}
+
 fn count(thread: &mut Thread, record: Record, done: Done) {
     if state::is_on() {
         tally::plain(thread, record, done);
@@ -342,7 +348,9 @@ unsafe fn free(thread: &mut Thread, comm: Word, forward: impl FnOnce() -> Done) 
     let record = communicators::leave(handle);
     // Delete functions of attributes may still use it, during the call.
     thread.dying.push((handle, record));
-    let done = forward();
+    let counted = thread.counted_ticks;
+    let mut done = forward();
+    done.ticks = without_nested(thread, counted, done.ticks);
     thread.dying.pop();
     communicators::forget_last();
     count(thread, record, done);
