@@ -107,12 +107,8 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
 
     let directories = settings::shard_directories(env::var(settings::DIR).ok(), env::var("TMPDIR").ok());
     shard::create(&directories, &shard_name(common.run, rank), &header)?;
-    if rank == 0 {
-        if env::var(settings::HOOKS).is_ok_and(|hooks| !hooks.trim().is_empty()) {
-            say::warn(
-                "COMMSEE_HOOKS is set, but this version has no hook modules: MPI calls are recorded without them",
-            );
-        }
+    if rank == 0 && env::var(settings::HOOKS).is_ok_and(|hooks| !hooks.trim().is_empty()) {
+        say::warn("COMMSEE_HOOKS is set, but this version has no hook modules: MPI calls are recorded without them");
     }
     // SAFETY: recording is off until `state::start`.
     unsafe { tally::prepare(buckets) };

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::enum_variant_names)] // Open MPI has its name.
 pub enum Mpi {
     OpenMpi,
     Mpich,
