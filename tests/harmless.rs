@@ -12,9 +12,16 @@ use commsee::profile::recover;
 
 /// Runs the same job without and with the profiler; everything that a user sees of the job must be the same.
 fn twins(launch: impl Fn() -> Launch) -> Run {
-    let plain = launch().plain().run();
     let profiled = launch().run();
-    assert_eq!(plain.status, profiled.status, "{}", profiled.output());
+    let mut plain = launch().plain().run();
+    // Which of several processes that end badly decides a job's status is left to chance by launchers on a busy machine.
+    for _ in 0..4 {
+        if plain.status == profiled.status || plain.status.success() {
+            break;
+        }
+        plain = launch().plain().run();
+    }
+    assert_eq!(plain.status, profiled.status, "{}\nwithout the profiler:\n{}", profiled.output(), plain.output());
     // A launcher that takes a job down may lose what its ranks have just said.
     if !plain.status.success() && plain.stdout.len().min(profiled.stdout.len()) == 0 {
         return profiled;

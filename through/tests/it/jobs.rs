@@ -4,6 +4,7 @@
 use std::env;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -106,11 +107,16 @@ fn the_job_decides_what_a_signal_means() {
     let folder = Folder::empty();
     for (signal, name) in [(libc::SIGTERM, "TERM"), (libc::SIGINT, "INT"), (libc::SIGUSR1, "USR1")] {
         let script = format!("trap 'echo caught; exit 5' {name}; echo ready; while :; do sleep 0.05; done");
-        let mut job = command(&folder, &["run", "--", "sh", "-c", &script])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut through = command(&folder, &["run", "--", "sh", "-c", &script]);
+        // Whoever runs the tests in the background may ignore signals, which is inherited, and a shell cannot undo it.
+        let heed = move || {
+            // SAFETY: signal may be called between fork and exec.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+            Ok(())
+        };
+        // SAFETY: the closure allocates nothing and takes no lock.
+        unsafe { through.pre_exec(heed) };
+        let mut job = through.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut lines = BufReader::new(job.stdout.take().unwrap()).lines();
         assert_eq!(lines.next().unwrap().unwrap(), "ready");
         // SAFETY: the process is a child that is not waited for yet.
