@@ -1,5 +1,5 @@
 //! One pointer per thread, reached without a call. Rust's own `thread_local!` goes through `__tls_get_addr` in a shared
-//! object (6.8 ns measured); the initial-exec model needs two loads (docs/explanation/cost.md).
+//! object, which is a function call; the initial-exec model needs two loads (docs/explanation/cost.md).
 
 use crate::thread::Thread;
 
