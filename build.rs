@@ -6,10 +6,20 @@ use std::path::Path;
 use std::{env, fs};
 
 const CLASSES: [&str; 6] = ["p2p", "completion", "collective", "neighborhood", "comm", "control"];
-const SHAPES: [&str; 5] = ["blocking", "request", "persistent", "creator", "hand"];
-const KINDS: [&str; 20] = [
+const SHAPES: [&str; 6] = ["blocking", "request", "persistent", "creator", "hand", "own"];
+const KINDS: [&str; 35] = [
     "ptr",
+    "buf",
     "int",
+    "tag",
+    "length",
+    "flag",
+    "index",
+    "indices",
+    "outcount",
+    "text",
+    "string",
+    "strings",
     "count",
     "counts",
     "displs",
@@ -18,16 +28,21 @@ const KINDS: [&str; 20] = [
     "types",
     "comm",
     "newcomm",
+    "oldcomm",
+    "latecomm",
     "op",
     "info",
     "group",
+    "errhandler",
     "request",
     "requests",
+    "newrequest",
+    "requestvalue",
     "status",
     "statuses",
     "message",
+    "newmessage",
     "...",
-    "errhandler",
 ];
 
 fn main() {

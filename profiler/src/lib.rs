@@ -11,6 +11,7 @@ mod abi;
 mod clock;
 mod communicators;
 mod datatypes;
+mod fortran;
 mod gather;
 mod guard;
 mod identity;

@@ -16,11 +16,13 @@ use vocabulary::shard::{FINISHED, FORMAT, Header, MAGIC, Moment, RUNNING, set_te
 use crate::abi::{self, abi};
 use crate::pmpi;
 use crate::tally::{self, Done};
-use crate::{clock, communicators, datatypes, gather, guard, say, shard, state, thread};
+use crate::{clock, communicators, datatypes, fortran, gather, guard, say, shard, state, thread};
 
 /// Whether this process took part in the broadcast of the start. Then it takes part in the gathering of the end, whatever
 /// happens to its recording: the others wait for it.
 static JOINED: AtomicBool = AtomicBool::new(false);
+
+static STARTED: AtomicBool = AtomicBool::new(false);
 
 /// Where rank 0 will write the profile: settled at the start, since a program may change its directory.
 static OUTPUT: Mutex<Option<PathBuf>> = parking_lot::const_mutex(None);
@@ -36,6 +38,10 @@ struct Common {
 
 /// `MPI_Init` has succeeded: sets everything up and switches recording on.
 pub fn start(clock: u32, entered: Moment, init: Done) {
+    // A Fortran MPI_Init may call the C one.
+    if STARTED.swap(true, Ordering::AcqRel) {
+        return;
+    }
     guard::install();
     let variable = |name: &str| env::var(name).ok();
     if settings::is_on(variable(settings::DISABLE).as_deref()) || !state::is_off() || shard::header().is_some() {
@@ -113,11 +119,12 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
     // SAFETY: recording is off until `state::start`.
     unsafe { tally::prepare(buckets) };
     datatypes::prepare();
+    fortran::prepare();
     communicators::prepare(rank, size);
     // SAFETY: the handler only stores a number.
     unsafe { libc::pthread_atfork(None, None, Some(forget_in_child)) };
     state::start(thread_level == 3);
-    if let Some(thread) = thread::recording() {
+    if let Some(thread) = thread::recording(op::MPI_Init) {
         tally::plain(thread, communicators::world(), init);
     }
     if let (Some(path), true) = (shard::path(), rank == 0) {
@@ -138,7 +145,7 @@ pub fn finish() {
     if !JOINED.swap(false, Ordering::AcqRel) {
         return;
     }
-    let thread = thread::following();
+    let thread = thread::following(op::MPI_Finalize);
     state::stop();
     let begin = clock::moment();
     // SAFETY: MPI is still there, and this call is collective over MPI_COMM_WORLD.

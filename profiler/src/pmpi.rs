@@ -51,6 +51,7 @@ declare! {
     query_thread_into = c"PMPI_Query_thread" (level: *mut c_int);
     get_version = c"PMPI_Get_version" (version: *mut c_int, subversion: *mut c_int);
     get_elements_x = c"PMPI_Get_elements_x" (status: Word, datatype: Word, count: *mut i64);
+    status_c2f = c"PMPI_Status_c2f" (status: Word, fortran: *mut c_void);
     test_cancelled = c"PMPI_Test_cancelled" (status: Word, flag: *mut c_int);
     bcast = c"PMPI_Bcast" (buffer: *mut c_void, count: c_int, datatype: Word, root: c_int, comm: Word);
     send = c"PMPI_Send" (buffer: *const c_void, count: c_int, datatype: Word, to: c_int, tag: c_int, comm: Word);

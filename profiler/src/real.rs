@@ -71,15 +71,44 @@ pub fn data(name: &CStr) -> Option<usize> {
     (!found.is_null()).then_some(found as usize)
 }
 
+/// A function of the MPI library's Fortran layer, or null: it lies in a library of its own, which the search order leads to
+/// unless what links to it was opened with `RTLD_LOCAL`.
+pub fn symbol_anywhere(name: &CStr) -> *mut c_void {
+    // SAFETY: the name ends with a zero byte.
+    let next = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    if next.is_null() { in_any_library(name).unwrap_or(ptr::null_mut()) } else { next }
+}
+
+/// The address of an object of the Fortran layer.
+pub fn data_anywhere(name: &CStr) -> Option<usize> {
+    data(name).or_else(|| in_any_library(name).map(|found| found as usize))
+}
+
+fn in_any_library(name: &CStr) -> Option<*mut c_void> {
+    libraries().into_iter().find_map(|library| {
+        // SAFETY: RTLD_NOLOAD opens nothing that is not there already; the name ends with a zero byte.
+        let found = unsafe {
+            let handle = libc::dlopen(library.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);
+            if handle.is_null() { ptr::null_mut() } else { libc::dlsym(handle, name.as_ptr()) }
+        };
+        (!found.is_null()).then_some(found)
+    })
+}
+
+/// All loaded libraries whose file name speaks of MPI.
+fn libraries() -> Vec<CString> {
+    let mut names: Vec<CString> = Vec::new();
+    // SAFETY: the callback only runs during the call.
+    unsafe { libc::dl_iterate_phdr(Some(collect), (&raw mut names).cast()) };
+    names
+}
+
 /// The MPI library where the search order does not lead to it: the program opened it, or something that links to it,
 /// with `RTLD_LOCAL`, as Python does.
 fn library() -> Option<*mut c_void> {
     static LIBRARY: OnceLock<Option<usize>> = OnceLock::new();
     let find = || {
-        let mut names: Vec<CString> = Vec::new();
-        // SAFETY: the callback only runs during the call.
-        unsafe { libc::dl_iterate_phdr(Some(collect), (&raw mut names).cast()) };
-        names.iter().find_map(|name| {
+        libraries().iter().find_map(|name| {
             // SAFETY: RTLD_NOLOAD opens nothing that is not there already.
             let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
             let ours = !handle.is_null() && unsafe { !libc::dlsym(handle, c"PMPI_Init".as_ptr()).is_null() };
@@ -98,7 +127,7 @@ fn library() -> Option<*mut c_void> {
 }
 
 unsafe extern "C" fn collect(info: *mut libc::dl_phdr_info, _size: usize, names: *mut c_void) -> c_int {
-    // SAFETY: the loader passes a valid entry, `library` the vector.
+    // SAFETY: the loader passes a valid entry, `libraries` the vector.
     let (name, names) = unsafe { ((*info).dlpi_name, &mut *names.cast::<Vec<CString>>()) };
     if !name.is_null() {
         let name = unsafe { CStr::from_ptr(name) };

@@ -12,6 +12,7 @@ use crate::abi::Word;
 use crate::communicators::Record;
 use crate::state;
 use crate::thread::{self, Thread};
+use crate::wrappers::Late;
 
 /// What remains to be done when a request completes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +48,7 @@ pub struct Completed {
     pub operation: u16,
     pub kind: Kind,
     /// For `Kind::Duplicate`: where the program wants the handle, and the record that waits for it.
-    pub duplicate: (Word, Record),
+    pub duplicate: (Late, Record),
 }
 
 /// Facts that few requests have.
@@ -55,7 +56,7 @@ pub enum Extra {
     Persistent(Persistent),
     /// Where the program wants the handle, and the record that waits for it.
     Duplicate {
-        place: Word,
+        place: Late,
         record: Record,
     },
 }
@@ -231,7 +232,7 @@ impl Requests {
             if !active {
                 return None;
             }
-            let mut completed = Completed { comm, ticks, operation, kind, duplicate: (0, comm) };
+            let mut completed = Completed { comm, ticks, operation, kind, duplicate: (Late::C(0), comm) };
             if extra == NOWHERE {
                 requests.remove_first(slot);
             } else {

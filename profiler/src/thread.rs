@@ -1,13 +1,14 @@
 //! What one thread of the program counts: an index over its cells and edges in the shard, and its live requests.
 //! Only the thread itself touches its counters, so that counting needs no lock and no atomic operation.
 
+use std::cell::Cell;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
 use parking_lot::Mutex;
-use vocabulary::shard::{BLOCK_HEADER_BYTES, BlockHeader, CELLS, Cell, Communicator, EDGES, Edge};
+use vocabulary::shard::{self as image, BLOCK_HEADER_BYTES, BlockHeader, CELLS, Communicator, EDGES, Edge};
 
-use crate::abi::Word;
+use crate::abi::{Word, abi};
 use crate::requests::Requests;
 use crate::{shard, state, tls};
 
@@ -15,7 +16,7 @@ use crate::{shard, state, tls};
 const BLOCK_BYTES: (usize, usize) = (4 << 10, 64 << 10);
 
 pub struct Thread {
-    cells: Index<Cell>,
+    cells: Index<image::Cell>,
     edges: Index<Edge>,
     /// The communicator that this thread used last, valid in one epoch of the table of communicators.
     pub last_comm: (Word, u32, *mut Communicator),
@@ -49,27 +50,27 @@ unsafe impl Send for Address {}
 
 /// This thread, if calls are recorded.
 #[inline(always)]
-pub fn recording() -> Option<&'static mut Thread> {
+pub fn recording(operation: u16) -> Option<&'static mut Thread> {
     if !state::is_on() {
         return None;
     }
-    current()
+    current(operation)
 }
 
 /// This thread, also while recording pauses: for calls whose requests and communicators must be followed.
 #[inline(always)]
-pub fn following() -> Option<&'static mut Thread> {
+pub fn following(operation: u16) -> Option<&'static mut Thread> {
     if state::is_off() {
         return None;
     }
-    current()
+    current(operation)
 }
 
 #[inline(always)]
-fn current() -> Option<&'static mut Thread> {
+fn current(operation: u16) -> Option<&'static mut Thread> {
     let thread = tls::get();
     if thread.is_null() {
-        return enter();
+        return enter(operation);
     }
     // SAFETY: set by `enter` for this thread alone, and never freed.
     Some(unsafe { &mut *thread })
@@ -77,7 +78,17 @@ fn current() -> Option<&'static mut Thread> {
 
 #[cold]
 #[inline(never)]
-fn enter() -> Option<&'static mut Thread> {
+fn enter(operation: u16) -> Option<&'static mut Thread> {
+    if let Some((thread, forwarded)) = FORTRAN.get() {
+        if operation == forwarded {
+            // What its callbacks call from here on is the program's own.
+            FORTRAN.set(None);
+            tls::set(thread);
+            return None;
+        }
+        // SAFETY: it is this thread's own.
+        return Some(unsafe { &mut *thread });
+    }
     crate::guard::guarded(|| {
         let mut threads = THREADS.lock();
         let thread = match threads.idle.pop() {
@@ -94,6 +105,25 @@ fn enter() -> Option<&'static mut Thread> {
         // SAFETY: it came from a box that is never freed, and no other thread has it.
         unsafe { &mut *thread.0 }
     })
+}
+
+thread_local! {
+    /// While the library's Fortran layer does a call that is recorded already: this thread, and the operation.
+    static FORTRAN: Cell<Option<(*mut Thread, u16)>> = const { Cell::new(None) };
+}
+
+/// Runs the library's Fortran entry point. Where that one calls the C function by its `MPI_` name, as MPICH's does, the C
+/// wrapper finds no thread, and asks in `enter`: so C calls pay nothing for this.
+pub fn within_fortran(operation: u16, call: impl FnOnce()) {
+    if !abi().family.fortran_calls_c {
+        return call();
+    }
+    let thread = tls::get();
+    let outer = FORTRAN.replace(Some((thread, operation)));
+    tls::set(ptr::null_mut());
+    call();
+    tls::set(thread);
+    FORTRAN.set(outer);
 }
 
 /// Has the thread hand its counters on when it ends.
@@ -164,7 +194,7 @@ impl Thread {
 
     /// The counters of a (communicator, operation, bucket).
     #[inline(always)]
-    pub fn cell(&mut self, key: u64) -> &mut Cell {
+    pub fn cell(&mut self, key: u64) -> &mut image::Cell {
         let cell = match self.cells.find(key) {
             Some(cell) => cell,
             None => self.new_cell(key),
@@ -176,8 +206,8 @@ impl Thread {
     /// Apart, since a cell on the stack would have every wrapper align its stack to a cache line.
     #[cold]
     #[inline(never)]
-    fn new_cell(&mut self, key: u64) -> *mut Cell {
-        self.cells.add(key, CELLS, Cell { key, ticks_min: u64::MAX, ..bytemuck::Zeroable::zeroed() })
+    fn new_cell(&mut self, key: u64) -> *mut image::Cell {
+        self.cells.add(key, CELLS, image::Cell { key, ticks_min: u64::MAX, ..bytemuck::Zeroable::zeroed() })
     }
 
     /// The counters of a (communicator, operation, destination), if they exist.

@@ -8,6 +8,7 @@ use vocabulary::shard::{Communicator, INTER};
 use crate::abi::{Word, abi};
 use crate::communicators::Record;
 use crate::datatypes::size;
+use crate::fortran::{self, Object};
 use crate::neighbors::{self, Neighbors};
 use crate::status;
 
@@ -88,14 +89,51 @@ impl Counts {
     }
 }
 
+/// An array of datatypes.
+#[derive(Clone, Copy)]
+pub enum Types {
+    C(Word),
+    Fortran(Word),
+}
+
+impl Types {
+    #[inline(always)]
+    fn at(self, index: usize) -> Word {
+        // SAFETY: a successful call was given as many datatypes as counts.
+        unsafe {
+            match self {
+                Types::C(place) => abi().load_at(place, index),
+                Types::Fortran(place) => fortran::handle(Object::Datatype, place + index * size_of::<c_int>()),
+            }
+        }
+    }
+}
+
+/// The address of a buffer, which may be `MPI_IN_PLACE`.
+#[derive(Clone, Copy)]
+pub enum Buffer {
+    C(Word),
+    Fortran(Word),
+}
+
+impl Buffer {
+    #[inline(always)]
+    fn is_in_place(self) -> bool {
+        match self {
+            Buffer::C(address) => address == abi().in_place,
+            // Asked after the call: the library may only now have learned the address.
+            Buffer::Fortran(address) => fortran::is_in_place(address),
+        }
+    }
+}
+
 /// Counts of elements in blocks that each have a datatype of their own.
-fn sum_typed(counts: Counts, types: Word, length: u64) -> u64 {
+fn sum_typed(counts: Counts, types: Types, length: u64) -> u64 {
     (0..length as usize).fold(0u64, |sum, index| sum.wrapping_add(block_typed(counts, types, index)))
 }
 
-fn block_typed(counts: Counts, types: Word, index: usize) -> u64 {
-    // SAFETY: a successful call was given as many datatypes as counts.
-    block(counts.at(index) as i64, unsafe { abi().load_at(types, index) })
+fn block_typed(counts: Counts, types: Types, index: usize) -> u64 {
+    block(counts.at(index) as i64, types.at(index))
 }
 
 #[inline(always)]
@@ -108,11 +146,6 @@ fn block(count: i64, datatype: Word) -> u64 {
 #[inline(always)]
 fn bytes_of(count: u64, datatype: Word) -> u64 {
     if count == 0 { 0 } else { count.wrapping_mul(size(datatype)) }
-}
-
-#[inline(always)]
-fn in_place(buffer: Word) -> bool {
-    buffer == abi().in_place
 }
 
 /// A volume whose bucket is always the first.
@@ -192,7 +225,7 @@ pub fn exscan(context: &mut impl Context, count: i64, datatype: Word) -> Volume 
 
 pub fn gather(
     context: &mut impl Context,
-    sendbuf: Word,
+    sendbuf: Buffer,
     sendcount: i64,
     sendtype: Word,
     recvcount: i64,
@@ -205,14 +238,14 @@ pub fn gather(
     let is_root = context.is_root(root);
     // The root of an intercommunicator sends nothing and need not pass the send arguments.
     let gives = !context.is_inter_root(root);
-    let own = if !gives || in_place(sendbuf) { block(recvcount, recvtype) } else { block(sendcount, sendtype) };
+    let own = if !gives || sendbuf.is_in_place() { block(recvcount, recvtype) } else { block(sendcount, sendtype) };
     let received = if is_root { context.peers().wrapping_mul(block(recvcount, recvtype)) } else { 0 };
     Volume { sent: if gives { own } else { 0 }, received, message_bytes: own }
 }
 
 pub fn gatherv(
     context: &mut impl Context,
-    sendbuf: Word,
+    sendbuf: Buffer,
     sendcount: i64,
     sendtype: Word,
     recvcounts: Counts,
@@ -224,7 +257,7 @@ pub fn gatherv(
     }
     let sent = if context.is_inter_root(root) {
         0
-    } else if in_place(sendbuf) {
+    } else if sendbuf.is_in_place() {
         bytes_of(recvcounts.at(context.facts().rank as usize), recvtype)
     } else {
         block(sendcount, sendtype)
@@ -237,7 +270,7 @@ pub fn scatter(
     context: &mut impl Context,
     sendcount: i64,
     sendtype: Word,
-    recvbuf: Word,
+    recvbuf: Buffer,
     recvcount: i64,
     recvtype: Word,
     root: c_int,
@@ -247,7 +280,7 @@ pub fn scatter(
     }
     let is_root = context.is_root(root);
     let takes = !context.is_inter_root(root);
-    let own = if !takes || in_place(recvbuf) { block(sendcount, sendtype) } else { block(recvcount, recvtype) };
+    let own = if !takes || recvbuf.is_in_place() { block(sendcount, sendtype) } else { block(recvcount, recvtype) };
     let sent = if is_root { context.peers().wrapping_mul(block(sendcount, sendtype)) } else { 0 };
     Volume { sent, received: if takes { own } else { 0 }, message_bytes: own }
 }
@@ -256,7 +289,7 @@ pub fn scatterv(
     context: &mut impl Context,
     sendcounts: Counts,
     sendtype: Word,
-    recvbuf: Word,
+    recvbuf: Buffer,
     recvcount: i64,
     recvtype: Word,
     root: c_int,
@@ -266,7 +299,7 @@ pub fn scatterv(
     }
     let received = if context.is_inter_root(root) {
         0
-    } else if in_place(recvbuf) {
+    } else if recvbuf.is_in_place() {
         bytes_of(sendcounts.at(context.facts().rank as usize), sendtype)
     } else {
         block(recvcount, recvtype)
@@ -278,26 +311,26 @@ pub fn scatterv(
 #[inline(always)]
 pub fn allgather(
     context: &mut impl Context,
-    sendbuf: Word,
+    sendbuf: Buffer,
     sendcount: i64,
     sendtype: Word,
     recvcount: i64,
     recvtype: Word,
 ) -> Volume {
     let taken = block(recvcount, recvtype);
-    let own = if in_place(sendbuf) { taken } else { block(sendcount, sendtype) };
+    let own = if sendbuf.is_in_place() { taken } else { block(sendcount, sendtype) };
     Volume { sent: own, received: context.peers().wrapping_mul(taken), message_bytes: own }
 }
 
 pub fn allgatherv(
     context: &mut impl Context,
-    sendbuf: Word,
+    sendbuf: Buffer,
     sendcount: i64,
     sendtype: Word,
     recvcounts: Counts,
     recvtype: Word,
 ) -> Volume {
-    let own = if in_place(sendbuf) {
+    let own = if sendbuf.is_in_place() {
         bytes_of(recvcounts.at(context.facts().rank as usize), recvtype)
     } else {
         block(sendcount, sendtype)
@@ -308,21 +341,21 @@ pub fn allgatherv(
 #[inline(always)]
 pub fn alltoall(
     context: &mut impl Context,
-    sendbuf: Word,
+    sendbuf: Buffer,
     sendcount: i64,
     sendtype: Word,
     recvcount: i64,
     recvtype: Word,
 ) -> Volume {
     let taken = block(recvcount, recvtype);
-    let given = if in_place(sendbuf) { taken } else { block(sendcount, sendtype) };
+    let given = if sendbuf.is_in_place() { taken } else { block(sendcount, sendtype) };
     let peers = context.peers();
     Volume { sent: peers.wrapping_mul(given), received: peers.wrapping_mul(taken), message_bytes: given }
 }
 
 pub fn alltoallv(
     context: &mut impl Context,
-    sendbuf: Word,
+    sendbuf: Buffer,
     sendcounts: Counts,
     sendtype: Word,
     recvcounts: Counts,
@@ -330,21 +363,21 @@ pub fn alltoallv(
 ) -> Volume {
     let peers = context.peers();
     let received = bytes_of(recvcounts.sum(peers), recvtype);
-    let sent = if in_place(sendbuf) { received } else { bytes_of(sendcounts.sum(peers), sendtype) };
+    let sent = if sendbuf.is_in_place() { received } else { bytes_of(sendcounts.sum(peers), sendtype) };
     unsized_volume(sent, received)
 }
 
 pub fn alltoallw(
     context: &mut impl Context,
-    sendbuf: Word,
+    sendbuf: Buffer,
     sendcounts: Counts,
-    sendtypes: Word,
+    sendtypes: Types,
     recvcounts: Counts,
-    recvtypes: Word,
+    recvtypes: Types,
 ) -> Volume {
     let peers = context.peers();
     let received = sum_typed(recvcounts, recvtypes, peers);
-    let sent = if in_place(sendbuf) { received } else { sum_typed(sendcounts, sendtypes, peers) };
+    let sent = if sendbuf.is_in_place() { received } else { sum_typed(sendcounts, sendtypes, peers) };
     unsized_volume(sent, received)
 }
 
@@ -417,9 +450,9 @@ pub fn neighbor_alltoallv(
 pub fn neighbor_alltoallw(
     context: &mut impl Context,
     sendcounts: Counts,
-    sendtypes: Word,
+    sendtypes: Types,
     recvcounts: Counts,
-    recvtypes: Word,
+    recvtypes: Types,
 ) -> Volume {
     neighbor_exchange(
         context,

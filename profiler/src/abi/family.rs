@@ -31,6 +31,8 @@ pub struct Family {
     pub graph: c_int,
     pub dist_graph: c_int,
     pub datatypes: Datatypes,
+    /// The Fortran layer calls `MPI_` functions, not `PMPI_` ones.
+    pub fortran_calls_c: bool,
 }
 
 /// A predefined handle: a constant, or the address of an object that the library exports.

@@ -24,6 +24,7 @@ pub const FAMILY: Family = Family {
     graph: 212,
     dist_graph: 213,
     datatypes: Datatypes::Values(DATATYPES),
+    fortran_calls_c: true,
 };
 
 #[rustfmt::skip]

@@ -24,6 +24,7 @@ pub const FAMILY: Family = Family {
     graph: 1,
     dist_graph: 3,
     datatypes: Datatypes::Values(DATATYPES),
+    fortran_calls_c: true,
 };
 
 #[rustfmt::skip]

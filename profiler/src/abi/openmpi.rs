@@ -24,6 +24,7 @@ pub const FAMILY: Family = Family {
     graph: 2,
     dist_graph: 3,
     datatypes: Datatypes::Symbols(DATATYPES),
+    fortran_calls_c: false,
 };
 
 #[rustfmt::skip]

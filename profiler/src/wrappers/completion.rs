@@ -7,12 +7,12 @@ use std::mem;
 use vocabulary::calls::op;
 use vocabulary::shard::{BUCKET_INVOLVED, Cell};
 
-use super::{real_function, timed};
+use super::timed;
 use crate::abi::{Word, abi};
 use crate::communicators::{self, Record};
 use crate::requests::{self, Kind};
 use crate::tally::{self, Done};
-use crate::thread::{self, Thread};
+use crate::thread::Thread;
 use crate::{state, status};
 
 /// The communicator that a call over one request belongs to, and whether the request is a receive.
@@ -52,8 +52,8 @@ unsafe fn finish(thread: &mut Thread, handle: Word, arrived: u64) {
         Kind::Receive | Kind::ReceiveInto(_) => tally::arrived(thread, &completed, arrived),
         Kind::Duplicate => {
             let (place, record) = completed.duplicate;
-            // SAFETY: the program keeps the place until the request has completed.
-            let comm = unsafe { abi().load(place) };
+            // SAFETY: the request has completed.
+            let comm = unsafe { place.load() };
             if comm != abi().comm_null {
                 communicators::enter(comm, record);
             }
@@ -66,14 +66,11 @@ unsafe fn arrived(code: c_int, receives: bool, status: Word) -> u64 {
     if code == 0 && receives { unsafe { status::bytes(status) } } else { 0 }
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Wait(request: Word, status: Word) -> c_int {
-    let real = real_function!(MPI_Wait, fn(Word, Word));
-    let Some(thread) = thread::following() else { return unsafe { real(request, status) } };
+pub unsafe fn MPI_Wait(thread: &mut Thread, request: Word, status: Word, forward: impl FnOnce(Word) -> c_int) -> c_int {
     let (handle, record, receives) = unsafe { look(thread, request) };
     let mut own = status::Own::new();
     let status = if receives { own.stand_in(status) } else { status };
-    let done = timed!(MPI_Wait, real(request, status));
+    let done = timed!(MPI_Wait, forward(status));
     count(thread, record, done);
     unsafe {
         if handle != abi().request_null && (done.code == 0 || abi().load(request) == abi().request_null) {
@@ -83,14 +80,17 @@ pub unsafe extern "C" fn MPI_Wait(request: Word, status: Word) -> c_int {
     done.code
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Test(request: Word, flag: Word, status: Word) -> c_int {
-    let real = real_function!(MPI_Test, fn(Word, Word, Word));
-    let Some(thread) = thread::following() else { return unsafe { real(request, flag, status) } };
+pub unsafe fn MPI_Test(
+    thread: &mut Thread,
+    request: Word,
+    flag: Word,
+    status: Word,
+    forward: impl FnOnce(Word) -> c_int,
+) -> c_int {
     let (handle, record, receives) = unsafe { look(thread, request) };
     let mut own = status::Own::new();
     let status = if receives { own.stand_in(status) } else { status };
-    let done = timed!(MPI_Test, real(request, flag, status));
+    let done = timed!(MPI_Test, forward(status));
     count(thread, record, done);
     unsafe {
         let completed = match done.code {
@@ -227,14 +227,17 @@ fn status_at(statuses: Word, index: usize) -> Word {
     if statuses == abi().status_ignore { 0 } else { statuses + index * abi().status.bytes }
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Waitall(length: c_int, array: Word, statuses: Word) -> c_int {
-    let real = real_function!(MPI_Waitall, fn(c_int, Word, Word));
-    let Some(thread) = thread::following() else { return unsafe { real(length, array, statuses) } };
+pub unsafe fn MPI_Waitall(
+    thread: &mut Thread,
+    length: c_int,
+    array: Word,
+    statuses: Word,
+    forward: impl FnOnce(Word) -> c_int,
+) -> c_int {
     unsafe {
         let mut several = Several::look(thread, op::MPI_Waitall, length, array, false);
         let statuses = several.statuses(statuses, several.handles.len());
-        let done = timed!(MPI_Waitall, real(length, array, statuses));
+        let done = timed!(MPI_Waitall, forward(statuses));
         count(thread, several.record, done);
         several.finish(thread, done.code, array, each(several.handles.len(), statuses));
         several.leave(thread);
@@ -242,14 +245,18 @@ pub unsafe extern "C" fn MPI_Waitall(length: c_int, array: Word, statuses: Word)
     }
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Testall(length: c_int, array: Word, flag: Word, statuses: Word) -> c_int {
-    let real = real_function!(MPI_Testall, fn(c_int, Word, Word, Word));
-    let Some(thread) = thread::following() else { return unsafe { real(length, array, flag, statuses) } };
+pub unsafe fn MPI_Testall(
+    thread: &mut Thread,
+    length: c_int,
+    array: Word,
+    flag: Word,
+    statuses: Word,
+    forward: impl FnOnce(Word) -> c_int,
+) -> c_int {
     unsafe {
         let mut several = Several::look(thread, op::MPI_Testall, length, array, false);
         let statuses = several.statuses(statuses, several.handles.len());
-        let done = timed!(MPI_Testall, real(length, array, flag, statuses));
+        let done = timed!(MPI_Testall, forward(statuses));
         count(thread, several.record, done);
         if done.code != 0 || *(flag as *const c_int) != 0 {
             several.finish(thread, done.code, array, each(several.handles.len(), statuses));
@@ -271,14 +278,18 @@ unsafe fn chosen(code: c_int, index: Word, length: usize, status: Word) -> impl 
     places.map(move |index| (index, if code == 0 { status } else { 0 }))
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Waitany(length: c_int, array: Word, index: Word, status: Word) -> c_int {
-    let real = real_function!(MPI_Waitany, fn(c_int, Word, Word, Word));
-    let Some(thread) = thread::following() else { return unsafe { real(length, array, index, status) } };
+pub unsafe fn MPI_Waitany(
+    thread: &mut Thread,
+    length: c_int,
+    array: Word,
+    index: Word,
+    status: Word,
+    forward: impl FnOnce(Word) -> c_int,
+) -> c_int {
     unsafe {
         let mut several = Several::look(thread, op::MPI_Waitany, length, array, false);
         let status = several.statuses(status, 1);
-        let done = timed!(MPI_Waitany, real(length, array, index, status));
+        let done = timed!(MPI_Waitany, forward(status));
         count(thread, several.record, done);
         several.finish(thread, done.code, array, chosen(done.code, index, several.handles.len(), status));
         several.leave(thread);
@@ -286,14 +297,19 @@ pub unsafe extern "C" fn MPI_Waitany(length: c_int, array: Word, index: Word, st
     }
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Testany(length: c_int, array: Word, index: Word, flag: Word, status: Word) -> c_int {
-    let real = real_function!(MPI_Testany, fn(c_int, Word, Word, Word, Word));
-    let Some(thread) = thread::following() else { return unsafe { real(length, array, index, flag, status) } };
+pub unsafe fn MPI_Testany(
+    thread: &mut Thread,
+    length: c_int,
+    array: Word,
+    index: Word,
+    flag: Word,
+    status: Word,
+    forward: impl FnOnce(Word) -> c_int,
+) -> c_int {
     unsafe {
         let mut several = Several::look(thread, op::MPI_Testany, length, array, false);
         let status = several.statuses(status, 1);
-        let done = timed!(MPI_Testany, real(length, array, index, flag, status));
+        let done = timed!(MPI_Testany, forward(status));
         count(thread, several.record, done);
         if done.code != 0 || *(flag as *const c_int) != 0 {
             several.finish(thread, done.code, array, chosen(done.code, index, several.handles.len(), status));
@@ -314,22 +330,19 @@ unsafe fn some(code: c_int, count: Word, indices: Word, statuses: Word) -> impl 
     })
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Waitsome(
+pub unsafe fn MPI_Waitsome(
+    thread: &mut Thread,
     length: c_int,
     array: Word,
     outcount: Word,
     indices: Word,
     statuses: Word,
+    forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
-    let real = real_function!(MPI_Waitsome, fn(c_int, Word, Word, Word, Word));
-    let Some(thread) = thread::following() else {
-        return unsafe { real(length, array, outcount, indices, statuses) };
-    };
     unsafe {
         let mut several = Several::look(thread, op::MPI_Waitsome, length, array, false);
         let statuses = several.statuses(statuses, several.handles.len());
-        let done = timed!(MPI_Waitsome, real(length, array, outcount, indices, statuses));
+        let done = timed!(MPI_Waitsome, forward(statuses));
         count(thread, several.record, done);
         several.finish(thread, done.code, array, some(done.code, outcount, indices, statuses));
         several.leave(thread);
@@ -337,22 +350,19 @@ pub unsafe extern "C" fn MPI_Waitsome(
     }
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Testsome(
+pub unsafe fn MPI_Testsome(
+    thread: &mut Thread,
     length: c_int,
     array: Word,
     outcount: Word,
     indices: Word,
     statuses: Word,
+    forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
-    let real = real_function!(MPI_Testsome, fn(c_int, Word, Word, Word, Word));
-    let Some(thread) = thread::following() else {
-        return unsafe { real(length, array, outcount, indices, statuses) };
-    };
     unsafe {
         let mut several = Several::look(thread, op::MPI_Testsome, length, array, false);
         let statuses = several.statuses(statuses, several.handles.len());
-        let done = timed!(MPI_Testsome, real(length, array, outcount, indices, statuses));
+        let done = timed!(MPI_Testsome, forward(statuses));
         count(thread, several.record, done);
         several.finish(thread, done.code, array, some(done.code, outcount, indices, statuses));
         several.leave(thread);
@@ -361,32 +371,29 @@ pub unsafe extern "C" fn MPI_Testsome(
 }
 
 /// Looks at a request without completing it. The request is passed by value.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Request_get_status(request: Word, flag: Word, status: Word) -> c_int {
-    let real = real_function!(MPI_Request_get_status, fn(Word, Word, Word));
-    let Some(thread) = thread::following() else { return unsafe { real(request, flag, status) } };
+pub unsafe fn MPI_Request_get_status(
+    thread: &mut Thread,
+    request: Word,
+    _: Word,
+    status: Word,
+    forward: impl FnOnce(Word) -> c_int,
+) -> c_int {
     let (record, _) = of_handle(thread, request & abi().mask);
-    let done = timed!(MPI_Request_get_status, real(request, flag, status));
+    let done = timed!(MPI_Request_get_status, forward(status));
     count(thread, record, done);
     done.code
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Cancel(request: Word) -> c_int {
-    let real = real_function!(MPI_Cancel, fn(Word));
-    let Some(thread) = thread::following() else { return unsafe { real(request) } };
+pub unsafe fn MPI_Cancel(thread: &mut Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let (_, record, _) = unsafe { look(thread, request) };
-    let done = timed!(MPI_Cancel, real(request));
+    let done = timed!(MPI_Cancel, forward());
     count(thread, record, done);
     done.code
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Request_free(request: Word) -> c_int {
-    let real = real_function!(MPI_Request_free, fn(Word));
-    let Some(thread) = thread::following() else { return unsafe { real(request) } };
+pub unsafe fn MPI_Request_free(thread: &mut Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let (handle, record, _) = unsafe { look_any(thread, request) };
-    let done = timed!(MPI_Request_free, real(request));
+    let done = timed!(MPI_Request_free, forward());
     count(thread, record, done);
     if done.code == 0 {
         requests::forget(thread, handle);
@@ -403,12 +410,9 @@ unsafe fn look_any(thread: &mut Thread, request: Word) -> (Word, Record, bool) {
     }
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Start(request: Word) -> c_int {
-    let real = real_function!(MPI_Start, fn(Word));
-    let Some(thread) = thread::following() else { return unsafe { real(request) } };
+pub unsafe fn MPI_Start(thread: &mut Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let (handle, record, _) = unsafe { look_any(thread, request) };
-    let done = timed!(MPI_Start, real(request));
+    let done = timed!(MPI_Start, forward());
     let started = if done.code == 0 { requests::activate(thread, handle, done.operation, done.ticks) } else { None };
     if state::is_on() {
         match started {
@@ -421,13 +425,10 @@ pub unsafe extern "C" fn MPI_Start(request: Word) -> c_int {
     done.code
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Startall(length: c_int, array: Word) -> c_int {
-    let real = real_function!(MPI_Startall, fn(c_int, Word));
-    let Some(thread) = thread::following() else { return unsafe { real(length, array) } };
+pub unsafe fn MPI_Startall(thread: &mut Thread, length: c_int, array: Word, forward: impl FnOnce() -> c_int) -> c_int {
     unsafe {
         let several = Several::look(thread, op::MPI_Startall, length, array, true);
-        let done = timed!(MPI_Startall, real(length, array));
+        let done = timed!(MPI_Startall, forward());
         count(thread, several.record, done);
         for handle in several.handles.iter().filter(|_| done.code == 0) {
             match requests::activate(thread, *handle, done.operation, done.ticks) {

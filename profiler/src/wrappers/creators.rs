@@ -4,15 +4,16 @@ use std::ffi::{CStr, c_char, c_int};
 
 use vocabulary::shard::{FREED, INTER};
 
-use super::{real_function, timed};
+use super::timed;
 use crate::abi::{Word, abi};
 use crate::communicators::{self, Record};
+use crate::fortran::{self, Object};
 use crate::guard::guarded;
 use crate::identity;
 use crate::requests::{Extra, Kind, Request};
 use crate::state;
 use crate::tally::{self, Done};
-use crate::thread::{self, Thread};
+use crate::thread::Thread;
 
 /// The communicator that a creating call is collective over. One that is not known is registered now, before the call: all
 /// members do so at the same point of their order.
@@ -68,8 +69,27 @@ pub unsafe fn created(thread: &mut Thread, parent: Record, letter: u8, comm: Wor
     });
 }
 
+/// Where the program will find a communicator's handle when its request has completed.
+#[derive(Clone, Copy)]
+pub enum Late {
+    C(Word),
+    Fortran(Word),
+}
+
+impl Late {
+    pub unsafe fn load(self) -> Word {
+        // SAFETY: the program keeps the place until the request has completed.
+        unsafe {
+            match self {
+                Late::C(place) => abi().load(place),
+                Late::Fortran(place) => fortran::handle(Object::Comm, place),
+            }
+        }
+    }
+}
+
 /// After a nonblocking duplication: named now, entered under its handle when the request has completed.
-unsafe fn duplicating(thread: &mut Thread, letter: u8, comm: Word, place: Word, request: Word, done: Done) {
+unsafe fn duplicating(thread: &mut Thread, letter: u8, comm: Word, place: Late, request: Word, done: Done) {
     if done.code != 0 {
         return tally::failed(thread, comm, done);
     }
@@ -80,37 +100,46 @@ unsafe fn duplicating(thread: &mut Thread, letter: u8, comm: Word, place: Word, 
         let Some(record) = communicators::duplicate(parent, sequence, letter) else { return };
         let handle = abi().load(request);
         if handle == abi().request_null {
-            return communicators::enter(abi().load(place), record);
+            return communicators::enter(place.load(), record);
         }
         let request = Request::new(handle, parent, done.operation, Kind::Duplicate, done.ticks);
         thread.requests.start_with(request, Extra::Duplicate { place, record });
     });
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Comm_idup(comm: Word, newcomm: Word, request: Word) -> c_int {
-    let real = real_function!(MPI_Comm_idup, fn(Word, Word, Word));
-    let Some(thread) = thread::following() else { return unsafe { real(comm, newcomm, request) } };
-    let done = timed!(MPI_Comm_idup, real(comm, newcomm, request));
+pub unsafe fn MPI_Comm_idup(
+    thread: &mut Thread,
+    comm: Word,
+    newcomm: Late,
+    request: Word,
+    forward: impl FnOnce() -> c_int,
+) -> c_int {
+    let done = timed!(MPI_Comm_idup, forward());
     unsafe { duplicating(thread, b'i', comm, newcomm, request, done) };
     done.code
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Comm_idup_with_info(comm: Word, info: Word, newcomm: Word, request: Word) -> c_int {
-    let real = real_function!(MPI_Comm_idup_with_info, fn(Word, Word, Word, Word));
-    let Some(thread) = thread::following() else { return unsafe { real(comm, info, newcomm, request) } };
-    let done = timed!(MPI_Comm_idup_with_info, real(comm, info, newcomm, request));
+pub unsafe fn MPI_Comm_idup_with_info(
+    thread: &mut Thread,
+    comm: Word,
+    newcomm: Late,
+    request: Word,
+    forward: impl FnOnce() -> c_int,
+) -> c_int {
+    let done = timed!(MPI_Comm_idup_with_info, forward());
     unsafe { duplicating(thread, b'o', comm, newcomm, request, done) };
     done.code
 }
 
 /// Collective over the group only: its members know the parent, the tag and the group.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Comm_create_group(comm: Word, group: Word, tag: c_int, newcomm: Word) -> c_int {
-    let real = real_function!(MPI_Comm_create_group, fn(Word, Word, c_int, Word));
-    let Some(thread) = thread::following() else { return unsafe { real(comm, group, tag, newcomm) } };
-    let done = timed!(MPI_Comm_create_group, real(comm, group, tag, newcomm));
+pub unsafe fn MPI_Comm_create_group(
+    thread: &mut Thread,
+    comm: Word,
+    tag: c_int,
+    newcomm: Word,
+    forward: impl FnOnce() -> c_int,
+) -> c_int {
+    let done = timed!(MPI_Comm_create_group, forward());
     if done.code != 0 {
         tally::failed(thread, comm, done);
         return done.code;
@@ -129,19 +158,13 @@ pub unsafe extern "C" fn MPI_Comm_create_group(comm: Word, group: Word, tag: c_i
 }
 
 /// There is no parent: the members know the group and the text of the tag.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Comm_create_from_group(
-    group: Word,
+pub unsafe fn MPI_Comm_create_from_group(
+    thread: &mut Thread,
     stringtag: Word,
-    info: Word,
-    errhandler: Word,
     newcomm: Word,
+    forward: impl FnOnce() -> c_int,
 ) -> c_int {
-    let real = real_function!(MPI_Comm_create_from_group, fn(Word, Word, Word, Word, Word));
-    let Some(thread) = thread::following() else {
-        return unsafe { real(group, stringtag, info, errhandler, newcomm) };
-    };
-    let done = timed!(MPI_Comm_create_from_group, real(group, stringtag, info, errhandler, newcomm));
+    let done = timed!(MPI_Comm_create_from_group, forward());
     count(thread, communicators::none(), done);
     if done.code == 0 {
         guarded(|| unsafe {
@@ -157,21 +180,15 @@ pub unsafe extern "C" fn MPI_Comm_create_from_group(
 }
 
 /// Both groups know both groups and the tag; the leaders' communicator is no parent of the other side.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Intercomm_create(
+pub unsafe fn MPI_Intercomm_create(
+    thread: &mut Thread,
     local_comm: Word,
-    local_leader: c_int,
-    peer_comm: Word,
-    remote_leader: c_int,
+    _: Word,
     tag: c_int,
     newintercomm: Word,
+    forward: impl FnOnce() -> c_int,
 ) -> c_int {
-    let real = real_function!(MPI_Intercomm_create, fn(Word, c_int, Word, c_int, c_int, Word));
-    let Some(thread) = thread::following() else {
-        return unsafe { real(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm) };
-    };
-    let done =
-        timed!(MPI_Intercomm_create, real(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm));
+    let done = timed!(MPI_Intercomm_create, forward());
     if done.code != 0 {
         tally::failed(thread, local_comm, done);
         return done.code;
@@ -189,27 +206,13 @@ pub unsafe extern "C" fn MPI_Intercomm_create(
     done.code
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Intercomm_create_from_groups(
-    local_group: Word,
-    local_leader: c_int,
-    remote_group: Word,
-    remote_leader: c_int,
+pub unsafe fn MPI_Intercomm_create_from_groups(
+    thread: &mut Thread,
     stringtag: Word,
-    info: Word,
-    errhandler: Word,
     newintercomm: Word,
+    forward: impl FnOnce() -> c_int,
 ) -> c_int {
-    let real = real_function!(MPI_Intercomm_create_from_groups, fn(Word, c_int, Word, c_int, Word, Word, Word, Word));
-    let Some(thread) = thread::following() else {
-        return unsafe {
-            real(local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm)
-        };
-    };
-    let done = timed!(
-        MPI_Intercomm_create_from_groups,
-        real(local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm)
-    );
+    let done = timed!(MPI_Intercomm_create_from_groups, forward());
     count(thread, communicators::none(), done);
     if done.code == 0 {
         guarded(|| unsafe {
@@ -224,109 +227,65 @@ pub unsafe extern "C" fn MPI_Intercomm_create_from_groups(
     done.code
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Comm_spawn(
-    command: Word,
-    argv: Word,
-    maxprocs: c_int,
-    info: Word,
-    root: c_int,
+pub unsafe fn MPI_Comm_spawn(
+    thread: &mut Thread,
     comm: Word,
     intercomm: Word,
-    array_of_errcodes: Word,
+    forward: impl FnOnce() -> c_int,
 ) -> c_int {
-    let real = real_function!(MPI_Comm_spawn, fn(Word, Word, c_int, Word, c_int, Word, Word, Word));
-    let Some(thread) = thread::following() else {
-        return unsafe { real(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes) };
-    };
     let parent = parent(thread, comm);
-    let done = timed!(MPI_Comm_spawn, real(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes));
+    let done = timed!(MPI_Comm_spawn, forward());
     unsafe { created(thread, parent, b'p', comm, intercomm, done) };
     done.code
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Comm_spawn_multiple(
-    count: c_int,
-    array_of_commands: Word,
-    array_of_argv: Word,
-    array_of_maxprocs: Word,
-    array_of_info: Word,
-    root: c_int,
+pub unsafe fn MPI_Comm_spawn_multiple(
+    thread: &mut Thread,
     comm: Word,
     intercomm: Word,
-    array_of_errcodes: Word,
+    forward: impl FnOnce() -> c_int,
 ) -> c_int {
-    let real = real_function!(MPI_Comm_spawn_multiple, fn(c_int, Word, Word, Word, Word, c_int, Word, Word, Word));
-    let forward = || unsafe {
-        real(
-            count,
-            array_of_commands,
-            array_of_argv,
-            array_of_maxprocs,
-            array_of_info,
-            root,
-            comm,
-            intercomm,
-            array_of_errcodes,
-        )
-    };
-    let Some(thread) = thread::following() else { return forward() };
     let parent = parent(thread, comm);
-    let done = timed_forward(forward, vocabulary::calls::op::MPI_Comm_spawn_multiple);
+    let done = timed!(MPI_Comm_spawn_multiple, forward());
     unsafe { created(thread, parent, b'P', comm, intercomm, done) };
     done.code
 }
 
-fn timed_forward(forward: impl FnOnce() -> c_int, operation: u16) -> Done {
-    let begin = crate::clock::now();
-    let code = forward();
-    Done { operation, code, ticks: crate::clock::now().wrapping_sub(begin) }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Comm_accept(port_name: Word, info: Word, root: c_int, comm: Word, newcomm: Word) -> c_int {
-    let real = real_function!(MPI_Comm_accept, fn(Word, Word, c_int, Word, Word));
-    let Some(thread) = thread::following() else { return unsafe { real(port_name, info, root, comm, newcomm) } };
+pub unsafe fn MPI_Comm_accept(
+    thread: &mut Thread,
+    comm: Word,
+    newcomm: Word,
+    forward: impl FnOnce() -> c_int,
+) -> c_int {
     let parent = parent(thread, comm);
-    let done = timed!(MPI_Comm_accept, real(port_name, info, root, comm, newcomm));
+    let done = timed!(MPI_Comm_accept, forward());
     unsafe { created(thread, parent, b'k', comm, newcomm, done) };
     done.code
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Comm_connect(
-    port_name: Word,
-    info: Word,
-    root: c_int,
+pub unsafe fn MPI_Comm_connect(
+    thread: &mut Thread,
     comm: Word,
     newcomm: Word,
+    forward: impl FnOnce() -> c_int,
 ) -> c_int {
-    let real = real_function!(MPI_Comm_connect, fn(Word, Word, c_int, Word, Word));
-    let Some(thread) = thread::following() else { return unsafe { real(port_name, info, root, comm, newcomm) } };
     let parent = parent(thread, comm);
-    let done = timed!(MPI_Comm_connect, real(port_name, info, root, comm, newcomm));
+    let done = timed!(MPI_Comm_connect, forward());
     unsafe { created(thread, parent, b'q', comm, newcomm, done) };
     done.code
 }
 
 /// One process on each side, joined over a socket.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Comm_join(fd: c_int, intercomm: Word) -> c_int {
-    let real = real_function!(MPI_Comm_join, fn(c_int, Word));
-    let Some(thread) = thread::following() else { return unsafe { real(fd, intercomm) } };
-    let done = timed!(MPI_Comm_join, real(fd, intercomm));
+pub unsafe fn MPI_Comm_join(thread: &mut Thread, intercomm: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    let done = timed!(MPI_Comm_join, forward());
     let own = communicators::of(thread, abi().comm_self);
     unsafe { created(thread, own, b'v', abi().comm_self, intercomm, done) };
     done.code
 }
 
 /// The intercommunicator to the processes that spawned this world: one, however often it is asked for.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Comm_get_parent(parent: Word) -> c_int {
-    let real = real_function!(MPI_Comm_get_parent, fn(Word));
-    let Some(thread) = thread::following() else { return unsafe { real(parent) } };
-    let done = timed!(MPI_Comm_get_parent, real(parent));
+pub unsafe fn MPI_Comm_get_parent(thread: &mut Thread, parent: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    let done = timed!(MPI_Comm_get_parent, forward());
     let world = communicators::world();
     count(thread, world, done);
     if done.code == 0 {
@@ -365,25 +324,21 @@ unsafe fn free(thread: &mut Thread, comm: Word, forward: impl FnOnce() -> Done) 
     done.code
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Comm_free(comm: Word) -> c_int {
-    let real = real_function!(MPI_Comm_free, fn(Word));
-    let Some(thread) = thread::following() else { return unsafe { real(comm) } };
-    unsafe { free(thread, comm, || timed!(MPI_Comm_free, real(comm))) }
+pub unsafe fn MPI_Comm_free(thread: &mut Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    unsafe { free(thread, comm, || timed!(MPI_Comm_free, forward())) }
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Comm_disconnect(comm: Word) -> c_int {
-    let real = real_function!(MPI_Comm_disconnect, fn(Word));
-    let Some(thread) = thread::following() else { return unsafe { real(comm) } };
-    unsafe { free(thread, comm, || timed!(MPI_Comm_disconnect, real(comm))) }
+pub unsafe fn MPI_Comm_disconnect(thread: &mut Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    unsafe { free(thread, comm, || timed!(MPI_Comm_disconnect, forward())) }
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Comm_set_name(comm: Word, comm_name: Word) -> c_int {
-    let real = real_function!(MPI_Comm_set_name, fn(Word, Word));
-    let Some(thread) = thread::following() else { return unsafe { real(comm, comm_name) } };
-    let done = timed!(MPI_Comm_set_name, real(comm, comm_name));
+pub unsafe fn MPI_Comm_set_name(
+    thread: &mut Thread,
+    comm: Word,
+    comm_name: Word,
+    forward: impl FnOnce() -> c_int,
+) -> c_int {
+    let done = timed!(MPI_Comm_set_name, forward());
     if done.code != 0 {
         tally::failed(thread, comm, done);
         return done.code;

@@ -1,9 +1,13 @@
 //! Begin and end of MPI, and the program's control over profiling.
 
+use std::cell::Cell;
 use std::ffi::c_int;
+
+use vocabulary::calls::op;
 
 use super::{real_function, timed};
 use crate::abi::Word;
+use crate::fortran;
 use crate::guard::guarded;
 use crate::{clock, communicators, lifecycle, state, tally, thread};
 
@@ -40,16 +44,48 @@ pub unsafe extern "C" fn MPI_Finalize() -> c_int {
 /// 0 pauses counting, 1 resumes it. Other levels are the program's own business; further arguments are not looked at.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Pcontrol(level: c_int) -> c_int {
-    let Some(thread) = thread::following() else { return 0 };
+    control(level);
+    0
+}
+
+fn control(level: c_int) {
+    let Some(thread) = thread::following(op::MPI_Pcontrol) else { return };
     if level == 1 {
         state::pause(false);
     }
     if state::is_on() {
-        let done = tally::Done { operation: vocabulary::calls::op::MPI_Pcontrol, code: 0, ticks: 0 };
+        let done = tally::Done { operation: op::MPI_Pcontrol, code: 0, ticks: 0 };
         tally::plain(thread, communicators::world(), done);
     }
     if level == 0 {
         state::pause(true);
     }
-    0
+}
+
+pub unsafe fn fortran_MPI_Init(entry: &fortran::Entry, ierror: Word) {
+    // SAFETY: the type is that of the function in Fortran.
+    let real: unsafe extern "C" fn(Word) = unsafe { std::mem::transmute(entry.real()) };
+    let own_error = Cell::new(0);
+    let ierror = fortran::given(ierror, &own_error);
+    started(|| timed!(MPI_Init, fortran::code(ierror, || real(ierror))));
+}
+
+pub unsafe fn fortran_MPI_Init_thread(entry: &fortran::Entry, required: Word, provided: Word, ierror: Word) {
+    // SAFETY: as above.
+    let real: unsafe extern "C" fn(Word, Word, Word) = unsafe { std::mem::transmute(entry.real()) };
+    let own_error = Cell::new(0);
+    let ierror = fortran::given(ierror, &own_error);
+    started(|| timed!(MPI_Init_thread, fortran::code(ierror, || real(required, provided, ierror))));
+}
+
+pub unsafe fn fortran_MPI_Finalize(entry: &fortran::Entry, ierror: Word) {
+    // SAFETY: as above.
+    let real: unsafe extern "C" fn(Word) = unsafe { std::mem::transmute(entry.real()) };
+    guarded(lifecycle::finish);
+    state::stop();
+    unsafe { real(ierror) }
+}
+
+pub unsafe fn fortran_MPI_Pcontrol(_: &fortran::Entry, level: Word) {
+    control(unsafe { fortran::int(level) });
 }

@@ -1,21 +1,17 @@
-//! The functions that take the place of MPI's. Most are written by build.rs from the table of calls; those with a rule of
-//! their own stand here: completion and start of requests, matched messages, communicators, and the begin and end.
+//! The functions that take the place of MPI's. build.rs writes the exported ones, for C and for Fortran, from the table of
+//! calls: each hands over to its body, which calls the real function through `forward` and records. Most bodies are written
+//! by build.rs, too; those with a rule of their own stand here: completion and start of requests, matched messages,
+//! communicators, and the begin and end.
 
-// build.rs writes every rule as a call in a closure, also where the rule takes no arguments.
-#![allow(clippy::redundant_closure)]
+// Bodies bear the names of MPI's functions.
+#![allow(non_snake_case)]
 
 mod completion;
 mod creators;
 mod lifecycle;
 mod messages;
 
-use std::ffi::c_int;
-
-use vocabulary::calls::op;
-
-use crate::abi::Word;
-use crate::tally::{self, Done};
-use crate::{clock, communicators, real, status, thread, volume};
+pub use creators::Late;
 
 /// The real function of an operation, as the type that the wrapper's own arguments give.
 macro_rules! real_function {
@@ -40,4 +36,48 @@ macro_rules! timed {
 }
 pub(crate) use timed;
 
-include!(concat!(env!("OUT_DIR"), "/wrappers.rs"));
+// build.rs writes every rule as a call in a closure, also where the rule takes no arguments.
+#[allow(clippy::redundant_closure)]
+mod body {
+    use std::ffi::c_int;
+
+    use vocabulary::calls::op;
+
+    pub use super::completion::*;
+    pub use super::creators::*;
+    pub use super::messages::*;
+    use crate::abi::Word;
+    use crate::tally::{self, Done};
+    use crate::thread::Thread;
+    use crate::wrappers::creators;
+    use crate::{clock, communicators, status, volume};
+
+    include!(concat!(env!("OUT_DIR"), "/bodies.rs"));
+}
+
+mod c {
+    use std::ffi::c_int;
+
+    use vocabulary::calls::op;
+
+    use super::{body, creators};
+    use crate::abi::Word;
+    use crate::{real, thread, volume};
+
+    include!(concat!(env!("OUT_DIR"), "/shells.rs"));
+}
+
+mod f {
+    use std::cell::Cell;
+    use std::ffi::c_int;
+
+    use vocabulary::calls::op;
+
+    use super::lifecycle::*;
+    use super::{body, creators};
+    use crate::abi::Word;
+    use crate::fortran::{self, Object};
+    use crate::{thread, volume};
+
+    include!(concat!(env!("OUT_DIR"), "/fortran.rs"));
+}

@@ -1,0 +1,87 @@
+//! The bodies of functions that follow one of the table's shapes.
+
+use std::fmt::Write as _;
+
+use vocabulary::calls::{Call, Shape};
+
+use crate::table::{body_type, receives, rule, seen, status};
+
+pub fn write(call: &Call) -> String {
+    let name = call.name;
+    let parameters: String =
+        seen(call).map(|argument| format!("{}: {}, ", argument.name, body_type(argument))).collect();
+    let comm = call.arguments.iter().find(|argument| argument.kind == "comm");
+    let comm = comm.unwrap_or_else(|| panic!("{name} has no communicator")).name;
+    let place =
+        |kind: &str| call.arguments.iter().find(|argument| argument.kind == kind).map_or("", |argument| argument.name);
+    let (request, made) = (place("newrequest"), place("newcomm"));
+    let (forward_type, forwarded) = match status(call) {
+        Some(status) => ("Word", status.name),
+        None => ("", ""),
+    };
+
+    let mut text = String::new();
+    let mut line = |words: &str| writeln!(text, "{words}").unwrap();
+    line("#[inline(always)]");
+    line(&format!(
+        "pub unsafe fn {name}(thread: &mut Thread, {parameters}forward: impl FnOnce({forward_type}) -> c_int) -> c_int {{"
+    ));
+    if let Some(status) = status(call) {
+        line("    let mut own = status::Own::new();");
+        line(&format!("    let {0} = own.stand_in({0});", status.name));
+    }
+    if call.shape == Shape::Creator {
+        line(&format!("    let parent = creators::parent(thread, {comm});"));
+        line("    let counted = thread.counted_ticks;");
+    }
+    line("    let begin = clock::now();");
+    line(&format!("    let code = forward({forwarded});"));
+    line("    let ticks = clock::now().wrapping_sub(begin);");
+    if call.shape == Shape::Creator {
+        line("    let ticks = creators::without_nested(thread, counted, ticks);");
+    }
+    line(&format!("    let done = Done {{ operation: op::{name}, code, ticks }};"));
+    let rule = rule_call(call);
+    match call.shape {
+        Shape::Blocking => line(&format!("    tally::call(thread, {comm}, done, |context| {rule});")),
+        Shape::Request if call.rule == "recv" => {
+            line("    if code != 0 {");
+            line(&format!("        tally::failed(thread, {comm}, done);"));
+            line("    } else {");
+            line(&format!("        let record = communicators::of(thread, {comm});"));
+            line(&format!("        tally::receiving(thread, record, {request}, done);"));
+            line("    }");
+        }
+        Shape::Request if receives(call) => {
+            line(&format!("    tally::started_both(thread, {comm}, {request}, done, |context| {rule});"));
+        }
+        Shape::Request => line(&format!("    tally::started(thread, {comm}, {request}, done, |context| {rule});")),
+        Shape::Persistent => line(&format!(
+            "    tally::prepared(thread, {comm}, {request}, done, {}, |context| {rule});",
+            call.rule == "recv"
+        )),
+        Shape::Creator => {
+            let letter = call.letter.expect("has a letter");
+            line(&format!("    unsafe {{ creators::created(thread, parent, b'{letter}', {comm}, {made}, done) }};"));
+        }
+        Shape::Hand | Shape::Own => unreachable!(),
+    }
+    line("    code\n}\n");
+    text
+}
+
+/// The call of the rule's function in `volume`, with the arguments that the rule looks at.
+fn rule_call(call: &Call) -> String {
+    let blocking = call.shape == Shape::Blocking;
+    // What a nonblocking receive brings is known at its completion: of a combined call only the send side counts now.
+    let (function, status) = match call.rule {
+        "recv" if blocking => ("recv", ", status"),
+        "recv" => ("none", ""),
+        "sendrecv" | "sendrecv_replace" if blocking => ("sendrecv", ", status"),
+        "sendrecv" | "sendrecv_replace" => ("send", ""),
+        other => (other, ""),
+    };
+    let words: String = rule(call).arguments.iter().map(|name| format!(", {name}")).collect();
+    let call = format!("volume::{function}(context{words}{status})");
+    if status.is_empty() { call } else { format!("unsafe {{ {call} }}") }
+}

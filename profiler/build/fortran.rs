@@ -1,0 +1,165 @@
+//! The exported Fortran entry points: `mpif.h` and `use mpi` under the four ways in which compilers write a name, and
+//! `use mpi_f08`. All forms of a function share one translation.
+
+use std::fmt::Write as _;
+
+use vocabulary::calls::{Argument, Call, Shape};
+
+use crate::table::{enter, seen, status};
+
+pub fn write(call: &Call) -> String {
+    // Of functions that are written by hand as a whole, so is the translation.
+    let mut text = if call.shape == Shape::Own { String::new() } else { translation(call) };
+    for form in forms(call) {
+        entry(&mut text, call, &form);
+    }
+    text
+}
+
+/// One symbol.
+struct Form {
+    name: String,
+    /// Counts are 8 bytes wide.
+    large: bool,
+    /// Buffers come as descriptors (TS 29113), not as addresses.
+    descriptors: bool,
+}
+
+fn forms(call: &Call) -> Vec<Form> {
+    let lower = call.name.to_lowercase();
+    let form = |name: String| Form { name, large: false, descriptors: false };
+    let mut forms: Vec<Form> =
+        [format!("{lower}_"), lower.clone(), format!("{lower}__"), call.name.to_uppercase()].map(form).into();
+    forms.push(form(format!("{lower}_f08_")));
+    let has_buffer = call.arguments.iter().any(|argument| argument.kind == "buf");
+    if has_buffer {
+        forms.push(Form { descriptors: true, ..form(format!("{lower}_f08ts_")) });
+    }
+    if call.large {
+        let name = if has_buffer { format!("{lower}_f08ts_large_") } else { format!("{lower}_f08_large_") };
+        forms.push(Form { large: true, descriptors: has_buffer, ..form(name) });
+    }
+    forms
+}
+
+/// All parameters: the arguments, the error code, and the lengths of texts behind them.
+fn parameters(call: &Call) -> Vec<String> {
+    // These have other arguments than in C.
+    let own: &[&str] = match call.name {
+        "MPI_Init" | "MPI_Finalize" => &["ierror"],
+        "MPI_Init_thread" => &["required", "provided", "ierror"],
+        "MPI_Pcontrol" => &["level"],
+        _ => &[],
+    };
+    if !own.is_empty() {
+        return own.iter().map(|name| (*name).to_owned()).collect();
+    }
+    let names = call.arguments.iter().map(|argument| argument.name.to_owned());
+    let texts = call.arguments.iter().filter(|argument| ["text", "string", "strings"].contains(&argument.kind));
+    names.chain(["ierror".to_owned()]).chain(texts.map(|argument| format!("{}_length", argument.name))).collect()
+}
+
+fn typed(names: &[String]) -> String {
+    names.iter().map(|name| format!("{name}: Word")).collect::<Vec<_>>().join(", ")
+}
+
+fn translation(call: &Call) -> String {
+    let name = call.name;
+    let all = parameters(call);
+    let types = vec!["Word"; all.len()].join(", ");
+    let mut text = String::new();
+    let mut line = |words: &str| writeln!(text, "{words}").unwrap();
+    line("#[inline(never)]");
+    line(&format!("unsafe fn fortran_{name}(entry: &'static fortran::Entry, {}) {{ unsafe {{", typed(&all)));
+    line(&format!("    let real: unsafe extern \"C\" fn({types}) = std::mem::transmute(entry.real());"));
+    line(
+        "    let Some(thread) = fortran::understood().then(|| thread::{enter}(op::{name})).flatten() else {"
+            .replace("{enter}", enter(call))
+            .replace("{name}", name)
+            .as_str(),
+    );
+    line(&format!("        return real({});", all.join(", ")));
+    line("    };");
+    line("    let own_error = Cell::new(0);");
+    line("    let ierror = fortran::given(ierror, &own_error);");
+    let length = call.arguments.iter().find(|argument| argument.kind == "length").map_or("", |found| found.name);
+    let mut given = Vec::new();
+    let mut refresh = String::new();
+    for argument in seen(call) {
+        let (before, word, after) = translated(argument, length);
+        if let Some(before) = before {
+            line(&format!("    let {}_c = {before};", argument.name));
+        }
+        given.push(word);
+        if after {
+            write!(refresh, "{}_c.refresh(); ", argument.name).unwrap();
+        }
+    }
+    let passed: Vec<String> = all
+        .iter()
+        .map(|name| match status(call) {
+            Some(status) if status.name == name => format!("{name}_c.place()"),
+            _ => name.clone(),
+        })
+        .collect();
+    let bar = if status(call).is_some() { "|_: Word|" } else { "||" };
+    line(&format!(
+        "    let forward = {bar} {{ let code = fortran::forward(op::{name}, ierror, || real({})); {refresh}code }};",
+        passed.join(", ")
+    ));
+    let comma = if given.is_empty() { "" } else { ", " };
+    line(&format!("    body::{name}(thread, {}{comma}forward);", given.join(", ")));
+    line("}}\n");
+    text
+}
+
+/// What is made of an argument before the call, what the body is given, and whether it is read again after the call.
+fn translated(argument: &Argument, length: &str) -> (Option<String>, String, bool) {
+    let name = argument.name;
+    let kept = |made: String, after: bool| (Some(made), format!("{name}_c.place()"), after);
+    let plain = |word: String| (None, word, false);
+    match argument.kind {
+        "int" | "tag" | "length" => plain(format!("fortran::int({name})")),
+        "count" => plain(format!("fortran::count({name}, entry)")),
+        "counts" => plain(format!("volume::Counts {{ place: {name}, large: entry.large }}")),
+        "types" => plain(format!("volume::Types::Fortran({name})")),
+        "buf" => plain(format!("volume::Buffer::Fortran(fortran::address({name}, entry))")),
+        "comm" => plain(format!("fortran::handle(Object::Comm, {name})")),
+        "type" => plain(format!("fortran::handle(Object::Datatype, {name})")),
+        "requestvalue" => plain(format!("fortran::handle(Object::Request, {name})")),
+        "newcomm" => kept(format!("fortran::Place::new(Object::Comm, {name})"), true),
+        "oldcomm" => kept(format!("fortran::Place::holding(Object::Comm, {name})"), true),
+        "newrequest" => kept(format!("fortran::Place::new(Object::Request, {name})"), true),
+        "request" => kept(format!("fortran::Place::holding(Object::Request, {name})"), true),
+        "newmessage" => kept(format!("fortran::Place::new(Object::Message, {name})"), true),
+        "message" => kept(format!("fortran::Place::holding(Object::Message, {name})"), true),
+        "requests" => kept(format!("fortran::Requests::new({name}, fortran::int({length}))"), true),
+        "latecomm" => plain(format!("creators::Late::Fortran({name})")),
+        "status" => kept(format!("fortran::Statuses::new({name}, 1)"), false),
+        "statuses" => kept(format!("fortran::Statuses::new({name}, fortran::int({length}))"), false),
+        "index" => kept(format!("fortran::Indices::new({name}, 1)"), true),
+        "indices" => kept(format!("fortran::Indices::new({name}, fortran::int({length}))"), true),
+        "text" => kept(format!("fortran::Text::new({name}, {name}_length)"), false),
+        "flag" | "outcount" => plain(name.to_owned()),
+        other => panic!("no translation for {other}"),
+    }
+}
+
+fn entry(text: &mut String, call: &Call, form: &Form) {
+    let all = parameters(call);
+    let Form { name, large, descriptors } = form;
+    write!(
+        text,
+        "#[unsafe(no_mangle)]
+pub unsafe extern \"C\" fn {name}({}) {{
+    static ENTRY: fortran::Entry = fortran::Entry::new(c\"{name}\", {large}, {descriptors});
+    unsafe {{ fortran_{}(&ENTRY, {}) }}
+}}
+
+",
+        typed(&all),
+        call.name,
+        all.join(", ")
+    )
+    .unwrap();
+}

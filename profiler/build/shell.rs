@@ -1,0 +1,53 @@
+//! The exported C functions.
+
+use std::fmt::Write as _;
+
+use vocabulary::calls::Call;
+
+use crate::table::{c_type, enter, names, seen, status};
+
+pub fn write(call: &Call) -> String {
+    let mut text = String::new();
+    shell(&mut text, call, false);
+    if call.large {
+        shell(&mut text, call, true);
+    }
+    text
+}
+
+fn shell(text: &mut String, call: &Call, large: bool) {
+    let name = call.name;
+    let suffix = if large { "_c" } else { "" };
+    let slot = if large { format!("real::LARGE + op::{name} as usize") } else { format!("op::{name} as usize") };
+    let types: Vec<&str> = call.arguments.iter().map(|argument| c_type(argument, large)).collect();
+    let typed = call.arguments.iter().zip(&types).map(|(argument, kind)| format!("{}: {kind}", argument.name));
+    let parameters = typed.collect::<Vec<_>>().join(", ");
+    let given: Vec<String> = seen(call)
+        .map(|argument| match argument.kind {
+            "count" => format!("i64::from({})", argument.name),
+            "counts" => format!("volume::Counts {{ place: {}, large: {large} }}", argument.name),
+            "buf" => format!("volume::Buffer::C({})", argument.name),
+            "latecomm" => format!("creators::Late::C({})", argument.name),
+            "types" => format!("volume::Types::C({})", argument.name),
+            _ => argument.name.to_owned(),
+        })
+        .collect();
+    let forward = status(call).map_or("||".to_owned(), |status| format!("|{}|", status.name));
+    let (types, names, given) = (types.join(", "), names(call), given.join(", "));
+    let comma = if given.is_empty() { "" } else { ", " };
+    write!(
+        text,
+        "#[unsafe(no_mangle)]
+pub unsafe extern \"C\" fn {name}{suffix}({parameters}) -> c_int {{
+    let real: unsafe extern \"C\" fn({types}) -> c_int = unsafe {{ std::mem::transmute(real::function({slot})) }};
+    match thread::{enter}(op::{name}) {{
+        Some(thread) => unsafe {{ body::{name}(thread, {given}{comma}{forward} real({names})) }},
+        None => unsafe {{ real({names}) }},
+    }}
+}}
+
+",
+        enter = enter(call)
+    )
+    .unwrap();
+}

@@ -1,0 +1,80 @@
+//! How the arguments of a function appear in C, in Fortran and in a body.
+
+use vocabulary::calls::{Argument, Call, RULES, Rule, Shape};
+
+pub fn rule(call: &Call) -> &'static Rule {
+    RULES.iter().find(|rule| rule.name == call.rule).expect("build.rs of commsee checked it")
+}
+
+/// Whether what arrives is read off a status.
+pub fn receives(call: &Call) -> bool {
+    matches!(call.rule, "recv" | "sendrecv" | "sendrecv_replace")
+}
+
+/// The argument whose place the body may take for a status of its own: its `forward` is given the place to use.
+pub fn status(call: &Call) -> Option<&Argument> {
+    let found = call.arguments.iter().find(|argument| ["status", "statuses"].contains(&argument.kind))?;
+    (call.shape == Shape::Hand || receives(call)).then_some(found)
+}
+
+/// The arguments that the body is given, in the order of the function.
+pub fn seen(call: &Call) -> impl Iterator<Item = &Argument> {
+    let generated = ["comm", "newcomm", "newrequest"];
+    let by_hand = [
+        "comm",
+        "newcomm",
+        "oldcomm",
+        "latecomm",
+        "request",
+        "requests",
+        "newrequest",
+        "requestvalue",
+        "message",
+        "newmessage",
+        "flag",
+        "index",
+        "indices",
+        "outcount",
+        "length",
+        "tag",
+        "text",
+    ];
+    call.arguments.iter().filter(move |argument| {
+        let kinds: &[&str] = if call.shape == Shape::Hand { &by_hand } else { &generated };
+        kinds.contains(&argument.kind)
+            || (rule(call).arguments.contains(&argument.name) && call.shape != Shape::Creator)
+            || status(call).is_some_and(|status| status.name == argument.name)
+    })
+}
+
+/// The type of an argument of the C function.
+pub fn c_type(argument: &Argument, large: bool) -> &'static str {
+    match argument.kind {
+        "int" | "tag" | "length" => "c_int",
+        "count" if large => "i64",
+        "count" => "c_int",
+        _ => "Word",
+    }
+}
+
+/// The type of an argument of a body, which serves the plain and the large-count form, C and Fortran.
+pub fn body_type(argument: &Argument) -> &'static str {
+    match argument.kind {
+        "int" | "tag" | "length" => "c_int",
+        "count" => "i64",
+        "counts" => "volume::Counts",
+        "types" => "volume::Types",
+        "buf" => "volume::Buffer",
+        "latecomm" => "creators::Late",
+        _ => "Word",
+    }
+}
+
+/// Which of `thread::recording` and `thread::following` the wrapper asks for its thread.
+pub fn enter(call: &Call) -> &'static str {
+    if call.shape == Shape::Blocking { "recording" } else { "following" }
+}
+
+pub fn names(call: &Call) -> String {
+    call.arguments.iter().map(|argument| argument.name).collect::<Vec<_>>().join(", ")
+}

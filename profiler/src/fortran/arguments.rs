@@ -1,0 +1,163 @@
+//! Fortran arguments as the bodies expect them: by value, counted from 0, handles of C. What the library writes is read
+//! again after the call.
+
+use std::cell::{Cell, UnsafeCell};
+use std::ffi::{CString, c_int};
+
+use super::entry::Entry;
+use super::handles::{Object, handle, is_same};
+use super::sentinels;
+use crate::abi::{Word, abi};
+
+#[inline(always)]
+pub unsafe fn int(place: Word) -> c_int {
+    // SAFETY: Fortran passes INTEGERs by reference.
+    unsafe { *(place as *const c_int) }
+}
+
+#[inline(always)]
+pub unsafe fn count(place: Word, entry: &Entry) -> i64 {
+    // SAFETY: as above; large-count forms pass INTEGER(KIND=MPI_COUNT_KIND).
+    unsafe { if entry.large { *(place as *const i64) } else { i64::from(*(place as *const c_int)) } }
+}
+
+/// The address of a buffer.
+#[inline(always)]
+pub unsafe fn address(buffer: Word, entry: &Entry) -> Word {
+    // SAFETY: a descriptor begins with the address (`base_addr`, Fortran 2018, 18.5.3).
+    if entry.descriptors && buffer != 0 { unsafe { *(buffer as *const Word) } } else { buffer }
+}
+
+/// The place of one handle.
+pub struct Place {
+    object: Object,
+    fortran: Word,
+    c: Cell<Word>,
+}
+
+impl Place {
+    /// For a handle that the call will make.
+    #[inline(always)]
+    pub fn new(object: Object, fortran: Word) -> Place {
+        Place { object, fortran, c: Cell::new(0) }
+    }
+
+    /// For a handle that is there already.
+    #[inline(always)]
+    pub unsafe fn holding(object: Object, fortran: Word) -> Place {
+        let place = Place::new(object, fortran);
+        unsafe { place.refresh() };
+        place
+    }
+
+    #[inline(always)]
+    pub fn place(&self) -> Word {
+        if is_same(self.object) { self.fortran } else { self.c.as_ptr() as Word }
+    }
+
+    #[inline(always)]
+    pub unsafe fn refresh(&self) {
+        if !is_same(self.object) {
+            self.c.set(unsafe { handle(self.object, self.fortran) });
+        }
+    }
+}
+
+/// The places of several requests.
+pub struct Requests {
+    fortran: Word,
+    c: Box<[Cell<Word>]>,
+}
+
+impl Requests {
+    pub unsafe fn new(fortran: Word, length: c_int) -> Requests {
+        let length = if is_same(Object::Request) { 0 } else { usize::try_from(length).unwrap_or(0) };
+        let requests = Requests { fortran, c: vec![Cell::new(0); length].into() };
+        unsafe { requests.refresh() };
+        requests
+    }
+
+    pub fn place(&self) -> Word {
+        if is_same(Object::Request) { self.fortran } else { self.c.as_ptr() as Word }
+    }
+
+    pub unsafe fn refresh(&self) {
+        for (index, place) in self.c.iter().enumerate() {
+            place.set(unsafe { handle(Object::Request, self.fortran + index * size_of::<c_int>()) });
+        }
+    }
+}
+
+/// One or several statuses, which look in Fortran as in C. Where the program ignores them, ours take the place.
+pub struct Statuses {
+    fortran: Word,
+    one: UnsafeCell<[u64; 5]>,
+    several: Box<[Cell<u64>]>,
+}
+
+impl Statuses {
+    #[inline(always)]
+    pub fn new(fortran: Word, length: c_int) -> Statuses {
+        let mut statuses = Statuses { fortran, one: UnsafeCell::new([0; 5]), several: Box::default() };
+        if sentinels::is_ignored_status(fortran) {
+            statuses.fortran = 0;
+            if length > 1 {
+                let words = length as usize * abi().status.bytes / size_of::<u64>() + 1;
+                statuses.several = vec![Cell::new(0); words].into();
+            }
+        }
+        statuses
+    }
+
+    #[inline(always)]
+    pub fn place(&self) -> Word {
+        match self.fortran {
+            0 if self.several.is_empty() => self.one.get() as Word,
+            0 => self.several.as_ptr() as Word,
+            given => given,
+        }
+    }
+}
+
+/// Indices into an array, which Fortran counts from 1.
+pub struct Indices {
+    fortran: Word,
+    one: Cell<c_int>,
+    several: Box<[Cell<c_int>]>,
+}
+
+impl Indices {
+    pub fn new(fortran: Word, length: c_int) -> Indices {
+        let several = if length > 1 { vec![Cell::new(0); length as usize].into() } else { Box::default() };
+        Indices { fortran, one: Cell::new(0), several }
+    }
+
+    pub fn place(&self) -> Word {
+        if self.several.is_empty() { self.one.as_ptr() as Word } else { self.several.as_ptr() as Word }
+    }
+
+    pub unsafe fn refresh(&self) {
+        let cells = if self.several.is_empty() { std::slice::from_ref(&self.one) } else { &*self.several };
+        for (place, cell) in cells.iter().enumerate() {
+            // SAFETY: the program passes room for so many.
+            let index = unsafe { *(self.fortran as *const c_int).add(place) };
+            cell.set(if index == abi().family.undefined { index } else { index.wrapping_sub(1) });
+        }
+    }
+}
+
+/// A text, which Fortran fills up with blanks.
+pub struct Text(CString);
+
+impl Text {
+    pub unsafe fn new(place: Word, length: Word) -> Text {
+        // SAFETY: the compiler passes the length behind all other arguments; 4 or 8 bytes wide, a text is shorter.
+        let bytes = unsafe { std::slice::from_raw_parts(place as *const u8, length & 0x7fff_ffff) };
+        let text: Vec<u8> = bytes.trim_ascii().iter().copied().take_while(|byte| *byte != 0).collect();
+        Text(CString::new(text).unwrap_or_default())
+    }
+
+    pub fn place(&self) -> Word {
+        self.0.as_ptr() as Word
+    }
+}

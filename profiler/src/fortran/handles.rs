@@ -1,0 +1,67 @@
+//! From Fortran handles, which are INTEGERs, to C handles.
+
+use std::ffi::{CStr, c_int};
+
+use crate::abi::{Word, abi};
+use crate::real;
+use crate::settled::Settled;
+
+/// The kinds of objects whose handles are translated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Object {
+    Comm,
+    Datatype,
+    Request,
+    Message,
+}
+
+/// The names of the translating functions, in the order of `Object`: the usual one, and that of the standard ABI.
+const FUNCTIONS: [(&CStr, &CStr); 4] = [
+    (c"PMPI_Comm_f2c", c"PMPI_Comm_fromint"),
+    (c"PMPI_Type_f2c", c"PMPI_Type_fromint"),
+    (c"PMPI_Request_f2c", c"PMPI_Request_fromint"),
+    (c"PMPI_Message_f2c", c"PMPI_Message_fromint"),
+];
+
+/// `None`: a C handle is the same number.
+type Function = Option<unsafe extern "C" fn(c_int) -> Word>;
+
+static TRANSLATION: Settled<[Function; FUNCTIONS.len()]> = Settled::new();
+
+/// Returns whether all kinds of handles can be translated.
+pub fn prepare() -> bool {
+    let mut found: [Function; FUNCTIONS.len()] = [None; FUNCTIONS.len()];
+    let mut complete = true;
+    if abi().family.handle_bytes != size_of::<c_int>() {
+        for (place, (usual, standard)) in found.iter_mut().zip(FUNCTIONS) {
+            let function = [usual, standard].into_iter().map(real::symbol).find(|function| !function.is_null());
+            complete &= function.is_some();
+            // SAFETY: this is their type in libraries whose handles are pointers.
+            *place = function.map(|function| unsafe { std::mem::transmute(function) });
+        }
+    }
+    // SAFETY: called in `MPI_Init`, before recording starts.
+    unsafe { TRANSLATION.set(found) };
+    complete
+}
+
+/// Whether Fortran handles of this kind lie in memory just as C handles do.
+#[inline(always)]
+pub fn is_same(object: Object) -> bool {
+    // SAFETY: `prepare` has run before recording started.
+    let translation = unsafe { TRANSLATION.get() };
+    translation[object as usize].is_none()
+}
+
+/// The C handle for the Fortran handle that stands at a place.
+#[inline(always)]
+pub unsafe fn handle(object: Object, place: Word) -> Word {
+    // SAFETY: Fortran passes INTEGERs by reference; the function is the library's own translation, which takes any number.
+    unsafe {
+        let fortran = *(place as *const c_int);
+        match TRANSLATION.get()[object as usize] {
+            None => fortran as u32 as Word,
+            Some(translate) => translate(fortran),
+        }
+    }
+}

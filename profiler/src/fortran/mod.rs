@@ -1,0 +1,73 @@
+//! Fortran entry points forward the program's own arguments to the library's Fortran entry points, so that
+//! `MPI_BOTTOM`, `MPI_IN_PLACE` and all else keep their meaning. What is recorded is translated to C for the body that the
+//! C function has as well.
+
+mod arguments;
+mod entry;
+mod handles;
+mod sentinels;
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+
+use crate::abi::{Word, abi};
+use crate::settled::Settled;
+use crate::{pmpi, say, state, thread};
+
+pub use arguments::{Indices, Place, Requests, Statuses, Text, address, count, int};
+pub use entry::Entry;
+pub use handles::{Object, handle};
+pub use sentinels::is_in_place;
+
+static UNDERSTOOD: Settled<bool> = Settled::new();
+
+/// Learns how the library's Fortran looks. Called in `MPI_Init`, before recording starts.
+pub fn prepare() {
+    // SAFETY: recording is off.
+    unsafe {
+        UNDERSTOOD.set(integer_is_int() && handles::prepare());
+    }
+    sentinels::prepare();
+}
+
+/// Whether calls are recorded and this library's Fortran arguments can be read.
+#[inline(always)]
+pub fn understood() -> bool {
+    // SAFETY: recording is on, so `prepare` has run.
+    !state::is_off() && (unsafe { *UNDERSTOOD.get() } || not_understood())
+}
+
+#[cold]
+fn not_understood() -> bool {
+    say::warn_once!("the INTEGER of this MPI library's Fortran is not 4 bytes wide: Fortran calls are not recorded");
+    false
+}
+
+/// Whether a Fortran INTEGER is as wide as an `int`: a status in Fortran is an array of INTEGERs with the same contents as
+/// the C one, so its size tells (MPI-4.1, 19.3.5).
+fn integer_is_int() -> bool {
+    let (status, mut fortran) = ([0u64; 8], [0xa5u8; 128]);
+    // SAFETY: both places are larger than any status.
+    let done = unsafe { pmpi::status_c2f(status.as_ptr() as Word, fortran.as_mut_ptr().cast::<c_void>()) };
+    done.is_some() && fortran.iter().take_while(|byte| **byte != 0xa5).count() == abi().status.bytes
+}
+
+/// The place for the error code: the program's, or ours where it leaves out the optional argument.
+#[inline(always)]
+pub fn given(ierror: Word, own: &Cell<c_int>) -> Word {
+    if ierror == 0 { own.as_ptr() as Word } else { ierror }
+}
+
+/// Calls the library's Fortran entry point and returns the error code. What that one does through C functions is part of
+/// this call.
+#[inline(always)]
+pub unsafe fn forward(operation: u16, ierror: Word, call: impl FnOnce()) -> c_int {
+    unsafe { code(ierror, || thread::within_fortran(operation, call)) }
+}
+
+#[inline(always)]
+pub unsafe fn code(ierror: Word, call: impl FnOnce()) -> c_int {
+    call();
+    // SAFETY: `given` returned a place for it.
+    unsafe { *(ierror as *const c_int) }
+}
