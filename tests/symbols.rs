@@ -17,9 +17,17 @@ fn table() -> BTreeSet<String> {
     plain.chain(large).collect()
 }
 
+/// The Fortran entry points of a function, as compilers and the modules of MPI libraries write them.
+fn fortran_forms(name: &str) -> Vec<String> {
+    let lower = name.to_lowercase();
+    let endings = ["", "_", "__", "_f08_", "_f08ts_", "_f08_large_", "_f08ts_large_"];
+    endings.iter().map(|ending| format!("{lower}{ending}")).chain([name.to_uppercase()]).collect()
+}
+
 #[test]
 fn the_library_exports_the_table_and_nothing_else() {
-    let own = |name: &String| name.starts_with("commsee_");
+    let fortran: BTreeSet<String> = CALLS.iter().flat_map(|call| fortran_forms(call.name)).collect();
+    let own = |name: &String| name.starts_with("commsee_") || fortran.contains(name);
     let exported: BTreeSet<String> = symbols(&library()).into_iter().filter(|name| !own(name)).collect();
     let table = table();
     let missing: Vec<_> = table.difference(&exported).collect();
@@ -77,4 +85,22 @@ fn every_function_of_mpi_is_profiled_or_has_a_reason() {
     assert!(both.is_empty(), "profiled, and listed in unprofiled.txt all the same: {both:?}");
     let absent: Vec<_> = table.iter().filter(|name| !functions.contains(name.as_str())).collect();
     assert!(absent.is_empty(), "in the table, but no MPI library has them: {absent:?}");
+}
+
+#[test]
+fn every_fortran_entry_point_is_known() {
+    let exported = symbols(&library());
+    for (mpi, libraries) in [
+        (Mpi::OpenMpi, ["libmpi_mpifh.so.40", "libmpi_usempif08.so.40"].as_slice()),
+        (Mpi::Mpich, ["libmpichfort.so.12"].as_slice()),
+    ] {
+        for library in libraries {
+            let offered = symbols(&file_of(mpi).with_file_name(library));
+            let forms = CALLS.iter().flat_map(|call| fortran_forms(call.name));
+            let wanted: Vec<String> = forms.filter(|form| offered.contains(form)).collect();
+            assert!(wanted.len() > 100, "{library} offers {} forms", wanted.len());
+            let missing: Vec<_> = wanted.iter().filter(|form| !exported.contains(*form)).collect();
+            assert!(missing.is_empty(), "{library} has {missing:?}");
+        }
+    }
 }

@@ -16,7 +16,7 @@ pub fn write(call: &Call) -> String {
     text
 }
 
-/// One symbol.
+/// One symbol. Fortran's subroutines return nothing; what a function of this name that is none of MPI's returns is passed on.
 struct Form {
     name: String,
     /// Counts are 8 bytes wide.
@@ -70,10 +70,10 @@ fn translation(call: &Call) -> String {
     let mut text = String::new();
     let mut line = |words: &str| writeln!(text, "{words}").unwrap();
     line("#[inline(never)]");
-    line(&format!("unsafe fn fortran_{name}(entry: &'static fortran::Entry, {}) {{ unsafe {{", typed(&all)));
-    line(&format!("    let real: unsafe extern \"C\" fn({types}) = std::mem::transmute(entry.real());"));
+    line(&format!("unsafe fn fortran_{name}(entry: &'static fortran::Entry, {}) -> Word {{ unsafe {{", typed(&all)));
+    line(&format!("    let real: unsafe extern \"C\" fn({types}) -> Word = std::mem::transmute(entry.real());"));
     line(
-        "    let Some(thread) = fortran::understood().then(|| thread::{enter}(op::{name})).flatten() else {"
+        "    let Some(thread) = fortran::understood(entry).then(|| thread::{enter}(op::{name})).flatten() else {"
             .replace("{enter}", enter(call))
             .replace("{name}", name)
             .as_str(),
@@ -104,11 +104,11 @@ fn translation(call: &Call) -> String {
         .collect();
     let bar = if status(call).is_some() { "|_: Word|" } else { "||" };
     line(&format!(
-        "    let forward = {bar} {{ let code = fortran::forward(op::{name}, ierror, || real({})); {refresh}code }};",
+        "    let forward = {bar} {{ let code = fortran::forward(op::{name}, entry, ierror, || {{ real({}); }}); {refresh}code }};",
         passed.join(", ")
     ));
     let comma = if given.is_empty() { "" } else { ", " };
-    line(&format!("    body::{name}(thread, {}{comma}forward);", given.join(", ")));
+    line(&format!("    body::{name}(thread, {}{comma}forward);\n    0", given.join(", ")));
     line("}}\n");
     text
 }
@@ -137,8 +137,8 @@ fn translated(argument: &Argument, length: &str) -> (Option<String>, String, boo
         "latecomm" => plain(format!("creators::Late::Fortran({name})")),
         "status" => kept(format!("fortran::Statuses::new({name}, 1)"), false),
         "statuses" => kept(format!("fortran::Statuses::new({name}, fortran::int({length}))"), false),
-        "index" => kept(format!("fortran::Indices::new({name}, 1)"), true),
-        "indices" => kept(format!("fortran::Indices::new({name}, fortran::int({length}))"), true),
+        "index" => kept(format!("fortran::Indices::new({name}, 1, entry)"), true),
+        "indices" => kept(format!("fortran::Indices::new({name}, fortran::int({length}), entry)"), true),
         "text" => kept(format!("fortran::Text::new({name}, {name}_length)"), false),
         "flag" | "outcount" => plain(name.to_owned()),
         other => panic!("no translation for {other}"),
@@ -151,13 +151,14 @@ fn entry(text: &mut String, call: &Call, form: &Form) {
     write!(
         text,
         "#[unsafe(no_mangle)]
-pub unsafe extern \"C\" fn {name}({}) {{
-    static ENTRY: fortran::Entry = fortran::Entry::new(c\"{name}\", {large}, {descriptors});
+pub unsafe extern \"C\" fn {name}({}) -> Word {{
+    static ENTRY: fortran::Entry = fortran::Entry::new(c\"{name}\", {}, {large}, {descriptors});
     unsafe {{ fortran_{}(&ENTRY, {}) }}
 }}
 
 ",
         typed(&all),
+        name.contains("_f08"),
         call.name,
         all.join(", ")
     )

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering, fence};
 use parking_lot::Mutex;
 use vocabulary::shard::{self as image, BLOCK_HEADER_BYTES, BlockHeader, CELLS, Communicator, EDGES, Edge};
 
-use crate::abi::{Word, abi};
+use crate::abi::Word;
 use crate::requests::Requests;
 use crate::{shard, state, tls};
 
@@ -112,18 +112,15 @@ thread_local! {
     static FORTRAN: Cell<Option<(*mut Thread, u16)>> = const { Cell::new(None) };
 }
 
-/// Runs the library's Fortran entry point. Where that one calls the C function by its `MPI_` name, as MPICH's does, the C
-/// wrapper finds no thread, and asks in `enter`: so C calls pay nothing for this.
-pub fn within_fortran(operation: u16, call: impl FnOnce()) {
-    if !abi().family.fortran_calls_c {
-        return call();
-    }
+/// Runs the library's Fortran entry point, and returns whether that one called the C function by its `MPI_` name: then the C
+/// wrapper finds no thread and asks in `enter`. So C calls pay nothing for this.
+pub fn within_fortran(operation: u16, call: impl FnOnce()) -> bool {
     let thread = tls::get();
     let outer = FORTRAN.replace(Some((thread, operation)));
     tls::set(ptr::null_mut());
     call();
     tls::set(thread);
-    FORTRAN.set(outer);
+    FORTRAN.replace(outer).is_none()
 }
 
 /// Has the thread hand its counters on when it ends.

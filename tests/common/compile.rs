@@ -29,6 +29,34 @@ impl Program<'_> {
     }
 }
 
+/// A Fortran program of `tests/programs/` through one of Fortran's interfaces to MPI (1: `mpif.h`, 2: `use mpi`, 3:
+/// `use mpi_f08`), with the C functions through which it states its truth.
+pub fn fortran(mpi: Mpi, name: &str, interface: u32) -> PathBuf {
+    mpi.demand();
+    let source = source(name).with_extension("F90");
+    fortran_source(mpi, &source, name, interface)
+}
+
+/// A C program of `tests/programs/` that is linked with the library's Fortran layer as well.
+pub fn with_fortran(mpi: Mpi, name: &str) -> PathBuf {
+    mpi.demand();
+    demand(mpi.fortran_compiler(), "gfortran");
+    cached(mpi.fortran_compiler(), &source(name), &["-O1", "-w"], &format!("{name}-fortran-{mpi}"))
+}
+
+/// As `fortran`, for a source that a test has written.
+pub fn fortran_source(mpi: Mpi, source: &Path, name: &str, interface: u32) -> PathBuf {
+    demand(mpi.fortran_compiler(), "gfortran");
+    let modules = tempfile::tempdir().expect("a temporary folder");
+    let (modules, truth) = (modules.path().display().to_string(), self::source("fortran_truth").display().to_string());
+    // mpif.h gives no interfaces: the compiler would have all calls of a function agree in their types.
+    let mut flags = vec!["-O1".to_owned(), "-g".to_owned(), "-w".to_owned(), "-fallow-argument-mismatch".to_owned()];
+    flags.extend([format!("-DINTERFACE={interface}"), truth]);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let output = ["-J", &modules];
+    cached_with(mpi.fortran_compiler(), source, &flags, &output, &format!("{name}-{interface}-{mpi}"))
+}
+
 /// A C source of `tests/programs/` as a shared library that needs no MPI to be compiled.
 pub fn shared_library(name: &str) -> PathBuf {
     demand("cc", "gcc");
@@ -70,10 +98,16 @@ fn source(name: &str) -> PathBuf {
 }
 
 fn cached(compiler: &str, source: &Path, flags: &[&str], name: &str) -> PathBuf {
+    cached_with(compiler, source, flags, &[], name)
+}
+
+/// What `output` tells the compiler has no influence on the result.
+fn cached_with(compiler: &str, source: &Path, flags: &[&str], output: &[&str], name: &str) -> PathBuf {
     let read = |path: &Path| fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut hasher = DefaultHasher::new();
-    (read(source), read(&source.with_file_name("truth.h")), compiler, flags).hash(&mut hasher);
-    for archive in flags.iter().filter(|flag| flag.ends_with(".a")) {
+    let truth = self::source("truth").with_extension("h");
+    (read(source), read(&truth), compiler, flags).hash(&mut hasher);
+    for archive in flags.iter().filter(|flag| flag.ends_with(".a") || flag.ends_with(".c")) {
         read(Path::new(archive)).hash(&mut hasher);
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("programs/{:016x}", hasher.finish()));
@@ -82,7 +116,7 @@ fn cached(compiler: &str, source: &Path, flags: &[&str], name: &str) -> PathBuf 
         fs::create_dir_all(&folder).expect("the folder for compiled programs");
         // Under a name of its own first: another test may be compiling the same.
         let mine = tempfile::NamedTempFile::new_in(&folder).expect("a temporary file").into_temp_path();
-        let made = execute(Command::new(compiler).arg(source).args(flags).arg("-o").arg(&mine));
+        let made = execute(Command::new(compiler).arg(source).args(flags).args(output).arg("-o").arg(&mine));
         assert!(made.status.success(), "{compiler} {}:\n{}", source.display(), made.stderr);
         fs::rename(&mine, &target).expect("a place for the compiled program");
     }

@@ -11,7 +11,9 @@ mod mpi;
 mod profile;
 mod truth;
 
-pub use compile::{Program, executable, mpi_shared_library, plugin, shared_library, symbols};
+pub use compile::{
+    Program, executable, fortran, fortran_source, mpi_shared_library, plugin, shared_library, symbols, with_fortran,
+};
 pub use invariants::check as check_invariants;
 pub use launch::{Launch, Run, execute, library, static_library, target_folder};
 pub use mpi::{Mpi, demand};

@@ -47,6 +47,14 @@ impl Mpi {
         }
     }
 
+    pub fn fortran_compiler(self) -> &'static str {
+        match self {
+            Mpi::OpenMpi => "mpifort.openmpi",
+            Mpi::Mpich => "mpifort.mpich",
+            Mpi::Standard => unimplemented!("the standard ABI's library at hand comes without Fortran"),
+        }
+    }
+
     /// The file that its programs load.
     pub fn library(self) -> &'static str {
         match self {

@@ -119,33 +119,6 @@ impl Statuses {
     }
 }
 
-/// Indices into an array, which Fortran counts from 1.
-pub struct Indices {
-    fortran: Word,
-    one: Cell<c_int>,
-    several: Box<[Cell<c_int>]>,
-}
-
-impl Indices {
-    pub fn new(fortran: Word, length: c_int) -> Indices {
-        let several = if length > 1 { vec![Cell::new(0); length as usize].into() } else { Box::default() };
-        Indices { fortran, one: Cell::new(0), several }
-    }
-
-    pub fn place(&self) -> Word {
-        if self.several.is_empty() { self.one.as_ptr() as Word } else { self.several.as_ptr() as Word }
-    }
-
-    pub unsafe fn refresh(&self) {
-        let cells = if self.several.is_empty() { std::slice::from_ref(&self.one) } else { &*self.several };
-        for (place, cell) in cells.iter().enumerate() {
-            // SAFETY: the program passes room for so many.
-            let index = unsafe { *(self.fortran as *const c_int).add(place) };
-            cell.set(if index == abi().family.undefined { index } else { index.wrapping_sub(1) });
-        }
-    }
-}
-
 /// A text, which Fortran fills up with blanks.
 pub struct Text(CString);
 

@@ -2,8 +2,9 @@
 
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
+use crate::abi::Word;
 use crate::real;
 use crate::say::warn_once;
 
@@ -14,17 +15,27 @@ pub struct Entry {
     pub large: bool,
     /// Buffers come as descriptors (TS 29113), not as addresses.
     pub descriptors: bool,
+    /// Of the module `mpi_f08`.
+    f08: bool,
     real: AtomicPtr<c_void>,
+    /// It is another library's function that happens to have this name.
+    foreign: AtomicBool,
 }
 
 impl Entry {
-    pub const fn new(name: &'static CStr, large: bool, descriptors: bool) -> Entry {
-        Entry { name, large, descriptors, real: AtomicPtr::new(ptr::null_mut()) }
+    pub const fn new(name: &'static CStr, f08: bool, large: bool, descriptors: bool) -> Entry {
+        let (real, foreign) = (AtomicPtr::new(ptr::null_mut()), AtomicBool::new(false));
+        Entry { name, large, descriptors, f08, real, foreign }
+    }
+
+    #[inline(always)]
+    pub fn is_f08(&self) -> bool {
+        self.f08
     }
 
     #[inline(always)]
     pub fn real(&self) -> *mut c_void {
-        let known = self.real.load(Ordering::Relaxed);
+        let known = self.real.load(Ordering::Acquire);
         if known.is_null() { self.find() } else { known }
     }
 
@@ -32,7 +43,7 @@ impl Entry {
     #[inline(never)]
     fn find(&self) -> *mut c_void {
         let name = self.name.to_str().unwrap_or_default();
-        let profiling = match name.contains("_f08") {
+        let profiling = match self.is_f08() {
             true => vec![format!("p{name}")],
             // A library may have been built for a compiler that writes names in another way than the program's.
             false => {
@@ -40,17 +51,30 @@ impl Entry {
                 vec![format!("p{bare}_"), format!("p{bare}"), format!("p{bare}__"), format!("P{}", bare.to_uppercase())]
             }
         };
-        // Last the very name that was called: MPICH has no profiling name for `mpi_f08`; and a program may have a function
-        // of its own by this name, which has nothing to do with MPI.
-        let names = profiling.iter().map(String::as_str).chain([name]);
-        let found = names.filter_map(|name| CString::new(name).ok()).map(|name| real::symbol_anywhere(&name));
-        let found = found.into_iter().find(|found| !found.is_null()).unwrap_or(missing as *mut c_void);
-        self.real.store(found, Ordering::Relaxed);
+        let find = |name: &String| {
+            let found = real::symbol_anywhere(&CString::new(name.as_str()).unwrap_or_default());
+            (!found.is_null()).then_some(found)
+        };
+        let found = profiling.iter().find_map(find).or_else(|| {
+            // MPICH has no profiling names for `mpi_f08`. Any other function of this very name is none of MPI's: a program
+            // may have an `mpi_get` of its own.
+            self.foreign.store(!self.is_f08(), Ordering::Relaxed);
+            find(&name.to_owned())
+        });
+        let found = found.unwrap_or(missing as *mut c_void);
+        self.real.store(found, Ordering::Release);
         found
+    }
+
+    /// Whether calls may be recorded. To be asked after `real`.
+    #[inline(always)]
+    pub fn is_mpi(&self) -> bool {
+        !self.foreign.load(Ordering::Relaxed)
     }
 }
 
 /// Stands in for what no loaded library has. The place of the error code is not known here.
-unsafe extern "C" fn missing() {
+unsafe extern "C" fn missing() -> Word {
     warn_once!("the program called a Fortran function of MPI that no loaded library has");
+    0
 }

@@ -5,7 +5,9 @@
 mod arguments;
 mod entry;
 mod handles;
+mod indices;
 mod sentinels;
+mod trial;
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -14,9 +16,10 @@ use crate::abi::{Word, abi};
 use crate::settled::Settled;
 use crate::{pmpi, say, state, thread};
 
-pub use arguments::{Indices, Place, Requests, Statuses, Text, address, count, int};
+pub use arguments::{Place, Requests, Statuses, Text, address, count, int};
 pub use entry::Entry;
 pub use handles::{Object, handle};
+pub use indices::Indices;
 pub use sentinels::is_in_place;
 
 static UNDERSTOOD: Settled<bool> = Settled::new();
@@ -32,9 +35,9 @@ pub fn prepare() {
 
 /// Whether calls are recorded and this library's Fortran arguments can be read.
 #[inline(always)]
-pub fn understood() -> bool {
+pub fn understood(entry: &Entry) -> bool {
     // SAFETY: recording is on, so `prepare` has run.
-    !state::is_off() && (unsafe { *UNDERSTOOD.get() } || not_understood())
+    !state::is_off() && entry.is_mpi() && (unsafe { *UNDERSTOOD.get() } || not_understood())
 }
 
 #[cold]
@@ -58,11 +61,17 @@ pub fn given(ierror: Word, own: &Cell<c_int>) -> Word {
     if ierror == 0 { own.as_ptr() as Word } else { ierror }
 }
 
-/// Calls the library's Fortran entry point and returns the error code. What that one does through C functions is part of
-/// this call.
+/// Calls the library's Fortran entry point and returns the error code. What that one does through a C function that has a
+/// wrapper is part of this call.
 #[inline(always)]
-pub unsafe fn forward(operation: u16, ierror: Word, call: impl FnOnce()) -> c_int {
-    unsafe { code(ierror, || thread::within_fortran(operation, call)) }
+pub unsafe fn forward(operation: u16, entry: &Entry, ierror: Word, call: impl FnOnce()) -> c_int {
+    let calls_c =
+        if entry.is_f08() && !entry.descriptors { trial::result().calls_c } else { abi().family.fortran_calls_c };
+    let call = || match calls_c {
+        true => _ = thread::within_fortran(operation, call),
+        false => call(),
+    };
+    unsafe { code(ierror, call) }
 }
 
 #[inline(always)]

@@ -62,30 +62,48 @@ fn control(level: c_int) {
     }
 }
 
-pub unsafe fn fortran_MPI_Init(entry: &fortran::Entry, ierror: Word) {
+pub unsafe fn fortran_MPI_Init(entry: &fortran::Entry, ierror: Word) -> Word {
     // SAFETY: the type is that of the function in Fortran.
-    let real: unsafe extern "C" fn(Word) = unsafe { std::mem::transmute(entry.real()) };
+    let real: unsafe extern "C" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
+    if !entry.is_mpi() {
+        return unsafe { real(ierror) };
+    }
     let own_error = Cell::new(0);
     let ierror = fortran::given(ierror, &own_error);
-    started(|| timed!(MPI_Init, fortran::code(ierror, || real(ierror))));
+    started(|| timed!(MPI_Init, fortran::code(ierror, || _ = real(ierror))));
+    0
 }
 
-pub unsafe fn fortran_MPI_Init_thread(entry: &fortran::Entry, required: Word, provided: Word, ierror: Word) {
+pub unsafe fn fortran_MPI_Init_thread(entry: &fortran::Entry, required: Word, provided: Word, ierror: Word) -> Word {
     // SAFETY: as above.
-    let real: unsafe extern "C" fn(Word, Word, Word) = unsafe { std::mem::transmute(entry.real()) };
+    let real: unsafe extern "C" fn(Word, Word, Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
+    if !entry.is_mpi() {
+        return unsafe { real(required, provided, ierror) };
+    }
     let own_error = Cell::new(0);
     let ierror = fortran::given(ierror, &own_error);
-    started(|| timed!(MPI_Init_thread, fortran::code(ierror, || real(required, provided, ierror))));
+    started(|| timed!(MPI_Init_thread, fortran::code(ierror, || _ = real(required, provided, ierror))));
+    0
 }
 
-pub unsafe fn fortran_MPI_Finalize(entry: &fortran::Entry, ierror: Word) {
+pub unsafe fn fortran_MPI_Finalize(entry: &fortran::Entry, ierror: Word) -> Word {
     // SAFETY: as above.
-    let real: unsafe extern "C" fn(Word) = unsafe { std::mem::transmute(entry.real()) };
-    guarded(lifecycle::finish);
-    state::stop();
+    let real: unsafe extern "C" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
+    if entry.is_mpi() {
+        guarded(lifecycle::finish);
+        state::stop();
+    }
     unsafe { real(ierror) }
 }
 
-pub unsafe fn fortran_MPI_Pcontrol(_: &fortran::Entry, level: Word) {
-    control(unsafe { fortran::int(level) });
+pub unsafe fn fortran_MPI_Pcontrol(entry: &fortran::Entry, level: Word) -> Word {
+    // SAFETY: as above.
+    let real: unsafe extern "C" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
+    if !entry.is_mpi() {
+        return unsafe { real(level) };
+    }
+    if fortran::understood(entry) {
+        control(unsafe { fortran::int(level) });
+    }
+    0
 }

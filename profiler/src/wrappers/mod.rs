@@ -69,7 +69,6 @@ mod c {
 
 mod f {
     use std::cell::Cell;
-    use std::ffi::c_int;
 
     use vocabulary::calls::op;
 

@@ -1,0 +1,47 @@
+//! Fortran programs, through each of Fortran's interfaces to MPI.
+
+mod common;
+
+use common::{Launch, Mpi, check, fortran, library, shared_library, with_fortran};
+
+const MPIF_H: u32 = 1;
+const USE_MPI: u32 = 2;
+const USE_MPI_F08: u32 = 3;
+
+fn holds(interface: u32) {
+    for mpi in Mpi::ALL {
+        for ranks in [2, 4] {
+            let launch = Launch::of(mpi, fortran(mpi, "fortran", interface)).preload(library());
+            check(&launch.ranks(ranks).run().succeeded());
+        }
+    }
+}
+
+#[test]
+fn mpif_h_is_counted() {
+    holds(MPIF_H);
+}
+
+#[test]
+fn the_module_mpi_is_counted() {
+    holds(USE_MPI);
+}
+
+#[test]
+fn the_module_mpi_f08_is_counted() {
+    holds(USE_MPI_F08);
+}
+
+#[test]
+fn every_compilers_way_to_write_a_name_is_known() {
+    for mpi in Mpi::ALL {
+        check(&Launch::of(mpi, with_fortran(mpi, "manglings")).preload(library()).run().succeeded());
+    }
+}
+
+#[test]
+fn functions_that_only_share_a_name_are_left_alone() {
+    for mpi in Mpi::ALL {
+        check(&Launch::new(mpi, "namesake_user").preload(shared_library("namesakes")).run().succeeded());
+    }
+}
