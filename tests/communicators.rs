@@ -67,13 +67,18 @@ fn communicators_made_behind_our_back_are_found() {
 /// Each world writes a profile of its own, and tells of the other one what it knows: how many processes it has.
 #[test]
 fn spawned_processes_are_a_world_of_their_own() {
+    spawned(&[], "MPI_Comm_spawn");
+    spawned(&["multiple"], "MPI_Comm_spawn_multiple");
+}
+
+fn spawned(arguments: &[&str], spawn: &str) {
     // Debian's MPICH cannot spawn: its launcher refuses.
-    let run = Launch::new(Mpi::OpenMpi, "spawn").ranks(2).run().succeeded();
+    let run = Launch::new(Mpi::OpenMpi, "spawn").ranks(2).arguments(arguments).run().succeeded();
     assert_eq!(run.stdout.lines().filter(|line| *line == "child").count(), 2, "{}", run.output());
     let names = ["profile.db", "profile-1.db"];
     let mut profiles: Vec<Profile> = names.iter().map(|name| Profile::read(&run.folder().join(name))).collect();
-    profiles.sort_by_key(|profile| profile.total("MPI_Comm_spawn") == 0);
-    for (profile, creator) in profiles.iter().zip(["MPI_Comm_spawn", "MPI_Comm_get_parent"]) {
+    profiles.sort_by_key(|profile| profile.total(spawn) == 0);
+    for (profile, creator) in profiles.iter().zip([spawn, "MPI_Comm_get_parent"]) {
         check_invariants(profile, 2);
         let bridge = profile.communicators.iter().find(|one| one.creator == creator).expect("a communicator between");
         assert_eq!((bridge.size, bridge.remote_size, &bridge.ranks[..]), (4, 2, &[0, 1][..]));

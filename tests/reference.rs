@@ -20,7 +20,8 @@ fn check(page: &str, expected: &str) {
 fn calls() {
     let mut page = String::from(
         "# Calls\n\n\
-         Written from `calls.table`. A call with a large-count form `NAME_c` is counted as `NAME` in both forms.\n\n\
+         Written from `calls.table`. A call with a large-count form `NAME_c` is counted as `NAME` in both forms; a call from \
+         Fortran (`mpif.h`, `use mpi`, `use mpi_f08`) under the same name and by the same rules as one from C.\n\n\
          ## Rules for bytes\n\n\
          `size` is that of the datatype in bytes; with `MPI_IN_PLACE` a call counts as without it. An edge of a bucket \
          belongs to the bucket below it.\nA call that fails carries no bytes.\n\n\

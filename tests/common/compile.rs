@@ -34,7 +34,7 @@ impl Program<'_> {
 pub fn fortran(mpi: Mpi, name: &str, interface: u32) -> PathBuf {
     mpi.demand();
     let source = source(name).with_extension("F90");
-    fortran_source(mpi, &source, name, interface)
+    fortran_source(mpi, &source, name, "fortran_truth", interface)
 }
 
 /// A C program of `tests/programs/` that is linked with the library's Fortran layer as well.
@@ -44,17 +44,28 @@ pub fn with_fortran(mpi: Mpi, name: &str) -> PathBuf {
     cached(mpi.fortran_compiler(), &source(name), &["-O1", "-w"], &format!("{name}-fortran-{mpi}"))
 }
 
-/// As `fortran`, for a source that a test has written.
-pub fn fortran_source(mpi: Mpi, source: &Path, name: &str, interface: u32) -> PathBuf {
+/// As `fortran`, for a source that a test has written, with C functions of `tests/programs/`.
+pub fn fortran_source(mpi: Mpi, source: &Path, name: &str, helpers: &str, interface: u32) -> PathBuf {
     demand(mpi.fortran_compiler(), "gfortran");
     let modules = tempfile::tempdir().expect("a temporary folder");
-    let (modules, truth) = (modules.path().display().to_string(), self::source("fortran_truth").display().to_string());
+    let (modules, helpers) = (modules.path().display().to_string(), self::source(helpers).display().to_string());
     // mpif.h gives no interfaces: the compiler would have all calls of a function agree in their types.
-    let mut flags = vec!["-O1".to_owned(), "-g".to_owned(), "-w".to_owned(), "-fallow-argument-mismatch".to_owned()];
-    flags.extend([format!("-DINTERFACE={interface}"), truth]);
-    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let flags = ["-O1", "-g", "-w", "-ffree-line-length-none", "-fallow-argument-mismatch"];
+    let interface_flag = format!("-DINTERFACE={interface}");
+    let flags: Vec<&str> = flags.into_iter().chain([interface_flag.as_str(), &helpers]).collect();
     let output = ["-J", &modules];
     cached_with(mpi.fortran_compiler(), source, &flags, &output, &format!("{name}-{interface}-{mpi}"))
+}
+
+/// A C program that a test has written, which may include what lies in `tests/programs/`.
+pub fn c_source(mpi: Mpi, source: &Path, name: &str) -> PathBuf {
+    mpi.demand();
+    let folder = format!("-I{}", self::source("sweep").parent().expect("a folder").display());
+    let library = mpi.compiler_flags();
+    let flags = ["-O1", "-g", "-Wall", "-Wno-stringop-overflow", "-Wno-stringop-overread", "-Wno-unused-variable"];
+    let flags: Vec<&str> =
+        flags.into_iter().chain([folder.as_str()]).chain(library.iter().map(String::as_str)).collect();
+    cached(mpi.compiler(), source, &flags, &format!("{name}-{mpi}"))
 }
 
 /// A C source of `tests/programs/` as a shared library that needs no MPI to be compiled.
@@ -105,8 +116,8 @@ fn cached(compiler: &str, source: &Path, flags: &[&str], name: &str) -> PathBuf 
 fn cached_with(compiler: &str, source: &Path, flags: &[&str], output: &[&str], name: &str) -> PathBuf {
     let read = |path: &Path| fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut hasher = DefaultHasher::new();
-    let truth = self::source("truth").with_extension("h");
-    (read(source), read(&truth), compiler, flags).hash(&mut hasher);
+    let header = |name: &str| read(&self::source(name).with_extension("h"));
+    (read(source), header("truth"), header("sweep"), compiler, flags).hash(&mut hasher);
     for archive in flags.iter().filter(|flag| flag.ends_with(".a") || flag.ends_with(".c")) {
         read(Path::new(archive)).hash(&mut hasher);
     }

@@ -12,11 +12,12 @@ mod profile;
 mod truth;
 
 pub use compile::{
-    Program, executable, fortran, fortran_source, mpi_shared_library, plugin, shared_library, symbols, with_fortran,
+    Program, c_source, executable, fortran, fortran_source, mpi_shared_library, plugin, shared_library, symbols,
+    with_fortran,
 };
 pub use invariants::check as check_invariants;
 pub use launch::{Launch, Run, execute, library, static_library, target_folder};
-pub use mpi::{Mpi, demand};
+pub use mpi::{Mpi, demand, fortran_symbols, mpi_symbols};
 pub use profile::{Call, Communicator, Profile};
 pub use truth::{Facts, check, check_profile};
 

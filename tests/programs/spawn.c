@@ -1,6 +1,18 @@
-/* Two processes start two others, exchange with them, and merge with them for a while. */
+/* Two processes start two others, exchange with them, and merge with them for a while. With an argument they start them by
+ * two commands in one call. */
 #include <mpi.h>
 #include <stdio.h>
+
+static void start(const char *program, int multiple, MPI_Comm *other)
+{
+    char *commands[] = {(char *)program, (char *)program};
+    int counts[] = {1, 1};
+    MPI_Info infos[] = {MPI_INFO_NULL, MPI_INFO_NULL};
+    if (multiple)
+        MPI_Comm_spawn_multiple(2, commands, MPI_ARGVS_NULL, counts, infos, 0, MPI_COMM_WORLD, other, MPI_ERRCODES_IGNORE);
+    else
+        MPI_Comm_spawn(program, MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, other, MPI_ERRCODES_IGNORE);
+}
 
 int main(int argc, char **argv)
 {
@@ -11,7 +23,7 @@ int main(int argc, char **argv)
     MPI_Comm_get_parent(&other);
     int child = other != MPI_COMM_NULL;
     if (!child)
-        MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other, MPI_ERRCODES_IGNORE);
+        start(argv[0], argc > 1, &other);
     /* From rank 0 of the parents to rank 1 of the children, and an answer. */
     if (!child && rank == 0) {
         MPI_Send(&value, 1, MPI_INT, 1, 3, other);

@@ -384,6 +384,61 @@ pub unsafe fn MPI_Request_get_status(
     done.code
 }
 
+/// Looks at several requests without completing any.
+unsafe fn look_at(
+    thread: &mut Thread,
+    operation: u16,
+    length: c_int,
+    array: Word,
+    forward: impl FnOnce() -> Done,
+) -> c_int {
+    unsafe {
+        let several = Several::look(thread, operation, length, array, false);
+        let done = forward();
+        count(thread, several.record, done);
+        several.leave(thread);
+        done.code
+    }
+}
+
+pub unsafe fn MPI_Request_get_status_any(
+    thread: &mut Thread,
+    length: c_int,
+    array: Word,
+    _: Word,
+    _: Word,
+    status: Word,
+    forward: impl FnOnce(Word) -> c_int,
+) -> c_int {
+    let operation = op::MPI_Request_get_status_any;
+    unsafe { look_at(thread, operation, length, array, || timed!(MPI_Request_get_status_any, forward(status))) }
+}
+
+pub unsafe fn MPI_Request_get_status_all(
+    thread: &mut Thread,
+    length: c_int,
+    array: Word,
+    _: Word,
+    statuses: Word,
+    forward: impl FnOnce(Word) -> c_int,
+) -> c_int {
+    let operation = op::MPI_Request_get_status_all;
+    unsafe { look_at(thread, operation, length, array, || timed!(MPI_Request_get_status_all, forward(statuses))) }
+}
+
+pub unsafe fn MPI_Request_get_status_some(
+    thread: &mut Thread,
+    length: c_int,
+    array: Word,
+    _: Word,
+    _: Word,
+    statuses: Word,
+    forward: impl FnOnce(Word) -> c_int,
+) -> c_int {
+    let operation = op::MPI_Request_get_status_some;
+    unsafe { look_at(thread, operation, length, array, || timed!(MPI_Request_get_status_some, forward(statuses))) }
+}
+
 pub unsafe fn MPI_Cancel(thread: &mut Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let (_, record, _) = unsafe { look(thread, request) };
     let done = timed!(MPI_Cancel, forward());
