@@ -68,7 +68,7 @@ fn wrapper(text: &mut String, call: &Call, large: bool) {
             line(&format!("        tally::failed(thread, {comm}, done);"));
             line("    } else {");
             line(&format!("        let record = communicators::of(thread, {comm});"));
-            line("        tally::receiving(thread, record, request, done);");
+            line(&format!("        tally::receiving(thread, record, request, done, |context| {rule});"));
             line("    }");
         }
         Shape::Request if receives => {
@@ -96,9 +96,11 @@ fn rule_call(call: &Call, large: bool) -> String {
     // What a nonblocking receive brings is known at its completion: of a combined call only the send side counts now.
     let (function, status) = match call.rule {
         "recv" if blocking => ("recv", ", status"),
-        "recv" => ("none", ""),
-        "sendrecv" | "sendrecv_replace" if blocking => ("sendrecv", ", status"),
-        "sendrecv" | "sendrecv_replace" => ("send", ""),
+        "recv" => ("posted", ""),
+        "sendrecv" if blocking => ("sendrecv", ", status"),
+        "sendrecv" => ("sendrecv_posted", ""),
+        "sendrecv_replace" if blocking => ("sendrecv_replace", ", status"),
+        "sendrecv_replace" => ("sendrecv_replace_posted", ""),
         other => (other, ""),
     };
     let mut words = String::new();

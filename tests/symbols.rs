@@ -17,9 +17,12 @@ fn table() -> BTreeSet<String> {
     plain.chain(large).collect()
 }
 
+/// Wrapped, but no operations of the profile.
+const BESIDE_THE_TABLE: [&str; 1] = ["MPI_Type_free"];
+
 #[test]
 fn the_library_exports_the_table_and_nothing_else() {
-    let own = |name: &String| name.starts_with("commsee_");
+    let own = |name: &String| name.starts_with("commsee_") || BESIDE_THE_TABLE.contains(&name.as_str());
     let exported: BTreeSet<String> = symbols(&library()).into_iter().filter(|name| !own(name)).collect();
     let table = table();
     let missing: Vec<_> = table.difference(&exported).collect();

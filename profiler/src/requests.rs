@@ -75,6 +75,8 @@ pub struct Persistent {
     pub receives: bool,
     /// Rank in the communicator, world rank and bytes of each message.
     pub messages: Box<[(c_int, u32, u64)]>,
+    /// Number and bytes of each datatype argument, where they are recorded.
+    pub datatypes: Box<[(u32, u64)]>,
     /// The phase of the start that is being counted.
     pub phase: u8,
 }

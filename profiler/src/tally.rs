@@ -16,6 +16,7 @@ use vocabulary::shard::{BUCKET_PENDING, Cell, Edge, NO_PHASE, REMOTE_RANK};
 
 use crate::abi::{Word, abi};
 use crate::communicators::{self, Record};
+use crate::datatypes;
 use crate::phases;
 use crate::requests::{Completed, Extra, Kind, Persistent, Request};
 use crate::settled::Settled;
@@ -149,8 +150,15 @@ pub fn started_both(thread: &mut Thread, comm: Word, request: Word, done: Done, 
 
 /// A nonblocking receive: its bucket is known when its message has arrived. Its phase is the one it is posted in.
 #[inline(always)]
-pub fn receiving(thread: &mut Thread, record: Record, request: Word, done: Done) {
+pub fn receiving(
+    thread: &mut Thread,
+    record: Record,
+    request: Word,
+    done: Done,
+    rule: impl FnOnce(&mut Now) -> Volume,
+) {
     if state::is_on() {
+        rule(&mut Now { thread, record, comm: abi().comm_null, operation: done.operation });
         let phase = phases::current();
         pending(thread, record, done, phase);
         follow(thread, record, request, done, Kind::Receive, phase);
@@ -189,8 +197,9 @@ pub fn prepared(
         return failed(thread, comm, done);
     }
     let record = communicators::of(thread, comm);
-    let mut later = Later { record, comm, messages: Vec::new() };
+    let mut later = Later { thread, record, comm, messages: Vec::new(), datatypes: Vec::new() };
     let volume = rule(&mut later);
+    let (messages, datatypes) = (later.messages.into(), later.datatypes.into());
     if state::is_on() {
         let setup = Volume { message_bytes: volume.message_bytes, ..Volume::default() };
         add(thread, record, comm, done, phases::current(), |_| setup);
@@ -202,7 +211,8 @@ pub fn prepared(
         received: volume.received,
         message_bytes: volume.message_bytes,
         receives,
-        messages: later.messages.into(),
+        messages,
+        datatypes,
         phase: NO_PHASE,
     });
     thread.requests.start_with(Request::new(handle, record, done.operation, Kind::Plain, 0), extra);
@@ -210,12 +220,12 @@ pub fn prepared(
 
 /// The start of one persistent request by `MPI_Start`.
 pub fn restarted(thread: &mut Thread, record: Record, done: Done, persistent: &Persistent) {
+    replay(thread, record, done.operation, persistent);
     if persistent.receives {
         return pending(thread, record, done, persistent.phase);
     }
     let volume = persistent.volume();
     add(thread, record, 0, done, persistent.phase, |_| volume);
-    replay(thread, record, done.operation, persistent);
 }
 
 /// The start of one of several persistent requests by `MPI_Startall`, which is counted as a call elsewhere.
@@ -227,6 +237,10 @@ pub fn restarted_among(thread: &mut Thread, record: Record, operation: u16, pers
 }
 
 fn replay(thread: &mut Thread, record: Record, operation: u16, persistent: &Persistent) {
+    for (datatype, bytes) in &persistent.datatypes {
+        // SAFETY: records are never freed.
+        thread.add_use(unsafe { (*record).number }, operation, *datatype, *bytes);
+    }
     for (destination, world_rank, bytes) in &persistent.messages {
         // SAFETY: records are never freed.
         let key = Edge::key(unsafe { (*record).number }, operation, *destination as u32);
@@ -301,16 +315,29 @@ impl Context for Now<'_> {
         edge.calls += 1;
         edge.bytes += bytes;
     }
+
+    #[cold]
+    #[inline(never)]
+    fn describe(&mut self, datatype: Word, elements: u64) {
+        let size_bytes = datatypes::size(datatype);
+        if let Some(number) = self.thread.datatype(datatype, size_bytes) {
+            // SAFETY: records are never freed.
+            let comm = unsafe { (*self.record).number };
+            self.thread.add_use(comm, self.operation, number, elements.wrapping_mul(size_bytes));
+        }
+    }
 }
 
 /// Rules keep the messages of a persistent request for its starts.
-pub struct Later {
+pub struct Later<'a> {
+    thread: &'a mut Thread,
     record: Record,
     comm: Word,
     messages: Vec<(c_int, u32, u64)>,
+    datatypes: Vec<(u32, u64)>,
 }
 
-impl Context for Later {
+impl Context for Later<'_> {
     fn record(&self) -> Record {
         self.record
     }
@@ -323,5 +350,12 @@ impl Context for Later {
         // SAFETY: the call over this communicator has just succeeded.
         let world_rank = unsafe { communicators::world_rank_of(self.record, self.comm, destination) };
         self.messages.push((destination, world_rank.unwrap_or(REMOTE_RANK), bytes));
+    }
+
+    fn describe(&mut self, datatype: Word, elements: u64) {
+        let size_bytes = datatypes::size(datatype);
+        if let Some(number) = self.thread.datatype(datatype, size_bytes) {
+            self.datatypes.push((number, elements.wrapping_mul(size_bytes)));
+        }
     }
 }

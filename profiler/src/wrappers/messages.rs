@@ -75,7 +75,9 @@ macro_rules! mrecv {
                 return done.code;
             }
             if state::is_on() {
-                tally::of_record(thread, record, done, |context| unsafe { volume::recv(context, status) });
+                tally::of_record(thread, record, done, |context| unsafe {
+                    volume::mrecv(context, i64::from(count), datatype, status)
+                });
             }
             done.code
         }
@@ -110,7 +112,9 @@ macro_rules! imrecv {
                 tally::failed(thread, abi().comm_null, done);
                 return done.code;
             }
-            tally::receiving(thread, record, request, done);
+            tally::receiving(thread, record, request, done, |context| {
+                volume::imrecv(context, i64::from(count), datatype)
+            });
             done.code
         }
     };

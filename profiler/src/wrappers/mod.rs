@@ -6,6 +6,7 @@
 
 mod completion;
 mod creators;
+mod datatypes;
 mod lifecycle;
 mod messages;
 

@@ -1,0 +1,28 @@
+//! `MPI_Type_free`, which is no operation of the profile: only a handle that is given again is recognised by it.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::abi::{Word, abi};
+use crate::{datatypes, real, state};
+
+static FUNCTION: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Type_free(datatype: Word) -> c_int {
+    let mut function = FUNCTION.load(Ordering::Relaxed);
+    if function.is_null() {
+        function = real::symbol(c"PMPI_Type_free");
+        FUNCTION.store(function, Ordering::Relaxed);
+    }
+    if datatypes::are_recorded() && !state::is_off() && datatype != 0 {
+        // SAFETY: the program passes the place of a handle.
+        datatypes::forget(unsafe { abi().load(datatype) });
+    }
+    // SAFETY: every MPI library has this function, and this is its type.
+    unsafe {
+        let function: unsafe extern "C" fn(Word) -> c_int = std::mem::transmute(function);
+        function(datatype)
+    }
+}
