@@ -13,6 +13,7 @@ pub const OUT_COMPATIBLE: &str = "MPISEE_OUTFILE";
 pub const BUCKETS: &str = "COMMSEE_BUCKETS";
 pub const DIR: &str = "COMMSEE_DIR";
 pub const HOOKS: &str = "COMMSEE_HOOKS";
+pub const DATATYPES: &str = "COMMSEE_DATATYPES";
 pub const LOG: &str = "COMMSEE_LOG";
 pub const DISABLE: &str = "COMMSEE_DISABLE";
 pub const LIB: &str = "COMMSEE_LIB";
@@ -44,6 +45,12 @@ pub const VARIABLES: &[Variable] = &[
         name: HOOKS,
         default: "",
         meaning: "Hook modules to load: a list of ucx, nccl and gpu. This version has none and says so.",
+    },
+    Variable {
+        name: DATATYPES,
+        default: "",
+        meaning: "1: for each communicator and operation the datatypes that were used are recorded, for \
+                  `through --datatypes`.",
     },
     Variable { name: LOG, default: "info", meaning: "What is said on standard error: off, warn, info or debug." },
     Variable { name: DISABLE, default: "", meaning: "1: every call is forwarded, nothing is recorded." },

@@ -93,6 +93,10 @@ fn agrees(family: &Family, mpi: Mpi) {
     expect("MPI_CART", family.cart.into());
     expect("MPI_GRAPH", family.graph.into());
     expect("MPI_DIST_GRAPH", family.dist_graph.into());
+    assert_eq!(family.combiners.len(), 16);
+    for (value, name) in family.combiners {
+        expect(&format!("MPI_COMBINER_{}", name.to_uppercase()), (*value).into());
+    }
     expect("status_bytes", family.status.bytes as i128);
     expect("status_error", family.status.error as i128);
 

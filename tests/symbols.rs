@@ -16,6 +16,9 @@ fn table() -> BTreeSet<String> {
     plain.chain(large).collect()
 }
 
+/// Wrapped, but no operations of the profile.
+const BESIDE_THE_TABLE: [&str; 1] = ["MPI_Type_free"];
+
 /// The Fortran entry points of a function, as compilers and the modules of MPI libraries write them.
 fn fortran_forms(name: &str) -> Vec<String> {
     let lower = name.to_lowercase();
@@ -25,8 +28,11 @@ fn fortran_forms(name: &str) -> Vec<String> {
 
 #[test]
 fn the_library_exports_the_table_and_nothing_else() {
-    let fortran: BTreeSet<String> = CALLS.iter().flat_map(|call| fortran_forms(call.name)).collect();
-    let own = |name: &String| name.starts_with("commsee_") || fortran.contains(name);
+    let names = CALLS.iter().map(|call| call.name).chain(BESIDE_THE_TABLE);
+    let fortran: BTreeSet<String> = names.flat_map(fortran_forms).collect();
+    let own = |name: &String| {
+        name.starts_with("commsee_") || fortran.contains(name) || BESIDE_THE_TABLE.contains(&name.as_str())
+    };
     let exported: BTreeSet<String> = symbols(&library()).into_iter().filter(|name| !own(name)).collect();
     let table = table();
     let missing: Vec<_> = table.difference(&exported).collect();

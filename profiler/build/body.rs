@@ -49,7 +49,7 @@ pub fn write(call: &Call) -> String {
             line(&format!("        tally::failed(thread, {comm}, done);"));
             line("    } else {");
             line(&format!("        let record = communicators::of(thread, {comm});"));
-            line(&format!("        tally::receiving(thread, record, {request}, done);"));
+            line(&format!("        tally::receiving(thread, record, {request}, done, |context| {rule});"));
             line("    }");
         }
         Shape::Request if receives(call) => {
@@ -76,9 +76,11 @@ fn rule_call(call: &Call) -> String {
     // What a nonblocking receive brings is known at its completion: of a combined call only the send side counts now.
     let (function, status) = match call.rule {
         "recv" if blocking => ("recv", ", status"),
-        "recv" => ("none", ""),
-        "sendrecv" | "sendrecv_replace" if blocking => ("sendrecv", ", status"),
-        "sendrecv" | "sendrecv_replace" => ("send", ""),
+        "recv" => ("posted", ""),
+        "sendrecv" if blocking => ("sendrecv", ", status"),
+        "sendrecv" => ("sendrecv_posted", ""),
+        "sendrecv_replace" if blocking => ("sendrecv_replace", ", status"),
+        "sendrecv_replace" => ("sendrecv_replace_posted", ""),
         other => (other, ""),
     };
     let words: String = rule(call).arguments.iter().map(|name| format!(", {name}")).collect();

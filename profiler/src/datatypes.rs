@@ -1,6 +1,15 @@
 //! The size of a datatype. The sizes of predefined ones are read once, in `MPI_Init`; a derived one is asked for each time,
 //! because its handle may be freed and given to another.
 
+mod describe;
+mod registry;
+
+use std::env;
+
+use vocabulary::settings;
+
+pub use registry::{Recent, are_recorded, forget, number_of};
+
 use crate::abi::{Datatypes, Word, abi};
 use crate::settled::Settled;
 use crate::{pmpi, real};
@@ -20,8 +29,11 @@ fn first_slot(datatype: Word, shift: u32) -> usize {
     ((datatype as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> shift) as usize
 }
 
-/// Reads the sizes of all predefined datatypes.
+/// Reads the sizes of all predefined datatypes, and whether uses of datatypes are recorded.
 pub fn prepare() {
+    if settings::is_on(env::var(settings::DATATYPES).ok().as_deref()) {
+        registry::record();
+    }
     let handles: Vec<Word> = match abi().family.datatypes {
         Datatypes::Values(values) => values.to_vec(),
         Datatypes::Symbols(names) => names.iter().filter_map(|name| real::data(name)).collect(),

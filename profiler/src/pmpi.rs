@@ -1,7 +1,7 @@
 //! The calls that commsee itself makes into the MPI library, typed. Each returns `None` where the library lacks the
 //! function or reports an error.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -48,6 +48,18 @@ declare! {
     group_translate_ranks = c"PMPI_Group_translate_ranks"
         (from: Word, count: c_int, ranks: *const c_int, to: Word, translated: *mut c_int);
     type_size_x = c"PMPI_Type_size_x" (datatype: Word, size: *mut i64);
+    type_get_extent = c"PMPI_Type_get_extent" (datatype: Word, lower_bound: *mut isize, extent: *mut isize);
+    type_get_true_extent = c"PMPI_Type_get_true_extent" (datatype: Word, lower_bound: *mut isize, extent: *mut isize);
+    type_get_name = c"PMPI_Type_get_name" (datatype: Word, name: *mut c_char, length: *mut c_int);
+    type_get_envelope = c"PMPI_Type_get_envelope"
+        (datatype: Word, integers: *mut c_int, addresses: *mut c_int, datatypes: *mut c_int, combiner: *mut c_int);
+    type_get_envelope_c = c"PMPI_Type_get_envelope_c"
+        (datatype: Word, integers: *mut i64, addresses: *mut i64, large_counts: *mut i64, datatypes: *mut i64,
+         combiner: *mut c_int);
+    type_get_contents = c"PMPI_Type_get_contents"
+        (datatype: Word, max_integers: c_int, max_addresses: c_int, max_datatypes: c_int, integers: *mut c_int,
+         addresses: *mut isize, datatypes: *mut c_void);
+    type_free = c"PMPI_Type_free" (datatype: *mut c_void);
     query_thread_into = c"PMPI_Query_thread" (level: *mut c_int);
     get_version = c"PMPI_Get_version" (version: *mut c_int, subversion: *mut c_int);
     get_elements_x = c"PMPI_Get_elements_x" (status: Word, datatype: Word, count: *mut i64);
@@ -70,6 +82,13 @@ declare! {
     dist_graph_neighbors = c"PMPI_Dist_graph_neighbors"
         (comm: Word, max_sources: c_int, sources: *mut c_int, source_weights: *mut c_int,
          max_destinations: c_int, destinations: *mut c_int, destination_weights: *mut c_int);
+}
+
+/// Whether the library has the large-count form of `MPI_Type_get_envelope`: then there may be datatypes that the plain
+/// form answers by an error, for which it calls the program's error handler.
+pub fn has_type_get_envelope_c() -> bool {
+    static FUNCTION: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+    resolve(&FUNCTION, c"PMPI_Type_get_envelope_c").is_some()
 }
 
 /// Turns a call with an output argument into one that returns it.

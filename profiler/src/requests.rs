@@ -7,9 +7,11 @@ use std::ffi::c_int;
 
 use parking_lot::lock_api::RawMutex as _;
 use vocabulary::calls::op;
+use vocabulary::shard::NO_PHASE;
 
 use crate::abi::Word;
 use crate::communicators::Record;
+use crate::phases;
 use crate::state;
 use crate::thread::{self, Thread};
 use crate::wrappers::Late;
@@ -37,6 +39,8 @@ pub struct Request {
     extra: u32,
     pub operation: u16,
     pub kind: Kind,
+    /// The phase that it was started in.
+    pub phase: u8,
     pub active: bool,
 }
 
@@ -47,6 +51,7 @@ pub struct Completed {
     pub ticks: u64,
     pub operation: u16,
     pub kind: Kind,
+    pub phase: u8,
     /// For `Kind::Duplicate`: where the program wants the handle, and the record that waits for it.
     pub duplicate: (Late, Record),
 }
@@ -71,6 +76,10 @@ pub struct Persistent {
     pub receives: bool,
     /// Rank in the communicator, world rank and bytes of each message.
     pub messages: Box<[(c_int, u32, u64)]>,
+    /// Number and bytes of each datatype argument, where they are recorded.
+    pub datatypes: Box<[(u32, u64)]>,
+    /// The phase of the start that is being counted.
+    pub phase: u8,
 }
 
 const EMPTY: Word = Word::MAX;
@@ -79,7 +88,7 @@ const NOWHERE: u32 = u32::MAX;
 
 impl Request {
     pub fn new(handle: Word, comm: Record, operation: u16, kind: Kind, ticks: u64) -> Request {
-        Request { handle, comm, ticks, extra: NOWHERE, operation, kind, active: true }
+        Request { handle, comm, ticks, extra: NOWHERE, operation, kind, phase: NO_PHASE, active: true }
     }
 }
 
@@ -228,11 +237,11 @@ impl Requests {
     fn complete(&self, handle: Word) -> Option<Completed> {
         self.locked(|requests| {
             let slot = requests.slot_of(handle)?;
-            let Request { comm, ticks, operation, kind, active, extra, .. } = requests.slot(slot).request;
+            let Request { comm, ticks, operation, kind, phase, active, extra, .. } = requests.slot(slot).request;
             if !active {
                 return None;
             }
-            let mut completed = Completed { comm, ticks, operation, kind, duplicate: (Late::C(0), comm) };
+            let mut completed = Completed { comm, ticks, operation, kind, phase, duplicate: (Late::C(0), comm) };
             if extra == NOWHERE {
                 requests.remove_first(slot);
             } else {
@@ -270,12 +279,13 @@ impl Requests {
             request.active = true;
             request.operation = operation;
             request.ticks = ticks;
+            request.phase = phases::current();
             request.kind = match persistent.receives {
                 false => Kind::Plain,
                 true if operation == op::MPI_Start => Kind::Receive,
                 true => Kind::ReceiveInto(0),
             };
-            Some((request.comm, persistent.clone()))
+            Some((request.comm, Persistent { phase: request.phase, ..persistent.clone() }))
         })
     }
 

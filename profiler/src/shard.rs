@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicPtr, Ordering, fence};
 
 use parking_lot::Mutex;
 use vocabulary::shard::{
-    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, Cell, Communicator, EDGES, Edge, HEADER_BYTES,
-    Header,
+    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, Cell, Communicator, DATATYPES, EDGES, Edge,
+    HEADER_BYTES, Header, PHASES, Text, USES, Use,
 };
 
 use crate::say::warn_once;
@@ -136,6 +136,8 @@ pub fn image() -> Vec<u8> {
             COMMUNICATORS => size_of::<Communicator>(),
             CELLS => size_of::<Cell>(),
             EDGES => size_of::<Edge>(),
+            PHASES | DATATYPES => size_of::<Text>(),
+            USES => size_of::<Use>(),
             _ => 0,
         };
         let used = BLOCK_HEADER_BYTES + block.used as usize * entry;

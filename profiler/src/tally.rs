@@ -5,16 +5,19 @@
 //! - the communicator: a compare with the one used last (`communicators::of`);
 //! - the datatype's size and the rule's arithmetic: one probe of a small table (`datatypes::size`, `volume`);
 //! - the bucket: a bit scan, a table of 65 bytes, one or two compares (`Buckets::of`);
+//! - the phase: one load, one OR (`phases::current`);
 //! - the cell: one multiplication, one probe of this thread's index, additions to one cache line (`Thread::cell`);
 //! - a send adds the edge to its destination: one more probe, two additions.
 
 use std::ffi::c_int;
 
 use vocabulary::buckets::Buckets;
-use vocabulary::shard::{BUCKET_PENDING, Cell, Edge, REMOTE_RANK};
+use vocabulary::shard::{BUCKET_PENDING, Cell, Edge, NO_PHASE, REMOTE_RANK};
 
 use crate::abi::{Word, abi};
 use crate::communicators::{self, Record};
+use crate::datatypes;
+use crate::phases;
 use crate::requests::{Completed, Extra, Kind, Persistent, Request};
 use crate::settled::Settled;
 use crate::state;
@@ -51,12 +54,23 @@ fn add_time(cell: &mut Cell, ticks: u64) {
     cell.ticks_max = cell.ticks_max.max(ticks);
 }
 
+/// The key of the cell that a call made now is counted in.
+#[inline(always)]
+pub fn key(record: Record, operation: u16, bucket: u8) -> u64 {
+    key_in(phases::current(), record, operation, bucket)
+}
+
+#[inline(always)]
+fn key_in(phase: u8, record: Record, operation: u16, bucket: u8) -> u64 {
+    // SAFETY: records are never freed.
+    let number = unsafe { (*record).number };
+    Cell::key(number, operation, bucket) | Cell::phase_bits(phase)
+}
+
 /// A call without bytes, charged to a record.
 #[inline(always)]
 pub fn plain(thread: &mut Thread, record: Record, done: Done) {
-    // SAFETY: records are never freed.
-    let number = unsafe { (*record).number };
-    let cell = thread.cell(Cell::key(number, done.operation, 0));
+    let cell = thread.cell(key(record, done.operation, 0));
     add_time(cell, done.ticks);
     cell.failed += u64::from(done.code != 0);
     thread.counted_ticks = thread.counted_ticks.wrapping_add(done.ticks);
@@ -78,21 +92,26 @@ pub fn call(thread: &mut Thread, comm: Word, done: Done, rule: impl FnOnce(&mut 
         return failed(thread, comm, done);
     }
     let record = communicators::of(thread, comm);
-    add(thread, record, comm, done, rule);
+    add(thread, record, comm, done, phases::current(), rule);
 }
 
 /// A call of a known record, for calls that are not given a communicator.
 pub fn of_record(thread: &mut Thread, record: Record, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
-    add(thread, record, abi().comm_null, done, rule);
+    add(thread, record, abi().comm_null, done, phases::current(), rule);
 }
 
 #[inline(always)]
-fn add(thread: &mut Thread, record: Record, comm: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) -> u8 {
+fn add(
+    thread: &mut Thread,
+    record: Record,
+    comm: Word,
+    done: Done,
+    phase: u8,
+    rule: impl FnOnce(&mut Now) -> Volume,
+) -> u8 {
     let volume = rule(&mut Now { thread, record, comm, operation: done.operation });
     let bucket = bucket_of(volume.message_bytes);
-    // SAFETY: records are never freed.
-    let number = unsafe { (*record).number };
-    let cell = thread.cell(Cell::key(number, done.operation, bucket));
+    let cell = thread.cell(key_in(phase, record, done.operation, bucket));
     add_time(cell, done.ticks);
     cell.bytes_sent += volume.sent;
     cell.bytes_recv += volume.received;
@@ -108,9 +127,9 @@ pub fn started(thread: &mut Thread, comm: Word, request: Word, done: Done, rule:
     }
     let record = communicators::of(thread, comm);
     if state::is_on() {
-        add(thread, record, comm, done, rule);
+        add(thread, record, comm, done, phases::current(), rule);
     }
-    follow(thread, record, request, done, Kind::Plain);
+    follow(thread, record, request, done, Kind::Plain, NO_PHASE);
 }
 
 /// A nonblocking call that sends, and receives what its completion tells.
@@ -121,38 +140,47 @@ pub fn started_both(thread: &mut Thread, comm: Word, request: Word, done: Done, 
     }
     let record = communicators::of(thread, comm);
     if state::is_on() {
-        let bucket = add(thread, record, comm, done, rule);
-        follow(thread, record, request, done, Kind::ReceiveInto(bucket));
+        let phase = phases::current();
+        let bucket = add(thread, record, comm, done, phase, rule);
+        follow(thread, record, request, done, Kind::ReceiveInto(bucket), phase);
     } else {
-        follow(thread, record, request, done, Kind::Plain);
+        follow(thread, record, request, done, Kind::Plain, NO_PHASE);
     }
 }
 
-/// A nonblocking receive: its bucket is known when its message has arrived.
+/// A nonblocking receive: its bucket is known when its message has arrived. Its phase is the one it is posted in.
 #[inline(always)]
-pub fn receiving(thread: &mut Thread, record: Record, request: Word, done: Done) {
+pub fn receiving(
+    thread: &mut Thread,
+    record: Record,
+    request: Word,
+    done: Done,
+    rule: impl FnOnce(&mut Now) -> Volume,
+) {
     if state::is_on() {
-        pending(thread, record, done);
-        follow(thread, record, request, done, Kind::Receive);
+        rule(&mut Now { thread, record, comm: abi().comm_null, operation: done.operation });
+        let phase = phases::current();
+        pending(thread, record, done, phase);
+        follow(thread, record, request, done, Kind::Receive, phase);
     } else {
-        follow(thread, record, request, done, Kind::Plain);
+        follow(thread, record, request, done, Kind::Plain, NO_PHASE);
     }
 }
 
 #[inline(always)]
-pub fn pending(thread: &mut Thread, record: Record, done: Done) {
-    // SAFETY: records are never freed.
-    let number = unsafe { (*record).number };
-    add_time(thread.cell(Cell::key(number, done.operation, BUCKET_PENDING)), done.ticks);
+fn pending(thread: &mut Thread, record: Record, done: Done, phase: u8) {
+    add_time(thread.cell(key_in(phase, record, done.operation, BUCKET_PENDING)), done.ticks);
     thread.counted_ticks = thread.counted_ticks.wrapping_add(done.ticks);
 }
 
 #[inline(always)]
-fn follow(thread: &mut Thread, record: Record, request: Word, done: Done, kind: Kind) {
+fn follow(thread: &mut Thread, record: Record, request: Word, done: Done, kind: Kind, phase: u8) {
     // SAFETY: the call succeeded, so the program passed a place for the handle, and the library filled it.
     let handle = unsafe { abi().load(request) };
     if handle != abi().request_null {
-        thread.requests.start(Request::new(handle, record, done.operation, kind, done.ticks));
+        let mut request = Request::new(handle, record, done.operation, kind, done.ticks);
+        request.phase = phase;
+        thread.requests.start(request);
     }
 }
 
@@ -169,11 +197,12 @@ pub fn prepared(
         return failed(thread, comm, done);
     }
     let record = communicators::of(thread, comm);
-    let mut later = Later { record, comm, messages: Vec::new() };
+    let mut later = Later { thread, record, comm, messages: Vec::new(), datatypes: Vec::new() };
     let volume = rule(&mut later);
+    let (messages, datatypes) = (later.messages.into(), later.datatypes.into());
     if state::is_on() {
         let setup = Volume { message_bytes: volume.message_bytes, ..Volume::default() };
-        add(thread, record, comm, done, |_| setup);
+        add(thread, record, comm, done, phases::current(), |_| setup);
     }
     // SAFETY: the call succeeded, so the program passed a place for the handle, and the library filled it.
     let handle = unsafe { abi().load(request) };
@@ -182,31 +211,36 @@ pub fn prepared(
         received: volume.received,
         message_bytes: volume.message_bytes,
         receives,
-        messages: later.messages.into(),
+        messages,
+        datatypes,
+        phase: NO_PHASE,
     });
     thread.requests.start_with(Request::new(handle, record, done.operation, Kind::Plain, 0), extra);
 }
 
 /// The start of one persistent request by `MPI_Start`.
 pub fn restarted(thread: &mut Thread, record: Record, done: Done, persistent: &Persistent) {
+    replay(thread, record, done.operation, persistent);
     if persistent.receives {
-        return pending(thread, record, done);
+        return pending(thread, record, done, persistent.phase);
     }
     let volume = persistent.volume();
-    add(thread, record, 0, done, |_| volume);
-    replay(thread, record, done.operation, persistent);
+    add(thread, record, 0, done, persistent.phase, |_| volume);
 }
 
 /// The start of one of several persistent requests by `MPI_Startall`, which is counted as a call elsewhere.
 pub fn restarted_among(thread: &mut Thread, record: Record, operation: u16, persistent: &Persistent) {
-    // SAFETY: records are never freed.
-    let cell = thread.cell(Cell::key(unsafe { (*record).number }, operation, 0));
+    let cell = thread.cell(key_in(persistent.phase, record, operation, 0));
     cell.bytes_sent += persistent.sent;
     cell.bytes_recv += persistent.received;
     replay(thread, record, operation, persistent);
 }
 
 fn replay(thread: &mut Thread, record: Record, operation: u16, persistent: &Persistent) {
+    for (datatype, bytes) in &persistent.datatypes {
+        // SAFETY: records are never freed.
+        thread.add_use(unsafe { (*record).number }, operation, *datatype, *bytes);
+    }
     for (destination, world_rank, bytes) in &persistent.messages {
         // SAFETY: records are never freed.
         let key = Edge::key(unsafe { (*record).number }, operation, *destination as u32);
@@ -228,21 +262,20 @@ impl Persistent {
 /// What a completed receive brought.
 #[inline(always)]
 pub fn arrived(thread: &mut Thread, request: &Completed, bytes: u64) {
-    // SAFETY: records are never freed.
-    let number = unsafe { (*request.comm).number };
+    let key = |bucket| key_in(request.phase, request.comm, request.operation, bucket);
     match request.kind {
         Kind::Receive => {
             // The call moves from the row of pending receives to its bucket. Its row may be another thread's: counts
             // wrap, and are right when threads are added up.
-            let pending = thread.cell(Cell::key(number, request.operation, BUCKET_PENDING));
+            let pending = thread.cell(key(BUCKET_PENDING));
             pending.calls = pending.calls.wrapping_sub(1);
             pending.ticks = pending.ticks.wrapping_sub(request.ticks);
-            let cell = thread.cell(Cell::key(number, request.operation, bucket_of(bytes)));
+            let cell = thread.cell(key(bucket_of(bytes)));
             add_time(cell, request.ticks);
             cell.bytes_recv += bytes;
         }
         Kind::ReceiveInto(bucket) => {
-            thread.cell(Cell::key(number, request.operation, bucket)).bytes_recv += bytes;
+            thread.cell(key(bucket)).bytes_recv += bytes;
         }
         Kind::Plain | Kind::Duplicate => {}
     }
@@ -282,16 +315,29 @@ impl Context for Now<'_> {
         edge.calls += 1;
         edge.bytes += bytes;
     }
+
+    #[cold]
+    #[inline(never)]
+    fn describe(&mut self, datatype: Word, elements: u64) {
+        let size_bytes = datatypes::size(datatype);
+        if let Some(number) = self.thread.datatype(datatype, size_bytes) {
+            // SAFETY: records are never freed.
+            let comm = unsafe { (*self.record).number };
+            self.thread.add_use(comm, self.operation, number, elements.wrapping_mul(size_bytes));
+        }
+    }
 }
 
 /// Rules keep the messages of a persistent request for its starts.
-pub struct Later {
+pub struct Later<'a> {
+    thread: &'a mut Thread,
     record: Record,
     comm: Word,
     messages: Vec<(c_int, u32, u64)>,
+    datatypes: Vec<(u32, u64)>,
 }
 
-impl Context for Later {
+impl Context for Later<'_> {
     fn record(&self) -> Record {
         self.record
     }
@@ -304,5 +350,12 @@ impl Context for Later {
         // SAFETY: the call over this communicator has just succeeded.
         let world_rank = unsafe { communicators::world_rank_of(self.record, self.comm, destination) };
         self.messages.push((destination, world_rank.unwrap_or(REMOTE_RANK), bytes));
+    }
+
+    fn describe(&mut self, datatype: Word, elements: u64) {
+        let size_bytes = datatypes::size(datatype);
+        if let Some(number) = self.thread.datatype(datatype, size_bytes) {
+            self.datatypes.push((number, elements.wrapping_mul(size_bytes)));
+        }
     }
 }

@@ -6,9 +6,10 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
 use parking_lot::Mutex;
-use vocabulary::shard::{self as image, BLOCK_HEADER_BYTES, BlockHeader, CELLS, Communicator, EDGES, Edge};
+use vocabulary::shard::{self as image, BLOCK_HEADER_BYTES, BlockHeader, CELLS, Communicator, EDGES, Edge, USES, Use};
 
 use crate::abi::Word;
+use crate::datatypes::{self, Recent};
 use crate::requests::Requests;
 use crate::{shard, state, tls};
 
@@ -18,6 +19,8 @@ const BLOCK_BYTES: (usize, usize) = (4 << 10, 64 << 10);
 pub struct Thread {
     cells: Index<image::Cell>,
     edges: Index<Edge>,
+    /// Only where datatypes are recorded.
+    uses: Option<Box<Uses>>,
     /// The communicator that this thread used last, valid in one epoch of the table of communicators.
     pub last_comm: (Word, u32, *mut Communicator),
     /// Apart from the thread's own data: other threads reach it, too.
@@ -167,6 +170,7 @@ impl Thread {
         Thread {
             cells: Index::new(),
             edges: Index::new(),
+            uses: None,
             last_comm: (0, u32::MAX, ptr::null_mut()),
             requests: Box::leak(Box::new(Requests::new())),
             handles: Vec::new(),
@@ -214,12 +218,38 @@ impl Thread {
         self.edges.find(key).map(|edge| unsafe { &mut *edge })
     }
 
+    /// The number of a datatype that a successful call was given.
+    pub fn datatype(&mut self, datatype: Word, size_bytes: u64) -> Option<u32> {
+        datatypes::number_of(&mut self.uses().recent, datatype, size_bytes)
+    }
+
+    /// Counts one datatype argument.
+    pub fn add_use(&mut self, comm: u32, operation: u16, datatype: u32, bytes: u64) {
+        let key = Edge::key(comm, operation, datatype);
+        let index = &mut self.uses().index;
+        let entry = index.find(key).unwrap_or_else(|| index.add(key, USES, Use { key, calls: 0, bytes: 0 }));
+        // SAFETY: the index holds addresses of live entries of this thread only.
+        let entry = unsafe { &mut *entry };
+        entry.calls += 1;
+        entry.bytes = entry.bytes.wrapping_add(bytes);
+    }
+
+    fn uses(&mut self) -> &mut Uses {
+        self.uses.get_or_insert_with(|| Box::new(Uses { index: Index::new(), recent: Recent::new() }))
+    }
+
     #[cold]
     pub fn new_edge(&mut self, key: u64, world_rank: u32) -> &mut Edge {
         let edge = self.edges.add(key, EDGES, Edge { key, world_rank, reserved: 0, calls: 0, bytes: 0 });
         // SAFETY: as above.
         unsafe { &mut *edge }
     }
+}
+
+/// What a thread knows of datatypes.
+struct Uses {
+    index: Index<Use>,
+    recent: Recent,
 }
 
 /// Entries of one kind in the shard, found by key: open addressing with at most half of the places taken.

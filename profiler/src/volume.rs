@@ -6,8 +6,8 @@ use std::ffi::c_int;
 use vocabulary::shard::{Communicator, INTER};
 
 use crate::abi::{Word, abi};
-use crate::communicators::Record;
-use crate::datatypes::size;
+use crate::communicators::{self, Record};
+use crate::datatypes::{self, size};
 use crate::fortran::{self, Object};
 use crate::neighbors::{self, Neighbors};
 use crate::status;
@@ -26,6 +26,18 @@ pub trait Context {
     fn record(&self) -> Record;
     fn comm(&self) -> Word;
     fn message(&mut self, destination: c_int, bytes: u64);
+
+    /// Records a datatype argument that describes at least one element.
+    fn describe(&mut self, datatype: Word, elements: u64);
+
+    /// A datatype argument that is significant on this rank, and how many elements it describes. Without any the datatype may be
+    /// none at all.
+    #[inline(always)]
+    fn described(&mut self, datatype: Word, elements: u64) {
+        if datatypes::are_recorded() && elements > 0 {
+            self.describe(datatype, elements);
+        }
+    }
 
     #[inline(always)]
     fn facts(&self) -> &'static Communicator {
@@ -136,6 +148,20 @@ fn block_typed(counts: Counts, types: Types, index: usize) -> u64 {
     block(counts.at(index) as i64, types.at(index))
 }
 
+/// The datatypes of blocks that each have one of their own, given by their places: each datatype once.
+#[cold]
+fn described_typed(context: &mut impl Context, counts: Counts, types: Types, places: impl Iterator<Item = usize>) {
+    let mut elements: Vec<(Word, u64)> = Vec::new();
+    for place in places {
+        let (datatype, count) = (types.at(place), counts.at(place));
+        match elements.iter_mut().find(|(known, _)| *known == datatype) {
+            Some((_, sum)) => *sum = sum.wrapping_add(count),
+            None => elements.push((datatype, count)),
+        }
+    }
+    elements.into_iter().for_each(|(datatype, elements)| context.described(datatype, elements));
+}
+
 #[inline(always)]
 fn block(count: i64, datatype: Word) -> u64 {
     bytes_of(count as u64, datatype)
@@ -165,12 +191,42 @@ pub fn send(context: &mut impl Context, count: i64, datatype: Word, destination:
         return Volume::default();
     }
     let bytes = block(count, datatype);
+    context.described(datatype, count as u64);
     context.message(destination, bytes);
     Volume { sent: bytes, received: 0, message_bytes: bytes }
 }
 
 #[inline(always)]
-pub unsafe fn recv(_: &mut impl Context, status: Word) -> Volume {
+pub unsafe fn recv(context: &mut impl Context, count: i64, datatype: Word, source: c_int, status: Word) -> Volume {
+    posted(context, count, datatype, source);
+    unsafe { arrived(status) }
+}
+
+/// The posting of a receive, whose bytes its completion tells.
+#[inline(always)]
+pub fn posted(context: &mut impl Context, count: i64, datatype: Word, source: c_int) -> Volume {
+    if datatypes::are_recorded() && source != abi().proc_null {
+        context.described(datatype, count as u64);
+    }
+    Volume::default()
+}
+
+/// The receive of a matched message.
+pub unsafe fn mrecv(context: &mut impl Context, count: i64, datatype: Word, status: Word) -> Volume {
+    imrecv(context, count, datatype);
+    unsafe { arrived(status) }
+}
+
+pub fn imrecv(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
+    // MPI_MESSAGE_NO_PROC, which brings nothing, belongs to no communicator.
+    if datatypes::are_recorded() && context.record() != communicators::none() {
+        context.described(datatype, count as u64);
+    }
+    Volume::default()
+}
+
+#[inline(always)]
+unsafe fn arrived(status: Word) -> Volume {
     let bytes = unsafe { status::bytes(status) };
     Volume { sent: 0, received: bytes, message_bytes: bytes }
 }
@@ -181,9 +237,55 @@ pub unsafe fn sendrecv(
     count: i64,
     datatype: Word,
     destination: c_int,
+    recvcount: i64,
+    recvtype: Word,
+    source: c_int,
     status: Word,
 ) -> Volume {
-    Volume { received: unsafe { status::bytes(status) }, ..send(context, count, datatype, destination) }
+    let given = sendrecv_posted(context, count, datatype, destination, recvcount, recvtype, source);
+    Volume { received: unsafe { status::bytes(status) }, ..given }
+}
+
+#[inline(always)]
+pub fn sendrecv_posted(
+    context: &mut impl Context,
+    count: i64,
+    datatype: Word,
+    destination: c_int,
+    recvcount: i64,
+    recvtype: Word,
+    source: c_int,
+) -> Volume {
+    posted(context, recvcount, recvtype, source);
+    send(context, count, datatype, destination)
+}
+
+#[inline(always)]
+pub unsafe fn sendrecv_replace(
+    context: &mut impl Context,
+    count: i64,
+    datatype: Word,
+    destination: c_int,
+    source: c_int,
+    status: Word,
+) -> Volume {
+    let given = sendrecv_replace_posted(context, count, datatype, destination, source);
+    Volume { received: unsafe { status::bytes(status) }, ..given }
+}
+
+/// One datatype for both directions.
+#[inline(always)]
+pub fn sendrecv_replace_posted(
+    context: &mut impl Context,
+    count: i64,
+    datatype: Word,
+    destination: c_int,
+    source: c_int,
+) -> Volume {
+    if destination < 0 {
+        return posted(context, count, datatype, source);
+    }
+    send(context, count, datatype, destination)
 }
 
 #[inline(always)]
@@ -192,6 +294,7 @@ pub fn bcast(context: &mut impl Context, count: i64, datatype: Word, root: c_int
         return Volume::default();
     }
     let bytes = block(count, datatype);
+    context.described(datatype, count as u64);
     let (sent, received) = if context.is_root(root) { (bytes, 0) } else { (0, bytes) };
     Volume { sent, received, message_bytes: bytes }
 }
@@ -202,13 +305,15 @@ pub fn reduce(context: &mut impl Context, count: i64, datatype: Word, root: c_in
         return Volume::default();
     }
     let bytes = block(count, datatype);
+    context.described(datatype, count as u64);
     let sent = if context.is_inter_root(root) { 0 } else { bytes };
     Volume { sent, received: if context.is_root(root) { bytes } else { 0 }, message_bytes: bytes }
 }
 
 #[inline(always)]
-pub fn allreduce(_: &mut impl Context, count: i64, datatype: Word) -> Volume {
+pub fn allreduce(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
     let bytes = block(count, datatype);
+    context.described(datatype, count as u64);
     Volume { sent: bytes, received: bytes, message_bytes: bytes }
 }
 
@@ -220,6 +325,7 @@ pub fn scan(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
 #[inline(always)]
 pub fn exscan(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
     let bytes = block(count, datatype);
+    context.described(datatype, count as u64);
     Volume { sent: bytes, received: if context.facts().rank == 0 { 0 } else { bytes }, message_bytes: bytes }
 }
 
@@ -239,6 +345,12 @@ pub fn gather(
     // The root of an intercommunicator sends nothing and need not pass the send arguments.
     let gives = !context.is_inter_root(root);
     let own = if !gives || sendbuf.is_in_place() { block(recvcount, recvtype) } else { block(sendcount, sendtype) };
+    if gives && !sendbuf.is_in_place() {
+        context.described(sendtype, sendcount as u64);
+    }
+    if is_root {
+        context.described(recvtype, context.peers().wrapping_mul(recvcount as u64));
+    }
     let received = if is_root { context.peers().wrapping_mul(block(recvcount, recvtype)) } else { 0 };
     Volume { sent: if gives { own } else { 0 }, received, message_bytes: own }
 }
@@ -260,10 +372,12 @@ pub fn gatherv(
     } else if sendbuf.is_in_place() {
         bytes_of(recvcounts.at(context.facts().rank as usize), recvtype)
     } else {
+        context.described(sendtype, sendcount as u64);
         block(sendcount, sendtype)
     };
-    let received = if context.is_root(root) { bytes_of(recvcounts.sum(context.peers()), recvtype) } else { 0 };
-    unsized_volume(sent, received)
+    let elements = if context.is_root(root) { recvcounts.sum(context.peers()) } else { 0 };
+    context.described(recvtype, elements);
+    unsized_volume(sent, bytes_of(elements, recvtype))
 }
 
 pub fn scatter(
@@ -282,6 +396,12 @@ pub fn scatter(
     let takes = !context.is_inter_root(root);
     let own = if !takes || recvbuf.is_in_place() { block(sendcount, sendtype) } else { block(recvcount, recvtype) };
     let sent = if is_root { context.peers().wrapping_mul(block(sendcount, sendtype)) } else { 0 };
+    if is_root {
+        context.described(sendtype, context.peers().wrapping_mul(sendcount as u64));
+    }
+    if takes && !recvbuf.is_in_place() {
+        context.described(recvtype, recvcount as u64);
+    }
     Volume { sent, received: if takes { own } else { 0 }, message_bytes: own }
 }
 
@@ -302,10 +422,12 @@ pub fn scatterv(
     } else if recvbuf.is_in_place() {
         bytes_of(sendcounts.at(context.facts().rank as usize), sendtype)
     } else {
+        context.described(recvtype, recvcount as u64);
         block(recvcount, recvtype)
     };
-    let sent = if context.is_root(root) { bytes_of(sendcounts.sum(context.peers()), sendtype) } else { 0 };
-    unsized_volume(sent, received)
+    let elements = if context.is_root(root) { sendcounts.sum(context.peers()) } else { 0 };
+    context.described(sendtype, elements);
+    unsized_volume(bytes_of(elements, sendtype), received)
 }
 
 #[inline(always)]
@@ -319,7 +441,12 @@ pub fn allgather(
 ) -> Volume {
     let taken = block(recvcount, recvtype);
     let own = if sendbuf.is_in_place() { taken } else { block(sendcount, sendtype) };
-    Volume { sent: own, received: context.peers().wrapping_mul(taken), message_bytes: own }
+    if !sendbuf.is_in_place() {
+        context.described(sendtype, sendcount as u64);
+    }
+    let peers = context.peers();
+    context.described(recvtype, peers.wrapping_mul(recvcount as u64));
+    Volume { sent: own, received: peers.wrapping_mul(taken), message_bytes: own }
 }
 
 pub fn allgatherv(
@@ -333,9 +460,12 @@ pub fn allgatherv(
     let own = if sendbuf.is_in_place() {
         bytes_of(recvcounts.at(context.facts().rank as usize), recvtype)
     } else {
+        context.described(sendtype, sendcount as u64);
         block(sendcount, sendtype)
     };
-    unsized_volume(own, bytes_of(recvcounts.sum(context.peers()), recvtype))
+    let elements = recvcounts.sum(context.peers());
+    context.described(recvtype, elements);
+    unsized_volume(own, bytes_of(elements, recvtype))
 }
 
 #[inline(always)]
@@ -350,6 +480,10 @@ pub fn alltoall(
     let taken = block(recvcount, recvtype);
     let given = if sendbuf.is_in_place() { taken } else { block(sendcount, sendtype) };
     let peers = context.peers();
+    if !sendbuf.is_in_place() {
+        context.described(sendtype, peers.wrapping_mul(sendcount as u64));
+    }
+    context.described(recvtype, peers.wrapping_mul(recvcount as u64));
     Volume { sent: peers.wrapping_mul(given), received: peers.wrapping_mul(taken), message_bytes: given }
 }
 
@@ -362,9 +496,15 @@ pub fn alltoallv(
     recvtype: Word,
 ) -> Volume {
     let peers = context.peers();
-    let received = bytes_of(recvcounts.sum(peers), recvtype);
-    let sent = if sendbuf.is_in_place() { received } else { bytes_of(sendcounts.sum(peers), sendtype) };
-    unsized_volume(sent, received)
+    let taken = recvcounts.sum(peers);
+    let received = bytes_of(taken, recvtype);
+    context.described(recvtype, taken);
+    if sendbuf.is_in_place() {
+        return unsized_volume(received, received);
+    }
+    let given = sendcounts.sum(peers);
+    context.described(sendtype, given);
+    unsized_volume(bytes_of(given, sendtype), received)
 }
 
 pub fn alltoallw(
@@ -376,6 +516,12 @@ pub fn alltoallw(
     recvtypes: Types,
 ) -> Volume {
     let peers = context.peers();
+    if datatypes::are_recorded() {
+        described_typed(context, recvcounts, recvtypes, 0..peers as usize);
+        if !sendbuf.is_in_place() {
+            described_typed(context, sendcounts, sendtypes, 0..peers as usize);
+        }
+    }
     let received = sum_typed(recvcounts, recvtypes, peers);
     let sent = if sendbuf.is_in_place() { received } else { sum_typed(sendcounts, sendtypes, peers) };
     unsized_volume(sent, received)
@@ -385,12 +531,15 @@ pub fn alltoallw(
 pub fn reduce_scatter_block(context: &mut impl Context, recvcount: i64, datatype: Word) -> Volume {
     let bytes = block(recvcount, datatype);
     let blocks = u64::from(context.facts().size);
+    context.described(datatype, blocks.wrapping_mul(recvcount as u64));
     Volume { sent: blocks.wrapping_mul(bytes), received: bytes, message_bytes: bytes }
 }
 
 pub fn reduce_scatter(context: &mut impl Context, recvcounts: Counts, datatype: Word) -> Volume {
     let facts = context.facts();
-    let sent = bytes_of(recvcounts.sum(facts.size.into()), datatype);
+    let elements = recvcounts.sum(facts.size.into());
+    context.described(datatype, elements);
+    let sent = bytes_of(elements, datatype);
     Volume { sent, received: bytes_of(recvcounts.at(facts.rank as usize), datatype), message_bytes: sent }
 }
 
@@ -403,7 +552,10 @@ pub fn neighbor_allgather(
 ) -> Volume {
     let (neighbors, own) = (context.neighbors(), block(sendcount, sendtype));
     let destinations = send_to_all(context, neighbors, own);
-    let received = neighbors.real_sources().count() as u64 * block(recvcount, recvtype);
+    let sources = neighbors.real_sources().count() as u64;
+    let received = sources * block(recvcount, recvtype);
+    context.described(sendtype, if destinations > 0 { sendcount as u64 } else { 0 });
+    context.described(recvtype, sources * recvcount as u64);
     Volume { sent: if destinations > 0 { own } else { 0 }, received, message_bytes: own }
 }
 
@@ -417,6 +569,8 @@ pub fn neighbor_allgatherv(
     let (neighbors, own) = (context.neighbors(), block(sendcount, sendtype));
     let destinations = send_to_all(context, neighbors, own);
     let received = neighbors.real_sources().fold(0u64, |sum, (place, _)| sum.wrapping_add(recvcounts.at(place)));
+    context.described(sendtype, if destinations > 0 { sendcount as u64 } else { 0 });
+    context.described(recvtype, received);
     unsized_volume(if destinations > 0 { own } else { 0 }, bytes_of(received, recvtype))
 }
 
@@ -428,8 +582,11 @@ pub fn neighbor_alltoall(
     recvtype: Word,
 ) -> Volume {
     let (neighbors, given) = (context.neighbors(), block(sendcount, sendtype));
-    let sent = send_to_all(context, neighbors, given) * given;
-    let received = neighbors.real_sources().count() as u64 * block(recvcount, recvtype);
+    let destinations = send_to_all(context, neighbors, given);
+    let sources = neighbors.real_sources().count() as u64;
+    context.described(sendtype, destinations * sendcount as u64);
+    context.described(recvtype, sources * recvcount as u64);
+    let (sent, received) = (destinations * given, sources * block(recvcount, recvtype));
     Volume { sent, received, message_bytes: given }
 }
 
@@ -440,6 +597,16 @@ pub fn neighbor_alltoallv(
     recvcounts: Counts,
     recvtype: Word,
 ) -> Volume {
+    if datatypes::are_recorded() {
+        let neighbors = context.neighbors();
+        let sum = |counts: Counts, places: &mut dyn Iterator<Item = usize>| {
+            places.fold(0u64, |sum, place| sum.wrapping_add(counts.at(place)))
+        };
+        let given = sum(sendcounts, &mut neighbors.real_destinations().map(|(place, _)| place));
+        let taken = sum(recvcounts, &mut neighbors.real_sources().map(|(place, _)| place));
+        context.described(sendtype, given);
+        context.described(recvtype, taken);
+    }
     neighbor_exchange(
         context,
         |place| bytes_of(sendcounts.at(place), sendtype),
@@ -454,6 +621,11 @@ pub fn neighbor_alltoallw(
     recvcounts: Counts,
     recvtypes: Types,
 ) -> Volume {
+    if datatypes::are_recorded() {
+        let neighbors = context.neighbors();
+        described_typed(context, sendcounts, sendtypes, neighbors.real_destinations().map(|(place, _)| place));
+        described_typed(context, recvcounts, recvtypes, neighbors.real_sources().map(|(place, _)| place));
+    }
     neighbor_exchange(
         context,
         |place| block_typed(sendcounts, sendtypes, place),

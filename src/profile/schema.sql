@@ -48,11 +48,18 @@ CREATE TABLE bucket (
     hi INTEGER
 );
 
+-- Parts of the program that it named by MPI_Pcontrol. 0 is no phase, with an empty name.
+CREATE TABLE phase (
+    id   INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+);
+
 CREATE TABLE cell (
     comm        INTEGER NOT NULL REFERENCES communicator(id),
     op          INTEGER NOT NULL REFERENCES operation(id),
     bucket      INTEGER NOT NULL REFERENCES bucket(id),
     rank        INTEGER NOT NULL REFERENCES process(rank),
+    phase       INTEGER NOT NULL REFERENCES phase(id),
     calls       INTEGER NOT NULL,
     failed      INTEGER NOT NULL,
     bytes_sent  INTEGER NOT NULL,
@@ -60,7 +67,7 @@ CREATE TABLE cell (
     time_ns     INTEGER NOT NULL,
     time_min_ns INTEGER,
     time_max_ns INTEGER,
-    PRIMARY KEY (comm, op, bucket, rank)
+    PRIMARY KEY (comm, op, bucket, rank, phase)
 ) WITHOUT ROWID;
 
 -- Messages between ranks; dst -1 is a rank of another MPI_COMM_WORLD.
@@ -79,8 +86,28 @@ CREATE TABLE involvement (
     comm  INTEGER NOT NULL REFERENCES communicator(id),
     op    INTEGER NOT NULL REFERENCES operation(id),
     rank  INTEGER NOT NULL REFERENCES process(rank),
+    phase INTEGER NOT NULL REFERENCES phase(id),
     calls INTEGER NOT NULL,
-    PRIMARY KEY (comm, op, rank)
+    PRIMARY KEY (comm, op, rank, phase)
+) WITHOUT ROWID;
+
+-- Datatypes by their structure: two that are built alike are one.
+CREATE TABLE datatype (
+    id         INTEGER PRIMARY KEY,
+    name       TEXT NOT NULL,
+    contiguous INTEGER NOT NULL,
+    UNIQUE (name, contiguous)
+);
+
+-- Datatype arguments of calls, where COMMSEE_DATATYPES asked for them.
+CREATE TABLE datatype_use (
+    comm     INTEGER NOT NULL REFERENCES communicator(id),
+    op       INTEGER NOT NULL REFERENCES operation(id),
+    datatype INTEGER NOT NULL REFERENCES datatype(id),
+    rank     INTEGER NOT NULL REFERENCES process(rank),
+    calls    INTEGER NOT NULL,
+    bytes    INTEGER NOT NULL,
+    PRIMARY KEY (comm, op, datatype, rank)
 ) WITHOUT ROWID;
 
 CREATE VIEW profile AS
@@ -98,11 +125,13 @@ SELECT c.name AS comm,
        x.bytes_recv AS bytes_recv,
        x.time_ns / 1e9 AS time_s,
        x.time_min_ns / 1e9 AS time_min_s,
-       x.time_max_ns / 1e9 AS time_max_s
+       x.time_max_ns / 1e9 AS time_max_s,
+       h.name AS phase
 FROM cell x
 JOIN communicator c ON c.id = x.comm
 JOIN operation o ON o.id = x.op
 JOIN bucket b ON b.id = x.bucket
+JOIN phase h ON h.id = x.phase
 LEFT JOIN creator r ON r.letter = c.letter;
 
 CREATE VIEW communicators AS
@@ -126,10 +155,24 @@ JOIN communicator c ON c.id = e.comm
 JOIN operation o ON o.id = e.op;
 
 CREATE VIEW involved AS
-SELECT c.name AS comm, o.name AS op, i.rank AS rank, i.calls AS calls
+SELECT c.name AS comm, o.name AS op, i.rank AS rank, sum(i.calls) AS calls
 FROM involvement i
 JOIN communicator c ON c.id = i.comm
-JOIN operation o ON o.id = i.op;
+JOIN operation o ON o.id = i.op
+GROUP BY i.comm, i.op, i.rank;
+
+CREATE VIEW datatypes AS
+SELECT c.name AS comm,
+       o.name AS op,
+       d.name AS datatype,
+       d.contiguous AS contiguous,
+       u.rank AS rank,
+       u.calls AS calls,
+       u.bytes AS bytes
+FROM datatype_use u
+JOIN communicator c ON c.id = u.comm
+JOIN operation o ON o.id = u.op
+JOIN datatype d ON d.id = u.datatype;
 
 CREATE VIEW ranks AS
 SELECT rank, host, pid, wall_ns / 1e9 AS wall_s, mpi_ns / 1e9 AS mpi_s, state

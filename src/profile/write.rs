@@ -1,6 +1,6 @@
 //! Writes a profile: one shard after the other, in one transaction, into a file that gets its name when it is whole.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,9 @@ use super::{APPLICATION_ID, Place, SCHEMA, SCHEMA_VERSION};
 use crate::buckets::Buckets;
 use crate::calls::{self, CALLS};
 use crate::creators;
-use crate::shard::{self, BUCKET_INVOLVED, BUCKET_PENDING, Cell, FINISHED, FIRST_COMM, Header, REMOTE_RANK, Shard};
+use crate::shard::{
+    self, BUCKET_INVOLVED, BUCKET_PENDING, CONTIGUOUS, Cell, FINISHED, FIRST_COMM, Header, NO_PHASE, REMOTE_RANK, Shard,
+};
 
 /// Why a profile could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +33,10 @@ pub struct Writer {
     wanted: PathBuf,
     join: Join,
     operations: BTreeSet<u16>,
+    /// By name; 0 is no phase.
+    phases: HashMap<String, u32>,
+    /// By description, and whether it is contiguous.
+    datatypes: HashMap<(String, bool), u32>,
     hosts: BTreeSet<String>,
     first: Option<(Box<Header>, Buckets, f64)>,
     end_realtime_ns: u64,
@@ -57,6 +63,8 @@ impl Writer {
             wanted: wanted.to_owned(),
             join: Join::default(),
             operations: BTreeSet::new(),
+            phases: HashMap::from([(String::new(), u32::from(NO_PHASE))]),
+            datatypes: HashMap::new(),
             hosts: BTreeSet::new(),
             first: None,
             end_realtime_ns: 0,
@@ -71,23 +79,26 @@ impl Writer {
         let header = &shard.header;
         let rank = header.world_rank;
         let numbers = self.join.add(rank, &shard.communicators);
+        let phases = self.join_phases(shard);
+        self.add_uses(shard, &numbers)?;
         let ns_per_tick = shard.ns_per_tick();
         let to_ns = |ticks: u64| (ticks as f64 * ns_per_tick).round() as i64;
 
         let mut mpi_ns = 0;
         let mut insert = self.db.prepare_cached(
-            "INSERT INTO cell VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET \
+            "INSERT INTO cell VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET \
              calls = calls + excluded.calls, failed = failed + excluded.failed, \
              bytes_sent = bytes_sent + excluded.bytes_sent, bytes_recv = bytes_recv + excluded.bytes_recv, \
              time_ns = time_ns + excluded.time_ns, time_min_ns = min(time_min_ns, excluded.time_min_ns), \
              time_max_ns = max(time_max_ns, excluded.time_max_ns)",
         )?;
-        let mut involve = self.db.prepare_cached("INSERT INTO involvement VALUES (?, ?, ?, ?)")?;
+        let mut involve = self.db.prepare_cached("INSERT INTO involvement VALUES (?, ?, ?, ?, ?)")?;
         for cell in shard.cells.iter().filter(|cell| !is_empty(cell)) {
             let (comm, operation) = (numbers[&cell.comm()], cell.operation());
+            let phase = phases[&u32::from(cell.phase())];
             self.operations.insert(operation);
             if cell.bucket() == BUCKET_INVOLVED {
-                involve.execute(params![comm, operation, rank, cell.calls as i64])?;
+                involve.execute(params![comm, operation, rank, phase, cell.calls as i64])?;
                 continue;
             }
             // A receive whose message never arrived holds nothing.
@@ -102,6 +113,7 @@ impl Writer {
                 operation,
                 bucket,
                 rank,
+                phase,
                 cell.calls as i64,
                 cell.failed as i64,
                 cell.bytes_sent as i64,
@@ -144,6 +156,38 @@ impl Writer {
         Ok(())
     }
 
+    /// For each of a process's phases its number in the profile: phases are one where they have one name.
+    fn join_phases(&mut self, shard: &Shard) -> HashMap<u32, u32> {
+        let mut numbers = HashMap::from([(u32::from(NO_PHASE), u32::from(NO_PHASE))]);
+        for phase in &shard.phases {
+            let next = self.phases.len() as u32;
+            numbers.insert(phase.number, *self.phases.entry(shard::text(&phase.text)).or_insert(next));
+        }
+        numbers
+    }
+
+    /// What a process counted by datatype; `numbers` are those of its communicators.
+    fn add_uses(&mut self, shard: &Shard, numbers: &HashMap<u32, u32>) -> Result<(), Error> {
+        let mut datatypes = HashMap::new();
+        for datatype in &shard.datatypes {
+            let next = self.datatypes.len() as u32;
+            let structure = (shard::text(&datatype.text), datatype.flags & CONTIGUOUS != 0);
+            datatypes.insert(datatype.number, *self.datatypes.entry(structure).or_insert(next));
+        }
+        // A process may have two numbers for what is written alike.
+        let mut insert = self.db.prepare_cached(
+            "INSERT INTO datatype_use VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET \
+             calls = calls + excluded.calls, bytes = bytes + excluded.bytes",
+        )?;
+        for entry in &shard.uses {
+            self.operations.insert(entry.operation());
+            let (comm, datatype) = (numbers[&entry.comm()], datatypes[&entry.datatype()]);
+            let rank = shard.header.world_rank;
+            insert.execute(params![comm, entry.operation(), datatype, rank, entry.calls as i64, entry.bytes as i64])?;
+        }
+        Ok(())
+    }
+
     /// Completes the profile and gives it its name, which is returned.
     pub fn finish(self) -> Result<PathBuf, Error> {
         self.write_lists()?;
@@ -171,6 +215,14 @@ impl Writer {
         for operation in &self.operations {
             let call = &CALLS[usize::from(*operation)];
             insert.execute(params![operation, call.name, call.class.name()])?;
+        }
+        let mut insert = self.db.prepare("INSERT INTO phase VALUES (?, ?)")?;
+        for (name, number) in &self.phases {
+            insert.execute(params![number, name])?;
+        }
+        let mut insert = self.db.prepare("INSERT INTO datatype VALUES (?, ?, ?)")?;
+        for ((name, contiguous), number) in &self.datatypes {
+            insert.execute(params![number, name, contiguous])?;
         }
         let mut insert = self.db.prepare("INSERT INTO bucket VALUES (?, ?, ?)")?;
         for bucket in 0..=buckets.edges().len() as u8 {

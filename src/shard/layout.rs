@@ -7,7 +7,7 @@ use crate::buckets::MAX_EDGES;
 
 pub const MAGIC: [u8; 8] = *b"commsee\0";
 /// Raised with every change of this file; a reader accepts its own version only.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 pub const HEADER_BYTES: usize = 4096;
 pub const BLOCK_MAGIC: u32 = 0x6b6f_6c62;
 
@@ -80,6 +80,11 @@ const _: () = assert!(size_of::<Header>() == HEADER_BYTES);
 pub const COMMUNICATORS: u32 = 1;
 pub const CELLS: u32 = 2;
 pub const EDGES: u32 = 3;
+/// Names of phases: [`Text`] entries.
+pub const PHASES: u32 = 4;
+/// Descriptions of datatypes: [`Text`] entries.
+pub const DATATYPES: u32 = 5;
+pub const USES: u32 = 6;
 
 /// Stands before the entries of a block.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -147,7 +152,12 @@ pub const BUCKET_PENDING: u8 = 255;
 /// How often a communicator took part in completion calls that were charged to the row `*`.
 pub const BUCKET_INVOLVED: u8 = 254;
 
-/// The counters of one (communicator, operation, bucket) in one thread: one cache line.
+/// The number of calls outside any phase.
+pub const NO_PHASE: u8 = 0;
+/// The number that phases share for which there was no number left.
+pub const OTHER_PHASE: u8 = u8::MAX;
+
+/// The counters of one (communicator, operation, phase, bucket) in one thread: one cache line.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub struct Cell {
@@ -163,9 +173,20 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// The key outside any phase; [`Cell::phase_bits`] are added for a phase.
     #[inline(always)]
-    pub fn key(comm: u32, operation: u16, bucket: u8) -> u64 {
+    pub const fn key(comm: u32, operation: u16, bucket: u8) -> u64 {
         (comm as u64) << 32 | (operation as u64) << 16 | bucket as u64
+    }
+
+    /// A phase as it stands in a key.
+    #[inline(always)]
+    pub const fn phase_bits(phase: u8) -> u64 {
+        (phase as u64) << 8
+    }
+
+    pub fn phase(&self) -> u8 {
+        (self.key >> 8) as u8
     }
 
     pub fn comm(&self) -> u32 {
@@ -210,6 +231,45 @@ impl Edge {
 
     pub fn operation(&self) -> u16 {
         (self.key >> 22) as u16 & 0x3ff
+    }
+}
+
+pub const TEXT_BYTES: usize = 248;
+
+/// What a number of this process stands for: a phase's name, or a datatype's description.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Text {
+    pub number: u32,
+    /// [`CONTIGUOUS`], for a datatype.
+    pub flags: u32,
+    pub text: [u8; TEXT_BYTES],
+}
+
+/// A bit of [`Text::flags`]: the datatype's elements lie in memory without gaps.
+pub const CONTIGUOUS: u32 = 1;
+
+/// Datatype arguments of one (communicator, operation, datatype) in one thread.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Use {
+    /// Made by [`Edge::key`], with the datatype's number in the place of the destination.
+    pub key: u64,
+    pub calls: u64,
+    pub bytes: u64,
+}
+
+impl Use {
+    pub fn comm(&self) -> u32 {
+        (self.key >> 32) as u32
+    }
+
+    pub fn operation(&self) -> u16 {
+        (self.key >> 22) as u16 & 0x3ff
+    }
+
+    pub fn datatype(&self) -> u32 {
+        self.key as u32 & 0x3f_ffff
     }
 }
 

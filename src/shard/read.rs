@@ -33,6 +33,11 @@ pub struct Shard {
     pub cells: Vec<Cell>,
     /// One edge per key, threads added up; sorted by key.
     pub edges: Vec<Edge>,
+    /// Names of phases and descriptions of datatypes; sorted by number.
+    pub phases: Vec<Text>,
+    pub datatypes: Vec<Text>,
+    /// One entry per key, threads added up; sorted by key.
+    pub uses: Vec<Use>,
     /// Entries and blocks that made no sense.
     pub damaged: u64,
 }
@@ -58,6 +63,9 @@ impl Shard {
             communicators: Vec::new(),
             cells: Vec::new(),
             edges: Vec::new(),
+            phases: Vec::new(),
+            datatypes: Vec::new(),
+            uses: Vec::new(),
             damaged: 0,
         };
         let used = usize::try_from(header.used_bytes).unwrap_or(usize::MAX).min(bytes.len());
@@ -93,6 +101,9 @@ impl Shard {
                 COMMUNICATORS => read_entries(body, block.used, &mut self.communicators),
                 CELLS => read_entries(body, block.used, &mut self.cells),
                 EDGES => read_entries(body, block.used, &mut self.edges),
+                PHASES => read_entries(body, block.used, &mut self.phases),
+                DATATYPES => read_entries(body, block.used, &mut self.datatypes),
+                USES => read_entries(body, block.used, &mut self.uses),
                 _ => 1,
             };
             offset = end;
@@ -106,12 +117,22 @@ impl Shard {
         let known = |number: u32| {
             number < FIRST_COMM || self.communicators.binary_search_by_key(&number, |comm| comm.number).is_ok()
         };
-        let before = self.cells.len() + self.edges.len();
+        for texts in [&mut self.phases, &mut self.datatypes] {
+            texts.sort_by_key(|text| text.number);
+            texts.dedup_by_key(|text| text.number);
+        }
+        let named = |texts: &[Text], number: u32| texts.binary_search_by_key(&number, |text| text.number).is_ok();
+        let in_phase = |cell: &Cell| cell.phase() == NO_PHASE || named(&self.phases, cell.phase().into());
+        let before = self.cells.len() + self.edges.len() + self.uses.len();
         let (bucket_count, operations) = (self.buckets.edges().len() as u8, CALLS.len() as u16);
         let fits = |bucket: u8| bucket <= bucket_count || bucket >= BUCKET_INVOLVED;
-        self.cells.retain(|cell| known(cell.comm()) && cell.operation() < operations && fits(cell.bucket()));
+        self.cells.retain(|cell| {
+            known(cell.comm()) && cell.operation() < operations && fits(cell.bucket()) && in_phase(cell)
+        });
         self.edges.retain(|edge| known(edge.comm()) && edge.operation() < operations);
-        self.damaged += (before - self.cells.len() - self.edges.len()) as u64;
+        let described = |entry: &Use| named(&self.datatypes, entry.datatype());
+        self.uses.retain(|entry| known(entry.comm()) && entry.operation() < operations && described(entry));
+        self.damaged += (before - self.cells.len() - self.edges.len() - self.uses.len()) as u64;
 
         let mut cells: HashMap<u64, Cell> = HashMap::with_capacity(self.cells.len());
         for cell in self.cells.drain(..) {
@@ -128,6 +149,15 @@ impl Shard {
         }
         self.edges = edges.into_values().collect();
         self.edges.sort_unstable_by_key(|edge| edge.key);
+
+        let mut uses: HashMap<u64, Use> = HashMap::new();
+        for entry in self.uses.drain(..) {
+            let sum = uses.entry(entry.key).or_insert(Use { calls: 0, bytes: 0, ..entry });
+            sum.calls = sum.calls.wrapping_add(entry.calls);
+            sum.bytes = sum.bytes.wrapping_add(entry.bytes);
+        }
+        self.uses = uses.into_values().collect();
+        self.uses.sort_unstable_by_key(|entry| entry.key);
     }
 }
 

@@ -20,7 +20,7 @@ pub fn check(profile: &Profile, ranks: usize) {
     let buckets = Buckets::parse(&profile.meta["bucket_edges"]).expect("edges as COMMSEE_BUCKETS takes them");
     let mut keys = HashSet::new();
     for call in &profile.calls {
-        assert!(keys.insert((&call.comm, &call.op, call.bucket_lo, call.rank)), "stands twice: {call:?}");
+        assert!(keys.insert((&call.comm, &call.op, call.bucket_lo, call.rank, &call.phase)), "stands twice: {call:?}");
         check_call(profile, call, &buckets);
     }
     for edge in &profile.matrix {

@@ -23,6 +23,19 @@ pub struct Call {
     pub time_s: f64,
     pub time_min_s: Option<f64>,
     pub time_max_s: Option<f64>,
+    pub phase: String,
+}
+
+/// A row of the view `datatypes`.
+#[derive(Clone, Debug)]
+pub struct Use {
+    pub comm: String,
+    pub op: String,
+    pub datatype: String,
+    pub contiguous: bool,
+    pub rank: u32,
+    pub calls: u64,
+    pub bytes: u64,
 }
 
 /// A row of the view `communicators`.
@@ -75,6 +88,7 @@ pub struct Profile {
     pub communicators: Vec<Communicator>,
     pub matrix: Vec<Edge>,
     pub involved: Vec<Involved>,
+    pub datatypes: Vec<Use>,
     pub ranks: Vec<Rank>,
     pub meta: BTreeMap<String, String>,
     pub schema_version: u32,
@@ -104,6 +118,7 @@ impl Profile {
                 time_s: row.get("time_s")?,
                 time_min_s: row.get("time_min_s")?,
                 time_max_s: row.get("time_max_s")?,
+                phase: row.get("phase")?,
             })
         });
         let communicators: Vec<Communicator> = rows(&db, "communicators", |row| {
@@ -138,6 +153,17 @@ impl Profile {
                 calls: count(row, "calls")?,
             })
         });
+        let datatypes = rows(&db, "datatypes", |row| {
+            Ok(Use {
+                comm: row.get("comm")?,
+                op: row.get("op")?,
+                datatype: row.get("datatype")?,
+                contiguous: row.get("contiguous")?,
+                rank: row.get("rank")?,
+                calls: count(row, "calls")?,
+                bytes: count(row, "bytes")?,
+            })
+        });
         let ranks = rows(&db, "ranks", |row| {
             Ok(Rank {
                 rank: row.get("rank")?,
@@ -156,6 +182,7 @@ impl Profile {
             communicators,
             matrix,
             involved,
+            datatypes,
             ranks,
             meta,
             schema_version: db.query_row("PRAGMA user_version", [], |row| row.get(0)).expect("user_version"),

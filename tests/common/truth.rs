@@ -37,6 +37,10 @@ pub struct Facts {
     pub communicators: BTreeMap<String, CommFacts>,
     /// By communicator, operation, lower edge of the bucket, rank.
     pub calls: BTreeMap<(String, String, u64, u32), Counts>,
+    /// The same rows by phase in addition.
+    pub phases: BTreeMap<(String, String, u64, u32, String), Counts>,
+    /// By communicator, operation, datatype, whether it is contiguous, rank: calls and bytes.
+    pub uses: BTreeMap<(String, String, String, bool, u32), (u64, u64)>,
     /// By communicator, operation, sender, receiver: calls and bytes.
     pub matrix: BTreeMap<(String, String, u32, u32), (u64, u64)>,
     /// By communicator, operation, rank.
@@ -50,11 +54,20 @@ pub fn check(run: &Run) {
 
 /// The same with a profile that was found elsewhere.
 pub fn check_profile(run: &Run, profile: &Profile) {
-    let said = Facts::said(run, &profile.meta["bucket_edges"]);
+    let mut said = Facts::said(run, &profile.meta["bucket_edges"]);
+    if !profile.meta["options"].contains("COMMSEE_DATATYPES=1") {
+        said.uses.clear();
+    }
     let mut differences = Vec::new();
-    let found = Facts::found(profile);
+    let mut found = Facts::found(profile);
+    if said.uses.is_empty() && profile.meta["options"].contains("COMMSEE_DATATYPES=1") {
+        // The program states no uses of datatypes.
+        found.uses.clear();
+    }
     compare("communicator", &said.communicators, &found.communicators, &mut differences);
     compare("calls", &said.calls, &found.calls, &mut differences);
+    compare("calls in a phase", &said.phases, &found.phases, &mut differences);
+    compare("datatype", &said.uses, &found.uses, &mut differences);
     compare("messages", &said.matrix, &found.matrix, &mut differences);
     compare("involved", &said.involved, &found.involved, &mut differences);
     if !differences.is_empty() {
@@ -159,13 +172,15 @@ impl Facts {
         for (rank, line) in lines() {
             let op = || line[2].to_owned();
             match line[..] {
-                ["call", label, _, size, calls, failed, sent, received] => {
+                ["call", label, _, size, calls, failed, sent, received, phase] => {
                     let lo = lower_edge(number(size));
-                    let counts = facts.calls.entry((name(label, rank), op(), lo, rank)).or_default();
-                    counts.calls += number(calls);
-                    counts.failed += number(failed);
-                    counts.sent += number(sent);
-                    counts.received += number(received);
+                    let counts = Counts {
+                        calls: number(calls),
+                        failed: number(failed),
+                        sent: number(sent),
+                        received: number(received),
+                    };
+                    facts.add_call((name(label, rank), op(), lo, rank), phase, counts);
                     if label == "SELF" {
                         facts.communicators.insert(name(label, rank), alone(rank));
                     }
@@ -178,11 +193,17 @@ impl Facts {
                 ["involved", label, _, calls] => {
                     *facts.involved.entry((name(label, rank), op(), rank)).or_default() += number(calls);
                 }
+                ["use", label, _, datatype, contiguous, calls, bytes] => {
+                    let key = (name(label, rank), op(), datatype.to_owned(), contiguous == "1", rank);
+                    let entry = facts.uses.entry(key).or_default();
+                    *entry = (entry.0 + number(calls), entry.1 + number(bytes));
+                }
                 ["comm", ..] => {}
                 _ => panic!("rank {rank} wrote a line that is none: {line:?}"),
             }
         }
         facts.calls.retain(|_, counts| *counts != Counts::default());
+        facts.phases.retain(|_, counts| *counts != Counts::default());
 
         for (label, list) in &members {
             let root = root(label);
@@ -206,6 +227,17 @@ impl Facts {
         facts
     }
 
+    fn add_call(&mut self, key: (String, String, u64, u32), phase: &str, more: Counts) {
+        let (comm, op, lo, rank) = key.clone();
+        let in_phase = self.phases.entry((comm, op, lo, rank, phase.to_owned())).or_default();
+        for counts in [self.calls.entry(key).or_default(), in_phase] {
+            counts.calls += more.calls;
+            counts.failed += more.failed;
+            counts.sent += more.sent;
+            counts.received += more.received;
+        }
+    }
+
     /// What the profile holds.
     pub fn found(profile: &Profile) -> Facts {
         let mut facts = Facts::default();
@@ -224,11 +256,15 @@ impl Facts {
         for call in &profile.calls {
             let counts =
                 Counts { calls: call.calls, failed: call.failed, sent: call.bytes_sent, received: call.bytes_recv };
-            facts.calls.insert((call.comm.clone(), call.op.clone(), call.bucket_lo, call.rank), counts);
+            facts.add_call((call.comm.clone(), call.op.clone(), call.bucket_lo, call.rank), &call.phase, counts);
         }
         for edge in &profile.matrix {
             let key = (edge.comm.clone(), edge.op.clone(), edge.src, edge.dst.unwrap_or(u32::MAX));
             facts.matrix.insert(key, (edge.calls, edge.bytes));
+        }
+        for used in &profile.datatypes {
+            let key = (used.comm.clone(), used.op.clone(), used.datatype.clone(), used.contiguous, used.rank);
+            facts.uses.insert(key, (used.calls, used.bytes));
         }
         for involved in &profile.involved {
             facts.involved.insert((involved.comm.clone(), involved.op.clone(), involved.rank), involved.calls);

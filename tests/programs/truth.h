@@ -26,13 +26,15 @@
         }                                                                                                              \
     } while (0)
 
-enum truth_kind { TRUTH_CALL, TRUTH_EDGE, TRUTH_INVOLVED };
+enum truth_kind { TRUTH_CALL, TRUTH_EDGE, TRUTH_INVOLVED, TRUTH_USE };
+#define TEXT_LENGTH 256
 
 struct truth_row {
     enum truth_kind kind;
     char label[LABEL_LENGTH];
     const char *op;
-    long long key; /* a call's message size in bytes, an edge's destination */
+    char text[TEXT_LENGTH]; /* a call's phase, a use's datatype */
+    long long key; /* a call's message size in bytes, an edge's destination, whether a datatype is contiguous */
     long long calls, failed, sent, received;
     struct truth_row *next;
 };
@@ -48,11 +50,12 @@ struct truth_comm {
 enum { TRUTH_SLOTS = 1 << 14 };
 static struct truth_row *truth_rows[TRUTH_SLOTS];
 static struct truth_comm *truth_comms;
+static const char *truth_phase = ""; /* the phase that calls are stated in */
 static int truth_ordinal, truth_paused, world_rank, world_size;
 static pthread_mutex_t truth_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void truth_add(enum truth_kind kind, const char *label, const char *op, long long key, long long calls,
-                      long long failed, long long sent, long long received)
+static void truth_add_with(enum truth_kind kind, const char *label, const char *op, const char *text, long long key,
+                           long long calls, long long failed, long long sent, long long received)
 {
     if (truth_paused)
         return;
@@ -61,20 +64,31 @@ static void truth_add(enum truth_kind kind, const char *label, const char *op, l
         hash = hash * 33 + (unsigned char)*c;
     for (const char *c = op; *c; c++)
         hash = hash * 33 + (unsigned char)*c;
+    for (const char *c = text; *c; c++)
+        hash = hash * 33 + (unsigned char)*c;
     hash = (hash * 33 + (unsigned long)key) % TRUTH_SLOTS;
     pthread_mutex_lock(&truth_lock);
     struct truth_row *row = truth_rows[hash];
-    while (row && (row->kind != kind || row->key != key || strcmp(row->label, label) || strcmp(row->op, op)))
+    while (row && (row->kind != kind || row->key != key || strcmp(row->label, label) || strcmp(row->op, op) ||
+                   strcmp(row->text, text)))
         row = row->next;
     if (!row) {
         row = calloc(1, sizeof *row);
-        EXPECT(strlen(label) < LABEL_LENGTH);
+        EXPECT(strlen(label) < LABEL_LENGTH && strlen(text) < TEXT_LENGTH);
         strcpy(row->label, label);
+        strcpy(row->text, text);
         row->kind = kind, row->op = strdup(op), row->key = key;
         row->next = truth_rows[hash], truth_rows[hash] = row;
     }
     row->calls += calls, row->failed += failed, row->sent += sent, row->received += received;
     pthread_mutex_unlock(&truth_lock);
+}
+
+static void truth_add(enum truth_kind kind, const char *label, const char *op, long long key, long long calls,
+                      long long failed, long long sent, long long received)
+{
+    const char *text = kind == TRUTH_CALL ? truth_phase : "";
+    truth_add_with(kind, label, op, text, key, calls, failed, sent, received);
 }
 
 /* One call: the message size that decides its bucket (0: the first bucket), the bytes it sent and received. */
@@ -124,6 +138,12 @@ static UNUSED void received(const char *label, const char *op, long long bytes)
 static UNUSED void involved(const char *label, const char *op)
 {
     truth_add(TRUTH_INVOLVED, label, op, 0, 1, 0, 0, 0);
+}
+
+/* One datatype argument of a call; only looked at where the run records datatypes. */
+static UNUSED void described(const char *label, const char *op, const char *datatype, int contiguous, long long bytes)
+{
+    truth_add_with(TRUTH_USE, label, op, datatype, contiguous, 1, 0, bytes, 0);
 }
 
 /* The place of a communicator among those this process was given: at the call for MPI_Comm_idup, else when it returns. */
@@ -253,14 +273,18 @@ static UNUSED void truth_write(void)
         for (struct truth_row *row = truth_rows[slot]; row; row = row->next)
             switch (row->kind) {
             case TRUTH_CALL:
-                fprintf(file, "call\t%s\t%s\t%lld\t%lld\t%lld\t%lld\t%lld\n", row->label, row->op, row->key, row->calls,
-                        row->failed, row->sent, row->received);
+                fprintf(file, "call\t%s\t%s\t%lld\t%lld\t%lld\t%lld\t%lld\t%s\n", row->label, row->op, row->key,
+                        row->calls, row->failed, row->sent, row->received, row->text);
                 break;
             case TRUTH_EDGE:
                 fprintf(file, "edge\t%s\t%s\t%lld\t%lld\t%lld\n", row->label, row->op, row->key, row->calls, row->sent);
                 break;
             case TRUTH_INVOLVED:
                 fprintf(file, "involved\t%s\t%s\t%lld\n", row->label, row->op, row->calls);
+                break;
+            case TRUTH_USE:
+                fprintf(file, "use\t%s\t%s\t%s\t%lld\t%lld\t%lld\n", row->label, row->op, row->text, row->key,
+                        row->calls, row->sent);
                 break;
             }
     for (struct truth_comm *entry = truth_comms; entry; entry = entry->next)

@@ -66,6 +66,18 @@ pub struct Show {
     #[arg(short = 'e', long, group = "view", help_heading = "Views (else: operations of each communicator)")]
     pub ranks: bool,
 
+    /// Calls, sizes and time per phase, which the program marks by MPI_Pcontrol
+    #[arg(long, group = "view", help_heading = "Views (else: operations of each communicator)")]
+    pub phases: bool,
+    /// Datatypes that each operation was given, where COMMSEE_DATATYPES=1 recorded them
+    #[arg(
+        long,
+        group = "view",
+        conflicts_with_all = ["bytes", "time", "bucket", "phase"],
+        help_heading = "Views (else: operations of each communicator)"
+    )]
+    pub datatypes: bool,
+
     #[command(flatten)]
     pub select: Select,
     #[command(flatten)]
@@ -94,6 +106,9 @@ pub struct Select {
     /// Buckets, by number (from 0) or by their edges: 2 or 1K:8K
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = BucketPick::parse)]
     pub bucket: Vec<BucketPick>,
+    /// Phases, by name; '' is what lies outside any phase. Without it all are added up
+    #[arg(long, value_name = "LIST")]
+    pub phase: Vec<String>,
     /// Point-to-point operations only
     #[arg(short)]
     pub p2p: bool,

@@ -8,9 +8,13 @@ use rusqlite::types::Value;
 
 use crate::cli::Select;
 use crate::error::Error;
+use crate::escape::visible;
 use crate::query::catalog::{Catalog, Operation};
 use crate::range::{BucketPick, TimeRange};
 use crate::units;
+
+/// What a cell counts.
+const NUMBERS: [&str; 7] = ["calls", "failed", "bytes_sent", "bytes_recv", "time_ns", "time_min_ns", "time_max_ns"];
 
 /// Which cells are shown. `None` lets everything through.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +23,9 @@ pub struct Filter {
     pub ops: Option<BTreeSet<i64>>,
     pub buckets: Option<BTreeSet<i64>>,
     pub ranks: Option<BTreeSet<i64>>,
+    pub phases: Option<BTreeSet<i64>>,
+    /// Whether there are cells that differ in their phase only.
+    pub is_phased: bool,
     pub time: Option<TimeRange>,
     /// The filters in words, for people.
     pub words: Vec<String>,
@@ -29,11 +36,12 @@ pub struct Filter {
 impl Filter {
     /// Looks up what was named. A name that no profile could hold is an error; one that this profile lacks is remembered.
     pub fn resolve(select: &Select, catalog: &Catalog) -> Result<Filter, Error> {
-        let mut filter = Filter { time: select.time, ..Filter::default() };
+        let mut filter = Filter { time: select.time, is_phased: catalog.phases.len() > 1, ..Filter::default() };
         filter.resolve_comms(select, catalog);
         filter.resolve_operations(select, catalog)?;
         filter.resolve_buckets(select, catalog);
         filter.resolve_ranks(select, catalog);
+        filter.resolve_phases(select, catalog)?;
         if let Some(TimeRange { low_ns, high_ns }) = select.time {
             filter.words.push(match high_ns {
                 i64::MAX => format!("rows of {} or more", units::time(low_ns)),
@@ -45,7 +53,8 @@ impl Filter {
 
     /// Whether it selects among the cells of a rank, not only ranks.
     pub fn selects_cells(&self) -> bool {
-        self.comms.is_some() || self.ops.is_some() || self.buckets.is_some() || self.time.is_some()
+        let lists = [&self.comms, &self.ops, &self.buckets, &self.phases];
+        lists.into_iter().any(|list| list.is_some()) || self.time.is_some()
     }
 
     pub fn has_comm(&self, comm: i64) -> bool {
@@ -56,7 +65,49 @@ impl Filter {
         self.ranks.as_ref().is_none_or(|ranks| ranks.contains(&rank))
     }
 
-    /// A condition over the table `cell` (as `x`), and the values of its parameters.
+    /// The cells of the phases that are left as a table in SQL, what one rank did in several of them added up.
+    pub fn cells(&self) -> String {
+        if !self.is_phased {
+            return "cell".to_owned();
+        }
+        format!(
+            "(SELECT comm, op, bucket, rank, sum(calls) AS calls, sum(failed) AS failed, sum(bytes_sent) AS bytes_sent, \
+             sum(bytes_recv) AS bytes_recv, sum(time_ns) AS time_ns, min(time_min_ns) AS time_min_ns, \
+             max(time_max_ns) AS time_max_ns FROM cell p WHERE {} GROUP BY comm, op, bucket, rank)",
+            self.phase_condition()
+        )
+    }
+
+    /// A query for the parts, phase by phase, of the cells that are left, and the values of its parameters.
+    pub fn cells_by_phase(&self) -> (String, Vec<Value>) {
+        let (condition, values) = self.condition();
+        let columns = |table: &str| NUMBERS.map(|column| format!("{table}.{column}")).join(", ");
+        let cell = "x.comm, x.op, x.bucket, x.rank";
+        let sql = match self.is_phased {
+            false => format!("SELECT {cell}, {}, 0 AS phase FROM cell x WHERE {condition}", columns("x")),
+            true => format!(
+                "SELECT {cell}, {}, p.phase FROM {} x JOIN cell p ON p.comm = x.comm AND p.op = x.op AND \
+                 p.bucket = x.bucket AND p.rank = x.rank WHERE {condition} AND {}",
+                columns("p"),
+                self.cells(),
+                self.phase_condition()
+            ),
+        };
+        (sql, values)
+    }
+
+    /// That the phase of a cell, as `p`, is among those that are left.
+    fn phase_condition(&self) -> String {
+        match &self.phases {
+            Some(phases) if self.is_phased => {
+                let numbers: Vec<String> = phases.iter().map(i64::to_string).collect();
+                format!("p.phase IN ({})", numbers.join(","))
+            }
+            _ => "true".to_owned(),
+        }
+    }
+
+    /// A condition over these cells (as `x`), and the values of its parameters.
     pub fn condition(&self) -> (String, Vec<Value>) {
         let columns = [("comm", &self.comms), ("op", &self.ops), ("bucket", &self.buckets), ("rank", &self.ranks)];
         let (mut condition, mut values) = membership(&columns);
@@ -69,7 +120,13 @@ impl Filter {
 
     /// The same over the table `involvement`, whose calls have no size and whose time is in the row `*`.
     pub fn involvement_condition(&self) -> (String, Vec<Value>) {
-        membership(&[("op", &self.ops), ("rank", &self.ranks)])
+        let phases = if self.is_phased { &self.phases } else { &None };
+        membership(&[("op", &self.ops), ("rank", &self.ranks), ("phase", phases)])
+    }
+
+    /// The same over the table `datatype_use`, which knows neither sizes nor times nor phases.
+    pub fn use_condition(&self) -> (String, Vec<Value>) {
+        membership(&[("comm", &self.comms), ("op", &self.ops), ("rank", &self.ranks)])
     }
 
     fn resolve_comms(&mut self, select: &Select, catalog: &Catalog) {
@@ -181,6 +238,21 @@ impl Filter {
         }
         self.ranks = Some(found);
     }
+
+    fn resolve_phases(&mut self, select: &Select, catalog: &Catalog) -> Result<(), Error> {
+        for name in select.phase.iter().flat_map(|text| text.split(',')) {
+            let known = catalog.phases.iter().find(|(_, known)| *known == name);
+            let (number, _) = known.ok_or_else(|| unknown_phase(name, catalog))?;
+            self.phases.get_or_insert_default().insert(*number);
+            self.words.push(phase_title(name));
+        }
+        Ok(())
+    }
+}
+
+/// What a phase is called where its name may be empty.
+pub fn phase_title(name: &str) -> String {
+    if name.is_empty() { "outside any phase".to_owned() } else { format!("phase {name}") }
 }
 
 /// That each column is among its numbers. A list is one parameter, because SQLite limits how many there may be.
@@ -198,6 +270,12 @@ fn membership(columns: &[(&str, &Option<BTreeSet<i64>>)]) -> (String, Vec<Value>
 fn bare(name: &str) -> String {
     let lower = name.to_ascii_lowercase();
     lower.strip_prefix("mpi_").unwrap_or(&lower).to_owned()
+}
+
+fn unknown_phase(name: &str, catalog: &Catalog) -> Error {
+    let names: Vec<&str> = catalog.phases.values().map(String::as_str).filter(|name| !name.is_empty()).collect();
+    let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    Error::Argument(visible(&format!("there is no phase '{name}'; the profile has: {there}; '' is outside any")).into())
 }
 
 fn unknown_operation(name: &str, catalog: &Catalog) -> Error {
@@ -260,6 +338,16 @@ mod tests {
     fn an_operation_that_the_profile_lacks_matches_nothing() {
         let filter = resolve(&["--op", "Bcast"]).unwrap();
         assert_eq!((filter.ops, filter.absent), (Some(BTreeSet::new()), vec!["MPI_Bcast".to_owned()]));
+    }
+
+    #[test]
+    fn phases_are_named_exactly() {
+        let phases = |words: &[&str]| resolve(words).unwrap().phases.unwrap().into_iter().collect::<Vec<_>>();
+        assert_eq!(phases(&["--phase", "solve,set up"]), [1, 2]);
+        assert_eq!(phases(&["--phase", ""]), [0]);
+        assert_eq!(phases(&["--phase", "solve", "--phase", ""]), [0, 2]);
+        let error = resolve(&["--phase", "Solve"]).unwrap_err().to_string();
+        assert!(error.contains("no phase 'Solve'") && error.contains("set up, solve"), "{error}");
     }
 
     #[test]

@@ -47,6 +47,8 @@ impl From<rusqlite::Error> for Problem {
 /// A profile, open for reading.
 pub struct Profile {
     pub path: PathBuf,
+    /// The version of its schema: at most the one known here.
+    pub version: u32,
     db: Connection,
 }
 
@@ -56,8 +58,8 @@ impl Profile {
         let problem = |problem| Error::Profile { path: path.to_owned(), problem };
         check_file(path).map_err(problem)?;
         let db = connect(path).map_err(problem)?;
-        check_schema(&db).map_err(problem)?;
-        Ok(Profile { path: path.to_owned(), db })
+        let version = check_schema(&db).map_err(problem)?;
+        Ok(Profile { path: path.to_owned(), version, db })
     }
 
     /// The newest profile in a directory, and a remark where a newer one had to be passed over.
@@ -71,6 +73,11 @@ impl Profile {
             }
         }
         Err(Error::NoProfile)
+    }
+
+    /// Whether it knows phases and datatypes, which came with version 2.
+    pub fn has_phases(&self) -> bool {
+        self.version >= 2
     }
 
     /// The token of the `through run` that the profile stems from, or nothing.
@@ -166,7 +173,7 @@ fn connect(path: &Path) -> Result<Connection, Problem> {
     Ok(db)
 }
 
-fn check_schema(db: &Connection) -> Result<(), Problem> {
+fn check_schema(db: &Connection) -> Result<u32, Problem> {
     let version: u32 = match db.query_row("PRAGMA user_version", [], |row| row.get(0)) {
         Ok(version) => version,
         Err(rusqlite::Error::SqliteFailure(code, _)) if code.code == rusqlite::ErrorCode::NotADatabase => {
@@ -182,7 +189,7 @@ fn check_schema(db: &Connection) -> Result<(), Problem> {
     match version {
         _ if views < 3 || version == 0 => Err(Problem::Foreign),
         version if version > SCHEMA_VERSION => Err(Problem::Newer(version)),
-        _ => Ok(()),
+        version => Ok(version),
     }
 }
 

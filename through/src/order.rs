@@ -8,7 +8,9 @@ use std::collections::HashMap;
 use crate::cli::SortKey;
 use crate::query::catalog::{Catalog, Communicator};
 use crate::query::cells::Cell;
+use crate::query::datatypes::Use;
 use crate::query::operations::Operations;
+use crate::query::phases::Phase;
 use crate::query::ranks::Rank;
 use crate::report::Section;
 
@@ -102,6 +104,32 @@ impl Order<'_> {
             ranks.sort_by_key(|rank| Reverse(rank.selected_ns));
         }
         ranks
+    }
+
+    pub fn phases(&self, mut phases: Vec<Phase>) -> Vec<Phase> {
+        match self.key {
+            Some(SortKey::Time) => phases.sort_by_key(|phase| Reverse(phase.spread.time_ns)),
+            Some(SortKey::Calls) => phases.sort_by_key(|phase| Reverse(phase.calls)),
+            Some(SortKey::Bytes) => phases.sort_by_key(|phase| Reverse(both(phase.bytes_sent, phase.bytes_recv))),
+            _ => {}
+        }
+        phases
+    }
+
+    pub fn uses(&self, mut uses: Vec<Use>) -> Vec<Use> {
+        // Stable: within an operation the datatype of most bytes stays first.
+        uses.sort_by(|a, b| {
+            let name = |used: &Use| self.comm(used.comm).map(|comm| comm.name_key());
+            name(a).cmp(&name(b)).then_with(|| self.operation(a.op).cmp(self.operation(b.op)))
+        });
+        match self.key {
+            Some(SortKey::Calls) => uses.sort_by_key(|used| Reverse(used.calls)),
+            Some(SortKey::Bytes) => uses.sort_by_key(|used| Reverse(used.bytes)),
+            Some(SortKey::Op) => uses.sort_by_key(|used| self.operation(used.op)),
+            Some(SortKey::Size) => uses.sort_by_key(|used| Reverse(self.comm(used.comm).and_then(|comm| comm.size))),
+            _ => {}
+        }
+        uses
     }
 
     fn operation(&self, number: i64) -> &str {

@@ -11,9 +11,11 @@ use crate::order::Order;
 use crate::query::catalog::{Catalog, Communicator, SEVERAL_COMMS};
 use crate::query::cells::{Cell, cells};
 use crate::query::communicators::{Spread, spreads};
+use crate::query::datatypes::{Use, uses};
 use crate::query::involved::{Involved, involved};
 use crate::query::operations::{Operations, operations};
 use crate::query::overview::{Overview, overview};
+use crate::query::phases::{Phase, phases};
 use crate::query::ranks::{Rank, ranks};
 
 /// Communicators that a table shows unless told otherwise; programs with thousands of them exist.
@@ -41,6 +43,10 @@ pub enum Body {
     Communicators(Vec<Section>),
     /// Time per rank (`-e`).
     Ranks(Vec<Rank>),
+    /// What was done in each phase (`--phases`).
+    Phases(Vec<Phase>),
+    /// Datatypes of each operation (`--datatypes`).
+    Datatypes(Vec<Use>),
 }
 
 /// One communicator with what was done on it.
@@ -78,6 +84,10 @@ impl Report {
             Body::Cells(order.cells(cells(profile, &filter)?))
         } else if show.ranks {
             Body::Ranks(order.ranks(ranks(profile, &catalog, &filter)?))
+        } else if show.phases {
+            Body::Phases(order.phases(phases(profile, &catalog, &filter)?))
+        } else if show.datatypes {
+            Body::Datatypes(order.uses(uses(profile, &filter)?))
         } else {
             parts = involved(profile, &filter)?;
             parts.retain(|part| filter.has_comm(part.comm) || filter.has_comm(SEVERAL_COMMS));
@@ -94,6 +104,8 @@ impl Report {
         let hidden = match (&mut body, show.output.top) {
             (Body::Cells(rows), top) => shorten(rows, top),
             (Body::Ranks(rows), top) => shorten(rows, top),
+            (Body::Phases(rows), top) => shorten(rows, top),
+            (Body::Datatypes(rows), top) => shorten(rows, top),
             (Body::Operations(rows) | Body::Communicators(rows), top) => {
                 // The rows `*` and `-` are no communicators: they stay, and do not count.
                 let special = rows.iter().position(|section| section.comm.is_special()).unwrap_or(rows.len());
@@ -113,6 +125,8 @@ impl Report {
             Body::Operations(sections) | Body::Communicators(sections) => sections.is_empty(),
             Body::Cells(rows) => rows.is_empty(),
             Body::Ranks(rows) => rows.is_empty(),
+            Body::Phases(rows) => rows.is_empty(),
+            Body::Datatypes(rows) => rows.is_empty(),
         }
     }
 

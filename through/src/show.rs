@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::message::say;
 use crate::open::Profile;
 use crate::output;
-use crate::report::Report;
+use crate::report::{Body, Report};
 
 /// Whether anything was there to show.
 pub fn show(show: &Show) -> Result<bool, Error> {
@@ -35,6 +35,10 @@ pub fn show(show: &Show) -> Result<bool, Error> {
 fn nothing(report: &Report) {
     let (filter, catalog) = (&report.filter, &report.catalog);
     let path = report.path.display();
+    if let (Body::Datatypes(_), true) = (&report.body, filter.words.is_empty()) {
+        let how = "set COMMSEE_DATATYPES=1 and run the program again";
+        return say(format_args!("{path}: no datatypes were recorded: {how}"));
+    }
     if filter.words.is_empty() {
         return say(format_args!("{path}: the profile holds no calls"));
     }

@@ -33,7 +33,12 @@ pub struct Family {
     pub datatypes: Datatypes,
     /// The Fortran layer calls `MPI_` functions, not `PMPI_` ones.
     pub fortran_calls_c: bool,
+    pub combiners: Combiners,
 }
+
+/// How datatypes are built: the values of `MPI_COMBINER_…`, with the rest of the constant's name in small letters. Those of
+/// another library's version or of MPI-1 only are left out.
+pub type Combiners = &'static [(c_int, &'static str)];
 
 /// A predefined handle: a constant, or the address of an object that the library exports.
 #[derive(Clone, Copy)]

@@ -46,6 +46,11 @@ impl Abi {
         }
     }
 
+    /// How a datatype is built, by what `MPI_Type_get_envelope` says.
+    pub fn combiner(&self, value: c_int) -> Option<&'static str> {
+        self.family.combiners.iter().find(|(known, _)| *known == value).map(|(_, name)| *name)
+    }
+
     /// The handle at a place in an array of handles.
     #[inline(always)]
     pub unsafe fn load_at(&self, array: Word, index: usize) -> Word {

@@ -1,6 +1,6 @@
 //! The standard ABI of MPI 5.0 (MPI-5.0, chapter 20): handles are pointers, the predefined ones small constants.
 
-use super::family::{Count, Datatypes, Family, Handle, Status, Word};
+use super::family::{Combiners, Count, Datatypes, Family, Handle, Status, Word};
 
 pub const FAMILY: Family = Family {
     id: 3,
@@ -25,7 +25,15 @@ pub const FAMILY: Family = Family {
     dist_graph: 213,
     datatypes: Datatypes::Values(DATATYPES),
     fortran_calls_c: true,
+    combiners: COMBINERS,
 };
+
+#[rustfmt::skip]
+const COMBINERS: Combiners = &[
+    (101, "named"), (102, "dup"), (103, "contiguous"), (104, "vector"), (105, "hvector"), (106, "indexed"),
+    (107, "hindexed"), (108, "indexed_block"), (109, "hindexed_block"), (110, "struct"), (111, "subarray"),
+    (112, "darray"), (113, "f90_real"), (114, "f90_complex"), (115, "f90_integer"), (116, "resized"),
+];
 
 #[rustfmt::skip]
 const DATATYPES: &[Word] = &[

@@ -1,6 +1,6 @@
 //! The MPICH ABI: MPICH since 3.1, Intel MPI, Cray MPICH, MVAPICH, ParaStation MPI. Handles are `int`.
 
-use super::family::{Count, Datatypes, Family, Handle, Status, Word};
+use super::family::{Combiners, Count, Datatypes, Family, Handle, Status, Word};
 
 pub const FAMILY: Family = Family {
     id: 2,
@@ -25,7 +25,15 @@ pub const FAMILY: Family = Family {
     dist_graph: 3,
     datatypes: Datatypes::Values(DATATYPES),
     fortran_calls_c: true,
+    combiners: COMBINERS,
 };
+
+#[rustfmt::skip]
+const COMBINERS: Combiners = &[
+    (1, "named"), (2, "dup"), (3, "contiguous"), (4, "vector"), (6, "hvector"), (7, "indexed"), (9, "hindexed"),
+    (10, "indexed_block"), (12, "struct"), (13, "subarray"), (14, "darray"), (15, "f90_real"), (16, "f90_complex"),
+    (17, "f90_integer"), (18, "resized"), (19, "hindexed_block"),
+];
 
 #[rustfmt::skip]
 const DATATYPES: &[Word] = &[

@@ -1,6 +1,6 @@
 //! Open MPI 3 to 5: handles are addresses of objects that the library exports.
 
-use super::family::{Count, Datatypes, Family, Handle, Status};
+use super::family::{Combiners, Count, Datatypes, Family, Handle, Status};
 
 pub const FAMILY: Family = Family {
     id: 1,
@@ -25,7 +25,15 @@ pub const FAMILY: Family = Family {
     dist_graph: 3,
     datatypes: Datatypes::Symbols(DATATYPES),
     fortran_calls_c: false,
+    combiners: COMBINERS,
 };
+
+#[rustfmt::skip]
+const COMBINERS: Combiners = &[
+    (0, "named"), (1, "dup"), (2, "contiguous"), (3, "vector"), (5, "hvector"), (6, "indexed"), (8, "hindexed"),
+    (9, "indexed_block"), (11, "struct"), (12, "subarray"), (13, "darray"), (14, "f90_real"), (15, "f90_complex"),
+    (16, "f90_integer"), (17, "resized"), (18, "hindexed_block"),
+];
 
 #[rustfmt::skip]
 const DATATYPES: &[&std::ffi::CStr] = &[

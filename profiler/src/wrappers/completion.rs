@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::mem;
 
 use vocabulary::calls::op;
-use vocabulary::shard::{BUCKET_INVOLVED, Cell};
+use vocabulary::shard::BUCKET_INVOLVED;
 
 use super::timed;
 use crate::abi::{Word, abi};
@@ -165,8 +165,7 @@ impl Several {
         for handle in self.handles.iter().filter(|handle| **handle != abi().request_null) {
             let Some(seen) = requests::seen(thread, *handle, stamp) else { continue };
             if seen.active || inactive {
-                // SAFETY: records are never freed.
-                let cell = thread.cell(Cell::key(unsafe { (*seen.comm).number }, operation, BUCKET_INVOLVED));
+                let cell = thread.cell(tally::key(seen.comm, operation, BUCKET_INVOLVED));
                 // These counters have no times: the longest one keeps the call that was noted last.
                 if cell.ticks_max != stamp {
                     cell.ticks_max = stamp;

@@ -3,13 +3,11 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 
-use vocabulary::calls::op;
-
 use super::{real_function, timed};
 use crate::abi::Word;
 use crate::fortran;
 use crate::guard::guarded;
-use crate::{clock, communicators, lifecycle, state, tally, thread};
+use crate::{clock, lifecycle, phases, state, tally};
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Init(argc: Word, argv: Word) -> c_int {
@@ -41,25 +39,12 @@ pub unsafe extern "C" fn MPI_Finalize() -> c_int {
     unsafe { real() }
 }
 
-/// 0 pauses counting, 1 resumes it. Other levels are the program's own business; further arguments are not looked at.
+/// A program may pass more than the level: the standard declares it with `...`. The first of it arrives in the register of a
+/// second argument, which holds anything where nothing was passed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Pcontrol(level: c_int) -> c_int {
-    control(level);
+pub unsafe extern "C" fn MPI_Pcontrol(level: c_int, name: Word) -> c_int {
+    guarded(|| phases::control(level, Some(name)));
     0
-}
-
-fn control(level: c_int) {
-    let Some(thread) = thread::following(op::MPI_Pcontrol) else { return };
-    if level == 1 {
-        state::pause(false);
-    }
-    if state::is_on() {
-        let done = tally::Done { operation: op::MPI_Pcontrol, code: 0, ticks: 0 };
-        tally::plain(thread, communicators::world(), done);
-    }
-    if level == 0 {
-        state::pause(true);
-    }
 }
 
 pub unsafe fn fortran_MPI_Init(entry: &fortran::Entry, ierror: Word) -> Word {
@@ -103,7 +88,7 @@ pub unsafe fn fortran_MPI_Pcontrol(entry: &fortran::Entry, level: Word) -> Word 
         return unsafe { real(level) };
     }
     if fortran::understood(entry) {
-        control(unsafe { fortran::int(level) });
+        guarded(|| phases::control(unsafe { fortran::int(level) }, None));
     }
     0
 }

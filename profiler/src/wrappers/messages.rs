@@ -54,6 +54,8 @@ unsafe fn probed(thread: &mut Thread, comm: Word, message: Word, found: bool, do
 
 pub unsafe fn MPI_Mrecv(
     thread: &mut Thread,
+    count: i64,
+    datatype: Word,
     message: Word,
     status: Word,
     forward: impl FnOnce(Word) -> c_int,
@@ -70,12 +72,19 @@ pub unsafe fn MPI_Mrecv(
         return done.code;
     }
     if state::is_on() {
-        tally::of_record(thread, record, done, |context| unsafe { volume::recv(context, status) });
+        tally::of_record(thread, record, done, |context| unsafe { volume::mrecv(context, count, datatype, status) });
     }
     done.code
 }
 
-pub unsafe fn MPI_Imrecv(thread: &mut Thread, message: Word, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Imrecv(
+    thread: &mut Thread,
+    count: i64,
+    datatype: Word,
+    message: Word,
+    request: Word,
+    forward: impl FnOnce() -> c_int,
+) -> c_int {
     // SAFETY: the program passes the place of a message's handle.
     let handle = unsafe { abi().load(message) };
     let record = message::received(handle);
@@ -85,6 +94,6 @@ pub unsafe fn MPI_Imrecv(thread: &mut Thread, message: Word, request: Word, forw
         tally::failed(thread, abi().comm_null, done);
         return done.code;
     }
-    tally::receiving(thread, record, request, done);
+    tally::receiving(thread, record, request, done, |context| volume::imrecv(context, count, datatype));
     done.code
 }

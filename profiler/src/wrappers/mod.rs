@@ -8,6 +8,7 @@
 
 mod completion;
 mod creators;
+mod datatypes;
 mod lifecycle;
 mod messages;
 

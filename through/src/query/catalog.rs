@@ -87,6 +87,8 @@ pub struct Catalog {
     pub communicators: BTreeMap<i64, Communicator>,
     pub operations: BTreeMap<i64, Operation>,
     pub buckets: BTreeMap<i64, Bucket>,
+    /// Names by number; 0 is no phase. Numbers ascend as phases began, on the first rank that had them.
+    pub phases: BTreeMap<i64, String>,
     /// Ascending by rank.
     pub processes: Vec<Process>,
 }
@@ -105,6 +107,10 @@ impl Catalog {
                 let hi: Option<i64> = row.get(2)?;
                 Ok((row.get(0)?, Bucket { lo: unsigned(row.get(1)?), hi: hi.map(unsigned) }))
             })?,
+            phases: match profile.has_phases() {
+                true => profile.query("SELECT id, name FROM phase", vec![], |row| Ok((row.get(0)?, row.get(1)?)))?,
+                false => BTreeMap::from([(0, String::new())]),
+            },
             processes: profile.query(
                 "SELECT rank, host, pid, wall_ns, mpi_ns, state FROM process ORDER BY rank",
                 vec![],

@@ -1,4 +1,5 @@
-//! The cells of a profile, one per (communicator, operation, bucket, rank), as they were counted.
+//! The cells of a profile, one per (communicator, operation, bucket, rank), as they were counted. Where the filter names
+//! phases, one per phase in addition.
 
 use super::catalog::unsigned;
 use crate::error::Error;
@@ -20,14 +21,25 @@ pub struct Cell {
     pub time_min_ns: Option<i64>,
     /// The longest call.
     pub time_max_ns: Option<i64>,
+    /// `None`: the phases are added up.
+    pub phase: Option<i64>,
 }
 
 /// The cells that the filter leaves, by communicator, operation, bucket and rank.
 pub fn cells(profile: &Profile, filter: &Filter) -> Result<Vec<Cell>, Error> {
-    let (condition, values) = filter.condition();
+    let (source, phase, values) = match filter.phases {
+        Some(_) => {
+            let (sql, values) = filter.cells_by_phase();
+            (format!("({sql}) x"), "x.phase", values)
+        }
+        None => {
+            let (condition, values) = filter.condition();
+            (format!("{} x WHERE {condition}", filter.cells()), "NULL", values)
+        }
+    };
     let sql = format!(
         "SELECT x.comm, x.op, x.bucket, x.rank, x.calls, x.failed, x.bytes_sent, x.bytes_recv, x.time_ns, \
-         x.time_min_ns, x.time_max_ns FROM cell x WHERE {condition} ORDER BY x.comm, x.op, x.bucket, x.rank"
+         x.time_min_ns, x.time_max_ns, {phase} FROM {source} ORDER BY x.comm, x.op, x.bucket, x.rank, {phase}"
     );
     profile.query(&sql, values, |row| {
         Ok(Cell {
@@ -42,6 +54,7 @@ pub fn cells(profile: &Profile, filter: &Filter) -> Result<Vec<Cell>, Error> {
             time_ns: row.get(8)?,
             time_min_ns: row.get(9)?,
             time_max_ns: row.get(10)?,
+            phase: row.get(11)?,
         })
     })
 }

@@ -26,11 +26,11 @@ impl Spread {
 
 /// By the communicator's number.
 pub fn spreads(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<HashMap<i64, Spread>, Error> {
-    let (condition, values) = filter.condition();
+    let (cells, (condition, values)) = (filter.cells(), filter.condition());
     let mpi_time = catalog.mpi_time();
     let sql = format!(
         "SELECT comm, count(*), sum(time_ns), max(time_ns), min(time_ns) FROM (SELECT x.comm AS comm, \
-         sum({mpi_time}) AS time_ns FROM cell x WHERE {condition} GROUP BY x.comm, x.rank) GROUP BY comm"
+         sum({mpi_time}) AS time_ns FROM {cells} x WHERE {condition} GROUP BY x.comm, x.rank) GROUP BY comm"
     );
     profile.query(&sql, values, |row| {
         let (ranks, time_ns) = (row.get(1)?, row.get(2)?);

@@ -3,9 +3,11 @@
 pub mod catalog;
 pub mod cells;
 pub mod communicators;
+pub mod datatypes;
 pub mod involved;
 pub mod operations;
 pub mod overview;
+pub mod phases;
 pub mod ranks;
 
 #[cfg(test)]

@@ -45,12 +45,12 @@ pub fn operations(
     filter: &Filter,
     with_single_calls: bool,
 ) -> Result<Vec<Operations>, Error> {
-    let (condition, values) = filter.condition();
+    let (cells, (condition, values)) = (filter.cells(), filter.condition());
     let single_calls = if with_single_calls { "min(x.time_min_ns), max(x.time_max_ns)" } else { "NULL, NULL" };
     let sql = format!(
         "SELECT x.comm, x.op, x.bucket, count(*), sum(x.calls), max(x.calls), sum(x.failed), max(x.failed), \
          sum(x.bytes_sent), sum(x.bytes_recv), sum(x.time_ns), max(x.time_ns), min(x.time_ns), {single_calls} \
-         FROM cell x WHERE {condition} GROUP BY x.comm, x.op, x.bucket"
+         FROM {cells} x WHERE {condition} GROUP BY x.comm, x.op, x.bucket"
     );
     profile.query(&sql, values, |row| {
         let op = row.get(1)?;

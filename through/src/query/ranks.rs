@@ -21,9 +21,9 @@ pub fn ranks(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Ve
         let kept = catalog.processes.iter().filter(|process| filter.has_rank(process.rank));
         return Ok(kept.map(|process| selected(process, process.mpi_ns)).collect());
     }
-    let (condition, values) = filter.condition();
+    let (cells, (condition, values)) = (filter.cells(), filter.condition());
     let mpi_time = catalog.mpi_time();
-    let sql = format!("SELECT x.rank, sum({mpi_time}) FROM cell x WHERE {condition} GROUP BY x.rank");
+    let sql = format!("SELECT x.rank, sum({mpi_time}) FROM {cells} x WHERE {condition} GROUP BY x.rank");
     let times: HashMap<i64, i64> = profile.query(&sql, values, |row| Ok((row.get(0)?, row.get(1)?)))?;
     let kept = catalog.processes.iter().filter_map(|process| Some(selected(process, *times.get(&process.rank)?)));
     Ok(kept.collect())

@@ -33,6 +33,7 @@ pub fn catalog() -> Catalog {
             (2, Bucket { lo: 1024, hi: None }),
         ]
         .into(),
+        phases: [(0, String::new()), (1, "set up".to_owned()), (2, "solve".to_owned())].into(),
         processes: (0..4).map(process).collect(),
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use csv::{Writer, WriterBuilder};
 use serde::Serialize;
 
-use super::records::{self, CellRecord, CommunicatorRecord, OperationsRecord, RankRecord};
+use super::records::{self, CellRecord, CommunicatorRecord, OperationsRecord, PhaseRecord, RankRecord, UseRecord};
 use crate::report::{Body, Report};
 
 pub fn csv(report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -19,6 +19,11 @@ pub fn csv(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             let mpi_ns = report.mpi_ns();
             write::<CommunicatorRecord>(out, sections.iter().map(|section| records::section(section, mpi_ns)))
         }
+        Body::Phases(rows) => {
+            let mpi_ns = report.mpi_ns();
+            write::<PhaseRecord>(out, rows.iter().map(|row| records::phase_record(report, row, mpi_ns)))
+        }
+        Body::Datatypes(rows) => write::<UseRecord>(out, rows.iter().map(|row| records::used(report, row))),
         Body::Ranks(ranks) => write::<RankRecord>(out, ranks.iter().map(records::rank)),
     }
 }

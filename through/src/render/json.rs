@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::records::{
-    self, CellRecord, CommunicatorRecord, InvolvedRecord, OperationsRecord, RankRecord, seconds, share,
+    self, CellRecord, CommunicatorRecord, InvolvedRecord, OperationsRecord, PhaseRecord, RankRecord, UseRecord,
+    seconds, share,
 };
 use crate::query::overview::Peak;
 use crate::report::{Body, Report, Section};
@@ -30,6 +31,10 @@ struct Document<'a> {
     rows: Option<Vec<CellRecord<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ranks: Option<Vec<RankRecord<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phases: Option<Vec<PhaseRecord<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    datatypes: Option<Vec<UseRecord<'a>>>,
 }
 
 #[derive(Serialize)]
@@ -59,6 +64,8 @@ pub fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         involved: None,
         rows: None,
         ranks: None,
+        phases: None,
+        datatypes: None,
     };
     match &report.body {
         Body::Operations(sections) => {
@@ -69,6 +76,13 @@ pub fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         }
         Body::Cells(cells) => document.rows = Some(cells.iter().map(|cell| records::cell(report, cell)).collect()),
         Body::Communicators(sections) => document.communicators = Some(communicators(report, sections)),
+        Body::Phases(rows) => {
+            let mpi_ns = report.mpi_ns();
+            document.phases = Some(rows.iter().map(|row| records::phase_record(report, row, mpi_ns)).collect());
+        }
+        Body::Datatypes(rows) => {
+            document.datatypes = Some(rows.iter().map(|row| records::used(report, row)).collect());
+        }
         Body::Ranks(ranks) => document.ranks = Some(ranks.iter().map(records::rank).collect()),
     }
     serde_json::to_writer(&mut *out, &document)?;

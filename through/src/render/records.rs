@@ -5,8 +5,10 @@ use serde::Serialize;
 
 use crate::query::catalog::{Bucket, Communicator, Operation};
 use crate::query::cells::Cell;
+use crate::query::datatypes::Use;
 use crate::query::involved::Involved;
 use crate::query::operations::Operations;
+use crate::query::phases::Phase;
 use crate::query::ranks::Rank;
 use crate::report::{Report, Section};
 
@@ -50,6 +52,8 @@ pub struct CellRecord<'a> {
     time_s: f64,
     time_min_s: Option<f64>,
     time_max_s: Option<f64>,
+    /// Nothing where phases are added up.
+    phase: Option<&'a str>,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -92,6 +96,36 @@ pub struct RankRecord<'a> {
     /// Of the run time; 0.25 is a quarter.
     share: Option<f64>,
     selected_s: f64,
+}
+
+#[derive(Debug, Default, Serialize)]
+pub struct PhaseRecord<'a> {
+    /// Empty: outside any phase.
+    phase: &'a str,
+    calls: i64,
+    failed: i64,
+    bytes_sent: u64,
+    bytes_recv: u64,
+    time_s: f64,
+    mpi_s: f64,
+    share: Option<f64>,
+    /// How many ranks called anything in it; what follows is how `mpi_s` spreads over them.
+    ranks_calling: u32,
+    rank_max_s: f64,
+    rank_avg_s: f64,
+    rank_min_s: f64,
+}
+
+#[derive(Debug, Default, Serialize)]
+pub struct UseRecord<'a> {
+    comm: &'a str,
+    label: Option<&'a str>,
+    op: &'a str,
+    datatype: &'a str,
+    contiguous: bool,
+    ranks: u32,
+    calls: i64,
+    bytes: u64,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -145,6 +179,39 @@ pub fn cell<'a>(report: &'a Report, cell: &Cell) -> CellRecord<'a> {
         time_s: seconds(cell.time_ns),
         time_min_s: cell.time_min_ns.map(seconds),
         time_max_s: cell.time_max_ns.map(seconds),
+        phase: cell.phase.map(|phase| self::phase(report, phase)),
+    }
+}
+
+pub fn phase_record<'a>(report: &'a Report, row: &Phase, mpi_ns: f64) -> PhaseRecord<'a> {
+    let spread = row.spread;
+    PhaseRecord {
+        phase: phase(report, row.phase),
+        calls: row.calls,
+        failed: row.failed,
+        bytes_sent: row.bytes_sent,
+        bytes_recv: row.bytes_recv,
+        time_s: seconds(row.time_ns),
+        mpi_s: seconds(spread.time_ns),
+        share: share(spread.time_ns as f64, mpi_ns),
+        ranks_calling: spread.ranks,
+        rank_max_s: seconds(spread.rank_max_ns),
+        rank_avg_s: spread.time_ns as f64 / f64::from(spread.ranks.max(1)) / 1e9,
+        rank_min_s: seconds(spread.rank_min_ns),
+    }
+}
+
+pub fn used<'a>(report: &'a Report, row: &'a Use) -> UseRecord<'a> {
+    let comm = communicator(report, row.comm);
+    UseRecord {
+        comm: comm.map(|comm| comm.name.as_str()).unwrap_or_default(),
+        label: comm.and_then(|comm| comm.label.as_deref()),
+        op: operation(report, row.op).map(|operation| operation.name.as_str()).unwrap_or_default(),
+        datatype: &row.datatype,
+        contiguous: row.contiguous,
+        ranks: row.ranks,
+        calls: row.calls,
+        bytes: row.bytes,
     }
 }
 
@@ -211,6 +278,10 @@ fn communicator(report: &Report, number: i64) -> Option<&Communicator> {
 
 fn operation(report: &Report, number: i64) -> Option<&Operation> {
     report.catalog.operations.get(&number)
+}
+
+fn phase(report: &Report, number: i64) -> &str {
+    report.catalog.phases.get(&number).map(String::as_str).unwrap_or_default()
 }
 
 fn bucket(report: &Report, number: i64) -> Option<Bucket> {

@@ -15,6 +15,7 @@ const EDGES: [i64; 3] = [128, 1024, 8192];
 pub struct Builder {
     db: Connection,
     mpi_ns: Vec<i64>,
+    phase: i64,
 }
 
 /// What one rank did: calls, bytes sent and received, time.
@@ -34,8 +35,11 @@ impl Builder {
         for (number, low) in lows.enumerate() {
             db.execute("INSERT INTO bucket VALUES (?, ?, ?)", params![number as i64, low, EDGES.get(number)]).unwrap();
         }
-        db.execute_batch("INSERT INTO communicator (id, name) VALUES (0, '-'), (1, '*')").unwrap();
-        Builder { db, mpi_ns: vec![0; ranks] }
+        db.execute_batch(
+            "INSERT INTO communicator (id, name) VALUES (0, '-'), (1, '*'); INSERT INTO phase VALUES (0, '')",
+        )
+        .unwrap();
+        Builder { db, mpi_ns: vec![0; ranks], phase: 0 }
     }
 
     pub fn meta(&mut self, key: &str, value: &str) {
@@ -59,17 +63,44 @@ impl Builder {
             self.mpi_ns[rank] += did.3;
         }
         self.db.execute("INSERT OR IGNORE INTO operation VALUES (?, ?, ?)", params![number as i64, op, class]).unwrap();
-        let sql = "INSERT INTO cell SELECT id, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9 / ?5 / 2, ?9 / ?5 * 2 \
+        let sql = "INSERT INTO cell SELECT id, ?2, ?3, ?4, ?10, ?5, ?6, ?7, ?8, ?9, ?9 / ?5 / 2, ?9 / ?5 * 2 \
                    FROM communicator WHERE name = ?1";
         let (number, rank) = (number as i64, rank as i64);
         let Did(calls, sent, received, time_ns) = did;
-        self.db.execute(sql, params![comm, number, bucket, rank, calls, failed, sent, received, time_ns]).unwrap();
+        self.db
+            .execute(sql, params![comm, number, bucket, rank, calls, failed, sent, received, time_ns, self.phase])
+            .unwrap();
+    }
+
+    /// What is added from now on belongs to this phase.
+    pub fn phase(&mut self, name: &str) {
+        self.db.execute("INSERT OR IGNORE INTO phase (name) VALUES (?)", [name]).unwrap();
+        let sql = "SELECT id FROM phase WHERE name = ?";
+        self.phase = self.db.query_row(sql, [name], |row| row.get(0)).unwrap();
+    }
+
+    /// A datatype that one rank used so often, for so many bytes.
+    pub fn used(
+        &mut self,
+        comm: &str,
+        op: &str,
+        (datatype, contiguous): (&str, bool),
+        rank: usize,
+        calls: i64,
+        bytes: i64,
+    ) {
+        let number = CALLS.iter().position(|call| call.name == op).unwrap() as i64;
+        let sql = "INSERT OR IGNORE INTO datatype (name, contiguous) VALUES (?, ?)";
+        self.db.execute(sql, params![datatype, contiguous]).unwrap();
+        let sql = "INSERT INTO datatype_use SELECT c.id, ?2, d.id, ?5, ?6, ?7 FROM communicator c, datatype d \
+                   WHERE c.name = ?1 AND d.name = ?3 AND d.contiguous = ?4";
+        self.db.execute(sql, params![comm, number, datatype, contiguous, rank as i64, calls, bytes]).unwrap();
     }
 
     pub fn involved(&mut self, comm: &str, op: &str, rank: usize, calls: i64) {
         let number = CALLS.iter().position(|call| call.name == op).unwrap();
-        let sql = "INSERT INTO involvement SELECT id, ?2, ?3, ?4 FROM communicator WHERE name = ?1";
-        self.db.execute(sql, params![comm, number as i64, rank as i64, calls]).unwrap();
+        let sql = "INSERT INTO involvement SELECT id, ?2, ?3, ?5, ?4 FROM communicator WHERE name = ?1";
+        self.db.execute(sql, params![comm, number as i64, rank as i64, calls, self.phase]).unwrap();
     }
 
     pub fn finish(self, wall_ns: impl Fn(usize) -> i64) {

@@ -1,10 +1,13 @@
 //! `through` as its users meet it: the program is run on profiles whose numbers are known.
 
 mod common;
+mod datatypes;
 mod docs;
 mod filters;
+mod golden;
 mod jobs;
 mod opening;
 mod output;
+mod phases;
 mod shards;
 mod views;

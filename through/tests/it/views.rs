@@ -98,7 +98,9 @@ fn the_view_per_rank_is_the_view_profile() {
 #[test]
 fn every_view_speaks_every_format() {
     let folder = Folder::with_sample();
-    for (view, array) in [("--top=0", "operations"), ("-a", "rows"), ("-u", "communicators"), ("-e", "ranks")] {
+    for (view, array) in
+        [("--top=0", "operations"), ("-a", "rows"), ("-u", "communicators"), ("-e", "ranks"), ("--phases", "phases")]
+    {
         let rows = folder.through(&[view, "--format", "csv"]).csv();
         let document = folder.through(&[view, "--format", "json"]).json();
         assert_eq!(document[array].as_array().unwrap().len(), rows.len(), "{view}");

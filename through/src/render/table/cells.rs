@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::operations::{bucket, operation, size};
+use super::phases::title;
 use super::remark;
 use crate::escape::visible;
 use crate::query::cells::Cell;
@@ -29,16 +30,23 @@ const LEGEND: &str = "Time is the sum over a rank's calls; shortest and longest 
 
 pub fn print(report: &Report, rows: &[Cell], terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
     let rows: Vec<Vec<String>> = rows.iter().map(|row| cells(report, row)).collect();
+    let mut columns = COLUMNS.to_vec();
+    if report.filter.phases.is_some() {
+        columns.insert(PHASE_PLACE, text("phase"));
+    }
     writeln!(out)?;
-    Grid::fit(&COLUMNS, rows.iter(), terminal).print(&rows, terminal, out)?;
+    Grid::fit(&columns, rows.iter(), terminal).print(&rows, terminal, out)?;
     writeln!(out)?;
     remark(LEGEND, terminal, out)
 }
 
+/// Where the phase stands if rows are told apart by it.
+const PHASE_PLACE: usize = 3;
+
 fn cells(report: &Report, row: &Cell) -> Vec<String> {
     let time = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), units::time);
     let comm = report.catalog.communicators.get(&row.comm);
-    vec![
+    let mut cells = vec![
         comm.map(|comm| visible(&comm.name).into_owned()).unwrap_or_default(),
         operation(report, row.op),
         bucket(report, row.bucket),
@@ -50,5 +58,9 @@ fn cells(report: &Report, row: &Cell) -> Vec<String> {
         time(row.time_max_ns),
         size(row.bytes_sent),
         size(row.bytes_recv),
-    ]
+    ];
+    if let Some(phase) = row.phase {
+        cells.insert(PHASE_PLACE, title(report, phase));
+    }
+    cells
 }

@@ -2,7 +2,9 @@
 
 mod cells;
 mod communicators;
+mod datatypes;
 mod operations;
+mod phases;
 mod ranks;
 mod words;
 
@@ -29,6 +31,14 @@ pub fn table(report: &Report, terminal: &Terminal, out: &mut dyn Write) -> io::R
         Body::Communicators(sections) => {
             communicators::print(report, sections, terminal, out)?;
             "communicators"
+        }
+        Body::Phases(rows) => {
+            phases::print(report, rows, terminal, out)?;
+            "phases"
+        }
+        Body::Datatypes(rows) => {
+            datatypes::print(report, rows, terminal, out)?;
+            "rows"
         }
         Body::Ranks(rows) => {
             ranks::print(report, rows, terminal, out)?;

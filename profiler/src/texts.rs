@@ -1,0 +1,46 @@
+//! Blocks of texts in the shard: what a number of this process stands for.
+
+use std::ptr;
+use std::sync::atomic::{Ordering, fence};
+
+use vocabulary::shard::{BLOCK_HEADER_BYTES, BlockHeader, TEXT_BYTES, Text, set_text};
+
+use crate::shard;
+
+const BLOCK_BYTES: usize = 4 << 10;
+const CAPACITY: usize = (BLOCK_BYTES - BLOCK_HEADER_BYTES) / size_of::<Text>();
+
+/// The block that the texts of one kind are being written into.
+pub struct Texts {
+    kind: u32,
+    block: *mut BlockHeader,
+}
+
+// SAFETY: its owner keeps it under a lock, and nobody else writes into the block.
+unsafe impl Send for Texts {}
+
+impl Texts {
+    pub const fn new(kind: u32) -> Texts {
+        Texts { kind, block: ptr::null_mut() }
+    }
+
+    /// Whether there was room for it.
+    pub fn add(&mut self, number: u32, flags: u32, text: &str) -> bool {
+        let mut entry = Text { number, flags, text: [0; TEXT_BYTES] };
+        set_text(&mut entry.text, text);
+        // SAFETY: `block` is null or one of ours, which is never unmapped.
+        let mut used = unsafe { self.block.as_ref() }.map_or(CAPACITY, |block| block.used as usize);
+        if used == CAPACITY {
+            let Some(block) = shard::block(self.kind, BLOCK_BYTES) else { return false };
+            (self.block, used) = (block.as_ptr(), 0);
+        }
+        let place = self.block as usize + BLOCK_HEADER_BYTES + used * size_of::<Text>();
+        // SAFETY: the block has room for one entry behind the used ones.
+        unsafe {
+            (place as *mut Text).write(entry);
+            fence(Ordering::Release);
+            (*self.block).used += 1;
+        }
+        true
+    }
+}

@@ -1,0 +1,37 @@
+//! Profiles of older versions stay readable. `tests/golden/version-N.db` was written by the version that had schema N, and
+//! `version-N.csv` is what `through -a` made of it then.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::common::Folder;
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden").join(name)
+}
+
+#[test]
+fn version_1_says_what_it_said() {
+    let folder = Folder::empty();
+    fs::copy(golden("version-1.db"), folder.path("old.db")).unwrap();
+    let csv = folder.through(&["-a", "--format", "csv"]).ok();
+    // Columns that came later stand at the end, and are empty.
+    let without_phase: Vec<&str> = csv.lines().map(|line| line.rsplit_once(',').unwrap().0).collect();
+    assert_eq!(without_phase, fs::read_to_string(golden("version-1.csv")).unwrap().lines().collect::<Vec<_>>());
+    assert!(csv.lines().skip(1).all(|line| line.ends_with(',')));
+
+    let rows = folder.through(&["--phases", "--format", "csv"]).csv();
+    assert_eq!((rows.len(), rows[0]["phase"].as_str(), rows[0]["ranks_calling"].as_str()), (1, "", "2"));
+    let all: f64 =
+        folder.through(&["-u", "--format", "csv"]).csv().iter().map(|row| row["mpi_s"].parse::<f64>().unwrap()).sum();
+    assert!((all - rows[0]["mpi_s"].parse::<f64>().unwrap()).abs() < 1e-9);
+    let in_none = folder.through(&["-a", "--phase", "", "--format", "csv"]).ok();
+    assert_eq!(in_none.lines().count(), csv.lines().count());
+    for view in ["--top=0", "-a", "-u", "-e", "--phases"] {
+        for format in ["table", "csv", "json"] {
+            assert!(!folder.through(&[view, "--format", format]).ok().is_empty());
+        }
+    }
+    assert_eq!(folder.through(&["--datatypes"]).status, 1);
+    assert_eq!(folder.through(&["--phase", "solve"]).status, 2);
+}
