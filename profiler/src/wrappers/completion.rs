@@ -20,16 +20,17 @@ use crate::{state, status};
 unsafe fn look(thread: &mut Thread, request: Word) -> (Word, Record, bool) {
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = if request == 0 { abi().request_null } else { unsafe { abi().load(request) } };
-    let (record, receives) = of_handle(thread, handle);
+    let stamp = thread.stamp();
+    let (record, receives) = of_handle(thread, handle, stamp);
     (handle, record, receives)
 }
 
 #[inline(always)]
-fn of_handle(thread: &mut Thread, handle: Word) -> (Record, bool) {
+fn of_handle(thread: &mut Thread, handle: Word, stamp: u64) -> (Record, bool) {
     if handle == abi().request_null {
         return (communicators::none(), false);
     }
-    match requests::seen(thread, handle, 0) {
+    match requests::seen(thread, handle, stamp) {
         Some(seen) if seen.active => (seen.comm, seen.receives),
         _ => (communicators::none(), false),
     }
@@ -80,6 +81,7 @@ pub unsafe extern "C" fn MPI_Wait(request: Word, status: Word) -> c_int {
             finish(thread, handle, arrived(done.code, receives, status));
         }
     }
+    requests::looked(thread);
     done.code
 }
 
@@ -101,6 +103,7 @@ pub unsafe extern "C" fn MPI_Test(request: Word, flag: Word, status: Word) -> c_
             finish(thread, handle, arrived(done.code, receives, status));
         }
     }
+    requests::looked(thread);
     done.code
 }
 
@@ -213,6 +216,7 @@ impl Several {
 
     /// Gives the buffers back for the next call.
     fn leave(self, thread: &mut Thread) {
+        requests::looked(thread);
         thread.handles = self.handles;
         thread.statuses = self.statuses;
     }
@@ -365,7 +369,7 @@ pub unsafe extern "C" fn MPI_Testsome(
 pub unsafe extern "C" fn MPI_Request_get_status(request: Word, flag: Word, status: Word) -> c_int {
     let real = real_function!(MPI_Request_get_status, fn(Word, Word, Word));
     let Some(thread) = thread::following() else { return unsafe { real(request, flag, status) } };
-    let (record, _) = of_handle(thread, request & abi().mask);
+    let (record, _) = of_handle(thread, request & abi().mask, 0);
     let done = timed!(MPI_Request_get_status, real(request, flag, status));
     count(thread, record, done);
     done.code
@@ -376,6 +380,7 @@ pub unsafe extern "C" fn MPI_Cancel(request: Word) -> c_int {
     let real = real_function!(MPI_Cancel, fn(Word));
     let Some(thread) = thread::following() else { return unsafe { real(request) } };
     let (_, record, _) = unsafe { look(thread, request) };
+    requests::looked(thread);
     let done = timed!(MPI_Cancel, real(request));
     count(thread, record, done);
     done.code
@@ -391,13 +396,15 @@ pub unsafe extern "C" fn MPI_Request_free(request: Word) -> c_int {
     if done.code == 0 {
         requests::forget(thread, handle);
     }
+    requests::looked(thread);
     done.code
 }
 
 /// Like `look`, but an inactive persistent request belongs to its communicator, too.
 unsafe fn look_any(thread: &mut Thread, request: Word) -> (Word, Record, bool) {
     let handle = if request == 0 { abi().request_null } else { unsafe { abi().load(request) } };
-    match requests::seen(thread, handle, 0) {
+    let stamp = thread.stamp();
+    match requests::seen(thread, handle, stamp) {
         Some(seen) => (handle, seen.comm, seen.receives),
         None => (handle, communicators::none(), false),
     }
@@ -410,6 +417,7 @@ pub unsafe extern "C" fn MPI_Start(request: Word) -> c_int {
     let (handle, record, _) = unsafe { look_any(thread, request) };
     let done = timed!(MPI_Start, real(request));
     let started = if done.code == 0 { requests::activate(thread, handle, done.operation, done.ticks) } else { None };
+    requests::looked(thread);
     if state::is_on() {
         match started {
             Some((record, persistent)) => tally::restarted(thread, record, done, &persistent),
