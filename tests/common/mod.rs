@@ -13,7 +13,7 @@ mod truth;
 
 pub use compile::{Program, executable, mpi_shared_library, plugin, shared_library, symbols};
 pub use invariants::check as check_invariants;
-pub use launch::{Launch, Run, execute, library, static_library, target_folder};
+pub use launch::{Launch, Run, execute, execute_within_s, library, static_library, target_folder};
 pub use mpi::{Mpi, demand};
 pub use profile::{Call, Communicator, Profile};
 pub use truth::{Facts, check, check_profile};
