@@ -18,7 +18,7 @@ pub unsafe extern "C" fn MPI_Mprobe(source: c_int, tag: c_int, comm: Word, messa
     let real = real_function!(MPI_Mprobe, fn(c_int, c_int, Word, Word, Word));
     let Some(thread) = thread::following() else { return unsafe { real(source, tag, comm, message, status) } };
     let done = timed!(MPI_Mprobe, real(source, tag, comm, message, status));
-    unsafe { probed(thread, comm, message, true, done) };
+    unsafe { probed(thread, comm, message, source != abi().proc_null, done) };
     done.code
 }
 
@@ -34,11 +34,12 @@ pub unsafe extern "C" fn MPI_Improbe(
     let real = real_function!(MPI_Improbe, fn(c_int, c_int, Word, Word, Word, Word));
     let Some(thread) = thread::following() else { return unsafe { real(source, tag, comm, flag, message, status) } };
     let done = timed!(MPI_Improbe, real(source, tag, comm, flag, message, status));
-    let found = done.code == 0 && unsafe { *(flag as *const c_int) } != 0;
+    let found = done.code == 0 && source != abi().proc_null && unsafe { *(flag as *const c_int) } != 0;
     unsafe { probed(thread, comm, message, found, done) };
     done.code
 }
 
+/// `found`: a message that one receive takes. `MPI_MESSAGE_NO_PROC` may be received once, often or never.
 unsafe fn probed(thread: &mut Thread, comm: Word, message: Word, found: bool, done: Done) {
     if done.code != 0 {
         return tally::failed(thread, comm, done);
