@@ -18,3 +18,8 @@ fn holds_and_changes_nothing(program: &str, ranks: usize) {
 fn errors_cancellation_and_generalized_requests_are_charged_as_what_they_are() {
     [2, 4].into_iter().for_each(|ranks| holds_and_changes_nothing("requests", ranks));
 }
+
+#[test]
+fn requests_go_from_thread_to_thread() {
+    [2, 4].into_iter().for_each(|ranks| holds_and_changes_nothing("thread_requests", ranks));
+}
