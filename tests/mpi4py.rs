@@ -18,6 +18,8 @@ fn left_out(mpi: Mpi, ranks: usize) -> &'static [&'static str] {
         // one rank spawns its workers.
         (Mpi::OpenMpi, 1) => &["-e", "test_spawn", "-e", "test_util_pool"],
         (Mpi::OpenMpi, _) => &["-e", "test_spawn"],
+        // Its locks and conditions are made of one-sided calls, which fail or hang between ranks under MPICH 4.0 over UCX.
+        (Mpi::Mpich, 2..) => &["-e", "test_util_sync"],
         _ => &[],
     }
 }
@@ -56,41 +58,50 @@ fn outcomes(run: &Run) -> BTreeMap<(usize, String), String> {
     outcomes
 }
 
-#[test]
-#[ignore = "heavy: some 2000 tests of mpi4py, twelve times"]
-fn the_tests_of_mpi4py_end_as_they_do_without() {
+/// The outcome of every test, without and with the profiler.
+fn outcomes_are_the_same(mpi: Mpi) {
     let built = built().expect("COMMSEE_MPI4PY is not set: run `./test --heavy`");
     let tests = built.join("source/test");
-    for mpi in Mpi::ALL {
-        for ranks in [1, 2, 4] {
-            let launch = || {
-                let launch = launch(mpi, &built, "mpi4py_suite.py").ranks(ranks).limit(900);
-                launch.arguments(&[tests.to_str().expect("a path in UTF-8")]).arguments(left_out(mpi, ranks))
-            };
-            let plain = launch().run();
-            let profiled = launch().preload(library()).run();
-            assert_eq!(plain.status, profiled.status, "{ranks} ranks under {mpi}: {}", profiled.output());
-            let (expected, found) = (outcomes(&plain), outcomes(&profiled));
-            let differ = |(key, outcome): (&(usize, String), &String)| {
-                let other = found.get(key);
-                (other != Some(outcome)).then(|| format!("{key:?}: {outcome}, profiled {other:?}"))
-            };
-            let differences: Vec<String> = expected.iter().filter_map(differ).collect();
-            assert!(differences.is_empty(), "{ranks} ranks under {mpi}:\n{}", differences.join("\n"));
-            assert_eq!(expected.len(), found.len());
-            let count = |what: &str| expected.values().filter(|outcome| outcome.starts_with(what)).count();
-            let (passed, skipped) = (count("passed"), count("skipped"));
-            println!("{ranks} ranks under {mpi}: {passed} passed, {skipped} skipped, {} tests", expected.len());
-            assert!(expected.len() > 1500 * ranks, "{}", plain.output());
-            // Worlds that the tests spawned have left profiles of their own, under the next free names.
-            let is_profile = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "db");
-            let mut profiles = profiled.left_behind();
-            profiles.retain(is_profile);
-            profiles.push(profiled.profile_path());
-            let profile = profiles.iter().map(|path| Profile::read(path)).max_by_key(|profile| profile.calls.len());
-            check_invariants(&profile.expect("a profile"), ranks);
-        }
+    for ranks in [1, 2, 4] {
+        let launch = || {
+            let launch = launch(mpi, &built, "mpi4py_suite.py").ranks(ranks).limit(900);
+            launch.arguments(&[tests.to_str().expect("a path in UTF-8")]).arguments(left_out(mpi, ranks))
+        };
+        let plain = launch().run();
+        let profiled = launch().preload(library()).run();
+        assert_eq!(plain.status, profiled.status, "{ranks} ranks under {mpi}: {}", profiled.output());
+        let (expected, found) = (outcomes(&plain), outcomes(&profiled));
+        let differ = |(key, outcome): (&(usize, String), &String)| {
+            let other = found.get(key);
+            (other != Some(outcome)).then(|| format!("{key:?}: {outcome}, profiled {other:?}"))
+        };
+        let differences: Vec<String> = expected.iter().filter_map(differ).collect();
+        assert!(differences.is_empty(), "{ranks} ranks under {mpi}:\n{}", differences.join("\n"));
+        assert_eq!(expected.len(), found.len());
+        let count = |what: &str| expected.values().filter(|outcome| outcome.starts_with(what)).count();
+        let (passed, skipped) = (count("passed"), count("skipped"));
+        println!("{ranks} ranks under {mpi}: {passed} passed, {skipped} skipped, {} tests", expected.len());
+        assert!(expected.len() > 1500 * ranks, "{}", plain.output());
+        // Worlds that the tests spawned have left profiles of their own, under the next free names.
+        let is_profile = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "db");
+        let mut profiles = profiled.left_behind();
+        profiles.retain(is_profile);
+        profiles.push(profiled.profile_path());
+        let profile = profiles.iter().map(|path| Profile::read(path)).max_by_key(|profile| profile.calls.len());
+        check_invariants(&profile.expect("a profile"), ranks);
     }
+}
+
+#[test]
+#[ignore = "heavy: some 2000 tests of mpi4py, six times"]
+fn the_tests_of_mpi4py_end_as_they_do_without_under_openmpi() {
+    outcomes_are_the_same(Mpi::OpenMpi);
+}
+
+#[test]
+#[ignore = "heavy: some 2000 tests of mpi4py, six times"]
+fn the_tests_of_mpi4py_end_as_they_do_without_under_mpich() {
+    outcomes_are_the_same(Mpi::Mpich);
 }
 
 #[test]
