@@ -11,7 +11,7 @@ const KINDS: [&str; 35] = [
     "ptr",
     "buf",
     "int",
-    "tag",
+    "fact",
     "length",
     "flag",
     "index",

@@ -5,8 +5,9 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use common::{Launch, Mpi, Profile, Run, demand, library, mpi_shared_library};
+use common::{Launch, Mpi, Profile, Run, check_invariants, demand, execute, library, mpi_shared_library};
 
 /// Calls, bytes sent and received by operation and rank.
 type Totals = BTreeMap<(String, u32), (u64, u64, u64)>;
@@ -40,10 +41,7 @@ fn profiled(profile: &Profile) -> Totals {
 
 /// Runs an application once with each count; `least` names operations that it must have used.
 fn agree(mpi: Mpi, ranks: usize, command: &str, arguments: &[&str], least: &[&str]) {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let program: PathBuf =
-        std::env::split_paths(&path).map(|folder| folder.join(command)).find(|path| path.is_file()).unwrap();
-    let launch = || Launch::of(mpi, program.clone()).ranks(ranks).arguments(arguments);
+    let launch = || Launch::of(mpi, installed(command)).ranks(ranks).arguments(arguments);
     let second = launch().preload(mpi_shared_library(mpi, "count")).run().succeeded();
     let profile = {
         let run = launch().preload(library()).run().succeeded();
@@ -65,6 +63,11 @@ fn agree(mpi: Mpi, ranks: usize, command: &str, arguments: &[&str], least: &[&st
     let irecv: u64 = profile.calls.iter().filter(|call| call.op == "MPI_Irecv").map(|call| call.bytes_recv).sum();
     assert_eq!(sends, irecv + sum(|total| total.2, &["MPI_Recv", "MPI_Sendrecv"]));
     assert_eq!(sends, profile.matrix.iter().map(|edge| edge.bytes).sum::<u64>());
+}
+
+fn installed(command: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).map(|folder| folder.join(command)).find(|path| path.is_file()).unwrap()
 }
 
 fn input(name: &str) -> String {
@@ -97,4 +100,62 @@ fn netpipe_counts_agree() {
     for (mode, receive) in [(&[][..], "MPI_Recv"), (&["-a"][..], "MPI_Irecv"), (&["-S"][..], "MPI_Recv")] {
         agree(Mpi::Mpich, 2, "NPmpich2", &[&sizes[..], mode].concat(), &[receive]);
     }
+}
+
+/// What HPC Challenge says of the correctness of its results; all else in its report is how fast they came.
+#[test]
+#[ignore = "heavy: needs hpcc"]
+fn hpcc_finds_its_results_correct() {
+    demand("hpcc", "hpcc");
+    let verdicts = |library: Option<PathBuf>| {
+        // It reads its input from its working directory, where it writes its report.
+        let script = format!("cp '{}' hpccinf.txt && exec hpcc", input("hpcc.txt"));
+        let launch = Launch::of(Mpi::OpenMpi, installed("sh")).ranks(4).arguments(&["-c", &script]);
+        let run = library.into_iter().fold(launch, Launch::preload).run().succeeded();
+        let report = fs::read_to_string(run.folder().join("hpccoutf.txt")).expect("the report");
+        let words =
+            ["Ax-b", "tests completed", "errors in", "with error", "Validates", "Success", "Errors", "PTRANS_res"];
+        let lines = report.lines().filter(|line| words.iter().any(|word| line.contains(word)));
+        (lines.map(str::to_owned).collect::<Vec<_>>(), run)
+    };
+    let (expected, _) = verdicts(None);
+    let (found, run) = verdicts(Some(library()));
+    assert!(expected.len() > 20 && expected.contains(&"Success=1".to_owned()), "{expected:#?}");
+    assert_eq!(expected, found);
+    run.discard_other_files();
+    let profile = run.profile();
+    assert!(["MPI_Send", "MPI_Alltoall", "MPI_Comm_split"].iter().all(|op| profile.total(op) > 0));
+}
+
+/// Water in a box, bit by bit: GROMACS can be told to do its sums in one order.
+#[test]
+#[ignore = "heavy: needs gromacs"]
+fn gromacs_moves_water_as_it_does_without() {
+    demand("gmx_mpi", "gromacs");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let prepare = |arguments: &[&str]| {
+        let mut command = Command::new("gmx_mpi");
+        command.args(arguments).current_dir(folder.path()).env_remove("LD_PRELOAD");
+        command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        let done = execute(&mut command);
+        assert!(done.status.success(), "{}", done.stderr);
+    };
+    fs::copy(input("water.top"), folder.path().join("water.top")).expect("the topology");
+    let parameters = input("water.mdp");
+    prepare(&["solvate", "-cs", "spc216.gro", "-box", "2.2", "2.2", "2.2", "-o", "water.gro", "-p", "water.top"]);
+    prepare(&["grompp", "-f", &parameters, "-c", "water.gro", "-p", "water.top", "-o", "water.tpr"]);
+    let system = folder.path().join("water.tpr");
+    let arguments = ["mdrun", "-s", system.to_str().unwrap(), "-reprod", "-ntomp", "1", "-cpt", "-1"];
+    let results = |library: Option<PathBuf>| {
+        let launch = Launch::of(Mpi::OpenMpi, installed("gmx_mpi")).ranks(4).arguments(&arguments);
+        let run = library.into_iter().fold(launch, Launch::preload).run().succeeded();
+        let files = ["traj.trr", "ener.edr", "confout.gro"];
+        (files.map(|name| fs::read(run.folder().join(name)).expect(name)), run)
+    };
+    let ((expected, _), (found, run)) = (results(None), results(Some(library())));
+    assert!(expected == found, "other positions, velocities or energies");
+    run.discard_other_files();
+    check_invariants(&run.profile(), 4);
+    let used = ["MPI_Sendrecv", "MPI_Allreduce", "MPI_Alltoall", "MPI_Comm_split"];
+    agree(Mpi::OpenMpi, 4, "gmx_mpi", &arguments, &used);
 }

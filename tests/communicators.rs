@@ -92,3 +92,44 @@ fn spawned(arguments: &[&str], spawn: &str) {
         assert_eq!((profile.total("MPI_Comm_get_parent"), profile.total("MPI_Intercomm_merge")), (2, 2));
     }
 }
+
+/// Each side of a connection knows a communicator of its own, also where both sides are of one world. MPICH over UCX can
+/// neither open ports nor join, so under MPICH there is nothing to see.
+#[test]
+fn each_side_of_a_connection_has_its_communicator() {
+    let cases = [
+        ("connect", 2, ["MPI_Comm_accept", "MPI_Comm_connect"], ["k0.2", "q1.2"], ["s0.1", "s1.1"]),
+        ("connect", 6, ["MPI_Comm_accept", "MPI_Comm_connect"], ["k0.2", "q1.2"], ["s0.1", "s1.1"]),
+        ("join", 2, ["MPI_Comm_join", "MPI_Comm_join"], ["v0.1", "v1.1"], ["S0.0", "S1.0"]),
+    ];
+    for (how, ranks, ops, names, parents) in cases {
+        let profile = Launch::new(Mpi::OpenMpi, "dynamic").ranks(ranks).arguments(&[how]).run().succeeded().profile();
+        for side in 0..2 {
+            let one = profile.communicator(names[side]).unwrap_or_else(|| panic!("{:?}", profile.communicators));
+            let members: Vec<u32> = (0..ranks as u32).filter(|rank| *rank as usize % 2 == side).collect();
+            assert_eq!((&*one.creator, one.parent.as_deref()), (ops[side], Some(parents[side])));
+            assert_eq!((one.size, one.remote_size, &one.ranks), (ranks as u32, ranks as u32 / 2, &members));
+            assert!(one.freed);
+            let (sent, received) = if side == 0 { (200, 300) } else { (300, 200) };
+            for rank in members {
+                let of = |comm: &str, op: &str| {
+                    let mut rows =
+                        profile.calls.iter().filter(|row| (&*row.comm, &*row.op, row.rank) == (comm, op, rank));
+                    let row = rows.next().unwrap_or_else(|| panic!("{op} of rank {rank} over {comm}"));
+                    assert!(rows.next().is_none());
+                    (row.calls, row.bytes_sent, row.bytes_recv)
+                };
+                assert_eq!(of(parents[side], ops[side]), (1, 0, 0));
+                assert_eq!(of(names[side], "MPI_Send"), (1, sent, 0));
+                assert_eq!(of(names[side], "MPI_Recv"), (1, 0, received));
+                assert_eq!(of(names[side], "MPI_Allreduce"), (1, 4, 4));
+                assert_eq!(of(names[side], "MPI_Comm_disconnect"), (1, 0, 0));
+                // To the process opposite, which is the next one of the world, or the one before.
+                let edges: Vec<_> = profile.matrix.iter().filter(|edge| edge.src == rank).collect();
+                let [edge] = edges[..] else { panic!("{edges:?}") };
+                let opposite = if side == 0 { rank + 1 } else { rank - 1 };
+                assert_eq!((&*edge.comm, edge.dst, edge.calls, edge.bytes), (names[side], Some(opposite), 1, sent));
+            }
+        }
+    }
+}

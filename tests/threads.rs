@@ -1,12 +1,31 @@
-//! Several threads that communicate at the same time.
+//! Several threads that communicate at the same time, or one after the other.
 
 mod common;
 
-use common::{Mpi, holds};
+use common::{Launch, Mpi, check, holds};
 
 #[test]
 fn no_thread_loses_a_count() {
     for mpi in Mpi::ALL {
         [2, 4].into_iter().for_each(|ranks| holds(mpi, "threads", ranks));
+    }
+}
+
+/// Threads that come and go, communicators that are made and freed side by side, requests that others complete.
+#[test]
+fn threads_in_each_others_way_lose_no_count() {
+    for mpi in Mpi::ALL {
+        [1, 2, 3].into_iter().for_each(|ranks| holds(mpi, "thread_churn", ranks));
+    }
+}
+
+#[test]
+fn every_level_of_threads_is_counted() {
+    for mpi in Mpi::ALL {
+        for level in ["single", "funneled", "serialized"] {
+            for ranks in [1, 2] {
+                check(&Launch::new(mpi, "thread_levels").ranks(ranks).arguments(&[level]).run().succeeded());
+            }
+        }
     }
 }

@@ -119,7 +119,7 @@ fn translated(argument: &Argument, length: &str) -> (Option<String>, String, boo
     let kept = |made: String, after: bool| (Some(made), format!("{name}_c.place()"), after);
     let plain = |word: String| (None, word, false);
     match argument.kind {
-        "int" | "tag" | "length" => plain(format!("fortran::int({name})")),
+        "int" | "fact" | "length" => plain(format!("fortran::int({name})")),
         "count" => plain(format!("fortran::count({name}, entry)")),
         "counts" => plain(format!("volume::Counts {{ place: {name}, large: entry.large }}")),
         "types" => plain(format!("volume::Types::Fortran({name})")),

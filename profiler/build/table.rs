@@ -36,7 +36,7 @@ pub fn seen(call: &Call) -> impl Iterator<Item = &Argument> {
         "indices",
         "outcount",
         "length",
-        "tag",
+        "fact",
         "text",
     ];
     call.arguments.iter().filter(move |argument| {
@@ -50,7 +50,7 @@ pub fn seen(call: &Call) -> impl Iterator<Item = &Argument> {
 /// The type of an argument of the C function.
 pub fn c_type(argument: &Argument, large: bool) -> &'static str {
     match argument.kind {
-        "int" | "tag" | "length" => "c_int",
+        "int" | "fact" | "length" => "c_int",
         "count" if large => "i64",
         "count" => "c_int",
         _ => "Word",
@@ -60,7 +60,7 @@ pub fn c_type(argument: &Argument, large: bool) -> &'static str {
 /// The type of an argument of a body, which serves the plain and the large-count form, C and Fortran.
 pub fn body_type(argument: &Argument) -> &'static str {
     match argument.kind {
-        "int" | "tag" | "length" => "c_int",
+        "int" | "fact" | "length" => "c_int",
         "count" => "i64",
         "counts" => "volume::Counts",
         "types" => "volume::Types",

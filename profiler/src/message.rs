@@ -25,7 +25,8 @@ pub fn matched(message: Word, record: Record) {
     MATCHED.lock().get_or_insert_default().entry(message).or_default().push(Address(record));
 }
 
-/// The message is about to be received (afterwards its handle may be another's); the row `-` if it was never seen, as `MPI_MESSAGE_NO_PROC` is not.
+/// The message is about to be received (afterwards its handle may be another's); the row `-` if it was never seen, as
+/// `MPI_MESSAGE_NO_PROC` is not.
 pub fn received(message: Word) -> Record {
     let mut guard = MATCHED.lock();
     let messages = guard.get_or_insert_default();

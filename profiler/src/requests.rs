@@ -4,6 +4,7 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::lock_api::RawMutex as _;
 use vocabulary::calls::op;
@@ -109,6 +110,8 @@ struct Slot {
 /// threads may call MPI at once.
 pub struct Requests {
     lock: parking_lot::RawMutex,
+    /// The look of the completing call that the owner is in, or 0.
+    looking: AtomicU64,
     table: UnsafeCell<Table>,
 }
 
@@ -146,7 +149,7 @@ impl Seen {
     }
 }
 
-/// What a look finds under a handle. With a stamp, a further look with the same stamp finds the next one under the same handle.
+/// What a look finds under a handle. With a stamp, what was seen is this thread's until `looked`, and a further look with the same stamp finds the next one under the same handle.
 /// A request that another thread started moves to this one: when it has completed its handle may be given to a third
 /// thread's request at once, and looking among all threads would take that one for it.
 #[inline(always)]
@@ -163,6 +166,12 @@ fn take_over(thread: &mut Thread, handle: Word, stamp: u64) -> Option<Seen> {
     let seen = Seen::of(&request);
     thread.requests.adopt(request, extra, stamp);
     Some(seen)
+}
+
+/// The completing call that looked has ended, and what it completed has been taken out.
+#[inline(always)]
+pub fn looked(thread: &mut Thread) {
+    thread.requests.looking.store(0, Ordering::Release);
 }
 
 /// The request of this handle, which this thread has looked at, has completed: its entry is taken out, or made inactive if it
@@ -200,7 +209,7 @@ impl Requests {
             free_extras: Vec::new(),
         };
         table.resize(64);
-        Requests { lock: parking_lot::RawMutex::INIT, table: UnsafeCell::new(table) }
+        Requests { lock: parking_lot::RawMutex::INIT, looking: AtomicU64::new(0), table: UnsafeCell::new(table) }
     }
 
     #[inline(always)]
@@ -219,6 +228,7 @@ impl Requests {
     #[inline(always)]
     fn seen(&self, handle: Word, stamp: u64) -> Option<Seen> {
         self.locked(|requests| {
+            self.looking.store(stamp, Ordering::Relaxed);
             let slot = requests.slot_of(handle)?;
             let slot = requests.slot(slot);
             let request = if stamp == 0 || slot.stamp != stamp {
@@ -289,12 +299,19 @@ impl Requests {
         })
     }
 
-    /// The oldest request of a handle is handed to another thread.
+    /// The oldest request of a handle is handed to another thread, but none that the owner is completing just now: the
+    /// library may already have given its handle to the request that the other thread asks for.
     fn give(&self, handle: Word) -> Option<(Request, Option<Extra>)> {
         self.locked(|requests| {
-            let slot = requests.slot_of(handle)?;
-            let request = requests.slot(slot).request;
-            requests.remove_first(slot);
+            let place = requests.slot_of(handle)?;
+            let slot = requests.slot(place);
+            let request = if slot.stamp != 0 && slot.stamp == self.looking.load(Ordering::Acquire) {
+                requests.take_unseen(slot)?
+            } else {
+                let request = slot.request;
+                requests.remove_first(place);
+                request
+            };
             let extra = requests.extras.get_mut(request.extra as usize).and_then(Option::take);
             if extra.is_some() {
                 requests.free_extras.push(request.extra);
@@ -439,10 +456,36 @@ impl Table {
         let (request, next) = self.queued[first as usize];
         self.free_queued.push(first);
         let slot = self.slot(slot);
+        if slot.cursor == first {
+            // No look has seen what is in front now.
+            slot.stamp = 0;
+        }
         (slot.request, slot.first) = (request, next);
         if next == NOWHERE {
             slot.last = NOWHERE;
         }
+    }
+
+    /// Takes the first request behind those that the latest look has seen out of a queue.
+    fn take_unseen(&mut self, slot: &mut Slot) -> Option<Request> {
+        let taken = slot.cursor;
+        let (request, next) = *self.queued.get(taken as usize)?;
+        let mut before = NOWHERE;
+        if slot.first == taken {
+            slot.first = next;
+        } else {
+            before = slot.first;
+            while self.queued[before as usize].1 != taken {
+                before = self.queued[before as usize].1;
+            }
+            self.queued[before as usize].1 = next;
+        }
+        if slot.last == taken {
+            slot.last = before;
+        }
+        slot.cursor = next;
+        self.free_queued.push(taken);
+        Some(request)
     }
 
     fn keep_extra(&mut self, extra: Extra) -> u32 {

@@ -201,6 +201,11 @@ pub fn execute(command: &mut Command) -> Done {
     execute_within(command, Duration::from_secs(120))
 }
 
+/// Runs a command that ends by itself within so many seconds.
+pub fn execute_within_s(command: &mut Command, seconds: u64) -> Done {
+    execute_within(command, Duration::from_secs(seconds))
+}
+
 fn execute_within(command: &mut Command, limit: Duration) -> Done {
     // Files rather than pipes: a process that outlives its launcher would keep a pipe open.
     let (stdout, stderr) = (tempfile::NamedTempFile::new().unwrap(), tempfile::NamedTempFile::new().unwrap());

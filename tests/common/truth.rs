@@ -54,7 +54,7 @@ pub fn check(run: &Run) {
 
 /// The same with a profile that was found elsewhere.
 pub fn check_profile(run: &Run, profile: &Profile) {
-    let mut said = Facts::said(run, &profile.meta["bucket_edges"]);
+    let mut said = Facts::said(run, profile);
     if !profile.meta["options"].contains("COMMSEE_DATATYPES=1") {
         said.uses.clear();
     }
@@ -105,6 +105,19 @@ fn compare<K: Ord + Debug, V: PartialEq + Debug>(
     }
 }
 
+/// `ANY_ORDINAL` of truth.h.
+const ANY_ORDINAL: u32 = 1 << 30;
+
+/// The name of the one communicator with a label, for programs whose threads race for the places.
+fn labelled(profile: &Profile, label: &str) -> String {
+    let mut with_label = profile.communicators.iter().filter(|known| known.label.as_deref() == Some(label));
+    match (with_label.next(), with_label.next()) {
+        (Some(one), None) => one.comm.clone(),
+        (None, _) => format!("a communicator labelled {label}"),
+        _ => panic!("several communicators are labelled {label}"),
+    }
+}
+
 /// What one member of a communicator said of it.
 struct Member {
     world_rank: u32,
@@ -118,9 +131,10 @@ struct Member {
 }
 
 impl Facts {
-    /// What the program's processes said.
-    pub fn said(run: &Run, edges: &str) -> Facts {
-        let edges: Vec<u64> = edges.split(',').map(|edge| bytes::parse(edge).expect("a bucket's edge")).collect();
+    /// What the program's processes said, in the names and buckets of a profile.
+    pub fn said(run: &Run, profile: &Profile) -> Facts {
+        let edges: Vec<u64> =
+            profile.meta["bucket_edges"].split(',').map(|edge| bytes::parse(edge).expect("a bucket's edge")).collect();
         // An edge belongs to the bucket below it; the first bucket begins at 0.
         let lower_edge = |size: u64| edges.iter().copied().filter(|edge| *edge < size).max().unwrap_or(0);
         let logs: Vec<String> = (0..run.ranks)
@@ -163,6 +177,9 @@ impl Facts {
             "SELF" => format!("S{world_rank}.0"),
             label => {
                 let root = root(label);
+                if root.ordinal == ANY_ORDINAL {
+                    return labelled(profile, label);
+                }
                 let letter = calls::find(&root.creator).and_then(|call| call.letter).expect("a creator's letter");
                 format!("{letter}{}.{}", root.world_rank, root.ordinal)
             }

@@ -155,8 +155,11 @@ static UNUSED int next_ordinal(void)
     return ordinal;
 }
 
-/* A communicator this process was given, which keeps whatever name it has. */
-static UNUSED void given(MPI_Comm comm, const char *label, const char *creator, const char *parent, int ordinal)
+/* For `made_as`, where threads race for the places: the profile's name for the label is taken as it is. */
+enum { ANY_ORDINAL = 1 << 30 };
+
+static struct truth_comm *truth_given(MPI_Comm comm, const char *label, const char *creator, const char *parent,
+                                      int ordinal)
 {
     struct truth_comm *entry = calloc(1, sizeof *entry);
     EXPECT(comm != MPI_COMM_NULL && strlen(label) < LABEL_LENGTH && strlen(parent) < LABEL_LENGTH);
@@ -173,15 +176,19 @@ static UNUSED void given(MPI_Comm comm, const char *label, const char *creator, 
     pthread_mutex_lock(&truth_lock);
     entry->next = truth_comms, truth_comms = entry;
     pthread_mutex_unlock(&truth_lock);
+    return entry;
+}
+
+/* A communicator this process was given, which keeps whatever name it has. */
+static UNUSED void given(MPI_Comm comm, const char *label, const char *creator, const char *parent, int ordinal)
+{
+    truth_given(comm, label, creator, parent, ordinal);
 }
 
 /* As `given`, and named by MPI_Comm_set_name, which is a counted call. */
 static UNUSED void made_as(MPI_Comm comm, const char *label, const char *creator, const char *parent, int ordinal)
 {
-    given(comm, label, creator, parent, ordinal);
-    pthread_mutex_lock(&truth_lock);
-    truth_comms->named = 1;
-    pthread_mutex_unlock(&truth_lock);
+    truth_given(comm, label, creator, parent, ordinal)->named = 1;
     MPI_Comm_set_name(comm, label);
     called(label, "MPI_Comm_set_name");
 }

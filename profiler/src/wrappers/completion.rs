@@ -20,16 +20,17 @@ use crate::{state, status};
 unsafe fn look(thread: &mut Thread, request: Word) -> (Word, Record, bool) {
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = if request == 0 { abi().request_null } else { unsafe { abi().load(request) } };
-    let (record, receives) = of_handle(thread, handle);
+    let stamp = thread.stamp();
+    let (record, receives) = of_handle(thread, handle, stamp);
     (handle, record, receives)
 }
 
 #[inline(always)]
-fn of_handle(thread: &mut Thread, handle: Word) -> (Record, bool) {
+fn of_handle(thread: &mut Thread, handle: Word, stamp: u64) -> (Record, bool) {
     if handle == abi().request_null {
         return (communicators::none(), false);
     }
-    match requests::seen(thread, handle, 0) {
+    match requests::seen(thread, handle, stamp) {
         Some(seen) if seen.active => (seen.comm, seen.receives),
         _ => (communicators::none(), false),
     }
@@ -77,6 +78,7 @@ pub unsafe fn MPI_Wait(thread: &mut Thread, request: Word, status: Word, forward
             finish(thread, handle, arrived(done.code, receives, status));
         }
     }
+    requests::looked(thread);
     done.code
 }
 
@@ -101,6 +103,7 @@ pub unsafe fn MPI_Test(
             finish(thread, handle, arrived(done.code, receives, status));
         }
     }
+    requests::looked(thread);
     done.code
 }
 
@@ -212,6 +215,7 @@ impl Several {
 
     /// Gives the buffers back for the next call.
     fn leave(self, thread: &mut Thread) {
+        requests::looked(thread);
         thread.handles = self.handles;
         thread.statuses = self.statuses;
     }
@@ -377,7 +381,7 @@ pub unsafe fn MPI_Request_get_status(
     status: Word,
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
-    let (record, _) = of_handle(thread, request & abi().mask);
+    let (record, _) = of_handle(thread, request & abi().mask, 0);
     let done = timed!(MPI_Request_get_status, forward(status));
     count(thread, record, done);
     done.code
@@ -440,6 +444,7 @@ pub unsafe fn MPI_Request_get_status_some(
 
 pub unsafe fn MPI_Cancel(thread: &mut Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let (_, record, _) = unsafe { look(thread, request) };
+    requests::looked(thread);
     let done = timed!(MPI_Cancel, forward());
     count(thread, record, done);
     done.code
@@ -452,13 +457,15 @@ pub unsafe fn MPI_Request_free(thread: &mut Thread, request: Word, forward: impl
     if done.code == 0 {
         requests::forget(thread, handle);
     }
+    requests::looked(thread);
     done.code
 }
 
 /// Like `look`, but an inactive persistent request belongs to its communicator, too.
 unsafe fn look_any(thread: &mut Thread, request: Word) -> (Word, Record, bool) {
     let handle = if request == 0 { abi().request_null } else { unsafe { abi().load(request) } };
-    match requests::seen(thread, handle, 0) {
+    let stamp = thread.stamp();
+    match requests::seen(thread, handle, stamp) {
         Some(seen) => (handle, seen.comm, seen.receives),
         None => (handle, communicators::none(), false),
     }
@@ -468,6 +475,7 @@ pub unsafe fn MPI_Start(thread: &mut Thread, request: Word, forward: impl FnOnce
     let (handle, record, _) = unsafe { look_any(thread, request) };
     let done = timed!(MPI_Start, forward());
     let started = if done.code == 0 { requests::activate(thread, handle, done.operation, done.ticks) } else { None };
+    requests::looked(thread);
     if state::is_on() {
         match started {
             Some((record, persistent)) => tally::restarted(thread, record, done, &persistent),

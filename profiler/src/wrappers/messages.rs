@@ -14,18 +14,20 @@ use crate::volume;
 
 pub unsafe fn MPI_Mprobe(
     thread: &mut Thread,
+    source: c_int,
     comm: Word,
     message: Word,
     status: Word,
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
     let done = timed!(MPI_Mprobe, forward(status));
-    unsafe { probed(thread, comm, message, true, done) };
+    unsafe { probed(thread, comm, message, source != abi().proc_null, done) };
     done.code
 }
 
 pub unsafe fn MPI_Improbe(
     thread: &mut Thread,
+    source: c_int,
     comm: Word,
     flag: Word,
     message: Word,
@@ -33,11 +35,12 @@ pub unsafe fn MPI_Improbe(
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
     let done = timed!(MPI_Improbe, forward(status));
-    let found = done.code == 0 && unsafe { *(flag as *const c_int) } != 0;
+    let found = done.code == 0 && source != abi().proc_null && unsafe { *(flag as *const c_int) } != 0;
     unsafe { probed(thread, comm, message, found, done) };
     done.code
 }
 
+/// `found`: a message that one receive takes. `MPI_MESSAGE_NO_PROC` may be received once, often or never.
 unsafe fn probed(thread: &mut Thread, comm: Word, message: Word, found: bool, done: Done) {
     if done.code != 0 {
         return tally::failed(thread, comm, done);

@@ -1,0 +1,58 @@
+//! Threads under ThreadSanitizer: the preload library is built with it, and with it the programs. The MPI libraries are
+//! not, so that what they do among themselves is not looked at. (Valgrind's drd and helgrind would not do: they know the
+//! locks of pthreads only, and take every other one for a race.)
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Launch, Mpi, Program, Run, check, execute_within_s, shared_library, target_folder};
+
+/// The preload library with the sanitizer's instrumentation. The compiler offers it to those who ask for what is not
+/// stable yet, which the variable does.
+fn instrumented_library() -> PathBuf {
+    let host = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let target = target_folder().join("tsan");
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["build", "--release", "--package", "commsee-profiler", "--target", &host, "--target-dir"]).arg(&target);
+    build.current_dir(env!("CARGO_MANIFEST_DIR")).env("RUSTC_BOOTSTRAP", "1");
+    build.env("RUSTFLAGS", "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer");
+    let built = execute_within_s(&mut build, 900);
+    assert!(built.status.success(), "{}", built.stderr);
+    target.join(host).join("release/libcommsee.so")
+}
+
+/// A run of an instrumented program, and what the sanitizer had to say, by report.
+fn sanitized(mpi: Mpi, library: &Path, name: &str, ranks: usize) -> (Run, Vec<String>) {
+    let program = Program { name, link: vec!["-fsanitize=thread".to_owned()] }.compiled(mpi);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let log = folder.path().join("log");
+    let options = format!("ignore_noninstrumented_modules=1 exitcode=0 log_path={}", log.display());
+    let launch = Launch::of(mpi, program).preload(shared_library("tsan")).preload(library.to_owned());
+    // UCX patches functions that the sanitizer has replaced, and the program crashes before anything else happens.
+    let launch = launch.variable("TSAN_OPTIONS", &options).variable("UCX_MEM_EVENTS", "n");
+    let run = launch.ranks(ranks).limit(300).run().succeeded();
+    let read = |entry: std::io::Result<fs::DirEntry>| fs::read_to_string(entry.unwrap().path()).expect("a log");
+    let logs: String = fs::read_dir(folder.path()).expect("the folder").map(read).collect();
+    let reports = logs.split("WARNING: ThreadSanitizer").skip(1).map(str::to_owned).collect();
+    (run, reports)
+}
+
+#[test]
+#[ignore = "heavy: builds the library once more"]
+fn no_two_threads_touch_one_place_unordered() {
+    let library = instrumented_library();
+    for mpi in Mpi::ALL {
+        // The sanitizer is at work, and its reports are found.
+        let (_, reports) = sanitized(mpi, &library, "race", 1);
+        assert!(reports.iter().any(|report| report.contains("race.c")), "{mpi}: {reports:?}");
+        for (name, ranks) in [("thread_churn", 1), ("thread_churn", 2), ("threads", 2)] {
+            let (run, reports) = sanitized(mpi, &library, name, ranks);
+            let ours: Vec<&String> = reports.iter().filter(|report| report.contains("libcommsee")).collect();
+            assert!(ours.is_empty(), "{} reports, {name} under {mpi}:\n{}", ours.len(), ours[0]);
+            check(&run);
+        }
+    }
+}
