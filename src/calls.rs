@@ -82,7 +82,8 @@ pub fn find(name: &str) -> Option<&'static Call> {
 /// Whether the time of this operation lies outside the span between the end of `MPI_Init` and the begin of
 /// `MPI_Finalize`, which is the span that run time and MPI time are measured over.
 pub fn outside_span(operation: u16) -> bool {
-    [op::MPI_Init, op::MPI_Init_thread, op::MPI_Finalize].contains(&operation)
+    let bounds = [op::MPI_Init, op::MPI_Init_thread, op::MPI_Finalize, op::MPI_Session_init, op::MPI_Session_finalize];
+    bounds.contains(&operation)
 }
 
 #[cfg(test)]

@@ -56,6 +56,7 @@ fn agrees(family: &Family, mpi: Mpi) {
         ("MPI_COMM_NULL", family.comm_null),
         ("MPI_REQUEST_NULL", family.request_null),
         ("MPI_ERRORS_RETURN", family.errors_return),
+        ("MPI_INFO_NULL", family.info_null),
         ("MPI_BYTE", family.byte),
     ];
     symbols.extend(handles.iter().filter_map(|(_, handle)| symbol(*handle)));

@@ -75,14 +75,18 @@ static REGISTRY: Mutex<Registry> = parking_lot::const_mutex(Registry {
     next_bytes: BLOCK_BYTES.0,
 });
 
-/// Registers `MPI_COMM_WORLD`.
-pub fn prepare(world_rank: u32, world_size: u32) {
+/// Makes the table.
+pub fn prepare(world_rank: u32) {
     let row = |number| Row(Box::into_raw(Box::new(Communicator { number, ..Communicator::zeroed() })));
     // SAFETY: called in `MPI_Init`, before recording starts.
     unsafe { ROWS.set([row(NO_COMM), row(SEVERAL_COMMS)]) };
     TABLE.store(Table::with_slots(256), Ordering::Release);
+    REGISTRY.lock().world_rank = world_rank;
+}
+
+/// Registers `MPI_COMM_WORLD`.
+pub fn add_world(world_rank: u32, world_size: u32) {
     let mut registry = REGISTRY.lock();
-    registry.world_rank = world_rank;
     let mut record = Communicator::zeroed();
     record.identity = identity::world();
     record.letter = creators::WORLD as u8;

@@ -1,8 +1,9 @@
 //! Brings the shards of all ranks to rank 0, which writes the profile. Rank 0 asks one rank after the other, a few
 //! ahead, so that it never holds more than one image and the few that are on their way.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use vocabulary::profile::Writer;
 use vocabulary::settings;
@@ -11,7 +12,7 @@ use vocabulary::shard::Shard;
 use crate::abi::{Word, abi};
 use crate::guard::guarded;
 use crate::pmpi::{self, Group};
-use crate::{say, shard, signals};
+use crate::{say, shard, signals, snapshots};
 
 /// How many ranks may send at a time.
 const AHEAD: u32 = 8;
@@ -25,11 +26,13 @@ const TAG_DATA: c_int = 3;
 /// A communicator of our own over all of `MPI_COMM_WORLD`.
 pub struct Gathering {
     comm: u64,
+    /// The snapshots that some rank still has, as far as this one knows: bit n for number n.
+    left: Cell<u64>,
 }
 
 /// Collective. Not a duplicate of `MPI_COMM_WORLD`: duplicating calls the copy functions of the program's attributes.
 pub unsafe fn open() -> Option<Gathering> {
-    let mut gathering = Gathering { comm: 0 };
+    let mut gathering = Gathering { comm: 0, left: Cell::new(0) };
     unsafe {
         let group = Group::of(abi().world)?;
         pmpi::comm_create(abi().world, group.handle(), &mut gathering.comm)?;
@@ -44,25 +47,39 @@ impl Gathering {
         self.comm as Word
     }
 
-    /// Collective. Returns whether the profile is written, so that shards are needed no more.
-    pub unsafe fn run(mut self, output: Option<PathBuf>) -> bool {
-        let mut written: u64 = 0;
+    /// Collective. Gathers what was counted, then the snapshots that nobody has written yet; `left` says which this process has.
+    /// Returns whether the profile is written, so that shards are needed no more.
+    pub unsafe fn run(mut self, wanted: &Path, left: u64) -> bool {
+        unsafe {
+            self.left.set(left);
+            let written = self.round(wanted, &shard::image()).unwrap_or(false);
+            let mut state = [u64::from(written), self.left.get()];
+            let sent = pmpi::bcast((&raw mut state).cast(), 16, abi().byte, 0, self.comm());
+            for number in (1..=snapshots::MOST).filter(|number| sent.is_some() && state[1] >> number & 1 == 1) {
+                self.round(&snapshots::wanted(number), &snapshots::image(number));
+            }
+            pmpi::comm_free(&mut self.comm);
+            sent.is_some() && state[0] == 1
+        }
+    }
+
+    /// Collective. One profile of the images that all ranks have: `Some(true)` at rank 0 if it is written.
+    unsafe fn round(&self, wanted: &Path, image: &[u8]) -> Option<bool> {
         unsafe {
             let rank = pmpi::comm_rank(self.comm()).unwrap_or(0);
             let ranks = pmpi::comm_size(self.comm()).unwrap_or(1) as u32;
             if rank == 0 {
-                written = u64::from(self.collect(ranks, &output.unwrap_or_else(|| PathBuf::from("commsee.db"))));
-            } else if self.answer().is_none() {
+                return Some(self.collect(ranks, wanted, image));
+            }
+            if self.answer(image).is_none() {
                 say::warn("the counters could not be sent to rank 0; `through recover` can still read them");
             }
-            let sent = pmpi::bcast((&raw mut written).cast(), 8, abi().byte, 0, self.comm());
-            pmpi::comm_free(&mut self.comm);
-            sent.is_some() && written == 1
+            None
         }
     }
 
     /// Rank 0: one image after the other into the profile.
-    unsafe fn collect(&self, ranks: u32, output: &Path) -> bool {
+    unsafe fn collect(&self, ranks: u32, output: &Path, own: &[u8]) -> bool {
         let mut writer = match signals::held_back(|| create(output)) {
             Ok(writer) => Some(writer),
             Err(trouble) => {
@@ -84,7 +101,7 @@ impl Gathering {
                 }
             }
             let image = match rank {
-                0 => Some(shard::image()),
+                0 => Some(own.to_vec()),
                 _ if rank < sending => unsafe { self.receive_image(rank) },
                 _ => continue,
             };
@@ -118,24 +135,24 @@ impl Gathering {
     }
 
     /// All others: wait to be asked, then send.
-    unsafe fn answer(&self) -> Option<()> {
+    unsafe fn answer(&self, image: &[u8]) -> Option<()> {
         unsafe {
             let mut wanted = [0u8; 8];
             self.receive(&mut wanted, 0, TAG_ASK)?;
             if u64::from_ne_bytes(wanted) == 0 {
                 return Some(());
             }
-            let image = shard::image();
-            self.send(&(image.len() as u64).to_ne_bytes(), 0, TAG_SIZE)?;
+            self.send(bytemuck::cast_slice(&[image.len() as u64, self.left.get()]), 0, TAG_SIZE)?;
             image.chunks(MESSAGE_BYTES).try_for_each(|part| self.send(part, 0, TAG_DATA))
         }
     }
 
     unsafe fn receive_image(&self, rank: u32) -> Option<Vec<u8>> {
         unsafe {
-            let mut size = [0u8; 8];
-            self.receive(&mut size, rank, TAG_SIZE)?;
-            let mut image = vec![0u8; usize::try_from(u64::from_ne_bytes(size)).ok()?];
+            let mut facts = [0u64; 2];
+            self.receive(bytemuck::cast_slice_mut(&mut facts), rank, TAG_SIZE)?;
+            self.left.set(self.left.get() | facts[1]);
+            let mut image = vec![0u8; usize::try_from(facts[0]).ok()?];
             image.chunks_mut(MESSAGE_BYTES).try_for_each(|part| self.receive(part, rank, TAG_DATA))?;
             Some(image)
         }
@@ -153,12 +170,12 @@ impl Gathering {
     }
 }
 
-fn say_lost(trouble: &str) {
+pub fn say_lost(trouble: &str) {
     say::warn(&format!("no profile could be written ({trouble}); `through recover` can make it of the shards"));
 }
 
 /// Opens the profile under the wanted name, or where that cannot be, under the same name beside the shards.
-fn create(output: &Path) -> Result<Writer, String> {
+pub fn create(output: &Path) -> Result<Writer, String> {
     let trouble = match Writer::create(output) {
         Ok(writer) => return Ok(writer),
         Err(error) => error.to_string(),
@@ -171,7 +188,7 @@ fn create(output: &Path) -> Result<Writer, String> {
 }
 
 /// Silent where the profile is where the user wants it and `COMMSEE_LOG` asks for warnings only.
-fn say_where(path: &Path, wanted: &Path) {
+pub fn say_where(path: &Path, wanted: &Path) {
     let shown = path.display();
     if path == wanted {
         say::info(&format!("profile in {shown}"));

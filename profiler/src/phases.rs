@@ -12,7 +12,7 @@ use crate::abi::Word;
 use crate::say::warn_once;
 use crate::tally::{self, Done};
 use crate::texts::Texts;
-use crate::{communicators, probe, state, thread};
+use crate::{communicators, probe, snapshots, state, thread};
 
 /// The longest name.
 const NAME_BYTES: usize = 63;
@@ -35,7 +35,7 @@ pub fn current() -> u8 {
     CURRENT.load(Ordering::Relaxed)
 }
 
-/// What `MPI_Pcontrol` does: 0 pauses counting and 1 resumes it, 2 is kept for a snapshot. A level above begins a phase, one
+/// What `MPI_Pcontrol` does: 0 pauses counting and 1 resumes it, 2 takes a snapshot. A level above begins a phase, one
 /// below 0 ends it. `name` is the word that the program may have passed behind the level: the address of the phase's
 /// name, or anything. The call that begins a phase belongs to it, and so does the one that ends it.
 pub fn control(level: c_int, name: Option<Word>) {
@@ -51,7 +51,7 @@ pub fn control(level: c_int, name: Option<Word>) {
     }
     match level {
         0 => state::pause(true),
-        2 => {}
+        2 => snapshots::take(),
         ..0 => CURRENT.store(NO_PHASE, Ordering::Relaxed),
         _ => {}
     }

@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::abi::{Word, abi};
-use crate::real;
+use crate::{real, world};
 
 /// Declares a call: its arguments as the C function takes them, success told by the returned code.
 macro_rules! declare {
@@ -44,6 +44,14 @@ declare! {
     comm_free = c"PMPI_Comm_free" (comm: *mut u64);
     comm_set_errhandler = c"PMPI_Comm_set_errhandler" (comm: Word, handler: Word);
     group_free = c"PMPI_Group_free" (group: *mut u64);
+    group_from_session_pset = c"PMPI_Group_from_session_pset" (session: Word, name: *const c_char, group: *mut u64);
+    group_rank_into = c"PMPI_Group_rank" (group: Word, rank: *mut c_int);
+    session_init = c"PMPI_Session_init" (info: Word, errhandler: Word, session: *mut u64);
+    session_finalize = c"PMPI_Session_finalize" (session: *mut u64);
+    session_get_info = c"PMPI_Session_get_info" (session: Word, info: *mut u64);
+    info_get = c"PMPI_Info_get"
+        (info: Word, key: *const c_char, longest: c_int, value: *mut c_char, found: *mut c_int);
+    info_free = c"PMPI_Info_free" (info: *mut u64);
     group_size_into = c"PMPI_Group_size" (group: Word, size: *mut c_int);
     group_translate_ranks = c"PMPI_Group_translate_ranks"
         (from: Word, count: c_int, ranks: *const c_int, to: Word, translated: *mut c_int);
@@ -107,6 +115,7 @@ output! {
     comm_remote_size = comm_remote_size_into(comm: Word);
     comm_test_inter = comm_test_inter_into(comm: Word);
     group_size = group_size_into(group: Word);
+    group_rank = group_rank_into(group: Word);
     query_thread = query_thread_into();
 }
 
@@ -127,12 +136,25 @@ impl Group {
     pub fn handle(&self) -> Word {
         self.0 as Word
     }
+
+    /// A group that somebody let go of; 0 is none.
+    pub fn from_handle(handle: u64) -> Group {
+        Group(handle)
+    }
+
+    /// The processes of a process set.
+    pub unsafe fn of_process_set(session: Word, name: &CStr) -> Option<Group> {
+        let mut group = Group(0);
+        unsafe { group_from_session_pset(session, name.as_ptr(), &mut group.0) }.map(|()| group)
+    }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // SAFETY: the group was made by this object and is used by nobody else.
-        unsafe { group_free(&mut self.0) };
+        if self.0 != 0 {
+            // SAFETY: the group was made by this object and is used by nobody else.
+            unsafe { group_free(&mut self.0) };
+        }
     }
 }
 
@@ -140,9 +162,8 @@ impl Drop for Group {
 pub unsafe fn world_ranks(group: Word, ranks: &[c_int]) -> Option<Vec<u32>> {
     let mut translated = vec![abi().family.undefined; ranks.len()];
     unsafe {
-        let world = Group::of(abi().world)?;
         let count = ranks.len() as c_int;
-        group_translate_ranks(group, count, ranks.as_ptr(), world.handle(), translated.as_mut_ptr())?;
+        group_translate_ranks(group, count, ranks.as_ptr(), world::group()?, translated.as_mut_ptr())?;
     }
     Some(translated.into_iter().map(|rank| u32::try_from(rank).unwrap_or(u32::MAX)).collect())
 }

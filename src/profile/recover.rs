@@ -13,6 +13,11 @@ pub fn shard_name(run: [u64; 2], rank: u32) -> String {
     format!("commsee-{:016x}{:016x}-{rank}.shard", run[0], run[1])
 }
 
+/// The name of a copy that `MPI_Pcontrol(2)` makes of a shard: `commsee-RUN-RANK.snapshot-N`.
+pub fn snapshot_name(run: [u64; 2], rank: u32, number: u32) -> String {
+    format!("commsee-{:016x}{:016x}-{rank}.snapshot-{number}", run[0], run[1])
+}
+
 /// The shards that one run left.
 pub struct Run {
     /// 32 hexadecimal digits, drawn by the run.
@@ -25,6 +30,8 @@ pub struct Run {
     pub elsewhere: bool,
     pub world_size: u32,
     pub shards: Vec<PathBuf>,
+    /// Copies of shards that belonged to snapshots.
+    pub snapshots: Vec<PathBuf>,
     pub started_unix_ns: u64,
     pub command: String,
 }
@@ -46,12 +53,12 @@ pub fn find(directories: &[PathBuf]) -> Vec<Run> {
         let Ok(entries) = fs::read_dir(directory) else { continue };
         let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
         paths.sort();
-        for path in paths {
+        for path in &paths {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             if !name.starts_with("commsee-") || !name.ends_with(".shard") {
                 continue;
             }
-            let Some(header) = read_header(&path) else { continue };
+            let Some(header) = read_header(path) else { continue };
             if !seen.insert((header.run, header.world_rank)) {
                 continue;
             }
@@ -63,6 +70,7 @@ pub fn find(directories: &[PathBuf]) -> Vec<Run> {
                 elsewhere: false,
                 world_size: header.world_size,
                 shards: Vec::new(),
+                snapshots: Vec::new(),
                 started_unix_ns: header.start_realtime_ns,
                 command: shard::text(&header.command),
             });
@@ -72,6 +80,10 @@ pub fn find(directories: &[PathBuf]) -> Vec<Run> {
                 run.elsewhere = true;
             }
             run.shards.push(path.clone());
+            let copies = format!("{}.snapshot-", name.trim_end_matches(".shard"));
+            let is_copy =
+                |other: &&PathBuf| other.file_name().is_some_and(|other| other.to_string_lossy().starts_with(&copies));
+            run.snapshots.extend(paths.iter().filter(is_copy).cloned());
         }
     }
     runs.into_values().collect()
@@ -103,9 +115,9 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
 }
 
 impl Run {
-    /// Removes the shards.
+    /// Removes the shards, and the snapshots that are in them, too.
     pub fn remove(&self) -> io::Result<()> {
-        self.shards.iter().try_for_each(fs::remove_file)
+        self.shards.iter().chain(&self.snapshots).try_for_each(fs::remove_file)
     }
 }
 

@@ -12,7 +12,8 @@ use crate::buckets::Buckets;
 use crate::calls::{self, CALLS};
 use crate::creators;
 use crate::shard::{
-    self, BUCKET_INVOLVED, BUCKET_PENDING, CONTIGUOUS, Cell, FINISHED, FIRST_COMM, Header, NO_PHASE, REMOTE_RANK, Shard,
+    self, BUCKET_INVOLVED, BUCKET_PENDING, CONTIGUOUS, Cell, FINISHED, FIRST_COMM, Header, LEFT, NO_PHASE, REMOTE_RANK,
+    SNAPSHOT, Shard,
 };
 
 /// Why a profile could not be written.
@@ -136,7 +137,11 @@ impl Writer {
 
         let wall_ns = header.latest.monotonic_ns.saturating_sub(header.started.monotonic_ns);
         let host = shard::text(&header.host);
-        let state = if header.state == FINISHED { "finished" } else { "ended before MPI_Finalize" };
+        let state = match header.state {
+            FINISHED | LEFT => "finished",
+            SNAPSHOT => "running",
+            _ => "ended before MPI_Finalize",
+        };
         self.db.prepare_cached("INSERT INTO process VALUES (?, ?, ?, ?, ?, ?)")?.execute(params![
             rank,
             host,

@@ -15,6 +15,10 @@ pub const BLOCK_MAGIC: u32 = 0x6b6f_6c62;
 pub const RUNNING: u32 = 1;
 /// `MPI_Finalize` was reached: all counters are final.
 pub const FINISHED: u32 = 2;
+/// In a program with sessions only: the process has exited after the last of them.
+pub const LEFT: u32 = 3;
+/// A copy that was made by `MPI_Pcontrol(2)` while counting went on.
+pub const SNAPSHOT: u32 = 4;
 
 /// What the clock of the tick counts is, in [`Header::clock`].
 pub const CLOCK_TSC: u32 = 1;

@@ -184,7 +184,9 @@ impl Run {
         };
         let mut left = list(&self.folder.path().join("shards"));
         let known = ["shards", "truth", "profile.db"].map(|name| self.folder.path().join(name));
-        left.extend(list(self.folder.path()).into_iter().filter(|path| !known.contains(path)));
+        let is_snapshot = |path: &PathBuf| path.to_string_lossy().contains("/profile-snapshot-");
+        let beside = list(self.folder.path()).into_iter();
+        left.extend(beside.filter(|path| !known.contains(path) && !is_snapshot(path)));
         left
     }
 }

@@ -240,7 +240,10 @@ impl Facts {
             assert!(twice.is_none(), "the program gives two communicators one name: {label}");
         }
         let world = CommFacts { size: run.ranks as u32, ranks: (0..run.ranks as u32).collect(), ..alone(0) };
-        facts.communicators.insert("W0.0".to_owned(), CommFacts { creator: origin(creators::WORLD), ..world });
+        // A program with sessions need not have it.
+        if lines().any(|(_, line)| line.get(1) == Some(&"WORLD")) {
+            facts.communicators.insert("W0.0".to_owned(), CommFacts { creator: origin(creators::WORLD), ..world });
+        }
         facts
     }
 

@@ -63,7 +63,9 @@ fn c(script: &Script) -> String {
             }
         }
     }
-    C_FRAME.replace("BODY", &body)
+    C_FRAME
+        .replace("BODY", &body)
+        .replace("    SESSION\n", if has_sessions(script) { "    MPI_Session session;\n" } else { "" })
 }
 
 fn fortran(script: &Script) -> String {
@@ -79,7 +81,14 @@ fn fortran(script: &Script) -> String {
             }
         }
     }
-    FORTRAN_FRAME.replace("BODY", &body)
+    FORTRAN_FRAME
+        .replace("BODY", &body)
+        .replace("    SESSION\n", if has_sessions(script) { "    SESSION_T :: session\n" } else { "" })
+}
+
+/// Libraries before MPI 4 have no type for them.
+fn has_sessions(script: &Script) -> bool {
+    script.functions().contains("MPI_Session_init")
 }
 
 /// The call of a helper, with the communicator as a Fortran handle where it wants one.
@@ -113,6 +122,7 @@ int main(int argc, char **argv)
     MPI_Comm own = MPI_COMM_NULL, made, ring, bridge, cart;
     MPI_Request request, requests[1];
     MPI_Message message;
+    SESSION
     MPI_Group group, other_group;
     MPI_Datatype types[1] = {MPI_INT};
     int world_rank, partner, index, indices[1], outcount, flag;
@@ -132,6 +142,7 @@ const FORTRAN_FRAME: &str = r#"
 #define COMM_T type(MPI_Comm)
 #define REQUEST_T type(MPI_Request)
 #define MESSAGE_T type(MPI_Message)
+#define SESSION_T type(MPI_Session)
 #define GROUP_T type(MPI_Group)
 #define DATATYPE_T type(MPI_Datatype)
 #define HANDLE(x) x%MPI_VAL
@@ -139,6 +150,7 @@ const FORTRAN_FRAME: &str = r#"
 #define COMM_T integer
 #define REQUEST_T integer
 #define MESSAGE_T integer
+#define SESSION_T integer
 #define GROUP_T integer
 #define DATATYPE_T integer
 #define HANDLE(x) x
@@ -170,6 +182,7 @@ program main
     COMM_T :: own, made, ring, bridge, cart
     REQUEST_T :: request, requests(1)
     MESSAGE_T :: message
+    SESSION
     GROUP_T :: group, other_group
     DATATYPE_T :: types(1)
     integer :: out(64), in(64), counts(1), displs(1), places(1), ones(1), weights(1)

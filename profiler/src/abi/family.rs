@@ -17,6 +17,7 @@ pub struct Family {
     pub comm_null: Handle,
     pub request_null: Handle,
     pub errors_return: Handle,
+    pub info_null: Handle,
     pub byte: Handle,
     pub proc_null: c_int,
     pub root: c_int,

@@ -10,6 +10,7 @@ pub const FAMILY: Family = Family {
     comm_null: Handle::Value(0x100),
     request_null: Handle::Value(0x180),
     errors_return: Handle::Value(0x143),
+    info_null: Handle::Value(0x130),
     byte: Handle::Value(0x247),
     proc_null: -3,
     root: -4,

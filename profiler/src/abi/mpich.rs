@@ -10,6 +10,7 @@ pub const FAMILY: Family = Family {
     comm_null: Handle::Value(0x0400_0000),
     request_null: Handle::Value(0x2c00_0000),
     errors_return: Handle::Value(0x5400_0001),
+    info_null: Handle::Value(0x1c00_0000),
     byte: Handle::Value(0x4c00_010d),
     proc_null: -1,
     root: -3,

@@ -10,6 +10,7 @@ pub const FAMILY: Family = Family {
     comm_null: Handle::Symbol(c"ompi_mpi_comm_null"),
     request_null: Handle::Symbol(c"ompi_request_null"),
     errors_return: Handle::Symbol(c"ompi_mpi_errors_return"),
+    info_null: Handle::Symbol(c"ompi_mpi_info_null"),
     byte: Handle::Symbol(c"ompi_mpi_byte"),
     proc_null: -2,
     root: -4,

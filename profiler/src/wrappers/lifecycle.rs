@@ -7,7 +7,7 @@ use super::{real_function, timed};
 use crate::abi::Word;
 use crate::fortran;
 use crate::guard::guarded;
-use crate::{clock, lifecycle, phases, state, tally};
+use crate::{clock, lifecycle, phases, sessions, state, tally};
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Init(argc: Word, argv: Word) -> c_int {
@@ -37,6 +37,30 @@ pub unsafe extern "C" fn MPI_Finalize() -> c_int {
     guarded(lifecycle::finish);
     state::stop();
     unsafe { real() }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Session_init(info: Word, errhandler: Word, session: Word) -> c_int {
+    let real = real_function!(MPI_Session_init, fn(Word, Word, Word));
+    opened(session, || timed!(MPI_Session_init, real(info, errhandler, session)))
+}
+
+/// `session` is where its handle will be, or 0 where that cannot be read.
+fn opened(session: Word, forward: impl FnOnce() -> tally::Done) -> c_int {
+    let chosen = clock::choose();
+    let entered = clock::moment();
+    let done = forward();
+    if done.code == 0 {
+        guarded(|| sessions::opened(chosen, entered, session, done));
+    }
+    done.code
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Session_finalize(session: Word) -> c_int {
+    let real = real_function!(MPI_Session_finalize, fn(Word));
+    guarded(sessions::closing);
+    unsafe { real(session) }
 }
 
 /// A program may pass more than the level: the standard declares it with `...`. The first of it arrives in the register of a
@@ -79,6 +103,50 @@ pub unsafe fn fortran_MPI_Finalize(entry: &fortran::Entry, ierror: Word) -> Word
         state::stop();
     }
     unsafe { real(ierror) }
+}
+
+pub unsafe fn fortran_MPI_Session_init(
+    entry: &fortran::Entry,
+    info: Word,
+    errhandler: Word,
+    session: Word,
+    ierror: Word,
+) -> Word {
+    // SAFETY: as above.
+    let real: unsafe extern "C" fn(Word, Word, Word, Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
+    if !entry.is_mpi() {
+        return unsafe { real(info, errhandler, session, ierror) };
+    }
+    let own_error = Cell::new(0);
+    let ierror = fortran::given(ierror, &own_error);
+    let before = sessions::opened_so_far();
+    opened_in_fortran(before, || {
+        timed!(MPI_Session_init, fortran::code(ierror, || _ = real(info, errhandler, session, ierror)))
+    });
+    0
+}
+
+/// The C wrapper has seen it where the library's Fortran layer went through that.
+fn opened_in_fortran(before: u64, forward: impl FnOnce() -> tally::Done) {
+    let (chosen, entered) = (clock::choose(), clock::moment());
+    let done = forward();
+    if done.code == 0 && sessions::opened_so_far() == before {
+        guarded(|| sessions::opened(chosen, entered, 0, done));
+    }
+}
+
+pub unsafe fn fortran_MPI_Session_finalize(entry: &fortran::Entry, session: Word, ierror: Word) -> Word {
+    // SAFETY: as above.
+    let real: unsafe extern "C" fn(Word, Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
+    if !entry.is_mpi() {
+        return unsafe { real(session, ierror) };
+    }
+    guarded(sessions::closing);
+    // The C wrapper may be on the way.
+    sessions::closing_is_seen(true);
+    let result = unsafe { real(session, ierror) };
+    sessions::closing_is_seen(false);
+    result
 }
 
 pub unsafe fn fortran_MPI_Pcontrol(entry: &fortran::Entry, level: Word) -> Word {

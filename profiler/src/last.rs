@@ -1,0 +1,55 @@
+//! A profile that is made without a message, by the process that is the last to have its part ready in the directory of the
+//! shards.
+
+use std::fs::{self, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use vocabulary::shard::{HEADER_BYTES, Header, MAGIC, Shard};
+
+use crate::{gather, say, shard, signals};
+
+/// Writes the profile if the files of all processes are there and ready, and removes them. Returns whether it did.
+pub fn write(names: &[String], is_ready: impl Fn(&Header) -> bool, wanted: &Path) -> bool {
+    let Some(directory) = shard::path().and_then(|path| path.parent().map(Path::to_owned)) else { return false };
+    let files: Vec<PathBuf> = names.iter().map(|name| directory.join(name)).collect();
+    if !files.iter().all(|file| header(file).is_some_and(|header| is_ready(&header))) {
+        return false;
+    }
+    // Two processes may both see that they are the last.
+    let claim = directory.join(format!("{}.claim", names[0]));
+    if OpenOptions::new().write(true).create_new(true).mode(0o600).open(&claim).is_err() {
+        return false;
+    }
+    let written = signals::held_back(|| join(&files, wanted));
+    match &written {
+        Ok(path) => {
+            gather::say_where(path, wanted);
+            files.iter().for_each(|file| _ = fs::remove_file(file));
+        }
+        Err(trouble) => gather::say_lost(trouble),
+    }
+    let _ = fs::remove_file(&claim);
+    written.is_ok()
+}
+
+fn join(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
+    let mut writer = gather::create(wanted)?;
+    for file in files {
+        let bytes = fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        match Shard::parse(&bytes) {
+            Ok(shard) => writer.add(&shard).map_err(|error| error.to_string())?,
+            Err(error) => say::warn(&format!("{}: {error}: left out of the profile", file.display())),
+        }
+    }
+    writer.finish().map_err(|error| error.to_string())
+}
+
+fn header(file: &Path) -> Option<Header> {
+    let mut bytes = [0u8; HEADER_BYTES];
+    let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(file).ok()?;
+    file.read_exact(&mut bytes).ok()?;
+    let header: Header = bytemuck::pod_read_unaligned(&bytes);
+    (header.magic == MAGIC).then_some(header)
+}

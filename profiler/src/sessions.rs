@@ -1,0 +1,201 @@
+//! Programs that use sessions and never call `MPI_Init`. Nothing here is collective: a process that opens a session need not
+//! meet any other one, so every process sets itself up alone, and the last one to exit finds all shards finished and makes
+//! the profile (`last.rs`). Beside `MPI_Init` sessions are part of what `MPI_Finalize` gathers.
+
+use std::cell::Cell;
+use std::env;
+use std::ffi::{CString, c_int};
+use std::hash::Hasher as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use siphasher::sip128::{Hasher128 as _, SipHasher13};
+use vocabulary::calls::op;
+use vocabulary::profile::recover::{host_name, process_start, shard_name};
+use vocabulary::shard::{FINISHED, LEFT, Moment, RUNNING};
+
+use crate::abi::{Word, abi};
+use crate::pmpi::{self, Group};
+use crate::setup::{self, Facts};
+use crate::tally::{self, Done};
+use crate::{clock, communicators, last, lifecycle, say, shard, state, thread, world};
+
+struct Sessions {
+    /// The program's, open now.
+    open: u32,
+    /// Ours, while any of the program's is open: it keeps the group of all processes alive.
+    own: u64,
+    opened: u64,
+}
+
+static SESSIONS: Mutex<Sessions> = parking_lot::const_mutex(Sessions { open: 0, own: 0, opened: 0 });
+
+thread_local! {
+    /// This thread is closing a session from Fortran, and `closing` has been called.
+    static SEEN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The shard was made here, not in `MPI_Init`.
+static ALONE: AtomicBool = AtomicBool::new(false);
+
+/// `MPI_Session_init` has succeeded. `session` is where its handle is, or 0 where that cannot be read.
+pub fn opened(clock: u32, entered: Moment, session: Word, done: Done) {
+    let mut sessions = SESSIONS.lock();
+    sessions.open += 1;
+    sessions.opened += 1;
+    if !lifecycle::will_gather() && sessions.open == 1 {
+        let trouble = match shard::header() {
+            None if ALONE.load(Ordering::Acquire) || !setup::is_wanted() => return,
+            None => begin(&mut sessions, clock, entered, thread_level(session)),
+            Some(header) if ALONE.load(Ordering::Acquire) => {
+                header.state = RUNNING;
+                enter_world(&mut sessions).map(|_| state::start(header.thread_level == 3))
+            }
+            // MPI_Finalize has written the profile.
+            Some(_) => return,
+        };
+        if let Err(trouble) = trouble {
+            say::warn(&format!("{trouble}: nothing is recorded, the program runs as without commsee"));
+        }
+    }
+    drop(sessions);
+    if let Some(thread) = thread::recording(op::MPI_Session_init) {
+        tally::plain(thread, communicators::none(), done);
+    }
+}
+
+/// `MPI_Session_finalize` is about to be called.
+pub fn closing() {
+    if SEEN.get() {
+        return;
+    }
+    let mut sessions = SESSIONS.lock();
+    if let Some(thread) = thread::recording(op::MPI_Session_finalize) {
+        // What it takes is not known while there is still something to count it in.
+        tally::plain(thread, communicators::none(), Done { operation: op::MPI_Session_finalize, code: 0, ticks: 0 });
+    }
+    sessions.open = sessions.open.saturating_sub(1);
+    if sessions.open > 0 || lifecycle::will_gather() || !ALONE.load(Ordering::Acquire) {
+        return;
+    }
+    state::stop();
+    if let Some(header) = shard::header() {
+        header.latest = clock::moment();
+        header.state = FINISHED;
+    }
+    leave_world(&mut sessions);
+}
+
+/// How many sessions the program has opened so far.
+pub fn opened_so_far() -> u64 {
+    SESSIONS.lock().opened
+}
+
+pub fn closing_is_seen(seen: bool) {
+    SEEN.set(seen);
+}
+
+fn begin(sessions: &mut Sessions, clock: u32, entered: Moment, thread_level: u32) -> Result<(), String> {
+    let done = record_alone(sessions, clock, entered, thread_level);
+    if done.is_err() {
+        leave_world(sessions);
+    }
+    done
+}
+
+fn record_alone(sessions: &mut Sessions, clock: u32, entered: Moment, thread_level: u32) -> Result<(), String> {
+    let (rank, size) = enter_world(sessions)?;
+    say::set_rank(rank);
+    let buckets = setup::buckets_wanted();
+    let facts = Facts { rank, size, run: run(), edges_bytes: buckets.edges(), thread_level, clock, entered };
+    lifecycle::settle_output();
+    setup::set_up(&facts)?;
+    ALONE.store(true, Ordering::Release);
+    // SAFETY: the handler takes no argument and does not unwind.
+    unsafe { libc::atexit(leave) };
+    state::start(thread_level == 3);
+    Ok(())
+}
+
+/// Finds out which process of which this is, without a message.
+fn enter_world(sessions: &mut Sessions) -> Result<(u32, u32), String> {
+    // SAFETY: the program has just opened a session, so MPI is there; the places are of the right types.
+    unsafe {
+        pmpi::session_init(abi().info_null, abi().errors_return, &mut sessions.own).ok_or("MPI_Session_init fails")?;
+        let group = Group::of_process_set(sessions.own as Word, c"mpi://WORLD").ok_or("there is no set mpi://WORLD")?;
+        let rank = pmpi::group_rank(group.handle()).ok_or("MPI_Group_rank fails")? as u32;
+        let size = pmpi::group_size(group.handle()).ok_or("MPI_Group_size fails")? as u32;
+        world::keep(group);
+        Ok((rank, size))
+    }
+}
+
+fn leave_world(sessions: &mut Sessions) {
+    world::forget();
+    if sessions.own != 0 {
+        // SAFETY: our own session, from which nothing is left.
+        unsafe { pmpi::session_finalize(&mut sessions.own) };
+        sessions.own = 0;
+    }
+}
+
+/// What tells this run from others, and is the same in all its processes: what the launcher says, else the launcher itself,
+/// which is the parent of all processes on a host.
+fn run() -> [u64; 2] {
+    let mut hasher = SipHasher13::new_with_keys(0x636f_6d6d_7365_6531, 0x7365_7373_696f_6e73);
+    let said = ["SLURM_JOB_ID", "SLURM_STEP_ID", "PMIX_NAMESPACE", "PBS_JOBID", "LSB_JOBID", "COMMSEE_LAUNCH"];
+    for name in said {
+        hasher.write(env::var_os(name).unwrap_or_default().as_encoded_bytes());
+        hasher.write_u8(0);
+    }
+    if !["SLURM_STEP_ID", "PMIX_NAMESPACE"].iter().any(|name| env::var_os(name).is_some()) {
+        let parent = std::os::unix::process::parent_id();
+        hasher.write(host_name().as_bytes());
+        hasher.write_u32(parent);
+        hasher.write_u64(process_start(parent).unwrap_or(0));
+    }
+    let hash = hasher.finish128();
+    [hash.h1, hash.h2]
+}
+
+/// The level of thread support that a session has (MPI-4.1, 11.3.1); the highest where it does not say.
+fn thread_level(session: Word) -> u32 {
+    const HIGHEST: u32 = 3;
+    if session == 0 {
+        return HIGHEST;
+    }
+    let (mut info, mut value, mut found): (u64, [u8; 64], c_int) = (0, [0; 64], 0);
+    let key = CString::from(c"thread_level");
+    // SAFETY: the session was just opened; the places are of the right types and sizes.
+    unsafe {
+        if pmpi::session_get_info(abi().load(session), &mut info).is_none() {
+            return HIGHEST;
+        }
+        let longest = value.len() as c_int - 1;
+        pmpi::info_get(info as Word, key.as_ptr(), longest, value.as_mut_ptr().cast(), &mut found);
+        pmpi::info_free(&mut info);
+    }
+    let text = vocabulary::shard::text(&value);
+    let names = ["MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"];
+    let level = names.iter().position(|name| text.eq_ignore_ascii_case(name));
+    if found == 0 { HIGHEST } else { level.map_or(HIGHEST, |level| level as u32) }
+}
+
+/// This process is a child now.
+pub fn forget() {
+    ALONE.store(false, Ordering::Release);
+}
+
+/// The process exits: nothing will be counted any more. Whoever finds that of all others, too, makes the profile.
+extern "C" fn leave() {
+    crate::guard::guarded(|| {
+        let Some(header) = shard::header() else { return };
+        if !ALONE.load(Ordering::Acquire) || header.state != FINISHED || header.pid != std::process::id() {
+            return;
+        }
+        header.state = LEFT;
+        let (run, size) = (header.run, header.world_size);
+        let names: Vec<String> = (0..size).map(|rank| shard_name(run, rank)).collect();
+        last::write(&names, |header| header.state == LEFT, &lifecycle::wanted());
+    });
+}

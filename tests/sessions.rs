@@ -1,0 +1,69 @@
+//! Programs with sessions, and snapshots: profiles that are made without a message.
+
+mod common;
+
+use common::{Launch, Mpi, Profile, Run, check};
+
+/// Open MPI 4 has no sessions.
+fn libraries() -> impl Iterator<Item = Mpi> {
+    [Mpi::Mpich, Mpi::Standard].into_iter().filter(|mpi| mpi.is_there())
+}
+
+/// MPICH 4.0.2 crashes when MPI starts again after its end, with the profiler and without.
+fn can_start_again(mpi: &Mpi) -> bool {
+    *mpi != Mpi::Mpich
+}
+
+fn run(mpi: Mpi, how: &str, ranks: usize) -> Run {
+    Launch::new(mpi, "sessions").arguments(&[how]).ranks(ranks).run().succeeded()
+}
+
+#[test]
+fn a_program_without_init_leaves_one_profile() {
+    for mpi in libraries() {
+        for ranks in [1, 2, 4] {
+            let run = run(mpi, "one", ranks);
+            check(&run);
+            assert_eq!(run.left_behind(), Vec::<std::path::PathBuf>::new(), "{}", run.output());
+            assert_eq!(run.stderr.lines().filter(|line| line.contains("profile in")).count(), 1, "{}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn several_sessions_are_one_run() {
+    libraries().for_each(|mpi| check(&run(mpi, "several", 3)));
+    libraries().filter(can_start_again).for_each(|mpi| check(&run(mpi, "again", 3)));
+}
+
+#[test]
+fn sessions_beside_init_are_part_of_its_profile() {
+    libraries().for_each(|mpi| check(&run(mpi, "beside", 2)));
+    libraries().filter(can_start_again).for_each(|mpi| check(&run(mpi, "before", 2)));
+}
+
+#[test]
+fn snapshots_hold_what_was_counted_so_far() {
+    for mpi in Mpi::ALL {
+        let run = Launch::new(mpi, "snapshots").ranks(3).run().succeeded();
+        check(&run);
+        for number in [1, 2] {
+            let snapshot = Profile::read(&run.folder().join(format!("profile-snapshot-{number}.db")));
+            assert_eq!((snapshot.total("MPI_Barrier"), snapshot.total("MPI_Pcontrol")), (number * 30, number * 3));
+            assert_eq!((snapshot.ranks.len(), snapshot.total("MPI_Finalize")), (3, 0));
+            assert!(snapshot.ranks.iter().all(|rank| rank.state == "running"), "{:?}", snapshot.ranks);
+        }
+        assert_eq!(run.left_behind(), Vec::<std::path::PathBuf>::new());
+    }
+}
+
+/// Nobody waits for a process that takes no snapshot: the others' is written at the end.
+#[test]
+fn a_snapshot_waits_for_nobody() {
+    for mpi in Mpi::ALL {
+        let run = Launch::new(mpi, "snapshots").arguments(&["partial"]).ranks(3).run().succeeded();
+        check(&run);
+        let snapshot = Profile::read(&run.folder().join("profile-snapshot-2.db"));
+        assert_eq!((snapshot.total("MPI_Barrier"), snapshot.ranks.len()), (40, 2));
+    }
+}
