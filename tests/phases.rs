@@ -2,13 +2,21 @@
 
 mod common;
 
-use common::{Launch, Mpi, check, holds};
+use common::{Launch, Mpi, check, holds, shared_library};
 use rusqlite::Connection;
 
 #[test]
 fn calls_belong_to_the_phase_they_are_made_in() {
     for mpi in Mpi::ALL {
         [2, 4].into_iter().for_each(|ranks| holds(mpi, "phases", ranks));
+    }
+}
+
+/// Where the system forbids one way of looking at memory that may not be there, another one is taken.
+#[test]
+fn names_are_read_where_reading_memory_is_forbidden() {
+    for mpi in Mpi::ALL {
+        check(&Launch::new(mpi, "phases").preload(shared_library("forbidden")).ranks(2).run().succeeded());
     }
 }
 

@@ -316,15 +316,21 @@ impl Context for Now<'_> {
         edge.bytes += bytes;
     }
 
-    #[cold]
-    #[inline(never)]
+    #[inline(always)]
     fn describe(&mut self, datatype: Word, elements: u64) {
-        let size_bytes = datatypes::size(datatype);
-        if let Some(number) = self.thread.datatype(datatype, size_bytes) {
-            // SAFETY: records are never freed.
-            let comm = unsafe { (*self.record).number };
-            self.thread.add_use(comm, self.operation, number, elements.wrapping_mul(size_bytes));
-        }
+        add_use(self.thread, self.record, self.operation, datatype, elements);
+    }
+}
+
+/// Apart, and given no address of what the hot path keeps in registers.
+#[cold]
+#[inline(never)]
+fn add_use(thread: &mut Thread, record: Record, operation: u16, datatype: Word, elements: u64) {
+    let size_bytes = datatypes::size(datatype);
+    if let Some(number) = thread.datatype(datatype, size_bytes) {
+        // SAFETY: records are never freed.
+        let comm = unsafe { (*record).number };
+        thread.add_use(comm, operation, number, elements.wrapping_mul(size_bytes));
     }
 }
 

@@ -31,6 +31,9 @@ pub struct CommFacts {
     pub ranks: BTreeSet<u32>,
 }
 
+/// Communicator, operation, datatype, whether it is contiguous, rank.
+pub type UseKey = (String, String, String, bool, u32);
+
 /// Everything that can be known beforehand of a profile.
 #[derive(Debug, Default)]
 pub struct Facts {
@@ -39,8 +42,8 @@ pub struct Facts {
     pub calls: BTreeMap<(String, String, u64, u32), Counts>,
     /// The same rows by phase in addition.
     pub phases: BTreeMap<(String, String, u64, u32, String), Counts>,
-    /// By communicator, operation, datatype, whether it is contiguous, rank: calls and bytes.
-    pub uses: BTreeMap<(String, String, String, bool, u32), (u64, u64)>,
+    /// Calls and bytes.
+    pub uses: BTreeMap<UseKey, (u64, u64)>,
     /// By communicator, operation, sender, receiver: calls and bytes.
     pub matrix: BTreeMap<(String, String, u32, u32), (u64, u64)>,
     /// By communicator, operation, rank.

@@ -63,7 +63,7 @@ int main(int argc, char **argv)
     made(last, "last", "MPI_Comm_dup", "hidden");
     exchange(last, "last");
     set(1);
-    set(2); /* other levels mean nothing */
+    set(2); /* changes nothing */
     exchange(last, "last");
     truth_finalize();
     return 0;

@@ -7,14 +7,19 @@ use bytemuck::{Zeroable, bytes_of};
 use commsee::calls::{TABLE_HASH, op};
 use commsee::profile::recover::{host_name, process_start, shard_name};
 use commsee::shard::{
-    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, Cell, Communicator, FIRST_COMM, FORMAT, Header,
-    MAGIC, Moment, RUNNING, set_text,
+    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, CONTIGUOUS, Cell, Communicator, DATATYPES,
+    Edge, FIRST_COMM, FORMAT, Header, MAGIC, Moment, PHASES, RUNNING, Text, USES, Use, set_text,
 };
 
 use crate::common::Folder;
 
 /// Writes the shard of a process that was interrupted after three barriers.
 pub fn write(folder: &Path, launch: &str, rank: u32, ranks: u32, pid: u32) {
+    write_with(folder, launch, rank, ranks, pid, Vec::new());
+}
+
+/// The same with further blocks.
+fn write_with(folder: &Path, launch: &str, rank: u32, ranks: u32, pid: u32, more: Vec<u8>) {
     let word = |half: &str| u64::from_str_radix(half, 16).unwrap_or(0);
     let launch = if launch.is_empty() { [0; 2] } else { [word(&launch[..16]), word(&launch[16..])] };
     let mut header = Header {
@@ -47,6 +52,7 @@ pub fn write(folder: &Path, launch: &str, rank: u32, ranks: u32, pid: u32) {
     };
     let mut blocks = block(COMMUNICATORS, bytes_of(&world));
     blocks.extend(block(CELLS, bytes_of(&cell)));
+    blocks.extend(more);
     header.used_bytes = (size_of::<Header>() + blocks.len()) as u64;
     let bytes = [bytes_of(&header), &blocks].concat();
     fs::write(folder.join(shard_name(header.run, rank)), bytes).unwrap();
@@ -73,6 +79,43 @@ fn dead_runs_become_profiles() {
     let again = folder.through(&["recover"]);
     assert_eq!(again.status, 1);
     assert!(again.err.contains("nothing to recover in"));
+}
+
+/// What stands in a shard of phases and datatypes is there after a crash, too; what refers to nothing is left out.
+#[test]
+fn phases_and_datatypes_survive() {
+    let folder = Folder::empty();
+    let text = |number, flags, words: &str| {
+        let mut entry = Text { number, flags, ..Text::zeroed() };
+        set_text(&mut entry.text, words);
+        entry
+    };
+    let cell = |phase| Cell {
+        key: Cell::key(FIRST_COMM, op::MPI_Barrier, 0) | Cell::phase_bits(phase),
+        calls: 2,
+        ..Cell::zeroed()
+    };
+    let used = |datatype| Use { key: Edge::key(FIRST_COMM, op::MPI_Send, datatype), calls: 5, bytes: 40 };
+    let blocks = [
+        block(PHASES, bytes_of(&text(7, 0, "solve"))),
+        block(CELLS, bytes_of(&cell(7))),
+        block(CELLS, bytes_of(&cell(8))),
+        block(DATATYPES, bytes_of(&text(3, CONTIGUOUS, "MPI_INT"))),
+        block(USES, bytes_of(&used(3))),
+        block(USES, bytes_of(&used(3))),
+        block(USES, bytes_of(&used(4))),
+    ];
+    write_with(folder.0.path(), "", 0, 1, DEAD, blocks.concat());
+    folder.through(&["recover", "-o", "a.db"]);
+    let rows = folder.through(&["a.db", "--phases", "--format", "csv"]).csv();
+    let phases: Vec<_> = rows.iter().map(|row| (row["phase"].as_str(), row["calls"].as_str())).collect();
+    assert_eq!(phases, [("", "3"), ("solve", "2")]);
+    let rows = folder.through(&["a.db", "--datatypes", "--format", "csv"]).csv();
+    assert_eq!(rows.len(), 1);
+    let row = ["datatype", "contiguous", "calls", "bytes"].map(|key| rows[0][key].as_str());
+    assert_eq!(row, ["MPI_INT", "true", "10", "80"]);
+    let document = folder.through(&["a.db", "--format", "json"]).json();
+    assert_eq!(document["meta"]["damaged_entries"], "2");
 }
 
 #[test]
