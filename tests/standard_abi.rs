@@ -8,7 +8,8 @@ use common::{Mpi, holds};
 #[test]
 fn programs_of_the_standard_abi_are_counted_exactly() {
     if Mpi::Standard.is_there() {
-        for program in ["p2p", "persistent", "completion", "collectives", "neighbors", "creators", "phases"] {
+        for program in ["p2p", "persistent", "completion", "collectives", "neighbors", "creators", "phases", "requests"]
+        {
             holds(Mpi::Standard, program, 4);
         }
     }
