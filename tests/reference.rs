@@ -44,17 +44,24 @@ fn calls() {
         like to `MPI_COMM_WORLD`.\n\
         - In an intercommunicator blocks go to and come from the remote group; at the root of a rooted collective only \
         the root of its group takes part: the others of it count without bytes, in the first bucket.\n\n\
-        ## Functions\n\n| function | class | since MPI | large count | rule | makes |\n|---|---|---|---|---|---|\n";
+        ## Functions\n\nA function of the class `comm` with a letter in the last column makes communicators whose names begin with it \
+        ([names](names.md)). Every function is counted from C, in the form `NAME_c` where the table says so, and from Fortran.\n\n\
+        | function | class | since MPI | large count | rule | bytes sent | bytes received | bucket by | makes |\n\
+        |---|---|---|---|---|---|---|---|---|\n";
     for call in &CALLS {
+        let rule = RULES.iter().find(|rule| rule.name == call.rule).expect("every call has a rule");
         let (major, minor) = call.since;
         let large = if call.large { "yes" } else { "" };
         let letter = call.letter.map(|letter| format!("`{letter}`")).unwrap_or_default();
         writeln!(
             page,
-            "| `{}` | {} | {major}.{minor} | {large} | `{}` | {letter} |",
+            "| `{}` | {} | {major}.{minor} | {large} | `{}` | {} | {} | {} | {letter} |",
             call.name,
             call.class.name(),
-            call.rule
+            call.rule,
+            rule.sent,
+            rule.received,
+            rule.bucket,
         )
         .unwrap();
     }

@@ -1,5 +1,5 @@
 //! The identity of a communicator: 128 bits that all its processes compute alike, without a message, from what each of
-//! them knows (docs/explanation/names.md).
+//! them knows (docs/reference/names.md).
 
 use std::collections::HashMap;
 use std::hash::Hasher as _;

@@ -125,7 +125,7 @@ pub const LABEL_BYTES: usize = 128;
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Communicator {
-    /// What all its processes computed alike, without a message (docs/explanation/names.md).
+    /// What all its processes computed alike, without a message (docs/reference/names.md).
     pub identity: [u64; 2],
     /// This process's number for it, which cells and edges refer to.
     pub number: u32,
