@@ -15,7 +15,7 @@ use vocabulary::shard::{BUCKET_PENDING, Cell, Edge, REMOTE_RANK};
 
 use crate::abi::{Word, abi};
 use crate::communicators::{self, Record};
-use crate::requests::{Completed, Extra, Kind, Persistent, Request};
+use crate::requests::{Completed, Extra, Kind, Partition, Persistent, Request, Starts};
 use crate::settled::Settled;
 use crate::state;
 use crate::thread::Thread;
@@ -89,6 +89,12 @@ pub fn of_record(thread: &mut Thread, record: Record, done: Done, rule: impl FnO
 #[inline(always)]
 fn add(thread: &mut Thread, record: Record, comm: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) -> u8 {
     let volume = rule(&mut Now { thread, record, comm, operation: done.operation });
+    with_volume(thread, record, done, volume)
+}
+
+/// Adds a call whose bytes are known already; returns its bucket.
+#[inline(always)]
+pub fn with_volume(thread: &mut Thread, record: Record, done: Done, volume: Volume) -> u8 {
     let bucket = bucket_of(volume.message_bytes);
     // SAFETY: records are never freed.
     let number = unsafe { (*record).number };
@@ -128,6 +134,26 @@ pub fn started_both(thread: &mut Thread, comm: Word, request: Word, done: Done, 
     }
 }
 
+/// A nonblocking call of a known record. Where it `receives`, its completion tells how much.
+pub fn started_over(
+    thread: &mut Thread,
+    record: Record,
+    request: Word,
+    done: Done,
+    receives: bool,
+    volume: impl FnOnce(&mut Thread) -> Volume,
+) {
+    let mut kind = Kind::Plain;
+    if state::is_on() {
+        let volume = volume(thread);
+        let bucket = with_volume(thread, record, done, volume);
+        if receives {
+            kind = Kind::ReceiveInto(bucket);
+        }
+    }
+    follow(thread, record, request, done, kind);
+}
+
 /// A nonblocking receive: its bucket is known when its message has arrived.
 #[inline(always)]
 pub fn receiving(thread: &mut Thread, record: Record, request: Word, done: Done) {
@@ -162,7 +188,7 @@ pub fn prepared(
     comm: Word,
     request: Word,
     done: Done,
-    receives: bool,
+    starts: Starts,
     rule: impl FnOnce(&mut Later) -> Volume,
 ) {
     if done.code != 0 {
@@ -173,7 +199,7 @@ pub fn prepared(
     let volume = rule(&mut later);
     if state::is_on() {
         let setup = Volume { message_bytes: volume.message_bytes, ..Volume::default() };
-        add(thread, record, comm, done, |_| setup);
+        with_volume(thread, record, done, setup);
     }
     // SAFETY: the call succeeded, so the program passed a place for the handle, and the library filled it.
     let handle = unsafe { abi().load(request) };
@@ -181,7 +207,7 @@ pub fn prepared(
         sent: volume.sent,
         received: volume.received,
         message_bytes: volume.message_bytes,
-        receives,
+        starts,
         messages: later.messages.into(),
     });
     thread.requests.start_with(Request::new(handle, record, done.operation, Kind::Plain, 0), extra);
@@ -189,16 +215,21 @@ pub fn prepared(
 
 /// The start of one persistent request by `MPI_Start`.
 pub fn restarted(thread: &mut Thread, record: Record, done: Done, persistent: &Persistent) {
-    if persistent.receives {
-        return pending(thread, record, done);
+    match persistent.starts {
+        Starts::Sends => {
+            with_volume(thread, record, done, persistent.volume());
+            replay(thread, record, done.operation, persistent);
+        }
+        Starts::Receives => pending(thread, record, done),
+        Starts::Partitions => plain(thread, record, done),
     }
-    let volume = persistent.volume();
-    add(thread, record, 0, done, |_| volume);
-    replay(thread, record, done.operation, persistent);
 }
 
 /// The start of one of several persistent requests by `MPI_Startall`, which is counted as a call elsewhere.
 pub fn restarted_among(thread: &mut Thread, record: Record, operation: u16, persistent: &Persistent) {
+    if persistent.starts == Starts::Partitions {
+        return;
+    }
     // SAFETY: records are never freed.
     let cell = thread.cell(Cell::key(unsafe { (*record).number }, operation, 0));
     cell.bytes_sent += persistent.sent;
@@ -208,15 +239,37 @@ pub fn restarted_among(thread: &mut Thread, record: Record, operation: u16, pers
 
 fn replay(thread: &mut Thread, record: Record, operation: u16, persistent: &Persistent) {
     for (destination, world_rank, bytes) in &persistent.messages {
-        // SAFETY: records are never freed.
-        let key = Edge::key(unsafe { (*record).number }, operation, *destination as u32);
-        let edge = match thread.edge(key) {
-            Some(edge) => edge,
-            None => thread.new_edge(key, *world_rank),
-        };
-        edge.calls += 1;
-        edge.bytes += bytes;
+        messages(thread, record, operation, *destination, (1, *bytes), || Some(*world_rank));
     }
+}
+
+/// Some partitions of a send have been marked ready by one call: each is a message.
+pub fn ready(thread: &mut Thread, done: Done, partition: Partition, count: u64) {
+    let sent = partition.bytes.wrapping_mul(count);
+    with_volume(thread, partition.comm, done, Volume { sent, received: 0, message_bytes: partition.bytes });
+    if let Some((rank, world_rank)) = partition.destination {
+        messages(thread, partition.comm, done.operation, rank, (count, sent), || Some(world_rank));
+    }
+}
+
+/// Puts so many messages with so many bytes into the matrix. The receiver's world rank is asked for when it is new.
+#[inline(always)]
+pub fn messages(
+    thread: &mut Thread,
+    record: Record,
+    operation: u16,
+    destination: c_int,
+    (count, bytes): (u64, u64),
+    world_rank: impl FnOnce() -> Option<u32>,
+) {
+    // SAFETY: records are never freed.
+    let key = Edge::key(unsafe { (*record).number }, operation, destination as u32);
+    let edge = match thread.edge(key) {
+        Some(edge) => edge,
+        None => thread.new_edge(key, world_rank().unwrap_or(REMOTE_RANK)),
+    };
+    edge.calls += count;
+    edge.bytes += bytes;
 }
 
 impl Persistent {
@@ -256,6 +309,13 @@ pub struct Now<'a> {
     operation: u16,
 }
 
+impl Now<'_> {
+    /// For a call that is not given a communicator, and whose rule has no messages.
+    pub fn of_record(thread: &mut Thread, record: Record, operation: u16) -> Now<'_> {
+        Now { thread, record, comm: abi().comm_null, operation }
+    }
+}
+
 impl Context for Now<'_> {
     #[inline(always)]
     fn record(&self) -> Record {
@@ -268,19 +328,9 @@ impl Context for Now<'_> {
 
     #[inline(always)]
     fn message(&mut self, destination: c_int, bytes: u64) {
-        // SAFETY: records are never freed.
-        let number = unsafe { (*self.record).number };
-        let key = Edge::key(number, self.operation, destination as u32);
-        let edge = match self.thread.edge(key) {
-            Some(edge) => edge,
-            None => {
-                // SAFETY: the call over this communicator has just succeeded.
-                let world_rank = unsafe { communicators::world_rank_of(self.record, self.comm, destination) };
-                self.thread.new_edge(key, world_rank.unwrap_or(REMOTE_RANK))
-            }
-        };
-        edge.calls += 1;
-        edge.bytes += bytes;
+        // SAFETY: the call over this communicator has just succeeded.
+        let world_rank = || unsafe { communicators::world_rank_of(self.record, self.comm, destination) };
+        messages(self.thread, self.record, self.operation, destination, (1, bytes), world_rank);
     }
 }
 
