@@ -63,12 +63,12 @@ fn nonblocking(
     file: Word,
     request: Word,
     done: Done,
-    receives: bool,
+    reads: bool,
     rule: impl FnOnce(&mut Now) -> Volume,
 ) {
     let record = of(file);
     if done.code == 0 {
-        tally::started_over(thread, record, request, done, receives, |thread| {
+        tally::started_over(thread, record, request, done, reads, |thread| {
             rule(&mut Now::of_record(thread, record, done.operation))
         });
     } else if state::is_on() {

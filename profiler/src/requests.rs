@@ -23,6 +23,8 @@ pub enum Kind {
     Receive,
     /// Add the bytes that arrived to the call's own bucket.
     ReceiveInto(u8),
+    /// The same for what was read from a file.
+    Read(u8),
     /// Enter the communicator that is now ready.
     Duplicate,
 }
@@ -152,7 +154,7 @@ pub struct Seen {
 impl Seen {
     #[inline(always)]
     fn of(request: &Request) -> Seen {
-        let receives = matches!(request.kind, Kind::Receive | Kind::ReceiveInto(_));
+        let receives = matches!(request.kind, Kind::Receive | Kind::ReceiveInto(_) | Kind::Read(_));
         Seen { comm: request.comm, active: request.active, receives }
     }
 }

@@ -134,21 +134,21 @@ pub fn started_both(thread: &mut Thread, comm: Word, request: Word, done: Done, 
     }
 }
 
-/// A nonblocking call of a known record. Where it `receives`, its completion tells how much.
+/// A nonblocking call of a known record. Where it `reads`, its completion tells how much.
 pub fn started_over(
     thread: &mut Thread,
     record: Record,
     request: Word,
     done: Done,
-    receives: bool,
+    reads: bool,
     volume: impl FnOnce(&mut Thread) -> Volume,
 ) {
     let mut kind = Kind::Plain;
     if state::is_on() {
         let volume = volume(thread);
         let bucket = with_volume(thread, record, done, volume);
-        if receives {
-            kind = Kind::ReceiveInto(bucket);
+        if reads {
+            kind = Kind::Read(bucket);
         }
     }
     follow(thread, record, request, done, kind);
@@ -294,7 +294,7 @@ pub fn arrived(thread: &mut Thread, request: &Completed, bytes: u64) {
             add_time(cell, request.ticks);
             cell.bytes_recv += bytes;
         }
-        Kind::ReceiveInto(bucket) => {
+        Kind::ReceiveInto(bucket) | Kind::Read(bucket) => {
             thread.cell(Cell::key(number, request.operation, bucket)).bytes_recv += bytes;
         }
         Kind::Plain | Kind::Duplicate => {}

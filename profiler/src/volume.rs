@@ -539,7 +539,7 @@ pub fn write(_: &mut impl Context, count: i64, datatype: Word) -> Volume {
 
 pub unsafe fn read(_: &mut impl Context, count: i64, datatype: Word, status: Word) -> Volume {
     let asked = block(count, datatype);
-    Volume { sent: 0, received: unsafe { status::bytes(status) }, message_bytes: asked }
+    Volume { sent: 0, received: unsafe { status::bytes_read(status) }, message_bytes: asked }
 }
 
 /// A read whose completion will tell what it brought.

@@ -92,7 +92,7 @@ macro_rules! split_reads {
                 (false, _) => {}
                 (true, 0) => {
                     // SAFETY: the call succeeded and filled the status.
-                    let received = unsafe { status::bytes(status) };
+                    let received = unsafe { status::bytes_read(status) };
                     tally::with_volume(thread, record, done, Volume { sent: 0, received, message_bytes });
                 }
                 (true, _) => tally::plain(thread, record, done),
