@@ -302,7 +302,8 @@ static void over_the_end(struct file *f)
 
 static void control(struct file *f)
 {
-    MPI_File_preallocate(f->fh, 1 << 16);
+    /* Less than there is: Open MPI 4.1.4 (ompio) may lose step where the file must grow, and hang later. */
+    MPI_File_preallocate(f->fh, 100);
     called(f->label, "MPI_File_preallocate");
     MPI_File_set_atomicity(f->fh, 1);
     called(f->label, "MPI_File_set_atomicity");
