@@ -57,6 +57,7 @@ fn agrees(family: &Family, mpi: Mpi) {
         ("MPI_REQUEST_NULL", family.request_null),
         ("MPI_ERRORS_RETURN", family.errors_return),
         ("MPI_BYTE", family.byte),
+        ("MPI_NO_OP", family.no_op),
     ];
     symbols.extend(handles.iter().filter_map(|(_, handle)| symbol(*handle)));
     if let Datatypes::Symbols(names) = family.datatypes {

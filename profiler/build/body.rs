@@ -69,9 +69,7 @@ pub fn write(call: &Call) -> String {
                 "psend" => "Partitions",
                 _ => "Sends",
             };
-            line(&format!(
-                "    tally::prepared(thread, {comm}, {request}, done, Starts::{starts}, |context| {rule});"
-            ));
+            line(&format!("    tally::prepared(thread, {comm}, {request}, done, Starts::{starts}, |context| {rule});"));
         }
         Shape::Creator => {
             let letter = call.letter.expect("has a letter");

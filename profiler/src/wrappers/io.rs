@@ -9,12 +9,7 @@ use crate::thread::Thread;
 use crate::volume::{self, Volume};
 use crate::{communicators, files, state, status};
 
-pub unsafe fn MPI_File_open(
-    thread: &mut Thread,
-    comm: Word,
-    fh: Word,
-    forward: impl FnOnce() -> c_int,
-) -> c_int {
+pub unsafe fn MPI_File_open(thread: &mut Thread, comm: Word, fh: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let done = timed!(MPI_File_open, forward());
     if done.code != 0 {
         tally::failed(thread, comm, done);
