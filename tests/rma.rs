@@ -5,8 +5,8 @@ mod common;
 use common::{Launch, Mpi, check};
 
 fn windows_hold(mpi: Mpi, ranks: usize) {
-    // Open MPI's osc/ucx gives wrong data with overlapping accumulates on one machine.
-    check(&Launch::new(mpi, "rma").ranks(ranks).variable("OMPI_MCA_osc", "^ucx").run().succeeded());
+    // On one machine the other components of Open MPI 4.1.4 (ucx, rdma) lose accumulates now and then, or fail.
+    check(&Launch::new(mpi, "rma").ranks(ranks).variable("OMPI_MCA_osc", "pt2pt,sm").run().succeeded());
 }
 
 #[test]
