@@ -62,6 +62,8 @@ mod body {
     include!(concat!(env!("OUT_DIR"), "/bodies.rs"));
 }
 
+// build.rs writes every count as one to be widened, also where it is wide already.
+#[allow(clippy::useless_conversion)]
 mod c {
     use std::ffi::c_int;
 
@@ -74,9 +76,10 @@ mod c {
     include!(concat!(env!("OUT_DIR"), "/shells.rs"));
 }
 
+// build.rs writes every call as one whose places may be read again.
+#[allow(clippy::let_and_return)]
 mod f {
     use std::cell::Cell;
-    use std::ffi::c_int;
 
     use vocabulary::calls::op;
 
