@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
-const CLASSES: [&str; 6] = ["p2p", "completion", "collective", "neighborhood", "comm", "control"];
+const CLASSES: [&str; 9] =
+    ["p2p", "completion", "collective", "neighborhood", "rma", "io", "partitioned", "comm", "control"];
 const SHAPES: [&str; 6] = ["blocking", "request", "persistent", "creator", "hand", "own"];
-const KINDS: [&str; 35] = [
+const KINDS: [&str; 44] = [
     "ptr",
     "buf",
     "int",
@@ -23,13 +24,22 @@ const KINDS: [&str; 35] = [
     "count",
     "counts",
     "displs",
+    "aint",
     "aints",
+    "offset",
+    "mpicount",
     "type",
     "types",
     "comm",
     "newcomm",
     "oldcomm",
     "latecomm",
+    "win",
+    "newwin",
+    "oldwin",
+    "file",
+    "newfile",
+    "oldfile",
     "op",
     "info",
     "group",

@@ -7,6 +7,9 @@ pub enum Class {
     Completion,
     Collective,
     Neighborhood,
+    Rma,
+    Io,
+    Partitioned,
     Comm,
     Control,
 }
@@ -18,6 +21,9 @@ impl Class {
             Class::Completion => "completion",
             Class::Collective => "collective",
             Class::Neighborhood => "neighborhood",
+            Class::Rma => "rma",
+            Class::Io => "io",
+            Class::Partitioned => "partitioned",
             Class::Comm => "comm",
             Class::Control => "control",
         }

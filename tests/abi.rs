@@ -58,6 +58,7 @@ fn agrees(family: &Family, mpi: Mpi) {
         ("MPI_ERRORS_RETURN", family.errors_return),
         ("MPI_INFO_NULL", family.info_null),
         ("MPI_BYTE", family.byte),
+        ("MPI_NO_OP", family.no_op),
     ];
     symbols.extend(handles.iter().filter_map(|(_, handle)| symbol(*handle)));
     if let Datatypes::Symbols(names) = family.datatypes {

@@ -42,6 +42,16 @@ fn calls() {
         - A matched receive belongs to the communicator of its probe.\n\
         - Calls that make a communicator belong to its parent, `MPI_Comm_free` to the communicator that is freed, `MPI_Init` and the \
         like to `MPI_COMM_WORLD`.\n\
+        - A window and a file belong to the communicator that they were made over, also when that one has been freed; \
+        `MPI_File_delete` to the row `-`.\n\
+        - In the matrix the source of a one-sided call is the process that calls and its destination is the target, also \
+        where the data goes the other way, as in `MPI_Get`. A call that gives and takes counts there with the larger of \
+        both.\n\
+        - Synchronization of windows, and all else that moves no data itself, carries no bytes.\n\
+        - A nonblocking read of a file adds what it brought when its completion is seen, in the bucket of what was asked for. \
+        Of split collectives a write carries its bytes at the begin, a read at the end.\n\
+        - The start of a partitioned send carries no bytes: each partition is a message when a call marks it ready. That of a \
+        partitioned receive carries all that arrived, in the bucket of the whole.\n\
         - In an intercommunicator blocks go to and come from the remote group; at the root of a rooted collective only \
         the root of its group takes part: the others of it count without bytes, in the first bucket.\n\n\
         ## Functions\n\nA function of the class `comm` with a letter in the last column makes communicators whose names begin with it \

@@ -10,8 +10,14 @@ pub fn write(call: &Call) -> String {
     let name = call.name;
     let parameters: String =
         seen(call).map(|argument| format!("{}: {}, ", argument.name, body_type(argument))).collect();
-    let comm = call.arguments.iter().find(|argument| argument.kind == "comm");
-    let comm = comm.unwrap_or_else(|| panic!("{name} has no communicator")).name;
+    let carrier = call.arguments.iter().find(|argument| ["comm", "win", "file"].contains(&argument.kind));
+    let carrier = carrier.unwrap_or_else(|| panic!("{name} has no communicator"));
+    let comm = carrier.name;
+    let records = match carrier.kind {
+        "win" => "windows",
+        "file" => "files",
+        _ => "tally",
+    };
     let place =
         |kind: &str| call.arguments.iter().find(|argument| argument.kind == kind).map_or("", |argument| argument.name);
     let (request, made) = (place("newrequest"), place("newcomm"));
@@ -43,7 +49,7 @@ pub fn write(call: &Call) -> String {
     line(&format!("    let done = Done {{ operation: op::{name}, code, ticks }};"));
     let rule = rule_call(call);
     match call.shape {
-        Shape::Blocking => line(&format!("    tally::call(thread, {comm}, done, |context| {rule});")),
+        Shape::Blocking => line(&format!("    {records}::call(thread, {comm}, done, |context| {rule});")),
         Shape::Request if call.rule == "recv" => {
             line("    if code != 0 {");
             line(&format!("        tally::failed(thread, {comm}, done);"));
@@ -53,13 +59,18 @@ pub fn write(call: &Call) -> String {
             line("    }");
         }
         Shape::Request if receives(call) => {
-            line(&format!("    tally::started_both(thread, {comm}, {request}, done, |context| {rule});"));
+            let function = if call.rule == "read" { "files::reading" } else { "tally::started_both" };
+            line(&format!("    {function}(thread, {comm}, {request}, done, |context| {rule});"));
         }
-        Shape::Request => line(&format!("    tally::started(thread, {comm}, {request}, done, |context| {rule});")),
-        Shape::Persistent => line(&format!(
-            "    tally::prepared(thread, {comm}, {request}, done, {}, |context| {rule});",
-            call.rule == "recv"
-        )),
+        Shape::Request => line(&format!("    {records}::started(thread, {comm}, {request}, done, |context| {rule});")),
+        Shape::Persistent => {
+            let starts = match call.rule {
+                "recv" | "precv" => "Receives",
+                "psend" => "Partitions",
+                _ => "Sends",
+            };
+            line(&format!("    tally::prepared(thread, {comm}, {request}, done, Starts::{starts}, |context| {rule});"));
+        }
         Shape::Creator => {
             let letter = call.letter.expect("has a letter");
             line(&format!("    unsafe {{ creators::created(thread, parent, b'{letter}', {comm}, {made}, done) }};"));
@@ -77,6 +88,8 @@ fn rule_call(call: &Call) -> String {
     let (function, status) = match call.rule {
         "recv" if blocking => ("recv", ", status"),
         "recv" => ("posted", ""),
+        "read" if blocking => ("read", ", status"),
+        "read" => ("read_begin", ""),
         "sendrecv" if blocking => ("sendrecv", ", status"),
         "sendrecv" => ("sendrecv_posted", ""),
         "sendrecv_replace" if blocking => ("sendrecv_replace", ", status"),

@@ -30,6 +30,11 @@ fn forms(call: &Call) -> Vec<Form> {
     let form = |name: String| Form { name, large: false, descriptors: false };
     let mut forms: Vec<Form> =
         [format!("{lower}_"), lower.clone(), format!("{lower}__"), call.name.to_uppercase()].map(form).into();
+    if ["MPI_Win_allocate", "MPI_Win_allocate_shared"].contains(&call.name) {
+        // The forms whose address is a TYPE(C_PTR) have linker names of their own (MPI-3.1, 11.2.2).
+        forms.extend([format!("{lower}_cptr_"), format!("{lower}_cptr"), format!("{lower}_cptr__")].map(form));
+        forms.push(form(format!("{}_CPTR", call.name.to_uppercase())));
+    }
     forms.push(form(format!("{lower}_f08_")));
     let has_buffer = call.arguments.iter().any(|argument| argument.kind == "buf");
     if has_buffer {
@@ -121,11 +126,19 @@ fn translated(argument: &Argument, length: &str) -> (Option<String>, String, boo
     match argument.kind {
         "int" | "fact" | "length" => plain(format!("fortran::int({name})")),
         "count" => plain(format!("fortran::count({name}, entry)")),
+        "mpicount" => plain(format!("fortran::long({name})")),
         "counts" => plain(format!("volume::Counts {{ place: {name}, large: entry.large }}")),
         "types" => plain(format!("volume::Types::Fortran({name})")),
         "buf" => plain(format!("volume::Buffer::Fortran(fortran::address({name}, entry))")),
         "comm" => plain(format!("fortran::handle(Object::Comm, {name})")),
         "type" => plain(format!("fortran::handle(Object::Datatype, {name})")),
+        "op" => plain(format!("fortran::handle(Object::Op, {name})")),
+        "win" => plain(format!("fortran::handle(Object::Win, {name})")),
+        "file" => plain(format!("fortran::handle(Object::File, {name})")),
+        "newwin" => kept(format!("fortran::Place::new(Object::Win, {name})"), true),
+        "oldwin" => kept(format!("fortran::Place::holding(Object::Win, {name})"), true),
+        "newfile" => kept(format!("fortran::Place::new(Object::File, {name})"), true),
+        "oldfile" => kept(format!("fortran::Place::holding(Object::File, {name})"), true),
         "requestvalue" => plain(format!("fortran::handle(Object::Request, {name})")),
         "newcomm" => kept(format!("fortran::Place::new(Object::Comm, {name})"), true),
         "oldcomm" => kept(format!("fortran::Place::holding(Object::Comm, {name})"), true),

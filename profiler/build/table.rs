@@ -8,7 +8,7 @@ pub fn rule(call: &Call) -> &'static Rule {
 
 /// Whether what arrives is read off a status.
 pub fn receives(call: &Call) -> bool {
-    matches!(call.rule, "recv" | "sendrecv" | "sendrecv_replace")
+    matches!(call.rule, "recv" | "sendrecv" | "sendrecv_replace" | "read")
 }
 
 /// The argument whose place the body may take for a status of its own: its `forward` is given the place to use.
@@ -19,12 +19,17 @@ pub fn status(call: &Call) -> Option<&Argument> {
 
 /// The arguments that the body is given, in the order of the function.
 pub fn seen(call: &Call) -> impl Iterator<Item = &Argument> {
-    let generated = ["comm", "newcomm", "newrequest"];
+    let generated = ["comm", "win", "file", "newcomm", "newrequest"];
     let by_hand = [
         "comm",
         "newcomm",
         "oldcomm",
         "latecomm",
+        "newwin",
+        "oldwin",
+        "file",
+        "newfile",
+        "oldfile",
         "request",
         "requests",
         "newrequest",
@@ -53,6 +58,7 @@ pub fn c_type(argument: &Argument, large: bool) -> &'static str {
         "int" | "fact" | "length" => "c_int",
         "count" if large => "i64",
         "count" => "c_int",
+        "mpicount" => "i64",
         _ => "Word",
     }
 }
@@ -61,7 +67,7 @@ pub fn c_type(argument: &Argument, large: bool) -> &'static str {
 pub fn body_type(argument: &Argument) -> &'static str {
     match argument.kind {
         "int" | "fact" | "length" => "c_int",
-        "count" => "i64",
+        "count" | "mpicount" => "i64",
         "counts" => "volume::Counts",
         "types" => "volume::Types",
         "buf" => "volume::Buffer",

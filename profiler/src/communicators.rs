@@ -1,9 +1,9 @@
-//! What a communicator handle means: a table from handles to records in the shard. Looking up takes no lock; records are
-//! never moved or freed, so that a request may outlive its communicator.
+//! What a communicator handle means: a record in the shard. Records are never moved or freed, so that a request may outlive
+//! its communicator.
 
 use std::ffi::c_int;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use bytemuck::Zeroable;
 use parking_lot::Mutex;
@@ -14,6 +14,7 @@ use vocabulary::shard::{
 };
 
 use crate::abi::{Word, abi};
+use crate::handles::Handles;
 use crate::identity::{self, Identity};
 use crate::pmpi::{self, Group};
 use crate::settled::Settled;
@@ -23,21 +24,7 @@ use crate::thread::Thread;
 pub type Record = *mut Communicator;
 
 const BLOCK_BYTES: (usize, usize) = (4 << 10, 64 << 10);
-const EMPTY: Word = Word::MAX;
-const REMOVED: Word = Word::MAX - 1;
-
-struct Slot {
-    handle: AtomicUsize,
-    record: AtomicPtr<Communicator>,
-}
-
-/// Open addressing. A table that got too small is replaced and left to readers that still look at it.
-struct Table {
-    slots: Box<[Slot]>,
-    shift: u32,
-}
-
-static TABLE: AtomicPtr<Table> = AtomicPtr::new(ptr::null_mut());
+static HANDLES: Handles = Handles::new();
 /// Raised whenever a handle loses its meaning, so that no thread trusts the one it used last.
 static EPOCH: AtomicU32 = AtomicU32::new(0);
 /// The rows `-` and `*`, which are no communicators.
@@ -49,13 +36,10 @@ struct Row(Record);
 unsafe impl Sync for Row {}
 
 struct Registry {
-    world_rank: u32,
     next_number: u32,
     /// Communicators given to this process, MPI_COMM_WORLD apart.
     counter: u32,
     foreign: u32,
-    /// Slots of the table that were ever taken.
-    taken: usize,
     block: *mut BlockHeader,
     capacity: usize,
     next_bytes: usize,
@@ -65,23 +49,19 @@ struct Registry {
 unsafe impl Send for Registry {}
 
 static REGISTRY: Mutex<Registry> = parking_lot::const_mutex(Registry {
-    world_rank: 0,
     next_number: FIRST_COMM,
     counter: 0,
     foreign: 0,
-    taken: 0,
     block: ptr::null_mut(),
     capacity: 0,
     next_bytes: BLOCK_BYTES.0,
 });
 
 /// Makes the table.
-pub fn prepare(world_rank: u32) {
+pub fn prepare() {
     let row = |number| Row(Box::into_raw(Box::new(Communicator { number, ..Communicator::zeroed() })));
     // SAFETY: called in `MPI_Init`, before recording starts.
     unsafe { ROWS.set([row(NO_COMM), row(SEVERAL_COMMS)]) };
-    TABLE.store(Table::with_slots(256), Ordering::Release);
-    REGISTRY.lock().world_rank = world_rank;
 }
 
 /// Registers `MPI_COMM_WORLD`.
@@ -92,7 +72,7 @@ pub fn add_world(world_rank: u32, world_size: u32) {
     record.letter = creators::WORLD as u8;
     (record.rank, record.size) = (world_rank, world_size);
     if let Some(record) = registry.keep(record) {
-        registry.enter(abi().world, record);
+        enter(abi().world, record);
     }
 }
 
@@ -136,17 +116,7 @@ pub fn known(comm: Word) -> Record {
 }
 
 fn find(handle: Word) -> Option<Record> {
-    // SAFETY: tables are never freed.
-    let table = unsafe { &*TABLE.load(Ordering::Acquire) };
-    let mut slot = table.first_slot(handle);
-    loop {
-        let place = &table.slots[slot];
-        match place.handle.load(Ordering::Acquire) {
-            found if found == handle => return Some(place.record.load(Ordering::Relaxed)),
-            EMPTY => return None,
-            _ => slot = (slot + 1) & (table.slots.len() - 1),
-        }
-    }
+    HANDLES.find(handle)
 }
 
 /// A handle that nobody told us of: MPI_COMM_SELF, or what a library made without our seeing it.
@@ -175,7 +145,7 @@ fn foreign(handle: Word) -> Record {
             record.counter = registry.foreign;
         }
         let record = registry.keep(record)?;
-        registry.enter(handle, record);
+        enter(handle, record);
         Some(record)
     })
     .flatten()
@@ -238,27 +208,20 @@ fn register(mut record: Communicator, handle: Word) {
     registry.counter += 1;
     record.counter = registry.counter;
     if let Some(record) = registry.keep(record) {
-        registry.enter(handle, record);
+        enter(handle, record);
     }
 }
 
 /// Gives a record the handle under which the program will use it.
 pub fn enter(handle: Word, record: Record) {
-    REGISTRY.lock().enter(handle & abi().mask, record);
+    HANDLES.enter(handle & abi().mask, record);
+    // The handle may have been another communicator's, freed where we could not see it.
+    EPOCH.fetch_add(1, Ordering::Release);
 }
 
 /// Takes the handle away before the communicator is freed: another thread may get the same handle at once.
 pub fn leave(comm: Word) -> Record {
-    let handle = comm & abi().mask;
-    let _registry = REGISTRY.lock();
-    let Some(record) = find(handle) else { return none() };
-    // SAFETY: tables are never freed; writers hold the registry's lock.
-    let table = unsafe { &*TABLE.load(Ordering::Acquire) };
-    let mut slot = table.first_slot(handle);
-    while table.slots[slot].handle.load(Ordering::Relaxed) != handle {
-        slot = (slot + 1) & (table.slots.len() - 1);
-    }
-    table.slots[slot].handle.store(REMOVED, Ordering::Release);
+    let Some(record) = HANDLES.leave(comm & abi().mask) else { return none() };
     EPOCH.fetch_add(1, Ordering::Release);
     record
 }
@@ -347,56 +310,6 @@ impl Registry {
             fence(Ordering::Release);
             (*self.block).used += 1;
             Some(place)
-        }
-    }
-
-    fn enter(&mut self, handle: Word, record: Record) {
-        // SAFETY: tables are never freed; writers hold the registry's lock.
-        let mut table = unsafe { &*TABLE.load(Ordering::Acquire) };
-        if (self.taken + 1) * 2 > table.slots.len() {
-            let live = |slot: &&Slot| slot.handle.load(Ordering::Relaxed) < REMOVED;
-            let count = table.slots.iter().filter(live).count();
-            let larger = Table::with_slots(((count + 1) * 4).next_power_of_two());
-            // SAFETY: just made.
-            let larger_table = unsafe { &*larger };
-            for slot in table.slots.iter().filter(live) {
-                larger_table.insert(slot.handle.load(Ordering::Relaxed), slot.record.load(Ordering::Relaxed));
-            }
-            self.taken = count;
-            TABLE.store(larger, Ordering::Release);
-            table = larger_table;
-        }
-        self.taken += usize::from(table.insert(handle, record));
-        // The handle may have been another communicator's, freed where we could not see it.
-        EPOCH.fetch_add(1, Ordering::Release);
-    }
-}
-
-impl Table {
-    fn with_slots(slots: usize) -> *mut Table {
-        let empty = || Slot { handle: AtomicUsize::new(EMPTY), record: AtomicPtr::new(ptr::null_mut()) };
-        let table = Table { slots: (0..slots).map(|_| empty()).collect(), shift: 64 - slots.trailing_zeros() };
-        Box::into_raw(Box::new(table))
-    }
-
-    #[inline(always)]
-    fn first_slot(&self, handle: Word) -> usize {
-        ((handle as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
-    }
-
-    /// Returns whether a slot was taken that was never taken before.
-    fn insert(&self, handle: Word, record: Record) -> bool {
-        let mut slot = self.first_slot(handle);
-        loop {
-            let place = &self.slots[slot];
-            let found = place.handle.load(Ordering::Relaxed);
-            if found == EMPTY || found == REMOVED || found == handle {
-                // Readers trust the record once they see the handle.
-                place.record.store(record, Ordering::Relaxed);
-                place.handle.store(handle, Ordering::Release);
-                return found == EMPTY;
-            }
-            slot = (slot + 1) & (self.slots.len() - 1);
         }
     }
 }

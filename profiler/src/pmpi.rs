@@ -43,6 +43,7 @@ declare! {
     comm_create = c"PMPI_Comm_create" (comm: Word, group: Word, created: *mut u64);
     comm_free = c"PMPI_Comm_free" (comm: *mut u64);
     comm_set_errhandler = c"PMPI_Comm_set_errhandler" (comm: Word, handler: Word);
+    win_get_group_into = c"PMPI_Win_get_group" (win: Word, group: *mut u64);
     group_free = c"PMPI_Group_free" (group: *mut u64);
     group_from_session_pset = c"PMPI_Group_from_session_pset" (session: Word, name: *const c_char, group: *mut u64);
     group_rank_into = c"PMPI_Group_rank" (group: Word, rank: *mut c_int);
@@ -131,6 +132,11 @@ impl Group {
     pub unsafe fn remote_of(comm: Word) -> Option<Group> {
         let mut group = Group(0);
         unsafe { comm_remote_group_into(comm, &mut group.0) }.map(|()| group)
+    }
+
+    pub unsafe fn of_window(win: Word) -> Option<Group> {
+        let mut group = Group(0);
+        unsafe { win_get_group_into(win, &mut group.0) }.map(|()| group)
     }
 
     pub fn handle(&self) -> Word {

@@ -26,6 +26,8 @@ pub enum Kind {
     Receive,
     /// Add the bytes that arrived to the call's own bucket.
     ReceiveInto(u8),
+    /// The same for what was read from a file.
+    Read(u8),
     /// Enter the communicator that is now ready.
     Duplicate,
 }
@@ -67,14 +69,34 @@ pub enum Extra {
     },
 }
 
+/// What the start of a persistent request brings with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Starts {
+    /// All its bytes and messages.
+    Sends,
+    /// Bytes that are known only when its message has arrived.
+    Receives,
+    /// Nothing: each partition is a message of its own when it is ready.
+    Partitions,
+}
+
+/// What is known of each partition of a partitioned request.
+#[derive(Clone, Copy)]
+pub struct Partition {
+    pub comm: Record,
+    pub bytes: u64,
+    /// Rank in the communicator and world rank of the receiver, if there is one.
+    pub destination: Option<(c_int, u32)>,
+}
+
 /// What each start of a persistent request does.
 #[derive(Clone)]
 pub struct Persistent {
     pub sent: u64,
     pub received: u64,
+    /// Of the message, or of a partition.
     pub message_bytes: u64,
-    /// Its bytes are known only when its message has arrived.
-    pub receives: bool,
+    pub starts: Starts,
     /// Rank in the communicator, world rank and bytes of each message.
     pub messages: Box<[(c_int, u32, u64)]>,
     /// Number and bytes of each datatype argument, where they are recorded.
@@ -144,7 +166,7 @@ pub struct Seen {
 impl Seen {
     #[inline(always)]
     fn of(request: &Request) -> Seen {
-        let receives = matches!(request.kind, Kind::Receive | Kind::ReceiveInto(_));
+        let receives = matches!(request.kind, Kind::Receive | Kind::ReceiveInto(_) | Kind::Read(_));
         Seen { comm: request.comm, active: request.active, receives }
     }
 }
@@ -189,6 +211,12 @@ pub fn forget(thread: &mut Thread, handle: Word) {
 /// A persistent request that this thread has looked at is started by `operation`, which took so many ticks.
 pub fn activate(thread: &mut Thread, handle: Word, operation: u16, ticks: u64) -> Option<(Record, Persistent)> {
     thread.requests.activate(handle, operation, ticks)
+}
+
+/// What is known of a partitioned request. It stays where it is: several threads may mark its partitions at the same time.
+pub fn partition(thread: &Thread, handle: Word) -> Option<Partition> {
+    let own = thread.requests.partition(handle);
+    own.or_else(|| thread::ask_others(thread, |requests| requests.partition(handle)))
 }
 
 /// What remains to be done for an active request is changed.
@@ -290,12 +318,22 @@ impl Requests {
             request.operation = operation;
             request.ticks = ticks;
             request.phase = phases::current();
-            request.kind = match persistent.receives {
-                false => Kind::Plain,
-                true if operation == op::MPI_Start => Kind::Receive,
-                true => Kind::ReceiveInto(0),
+            request.kind = match persistent.starts {
+                Starts::Sends | Starts::Partitions => Kind::Plain,
+                Starts::Receives if operation == op::MPI_Start => Kind::Receive,
+                Starts::Receives => Kind::ReceiveInto(0),
             };
             Some((request.comm, Persistent { phase: request.phase, ..persistent.clone() }))
+        })
+    }
+
+    fn partition(&self, handle: Word) -> Option<Partition> {
+        self.locked(|requests| {
+            let slot = requests.slot_of(handle)?;
+            let Request { comm, extra, .. } = requests.slot(slot).request;
+            let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(extra as usize) else { return None };
+            let destination = persistent.messages.first().map(|(rank, world_rank, _)| (*rank, *world_rank));
+            Some(Partition { comm, bytes: persistent.message_bytes, destination })
         })
     }
 

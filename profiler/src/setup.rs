@@ -91,7 +91,7 @@ pub fn set_up(facts: &Facts) -> Result<(), String> {
     unsafe { tally::prepare(buckets) };
     datatypes::prepare();
     fortran::prepare();
-    communicators::prepare(facts.rank);
+    communicators::prepare();
     // SAFETY: the handler only stores numbers.
     unsafe { libc::pthread_atfork(None, None, Some(lifecycle::forget_in_child)) };
     if let (Some(path), true) = (shard::path(), facts.rank == 0) {

@@ -41,6 +41,22 @@ pub unsafe fn bytes(status: Word) -> u64 {
     }
 }
 
+/// Bytes that a read of a file brought. Reads are never cancelled, and not every library sets the flag: Open MPI's ompio
+/// leaves in it what the program's memory held before.
+pub unsafe fn bytes_read(status: Word) -> u64 {
+    // SAFETY: as above.
+    unsafe {
+        match abi().status.count {
+            Count::Size { count, .. } => *((status + count) as *const u64),
+            Count::Halves { low, high } => {
+                let (low, high) = (*((status + low) as *const u32), *((status + high) as *const u32));
+                (u64::from(high) >> 1) << 32 | u64::from(low)
+            }
+            Count::Opaque => elements(status),
+        }
+    }
+}
+
 /// The error code of one status out of an array.
 #[inline(always)]
 pub unsafe fn error(status: Word) -> c_int {
@@ -49,12 +65,13 @@ pub unsafe fn error(status: Word) -> c_int {
 
 #[cold]
 unsafe fn asked(status: Word) -> u64 {
-    let (mut cancelled, mut count) = (0, 0);
-    unsafe {
-        if pmpi::test_cancelled(status, &mut cancelled).is_none() || cancelled != 0 {
-            return 0;
-        }
-        pmpi::get_elements_x(status, abi().byte, &mut count);
-    }
+    let mut cancelled = 0;
+    let known = unsafe { pmpi::test_cancelled(status, &mut cancelled) };
+    if known.is_none() || cancelled != 0 { 0 } else { unsafe { elements(status) } }
+}
+
+unsafe fn elements(status: Word) -> u64 {
+    let mut count = 0;
+    unsafe { pmpi::get_elements_x(status, abi().byte, &mut count) };
     u64::try_from(count).unwrap_or(0)
 }

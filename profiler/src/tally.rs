@@ -18,7 +18,7 @@ use crate::abi::{Word, abi};
 use crate::communicators::{self, Record};
 use crate::datatypes;
 use crate::phases;
-use crate::requests::{Completed, Extra, Kind, Persistent, Request};
+use crate::requests::{Completed, Extra, Kind, Partition, Persistent, Request, Starts};
 use crate::settled::Settled;
 use crate::state;
 use crate::thread::Thread;
@@ -110,6 +110,17 @@ fn add(
     rule: impl FnOnce(&mut Now) -> Volume,
 ) -> u8 {
     let volume = rule(&mut Now { thread, record, comm, operation: done.operation });
+    with_volume_in(thread, record, done, phase, volume)
+}
+
+/// Adds a call whose bytes are known already; returns its bucket.
+#[inline(always)]
+pub fn with_volume(thread: &mut Thread, record: Record, done: Done, volume: Volume) -> u8 {
+    with_volume_in(thread, record, done, phases::current(), volume)
+}
+
+#[inline(always)]
+fn with_volume_in(thread: &mut Thread, record: Record, done: Done, phase: u8, volume: Volume) -> u8 {
     let bucket = bucket_of(volume.message_bytes);
     let cell = thread.cell(key_in(phase, record, done.operation, bucket));
     add_time(cell, done.ticks);
@@ -146,6 +157,26 @@ pub fn started_both(thread: &mut Thread, comm: Word, request: Word, done: Done, 
     } else {
         follow(thread, record, request, done, Kind::Plain, NO_PHASE);
     }
+}
+
+/// A nonblocking call of a known record. Where it `reads`, its completion tells how much.
+pub fn started_over(
+    thread: &mut Thread,
+    record: Record,
+    request: Word,
+    done: Done,
+    reads: bool,
+    volume: impl FnOnce(&mut Thread) -> Volume,
+) {
+    let mut kind = Kind::Plain;
+    if state::is_on() {
+        let volume = volume(thread);
+        let bucket = with_volume(thread, record, done, volume);
+        if reads {
+            kind = Kind::Read(bucket);
+        }
+    }
+    follow(thread, record, request, done, kind, phases::current());
 }
 
 /// A nonblocking receive: its bucket is known when its message has arrived. Its phase is the one it is posted in.
@@ -190,7 +221,7 @@ pub fn prepared(
     comm: Word,
     request: Word,
     done: Done,
-    receives: bool,
+    starts: Starts,
     rule: impl FnOnce(&mut Later) -> Volume,
 ) {
     if done.code != 0 {
@@ -202,7 +233,7 @@ pub fn prepared(
     let (messages, datatypes) = (later.messages.into(), later.datatypes.into());
     if state::is_on() {
         let setup = Volume { message_bytes: volume.message_bytes, ..Volume::default() };
-        add(thread, record, comm, done, phases::current(), |_| setup);
+        with_volume(thread, record, done, setup);
     }
     // SAFETY: the call succeeded, so the program passed a place for the handle, and the library filled it.
     let handle = unsafe { abi().load(request) };
@@ -210,7 +241,7 @@ pub fn prepared(
         sent: volume.sent,
         received: volume.received,
         message_bytes: volume.message_bytes,
-        receives,
+        starts,
         messages,
         datatypes,
         phase: NO_PHASE,
@@ -220,37 +251,74 @@ pub fn prepared(
 
 /// The start of one persistent request by `MPI_Start`.
 pub fn restarted(thread: &mut Thread, record: Record, done: Done, persistent: &Persistent) {
-    replay(thread, record, done.operation, persistent);
-    if persistent.receives {
-        return pending(thread, record, done, persistent.phase);
+    match persistent.starts {
+        Starts::Sends => {
+            replay(thread, record, done.operation, persistent);
+            with_volume_in(thread, record, done, persistent.phase, persistent.volume());
+        }
+        Starts::Receives => {
+            replay(thread, record, done.operation, persistent);
+            pending(thread, record, done, persistent.phase);
+        }
+        Starts::Partitions => {
+            replay_uses(thread, record, done.operation, persistent);
+            plain(thread, record, done);
+        }
     }
-    let volume = persistent.volume();
-    add(thread, record, 0, done, persistent.phase, |_| volume);
 }
 
 /// The start of one of several persistent requests by `MPI_Startall`, which is counted as a call elsewhere.
 pub fn restarted_among(thread: &mut Thread, record: Record, operation: u16, persistent: &Persistent) {
+    if persistent.starts == Starts::Partitions {
+        return replay_uses(thread, record, operation, persistent);
+    }
     let cell = thread.cell(key_in(persistent.phase, record, operation, 0));
     cell.bytes_sent += persistent.sent;
     cell.bytes_recv += persistent.received;
     replay(thread, record, operation, persistent);
 }
 
-fn replay(thread: &mut Thread, record: Record, operation: u16, persistent: &Persistent) {
+fn replay_uses(thread: &mut Thread, record: Record, operation: u16, persistent: &Persistent) {
     for (datatype, bytes) in &persistent.datatypes {
         // SAFETY: records are never freed.
         thread.add_use(unsafe { (*record).number }, operation, *datatype, *bytes);
     }
+}
+
+fn replay(thread: &mut Thread, record: Record, operation: u16, persistent: &Persistent) {
+    replay_uses(thread, record, operation, persistent);
     for (destination, world_rank, bytes) in &persistent.messages {
-        // SAFETY: records are never freed.
-        let key = Edge::key(unsafe { (*record).number }, operation, *destination as u32);
-        let edge = match thread.edge(key) {
-            Some(edge) => edge,
-            None => thread.new_edge(key, *world_rank),
-        };
-        edge.calls += 1;
-        edge.bytes += bytes;
+        messages(thread, record, operation, *destination, (1, *bytes), || Some(*world_rank));
     }
+}
+
+/// Some partitions of a send have been marked ready by one call: each is a message.
+pub fn ready(thread: &mut Thread, done: Done, partition: Partition, count: u64) {
+    let sent = partition.bytes.wrapping_mul(count);
+    with_volume(thread, partition.comm, done, Volume { sent, received: 0, message_bytes: partition.bytes });
+    if let Some((rank, world_rank)) = partition.destination {
+        messages(thread, partition.comm, done.operation, rank, (count, sent), || Some(world_rank));
+    }
+}
+
+/// Puts so many messages with so many bytes into the matrix. The receiver's world rank is asked for when it is new.
+#[inline(always)]
+pub fn messages(
+    thread: &mut Thread,
+    record: Record,
+    operation: u16,
+    destination: c_int,
+    (count, bytes): (u64, u64),
+    world_rank: impl FnOnce() -> Option<u32>,
+) {
+    // SAFETY: records are never freed.
+    let key = Edge::key(unsafe { (*record).number }, operation, destination as u32);
+    let edge = match thread.edge(key) {
+        Some(edge) => edge,
+        None => thread.new_edge(key, world_rank().unwrap_or(REMOTE_RANK)),
+    };
+    edge.calls += count;
+    edge.bytes += bytes;
 }
 
 impl Persistent {
@@ -274,7 +342,7 @@ pub fn arrived(thread: &mut Thread, request: &Completed, bytes: u64) {
             add_time(cell, request.ticks);
             cell.bytes_recv += bytes;
         }
-        Kind::ReceiveInto(bucket) => {
+        Kind::ReceiveInto(bucket) | Kind::Read(bucket) => {
             thread.cell(key(bucket)).bytes_recv += bytes;
         }
         Kind::Plain | Kind::Duplicate => {}
@@ -289,6 +357,13 @@ pub struct Now<'a> {
     operation: u16,
 }
 
+impl Now<'_> {
+    /// For a call that is not given a communicator, and whose rule has no messages.
+    pub fn of_record(thread: &mut Thread, record: Record, operation: u16) -> Now<'_> {
+        Now { thread, record, comm: abi().comm_null, operation }
+    }
+}
+
 impl Context for Now<'_> {
     #[inline(always)]
     fn record(&self) -> Record {
@@ -301,19 +376,9 @@ impl Context for Now<'_> {
 
     #[inline(always)]
     fn message(&mut self, destination: c_int, bytes: u64) {
-        // SAFETY: records are never freed.
-        let number = unsafe { (*self.record).number };
-        let key = Edge::key(number, self.operation, destination as u32);
-        let edge = match self.thread.edge(key) {
-            Some(edge) => edge,
-            None => {
-                // SAFETY: the call over this communicator has just succeeded.
-                let world_rank = unsafe { communicators::world_rank_of(self.record, self.comm, destination) };
-                self.thread.new_edge(key, world_rank.unwrap_or(REMOTE_RANK))
-            }
-        };
-        edge.calls += 1;
-        edge.bytes += bytes;
+        // SAFETY: the call over this communicator has just succeeded.
+        let world_rank = || unsafe { communicators::world_rank_of(self.record, self.comm, destination) };
+        messages(self.thread, self.record, self.operation, destination, (1, bytes), world_rank);
     }
 
     #[inline(always)]
@@ -325,7 +390,7 @@ impl Context for Now<'_> {
 /// Apart, and given no address of what the hot path keeps in registers.
 #[cold]
 #[inline(never)]
-fn add_use(thread: &mut Thread, record: Record, operation: u16, datatype: Word, elements: u64) {
+pub fn add_use(thread: &mut Thread, record: Record, operation: u16, datatype: Word, elements: u64) {
     let size_bytes = datatypes::size(datatype);
     if let Some(number) = thread.datatype(datatype, size_bytes) {
         // SAFETY: records are never freed.

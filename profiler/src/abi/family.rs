@@ -19,6 +19,7 @@ pub struct Family {
     pub errors_return: Handle,
     pub info_null: Handle,
     pub byte: Handle,
+    pub no_op: Handle,
     pub proc_null: c_int,
     pub root: c_int,
     pub undefined: c_int,

@@ -12,6 +12,7 @@ pub const FAMILY: Family = Family {
     errors_return: Handle::Value(0x143),
     info_null: Handle::Value(0x130),
     byte: Handle::Value(0x247),
+    no_op: Handle::Value(0x3d),
     proc_null: -3,
     root: -4,
     undefined: -32766,

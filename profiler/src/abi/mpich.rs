@@ -12,6 +12,7 @@ pub const FAMILY: Family = Family {
     errors_return: Handle::Value(0x5400_0001),
     info_null: Handle::Value(0x1c00_0000),
     byte: Handle::Value(0x4c00_010d),
+    no_op: Handle::Value(0x5800_000e),
     proc_null: -1,
     root: -3,
     undefined: -32766,

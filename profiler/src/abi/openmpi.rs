@@ -12,6 +12,7 @@ pub const FAMILY: Family = Family {
     errors_return: Handle::Symbol(c"ompi_mpi_errors_return"),
     info_null: Handle::Symbol(c"ompi_mpi_info_null"),
     byte: Handle::Symbol(c"ompi_mpi_byte"),
+    no_op: Handle::Symbol(c"ompi_mpi_op_no_op"),
     proc_null: -2,
     root: -4,
     undefined: -32766,

@@ -15,6 +15,13 @@ pub unsafe fn int(place: Word) -> c_int {
     unsafe { *(place as *const c_int) }
 }
 
+/// An INTEGER(KIND=MPI_COUNT_KIND).
+#[inline(always)]
+pub unsafe fn long(place: Word) -> i64 {
+    // SAFETY: as above.
+    unsafe { *(place as *const i64) }
+}
+
 #[inline(always)]
 pub unsafe fn count(place: Word, entry: &Entry) -> i64 {
     // SAFETY: as above; large-count forms pass INTEGER(KIND=MPI_COUNT_KIND).

@@ -13,14 +13,20 @@ pub enum Object {
     Datatype,
     Request,
     Message,
+    Op,
+    Win,
+    File,
 }
 
 /// The names of the translating functions, in the order of `Object`: the usual one, and that of the standard ABI.
-const FUNCTIONS: [(&CStr, &CStr); 4] = [
+const FUNCTIONS: [(&CStr, &CStr); 7] = [
     (c"PMPI_Comm_f2c", c"PMPI_Comm_fromint"),
     (c"PMPI_Type_f2c", c"PMPI_Type_fromint"),
     (c"PMPI_Request_f2c", c"PMPI_Request_fromint"),
     (c"PMPI_Message_f2c", c"PMPI_Message_fromint"),
+    (c"PMPI_Op_f2c", c"PMPI_Op_fromint"),
+    (c"PMPI_Win_f2c", c"PMPI_Win_fromint"),
+    (c"PMPI_File_f2c", c"PMPI_File_fromint"),
 ];
 
 /// `None`: a C handle is the same number.
@@ -32,13 +38,17 @@ static TRANSLATION: Settled<[Function; FUNCTIONS.len()]> = Settled::new();
 pub fn prepare() -> bool {
     let mut found: [Function; FUNCTIONS.len()] = [None; FUNCTIONS.len()];
     let mut complete = true;
-    if abi().family.handle_bytes != size_of::<c_int>() {
-        for (place, (usual, standard)) in found.iter_mut().zip(FUNCTIONS) {
-            let function = [usual, standard].into_iter().map(real::symbol).find(|function| !function.is_null());
-            complete &= function.is_some();
-            // SAFETY: this is their type in libraries whose handles are pointers.
-            *place = function.map(|function| unsafe { std::mem::transmute(function) });
+    let is_int = abi().family.handle_bytes == size_of::<c_int>();
+    for (index, (usual, standard)) in FUNCTIONS.into_iter().enumerate() {
+        // A file is a pointer in all families. A library may have been built without files.
+        let is_file = index == Object::File as usize;
+        if is_int && !is_file {
+            continue;
         }
+        let function = [usual, standard].into_iter().map(real::symbol).find(|function| !function.is_null());
+        complete &= function.is_some() || is_file;
+        // SAFETY: this is their type where handles are pointers.
+        found[index] = function.map(|function| unsafe { std::mem::transmute(function) });
     }
     // SAFETY: called in `MPI_Init`, before recording starts.
     unsafe { TRANSLATION.set(found) };

@@ -16,7 +16,7 @@ use crate::abi::{Word, abi};
 use crate::settled::Settled;
 use crate::{pmpi, say, state, thread};
 
-pub use arguments::{Place, Requests, Statuses, Text, address, count, int};
+pub use arguments::{Place, Requests, Statuses, Text, address, count, int, long};
 pub use entry::Entry;
 pub use handles::{Object, handle};
 pub use indices::Indices;

@@ -44,13 +44,21 @@ fn count(thread: &mut Thread, record: Record, done: Done) {
     }
 }
 
-/// What is left to do for a request that has completed. `arrived` is 0 where an error kept the message away.
+/// What is left to do for a request that has completed. An error keeps the message away.
 #[inline(always)]
-unsafe fn finish(thread: &mut Thread, handle: Word, arrived: u64) {
+unsafe fn finish(thread: &mut Thread, handle: Word, code: c_int, receives: bool, status: Word) {
     let Some(completed) = requests::complete(thread, handle) else { return };
     match completed.kind {
         Kind::Plain => {}
-        Kind::Receive | Kind::ReceiveInto(_) => tally::arrived(thread, &completed, arrived),
+        Kind::Receive | Kind::ReceiveInto(_) | Kind::Read(_) => {
+            let arrived = match code == 0 && receives {
+                // SAFETY: the call has filled the status.
+                true if matches!(completed.kind, Kind::Read(_)) => unsafe { status::bytes_read(status) },
+                true => unsafe { status::bytes(status) },
+                false => 0,
+            };
+            tally::arrived(thread, &completed, arrived);
+        }
         Kind::Duplicate => {
             let (place, record) = completed.duplicate;
             // SAFETY: the request has completed.
@@ -62,11 +70,6 @@ unsafe fn finish(thread: &mut Thread, handle: Word, arrived: u64) {
     }
 }
 
-#[inline(always)]
-unsafe fn arrived(code: c_int, receives: bool, status: Word) -> u64 {
-    if code == 0 && receives { unsafe { status::bytes(status) } } else { 0 }
-}
-
 pub unsafe fn MPI_Wait(thread: &mut Thread, request: Word, status: Word, forward: impl FnOnce(Word) -> c_int) -> c_int {
     let (handle, record, receives) = unsafe { look(thread, request) };
     let mut own = status::Own::new();
@@ -75,7 +78,7 @@ pub unsafe fn MPI_Wait(thread: &mut Thread, request: Word, status: Word, forward
     count(thread, record, done);
     unsafe {
         if handle != abi().request_null && (done.code == 0 || abi().load(request) == abi().request_null) {
-            finish(thread, handle, arrived(done.code, receives, status));
+            finish(thread, handle, done.code, receives, status);
         }
     }
     requests::looked(thread);
@@ -100,7 +103,7 @@ pub unsafe fn MPI_Test(
             _ => request != 0 && abi().load(request) == abi().request_null,
         };
         if handle != abi().request_null && completed {
-            finish(thread, handle, arrived(done.code, receives, status));
+            finish(thread, handle, done.code, receives, status);
         }
     }
     requests::looked(thread);
@@ -207,7 +210,7 @@ impl Several {
                 // A call that fails has completed those requests whose handle it has set to null.
                 let is_error = code != 0 && (status == 0 || status::error(status) != 0);
                 if code == 0 || abi().load_at(array, index) == abi().request_null {
-                    finish(thread, handle, arrived(c_int::from(is_error), self.receives, status));
+                    finish(thread, handle, c_int::from(is_error), self.receives, status);
                 }
             }
         }

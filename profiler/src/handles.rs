@@ -1,0 +1,132 @@
+//! A table from handles to the records of communicators. Looking up takes no lock; entering and leaving take one.
+
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+use vocabulary::shard::Communicator;
+
+use crate::abi::Word;
+
+type Record = *mut Communicator;
+
+/// No handle of any family has these values.
+const EMPTY: Word = Word::MAX;
+const REMOVED: Word = Word::MAX - 1;
+
+const FIRST_SLOTS: usize = 256;
+
+pub struct Handles {
+    table: AtomicPtr<Table>,
+    /// Slots that were ever taken. Writers hold this lock.
+    taken: Mutex<usize>,
+}
+
+struct Slot {
+    handle: AtomicUsize,
+    record: AtomicPtr<Communicator>,
+}
+
+/// Open addressing. A table that got too small is replaced and left to readers that still look at it.
+struct Table {
+    slots: Box<[Slot]>,
+    shift: u32,
+}
+
+impl Handles {
+    pub const fn new() -> Handles {
+        Handles { table: AtomicPtr::new(ptr::null_mut()), taken: parking_lot::const_mutex(0) }
+    }
+
+    pub fn find(&self, handle: Word) -> Option<Record> {
+        if handle >= REMOVED {
+            // What a program passes by mistake must not be found among the empty slots.
+            return None;
+        }
+        let table = self.table()?;
+        Some(table.slots[table.place(handle)?].record.load(Ordering::Relaxed))
+    }
+
+    /// Gives a record a handle, which may have been another record's until now.
+    pub fn enter(&self, handle: Word, record: Record) {
+        let mut taken = self.taken.lock();
+        let table = match self.table() {
+            Some(table) if (*taken + 1) * 2 <= table.slots.len() => table,
+            full => {
+                let (larger, live) = Table::larger_than(full);
+                *taken = live;
+                let larger = Box::leak(Box::new(larger));
+                self.table.store(larger, Ordering::Release);
+                larger
+            }
+        };
+        *taken += usize::from(table.insert(handle, record));
+    }
+
+    /// Takes a handle away.
+    pub fn leave(&self, handle: Word) -> Option<Record> {
+        let _writer = self.taken.lock();
+        let record = self.find(handle)?;
+        let table = self.table()?;
+        table.slots[table.place(handle)?].handle.store(REMOVED, Ordering::Release);
+        Some(record)
+    }
+
+    fn table(&self) -> Option<&'static Table> {
+        // SAFETY: null, or a table that is never freed.
+        unsafe { self.table.load(Ordering::Acquire).as_ref() }
+    }
+}
+
+impl Table {
+    fn with_slots(slots: usize) -> Table {
+        let empty = || Slot { handle: AtomicUsize::new(EMPTY), record: AtomicPtr::new(ptr::null_mut()) };
+        Table { slots: (0..slots).map(|_| empty()).collect(), shift: 64 - slots.trailing_zeros() }
+    }
+
+    /// Room for twice as many as there are now, with those already in it, and how many these are.
+    fn larger_than(full: Option<&Table>) -> (Table, usize) {
+        let slots = full.map_or(&[][..], |table| &table.slots);
+        let live = || slots.iter().filter(|slot| slot.handle.load(Ordering::Relaxed) < REMOVED);
+        let count = live().count();
+        let larger = Table::with_slots(((count + 1) * 4).next_power_of_two().max(FIRST_SLOTS));
+        for slot in live() {
+            larger.insert(slot.handle.load(Ordering::Relaxed), slot.record.load(Ordering::Relaxed));
+        }
+        (larger, count)
+    }
+
+    #[inline(always)]
+    fn first_slot(&self, handle: Word) -> usize {
+        ((handle as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
+    }
+
+    #[inline(always)]
+    fn place(&self, handle: Word) -> Option<usize> {
+        let mut slot = self.first_slot(handle);
+        loop {
+            match self.slots[slot].handle.load(Ordering::Acquire) {
+                found if found == handle => return Some(slot),
+                EMPTY => return None,
+                _ => slot = (slot + 1) & (self.slots.len() - 1),
+            }
+        }
+    }
+
+    /// Returns whether a slot was taken that was never taken before.
+    fn insert(&self, handle: Word, record: Record) -> bool {
+        let known = self.place(handle);
+        let mut slot = known.unwrap_or(self.first_slot(handle));
+        loop {
+            let place = &self.slots[slot];
+            let found = place.handle.load(Ordering::Relaxed);
+            if known.is_some() || found == EMPTY || found == REMOVED {
+                // Readers trust the record once they see the handle.
+                place.record.store(record, Ordering::Relaxed);
+                place.handle.store(handle, Ordering::Release);
+                return found == EMPTY;
+            }
+            slot = (slot + 1) & (self.slots.len() - 1);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Partitioned communication: the calls that mark partitions and ask for them. Their request is passed by value, perhaps by
+//! several threads at the same time. It is looked up before the call: it may be complete and freed right behind it.
+
+use std::ffi::c_int;
+
+use super::timed;
+use crate::abi::{Word, abi};
+use crate::requests::{self, Partition};
+use crate::tally::{self, Done};
+use crate::thread::Thread;
+use crate::{communicators, state};
+
+fn look(thread: &Thread, request: Word) -> Partition {
+    let unknown = Partition { comm: communicators::none(), bytes: 0, destination: None };
+    requests::partition(thread, request & abi().mask).unwrap_or(unknown)
+}
+
+fn marked(thread: &mut Thread, done: Done, partition: Partition, count: u64) {
+    if !state::is_on() {
+        return;
+    }
+    match done.code {
+        0 => tally::ready(thread, done, partition, count),
+        _ => tally::plain(thread, partition.comm, done),
+    }
+}
+
+pub unsafe fn MPI_Pready(thread: &mut Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    let partition = look(thread, request);
+    let done = timed!(MPI_Pready, forward());
+    marked(thread, done, partition, 1);
+    done.code
+}
+
+pub unsafe fn MPI_Pready_range(
+    thread: &mut Thread,
+    low: c_int,
+    high: c_int,
+    request: Word,
+    forward: impl FnOnce() -> c_int,
+) -> c_int {
+    let partition = look(thread, request);
+    let done = timed!(MPI_Pready_range, forward());
+    // Both ends belong to the range.
+    let count = i64::from(high) - i64::from(low) + 1;
+    marked(thread, done, partition, u64::try_from(count).unwrap_or(0));
+    done.code
+}
+
+pub unsafe fn MPI_Pready_list(
+    thread: &mut Thread,
+    length: c_int,
+    request: Word,
+    forward: impl FnOnce() -> c_int,
+) -> c_int {
+    let partition = look(thread, request);
+    let done = timed!(MPI_Pready_list, forward());
+    marked(thread, done, partition, u64::try_from(length).unwrap_or(0));
+    done.code
+}
+
+pub unsafe fn MPI_Parrived(thread: &mut Thread, request: Word, _: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    let partition = look(thread, request);
+    let done = timed!(MPI_Parrived, forward());
+    if state::is_on() {
+        tally::plain(thread, partition.comm, done);
+    }
+    done.code
+}

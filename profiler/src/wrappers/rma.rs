@@ -1,0 +1,49 @@
+//! Calls that make and free windows. They are charged to the communicator that the window is made over.
+
+use std::ffi::c_int;
+
+use super::timed;
+use crate::abi::{Word, abi};
+use crate::communicators;
+use crate::state;
+use crate::tally::{self, Done};
+use crate::thread::Thread;
+use crate::windows;
+
+unsafe fn made(thread: &mut Thread, comm: Word, win: Word, done: Done) {
+    if done.code != 0 {
+        return tally::failed(thread, comm, done);
+    }
+    let record = communicators::of(thread, comm);
+    if state::is_on() {
+        tally::plain(thread, record, done);
+    }
+    // SAFETY: the call succeeded and filled the place.
+    windows::enter(unsafe { abi().load(win) }, record);
+}
+
+macro_rules! creators {
+    ($($name:ident)*) => {$(
+        pub unsafe fn $name(thread: &mut Thread, comm: Word, win: Word, forward: impl FnOnce() -> c_int) -> c_int {
+            let done = timed!($name, forward());
+            unsafe { made(thread, comm, win, done) };
+            done.code
+        }
+    )*};
+}
+
+creators! { MPI_Win_create MPI_Win_allocate MPI_Win_allocate_shared MPI_Win_create_dynamic }
+
+pub unsafe fn MPI_Win_free(thread: &mut Thread, win: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: a null address is the program's mistake, which the library will report.
+    let handle = (win != 0).then(|| unsafe { abi().load(win) });
+    let record = handle.and_then(windows::leave);
+    let done = timed!(MPI_Win_free, forward());
+    if state::is_on() {
+        tally::plain(thread, record.unwrap_or(communicators::none()), done);
+    }
+    if let (Some(handle), Some(record), true) = (handle, record, done.code != 0) {
+        windows::enter(handle, record);
+    }
+    done.code
+}

@@ -1,0 +1,27 @@
+//! One-sided communication: charged to the communicator that a window was made over, also when that one is gone.
+
+mod common;
+
+use common::{Launch, Mpi, check};
+
+fn windows_hold(mpi: Mpi, ranks: usize) {
+    // On one machine the other components of Open MPI 4.1.4 (ucx, rdma) lose accumulates now and then, or fail.
+    check(&Launch::new(mpi, "rma").ranks(ranks).variable("OMPI_MCA_osc", "pt2pt,sm").run().succeeded());
+}
+
+#[test]
+fn openmpi_windows_are_their_communicators() {
+    [2, 3, 4].into_iter().for_each(|ranks| windows_hold(Mpi::OpenMpi, ranks));
+}
+
+#[test]
+fn mpich_windows_are_their_communicators() {
+    [2, 3, 4].into_iter().for_each(|ranks| windows_hold(Mpi::Mpich, ranks));
+}
+
+#[test]
+fn windows_of_the_standard_abi_are_their_communicators() {
+    if Mpi::Standard.is_there() {
+        [2, 4].into_iter().for_each(|ranks| windows_hold(Mpi::Standard, ranks));
+    }
+}
