@@ -1,0 +1,52 @@
+//! The table from handles to records, as the library is compiled with it.
+
+extern crate commsee as vocabulary;
+
+mod abi {
+    pub type Word = usize;
+}
+#[path = "../profiler/src/handles.rs"]
+mod handles;
+
+use std::collections::HashMap;
+use std::ptr;
+
+use commsee::shard::Communicator;
+use handles::Handles;
+
+fn record(number: usize) -> *mut Communicator {
+    ptr::without_provenance_mut(number * size_of::<Communicator>())
+}
+
+#[test]
+fn what_a_program_passes_by_mistake_is_not_found() {
+    let handles = Handles::new();
+    assert_eq!((handles.find(7), handles.leave(7)), (None, None));
+    handles.enter(7, record(1));
+    handles.leave(7);
+    // The values that mark empty and abandoned places.
+    assert_eq!((handles.find(usize::MAX), handles.find(usize::MAX - 1)), (None, None));
+}
+
+/// Few handles that come and go leave gaps, behind which a handle may stand that is entered once more; many make the table
+/// grow.
+#[test]
+fn a_handle_means_what_was_entered_last() {
+    for count in [5, 100, 3000] {
+        let (handles, mut known) = (Handles::new(), HashMap::new());
+        // Knuth's MMIX generator.
+        let mut random = 1u64;
+        for step in 0..60_000usize {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let handle = (random >> 33) as usize % count * 16;
+            match random >> 62 {
+                0 | 1 => {
+                    handles.enter(handle, record(step));
+                    known.insert(handle, record(step));
+                }
+                2 => assert_eq!(handles.leave(handle), known.remove(&handle)),
+                _ => assert_eq!(handles.find(handle), known.get(&handle).copied()),
+            }
+        }
+    }
+}
