@@ -12,7 +12,7 @@ const WANTED: (&str, &str) = ("COMMSEE_DATATYPES", "1");
 fn compare(mpi: Mpi, ranks: usize) {
     let run = Launch::new(mpi, "datatypes").ranks(ranks).variable(WANTED.0, WANTED.1).run().succeeded();
     let profile = run.profile();
-    let (said, found) = (Facts::said(&run, &profile.meta["bucket_edges"]).uses, Facts::found(&profile).uses);
+    let (said, found) = (Facts::said(&run, &profile).uses, Facts::found(&profile).uses);
     assert!(said.len() > 100, "the program states what it does");
     let missing: Vec<_> = said.iter().filter(|(key, value)| found.get(key) != Some(value)).collect();
     let surplus: Vec<_> = found.iter().filter(|(key, value)| said.get(key) != Some(value)).collect();

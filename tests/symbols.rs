@@ -22,8 +22,9 @@ const BESIDE_THE_TABLE: [&str; 1] = ["MPI_Type_free"];
 /// The Fortran entry points of a function, as compilers and the modules of MPI libraries write them.
 fn fortran_forms(name: &str) -> Vec<String> {
     let lower = name.to_lowercase();
-    let endings = ["", "_", "__", "_f08_", "_f08ts_", "_f08_large_", "_f08ts_large_"];
-    endings.iter().map(|ending| format!("{lower}{ending}")).chain([name.to_uppercase()]).collect()
+    let endings = ["", "_", "__", "_f08_", "_f08ts_", "_f08_large_", "_f08ts_large_", "_cptr", "_cptr_", "_cptr__"];
+    let upper = ["", "_CPTR"].map(|ending| format!("{}{ending}", name.to_uppercase()));
+    endings.iter().map(|ending| format!("{lower}{ending}")).chain(upper).collect()
 }
 
 #[test]

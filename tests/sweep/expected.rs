@@ -10,8 +10,8 @@ use crate::script::{Script, What};
 
 /// Of each call 3 MPI_INT.
 const BYTES: u64 = 12;
-/// The first bucket ends here (`COMMSEE_BUCKETS=8,16`).
-const FIRST_EDGE: u64 = 8;
+/// The buckets' edges (`COMMSEE_BUCKETS=8,16`).
+const EDGES: [u64; 2] = [8, 16];
 
 /// By communicator's label, operation, lower edge of the bucket and rank: calls, bytes sent, bytes received.
 type Counts = BTreeMap<(String, String, u64, u32), [u64; 3]>;
@@ -39,6 +39,12 @@ fn by_rule(rule: &str) -> Option<([u64; 3], bool)> {
         | "reduce_scatter"
         | "scan" => (sized(true, true), false),
         "gatherv" | "scatterv" | "allgatherv" | "alltoallv" | "alltoallw" => (first, false),
+        "put" => (sized(true, false), true),
+        "get" => (sized(false, true), true),
+        "get_accumulate" => (sized(true, true), true),
+        "write" => (sized(true, false), false),
+        "read" => (sized(false, true), false),
+        "read_begin" | "precv" | "psend" => (sized(false, false), false),
         "neighbor_allgather" | "neighbor_alltoall" => (sized(true, true), true),
         "neighbor_allgatherv" | "neighbor_alltoallv" | "neighbor_alltoallw" => (first, true),
         _ => return None,
@@ -49,12 +55,12 @@ fn stated(script: &Script, language: Language, ranks: usize) -> (Counts, Message
     let (mut counts, mut messages) = (Counts::new(), Messages::new());
     for rank in 0..ranks as u32 {
         let mut add = |label: &str, op: &str, [size, sent, received]: [u64; 3], to: Option<u32>| {
-            let bucket = if size <= FIRST_EDGE { 0 } else { FIRST_EDGE };
+            let bucket = EDGES.into_iter().filter(|edge| *edge < size).max().unwrap_or(0);
             let count = counts.entry((label.to_owned(), op.to_owned(), bucket, rank)).or_default();
             count.iter_mut().zip([1, sent, received]).for_each(|(sum, more)| *sum += more);
             if to.is_some() {
                 let message = messages.entry((label.to_owned(), op.to_owned(), rank, rank)).or_default();
-                message.iter_mut().zip([1, sent]).for_each(|(sum, more)| *sum += more);
+                message.iter_mut().zip([1, sent.max(received)]).for_each(|(sum, more)| *sum += more);
             }
         };
         add("WORLD", language.init(), [0; 3], None);

@@ -114,21 +114,30 @@ const C_FRAME: &str = r#"#include "sweep.h"
     }
 #define false 0
 
-static int out[64], in[64], counts[1] = {3}, displs[1], places[1], ones[1] = {1}, weights[1] = {1}, truths[1] = {1};
-static MPI_Aint displacements[1];
+static int out[64], in[64], counts[1] = {3}, displs[1], places[1], ones[1] = {1}, twos[1] = {2}, weights[1] = {1}, truths[1] = {1}, memory[64];
+static MPI_Aint displacements[1], displacement, memory_bytes = sizeof memory;
+static MPI_Offset offset, file_bytes = 4096;
+static MPI_Count partition = 3;
 
 int main(int argc, char **argv)
 {
-    MPI_Comm own = MPI_COMM_NULL, made, ring, bridge, cart;
+    MPI_Comm own = MPI_COMM_NULL, made, ring, bridge, cart, pair;
     MPI_Request request, requests[1];
     MPI_Message message;
+    MPI_Win win;
+    MPI_File file;
+    MPI_Info info;
+    void *base;
+    char file_name[32];
     SESSION
     MPI_Group group, other_group;
     MPI_Datatype types[1] = {MPI_INT};
     int world_rank, partner, index, indices[1], outcount, flag;
     MPI_Init(&argc, &argv);
     PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    PMPI_Info_create(&info);
     partner = 1 - world_rank;
+    snprintf(file_name, sizeof file_name, "sweep-%d.out", world_rank);
     group = PMPI_Group_f2c(group_of(world_rank)), other_group = PMPI_Group_f2c(group_of(partner));
     (void)message, (void)made, (void)ring, (void)bridge, (void)cart, (void)displacements;
 BODY
@@ -144,6 +153,10 @@ const FORTRAN_FRAME: &str = r#"
 #define MESSAGE_T type(MPI_Message)
 #define SESSION_T type(MPI_Session)
 #define GROUP_T type(MPI_Group)
+#define WIN_T type(MPI_Win)
+#define FILE_T type(MPI_File)
+#define INFO_T type(MPI_Info)
+#define BASE_T type(c_ptr)
 #define DATATYPE_T type(MPI_Datatype)
 #define HANDLE(x) x%MPI_VAL
 #else
@@ -152,6 +165,10 @@ const FORTRAN_FRAME: &str = r#"
 #define MESSAGE_T integer
 #define SESSION_T integer
 #define GROUP_T integer
+#define WIN_T integer
+#define FILE_T integer
+#define INFO_T integer
+#define BASE_T integer(MPI_ADDRESS_KIND)
 #define DATATYPE_T integer
 #define HANDLE(x) x
 #endif
@@ -179,17 +196,25 @@ program main
             import; integer(c_int), value :: rank
         end function
     end interface
-    COMM_T :: own, made, ring, bridge, cart
+    COMM_T :: own, made, ring, bridge, cart, pair
+    WIN_T :: win
+    FILE_T :: file
+    INFO_T :: info
+    BASE_T :: base
     REQUEST_T :: request, requests(1)
     MESSAGE_T :: message
     SESSION
     GROUP_T :: group, other_group
     DATATYPE_T :: types(1)
-    integer :: out(64), in(64), counts(1), displs(1), places(1), ones(1), weights(1)
-    integer(MPI_ADDRESS_KIND) :: displacements(1)
+    integer :: out(64), in(64), counts(1), displs(1), places(1), ones(1), twos(1), weights(1), memory(64)
+    integer(MPI_ADDRESS_KIND) :: displacements(1), displacement, memory_bytes
+    integer(MPI_OFFSET_KIND) :: offset, file_bytes
+    integer(MPI_COUNT_KIND) :: partition
+    character(32) :: file_name
     logical :: truths(1), flag
     integer :: error, world_rank, partner, index, indices(1), outcount, provided
     counts = 3; displs = 0; places = 0; ones = 1; weights = 1; displacements = 0; truths = .true.; out = 0
+    twos = 2; displacement = 0; memory_bytes = 256; offset = 0; file_bytes = 4096; partition = 3; memory = 0
     types = MPI_INTEGER
 #if INTERFACE == 2
     call MPI_Init_thread(MPI_THREAD_SINGLE, provided, error)
@@ -197,7 +222,9 @@ program main
     call MPI_Init(error)
 #endif
     call MPI_Comm_rank(MPI_COMM_WORLD, world_rank, error)
+    call MPI_Info_create(info, error)
     partner = 1 - world_rank
+    write (file_name, '(a,i0,a)') "sweep-", world_rank, ".out"
     HANDLE(group) = group_of(world_rank)
     HANDLE(other_group) = group_of(partner)
 BODY

@@ -132,7 +132,13 @@ fn call(line: &str, label: &str) -> What {
 fn made_up(call: &Call, kind: &str, name: &str, label: &str) -> String {
     let is_tag = name.ends_with("tag");
     let text = match kind {
-        "buf" if name.starts_with("recv") || name.starts_with("result") || call.rule == "recv" => "in",
+        "buf"
+            if name.starts_with("recv")
+                || name.starts_with("result")
+                || ["recv", "read", "read_begin", "read_end"].contains(&call.rule) =>
+        {
+            "in"
+        }
         "buf" => "out",
         "count" => "3",
         "length" => "1",
@@ -148,6 +154,9 @@ fn made_up(call: &Call, kind: &str, name: &str, label: &str) -> String {
         "requestvalue" => "request",
         "newcomm" | "latecomm" | "oldcomm" => "&made",
         "message" | "newmessage" => "&message",
+        "win" | "file" | "offset" => kind,
+        "oldwin" => "&win",
+        "oldfile" => "&file",
         "flag" => "&flag",
         "status" => "MPI_STATUS_IGNORE",
         _ => panic!("sweep.txt: {} needs its arguments: {name} is of kind {kind}", call.name),
