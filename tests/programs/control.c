@@ -63,7 +63,6 @@ int main(int argc, char **argv)
     made(last, "last", "MPI_Comm_dup", "hidden");
     exchange(last, "last");
     set(1);
-    set(2); /* changes nothing */
     exchange(last, "last");
     truth_finalize();
     return 0;
