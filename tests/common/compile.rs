@@ -52,7 +52,8 @@ pub fn fortran_source(mpi: Mpi, source: &Path, name: &str, helpers: &str, interf
     // mpif.h gives no interfaces: the compiler would have all calls of a function agree in their types.
     let flags = ["-O1", "-g", "-w", "-ffree-line-length-none", "-fallow-argument-mismatch"];
     let interface_flag = format!("-DINTERFACE={interface}");
-    let flags: Vec<&str> = flags.into_iter().chain([interface_flag.as_str(), &helpers]).collect();
+    let library = if mpi == Mpi::Mpich { "-DMPICH" } else { "-DOPENMPI" };
+    let flags: Vec<&str> = flags.into_iter().chain([interface_flag.as_str(), library, &helpers]).collect();
     let output = ["-J", &modules];
     cached_with(mpi.fortran_compiler(), source, &flags, &output, &format!("{name}-{interface}-{mpi}"))
 }

@@ -4,6 +4,7 @@
 #define COMM_T type(MPI_Comm)
 #define REQUEST_T type(MPI_Request)
 #define MESSAGE_T type(MPI_Message)
+#define DATATYPE_T type(MPI_Datatype)
 #define STATUS_T type(MPI_Status)
 #define ONE_STATUS(name) name
 #define STATUSES(name, n) name(n)
@@ -13,6 +14,7 @@
 #define COMM_T integer
 #define REQUEST_T integer
 #define MESSAGE_T integer
+#define DATATYPE_T integer
 #define STATUS_T integer
 #define ONE_STATUS(name) name(MPI_STATUS_SIZE)
 #define STATUSES(name, n) name(MPI_STATUS_SIZE, n)
@@ -287,11 +289,7 @@ contains
         integer, intent(in) :: me, size
         integer :: values(64), all(64*8), counts(8), places(8), i
         REQUEST_T :: request
-#if INTERFACE == 3
-        TYPE(MPI_Datatype) :: types(8)
-#else
-        integer :: types(8)
-#endif
+        DATATYPE_T :: types(8)
         values = 1
         call MPI_Allreduce(MPI_IN_PLACE, values, 16, MPI_INTEGER, MPI_SUM, comm, error)
         call carried(label, "MPI_Allreduce", 64, 64, 64)
@@ -331,6 +329,56 @@ contains
         call called(label, "MPI_Wait")
     end subroutine
 
+    ! Addresses instead of a buffer.
+    subroutine bottom(comm, label, peer, peer_world)
+        COMM_T, intent(in) :: comm
+        character(*), intent(in) :: label
+        integer, intent(in) :: peer, peer_world
+        integer, volatile :: out(4), in(4)
+        integer(MPI_ADDRESS_KIND) :: there(1)
+        DATATYPE_T :: giving, taking
+        out = rank
+        in = -1
+        call MPI_Get_address(out, there(1), error)
+        call MPI_Type_create_hindexed(1, [4], there, MPI_INTEGER, giving, error)
+        call MPI_Type_commit(giving, error)
+        call MPI_Get_address(in, there(1), error)
+        call MPI_Type_create_hindexed(1, [4], there, MPI_INTEGER, taking, error)
+        call MPI_Type_commit(taking, error)
+        call MPI_Sendrecv(MPI_BOTTOM, 1, giving, peer, 30, MPI_BOTTOM, 1, taking, peer, 30, comm, &
+            MPI_STATUS_IGNORE, error)
+        call carried(label, "MPI_Sendrecv", 16, 16, 16)
+        call truth_edge(label//c_null_char, "MPI_Sendrecv"//c_null_char, peer_world, 16)
+        call MPI_Get_address(in, there(1), error)
+        call holds(in(4) == peer_world, "data at MPI_BOTTOM")
+        call MPI_Type_free(giving, error)
+        call MPI_Type_free(taking, error)
+        call holds(giving == MPI_DATATYPE_NULL, "null after MPI_Type_free")
+    end subroutine
+
+#if INTERFACE == 3 && defined(MPICH)
+    ! What Open MPI 4 does not have: counts of 8 bytes, and parts of arrays that are not contiguous.
+    subroutine wide(comm, label, peer, peer_world)
+        COMM_T, intent(in) :: comm
+        character(*), intent(in) :: label
+        integer, intent(in) :: peer, peer_world
+        integer :: out(40), in(40), i
+        integer(MPI_COUNT_KIND) :: ten
+        REQUEST_T :: request
+        ten = 10
+        out = [(i, i = 1, 40)]
+        call MPI_Irecv(in, ten, MPI_INTEGER, peer, 31, comm, request, error)
+        call MPI_Send(out(1:40:4), ten, MPI_INTEGER, peer, 31, comm, error)
+        call sent(label, "MPI_Send", peer_world, 40)
+        call MPI_Wait(request, MPI_STATUS_IGNORE, error)
+        call called(label, "MPI_Wait")
+        call received(label, "MPI_Irecv", 40)
+        call holds(in(10) == 37, "every fourth one")
+        call MPI_Allreduce(MPI_IN_PLACE, out, ten, MPI_INTEGER, MPI_MAX, comm, error)
+        call carried(label, "MPI_Allreduce", 40, 40, 40)
+    end subroutine
+#endif
+
     subroutine errors(comm, label)
         COMM_T, intent(in) :: comm
         character(*), intent(in) :: label
@@ -363,6 +411,10 @@ program main
     partner = ieor(rank, 1)
     call point_to_point(MPI_COMM_WORLD, "WORLD", rank, partner, partner)
     call collectives(MPI_COMM_WORLD, "WORLD", rank, ranks)
+    call bottom(MPI_COMM_WORLD, "WORLD", partner, partner)
+#if INTERFACE == 3 && defined(MPICH)
+    call wide(MPI_COMM_WORLD, "WORLD", partner, partner)
+#endif
 
     call MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, reversed, error)
     call called("WORLD", "MPI_Comm_split")
