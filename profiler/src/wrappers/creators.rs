@@ -227,54 +227,6 @@ pub unsafe fn MPI_Intercomm_create_from_groups(
     done.code
 }
 
-pub unsafe fn MPI_Comm_spawn(
-    thread: &mut Thread,
-    comm: Word,
-    intercomm: Word,
-    forward: impl FnOnce() -> c_int,
-) -> c_int {
-    let parent = parent(thread, comm);
-    let done = timed!(MPI_Comm_spawn, forward());
-    unsafe { created(thread, parent, b'p', comm, intercomm, done) };
-    done.code
-}
-
-pub unsafe fn MPI_Comm_spawn_multiple(
-    thread: &mut Thread,
-    comm: Word,
-    intercomm: Word,
-    forward: impl FnOnce() -> c_int,
-) -> c_int {
-    let parent = parent(thread, comm);
-    let done = timed!(MPI_Comm_spawn_multiple, forward());
-    unsafe { created(thread, parent, b'P', comm, intercomm, done) };
-    done.code
-}
-
-pub unsafe fn MPI_Comm_accept(
-    thread: &mut Thread,
-    comm: Word,
-    newcomm: Word,
-    forward: impl FnOnce() -> c_int,
-) -> c_int {
-    let parent = parent(thread, comm);
-    let done = timed!(MPI_Comm_accept, forward());
-    unsafe { created(thread, parent, b'k', comm, newcomm, done) };
-    done.code
-}
-
-pub unsafe fn MPI_Comm_connect(
-    thread: &mut Thread,
-    comm: Word,
-    newcomm: Word,
-    forward: impl FnOnce() -> c_int,
-) -> c_int {
-    let parent = parent(thread, comm);
-    let done = timed!(MPI_Comm_connect, forward());
-    unsafe { created(thread, parent, b'q', comm, newcomm, done) };
-    done.code
-}
-
 /// One process on each side, joined over a socket.
 pub unsafe fn MPI_Comm_join(thread: &mut Thread, intercomm: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let done = timed!(MPI_Comm_join, forward());
