@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Launch, Mpi, check, fortran, library, shared_library, with_fortran};
+use common::{Launch, Mpi, check, fortran, fortran_library, library, shared_library, with_fortran};
 
 const MPIF_H: u32 = 1;
 const USE_MPI: u32 = 2;
@@ -43,5 +43,14 @@ fn every_compilers_way_to_write_a_name_is_known() {
 fn functions_that_only_share_a_name_are_left_alone() {
     for mpi in Mpi::ALL {
         check(&Launch::new(mpi, "namesake_user").preload(shared_library("namesakes")).run().succeeded());
+    }
+}
+
+#[test]
+fn fortran_that_is_loaded_late_is_understood() {
+    for mpi in Mpi::ALL {
+        let plugin = fortran_library(mpi, "late");
+        let launch = Launch::new(mpi, "late_host").arguments(&[plugin.to_str().expect("a path in UTF-8")]);
+        check(&launch.run().succeeded());
     }
 }

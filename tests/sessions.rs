@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Launch, Mpi, Profile, Run, check};
+use common::{Launch, Mpi, Profile, Program, Run, check, fortran, library};
 
 /// Open MPI 4 has no sessions.
 fn libraries() -> impl Iterator<Item = Mpi> {
@@ -40,6 +40,35 @@ fn several_sessions_are_one_run() {
 fn sessions_beside_init_are_part_of_its_profile() {
     libraries().for_each(|mpi| check(&run(mpi, "beside", 2)));
     libraries().filter(can_start_again).for_each(|mpi| check(&run(mpi, "before", 2)));
+    for mpi in libraries() {
+        let run = run(mpi, "across", 2);
+        check(&run);
+        // Nothing of ours keeps MPI alive.
+        assert_eq!(run.stdout.matches("MPI has ended").count(), 2, "{}", run.output());
+    }
+}
+
+/// The launcher is found behind the shells that it starts.
+#[test]
+fn sessions_under_a_script_are_one_run() {
+    for mpi in libraries() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let script = folder.path().join("run.sh");
+        std::fs::write(&script, "#!/bin/sh\n\"$@\"\nexit $?\n").expect("a script");
+        std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a script");
+        let program = Program { name: "sessions", link: Vec::new() }.compiled(mpi);
+        let launch = Launch::of(mpi, script).preload(library());
+        check(&launch.arguments(&[program.to_str().expect("a path in UTF-8"), "one"]).run().succeeded());
+    }
+}
+
+#[test]
+fn sessions_in_fortran_need_no_world() {
+    let run = Launch::of(Mpi::Mpich, fortran(Mpi::Mpich, "session", 3)).preload(library()).run().succeeded();
+    let profile = run.profile();
+    for (operation, calls) in [("MPI_Barrier", 2), ("MPI_Ibarrier", 2), ("MPI_Wait", 2), ("MPI_Session_init", 2)] {
+        assert_eq!(profile.total(operation), calls, "{operation}");
+    }
 }
 
 #[test]

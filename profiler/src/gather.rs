@@ -56,6 +56,7 @@ impl Gathering {
             let mut state = [u64::from(written), self.left.get()];
             let sent = pmpi::bcast((&raw mut state).cast(), 16, abi().byte, 0, self.comm());
             for number in (1..=snapshots::MOST).filter(|number| sent.is_some() && state[1] >> number & 1 == 1) {
+                // Where it cannot be written it is lost: what it held is in the profile.
                 self.round(&snapshots::wanted(number), &snapshots::image(number));
             }
             pmpi::comm_free(&mut self.comm);

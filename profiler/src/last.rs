@@ -22,6 +22,11 @@ pub fn write(names: &[String], is_ready: impl Fn(&Header) -> bool, wanted: &Path
     if OpenOptions::new().write(true).create_new(true).mode(0o600).open(&claim).is_err() {
         return false;
     }
+    // It may have been done, and the claim given back, between the look and the claim.
+    if !files.iter().all(|file| file.exists()) {
+        let _ = fs::remove_file(&claim);
+        return false;
+    }
     let written = signals::held_back(|| join(&files, wanted));
     match &written {
         Ok(path) => {

@@ -8,7 +8,7 @@ use bytemuck::{Pod, Zeroable};
 use parking_lot::Mutex;
 use vocabulary::buckets::MAX_EDGES;
 use vocabulary::calls::op;
-use vocabulary::shard::{FINISHED, Moment};
+use vocabulary::shard::{FINISHED, Moment, RUNNING};
 
 use crate::abi::abi;
 use crate::setup::{self, Facts};
@@ -61,11 +61,12 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
         (rank, size, level, common)
     };
     world::of_communicator(world).ok_or("MPI_Comm_group fails")?;
+    sessions::hand_over();
     let edges_bytes = common.edges.get(..common.edge_count as usize).unwrap_or_default();
     let thread_level = abi().family.thread_levels.iter().position(|known| *known == level).unwrap_or(0) as u32;
     match shard::header() {
         // Sessions were there first.
-        Some(header) => header.run = common.run,
+        Some(header) => (header.run, header.state) = (common.run, RUNNING),
         None => {
             settle_output();
             setup::set_up(&Facts { rank, size, run: common.run, edges_bytes, thread_level, clock, entered })?;

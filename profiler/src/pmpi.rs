@@ -76,8 +76,9 @@ declare! {
     test_cancelled = c"PMPI_Test_cancelled" (status: Word, flag: *mut c_int);
     bcast = c"PMPI_Bcast" (buffer: *mut c_void, count: c_int, datatype: Word, root: c_int, comm: Word);
     send = c"PMPI_Send" (buffer: *const c_void, count: c_int, datatype: Word, to: c_int, tag: c_int, comm: Word);
-    isend = c"PMPI_Isend"
-        (buffer: *const c_void, count: c_int, datatype: Word, to: c_int, tag: c_int, comm: Word, request: *mut c_void);
+    grequest_start = c"PMPI_Grequest_start"
+        (query: Word, free: Word, cancel: Word, extra: Word, request: *mut c_void);
+    grequest_complete = c"PMPI_Grequest_complete" (request: Word);
     recv = c"PMPI_Recv"
         (buffer: *mut c_void, count: c_int, datatype: Word, from: c_int, tag: c_int, comm: Word, status: Word);
     topo_test = c"PMPI_Topo_test" (comm: Word, status: *mut c_int);

@@ -28,6 +28,9 @@ struct Sessions {
     opened: u64,
 }
 
+/// `MPI_THREAD_MULTIPLE`, as shards count levels.
+const HIGHEST: u32 = 3;
+
 static SESSIONS: Mutex<Sessions> = parking_lot::const_mutex(Sessions { open: 0, own: 0, opened: 0 });
 
 thread_local! {
@@ -59,19 +62,22 @@ pub fn opened(clock: u32, entered: Moment, session: Word, done: Done) {
         }
     }
     drop(sessions);
+    if thread_level(session) == HIGHEST {
+        state::several_threads();
+    }
     if let Some(thread) = thread::recording(op::MPI_Session_init) {
         tally::plain(thread, communicators::none(), done);
     }
 }
 
-/// `MPI_Session_finalize` is about to be called.
+/// `MPI_Session_finalize` is about to be called. It is counted now, without its time: afterwards there may be nothing left to
+/// count it in.
 pub fn closing() {
     if SEEN.get() {
         return;
     }
     let mut sessions = SESSIONS.lock();
     if let Some(thread) = thread::recording(op::MPI_Session_finalize) {
-        // What it takes is not known while there is still something to count it in.
         tally::plain(thread, communicators::none(), Done { operation: op::MPI_Session_finalize, code: 0, ticks: 0 });
     }
     sessions.open = sessions.open.saturating_sub(1);
@@ -107,7 +113,7 @@ fn record_alone(sessions: &mut Sessions, clock: u32, entered: Moment, thread_lev
     let (rank, size) = enter_world(sessions)?;
     say::set_rank(rank);
     let buckets = setup::buckets_wanted();
-    let facts = Facts { rank, size, run: run(), edges_bytes: buckets.edges(), thread_level, clock, entered };
+    let facts = Facts { rank, size, run: run(size), edges_bytes: buckets.edges(), thread_level, clock, entered };
     lifecycle::settle_output();
     setup::set_up(&facts)?;
     ALONE.store(true, Ordering::Release);
@@ -141,7 +147,7 @@ fn leave_world(sessions: &mut Sessions) {
 
 /// What tells this run from others, and is the same in all its processes: what the launcher says, else the launcher itself,
 /// which is the parent of all processes on a host.
-fn run() -> [u64; 2] {
+fn run(size: u32) -> [u64; 2] {
     let mut hasher = SipHasher13::new_with_keys(0x636f_6d6d_7365_6531, 0x7365_7373_696f_6e73);
     let said = ["SLURM_JOB_ID", "SLURM_STEP_ID", "PMIX_NAMESPACE", "PBS_JOBID", "LSB_JOBID", "COMMSEE_LAUNCH"];
     for name in said {
@@ -149,19 +155,43 @@ fn run() -> [u64; 2] {
         hasher.write_u8(0);
     }
     if !["SLURM_STEP_ID", "PMIX_NAMESPACE"].iter().any(|name| env::var_os(name).is_some()) {
-        let parent = std::os::unix::process::parent_id();
+        let common = if size == 1 { std::process::id() } else { launcher() };
         hasher.write(host_name().as_bytes());
-        hasher.write_u32(parent);
-        hasher.write_u64(process_start(parent).unwrap_or(0));
+        hasher.write_u32(common);
+        hasher.write_u64(process_start(common).unwrap_or(0));
     }
     let hash = hasher.finish128();
     [hash.h1, hash.h2]
 }
 
+/// The process of the launcher that started this one and its siblings: there may be shells and scripts in between. Where no
+/// ancestor has a launcher's name it is the parent.
+fn launcher() -> u32 {
+    const NAMES: [&str; 7] = ["hydra_", "pmi_proxy", "mpiexec", "mpirun", "orted", "prte", "slurmstepd"];
+    let parent = std::os::unix::process::parent_id();
+    let mut ancestor = parent;
+    while ancestor > 1 {
+        let Some((name, next)) = name_and_parent(ancestor) else { break };
+        if NAMES.iter().any(|known| name.starts_with(known)) {
+            return ancestor;
+        }
+        ancestor = next;
+    }
+    parent
+}
+
+/// From `/proc/PID/stat`: the second field is the name in parentheses, the fourth the parent.
+fn name_and_parent(pid: u32) -> Option<(String, u32)> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    let (open, close) = (stat.find('(')?, stat.rfind(')')?);
+    let parent = stat.get(close + 2..)?.split(' ').nth(1)?.parse().ok()?;
+    Some((stat.get(open + 1..close)?.to_owned(), parent))
+}
+
 /// The level of thread support that a session has (MPI-4.1, 11.3.1); the highest where it does not say.
 fn thread_level(session: Word) -> u32 {
-    const HIGHEST: u32 = 3;
-    if session == 0 {
+    if session == 0 || shard::header().is_none() && world::group().is_none() {
         return HIGHEST;
     }
     let (mut info, mut value, mut found): (u64, [u8; 64], c_int) = (0, [0; 64], 0);
@@ -179,6 +209,17 @@ fn thread_level(session: Word) -> u32 {
     let names = ["MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"];
     let level = names.iter().position(|name| text.eq_ignore_ascii_case(name));
     if found == 0 { HIGHEST } else { level.map_or(HIGHEST, |level| level as u32) }
+}
+
+/// `MPI_Init` takes over: its group of all processes is in force now, and `MPI_Finalize` will gather.
+pub fn hand_over() {
+    ALONE.store(false, Ordering::Release);
+    let mut sessions = SESSIONS.lock();
+    if sessions.own != 0 {
+        // SAFETY: our own session, from which nothing is left.
+        unsafe { pmpi::session_finalize(&mut sessions.own) };
+        sessions.own = 0;
+    }
 }
 
 /// This process is a child now.

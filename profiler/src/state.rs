@@ -28,6 +28,11 @@ pub fn start(threaded: bool) {
     STATE.store(ON, Ordering::Release);
 }
 
+/// From now on several threads may call MPI at the same time.
+pub fn several_threads() {
+    THREADED.store(true, Ordering::Release);
+}
+
 pub fn stop() {
     STATE.store(OFF, Ordering::Release);
 }

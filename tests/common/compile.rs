@@ -44,6 +44,22 @@ pub fn with_fortran(mpi: Mpi, name: &str) -> PathBuf {
     cached(mpi.fortran_compiler(), &source(name), &["-O1", "-w"], &format!("{name}-fortran-{mpi}"))
 }
 
+/// A Fortran source of `tests/programs/` as a shared library, through `use mpi`.
+pub fn fortran_library(mpi: Mpi, name: &str) -> PathBuf {
+    mpi.demand();
+    demand(mpi.fortran_compiler(), "gfortran");
+    let modules = tempfile::tempdir().expect("a temporary folder");
+    let output = ["-J", &modules.path().display().to_string()];
+    let flags = ["-O1", "-w", "-shared", "-fPIC"];
+    cached_with(
+        mpi.fortran_compiler(),
+        &source(name).with_extension("F90"),
+        &flags,
+        &output,
+        &format!("{name}-{mpi}.so"),
+    )
+}
+
 /// As `fortran`, for a source that a test has written, with C functions of `tests/programs/`.
 pub fn fortran_source(mpi: Mpi, source: &Path, name: &str, helpers: &str, interface: u32) -> PathBuf {
     demand(mpi.fortran_compiler(), "gfortran");

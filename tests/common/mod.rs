@@ -12,8 +12,8 @@ mod profile;
 mod truth;
 
 pub use compile::{
-    Program, c_source, executable, fortran, fortran_source, mpi_shared_library, plugin, shared_library, symbols,
-    with_fortran,
+    Program, c_source, executable, fortran, fortran_library, fortran_source, mpi_shared_library, plugin,
+    shared_library, symbols, with_fortran,
 };
 pub use invariants::check as check_invariants;
 pub use launch::{Launch, Run, execute, execute_within_s, library, static_library, target_folder};

@@ -4,8 +4,10 @@
  *   again     one, and a second one when that has ended
  *   beside    between MPI_Init and MPI_Finalize
  *   before    ended before MPI_Init
+ *   across    begun before MPI_Init, ended before MPI_Finalize
  */
 #include "truth.h"
+#include <signal.h>
 
 #if MPI_VERSION >= 4
 static MPI_Session open_session(void)
@@ -54,6 +56,21 @@ static void work(MPI_Session session, const char *tag)
     free_comm(&comm, tag);
 }
 
+/* MPI_Finalize runs it when it really ends MPI. */
+static int last_words(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm, (void)key, (void)value, (void)extra;
+    puts("MPI has ended");
+    return MPI_SUCCESS;
+}
+
+static void ask_for_last_words(void)
+{
+    int key;
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, last_words, &key, NULL);
+    PMPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -86,6 +103,18 @@ int main(int argc, char **argv)
         close_session(&first);
         MPI_Barrier(MPI_COMM_WORLD);
         called("WORLD", "MPI_Barrier");
+        truth_finalize();
+    } else if (!strcmp(how, "across")) {
+        first = open_session();
+        work(first, "first");
+        truth_init(&argc, &argv);
+        ask_for_last_words();
+        work(first, "second");
+        close_session(&first);
+        MPI_Barrier(MPI_COMM_WORLD);
+        called("WORLD", "MPI_Barrier");
+        if (argc > 2)
+            raise(SIGKILL);
         truth_finalize();
     } else if (!strcmp(how, "before")) {
         first = open_session();

@@ -2,6 +2,15 @@
  * counted. Handles are Fortran's. */
 #include <mpi.h>
 
+#ifdef MPI_ABI
+/* The standard ABI knows handles as int, but no Fortran. */
+typedef int MPI_Fint;
+#define PMPI_Comm_c2f PMPI_Comm_toint
+#define PMPI_Comm_f2c PMPI_Comm_fromint
+#define PMPI_Group_c2f PMPI_Group_toint
+#define PMPI_Group_f2c PMPI_Group_fromint
+#endif
+
 static MPI_Request meeting;
 static int met[64];
 static char attached[4096];

@@ -4,6 +4,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
+use super::sentinels;
 use crate::abi::Word;
 use crate::real;
 use crate::say::warn_once;
@@ -62,6 +63,9 @@ impl Entry {
             find(&name.to_owned())
         });
         let found = found.unwrap_or(missing as *mut c_void);
+        if self.is_mpi() {
+            sentinels::prepare();
+        }
         self.real.store(found, Ordering::Release);
         found
     }

@@ -30,7 +30,6 @@ pub fn prepare() {
     unsafe {
         UNDERSTOOD.set(integer_is_int() && handles::prepare());
     }
-    sentinels::prepare();
 }
 
 /// Whether calls are recorded and this library's Fortran arguments can be read.

@@ -1,10 +1,11 @@
 //! The objects whose addresses Fortran programs pass for "in place" and "ignore".
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_int};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::abi::Word;
 use crate::real;
-use crate::settled::Settled;
 
 struct Sentinels {
     in_place: Vec<Sentinel>,
@@ -45,18 +46,43 @@ const IGNORED: [&CStr; 10] = [
 const IGNORED_VARIABLES: [&CStr; 4] =
     [c"MPI_F_STATUS_IGNORE", c"MPI_F_STATUSES_IGNORE", c"MPI_F08_STATUS_IGNORE", c"MPI_F08_STATUSES_IGNORE"];
 
-static SENTINELS: Settled<Sentinels> = Settled::new();
+static SENTINELS: AtomicPtr<Sentinels> = AtomicPtr::new(ptr::null_mut());
 
+/// Finds the sentinels that are there by now: the library's Fortran layer may be loaded late, by a plugin. Called whenever a
+/// Fortran symbol is first used.
 pub fn prepare() {
+    wake_up();
     let find = |objects: &[&CStr], variables: &[&CStr]| {
         let objects = objects.iter().filter_map(|name| real::data_anywhere(name)).map(Sentinel::Object);
         let variables = variables.iter().filter_map(|name| real::data_anywhere(name)).map(Sentinel::Variable);
-        objects.chain(variables).collect()
+        objects.chain(variables).collect::<Vec<_>>()
     };
     let found =
         Sentinels { in_place: find(&IN_PLACE, &IN_PLACE_VARIABLES), ignored: find(&IGNORED, &IGNORED_VARIABLES) };
-    // SAFETY: called in `MPI_Init`, before recording starts.
-    unsafe { SENTINELS.set(found) };
+    let known = known().map_or(0, |known| known.in_place.len() + known.ignored.len());
+    if found.in_place.len() + found.ignored.len() > known {
+        // Those known before stay where they are: another thread may be looking at them.
+        SENTINELS.store(Box::into_raw(Box::new(found)), Ordering::Release);
+    }
+}
+
+/// MPICH's Fortran layer learns the addresses in the first call into it, whichever that is, and asks of sentinels come
+/// before the call that is recorded.
+fn wake_up() {
+    let function = real::symbol_anywhere(c"pmpi_initialized_");
+    if !function.is_null() {
+        let (mut flag, mut error): (c_int, c_int) = (0, 0);
+        // SAFETY: the type is that of the function in Fortran, which may be called at any time.
+        unsafe {
+            let initialized: unsafe extern "C" fn(*mut c_int, *mut c_int) = std::mem::transmute(function);
+            initialized(&mut flag, &mut error);
+        }
+    }
+}
+
+fn known() -> Option<&'static Sentinels> {
+    // SAFETY: null, or what `prepare` stored and nobody frees.
+    unsafe { SENTINELS.load(Ordering::Acquire).as_ref() }
 }
 
 impl Sentinel {
@@ -71,12 +97,10 @@ impl Sentinel {
 }
 
 pub fn is_in_place(address: Word) -> bool {
-    // SAFETY: `prepare` has run before recording started.
-    unsafe { SENTINELS.get() }.in_place.iter().any(|sentinel| sentinel.is(address))
+    known().is_some_and(|known| known.in_place.iter().any(|sentinel| sentinel.is(address)))
 }
 
 /// Whether an address stands for `MPI_STATUS_IGNORE` or `MPI_STATUSES_IGNORE`.
 pub fn is_ignored_status(address: Word) -> bool {
-    // SAFETY: as above.
-    unsafe { SENTINELS.get() }.ignored.iter().any(|sentinel| sentinel.is(address))
+    known().is_some_and(|known| known.ignored.iter().any(|sentinel| sentinel.is(address)))
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use super::timed;
+use super::{creators, timed};
 use crate::abi::{Word, abi};
 use crate::communicators;
 use crate::state;
@@ -22,7 +22,7 @@ unsafe fn made(thread: &mut Thread, comm: Word, win: Word, done: Done) {
     windows::enter(unsafe { abi().load(win) }, record);
 }
 
-macro_rules! creators {
+macro_rules! constructors {
     ($($name:ident)*) => {$(
         pub unsafe fn $name(thread: &mut Thread, comm: Word, win: Word, forward: impl FnOnce() -> c_int) -> c_int {
             let done = timed!($name, forward());
@@ -32,13 +32,20 @@ macro_rules! creators {
     )*};
 }
 
-creators! { MPI_Win_create MPI_Win_allocate MPI_Win_allocate_shared MPI_Win_create_dynamic }
+constructors! { MPI_Win_create MPI_Win_allocate MPI_Win_allocate_shared MPI_Win_create_dynamic }
 
 pub unsafe fn MPI_Win_free(thread: &mut Thread, win: Word, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = (win != 0).then(|| unsafe { abi().load(win) });
     let record = handle.and_then(windows::leave);
-    let done = timed!(MPI_Win_free, forward());
+    // Delete functions of attributes may still use it, during the call.
+    thread.dying.extend(handle.zip(record));
+    let counted = thread.counted_ticks;
+    let mut done = timed!(MPI_Win_free, forward());
+    done.ticks = creators::without_nested(thread, counted, done.ticks);
+    if handle.zip(record).is_some() {
+        thread.dying.pop();
+    }
     if state::is_on() {
         tally::plain(thread, record.unwrap_or(communicators::none()), done);
     }
