@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use commsee::profile::recover;
 use tempfile::TempDir;
 
 use super::compile::{Program, shared_library};
@@ -165,6 +166,25 @@ impl Run {
         let profile = Profile::read(&self.profile_path());
         super::invariants::check(&profile, self.ranks);
         profile
+    }
+
+    /// The runs whose shards are still there. A launcher may come back a moment before its last process is gone.
+    pub fn leftovers(&self) -> Vec<recover::Run> {
+        for _ in 0..300 {
+            let found = recover::find(&[self.folder().join("shards")]);
+            if found.iter().all(|run| !run.alive) {
+                return found;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("processes that outlive their job, or shards that seem alive without them");
+    }
+
+    /// The one run whose shards are still there.
+    pub fn left_over(&self) -> recover::Run {
+        let mut found = self.leftovers();
+        assert_eq!(found.len(), 1, "shards of one run\n{}", self.output());
+        found.remove(0)
     }
 
     /// Removes what the program itself wrote into its working directory.
