@@ -118,7 +118,8 @@ impl Gathering {
                 _ => missing += 1,
             }
         }
-        if missing > 0 {
+        // With none at all there is no profile, which is said below.
+        if missing > 0 && missing < ranks {
             say::warn(&format!("the counters of {missing} ranks did not arrive and are missing from the profile"));
         }
         match writer.and_then(|writer| guarded(|| signals::held_back(|| writer.finish()))) {
@@ -171,7 +172,10 @@ impl Gathering {
 }
 
 pub fn say_lost(trouble: &str) {
-    say::warn(&format!("no profile could be written ({trouble}); `through recover` can make it of the shards"));
+    say::warn(&match shard::path() {
+        Some(_) => format!("no profile could be written ({trouble}); `through recover` can make it of the shards"),
+        None => format!("no profile could be written ({trouble}), and no counters were kept in files: they are lost"),
+    });
 }
 
 /// Opens the profile under the wanted name, or where that cannot be, under the same name beside the shards.
