@@ -5,6 +5,7 @@
  *   BROKEN_CALL      which of commsee's calls of it, from 1
  *   BROKEN_TIMES     how many calls from that one on
  *   BROKEN_RANK      on which rank; unset: on all
+ *   BROKEN_PLANT     a file: open does not fail, but finds a symbolic link to that file in the place of its own
  *   BROKEN_COUNTS    a folder that gets a file per process: how often commsee called each function */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,7 +26,7 @@
 #define FUNCTIONS(_)                                                                                                   \
     _(open) _(posix_fallocate) _(mmap) _(munmap) _(write) _(pwrite) _(read) _(pread) _(fsync) _(rename) _(renameat2)    \
     _(linkat) _(unlink) _(close) _(fstat) _(stat) _(lstat) _(lseek) _(ftruncate) _(fcntl) _(getrandom)                  \
-    _(process_vm_readv) _(getcwd) _(gethostname) _(statx)
+    _(process_vm_readv) _(getcwd) _(gethostname) _(statx) _(inheritable)
 #define AS_INDEX(name) OF_##name,
 #define AS_NAME(name) #name,
 enum function { FUNCTIONS(AS_INDEX) FUNCTION_COUNT };
@@ -98,6 +99,22 @@ static int mode_of(int flags, va_list arguments)
     return flags & (O_CREAT | __O_TMPFILE) ? va_arg(arguments, int) : 0;
 }
 
+static int planted(const char *path)
+{
+    const char *target = getenv("BROKEN_PLANT");
+    if (!target)
+        return 0;
+    REAL(unlink)(path);
+    return symlink(target, path) == 0;
+}
+
+/* Descriptors that a child would inherit. */
+static void count_inheritable(int flags, void *caller)
+{
+    if ((uintptr_t)caller >= begin && (uintptr_t)caller < end && !(flags & O_CLOEXEC))
+        calls[OF_inheritable]++;
+}
+
 #define OPEN(name)                                                                                                     \
     int name(const char *path, int flags, ...)                                                                         \
     {                                                                                                                  \
@@ -105,8 +122,9 @@ static int mode_of(int flags, va_list arguments)
         va_start(arguments, flags);                                                                                    \
         int mode = mode_of(flags, arguments);                                                                          \
         va_end(arguments);                                                                                             \
-        if (FAILS(open))                                                                                               \
+        if (FAILS(open) && !planted(path))                                                                             \
             FAIL_WITH(-1);                                                                                             \
+        count_inheritable(flags, __builtin_return_address(0));                                                                                             \
         return REAL(name)(path, flags, mode);                                                                          \
     }
 OPEN(open)
