@@ -18,7 +18,7 @@ use crate::abi::{Word, abi};
 use crate::pmpi::{self, Group};
 use crate::setup::{self, Facts};
 use crate::tally::{self, Done};
-use crate::{clock, communicators, last, lifecycle, say, shard, state, thread, world};
+use crate::{clock, communicators, gather, last, lifecycle, say, shard, state, thread, world};
 
 struct Sessions {
     /// The program's, open now.
@@ -196,6 +196,6 @@ extern "C" fn leave() {
         header.state = LEFT;
         let (run, size) = (header.run, header.world_size);
         let names: Vec<String> = (0..size).map(|rank| shard_name(run, rank)).collect();
-        last::write(&names, |header| header.state == LEFT, &lifecycle::wanted());
+        last::write(&names, |header| header.state == LEFT, &lifecycle::wanted(), gather::say_lost);
     });
 }
