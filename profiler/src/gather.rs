@@ -174,7 +174,10 @@ impl Gathering {
 pub fn say_lost(trouble: &str) {
     say::warn(&match shard::path() {
         Some(_) => format!("no profile could be written ({trouble}); `through recover` can make it of the shards"),
-        None => format!("no profile could be written ({trouble}), and no counters were kept in files: they are lost"),
+        None => format!(
+            "no profile could be written ({trouble}), and what this process counted is lost; `through recover` reads the shards \
+             that other ranks may have left"
+        ),
     });
 }
 

@@ -107,7 +107,7 @@ fn record_alone(sessions: &mut Sessions, clock: u32, entered: Moment, thread_lev
     let (rank, size) = enter_world(sessions)?;
     say::set_rank(rank);
     let buckets = setup::buckets_wanted();
-    let facts = Facts { rank, size, run: run(), edges_bytes: buckets.edges(), thread_level, clock, entered };
+    let facts = Facts { rank, size, run: run(size), edges_bytes: buckets.edges(), thread_level, clock, entered };
     lifecycle::settle_output();
     setup::set_up(&facts)?;
     ALONE.store(true, Ordering::Release);
@@ -140,15 +140,20 @@ fn leave_world(sessions: &mut Sessions) {
 }
 
 /// What tells this run from others, and is the same in all its processes: what the launcher says, else the launcher itself,
-/// which is the parent of all processes on a host.
-fn run() -> [u64; 2] {
+/// which is the parent of all processes on a host. A single process may have been started by anybody, who may start others.
+fn run(size: u32) -> [u64; 2] {
     let mut hasher = SipHasher13::new_with_keys(0x636f_6d6d_7365_6531, 0x7365_7373_696f_6e73);
     let said = ["SLURM_JOB_ID", "SLURM_STEP_ID", "PMIX_NAMESPACE", "PBS_JOBID", "LSB_JOBID", "COMMSEE_LAUNCH"];
     for name in said {
         hasher.write(env::var_os(name).unwrap_or_default().as_encoded_bytes());
         hasher.write_u8(0);
     }
-    if !["SLURM_STEP_ID", "PMIX_NAMESPACE"].iter().any(|name| env::var_os(name).is_some()) {
+    if size == 1 {
+        let own = std::process::id();
+        hasher.write(host_name().as_bytes());
+        hasher.write_u32(own);
+        hasher.write_u64(process_start(own).unwrap_or(0));
+    } else if !["SLURM_STEP_ID", "PMIX_NAMESPACE"].iter().any(|name| env::var_os(name).is_some()) {
         let parent = std::os::unix::process::parent_id();
         hasher.write(host_name().as_bytes());
         hasher.write_u32(parent);
