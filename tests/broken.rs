@@ -105,9 +105,6 @@ fn is_unharmed(mpi: Mpi, fault: Fault, plain: &Run) {
     assert_eq!((run.status, &run.stdout), (plain.status, &plain.stdout), "{what}");
     let said: Vec<&str> = run.stderr.lines().filter(|line| line.starts_with("commsee")).collect();
     let saved = saved(&run);
-    if std::env::var_os("SHOW").is_some() {
-        println!("{mpi} {fault:?} saved {saved}\n    {}\n    {:?}", said.join("\n    "), run.left_behind());
-    }
     assert!(!run.stderr.contains("internal error") && !run.stderr.contains("panicked"), "{what}");
     let all = ALLREDUCES * RANKS as u64;
     let lost = ["nothing is recorded", "lost", "no memory", "missing"];

@@ -9,8 +9,8 @@ use std::fs;
 use common::{Launch, Mpi, Profile, Run};
 use commsee::profile::recover;
 
-const HOWS: [&str; 9] =
-    ["SIGKILL", "watched", "SIGTERM", "watched", "SIGSEGV", "_exit", "MPI_Abort", "exit", "SIGABRT"];
+const HOWS: [&str; 10] =
+    ["SIGKILL", "watched", "SIGTERM", "finalizing", "watched", "SIGSEGV", "_exit", "MPI_Abort", "exit", "SIGABRT"];
 const STEPS: u64 = 600;
 
 /// What one process logged (`struct log` of tests/programs/killed.c): calls by communicator and operation.

@@ -94,9 +94,12 @@ static void watch(unsigned seed)
     pid_t parent = getpid();
     if (fork())
         return;
-    while (log_->returned < fatal_call && getppid() == parent)
+    int finalizing = !strcmp(how, "finalizing");
+    while (getppid() == parent &&
+           (finalizing ? log_->in_flight != 1 + of_MPI_Finalize : log_->returned < fatal_call))
         sched_yield();
-    for (volatile unsigned i = seed * 2654435761u % 200000; i; i--) {}
+    /* The profile is written in some milliseconds. */
+    for (volatile unsigned i = seed * 2654435761u % (finalizing ? 5000000 : 200000); i; i--) {}
     kill(parent, SIGKILL);
     _exit(0);
 }
@@ -211,7 +214,7 @@ int main(int argc, char **argv)
     plan_state = seed * 2654435761u + 88172645463325252ULL;
     victim = atoi(argv[3]), fatal_call = strtoull(argv[4], NULL, 10), how = argv[5];
     open_log();
-    if (!strcmp(how, "watched") && rank == victim)
+    if ((!strcmp(how, "watched") || !strcmp(how, "finalizing")) && rank == victim)
         watch(seed);
     const struct comm *world = &comms[0];
     comms[0] = (struct comm){MPI_COMM_WORLD, 0, 1};
