@@ -5,7 +5,6 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use common::{Launch, Mpi, Profile, Run, check, check_profile, demand, execute, library};
 use commsee::profile::recover;
@@ -59,7 +58,7 @@ fn jobs_that_do_not_finalize_lose_no_count() {
             let run = twins(|| Launch::new(mpi, "exits").ranks(3).arguments(&[how]));
             assert!(!run.status.success());
             assert!(!run.profile_path().exists(), "{how}: nobody can have written it");
-            let left = &left_over(&run);
+            let left = &run.left_over();
             assert_eq!((left.world_size, left.shards.len()), (3, 3), "{how}");
             let recovered = recover::recover(left, &run.profile_path()).expect("a profile of the shards");
             assert_eq!(recovered.path, run.profile_path());
@@ -69,19 +68,6 @@ fn jobs_that_do_not_finalize_lose_no_count() {
             check_profile(&run, &profile);
         }
     }
-}
-
-/// The run whose shards are still there. A launcher may come back a moment before its last process is gone.
-fn left_over(run: &Run) -> recover::Run {
-    for _ in 0..300 {
-        let mut found = recover::find(&[run.folder().join("shards")]);
-        assert_eq!(found.len(), 1, "shards of one run\n{}", run.output());
-        if !found[0].alive {
-            return found.remove(0);
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("processes that outlive their job, or shards that seem alive without them");
 }
 
 /// Processes that load the library and never call MPI: shells, launchers, scripts.

@@ -2,7 +2,10 @@
 
 mod common;
 
-use common::{Launch, Mpi, Profile, Program, Run, check, fortran, library};
+use std::fs;
+use std::process::Command;
+
+use common::{Launch, Mpi, Profile, Program, Run, check, execute, fortran, library};
 
 /// Open MPI 4 has no sessions.
 fn libraries() -> impl Iterator<Item = Mpi> {
@@ -83,6 +86,25 @@ fn snapshots_hold_what_was_counted_so_far() {
             assert!(snapshot.ranks.iter().all(|rank| rank.state == "running"), "{:?}", snapshot.ranks);
         }
         assert_eq!(run.left_behind(), Vec::<std::path::PathBuf>::new());
+    }
+}
+
+/// Started by one shell at the same time, without a launcher: nothing in their surroundings tells these runs apart.
+#[test]
+fn runs_of_one_process_each_keep_apart() {
+    for mpi in libraries() {
+        let program = Program { name: "sessions", link: Vec::new() }.compiled(mpi);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let script = "for run in 1 2 3 4 5 6 7 8; do LD_PRELOAD=$1 \"$0\" one & done; wait";
+        let mut command = Command::new("bash");
+        command.args(["-c", script]).arg(program).arg(library()).current_dir(folder.path());
+        command.env("COMMSEE_DIR", folder.path()).env("COMMSEE_OUT", "run.db").env_remove("COMMSEE_LAUNCH");
+        let done = execute(&mut command);
+        let entries = fs::read_dir(folder.path()).expect("the folder").map(|entry| entry.unwrap().path());
+        let profiles: Vec<_> = entries.collect();
+        assert!(profiles.iter().all(|path| path.extension().is_some_and(|end| end == "db")), "{profiles:?}");
+        assert_eq!(profiles.len(), 8, "{mpi}: {profiles:?}\n{}", done.stderr);
+        assert!(profiles.iter().all(|path| Profile::read(path).total("MPI_Session_init") == 1));
     }
 }
 

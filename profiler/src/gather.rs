@@ -52,25 +52,24 @@ impl Gathering {
     pub unsafe fn run(mut self, wanted: &Path, left: u64) -> bool {
         unsafe {
             self.left.set(left);
-            let written = self.round(wanted, &shard::image()).unwrap_or(false);
+            let written = self.round(wanted, &shard::image(), say_lost).unwrap_or(false);
             let mut state = [u64::from(written), self.left.get()];
             let sent = pmpi::bcast((&raw mut state).cast(), 16, abi().byte, 0, self.comm());
             for number in (1..=snapshots::MOST).filter(|number| sent.is_some() && state[1] >> number & 1 == 1) {
-                // Where it cannot be written it is lost: what it held is in the profile.
-                self.round(&snapshots::wanted(number), &snapshots::image(number));
+                self.round(&snapshots::wanted(number), &snapshots::image(number), snapshots::say_lost);
             }
             pmpi::comm_free(&mut self.comm);
             sent.is_some() && state[0] == 1
         }
     }
 
-    /// Collective. One profile of the images that all ranks have: `Some(true)` at rank 0 if it is written.
-    unsafe fn round(&self, wanted: &Path, image: &[u8]) -> Option<bool> {
+    /// Collective. One profile of the images that all ranks have: `Some(true)` at rank 0 if it is written. `lost` says why not.
+    unsafe fn round(&self, wanted: &Path, image: &[u8], lost: fn(&str)) -> Option<bool> {
         unsafe {
             let rank = pmpi::comm_rank(self.comm()).unwrap_or(0);
             let ranks = pmpi::comm_size(self.comm()).unwrap_or(1) as u32;
             if rank == 0 {
-                return Some(self.collect(ranks, wanted, image));
+                return Some(self.collect(ranks, wanted, image, lost));
             }
             if self.answer(image).is_none() {
                 say::warn("the counters could not be sent to rank 0; `through recover` can still read them");
@@ -80,11 +79,11 @@ impl Gathering {
     }
 
     /// Rank 0: one image after the other into the profile.
-    unsafe fn collect(&self, ranks: u32, output: &Path, own: &[u8]) -> bool {
+    unsafe fn collect(&self, ranks: u32, output: &Path, own: &[u8], lost: fn(&str)) -> bool {
         let mut writer = match signals::held_back(|| create(output)) {
             Ok(writer) => Some(writer),
             Err(trouble) => {
-                say_lost(&trouble);
+                lost(&trouble);
                 None
             }
         };
@@ -111,7 +110,7 @@ impl Gathering {
                 Some(Ok(shard)) => match guarded(|| signals::held_back(|| open.add(&shard))) {
                     Some(Ok(())) => {}
                     Some(Err(error)) => {
-                        say_lost(&error.to_string());
+                        lost(&error.to_string());
                         writer = None;
                     }
                     None => writer = None,
@@ -119,7 +118,8 @@ impl Gathering {
                 _ => missing += 1,
             }
         }
-        if missing > 0 {
+        // With none at all there is no profile, which is said below.
+        if missing > 0 && missing < ranks {
             say::warn(&format!("the counters of {missing} ranks did not arrive and are missing from the profile"));
         }
         match writer.and_then(|writer| guarded(|| signals::held_back(|| writer.finish()))) {
@@ -128,7 +128,7 @@ impl Gathering {
                 missing == 0
             }
             Some(Err(error)) => {
-                say_lost(&error.to_string());
+                lost(&error.to_string());
                 false
             }
             None => false,
@@ -172,7 +172,13 @@ impl Gathering {
 }
 
 pub fn say_lost(trouble: &str) {
-    say::warn(&format!("no profile could be written ({trouble}); `through recover` can make it of the shards"));
+    say::warn(&match shard::path() {
+        Some(_) => format!("no profile could be written ({trouble}); `through recover` can make it of the shards"),
+        None => format!(
+            "no profile could be written ({trouble}), and what this process counted is lost; `through recover` reads the shards \
+             that other ranks may have left"
+        ),
+    });
 }
 
 /// Opens the profile under the wanted name, or where that cannot be, under the same name beside the shards.

@@ -2,11 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 
-use crate::{say, state};
+use crate::{errno, say, state};
 
 /// Runs one of our slow paths. `None` if it panicked; from then on calls are only forwarded.
 pub fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
-    match catch_unwind(AssertUnwindSafe(work)) {
+    match errno::kept(|| catch_unwind(AssertUnwindSafe(work))) {
         Ok(value) => Some(value),
         Err(_) => {
             state::stop();

@@ -10,8 +10,9 @@ use vocabulary::shard::{HEADER_BYTES, Header, MAGIC, Shard};
 
 use crate::{gather, say, shard, signals};
 
-/// Writes the profile if the files of all processes are there and ready, and removes them. Returns whether it did.
-pub fn write(names: &[String], is_ready: impl Fn(&Header) -> bool, wanted: &Path) -> bool {
+/// Writes the profile if the files of all processes are there and ready, and removes them. Returns whether it did; `lost` says why it
+/// could not.
+pub fn write(names: &[String], is_ready: impl Fn(&Header) -> bool, wanted: &Path, lost: fn(&str)) -> bool {
     let Some(directory) = shard::path().and_then(|path| path.parent().map(Path::to_owned)) else { return false };
     let files: Vec<PathBuf> = names.iter().map(|name| directory.join(name)).collect();
     if !files.iter().all(|file| header(file).is_some_and(|header| is_ready(&header))) {
@@ -33,7 +34,7 @@ pub fn write(names: &[String], is_ready: impl Fn(&Header) -> bool, wanted: &Path
             gather::say_where(path, wanted);
             files.iter().for_each(|file| _ = fs::remove_file(file));
         }
-        Err(trouble) => gather::say_lost(trouble),
+        Err(trouble) => lost(trouble),
     }
     let _ = fs::remove_file(&claim);
     written.is_ok()

@@ -11,6 +11,7 @@ mod abi;
 mod clock;
 mod communicators;
 mod datatypes;
+mod errno;
 mod files;
 mod fortran;
 mod gather;

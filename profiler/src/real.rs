@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use vocabulary::calls::CALLS;
 
+use crate::errno;
 use crate::say::warn_once;
 
 /// Two slots per operation: the plain function and its large-count form.
@@ -32,7 +33,8 @@ pub fn exists(slot: u16) -> bool {
 fn find(slot: usize) -> *mut c_void {
     let name = format!("P{}{}", CALLS[slot % LARGE].name, if slot < LARGE { "" } else { "_c" });
     let name = CString::new(name).unwrap_or_default();
-    let mut found = symbol(&name);
+    // Looking through libraries opens files.
+    let mut found = errno::kept(|| symbol(&name));
     if found.is_null() {
         found = missing as *mut c_void;
     }

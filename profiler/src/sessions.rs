@@ -18,7 +18,7 @@ use crate::abi::{Word, abi};
 use crate::pmpi::{self, Group};
 use crate::setup::{self, Facts};
 use crate::tally::{self, Done};
-use crate::{clock, communicators, last, lifecycle, say, shard, state, thread, world};
+use crate::{clock, communicators, gather, last, lifecycle, say, shard, state, thread, world};
 
 struct Sessions {
     /// The program's, open now.
@@ -146,7 +146,7 @@ fn leave_world(sessions: &mut Sessions) {
 }
 
 /// What tells this run from others, and is the same in all its processes: what the launcher says, else the launcher itself,
-/// which is the parent of all processes on a host.
+/// from which all processes on a host descend. A single process may have been started by anybody, who may start others.
 fn run(size: u32) -> [u64; 2] {
     let mut hasher = SipHasher13::new_with_keys(0x636f_6d6d_7365_6531, 0x7365_7373_696f_6e73);
     let said = ["SLURM_JOB_ID", "SLURM_STEP_ID", "PMIX_NAMESPACE", "PBS_JOBID", "LSB_JOBID", "COMMSEE_LAUNCH"];
@@ -154,7 +154,8 @@ fn run(size: u32) -> [u64; 2] {
         hasher.write(env::var_os(name).unwrap_or_default().as_encoded_bytes());
         hasher.write_u8(0);
     }
-    if !["SLURM_STEP_ID", "PMIX_NAMESPACE"].iter().any(|name| env::var_os(name).is_some()) {
+    let is_said = ["SLURM_STEP_ID", "PMIX_NAMESPACE"].iter().any(|name| env::var_os(name).is_some());
+    if size == 1 || !is_said {
         let common = if size == 1 { std::process::id() } else { launcher() };
         hasher.write(host_name().as_bytes());
         hasher.write_u32(common);
@@ -237,6 +238,6 @@ extern "C" fn leave() {
         header.state = LEFT;
         let (run, size) = (header.run, header.world_size);
         let names: Vec<String> = (0..size).map(|rank| shard_name(run, rank)).collect();
-        last::write(&names, |header| header.state == LEFT, &lifecycle::wanted());
+        last::write(&names, |header| header.state == LEFT, &lifecycle::wanted(), gather::say_lost);
     });
 }

@@ -16,7 +16,7 @@ use vocabulary::shard::{
 };
 
 use crate::say::warn_once;
-use crate::{clock, say, signals};
+use crate::{clock, errno, say, signals};
 
 /// Address space set aside for growth; where it is limited at most a small part of it, since the program needs the rest.
 const RESERVE_BYTES: usize = 64 << 30;
@@ -96,6 +96,11 @@ pub fn header() -> Option<&'static mut Header> {
 
 /// A new block for entries of one kind, or `None` when there is no memory left.
 pub fn block(kind: u32, bytes: usize) -> Option<NonNull<BlockHeader>> {
+    // The way here is a counting call, which no guard surrounds.
+    errno::kept(|| next_block(kind, bytes))
+}
+
+fn next_block(kind: u32, bytes: usize) -> Option<NonNull<BlockHeader>> {
     let mut guard = MAPPING.lock();
     let mapping = guard.as_mut()?;
     if mapping.used + bytes > mapping.mapped {
@@ -157,7 +162,9 @@ pub fn image() -> Vec<u8> {
 /// Removes the file: the profile holds everything that is in it.
 pub fn remove() {
     if let Some(Mapping { file: Some(file), .. }) = MAPPING.lock().as_ref() {
-        let _ = std::fs::remove_file(&file.path);
+        if let Err(error) = std::fs::remove_file(&file.path) {
+            say::warn(&format!("{} cannot be removed ({error}); it is needed no more", file.path.display()));
+        }
     }
 }
 
@@ -221,7 +228,8 @@ impl Mapping {
 impl File {
     fn create(path: &Path) -> io::Result<File> {
         let fd = Descriptor::open(path, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL)?;
-        Ok(File { path: path.to_owned(), inode: fd.inode()? })
+        let inode = fd.inode().inspect_err(|_| _ = std::fs::remove_file(path))?;
+        Ok(File { path: path.to_owned(), inode })
     }
 
     fn map(&self, place: *mut libc::c_void, offset: usize, bytes: usize) -> io::Result<()> {

@@ -13,7 +13,7 @@ use vocabulary::profile::recover::snapshot_name;
 use vocabulary::shard::{Header, SNAPSHOT};
 
 use crate::say::warn_once;
-use crate::{clock, last, lifecycle, shard, signals};
+use crate::{clock, last, lifecycle, say, shard, signals};
 
 /// As many as there are bits in the word that says which are left.
 pub const MOST: u32 = 63;
@@ -41,7 +41,7 @@ pub fn take() {
     taken.push(path);
     let (run, size) = (header.run, header.world_size);
     let names: Vec<String> = (0..size).map(|rank| snapshot_name(run, rank, number)).collect();
-    last::write(&names, |header| header.state == SNAPSHOT, &wanted(number));
+    last::write(&names, |header| header.state == SNAPSHOT, &wanted(number), say_lost);
 }
 
 /// Where the profile of a snapshot is wanted: `run-snapshot-1.db` beside `run.db`.
@@ -67,6 +67,11 @@ pub fn image(number: u32) -> Vec<u8> {
 /// Removes what is left.
 pub fn remove() {
     TAKEN.lock().drain(..).for_each(|path| _ = fs::remove_file(path));
+}
+
+/// `MPI_Finalize` tries again, `through recover` does not.
+pub fn say_lost(trouble: &str) {
+    say::warn(&format!("a snapshot could not be written ({trouble})"));
 }
 
 /// Whole or not at all under its name: others look for it there.

@@ -73,8 +73,8 @@ pub fn numbered(path: &Path, number: u32) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Renames without ever replacing: by `renameat2`, by a hard link where the file system knows no such rename, and where
-/// it knows neither by claiming the name first.
+/// Renames without ever replacing: by `renameat2`, by a hard link where the file system knows no such rename or a sandbox forbids
+/// it (with whatever error it likes), and where neither can be by claiming the name first.
 fn link_new(from: &Path, to: &Path) -> io::Result<()> {
     let c_path = |path: &Path| std::ffi::CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other);
     let (source, target) = (c_path(from)?, c_path(to)?);
@@ -86,7 +86,7 @@ fn link_new(from: &Path, to: &Path) -> io::Result<()> {
         return Ok(());
     }
     let error = io::Error::last_os_error();
-    if !matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS | libc::ENOTSUP)) {
+    if error.kind() == io::ErrorKind::AlreadyExists {
         return Err(error);
     }
     match fs::hard_link(from, to) {
@@ -94,7 +94,7 @@ fn link_new(from: &Path, to: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
         Err(_) => {
             OpenOptions::new().write(true).create_new(true).open(to)?;
-            fs::rename(from, to)
+            fs::rename(from, to).inspect_err(|_| _ = fs::remove_file(to))
         }
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use commsee::profile::recover;
 use tempfile::TempDir;
 
 use super::compile::{Program, shared_library};
@@ -22,7 +23,7 @@ pub struct Launch {
     environment: Vec<(String, String)>,
     preload: Vec<PathBuf>,
     limit: Duration,
-    largest_file_bytes: Option<u64>,
+    limits: Vec<(libc::__rlimit_resource_t, u64)>,
 }
 
 /// What became of a job.
@@ -52,7 +53,7 @@ impl Launch {
             environment: Vec::new(),
             preload: Vec::new(),
             limit: Duration::from_secs(120),
-            largest_file_bytes: None,
+            limits: Vec::new(),
         }
     }
 
@@ -88,8 +89,13 @@ impl Launch {
     }
 
     /// Writing further than this into any file is answered by SIGXFSZ, as where a batch system limits files.
-    pub fn largest_file(mut self, bytes: u64) -> Launch {
-        self.largest_file_bytes = Some(bytes);
+    pub fn largest_file(self, bytes: u64) -> Launch {
+        self.limited(libc::RLIMIT_FSIZE, bytes)
+    }
+
+    /// One of the limits of `ulimit`, for all processes of the job.
+    pub fn limited(mut self, resource: libc::__rlimit_resource_t, value: u64) -> Launch {
+        self.limits.push((resource, value));
         self
     }
 
@@ -114,11 +120,11 @@ impl Launch {
         command.env("COMMSEE_DIR", folder.path().join("shards"));
         command.env("TRUTH_DIR", folder.path().join("truth"));
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        if let Some(bytes) = self.largest_file_bytes {
-            let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
+        for (resource, value) in self.limits {
+            let limit = libc::rlimit { rlim_cur: value, rlim_max: value };
             // SAFETY: between fork and exec only this one system call is made.
             unsafe {
-                command.pre_exec(move || match libc::setrlimit(libc::RLIMIT_FSIZE, &limit) {
+                command.pre_exec(move || match libc::setrlimit(resource, &limit) {
                     0 => Ok(()),
                     _ => Err(std::io::Error::last_os_error()),
                 });
@@ -165,6 +171,25 @@ impl Run {
         let profile = Profile::read(&self.profile_path());
         super::invariants::check(&profile, self.ranks);
         profile
+    }
+
+    /// The runs whose shards are still there. A launcher may come back a moment before its last process is gone.
+    pub fn leftovers(&self) -> Vec<recover::Run> {
+        for _ in 0..300 {
+            let found = recover::find(&[self.folder().join("shards")]);
+            if found.iter().all(|run| !run.alive) {
+                return found;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("processes that outlive their job, or shards that seem alive without them");
+    }
+
+    /// The one run whose shards are still there.
+    pub fn left_over(&self) -> recover::Run {
+        let mut found = self.leftovers();
+        assert_eq!(found.len(), 1, "shards of one run\n{}", self.output());
+        found.remove(0)
     }
 
     /// Removes what the program itself wrote into its working directory.
