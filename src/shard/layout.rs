@@ -75,7 +75,9 @@ pub struct Header {
     pub library: [u8; 256],
     pub options: [u8; 512],
     pub command: [u8; 2048],
-    pub reserved: [u8; 600],
+    /// 1 between `MPI_Pcontrol(0)` and `(1)`: then it is not known in which call a thread is.
+    pub paused: u32,
+    pub reserved: [u8; 596],
 }
 
 const _: () = assert!(size_of::<Header>() == HEADER_BYTES);
@@ -89,6 +91,8 @@ pub const PHASES: u32 = 4;
 /// Descriptions of datatypes: [`Text`] entries.
 pub const DATATYPES: u32 = 5;
 pub const USES: u32 = 6;
+/// Where threads stand: [`Standing`] entries.
+pub const STANDINGS: u32 = 7;
 
 /// Stands before the entries of a block.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -274,6 +278,50 @@ impl Use {
 
     pub fn datatype(&self) -> u32 {
         self.key as u32 & 0x3f_ffff
+    }
+}
+
+/// Where one thread stands: inside a call, or in the program. It has its cache line for itself, and the thread alone writes it,
+/// `since_ticks` first.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub struct Standing {
+    /// Made by [`Standing::inside`] or [`Standing::outside`].
+    pub word: u64,
+    /// When it got there; 0 where no thread is.
+    pub since_ticks: u64,
+    /// Number of the thread in its process.
+    pub thread: u32,
+    pub reserved: [u32; 11],
+}
+
+/// Low bits of `since_ticks`, which the word has as well: so a reader sees that both were written together.
+const STANDING_CHECK: u64 = 0xffff;
+const STANDING_INSIDE: u64 = 1 << 31;
+
+impl Standing {
+    /// The word inside a call: the communicator's number, or [`NO_COMM`] where it is not known.
+    #[inline(always)]
+    pub const fn inside(comm: u32, operation: u16, since_ticks: u64) -> u64 {
+        (comm as u64) << 32 | STANDING_INSIDE | (operation as u64) << 16 | since_ticks & STANDING_CHECK
+    }
+
+    #[inline(always)]
+    pub const fn outside(since_ticks: u64) -> u64 {
+        since_ticks & STANDING_CHECK
+    }
+
+    #[inline(always)]
+    pub const fn is_inside(word: u64) -> bool {
+        word & STANDING_INSIDE != 0
+    }
+
+    /// The call: its communicator and operation. Nothing in the program, and nothing where the process ended (or the reader
+    /// came) between the two words: then it was just about to enter a call, or had just left one.
+    pub fn call(&self) -> Option<(u32, u16)> {
+        let is_whole = (self.word ^ self.since_ticks) & STANDING_CHECK == 0;
+        (is_whole && Standing::is_inside(self.word))
+            .then_some(((self.word >> 32) as u32, (self.word >> 16) as u16 & 0x7fff))
     }
 }
 

@@ -38,6 +38,8 @@ pub struct Shard {
     pub datatypes: Vec<Text>,
     /// One entry per key, threads added up; sorted by key.
     pub uses: Vec<Use>,
+    /// Where the threads stand; of each at most one.
+    pub standings: Vec<Standing>,
     /// Entries and blocks that made no sense.
     pub damaged: u64,
 }
@@ -66,6 +68,7 @@ impl Shard {
             phases: Vec::new(),
             datatypes: Vec::new(),
             uses: Vec::new(),
+            standings: Vec::new(),
             damaged: 0,
         };
         let used = usize::try_from(header.used_bytes).unwrap_or(usize::MAX).min(bytes.len());
@@ -81,6 +84,11 @@ impl Shard {
         let ticks = header.latest.ticks.saturating_sub(header.entered.ticks);
         let ns = header.latest.monotonic_ns.saturating_sub(header.entered.monotonic_ns);
         if ticks == 0 { 0.0 } else { ns as f64 / ticks as f64 }
+    }
+
+    /// The latest moment at which the process is known to have lived, in ticks.
+    pub fn last_sign_ticks(&self) -> u64 {
+        self.standings.iter().map(|standing| standing.since_ticks).fold(self.header.latest.ticks, u64::max)
     }
 
     fn read_blocks(&mut self, bytes: &[u8]) {
@@ -104,6 +112,7 @@ impl Shard {
                 PHASES => read_entries(body, block.used, &mut self.phases),
                 DATATYPES => read_entries(body, block.used, &mut self.datatypes),
                 USES => read_entries(body, block.used, &mut self.uses),
+                STANDINGS => read_entries(body, block.used, &mut self.standings),
                 _ => 1,
             };
             offset = end;
@@ -133,6 +142,14 @@ impl Shard {
         let described = |entry: &Use| named(&self.datatypes, entry.datatype());
         self.uses.retain(|entry| known(entry.comm()) && entry.operation() < operations && described(entry));
         self.damaged += (before - self.cells.len() - self.edges.len() - self.uses.len()) as u64;
+        let all = self.standings.len();
+        self.standings
+            .retain(|standing| standing.call().is_none_or(|(comm, operation)| known(comm) && operation < operations));
+        self.damaged += (all - self.standings.len()) as u64;
+        // A thread that has ended left its place empty.
+        self.standings.retain(|standing| standing.since_ticks != 0);
+        self.standings.sort_by_key(|standing| standing.thread);
+        self.standings.dedup_by_key(|standing| standing.thread);
 
         let mut cells: HashMap<u64, Cell> = HashMap::with_capacity(self.cells.len());
         for cell in self.cells.drain(..) {

@@ -25,7 +25,7 @@ unsafe fn made(thread: &mut Thread, comm: Word, win: Word, done: Done) {
 macro_rules! creators {
     ($($name:ident)*) => {$(
         pub unsafe fn $name(thread: &mut Thread, comm: Word, win: Word, forward: impl FnOnce() -> c_int) -> c_int {
-            let done = timed!($name, forward());
+            let done = timed!(thread, communicators::known(comm), $name, forward());
             unsafe { made(thread, comm, win, done) };
             done.code
         }
@@ -38,7 +38,7 @@ pub unsafe fn MPI_Win_free(thread: &mut Thread, win: Word, forward: impl FnOnce(
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = (win != 0).then(|| unsafe { abi().load(win) });
     let record = handle.and_then(windows::leave);
-    let done = timed!(MPI_Win_free, forward());
+    let done = timed!(thread, record.unwrap_or(communicators::none()), MPI_Win_free, forward());
     if state::is_on() {
         tally::plain(thread, record.unwrap_or(communicators::none()), done);
     }
