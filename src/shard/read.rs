@@ -86,6 +86,11 @@ impl Shard {
         if ticks == 0 { 0.0 } else { ns as f64 / ticks as f64 }
     }
 
+    /// A moment in nanoseconds after the end of `MPI_Init`.
+    pub fn since_start_ns(&self, ticks: u64) -> u64 {
+        (ticks.saturating_sub(self.header.started.ticks) as f64 * self.ns_per_tick()).round() as u64
+    }
+
     /// The latest moment at which the process is known to have lived, in ticks.
     pub fn last_sign_ticks(&self) -> u64 {
         self.standings.iter().map(|standing| standing.since_ticks).fold(self.header.latest.ticks, u64::max)
