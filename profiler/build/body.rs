@@ -40,16 +40,16 @@ pub fn write(call: &Call) -> String {
         line(&format!("    let parent = creators::parent(thread, {comm});"));
         line("    let counted = thread.counted_ticks;");
     }
-    line(&match (call.shape, carrier.kind) {
-        (Shape::Creator, _) => "    let standing = standing::number(parent);".to_owned(),
-        (_, "comm") => format!("    let standing = communicators::number_before(thread, {comm});"),
-        _ => format!("    let standing = standing::number({records}::of({comm}));"),
-    });
+    let enter = match (call.shape, carrier.kind) {
+        (Shape::Creator, _) => "enter_over(thread, parent".to_owned(),
+        (_, "comm") => format!("enter(thread, {comm}"),
+        _ => format!("enter_over(thread, {records}::of({comm})"),
+    };
     line("    let begin = clock::now();");
-    line(&format!("    standing::enter(thread, standing, op::{name}, begin);"));
+    line(&format!("    let place = standing::{enter}, op::{name}, begin);"));
     line(&format!("    let code = forward({forwarded});"));
     line("    let end = clock::now();");
-    line("    standing::leave(thread, end);");
+    line("    standing::leave(place, end);");
     line("    let ticks = end.wrapping_sub(begin);");
     if call.shape == Shape::Creator {
         line("    let ticks = creators::without_nested(thread, counted, ticks);");

@@ -102,30 +102,6 @@ pub fn of(thread: &mut Thread, comm: Word) -> Record {
     if last == handle && epoch == EPOCH.load(Ordering::Relaxed) { record } else { look_up(thread, handle) }
 }
 
-/// The number of the communicator that a call is about to be given, which may be none at all: only what is known counts. It is
-/// remembered, so that `of` finds it after the call at once.
-#[inline(always)]
-pub fn number_before(thread: &mut Thread, comm: Word) -> u32 {
-    let handle = comm & abi().mask;
-    let (last, epoch, record) = thread.last_comm;
-    let record =
-        if last == handle && epoch == EPOCH.load(Ordering::Relaxed) { record } else { look_ahead(thread, handle) };
-    // SAFETY: records are never freed.
-    unsafe { (*record).number }
-}
-
-#[inline(never)]
-fn look_ahead(thread: &mut Thread, handle: Word) -> Record {
-    let epoch = EPOCH.load(Ordering::Relaxed);
-    match find(handle).or_else(|| thread.dying(handle)) {
-        Some(record) => {
-            thread.last_comm = (handle, epoch, record);
-            record
-        }
-        None => none(),
-    }
-}
-
 #[inline(never)]
 fn look_up(thread: &mut Thread, handle: Word) -> Record {
     let epoch = EPOCH.load(Ordering::Relaxed);
@@ -238,6 +214,8 @@ fn register(mut record: Communicator, handle: Word) {
 
 /// Gives a record the handle under which the program will use it.
 pub fn enter(handle: Word, record: Record) {
+    // SAFETY: records are never freed.
+    unsafe { (*record).handle = (handle & abi().mask) as u64 };
     HANDLES.enter(handle & abi().mask, record);
     // The handle may have been another communicator's, freed where we could not see it.
     EPOCH.fetch_add(1, Ordering::Release);

@@ -97,11 +97,11 @@ pub fn finish() {
     if !JOINED.swap(false, Ordering::AcqRel) {
         return;
     }
-    let mut thread = thread::following(op::MPI_Finalize);
+    let thread = thread::following(op::MPI_Finalize);
     state::stop();
     let begin = clock::moment();
-    if let Some(thread) = &mut thread {
-        standing::enter(thread, standing::number(communicators::world()), op::MPI_Finalize, begin.ticks);
+    if let Some(thread) = &thread {
+        standing::enter_over(thread, communicators::world(), op::MPI_Finalize, begin.ticks);
     }
     // SAFETY: MPI is still there, and this call is collective over MPI_COMM_WORLD.
     let Some(gathering) = (unsafe { gather::open() }) else {

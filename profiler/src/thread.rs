@@ -11,7 +11,7 @@ use vocabulary::shard::{self as image, BLOCK_HEADER_BYTES, BlockHeader, CELLS, C
 use crate::abi::Word;
 use crate::datatypes::{self, Recent};
 use crate::requests::Requests;
-use crate::standing::Place;
+use crate::standing::Places;
 use crate::{clock, shard, state, tls};
 
 /// Size of a thread's first block of counters; each further one is twice as large, up to the second number.
@@ -25,7 +25,7 @@ pub struct Thread {
     /// The communicator that this thread used last, valid in one epoch of the table of communicators.
     pub last_comm: (Word, u32, *mut Communicator),
     /// Where it stands, for those who come after a crash.
-    pub standing: Place,
+    pub places: Places,
     /// Apart from the thread's own data: other threads reach it, too.
     pub requests: &'static Requests,
     /// Handles of the requests of one completing call, kept here so that no call allocates.
@@ -110,7 +110,7 @@ fn enter(operation: u16) -> Option<&'static mut Thread> {
         leave_at_exit(thread.0);
         // SAFETY: it came from a box that is never freed, and no other thread has it.
         let thread = unsafe { &mut *thread.0 };
-        thread.standing.occupy(clock::now());
+        thread.places.set(clock::now());
         thread
     })
 }
@@ -157,7 +157,7 @@ unsafe extern "C" fn leave(thread: *mut libc::c_void) {
     }
     let thread: *mut Thread = thread.cast();
     // SAFETY: it is still this thread's own.
-    unsafe { (*thread).standing.vacate() };
+    unsafe { (*thread).places.set(0) };
     THREADS.lock().idle.push(Address(thread));
 }
 
@@ -180,7 +180,7 @@ impl Thread {
             edges: Index::new(),
             uses: None,
             last_comm: (0, u32::MAX, ptr::null_mut()),
-            standing: Place::new(number),
+            places: Places::new(number),
             requests: Box::leak(Box::new(Requests::new())),
             handles: Vec::new(),
             statuses: Vec::new(),

@@ -203,15 +203,15 @@ impl Writer {
     fn add_standings(&mut self, shard: &Shard, numbers: &HashMap<u32, u32>) -> Result<(), Error> {
         let last_ns = shard.since_start_ns(shard.last_sign_ticks());
         let mut insert = self.db.prepare_cached("INSERT INTO standing VALUES (?, ?, ?, ?, ?, ?)")?;
-        for standing in &shard.standings {
-            let since_ns = shard.since_start_ns(standing.since_ticks);
-            let call = standing.call();
+        for stand in &shard.stands {
+            let since_ns = shard.since_start_ns(stand.since_ticks);
+            let call = stand.call;
             self.operations.extend(call.map(|(_, operation)| operation));
             // Most calls of a process that pauses counting go by unseen.
             let is_known = call.is_some() || shard.header.paused == 0;
             insert.execute(params![
                 shard.header.world_rank,
-                standing.thread,
+                stand.thread,
                 call.map(|(comm, _)| numbers[&comm]),
                 call.map(|(_, operation)| operation),
                 is_known.then_some(since_ns as i64),

@@ -10,4 +10,4 @@ mod layout;
 mod read;
 
 pub use layout::*;
-pub use read::{Error, Shard};
+pub use read::{Error, Shard, Stand};

@@ -31,14 +31,14 @@ pub(crate) use real_function;
 /// communicator of this record, or in a call that no shard knows of, because there is none yet.
 macro_rules! timed {
     ($thread:ident, $record:expr, $operation:ident, $call:expr) => {{
-        let standing = $crate::standing::number($record);
+        let record = $record;
         let begin = $crate::clock::now();
-        $crate::standing::enter($thread, standing, vocabulary::calls::op::$operation, begin);
+        let place = $crate::standing::enter_over($thread, record, vocabulary::calls::op::$operation, begin);
         // Where it stands in an unsafe block already, this one is not needed.
         #[allow(unused_unsafe)]
         let code = unsafe { $call };
         let end = $crate::clock::now();
-        $crate::standing::leave($thread, end);
+        $crate::standing::leave(place, end);
         $crate::tally::Done { operation: vocabulary::calls::op::$operation, code, ticks: end.wrapping_sub(begin) }
     }};
     ($operation:ident, $call:expr) => {{
