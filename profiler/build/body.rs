@@ -40,9 +40,18 @@ pub fn write(call: &Call) -> String {
         line(&format!("    let parent = creators::parent(thread, {comm});"));
         line("    let counted = thread.counted_ticks;");
     }
+    let enter = match (call.shape, carrier.kind) {
+        (Shape::Creator, _) => "enter_over(thread, parent".to_owned(),
+        (_, "comm") => format!("enter(thread, {comm}"),
+        (_, "win") => format!("enter_over(thread, windows::of(thread, {comm})"),
+        _ => format!("enter_over(thread, files::of({comm})"),
+    };
     line("    let begin = clock::now();");
+    line(&format!("    let place = standing::{enter}, op::{name}, begin);"));
     line(&format!("    let code = forward({forwarded});"));
-    line("    let ticks = clock::now().wrapping_sub(begin);");
+    line("    let end = clock::now();");
+    line("    standing::leave(place, end);");
+    line("    let ticks = end.wrapping_sub(begin);");
     if call.shape == Shape::Creator {
         line("    let ticks = creators::without_nested(thread, counted, ticks);");
     }

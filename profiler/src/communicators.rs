@@ -214,6 +214,8 @@ fn register(mut record: Communicator, handle: Word) {
 
 /// Gives a record the handle under which the program will use it.
 pub fn enter(handle: Word, record: Record) {
+    // SAFETY: records are never freed.
+    unsafe { (*record).handle = (handle & abi().mask) as u64 };
     HANDLES.enter(handle & abi().mask, record);
     // The handle may have been another communicator's, freed where we could not see it.
     EPOCH.fetch_add(1, Ordering::Release);

@@ -34,6 +34,7 @@ mod setup;
 mod shard;
 mod signals;
 mod snapshots;
+mod standing;
 mod state;
 mod status;
 mod tally;

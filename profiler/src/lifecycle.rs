@@ -13,7 +13,7 @@ use vocabulary::shard::{FINISHED, Moment, RUNNING};
 use crate::abi::abi;
 use crate::setup::{self, Facts};
 use crate::tally::{self, Done};
-use crate::{clock, communicators, gather, pmpi, say, sessions, shard, snapshots, state, thread, world};
+use crate::{clock, communicators, gather, pmpi, say, sessions, shard, snapshots, standing, state, thread, world};
 
 /// Whether this process took part in the broadcast of the start. Then it takes part in the gathering of the end, whatever
 /// happens to its recording: the others wait for it.
@@ -101,6 +101,9 @@ pub fn finish() {
     let thread = thread::following(op::MPI_Finalize);
     state::stop();
     let begin = clock::moment();
+    if let Some(thread) = &thread {
+        standing::enter_over(thread, communicators::world(), op::MPI_Finalize, begin.ticks);
+    }
     // SAFETY: MPI is still there, and this call is collective over MPI_COMM_WORLD.
     let Some(gathering) = (unsafe { gather::open() }) else {
         say::warn("MPI fails in MPI_Finalize: the profile can be made by `through recover`");

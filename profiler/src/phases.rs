@@ -12,7 +12,7 @@ use crate::abi::Word;
 use crate::say::warn_once;
 use crate::tally::{self, Done};
 use crate::texts::Texts;
-use crate::{communicators, probe, snapshots, state, thread};
+use crate::{communicators, probe, shard, snapshots, state, thread};
 
 /// The longest name.
 const NAME_BYTES: usize = 63;
@@ -41,7 +41,7 @@ pub fn current() -> u8 {
 pub fn control(level: c_int, name: Option<Word>) {
     let Some(thread) = thread::following(op::MPI_Pcontrol) else { return };
     match level {
-        1 => state::pause(false),
+        1 => pause(false),
         3.. => CURRENT.store(number_of(&name_of(level, name)), Ordering::Relaxed),
         _ => {}
     }
@@ -50,10 +50,18 @@ pub fn control(level: c_int, name: Option<Word>) {
         tally::plain(thread, communicators::world(), done);
     }
     match level {
-        0 => state::pause(true),
+        0 => pause(true),
         2 => snapshots::take(),
         ..0 => CURRENT.store(NO_PHASE, Ordering::Relaxed),
         _ => {}
+    }
+}
+
+fn pause(paused: bool) {
+    state::pause(paused);
+    // While counting pauses most calls are not even looked at: where a thread stands is not known.
+    if let Some(header) = shard::header() {
+        header.paused = u32::from(paused);
     }
 }
 

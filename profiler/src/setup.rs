@@ -63,6 +63,7 @@ pub fn set_up(facts: &Facts) -> Result<(), String> {
     header.process_start = process_start(header.pid).unwrap_or(0);
     header.clock = facts.clock;
     header.family = abi().family.id;
+    header.handle_mask = abi().mask as u64;
     header.thread_level = facts.thread_level;
     let (mut version, mut subversion) = (0, 0);
     // SAFETY: both places are of the right type; the function may be called at any time.

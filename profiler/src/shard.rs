@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicPtr, Ordering, fence};
 use parking_lot::Mutex;
 use vocabulary::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, Cell, Communicator, DATATYPES, EDGES, Edge,
-    HEADER_BYTES, Header, PHASES, Text, USES, Use,
+    HEADER_BYTES, Header, PHASES, STANDINGS, Standing, Text, USES, Use,
 };
 
 use crate::say::warn_once;
@@ -143,6 +143,7 @@ pub fn image() -> Vec<u8> {
             EDGES => size_of::<Edge>(),
             PHASES | DATATYPES => size_of::<Text>(),
             USES => size_of::<Use>(),
+            STANDINGS => size_of::<Standing>(),
             _ => 0,
         };
         let used = BLOCK_HEADER_BYTES + block.used as usize * entry;

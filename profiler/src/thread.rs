@@ -11,7 +11,8 @@ use vocabulary::shard::{self as image, BLOCK_HEADER_BYTES, BlockHeader, CELLS, C
 use crate::abi::Word;
 use crate::datatypes::{self, Recent};
 use crate::requests::Requests;
-use crate::{shard, state, tls};
+use crate::standing::Places;
+use crate::{clock, shard, state, tls};
 
 /// Size of a thread's first block of counters; each further one is twice as large, up to the second number.
 const BLOCK_BYTES: (usize, usize) = (4 << 10, 64 << 10);
@@ -23,6 +24,8 @@ pub struct Thread {
     uses: Option<Box<Uses>>,
     /// The communicator that this thread used last, valid in one epoch of the table of communicators.
     pub last_comm: (Word, u32, *mut Communicator),
+    /// Where it stands, for those who come after a crash.
+    pub places: Places,
     /// Apart from the thread's own data: other threads reach it, too.
     pub requests: &'static Requests,
     /// Handles of the requests of one completing call, kept here so that no call allocates.
@@ -106,7 +109,9 @@ fn enter(operation: u16) -> Option<&'static mut Thread> {
         tls::set(thread.0);
         leave_at_exit(thread.0);
         // SAFETY: it came from a box that is never freed, and no other thread has it.
-        unsafe { &mut *thread.0 }
+        let thread = unsafe { &mut *thread.0 };
+        thread.places.set(clock::now());
+        thread
     })
 }
 
@@ -150,7 +155,10 @@ unsafe extern "C" fn leave(thread: *mut libc::c_void) {
         // A child made by `fork`: another thread may have held the lock when it was made.
         return;
     }
-    THREADS.lock().idle.push(Address(thread.cast()));
+    let thread: *mut Thread = thread.cast();
+    // SAFETY: it is still this thread's own.
+    unsafe { (*thread).places.set(0) };
+    THREADS.lock().idle.push(Address(thread));
 }
 
 /// The requests of all other threads, one after the other, until one of them answers.
@@ -172,6 +180,7 @@ impl Thread {
             edges: Index::new(),
             uses: None,
             last_comm: (0, u32::MAX, ptr::null_mut()),
+            places: Places::new(number),
             requests: Box::leak(Box::new(Requests::new())),
             handles: Vec::new(),
             statuses: Vec::new(),

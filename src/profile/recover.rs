@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, mem};
 
 use super::write::{Error, Writer};
-use crate::shard::{self, HEADER_BYTES, Header, MAGIC, Shard};
+use crate::shard::{self, HEADER_BYTES, Header, MAGIC, RUNNING, SNAPSHOT, Shard};
 
 /// The name of a shard: `commsee-RUN-RANK.shard`.
 pub fn shard_name(run: [u64; 2], rank: u32) -> String {
@@ -74,11 +74,8 @@ pub fn find(directories: &[PathBuf]) -> Vec<Run> {
                 started_unix_ns: header.start_realtime_ns,
                 command: shard::text(&header.command),
             });
-            if shard::text(&header.host) == host_name() {
-                run.alive |= process_start(header.pid) == Some(header.process_start);
-            } else {
-                run.elsewhere = true;
-            }
+            run.alive |= lives(&header);
+            run.elsewhere |= !is_here(&header);
             run.shards.push(path.clone());
             let copies = format!("{}.snapshot-", name.trim_end_matches(".shard"));
             let is_copy =
@@ -89,7 +86,7 @@ pub fn find(directories: &[PathBuf]) -> Vec<Run> {
     runs.into_values().collect()
 }
 
-/// Makes a profile of what a run left, under the wanted name or the next free one.
+/// Makes a profile of what a run left, or has in its shards so far, under the wanted name or the next free one.
 pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
     let mut notes = Vec::new();
     let mut ranks = 0;
@@ -98,7 +95,11 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
     for path in &run.shards {
         let shard = fs::read(path).map_err(|error| error.to_string());
         match shard.and_then(|bytes| Shard::parse(&bytes).map_err(|error| error.to_string())) {
-            Ok(shard) => {
+            Ok(mut shard) => {
+                let may_live = if is_here(&shard.header) { lives(&shard.header) } else { run.alive };
+                if may_live {
+                    mark_alive(&mut shard);
+                }
                 if shard.damaged > 0 {
                     notes.push(format!("{}: {} damaged parts were left out", path.display(), shard.damaged));
                 }
@@ -112,6 +113,33 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
     present.sort_unstable();
     let missing_ranks = (0..ranks).filter(|rank| present.binary_search(rank).is_err()).collect();
     Ok(Recovered { path: writer.finish()?, missing_ranks, notes })
+}
+
+fn is_here(header: &Header) -> bool {
+    shard::text(&header.host) == host_name()
+}
+
+fn lives(header: &Header) -> bool {
+    is_here(header) && process_start(header.pid) == Some(header.process_start)
+}
+
+/// The process of this shard goes on: what was read holds until now, as far as its clock can be asked here.
+fn mark_alive(shard: &mut Shard) {
+    let ns_per_tick = shard.ns_per_tick();
+    let header = &mut shard.header;
+    if header.state != RUNNING {
+        return;
+    }
+    header.state = SNAPSHOT;
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: fills the structure it is given.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    let now_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
+    let passed_ns = now_ns.saturating_sub(header.latest.monotonic_ns);
+    if ns_per_tick > 0.0 && is_here(header) {
+        header.latest.ticks += (passed_ns as f64 / ns_per_tick) as u64;
+        header.latest.monotonic_ns += passed_ns;
+    }
 }
 
 impl Run {

@@ -110,6 +110,17 @@ CREATE TABLE datatype_use (
     PRIMARY KEY (comm, op, datatype, rank)
 ) WITHOUT ROWID;
 
+-- Where the threads of processes stood that had not finished: op null is in the program, since_ns null is not known.
+CREATE TABLE standing (
+    rank     INTEGER NOT NULL REFERENCES process(rank),
+    thread   INTEGER NOT NULL,
+    comm     INTEGER REFERENCES communicator(id),
+    op       INTEGER REFERENCES operation(id),
+    since_ns INTEGER,
+    for_ns   INTEGER,
+    PRIMARY KEY (rank, thread)
+) WITHOUT ROWID;
+
 CREATE VIEW profile AS
 SELECT c.name AS comm,
        c.size + c.remote_size AS comm_size,
@@ -173,6 +184,12 @@ FROM datatype_use u
 JOIN communicator c ON c.id = u.comm
 JOIN operation o ON o.id = u.op
 JOIN datatype d ON d.id = u.datatype;
+
+CREATE VIEW running AS
+SELECT c.name AS comm, o.name AS op, s.rank AS rank, s.thread AS thread, s.since_ns / 1e9 AS since_s, s.for_ns / 1e9 AS for_s
+FROM standing s
+JOIN communicator c ON c.id = s.comm
+JOIN operation o ON o.id = s.op;
 
 CREATE VIEW ranks AS
 SELECT rank, host, pid, wall_ns / 1e9 AS wall_s, mpi_ns / 1e9 AS mpi_s, state

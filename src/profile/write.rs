@@ -13,7 +13,7 @@ use crate::calls::{self, CALLS};
 use crate::creators;
 use crate::shard::{
     self, BUCKET_INVOLVED, BUCKET_PENDING, CONTIGUOUS, Cell, FINISHED, FIRST_COMM, Header, LEFT, NO_PHASE, REMOTE_RANK,
-    SNAPSHOT, Shard,
+    RUNNING, SNAPSHOT, Shard,
 };
 
 /// Why a profile could not be written.
@@ -82,6 +82,9 @@ impl Writer {
         let numbers = self.join.add(rank, &shard.communicators);
         let phases = self.join_phases(shard);
         self.add_uses(shard, &numbers)?;
+        if matches!(header.state, RUNNING | SNAPSHOT) {
+            self.add_standings(shard, &numbers)?;
+        }
         let ns_per_tick = shard.ns_per_tick();
         let to_ns = |ticks: u64| (ticks as f64 * ns_per_tick).round() as i64;
 
@@ -135,7 +138,10 @@ impl Writer {
             insert.execute(params![comm, operation, rank, destination, edge.calls as i64, edge.bytes as i64])?;
         }
 
-        let wall_ns = header.latest.monotonic_ns.saturating_sub(header.started.monotonic_ns);
+        let wall_ns = match header.state {
+            FINISHED | LEFT => header.latest.monotonic_ns.saturating_sub(header.started.monotonic_ns),
+            _ => shard.since_start_ns(shard.last_sign_ticks()),
+        };
         let host = shard::text(&header.host);
         let state = match header.state {
             FINISHED | LEFT => "finished",
@@ -189,6 +195,28 @@ impl Writer {
             let (comm, datatype) = (numbers[&entry.comm()], datatypes[&entry.datatype()]);
             let rank = shard.header.world_rank;
             insert.execute(params![comm, entry.operation(), datatype, rank, entry.calls as i64, entry.bytes as i64])?;
+        }
+        Ok(())
+    }
+
+    /// Where the threads of a process stood that has not finished.
+    fn add_standings(&mut self, shard: &Shard, numbers: &HashMap<u32, u32>) -> Result<(), Error> {
+        let last_ns = shard.since_start_ns(shard.last_sign_ticks());
+        let mut insert = self.db.prepare_cached("INSERT INTO standing VALUES (?, ?, ?, ?, ?, ?)")?;
+        for stand in &shard.stands {
+            let since_ns = shard.since_start_ns(stand.since_ticks);
+            let call = stand.call;
+            self.operations.extend(call.map(|(_, operation)| operation));
+            // Most calls of a process that pauses counting go by unseen.
+            let is_known = call.is_some() || shard.header.paused == 0;
+            insert.execute(params![
+                shard.header.world_rank,
+                stand.thread,
+                call.map(|(comm, _)| numbers[&comm]),
+                call.map(|(_, operation)| operation),
+                is_known.then_some(since_ns as i64),
+                is_known.then_some(last_ns.saturating_sub(since_ns) as i64)
+            ])?;
         }
         Ok(())
     }

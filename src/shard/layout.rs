@@ -75,7 +75,11 @@ pub struct Header {
     pub library: [u8; 256],
     pub options: [u8; 512],
     pub command: [u8; 2048],
-    pub reserved: [u8; 600],
+    /// The bits of a handle that count.
+    pub handle_mask: u64,
+    /// 1 between `MPI_Pcontrol(0)` and `(1)`: then it is not known in which call a thread is.
+    pub paused: u32,
+    pub reserved: [u8; 588],
 }
 
 const _: () = assert!(size_of::<Header>() == HEADER_BYTES);
@@ -89,6 +93,8 @@ pub const PHASES: u32 = 4;
 /// Descriptions of datatypes: [`Text`] entries.
 pub const DATATYPES: u32 = 5;
 pub const USES: u32 = 6;
+/// Where threads stand: [`Standing`] entries.
+pub const STANDINGS: u32 = 7;
 
 /// Stands before the entries of a block.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -147,7 +153,9 @@ pub struct Communicator {
     pub letter: u8,
     pub flags: u8,
     pub label_bytes: u8,
-    pub reserved: [u8; 13],
+    pub reserved: [u8; 5],
+    /// What the program called it by last.
+    pub handle: u64,
     pub label: [u8; LABEL_BYTES],
 }
 
@@ -274,6 +282,57 @@ impl Use {
 
     pub fn datatype(&self) -> u32 {
         self.key as u32 & 0x3f_ffff
+    }
+}
+
+/// Where one thread stands: inside a call, or in the program. The thread alone writes it: before a call `comm`, `word` and
+/// `begin_ticks` in this order, after it `end_ticks`. A thread has [`STANDING_LEVELS`] of them: calls that the program's
+/// callbacks make inside of a call take the next one.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub struct Standing {
+    /// Made by [`Standing::word`].
+    pub word: u64,
+    /// The handle that the call was given, or a communicator's number.
+    pub comm: u64,
+    /// Of the latest call.
+    pub begin_ticks: u64,
+    /// Of the latest call that returned: inside of a call it is less than the begin. Both are 0 where no thread is.
+    pub end_ticks: u64,
+    /// Number of the thread in its process.
+    pub thread: u32,
+    /// 0: called by the program, else from within a call of the level below.
+    pub level: u32,
+    pub reserved: [u32; 6],
+}
+
+pub const STANDING_LEVELS: usize = 3;
+
+/// Low bits of `begin_ticks`, which the word has as well: so a reader sees that both were written together.
+const STANDING_CHECK: u64 = 0xffff;
+const STANDING_HANDLE: u64 = 1 << 32;
+
+impl Standing {
+    /// An operation; whether `comm` is a handle, which may be none at all, or a number.
+    #[inline(always)]
+    pub const fn word(operation: u16, is_handle: bool, begin_ticks: u64) -> u64 {
+        (operation as u64) << 16 | (is_handle as u64 * STANDING_HANDLE) | begin_ticks & STANDING_CHECK
+    }
+
+    #[inline(always)]
+    pub const fn is_inside(begin_ticks: u64, end_ticks: u64) -> bool {
+        begin_ticks > end_ticks
+    }
+
+    /// The operation of the call that the thread is in. None in the program, and none where the reader came between two of the
+    /// words: then the thread was just about to enter a call.
+    pub fn operation(&self) -> Option<u16> {
+        let is_whole = (self.word ^ self.begin_ticks) & STANDING_CHECK == 0;
+        (is_whole && Standing::is_inside(self.begin_ticks, self.end_ticks)).then_some((self.word >> 16) as u16)
+    }
+
+    pub fn is_of_handle(&self) -> bool {
+        self.word & STANDING_HANDLE != 0
     }
 }
 

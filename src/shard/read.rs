@@ -24,6 +24,15 @@ pub enum Error {
     Damaged(&'static str),
 }
 
+/// Where a thread is.
+#[derive(Clone, Copy, Debug)]
+pub struct Stand {
+    pub thread: u32,
+    /// The call that it is in: the communicator's number and the operation. Nothing in the program.
+    pub call: Option<(u32, u16)>,
+    pub since_ticks: u64,
+}
+
 /// What one process counted.
 pub struct Shard {
     pub header: Box<Header>,
@@ -38,6 +47,9 @@ pub struct Shard {
     pub datatypes: Vec<Text>,
     /// One entry per key, threads added up; sorted by key.
     pub uses: Vec<Use>,
+    /// Where the threads stand; sorted by thread.
+    pub stands: Vec<Stand>,
+    places: Vec<Standing>,
     /// Entries and blocks that made no sense.
     pub damaged: u64,
 }
@@ -66,6 +78,8 @@ impl Shard {
             phases: Vec::new(),
             datatypes: Vec::new(),
             uses: Vec::new(),
+            stands: Vec::new(),
+            places: Vec::new(),
             damaged: 0,
         };
         let used = usize::try_from(header.used_bytes).unwrap_or(usize::MAX).min(bytes.len());
@@ -81,6 +95,16 @@ impl Shard {
         let ticks = header.latest.ticks.saturating_sub(header.entered.ticks);
         let ns = header.latest.monotonic_ns.saturating_sub(header.entered.monotonic_ns);
         if ticks == 0 { 0.0 } else { ns as f64 / ticks as f64 }
+    }
+
+    /// A moment in nanoseconds after the end of `MPI_Init`.
+    pub fn since_start_ns(&self, ticks: u64) -> u64 {
+        (ticks.saturating_sub(self.header.started.ticks) as f64 * self.ns_per_tick()).round() as u64
+    }
+
+    /// The latest moment at which the process is known to have lived, in ticks.
+    pub fn last_sign_ticks(&self) -> u64 {
+        self.stands.iter().map(|stand| stand.since_ticks).fold(self.header.latest.ticks, u64::max)
     }
 
     fn read_blocks(&mut self, bytes: &[u8]) {
@@ -104,6 +128,7 @@ impl Shard {
                 PHASES => read_entries(body, block.used, &mut self.phases),
                 DATATYPES => read_entries(body, block.used, &mut self.datatypes),
                 USES => read_entries(body, block.used, &mut self.uses),
+                STANDINGS => read_entries(body, block.used, &mut self.places),
                 _ => 1,
             };
             offset = end;
@@ -133,6 +158,10 @@ impl Shard {
         let described = |entry: &Use| named(&self.datatypes, entry.datatype());
         self.uses.retain(|entry| known(entry.comm()) && entry.operation() < operations && described(entry));
         self.damaged += (before - self.cells.len() - self.edges.len() - self.uses.len()) as u64;
+        let places = std::mem::take(&mut self.places);
+        for place in &places {
+            self.stand(place);
+        }
 
         let mut cells: HashMap<u64, Cell> = HashMap::with_capacity(self.cells.len());
         for cell in self.cells.drain(..) {
@@ -158,6 +187,42 @@ impl Shard {
         }
         self.uses = uses.into_values().collect();
         self.uses.sort_unstable_by_key(|entry| entry.key);
+    }
+
+    /// Puts what one place says to what others of its thread said: the innermost call counts, else the latest return.
+    fn stand(&mut self, place: &Standing) {
+        if place.begin_ticks == 0 && place.end_ticks == 0 {
+            return;
+        }
+        let operation = place.operation();
+        if operation.is_some_and(|operation| usize::from(operation) >= CALLS.len()) {
+            self.damaged += 1;
+            return;
+        }
+        let call = operation.map(|operation| (self.communicator_at(place), operation));
+        let since_ticks = if call.is_some() { place.begin_ticks } else { place.end_ticks };
+        let stand = Stand { thread: place.thread, call, since_ticks };
+        match self.stands.binary_search_by_key(&place.thread, |known| known.thread) {
+            Err(at) => self.stands.insert(at, stand),
+            Ok(at) => {
+                let known = &mut self.stands[at];
+                if (known.call.is_some(), known.since_ticks) < (stand.call.is_some(), stand.since_ticks) {
+                    *known = stand;
+                }
+            }
+        }
+    }
+
+    fn communicator_at(&self, place: &Standing) -> u32 {
+        let known = |number: u64| self.communicators.iter().any(|comm| u64::from(comm.number) == number);
+        if !place.is_of_handle() {
+            let is_row = place.comm < u64::from(FIRST_COMM);
+            return if is_row || known(place.comm) { place.comm as u32 } else { NO_COMM };
+        }
+        let mask = self.header.handle_mask;
+        let same = self.communicators.iter().filter(|comm| comm.handle != 0 && comm.handle == place.comm & mask);
+        // The handle of a freed communicator may have been given to another one since.
+        same.max_by_key(|comm| (comm.flags & FREED == 0, comm.number)).map_or(NO_COMM, |comm| comm.number)
     }
 }
 

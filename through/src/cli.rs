@@ -77,6 +77,14 @@ pub struct Show {
         help_heading = "Views (else: operations of each communicator)"
     )]
     pub datatypes: bool,
+    /// Where every rank stood, of a job that hangs or did not reach MPI_Finalize
+    #[arg(
+        long,
+        group = "view",
+        conflicts_with_all = ["bytes", "time", "bucket", "phase"],
+        help_heading = "Views (else: operations of each communicator)"
+    )]
+    pub stood: bool,
 
     #[command(flatten)]
     pub select: Select,
@@ -188,9 +196,12 @@ pub struct Profiling {
 
 #[derive(Debug, Args)]
 pub struct Recover {
-    /// Name of the profile [default: commsee-recovered-ID.db]
+    /// Name of the profile [default: commsee-recovered-ID.db, of a run that goes on commsee-running-ID.db]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Only runs that go on, such as one that hangs; they are not disturbed, and their shards stay
+    #[arg(long)]
+    pub running: bool,
     /// Keep the shards
     #[arg(long)]
     pub keep: bool,

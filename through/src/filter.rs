@@ -61,6 +61,10 @@ impl Filter {
         self.comms.as_ref().is_none_or(|comms| comms.contains(&comm))
     }
 
+    pub fn has_op(&self, op: i64) -> bool {
+        self.ops.as_ref().is_none_or(|ops| ops.contains(&op))
+    }
+
     pub fn has_rank(&self, rank: i64) -> bool {
         self.ranks.as_ref().is_none_or(|ranks| ranks.contains(&rank))
     }

@@ -17,6 +17,15 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
     let mut any = false;
     let mut trouble = None;
     for run in leftovers::find(&directories) {
+        if arguments.running {
+            if run.alive {
+                match one(&run, arguments) {
+                    Ok(()) => any = true,
+                    Err(error) => trouble = trouble.or(Some(error)),
+                }
+            }
+            continue;
+        }
         match obstacle(&run, arguments.force) {
             Some(obstacle) => say(format_args!("{}: left alone, {obstacle}", leftovers::describe(&run))),
             None => match one(&run, arguments) {
@@ -29,7 +38,8 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
     match trouble {
         Some(error) => Err(error),
         None if !any => {
-            say(format_args!("nothing to recover in {}", leftovers::names(&directories)));
+            let what = if arguments.running { "no run goes on with shards" } else { "nothing to recover" };
+            say(format_args!("{what} in {}", leftovers::names(&directories)));
             Ok(false)
         }
         None => Ok(true),
@@ -46,7 +56,8 @@ pub fn obstacle(run: &Run, is_forced: bool) -> Option<&'static str> {
 }
 
 fn one(run: &Run, arguments: &Recover) -> Result<(), Error> {
-    let default = || PathBuf::from(format!("commsee-recovered-{}.db", leftovers::short(run)));
+    let kind = if run.alive { "running" } else { "recovered" };
+    let default = || PathBuf::from(format!("commsee-{kind}-{}.db", leftovers::short(run)));
     let recovered = leftovers::recover(run, &arguments.output.clone().unwrap_or_else(default))?;
     let mut out = io::stdout();
     let _ = writeln!(out, "{}: {}", path(&recovered.path), leftovers::describe(run));
@@ -54,5 +65,5 @@ fn one(run: &Run, arguments: &Recover) -> Result<(), Error> {
         let _ = writeln!(out, "  {missing}");
     }
     recovered.notes.iter().for_each(say);
-    if arguments.keep { Ok(()) } else { leftovers::remove(run) }
+    if arguments.keep || run.alive { Ok(()) } else { leftovers::remove(run) }
 }

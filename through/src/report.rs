@@ -17,6 +17,7 @@ use crate::query::operations::{Operations, operations};
 use crate::query::overview::{Overview, overview};
 use crate::query::phases::{Phase, phases};
 use crate::query::ranks::{Rank, ranks};
+use crate::query::standing::{Group, standings};
 
 /// Communicators that a table shows unless told otherwise; programs with thousands of them exist.
 const SHOWN_COMMUNICATORS: usize = 20;
@@ -28,6 +29,8 @@ pub struct Report {
     pub filter: Filter,
     /// The communicators' parts in calls of the row `*`.
     pub involved: Vec<Involved>,
+    /// Where every rank stood, beside the default view of a job that did not finish.
+    pub stood: Vec<Group>,
     pub body: Body,
     /// How many communicators, ranks or rows were left out by `--top`.
     pub hidden: usize,
@@ -47,6 +50,8 @@ pub enum Body {
     Phases(Vec<Phase>),
     /// Datatypes of each operation (`--datatypes`).
     Datatypes(Vec<Use>),
+    /// Where every rank stood that had not finished (`--stood`).
+    Stood(Vec<Group>),
 }
 
 /// One communicator with what was done on it.
@@ -79,7 +84,9 @@ impl Report {
         let filter = Filter::resolve(&show.select, &catalog)?;
         let order = Order { key: show.output.sort, catalog: &catalog };
         let is_table = show.output.format == Format::Table;
+        let overview = overview(&catalog);
         let mut parts = Vec::new();
+        let mut stood = Vec::new();
         let mut body = if show.all_ranks {
             Body::Cells(order.cells(cells(profile, &filter)?))
         } else if show.ranks {
@@ -88,7 +95,12 @@ impl Report {
             Body::Phases(order.phases(phases(profile, &catalog, &filter)?))
         } else if show.datatypes {
             Body::Datatypes(order.uses(uses(profile, &filter)?))
+        } else if show.stood {
+            Body::Stood(standings(profile, &catalog, &filter)?)
         } else {
+            if !show.communicators && !(overview.unfinished.is_empty() && overview.running.is_empty()) {
+                stood = standings(profile, &catalog, &filter)?;
+            }
             parts = involved(profile, &filter)?;
             parts.retain(|part| filter.has_comm(part.comm) || filter.has_comm(SEVERAL_COMMS));
             let spreads =
@@ -106,6 +118,7 @@ impl Report {
             (Body::Ranks(rows), top) => shorten(rows, top),
             (Body::Phases(rows), top) => shorten(rows, top),
             (Body::Datatypes(rows), top) => shorten(rows, top),
+            (Body::Stood(rows), top) => shorten(rows, top),
             (Body::Operations(rows) | Body::Communicators(rows), top) => {
                 // The rows `*` and `-` are no communicators: they stay, and do not count.
                 let special = rows.iter().position(|section| section.comm.is_special()).unwrap_or(rows.len());
@@ -115,8 +128,7 @@ impl Report {
                 hidden
             }
         };
-        let overview = overview(&catalog);
-        Ok(Report { path: profile.path.clone(), catalog, overview, filter, involved: parts, body, hidden })
+        Ok(Report { path: profile.path.clone(), catalog, overview, filter, involved: parts, stood, body, hidden })
     }
 
     /// Whether the filter left nothing.
@@ -127,6 +139,7 @@ impl Report {
             Body::Ranks(rows) => rows.is_empty(),
             Body::Phases(rows) => rows.is_empty(),
             Body::Datatypes(rows) => rows.is_empty(),
+            Body::Stood(rows) => rows.is_empty(),
         }
     }
 

@@ -39,6 +39,9 @@ fn nothing(report: &Report) {
         let how = "set COMMSEE_DATATYPES=1 and run the program again";
         return say(format_args!("{path}: no datatypes were recorded: {how}"));
     }
+    if let (Body::Stood(_), true) = (&report.body, filter.words.is_empty()) {
+        return say(format_args!("{path}: all ranks finished: nobody stood anywhere"));
+    }
     if filter.words.is_empty() {
         return say(format_args!("{path}: the profile holds no calls"));
     }

@@ -15,7 +15,7 @@ use crate::harvest::Harvest;
 use crate::message::say;
 use crate::open::Profile;
 use crate::render::grid::{Column, Grid, number, text};
-use crate::render::table::{bucket, operation, titled};
+use crate::render::table::{bucket, operation, stood_lines, titled};
 use crate::report::{Body, Report, Section};
 use crate::terminal::{Paint, Terminal};
 use crate::units;
@@ -29,6 +29,8 @@ const COLUMNS: [Column; 6] = [
     number("its time"),
 ];
 const COMMUNICATORS: usize = 8;
+/// Where a job did not finish, there stand places in the room of communicators.
+const PLACES: usize = 4;
 const OTHER_PROFILES: usize = 3;
 
 /// The summary of the first profile; the others are named.
@@ -73,17 +75,28 @@ fn write(
     )?;
     let average = time(overview.mpi_avg_ns as i64);
     line("MPI time", &format!("max {} (rank {}), avg {average}: {share} of the run time", time(mpi.ns), mpi.rank))?;
+    let mut room = COMMUNICATORS;
+    if !report.stood.is_empty() {
+        room -= PLACES + 1;
+        writeln!(out)?;
+        stood_lines(report, &report.stood, PLACES, terminal, out)?;
+    }
     if let Body::Operations(sections) = &report.body {
-        communicators(report, sections, terminal, out)?;
+        communicators(report, sections, room, terminal, out)?;
     }
     writeln!(out, "More: {}", terminal.paint(Paint::Strong, &format!("through {}", quoted(&name))))
 }
 
-fn communicators(report: &Report, sections: &[Section], terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+fn communicators(
+    report: &Report,
+    sections: &[Section],
+    room: usize,
+    terminal: &Terminal,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mpi_ns = report.mpi_ns();
     let all = sections.iter().filter(|section| !section.comm.is_special());
-    let rows: Vec<Vec<String>> =
-        all.clone().take(COMMUNICATORS).map(|section| cells(report, section, mpi_ns)).collect();
+    let rows: Vec<Vec<String>> = all.clone().take(room).map(|section| cells(report, section, mpi_ns)).collect();
     let more = (all.count() + report.hidden).saturating_sub(rows.len());
     if !rows.is_empty() {
         writeln!(out)?;

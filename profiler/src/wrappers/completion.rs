@@ -74,7 +74,7 @@ pub unsafe fn MPI_Wait(thread: &mut Thread, request: Word, status: Word, forward
     let (handle, record, receives) = unsafe { look(thread, request) };
     let mut own = status::Own::new();
     let status = if receives { own.stand_in(status) } else { status };
-    let done = timed!(MPI_Wait, forward(status));
+    let done = timed!(thread, record, MPI_Wait, forward(status));
     count(thread, record, done);
     unsafe {
         if handle != abi().request_null && (done.code == 0 || abi().load(request) == abi().request_null) {
@@ -95,7 +95,7 @@ pub unsafe fn MPI_Test(
     let (handle, record, receives) = unsafe { look(thread, request) };
     let mut own = status::Own::new();
     let status = if receives { own.stand_in(status) } else { status };
-    let done = timed!(MPI_Test, forward(status));
+    let done = timed!(thread, record, MPI_Test, forward(status));
     count(thread, record, done);
     unsafe {
         let completed = match done.code {
@@ -243,7 +243,7 @@ pub unsafe fn MPI_Waitall(
     unsafe {
         let mut several = Several::look(thread, op::MPI_Waitall, length, array, false);
         let statuses = several.statuses(statuses, several.handles.len());
-        let done = timed!(MPI_Waitall, forward(statuses));
+        let done = timed!(thread, several.record, MPI_Waitall, forward(statuses));
         count(thread, several.record, done);
         several.finish(thread, done.code, array, each(several.handles.len(), statuses));
         several.leave(thread);
@@ -262,7 +262,7 @@ pub unsafe fn MPI_Testall(
     unsafe {
         let mut several = Several::look(thread, op::MPI_Testall, length, array, false);
         let statuses = several.statuses(statuses, several.handles.len());
-        let done = timed!(MPI_Testall, forward(statuses));
+        let done = timed!(thread, several.record, MPI_Testall, forward(statuses));
         count(thread, several.record, done);
         if done.code != 0 || *(flag as *const c_int) != 0 {
             several.finish(thread, done.code, array, each(several.handles.len(), statuses));
@@ -295,7 +295,7 @@ pub unsafe fn MPI_Waitany(
     unsafe {
         let mut several = Several::look(thread, op::MPI_Waitany, length, array, false);
         let status = several.statuses(status, 1);
-        let done = timed!(MPI_Waitany, forward(status));
+        let done = timed!(thread, several.record, MPI_Waitany, forward(status));
         count(thread, several.record, done);
         several.finish(thread, done.code, array, chosen(done.code, index, several.handles.len(), status));
         several.leave(thread);
@@ -315,7 +315,7 @@ pub unsafe fn MPI_Testany(
     unsafe {
         let mut several = Several::look(thread, op::MPI_Testany, length, array, false);
         let status = several.statuses(status, 1);
-        let done = timed!(MPI_Testany, forward(status));
+        let done = timed!(thread, several.record, MPI_Testany, forward(status));
         count(thread, several.record, done);
         if done.code != 0 || *(flag as *const c_int) != 0 {
             several.finish(thread, done.code, array, chosen(done.code, index, several.handles.len(), status));
@@ -348,7 +348,7 @@ pub unsafe fn MPI_Waitsome(
     unsafe {
         let mut several = Several::look(thread, op::MPI_Waitsome, length, array, false);
         let statuses = several.statuses(statuses, several.handles.len());
-        let done = timed!(MPI_Waitsome, forward(statuses));
+        let done = timed!(thread, several.record, MPI_Waitsome, forward(statuses));
         count(thread, several.record, done);
         several.finish(thread, done.code, array, some(done.code, outcount, indices, statuses));
         several.leave(thread);
@@ -368,7 +368,7 @@ pub unsafe fn MPI_Testsome(
     unsafe {
         let mut several = Several::look(thread, op::MPI_Testsome, length, array, false);
         let statuses = several.statuses(statuses, several.handles.len());
-        let done = timed!(MPI_Testsome, forward(statuses));
+        let done = timed!(thread, several.record, MPI_Testsome, forward(statuses));
         count(thread, several.record, done);
         several.finish(thread, done.code, array, some(done.code, outcount, indices, statuses));
         several.leave(thread);
@@ -385,7 +385,7 @@ pub unsafe fn MPI_Request_get_status(
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
     let (record, _) = of_handle(thread, request & abi().mask, 0);
-    let done = timed!(MPI_Request_get_status, forward(status));
+    let done = timed!(thread, record, MPI_Request_get_status, forward(status));
     count(thread, record, done);
     done.code
 }
@@ -396,11 +396,11 @@ unsafe fn look_at(
     operation: u16,
     length: c_int,
     array: Word,
-    forward: impl FnOnce() -> Done,
+    forward: impl FnOnce(&mut Thread, Record) -> Done,
 ) -> c_int {
     unsafe {
         let several = Several::look(thread, operation, length, array, false);
-        let done = forward();
+        let done = forward(thread, several.record);
         count(thread, several.record, done);
         several.leave(thread);
         done.code
@@ -417,7 +417,11 @@ pub unsafe fn MPI_Request_get_status_any(
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
     let operation = op::MPI_Request_get_status_any;
-    unsafe { look_at(thread, operation, length, array, || timed!(MPI_Request_get_status_any, forward(status))) }
+    unsafe {
+        look_at(thread, operation, length, array, |thread, record| {
+            timed!(thread, record, MPI_Request_get_status_any, forward(status))
+        })
+    }
 }
 
 pub unsafe fn MPI_Request_get_status_all(
@@ -429,7 +433,11 @@ pub unsafe fn MPI_Request_get_status_all(
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
     let operation = op::MPI_Request_get_status_all;
-    unsafe { look_at(thread, operation, length, array, || timed!(MPI_Request_get_status_all, forward(statuses))) }
+    unsafe {
+        look_at(thread, operation, length, array, |thread, record| {
+            timed!(thread, record, MPI_Request_get_status_all, forward(statuses))
+        })
+    }
 }
 
 pub unsafe fn MPI_Request_get_status_some(
@@ -442,20 +450,24 @@ pub unsafe fn MPI_Request_get_status_some(
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
     let operation = op::MPI_Request_get_status_some;
-    unsafe { look_at(thread, operation, length, array, || timed!(MPI_Request_get_status_some, forward(statuses))) }
+    unsafe {
+        look_at(thread, operation, length, array, |thread, record| {
+            timed!(thread, record, MPI_Request_get_status_some, forward(statuses))
+        })
+    }
 }
 
 pub unsafe fn MPI_Cancel(thread: &mut Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let (_, record, _) = unsafe { look(thread, request) };
     requests::looked(thread);
-    let done = timed!(MPI_Cancel, forward());
+    let done = timed!(thread, record, MPI_Cancel, forward());
     count(thread, record, done);
     done.code
 }
 
 pub unsafe fn MPI_Request_free(thread: &mut Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let (handle, record, _) = unsafe { look_any(thread, request) };
-    let done = timed!(MPI_Request_free, forward());
+    let done = timed!(thread, record, MPI_Request_free, forward());
     count(thread, record, done);
     if done.code == 0 {
         requests::forget(thread, handle);
@@ -476,7 +488,7 @@ unsafe fn look_any(thread: &mut Thread, request: Word) -> (Word, Record, bool) {
 
 pub unsafe fn MPI_Start(thread: &mut Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let (handle, record, _) = unsafe { look_any(thread, request) };
-    let done = timed!(MPI_Start, forward());
+    let done = timed!(thread, record, MPI_Start, forward());
     let started = if done.code == 0 { requests::activate(thread, handle, done.operation, done.ticks) } else { None };
     requests::looked(thread);
     if state::is_on() {
@@ -493,7 +505,7 @@ pub unsafe fn MPI_Start(thread: &mut Thread, request: Word, forward: impl FnOnce
 pub unsafe fn MPI_Startall(thread: &mut Thread, length: c_int, array: Word, forward: impl FnOnce() -> c_int) -> c_int {
     unsafe {
         let several = Several::look(thread, op::MPI_Startall, length, array, true);
-        let done = timed!(MPI_Startall, forward());
+        let done = timed!(thread, several.record, MPI_Startall, forward());
         count(thread, several.record, done);
         for handle in several.handles.iter().filter(|_| done.code == 0) {
             match requests::activate(thread, *handle, done.operation, done.ticks) {

@@ -114,7 +114,7 @@ pub unsafe fn MPI_Comm_idup(
     request: Word,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
-    let done = timed!(MPI_Comm_idup, forward());
+    let done = timed!(thread, communicators::known(comm), MPI_Comm_idup, forward());
     unsafe { duplicating(thread, b'i', comm, newcomm, request, done) };
     done.code
 }
@@ -126,7 +126,7 @@ pub unsafe fn MPI_Comm_idup_with_info(
     request: Word,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
-    let done = timed!(MPI_Comm_idup_with_info, forward());
+    let done = timed!(thread, communicators::known(comm), MPI_Comm_idup_with_info, forward());
     unsafe { duplicating(thread, b'o', comm, newcomm, request, done) };
     done.code
 }
@@ -139,7 +139,7 @@ pub unsafe fn MPI_Comm_create_group(
     newcomm: Word,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
-    let done = timed!(MPI_Comm_create_group, forward());
+    let done = timed!(thread, communicators::known(comm), MPI_Comm_create_group, forward());
     if done.code != 0 {
         tally::failed(thread, comm, done);
         return done.code;
@@ -164,7 +164,7 @@ pub unsafe fn MPI_Comm_create_from_group(
     newcomm: Word,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
-    let done = timed!(MPI_Comm_create_from_group, forward());
+    let done = timed!(thread, communicators::none(), MPI_Comm_create_from_group, forward());
     count(thread, communicators::none(), done);
     if done.code == 0 {
         guarded(|| unsafe {
@@ -188,7 +188,7 @@ pub unsafe fn MPI_Intercomm_create(
     newintercomm: Word,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
-    let done = timed!(MPI_Intercomm_create, forward());
+    let done = timed!(thread, communicators::known(local_comm), MPI_Intercomm_create, forward());
     if done.code != 0 {
         tally::failed(thread, local_comm, done);
         return done.code;
@@ -212,7 +212,7 @@ pub unsafe fn MPI_Intercomm_create_from_groups(
     newintercomm: Word,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
-    let done = timed!(MPI_Intercomm_create_from_groups, forward());
+    let done = timed!(thread, communicators::none(), MPI_Intercomm_create_from_groups, forward());
     count(thread, communicators::none(), done);
     if done.code == 0 {
         guarded(|| unsafe {
@@ -229,7 +229,7 @@ pub unsafe fn MPI_Intercomm_create_from_groups(
 
 /// One process on each side, joined over a socket.
 pub unsafe fn MPI_Comm_join(thread: &mut Thread, intercomm: Word, forward: impl FnOnce() -> c_int) -> c_int {
-    let done = timed!(MPI_Comm_join, forward());
+    let done = timed!(thread, communicators::known(abi().comm_self), MPI_Comm_join, forward());
     let own = communicators::of(thread, abi().comm_self);
     unsafe { created(thread, own, b'v', abi().comm_self, intercomm, done) };
     done.code
@@ -237,7 +237,7 @@ pub unsafe fn MPI_Comm_join(thread: &mut Thread, intercomm: Word, forward: impl 
 
 /// The intercommunicator to the processes that spawned this world: one, however often it is asked for.
 pub unsafe fn MPI_Comm_get_parent(thread: &mut Thread, parent: Word, forward: impl FnOnce() -> c_int) -> c_int {
-    let done = timed!(MPI_Comm_get_parent, forward());
+    let done = timed!(thread, communicators::world(), MPI_Comm_get_parent, forward());
     let world = communicators::world();
     count(thread, world, done);
     if done.code == 0 {
@@ -253,14 +253,14 @@ pub unsafe fn MPI_Comm_get_parent(thread: &mut Thread, parent: Word, forward: im
 }
 
 /// The handle loses its meaning before the library can give it to another communicator.
-unsafe fn free(thread: &mut Thread, comm: Word, forward: impl FnOnce() -> Done) -> c_int {
+unsafe fn free(thread: &mut Thread, comm: Word, forward: impl FnOnce(&mut Thread, Record) -> Done) -> c_int {
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = if comm == 0 { abi().comm_null } else { unsafe { abi().load(comm) } };
     let record = communicators::leave(handle);
     // Delete functions of attributes may still use it, during the call.
     thread.dying.push((handle, record));
     let counted = thread.counted_ticks;
-    let mut done = forward();
+    let mut done = forward(thread, record);
     done.ticks = without_nested(thread, counted, done.ticks);
     thread.dying.pop();
     communicators::forget_last();
@@ -277,11 +277,11 @@ unsafe fn free(thread: &mut Thread, comm: Word, forward: impl FnOnce() -> Done) 
 }
 
 pub unsafe fn MPI_Comm_free(thread: &mut Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
-    unsafe { free(thread, comm, || timed!(MPI_Comm_free, forward())) }
+    unsafe { free(thread, comm, |thread, record| timed!(thread, record, MPI_Comm_free, forward())) }
 }
 
 pub unsafe fn MPI_Comm_disconnect(thread: &mut Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
-    unsafe { free(thread, comm, || timed!(MPI_Comm_disconnect, forward())) }
+    unsafe { free(thread, comm, |thread, record| timed!(thread, record, MPI_Comm_disconnect, forward())) }
 }
 
 pub unsafe fn MPI_Comm_set_name(
@@ -290,7 +290,7 @@ pub unsafe fn MPI_Comm_set_name(
     comm_name: Word,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
-    let done = timed!(MPI_Comm_set_name, forward());
+    let done = timed!(thread, communicators::known(comm), MPI_Comm_set_name, forward());
     if done.code != 0 {
         tally::failed(thread, comm, done);
         return done.code;

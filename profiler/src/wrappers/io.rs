@@ -10,7 +10,7 @@ use crate::volume::{self, Volume};
 use crate::{communicators, files, state, status};
 
 pub unsafe fn MPI_File_open(thread: &mut Thread, comm: Word, fh: Word, forward: impl FnOnce() -> c_int) -> c_int {
-    let done = timed!(MPI_File_open, forward());
+    let done = timed!(thread, communicators::known(comm), MPI_File_open, forward());
     if done.code != 0 {
         tally::failed(thread, comm, done);
         return done.code;
@@ -28,7 +28,7 @@ pub unsafe fn MPI_File_close(thread: &mut Thread, fh: Word, forward: impl FnOnce
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = (fh != 0).then(|| unsafe { files::load(fh) });
     let record = handle.and_then(files::leave);
-    let done = timed!(MPI_File_close, forward());
+    let done = timed!(thread, record.unwrap_or(communicators::none()), MPI_File_close, forward());
     if state::is_on() {
         tally::plain(thread, record.unwrap_or(communicators::none()), done);
     }
@@ -40,7 +40,7 @@ pub unsafe fn MPI_File_close(thread: &mut Thread, fh: Word, forward: impl FnOnce
 
 /// No communicator takes part.
 pub unsafe fn MPI_File_delete(thread: &mut Thread, forward: impl FnOnce() -> c_int) -> c_int {
-    let done = timed!(MPI_File_delete, forward());
+    let done = timed!(thread, communicators::none(), MPI_File_delete, forward());
     if state::is_on() {
         tally::plain(thread, communicators::none(), done);
     }
@@ -56,7 +56,7 @@ macro_rules! split_reads {
             datatype: Word,
             forward: impl FnOnce() -> c_int,
         ) -> c_int {
-            let done = timed!($begin, forward());
+            let done = timed!(thread, files::of(fh), $begin, forward());
             let record = files::of(fh);
             let volume = match done.code {
                 0 => volume::read_begin(&mut Now::of_record(thread, record, done.operation), count, datatype),
@@ -81,7 +81,7 @@ macro_rules! split_reads {
         ) -> c_int {
             let mut own = status::Own::new();
             let status = own.stand_in(status);
-            let done = timed!($end, forward(status));
+            let done = timed!(thread, files::of(fh), $end, forward(status));
             let (record, message_bytes) = (files::of(fh), files::answered(fh));
             match (state::is_on(), done.code) {
                 (false, _) => {}

@@ -20,7 +20,7 @@ pub unsafe fn MPI_Mprobe(
     status: Word,
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
-    let done = timed!(MPI_Mprobe, forward(status));
+    let done = timed!(thread, communicators::known(comm), MPI_Mprobe, forward(status));
     unsafe { probed(thread, comm, message, source != abi().proc_null, done) };
     done.code
 }
@@ -34,7 +34,7 @@ pub unsafe fn MPI_Improbe(
     status: Word,
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
-    let done = timed!(MPI_Improbe, forward(status));
+    let done = timed!(thread, communicators::known(comm), MPI_Improbe, forward(status));
     let found = done.code == 0 && source != abi().proc_null && unsafe { *(flag as *const c_int) } != 0;
     unsafe { probed(thread, comm, message, found, done) };
     done.code
@@ -68,7 +68,7 @@ pub unsafe fn MPI_Mrecv(
     // SAFETY: the program passes the place of a message's handle.
     let handle = unsafe { abi().load(message) };
     let record = message::received(handle);
-    let done = timed!(MPI_Mrecv, forward(status));
+    let done = timed!(thread, record, MPI_Mrecv, forward(status));
     if done.code != 0 {
         message::matched(handle, record);
         tally::failed(thread, abi().comm_null, done);
@@ -91,7 +91,7 @@ pub unsafe fn MPI_Imrecv(
     // SAFETY: the program passes the place of a message's handle.
     let handle = unsafe { abi().load(message) };
     let record = message::received(handle);
-    let done = timed!(MPI_Imrecv, forward());
+    let done = timed!(thread, record, MPI_Imrecv, forward());
     if done.code != 0 {
         message::matched(handle, record);
         tally::failed(thread, abi().comm_null, done);

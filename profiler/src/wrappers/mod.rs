@@ -27,8 +27,20 @@ macro_rules! real_function {
 }
 pub(crate) use real_function;
 
-/// Runs the real function between two readings of the clock.
+/// Runs the real function between two readings of the clock, with a note of where the thread stands: in a call over the
+/// communicator of this record, or in a call that no shard knows of, because there is none yet.
 macro_rules! timed {
+    ($thread:ident, $record:expr, $operation:ident, $call:expr) => {{
+        let record = $record;
+        let begin = $crate::clock::now();
+        let place = $crate::standing::enter_over($thread, record, vocabulary::calls::op::$operation, begin);
+        // Where it stands in an unsafe block already, this one is not needed.
+        #[allow(unused_unsafe)]
+        let code = unsafe { $call };
+        let end = $crate::clock::now();
+        $crate::standing::leave(place, end);
+        $crate::tally::Done { operation: vocabulary::calls::op::$operation, code, ticks: end.wrapping_sub(begin) }
+    }};
     ($operation:ident, $call:expr) => {{
         let begin = $crate::clock::now();
         // Where it stands in an unsafe block already, this one is not needed.
@@ -58,7 +70,7 @@ mod body {
     use crate::tally::{self, Done};
     use crate::thread::Thread;
     use crate::wrappers::creators;
-    use crate::{clock, communicators, files, status, volume, windows};
+    use crate::{clock, communicators, files, standing, status, volume, windows};
 
     include!(concat!(env!("OUT_DIR"), "/bodies.rs"));
 }

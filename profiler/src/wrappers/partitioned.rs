@@ -27,7 +27,7 @@ fn marked(thread: &mut Thread, done: Done, partition: Partition, count: u64) {
 
 pub unsafe fn MPI_Pready(thread: &mut Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let partition = look(thread, request);
-    let done = timed!(MPI_Pready, forward());
+    let done = timed!(thread, partition.comm, MPI_Pready, forward());
     marked(thread, done, partition, 1);
     done.code
 }
@@ -40,7 +40,7 @@ pub unsafe fn MPI_Pready_range(
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
     let partition = look(thread, request);
-    let done = timed!(MPI_Pready_range, forward());
+    let done = timed!(thread, partition.comm, MPI_Pready_range, forward());
     // Both ends belong to the range.
     let count = i64::from(high) - i64::from(low) + 1;
     marked(thread, done, partition, u64::try_from(count).unwrap_or(0));
@@ -54,14 +54,14 @@ pub unsafe fn MPI_Pready_list(
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
     let partition = look(thread, request);
-    let done = timed!(MPI_Pready_list, forward());
+    let done = timed!(thread, partition.comm, MPI_Pready_list, forward());
     marked(thread, done, partition, u64::try_from(length).unwrap_or(0));
     done.code
 }
 
 pub unsafe fn MPI_Parrived(thread: &mut Thread, request: Word, _: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let partition = look(thread, request);
-    let done = timed!(MPI_Parrived, forward());
+    let done = timed!(thread, partition.comm, MPI_Parrived, forward());
     if state::is_on() {
         tally::plain(thread, partition.comm, done);
     }

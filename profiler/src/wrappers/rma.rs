@@ -25,7 +25,7 @@ unsafe fn made(thread: &mut Thread, comm: Word, win: Word, done: Done) {
 macro_rules! constructors {
     ($($name:ident)*) => {$(
         pub unsafe fn $name(thread: &mut Thread, comm: Word, win: Word, forward: impl FnOnce() -> c_int) -> c_int {
-            let done = timed!($name, forward());
+            let done = timed!(thread, communicators::known(comm), $name, forward());
             unsafe { made(thread, comm, win, done) };
             done.code
         }
@@ -41,7 +41,7 @@ pub unsafe fn MPI_Win_free(thread: &mut Thread, win: Word, forward: impl FnOnce(
     // Delete functions of attributes may still use it, during the call.
     thread.dying.extend(handle.zip(record));
     let counted = thread.counted_ticks;
-    let mut done = timed!(MPI_Win_free, forward());
+    let mut done = timed!(thread, record.unwrap_or(communicators::none()), MPI_Win_free, forward());
     done.ticks = creators::without_nested(thread, counted, done.ticks);
     if handle.zip(record).is_some() {
         thread.dying.pop();

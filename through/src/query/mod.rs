@@ -9,6 +9,7 @@ pub mod operations;
 pub mod overview;
 pub mod phases;
 pub mod ranks;
+pub mod standing;
 
 #[cfg(test)]
 pub mod sample;

@@ -22,6 +22,8 @@ pub struct Overview {
     pub mpi_sum_ns: f64,
     /// Ranks that ended before `MPI_Finalize`.
     pub unfinished: Vec<u32>,
+    /// Ranks that went on when the profile was made.
+    pub running: Vec<u32>,
 }
 
 pub fn overview(catalog: &Catalog) -> Overview {
@@ -31,7 +33,10 @@ pub fn overview(catalog: &Catalog) -> Overview {
     let mut hosts: Vec<&str> = processes.iter().map(|process| process.host.as_str()).collect();
     hosts.sort_unstable();
     hosts.dedup();
-    let unfinished = processes.iter().filter(|process| process.state != "finished");
+    let ranks_that = |is_meant: fn(&str) -> bool| {
+        let meant = processes.iter().filter(|process| is_meant(&process.state));
+        meant.filter_map(|process| u32::try_from(process.rank).ok()).collect()
+    };
     Overview {
         ranks: processes.len() as u64,
         hosts: hosts.len() as u64,
@@ -40,7 +45,8 @@ pub fn overview(catalog: &Catalog) -> Overview {
         mpi_max: peak(processes, |process| process.mpi_ns),
         mpi_avg_ns: mean(sum(|process| process.mpi_ns)),
         mpi_sum_ns: sum(|process| process.mpi_ns),
-        unfinished: unfinished.filter_map(|process| u32::try_from(process.rank).ok()).collect(),
+        unfinished: ranks_that(|state| !matches!(state, "finished" | "running")),
+        running: ranks_that(|state| state == "running"),
     }
 }
 

@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use csv::{Writer, WriterBuilder};
 use serde::Serialize;
 
-use super::records::{self, CellRecord, CommunicatorRecord, OperationsRecord, PhaseRecord, RankRecord, UseRecord};
+use super::records::{
+    self, CellRecord, CommunicatorRecord, OperationsRecord, PhaseRecord, RankRecord, StoodRecord, UseRecord,
+};
 use crate::report::{Body, Report};
 
 pub fn csv(report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -24,6 +26,7 @@ pub fn csv(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             write::<PhaseRecord>(out, rows.iter().map(|row| records::phase_record(report, row, mpi_ns)))
         }
         Body::Datatypes(rows) => write::<UseRecord>(out, rows.iter().map(|row| records::used(report, row))),
+        Body::Stood(groups) => write::<StoodRecord>(out, groups.iter().map(|group| records::stood(report, group))),
         Body::Ranks(ranks) => write::<RankRecord>(out, ranks.iter().map(records::rank)),
     }
 }

@@ -78,10 +78,12 @@ fn placed(overview: &Overview, started: Option<&str>) -> String {
 /// What makes the numbers less than the whole truth.
 fn notes(report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
-    let unfinished = &report.overview.unfinished;
-    if !unfinished.is_empty() {
-        let ranks = units::count(unfinished.len() as u64, "rank");
-        notes.push(format!("{ranks} ended before MPI_Finalize: {}", ranks::format(unfinished)));
+    let overview = &report.overview;
+    for (unfinished, what) in [(&overview.running, "still ran"), (&overview.unfinished, "ended before MPI_Finalize")] {
+        if !unfinished.is_empty() {
+            let ranks = units::count(unfinished.len() as u64, "rank");
+            notes.push(format!("{ranks} {what}: {}", ranks::format(unfinished)));
+        }
     }
     for (key, what) in [
         ("lost_calls", "calls are missing: there was no room to count them"),

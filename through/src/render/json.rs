@@ -6,10 +6,11 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::records::{
-    self, CellRecord, CommunicatorRecord, InvolvedRecord, OperationsRecord, PhaseRecord, RankRecord, UseRecord,
-    seconds, share,
+    self, CellRecord, CommunicatorRecord, InvolvedRecord, OperationsRecord, PhaseRecord, RankRecord, StoodRecord,
+    UseRecord, seconds, share,
 };
 use crate::query::overview::Peak;
+use crate::query::standing::Group;
 use crate::report::{Body, Report, Section};
 
 #[derive(Serialize)]
@@ -35,6 +36,8 @@ struct Document<'a> {
     phases: Option<Vec<PhaseRecord<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     datatypes: Option<Vec<UseRecord<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stood: Option<Vec<StoodRecord<'a>>>,
 }
 
 #[derive(Serialize)]
@@ -66,6 +69,7 @@ pub fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         ranks: None,
         phases: None,
         datatypes: None,
+        stood: (!report.stood.is_empty()).then(|| stood(report, &report.stood)),
     };
     match &report.body {
         Body::Operations(sections) => {
@@ -83,6 +87,7 @@ pub fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         Body::Datatypes(rows) => {
             document.datatypes = Some(rows.iter().map(|row| records::used(report, row)).collect());
         }
+        Body::Stood(groups) => document.stood = Some(stood(report, groups)),
         Body::Ranks(ranks) => document.ranks = Some(ranks.iter().map(records::rank).collect()),
     }
     serde_json::to_writer(&mut *out, &document)?;
@@ -92,6 +97,10 @@ pub fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 fn communicators<'a>(report: &Report, sections: &'a [Section]) -> Vec<CommunicatorRecord<'a>> {
     let mpi_ns = report.mpi_ns();
     sections.iter().map(|section| records::section(section, mpi_ns)).collect()
+}
+
+fn stood<'a>(report: &'a Report, groups: &[Group]) -> Vec<StoodRecord<'a>> {
+    groups.iter().map(|group| records::stood(report, group)).collect()
 }
 
 fn overview(report: &Report) -> Overview {

@@ -1,6 +1,8 @@
 //! A report as records of exact numbers, one type per view: the columns of CSV and the objects of JSON. Sizes are in
 //! bytes, times in seconds. Names that the view `profile` has mean the same here.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::query::catalog::{Bucket, Communicator, Operation};
@@ -10,6 +12,7 @@ use crate::query::involved::Involved;
 use crate::query::operations::Operations;
 use crate::query::phases::Phase;
 use crate::query::ranks::Rank;
+use crate::query::standing::{Group, Place};
 use crate::report::{Report, Section};
 
 #[derive(Debug, Default, Serialize)]
@@ -129,6 +132,23 @@ pub struct UseRecord<'a> {
 }
 
 #[derive(Debug, Default, Serialize)]
+pub struct StoodRecord<'a> {
+    /// `call`, `program`, `paused`, `finished` or `missing`.
+    place: &'static str,
+    op: Option<&'a str>,
+    comm: Option<&'a str>,
+    label: Option<&'a str>,
+    /// World ranks: `0-3,8`.
+    ranks: String,
+    threads: u32,
+    since_min_s: Option<f64>,
+    since_max_s: Option<f64>,
+    for_max_s: Option<f64>,
+    /// Of a collective call: members of the communicator that were not in it.
+    absent: String,
+}
+
+#[derive(Debug, Default, Serialize)]
 pub struct InvolvedRecord<'a> {
     comm: &'a str,
     op: &'a str,
@@ -212,6 +232,32 @@ pub fn used<'a>(report: &'a Report, row: &'a Use) -> UseRecord<'a> {
         ranks: row.ranks,
         calls: row.calls,
         bytes: row.bytes,
+    }
+}
+
+pub fn stood<'a>(report: &'a Report, group: &Group) -> StoodRecord<'a> {
+    let (comm, op) = match group.place {
+        Place::Call { comm, op } => (communicator(report, comm), operation(report, op)),
+        _ => (None, None),
+    };
+    let list = |ranks: &BTreeSet<u32>| commsee::ranks::format(&ranks.iter().copied().collect::<Vec<_>>());
+    StoodRecord {
+        place: match group.place {
+            Place::Call { .. } => "call",
+            Place::Program => "program",
+            Place::Unknown => "paused",
+            Place::Finished => "finished",
+            Place::Missing => "missing",
+        },
+        op: op.map(|operation| operation.name.as_str()),
+        comm: comm.map(|comm| comm.name.as_str()),
+        label: comm.and_then(|comm| comm.label.as_deref()),
+        ranks: list(&group.ranks),
+        threads: group.threads,
+        since_min_s: group.since_ns.map(|(first, _)| seconds(first)),
+        since_max_s: group.since_ns.map(|(_, last)| seconds(last)),
+        for_max_s: group.for_ns.map(seconds),
+        absent: list(&group.absent),
     }
 }
 

@@ -68,8 +68,8 @@ fn the_reference_is_complete() {
             assert!(!is_option || page.contains(&format!("`{option}")), "{option} of {words:?} is missing");
         }
     }
-    for view in ["--top=0", "-a", "-u", "-e", "--phases", "--datatypes"] {
-        // There are no datatypes in it: status 1, with a line of names all the same.
+    for view in ["--top=0", "-a", "-u", "-e", "--phases", "--datatypes", "--stood"] {
+        // There are no datatypes in it, and all ranks finished: status 1, with a line of names all the same.
         let csv = folder.through(&[view, "--format", "csv"]).out;
         for column in csv.lines().next().unwrap().split(',') {
             assert!(page.contains(&format!("`{column}`")), "the column {column} of {view} is missing");

@@ -10,4 +10,5 @@ mod opening;
 mod output;
 mod phases;
 mod shards;
+mod stood;
 mod views;

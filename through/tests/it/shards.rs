@@ -19,7 +19,7 @@ pub fn write(folder: &Path, launch: &str, rank: u32, ranks: u32, pid: u32) {
 }
 
 /// The same with further blocks.
-fn write_with(folder: &Path, launch: &str, rank: u32, ranks: u32, pid: u32, more: Vec<u8>) {
+pub fn write_with(folder: &Path, launch: &str, rank: u32, ranks: u32, pid: u32, more: Vec<u8>) {
     let word = |half: &str| u64::from_str_radix(half, 16).unwrap_or(0);
     let launch = if launch.is_empty() { [0; 2] } else { [word(&launch[..16]), word(&launch[16..])] };
     let mut header = Header {
@@ -35,6 +35,7 @@ fn write_with(folder: &Path, launch: &str, rank: u32, ranks: u32, pid: u32, more
         process_start: process_start(pid).unwrap_or(1),
         latest: Moment { ticks: 1000, monotonic_ns: 2000 },
         edge_count: 1,
+        handle_mask: u64::MAX,
         ..Header::zeroed()
     };
     header.edges_bytes[0] = 128;
@@ -58,13 +59,13 @@ fn write_with(folder: &Path, launch: &str, rank: u32, ranks: u32, pid: u32, more
     fs::write(folder.join(shard_name(header.run, rank)), bytes).unwrap();
 }
 
-fn block(kind: u32, entry: &[u8]) -> Vec<u8> {
+pub fn block(kind: u32, entry: &[u8]) -> Vec<u8> {
     let bytes = (BLOCK_HEADER_BYTES + entry.len()) as u32;
     let header = BlockHeader { magic: BLOCK_MAGIC, kind, bytes, used: 1, ..BlockHeader::zeroed() };
     [bytes_of(&header), entry].concat()
 }
 
-const DEAD: u32 = u32::MAX / 2;
+pub const DEAD: u32 = u32::MAX / 2;
 
 #[test]
 fn dead_runs_become_profiles() {

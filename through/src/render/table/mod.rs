@@ -6,12 +6,14 @@ mod datatypes;
 mod operations;
 mod phases;
 mod ranks;
+mod stood;
 mod words;
 
 use std::io::{self, Write};
 
 use super::header::header;
 pub use operations::{bucket, operation};
+pub use stood::lines as stood_lines;
 pub use words::titled;
 
 use crate::report::{Body, Report};
@@ -21,6 +23,7 @@ pub fn table(report: &Report, terminal: &Terminal, out: &mut dyn Write) -> io::R
     header(report, terminal, out)?;
     let entries = match &report.body {
         Body::Operations(sections) => {
+            stood::print_above(report, terminal, out)?;
             operations::print(report, sections, terminal, out)?;
             "communicators"
         }
@@ -39,6 +42,10 @@ pub fn table(report: &Report, terminal: &Terminal, out: &mut dyn Write) -> io::R
         Body::Datatypes(rows) => {
             datatypes::print(report, rows, terminal, out)?;
             "rows"
+        }
+        Body::Stood(groups) => {
+            stood::print(report, groups, terminal, out)?;
+            "places"
         }
         Body::Ranks(rows) => {
             ranks::print(report, rows, terminal, out)?;

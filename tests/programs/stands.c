@@ -1,0 +1,141 @@
+/* stands HOW: four ranks that stand at known places when the job ends, or while it goes on. Each says that it is about to go to
+   its place by a file in $STANDS_DIR; rank 3 waits for all of them and ends the job as HOW says. */
+#include <mpi.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank, flag;
+static MPI_Comm pipes;
+
+static char *path(const char *what, int number)
+{
+    static char text[4096];
+    snprintf(text, sizeof text, "%s/%s-%d", getenv("STANDS_DIR"), what, number);
+    return text;
+}
+
+static void say(const char *what, int number)
+{
+    close(open(path(what, number), O_CREAT | O_WRONLY, 0600));
+}
+
+static void wait_for(const char *what, int number)
+{
+    while (access(path(what, number), F_OK))
+        usleep(10000);
+}
+
+static void compute(void)
+{
+    for (;;)
+        pause();
+}
+
+/* A callback that calls MPI itself: behind that its thread stands in the call around it again. */
+static int copy(MPI_Comm comm, int key, void *extra, void *in, void *out, int *is_copied)
+{
+    (void)comm, (void)key, (void)extra, (void)in, (void)out;
+    MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    *is_copied = 0;
+    wait_for("at", 0), wait_for("at", 1), wait_for("at", 2), sleep(1);
+    raise(SIGSEGV);
+    return MPI_SUCCESS;
+}
+
+static void *receive(void *unused)
+{
+    int value;
+    say("at", rank);
+    MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 7, pipes, MPI_STATUS_IGNORE);
+    return unused;
+}
+
+static void *probe(void *unused)
+{
+    MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    return unused;
+}
+
+int main(int argc, char **argv)
+{
+    int level, value = 0;
+    if (argc != 2)
+        return 64;
+    const char *how = argv[1];
+    MPI_Init_thread(&argc, &argv, strcmp(how, "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_dup(MPI_COMM_WORLD, &pipes);
+    MPI_Comm_set_name(pipes, "pipes");
+    MPI_Barrier(pipes);
+
+    if (!strcmp(how, "threads")) {
+        /* One thread has ended already. Rank 1 has a thread in a call and one in the program. */
+        pthread_t ended, other;
+        pthread_create(&ended, NULL, probe, NULL);
+        pthread_join(ended, NULL);
+        pthread_create(&other, NULL, receive, NULL);
+        wait_for("at", rank);
+        if (rank == 0) {
+            say("also-at", 0);
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
+        wait_for("at", 0), wait_for("also-at", 0), sleep(1);
+        raise(SIGKILL);
+    }
+    if (rank == 0) {
+        say("at", 0);
+        if (!strcmp(how, "finalizes"))
+            MPI_Finalize();
+        MPI_Barrier(MPI_COMM_WORLD);
+    } else if (rank == 1) {
+        receive(NULL);
+    } else if (rank == 2) {
+        if (!strcmp(how, "pauses"))
+            MPI_Pcontrol(0);
+        say("at", 2);
+        if (!strcmp(how, "pauses"))
+            MPI_Recv(&value, 1, MPI_INT, 0, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (strcmp(how, "goes-on"))
+            compute();
+        wait_for("go", 0);
+    } else {
+        MPI_Request requests[2];
+        MPI_Comm own;
+        int key;
+        if (!strcmp(how, "segfaults-in-callback")) {
+            MPI_Comm_create_keyval(copy, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+            MPI_Comm_set_attr(MPI_COMM_SELF, key, &value);
+            MPI_Comm_dup(MPI_COMM_SELF, &own);
+        }
+        wait_for("at", 0), wait_for("at", 1), wait_for("at", 2), sleep(1);
+        if (!strcmp(how, "goes-on")) {
+            say("at", 3);
+            wait_for("go", 0);
+            MPI_Send(&value, 1, MPI_INT, 1, 7, pipes);
+        } else if (!strcmp(how, "hangs")) {
+            MPI_Irecv(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, &requests[0]);
+            MPI_Irecv(&flag, 1, MPI_INT, 0, 9, pipes, &requests[1]);
+            MPI_Waitall(2, requests, MPI_STATUSES_IGNORE); /* until the launcher's time is up */
+        } else if (!strcmp(how, "aborts")) {
+            MPI_Abort(MPI_COMM_WORLD, 7);
+        } else if (!strcmp(how, "exits")) {
+            _exit(4);
+        } else if (!strcmp(how, "segfaults")) {
+            MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+            raise(SIGSEGV);
+        } else {
+            raise(SIGKILL);
+        }
+    }
+    if (rank) /* rank 0 is there */
+        MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Comm_free(&pipes);
+    MPI_Finalize();
+    return 0;
+}
