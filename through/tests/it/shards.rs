@@ -53,6 +53,7 @@ fn write_with(folder: &Path, launch: &str, rank: u32, ranks: u32, pid: u32, more
     let mut blocks = block(COMMUNICATORS, bytes_of(&world));
     blocks.extend(block(CELLS, bytes_of(&cell)));
     blocks.extend(more);
+    header.seal();
     header.used_bytes = (size_of::<Header>() + blocks.len()) as u64;
     let bytes = [bytes_of(&header), &blocks].concat();
     fs::write(folder.join(shard_name(header.run, rank)), bytes).unwrap();
