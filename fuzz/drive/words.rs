@@ -4,7 +4,7 @@ use commsee::buckets::Buckets;
 use commsee::ranks::RankSet;
 use commsee::{bytes, ranks, settings};
 
-use crate::range::{BucketPick, ByteRange, TimeRange};
+use super::range::{BucketPick, ByteRange, TimeRange};
 
 pub fn drive(data: &[u8]) {
     let Some((kind, rest)) = data.split_first() else { return };
