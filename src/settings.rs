@@ -97,7 +97,11 @@ pub fn is_on(value: Option<&str>) -> bool {
 pub fn shard_directories(dir: Option<String>, tmpdir: Option<String>) -> Vec<String> {
     match dir.filter(|dir| !dir.is_empty()) {
         Some(dir) => vec![dir],
-        None => ["/dev/shm".to_owned()].into_iter().chain(tmpdir).chain(["/tmp".to_owned()]).collect(),
+        None => ["/dev/shm".to_owned()]
+            .into_iter()
+            .chain(tmpdir.filter(|dir| !dir.is_empty()))
+            .chain(["/tmp".to_owned()])
+            .collect(),
     }
 }
 
@@ -137,6 +141,14 @@ mod tests {
     fn the_default_edges_are_those_of_buckets_toml() {
         let variable = VARIABLES.iter().find(|variable| variable.name == BUCKETS).unwrap();
         assert_eq!(variable.default, crate::buckets::Buckets::default().to_string());
+    }
+
+    #[test]
+    fn an_empty_variable_names_no_directory() {
+        let empty = || Some(String::new());
+        assert_eq!(shard_directories(empty(), empty()), ["/dev/shm", "/tmp"]);
+        assert_eq!(shard_directories(None, Some("/scratch".to_owned())), ["/dev/shm", "/scratch", "/tmp"]);
+        assert_eq!(shard_directories(Some("/mine".to_owned()), empty()), ["/mine"]);
     }
 
     #[test]

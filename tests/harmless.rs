@@ -3,6 +3,7 @@
 mod common;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -60,6 +61,8 @@ fn jobs_that_do_not_finalize_lose_no_count() {
             assert!(!run.profile_path().exists(), "{how}: nobody can have written it");
             let left = &run.left_over();
             assert_eq!((left.world_size, left.shards.len()), (3, 3), "{how}");
+            let mode = |shard: &PathBuf| fs::metadata(shard).expect("a shard").permissions().mode() & 0o777;
+            assert!(left.shards.iter().all(|shard| mode(shard) == 0o600), "others cannot read shards");
             let recovered = recover::recover(left, &run.profile_path()).expect("a profile of the shards");
             assert_eq!(recovered.path, run.profile_path());
             assert_eq!((recovered.missing_ranks, recovered.notes), (vec![], vec![]));

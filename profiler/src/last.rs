@@ -2,11 +2,10 @@
 //! shards.
 
 use std::fs::{self, OpenOptions};
-use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use vocabulary::shard::{HEADER_BYTES, Header, MAGIC, Shard};
+use vocabulary::shard::{Header, Shard, read_file, read_header};
 
 use crate::{gather, say, shard, signals};
 
@@ -15,7 +14,7 @@ use crate::{gather, say, shard, signals};
 pub fn write(names: &[String], is_ready: impl Fn(&Header) -> bool, wanted: &Path, lost: fn(&str)) -> bool {
     let Some(directory) = shard::path().and_then(|path| path.parent().map(Path::to_owned)) else { return false };
     let files: Vec<PathBuf> = names.iter().map(|name| directory.join(name)).collect();
-    if !files.iter().all(|file| header(file).is_some_and(|header| is_ready(&header))) {
+    if !files.iter().all(|file| read_header(file).is_some_and(|header| is_ready(&header))) {
         return false;
     }
     // Two processes may both see that they are the last.
@@ -43,8 +42,11 @@ pub fn write(names: &[String], is_ready: impl Fn(&Header) -> bool, wanted: &Path
 fn join(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
     let mut writer = gather::create(wanted)?;
     for file in files {
-        let bytes = fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let bytes = read_file(file).map_err(|error| format!("{}: {error}", file.display()))?;
         match Shard::parse(&bytes) {
+            Ok(shard) if shard.header.run != own_run() => {
+                say::warn(&format!("{}: of another run: left out of the profile", file.display()));
+            }
             Ok(shard) => writer.add(&shard).map_err(|error| error.to_string())?,
             Err(error) => say::warn(&format!("{}: {error}: left out of the profile", file.display())),
         }
@@ -52,10 +54,6 @@ fn join(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
     writer.finish().map_err(|error| error.to_string())
 }
 
-fn header(file: &Path) -> Option<Header> {
-    let mut bytes = [0u8; HEADER_BYTES];
-    let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(file).ok()?;
-    file.read_exact(&mut bytes).ok()?;
-    let header: Header = bytemuck::pod_read_unaligned(&bytes);
-    (header.magic == MAGIC).then_some(header)
+fn own_run() -> [u64; 2] {
+    shard::header().map(|header| header.run).unwrap_or_default()
 }

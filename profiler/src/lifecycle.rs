@@ -66,7 +66,10 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
     let thread_level = abi().family.thread_levels.iter().position(|known| *known == level).unwrap_or(0) as u32;
     match shard::header() {
         // Sessions were there first.
-        Some(header) => (header.run, header.state) = (common.run, RUNNING),
+        Some(header) => {
+            (header.run, header.state) = (common.run, RUNNING);
+            header.seal();
+        }
         None => {
             settle_output();
             setup::set_up(&Facts { rank, size, run: common.run, edges_bytes, thread_level, clock, entered })?;

@@ -82,6 +82,7 @@ pub fn set_up(facts: &Facts) -> Result<(), String> {
     header.start_realtime_ns = clock::realtime_ns();
     header.started = clock::moment();
     header.latest = header.started;
+    header.seal();
 
     let directories = settings::shard_directories(env::var(settings::DIR).ok(), env::var("TMPDIR").ok());
     shard::create(&directories, &shard_name(facts.run, facts.rank), &header)?;

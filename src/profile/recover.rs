@@ -1,21 +1,21 @@
 //! Finds the shards that are left of runs that did not end in `MPI_Finalize`, and makes a profile of each run.
 
-use std::collections::BTreeMap;
-use std::io::{self, Read};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, mem};
 
 use super::write::{Error, Writer};
-use crate::shard::{self, HEADER_BYTES, Header, MAGIC, RUNNING, SNAPSHOT, Shard};
+use crate::shard::{self, FORMAT, Header, RUNNING, SNAPSHOT, Shard, read_file, read_header};
 
 /// The name of a shard: `commsee-RUN-RANK.shard`.
 pub fn shard_name(run: [u64; 2], rank: u32) -> String {
-    format!("commsee-{:016x}{:016x}-{rank}.shard", run[0], run[1])
+    format!("commsee-{}-{rank}.shard", hex(run))
 }
 
 /// The name of a copy that `MPI_Pcontrol(2)` makes of a shard: `commsee-RUN-RANK.snapshot-N`.
 pub fn snapshot_name(run: [u64; 2], rank: u32, number: u32) -> String {
-    format!("commsee-{:016x}{:016x}-{rank}.snapshot-{number}", run[0], run[1])
+    format!("commsee-{}-{rank}.snapshot-{number}", hex(run))
 }
 
 /// The shards that one run left.
@@ -41,7 +41,7 @@ pub struct Recovered {
     /// The name that was free.
     pub path: PathBuf,
     pub missing_ranks: Vec<u32>,
-    /// What could not be read, in words.
+    /// What could not be read, in one line for each kind of trouble.
     pub notes: Vec<String>,
 }
 
@@ -53,18 +53,26 @@ pub fn find(directories: &[PathBuf]) -> Vec<Run> {
         let Ok(entries) = fs::read_dir(directory) else { continue };
         let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
         paths.sort();
+        let name_of = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut shards = Vec::new();
         for path in &paths {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let name = name_of(path);
             if !name.starts_with("commsee-") || !name.ends_with(".shard") {
                 continue;
             }
             let Some(header) = read_header(path) else { continue };
-            if !seen.insert((header.run, header.world_rank)) {
+            // Nothing that a torn header says is taken for true: the name tells the run, and other shards the rest of it.
+            let is_torn = header.format == FORMAT && !header.is_intact();
+            let id = run_in_name(&name).filter(|_| is_torn).unwrap_or(header.run);
+            shards.push((is_torn, id, path, header));
+        }
+        shards.sort_by_key(|(is_torn, ..)| *is_torn);
+        for (is_torn, id, path, header) in shards {
+            if !is_torn && !seen.insert((id, header.world_rank)) {
                 continue;
             }
-            let hex = |words: [u64; 2]| format!("{:016x}{:016x}", words[0], words[1]);
-            let run = runs.entry(header.run).or_insert_with(|| Run {
-                id: hex(header.run),
+            let run = runs.entry(id).or_insert_with(|| Run {
+                id: hex(id),
                 launch: if header.launch == [0, 0] { String::new() } else { hex(header.launch) },
                 alive: false,
                 elsewhere: false,
@@ -77,7 +85,7 @@ pub fn find(directories: &[PathBuf]) -> Vec<Run> {
             run.alive |= lives(&header);
             run.elsewhere |= !is_here(&header);
             run.shards.push(path.clone());
-            let copies = format!("{}.snapshot-", name.trim_end_matches(".shard"));
+            let copies = format!("{}.snapshot-", name_of(path).trim_end_matches(".shard"));
             let is_copy =
                 |other: &&PathBuf| other.file_name().is_some_and(|other| other.to_string_lossy().starts_with(&copies));
             run.snapshots.extend(paths.iter().filter(is_copy).cloned());
@@ -88,30 +96,39 @@ pub fn find(directories: &[PathBuf]) -> Vec<Run> {
 
 /// Makes a profile of what a run left, or has in its shards so far, under the wanted name or the next free one.
 pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
-    let mut notes = Vec::new();
+    let (mut damaged, mut damaged_parts, mut left_out) = (Vec::new(), 0, Vec::new());
     let mut ranks = 0;
-    let mut present = Vec::new();
+    let mut present = BTreeSet::new();
     let mut writer = Writer::create(wanted)?;
     for path in &run.shards {
-        let shard = fs::read(path).map_err(|error| error.to_string());
-        match shard.and_then(|bytes| Shard::parse(&bytes).map_err(|error| error.to_string())) {
-            Ok(mut shard) => {
+        match read(path, run) {
+            Ok(mut shard) if present.insert(shard.header.world_rank) => {
                 let may_live = if is_here(&shard.header) { lives(&shard.header) } else { run.alive };
                 if may_live {
                     mark_alive(&mut shard);
                 }
                 if shard.damaged > 0 {
-                    notes.push(format!("{}: {} damaged parts were left out", path.display(), shard.damaged));
+                    damaged.push(path);
+                    damaged_parts += shard.damaged;
                 }
                 writer.add(&shard)?;
-                present.push(shard.header.world_rank);
                 ranks = shard.header.world_size;
             }
-            Err(error) => notes.push(format!("{}: left out: {error}", path.display())),
+            Ok(_) => left_out.push((path, "another shard is of the same rank".to_owned())),
+            Err(error) => left_out.push((path, error)),
         }
     }
-    present.sort_unstable();
-    let missing_ranks = (0..ranks).filter(|rank| present.binary_search(rank).is_err()).collect();
+    let mut notes = Vec::new();
+    if let Some(first) = damaged.first() {
+        notes.push(format!("{}: {damaged_parts} damaged parts were left out", several(first, damaged.len())));
+    }
+    if let Some((first, error)) = left_out.first() {
+        notes.push(format!("{}: left out: {error}", several(first, left_out.len())));
+    }
+    if present.is_empty() {
+        return Err(notes.pop().map_or(Error::Nothing, Error::Unreadable));
+    }
+    let missing_ranks = (0..ranks).filter(|rank| !present.contains(rank)).collect();
     Ok(Recovered { path: writer.finish()?, missing_ranks, notes })
 }
 
@@ -142,6 +159,33 @@ fn mark_alive(shard: &mut Shard) {
     }
 }
 
+/// Reads a shard, which may have been replaced since it was found.
+fn read(path: &Path, run: &Run) -> Result<Shard, String> {
+    let bytes = read_file(path).map_err(|error| error.to_string())?;
+    let shard = Shard::parse(&bytes).map_err(|error| error.to_string())?;
+    if hex(shard.header.run) == run.id { Ok(shard) } else { Err("it belongs to another run".to_owned()) }
+}
+
+/// `a.shard`, or `a.shard and 3 more shards`.
+fn several(first: &Path, count: usize) -> String {
+    match count {
+        1 => first.display().to_string(),
+        2 => format!("{} and one more shard", first.display()),
+        _ => format!("{} and {} more shards", first.display(), count - 1),
+    }
+}
+
+fn hex(words: [u64; 2]) -> String {
+    format!("{:016x}{:016x}", words[0], words[1])
+}
+
+/// The run that a shard's name tells.
+fn run_in_name(name: &str) -> Option<[u64; 2]> {
+    let digits = name.strip_prefix("commsee-")?.get(..32)?;
+    let word = |half: &str| u64::from_str_radix(half, 16).ok();
+    Some([word(digits.get(..16)?)?, word(digits.get(16..)?)?])
+}
+
 impl Run {
     /// Removes the shards, and the snapshots that are in them, too.
     pub fn remove(&self) -> io::Result<()> {
@@ -167,17 +211,6 @@ pub fn process_start(pid: u32) -> Option<u64> {
         return None;
     }
     rest.split(' ').nth(19)?.parse().ok()
-}
-
-fn read_header(path: &Path) -> Option<Header> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let mut file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
-    let mut bytes = [0u8; HEADER_BYTES];
-    file.read_exact(&mut bytes).ok()?;
-    debug_assert_eq!(mem::size_of::<Header>(), bytes.len());
-    let header: Header = bytemuck::pod_read_unaligned(&bytes);
-    (header.magic == MAGIC).then_some(header)
 }
 
 #[cfg(test)]

@@ -25,6 +25,8 @@ pub enum Error {
     Database(#[from] rusqlite::Error),
     #[error("there is no shard to make a profile of")]
     Nothing,
+    #[error("{0}")]
+    Unreadable(String),
 }
 
 /// A profile while shards are added to it, in any order.
@@ -88,15 +90,17 @@ impl Writer {
         let ns_per_tick = shard.ns_per_tick();
         let to_ns = |ticks: u64| (ticks as f64 * ns_per_tick).round() as i64;
 
-        let mut mpi_ns = 0;
+        let mut mpi_ns = 0i64;
         let mut insert = self.db.prepare_cached(
             "INSERT INTO cell VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET \
-             calls = calls + excluded.calls, failed = failed + excluded.failed, \
-             bytes_sent = bytes_sent + excluded.bytes_sent, bytes_recv = bytes_recv + excluded.bytes_recv, \
-             time_ns = time_ns + excluded.time_ns, time_min_ns = min(time_min_ns, excluded.time_min_ns), \
+             calls = CAST(calls + excluded.calls AS INTEGER), failed = CAST(failed + excluded.failed AS INTEGER), \
+             bytes_sent = CAST(bytes_sent + excluded.bytes_sent AS INTEGER), bytes_recv = CAST(bytes_recv + excluded.bytes_recv AS INTEGER), \
+             time_ns = CAST(time_ns + excluded.time_ns AS INTEGER), time_min_ns = min(time_min_ns, excluded.time_min_ns), \
              time_max_ns = max(time_max_ns, excluded.time_max_ns)",
         )?;
-        let mut involve = self.db.prepare_cached("INSERT INTO involvement VALUES (?, ?, ?, ?, ?)")?;
+        let mut involve = self.db.prepare_cached(
+            "INSERT INTO involvement VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = CAST(calls + excluded.calls AS INTEGER)",
+        )?;
         for cell in shard.cells.iter().filter(|cell| !is_empty(cell)) {
             let (comm, operation) = (numbers[&cell.comm()], cell.operation());
             let phase = phases[&u32::from(cell.phase())];
@@ -109,7 +113,7 @@ impl Writer {
             let bucket = if cell.bucket() == BUCKET_PENDING { 0 } else { cell.bucket() };
             let time_ns = to_ns(cell.ticks);
             if !calls::outside_span(operation) {
-                mpi_ns += time_ns;
+                mpi_ns = mpi_ns.saturating_add(time_ns);
             }
             let bound = |ticks: u64| if cell.calls == 0 { None } else { Some(to_ns(ticks)) };
             insert.execute(params![
@@ -129,9 +133,9 @@ impl Writer {
         }
         let mut insert = self.db.prepare_cached(
             "INSERT INTO edge VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET \
-             calls = calls + excluded.calls, bytes = bytes + excluded.bytes",
+             calls = CAST(calls + excluded.calls AS INTEGER), bytes = CAST(bytes + excluded.bytes AS INTEGER)",
         )?;
-        for edge in shard.edges.iter().filter(|edge| edge.calls > 0) {
+        for edge in shard.edges.iter().filter(|edge| edge.calls as i64 > 0) {
             self.operations.insert(edge.operation());
             let destination = if edge.world_rank == REMOTE_RANK { -1 } else { i64::from(edge.world_rank) };
             let (comm, operation) = (numbers[&edge.comm()], edge.operation());
@@ -160,7 +164,7 @@ impl Writer {
         self.ranks += 1;
         self.lost_calls += u64::from(header.lost_calls);
         self.damaged += shard.damaged;
-        self.end_realtime_ns = self.end_realtime_ns.max(header.start_realtime_ns + wall_ns);
+        self.end_realtime_ns = self.end_realtime_ns.max(header.start_realtime_ns.saturating_add(wall_ns));
         if self.first.as_ref().is_none_or(|(first, ..)| rank < first.world_rank) {
             self.first = Some((header.clone(), shard.buckets, ns_per_tick));
         }
@@ -188,9 +192,9 @@ impl Writer {
         // A process may have two numbers for what is written alike.
         let mut insert = self.db.prepare_cached(
             "INSERT INTO datatype_use VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET \
-             calls = calls + excluded.calls, bytes = bytes + excluded.bytes",
+             calls = CAST(calls + excluded.calls AS INTEGER), bytes = CAST(bytes + excluded.bytes AS INTEGER)",
         )?;
-        for entry in &shard.uses {
+        for entry in shard.uses.iter().filter(|entry| entry.calls as i64 > 0) {
             self.operations.insert(entry.operation());
             let (comm, datatype) = (numbers[&entry.comm()], datatypes[&entry.datatype()]);
             let rank = shard.header.world_rank;

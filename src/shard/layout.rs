@@ -7,7 +7,7 @@ use crate::buckets::MAX_EDGES;
 
 pub const MAGIC: [u8; 8] = *b"commsee\0";
 /// Raised with every change of this file; a reader accepts its own version only.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 pub const HEADER_BYTES: usize = 4096;
 pub const BLOCK_MAGIC: u32 = 0x6b6f_6c62;
 
@@ -77,9 +77,33 @@ pub struct Header {
     pub command: [u8; 2048],
     /// The bits of a handle that count.
     pub handle_mask: u64,
+    /// [`Header::seal`]: over all that stays as it is while the process runs.
+    pub checksum: u64,
     /// 1 between `MPI_Pcontrol(0)` and `(1)`: then it is not known in which call a thread is.
     pub paused: u32,
-    pub reserved: [u8; 588],
+    pub reserved: [u8; 580],
+}
+
+impl Header {
+    /// Marks what stands in the header as whole. To be called again where one of the constant fields changes.
+    pub fn seal(&mut self) {
+        self.checksum = self.checksum_wanted();
+    }
+
+    /// Whether the header is as it was sealed, apart from what changes while the process runs.
+    pub fn is_intact(&self) -> bool {
+        self.checksum == self.checksum_wanted()
+    }
+
+    /// FNV-1a: it finds pages that were torn, not forgers. Counters have none, since they change with every call.
+    fn checksum_wanted(&self) -> u64 {
+        let mut constant = *self;
+        (constant.state, constant.used_bytes, constant.lost_calls, constant.checksum) = (0, 0, 0, 0);
+        constant.paused = 0;
+        constant.latest = Moment::default();
+        let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        bytemuck::bytes_of(&constant).iter().fold(0xcbf2_9ce4_8422_2325, step)
+    }
 }
 
 const _: () = assert!(size_of::<Header>() == HEADER_BYTES);

@@ -6,8 +6,10 @@
 //!
 //! An *image* is the same bytes with every block cut behind its last used entry: what a process sends to rank 0.
 
+mod file;
 mod layout;
 mod read;
 
+pub use file::{read_file, read_header};
 pub use layout::*;
 pub use read::{Error, Shard, Stand};

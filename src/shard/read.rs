@@ -64,6 +64,9 @@ impl Shard {
         if header.format != FORMAT || header.table_hash != TABLE_HASH {
             return Err(Error::Version(header.format));
         }
+        if !header.is_intact() {
+            return Err(Error::Damaged("its checksum is wrong"));
+        }
         if header.world_rank >= header.world_size || header.world_size > MOST_RANKS {
             return Err(Error::Damaged("its rank or the number of ranks cannot be"));
         }
@@ -137,6 +140,9 @@ impl Shard {
 
     /// Adds up what several threads counted under one key, and drops what refers to nothing.
     fn settle(&mut self) {
+        let before = self.communicators.len();
+        self.communicators.retain(|communicator| communicator.number >= FIRST_COMM);
+        self.damaged += (before - self.communicators.len()) as u64;
         self.communicators.sort_by_key(|communicator| communicator.number);
         self.communicators.dedup_by_key(|communicator| communicator.number);
         let known = |number: u32| {

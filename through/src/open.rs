@@ -1,8 +1,10 @@
 //! Finds a profile and opens it without ever writing: not the file, and nothing beside it.
 
+use std::ffi::c_int;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use commsee::profile::SCHEMA_VERSION;
@@ -37,6 +39,9 @@ pub enum Problem {
 impl From<rusqlite::Error> for Problem {
     fn from(error: rusqlite::Error) -> Problem {
         Problem::Damaged(match error {
+            rusqlite::Error::SqliteFailure(code, _) if code.code == rusqlite::ErrorCode::OperationInterrupted => {
+                "it leads to no end".to_owned()
+            }
             rusqlite::Error::SqliteFailure(code, message) => message.unwrap_or_else(|| code.to_string()),
             rusqlite::Error::SqlInputError { msg, .. } => msg,
             other => other.to_string(),
@@ -162,14 +167,30 @@ fn check_file(path: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Steps of SQLite's virtual machine that a profile may take, and so many for each byte of it. A row takes some 20 bytes and
+/// each view some hundred steps for it; a damaged tree whose pages lead back to themselves, or a table that is a view without
+/// end, would take for ever.
+const STEPS: u64 = 200_000_000;
+const STEPS_PER_BYTE: u64 = 1000;
+/// Between two looks at how many there were.
+const STEPS_AT_A_TIME: c_int = 1_000_000;
+
 fn connect(path: &Path) -> Result<Connection, Problem> {
     // Absolute, so that no name can be taken for an option, and a leading `//` for a host.
     let whole = path.canonicalize().map_err(|error| Problem::Unreadable(plain(&error)))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     // Immutable: no locks, which parallel file systems are bad at, and no look at a journal beside the file.
-    let db = Connection::open_with_flags(format!("file:{}?mode=ro&immutable=1", escaped(&whole)), flags)?;
+    let mut db = Connection::open_with_flags(format!("file:{}?mode=ro&immutable=1", escaped(&whole)), flags)?;
     // Names in a damaged or hostile schema must not reach further than the file.
-    db.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA query_only = ON; PRAGMA mmap_size = 1073741824;")?;
+    db.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 1073741824;")?;
+    // Holes in a file cost nothing to make, and do not count.
+    let bytes = path.metadata().map_or(0, |metadata| metadata.len().min(metadata.blocks().saturating_mul(512)));
+    let mut left = bytes.saturating_mul(STEPS_PER_BYTE).saturating_add(STEPS) / STEPS_AT_A_TIME as u64;
+    let is_too_much = move || {
+        left = left.saturating_sub(1);
+        left == 0
+    };
+    db.progress_handler(STEPS_AT_A_TIME, Some(is_too_much))?;
     Ok(db)
 }
 

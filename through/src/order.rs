@@ -66,14 +66,14 @@ impl Order<'_> {
     }
 
     pub fn cells(&self, mut cells: Vec<Cell>) -> Vec<Cell> {
-        let mut weight: HashMap<i64, i64> = HashMap::new();
+        let mut weight: HashMap<i64, i128> = HashMap::new();
         for cell in &cells {
             *weight.entry(cell.comm).or_default() += match self.catalog.is_outside_span(cell.op) {
                 true => 0,
-                false => cell.time_ns,
+                false => i128::from(cell.time_ns),
             };
         }
-        let mut place: Vec<(bool, Reverse<i64>, i64)> =
+        let mut place: Vec<(bool, Reverse<i128>, i64)> =
             weight.iter().map(|(comm, time_ns)| (self.is_special(*comm), Reverse(*time_ns), *comm)).collect();
         place.sort_unstable();
         let place: HashMap<i64, usize> = place.into_iter().enumerate().map(|(at, (.., comm))| (comm, at)).collect();

@@ -20,7 +20,7 @@ impl ByteRange {
 
     /// Whether a bucket can hold such a message. It holds more than `lo` and at most `hi` bytes; the first one 0 too.
     pub fn overlaps(&self, lo: u64, hi: Option<u64>) -> bool {
-        let least = if lo == 0 { 0 } else { lo + 1 };
+        let least = if lo == 0 { 0 } else { lo.saturating_add(1) };
         least <= self.high && self.low <= hi.unwrap_or(u64::MAX)
     }
 }

@@ -166,7 +166,8 @@ fn sections(
 ) -> Vec<Section> {
     let mut involved_calls: HashMap<i64, i64> = HashMap::new();
     for part in parts {
-        *involved_calls.entry(part.comm).or_default() += part.calls;
+        let calls = involved_calls.entry(part.comm).or_default();
+        *calls = calls.saturating_add(part.calls);
     }
     let mut by_comm: BTreeMap<i64, Vec<Operations>> = BTreeMap::new();
     for row in rows {
@@ -191,8 +192,8 @@ fn total(rows: &[Operations], catalog: &Catalog) -> Total {
     let mut total = Total::default();
     for row in rows {
         let is_outside = catalog.is_outside_span(row.op);
-        total.calls += row.calls;
-        total.failed += row.failed;
+        total.calls = total.calls.saturating_add(row.calls);
+        total.failed = total.failed.saturating_add(row.failed);
         total.bytes_sent = total.bytes_sent.saturating_add(row.bytes_sent);
         total.bytes_recv = total.bytes_recv.saturating_add(row.bytes_recv);
         total.time_ns = total.time_ns.saturating_add(row.time_ns);

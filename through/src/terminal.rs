@@ -8,6 +8,8 @@ use terminal_size::{Width, terminal_size_of};
 /// The width where nobody says another one: files, pipes.
 const COLUMNS: usize = 80;
 const LEAST_COLUMNS: usize = 60;
+/// Tables are laid out in 16 bits.
+const MOST_COLUMNS: usize = 10_000;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Terminal {
@@ -64,5 +66,5 @@ impl Terminal {
 
 fn wished_columns() -> Option<usize> {
     let columns: usize = env::var("COLUMNS").ok()?.trim().parse().ok()?;
-    (columns > 0).then(|| columns.max(LEAST_COLUMNS))
+    (columns > 0).then(|| columns.clamp(LEAST_COLUMNS, MOST_COLUMNS))
 }

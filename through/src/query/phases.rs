@@ -48,8 +48,8 @@ pub fn phases(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<V
     for row in rows {
         let spread = spreads.get(&row.phase).copied().unwrap_or_default();
         let sum = phases.entry(row.phase).or_insert(Phase { phase: row.phase, spread, ..Phase::default() });
-        sum.calls += row.calls;
-        sum.failed += row.failed;
+        sum.calls = sum.calls.saturating_add(row.calls);
+        sum.failed = sum.failed.saturating_add(row.failed);
         sum.bytes_sent = sum.bytes_sent.saturating_add(row.bytes_sent);
         sum.bytes_recv = sum.bytes_recv.saturating_add(row.bytes_recv);
         sum.time_ns = sum.time_ns.saturating_add(row.time_ns);

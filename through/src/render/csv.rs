@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use csv::{Writer, WriterBuilder};
 use serde::Serialize;
 
+use super::harmless::{Harmless, Text};
 use super::records::{
     self, CellRecord, CommunicatorRecord, OperationsRecord, PhaseRecord, RankRecord, StoodRecord, UseRecord,
 };
@@ -33,7 +34,7 @@ pub fn csv(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 
 fn write<R: Default + Serialize>(out: &mut dyn Write, rows: impl Iterator<Item = R>) -> io::Result<()> {
     out.write_all(&names::<R>()?)?;
-    let mut writer = WriterBuilder::new().has_headers(false).from_writer(out);
+    let mut writer = WriterBuilder::new().has_headers(false).from_writer(Harmless::new(out, Text::Csv));
     for row in rows {
         writer.serialize(row).map_err(io_error)?;
     }

@@ -1,10 +1,11 @@
 //! JSON: one document, an object with named arrays.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
 
+use super::harmless::{Harmless, Text};
 use super::records::{
     self, CellRecord, CommunicatorRecord, InvolvedRecord, OperationsRecord, PhaseRecord, RankRecord, StoodRecord,
     UseRecord, seconds, share,
@@ -90,7 +91,10 @@ pub fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         Body::Stood(groups) => document.stood = Some(stood(report, groups)),
         Body::Ranks(ranks) => document.ranks = Some(ranks.iter().map(records::rank).collect()),
     }
-    serde_json::to_writer(&mut *out, &document)?;
+    let mut harmless = BufWriter::new(Harmless::new(out, Text::Json));
+    serde_json::to_writer(&mut harmless, &document)?;
+    harmless.flush()?;
+    drop(harmless);
     out.write_all(b"\n")
 }
 

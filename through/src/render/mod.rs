@@ -2,6 +2,7 @@
 
 pub mod csv;
 pub mod grid;
+pub mod harmless;
 pub mod header;
 pub mod json;
 pub mod records;

@@ -7,8 +7,9 @@ use bytemuck::{Zeroable, bytes_of};
 use commsee::calls::{TABLE_HASH, op};
 use commsee::profile::recover::{host_name, process_start, shard_name};
 use commsee::shard::{
-    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, CONTIGUOUS, Cell, Communicator, DATATYPES,
-    Edge, FIRST_COMM, FORMAT, Header, MAGIC, Moment, PHASES, RUNNING, Text, USES, Use, set_text,
+    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BUCKET_INVOLVED, BlockHeader, CELLS, COMMUNICATORS, CONTIGUOUS, Cell,
+    Communicator, DATATYPES, Edge, FINISHED, FIRST_COMM, FORMAT, Header, MAGIC, Moment, PHASES, RUNNING, Text, USES,
+    Use, set_text,
 };
 
 use crate::common::Folder;
@@ -54,6 +55,7 @@ pub fn write_with(folder: &Path, launch: &str, rank: u32, ranks: u32, pid: u32, 
     let mut blocks = block(COMMUNICATORS, bytes_of(&world));
     blocks.extend(block(CELLS, bytes_of(&cell)));
     blocks.extend(more);
+    header.seal();
     header.used_bytes = (size_of::<Header>() + blocks.len()) as u64;
     let bytes = [bytes_of(&header), &blocks].concat();
     fs::write(folder.join(shard_name(header.run, rank)), bytes).unwrap();
@@ -150,4 +152,159 @@ fn cleaning_removes_shards_only() {
     assert!(folder.through(&["clean"]).ok().starts_with("removed run "));
     assert_eq!(folder.names(), ["sample.db"]);
     assert_eq!(folder.through(&["clean"]).status, 1);
+}
+
+/// The shard of a rank of the run that `write` makes with this process number.
+fn shard(folder: &Folder, pid: u32, rank: u32) -> std::path::PathBuf {
+    folder.path(&shard_name([0xabcd_ef01, u64::from(pid)], rank))
+}
+
+/// What is intact becomes a profile, and one line tells of the rest.
+#[track_caller]
+fn recovered_with_one_line(folder: &Folder, said: &str, ranks: &str) {
+    let answer = folder.through(&["recover", "-o", "a.db"]);
+    assert_eq!((answer.status, answer.err.lines().count()), (0, 1), "{}", answer.err);
+    assert!(answer.err.contains(said), "{}", answer.err);
+    let rows = folder.through(&["a.db", "-a", "--format", "csv"]).csv();
+    let rows: Vec<_> = rows.iter().map(|row| (row["rank"].as_str(), row["calls"].as_str())).collect();
+    assert_eq!(rows, ranks.split(' ').map(|rank| (rank, "3")).collect::<Vec<_>>());
+    assert_eq!(folder.names(), ["a.db"], "shards are removed with their run");
+}
+
+#[test]
+fn a_torn_header_is_told_apart() {
+    // Of the run, the launch, the number of ranks, the start, the library, the options, the command: whichever is torn.
+    for at in [32, 52, 69, 90, 700, 1000, 3000] {
+        let folder = Folder::empty();
+        (0..3).for_each(|rank| write(folder.0.path(), "", rank, 3, DEAD));
+        let torn = shard(&folder, DEAD, 0);
+        let mut bytes = fs::read(&torn).unwrap();
+        bytes[at] ^= 0x10;
+        fs::write(&torn, bytes).unwrap();
+        recovered_with_one_line(&folder, "left out: its header is damaged", "1 2");
+    }
+}
+
+/// What the process changes while it runs is no damage.
+#[test]
+fn a_header_changes_while_the_process_runs() {
+    let folder = Folder::empty();
+    write(folder.0.path(), "", 0, 1, DEAD);
+    let path = shard(&folder, DEAD, 0);
+    let mut bytes = fs::read(&path).unwrap();
+    let mut header: Header = bytemuck::pod_read_unaligned(&bytes[..size_of::<Header>()]);
+    (header.state, header.lost_calls, header.latest.ticks) = (FINISHED, 7, 5000);
+    bytes[..size_of::<Header>()].copy_from_slice(bytes_of(&header));
+    fs::write(&path, bytes).unwrap();
+    folder.through(&["recover", "-o", "a.db"]).ok();
+    assert_eq!(folder.through(&["a.db", "--format", "json"]).json()["meta"]["lost_calls"], "7");
+}
+
+#[test]
+fn of_a_run_without_any_whole_shard_one_line_is_said() {
+    let folder = Folder::empty();
+    write(folder.0.path(), "", 0, 2, DEAD);
+    write(folder.0.path(), "", 1, 2, DEAD);
+    for rank in 0..2 {
+        let path = shard(&folder, DEAD, rank);
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[3000] = 1;
+        fs::write(path, bytes).unwrap();
+    }
+    let answer = folder.through(&["recover"]);
+    assert_eq!((answer.status, answer.err.lines().count()), (2, 1), "{}", answer.err);
+    assert!(answer.err.contains("and one more shard: left out: its header is damaged"), "{}", answer.err);
+    assert_eq!(folder.names().len(), 2, "the shards are kept");
+    assert!(folder.through(&["clean"]).ok().starts_with("removed run "));
+}
+
+#[test]
+fn shards_that_are_cut_off_give_what_is_left_of_them() {
+    for cut_bytes in [1, 64, 128, 200] {
+        let folder = Folder::empty();
+        (0..3).for_each(|rank| write_with(folder.0.path(), "", rank, 3, DEAD, block(PHASES, &[0; 256])));
+        for rank in 1..3 {
+            let path = shard(&folder, DEAD, rank);
+            let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+            file.set_len(path.metadata().unwrap().len() - cut_bytes).unwrap();
+        }
+        recovered_with_one_line(&folder, "and one more shard: ", "0 1 2");
+    }
+    // Cut within the header: nothing tells that it is a shard at all.
+    let folder = Folder::empty();
+    write(folder.0.path(), "", 0, 2, DEAD);
+    write(folder.0.path(), "", 1, 2, DEAD);
+    fs::OpenOptions::new().write(true).open(shard(&folder, DEAD, 1)).unwrap().set_len(4000).unwrap();
+    assert!(folder.through(&["recover", "-o", "a.db"]).ok().contains("rank 1 left no shard"));
+    assert_eq!(folder.names().len(), 2, "what is no shard is left alone");
+}
+
+/// A hole after the blocks, as large as a file may be, that the header calls used.
+#[test]
+fn holes_in_a_shard_are_not_read() {
+    let folder = Folder::empty();
+    write(folder.0.path(), "", 0, 1, DEAD);
+    let path = shard(&folder, DEAD, 0);
+    let mut bytes = fs::read(&path).unwrap();
+    let mut header: Header = bytemuck::pod_read_unaligned(&bytes[..size_of::<Header>()]);
+    header.used_bytes = 1 << 40;
+    bytes[..size_of::<Header>()].copy_from_slice(bytes_of(&header));
+    fs::write(&path, bytes).unwrap();
+    // Some file systems have no files so large.
+    let _ = fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(1 << 40);
+    recovered_with_one_line(&folder, "damaged parts were left out", "0");
+}
+
+#[test]
+fn shards_of_different_runs_are_never_mixed() {
+    let folder = Folder::empty();
+    for pid in [DEAD, DEAD - 1] {
+        (0..2).for_each(|rank| write(folder.0.path(), "", rank, 2, pid));
+    }
+    // Even where somebody has exchanged their names.
+    let (one, other) = (shard(&folder, DEAD, 1), shard(&folder, DEAD - 1, 1));
+    fs::rename(&one, folder.path("aside")).unwrap();
+    fs::rename(&other, &one).unwrap();
+    fs::rename(folder.path("aside"), &other).unwrap();
+    folder.through(&["recover"]).ok();
+    let names = folder.names();
+    assert_eq!(names.len(), 2, "{names:?}");
+    let pids = |name: &str| {
+        let rows = folder.through(&[name, "-e", "--format", "csv"]).csv();
+        rows.iter().map(|row| row["pid"].clone()).collect::<Vec<_>>()
+    };
+    let mut both = [pids(&names[0]), pids(&names[1])];
+    both.sort();
+    assert_eq!(both, [DEAD - 1, DEAD].map(|pid| vec![pid.to_string(); 2]));
+}
+
+#[test]
+fn shards_of_another_version_are_named() {
+    let folder = Folder::empty();
+    write(folder.0.path(), "", 0, 1, DEAD);
+    let path = shard(&folder, DEAD, 0);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[8..12].copy_from_slice(&(FORMAT + 1).to_ne_bytes());
+    fs::write(path, bytes).unwrap();
+    let answer = folder.through(&["recover"]);
+    assert_eq!((answer.status, answer.err.lines().count()), (2, 1), "{}", answer.err);
+    assert!(answer.err.contains(&format!("(format {})", FORMAT + 1)), "{}", answer.err);
+    assert_eq!(folder.names().len(), 1);
+}
+
+/// Two numbers of a process for what is one communicator or one phase to all add up.
+#[test]
+fn what_stands_in_a_shard_twice_is_added_up() {
+    let folder = Folder::empty();
+    let twin =
+        Communicator { identity: [1, 1], number: FIRST_COMM + 1, letter: b'W', size: 1, ..Communicator::zeroed() };
+    let involved = |comm| Cell { key: Cell::key(comm, op::MPI_Waitall, BUCKET_INVOLVED), calls: 2, ..Cell::zeroed() };
+    let blocks = [
+        block(COMMUNICATORS, bytes_of(&twin)),
+        block(CELLS, bytes_of(&involved(FIRST_COMM))),
+        block(CELLS, bytes_of(&involved(FIRST_COMM + 1))),
+    ];
+    write_with(folder.0.path(), "", 0, 1, DEAD, blocks.concat());
+    folder.through(&["recover", "-o", "a.db"]).ok();
+    assert_eq!(folder.through(&["a.db", "-u", "--format", "csv"]).csv()[0]["involved_calls"], "4");
 }

@@ -129,7 +129,8 @@ fn members(comm: &Communicator, terminal: &Terminal) -> String {
 fn parts(report: &Report) -> String {
     let mut by_comm: BTreeMap<i64, i64> = BTreeMap::new();
     for part in &report.involved {
-        *by_comm.entry(part.comm).or_default() += part.calls;
+        let calls = by_comm.entry(part.comm).or_default();
+        *calls = calls.saturating_add(part.calls);
     }
     let mut parts: Vec<(i64, i64)> = by_comm.into_iter().collect();
     parts.sort_by_key(|(comm, calls)| (Reverse(*calls), *comm));
@@ -148,7 +149,8 @@ fn parts(report: &Report) -> String {
 fn failures(report: &Report, section: &Section) -> String {
     let mut by_name: BTreeMap<String, i64> = BTreeMap::new();
     for row in section.rows.iter().filter(|row| row.failed > 0) {
-        *by_name.entry(operation(report, row.op)).or_default() += row.failed;
+        let failed = by_name.entry(operation(report, row.op)).or_default();
+        *failed = failed.saturating_add(row.failed);
     }
     let words: Vec<String> = by_name.into_iter().map(|(name, failed)| format!("{name} ({failed})")).collect();
     words.join(", ")

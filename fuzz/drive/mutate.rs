@@ -1,0 +1,182 @@
+//! A profile that is made, and then spoiled as the bytes of the input say: first values in its tables, then bytes of the file.
+
+use std::fs;
+use std::path::Path;
+
+use bytemuck::{Zeroable, bytes_of};
+use commsee::calls::{TABLE_HASH, op};
+use commsee::profile::Writer;
+use commsee::shard::{
+    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BUCKET_INVOLVED, BlockHeader, CELLS, COMMUNICATORS, CONTIGUOUS, Cell,
+    Communicator, DATATYPES, EDGES, Edge, FINISHED, FIRST_COMM, FORMAT, HEADER_BYTES, Header, MAGIC, Moment, PHASES,
+    SEVERAL_COMMS, Shard, Text, USES, Use, set_text,
+};
+use rusqlite::Connection;
+use rusqlite::types::Value;
+
+/// A change takes so many bytes of the input.
+const CHANGE_BYTES: usize = 6;
+
+/// Writes a spoiled profile. The first byte chooses the profile to begin with, the second how many values are changed.
+pub fn write(data: &[u8], path: &Path) {
+    let (kind, values) = (data.first().copied().unwrap_or(0), usize::from(data.get(1).copied().unwrap_or(0) % 8));
+    let whole: Vec<u8> =
+        if kind % 4 == 0 { include_bytes!("../../tests/golden/version-1.db").to_vec() } else { made() };
+    fs::write(path, &whole).unwrap();
+    let mut changes = data.get(2..).unwrap_or_default().chunks_exact(CHANGE_BYTES);
+    let in_tables: Vec<&[u8]> = changes.by_ref().take(values).collect();
+    if !in_tables.is_empty() {
+        let db = Connection::open(path).unwrap();
+        db.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA writable_schema = ON; BEGIN")
+            .unwrap();
+        in_tables.into_iter().for_each(|change| change_value(&db, change));
+        db.execute_batch("COMMIT").unwrap();
+    }
+    let mut bytes = fs::read(path).unwrap();
+    changes.for_each(|change| change_bytes(&mut bytes, change));
+    fs::write(path, bytes).unwrap();
+}
+
+/// Sets a column of one row, or of all, to what nobody expects there.
+fn change_value(db: &Connection, change: &[u8]) {
+    let columns: Vec<(String, String)> = db
+        .prepare(
+            "SELECT m.name, p.name FROM sqlite_schema m, pragma_table_info(m.name) p WHERE m.type = 'table' \
+             UNION ALL SELECT 'sqlite_schema', value FROM json_each('[\"type\", \"name\", \"tbl_name\", \"rootpage\", \"sql\"]')",
+        )
+        .and_then(|mut query| query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect())
+        .unwrap_or_default();
+    let Some((table, column)) = columns.get(usize::from(change[0]) % columns.len().max(1)) else { return };
+    let number = i64::from(i16::from_le_bytes([change[2], change[3]]));
+    let value = match change[1] % 12 {
+        0 => Value::Null,
+        1 => Value::Integer(i64::MAX),
+        2 => Value::Integer(i64::MIN),
+        3 => Value::Integer(number),
+        4 => Value::Integer(number << 40),
+        5 => Value::Real(1e300),
+        6 => Value::Real(f64::NEG_INFINITY),
+        7 => Value::Text("\u{1b}[31m\u{202e}\"',\r\n\0".to_owned()),
+        8 => Value::Text("x".repeat(usize::from(change[2]) << 8)),
+        9 => Value::Blob(change.to_vec()),
+        10 => Value::Text(String::new()),
+        _ => Value::Text(
+            ["MPI_Init", "collective", "*", "-", "W0.0", "ü", "finished", "0-3,8"][usize::from(change[2]) % 8]
+                .to_owned(),
+        ),
+    };
+    // Text that is no UTF-8 is a blob that is called text.
+    let place = if change[5] & 1 == 0 { "?1" } else { "CAST(?1 AS TEXT)" };
+    let rows = if change[4] == 0 {
+        "true".to_owned()
+    } else {
+        format!("abs(coalesce(CAST({column} AS INTEGER), 0)) % {} = 0", u16::from(change[4]) + 1)
+    };
+    // What a key forbids stays as it is.
+    let _ = db.execute(&format!("UPDATE OR IGNORE {table} SET {column} = {place} WHERE {rows}"), [value]);
+}
+
+fn change_bytes(bytes: &mut Vec<u8>, change: &[u8]) {
+    let place = usize::from(change[1]) | usize::from(change[2]) << 8;
+    match change[0] % 8 {
+        // The header and the first page, where the schema is.
+        0 | 1 if !bytes.is_empty() => {
+            let at = place % bytes.len().min(512);
+            bytes[at] ^= change[3];
+        }
+        2..=4 if !bytes.is_empty() => {
+            let at = (place * 5) % bytes.len();
+            bytes[at] = change[3];
+        }
+        // The header of a page: its kind, its number of cells, and where they are.
+        5 if !bytes.is_empty() => {
+            let at = (place % 16 * 4096 + usize::from(change[4]) % 24) % bytes.len();
+            bytes[at] = change[3];
+        }
+        6 => bytes.truncate(bytes.len() - (place * 3) % bytes.len().max(1)),
+        _ => bytes.extend_from_slice(&change.repeat(usize::from(change[3]))),
+    }
+}
+
+/// A profile with something in every table.
+fn made() -> Vec<u8> {
+    static MADE: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
+    let make = || {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = Writer::create(&folder.path().join("a.db")).unwrap();
+        (0..4).for_each(|rank| writer.add(&shard(rank)).unwrap());
+        fs::read(writer.finish().unwrap()).unwrap()
+    };
+    MADE.get_or_init(make).clone()
+}
+
+fn shard(rank: u32) -> Shard {
+    let mut header = Header {
+        magic: MAGIC,
+        format: FORMAT,
+        table_hash: TABLE_HASH,
+        state: FINISHED,
+        world_size: 4,
+        world_rank: rank,
+        started: Moment { ticks: 0, monotonic_ns: 0 },
+        latest: Moment { ticks: 1000, monotonic_ns: 1_000_000 },
+        edge_count: 2,
+        ..Header::zeroed()
+    };
+    header.edges_bytes[..2].copy_from_slice(&[128, 1024]);
+    set_text(&mut header.host, "n1");
+    set_text(&mut header.command, "./app -n 4");
+    let text = |number, words: &str| {
+        let mut text = Text { number, flags: CONTIGUOUS, ..Text::zeroed() };
+        set_text(&mut text.text, words);
+        text
+    };
+    let comm = |number, letter, counter, label: &str| {
+        let identity = [u64::from(number), 0];
+        let mut comm = Communicator { identity, number, letter, counter, size: 4, rank, ..Communicator::zeroed() };
+        set_text(&mut comm.label, label);
+        comm
+    };
+    let cell = |key, calls| Cell {
+        key,
+        calls,
+        bytes_sent: calls * 8,
+        bytes_recv: calls * 8,
+        ticks: calls * 10,
+        ticks_min: 5,
+        ticks_max: 20,
+        ..Cell::zeroed()
+    };
+    let next = FIRST_COMM + 1;
+    let phase = Cell::phase_bits(1);
+    let cells = [
+        cell(Cell::key(0, op::MPI_Init, 0), 1),
+        cell(Cell::key(FIRST_COMM, op::MPI_Send, 0), 3),
+        cell(Cell::key(FIRST_COMM, op::MPI_Send, 1), 4),
+        cell(Cell::key(next, op::MPI_Allreduce, 0), 5),
+        cell(Cell::key(next, op::MPI_Allreduce, 0) | phase, 6),
+        cell(Cell::key(SEVERAL_COMMS, op::MPI_Waitall, 0), 2),
+        cell(Cell::key(next, op::MPI_Waitall, BUCKET_INVOLVED), 2),
+    ];
+    let edge = Edge { key: Edge::key(FIRST_COMM, op::MPI_Send, 1), world_rank: 1, reserved: 0, calls: 7, bytes: 56 };
+    let used = Use { key: Edge::key(FIRST_COMM, op::MPI_Send, 3), calls: 7, bytes: 56 };
+    let blocks = [
+        block(COMMUNICATORS, &[comm(FIRST_COMM, b'W', 0, ""), comm(next, b's', 1, "rows, \"a\"")]),
+        block(PHASES, &[text(1, "solve")]),
+        block(DATATYPES, &[text(3, "MPI_INT")]),
+        block(CELLS, &cells),
+        block(EDGES, &[edge]),
+        block(USES, &[used]),
+    ]
+    .concat();
+    header.used_bytes = (HEADER_BYTES + blocks.len()) as u64;
+    header.seal();
+    Shard::parse(&[bytes_of(&header), &blocks].concat()).unwrap()
+}
+
+fn block<T: bytemuck::Pod>(kind: u32, entries: &[T]) -> Vec<u8> {
+    let body: &[u8] = bytemuck::cast_slice(entries);
+    let bytes = (BLOCK_HEADER_BYTES + body.len()) as u32;
+    let header = BlockHeader { magic: BLOCK_MAGIC, kind, bytes, used: entries.len() as u32, ..BlockHeader::zeroed() };
+    [bytes_of(&header), body].concat()
+}

@@ -1,0 +1,71 @@
+//! A shard of any bytes, and what a profile becomes of it. The first byte says what the rest is: the whole file, or what
+//! stands in a header that is otherwise whole, and behind it blocks.
+
+use bytemuck::{Zeroable, bytes_of};
+use commsee::calls::TABLE_HASH;
+use commsee::profile::Writer;
+use commsee::shard::{FORMAT, HEADER_BYTES, Header, MAGIC, Moment, Shard};
+
+pub fn drive(data: &[u8]) {
+    let Some((kind, rest)) = data.split_first() else { return };
+    match kind % 4 {
+        0 => _ = Shard::parse(rest),
+        1 => _ = Shard::parse(&sealed(rest)),
+        _ => profile(rest, kind % 4 == 2),
+    }
+}
+
+/// Any header whose checksum is right.
+fn sealed(bytes: &[u8]) -> Vec<u8> {
+    let mut whole = bytes.to_vec();
+    whole.resize(whole.len().max(HEADER_BYTES), 0);
+    let mut header: Header = bytemuck::pod_read_unaligned(&whole[..HEADER_BYTES]);
+    (header.magic, header.format, header.table_hash) = (MAGIC, FORMAT, TABLE_HASH);
+    header.seal();
+    whole[..HEADER_BYTES].copy_from_slice(bytes_of(&header));
+    whole
+}
+
+/// Whatever stands in the blocks: there is a profile of it, of one process or of two that saw the same.
+fn profile(bytes: &[u8], twice: bool) {
+    const FACTS: usize = 64;
+    let Some((facts, blocks)) = bytes.split_at_checked(FACTS) else { return };
+    let word = |at: usize| u64::from_ne_bytes(facts[at..at + 8].try_into().unwrap());
+    let half = |at: usize| u32::from_ne_bytes(facts[at..at + 4].try_into().unwrap());
+    let mut header = Header {
+        magic: MAGIC,
+        format: FORMAT,
+        table_hash: TABLE_HASH,
+        state: half(0),
+        world_size: 4,
+        world_rank: u32::from(facts[4] % 4),
+        clock: u32::from(facts[5]),
+        family: u32::from(facts[6]),
+        thread_level: u32::from(facts[7]),
+        start_realtime_ns: word(8),
+        entered: Moment { ticks: word(16), monotonic_ns: word(24) },
+        started: Moment { ticks: 0, monotonic_ns: word(32) },
+        latest: Moment { ticks: word(40), monotonic_ns: word(48) },
+        lost_calls: half(56),
+        edge_count: 3,
+        used_bytes: (HEADER_BYTES + blocks.len()) as u64 + u64::from(half(60) & 0xff),
+        ..Header::zeroed()
+    };
+    header.edges_bytes[..3].copy_from_slice(&[128, 1024, 8192]);
+    header.host = [facts[0]; 256];
+    header.command[..FACTS].copy_from_slice(facts);
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = Writer::create(&folder.path().join("a.db")).unwrap();
+    for rank in [header.world_rank, header.world_rank ^ 1].into_iter().take(1 + usize::from(twice)) {
+        header.world_rank = rank;
+        header.seal();
+        let shard = Shard::parse(&[bytes_of(&header), blocks].concat()).expect("the header is whole");
+        writer.add(&shard).expect("any shard fits into a profile");
+    }
+    let path = writer.finish().expect("a profile");
+    let db = rusqlite::Connection::open(path).unwrap();
+    let orphans: i64 = db.query_row("SELECT count(*) FROM pragma_foreign_key_check()", [], |row| row.get(0)).unwrap();
+    assert_eq!(orphans, 0, "what a row refers to is there");
+    let cells = "SELECT count(*) FROM cell WHERE calls < 0 OR typeof(calls) <> 'integer'";
+    assert_eq!(db.query_row::<i64, _, _>(cells, [], |row| row.get(0)).unwrap(), 0, "counts are counts");
+}

@@ -1,0 +1,52 @@
+//! What the fuzz targets (`fuzz/`) were given and have found, once more: the same functions, on every build.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::common::Folder;
+
+#[path = "../../../fuzz/drive/mutate.rs"]
+mod mutate;
+#[path = "../../src/range.rs"]
+mod range;
+#[path = "../../../fuzz/drive/shard.rs"]
+mod shard;
+#[path = "../../../fuzz/drive/words.rs"]
+mod words;
+
+fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let inputs: Vec<_> = paths.map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    assert!(!inputs.is_empty());
+    inputs
+}
+
+#[test]
+fn words_are_read_or_refused() {
+    corpus("words").iter().for_each(|(_, input)| words::drive(input));
+}
+
+#[test]
+fn any_shard_becomes_a_profile_or_is_refused() {
+    corpus("shard").iter().for_each(|(_, input)| shard::drive(input));
+}
+
+/// Here by the program itself, which the target's modules are parts of.
+#[test]
+fn any_profile_is_shown_or_refused() {
+    let folder = Folder::empty();
+    let path = folder.path("a.db");
+    for (input, bytes) in corpus("profile") {
+        mutate::write(&bytes, &path);
+        let before = fs::read(&path).unwrap();
+        for words in [&["--format=csv", "-a"][..], &["--format=json", "--top=0"], &["-u"], &["--phases", "--phase="]] {
+            let answer = folder.through(&[&["a.db"], words].concat());
+            assert!(matches!(answer.status, 0..=2), "{words:?} of {}: {answer:?}", input.display());
+            assert!(!answer.err.contains("panicked"), "{words:?} of {}: {}", input.display(), answer.err);
+            assert!(answer.status != 2 || answer.err.lines().count() == 1, "{}: {}", input.display(), answer.err);
+        }
+        assert!(fs::read(&path).unwrap() == before, "{} was written to", input.display());
+        assert_eq!(folder.names(), ["a.db"]);
+    }
+}

@@ -1,0 +1,234 @@
+//! Profiles that somebody made to do harm, and files that are none.
+
+use std::ffi::OsStr;
+use std::fs::{self, OpenOptions};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use rusqlite::Connection;
+
+use crate::common::{Answer, Builder, Did, Folder};
+
+const VIEWS: [&str; 6] = ["--top=0", "-a", "-u", "-e", "--phases", "--datatypes"];
+const FORMATS: [&str; 3] = ["table", "csv", "json"];
+
+/// One line and status 2, whatever is asked.
+#[track_caller]
+fn refused(folder: &Folder, name: &str, why: &str) {
+    for words in VIEWS.iter().flat_map(|view| FORMATS.map(|format| [*view, "--format", format])) {
+        let answer = folder.through(&[&[name], &words[..]].concat());
+        assert_eq!((answer.status, answer.out.as_str()), (2, ""), "{words:?}: {}", answer.err);
+        assert_eq!(answer.err.lines().count(), 1, "{}", answer.err);
+        assert!(answer.err.contains(why) && !answer.err.contains("panicked"), "{}", answer.err);
+    }
+}
+
+fn is_harmless(character: char) -> bool {
+    let turns_or_hides = matches!(character, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}');
+    character == '\n' || !(character.is_control() || turns_or_hides)
+}
+
+#[test]
+fn names_do_no_harm_in_any_view_or_format() {
+    let long = "long ".repeat(100_000);
+    let names = [
+        "'; DROP TABLE cell; --",
+        "\"quoted\", and, commas",
+        "two\r\nlines\ttab\0zero",
+        "\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m\u{8}\u{7f}",
+        "\u{202e}desrever\u{2066}\u{61c}\u{200f}\u{feff}\u{ad}\u{e0041}",
+        "=cmd|' /C calc'!A0",
+        "ok, really: Grüße 日本語",
+        &long,
+    ];
+    let folder = Folder::empty();
+    let mut profile = Builder::new(&folder.path("a.db"), 1);
+    for (number, name) in names.iter().enumerate() {
+        let comm = format!("s0.{number}");
+        profile.comm(&comm, Some(name), None, 1, "0");
+        profile.phase(name);
+        profile.cell(&comm, "MPI_Bcast", 0, 0, Did(1, 8, 8, 5));
+        profile.used(&comm, "MPI_Bcast", (name, true), 0, 1, 8);
+    }
+    profile.finish(|_| 100);
+    let before = fs::read(folder.path("a.db")).unwrap();
+    for (view, format) in VIEWS.iter().flat_map(|view| FORMATS.map(|format| (*view, format))) {
+        let out = folder.through(&[view, "--format", format]).ok();
+        assert!(out.chars().all(is_harmless), "{view} {format}");
+        match format {
+            "csv" => {
+                let rows = csv::Reader::from_reader(out.as_bytes()).into_records().map(Result::unwrap).count();
+                assert_eq!(rows + 1, out.lines().count(), "{view}: a row is a line");
+            }
+            "json" => _ = serde_json::from_str::<serde_json::Value>(&out).unwrap(),
+            _ => {}
+        }
+    }
+    // Each is still found by its exact name, and written exactly in JSON.
+    for (number, name) in names.iter().enumerate().filter(|(_, name)| !name.contains('\0') && name.len() < 1000) {
+        let found = folder.through(&["-u", "--comm", name, "--format", "json"]).json();
+        assert_eq!(found["communicators"][0]["comm"], format!("s0.{number}"));
+        assert_eq!(found["communicators"][0]["label"], *name);
+    }
+    assert!(fs::read(folder.path("a.db")).unwrap() == before);
+}
+
+#[test]
+fn text_that_is_no_utf_8_is_refused() {
+    let folder = Folder::with_sample();
+    let db = Connection::open(folder.path("sample.db")).unwrap();
+    for table in ["communicator SET label", "metadata SET value", "process SET host"] {
+        db.execute_batch(&format!("UPDATE {table} = CAST(x'61ff1b5b' AS TEXT)")).unwrap();
+        refused(&folder, "sample.db", "is damaged");
+        db.execute_batch(&format!("UPDATE {table} = 'fine'")).unwrap();
+        folder.through(&[]).ok();
+    }
+}
+
+#[test]
+fn a_path_may_hold_any_bytes() {
+    let folder = Folder::with_sample();
+    let name = OsStr::from_bytes(b"a\xff\x1b[31m\n.db");
+    fs::rename(folder.path("sample.db"), folder.0.path().join(name)).unwrap();
+    for format in FORMATS {
+        let out = Answer::of(folder.command(&["--format", format]).output().unwrap()).ok();
+        assert!(out.chars().all(is_harmless), "{out:?}");
+    }
+    fs::write(folder.0.path().join(name), "no profile").unwrap();
+    let answer = Answer::of(folder.command(&["-i"]).arg(name).output().unwrap());
+    assert_eq!((answer.status, answer.err.lines().count()), (2, 1));
+    assert!(answer.err.chars().all(is_harmless), "{:?}", answer.err);
+}
+
+/// A table that is a view may have no end; so may a tree of pages that leads back to itself.
+#[test]
+fn what_leads_to_no_end_is_given_up() {
+    let folder = Folder::with_sample();
+    let db = Connection::open(folder.path("sample.db")).unwrap();
+    db.execute_batch(
+        "ALTER TABLE process RENAME TO former; CREATE VIEW process AS WITH RECURSIVE n(rank) AS (SELECT 0 UNION ALL \
+         SELECT rank + 1 FROM n) SELECT rank, 'h' AS host, 1 AS pid, 1 AS wall_ns, 1 AS mpi_ns, 'finished' AS state \
+         FROM n WHERE rank < 0",
+    )
+    .unwrap();
+    db.close().unwrap();
+    let answer = folder.through(&["-u"]);
+    assert_eq!((answer.status, answer.out.as_str()), (2, ""));
+    assert!(answer.err.contains("leads to no end"), "{}", answer.err);
+}
+
+#[test]
+fn numbers_that_cannot_be_are_shown_or_refused() {
+    for number in [i64::MAX, i64::MIN, -1] {
+        let folder = Folder::with_sample();
+        let db = Connection::open(folder.path("sample.db")).unwrap();
+        db.execute_batch(&format!(
+            "UPDATE cell SET calls = {number}, failed = {number}, time_ns = {number}, bytes_sent = {number}; \
+             UPDATE process SET wall_ns = {number}, mpi_ns = {number}; UPDATE bucket SET lo = {number}; \
+             UPDATE involvement SET calls = {number}"
+        ))
+        .unwrap();
+        db.close().unwrap();
+        for (view, format) in VIEWS.iter().flat_map(|view| FORMATS.map(|format| (*view, format))) {
+            for filter in [&[][..], &["--bytes", "1:"], &["--time", ":1"]] {
+                let answer = folder.through(&[&[view, "--format", format][..], filter].concat());
+                assert!(matches!(answer.status, 0..=2), "{view} {format} {filter:?}: {answer:?}");
+                assert!(!answer.err.contains("panicked"), "{view} {format} {filter:?}: {}", answer.err);
+            }
+        }
+    }
+}
+
+#[test]
+fn files_with_holes_cost_nothing() {
+    let folder = Folder::with_sample();
+    let grow = |name: &str| {
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(folder.path(name)).unwrap();
+        file.set_len(1 << 40).is_ok()
+    };
+    // Some file systems have no files so large.
+    if grow("hole.db") && grow("sample.db") {
+        refused(&folder, "hole.db", "is no profile");
+        folder.through(&["sample.db"]).ok();
+    }
+}
+
+#[test]
+fn pipes_and_devices_are_not_waited_for() {
+    let folder = Folder::with_sample();
+    for name in ["pipe.db", "newer.db"] {
+        assert!(Command::new("mkfifo").arg(folder.path(name)).status().unwrap().success());
+    }
+    std::os::unix::fs::symlink("/dev/zero", folder.path("zero.db")).unwrap();
+    for name in ["pipe.db", "zero.db", "/dev/zero", "/dev/random", "/proc/self/mem"] {
+        let answer = folder.through(&[name]);
+        assert_eq!((answer.status, answer.err.lines().count()), (2, 1), "{name}: {}", answer.err);
+    }
+    assert!(folder.through(&[]).ok().starts_with("profile    sample.db\n"));
+}
+
+/// Runs as a user who may do little, also where the tests run as root.
+fn as_nobody(folder: &Folder, words: &[&str]) -> Answer {
+    let program = folder.path("through");
+    if !program.exists() {
+        fs::copy(env!("CARGO_BIN_EXE_through"), &program).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::set_permissions(folder.0.path(), fs::Permissions::from_mode(0o555)).unwrap();
+    let mut command = Command::new(program);
+    command.args(words).current_dir(folder.0.path()).env_remove("COLUMNS");
+    // SAFETY: asks for a number.
+    if unsafe { libc::geteuid() } == 0 {
+        command.uid(65534).gid(65534);
+    }
+    let answer = Answer::of(command.output().unwrap());
+    fs::set_permissions(folder.0.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    answer
+}
+
+#[test]
+fn a_profile_is_shown_where_its_reader_may_only_read() {
+    let folder = Folder::with_sample();
+    fs::set_permissions(folder.path("sample.db"), fs::Permissions::from_mode(0o444)).unwrap();
+    for words in [&["sample.db"][..], &["-a", "--format", "json"], &[]] {
+        as_nobody(&folder, words).ok();
+    }
+    fs::set_permissions(folder.path("sample.db"), fs::Permissions::from_mode(0o000)).unwrap();
+    let answer = as_nobody(&folder, &["sample.db"]);
+    assert_eq!((answer.status, answer.err.lines().count()), (2, 1));
+    assert!(answer.err.contains("cannot be read: Permission denied"), "{}", answer.err);
+}
+
+/// Neither a journal, nor what SQLite calls a write-ahead log, nor a lock.
+#[test]
+fn nothing_is_written_to_a_profile_or_beside_it() {
+    for mode in ["DELETE", "WAL", "PERSIST", "TRUNCATE"] {
+        let folder = Folder::with_sample();
+        let db = Connection::open(folder.path("sample.db")).unwrap();
+        db.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(())).unwrap();
+        db.execute_batch("UPDATE metadata SET value = 'x' WHERE key = 'command'").unwrap();
+        db.close().unwrap();
+        // Beside it lies what a crash of some other program may have left.
+        fs::write(folder.path("sample.db-wal"), "somebody else's").unwrap();
+        fs::write(folder.path("sample.db-journal"), "somebody else's").unwrap();
+        let state = || -> Vec<(String, Vec<u8>, i64, i64)> {
+            let names = folder.names().into_iter();
+            names
+                .map(|name| {
+                    let (bytes, facts) =
+                        (fs::read(folder.path(&name)).unwrap(), folder.path(&name).metadata().unwrap());
+                    (name, bytes, facts.mtime(), facts.mtime_nsec())
+                })
+                .collect()
+        };
+        let before = state();
+        for words in VIEWS.iter().flat_map(|view| FORMATS.map(|format| [*view, "--format", format])) {
+            let answer = folder.through(&[&["sample.db"], &words[..]].concat());
+            assert!(answer.status < 2, "{mode} {words:?}: {}", answer.err);
+        }
+        assert!(state() == before, "{mode}");
+    }
+}
