@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use common::{Launch, Mpi, Profile, Run, library, shared_library};
+use common::{Launch, Mpi, Profile, Run, shared_library};
 use commsee::profile::recover;
 
 const SHORT: i32 = 0;
@@ -155,9 +155,8 @@ fn a_failing_system_costs_counts_and_not_the_program() {
 }
 
 #[test]
-#[ignore = "heavy: every call of commsee's fails once"]
+#[ignore = "heavy: the calls of ours fail one after the other"]
 fn every_call_of_ours_may_fail() {
-    for mpi in Mpi::ALL {
-        break_all(mpi, |fault| fault.call <= 12);
-    }
+    break_all(Mpi::Mpich, |fault| fault.call <= 12);
+    break_all(Mpi::OpenMpi, |fault| [1, 3, 8].contains(&fault.call));
 }

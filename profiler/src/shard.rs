@@ -162,10 +162,9 @@ pub fn image() -> Vec<u8> {
 
 /// Removes the file: the profile holds everything that is in it.
 pub fn remove() {
-    if let Some(Mapping { file: Some(file), .. }) = MAPPING.lock().as_ref() {
-        if let Err(error) = std::fs::remove_file(&file.path) {
-            say::warn(&format!("{} cannot be removed ({error}); it is needed no more", file.path.display()));
-        }
+    let Some(path) = path() else { return };
+    if let Err(error) = std::fs::remove_file(&path) {
+        say::warn(&format!("{} cannot be removed ({error}); it is needed no more", path.display()));
     }
 }
 
