@@ -82,8 +82,8 @@ impl Place {
     #[inline(never)]
     fn above(self) -> Place {
         // SAFETY: a thread has so many places.
-        let above = (1..STANDING_LEVELS).map(|level| Place(unsafe { self.0.add(level) }));
-        above.clone().find(|place| !place.is_inside()).or(above.last()).unwrap_or(self)
+        let at = |level| Place(unsafe { self.0.add(level) });
+        (1..STANDING_LEVELS).map(at).find(|place| !place.is_inside()).unwrap_or(at(STANDING_LEVELS - 1))
     }
 }
 

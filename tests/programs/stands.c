@@ -70,9 +70,15 @@ int main(int argc, char **argv)
     const char *how = argv[1];
     MPI_Init_thread(&argc, &argv, strcmp(how, "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    /* Its handle may be given to the next one. */
+    MPI_Comm_dup(MPI_COMM_WORLD, &pipes);
+    MPI_Comm_free(&pipes);
     MPI_Comm_dup(MPI_COMM_WORLD, &pipes);
     MPI_Comm_set_name(pipes, "pipes");
     MPI_Barrier(pipes);
+    MPI_Win window = MPI_WIN_NULL;
+    if (!strcmp(how, "fences"))
+        MPI_Win_create(&value, sizeof value, 1, MPI_INFO_NULL, pipes, &window);
 
     if (!strcmp(how, "threads")) {
         /* One thread has ended already. Rank 1 has a thread in a call and one in the program. */
@@ -92,6 +98,8 @@ int main(int argc, char **argv)
         say("at", 0);
         if (!strcmp(how, "finalizes"))
             MPI_Finalize();
+        if (!strcmp(how, "fences"))
+            MPI_Win_fence(0, window);
         MPI_Barrier(MPI_COMM_WORLD);
     } else if (rank == 1) {
         receive(NULL);
@@ -124,6 +132,7 @@ int main(int argc, char **argv)
             MPI_Waitall(2, requests, MPI_STATUSES_IGNORE); /* until the launcher's time is up */
         } else if (!strcmp(how, "aborts")) {
             MPI_Abort(MPI_COMM_WORLD, 7);
+            compute(); /* MPICH 5 may return from it, and end the process later */
         } else if (!strcmp(how, "exits")) {
             _exit(4);
         } else if (!strcmp(how, "segfaults")) {

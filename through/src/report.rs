@@ -98,7 +98,8 @@ impl Report {
         } else if show.stood {
             Body::Stood(standings(profile, &catalog, &filter)?)
         } else {
-            if !show.communicators && !(overview.unfinished.is_empty() && overview.running.is_empty()) {
+            let all_finished = overview.unfinished.is_empty() && overview.running.is_empty();
+            if !(show.communicators || all_finished) {
                 stood = standings(profile, &catalog, &filter)?;
             }
             parts = involved(profile, &filter)?;

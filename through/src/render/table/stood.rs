@@ -23,8 +23,9 @@ const COLUMNS: [Column; 6] = [
 /// Where the column of durations stands, of a job that goes on.
 const FOR_PLACE: usize = 5;
 
-const LEGEND: &str = "Since: seconds of run time at which the first and the last rank got there; (in the program): when it left \
-     its last MPI call. Not in it: members of the communicator that are not in this collective call.";
+const LEGEND: &str = "Since: the run time at which the first and the last rank got there; (in the program): at which it left its \
+     last MPI call. Not in it: members of the communicator that are not in this collective call. Calls that have not returned \
+     are in no other number.";
 
 /// Beside the default view no more places are listed.
 const SHOWN: usize = 12;
