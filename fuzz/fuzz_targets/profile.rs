@@ -1,6 +1,6 @@
 //! Views and formats of a spoiled profile, by the modules of `through` themselves.
 #![no_main]
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 #[path = "../drive/mutate.rs"]
 mod mutate;

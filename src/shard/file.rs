@@ -3,7 +3,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use super::layout::*;
@@ -43,10 +43,17 @@ fn header_of(file: &mut File) -> io::Result<Header> {
     Ok(bytemuck::pod_read_unaligned(&bytes))
 }
 
+/// Directories of shards are everybody's, and names can be read there: another user's file could pass for one of ours.
 fn open(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::other("no regular file")),
+    let facts = file.metadata()?;
+    // SAFETY: asks for a number.
+    let user = unsafe { libc::geteuid() };
+    if !facts.is_file() {
+        return Err(io::Error::other("no regular file"));
     }
+    if user != 0 && facts.uid() != user {
+        return Err(io::Error::other("another user's file"));
+    }
+    Ok(file)
 }

@@ -202,6 +202,24 @@ fn a_profile_is_shown_where_its_reader_may_only_read() {
     assert!(answer.err.contains("cannot be read: Permission denied"), "{}", answer.err);
 }
 
+/// Whoever may write into the directory of shards could put one of another run there. Needs root, to be two users.
+#[test]
+fn shards_of_other_users_are_passed_over() {
+    // SAFETY: asks for a number.
+    if unsafe { libc::geteuid() } != 0 {
+        return;
+    }
+    let folder = Folder::empty();
+    crate::shards::write(folder.0.path(), "", 0, 1, u32::MAX / 2);
+    let shard = folder.path(&folder.names()[0]);
+    fs::set_permissions(&shard, fs::Permissions::from_mode(0o644)).unwrap();
+    let directory = folder.0.path().to_str().unwrap();
+    let of_nobody = |command: &str| as_nobody(&folder, &[command, "-n", directory]);
+    assert!(of_nobody("clean").err.contains("nothing"), "{:?}", of_nobody("clean"));
+    std::os::unix::fs::chown(&shard, Some(65534), None).unwrap();
+    assert!(of_nobody("clean").ok().starts_with("would remove run "));
+}
+
 /// Neither a journal, nor what SQLite calls a write-ahead log, nor a lock.
 #[test]
 fn nothing_is_written_to_a_profile_or_beside_it() {
