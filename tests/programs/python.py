@@ -10,7 +10,7 @@ lines = []
 
 
 def call(label, op, size=0, sent=0, received=0):
-    lines.append(("call", label, op, size, 1, 0, sent, received))
+    lines.append(("call", label, op, size, 1, 0, sent, received, ""))
 
 
 def edge(label, op, size):
