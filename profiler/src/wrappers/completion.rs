@@ -336,45 +336,32 @@ unsafe fn some(code: c_int, count: Word, indices: Word, statuses: Word) -> impl 
     })
 }
 
-pub unsafe fn MPI_Waitsome(
-    thread: &mut Thread,
-    length: c_int,
-    array: Word,
-    outcount: Word,
-    indices: Word,
-    statuses: Word,
-    forward: impl FnOnce(Word) -> c_int,
-) -> c_int {
-    unsafe {
-        let mut several = Several::look(thread, op::MPI_Waitsome, length, array, false);
-        let statuses = several.statuses(statuses, several.handles.len());
-        let done = timed!(thread, several.record, MPI_Waitsome, forward(statuses));
-        count(thread, several.record, done);
-        several.finish(thread, done.code, array, some(done.code, outcount, indices, statuses));
-        several.leave(thread);
-        done.code
-    }
+/// Both tell by the count and the indices what they completed.
+macro_rules! some_of {
+    ($($name:ident)*) => {$(
+        pub unsafe fn $name(
+            thread: &mut Thread,
+            length: c_int,
+            array: Word,
+            outcount: Word,
+            indices: Word,
+            statuses: Word,
+            forward: impl FnOnce(Word) -> c_int,
+        ) -> c_int {
+            unsafe {
+                let mut several = Several::look(thread, op::$name, length, array, false);
+                let statuses = several.statuses(statuses, several.handles.len());
+                let done = timed!(thread, several.record, $name, forward(statuses));
+                count(thread, several.record, done);
+                several.finish(thread, done.code, array, some(done.code, outcount, indices, statuses));
+                several.leave(thread);
+                done.code
+            }
+        }
+    )*};
 }
 
-pub unsafe fn MPI_Testsome(
-    thread: &mut Thread,
-    length: c_int,
-    array: Word,
-    outcount: Word,
-    indices: Word,
-    statuses: Word,
-    forward: impl FnOnce(Word) -> c_int,
-) -> c_int {
-    unsafe {
-        let mut several = Several::look(thread, op::MPI_Testsome, length, array, false);
-        let statuses = several.statuses(statuses, several.handles.len());
-        let done = timed!(thread, several.record, MPI_Testsome, forward(statuses));
-        count(thread, several.record, done);
-        several.finish(thread, done.code, array, some(done.code, outcount, indices, statuses));
-        several.leave(thread);
-        done.code
-    }
-}
+some_of! { MPI_Waitsome MPI_Testsome }
 
 /// Looks at a request without completing it. The request is passed by value.
 pub unsafe fn MPI_Request_get_status(

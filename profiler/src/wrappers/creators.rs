@@ -107,28 +107,25 @@ unsafe fn duplicating(thread: &mut Thread, letter: u8, comm: Word, place: Late, 
     });
 }
 
-pub unsafe fn MPI_Comm_idup(
-    thread: &mut Thread,
-    comm: Word,
-    newcomm: Late,
-    request: Word,
-    forward: impl FnOnce() -> c_int,
-) -> c_int {
-    let done = timed!(thread, communicators::known(comm), MPI_Comm_idup, forward());
-    unsafe { duplicating(thread, b'i', comm, newcomm, request, done) };
-    done.code
+macro_rules! duplications {
+    ($($name:ident $letter:literal;)*) => {$(
+        pub unsafe fn $name(
+            thread: &mut Thread,
+            comm: Word,
+            newcomm: Late,
+            request: Word,
+            forward: impl FnOnce() -> c_int,
+        ) -> c_int {
+            let done = timed!(thread, communicators::known(comm), $name, forward());
+            unsafe { duplicating(thread, $letter, comm, newcomm, request, done) };
+            done.code
+        }
+    )*};
 }
 
-pub unsafe fn MPI_Comm_idup_with_info(
-    thread: &mut Thread,
-    comm: Word,
-    newcomm: Late,
-    request: Word,
-    forward: impl FnOnce() -> c_int,
-) -> c_int {
-    let done = timed!(thread, communicators::known(comm), MPI_Comm_idup_with_info, forward());
-    unsafe { duplicating(thread, b'o', comm, newcomm, request, done) };
-    done.code
+duplications! {
+    MPI_Comm_idup b'i';
+    MPI_Comm_idup_with_info b'o';
 }
 
 /// Collective over the group only: its members know the parent, the tag and the group.

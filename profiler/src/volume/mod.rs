@@ -1,0 +1,301 @@
+//! The rules for bytes, by the names and with the arguments that `calls.table` gives them: what a call's own buffers hold on
+//! this rank. `bytes sent` is what this rank gives, `bytes received` what it takes; the message size decides the bucket.
+
+mod collective;
+mod files;
+mod neighborhood;
+mod partitioned;
+mod windows;
+
+use std::ffi::c_int;
+
+use vocabulary::shard::{Communicator, INTER};
+
+use crate::abi::{Word, abi};
+use crate::communicators::{self, Record};
+use crate::datatypes::{self, size};
+use crate::fortran::{self, Object};
+use crate::neighbors::{self, Neighbors};
+use crate::status;
+
+pub use collective::*;
+pub use files::*;
+pub use neighborhood::*;
+pub use partitioned::*;
+pub use windows::*;
+
+/// The bytes of one call.
+#[derive(Clone, Copy, Default)]
+pub struct Volume {
+    pub sent: u64,
+    pub received: u64,
+    /// Decides the bucket; 0 where the rule says that it is always the first.
+    pub message_bytes: u64,
+}
+
+/// What a rule may ask about its call, and where it puts the messages that belong into the matrix.
+pub trait Context {
+    fn record(&self) -> Record;
+    fn comm(&self) -> Word;
+    fn message(&mut self, destination: c_int, bytes: u64);
+
+    /// Records a datatype argument that describes at least one element.
+    fn describe(&mut self, datatype: Word, elements: u64);
+
+    /// A datatype argument that is significant on this rank, and how many elements it describes. Without any the datatype may be
+    /// none at all.
+    #[inline(always)]
+    fn described(&mut self, datatype: Word, elements: u64) {
+        if datatypes::are_recorded() && elements > 0 {
+            self.describe(datatype, elements);
+        }
+    }
+
+    #[inline(always)]
+    fn facts(&self) -> &'static Communicator {
+        // SAFETY: records are never freed.
+        unsafe { &*self.record() }
+    }
+
+    /// Ranks that a block goes to or comes from: the other group's in an intercommunicator.
+    #[inline(always)]
+    fn peers(&self) -> u64 {
+        let facts = self.facts();
+        u64::from(if facts.flags & INTER == 0 { facts.size } else { facts.remote_size })
+    }
+
+    /// Whether this rank is the root of a rooted collective.
+    #[inline(always)]
+    fn is_root(&self, root: c_int) -> bool {
+        let facts = self.facts();
+        if facts.flags & INTER == 0 { facts.rank == root as u32 } else { root == abi().root }
+    }
+
+    /// In an intercommunicator the root's own group takes no part, but for the root.
+    #[inline(always)]
+    fn is_idle(&self, root: c_int) -> bool {
+        self.facts().flags & INTER != 0 && root == abi().proc_null
+    }
+
+    /// In an intercommunicator the root is the only one of its group to send or receive.
+    #[inline(always)]
+    fn is_inter_root(&self, root: c_int) -> bool {
+        self.facts().flags & INTER != 0 && root == abi().root
+    }
+
+    fn neighbors(&self) -> &'static Neighbors {
+        neighbors::of(self.record(), self.comm())
+    }
+}
+
+/// An array of counts: of `int`, or of `MPI_Count` in large-count calls.
+#[derive(Clone, Copy)]
+pub struct Counts {
+    pub place: Word,
+    pub large: bool,
+}
+
+impl Counts {
+    #[inline(always)]
+    fn at(self, index: usize) -> u64 {
+        // SAFETY: a successful call was given as many counts as its rule asks for.
+        unsafe {
+            if self.large {
+                *(self.place as *const u64).add(index)
+            } else {
+                *(self.place as *const c_int).add(index) as u64
+            }
+        }
+    }
+
+    fn sum(self, length: u64) -> u64 {
+        (0..length as usize).fold(0u64, |sum, index| sum.wrapping_add(self.at(index)))
+    }
+}
+
+/// An array of datatypes.
+#[derive(Clone, Copy)]
+pub enum Types {
+    C(Word),
+    Fortran(Word),
+}
+
+impl Types {
+    #[inline(always)]
+    fn at(self, index: usize) -> Word {
+        // SAFETY: a successful call was given as many datatypes as counts.
+        unsafe {
+            match self {
+                Types::C(place) => abi().load_at(place, index),
+                Types::Fortran(place) => fortran::handle(Object::Datatype, place + index * size_of::<c_int>()),
+            }
+        }
+    }
+}
+
+/// The address of a buffer, which may be `MPI_IN_PLACE`.
+#[derive(Clone, Copy)]
+pub enum Buffer {
+    C(Word),
+    Fortran(Word),
+}
+
+impl Buffer {
+    #[inline(always)]
+    fn is_in_place(self) -> bool {
+        match self {
+            Buffer::C(address) => address == abi().in_place,
+            // Asked after the call: the library may only now have learned the address.
+            Buffer::Fortran(address) => fortran::is_in_place(address),
+        }
+    }
+}
+
+/// Counts of elements in blocks that each have a datatype of their own.
+fn sum_typed(counts: Counts, types: Types, length: u64) -> u64 {
+    (0..length as usize).fold(0u64, |sum, index| sum.wrapping_add(block_typed(counts, types, index)))
+}
+
+fn block_typed(counts: Counts, types: Types, index: usize) -> u64 {
+    block(counts.at(index) as i64, types.at(index))
+}
+
+/// The datatypes of blocks that each have one of their own, given by their places: each datatype once.
+#[cold]
+fn described_typed(context: &mut impl Context, counts: Counts, types: Types, places: impl Iterator<Item = usize>) {
+    let mut elements: Vec<(Word, u64)> = Vec::new();
+    for place in places {
+        let (datatype, count) = (types.at(place), counts.at(place));
+        match elements.iter_mut().find(|(known, _)| *known == datatype) {
+            Some((_, sum)) => *sum = sum.wrapping_add(count),
+            None => elements.push((datatype, count)),
+        }
+    }
+    elements.into_iter().for_each(|(datatype, elements)| context.described(datatype, elements));
+}
+
+#[inline(always)]
+fn block(count: i64, datatype: Word) -> u64 {
+    bytes_of(count as u64, datatype)
+}
+
+/// Bytes of so many elements. Where there are none, the datatype may be none either, and asking for its size would call
+/// the program's error handler.
+#[inline(always)]
+fn bytes_of(count: u64, datatype: Word) -> u64 {
+    if count == 0 { 0 } else { count.wrapping_mul(size(datatype)) }
+}
+
+/// A volume whose bucket is always the first.
+fn unsized_volume(sent: u64, received: u64) -> Volume {
+    Volume { sent, received, message_bytes: 0 }
+}
+
+#[inline(always)]
+pub fn none(_: &mut impl Context) -> Volume {
+    Volume::default()
+}
+
+#[inline(always)]
+pub fn send(context: &mut impl Context, count: i64, datatype: Word, destination: c_int) -> Volume {
+    if destination < 0 {
+        // Only MPI_PROC_NULL succeeds.
+        return Volume::default();
+    }
+    let bytes = block(count, datatype);
+    context.described(datatype, count as u64);
+    context.message(destination, bytes);
+    Volume { sent: bytes, received: 0, message_bytes: bytes }
+}
+
+#[inline(always)]
+pub unsafe fn recv(context: &mut impl Context, count: i64, datatype: Word, source: c_int, status: Word) -> Volume {
+    posted(context, count, datatype, source);
+    unsafe { arrived(status) }
+}
+
+/// The posting of a receive, whose bytes its completion tells.
+#[inline(always)]
+pub fn posted(context: &mut impl Context, count: i64, datatype: Word, source: c_int) -> Volume {
+    if datatypes::are_recorded() && source != abi().proc_null {
+        context.described(datatype, count as u64);
+    }
+    Volume::default()
+}
+
+/// The receive of a matched message.
+pub unsafe fn mrecv(context: &mut impl Context, count: i64, datatype: Word, status: Word) -> Volume {
+    imrecv(context, count, datatype);
+    unsafe { arrived(status) }
+}
+
+pub fn imrecv(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
+    // MPI_MESSAGE_NO_PROC, which brings nothing, belongs to no communicator.
+    if datatypes::are_recorded() && context.record() != communicators::none() {
+        context.described(datatype, count as u64);
+    }
+    Volume::default()
+}
+
+#[inline(always)]
+unsafe fn arrived(status: Word) -> Volume {
+    let bytes = unsafe { status::bytes(status) };
+    Volume { sent: 0, received: bytes, message_bytes: bytes }
+}
+
+#[inline(always)]
+pub unsafe fn sendrecv(
+    context: &mut impl Context,
+    count: i64,
+    datatype: Word,
+    destination: c_int,
+    recvcount: i64,
+    recvtype: Word,
+    source: c_int,
+    status: Word,
+) -> Volume {
+    let given = sendrecv_posted(context, count, datatype, destination, recvcount, recvtype, source);
+    Volume { received: unsafe { status::bytes(status) }, ..given }
+}
+
+#[inline(always)]
+pub fn sendrecv_posted(
+    context: &mut impl Context,
+    count: i64,
+    datatype: Word,
+    destination: c_int,
+    recvcount: i64,
+    recvtype: Word,
+    source: c_int,
+) -> Volume {
+    posted(context, recvcount, recvtype, source);
+    send(context, count, datatype, destination)
+}
+
+#[inline(always)]
+pub unsafe fn sendrecv_replace(
+    context: &mut impl Context,
+    count: i64,
+    datatype: Word,
+    destination: c_int,
+    source: c_int,
+    status: Word,
+) -> Volume {
+    let given = sendrecv_replace_posted(context, count, datatype, destination, source);
+    Volume { received: unsafe { status::bytes(status) }, ..given }
+}
+
+/// One datatype for both directions.
+#[inline(always)]
+pub fn sendrecv_replace_posted(
+    context: &mut impl Context,
+    count: i64,
+    datatype: Word,
+    destination: c_int,
+    source: c_int,
+) -> Volume {
+    if destination < 0 {
+        return posted(context, count, datatype, source);
+    }
+    send(context, count, datatype, destination)
+}
