@@ -5,6 +5,7 @@
 //! - [`buckets`], [`bytes`], [`ranks`]: message-size buckets, sizes such as `8K`, rank lists such as `0-3,8`;
 //! - [`settings`]: the environment variables;
 //! - [`shard`]: the file of counters that each process leaves;
+//! - `stream`: what processes counted, on the way to one profile;
 //! - `profile`: the SQLite file that all shards together become.
 
 pub mod buckets;
@@ -16,3 +17,5 @@ pub mod profile;
 pub mod ranks;
 pub mod settings;
 pub mod shard;
+#[cfg(feature = "profile")]
+pub mod stream;

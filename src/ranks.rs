@@ -2,18 +2,23 @@
 
 /// Writes ranks as ascending ranges. `ranks` ascends without repetition.
 pub fn format(ranks: &[u32]) -> String {
-    let mut text = String::new();
-    let mut rest = ranks;
-    while let Some(&first) = rest.first() {
-        let run = rest.iter().zip(u64::from(first)..).take_while(|(rank, wanted)| u64::from(**rank) == *wanted).count();
-        let separator = if text.is_empty() { "" } else { "," };
-        text += &match run {
-            1 => format!("{separator}{first}"),
-            _ => format!("{separator}{first}-{}", rest[run - 1]),
-        };
-        rest = &rest[run..];
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for rank in ranks {
+        match ranges.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(*rank) => *last = *rank,
+            _ => ranges.push((*rank, *rank)),
+        }
     }
-    text
+    format_ranges(&ranges)
+}
+
+/// Writes ranges of ranks, both ends included, that ascend without touching one another.
+pub fn format_ranges(ranges: &[(u32, u32)]) -> String {
+    let range = |(first, last): &(u32, u32)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    ranges.iter().map(range).collect::<Vec<_>>().join(",")
 }
 
 /// A set of ranks that a user named, as ranges.

@@ -14,6 +14,7 @@ pub const BUCKETS: &str = "COMMSEE_BUCKETS";
 pub const DIR: &str = "COMMSEE_DIR";
 pub const HOOKS: &str = "COMMSEE_HOOKS";
 pub const DATATYPES: &str = "COMMSEE_DATATYPES";
+pub const DETAIL: &str = "COMMSEE_DETAIL";
 pub const LOG: &str = "COMMSEE_LOG";
 pub const DISABLE: &str = "COMMSEE_DISABLE";
 pub const LIB: &str = "COMMSEE_LIB";
@@ -51,6 +52,13 @@ pub const VARIABLES: &[Variable] = &[
         default: "",
         meaning: "1: for each communicator and operation the datatypes that were used are recorded, for \
                   `through --datatypes`.",
+    },
+    Variable {
+        name: DETAIL,
+        default: "auto",
+        meaning: "Whose counters the profile keeps apart: rank, node (the ranks of a host together) or comm (sums over the ranks \
+                  of each communicator; extremes, and which rank had them, are kept). auto: rank, and comm for more than 4 million \
+                  rows. Rank 0 decides.",
     },
     Variable { name: LOG, default: "info", meaning: "What is said on standard error: off, warn, info or debug." },
     Variable { name: DISABLE, default: "", meaning: "1: every call is forwarded, nothing is recorded." },

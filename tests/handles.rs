@@ -7,6 +7,11 @@ mod abi {
 }
 #[path = "../profiler/src/handles.rs"]
 mod handles;
+#[path = "../profiler/src/serial.rs"]
+mod serial;
+#[allow(dead_code)]
+#[path = "../profiler/src/state.rs"]
+mod state;
 
 use std::collections::HashMap;
 use std::ptr;

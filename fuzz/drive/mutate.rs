@@ -7,10 +7,11 @@ use bytemuck::{Zeroable, bytes_of};
 use commsee::calls::{TABLE_HASH, op};
 use commsee::profile::Writer;
 use commsee::shard::{
-    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BUCKET_INVOLVED, BlockHeader, CELLS, COMMUNICATORS, CONTIGUOUS, Cell,
-    Communicator, DATATYPES, EDGES, Edge, FINISHED, FIRST_COMM, FORMAT, HEADER_BYTES, Header, MAGIC, Moment, PHASES,
-    SEVERAL_COMMS, Shard, Text, USES, Use, set_text,
+    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BUCKET_INVOLVED, BlockHeader, Bound, CELLS, COMMUNICATORS, CONTIGUOUS, Cell,
+    Communicator, DATATYPES, EDGES, Edge, FINISHED, FIRST_COMM, FORMAT, HEADER_BYTES, Header, LABELS, MAGIC, Moment,
+    PHASES, SEVERAL_COMMS, Shard, Text, USES, Use, set_text,
 };
+use commsee::stream::{Detail, Pile};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
@@ -103,9 +104,10 @@ fn made() -> Vec<u8> {
     static MADE: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
     let make = || {
         let folder = tempfile::tempdir().unwrap();
-        let mut writer = Writer::create(&folder.path().join("a.db")).unwrap();
-        (0..4).for_each(|rank| writer.add(&shard(rank)).unwrap());
-        fs::read(writer.finish().unwrap()).unwrap()
+        let mut pile = Pile::new(Detail::Rank, true);
+        (0..4).for_each(|rank| pile.add(&shard(rank)));
+        let writer = Writer::create(&folder.path().join("a.db")).unwrap();
+        fs::read(writer.write(Detail::Rank, &mut pile.stream()).unwrap().path).unwrap()
     };
     MADE.get_or_init(make).clone()
 }
@@ -131,11 +133,9 @@ fn shard(rank: u32) -> Shard {
         set_text(&mut text.text, words);
         text
     };
-    let comm = |number, letter, counter, label: &str| {
+    let comm = |number, letter, counter| {
         let identity = [u64::from(number), 0];
-        let mut comm = Communicator { identity, number, letter, counter, size: 4, rank, ..Communicator::zeroed() };
-        set_text(&mut comm.label, label);
-        comm
+        Communicator { identity, number, letter, counter, size: 4, rank, ..Communicator::zeroed() }
     };
     let cell = |key, calls| Cell {
         key,
@@ -143,8 +143,8 @@ fn shard(rank: u32) -> Shard {
         bytes_sent: calls * 8,
         bytes_recv: calls * 8,
         ticks: calls * 10,
-        ticks_min: 5,
-        ticks_max: 20,
+        ticks_min: Bound::below(5),
+        ticks_max: Bound::above(20),
         ..Cell::zeroed()
     };
     let next = FIRST_COMM + 1;
@@ -161,7 +161,8 @@ fn shard(rank: u32) -> Shard {
     let edge = Edge { key: Edge::key(FIRST_COMM, op::MPI_Send, 1), world_rank: 1, reserved: 0, calls: 7, bytes: 56 };
     let used = Use { key: Edge::key(FIRST_COMM, op::MPI_Send, 3), calls: 7, bytes: 56 };
     let blocks = [
-        block(COMMUNICATORS, &[comm(FIRST_COMM, b'W', 0, ""), comm(next, b's', 1, "rows, \"a\"")]),
+        block(COMMUNICATORS, &[comm(FIRST_COMM, b'W', 0), comm(next, b's', 1)]),
+        block(LABELS, &[text(next, "rows, \"a\"")]),
         block(PHASES, &[text(1, "solve")]),
         block(DATATYPES, &[text(3, "MPI_INT")]),
         block(CELLS, &cells),

@@ -5,6 +5,7 @@ use bytemuck::{Zeroable, bytes_of};
 use commsee::calls::TABLE_HASH;
 use commsee::profile::Writer;
 use commsee::shard::{FORMAT, HEADER_BYTES, Header, MAGIC, Moment, Shard};
+use commsee::stream::{Detail, Extent, Pile};
 
 pub fn drive(data: &[u8]) {
     let Some((kind, rest)) = data.split_first() else { return };
@@ -55,17 +56,22 @@ fn profile(bytes: &[u8], twice: bool) {
     header.host = [facts[0]; 256];
     header.command[..FACTS].copy_from_slice(facts);
     let folder = tempfile::tempdir().unwrap();
-    let mut writer = Writer::create(&folder.path().join("a.db")).unwrap();
+    let detail = [Detail::Rank, Detail::Node, Detail::Comm][usize::from(facts[63] % 3)];
+    let mut shards = Vec::new();
     for rank in [header.world_rank, header.world_rank ^ 1].into_iter().take(1 + usize::from(twice)) {
         header.world_rank = rank;
         header.seal();
-        let shard = Shard::parse(&[bytes_of(&header), blocks].concat()).expect("the header is whole");
-        writer.add(&shard).expect("any shard fits into a profile");
+        shards.push(Shard::parse(&[bytes_of(&header), blocks].concat()).expect("the header is whole"));
     }
-    let path = writer.finish().expect("a profile");
-    let db = rusqlite::Connection::open(path).unwrap();
+    let extent = shards.iter().map(Extent::of).fold(Extent::default(), Extent::and);
+    let mut pile = Pile::new(detail, extent.is_phased);
+    shards.iter().for_each(|shard| pile.add(shard));
+    let writer = Writer::create(&folder.path().join("a.db")).unwrap();
+    let written = writer.write(detail, &mut pile.stream()).expect("any shard fits into a profile");
+    assert_eq!(written.ranks, shards.len() as u64, "what was written can be read");
+    let db = rusqlite::Connection::open(written.path).unwrap();
     let orphans: i64 = db.query_row("SELECT count(*) FROM pragma_foreign_key_check()", [], |row| row.get(0)).unwrap();
     assert_eq!(orphans, 0, "what a row refers to is there");
-    let cells = "SELECT count(*) FROM cell WHERE calls < 0 OR typeof(calls) <> 'integer'";
+    let cells = "SELECT count(*) FROM cells WHERE rank IS NOT NULL AND (calls < 0 OR typeof(calls) <> 'integer')";
     assert_eq!(db.query_row::<i64, _, _>(cells, [], |row| row.get(0)).unwrap(), 0, "counts are counts");
 }

@@ -1,32 +1,33 @@
 //! What a communicator handle means: a record in the shard. Records are never moved or freed, so that a request may outlive
 //! its communicator.
 
+use std::collections::HashMap;
 use std::ffi::c_int;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::sync::atomic::{Ordering, fence};
 
 use bytemuck::Zeroable;
 use parking_lot::Mutex;
 use vocabulary::creators;
 use vocabulary::shard::{
-    BLOCK_HEADER_BYTES, BlockHeader, COMMUNICATORS, Communicator, FIRST_COMM, FREED, INTER, NO_COMM, REMOTE,
-    SEVERAL_COMMS, set_text,
+    BLOCK_HEADER_BYTES, BlockHeader, COMMUNICATORS, Communicator, FIRST_COMM, FREED, INTER, LABELS, NO_COMM, REMOTE,
+    SEVERAL_COMMS, Text, set_text,
 };
 
 use crate::abi::{Word, abi};
 use crate::handles::Handles;
 use crate::identity::{self, Identity};
 use crate::pmpi::{self, Group};
+use crate::serial::Serial;
 use crate::settled::Settled;
 use crate::shard;
+use crate::texts::Texts;
 use crate::thread::Thread;
 
 pub type Record = *mut Communicator;
 
 const BLOCK_BYTES: (usize, usize) = (4 << 10, 64 << 10);
 static HANDLES: Handles = Handles::new();
-/// Raised whenever a handle loses its meaning, so that no thread trusts the one it used last.
-static EPOCH: AtomicU32 = AtomicU32::new(0);
 /// The rows `-` and `*`, which are no communicators.
 static ROWS: Settled<[Row; 2]> = Settled::new();
 
@@ -45,10 +46,10 @@ struct Registry {
     next_bytes: usize,
 }
 
-// SAFETY: the block is only touched under the registry's lock.
+// SAFETY: the block is only touched where the registry is held.
 unsafe impl Send for Registry {}
 
-static REGISTRY: Mutex<Registry> = parking_lot::const_mutex(Registry {
+static REGISTRY: Serial<Registry> = Serial::new(Registry {
     next_number: FIRST_COMM,
     counter: 0,
     foreign: 0,
@@ -66,12 +67,11 @@ pub fn prepare() {
 
 /// Registers `MPI_COMM_WORLD`.
 pub fn add_world(world_rank: u32, world_size: u32) {
-    let mut registry = REGISTRY.lock();
     let mut record = Communicator::zeroed();
     record.identity = identity::world();
     record.letter = creators::WORLD as u8;
     (record.rank, record.size) = (world_rank, world_size);
-    if let Some(record) = registry.keep(record) {
+    if let Some(record) = REGISTRY.with(|registry| registry.keep(record)) {
         enter(abi().world, record);
     }
 }
@@ -99,12 +99,12 @@ pub fn world() -> Record {
 pub fn of(thread: &mut Thread, comm: Word) -> Record {
     let handle = comm & abi().mask;
     let (last, epoch, record) = thread.last_comm;
-    if last == handle && epoch == EPOCH.load(Ordering::Relaxed) { record } else { look_up(thread, handle) }
+    if last == handle && epoch == HANDLES.epoch() { record } else { look_up(thread, handle) }
 }
 
 #[inline(never)]
 fn look_up(thread: &mut Thread, handle: Word) -> Record {
-    let epoch = EPOCH.load(Ordering::Relaxed);
+    let epoch = HANDLES.epoch();
     let record = find(handle).or_else(|| thread.dying(handle)).unwrap_or_else(|| foreign(handle));
     thread.last_comm = (handle, epoch, record);
     record
@@ -136,17 +136,18 @@ fn foreign(handle: Word) -> Record {
             let group = unsafe { union_identity(handle, record.flags) }?;
             identity::of_facts(record.letter, group, &[])
         };
-        let mut registry = REGISTRY.lock();
-        if let Some(known) = find(handle) {
-            return Some(known);
-        }
-        if !is_self {
-            registry.foreign += 1;
-            record.counter = registry.foreign;
-        }
-        let record = registry.keep(record)?;
-        enter(handle, record);
-        Some(record)
+        REGISTRY.with(|registry| {
+            if let Some(known) = find(handle) {
+                return Some(known);
+            }
+            if !is_self {
+                registry.foreign += 1;
+                record.counter = registry.foreign;
+            }
+            let record = registry.keep(record)?;
+            enter(handle, record);
+            Some(record)
+        })
     })
     .flatten()
     .unwrap_or(none())
@@ -176,12 +177,8 @@ pub unsafe fn duplicate(parent: Record, sequence: u32, letter: u8) -> Option<Rec
     record.parent = parent.number;
     record.letter = letter;
     record.children = 0;
-    record.label = [0; vocabulary::shard::LABEL_BYTES];
     record.flags &= !FREED;
-    let mut registry = REGISTRY.lock();
-    registry.counter += 1;
-    record.counter = registry.counter;
-    registry.keep(record)
+    REGISTRY.with(|registry| registry.keep_counted(record))
 }
 
 /// A communicator whose identity follows from facts that all its members know.
@@ -203,11 +200,8 @@ pub unsafe fn created_from(
     register(record, handle);
 }
 
-fn register(mut record: Communicator, handle: Word) {
-    let mut registry = REGISTRY.lock();
-    registry.counter += 1;
-    record.counter = registry.counter;
-    if let Some(record) = registry.keep(record) {
+fn register(record: Communicator, handle: Word) {
+    if let Some(record) = REGISTRY.with(|registry| registry.keep_counted(record)) {
         enter(handle, record);
     }
 }
@@ -217,26 +211,43 @@ pub fn enter(handle: Word, record: Record) {
     // SAFETY: records are never freed.
     unsafe { (*record).handle = (handle & abi().mask) as u64 };
     HANDLES.enter(handle & abi().mask, record);
-    // The handle may have been another communicator's, freed where we could not see it.
-    EPOCH.fetch_add(1, Ordering::Release);
 }
 
 /// Takes the handle away before the communicator is freed: another thread may get the same handle at once.
 pub fn leave(comm: Word) -> Record {
-    let Some(record) = HANDLES.leave(comm & abi().mask) else { return none() };
-    EPOCH.fetch_add(1, Ordering::Release);
-    record
+    HANDLES.leave(comm & abi().mask).unwrap_or(none())
 }
 
-/// Has every thread look up the communicator it used last once more.
-pub fn forget_last() {
-    EPOCH.fetch_add(1, Ordering::Release);
+/// Has a thread look up the communicator it used last once more.
+pub fn forget_last(thread: &mut Thread) {
+    thread.last_comm = (0, u32::MAX, ptr::null_mut());
 }
 
 /// `MPI_Comm_set_name`.
 pub unsafe fn set_label(record: Record, label: &str) {
-    // SAFETY: records are never freed, and of `none` nobody reads the label.
-    unsafe { set_text(&mut (*record).label, label) };
+    struct Labels {
+        places: HashMap<u32, NonNull<Text>>,
+        texts: Texts,
+    }
+    // SAFETY: texts are only touched under the lock.
+    unsafe impl Send for Labels {}
+    static LABELS_SET: Mutex<Option<Labels>> = parking_lot::const_mutex(None);
+    let mut labels = LABELS_SET.lock();
+    let labels = labels.get_or_insert_with(|| Labels { places: HashMap::new(), texts: Texts::new(LABELS) });
+    // SAFETY: records are never freed, and texts stay where they are.
+    unsafe {
+        let number = (*record).number;
+        match labels.places.get_mut(&number) {
+            Some(place) => set_text(&mut place.as_mut().text, label),
+            None => {
+                labels
+                    .texts
+                    .add(number, 0, label)
+                    .into_iter()
+                    .for_each(|place| _ = labels.places.insert(number, place));
+            }
+        }
+    }
 }
 
 /// Size, rank, root and kind of a communicator, asked of the library without communication.
@@ -292,6 +303,13 @@ pub unsafe fn world_rank_of(record: Record, comm: Word, rank: c_int) -> Option<u
 }
 
 impl Registry {
+    /// Keeps one that was given to the program.
+    fn keep_counted(&mut self, mut record: Communicator) -> Option<Record> {
+        self.counter += 1;
+        record.counter = self.counter;
+        self.keep(record)
+    }
+
     /// Puts a record into the shard. Where there is no room for it, its calls are charged to the row `-`.
     fn keep(&mut self, mut record: Communicator) -> Option<Record> {
         record.number = self.next_number;

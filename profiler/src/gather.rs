@@ -1,45 +1,56 @@
-//! Brings the shards of all ranks to rank 0, which writes the profile. Rank 0 asks one rank after the other, a few
-//! ahead, so that it never holds more than one image and the few that are on their way.
+//! Brings what all ranks counted to rank 0, which writes the profile: up a binomial tree, each process merging what its children
+//! send with what it counted itself. So rank 0 hears from log2(ranks) others, and nobody holds more than a chunk of each child.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
 use std::path::Path;
 
-use vocabulary::profile::Writer;
+use vocabulary::profile::{Writer, Written};
 use vocabulary::settings;
 use vocabulary::shard::Shard;
+use vocabulary::stream::{Decoder, Detail, Encoder, Extent, Item, Leaf, Merge, Source};
 
 use crate::abi::{Word, abi};
 use crate::guard::guarded;
 use crate::pmpi::{self, Group};
 use crate::{say, shard, signals, snapshots};
 
-/// How many ranks may send at a time.
-const AHEAD: u32 = 8;
-/// Large images go in messages of at most this size: far below what an `int` counts.
+/// Bytes of items that travel together, beyond what most libraries send without being asked: so a sender waits for its receiver.
+const CHUNK_BYTES: usize = 256 << 10;
+/// Large chunks go in messages of at most this size: far below what an `int` counts.
 const MESSAGE_BYTES: usize = 1 << 20;
 
-const TAG_ASK: c_int = 1;
+const TAG_EXTENT: c_int = 1;
 const TAG_SIZE: c_int = 2;
 const TAG_DATA: c_int = 3;
 
-/// A communicator of our own over all of `MPI_COMM_WORLD`.
+/// A communicator of our own over all of `MPI_COMM_WORLD`, and this process's place in the tree.
 pub struct Gathering {
     comm: u64,
-    /// The snapshots that some rank still has, as far as this one knows: bit n for number n.
-    left: Cell<u64>,
+    rank: u32,
+    ranks: u32,
+}
+
+/// What rank 0 decides for all.
+#[derive(Clone, Copy)]
+struct Decision {
+    is_wanted: bool,
+    detail: Detail,
+    is_phased: bool,
 }
 
 /// Collective. Not a duplicate of `MPI_COMM_WORLD`: duplicating calls the copy functions of the program's attributes.
 pub unsafe fn open() -> Option<Gathering> {
-    let mut gathering = Gathering { comm: 0, left: Cell::new(0) };
     unsafe {
         let group = Group::of(abi().world)?;
-        pmpi::comm_create(abi().world, group.handle(), &mut gathering.comm)?;
+        let mut comm = 0;
+        pmpi::comm_create(abi().world, group.handle(), &mut comm)?;
         // What goes wrong here must not end the program.
-        pmpi::comm_set_errhandler(gathering.comm(), abi().errors_return);
+        pmpi::comm_set_errhandler(comm as Word, abi().errors_return);
+        let rank = pmpi::comm_rank(comm as Word)? as u32;
+        let ranks = pmpi::comm_size(comm as Word)? as u32;
+        Some(Gathering { comm, rank, ranks })
     }
-    Some(gathering)
 }
 
 impl Gathering {
@@ -51,112 +62,129 @@ impl Gathering {
     /// Returns whether the profile is written, so that shards are needed no more.
     pub unsafe fn run(mut self, wanted: &Path, left: u64) -> bool {
         unsafe {
-            self.left.set(left);
-            let written = self.round(wanted, &shard::image(), say_lost).unwrap_or(false);
-            let mut state = [u64::from(written), self.left.get()];
+            let (written, left) = self.round(wanted, shard::parse(), left, say_lost);
+            let mut state = [u64::from(written), left];
             let sent = pmpi::bcast((&raw mut state).cast(), 16, abi().byte, 0, self.comm());
             for number in (1..=snapshots::MOST).filter(|number| sent.is_some() && state[1] >> number & 1 == 1) {
-                self.round(&snapshots::wanted(number), &snapshots::image(number), snapshots::say_lost);
+                self.round(&snapshots::wanted(number), snapshots::parse(number), 0, snapshots::say_lost);
             }
             pmpi::comm_free(&mut self.comm);
             sent.is_some() && state[0] == 1
         }
     }
 
-    /// Collective. One profile of the images that all ranks have: `Some(true)` at rank 0 if it is written. `lost` says why not.
-    unsafe fn round(&self, wanted: &Path, image: &[u8], lost: fn(&str)) -> Option<bool> {
+    /// Collective. One profile of the shards that all ranks have. At rank 0: whether it is written, and which snapshots any rank has
+    /// left. `lost` says why not.
+    unsafe fn round(&self, wanted: &Path, own: Option<Shard>, left: u64, lost: fn(&str)) -> (bool, u64) {
         unsafe {
-            let rank = pmpi::comm_rank(self.comm()).unwrap_or(0);
-            let ranks = pmpi::comm_size(self.comm()).unwrap_or(1) as u32;
-            if rank == 0 {
-                return Some(self.collect(ranks, wanted, image, lost));
+            let (extent, left) = self.sum_up(own.as_ref().map(Extent::of).unwrap_or_default(), left);
+            let writer = if self.rank == 0 { self.create(wanted, lost) } else { None };
+            let (detail, trouble) = Detail::wanted(std::env::var(settings::DETAIL).ok().as_deref(), extent);
+            if let Some(trouble) = trouble.filter(|_| self.rank == 0) {
+                say::warn(&trouble);
             }
-            if self.answer(image).is_none() {
-                say::warn("the counters could not be sent to rank 0; `through recover` can still read them");
-            }
-            None
+            let decision = self.decide(Decision { is_wanted: writer.is_some(), detail, is_phased: extent.is_phased });
+            let Some(decision) = decision.filter(|decision| decision.is_wanted) else { return (false, left) };
+            let written = match writer {
+                Some(writer) => self.write(writer, decision, own, wanted, lost),
+                None => {
+                    self.pass_on(decision, own);
+                    false
+                }
+            };
+            (written, left)
         }
     }
 
-    /// Rank 0: one image after the other into the profile.
-    unsafe fn collect(&self, ranks: u32, output: &Path, own: &[u8], lost: fn(&str)) -> bool {
-        let mut writer = match signals::held_back(|| create(output)) {
-            Ok(writer) => Some(writer),
-            Err(trouble) => {
+    fn create(&self, wanted: &Path, lost: fn(&str)) -> Option<Writer> {
+        signals::held_back(|| create(wanted)).inspect_err(|trouble| lost(trouble)).ok()
+    }
+
+    /// Rank 0: everything into the profile.
+    unsafe fn write(
+        &self,
+        writer: Writer,
+        decision: Decision,
+        own: Option<Shard>,
+        wanted: &Path,
+        lost: fn(&str),
+    ) -> bool {
+        let written = self.merged(decision, own, |mut merge| {
+            signals::held_back(|| writer.write(decision.detail, &mut merge)).map_err(|error| error.to_string())
+        });
+        let Written { path, ranks } = match written {
+            Some(Ok(written)) => written,
+            Some(Err(trouble)) => {
                 lost(&trouble);
-                None
+                return false;
             }
+            None => return false,
         };
-        let mut asked = 1;
-        // Ranks below this one were told to send: what they send is received even if it is of no use any more.
-        let mut sending = 1;
-        let mut missing = 0;
-        for rank in 0..ranks {
-            while asked < ranks && asked < rank.saturating_add(AHEAD) {
-                let wanted = u64::from(writer.is_some());
-                unsafe { self.send(&wanted.to_ne_bytes(), asked, TAG_ASK) };
-                asked += 1;
-                if wanted == 1 {
-                    sending = asked;
-                }
-            }
-            let image = match rank {
-                0 => Some(own.to_vec()),
-                _ if rank < sending => unsafe { self.receive_image(rank) },
-                _ => continue,
-            };
-            let Some(open) = &mut writer else { continue };
-            match image.as_deref().map(Shard::parse) {
-                Some(Ok(shard)) => match guarded(|| signals::held_back(|| open.add(&shard))) {
-                    Some(Ok(())) => {}
-                    Some(Err(error)) => {
-                        lost(&error.to_string());
-                        writer = None;
-                    }
-                    None => writer = None,
-                },
-                _ => missing += 1,
-            }
-        }
-        // With none at all there is no profile, which is said below.
-        if missing > 0 && missing < ranks {
+        let missing = u64::from(self.ranks).saturating_sub(ranks);
+        if missing > 0 {
             say::warn(&format!("the counters of {missing} ranks did not arrive and are missing from the profile"));
         }
-        match writer.and_then(|writer| guarded(|| signals::held_back(|| writer.finish()))) {
-            Some(Ok(path)) => {
-                say_where(&path, output);
-                missing == 0
+        say_where(&path, wanted);
+        missing == 0
+    }
+
+    /// All others: everything to the parent.
+    unsafe fn pass_on(&self, decision: Decision, own: Option<Shard>) {
+        let up = RefCell::new(Up { gathering: self, encoder: Encoder::default(), is_broken: false });
+        self.merged(decision, own, |mut merge| {
+            let mut up = up.borrow_mut();
+            while let Some(item) = merge.next() {
+                up.push(&item);
             }
-            Some(Err(error)) => {
-                lost(&error.to_string());
-                false
-            }
-            None => false,
+        });
+        if up.into_inner().end().is_none() {
+            say::warn("the counters could not be sent to rank 0; `through recover` can still read them");
         }
     }
 
-    /// All others: wait to be asked, then send.
-    unsafe fn answer(&self, image: &[u8]) -> Option<()> {
-        unsafe {
-            let mut wanted = [0u8; 8];
-            self.receive(&mut wanted, 0, TAG_ASK)?;
-            if u64::from_ne_bytes(wanted) == 0 {
-                return Some(());
+    /// Does something with the merged streams of this process and its children. Whatever happens, the children get rid of theirs.
+    fn merged<T>(
+        &self,
+        decision: Decision,
+        own: Option<Shard>,
+        work: impl FnOnce(Merge<Box<dyn Source + '_>>) -> T,
+    ) -> Option<T> {
+        let down: Vec<RefCell<Down>> = children(self.rank, self.ranks).map(|child| Down::of(self, child)).collect();
+        let result = guarded(|| {
+            let mut sources: Vec<Box<dyn Source + '_>> = Vec::new();
+            if let Some(shard) = own {
+                sources.push(Box::new(Leaf::new(&shard, decision.detail, decision.is_phased)));
             }
-            self.send(bytemuck::cast_slice(&[image.len() as u64, self.left.get()]), 0, TAG_SIZE)?;
-            image.chunks(MESSAGE_BYTES).try_for_each(|part| self.send(part, 0, TAG_DATA))
-        }
+            sources.extend(down.iter().map(|child| Box::new(FromChild(child)) as Box<dyn Source>));
+            work(Merge::new(sources))
+        });
+        down.iter().for_each(|child| child.borrow_mut().drain());
+        result
     }
 
-    unsafe fn receive_image(&self, rank: u32) -> Option<Vec<u8>> {
-        unsafe {
-            let mut facts = [0u64; 2];
-            self.receive(bytemuck::cast_slice_mut(&mut facts), rank, TAG_SIZE)?;
-            self.left.set(self.left.get() | facts[1]);
-            let mut image = vec![0u8; usize::try_from(facts[0]).ok()?];
-            image.chunks_mut(MESSAGE_BYTES).try_for_each(|part| self.receive(part, rank, TAG_DATA))?;
-            Some(image)
+    /// Adds up over the tree what must be known before; right at rank 0.
+    unsafe fn sum_up(&self, own: Extent, left: u64) -> (Extent, u64) {
+        let (mut extent, mut all_left) = (own, left);
+        for child in children(self.rank, self.ranks) {
+            let mut facts = [0u64; 3];
+            if unsafe { self.receive(bytemuck::cast_slice_mut(&mut facts), child, TAG_EXTENT) }.is_some() {
+                extent = extent.and(Extent { rows: facts[0], is_phased: facts[1] == 1 });
+                all_left |= facts[2];
+            }
         }
+        if self.rank > 0 {
+            let facts = [extent.rows, u64::from(extent.is_phased), all_left];
+            unsafe { self.send(bytemuck::cast_slice(&facts), parent(self.rank), TAG_EXTENT) };
+        }
+        (extent, all_left)
+    }
+
+    /// What rank 0 hands over becomes everybody's.
+    unsafe fn decide(&self, decision: Decision) -> Option<Decision> {
+        let mut words = [u64::from(decision.is_wanted), decision.detail.number(), u64::from(decision.is_phased)];
+        let bytes = size_of_val(&words) as c_int;
+        unsafe { pmpi::bcast((&raw mut words).cast(), bytes, abi().byte, 0, self.comm()) }?;
+        Some(Decision { is_wanted: words[0] == 1, detail: Detail::of_number(words[1]), is_phased: words[2] == 1 })
     }
 
     unsafe fn send(&self, bytes: &[u8], to: u32, tag: c_int) -> Option<()> {
@@ -168,6 +196,103 @@ impl Gathering {
         let place = bytes.as_mut_ptr().cast::<c_void>();
         let ignore = abi().status_ignore;
         unsafe { pmpi::recv(place, bytes.len() as c_int, abi().byte, from as c_int, tag, self.comm(), ignore) }
+    }
+}
+
+/// The binomial tree: below rank r are the ranks up to the next multiple of its lowest set bit.
+fn parent(rank: u32) -> u32 {
+    rank & rank.wrapping_sub(1)
+}
+
+fn children(rank: u32, ranks: u32) -> impl Iterator<Item = u32> {
+    let own_bits = if rank == 0 { u32::BITS } else { rank.trailing_zeros() };
+    (0..own_bits).map_while(move |bit| rank.checked_add(1 << bit)).take_while(move |child| *child < ranks)
+}
+
+/// The way to the parent.
+struct Up<'a> {
+    gathering: &'a Gathering,
+    encoder: Encoder,
+    is_broken: bool,
+}
+
+impl Up<'_> {
+    fn push(&mut self, item: &Item) {
+        self.encoder.push(item);
+        if self.encoder.len() >= CHUNK_BYTES {
+            self.send(true);
+        }
+    }
+
+    /// `None` if anything could not be sent.
+    fn end(mut self) -> Option<()> {
+        self.send(false);
+        (!self.is_broken).then_some(())
+    }
+
+    fn send(&mut self, goes_on: bool) {
+        let (chunk, parent) = (self.encoder.take(), parent(self.gathering.rank));
+        let facts = [chunk.len() as u64, u64::from(goes_on)];
+        // SAFETY: the slices outlive the calls.
+        let sent = unsafe {
+            let facts = self.gathering.send(bytemuck::cast_slice(&facts), parent, TAG_SIZE);
+            let parts = chunk.chunks(MESSAGE_BYTES);
+            facts.and_then(|()| parts.into_iter().try_for_each(|part| self.gathering.send(part, parent, TAG_DATA)))
+        };
+        self.is_broken |= sent.is_none();
+    }
+}
+
+/// The way from one child.
+struct Down<'a> {
+    gathering: &'a Gathering,
+    child: u32,
+    chunk: Decoder,
+    goes_on: bool,
+}
+
+impl<'a> Down<'a> {
+    fn of(gathering: &'a Gathering, child: u32) -> RefCell<Down<'a>> {
+        RefCell::new(Down { gathering, child, chunk: Decoder::new(Vec::new()), goes_on: true })
+    }
+
+    fn next_chunk(&mut self) -> Option<Vec<u8>> {
+        let mut facts = [0u64; 2];
+        let mut chunk = Vec::new();
+        self.goes_on = false;
+        // SAFETY: the slices outlive the calls.
+        unsafe {
+            self.gathering.receive(bytemuck::cast_slice_mut(&mut facts), self.child, TAG_SIZE)?;
+            chunk.resize(usize::try_from(facts[0]).ok()?, 0);
+            let mut parts = chunk.chunks_mut(MESSAGE_BYTES);
+            parts.try_for_each(|part| self.gathering.receive(part, self.child, TAG_DATA))?;
+        }
+        self.goes_on = facts[1] == 1;
+        Some(chunk)
+    }
+
+    fn drain(&mut self) {
+        while self.goes_on {
+            self.next_chunk();
+        }
+    }
+}
+
+struct FromChild<'a>(&'a RefCell<Down<'a>>);
+
+impl Source for FromChild<'_> {
+    fn next(&mut self) -> Option<Item> {
+        let mut down = self.0.borrow_mut();
+        loop {
+            if let Some(item) = down.chunk.next() {
+                return Some(item);
+            }
+            if !down.goes_on {
+                return None;
+            }
+            let chunk = down.next_chunk()?;
+            down.chunk = Decoder::new(chunk);
+        }
     }
 }
 

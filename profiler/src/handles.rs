@@ -1,12 +1,12 @@
-//! A table from handles to the records of communicators. Looking up takes no lock; entering and leaving take one.
+//! A table from handles to the records of communicators. Looking up takes no lock; entering and leaving are serial.
 
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
-use parking_lot::Mutex;
 use vocabulary::shard::Communicator;
 
 use crate::abi::Word;
+use crate::serial::Serial;
 
 type Record = *mut Communicator;
 
@@ -18,8 +18,10 @@ const FIRST_SLOTS: usize = 256;
 
 pub struct Handles {
     table: AtomicPtr<Table>,
-    /// Slots that were ever taken. Writers hold this lock.
-    taken: Mutex<usize>,
+    /// Slots that were ever taken; writers hold it.
+    taken: Serial<usize>,
+    /// Raised whenever a handle gets another meaning, so that nobody trusts what he found before.
+    epoch: AtomicU32,
 }
 
 struct Slot {
@@ -35,7 +37,12 @@ struct Table {
 
 impl Handles {
     pub const fn new() -> Handles {
-        Handles { table: AtomicPtr::new(ptr::null_mut()), taken: parking_lot::const_mutex(0) }
+        Handles { table: AtomicPtr::new(ptr::null_mut()), taken: Serial::new(0), epoch: AtomicU32::new(0) }
+    }
+
+    #[inline(always)]
+    pub fn epoch(&self) -> u32 {
+        self.epoch.load(Ordering::Relaxed)
     }
 
     pub fn find(&self, handle: Word) -> Option<Record> {
@@ -49,27 +56,36 @@ impl Handles {
 
     /// Gives a record a handle, which may have been another record's until now.
     pub fn enter(&self, handle: Word, record: Record) {
-        let mut taken = self.taken.lock();
-        let table = match self.table() {
-            Some(table) if (*taken + 1) * 2 <= table.slots.len() => table,
-            full => {
-                let (larger, live) = Table::larger_than(full);
-                *taken = live;
-                let larger = Box::leak(Box::new(larger));
-                self.table.store(larger, Ordering::Release);
-                larger
-            }
-        };
-        *taken += usize::from(table.insert(handle, record));
+        self.taken.with(|taken| {
+            let table = match self.table() {
+                Some(table) if (*taken + 1) * 2 <= table.slots.len() => table,
+                full => {
+                    let (larger, live) = Table::larger_than(full);
+                    *taken = live;
+                    let larger = Box::leak(Box::new(larger));
+                    self.table.store(larger, Ordering::Release);
+                    larger
+                }
+            };
+            *taken += usize::from(table.insert(handle, record));
+            self.raise_epoch();
+        });
     }
 
     /// Takes a handle away.
     pub fn leave(&self, handle: Word) -> Option<Record> {
-        let _writer = self.taken.lock();
-        let record = self.find(handle)?;
-        let table = self.table()?;
-        table.slots[table.place(handle)?].handle.store(REMOVED, Ordering::Release);
-        Some(record)
+        self.taken.with(|_| {
+            let table = self.table().filter(|_| handle < REMOVED)?;
+            let slot = &table.slots[table.place(handle)?];
+            slot.handle.store(REMOVED, Ordering::Release);
+            self.raise_epoch();
+            Some(slot.record.load(Ordering::Relaxed))
+        })
+    }
+
+    /// There is one writer at a time.
+    fn raise_epoch(&self) {
+        self.epoch.store(self.epoch().wrapping_add(1), Ordering::Release);
     }
 
     fn table(&self) -> Option<&'static Table> {

@@ -2,20 +2,29 @@
 //! them knows (docs/reference/names.md).
 
 use std::collections::HashMap;
-use std::hash::Hasher as _;
 
 use parking_lot::Mutex;
-use siphasher::sip128::{Hasher128 as _, SipHasher13};
+use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 pub type Identity = [u64; 2];
 
 fn hash(kind: u8, identity: Identity, words: &[u64]) -> Identity {
-    // Fixed keys: all processes of a run must agree.
-    let mut hasher = SipHasher13::new_with_keys(0x636f_6d6d_7365_6531, 0x6964_656e_7469_7479);
-    hasher.write_u8(kind);
-    identity.into_iter().chain(words.iter().copied()).for_each(|word| hasher.write_u64(word));
-    let hash = hasher.finish128();
-    [hash.h1, hash.h2]
+    // Those of a few words are hashed without a list on the heap: each creating call does it.
+    let mut few = [0; 6];
+    let many: Vec<u64>;
+    let all: &[u64] = match few.get_mut(..words.len() + 2) {
+        Some(all) => {
+            all[..2].copy_from_slice(&identity);
+            all[2..].copy_from_slice(words);
+            all
+        }
+        None => {
+            many = identity.into_iter().chain(words.iter().copied()).collect();
+            &many
+        }
+    };
+    let hash = xxh3_128_with_seed(bytemuck::cast_slice(all), kind.into());
+    [hash as u64, (hash >> 64) as u64]
 }
 
 /// `MPI_COMM_WORLD`.

@@ -5,7 +5,9 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use vocabulary::settings;
 use vocabulary::shard::{Header, Shard, read_file, read_header};
+use vocabulary::stream::{Detail, Extent, Pile};
 
 use crate::{gather, say, shard, signals};
 
@@ -40,18 +42,26 @@ pub fn write(names: &[String], is_ready: impl Fn(&Header) -> bool, wanted: &Path
 }
 
 fn join(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
-    let mut writer = gather::create(wanted)?;
+    let writer = gather::create(wanted)?;
+    let read =
+        |file: &Path| {
+            let bytes = read_file(file).map_err(|error| format!("{}: {error}", file.display()))?;
+            Ok::<_, String>(Shard::parse(&bytes).map_err(|error| error.to_string()).and_then(|shard| {
+                if shard.header.run == own_run() { Ok(shard) } else { Err("of another run".to_owned()) }
+            }))
+        };
+    let extents = files.iter().filter_map(|file| Some(Extent::of(&read(file).ok()?.ok()?)));
+    let extent = extents.fold(Extent::default(), Extent::and);
+    let (detail, trouble) = Detail::wanted(std::env::var(settings::DETAIL).ok().as_deref(), extent);
+    trouble.iter().for_each(|trouble| say::warn(trouble));
+    let mut pile = Pile::new(detail, extent.is_phased);
     for file in files {
-        let bytes = read_file(file).map_err(|error| format!("{}: {error}", file.display()))?;
-        match Shard::parse(&bytes) {
-            Ok(shard) if shard.header.run != own_run() => {
-                say::warn(&format!("{}: of another run: left out of the profile", file.display()));
-            }
-            Ok(shard) => writer.add(&shard).map_err(|error| error.to_string())?,
+        match read(file)? {
+            Ok(shard) => pile.add(&shard),
             Err(error) => say::warn(&format!("{}: {error}: left out of the profile", file.display())),
         }
     }
-    writer.finish().map_err(|error| error.to_string())
+    writer.write(detail, &mut pile.stream()).map(|written| written.path).map_err(|error| error.to_string())
 }
 
 fn own_run() -> [u64; 2] {

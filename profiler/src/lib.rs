@@ -28,6 +28,7 @@ mod probe;
 mod real;
 mod requests;
 mod say;
+mod serial;
 mod sessions;
 mod settled;
 mod setup;

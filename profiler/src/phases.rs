@@ -97,7 +97,7 @@ fn number_of(name: &str) -> u8 {
     if next == OTHER_PHASE.into() {
         warn_once!("more than {} phases: from now on new ones are counted as one, '{OTHER}'", OTHER_PHASE - 1);
     }
-    if !phases.texts.add(next, 0, name) {
+    if phases.texts.add(next, 0, name).is_none() {
         return NO_PHASE;
     }
     phases.names.push(name.to_owned());

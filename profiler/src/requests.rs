@@ -2,18 +2,16 @@
 //! are complete at once, in Open MPI and in MPICH) and give it again as soon as it is free. So under each handle stands a
 //! queue of the requests that were started, oldest first, and one is taken out per completion.
 
-use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use parking_lot::lock_api::RawMutex as _;
 use vocabulary::calls::op;
 use vocabulary::shard::NO_PHASE;
 
 use crate::abi::Word;
 use crate::communicators::Record;
 use crate::phases;
-use crate::state;
+use crate::serial::Serial;
 use crate::thread::{self, Thread};
 use crate::wrappers::Late;
 
@@ -131,15 +129,10 @@ struct Slot {
 /// The requests that one thread started, and those of other threads that it has looked at since. Locked only where several
 /// threads may call MPI at once.
 pub struct Requests {
-    lock: parking_lot::RawMutex,
     /// The look of the completing call that the owner is in, or 0.
     looking: AtomicU64,
-    table: UnsafeCell<Table>,
+    table: Serial<Table>,
 }
-
-// SAFETY: `table` is only reached through `locked`. Below MPI_THREAD_MULTIPLE the program itself sees to it that its threads
-// call MPI one after the other.
-unsafe impl Sync for Requests {}
 
 /// Open addressing with at most half of the places taken.
 struct Table {
@@ -154,6 +147,9 @@ struct Table {
     extras: Vec<Option<Extra>>,
     free_extras: Vec<u32>,
 }
+
+// SAFETY: the slots are the table's own.
+unsafe impl Send for Table {}
 
 /// One request as a completing call sees it.
 #[derive(Clone, Copy)]
@@ -237,16 +233,16 @@ impl Requests {
             free_extras: Vec::new(),
         };
         table.resize(64);
-        Requests { lock: parking_lot::RawMutex::INIT, looking: AtomicU64::new(0), table: UnsafeCell::new(table) }
+        Requests { looking: AtomicU64::new(0), table: Serial::new(table) }
     }
 
     #[inline(always)]
     pub fn start(&self, request: Request) {
-        self.locked(|requests| requests.insert(request));
+        self.table.with(|requests| requests.insert(request));
     }
 
     pub fn start_with(&self, mut request: Request, extra: Extra) {
-        self.locked(|requests| {
+        self.table.with(|requests| {
             request.active = !matches!(extra, Extra::Persistent(_));
             request.extra = requests.keep_extra(extra);
             requests.insert(request);
@@ -255,7 +251,7 @@ impl Requests {
 
     #[inline(always)]
     fn seen(&self, handle: Word, stamp: u64) -> Option<Seen> {
-        self.locked(|requests| {
+        self.table.with(|requests| {
             self.looking.store(stamp, Ordering::Relaxed);
             let slot = requests.slot_of(handle)?;
             let slot = requests.slot(slot);
@@ -273,7 +269,7 @@ impl Requests {
 
     #[inline(always)]
     fn complete(&self, handle: Word) -> Option<Completed> {
-        self.locked(|requests| {
+        self.table.with(|requests| {
             let slot = requests.slot_of(handle)?;
             let Request { comm, ticks, operation, kind, phase, active, extra, .. } = requests.slot(slot).request;
             if !active {
@@ -290,7 +286,7 @@ impl Requests {
     }
 
     fn forget(&self, handle: Word) {
-        self.locked(|requests| {
+        self.table.with(|requests| {
             if let Some(slot) = requests.slot_of(handle) {
                 let extra = requests.slot(slot).request.extra;
                 requests.remove_first(slot);
@@ -300,7 +296,7 @@ impl Requests {
     }
 
     fn set_kind(&self, handle: Word, kind: Kind) -> Option<()> {
-        self.locked(|requests| {
+        self.table.with(|requests| {
             let slot = requests.slot_of(handle)?;
             requests.slot(slot).request.kind = kind;
             Some(())
@@ -308,7 +304,7 @@ impl Requests {
     }
 
     fn activate(&self, handle: Word, operation: u16, ticks: u64) -> Option<(Record, Persistent)> {
-        self.locked(|requests| {
+        self.table.with(|requests| {
             let slot = requests.slot_of(handle)?;
             let request = &mut requests.slot(slot).request;
             let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(request.extra as usize) else {
@@ -328,7 +324,7 @@ impl Requests {
     }
 
     fn partition(&self, handle: Word) -> Option<Partition> {
-        self.locked(|requests| {
+        self.table.with(|requests| {
             let slot = requests.slot_of(handle)?;
             let Request { comm, extra, .. } = requests.slot(slot).request;
             let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(extra as usize) else { return None };
@@ -340,7 +336,7 @@ impl Requests {
     /// The oldest request of a handle is handed to another thread, but none that the owner is completing just now: the
     /// library may already have given its handle to the request that the other thread asks for.
     fn give(&self, handle: Word) -> Option<(Request, Option<Extra>)> {
-        self.locked(|requests| {
+        self.table.with(|requests| {
             let place = requests.slot_of(handle)?;
             let slot = requests.slot(place);
             let request = if slot.stamp != 0 && slot.stamp == self.looking.load(Ordering::Acquire) {
@@ -360,7 +356,7 @@ impl Requests {
 
     /// Takes a request over from another thread, as one that the look with this stamp has seen.
     fn adopt(&self, mut request: Request, extra: Option<Extra>, stamp: u64) {
-        self.locked(|requests| {
+        self.table.with(|requests| {
             if let Some(extra) = extra {
                 request.extra = requests.keep_extra(extra);
             }
@@ -373,19 +369,6 @@ impl Requests {
                 }
             }
         });
-    }
-
-    #[inline(always)]
-    fn locked<T>(&self, work: impl FnOnce(&mut Table) -> T) -> T {
-        if !state::is_threaded() {
-            // SAFETY: see `Sync`.
-            return work(unsafe { &mut *self.table.get() });
-        }
-        self.lock.lock();
-        // SAFETY: locked, here and by all others.
-        let result = work(unsafe { &mut *self.table.get() });
-        unsafe { self.lock.unlock() };
-        result
     }
 }
 

@@ -5,14 +5,13 @@
 use std::cell::Cell;
 use std::env;
 use std::ffi::{CString, c_int};
-use std::hash::Hasher as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use siphasher::sip128::{Hasher128 as _, SipHasher13};
 use vocabulary::calls::op;
 use vocabulary::profile::recover::{host_name, process_start, shard_name};
 use vocabulary::shard::{FINISHED, LEFT, Moment, RUNNING};
+use xxhash_rust::xxh3::xxh3_128;
 
 use crate::abi::{Word, abi};
 use crate::pmpi::{self, Group};
@@ -148,21 +147,21 @@ fn leave_world(sessions: &mut Sessions) {
 /// What tells this run from others, and is the same in all its processes: what the launcher says, else the launcher itself,
 /// from which all processes on a host descend. A single process may have been started by anybody, who may start others.
 fn run(size: u32) -> [u64; 2] {
-    let mut hasher = SipHasher13::new_with_keys(0x636f_6d6d_7365_6531, 0x7365_7373_696f_6e73);
+    let mut facts = Vec::new();
     let said = ["SLURM_JOB_ID", "SLURM_STEP_ID", "PMIX_NAMESPACE", "PBS_JOBID", "LSB_JOBID", "COMMSEE_LAUNCH"];
     for name in said {
-        hasher.write(env::var_os(name).unwrap_or_default().as_encoded_bytes());
-        hasher.write_u8(0);
+        facts.extend_from_slice(env::var_os(name).unwrap_or_default().as_encoded_bytes());
+        facts.push(0);
     }
     let is_said = ["SLURM_STEP_ID", "PMIX_NAMESPACE"].iter().any(|name| env::var_os(name).is_some());
     if size == 1 || !is_said {
         let common = if size == 1 { std::process::id() } else { launcher() };
-        hasher.write(host_name().as_bytes());
-        hasher.write_u32(common);
-        hasher.write_u64(process_start(common).unwrap_or(0));
+        facts.extend_from_slice(host_name().as_bytes());
+        facts.extend_from_slice(&common.to_ne_bytes());
+        facts.extend_from_slice(&process_start(common).unwrap_or(0).to_ne_bytes());
     }
-    let hash = hasher.finish128();
-    [hash.h1, hash.h2]
+    let hash = xxh3_128(&facts);
+    [hash as u64, (hash >> 64) as u64]
 }
 
 /// The process of the launcher that started this one and its siblings: there may be shells and scripts in between. Where no

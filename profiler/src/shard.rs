@@ -12,14 +12,15 @@ use std::sync::atomic::{AtomicPtr, Ordering, fence};
 use parking_lot::Mutex;
 use vocabulary::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, Cell, Communicator, DATATYPES, EDGES, Edge,
-    HEADER_BYTES, Header, PHASES, STANDINGS, Standing, Text, USES, Use,
+    HEADER_BYTES, Header, LABELS, PHASES, STANDINGS, Shard, Standing, Text, USES, Use,
 };
 
 use crate::say::warn_once;
 use crate::{clock, errno, say, signals};
 
-/// Address space set aside for growth; where it is limited at most a small part of it, since the program needs the rest.
-const RESERVE_BYTES: usize = 64 << 30;
+/// Address space set aside for growth: as much as indexes can tell apart (`thread.rs`). Where it is limited at most a small part
+/// of it, since the program needs the rest.
+const RESERVE_BYTES: usize = 32 << 30;
 const LEAST_RESERVE_BYTES: usize = 16 << 20;
 /// The file's size at first: the header and one block of each kind.
 const FIRST_BYTES: usize = 32 << 10;
@@ -94,6 +95,11 @@ pub fn header() -> Option<&'static mut Header> {
     unsafe { HEADER.load(Ordering::Acquire).as_mut() }
 }
 
+/// Where the shard begins in memory; it never moves.
+pub fn base() -> usize {
+    HEADER.load(Ordering::Acquire) as usize
+}
+
 /// A new block for entries of one kind, or `None` when there is no memory left.
 pub fn block(kind: u32, bytes: usize) -> Option<NonNull<BlockHeader>> {
     // The way here is a counting call, which no guard surrounds.
@@ -125,6 +131,16 @@ fn next_block(kind: u32, bytes: usize) -> Option<NonNull<BlockHeader>> {
     NonNull::new(place)
 }
 
+/// What was counted so far.
+pub fn parse() -> Option<Shard> {
+    let guard = MAPPING.lock();
+    let mapping = guard.as_ref()?;
+    // SAFETY: everything up to `used` is mapped and stays so while the lock is held. Other threads may still count; a
+    // torn count cannot occur, as counters are words.
+    let bytes = unsafe { std::slice::from_raw_parts(mapping.base as *const u8, mapping.used) };
+    Shard::parse(bytes).ok()
+}
+
 /// The bytes that a reader needs: every block cut behind its last used entry.
 pub fn image() -> Vec<u8> {
     let guard = MAPPING.lock();
@@ -141,7 +157,7 @@ pub fn image() -> Vec<u8> {
             COMMUNICATORS => size_of::<Communicator>(),
             CELLS => size_of::<Cell>(),
             EDGES => size_of::<Edge>(),
-            PHASES | DATATYPES => size_of::<Text>(),
+            LABELS | PHASES | DATATYPES => size_of::<Text>(),
             USES => size_of::<Use>(),
             STANDINGS => size_of::<Standing>(),
             _ => 0,
@@ -179,7 +195,8 @@ pub fn path() -> Option<PathBuf> {
 }
 
 fn reserve() -> Option<Mapping> {
-    let mut reserved = RESERVE_BYTES.min(address_space() / 64).max(LEAST_RESERVE_BYTES).next_power_of_two();
+    let wanted = RESERVE_BYTES.min(address_space() / 64).max(LEAST_RESERVE_BYTES);
+    let mut reserved = wanted.next_power_of_two().min(RESERVE_BYTES);
     while reserved >= LEAST_RESERVE_BYTES {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: a new mapping without access, at an address that the system chooses.
@@ -246,7 +263,9 @@ impl File {
             if code != 0 {
                 return Err(io::Error::from_raw_os_error(code));
             }
-            let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
+            // The space is there already, so that mapping all of it now costs less than a fault for every page.
+            let flags = libc::MAP_SHARED | libc::MAP_FIXED | libc::MAP_POPULATE;
+            let access = libc::PROT_READ | libc::PROT_WRITE;
             let mapped = libc::mmap(place, bytes, access, flags, fd.0, offset as libc::off_t);
             if mapped == libc::MAP_FAILED {
                 return Err(io::Error::last_os_error());

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 use vocabulary::profile::recover::snapshot_name;
-use vocabulary::shard::{Header, SNAPSHOT};
+use vocabulary::shard::{Header, SNAPSHOT, Shard};
 
 use crate::say::warn_once;
 use crate::{clock, last, lifecycle, say, shard, signals};
@@ -59,9 +59,10 @@ pub fn left() -> u64 {
     left.fold(0, |all, (number, _): (u32, _)| all | 1 << number)
 }
 
-/// The image of a snapshot; empty if this process has none of this number.
-pub fn image(number: u32) -> Vec<u8> {
-    TAKEN.lock().get(number as usize - 1).and_then(|path| fs::read(path).ok()).unwrap_or_default()
+/// What a snapshot holds; nothing if this process has none of this number.
+pub fn parse(number: u32) -> Option<Shard> {
+    let image = TAKEN.lock().get(number as usize - 1).and_then(|path| fs::read(path).ok())?;
+    Shard::parse(&image).ok()
 }
 
 /// Removes what is left.

@@ -6,13 +6,13 @@
 //! - the datatype's size and the rule's arithmetic: one probe of a small table (`datatypes::size`, `volume`);
 //! - the bucket: a bit scan, a table of 65 bytes, one or two compares (`Buckets::of`);
 //! - the phase: one load, one OR (`phases::current`);
-//! - the cell: one multiplication, one probe of this thread's index, additions to one cache line (`Thread::cell`);
+//! - the cell: one multiplication, one probe of this thread's index, additions to its 48 bytes (`Thread::cell`);
 //! - a send adds the edge to its destination: one more probe, two additions.
 
 use std::ffi::c_int;
 
 use vocabulary::buckets::Buckets;
-use vocabulary::shard::{BUCKET_PENDING, Cell, Edge, NO_PHASE, REMOTE_RANK};
+use vocabulary::shard::{BUCKET_FAILED, BUCKET_PENDING, Bound, Cell, Edge, NO_PHASE, REMOTE_RANK};
 
 use crate::abi::{Word, abi};
 use crate::communicators::{self, Record};
@@ -50,8 +50,8 @@ fn bucket_of(message_bytes: u64) -> u8 {
 fn add_time(cell: &mut Cell, ticks: u64) {
     cell.calls = cell.calls.wrapping_add(1);
     cell.ticks = cell.ticks.wrapping_add(ticks);
-    cell.ticks_min = cell.ticks_min.min(ticks);
-    cell.ticks_max = cell.ticks_max.max(ticks);
+    cell.ticks_min = cell.ticks_min.min(Bound::below(ticks));
+    cell.ticks_max = cell.ticks_max.max(Bound::above(ticks));
 }
 
 /// The key of the cell that a call made now is counted in.
@@ -70,9 +70,8 @@ fn key_in(phase: u8, record: Record, operation: u16, bucket: u8) -> u64 {
 /// A call without bytes, charged to a record.
 #[inline(always)]
 pub fn plain(thread: &mut Thread, record: Record, done: Done) {
-    let cell = thread.cell(key(record, done.operation, 0));
-    add_time(cell, done.ticks);
-    cell.failed += u64::from(done.code != 0);
+    let bucket = if done.code == 0 { 0 } else { BUCKET_FAILED };
+    add_time(thread.cell(key(record, done.operation, bucket)), done.ticks);
     thread.counted_ticks = thread.counted_ticks.wrapping_add(done.ticks);
 }
 

@@ -1,6 +1,6 @@
 //! Blocks of texts in the shard: what a number of this process stands for.
 
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::atomic::{Ordering, fence};
 
 use vocabulary::shard::{BLOCK_HEADER_BYTES, BlockHeader, TEXT_BYTES, Text, set_text};
@@ -24,15 +24,14 @@ impl Texts {
         Texts { kind, block: ptr::null_mut() }
     }
 
-    /// Whether there was room for it.
-    pub fn add(&mut self, number: u32, flags: u32, text: &str) -> bool {
+    /// Where it stands now, if there was room for it.
+    pub fn add(&mut self, number: u32, flags: u32, text: &str) -> Option<NonNull<Text>> {
         let mut entry = Text { number, flags, text: [0; TEXT_BYTES] };
         set_text(&mut entry.text, text);
         // SAFETY: `block` is null or one of ours, which is never unmapped.
         let mut used = unsafe { self.block.as_ref() }.map_or(CAPACITY, |block| block.used as usize);
         if used == CAPACITY {
-            let Some(block) = shard::block(self.kind, BLOCK_BYTES) else { return false };
-            (self.block, used) = (block.as_ptr(), 0);
+            (self.block, used) = (shard::block(self.kind, BLOCK_BYTES)?.as_ptr(), 0);
         }
         let place = self.block as usize + BLOCK_HEADER_BYTES + used * size_of::<Text>();
         // SAFETY: the block has room for one entry behind the used ones.
@@ -41,6 +40,6 @@ impl Texts {
             fence(Ordering::Release);
             (*self.block).used += 1;
         }
-        true
+        NonNull::new(place as *mut Text)
     }
 }

@@ -6,7 +6,9 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
 use parking_lot::Mutex;
-use vocabulary::shard::{self as image, BLOCK_HEADER_BYTES, BlockHeader, CELLS, Communicator, EDGES, Edge, USES, Use};
+use vocabulary::shard::{
+    self as image, BLOCK_HEADER_BYTES, BlockHeader, Bound, CELLS, Communicator, EDGES, Edge, USES, Use,
+};
 
 use crate::abi::Word;
 use crate::datatypes::{self, Recent};
@@ -213,11 +215,10 @@ impl Thread {
         unsafe { &mut *cell }
     }
 
-    /// Apart, since a cell on the stack would have every wrapper align its stack to a cache line.
     #[cold]
     #[inline(never)]
     fn new_cell(&mut self, key: u64) -> *mut image::Cell {
-        self.cells.add(key, CELLS, image::Cell { key, ticks_min: u64::MAX, ..bytemuck::Zeroable::zeroed() })
+        self.cells.add(key, image::Cell { key, ticks_min: Bound::LONGEST, ..bytemuck::Zeroable::zeroed() })
     }
 
     /// The counters of a (communicator, operation, destination), if they exist.
@@ -236,7 +237,7 @@ impl Thread {
     pub fn add_use(&mut self, comm: u32, operation: u16, datatype: u32, bytes: u64) {
         let key = Edge::key(comm, operation, datatype);
         let index = &mut self.uses().index;
-        let entry = index.find(key).unwrap_or_else(|| index.add(key, USES, Use { key, calls: 0, bytes: 0 }));
+        let entry = index.find(key).unwrap_or_else(|| index.add(key, Use { key, calls: 0, bytes: 0 }));
         // SAFETY: the index holds addresses of live entries of this thread only.
         let entry = unsafe { &mut *entry };
         entry.calls += 1;
@@ -249,7 +250,7 @@ impl Thread {
 
     #[cold]
     pub fn new_edge(&mut self, key: u64, world_rank: u32) -> &mut Edge {
-        let edge = self.edges.add(key, EDGES, Edge { key, world_rank, reserved: 0, calls: 0, bytes: 0 });
+        let edge = self.edges.add(key, Edge { key, world_rank, reserved: 0, calls: 0, bytes: 0 });
         // SAFETY: as above.
         unsafe { &mut *edge }
     }
@@ -261,12 +262,16 @@ struct Uses {
     recent: Recent,
 }
 
-/// Entries of one kind in the shard, found by key: open addressing with at most half of the places taken.
+/// Entries of one kind in the shard, found by key: open addressing with at most half of the slots taken. A slot has half of the
+/// key's hash, so that strangers are passed by without a look at them, and the entry's distance from the shard's begin in words: half
+/// of a pointer and a key.
 struct Index<T> {
-    slots: *mut (u64, *mut T),
+    slots: *mut Slot,
     mask: usize,
     shift: u32,
     taken: usize,
+    /// Where the shard begins.
+    base: usize,
     block: *mut BlockHeader,
     capacity: usize,
     next_bytes: usize,
@@ -274,9 +279,53 @@ struct Index<T> {
     overflow: Option<Box<T>>,
 }
 
-const EMPTY: u64 = u64::MAX;
+/// What an index finds: its first word is its key.
+trait Keyed: Copy {
+    const KIND: u32;
+    fn key(&self) -> u64;
+}
 
-impl<T: Copy> Index<T> {
+impl Keyed for image::Cell {
+    const KIND: u32 = CELLS;
+    #[inline(always)]
+    fn key(&self) -> u64 {
+        self.key
+    }
+}
+
+impl Keyed for Edge {
+    const KIND: u32 = EDGES;
+    #[inline(always)]
+    fn key(&self) -> u64 {
+        self.key
+    }
+}
+
+impl Keyed for Use {
+    const KIND: u32 = USES;
+    #[inline(always)]
+    fn key(&self) -> u64 {
+        self.key
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+struct Slot {
+    /// 0 is no entry: the shard begins with its header.
+    place: u32,
+    hash: u32,
+}
+
+const EMPTY: Slot = Slot { place: 0, hash: 0 };
+const PLACE_BYTES: usize = 8;
+
+#[inline(always)]
+fn hash(key: u64) -> u64 {
+    key.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+impl<T: Keyed> Index<T> {
     fn new() -> Index<T> {
         let (slots, mask, shift) = table(64);
         Index {
@@ -284,6 +333,7 @@ impl<T: Copy> Index<T> {
             mask,
             shift,
             taken: 0,
+            base: shard::base(),
             block: ptr::null_mut(),
             capacity: 0,
             next_bytes: BLOCK_BYTES.0,
@@ -292,30 +342,28 @@ impl<T: Copy> Index<T> {
     }
 
     #[inline(always)]
-    fn first_slot(&self, key: u64) -> usize {
-        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
-    }
-
-    #[inline(always)]
     fn find(&self, key: u64) -> Option<*mut T> {
-        let mut slot = self.first_slot(key);
+        let hash = hash(key);
+        let mut at = (hash >> self.shift) as usize;
         loop {
-            // SAFETY: `slot` is masked, and the table has `mask + 1` slots, at least half of them empty.
-            let (found, entry) = unsafe { *self.slots.add(slot) };
-            if found == key {
-                return Some(entry);
-            }
-            if found == EMPTY {
+            // SAFETY: `at` is masked, and the table has `mask + 1` slots, at least half of them empty.
+            let slot = unsafe { *self.slots.add(at) };
+            if slot.place == EMPTY.place {
                 return None;
             }
-            slot = (slot + 1) & self.mask;
+            let entry = (self.base + slot.place as usize * PLACE_BYTES) as *mut T;
+            // SAFETY: places are those of live entries of this thread.
+            if slot.hash == hash as u32 && unsafe { (*entry).key() } == key {
+                return Some(entry);
+            }
+            at = (at + 1) & self.mask;
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn add(&mut self, key: u64, kind: u32, entry: T) -> *mut T {
-        let Some(place) = self.place(kind) else {
+    fn add(&mut self, key: u64, entry: T) -> *mut T {
+        let Some(place) = self.place() else {
             if let Some(header) = shard::header() {
                 header.lost_calls += 1;
             }
@@ -330,18 +378,18 @@ impl<T: Copy> Index<T> {
         if self.taken * 2 > self.mask {
             self.enlarge();
         }
-        self.insert(key, place.as_ptr());
+        self.insert(hash(key), ((place.as_ptr() as usize - self.base) / PLACE_BYTES) as u32);
         place.as_ptr()
     }
 
-    fn insert(&mut self, key: u64, entry: *mut T) {
-        let mut slot = self.first_slot(key);
+    fn insert(&mut self, hash: u64, place: u32) {
+        let mut at = (hash >> self.shift) as usize;
         // SAFETY: as in `find`.
         unsafe {
-            while (*self.slots.add(slot)).0 != EMPTY {
-                slot = (slot + 1) & self.mask;
+            while (*self.slots.add(at)).place != EMPTY.place {
+                at = (at + 1) & self.mask;
             }
-            *self.slots.add(slot) = (key, entry);
+            *self.slots.add(at) = Slot { place, hash: hash as u32 };
         }
         self.taken += 1;
     }
@@ -352,25 +400,29 @@ impl<T: Copy> Index<T> {
         self.taken = 0;
         // SAFETY: the old table came from `table` with this length, and nobody else refers to it.
         let old = unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(old, old_slots)) };
-        old.iter().filter(|(key, _)| *key != EMPTY).for_each(|(key, entry)| self.insert(*key, *entry));
+        for slot in old.iter().filter(|slot| slot.place != EMPTY.place) {
+            // SAFETY: as in `find`.
+            let key = unsafe { (*((self.base + slot.place as usize * PLACE_BYTES) as *const T)).key() };
+            self.insert(hash(key), slot.place);
+        }
     }
 
     /// Room for one more entry in this thread's current block, or in a new one.
-    fn place(&mut self, kind: u32) -> Option<NonNull<T>> {
+    fn place(&mut self) -> Option<NonNull<T>> {
         // SAFETY: `block` is null or one of this thread's live blocks.
         let used = unsafe { self.block.as_ref() }.map_or(0, |block| block.used as usize);
         if used >= self.capacity {
-            self.block = shard::block(kind, self.next_bytes)?.as_ptr();
+            self.block = shard::block(T::KIND, self.next_bytes)?.as_ptr();
             self.capacity = (self.next_bytes - BLOCK_HEADER_BYTES) / size_of::<T>();
             self.next_bytes = (self.next_bytes * 2).min(BLOCK_BYTES.1);
-            return self.place(kind);
+            return self.place();
         }
         let entries = self.block as usize + BLOCK_HEADER_BYTES;
         NonNull::new((entries + used * size_of::<T>()) as *mut T)
     }
 }
 
-fn table<T>(slots: usize) -> (*mut (u64, *mut T), usize, u32) {
-    let table: Box<[(u64, *mut T)]> = vec![(EMPTY, ptr::null_mut()); slots].into();
+fn table(slots: usize) -> (*mut Slot, usize, u32) {
+    let table: Box<[Slot]> = vec![EMPTY; slots].into();
     (Box::into_raw(table).cast(), slots - 1, 64 - slots.trailing_zeros())
 }

@@ -1,18 +1,18 @@
-//! The SQLite file that all shards of a run together become: [`Writer`] takes shards one by one, [`recover`] finds what a
+//! The SQLite file that all shards of a run together become: [`Writer`] takes the stream of what all processes counted, [`recover`] finds what a
 //! job left that did not end well.
 
-mod join;
 mod name;
+mod number;
 mod place;
 pub mod recover;
 mod write;
 
 pub use name::expand;
 pub use place::Place;
-pub use write::{Error, Writer, utc};
+pub use write::{Error, Writer, Written, utc};
 
 /// Raised with every change of `schema.sql`; `PRAGMA user_version` of the file.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// `PRAGMA application_id` of the file: "msee" in ASCII.
 pub const APPLICATION_ID: u32 = 0x6d73_6565;

@@ -1,12 +1,15 @@
 //! Finds the shards that are left of runs that did not end in `MPI_Finalize`, and makes a profile of each run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::write::{Error, Writer};
+use crate::settings;
 use crate::shard::{self, FORMAT, Header, RUNNING, SNAPSHOT, Shard, read_file, read_header};
+use crate::stream::{Detail, Extent, Pile};
 
 /// The name of a shard: `commsee-RUN-RANK.shard`.
 pub fn shard_name(run: [u64; 2], rank: u32) -> String {
@@ -99,7 +102,11 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
     let (mut damaged, mut damaged_parts, mut left_out) = (Vec::new(), 0, Vec::new());
     let mut ranks = 0;
     let mut present = BTreeSet::new();
-    let mut writer = Writer::create(wanted)?;
+    let writer = Writer::create(wanted)?;
+    let extents = run.shards.iter().filter_map(|path| Some(Extent::of(&read(path, run).ok()?)));
+    let extent = extents.fold(Extent::default(), Extent::and);
+    let (detail, trouble) = Detail::wanted(env::var(settings::DETAIL).ok().as_deref(), extent);
+    let mut pile = Pile::new(detail, extent.is_phased);
     for path in &run.shards {
         match read(path, run) {
             Ok(mut shard) if present.insert(shard.header.world_rank) => {
@@ -111,14 +118,14 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
                     damaged.push(path);
                     damaged_parts += shard.damaged;
                 }
-                writer.add(&shard)?;
+                pile.add(&shard);
                 ranks = shard.header.world_size;
             }
             Ok(_) => left_out.push((path, "another shard is of the same rank".to_owned())),
             Err(error) => left_out.push((path, error)),
         }
     }
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = trouble.into_iter().collect();
     if let Some(first) = damaged.first() {
         notes.push(format!("{}: {damaged_parts} damaged parts were left out", several(first, damaged.len())));
     }
@@ -129,7 +136,7 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
         return Err(notes.pop().map_or(Error::Nothing, Error::Unreadable));
     }
     let missing_ranks = (0..ranks).filter(|rank| !present.contains(rank)).collect();
-    Ok(Recovered { path: writer.finish()?, missing_ranks, notes })
+    Ok(Recovered { path: writer.write(detail, &mut pile.stream())?.path, missing_ranks, notes })
 }
 
 fn is_here(header: &Header) -> bool {

@@ -21,7 +21,14 @@ CREATE TABLE creator (
     call   TEXT NOT NULL
 ) WITHOUT ROWID;
 
--- Communicators. 0 and 1 are no communicators but the rows '-' and '*'.
+-- World ranks, as text such as 0-3,8: stored once for all communicators with the same members.
+CREATE TABLE members (
+    id    INTEGER PRIMARY KEY,
+    ranks TEXT NOT NULL
+);
+
+-- Communicators. 0 and 1 are no communicators but the rows '-' and '*'. The last columns sum up the MPI time of its ranks
+-- (without MPI_Init and MPI_Finalize): of how many, of all, of the one that spent least and the one that spent most.
 CREATE TABLE communicator (
     id          INTEGER PRIMARY KEY,
     name        TEXT NOT NULL UNIQUE,
@@ -32,7 +39,13 @@ CREATE TABLE communicator (
     root_rank   INTEGER,
     label       TEXT,
     freed       INTEGER,
-    ranks       TEXT
+    members     INTEGER REFERENCES members(id),
+    time_ranks  INTEGER NOT NULL,
+    time_ns     INTEGER NOT NULL,
+    rank_min_ns INTEGER,
+    rank_min    INTEGER,
+    rank_max_ns INTEGER,
+    rank_max    INTEGER
 );
 
 CREATE TABLE operation (
@@ -54,23 +67,55 @@ CREATE TABLE phase (
     name TEXT NOT NULL UNIQUE
 );
 
+-- Sums over the ranks, one row per communicator, operation, bucket and phase. In a run with phases there is one more row
+-- with phase null: over all phases.
+CREATE TABLE summary (
+    id            INTEGER PRIMARY KEY,
+    comm          INTEGER NOT NULL REFERENCES communicator(id),
+    op            INTEGER NOT NULL REFERENCES operation(id),
+    bucket        INTEGER NOT NULL REFERENCES bucket(id),
+    phase         INTEGER REFERENCES phase(id),
+    ranks         INTEGER NOT NULL, -- that made such calls
+    calls         INTEGER NOT NULL,
+    calls_max     INTEGER NOT NULL, -- of one rank
+    failed        INTEGER NOT NULL,
+    failed_max    INTEGER NOT NULL,
+    bytes_sent    INTEGER NOT NULL,
+    bytes_recv    INTEGER NOT NULL,
+    time_ns       INTEGER NOT NULL,
+    rank_min_ns   INTEGER NOT NULL, -- time of the rank that spent least, and that rank
+    rank_min      INTEGER NOT NULL,
+    rank_max_ns   INTEGER NOT NULL,
+    rank_max      INTEGER NOT NULL,
+    time_min_ns   INTEGER,          -- the shortest call, and the rank that made it
+    time_min_rank INTEGER,
+    time_max_ns   INTEGER,
+    time_max_rank INTEGER,
+    -- What most of its cells have in common, and where they lie; null where there are none.
+    cell_calls    INTEGER,
+    cell_failed   INTEGER,
+    cell_sent     INTEGER,
+    cell_recv     INTEGER,
+    first_cell    INTEGER,
+    last_cell     INTEGER
+);
+
+CREATE INDEX summary_key ON summary (comm, op, bucket, phase);
+
+-- What each rank counted (or each node: docs/reference/profile.md, detail). The rank is id - summary.first_cell. A null is
+-- the summary's value; time_min_ns and time_max_ns are null where there was one call, or none.
 CREATE TABLE cell (
-    comm        INTEGER NOT NULL REFERENCES communicator(id),
-    op          INTEGER NOT NULL REFERENCES operation(id),
-    bucket      INTEGER NOT NULL REFERENCES bucket(id),
-    rank        INTEGER NOT NULL REFERENCES process(rank),
-    phase       INTEGER NOT NULL REFERENCES phase(id),
-    calls       INTEGER NOT NULL,
-    failed      INTEGER NOT NULL,
-    bytes_sent  INTEGER NOT NULL,
-    bytes_recv  INTEGER NOT NULL,
+    id          INTEGER PRIMARY KEY,
+    calls       INTEGER,
+    failed      INTEGER,
+    bytes_sent  INTEGER,
+    bytes_recv  INTEGER,
     time_ns     INTEGER NOT NULL,
     time_min_ns INTEGER,
-    time_max_ns INTEGER,
-    PRIMARY KEY (comm, op, bucket, rank, phase)
-) WITHOUT ROWID;
+    time_max_ns INTEGER
+);
 
--- Messages between ranks; dst -1 is a rank of another MPI_COMM_WORLD.
+-- Messages between ranks, or nodes; dst -1 is a rank of another MPI_COMM_WORLD.
 CREATE TABLE edge (
     comm  INTEGER NOT NULL REFERENCES communicator(id),
     op    INTEGER NOT NULL REFERENCES operation(id),
@@ -81,7 +126,7 @@ CREATE TABLE edge (
     PRIMARY KEY (comm, op, src, dst)
 ) WITHOUT ROWID;
 
--- How often a communicator took part in completion calls that are charged to the row '*'.
+-- How often a communicator took part in completion calls that are charged to the row '*'. Rank -1 is all ranks together.
 CREATE TABLE involvement (
     comm  INTEGER NOT NULL REFERENCES communicator(id),
     op    INTEGER NOT NULL REFERENCES operation(id),
@@ -99,7 +144,7 @@ CREATE TABLE datatype (
     UNIQUE (name, contiguous)
 );
 
--- Datatype arguments of calls, where COMMSEE_DATATYPES asked for them.
+-- Datatype arguments of calls, where COMMSEE_DATATYPES asked for them. Rank -1 is all ranks together.
 CREATE TABLE datatype_use (
     comm     INTEGER NOT NULL REFERENCES communicator(id),
     op       INTEGER NOT NULL REFERENCES operation(id),
@@ -121,6 +166,27 @@ CREATE TABLE standing (
     PRIMARY KEY (rank, thread)
 ) WITHOUT ROWID;
 
+-- Cells with all their numbers. Without cells, the sums over all ranks, with rank null.
+CREATE VIEW cells AS
+SELECT s.comm AS comm,
+       s.op AS op,
+       s.bucket AS bucket,
+       x.id - s.first_cell AS rank,
+       s.phase AS phase,
+       coalesce(x.calls, s.cell_calls) AS calls,
+       coalesce(x.failed, s.cell_failed) AS failed,
+       coalesce(x.bytes_sent, s.cell_sent) AS bytes_sent,
+       coalesce(x.bytes_recv, s.cell_recv) AS bytes_recv,
+       x.time_ns AS time_ns,
+       CASE coalesce(x.calls, s.cell_calls) WHEN 1 THEN x.time_ns ELSE x.time_min_ns END AS time_min_ns,
+       CASE coalesce(x.calls, s.cell_calls) WHEN 1 THEN x.time_ns ELSE x.time_max_ns END AS time_max_ns
+FROM summary s
+CROSS JOIN cell x ON x.id BETWEEN s.first_cell AND s.last_cell
+UNION ALL
+SELECT s.comm, s.op, s.bucket, NULL, s.phase, s.calls, s.failed, s.bytes_sent, s.bytes_recv, s.time_ns, s.time_min_ns, s.time_max_ns
+FROM summary s
+WHERE s.first_cell IS NULL AND s.phase IS NOT NULL;
+
 CREATE VIEW profile AS
 SELECT c.name AS comm,
        c.size + c.remote_size AS comm_size,
@@ -138,12 +204,40 @@ SELECT c.name AS comm,
        x.time_min_ns / 1e9 AS time_min_s,
        x.time_max_ns / 1e9 AS time_max_s,
        h.name AS phase
-FROM cell x
+FROM cells x
 JOIN communicator c ON c.id = x.comm
 JOIN operation o ON o.id = x.op
 JOIN bucket b ON b.id = x.bucket
 JOIN phase h ON h.id = x.phase
 LEFT JOIN creator r ON r.letter = c.letter;
+
+-- Sums over the ranks, with the ranks that had the extremes. Where there are phases, phase null is over all of them.
+CREATE VIEW summaries AS
+SELECT c.name AS comm,
+       o.name AS op,
+       b.lo AS bucket_lo,
+       b.hi AS bucket_hi,
+       h.name AS phase,
+       s.ranks AS ranks,
+       s.calls AS calls,
+       s.calls_max AS calls_max,
+       s.failed AS failed,
+       s.bytes_sent AS bytes_sent,
+       s.bytes_recv AS bytes_recv,
+       s.time_ns / 1e9 AS time_s,
+       s.rank_min_ns / 1e9 AS rank_min_s,
+       s.rank_min AS rank_min,
+       s.rank_max_ns / 1e9 AS rank_max_s,
+       s.rank_max AS rank_max,
+       s.time_min_ns / 1e9 AS time_min_s,
+       s.time_min_rank AS time_min_rank,
+       s.time_max_ns / 1e9 AS time_max_s,
+       s.time_max_rank AS time_max_rank
+FROM summary s
+JOIN communicator c ON c.id = s.comm
+JOIN operation o ON o.id = s.op
+JOIN bucket b ON b.id = s.bucket
+LEFT JOIN phase h ON h.id = s.phase;
 
 CREATE VIEW communicators AS
 SELECT c.name AS comm,
@@ -153,10 +247,11 @@ SELECT c.name AS comm,
        c.root_rank AS root_rank,
        c.label AS label,
        c.freed AS freed,
-       c.ranks AS ranks,
+       m.ranks AS ranks,
        c.remote_size AS remote_size
 FROM communicator c
 JOIN creator r ON r.letter = c.letter
+LEFT JOIN members m ON m.id = c.members
 LEFT JOIN communicator p ON p.id = c.parent;
 
 CREATE VIEW matrix AS
@@ -166,7 +261,7 @@ JOIN communicator c ON c.id = e.comm
 JOIN operation o ON o.id = e.op;
 
 CREATE VIEW involved AS
-SELECT c.name AS comm, o.name AS op, i.rank AS rank, sum(i.calls) AS calls
+SELECT c.name AS comm, o.name AS op, nullif(i.rank, -1) AS rank, sum(i.calls) AS calls
 FROM involvement i
 JOIN communicator c ON c.id = i.comm
 JOIN operation o ON o.id = i.op
@@ -177,7 +272,7 @@ SELECT c.name AS comm,
        o.name AS op,
        d.name AS datatype,
        d.contiguous AS contiguous,
-       u.rank AS rank,
+       nullif(u.rank, -1) AS rank,
        u.calls AS calls,
        u.bytes AS bytes
 FROM datatype_use u

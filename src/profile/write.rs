@@ -1,19 +1,21 @@
-//! Writes a profile: one shard after the other, in one transaction, into a file that gets its name when it is whole.
+//! Writes a profile: a stream of items, in one transaction, into a file that gets its name when it is whole.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{CachedStatement, Connection, OpenFlags, params};
 
-use super::join::Join;
+use super::number::{Named, number_communicators, number_names};
 use super::{APPLICATION_ID, Place, SCHEMA, SCHEMA_VERSION};
 use crate::buckets::Buckets;
-use crate::calls::{self, CALLS};
+use crate::calls::CALLS;
 use crate::creators;
-use crate::shard::{
-    self, BUCKET_INVOLVED, BUCKET_PENDING, CONTIGUOUS, Cell, FINISHED, FIRST_COMM, Header, LEFT, NO_PHASE, REMOTE_RANK,
-    RUNNING, SNAPSHOT, Shard,
+use crate::ranks;
+use crate::shard::{self, BUCKET_INVOLVED, FINISHED, LEFT, REMOTE_RANK, SNAPSHOT};
+use crate::stream::{
+    ALL_PHASES, Communicator, Detail, Each, Edge, Identity, Item, Key, NO_RANK, Name, Process, Row, Run, Source, Stand,
+    Sum, Totals, Use,
 };
 
 /// Why a profile could not be written.
@@ -29,23 +31,19 @@ pub enum Error {
     Unreadable(String),
 }
 
-/// A profile while shards are added to it, in any order.
+/// A profile that is about to be written.
 pub struct Writer {
     db: Connection,
     place: Place,
     wanted: PathBuf,
-    join: Join,
-    operations: BTreeSet<u16>,
-    /// By name; 0 is no phase.
-    phases: HashMap<String, u32>,
-    /// By description, and whether it is contiguous.
-    datatypes: HashMap<(String, bool), u32>,
-    hosts: BTreeSet<String>,
-    first: Option<(Box<Header>, Buckets, f64)>,
-    end_realtime_ns: u64,
-    ranks: u32,
-    lost_calls: u64,
-    damaged: u64,
+}
+
+/// A profile that is whole.
+pub struct Written {
+    /// The name that was free.
+    pub path: PathBuf,
+    /// Processes in it.
+    pub ranks: u64,
 }
 
 impl Writer {
@@ -54,194 +52,388 @@ impl Writer {
         let file = |source| Error::File { path: wanted.to_owned(), source };
         let place = Place::reserve(wanted).map_err(file)?;
         // No locks (nobody else knows the file, and parallel file systems are bad at them) and no journal (a profile that
-        // is not whole never gets its name). Rows refer to communicators that are written last.
+        // is not whole never gets its name). Rows come in the order of their tables, so little of the file need be in memory.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags_and_vfs(place.aside(), flags, c"unix-none")?;
-        db.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;")?;
+        db.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384;")?;
         db.execute_batch("BEGIN")?;
         db.execute_batch(SCHEMA)?;
-        Ok(Writer {
-            db,
-            place,
-            wanted: wanted.to_owned(),
-            join: Join::default(),
-            operations: BTreeSet::new(),
-            phases: HashMap::from([(String::new(), u32::from(NO_PHASE))]),
-            datatypes: HashMap::new(),
-            hosts: BTreeSet::new(),
-            first: None,
-            end_realtime_ns: 0,
-            ranks: 0,
-            lost_calls: 0,
-            damaged: 0,
-        })
+        Ok(Writer { db, place, wanted: wanted.to_owned() })
     }
 
-    /// Adds what one process counted.
-    pub fn add(&mut self, shard: &Shard) -> Result<(), Error> {
-        let header = &shard.header;
-        let rank = header.world_rank;
-        let numbers = self.join.add(rank, &shard.communicators);
-        let phases = self.join_phases(shard);
-        self.add_uses(shard, &numbers)?;
-        if matches!(header.state, RUNNING | SNAPSHOT) {
-            self.add_standings(shard, &numbers)?;
+    /// Writes all items of a stream and gives the profile its name.
+    pub fn write(self, detail: Detail, source: &mut impl Source) -> Result<Written, Error> {
+        let Some(Item::Run(run)) = source.next() else { return Err(Error::Nothing) };
+        let mut tables = Tables::new(&self.db, detail, &run)?;
+        while let Some(item) = source.next() {
+            tables.write(item)?;
         }
-        let ns_per_tick = shard.ns_per_tick();
-        let to_ns = |ticks: u64| (ticks as f64 * ns_per_tick).round() as i64;
-
-        let mut mpi_ns = 0i64;
-        let mut insert = self.db.prepare_cached(
-            "INSERT INTO cell VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET \
-             calls = CAST(calls + excluded.calls AS INTEGER), failed = CAST(failed + excluded.failed AS INTEGER), \
-             bytes_sent = CAST(bytes_sent + excluded.bytes_sent AS INTEGER), bytes_recv = CAST(bytes_recv + excluded.bytes_recv AS INTEGER), \
-             time_ns = CAST(time_ns + excluded.time_ns AS INTEGER), time_min_ns = min(time_min_ns, excluded.time_min_ns), \
-             time_max_ns = max(time_max_ns, excluded.time_max_ns)",
-        )?;
-        let mut involve = self.db.prepare_cached(
-            "INSERT INTO involvement VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = CAST(calls + excluded.calls AS INTEGER)",
-        )?;
-        for cell in shard.cells.iter().filter(|cell| !is_empty(cell)) {
-            let (comm, operation) = (numbers[&cell.comm()], cell.operation());
-            let phase = phases[&u32::from(cell.phase())];
-            self.operations.insert(operation);
-            if cell.bucket() == BUCKET_INVOLVED {
-                involve.execute(params![comm, operation, rank, phase, cell.calls as i64])?;
-                continue;
-            }
-            // A receive whose message never arrived holds nothing.
-            let bucket = if cell.bucket() == BUCKET_PENDING { 0 } else { cell.bucket() };
-            let time_ns = to_ns(cell.ticks);
-            if !calls::outside_span(operation) {
-                mpi_ns = mpi_ns.saturating_add(time_ns);
-            }
-            let bound = |ticks: u64| if cell.calls == 0 { None } else { Some(to_ns(ticks)) };
-            insert.execute(params![
-                comm,
-                operation,
-                bucket,
-                rank,
-                phase,
-                cell.calls as i64,
-                cell.failed as i64,
-                cell.bytes_sent as i64,
-                cell.bytes_recv as i64,
-                time_ns,
-                bound(cell.ticks_min),
-                bound(cell.ticks_max)
-            ])?;
-        }
-        let mut insert = self.db.prepare_cached(
-            "INSERT INTO edge VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET \
-             calls = CAST(calls + excluded.calls AS INTEGER), bytes = CAST(bytes + excluded.bytes AS INTEGER)",
-        )?;
-        for edge in shard.edges.iter().filter(|edge| edge.calls as i64 > 0) {
-            self.operations.insert(edge.operation());
-            let destination = if edge.world_rank == REMOTE_RANK { -1 } else { i64::from(edge.world_rank) };
-            let (comm, operation) = (numbers[&edge.comm()], edge.operation());
-            insert.execute(params![comm, operation, rank, destination, edge.calls as i64, edge.bytes as i64])?;
-        }
-
-        let wall_ns = match header.state {
-            FINISHED | LEFT => header.latest.monotonic_ns.saturating_sub(header.started.monotonic_ns),
-            _ => shard.since_start_ns(shard.last_sign_ticks()),
-        };
-        let host = shard::text(&header.host);
-        let state = match header.state {
-            FINISHED | LEFT => "finished",
-            SNAPSHOT => "running",
-            _ => "ended before MPI_Finalize",
-        };
-        self.db.prepare_cached("INSERT INTO process VALUES (?, ?, ?, ?, ?, ?)")?.execute(params![
-            rank,
-            host,
-            header.pid,
-            wall_ns as i64,
-            mpi_ns,
-            state
-        ])?;
-        self.hosts.insert(host);
-        self.ranks += 1;
-        self.lost_calls += u64::from(header.lost_calls);
-        self.damaged += shard.damaged;
-        self.end_realtime_ns = self.end_realtime_ns.max(header.start_realtime_ns.saturating_add(wall_ns));
-        if self.first.as_ref().is_none_or(|(first, ..)| rank < first.world_rank) {
-            self.first = Some((header.clone(), shard.buckets, ns_per_tick));
-        }
-        Ok(())
-    }
-
-    /// For each of a process's phases its number in the profile: phases are one where they have one name.
-    fn join_phases(&mut self, shard: &Shard) -> HashMap<u32, u32> {
-        let mut numbers = HashMap::from([(u32::from(NO_PHASE), u32::from(NO_PHASE))]);
-        for phase in &shard.phases {
-            let next = self.phases.len() as u32;
-            numbers.insert(phase.number, *self.phases.entry(shard::text(&phase.text)).or_insert(next));
-        }
-        numbers
-    }
-
-    /// What a process counted by datatype; `numbers` are those of its communicators.
-    fn add_uses(&mut self, shard: &Shard, numbers: &HashMap<u32, u32>) -> Result<(), Error> {
-        let mut datatypes = HashMap::new();
-        for datatype in &shard.datatypes {
-            let next = self.datatypes.len() as u32;
-            let structure = (shard::text(&datatype.text), datatype.flags & CONTIGUOUS != 0);
-            datatypes.insert(datatype.number, *self.datatypes.entry(structure).or_insert(next));
-        }
-        // A process may have two numbers for what is written alike.
-        let mut insert = self.db.prepare_cached(
-            "INSERT INTO datatype_use VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET \
-             calls = CAST(calls + excluded.calls AS INTEGER), bytes = CAST(bytes + excluded.bytes AS INTEGER)",
-        )?;
-        for entry in shard.uses.iter().filter(|entry| entry.calls as i64 > 0) {
-            self.operations.insert(entry.operation());
-            let (comm, datatype) = (numbers[&entry.comm()], datatypes[&entry.datatype()]);
-            let rank = shard.header.world_rank;
-            insert.execute(params![comm, entry.operation(), datatype, rank, entry.calls as i64, entry.bytes as i64])?;
-        }
-        Ok(())
-    }
-
-    /// Where the threads of a process stood that has not finished.
-    fn add_standings(&mut self, shard: &Shard, numbers: &HashMap<u32, u32>) -> Result<(), Error> {
-        let last_ns = shard.since_start_ns(shard.last_sign_ticks());
-        let mut insert = self.db.prepare_cached("INSERT INTO standing VALUES (?, ?, ?, ?, ?, ?)")?;
-        for stand in &shard.stands {
-            let since_ns = shard.since_start_ns(stand.since_ticks);
-            let call = stand.call;
-            self.operations.extend(call.map(|(_, operation)| operation));
-            // Most calls of a process that pauses counting go by unseen.
-            let is_known = call.is_some() || shard.header.paused == 0;
-            insert.execute(params![
-                shard.header.world_rank,
-                stand.thread,
-                call.map(|(comm, _)| numbers[&comm]),
-                call.map(|(_, operation)| operation),
-                is_known.then_some(since_ns as i64),
-                is_known.then_some(last_ns.saturating_sub(since_ns) as i64)
-            ])?;
-        }
-        Ok(())
-    }
-
-    /// Completes the profile and gives it its name, which is returned.
-    pub fn finish(self) -> Result<PathBuf, Error> {
-        self.write_lists()?;
-        self.write_communicators()?;
+        tables.finish(&run)?;
         self.db.execute_batch(&format!(
             "PRAGMA user_version = {SCHEMA_VERSION}; PRAGMA application_id = {APPLICATION_ID}; COMMIT"
         ))?;
         self.db.flush_prepared_statement_cache();
         self.db.close().map_err(|(_, error)| error)?;
-        self.place.publish().map_err(|source| Error::File { path: self.wanted, source })
+        let path = self.place.publish().map_err(|source| Error::File { path: self.wanted, source })?;
+        Ok(Written { path, ranks: run.ranks })
+    }
+}
+
+/// The tables while they are filled, in the order of a stream's sections.
+struct Tables<'a> {
+    db: &'a Connection,
+    detail: Detail,
+    /// Numbers of cells: so many for each group.
+    world_size: i64,
+    insert: Statements<'a>,
+    /// Until the first group comes: all must be known before any can be numbered.
+    communicators: Vec<Communicator>,
+    phase_names: Vec<Name>,
+    datatype_names: Vec<Name>,
+    numbers: HashMap<Identity, u32>,
+    phases: HashMap<u64, u32>,
+    datatypes: HashMap<u64, u32>,
+    are_numbered: bool,
+    operations: BTreeSet<u16>,
+    hosts: HashMap<String, u32>,
+    /// The lowest rank of each rank's node, where rows stand for nodes.
+    node_of: Vec<u32>,
+    group: Option<Group>,
+    groups: i64,
+}
+
+struct Statements<'a> {
+    process: CachedStatement<'a>,
+    cell: CachedStatement<'a>,
+    involvement: CachedStatement<'a>,
+    edge: CachedStatement<'a>,
+}
+
+/// The group whose rows are coming.
+struct Group {
+    id: i64,
+    key: Key,
+    /// Whether its sums came by themselves.
+    is_summed: bool,
+    totals: Option<Totals>,
+    cells: Option<Cells>,
+}
+
+struct Cells {
+    common: Counts,
+    last_rank: u32,
+}
+
+/// Calls, failed calls, bytes sent and received.
+type Counts = [u64; 4];
+
+impl<'a> Tables<'a> {
+    fn new(db: &'a Connection, detail: Detail, run: &Run) -> Result<Tables<'a>, Error> {
+        let insert = Statements {
+            process: db.prepare_cached("INSERT INTO process VALUES (?, ?, ?, ?, ?, ?)")?,
+            cell: db.prepare_cached("INSERT INTO cell VALUES (?, ?, ?, ?, ?, ?, ?, ?)")?,
+            involvement: db.prepare_cached(
+                "INSERT INTO involvement VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = CAST(calls + excluded.calls AS INTEGER)",
+            )?,
+            // Messages to several ranks of a node are one row where rows stand for nodes.
+            edge: db.prepare_cached(
+                "INSERT INTO edge VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET \
+                 calls = CAST(calls + excluded.calls AS INTEGER), bytes = CAST(bytes + excluded.bytes AS INTEGER)",
+            )?,
+        };
+        let node_of = if detail == Detail::Node { vec![0; run.world_size as usize] } else { Vec::new() };
+        Ok(Tables {
+            db,
+            detail,
+            world_size: run.world_size.into(),
+            insert,
+            communicators: Vec::new(),
+            phase_names: Vec::new(),
+            datatype_names: Vec::new(),
+            numbers: HashMap::new(),
+            phases: HashMap::new(),
+            datatypes: HashMap::new(),
+            are_numbered: false,
+            operations: BTreeSet::new(),
+            hosts: HashMap::new(),
+            node_of,
+            group: None,
+            groups: 0,
+        })
     }
 
-    fn write_lists(&self) -> Result<(), Error> {
-        let meta = self.meta()?;
-        let (_, buckets, _) = self.first.as_ref().ok_or(Error::Nothing)?;
+    fn write(&mut self, item: Item) -> Result<(), Error> {
+        match item {
+            Item::Run(_) => Ok(()),
+            Item::Process(process) => self.add_process(&process),
+            Item::Communicator(communicator) => {
+                self.communicators.push(*communicator);
+                Ok(())
+            }
+            Item::Phase(name) => {
+                self.phase_names.push(name);
+                Ok(())
+            }
+            Item::Datatype(name) => {
+                self.datatype_names.push(name);
+                Ok(())
+            }
+            Item::Sum(sum) => self.add_sum(*sum),
+            Item::Each(each) => self.add_each(&each),
+            Item::Edge(edge) => self.add_edge(&edge),
+            Item::Use(used) => self.add_use(&used),
+            Item::Stand(stand) => self.add_stand(&stand),
+        }
+    }
+
+    fn add_process(&mut self, process: &Process) -> Result<(), Error> {
+        let state = match process.state {
+            FINISHED | LEFT => "finished",
+            SNAPSHOT => "running",
+            _ => "ended before MPI_Finalize",
+        };
+        let Process { rank, host, pid, wall_ns, mpi_ns, .. } = process;
+        self.insert.process.execute(params![rank, host, pid, *wall_ns as i64, *mpi_ns as i64, state])?;
+        // Ranks ascend.
+        let lowest = match self.hosts.get(host) {
+            Some(lowest) => *lowest,
+            None => *self.hosts.entry(host.clone()).or_insert(*rank),
+        };
+        if let Some(node) = self.node_of.get_mut(*rank as usize) {
+            *node = lowest;
+        }
+        Ok(())
+    }
+
+    /// Before the first item that refers to communicators, phases and datatypes.
+    fn number(&mut self) -> Result<(), Error> {
+        if std::mem::replace(&mut self.are_numbered, true) {
+            return Ok(());
+        }
+        let named = number_communicators(std::mem::take(&mut self.communicators));
+        self.numbers = named.iter().map(|named| (named.communicator.identity, named.number)).collect();
+        self.write_communicators(named)?;
+        let phases = number_names(std::mem::take(&mut self.phase_names), 1);
+        let mut insert = self.db.prepare("INSERT INTO phase VALUES (?, ?)")?;
+        insert.execute(params![0, ""])?;
+        for (number, name) in &phases {
+            insert.execute(params![number, name.text])?;
+        }
+        self.phases = phases.iter().map(|(number, name)| (name.hash, *number)).chain([(0, 0)]).collect();
+        let datatypes = number_names(std::mem::take(&mut self.datatype_names), 0);
+        let mut insert = self.db.prepare("INSERT INTO datatype VALUES (?, ?, ?)")?;
+        for (number, name) in &datatypes {
+            insert.execute(params![number, name.text, name.contiguous])?;
+        }
+        self.datatypes = datatypes.iter().map(|(number, name)| (name.hash, *number)).collect();
+        Ok(())
+    }
+
+    fn write_communicators(&self, communicators: Vec<Named>) -> Result<(), Error> {
+        let mut lists: HashMap<String, i64> = HashMap::new();
+        let mut insert_list = self.db.prepare("INSERT INTO members VALUES (?, ?)")?;
+        let mut insert =
+            self.db.prepare("INSERT INTO communicator VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+        for Named { number, name, communicator, is_special } in communicators {
+            let list = ranks::format_ranges(&communicator.members);
+            let members = match lists.get(&list) {
+                _ if is_special => None,
+                Some(known) => Some(*known),
+                None => {
+                    let new = lists.len() as i64;
+                    insert_list.execute(params![new, list])?;
+                    lists.insert(list, new);
+                    Some(new)
+                }
+            };
+            let real = |number: u32| (!is_special).then_some(number);
+            let spread = communicator.spread;
+            insert.execute(params![
+                number,
+                name,
+                (!is_special).then(|| char::from(communicator.letter).to_string()),
+                real(communicator.size),
+                real(communicator.remote_size),
+                communicator.parent.and_then(|parent| self.numbers.get(&parent)),
+                real(communicator.root),
+                communicator.label,
+                (!is_special).then_some(communicator.freed),
+                members,
+                spread.map_or(0, |spread| spread.ranks as i64),
+                spread.map_or(0, |spread| spread.time_ns as i64),
+                spread.map(|spread| spread.least.ns as i64),
+                spread.map(|spread| spread.least.rank),
+                spread.map(|spread| spread.most.ns as i64),
+                spread.map(|spread| spread.most.rank)
+            ])?;
+        }
+        Ok(())
+    }
+
+    /// A communicator's number; what refers to nothing belongs to the row `-`.
+    fn comm(&self, identity: Identity) -> u32 {
+        self.numbers.get(&identity).copied().unwrap_or(shard::NO_COMM)
+    }
+
+    fn phase(&self, hash: u64) -> u32 {
+        self.phases.get(&hash).copied().unwrap_or(0)
+    }
+
+    /// Goes on to the next group, if it is another one.
+    fn begin(&mut self, key: Key) -> Result<(), Error> {
+        self.number()?;
+        if self.group.as_ref().is_none_or(|group| group.key != key) {
+            self.end_group()?;
+            self.operations.insert(key.operation);
+            self.groups += 1;
+            self.group = Some(Group { id: self.groups, key, is_summed: false, totals: None, cells: None });
+        }
+        Ok(())
+    }
+
+    fn add_sum(&mut self, sum: Sum) -> Result<(), Error> {
+        if sum.key.bucket == BUCKET_INVOLVED {
+            return self.involve(sum.key, NO_RANK, sum.totals.calls);
+        }
+        self.begin(sum.key)?;
+        if let Some(group) = &mut self.group {
+            (group.is_summed, group.totals) = (true, Some(sum.totals));
+        }
+        Ok(())
+    }
+
+    fn involve(&mut self, key: Key, rank: u32, calls: u64) -> Result<(), Error> {
+        self.number()?;
+        self.operations.insert(key.operation);
+        let (comm, phase) = (self.comm(key.identity), self.phase(key.phase));
+        self.insert.involvement.execute(params![comm, key.operation, known(rank), phase, calls as i64])?;
+        Ok(())
+    }
+
+    fn add_each(&mut self, each: &Each) -> Result<(), Error> {
+        if each.key.bucket == BUCKET_INVOLVED {
+            return each.rows.iter().try_for_each(|row| self.involve(each.key, row.rank, row.calls));
+        }
+        self.begin(each.key)?;
+        let Some(group) = &mut self.group else { return Ok(()) };
+        let cells = group.cells.get_or_insert_with(|| Cells { common: most_common(&each.rows), last_rank: 0 });
+        let first_cell = group.id * self.world_size;
+        for row in &each.rows {
+            cells.last_rank = cells.last_rank.max(row.rank);
+            if !group.is_summed {
+                match &mut group.totals {
+                    Some(totals) => totals.add(&Totals::of(row)),
+                    None => group.totals = Some(Totals::of(row)),
+                }
+            }
+            let counts = counts(row);
+            let own = |at: usize| (counts[at] != cells.common[at]).then_some(counts[at] as i64);
+            let bound = |ns: u64| (row.calls > 1).then_some(ns as i64);
+            self.insert.cell.execute(params![
+                first_cell + i64::from(row.rank),
+                own(0),
+                own(1),
+                own(2),
+                own(3),
+                row.time_ns as i64,
+                bound(row.time_min_ns),
+                bound(row.time_max_ns)
+            ])?;
+        }
+        Ok(())
+    }
+
+    fn end_group(&mut self) -> Result<(), Error> {
+        let Some(Group { id, key, totals: Some(totals), cells, .. }) = self.group.take() else { return Ok(()) };
+        let mut insert = self.db.prepare_cached(
+            "INSERT INTO summary VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )?;
+        let (shortest, longest) = (totals.call_shortest, totals.call_longest);
+        let common = |at: usize| cells.as_ref().map(|cells| cells.common[at] as i64);
+        let first_cell = id * self.world_size;
+        insert.execute(params![
+            id,
+            self.comm(key.identity),
+            key.operation,
+            key.bucket,
+            (key.phase != ALL_PHASES).then(|| self.phase(key.phase)),
+            totals.ranks as i64,
+            totals.calls as i64,
+            totals.calls_max as i64,
+            totals.failed as i64,
+            totals.failed_max as i64,
+            totals.bytes_sent as i64,
+            totals.bytes_recv as i64,
+            totals.time_ns as i64,
+            totals.rank_least.ns as i64,
+            totals.rank_least.rank,
+            totals.rank_most.ns as i64,
+            totals.rank_most.rank,
+            shortest.map(|peak| peak.ns as i64),
+            shortest.map(|peak| peak.rank),
+            longest.map(|peak| peak.ns as i64),
+            longest.map(|peak| peak.rank),
+            common(0),
+            common(1),
+            common(2),
+            common(3),
+            cells.as_ref().map(|_| first_cell),
+            cells.as_ref().map(|cells| first_cell + i64::from(cells.last_rank))
+        ])?;
+        Ok(())
+    }
+
+    fn add_edge(&mut self, edge: &Edge) -> Result<(), Error> {
+        self.number()?;
+        self.operations.insert(edge.operation);
+        let (source, destination) = match edge.destination {
+            REMOTE_RANK => (edge.source_rank, NO_RANK),
+            rank if self.detail == Detail::Node => {
+                (edge.source_rank, self.node_of.get(rank as usize).copied().unwrap_or(rank))
+            }
+            rank => (edge.source_rank, rank),
+        };
+        // A node is known by the lowest of its ranks, also where that one sent nothing.
+        let source = self.node_of.get(source as usize).copied().unwrap_or(source);
+        let (comm, calls, bytes) = (self.comm(edge.identity), edge.calls as i64, edge.bytes as i64);
+        self.insert.edge.execute(params![comm, edge.operation, source, known(destination), calls, bytes])?;
+        Ok(())
+    }
+
+    fn add_use(&mut self, used: &Use) -> Result<(), Error> {
+        self.number()?;
+        self.operations.insert(used.operation);
+        let Some(datatype) = self.datatypes.get(&used.datatype) else { return Ok(()) };
+        let rank = self.node_of.get(used.rank as usize).copied().unwrap_or(used.rank);
+        let mut insert = self.db.prepare_cached("INSERT INTO datatype_use VALUES (?, ?, ?, ?, ?, ?)")?;
+        let comm = self.comm(used.identity);
+        insert.execute(params![comm, used.operation, datatype, known(rank), used.calls as i64, used.bytes as i64])?;
+        Ok(())
+    }
+
+    fn add_stand(&mut self, stand: &Stand) -> Result<(), Error> {
+        self.number()?;
+        self.operations.extend(stand.call.map(|(_, operation)| operation));
+        self.db.prepare_cached("INSERT INTO standing VALUES (?, ?, ?, ?, ?, ?)")?.execute(params![
+            stand.rank,
+            stand.thread,
+            stand.call.map(|(identity, _)| self.comm(identity)),
+            stand.call.map(|(_, operation)| operation),
+            stand.since_ns.map(|ns| ns as i64),
+            stand.for_ns.map(|ns| ns as i64)
+        ])?;
+        Ok(())
+    }
+
+    /// What is known only now, and the short lists.
+    fn finish(mut self, run: &Run) -> Result<(), Error> {
+        self.number()?;
+        self.end_group()?;
+        let header = &run.header;
+        let edges = header.edges_bytes.get(..header.edge_count as usize).unwrap_or_default();
+        let buckets = Buckets::new(edges).unwrap_or_default();
         let mut insert = self.db.prepare("INSERT INTO metadata VALUES (?, ?)")?;
-        for (key, value) in &meta {
+        for (key, value) in self.meta(run, &buckets) {
             insert.execute(params![key, value])?;
         }
         let mut insert = self.db.prepare("INSERT INTO creator VALUES (?, ?)")?;
@@ -249,17 +441,10 @@ impl Writer {
             insert.execute(params![letter.to_string(), call])?;
         }
         let mut insert = self.db.prepare("INSERT INTO operation VALUES (?, ?, ?)")?;
-        for operation in &self.operations {
-            let call = &CALLS[usize::from(*operation)];
+        for (operation, call) in
+            self.operations.iter().filter_map(|number| Some((number, CALLS.get(usize::from(*number))?)))
+        {
             insert.execute(params![operation, call.name, call.class.name()])?;
-        }
-        let mut insert = self.db.prepare("INSERT INTO phase VALUES (?, ?)")?;
-        for (name, number) in &self.phases {
-            insert.execute(params![number, name])?;
-        }
-        let mut insert = self.db.prepare("INSERT INTO datatype VALUES (?, ?, ?)")?;
-        for ((name, contiguous), number) in &self.datatypes {
-            insert.execute(params![number, name, contiguous])?;
         }
         let mut insert = self.db.prepare("INSERT INTO bucket VALUES (?, ?, ?)")?;
         for bucket in 0..=buckets.edges().len() as u8 {
@@ -269,44 +454,24 @@ impl Writer {
         Ok(())
     }
 
-    fn write_communicators(&self) -> Result<(), Error> {
-        let special = "INSERT INTO communicator (id, name) VALUES (0, '-'), (1, '*')";
-        self.db.execute_batch(special)?;
-        let mut insert = self.db.prepare("INSERT INTO communicator VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
-        for ((number, joined), name) in (FIRST_COMM..).zip(&self.join.communicators).zip(self.join.names()) {
-            insert.execute(params![
-                number,
-                name,
-                joined.letter.to_string(),
-                joined.size,
-                joined.remote_size,
-                joined.parent,
-                joined.root,
-                joined.label,
-                joined.freed,
-                joined.ranks()
-            ])?;
-        }
-        Ok(())
-    }
-
-    fn meta(&self) -> Result<BTreeMap<&'static str, String>, Error> {
-        let (header, buckets, ns_per_tick) = self.first.as_ref().ok_or(Error::Nothing)?;
+    fn meta(&self, run: &Run, buckets: &Buckets) -> BTreeMap<&'static str, String> {
+        let header = &run.header;
         let hex = |words: [u64; 2]| format!("{:016x}{:016x}", words[0], words[1]);
         let mut meta = BTreeMap::from([
             ("commsee_version", env!("CARGO_PKG_VERSION").to_owned()),
             ("command", shard::text(&header.command)),
             ("start_time", utc(header.start_realtime_ns)),
-            ("end_time", utc(self.end_realtime_ns)),
+            ("end_time", utc(run.end_realtime_ns)),
             ("mpi_library", shard::text(&header.library)),
             ("mpi_family", ["unknown", "openmpi", "mpich", "mpi5"][(header.family as usize).min(3)].to_owned()),
             ("mpi_version", format!("{}.{}", header.mpi_version[0], header.mpi_version[1])),
             ("ranks", header.world_size.to_string()),
-            ("ranks_recorded", self.ranks.to_string()),
+            ("ranks_recorded", run.ranks.to_string()),
             ("hosts", self.hosts.len().to_string()),
+            ("detail", self.detail.name().to_owned()),
             ("bucket_edges", buckets.to_string()),
             ("clock", ["unknown", "tsc", "virtual counter", "monotonic"][(header.clock as usize).min(3)].to_owned()),
-            ("clock_ns_per_tick", ns_per_tick.to_string()),
+            ("clock_ns_per_tick", run.ns_per_tick.to_string()),
             (
                 "thread_level",
                 ["MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"]
@@ -317,19 +482,37 @@ impl Writer {
             ("run", hex(header.run)),
             ("launch", if header.launch == [0, 0] { String::new() } else { hex(header.launch) }),
         ]);
-        if self.lost_calls > 0 {
-            meta.insert("lost_calls", self.lost_calls.to_string());
+        if run.lost_calls > 0 {
+            meta.insert("lost_calls", run.lost_calls.to_string());
         }
-        if self.damaged > 0 {
-            meta.insert("damaged_entries", self.damaged.to_string());
+        if run.damaged > 0 {
+            meta.insert("damaged_entries", run.damaged.to_string());
         }
-        Ok(meta)
+        meta
     }
 }
 
-fn is_empty(cell: &Cell) -> bool {
-    // A count below zero can only stem from a process that was ended between two additions.
-    (cell.calls as i64) < 0 || (cell.calls == 0 && cell.bytes_sent == 0 && cell.bytes_recv == 0)
+/// A rank as tables have it: -1 is none, or all.
+fn known(rank: u32) -> i64 {
+    if rank == NO_RANK { -1 } else { rank.into() }
+}
+
+fn counts(row: &Row) -> Counts {
+    [row.calls, row.failed, row.bytes_sent, row.bytes_recv]
+}
+
+/// The counts of most rows, if more than half of them have the same (Boyer and Moore's vote); else those of some row.
+fn most_common(rows: &[Row]) -> Counts {
+    let mut votes = 0u32;
+    let mut winner = Counts::default();
+    for counts in rows.iter().map(counts) {
+        match votes {
+            0 => (winner, votes) = (counts, 1),
+            _ if counts == winner => votes += 1,
+            _ => votes -= 1,
+        }
+    }
+    winner
 }
 
 /// A point in time as `2026-11-21T07:15:00Z`, from nanoseconds since 1970.

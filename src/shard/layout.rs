@@ -7,7 +7,7 @@ use crate::buckets::MAX_EDGES;
 
 pub const MAGIC: [u8; 8] = *b"commsee\0";
 /// Raised with every change of this file; a reader accepts its own version only.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 pub const HEADER_BYTES: usize = 4096;
 pub const BLOCK_MAGIC: u32 = 0x6b6f_6c62;
 
@@ -119,6 +119,8 @@ pub const DATATYPES: u32 = 5;
 pub const USES: u32 = 6;
 /// Where threads stand: [`Standing`] entries.
 pub const STANDINGS: u32 = 7;
+/// What the program called communicators by last: [`Text`] entries.
+pub const LABELS: u32 = 8;
 
 /// Stands before the entries of a block.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -149,9 +151,7 @@ pub const FREED: u8 = 2;
 /// The process at the other end belongs to another `MPI_COMM_WORLD`.
 pub const REMOTE: u8 = 4;
 
-pub const LABEL_BYTES: usize = 128;
-
-/// A communicator as one of its processes saw it.
+/// A communicator as one of its processes saw it: one cache line.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Communicator {
@@ -176,37 +176,40 @@ pub struct Communicator {
     pub children: u32,
     pub letter: u8,
     pub flags: u8,
-    pub label_bytes: u8,
-    pub reserved: [u8; 5],
-    /// What the program called it by last.
+    pub reserved: [u8; 6],
+    /// What the program calls it by.
     pub handle: u64,
-    pub label: [u8; LABEL_BYTES],
 }
+
+const _: () = assert!(size_of::<Communicator>() == 64);
 
 /// Receives whose message has not arrived: their size is not known yet.
 pub const BUCKET_PENDING: u8 = 255;
 /// How often a communicator took part in completion calls that were charged to the row `*`.
 pub const BUCKET_INVOLVED: u8 = 254;
+/// Calls that returned an error. They are among the calls of the lowest bucket.
+pub const BUCKET_FAILED: u8 = 253;
 
 /// The number of calls outside any phase.
 pub const NO_PHASE: u8 = 0;
 /// The number that phases share for which there was no number left.
 pub const OTHER_PHASE: u8 = u8::MAX;
 
-/// The counters of one (communicator, operation, phase, bucket) in one thread: one cache line.
+/// The counters of one (communicator, operation, phase, bucket) in one thread.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub struct Cell {
     pub key: u64,
-    /// All calls, the failed ones too.
     pub calls: u64,
-    pub failed: u64,
     pub bytes_sent: u64,
     pub bytes_recv: u64,
     pub ticks: u64,
-    pub ticks_min: u64,
-    pub ticks_max: u64,
+    /// The shortest call and the longest.
+    pub ticks_min: Bound,
+    pub ticks_max: Bound,
 }
+
+const _: () = assert!(size_of::<Cell>() == 48);
 
 impl Cell {
     /// The key outside any phase; [`Cell::phase_bits`] are added for a phase.
@@ -235,6 +238,54 @@ impl Cell {
 
     pub fn bucket(&self) -> u8 {
         self.key as u8
+    }
+}
+
+/// A duration in ticks, in half a word: exact below 2²⁷ ticks (some 50 ms), beyond with 27 binary digits (an error below 2·10⁻⁸),
+/// in the same order as durations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
+#[repr(C)]
+pub struct Bound(u32);
+
+impl Bound {
+    /// Longer than any.
+    pub const LONGEST: Bound = Bound(u32::MAX);
+    const DIGITS: u32 = 27;
+
+    /// The nearest one that is not longer.
+    #[inline(always)]
+    pub const fn below(ticks: u64) -> Bound {
+        if ticks >> Bound::DIGITS == 0 { Bound(ticks as u32) } else { Bound::cut(ticks).0 }
+    }
+
+    /// The nearest one that is not shorter.
+    #[inline(always)]
+    pub const fn above(ticks: u64) -> Bound {
+        if ticks >> Bound::DIGITS == 0 {
+            return Bound(ticks as u32);
+        }
+        let (cut, is_exact) = Bound::cut(ticks);
+        Bound(cut.0 + !is_exact as u32)
+    }
+
+    /// The leading digits of a duration that has more, and whether they are all of it.
+    #[cold]
+    const fn cut(ticks: u64) -> (Bound, bool) {
+        let dropped = u64::BITS - ticks.leading_zeros() - Bound::DIGITS;
+        let digits = (ticks >> dropped) as u32;
+        // Half of all numbers of so many digits begin with a one, and only those occur.
+        let step = 1 << (Bound::DIGITS - 1);
+        (Bound((1 << Bound::DIGITS) + (dropped - 1) * step + (digits - step)), (digits as u64) << dropped == ticks)
+    }
+
+    pub const fn ticks(self) -> u64 {
+        if self.0 >> Bound::DIGITS == 0 {
+            return self.0 as u64;
+        }
+        let step = 1 << (Bound::DIGITS - 1);
+        let rest = self.0 - (1 << Bound::DIGITS);
+        let (digits, dropped) = ((step + rest % step) as u64, rest / step + 1);
+        if dropped > digits.leading_zeros() { u64::MAX } else { digits << dropped }
     }
 }
 
@@ -374,4 +425,27 @@ pub fn set_text(field: &mut [u8], text: &str) {
     }
     field.fill(0);
     field[..end].copy_from_slice(&text.as_bytes()[..end]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_lie_around_durations_in_their_order() {
+        let mut durations: Vec<u64> =
+            (0..64).flat_map(|bit| [1u64 << bit, (1 << bit) - 1, (1 << bit) + 1, 3 << bit]).collect();
+        durations.extend([0, u64::MAX, u64::MAX - 1, (1 << 27) + 12_345, 123_456_789_012_345]);
+        durations.sort_unstable();
+        for pair in durations.windows(2) {
+            assert!(Bound::below(pair[0]) <= Bound::below(pair[1]) && Bound::above(pair[0]) <= Bound::above(pair[1]));
+        }
+        for ticks in durations {
+            let (below, above) = (Bound::below(ticks).ticks(), Bound::above(ticks).ticks());
+            assert!(below <= ticks && ticks <= above, "{below} {ticks} {above}");
+            assert!(ticks >> 27 > 0 || below == ticks && above == ticks);
+            assert!((ticks - below) as f64 <= ticks as f64 * 2e-8);
+            assert!(Bound::above(ticks) < Bound::LONGEST);
+        }
+    }
 }

@@ -1,7 +1,5 @@
 //! Reads a shard or an image of one. Nothing in it is trusted: whatever does not fit is left out and counted.
 
-use std::collections::HashMap;
-
 use bytemuck::Pod;
 
 use super::layout::*;
@@ -42,7 +40,8 @@ pub struct Shard {
     pub cells: Vec<Cell>,
     /// One edge per key, threads added up; sorted by key.
     pub edges: Vec<Edge>,
-    /// Names of phases and descriptions of datatypes; sorted by number.
+    /// Labels of communicators, names of phases and descriptions of datatypes; sorted by number.
+    pub labels: Vec<Text>,
     pub phases: Vec<Text>,
     pub datatypes: Vec<Text>,
     /// One entry per key, threads added up; sorted by key.
@@ -78,6 +77,7 @@ impl Shard {
             communicators: Vec::new(),
             cells: Vec::new(),
             edges: Vec::new(),
+            labels: Vec::new(),
             phases: Vec::new(),
             datatypes: Vec::new(),
             uses: Vec::new(),
@@ -128,6 +128,7 @@ impl Shard {
                 COMMUNICATORS => read_entries(body, block.used, &mut self.communicators),
                 CELLS => read_entries(body, block.used, &mut self.cells),
                 EDGES => read_entries(body, block.used, &mut self.edges),
+                LABELS => read_entries(body, block.used, &mut self.labels),
                 PHASES => read_entries(body, block.used, &mut self.phases),
                 DATATYPES => read_entries(body, block.used, &mut self.datatypes),
                 USES => read_entries(body, block.used, &mut self.uses),
@@ -148,7 +149,7 @@ impl Shard {
         let known = |number: u32| {
             number < FIRST_COMM || self.communicators.binary_search_by_key(&number, |comm| comm.number).is_ok()
         };
-        for texts in [&mut self.phases, &mut self.datatypes] {
+        for texts in [&mut self.labels, &mut self.phases, &mut self.datatypes] {
             texts.sort_by_key(|text| text.number);
             texts.dedup_by_key(|text| text.number);
         }
@@ -156,7 +157,7 @@ impl Shard {
         let in_phase = |cell: &Cell| cell.phase() == NO_PHASE || named(&self.phases, cell.phase().into());
         let before = self.cells.len() + self.edges.len() + self.uses.len();
         let (bucket_count, operations) = (self.buckets.edges().len() as u8, CALLS.len() as u16);
-        let fits = |bucket: u8| bucket <= bucket_count || bucket >= BUCKET_INVOLVED;
+        let fits = |bucket: u8| bucket <= bucket_count || bucket >= BUCKET_FAILED;
         self.cells.retain(|cell| {
             known(cell.comm()) && cell.operation() < operations && fits(cell.bucket()) && in_phase(cell)
         });
@@ -169,30 +170,14 @@ impl Shard {
             self.stand(place);
         }
 
-        let mut cells: HashMap<u64, Cell> = HashMap::with_capacity(self.cells.len());
-        for cell in self.cells.drain(..) {
-            cells.entry(cell.key).and_modify(|sum| add_cell(sum, &cell)).or_insert(cell);
-        }
-        self.cells = cells.into_values().collect();
         self.cells.sort_unstable_by_key(|cell| cell.key);
-
-        let mut edges: HashMap<u64, Edge> = HashMap::with_capacity(self.edges.len());
-        for edge in self.edges.drain(..) {
-            let sum = edges.entry(edge.key).or_insert(Edge { calls: 0, bytes: 0, ..edge });
-            sum.calls = sum.calls.wrapping_add(edge.calls);
-            sum.bytes = sum.bytes.wrapping_add(edge.bytes);
-        }
-        self.edges = edges.into_values().collect();
+        self.cells.dedup_by(|more, sum| more.key == sum.key && add_cell(sum, more));
         self.edges.sort_unstable_by_key(|edge| edge.key);
-
-        let mut uses: HashMap<u64, Use> = HashMap::new();
-        for entry in self.uses.drain(..) {
-            let sum = uses.entry(entry.key).or_insert(Use { calls: 0, bytes: 0, ..entry });
-            sum.calls = sum.calls.wrapping_add(entry.calls);
-            sum.bytes = sum.bytes.wrapping_add(entry.bytes);
-        }
-        self.uses = uses.into_values().collect();
+        self.edges
+            .dedup_by(|more, sum| more.key == sum.key && add(&mut sum.calls, &mut sum.bytes, more.calls, more.bytes));
         self.uses.sort_unstable_by_key(|entry| entry.key);
+        self.uses
+            .dedup_by(|more, sum| more.key == sum.key && add(&mut sum.calls, &mut sum.bytes, more.calls, more.bytes));
     }
 
     /// Puts what one place says to what others of its thread said: the innermost call counts, else the latest return.
@@ -233,14 +218,20 @@ impl Shard {
 }
 
 /// Wrapping, because one thread may take back what another one counted as pending.
-fn add_cell(sum: &mut Cell, more: &Cell) {
+fn add_cell(sum: &mut Cell, more: &Cell) -> bool {
     sum.calls = sum.calls.wrapping_add(more.calls);
-    sum.failed = sum.failed.wrapping_add(more.failed);
     sum.bytes_sent = sum.bytes_sent.wrapping_add(more.bytes_sent);
     sum.bytes_recv = sum.bytes_recv.wrapping_add(more.bytes_recv);
     sum.ticks = sum.ticks.wrapping_add(more.ticks);
     sum.ticks_min = sum.ticks_min.min(more.ticks_min);
     sum.ticks_max = sum.ticks_max.max(more.ticks_max);
+    true
+}
+
+fn add(sum_calls: &mut u64, sum_bytes: &mut u64, calls: u64, bytes: u64) -> bool {
+    *sum_calls = sum_calls.wrapping_add(calls);
+    *sum_bytes = sum_bytes.wrapping_add(bytes);
+    true
 }
 
 /// Appends the entries that are whole; returns 1 if some were cut off.

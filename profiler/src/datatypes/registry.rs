@@ -102,7 +102,7 @@ impl Registry {
             }
         }
         let flags = if description.contiguous { CONTIGUOUS } else { 0 };
-        if !self.texts.add(next, flags, &description.text) {
+        if self.texts.add(next, flags, &description.text).is_none() {
             return None;
         }
         self.numbers.insert(description, next);

@@ -172,9 +172,9 @@ impl Several {
             let Some(seen) = requests::seen(thread, *handle, stamp) else { continue };
             if seen.active || inactive {
                 let cell = thread.cell(tally::key(seen.comm, operation, BUCKET_INVOLVED));
-                // These counters have no times: the longest one keeps the call that was noted last.
-                if cell.ticks_max != stamp {
-                    cell.ticks_max = stamp;
+                // These counters have no times: their place keeps the call that was noted last.
+                if cell.ticks != stamp {
+                    cell.ticks = stamp;
                     cell.calls += 1;
                 }
             }

@@ -260,7 +260,7 @@ unsafe fn free(thread: &mut Thread, comm: Word, forward: impl FnOnce(&mut Thread
     let mut done = forward(thread, record);
     done.ticks = without_nested(thread, counted, done.ticks);
     thread.dying.pop();
-    communicators::forget_last();
+    communicators::forget_last(thread);
     count(thread, record, done);
     if record != communicators::none() {
         if done.code == 0 {

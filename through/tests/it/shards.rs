@@ -7,7 +7,7 @@ use bytemuck::{Zeroable, bytes_of};
 use commsee::calls::{TABLE_HASH, op};
 use commsee::profile::recover::{host_name, process_start, shard_name};
 use commsee::shard::{
-    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BUCKET_INVOLVED, BlockHeader, CELLS, COMMUNICATORS, CONTIGUOUS, Cell,
+    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BUCKET_INVOLVED, BlockHeader, Bound, CELLS, COMMUNICATORS, CONTIGUOUS, Cell,
     Communicator, DATATYPES, Edge, FINISHED, FIRST_COMM, FORMAT, Header, MAGIC, Moment, PHASES, RUNNING, Text, USES,
     Use, set_text,
 };
@@ -48,8 +48,8 @@ pub fn write_with(folder: &Path, launch: &str, rank: u32, ranks: u32, pid: u32, 
         key: Cell::key(FIRST_COMM, op::MPI_Barrier, 0),
         calls: 3,
         ticks: 30,
-        ticks_min: 5,
-        ticks_max: 15,
+        ticks_min: Bound::below(5),
+        ticks_max: Bound::above(15),
         ..Cell::zeroed()
     };
     let mut blocks = block(COMMUNICATORS, bytes_of(&world));

@@ -2,7 +2,7 @@
 
 use bytemuck::{Zeroable, bytes_of};
 use commsee::calls::op;
-use commsee::shard::{COMMUNICATORS, Communicator, FIRST_COMM, STANDINGS, Standing, set_text};
+use commsee::shard::{COMMUNICATORS, Communicator, FIRST_COMM, LABELS, STANDINGS, Standing, Text, set_text};
 
 use crate::common::Folder;
 use crate::shards::{DEAD, block, write_with};
@@ -21,10 +21,12 @@ fn write(folder: &Folder, rank: u32, pid: u32, places: &[Standing]) {
     let mut row =
         Communicator { identity: [2, 2], number: FIRST_COMM + 1, letter: b's', size: 2, ..Communicator::zeroed() };
     (row.root, row.handle) = (1, 0x84);
-    set_text(&mut row.label, "row");
+    let mut label = Text { number: row.number, ..Text::zeroed() };
+    set_text(&mut label.text, "row");
     let mut blocks = Vec::new();
     if rank % 3 == 1 {
         blocks.extend(block(COMMUNICATORS, bytes_of(&row)));
+        blocks.extend(block(LABELS, bytes_of(&label)));
     }
     places.iter().for_each(|place| blocks.extend(block(STANDINGS, bytes_of(place))));
     write_with(folder.0.path(), "", rank, 6, pid, blocks);

@@ -1,0 +1,107 @@
+//! Gives communicators their printed names, and everything that is named its number in the profile: the same ones, in whatever order
+//! processes were merged.
+
+use std::collections::HashSet;
+
+use crate::creators;
+use crate::shard::{FIRST_COMM, NO_COMM, SEVERAL_COMMS};
+use crate::stream::{Communicator, Name};
+
+/// A communicator of the profile, or one of the rows `-` and `*`.
+pub struct Named {
+    pub number: u32,
+    pub name: String,
+    pub communicator: Communicator,
+    pub is_special: bool,
+}
+
+/// The rows `-` and `*`, then the world, then by the rank and counter of the name.
+pub fn number_communicators(mut communicators: Vec<Communicator>) -> Vec<Named> {
+    let is_special = |communicator: &Communicator| communicator.identity[0] == 0 && communicator.identity[1] < 2;
+    communicators.sort_by_key(|communicator| {
+        let world = char::from(communicator.letter) != creators::WORLD;
+        let counter = communicator.counter.unwrap_or(u32::MAX);
+        (!is_special(communicator), world, communicator.root, counter, communicator.letter, communicator.identity)
+    });
+    let mut taken = HashSet::new();
+    let mut next = FIRST_COMM;
+    let mut named = |communicator: Communicator| {
+        if is_special(&communicator) {
+            let is_none = communicator.identity[1] == 0;
+            let (number, name) = if is_none { (NO_COMM, "-") } else { (SEVERAL_COMMS, "*") };
+            return Named { number, name: name.to_owned(), communicator, is_special: true };
+        }
+        let name = free_name(&communicator, &mut taken);
+        next += 1;
+        Named { number: next - 1, name, communicator, is_special: false }
+    };
+    communicators.into_iter().map(&mut named).collect()
+}
+
+/// All different. Where the process that is rank 0 left no record its counter is not known: the name ends with `.?` and a number.
+fn free_name(communicator: &Communicator, taken: &mut HashSet<String>) -> String {
+    let (letter, root) = (char::from(communicator.letter), communicator.root);
+    let mut name = match communicator.counter {
+        Some(counter) => format!("{letter}{root}.{counter}"),
+        None => format!("{letter}{root}.?1"),
+    };
+    let mut attempt = 2;
+    while !taken.insert(name.clone()) {
+        name = match communicator.counter {
+            // Only a program that breaks MPI's order of collective calls gets here.
+            Some(counter) => format!("{letter}{root}.{counter}~{attempt}"),
+            None => format!("{letter}{root}.?{attempt}"),
+        };
+        attempt += 1;
+    }
+    name
+}
+
+/// In the order in which the lowest rank that has them met them.
+pub fn number_names(mut names: Vec<Name>, first: u32) -> Vec<(u32, Name)> {
+    names.sort_by(|a, b| (a.first, &a.text).cmp(&(b.first, &b.text)));
+    (first..).zip(names).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn communicator(identity: u64, letter: char, root: u32, counter: Option<u32>) -> Communicator {
+        Communicator {
+            identity: [identity, 9],
+            letter: letter as u8,
+            root,
+            size: 2,
+            remote_size: 0,
+            parent: None,
+            label: None,
+            freed: false,
+            counter,
+            source: root,
+            members: vec![(0, 1)],
+            spread: None,
+        }
+    }
+
+    #[test]
+    fn the_record_of_rank_0_supplies_the_name() {
+        let named = number_communicators(vec![communicator(7, 's', 0, Some(1)), communicator(9, 'W', 0, Some(0))]);
+        let found: Vec<_> = named.iter().map(|named| (named.number, named.name.as_str())).collect();
+        assert_eq!(found, [(2, "W0.0"), (3, "s0.1")]);
+    }
+
+    #[test]
+    fn names_stay_unique_when_records_are_missing() {
+        let named = number_communicators(vec![
+            communicator(1, 's', 0, None),
+            communicator(2, 's', 0, None),
+            communicator(3, 's', 1, Some(3)),
+            communicator(4, 's', 1, Some(3)),
+        ]);
+        assert_eq!(
+            named.iter().map(|named| named.name.as_str()).collect::<Vec<_>>(),
+            ["s0.?1", "s0.?2", "s1.3", "s1.3~2"]
+        );
+    }
+}

@@ -1,0 +1,264 @@
+//! The items of a stream, in the order of their sections, and what becomes of two about the same thing.
+
+use serde::{Deserialize, Serialize};
+
+use super::group::{Each, Peak, Sum};
+use crate::shard::Header;
+
+pub type Identity = [u64; 2];
+
+/// The identities of the rows `-` and `*`, which are no communicators.
+pub const NO_COMM: Identity = [0, 0];
+pub const SEVERAL_COMMS: Identity = [0, 1];
+
+#[derive(Clone)]
+pub enum Item {
+    Run(Box<Run>),
+    Process(Process),
+    Communicator(Box<Communicator>),
+    Phase(Name),
+    Datatype(Name),
+    Sum(Box<Sum>),
+    Each(Each),
+    Edge(Edge),
+    Use(Use),
+    Stand(Stand),
+}
+
+/// Facts of the run as a whole.
+#[derive(Clone)]
+pub struct Run {
+    /// Of the process with the lowest rank.
+    pub header: Box<Header>,
+    pub ns_per_tick: f64,
+    /// The largest that any process knows.
+    pub world_size: u32,
+    /// Processes in the stream.
+    pub ranks: u64,
+    pub lost_calls: u64,
+    pub damaged: u64,
+    pub end_realtime_ns: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    pub rank: u32,
+    pub host: String,
+    pub pid: u32,
+    pub wall_ns: u64,
+    pub mpi_ns: u64,
+    /// As in the header of its shard.
+    pub state: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Communicator {
+    pub identity: Identity,
+    pub letter: u8,
+    /// World rank of its rank 0.
+    pub root: u32,
+    pub size: u32,
+    pub remote_size: u32,
+    pub parent: Option<Identity>,
+    pub label: Option<String>,
+    /// By all its processes.
+    pub freed: bool,
+    /// The second part of its name, which its rank 0 knows.
+    pub counter: Option<u32>,
+    /// The rank that the facts above stem from: the root, else the lowest.
+    pub source: u32,
+    /// World ranks as ascending ranges, both ends included.
+    pub members: Vec<(u32, u32)>,
+    pub spread: Option<Spread>,
+}
+
+/// MPI time of the ranks that called anything on a communicator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spread {
+    pub ranks: u64,
+    pub time_ns: u64,
+    pub least: Peak,
+    pub most: Peak,
+}
+
+/// What a phase or a datatype is called.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Name {
+    pub hash: u64,
+    pub text: String,
+    /// Of a datatype.
+    pub contiguous: bool,
+    /// The lowest rank that has it, and its number there.
+    pub first: (u32, u32),
+}
+
+/// Messages from one place to one rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    pub identity: Identity,
+    pub operation: u16,
+    /// The sending rank, or the hash of its node's name.
+    pub source: u64,
+    pub source_rank: u32,
+    pub destination: u32,
+    pub calls: u64,
+    pub bytes: u64,
+}
+
+/// Datatype arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Use {
+    pub identity: Identity,
+    pub operation: u16,
+    pub datatype: u64,
+    pub place: u64,
+    pub rank: u32,
+    pub calls: u64,
+    pub bytes: u64,
+}
+
+/// Where a thread stood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stand {
+    pub rank: u32,
+    pub thread: u32,
+    /// Nothing in the program.
+    pub call: Option<(Identity, u16)>,
+    pub since_ns: Option<u64>,
+    pub for_ns: Option<u64>,
+}
+
+/// The place of an item in a stream.
+pub type Place = (u8, Identity, u64, u64, u64);
+
+impl Item {
+    pub fn place(&self) -> Place {
+        let none = [0, 0];
+        let operation = |operation: u16, bucket: u8| u64::from(operation) << 8 | u64::from(bucket);
+        match self {
+            Item::Run(_) => (0, none, 0, 0, 0),
+            Item::Process(process) => (1, none, process.rank.into(), 0, 0),
+            Item::Communicator(communicator) => (2, communicator.identity, 0, 0, 0),
+            Item::Phase(name) => (3, none, name.hash, 0, 0),
+            Item::Datatype(name) => (4, none, name.hash, 0, 0),
+            // Sums before their parts.
+            Item::Sum(sum) => (5, sum.key.identity, operation(sum.key.operation, sum.key.bucket), sum.key.phase, 0),
+            Item::Each(Each { key, block, .. }) => {
+                (5, key.identity, operation(key.operation, key.bucket), key.phase, u64::from(*block) + 1)
+            }
+            Item::Edge(edge) => (6, edge.identity, operation(edge.operation, 0), edge.source, edge.destination.into()),
+            Item::Use(used) => (7, used.identity, operation(used.operation, 0), used.datatype, used.place),
+            Item::Stand(stand) => (8, none, stand.rank.into(), stand.thread.into(), 0),
+        }
+    }
+
+    /// Adds an item of the same place.
+    pub fn add(&mut self, other: Item) {
+        match (self, other) {
+            (Item::Run(run), Item::Run(other)) => run.add(*other),
+            (Item::Communicator(communicator), Item::Communicator(other)) => communicator.add(*other),
+            (Item::Phase(name), Item::Phase(other)) | (Item::Datatype(name), Item::Datatype(other)) => {
+                name.first = name.first.min(other.first);
+            }
+            (Item::Sum(sum), Item::Sum(other)) => sum.totals.add(&other.totals),
+            (Item::Each(each), Item::Each(other)) => each.add(other),
+            (Item::Edge(edge), Item::Edge(other)) => {
+                edge.source_rank = edge.source_rank.min(other.source_rank);
+                edge.calls = edge.calls.wrapping_add(other.calls);
+                edge.bytes = edge.bytes.wrapping_add(other.bytes);
+            }
+            (Item::Use(used), Item::Use(other)) => {
+                used.rank = used.rank.min(other.rank);
+                used.calls = used.calls.wrapping_add(other.calls);
+                used.bytes = used.bytes.wrapping_add(other.bytes);
+            }
+            // One rank twice, which nobody should hand over: the first one counts.
+            _ => {}
+        }
+    }
+}
+
+impl Run {
+    fn add(&mut self, other: Run) {
+        if other.header.world_rank < self.header.world_rank {
+            (self.header, self.ns_per_tick) = (other.header, other.ns_per_tick);
+        }
+        self.world_size = self.world_size.max(other.world_size);
+        self.ranks += other.ranks;
+        self.lost_calls = self.lost_calls.saturating_add(other.lost_calls);
+        self.damaged = self.damaged.saturating_add(other.damaged);
+        self.end_realtime_ns = self.end_realtime_ns.max(other.end_realtime_ns);
+    }
+}
+
+impl Communicator {
+    fn add(&mut self, mut other: Communicator) {
+        let trust = |communicator: &Communicator| (communicator.counter.is_none(), communicator.source);
+        if trust(&other) < trust(self) {
+            std::mem::swap(self, &mut other);
+        }
+        self.label = self.label.take().or(other.label);
+        self.parent = self.parent.or(other.parent);
+        self.freed &= other.freed;
+        add_ranges(&mut self.members, other.members);
+        self.spread = match (self.spread, other.spread) {
+            (Some(one), Some(other)) => Some(one.and(other)),
+            (one, other) => one.or(other),
+        };
+    }
+}
+
+impl Spread {
+    fn and(self, other: Spread) -> Spread {
+        Spread {
+            ranks: self.ranks + other.ranks,
+            time_ns: self.time_ns.saturating_add(other.time_ns),
+            least: self.least.least(other.least),
+            most: self.most.most(other.most),
+        }
+    }
+}
+
+/// Joins two lists of ascending ranges.
+fn add_ranges(ranges: &mut Vec<(u32, u32)>, mut more: Vec<(u32, u32)>) {
+    if more.first() < ranges.first() {
+        std::mem::swap(ranges, &mut more);
+    }
+    let is_behind = ranges.last().zip(more.first()).is_none_or(|(last, first)| last.1 < first.0);
+    let seam = ranges.len().saturating_sub(1);
+    ranges.extend(more);
+    let from = if is_behind { seam } else { 0 };
+    ranges[from..].sort_unstable();
+    let mut kept = from;
+    for next in from + 1..ranges.len() {
+        let (first, last) = ranges[next];
+        if first <= ranges[kept].1.saturating_add(1) {
+            ranges[kept].1 = ranges[kept].1.max(last);
+        } else {
+            kept += 1;
+            ranges[kept] = (first, last);
+        }
+    }
+    ranges.truncate(kept + 1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_joined() {
+        let joined = |one: &[(u32, u32)], other: &[(u32, u32)]| {
+            let mut ranges = one.to_vec();
+            add_ranges(&mut ranges, other.to_vec());
+            ranges
+        };
+        assert_eq!(joined(&[(0, 3)], &[(4, 7)]), [(0, 7)]);
+        assert_eq!(joined(&[(4, 7)], &[(0, 3), (9, 9)]), [(0, 7), (9, 9)]);
+        assert_eq!(joined(&[(0, 0), (4, 4)], &[(2, 2), (6, 6)]), [(0, 0), (2, 2), (4, 4), (6, 6)]);
+        assert_eq!(joined(&[(0, 0), (2, 2)], &[(2, 2), (3, 5)]), [(0, 0), (2, 5)]);
+        assert_eq!(joined(&[], &[(1, 1)]), [(1, 1)]);
+        assert_eq!(joined(&[(u32::MAX, u32::MAX)], &[(0, 0)]), [(0, 0), (u32::MAX, u32::MAX)]);
+        assert_eq!(joined(&[], &[]), []);
+    }
+}

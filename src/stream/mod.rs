@@ -1,0 +1,19 @@
+//! What processes counted, as streams of items in one order that all of them know without asking each other. So the streams of any
+//! number of processes become one by merging, in memory that does not grow with their number: up a tree of processes in
+//! `MPI_Finalize`, over the files of shards in `through recover`.
+
+mod code;
+mod detail;
+mod group;
+mod item;
+mod leaf;
+mod merge;
+mod pile;
+
+pub use code::{Decoder, Encoder};
+pub use detail::{AUTO_ROWS, Detail, Extent};
+pub use group::{BLOCK_RANKS, Each, Key, NO_RANK, Peak, Row, Sum, Totals};
+pub use item::{Communicator, Edge, Identity, Item, Name, Process, Run, Stand, Use};
+pub use leaf::{ALL_PHASES, Leaf};
+pub use merge::{Merge, Source};
+pub use pile::Pile;
