@@ -68,8 +68,8 @@ CREATE TABLE phase (
 );
 
 -- Sums over the ranks, one row per communicator, operation, bucket and phase. In a run with phases there is one more row
--- with phase null: over all phases.
-CREATE TABLE summary (
+-- with phase null: over all phases. What follows from other columns is null: the view summary has all of it.
+CREATE TABLE total (
     id            INTEGER PRIMARY KEY,
     comm          INTEGER NOT NULL REFERENCES communicator(id),
     op            INTEGER NOT NULL REFERENCES operation(id),
@@ -77,30 +77,26 @@ CREATE TABLE summary (
     phase         INTEGER REFERENCES phase(id),
     ranks         INTEGER NOT NULL, -- that made such calls
     calls         INTEGER NOT NULL,
-    calls_max     INTEGER NOT NULL, -- of one rank
+    calls_max     INTEGER,          -- of one rank; null: all have as many
     failed        INTEGER NOT NULL,
-    failed_max    INTEGER NOT NULL,
+    failed_max    INTEGER,
     bytes_sent    INTEGER NOT NULL,
     bytes_recv    INTEGER NOT NULL,
     time_ns       INTEGER NOT NULL,
-    rank_min_ns   INTEGER NOT NULL, -- time of the rank that spent least, and that rank
+    rank_min_ns   INTEGER,          -- time of the rank that spent least, and that rank; null: there is one rank
     rank_min      INTEGER NOT NULL,
-    rank_max_ns   INTEGER NOT NULL,
-    rank_max      INTEGER NOT NULL,
-    time_min_ns   INTEGER,          -- the shortest call, and the rank that made it
-    time_min_rank INTEGER,
+    rank_max_ns   INTEGER,
+    rank_max      INTEGER,
+    time_min_ns   INTEGER,          -- the shortest call, and the rank that made it; null: there is one call, or none
+    time_min_rank INTEGER,          -- null: rank_min
     time_max_ns   INTEGER,
-    time_max_rank INTEGER,
-    -- What most of its cells have in common, and where they lie; null where there are none.
-    cell_calls    INTEGER,
+    time_max_rank INTEGER,          -- null: rank_max
+    cell_calls    INTEGER,          -- what most of its cells have; null: all the same
     cell_failed   INTEGER,
     cell_sent     INTEGER,
     cell_recv     INTEGER,
-    first_cell    INTEGER,
-    last_cell     INTEGER
+    last_rank     INTEGER           -- its cells are id to id + last_rank; null: it has none
 );
-
-CREATE INDEX summary_key ON summary (comm, op, bucket, phase);
 
 -- What each rank counted (or each node: docs/reference/profile.md, detail). The rank is id - summary.first_cell. A null is
 -- the summary's value; time_min_ns and time_max_ns are null where there was one call, or none.
@@ -165,6 +161,37 @@ CREATE TABLE standing (
     for_ns   INTEGER,
     PRIMARY KEY (rank, thread)
 ) WITHOUT ROWID;
+
+-- Sums over the ranks, with all their numbers, and where their cells lie.
+CREATE VIEW summary AS
+SELECT id,
+       comm,
+       op,
+       bucket,
+       phase,
+       ranks,
+       calls,
+       coalesce(calls_max, calls / ranks) AS calls_max,
+       failed,
+       coalesce(failed_max, failed / ranks) AS failed_max,
+       bytes_sent,
+       bytes_recv,
+       time_ns,
+       coalesce(rank_min_ns, time_ns) AS rank_min_ns,
+       rank_min,
+       coalesce(rank_max_ns, time_ns) AS rank_max_ns,
+       coalesce(rank_max, rank_min) AS rank_max,
+       CASE calls WHEN 1 THEN time_ns ELSE time_min_ns END AS time_min_ns,
+       CASE WHEN calls > 0 THEN coalesce(time_min_rank, rank_min) END AS time_min_rank,
+       CASE calls WHEN 1 THEN time_ns ELSE time_max_ns END AS time_max_ns,
+       CASE WHEN calls > 0 THEN coalesce(time_max_rank, rank_max, rank_min) END AS time_max_rank,
+       coalesce(cell_calls, calls / ranks) AS cell_calls,
+       coalesce(cell_failed, failed / ranks) AS cell_failed,
+       coalesce(cell_sent, bytes_sent / ranks) AS cell_sent,
+       coalesce(cell_recv, bytes_recv / ranks) AS cell_recv,
+       CASE WHEN last_rank IS NOT NULL THEN id END AS first_cell,
+       id + last_rank AS last_cell
+FROM total;
 
 -- Cells with all their numbers. Without cells, the sums over all ranks, with rank null.
 CREATE VIEW cells AS

@@ -14,8 +14,8 @@ use crate::creators;
 use crate::ranks;
 use crate::shard::{self, BUCKET_INVOLVED, FINISHED, LEFT, REMOTE_RANK, SNAPSHOT};
 use crate::stream::{
-    ALL_PHASES, Communicator, Detail, Each, Edge, Identity, Item, Key, NO_RANK, Name, Process, Row, Run, Source, Stand,
-    Sum, Totals, Use,
+    ALL_PHASES, Communicator, Detail, Each, Edge, Identity, Item, Key, NO_RANK, Name, Peak, Process, Row, Run, Source,
+    Stand, Sum, Totals, Use,
 };
 
 /// Why a profile could not be written.
@@ -275,6 +275,10 @@ impl<'a> Tables<'a> {
         self.numbers.get(&identity).copied().unwrap_or(shard::NO_COMM)
     }
 
+    fn known_by(&self, rank: u32) -> u32 {
+        known_by(&self.node_of, rank)
+    }
+
     fn phase(&self, hash: u64) -> u32 {
         self.phases.get(&hash).copied().unwrap_or(0)
     }
@@ -312,14 +316,16 @@ impl<'a> Tables<'a> {
 
     fn add_each(&mut self, each: &Each) -> Result<(), Error> {
         if each.key.bucket == BUCKET_INVOLVED {
-            return each.rows.iter().try_for_each(|row| self.involve(each.key, row.rank, row.calls));
+            let involve = |row: &Row| self.involve(each.key, self.known_by(row.rank), row.calls);
+            return each.rows.iter().try_for_each(involve);
         }
         self.begin(each.key)?;
         let Some(group) = &mut self.group else { return Ok(()) };
         let cells = group.cells.get_or_insert_with(|| Cells { common: most_common(&each.rows), last_rank: 0 });
         let first_cell = group.id * self.world_size;
         for row in &each.rows {
-            cells.last_rank = cells.last_rank.max(row.rank);
+            let rank = known_by(&self.node_of, row.rank);
+            cells.last_rank = cells.last_rank.max(rank);
             if !group.is_summed {
                 match &mut group.totals {
                     Some(totals) => totals.add(&Totals::of(row)),
@@ -330,7 +336,7 @@ impl<'a> Tables<'a> {
             let own = |at: usize| (counts[at] != cells.common[at]).then_some(counts[at] as i64);
             let bound = |ns: u64| (row.calls > 1).then_some(ns as i64);
             self.insert.cell.execute(params![
-                first_cell + i64::from(row.rank),
+                first_cell + i64::from(rank),
                 own(0),
                 own(1),
                 own(2),
@@ -345,40 +351,46 @@ impl<'a> Tables<'a> {
 
     fn end_group(&mut self) -> Result<(), Error> {
         let Some(Group { id, key, totals: Some(totals), cells, .. }) = self.group.take() else { return Ok(()) };
+        let ranks = totals.ranks;
         let mut insert = self.db.prepare_cached(
-            "INSERT INTO summary VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO total VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?;
-        let (shortest, longest) = (totals.call_shortest, totals.call_longest);
-        let common = |at: usize| cells.as_ref().map(|cells| cells.common[at] as i64);
-        let first_cell = id * self.world_size;
+        // What the view makes of null need not be stored.
+        let unless_mean =
+            |each: u64, all: u64| (Some(each as i64) != (all as i64).checked_div(ranks as i64)).then_some(each as i64);
+        let of_several = |stored: u64| (ranks > 1).then_some(stored as i64);
+        let (least, most) = (totals.rank_least, totals.rank_most);
+        let bound = |peak: Option<Peak>| peak.filter(|_| totals.calls != 1).map(|peak| peak.ns as i64);
+        let by = |peak: Option<Peak>, rank: u32| peak.map(|peak| peak.rank).filter(|by| *by != rank);
+        let sums = [totals.calls, totals.failed, totals.bytes_sent, totals.bytes_recv];
+        let common = |at: usize| unless_mean(cells.as_ref()?.common[at], sums[at]);
         insert.execute(params![
-            id,
+            id * self.world_size,
             self.comm(key.identity),
             key.operation,
             key.bucket,
             (key.phase != ALL_PHASES).then(|| self.phase(key.phase)),
-            totals.ranks as i64,
+            ranks as i64,
             totals.calls as i64,
-            totals.calls_max as i64,
+            unless_mean(totals.calls_max, totals.calls),
             totals.failed as i64,
-            totals.failed_max as i64,
+            unless_mean(totals.failed_max, totals.failed),
             totals.bytes_sent as i64,
             totals.bytes_recv as i64,
             totals.time_ns as i64,
-            totals.rank_least.ns as i64,
-            totals.rank_least.rank,
-            totals.rank_most.ns as i64,
-            totals.rank_most.rank,
-            shortest.map(|peak| peak.ns as i64),
-            shortest.map(|peak| peak.rank),
-            longest.map(|peak| peak.ns as i64),
-            longest.map(|peak| peak.rank),
+            of_several(least.ns),
+            least.rank,
+            of_several(most.ns),
+            (most.rank != least.rank).then_some(most.rank),
+            bound(totals.call_shortest),
+            by(totals.call_shortest, least.rank),
+            bound(totals.call_longest),
+            by(totals.call_longest, most.rank),
             common(0),
             common(1),
             common(2),
             common(3),
-            cells.as_ref().map(|_| first_cell),
-            cells.as_ref().map(|cells| first_cell + i64::from(cells.last_rank))
+            cells.as_ref().map(|cells| cells.last_rank)
         ])?;
         Ok(())
     }
@@ -386,15 +398,8 @@ impl<'a> Tables<'a> {
     fn add_edge(&mut self, edge: &Edge) -> Result<(), Error> {
         self.number()?;
         self.operations.insert(edge.operation);
-        let (source, destination) = match edge.destination {
-            REMOTE_RANK => (edge.source_rank, NO_RANK),
-            rank if self.detail == Detail::Node => {
-                (edge.source_rank, self.node_of.get(rank as usize).copied().unwrap_or(rank))
-            }
-            rank => (edge.source_rank, rank),
-        };
-        // A node is known by the lowest of its ranks, also where that one sent nothing.
-        let source = self.node_of.get(source as usize).copied().unwrap_or(source);
+        let source = self.known_by(edge.source_rank);
+        let destination = if edge.destination == REMOTE_RANK { NO_RANK } else { self.known_by(edge.destination) };
         let (comm, calls, bytes) = (self.comm(edge.identity), edge.calls as i64, edge.bytes as i64);
         self.insert.edge.execute(params![comm, edge.operation, source, known(destination), calls, bytes])?;
         Ok(())
@@ -404,7 +409,7 @@ impl<'a> Tables<'a> {
         self.number()?;
         self.operations.insert(used.operation);
         let Some(datatype) = self.datatypes.get(&used.datatype) else { return Ok(()) };
-        let rank = self.node_of.get(used.rank as usize).copied().unwrap_or(used.rank);
+        let rank = self.known_by(used.rank);
         let mut insert = self.db.prepare_cached("INSERT INTO datatype_use VALUES (?, ?, ?, ?, ?, ?)")?;
         let comm = self.comm(used.identity);
         insert.execute(params![comm, used.operation, datatype, known(rank), used.calls as i64, used.bytes as i64])?;
@@ -490,6 +495,11 @@ impl<'a> Tables<'a> {
         }
         meta
     }
+}
+
+/// The rank that a row stands under: where it stands for a node the lowest of the node, also if that one counted nothing.
+fn known_by(node_of: &[u32], rank: u32) -> u32 {
+    node_of.get(rank as usize).copied().unwrap_or(rank)
 }
 
 /// A rank as tables have it: -1 is none, or all.
