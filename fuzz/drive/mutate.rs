@@ -145,7 +145,6 @@ fn shard(rank: u32) -> Shard {
         ticks: calls * 10,
         ticks_min: Bound::below(5),
         ticks_max: Bound::above(20),
-        ..Cell::zeroed()
     };
     let next = FIRST_COMM + 1;
     let phase = Cell::phase_bits(1);

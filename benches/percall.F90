@@ -1,0 +1,69 @@
+! What one call costs from Fortran. usage: percall CASE ITERATIONS REPETITIONS   prints a line as percall.c does
+program percall
+    use, intrinsic :: iso_fortran_env, only: int64
+    implicit none
+    include 'mpif.h'
+    character(len=32) :: name, word
+    integer :: iterations, repetitions, r, error
+    integer(int64) :: before, after, per_second
+    double precision, allocatable :: ns(:)
+    external :: timed_loop_send, timed_loop_allreduce, call_once
+
+    call get_command_argument(1, name)
+    call get_command_argument(2, word)
+    read (word, *) iterations
+    call get_command_argument(3, word)
+    read (word, *) repetitions
+    allocate (ns(repetitions))
+    call MPI_Init(error)
+    do r = 1, 100
+        call call_once()
+    end do
+    call system_clock(count_rate=per_second)
+    do r = 1, repetitions
+        call system_clock(before)
+        select case (name)
+        case ('send_proc_null')
+            call timed_loop_send(iterations)
+        case ('allreduce_self')
+            call timed_loop_allreduce(iterations)
+        case default
+            stop 2
+        end select
+        call system_clock(after)
+        ns(r) = dble(after - before) * 1d9 / per_second / iterations
+    end do
+    print '(a, ",", f0.2, ",0")', trim(name), minval(ns)
+    call MPI_Finalize(error)
+end program
+
+! Before the time is taken: functions are found, communicators met.
+subroutine call_once()
+    implicit none
+    include 'mpif.h'
+    integer :: one, two, error
+    one = 1
+    call MPI_Send(one, 1, MPI_INTEGER, MPI_PROC_NULL, 0, MPI_COMM_WORLD, error)
+    call MPI_Allreduce(one, two, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_SELF, error)
+end subroutine
+
+! Loops of their own, for callgrind, as in percall.c.
+subroutine timed_loop_send(iterations)
+    implicit none
+    include 'mpif.h'
+    integer :: iterations, i, one, error
+    one = 1
+    do i = 1, iterations
+        call MPI_Send(one, 1, MPI_INTEGER, MPI_PROC_NULL, 0, MPI_COMM_WORLD, error)
+    end do
+end subroutine
+
+subroutine timed_loop_allreduce(iterations)
+    implicit none
+    include 'mpif.h'
+    integer :: iterations, i, one, two, error
+    one = 1
+    do i = 1, iterations
+        call MPI_Allreduce(one, two, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_SELF, error)
+    end do
+end subroutine

@@ -1,0 +1,95 @@
+/* What one call costs where threads call at the same time: each of four threads has a one-rank communicator of its own.
+ * usage: percall_threads CASE ITERATIONS REPETITIONS   prints a line as percall.c does, and where the threads ran
+ * Nanoseconds are the time of a processor: wall-clock time × processors ÷ (threads × iterations). Waiting for a lock, of
+ * the MPI library or of a profiler, counts. */
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <pthread.h>
+#include <sched.h>
+#include "timing.h"
+
+enum { THREADS = 4, WARM_UP = 100 };
+
+struct thread {
+    _Alignas(128) MPI_Comm comm;
+    int one, two, processor;
+    volatile uint64_t sum;
+    double *begin_ns, *end_ns; /* by repetition */
+    pthread_t id;
+};
+
+static struct thread threads[THREADS];
+static pthread_barrier_t start;
+static long iterations;
+static int repetitions;
+static void (*run)(struct thread *);
+
+static void do_floor(struct thread *own) { uint64_t begin = TICKS(); own->sum += TICKS() - begin; }
+static void do_allreduce(struct thread *own)
+{
+    MPI_Allreduce(&own->one, &own->two, 1, MPI_INT, MPI_SUM, own->comm);
+}
+
+/* As in percall.c. */
+__attribute__((noipa)) void timed_loop(struct thread *own)
+{
+    for (long i = 0; i < iterations; i++) run(own);
+}
+
+static void *work(void *argument)
+{
+    struct thread *own = argument;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(own->processor, &set);
+    pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+    for (int i = 0; i < WARM_UP; i++) run(own);
+    for (int r = 0; r < repetitions; r++) {
+        pthread_barrier_wait(&start);
+        own->begin_ns[r] = now_ns();
+        timed_loop(own);
+        own->end_ns[r] = now_ns();
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 4) run = !strcmp(argv[1], "floor") ? do_floor : !strcmp(argv[1], "allreduce") ? do_allreduce : NULL;
+    if (!run) return fprintf(stderr, "usage: percall_threads floor|allreduce ITERATIONS REPETITIONS\n"), 2;
+    iterations = atol(argv[2]);
+    repetitions = atoi(argv[3]);
+    double *ns = malloc(sizeof *ns * repetitions);
+    int provided, processors[CPU_SETSIZE], count = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    if (provided < MPI_THREAD_MULTIPLE) return fprintf(stderr, "the library has no MPI_THREAD_MULTIPLE\n"), 1;
+    cpu_set_t set;
+    sched_getaffinity(0, sizeof set, &set);
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &set)) processors[count++] = i;
+    pthread_barrier_init(&start, NULL, THREADS);
+    for (int t = 0; t < THREADS; t++) {
+        threads[t].processor = processors[t % count];
+        threads[t].begin_ns = malloc(sizeof(double) * repetitions);
+        threads[t].end_ns = malloc(sizeof(double) * repetitions);
+        MPI_Comm_dup(MPI_COMM_SELF, &threads[t].comm);
+        pthread_create(&threads[t].id, NULL, work, &threads[t]);
+    }
+    printf("# pinned to processors");
+    for (int t = 0; t < THREADS; t++) {
+        pthread_join(threads[t].id, NULL);
+        printf(" %d", threads[t].processor);
+    }
+    printf("\n");
+    for (int r = 0; r < repetitions; r++) {
+        double begin_ns = threads[0].begin_ns[r], end_ns = threads[0].end_ns[r];
+        for (int t = 1; t < THREADS; t++) {
+            if (threads[t].begin_ns[r] < begin_ns) begin_ns = threads[t].begin_ns[r];
+            if (threads[t].end_ns[r] > end_ns) end_ns = threads[t].end_ns[r];
+        }
+        ns[r] = (end_ns - begin_ns) * (count < THREADS ? count : THREADS) / THREADS / iterations;
+    }
+    printf("%s,%.2f,0\n", argv[1], least(ns, repetitions));
+    MPI_Finalize();
+    return 0;
+}
