@@ -262,4 +262,24 @@ mod tests {
             assert!(Profile::open(&path).is_ok(), "{name}");
         }
     }
+
+    /// A mapped file would end the program by a signal.
+    #[test]
+    fn what_is_cut_off_while_it_is_read_is_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let db = Connection::open(&path).unwrap();
+        db.execute_batch(commsee::profile::SCHEMA).unwrap();
+        db.execute_batch(
+            "PRAGMA user_version = 3; INSERT INTO cell (id, time_ns) WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 \
+             FROM n WHERE n < 9999) SELECT n, n FROM n",
+        )
+        .unwrap();
+        db.close().unwrap();
+        let profile = Profile::open(&path).unwrap();
+        let pages = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        pages.set_len(path.metadata().unwrap().len() - 65536).unwrap();
+        let sum = profile.query::<i64, Vec<_>>("SELECT sum(time_ns) FROM cell", vec![], |row| row.get(0));
+        assert!(matches!(sum, Err(Error::Profile { problem: Problem::Damaged(_), .. })), "{sum:?}");
+    }
 }
