@@ -12,7 +12,7 @@ pub enum Error {
     Profile { path: PathBuf, problem: Problem },
     #[error("there is no profile (*.db) in the current directory: name one, or make one with `through run`")]
     NoProfile,
-    #[error("{}: holds sums over {}, and {asked} takes those of each rank: run the program again with COMMSEE_DETAIL=rank", path.display(), summed(*detail))]
+    #[error("{}: holds sums over {}, and {asked} needs the numbers of each: run the program again with COMMSEE_DETAIL=rank", path.display(), summed(*detail))]
     Coarse { path: PathBuf, detail: Detail, asked: &'static str },
     #[error("{0}")]
     Argument(String),

@@ -79,12 +79,12 @@ fn placed(overview: &Overview, started: Option<&str>) -> String {
     }
 }
 
-/// What the numbers are sums over, where they are not those of each rank.
+/// What the profile tells apart, if not ranks.
 fn detail(detail: Detail) -> Option<&'static str> {
     match detail {
         Detail::Rank => None,
-        Detail::Node => Some("sums over the ranks of each node, which bears its lowest rank"),
-        Detail::Comm => Some("sums over all ranks"),
+        Detail::Node => Some("per node, not per rank: a node is named by its lowest rank"),
+        Detail::Comm => Some("per communicator, not per rank"),
     }
 }
 

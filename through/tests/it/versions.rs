@@ -160,10 +160,10 @@ fn sums_say_the_same_as_ranks_or_refuse() {
                 alike(&old, &new, &[words, &["--format", format]].concat());
             }
         }
-        refused(&new, &["-e", "--op", "allreduce"], "what each rank spent");
+        refused(&new, &["-e", "--op", "allreduce"], "-e with filters");
         refused(&new, &["--datatypes", "--rank", "1"], "--rank");
         let table = new.through(&[]).ok();
-        assert!(table.contains("detail     sums over "), "{table}");
+        assert!(table.contains("detail     per "), "{table}");
     }
 }
 
@@ -184,7 +184,7 @@ fn nodes_have_rows_and_so_have_sums_over_all_ranks() {
         assert!(all.len() < nodes.len() && all.iter().all(|row| row["rank"].is_empty()));
     }
     let table = both("node").1.through(&["-a"]).ok();
-    assert!(table.contains("  node  calls") && table.contains("each node, which bears its lowest rank"), "{table}");
+    assert!(table.contains("  node  calls") && table.contains("a node is named by its lowest rank"), "{table}");
 }
 
 /// Of one row on a communicator the sums tell how its time spreads; of several they do not.

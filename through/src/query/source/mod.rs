@@ -125,7 +125,7 @@ impl Source<'_> {
             Filter { ranks: Some(_), .. } => "--rank",
             Filter { time: Some(_), .. } => "--time",
             Filter { phases: Some(phases), .. } if phases.len() > 1 => "adding up several phases",
-            _ => "what each rank spent in some of its calls",
+            _ => "-e with filters",
         };
         match self.catalog.detail {
             Detail::Rank => Ok(()),
