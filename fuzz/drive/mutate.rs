@@ -21,8 +21,11 @@ const CHANGE_BYTES: usize = 6;
 /// Writes a spoiled profile. The first byte chooses the profile to begin with, the second how many values are changed.
 pub fn write(data: &[u8], path: &Path) {
     let (kind, values) = (data.first().copied().unwrap_or(0), usize::from(data.get(1).copied().unwrap_or(0) % 8));
-    let whole: Vec<u8> =
-        if kind % 4 == 0 { include_bytes!("../../tests/golden/version-1.db").to_vec() } else { made() };
+    let whole: Vec<u8> = match kind % 4 {
+        0 => include_bytes!("../../tests/golden/version-1.db").to_vec(),
+        1 => include_bytes!("../../tests/golden/version-2.db").to_vec(),
+        _ => made(),
+    };
     fs::write(path, &whole).unwrap();
     let mut changes = data.get(2..).unwrap_or_default().chunks_exact(CHANGE_BYTES);
     let in_tables: Vec<&[u8]> = changes.by_ref().take(values).collect();

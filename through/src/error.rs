@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::open::Problem;
+use crate::query::catalog::Detail;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -11,6 +12,8 @@ pub enum Error {
     Profile { path: PathBuf, problem: Problem },
     #[error("there is no profile (*.db) in the current directory: name one, or make one with `through run`")]
     NoProfile,
+    #[error("{}: holds sums over {}, and {asked} needs the numbers of each: run the program again with COMMSEE_DETAIL=rank", path.display(), summed(*detail))]
+    Coarse { path: PathBuf, detail: Detail, asked: &'static str },
     #[error("{0}")]
     Argument(String),
     #[error("{}: cannot be written: {}", path.display(), plain(source))]
@@ -39,6 +42,15 @@ impl Error {
             Error::Start { .. } => 126,
             _ => 2,
         }
+    }
+}
+
+/// What the numbers of a profile are sums over.
+pub fn summed(detail: Detail) -> &'static str {
+    match detail {
+        Detail::Rank => "nothing",
+        Detail::Node => "the ranks of each node",
+        Detail::Comm => "all ranks",
     }
 }
 

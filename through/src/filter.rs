@@ -1,5 +1,5 @@
 //! What the filters of the command line mean in one profile: the numbers of its communicators, operations, buckets and
-//! ranks, and from them a condition in SQL.
+//! ranks.
 
 use std::collections::BTreeSet;
 
@@ -12,9 +12,6 @@ use crate::escape::visible;
 use crate::query::catalog::{Catalog, Operation};
 use crate::range::{BucketPick, TimeRange};
 use crate::units;
-
-/// What a cell counts.
-const NUMBERS: [&str; 7] = ["calls", "failed", "bytes_sent", "bytes_recv", "time_ns", "time_min_ns", "time_max_ns"];
 
 /// Which cells are shown. `None` lets everything through.
 #[derive(Clone, Debug, Default)]
@@ -69,60 +66,8 @@ impl Filter {
         self.ranks.as_ref().is_none_or(|ranks| ranks.contains(&rank))
     }
 
-    /// The cells of the phases that are left as a table in SQL, what one rank did in several of them added up.
-    pub fn cells(&self) -> String {
-        if !self.is_phased {
-            return "cell".to_owned();
-        }
-        format!(
-            "(SELECT comm, op, bucket, rank, sum(calls) AS calls, sum(failed) AS failed, sum(bytes_sent) AS bytes_sent, \
-             sum(bytes_recv) AS bytes_recv, sum(time_ns) AS time_ns, min(time_min_ns) AS time_min_ns, \
-             max(time_max_ns) AS time_max_ns FROM cell p WHERE {} GROUP BY comm, op, bucket, rank)",
-            self.phase_condition()
-        )
-    }
-
-    /// A query for the parts, phase by phase, of the cells that are left, and the values of its parameters.
-    pub fn cells_by_phase(&self) -> (String, Vec<Value>) {
-        let (condition, values) = self.condition();
-        let columns = |table: &str| NUMBERS.map(|column| format!("{table}.{column}")).join(", ");
-        let cell = "x.comm, x.op, x.bucket, x.rank";
-        let sql = match self.is_phased {
-            false => format!("SELECT {cell}, {}, 0 AS phase FROM cell x WHERE {condition}", columns("x")),
-            true => format!(
-                "SELECT {cell}, {}, p.phase FROM {} x JOIN cell p ON p.comm = x.comm AND p.op = x.op AND \
-                 p.bucket = x.bucket AND p.rank = x.rank WHERE {condition} AND {}",
-                columns("p"),
-                self.cells(),
-                self.phase_condition()
-            ),
-        };
-        (sql, values)
-    }
-
-    /// That the phase of a cell, as `p`, is among those that are left.
-    fn phase_condition(&self) -> String {
-        match &self.phases {
-            Some(phases) if self.is_phased => {
-                let numbers: Vec<String> = phases.iter().map(i64::to_string).collect();
-                format!("p.phase IN ({})", numbers.join(","))
-            }
-            _ => "true".to_owned(),
-        }
-    }
-
-    /// A condition over these cells (as `x`), and the values of its parameters.
-    pub fn condition(&self) -> (String, Vec<Value>) {
-        let columns = [("comm", &self.comms), ("op", &self.ops), ("bucket", &self.buckets), ("rank", &self.ranks)];
-        let (mut condition, mut values) = membership(&columns);
-        if let Some(TimeRange { low_ns, high_ns }) = self.time {
-            condition += " AND x.time_ns BETWEEN ? AND ?";
-            values.extend([Value::from(low_ns), Value::from(high_ns)]);
-        }
-        (condition, values)
-    }
-
-    /// The same over the table `involvement`, whose calls have no size and whose time is in the row `*`.
+    /// A condition over the table `involvement` (as `x`), whose calls have no size and whose time is in the row `*`, and the
+    /// values of its parameters.
     pub fn involvement_condition(&self) -> (String, Vec<Value>) {
         let phases = if self.is_phased { &self.phases } else { &None };
         membership(&[("op", &self.ops), ("rank", &self.ranks), ("phase", phases)])
@@ -362,13 +307,5 @@ mod tests {
         assert_eq!(buckets(&["--bytes", "8K:"]), [2]);
         assert_eq!(buckets(&["--bucket", "0,1K:"]), [0, 2]);
         assert!(buckets(&["--bucket", "128-1K", "--bytes", ":128"]).is_empty());
-    }
-
-    #[test]
-    fn the_condition_binds_what_was_given() {
-        let (condition, values) = resolve(&["--rank", "0-1,7", "--time", "0.5:"]).unwrap().condition();
-        assert_eq!(condition.matches('?').count(), values.len());
-        assert_eq!(values[0], Value::from("[0,1]".to_owned()));
-        assert_eq!(values[1], Value::from(500_000_000));
     }
 }

@@ -85,6 +85,11 @@ impl Profile {
         self.version >= 2
     }
 
+    /// Whether it holds sums over the ranks beside the cells, which came with version 3.
+    pub fn has_sums(&self) -> bool {
+        self.version >= 3
+    }
+
     /// The token of the `through run` that the profile stems from, or nothing.
     pub fn launch(&self) -> Result<String, Error> {
         let sql = "SELECT value FROM metadata WHERE key = 'launch'";
@@ -105,6 +110,13 @@ impl Profile {
     ) -> Result<C, Error> {
         let collect = || self.db.prepare(sql)?.query_map(params_from_iter(values), read)?.collect::<Result<C, _>>();
         collect().map_err(|error: rusqlite::Error| Error::Profile { path: self.path.clone(), problem: error.into() })
+    }
+
+    /// How SQLite would find the rows of a query: <https://sqlite.org/eqp.html>. For tests and benchmarks.
+    #[allow(dead_code)]
+    pub fn plan(&self, sql: &str, values: Vec<Value>) -> Result<String, Error> {
+        let steps: Vec<String> = self.query(&format!("EXPLAIN QUERY PLAN {sql}"), values, |row| row.get("detail"))?;
+        Ok(steps.join("\n"))
     }
 }
 
@@ -182,7 +194,9 @@ fn connect(path: &Path) -> Result<Connection, Problem> {
     // Immutable: no locks, which parallel file systems are bad at, and no look at a journal beside the file.
     let mut db = Connection::open_with_flags(format!("file:{}?mode=ro&immutable=1", escaped(&whole)), flags)?;
     // Names in a damaged or hostile schema must not reach further than the file.
-    db.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 1073741824;")?;
+    db.execute_batch(
+        "PRAGMA trusted_schema = OFF; PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;",
+    )?;
     // Holes in a file cost nothing to make, and do not count.
     let bytes = path.metadata().map_or(0, |metadata| metadata.len().min(metadata.blocks().saturating_mul(512)));
     let mut left = bytes.saturating_mul(STEPS_PER_BYTE).saturating_add(STEPS) / STEPS_AT_A_TIME as u64;
@@ -247,5 +261,25 @@ mod tests {
             db.close().unwrap();
             assert!(Profile::open(&path).is_ok(), "{name}");
         }
+    }
+
+    /// A mapped file would end the program by a signal.
+    #[test]
+    fn what_is_cut_off_while_it_is_read_is_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let db = Connection::open(&path).unwrap();
+        db.execute_batch(commsee::profile::SCHEMA).unwrap();
+        db.execute_batch(
+            "PRAGMA user_version = 3; INSERT INTO cell (id, time_ns) WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 \
+             FROM n WHERE n < 9999) SELECT n, n FROM n",
+        )
+        .unwrap();
+        db.close().unwrap();
+        let profile = Profile::open(&path).unwrap();
+        let pages = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        pages.set_len(path.metadata().unwrap().len() - 65536).unwrap();
+        let sum = profile.query::<i64, Vec<_>>("SELECT sum(time_ns) FROM cell", vec![], |row| row.get(0));
+        assert!(matches!(sum, Err(Error::Profile { problem: Problem::Damaged(_), .. })), "{sum:?}");
     }
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use crate::cli::SortKey;
 use crate::query::catalog::{Catalog, Communicator};
-use crate::query::cells::Cell;
+use crate::query::cells::{Cell, Cells, Key};
 use crate::query::datatypes::Use;
 use crate::query::operations::Operations;
 use crate::query::phases::Phase;
@@ -65,38 +65,54 @@ impl Order<'_> {
         }
     }
 
-    pub fn cells(&self, mut cells: Vec<Cell>) -> Vec<Cell> {
-        let mut weight: HashMap<i64, i128> = HashMap::new();
-        for cell in &cells {
-            *weight.entry(cell.comm).or_default() += match self.catalog.is_outside_span(cell.op) {
-                true => 0,
-                false => i128::from(cell.time_ns),
-            };
-        }
-        let mut place: Vec<(bool, Reverse<i128>, i64)> =
-            weight.iter().map(|(comm, time_ns)| (self.is_special(*comm), Reverse(*time_ns), *comm)).collect();
-        place.sort_unstable();
-        let place: HashMap<i64, usize> = place.into_iter().enumerate().map(|(at, (.., comm))| (comm, at)).collect();
-        let names: HashMap<i64, &str> = self.catalog.operations.keys().map(|op| (*op, self.operation(*op))).collect();
-        let name = |op: &i64| names.get(op).copied().unwrap_or_default();
-        cells.sort_by(|a, b| {
-            (place[&a.comm], name(&a.op), a.bucket, a.rank).cmp(&(place[&b.comm], name(&b.op), b.bucket, b.rank))
-        });
-        // Sorting is stable: what is equal by the key keeps the order above.
+    pub fn cells(&self, mut cells: Cells) -> Cells {
+        let place = self.places(&cells);
+        let Cells { groups, rows } = &mut cells;
+        let sizes: Vec<_> = groups.iter().map(|group| self.comm(group.comm).and_then(|comm| comm.size)).collect();
+        let group = |cell: &Cell| &groups[cell.group()];
+        let usual = |a: &Cell, b: &Cell| {
+            let key = |cell: &Cell| (place[cell.group()].of_all, cell.rank(), group(cell).phase);
+            key(a).cmp(&key(b))
+        };
+        // Unstable, because rows may be many: what is equal by the key is compared by what makes every row another.
+        let mut sort = |compare: &dyn Fn(&Cell, &Cell) -> Ordering| {
+            rows.sort_unstable_by(|a, b| compare(a, b).then_with(|| usual(a, b)));
+        };
         match self.key {
-            Some(SortKey::Time) => cells.sort_by_key(|cell| Reverse(cell.time_ns)),
-            Some(SortKey::Calls) => cells.sort_by_key(|cell| Reverse(cell.calls)),
-            Some(SortKey::Bytes) => cells.sort_by_key(|cell| Reverse(both(cell.bytes_sent, cell.bytes_recv))),
-            Some(SortKey::Rank) => cells.sort_by_key(|cell| cell.rank),
-            Some(SortKey::Bucket) => cells.sort_by_key(|cell| cell.bucket),
-            Some(SortKey::Op) => cells.sort_by_key(|cell| name(&cell.op)),
-            Some(SortKey::Size) => cells.sort_by_key(|cell| Reverse(self.comm(cell.comm).and_then(|comm| comm.size))),
-            Some(SortKey::Comm) => {
-                cells.sort_by_cached_key(|cell| self.comm(cell.comm).map(|comm| comm.name_key()));
+            Some(SortKey::Time) => sort(&|a, b| b.time_ns.cmp(&a.time_ns)),
+            Some(SortKey::Calls) => sort(&|a, b| b.calls.cmp(&a.calls)),
+            Some(SortKey::Bytes) => {
+                sort(&|a, b| both(b.bytes_sent, b.bytes_recv).cmp(&both(a.bytes_sent, a.bytes_recv)))
             }
-            None => {}
+            Some(SortKey::Rank) => sort(&|a, b| a.rank().cmp(&b.rank())),
+            Some(SortKey::Bucket) => sort(&|a, b| group(a).bucket.cmp(&group(b).bucket)),
+            Some(SortKey::Op) => sort(&|a, b| place[a.group()].of_op.cmp(&place[b.group()].of_op)),
+            Some(SortKey::Size) => sort(&|a, b| sizes[b.group()].cmp(&sizes[a.group()])),
+            Some(SortKey::Comm) => sort(&|a, b| place[a.group()].of_comm.cmp(&place[b.group()].of_comm)),
+            None => sort(&|_, _| Ordering::Equal),
         }
         cells
+    }
+
+    /// Where the groups of cells stand. Communicators come by the MPI time of the cells that are left of them.
+    fn places(&self, cells: &Cells) -> Vec<Place> {
+        let mut times = vec![0i128; cells.groups.len()];
+        for cell in &cells.rows {
+            times[cell.group()] += i128::from(cell.time_ns);
+        }
+        let mut weight: HashMap<i64, i128> = HashMap::new();
+        for (group, time_ns) in cells.groups.iter().zip(times) {
+            *weight.entry(group.comm).or_default() += if self.catalog.is_outside_span(group.op) { 0 } else { time_ns };
+        }
+        let key = |group: &Key| {
+            let comm = (self.is_special(group.comm), Reverse(weight[&group.comm]), group.comm);
+            (comm, self.operation(group.op), group.bucket)
+        };
+        let of_all = ranked(&cells.groups, key);
+        let of_op = ranked(&cells.groups, |group| self.operation(group.op));
+        let of_comm = ranked(&cells.groups, |group| self.comm(group.comm).map(|comm| comm.name_key()));
+        let places = of_all.into_iter().zip(of_op).zip(of_comm);
+        places.map(|((of_all, of_op), of_comm)| Place { of_all, of_op, of_comm }).collect()
     }
 
     pub fn ranks(&self, mut ranks: Vec<Rank>) -> Vec<Rank> {
@@ -108,7 +124,7 @@ impl Order<'_> {
 
     pub fn phases(&self, mut phases: Vec<Phase>) -> Vec<Phase> {
         match self.key {
-            Some(SortKey::Time) => phases.sort_by_key(|phase| Reverse(phase.spread.time_ns)),
+            Some(SortKey::Time) => phases.sort_by_key(|phase| Reverse(phase.mpi_ns)),
             Some(SortKey::Calls) => phases.sort_by_key(|phase| Reverse(phase.calls)),
             Some(SortKey::Bytes) => phases.sort_by_key(|phase| Reverse(both(phase.bytes_sent, phase.bytes_recv))),
             _ => {}
@@ -143,6 +159,21 @@ impl Order<'_> {
     fn is_special(&self, number: i64) -> bool {
         self.comm(number).is_some_and(|comm| comm.is_special())
     }
+}
+
+/// Which one a group of cells is in an order of groups.
+struct Place {
+    of_all: usize,
+    of_op: usize,
+    of_comm: usize,
+}
+
+/// For each entry how many different keys are less than its own.
+fn ranked<T, K: Ord>(entries: &[T], key: impl Fn(&T) -> K) -> Vec<usize> {
+    let mut keys: Vec<K> = entries.iter().map(&key).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    entries.iter().map(|entry| keys.partition_point(|known| *known < key(entry))).collect()
 }
 
 /// Sent and received together, which may be more than 64 bits hold.

@@ -9,7 +9,7 @@ use crate::filter::Filter;
 use crate::open::Profile;
 use crate::order::Order;
 use crate::query::catalog::{Catalog, Communicator, SEVERAL_COMMS};
-use crate::query::cells::{Cell, cells};
+use crate::query::cells::{Cells, cells};
 use crate::query::communicators::{Spread, spreads};
 use crate::query::datatypes::{Use, uses};
 use crate::query::involved::{Involved, involved};
@@ -41,7 +41,7 @@ pub enum Body {
     /// Operations of each communicator.
     Operations(Vec<Section>),
     /// One row per rank (`-a`).
-    Cells(Vec<Cell>),
+    Cells(Cells),
     /// Time per communicator (`-u`).
     Communicators(Vec<Section>),
     /// Time per rank (`-e`).
@@ -58,8 +58,8 @@ pub enum Body {
 pub struct Section {
     pub comm: Communicator,
     pub total: Total,
-    /// Zero where a renderer does not show it: it takes another pass over the cells.
-    pub spread: Spread,
+    /// Only where a renderer shows it: it takes another pass over the cells. Some profiles do not know it.
+    pub spread: Option<Spread>,
     pub rows: Vec<Operations>,
     /// How often it took part in calls of the row `*`.
     pub involved_calls: i64,
@@ -88,13 +88,13 @@ impl Report {
         let mut parts = Vec::new();
         let mut stood = Vec::new();
         let mut body = if show.all_ranks {
-            Body::Cells(order.cells(cells(profile, &filter)?))
+            Body::Cells(order.cells(cells(profile, &catalog, &filter)?))
         } else if show.ranks {
             Body::Ranks(order.ranks(ranks(profile, &catalog, &filter)?))
         } else if show.phases {
             Body::Phases(order.phases(phases(profile, &catalog, &filter)?))
         } else if show.datatypes {
-            Body::Datatypes(order.uses(uses(profile, &filter)?))
+            Body::Datatypes(order.uses(uses(profile, &catalog, &filter)?))
         } else if show.stood {
             Body::Stood(standings(profile, &catalog, &filter)?)
         } else {
@@ -115,7 +115,7 @@ impl Report {
             if show.communicators { Body::Communicators(sections) } else { Body::Operations(sections) }
         };
         let hidden = match (&mut body, show.output.top) {
-            (Body::Cells(rows), top) => shorten(rows, top),
+            (Body::Cells(cells), top) => shorten(&mut cells.rows, top),
             (Body::Ranks(rows), top) => shorten(rows, top),
             (Body::Phases(rows), top) => shorten(rows, top),
             (Body::Datatypes(rows), top) => shorten(rows, top),
@@ -136,7 +136,7 @@ impl Report {
     pub fn is_empty(&self) -> bool {
         match &self.body {
             Body::Operations(sections) | Body::Communicators(sections) => sections.is_empty(),
-            Body::Cells(rows) => rows.is_empty(),
+            Body::Cells(cells) => cells.rows.is_empty(),
             Body::Ranks(rows) => rows.is_empty(),
             Body::Phases(rows) => rows.is_empty(),
             Body::Datatypes(rows) => rows.is_empty(),
@@ -182,7 +182,7 @@ fn sections(
             ..Communicator::default()
         }),
         total: total(&rows, catalog),
-        spread: spreads.get(&number).copied().unwrap_or_default(),
+        spread: spreads.get(&number).copied(),
         rows,
         involved_calls: involved_calls.get(&number).copied().unwrap_or_default(),
     };

@@ -81,9 +81,21 @@ pub struct Process {
     pub state: String,
 }
 
+/// What a cell stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    #[default]
+    Rank,
+    /// All ranks of a node, named by the lowest of them.
+    Node,
+    /// There are no cells, only sums over the ranks.
+    Comm,
+}
+
 /// All lists, by the numbers that cells refer to.
 pub struct Catalog {
     pub meta: BTreeMap<String, String>,
+    pub detail: Detail,
     pub communicators: BTreeMap<i64, Communicator>,
     pub operations: BTreeMap<i64, Operation>,
     pub buckets: BTreeMap<i64, Bucket>,
@@ -95,10 +107,17 @@ pub struct Catalog {
 
 impl Catalog {
     pub fn read(profile: &Profile) -> Result<Catalog, Error> {
-        let communicators = profile.query::<_, Vec<_>>(COMMUNICATORS, vec![], communicator)?;
+        let communicators = profile.query::<_, Vec<_>>(&communicators_sql(profile), vec![], communicator)?;
+        let meta: BTreeMap<String, String> =
+            profile
+                .query("SELECT key, coalesce(value, '') FROM metadata", vec![], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(Catalog {
-            meta: profile
-                .query("SELECT key, coalesce(value, '') FROM metadata", vec![], |row| Ok((row.get(0)?, row.get(1)?)))?,
+            detail: match meta.get("detail").map(String::as_str) {
+                Some("node") => Detail::Node,
+                Some("comm") => Detail::Comm,
+                _ => Detail::Rank,
+            },
+            meta,
             communicators: communicators.into_iter().map(|communicator| (communicator.id, communicator)).collect(),
             operations: profile.query("SELECT id, name, class FROM operation", vec![], |row| {
                 Ok((row.get(0)?, Operation { name: row.get(1)?, class: row.get(2)? }))
@@ -127,11 +146,11 @@ impl Catalog {
         self.operations.get(&op).is_some_and(Operation::is_outside_span)
     }
 
-    /// In SQL, the part of a cell's time that is part of the MPI time. The cell is `x`.
-    pub fn mpi_time(&self) -> String {
+    /// In SQL, the part of a time that is part of the MPI time. The time is a column of the row `n`.
+    pub fn mpi_time(&self, time: &str) -> String {
         let outside = self.operations.keys().filter(|op| self.is_outside_span(**op));
         let numbers: Vec<String> = outside.map(i64::to_string).collect();
-        format!("iif(x.op IN ({}), 0, x.time_ns)", numbers.join(","))
+        format!("iif(n.op IN ({}), 0, {time})", numbers.join(","))
     }
 
     /// A value of the metadata, if it is there and says something.
@@ -145,9 +164,18 @@ pub fn unsigned(stored: i64) -> u64 {
     stored as u64
 }
 
-const COMMUNICATORS: &str = "SELECT c.id, c.name, r.call, c.size, c.remote_size, p.name, c.root_rank, \
-     c.label, c.freed, c.ranks FROM communicator c LEFT JOIN creator r ON r.letter = c.letter \
-     LEFT JOIN communicator p ON p.id = c.parent";
+/// Since version 3, communicators with the same members share a list of them.
+fn communicators_sql(profile: &Profile) -> String {
+    let (ranks, members) = match profile.has_sums() {
+        true => ("m.ranks", "LEFT JOIN members m ON m.id = c.members"),
+        false => ("c.ranks", ""),
+    };
+    format!(
+        "SELECT c.id, c.name, r.call, c.size, c.remote_size, p.name, c.root_rank, c.label, c.freed, {ranks} \
+         FROM communicator c LEFT JOIN creator r ON r.letter = c.letter LEFT JOIN communicator p ON p.id = c.parent \
+         {members}"
+    )
+}
 
 fn communicator(row: &Row) -> rusqlite::Result<Communicator> {
     let (size, remote_size): (Option<u32>, Option<u32>) = (row.get(3)?, row.get(4)?);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::catalog::Catalog;
+use super::source::{Relation, Source};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::open::Profile;
@@ -24,14 +25,10 @@ impl Spread {
     }
 }
 
-/// By the communicator's number.
+/// By the communicator's number; without those of which the profile does not know it.
 pub fn spreads(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<HashMap<i64, Spread>, Error> {
-    let (cells, (condition, values)) = (filter.cells(), filter.condition());
-    let mpi_time = catalog.mpi_time();
-    let sql = format!(
-        "SELECT comm, count(*), sum(time_ns), max(time_ns), min(time_ns) FROM (SELECT x.comm AS comm, \
-         sum({mpi_time}) AS time_ns FROM {cells} x WHERE {condition} GROUP BY x.comm, x.rank) GROUP BY comm"
-    );
+    let Relation { sql, values } = Source::new(profile, catalog, filter).spreads()?;
+    let sql = format!("SELECT comm, ranks, time_ns, rank_max_ns, rank_min_ns FROM ({sql})");
     profile.query(&sql, values, |row| {
         let (ranks, time_ns) = (row.get(1)?, row.get(2)?);
         Ok((row.get(0)?, Spread { ranks, time_ns, rank_max_ns: row.get(3)?, rank_min_ns: row.get(4)? }))

@@ -1,6 +1,7 @@
 //! Which datatypes each operation on each communicator was given.
 
-use super::catalog::unsigned;
+use super::catalog::{Catalog, unsigned};
+use super::source::Source;
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::open::Profile;
@@ -13,8 +14,8 @@ pub struct Use {
     pub datatype: String,
     /// Its elements lie in memory without gaps.
     pub contiguous: bool,
-    /// How many ranks used it.
-    pub ranks: u32,
+    /// How many ranks used it, if the profile knows.
+    pub ranks: Option<u32>,
     /// Datatype arguments: a call may have two.
     pub calls: i64,
     /// What these arguments describe, also where less arrived.
@@ -22,9 +23,13 @@ pub struct Use {
 }
 
 /// By communicator and operation, the datatype of most bytes first.
-pub fn uses(profile: &Profile, filter: &Filter) -> Result<Vec<Use>, Error> {
+pub fn uses(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Vec<Use>, Error> {
     if !profile.has_phases() {
         return Ok(Vec::new());
+    }
+    let source = Source::new(profile, catalog, filter);
+    if filter.ranks.is_some() {
+        source.needs_single_ranks()?;
     }
     let (condition, values) = filter.use_condition();
     let sql = format!(
@@ -38,7 +43,7 @@ pub fn uses(profile: &Profile, filter: &Filter) -> Result<Vec<Use>, Error> {
             op: row.get(1)?,
             datatype: row.get(2)?,
             contiguous: row.get(3)?,
-            ranks: row.get(4)?,
+            ranks: if source.has_single_ranks() { row.get(4)? } else { None },
             calls: row.get(5)?,
             bytes: unsigned(row.get(6)?),
         })

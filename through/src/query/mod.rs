@@ -9,6 +9,7 @@ pub mod operations;
 pub mod overview;
 pub mod phases;
 pub mod ranks;
+pub mod source;
 pub mod standing;
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The cells of each communicator, operation and bucket, ranks taken together.
 
 use super::catalog::{Catalog, unsigned};
+use super::source::{Relation, Source};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::open::Profile;
@@ -37,20 +38,17 @@ impl Operations {
     }
 }
 
-/// One pass over the cells, which lie in the order of these groups. Single calls are left out where nobody shows them:
-/// that saves a fifth of the time.
+/// By communicator, operation and bucket. Single calls may be left out where nobody shows them.
 pub fn operations(
     profile: &Profile,
     catalog: &Catalog,
     filter: &Filter,
     with_single_calls: bool,
 ) -> Result<Vec<Operations>, Error> {
-    let (cells, (condition, values)) = (filter.cells(), filter.condition());
-    let single_calls = if with_single_calls { "min(x.time_min_ns), max(x.time_max_ns)" } else { "NULL, NULL" };
+    let Relation { sql, values } = Source::new(profile, catalog, filter).groups(with_single_calls)?;
     let sql = format!(
-        "SELECT x.comm, x.op, x.bucket, count(*), sum(x.calls), max(x.calls), sum(x.failed), max(x.failed), \
-         sum(x.bytes_sent), sum(x.bytes_recv), sum(x.time_ns), max(x.time_ns), min(x.time_ns), {single_calls} \
-         FROM {cells} x WHERE {condition} GROUP BY x.comm, x.op, x.bucket"
+        "SELECT comm, op, bucket, ranks, calls, calls_max, failed, failed_max, bytes_sent, bytes_recv, time_ns, \
+         rank_max_ns, rank_min_ns, time_min_ns, time_max_ns FROM ({sql})"
     );
     profile.query(&sql, values, |row| {
         let op = row.get(1)?;

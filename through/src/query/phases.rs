@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::catalog::{Catalog, unsigned};
 use super::communicators::Spread;
+use super::source::{Relation, Source};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::open::Profile;
@@ -19,20 +20,22 @@ pub struct Phase {
     pub bytes_recv: u64,
     /// Of all calls, over all ranks.
     pub time_ns: i64,
-    /// How the part of it that is MPI time spreads over the ranks.
-    pub spread: Spread,
+    /// The part of it that is MPI time.
+    pub mpi_ns: i64,
+    /// How that spreads over the ranks, if the profile knows.
+    pub spread: Option<Spread>,
 }
 
 /// The phases in which the filter leaves anything, in the order in which they began.
 pub fn phases(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Vec<Phase>, Error> {
     let spreads = spreads(profile, catalog, filter)?;
-    let (source, values) = filter.cells_by_phase();
-    let sql = format!(
-        "SELECT x.phase, x.op, sum(x.calls), max(x.calls), sum(x.failed), max(x.failed), sum(x.bytes_sent), \
-         sum(x.bytes_recv), sum(x.time_ns) FROM ({source}) x GROUP BY x.phase, x.comm, x.op, x.bucket"
-    );
+    let Relation { sql, values } = Source::new(profile, catalog, filter).groups_by_phase()?;
+    let sql =
+        format!("SELECT phase, op, calls, calls_max, failed, failed_max, bytes_sent, bytes_recv, time_ns FROM ({sql})");
     let rows: Vec<Phase> = profile.query(&sql, values, |row| {
-        let once = catalog.operations.get(&row.get(1)?).is_some_and(|operation| operation.is_collective());
+        let op = row.get(1)?;
+        let time_ns = row.get(8)?;
+        let once = catalog.operations.get(&op).is_some_and(|operation| operation.is_collective());
         let (calls, failed) = if once { (3, 5) } else { (2, 4) };
         Ok(Phase {
             phase: row.get(0)?,
@@ -40,30 +43,36 @@ pub fn phases(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<V
             failed: row.get(failed)?,
             bytes_sent: unsigned(row.get(6)?),
             bytes_recv: unsigned(row.get(7)?),
-            time_ns: row.get(8)?,
-            spread: Spread::default(),
+            time_ns,
+            mpi_ns: if catalog.is_outside_span(op) { 0 } else { time_ns },
+            spread: None,
         })
     })?;
     let mut phases: BTreeMap<i64, Phase> = BTreeMap::new();
     for row in rows {
-        let spread = spreads.get(&row.phase).copied().unwrap_or_default();
+        let spread = spreads.get(&row.phase).copied();
         let sum = phases.entry(row.phase).or_insert(Phase { phase: row.phase, spread, ..Phase::default() });
         sum.calls = sum.calls.saturating_add(row.calls);
         sum.failed = sum.failed.saturating_add(row.failed);
         sum.bytes_sent = sum.bytes_sent.saturating_add(row.bytes_sent);
         sum.bytes_recv = sum.bytes_recv.saturating_add(row.bytes_recv);
         sum.time_ns = sum.time_ns.saturating_add(row.time_ns);
+        sum.mpi_ns = sum.mpi_ns.saturating_add(row.mpi_ns);
     }
     Ok(phases.into_values().collect())
 }
 
 /// By the phase's number.
 fn spreads(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<HashMap<i64, Spread>, Error> {
-    let (source, values) = filter.cells_by_phase();
-    let mpi_time = catalog.mpi_time();
+    let source = Source::new(profile, catalog, filter);
+    if !source.has_single_ranks() {
+        return Ok(HashMap::new());
+    }
+    let Relation { sql, values } = source.parts()?;
     let sql = format!(
-        "SELECT phase, count(*), sum(time_ns), max(time_ns), min(time_ns) FROM (SELECT x.phase AS phase, \
-         sum({mpi_time}) AS time_ns FROM ({source}) x GROUP BY x.phase, x.rank) GROUP BY phase"
+        "SELECT phase, count(*), sum(time_ns), max(time_ns), min(time_ns) FROM (SELECT n.phase AS phase, \
+         sum({}) AS time_ns FROM ({sql}) n GROUP BY n.phase, n.rank) GROUP BY phase",
+        catalog.mpi_time("n.time_ns")
     );
     profile.query(&sql, values, |row| {
         let (ranks, time_ns) = (row.get(1)?, row.get(2)?);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::catalog::{Catalog, Process};
+use super::source::{Relation, Source};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::open::Profile;
@@ -21,9 +22,8 @@ pub fn ranks(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Ve
         let kept = catalog.processes.iter().filter(|process| filter.has_rank(process.rank));
         return Ok(kept.map(|process| selected(process, process.mpi_ns)).collect());
     }
-    let (cells, (condition, values)) = (filter.cells(), filter.condition());
-    let mpi_time = catalog.mpi_time();
-    let sql = format!("SELECT x.rank, sum({mpi_time}) FROM {cells} x WHERE {condition} GROUP BY x.rank");
+    let Relation { sql, values } = Source::new(profile, catalog, filter).parts()?;
+    let sql = format!("SELECT n.rank, sum({}) FROM ({sql}) n GROUP BY n.rank", catalog.mpi_time("n.time_ns"));
     let times: HashMap<i64, i64> = profile.query(&sql, values, |row| Ok((row.get(0)?, row.get(1)?)))?;
     let kept = catalog.processes.iter().filter_map(|process| Some(selected(process, *times.get(&process.rank)?)));
     Ok(kept.collect())

@@ -1,6 +1,6 @@
 //! A small catalog for unit tests.
 
-use super::catalog::{Bucket, Catalog, Communicator, Operation, Process};
+use super::catalog::{Bucket, Catalog, Communicator, Detail, Operation, Process};
 
 pub fn catalog() -> Catalog {
     let comm = |id, name: &str, label: Option<&str>| {
@@ -18,6 +18,7 @@ pub fn catalog() -> Catalog {
     };
     Catalog {
         meta: [("command".to_owned(), "./app".to_owned())].into(),
+        detail: Detail::Rank,
         communicators: [
             comm(0, "-", None),
             comm(1, "*", None),

@@ -17,7 +17,9 @@ pub fn csv(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             let rows = sections.iter().flat_map(|section| section.rows.iter().map(move |row| (section, row)));
             write::<OperationsRecord>(out, rows.map(|(section, row)| records::operations(report, section, row)))
         }
-        Body::Cells(cells) => write::<CellRecord>(out, cells.iter().map(|cell| records::cell(report, cell))),
+        Body::Cells(cells) => {
+            write::<CellRecord>(out, cells.rows.iter().map(|cell| records::cell(report, cells.group(cell), cell)))
+        }
         Body::Communicators(sections) => {
             let mpi_ns = report.mpi_ns();
             write::<CommunicatorRecord>(out, sections.iter().map(|section| records::section(section, mpi_ns)))

@@ -1,5 +1,6 @@
 //! Lays out a table so that it fits: without columns that may be left out, then closer together, then with shorter texts.
 
+use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
@@ -56,15 +57,15 @@ pub struct Grid {
 
 impl Grid {
     pub fn fit<'a>(columns: &[Column], rows: impl Iterator<Item = &'a Vec<String>>, terminal: &Terminal) -> Grid {
-        let mut natural: Vec<usize> = columns.iter().map(|column| column.title.width()).collect();
-        for row in rows {
-            for (width, text) in natural.iter_mut().zip(row) {
-                *width = text.width().max(*width);
-            }
-        }
+        let mut natural = Widths::of(columns);
+        rows.for_each(|row| natural.add(row));
+        Grid::of(columns, &natural, terminal)
+    }
+
+    fn of(columns: &[Column], Widths(natural): &Widths, terminal: &Terminal) -> Grid {
         let room = terminal.columns.saturating_sub(INDENT);
         let total = |limit: u8, gap: usize| {
-            let shown = columns.iter().zip(&natural).filter(|(column, _)| column.rank <= limit);
+            let shown = columns.iter().zip(natural).filter(|(column, _)| column.rank <= limit);
             shown.map(|(_, width)| width + gap).sum::<usize>().saturating_sub(gap)
         };
         let ranks = columns.iter().map(|column| column.rank).max().unwrap_or(0);
@@ -74,7 +75,7 @@ impl Grid {
             .find(|(limit, gap)| total(*limit, *gap) <= room)
             .unwrap_or((0, GAPS[1]));
         let mut widths: Vec<Option<usize>> =
-            columns.iter().zip(&natural).map(|(column, width)| (column.rank <= limit).then_some(*width)).collect();
+            columns.iter().zip(natural).map(|(column, width)| (column.rank <= limit).then_some(*width)).collect();
         let mut excess = total(limit, gap).saturating_sub(room);
         while excess > 0 {
             let texts = columns.iter().zip(&mut widths).filter(|(column, _)| column.kind == Kind::Text);
@@ -88,12 +89,60 @@ impl Grid {
         Grid { columns: columns.to_vec(), widths, gap }
     }
 
+    /// Lays out and prints rows of which there may be millions: none is kept, so each is made twice.
+    pub fn stream(
+        columns: &[Column],
+        rows: usize,
+        mut make: impl FnMut(usize, &mut Row),
+        terminal: &Terminal,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let mut row = Row::default();
+        let mut natural = Widths::of(columns);
+        for number in 0..rows {
+            make(number, row.cleared());
+            natural.add_row(&row);
+        }
+        let grid = Grid::of(columns, &natural, terminal);
+        grid.print(&[], terminal, out)?;
+        let mut line = String::new();
+        for number in 0..rows {
+            make(number, row.cleared());
+            grid.write_line(&row, &mut line);
+            out.write_all(line.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// One row as a line, which looks as `print` would make it.
+    fn write_line(&self, row: &Row, line: &mut String) {
+        line.clear();
+        line.extend(std::iter::repeat_n(' ', INDENT));
+        let shown = self.columns.iter().zip(&self.widths).zip(row.cells());
+        for ((column, width), (text, text_width)) in
+            shown.filter_map(|((column, width), cell)| Some(((column, (*width)?), cell)))
+        {
+            let (text, text_width) =
+                if text_width > width { (cut(text, width), width) } else { (text.into(), text_width) };
+            let blank = std::iter::repeat_n(' ', width - text_width.min(width));
+            if column.kind == Kind::Number {
+                line.extend(blank);
+                line.push_str(&text);
+            } else {
+                line.push_str(&text);
+                line.extend(blank);
+            }
+            line.extend(std::iter::repeat_n(' ', self.gap));
+        }
+        line.truncate(line.trim_end().len());
+        line.push('\n');
+    }
+
     /// Prints rows below their titles.
     pub fn print(&self, rows: &[Vec<String>], terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
         let titles: Vec<String> = self.columns.iter().map(|column| column.title.to_owned()).collect();
         self.print_part(&[titles], out, |line| terminal.paint(Paint::Faint, line).into_owned())?;
-        // A profile may have millions of rows; laid out they take many times their memory.
-        rows.chunks(4096).try_for_each(|part| self.print_part(part, out, str::to_owned))
+        self.print_part(rows, out, str::to_owned)
     }
 
     fn print_part(&self, rows: &[Vec<String>], out: &mut dyn Write, paint: impl Fn(&str) -> String) -> io::Result<()> {
@@ -115,6 +164,54 @@ impl Grid {
             writeln!(out, "{:INDENT$}{}", "", paint(line.trim_end()))?;
         }
         Ok(())
+    }
+}
+
+/// How wide the widest text of each column is.
+struct Widths(Vec<usize>);
+
+impl Widths {
+    fn of(columns: &[Column]) -> Widths {
+        Widths(columns.iter().map(|column| column.title.width()).collect())
+    }
+
+    fn add(&mut self, row: &[String]) {
+        self.0.iter_mut().zip(row).for_each(|(width, text)| *width = text.width().max(*width));
+    }
+
+    fn add_row(&mut self, row: &Row) {
+        self.0.iter_mut().zip(row.cells()).for_each(|(width, (_, text_width))| *width = text_width.max(*width));
+    }
+}
+
+/// The texts of a row, one after the other in memory that is used again for the next.
+#[derive(Default)]
+pub struct Row {
+    text: String,
+    /// Where each text ends, and its width.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Row {
+    fn cleared(&mut self) -> &mut Row {
+        self.text.clear();
+        self.ends.clear();
+        self
+    }
+
+    /// Adds a cell.
+    pub fn push(&mut self, text: impl Display) {
+        let start = self.text.len();
+        // Writing into memory does not fail.
+        let _ = write!(self.text, "{text}");
+        let added = &self.text[start..];
+        let width = if added.is_ascii() { added.len() } else { added.width() };
+        self.ends.push((self.text.len(), width));
+    }
+
+    fn cells(&self) -> impl Iterator<Item = (&str, usize)> {
+        let starts = [0].into_iter().chain(self.ends.iter().map(|(end, _)| *end));
+        starts.zip(&self.ends).map(|(start, (end, width))| (&self.text[start..*end], *width))
     }
 }
 

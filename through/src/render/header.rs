@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use commsee::ranks;
 
 use crate::escape::{cut, path, visible};
+use crate::query::catalog::Detail;
 use crate::query::overview::{Overview, Peak};
 use crate::report::Report;
 use crate::terminal::{Paint, Terminal};
@@ -29,6 +30,9 @@ pub fn header(report: &Report, terminal: &Terminal, out: &mut dyn Write) -> io::
         line("started", &visible(&start.replace('T', " ").replace('Z', " UTC")), None)?;
     }
     line("ranks", &placed(&report.overview, meta("ranks")), None)?;
+    if let Some(detail) = detail(report.catalog.detail) {
+        line("detail", detail, None)?;
+    }
     for note in notes(report) {
         line("note", &note, Some(Paint::Warning))?;
     }
@@ -72,6 +76,15 @@ fn placed(overview: &Overview, started: Option<&str>) -> String {
     match started.and_then(|ranks| ranks.parse::<u64>().ok()) {
         Some(started) if started > overview.ranks => format!("{} of {started} recorded, on {hosts}", overview.ranks),
         _ => format!("{} on {hosts}", overview.ranks),
+    }
+}
+
+/// What the profile tells apart, if not ranks.
+fn detail(detail: Detail) -> Option<&'static str> {
+    match detail {
+        Detail::Rank => None,
+        Detail::Node => Some("per node, not per rank: a node is named by its lowest rank"),
+        Detail::Comm => Some("per communicator, not per rank"),
     }
 }
 

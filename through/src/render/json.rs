@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::harmless::{Harmless, Text};
 use super::records::{
-    self, CellRecord, CommunicatorRecord, InvolvedRecord, OperationsRecord, PhaseRecord, RankRecord, StoodRecord,
-    UseRecord, seconds, share,
+    self, CommunicatorRecord, InvolvedRecord, OperationsRecord, PhaseRecord, RankRecord, StoodRecord, UseRecord,
+    seconds, share,
 };
+use crate::query::cells::Cells;
 use crate::query::overview::Peak;
 use crate::query::standing::Group;
 use crate::report::{Body, Report, Section};
@@ -30,7 +31,7 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     involved: Option<Vec<InvolvedRecord<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    rows: Option<Vec<CellRecord<'a>>>,
+    rows: Option<Rows<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ranks: Option<Vec<RankRecord<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,6 +40,19 @@ struct Document<'a> {
     datatypes: Option<Vec<UseRecord<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stood: Option<Vec<StoodRecord<'a>>>,
+}
+
+/// Made one by one, since there may be millions.
+struct Rows<'a> {
+    report: &'a Report,
+    cells: &'a Cells,
+}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Rows { report, cells } = self;
+        serializer.collect_seq(cells.rows.iter().map(|cell| records::cell(report, cells.group(cell), cell)))
+    }
 }
 
 #[derive(Serialize)]
@@ -79,7 +93,7 @@ pub fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             document.operations = Some(rows.map(|(section, row)| records::operations(report, section, row)).collect());
             document.involved = Some(report.involved.iter().map(|part| records::involved(report, part)).collect());
         }
-        Body::Cells(cells) => document.rows = Some(cells.iter().map(|cell| records::cell(report, cell)).collect()),
+        Body::Cells(cells) => document.rows = Some(Rows { report, cells }),
         Body::Communicators(sections) => document.communicators = Some(communicators(report, sections)),
         Body::Phases(rows) => {
             let mpi_ns = report.mpi_ns();

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::query::catalog::{Bucket, Communicator, Operation};
-use crate::query::cells::Cell;
+use crate::query::cells::{Cell, Key};
+use crate::query::communicators::Spread;
 use crate::query::datatypes::Use;
 use crate::query::involved::Involved;
 use crate::query::operations::Operations;
@@ -47,7 +48,8 @@ pub struct CellRecord<'a> {
     class: &'a str,
     bucket_lo: u64,
     bucket_hi: Option<u64>,
-    rank: i64,
+    /// Nothing where the profile holds sums over all ranks.
+    rank: Option<i64>,
     calls: i64,
     failed: i64,
     bytes_sent: u64,
@@ -80,11 +82,12 @@ pub struct CommunicatorRecord<'a> {
     mpi_s: f64,
     /// The share of `mpi_s` in the MPI time; 0.25 is a quarter.
     share: Option<f64>,
-    /// How many ranks called anything on it; what follows is how `mpi_s` spreads over them.
-    ranks_calling: u32,
-    rank_max_s: f64,
-    rank_avg_s: f64,
-    rank_min_s: f64,
+    /// How many ranks called anything on it; what follows is how `mpi_s` spreads over them. Nothing where the profile
+    /// does not know.
+    ranks_calling: Option<u32>,
+    rank_max_s: Option<f64>,
+    rank_avg_s: Option<f64>,
+    rank_min_s: Option<f64>,
     involved_calls: i64,
 }
 
@@ -112,11 +115,11 @@ pub struct PhaseRecord<'a> {
     time_s: f64,
     mpi_s: f64,
     share: Option<f64>,
-    /// How many ranks called anything in it; what follows is how `mpi_s` spreads over them.
-    ranks_calling: u32,
-    rank_max_s: f64,
-    rank_avg_s: f64,
-    rank_min_s: f64,
+    /// As above, of those that called anything in it.
+    ranks_calling: Option<u32>,
+    rank_max_s: Option<f64>,
+    rank_avg_s: Option<f64>,
+    rank_min_s: Option<f64>,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -126,7 +129,7 @@ pub struct UseRecord<'a> {
     op: &'a str,
     datatype: &'a str,
     contiguous: bool,
-    ranks: u32,
+    ranks: Option<u32>,
     calls: i64,
     bytes: u64,
 }
@@ -180,9 +183,9 @@ pub fn operations<'a>(report: &'a Report, section: &'a Section, row: &'a Operati
     }
 }
 
-pub fn cell<'a>(report: &'a Report, cell: &Cell) -> CellRecord<'a> {
-    let comm = communicator(report, cell.comm);
-    let (operation, bucket) = (operation(report, cell.op), bucket(report, cell.bucket));
+pub fn cell<'a>(report: &'a Report, group: Key, cell: &Cell) -> CellRecord<'a> {
+    let comm = communicator(report, group.comm);
+    let (operation, bucket) = (operation(report, group.op), bucket(report, group.bucket));
     CellRecord {
         comm: comm.map(|comm| comm.name.as_str()).unwrap_or_default(),
         comm_size: comm.and_then(|comm| comm.size),
@@ -191,7 +194,7 @@ pub fn cell<'a>(report: &'a Report, cell: &Cell) -> CellRecord<'a> {
         class: operation.map(|operation| operation.class.as_str()).unwrap_or_default(),
         bucket_lo: bucket.map(|bucket| bucket.lo).unwrap_or_default(),
         bucket_hi: bucket.and_then(|bucket| bucket.hi),
-        rank: cell.rank,
+        rank: cell.rank(),
         calls: cell.calls,
         failed: cell.failed,
         bytes_sent: cell.bytes_sent,
@@ -199,7 +202,7 @@ pub fn cell<'a>(report: &'a Report, cell: &Cell) -> CellRecord<'a> {
         time_s: seconds(cell.time_ns),
         time_min_s: cell.time_min_ns.map(seconds),
         time_max_s: cell.time_max_ns.map(seconds),
-        phase: cell.phase.map(|phase| self::phase(report, phase)),
+        phase: group.phase.map(|phase| self::phase(report, phase)),
     }
 }
 
@@ -212,12 +215,12 @@ pub fn phase_record<'a>(report: &'a Report, row: &Phase, mpi_ns: f64) -> PhaseRe
         bytes_sent: row.bytes_sent,
         bytes_recv: row.bytes_recv,
         time_s: seconds(row.time_ns),
-        mpi_s: seconds(spread.time_ns),
-        share: share(spread.time_ns as f64, mpi_ns),
-        ranks_calling: spread.ranks,
-        rank_max_s: seconds(spread.rank_max_ns),
-        rank_avg_s: spread.time_ns as f64 / f64::from(spread.ranks.max(1)) / 1e9,
-        rank_min_s: seconds(spread.rank_min_ns),
+        mpi_s: seconds(row.mpi_ns),
+        share: share(row.mpi_ns as f64, mpi_ns),
+        ranks_calling: spread.map(|spread| spread.ranks),
+        rank_max_s: spread.map(|spread| seconds(spread.rank_max_ns)),
+        rank_avg_s: spread.map(average),
+        rank_min_s: spread.map(|spread| seconds(spread.rank_min_ns)),
     }
 }
 
@@ -280,10 +283,10 @@ pub fn section<'a>(section: &'a Section, mpi_ns: f64) -> CommunicatorRecord<'a> 
         time_s: seconds(total.time_ns),
         mpi_s: seconds(total.mpi_ns),
         share: share(total.mpi_ns as f64, mpi_ns),
-        ranks_calling: spread.ranks,
-        rank_max_s: seconds(spread.rank_max_ns),
-        rank_avg_s: spread.time_ns as f64 / f64::from(spread.ranks.max(1)) / 1e9,
-        rank_min_s: seconds(spread.rank_min_ns),
+        ranks_calling: spread.map(|spread| spread.ranks),
+        rank_max_s: spread.map(|spread| seconds(spread.rank_max_ns)),
+        rank_avg_s: spread.map(average),
+        rank_min_s: spread.map(|spread| seconds(spread.rank_min_ns)),
         involved_calls: section.involved_calls,
     }
 }
@@ -308,6 +311,10 @@ pub fn involved<'a>(report: &'a Report, part: &Involved) -> InvolvedRecord<'a> {
         op: operation(report, part.op).map(|operation| operation.name.as_str()).unwrap_or_default(),
         calls: part.calls,
     }
+}
+
+fn average(spread: Spread) -> f64 {
+    spread.time_ns as f64 / f64::from(spread.ranks.max(1)) / 1e9
 }
 
 pub fn seconds(ns: i64) -> f64 {

@@ -8,12 +8,15 @@ use commsee::profile::{APPLICATION_ID, SCHEMA, SCHEMA_VERSION};
 use rusqlite::{Connection, params};
 use tempfile::TempDir;
 
+use crate::summed::{Cells, Counted, Key};
+
 pub const MS: i64 = 1_000_000;
 const EDGES: [i64; 3] = [128, 1024, 8192];
 
 /// A profile in the making.
 pub struct Builder {
     db: Connection,
+    cells: Cells,
     mpi_ns: Vec<i64>,
     phase: i64,
 }
@@ -36,10 +39,11 @@ impl Builder {
             db.execute("INSERT INTO bucket VALUES (?, ?, ?)", params![number as i64, low, EDGES.get(number)]).unwrap();
         }
         db.execute_batch(
-            "INSERT INTO communicator (id, name) VALUES (0, '-'), (1, '*'); INSERT INTO phase VALUES (0, '')",
+            "INSERT INTO communicator (id, name, time_ranks, time_ns) VALUES (0, '-', 0, 0), (1, '*', 0, 0); \
+             INSERT INTO phase VALUES (0, '')",
         )
         .unwrap();
-        Builder { db, mpi_ns: vec![0; ranks], phase: 0 }
+        Builder { db, cells: Cells::default(), mpi_ns: vec![0; ranks], phase: 0 }
     }
 
     pub fn meta(&mut self, key: &str, value: &str) {
@@ -47,8 +51,11 @@ impl Builder {
     }
 
     pub fn comm(&mut self, name: &str, label: Option<&str>, parent: Option<&str>, size: u32, ranks: &str) {
-        let sql = "INSERT INTO communicator (name, letter, size, remote_size, parent, root_rank, label, freed, ranks) \
-                   VALUES (?1, substr(?1, 1, 1), ?2, 0, (SELECT id FROM communicator WHERE name = ?3), 0, ?4, 0, ?5)";
+        let members = "INSERT INTO members (ranks) SELECT ?1 WHERE NOT EXISTS (SELECT * FROM members WHERE ranks = ?1)";
+        self.db.execute(members, [ranks]).unwrap();
+        let sql = "INSERT INTO communicator (name, letter, size, remote_size, parent, root_rank, label, freed, members, \
+                   time_ranks, time_ns) VALUES (?1, substr(?1, 1, 1), ?2, 0, (SELECT id FROM communicator WHERE name = ?3), \
+                   0, ?4, 0, (SELECT id FROM members WHERE ranks = ?5), 0, 0)";
         self.db.execute(sql, params![name, size, parent, label, ranks]).unwrap();
     }
 
@@ -63,13 +70,15 @@ impl Builder {
             self.mpi_ns[rank] += did.3;
         }
         self.db.execute("INSERT OR IGNORE INTO operation VALUES (?, ?, ?)", params![number as i64, op, class]).unwrap();
-        let sql = "INSERT INTO cell SELECT id, ?2, ?3, ?4, ?10, ?5, ?6, ?7, ?8, ?9, ?9 / ?5 / 2, ?9 / ?5 * 2 \
-                   FROM communicator WHERE name = ?1";
-        let (number, rank) = (number as i64, rank as i64);
-        let Did(calls, sent, received, time_ns) = did;
-        self.db
-            .execute(sql, params![comm, number, bucket, rank, calls, failed, sent, received, time_ns, self.phase])
-            .unwrap();
+        let sql = "SELECT id FROM communicator WHERE name = ?";
+        let comm = self.db.query_row(sql, [comm], |row| row.get(0)).unwrap();
+        let key = Key { comm, op: number as i64, bucket, phase: Some(self.phase) };
+        let Did(calls, bytes_sent, bytes_recv, time_ns) = did;
+        // One call is the shortest and the longest.
+        let (least, most) = if calls == 1 { (time_ns, time_ns) } else { (time_ns / calls / 2, time_ns / calls * 2) };
+        let (time_min_ns, time_max_ns) = (Some(least), Some(most));
+        let counted = Counted { calls, failed, bytes_sent, bytes_recv, time_ns, time_min_ns, time_max_ns };
+        self.cells.add(key, rank as i64, counted);
     }
 
     /// What is added from now on belongs to this phase.
@@ -104,6 +113,8 @@ impl Builder {
     }
 
     pub fn finish(self, wall_ns: impl Fn(usize) -> i64) {
+        let is_outside = |op: i64| calls::outside_span(op as u16);
+        self.cells.store(&self.db, "rank", |rank| rank, is_outside);
         for (rank, mpi_ns) in self.mpi_ns.iter().enumerate() {
             let host = format!("node{}", rank / 2);
             let sql = "INSERT INTO process VALUES (?, ?, ?, ?, ?, 'finished')";

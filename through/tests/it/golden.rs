@@ -1,5 +1,5 @@
 //! Profiles of older versions stay readable. `tests/golden/version-N.db` was written by the version that had schema N, and
-//! `version-N.csv` is what `through -a` made of it then.
+//! `version-N.csv` is what `through -a` made of it then, `version-N-VIEW.csv` what other views did.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,4 +34,22 @@ fn version_1_says_what_it_said() {
     }
     assert_eq!(folder.through(&["--datatypes"]).status, 1);
     assert_eq!(folder.through(&["--phase", "solve"]).status, 2);
+}
+
+#[test]
+fn version_2_says_what_it_said() {
+    let folder = Folder::empty();
+    fs::copy(golden("version-2.db"), folder.path("old.db")).unwrap();
+    for (name, words) in [
+        ("cells", &["-a"][..]),
+        ("operations", &["--top=0"]),
+        ("communicators", &["-u"]),
+        ("ranks", &["-e"]),
+        ("phases", &["--phases"]),
+        ("datatypes", &["--datatypes"]),
+        ("outside", &["-a", "--phase="]),
+    ] {
+        let csv = folder.through(&[words, &["--format", "csv"]].concat()).ok();
+        assert_eq!(csv, fs::read_to_string(golden(&format!("version-2-{name}.csv"))).unwrap(), "{name}");
+    }
 }

@@ -13,4 +13,6 @@ mod output;
 mod phases;
 mod shards;
 mod stood;
+mod summed;
+mod versions;
 mod views;

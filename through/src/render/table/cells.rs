@@ -6,8 +6,9 @@ use super::operations::{bucket, operation, size};
 use super::phases::title;
 use super::remark;
 use crate::escape::visible;
-use crate::query::cells::Cell;
-use crate::render::grid::{Column, Grid, number, text};
+use crate::query::catalog::Detail;
+use crate::query::cells::{Cell, Cells, Key};
+use crate::render::grid::{Column, Grid, Row, number, text};
 use crate::report::Report;
 use crate::terminal::Terminal;
 use crate::units;
@@ -28,39 +29,66 @@ const COLUMNS: [Column; 11] = [
 
 const LEGEND: &str = "Time is the sum over a rank's calls; shortest and longest are single calls.";
 
-pub fn print(report: &Report, rows: &[Cell], terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
-    let rows: Vec<Vec<String>> = rows.iter().map(|row| cells(report, row)).collect();
+pub fn print(report: &Report, cells: &Cells, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
     let mut columns = COLUMNS.to_vec();
-    if report.filter.phases.is_some() {
-        columns.insert(PHASE_PLACE, text("phase"));
+    if report.catalog.detail == Detail::Node {
+        columns[RANK_PLACE].title = "node";
     }
+    if report.filter.phases.is_some() {
+        columns.insert(RANK_PLACE, text("phase"));
+    }
+    let keys: Vec<Texts> = cells.groups.iter().map(|key| texts(report, key)).collect();
     writeln!(out)?;
-    Grid::fit(&columns, rows.iter(), terminal).print(&rows, terminal, out)?;
+    let make = |number: usize, row: &mut Row| {
+        let cell = &cells.rows[number];
+        fill(&keys[cell.group()], cell, row);
+    };
+    Grid::stream(&columns, cells.rows.len(), make, terminal, out)?;
     writeln!(out)?;
     remark(LEGEND, terminal, out)
 }
 
-/// Where the phase stands if rows are told apart by it.
-const PHASE_PLACE: usize = 3;
+const RANK_PLACE: usize = 3;
 
-fn cells(report: &Report, row: &Cell) -> Vec<String> {
-    let time = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), units::time);
-    let comm = report.catalog.communicators.get(&row.comm);
-    let mut cells = vec![
-        comm.map(|comm| visible(&comm.name).into_owned()).unwrap_or_default(),
-        operation(report, row.op),
-        bucket(report, row.bucket),
-        row.rank.to_string(),
-        row.calls.to_string(),
-        row.failed.to_string(),
-        units::time(row.time_ns),
-        time(row.time_min_ns),
-        time(row.time_max_ns),
-        size(row.bytes_sent),
-        size(row.bytes_recv),
-    ];
-    if let Some(phase) = row.phase {
-        cells.insert(PHASE_PLACE, title(report, phase));
+/// What is written alike in all rows of a group.
+struct Texts {
+    comm: String,
+    operation: String,
+    bucket: String,
+    /// If rows are told apart by it.
+    phase: Option<String>,
+}
+
+fn texts(report: &Report, key: &Key) -> Texts {
+    let comm = report.catalog.communicators.get(&key.comm);
+    Texts {
+        comm: comm.map(|comm| visible(&comm.name).into_owned()).unwrap_or_default(),
+        operation: operation(report, key.op),
+        bucket: bucket(report, key.bucket),
+        phase: key.phase.map(|phase| title(report, phase)),
     }
-    cells
+}
+
+fn fill(texts: &Texts, cell: &Cell, row: &mut Row) {
+    row.push(&texts.comm);
+    row.push(&texts.operation);
+    row.push(&texts.bucket);
+    if let Some(phase) = &texts.phase {
+        row.push(phase);
+    }
+    match cell.rank() {
+        Some(rank) => row.push(rank),
+        None => row.push(""),
+    }
+    row.push(cell.calls);
+    row.push(cell.failed);
+    row.push(units::time(cell.time_ns));
+    for single_ns in [cell.time_min_ns, cell.time_max_ns] {
+        match single_ns {
+            Some(ns) => row.push(units::time(ns)),
+            None => row.push("-"),
+        }
+    }
+    row.push(size(cell.bytes_sent));
+    row.push(size(cell.bytes_recv));
 }

@@ -6,6 +6,7 @@ use super::operations::size;
 use super::remark;
 use super::words::{creator, titled};
 use crate::escape::{cut, visible};
+use crate::query::communicators::Spread;
 use crate::render::grid::{Column, Grid, number, text};
 use crate::report::{Report, Section};
 use crate::terminal::Terminal;
@@ -53,7 +54,7 @@ fn special_row(name: &str) -> &'static str {
 }
 
 fn cells(section: &Section, mpi_ns: f64) -> Vec<String> {
-    let (comm, total, spread) = (&section.comm, &section.total, &section.spread);
+    let (comm, total) = (&section.comm, &section.total);
     let ranks = comm.ranks.as_deref().map(visible).unwrap_or_default();
     vec![
         titled(comm),
@@ -63,10 +64,15 @@ fn cells(section: &Section, mpi_ns: f64) -> Vec<String> {
         total.calls.to_string(),
         units::time(total.mpi_ns),
         units::percent(total.mpi_ns as f64, mpi_ns),
-        units::time(spread.rank_max_ns),
-        units::time(spread.rank_avg_ns()),
-        units::time(spread.rank_min_ns),
+        spread(section.spread, |spread| units::time(spread.rank_max_ns)),
+        spread(section.spread, |spread| units::time(spread.rank_avg_ns())),
+        spread(section.spread, |spread| units::time(spread.rank_min_ns)),
         size(total.bytes_sent),
         size(total.bytes_recv),
     ]
+}
+
+/// How a time spreads, where the profile knows it.
+pub fn spread(spread: Option<Spread>, shown: impl Fn(Spread) -> String) -> String {
+    spread.map_or_else(|| "-".to_owned(), shown)
 }

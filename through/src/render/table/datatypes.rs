@@ -40,7 +40,7 @@ fn cells(report: &Report, row: &Use) -> Vec<String> {
         operation(report, row.op),
         visible(&row.datatype).into_owned(),
         if row.contiguous { "no" } else { "yes" }.to_owned(),
-        row.ranks.to_string(),
+        row.ranks.map_or_else(|| "-".to_owned(), |ranks| ranks.to_string()),
         row.calls.to_string(),
         size(row.bytes),
         units::bytes(row.bytes / row.calls.max(1) as u64),

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::communicators::spread;
 use super::operations::size;
 use super::remark;
 use crate::escape::visible;
@@ -40,13 +41,13 @@ pub fn print(report: &Report, rows: &[Phase], terminal: &Terminal, out: &mut dyn
 fn cells(report: &Report, row: &Phase, mpi_ns: f64) -> Vec<String> {
     vec![
         title(report, row.phase),
-        row.spread.ranks.to_string(),
+        spread(row.spread, |spread| spread.ranks.to_string()),
         row.calls.to_string(),
-        units::time(row.spread.time_ns),
-        units::percent(row.spread.time_ns as f64, mpi_ns),
-        units::time(row.spread.rank_max_ns),
-        units::time(row.spread.rank_avg_ns()),
-        units::time(row.spread.rank_min_ns),
+        units::time(row.mpi_ns),
+        units::percent(row.mpi_ns as f64, mpi_ns),
+        spread(row.spread, |spread| units::time(spread.rank_max_ns)),
+        spread(row.spread, |spread| units::time(spread.rank_avg_ns())),
+        spread(row.spread, |spread| units::time(spread.rank_min_ns)),
         size(row.bytes_sent),
         size(row.bytes_recv),
     ]

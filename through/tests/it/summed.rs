@@ -1,0 +1,148 @@
+//! Stores what ranks counted as a profile of version 3 does: sums over the ranks, and cells that leave out what the sums
+//! tell. The simplest way to do so, not the writer's.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, params};
+
+/// What cells of different ranks have in common. `phase` `None` is over all phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    pub comm: i64,
+    pub op: i64,
+    pub bucket: i64,
+    pub phase: Option<i64>,
+}
+
+/// What one rank counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counted {
+    pub calls: i64,
+    pub failed: i64,
+    pub bytes_sent: i64,
+    pub bytes_recv: i64,
+    pub time_ns: i64,
+    pub time_min_ns: Option<i64>,
+    pub time_max_ns: Option<i64>,
+}
+
+impl Counted {
+    fn add(&mut self, other: &Counted) {
+        self.calls = self.calls.wrapping_add(other.calls);
+        self.failed = self.failed.wrapping_add(other.failed);
+        self.bytes_sent = self.bytes_sent.wrapping_add(other.bytes_sent);
+        self.bytes_recv = self.bytes_recv.wrapping_add(other.bytes_recv);
+        self.time_ns = self.time_ns.wrapping_add(other.time_ns);
+        self.time_min_ns = [self.time_min_ns, other.time_min_ns].into_iter().flatten().min();
+        self.time_max_ns = self.time_max_ns.max(other.time_max_ns);
+    }
+
+    fn numbers(&self) -> [i64; 4] {
+        [self.calls, self.failed, self.bytes_sent, self.bytes_recv]
+    }
+}
+
+type Ranks = BTreeMap<i64, Counted>;
+
+/// Cells as ranks counted them, phase by phase.
+#[derive(Default)]
+pub struct Cells(BTreeMap<Key, Ranks>);
+
+impl Cells {
+    pub fn add(&mut self, key: Key, rank: i64, counted: Counted) {
+        self.0.entry(key).or_default().entry(rank).or_default().add(&counted);
+    }
+
+    /// `node` is the lowest rank on a rank's node; `is_outside` tells operations that are no part of the MPI time.
+    pub fn store(&self, db: &Connection, detail: &str, node: impl Fn(i64) -> i64, is_outside: impl Fn(i64) -> bool) {
+        let is_phased = self.0.keys().any(|key| key.phase != Some(0));
+        let mut whole: BTreeMap<Key, Ranks> = BTreeMap::new();
+        let mut times: BTreeMap<i64, BTreeMap<i64, i64>> = BTreeMap::new();
+        for (key, ranks) in &self.0 {
+            for (rank, counted) in ranks {
+                whole.entry(Key { phase: None, ..*key }).or_default().entry(*rank).or_default().add(counted);
+                let time_ns = times.entry(key.comm).or_default().entry(*rank).or_default();
+                *time_ns = time_ns.wrapping_add(if is_outside(key.op) { 0 } else { counted.time_ns });
+            }
+        }
+        let mut next_cell = 0;
+        for (key, ranks) in &self.0 {
+            let mut cells = Ranks::new();
+            match detail {
+                "rank" => cells.clone_from(ranks),
+                "node" => ranks.iter().for_each(|(rank, counted)| cells.entry(node(*rank)).or_default().add(counted)),
+                _ => {}
+            }
+            store_summary(db, key, ranks, &cells, next_cell);
+            next_cell += cells.keys().last().map_or(0, |last| last + 1);
+        }
+        if is_phased {
+            whole.iter().for_each(|(key, ranks)| store_summary(db, key, ranks, &Ranks::new(), 0));
+        }
+        for (comm, times) in times {
+            let least = times.iter().min_by_key(|(rank, time_ns)| (**time_ns, **rank)).unwrap();
+            let most = times.iter().min_by_key(|(rank, time_ns)| (-i128::from(**time_ns), **rank)).unwrap();
+            let sum = times.values().fold(0i64, |sum, time_ns| sum.wrapping_add(*time_ns));
+            let sql = "UPDATE communicator SET time_ranks = ?2, time_ns = ?3, rank_min_ns = ?4, rank_min = ?5, \
+                       rank_max_ns = ?6, rank_max = ?7 WHERE id = ?1";
+            db.prepare_cached(sql)
+                .unwrap()
+                .execute(params![comm, times.len() as i64, sum, least.1, least.0, most.1, most.0])
+                .unwrap();
+        }
+    }
+}
+
+fn store_summary(db: &Connection, key: &Key, ranks: &Ranks, cells: &Ranks, first: i64) {
+    let mut sum = Counted::default();
+    ranks.values().for_each(|counted| sum.add(counted));
+    let most = |number: fn(&Counted) -> i64| ranks.values().map(number).max().unwrap();
+    let spent = |(rank, counted): (&i64, &Counted)| (counted.time_ns, *rank);
+    let (rank_min_ns, rank_min) = ranks.iter().map(spent).min().unwrap();
+    let (rank_max_ns, rank_max) = ranks.iter().map(spent).max_by_key(|(ns, rank)| (*ns, -rank)).unwrap();
+    let shortest = ranks.iter().filter_map(|(rank, counted)| Some((counted.time_min_ns?, *rank))).min();
+    let longest = ranks.iter().filter_map(|(rank, counted)| Some((counted.time_max_ns?, *rank))).max();
+    let common = cells.values().next().map(Counted::numbers);
+    let sql = "INSERT INTO summary VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    db.prepare_cached(sql)
+        .unwrap()
+        .execute(params![
+            key.comm,
+            key.op,
+            key.bucket,
+            key.phase,
+            ranks.len() as i64,
+            sum.calls,
+            most(|counted| counted.calls),
+            sum.failed,
+            most(|counted| counted.failed),
+            sum.bytes_sent,
+            sum.bytes_recv,
+            sum.time_ns,
+            rank_min_ns,
+            rank_min,
+            rank_max_ns,
+            rank_max,
+            shortest.map(|(ns, _)| ns),
+            shortest.map(|(_, rank)| rank),
+            longest.map(|(ns, _)| ns),
+            longest.map(|(_, rank)| rank),
+            common.map(|numbers| numbers[0]),
+            common.map(|numbers| numbers[1]),
+            common.map(|numbers| numbers[2]),
+            common.map(|numbers| numbers[3]),
+            common.map(|_| first),
+            cells.keys().last().map(|last| first + last)
+        ])
+        .unwrap();
+    let mut insert = db.prepare_cached("INSERT INTO cell VALUES (?, ?, ?, ?, ?, ?, ?, ?)").unwrap();
+    for (rank, counted) in cells {
+        let mut own = counted.numbers().map(Some);
+        own.iter_mut().zip(common.unwrap()).for_each(|(own, common)| *own = own.filter(|number| *number != common));
+        let several = |ns: Option<i64>| ns.filter(|_| counted.calls > 1);
+        let (shortest, longest) = (several(counted.time_min_ns), several(counted.time_max_ns));
+        insert
+            .execute(params![first + rank, own[0], own[1], own[2], own[3], counted.time_ns, shortest, longest])
+            .unwrap();
+    }
+}
