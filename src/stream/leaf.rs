@@ -151,7 +151,9 @@ impl<'a> Facts<'a> {
             Detail::Node => hash(&shard::text(&shard.header.host), 0),
             Detail::Comm => 0,
         };
-        let phases = shard.phases.iter().map(|phase| (phase.number as u8, hash(&shard::text(&phase.text), 0)));
+        // One whose name was cut off altogether is like none.
+        let named = shard.phases.iter().filter(|phase| phase.text[0] != 0);
+        let phases = named.map(|phase| (phase.number as u8, hash(&shard::text(&phase.text), 0)));
         let datatypes = shard.datatypes.iter().map(|datatype| {
             (datatype.number, hash(&shard::text(&datatype.text), 1 + u8::from(datatype.flags & CONTIGUOUS != 0)))
         });
@@ -258,7 +260,7 @@ impl<'a> Facts<'a> {
 
     fn names(&self) -> impl Iterator<Item = Item> {
         let first = |number| (self.rank, number);
-        let phases = self.shard.phases.iter().map(move |phase| {
+        let phases = self.shard.phases.iter().filter(|phase| phase.text[0] != 0).map(move |phase| {
             let (hash, text) = (self.phase(phase.number as u8), shard::text(&phase.text));
             Item::Phase(Name { hash, text, contiguous: false, first: first(phase.number) })
         });

@@ -146,18 +146,18 @@ fn numbers_that_cannot_be_are_shown_or_refused() {
 #[test]
 fn sums_that_lie_about_their_cells_are_shown_or_refused() {
     let numbers = [i64::MAX.to_string(), i64::MIN.to_string(), "-3".to_owned(), "NULL".to_owned(), "1e300".to_owned()];
-    let columns = ["summary SET first_cell", "summary SET last_cell", "summary SET cell_calls", "summary SET phase"];
+    let columns = ["total SET last_rank", "total SET calls_max", "total SET cell_calls", "total SET phase"];
     let of_all = columns.iter().flat_map(|column| numbers.iter().map(move |number| format!("{column} = {number}")));
     let others = [
-        "summary SET first_cell = 0, last_cell = 9223372036854775807",
-        "summary SET first_cell = -9223372036854775808, last_cell = 9223372036854775807",
+        "total SET id = -9223372036854775808 WHERE id = 0",
+        "total SET id = 9223372036854775807 - id, last_rank = 9223372036854775807",
         "cell SET id = 9223372036854775807 - id",
         "cell SET id = -1 - id",
         "cell SET time_ns = 'soon'",
         "cell SET time_ns = x'00ff'",
         "cell SET calls = 9223372036854775807, time_ns = 9223372036854775807",
-        "summary SET ranks = -1, rank_max_ns = 'x', rank_min_ns = x'00'",
-        "summary SET comm = 77, op = 78, bucket = -9, phase = 79",
+        "total SET ranks = -1, rank_max_ns = 'x', rank_min_ns = x'00'",
+        "total SET comm = 77, op = 78, bucket = -9, phase = 79",
         "communicator SET time_ranks = 9223372036854775807, rank_max_ns = NULL, members = -1",
         "communicator SET time_ranks = 1e300",
         "metadata SET key = 'detail', value = 'comm' WHERE key = 'launch'",
@@ -165,7 +165,8 @@ fn sums_that_lie_about_their_cells_are_shown_or_refused() {
         "process SET rank = 9223372036854775807 - rank",
         "phase SET id = -7 WHERE id = 0",
     ];
-    for change in of_all.chain(others.map(str::to_owned)) {
+    let others = others.iter().map(|change| (*change).to_owned());
+    for change in of_all.chain(others) {
         let folder = Folder::with_sample();
         let db = Connection::open(folder.path("sample.db")).unwrap();
         db.execute_batch("PRAGMA foreign_keys = OFF; INSERT INTO phase VALUES (5, 'solve')").unwrap();

@@ -65,7 +65,8 @@ impl Cells {
                 *time_ns = time_ns.wrapping_add(if is_outside(key.op) { 0 } else { counted.time_ns });
             }
         }
-        let mut next_cell = 0;
+        // The number of a group is that of its first cell.
+        let mut groups = (0..).map(|group| group * MOST_RANKS);
         for (key, ranks) in &self.0 {
             let mut cells = Ranks::new();
             match detail {
@@ -73,11 +74,10 @@ impl Cells {
                 "node" => ranks.iter().for_each(|(rank, counted)| cells.entry(node(*rank)).or_default().add(counted)),
                 _ => {}
             }
-            store_summary(db, key, ranks, &cells, next_cell);
-            next_cell += cells.keys().last().map_or(0, |last| last + 1);
+            store_total(db, key, ranks, &cells, groups.next().unwrap());
         }
         if is_phased {
-            whole.iter().for_each(|(key, ranks)| store_summary(db, key, ranks, &Ranks::new(), 0));
+            whole.iter().for_each(|(key, ranks)| store_total(db, key, ranks, &Ranks::new(), groups.next().unwrap()));
         }
         for (comm, times) in times {
             let least = times.iter().min_by_key(|(rank, time_ns)| (**time_ns, **rank)).unwrap();
@@ -93,7 +93,10 @@ impl Cells {
     }
 }
 
-fn store_summary(db: &Connection, key: &Key, ranks: &Ranks, cells: &Ranks, first: i64) {
+/// More than any profile of a test has.
+const MOST_RANKS: i64 = 1 << 20;
+
+fn store_total(db: &Connection, key: &Key, ranks: &Ranks, cells: &Ranks, first: i64) {
     let mut sum = Counted::default();
     ranks.values().for_each(|counted| sum.add(counted));
     let most = |number: fn(&Counted) -> i64| ranks.values().map(number).max().unwrap();
@@ -103,10 +106,11 @@ fn store_summary(db: &Connection, key: &Key, ranks: &Ranks, cells: &Ranks, first
     let shortest = ranks.iter().filter_map(|(rank, counted)| Some((counted.time_min_ns?, *rank))).min();
     let longest = ranks.iter().filter_map(|(rank, counted)| Some((counted.time_max_ns?, *rank))).max();
     let common = cells.values().next().map(Counted::numbers);
-    let sql = "INSERT INTO summary VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let sql = "INSERT INTO total VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     db.prepare_cached(sql)
         .unwrap()
         .execute(params![
+            first,
             key.comm,
             key.op,
             key.bucket,
@@ -131,8 +135,7 @@ fn store_summary(db: &Connection, key: &Key, ranks: &Ranks, cells: &Ranks, first
             common.map(|numbers| numbers[1]),
             common.map(|numbers| numbers[2]),
             common.map(|numbers| numbers[3]),
-            common.map(|_| first),
-            cells.keys().last().map(|last| first + last)
+            cells.keys().last()
         ])
         .unwrap();
     let mut insert = db.prepare_cached("INSERT INTO cell VALUES (?, ?, ?, ?, ?, ?, ?, ?)").unwrap();
