@@ -144,7 +144,7 @@ fn found(profile: &Profile, words: &[&str]) -> &'static str {
     } else if show.phases {
         vec![source.groups_by_phase(), source.parts()]
     } else if show.communicators || show.output.format != cli::Format::Table {
-        vec![source.groups(true), source.spreads()]
+        vec![source.groups(true), source.spreads().map_or_else(|| source.parts(), Ok)]
     } else {
         vec![source.groups(false)]
     };

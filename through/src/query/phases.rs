@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::catalog::{Catalog, unsigned};
-use super::communicators::Spread;
+use super::communicators::{Spread, spreads_of};
 use super::source::{Relation, Source};
 use crate::error::Error;
 use crate::filter::Filter;
@@ -68,14 +68,5 @@ fn spreads(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Hash
     if !source.has_single_ranks() {
         return Ok(HashMap::new());
     }
-    let Relation { sql, values } = source.parts()?;
-    let sql = format!(
-        "SELECT phase, count(*), sum(time_ns), max(time_ns), min(time_ns) FROM (SELECT n.phase AS phase, \
-         sum({}) AS time_ns FROM ({sql}) n GROUP BY n.phase, n.rank) GROUP BY phase",
-        catalog.mpi_time("n.time_ns")
-    );
-    profile.query(&sql, values, |row| {
-        let (ranks, time_ns) = (row.get(1)?, row.get(2)?);
-        Ok((row.get(0)?, Spread { ranks, time_ns, rank_max_ns: row.get(3)?, rank_min_ns: row.get(4)? }))
-    })
+    spreads_of(profile, catalog, source.parts()?, "n.phase")
 }

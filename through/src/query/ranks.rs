@@ -23,8 +23,15 @@ pub fn ranks(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Ve
         return Ok(kept.map(|process| selected(process, process.mpi_ns)).collect());
     }
     let Relation { sql, values } = Source::new(profile, catalog, filter).parts()?;
-    let sql = format!("SELECT n.rank, sum({}) FROM ({sql}) n GROUP BY n.rank", catalog.mpi_time("n.time_ns"));
-    let times: HashMap<i64, i64> = profile.query(&sql, values, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let sql = format!("SELECT n.rank, {} FROM ({sql}) n", catalog.mpi_time("n.time_ns"));
+    // Added up here: cells do not lie by ranks, and SQLite would sort them all.
+    let mut times: HashMap<i64, i64> = HashMap::new();
+    profile.query::<(), ()>(&sql, values, |row| {
+        let (rank, time_ns) = (row.get(0)?, row.get(1)?);
+        let sum = times.entry(rank).or_default();
+        *sum = sum.saturating_add(time_ns);
+        Ok(())
+    })?;
     let kept = catalog.processes.iter().filter_map(|process| Some(selected(process, *times.get(&process.rank)?)));
     Ok(kept.collect())
 }

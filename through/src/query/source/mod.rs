@@ -91,27 +91,19 @@ impl Source<'_> {
         Ok(added_up(self.parts()?, "n.comm, n.op, n.bucket, n.phase", false))
     }
 
-    /// How the MPI time in each communicator spreads over its ranks: `comm`, `ranks`, `time_ns`, `rank_max_ns` and
-    /// `rank_min_ns`. What a profile without single ranks does not know is left out.
-    pub fn spreads(&self) -> Result<Relation, Error> {
+    /// How the MPI time in each communicator spreads over its ranks, if there are sums that tell: `comm`, `ranks`, `time_ns`,
+    /// `rank_max_ns` and `rank_min_ns`. What a profile without single ranks does not know is left out.
+    pub fn spreads(&self) -> Option<Relation> {
         let filter = self.filter;
         let selects = filter.ops.is_some() || filter.buckets.is_some() || filter.phases.is_some();
         let by_rank = filter.ranks.is_some() || filter.time.is_some();
-        if self.profile.has_sums() && !selects && !by_rank {
-            return Ok(summed::spreads());
+        match self.profile.has_sums() && !by_rank {
+            true if !selects => Some(summed::spreads()),
+            true if !self.has_single_ranks() => {
+                Some(summed::spreads_of_single_groups(filter, |time| self.catalog.mpi_time(time)))
+            }
+            _ => None,
         }
-        let mpi_time = |number: &str| self.catalog.mpi_time(number);
-        if self.catalog.detail != Detail::Rank && !by_rank {
-            return Ok(summed::spreads_of_single_groups(filter, mpi_time));
-        }
-        let Relation { sql, values } = self.parts()?;
-        let sql = format!(
-            "SELECT comm, count(*) AS ranks, sum(time_ns) AS time_ns, max(time_ns) AS rank_max_ns, min(time_ns) AS \
-             rank_min_ns FROM (SELECT n.comm AS comm, sum({}) AS time_ns FROM ({sql}) n GROUP BY n.comm, n.rank) \
-             GROUP BY comm",
-            mpi_time("n.time_ns")
-        );
-        Ok(Relation { sql, values })
     }
 
     /// Whether the numbers of single ranks are there.
