@@ -1,9 +1,10 @@
-//! What commsee costs a whole application: `cargo bench --bench applications [-- [--against LIB.so]… [--through COMMAND]…]`
+//! What commsee costs a whole application:
+//! `cargo bench --bench applications [-- [--against LIB.so]… [--through COMMAND]…]`
 //!
 //! Runs LAMMPS and HPC Challenge with and without the library in pairs, of which every other one begins with it, and
-//! prints medians and interquartile ranges of the jobs' wall-clock times, launcher included, and the median of the ratios
-//! within pairs with a confidence interval that assumes nothing about their distribution. Says so where others kept the
-//! processors busy meanwhile.
+//! prints medians and interquartile ranges of the jobs' wall-clock times, launcher included, and the median of the
+//! ratios within pairs with a confidence interval that assumes nothing about their distribution. Says so where others
+//! kept the processors busy meanwhile.
 //! Environment: `PAIRS` (default 10).
 
 mod common;
@@ -46,7 +47,8 @@ const APPLICATIONS: [Application; 2] = [
 
 /// As many as the smallest machines have processors: ranks that wait for their turn measure the system's scheduler.
 const RANKS: usize = 2;
-/// A rank that has lost its processor holds up all others: with more work beside it, times are no longer those of the job.
+/// A rank that has lost its processor holds up all others: with more work beside it, times are no longer those of the
+/// job.
 const BUSY: f64 = 0.05;
 
 fn main() {

@@ -1,9 +1,10 @@
-//! What commsee costs at the end: `cargo bench --bench finalize [-- [--ranks N] [--comms N] [--against LIB.so]… [--through COMMAND]…]`
+//! What commsee costs at the end:
+//! `cargo bench --bench finalize [-- [--ranks N] [--comms N] [--against LIB.so]… [--through COMMAND]…]`
 //!
 //! A job makes communicators by `MPI_Comm_dup` and `MPI_Comm_split` in turn, calls four operations on each, and keeps
 //! them or frees them at once. Alternately alone and under each library, several times. Printed are the medians over
-//! rounds of what the library adds: seconds in `MPI_Finalize` (of the rank that needs longest, wall clock), memory at its
-//! peak (of the rank that has most), and the bytes of the files it leaves.
+//! rounds of what the library adds: seconds in `MPI_Finalize` (of the rank that needs longest, wall clock), memory at
+//! its peak (of the rank that has most), and the bytes of the files it leaves.
 //! Environment: `MPI=openmpi|mpich|both`, `ROUNDS` (default 5).
 
 mod common;
@@ -15,7 +16,8 @@ use common::{
     Arguments, Library, Mpi, Usage, bytes_in, compiled, libraries, median, note, number, output_of, place, processors,
 };
 
-const USAGE: &str = "cargo bench --bench finalize [-- [--ranks N] [--comms N] [--markdown] [--only kept|freed] [--against LIB.so]… [--through COMMAND]…]";
+const USAGE: &str = "cargo bench --bench finalize [-- [--ranks N] [--comms N] [--markdown] [--only kept|freed]
+       [--against LIB.so]… [--through COMMAND]…]";
 
 fn main() {
     let arguments = Arguments::read(USAGE, &[("--ranks", 8), ("--comms", 1000)]);

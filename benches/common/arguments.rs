@@ -1,5 +1,5 @@
-//! The command line of a benchmark: `--against LIB.so` and `--through COMMAND` as often as wanted, `--markdown`, `--only NAME,NAME`, and numbers
-//! such as `--ranks 8`.
+//! The command line of a benchmark: `--against LIB.so` and `--through COMMAND` as often as wanted, `--markdown`,
+//! `--only NAME,NAME`, and numbers such as `--ranks 8`.
 
 use std::collections::BTreeMap;
 use std::{env, process};

@@ -66,7 +66,8 @@ impl fmt::Display for Mpi {
     }
 }
 
-/// A program of `benches/`, in C or Fortran, compiled for an MPI library. None, with a note, where that is not possible.
+/// A program of `benches/`, in C or Fortran, compiled for an MPI library. None, with a note, where that is not
+/// possible.
 pub fn compiled(mpi: Mpi, source: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches").join(source);
     let program = workplace().join(format!("{}-{mpi}", source.replace('.', "-")));

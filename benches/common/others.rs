@@ -24,8 +24,8 @@ impl Usage {
     }
 }
 
-/// `cpu user nice system idle iowait irq softirq steal …`: all, and all but idle and iowait. What is stolen, other machines
-/// have had.
+/// `cpu user nice system idle iowait irq softirq steal …`: all, and all but idle and iowait. What is stolen, other
+/// machines have had.
 fn machine_s() -> Option<(f64, f64)> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let words = stat.lines().next()?.split_whitespace().skip(1).take(8);

@@ -1,4 +1,5 @@
-//! Runs what is measured: in a place of its own, with a time limit, so that a tool that crashes or hangs costs one figure.
+//! Runs what is measured: in a place of its own, with a time limit, so that a tool that crashes or hangs costs one
+//! figure.
 
 use std::fs;
 use std::path::{Path, PathBuf};
