@@ -53,9 +53,10 @@ impl Writer {
         let place = Place::reserve(wanted).map_err(file)?;
         // No locks (nobody else knows the file, and parallel file systems are bad at them) and no journal (a profile that
         // is not whole never gets its name). Rows come in the order of their tables, so little of the file need be in memory.
+        // Every table takes a page or more: small pages halve the profile of a small run, and make a large one 2 % larger.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags_and_vfs(place.aside(), flags, c"unix-none")?;
-        db.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384;")?;
+        db.execute_batch("PRAGMA page_size = 1024; PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384;")?;
         db.execute_batch("BEGIN")?;
         db.execute_batch(SCHEMA)?;
         Ok(Writer { db, place, wanted: wanted.to_owned() })
