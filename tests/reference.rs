@@ -88,7 +88,7 @@ fn environment() {
         let default = if variable.default.is_empty() { String::new() } else { format!("`{}`", variable.default) };
         writeln!(page, "| `{}` | {default} | {} |", variable.name, variable.meaning).unwrap();
     }
-    page += "\nThe directory of shards needs 32 KiB per rank, and 64 bytes more for each (communicator, operation, bucket) and \
-        192 for each communicator that a rank uses. Where it has no space, counters are kept in memory and commsee says so.\n";
+    page += "\nThe directory of shards needs 32 KiB per rank, and 48 bytes more for each (communicator, operation, bucket) and \
+        64 for each communicator that a rank uses. Where it has no space, counters are kept in memory and commsee says so.\n";
     check("environment.md", &page);
 }

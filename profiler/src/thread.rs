@@ -215,6 +215,12 @@ impl Thread {
         unsafe { &mut *cell }
     }
 
+    /// The counters of this key will be asked for soon: their place in a large index is fetched while the library works.
+    #[inline(always)]
+    pub fn expect_cell(&self, key: u64) {
+        self.cells.expect(key);
+    }
+
     #[cold]
     #[inline(never)]
     fn new_cell(&mut self, key: u64) -> *mut image::Cell {
@@ -358,6 +364,18 @@ impl<T: Keyed> Index<T> {
             }
             at = (at + 1) & self.mask;
         }
+    }
+
+    #[inline(always)]
+    fn expect(&self, key: u64) {
+        let slot = self.slots.wrapping_add((hash(key) >> self.shift) as usize);
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a hint, whatever the address.
+        unsafe {
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(slot.cast());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = slot;
     }
 
     #[cold]

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int};
 
+use vocabulary::calls::op;
 use vocabulary::shard::{FREED, INTER};
 
 use super::timed;
@@ -250,10 +251,16 @@ pub unsafe fn MPI_Comm_get_parent(thread: &mut Thread, parent: Word, forward: im
 }
 
 /// The handle loses its meaning before the library can give it to another communicator.
-unsafe fn free(thread: &mut Thread, comm: Word, forward: impl FnOnce(&mut Thread, Record) -> Done) -> c_int {
+unsafe fn free(
+    thread: &mut Thread,
+    operation: u16,
+    comm: Word,
+    forward: impl FnOnce(&mut Thread, Record) -> Done,
+) -> c_int {
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = if comm == 0 { abi().comm_null } else { unsafe { abi().load(comm) } };
     let record = communicators::leave(handle);
+    thread.expect_cell(tally::key(record, operation, 0));
     // Delete functions of attributes may still use it, during the call.
     thread.dying.push((handle, record));
     let counted = thread.counted_ticks;
@@ -274,11 +281,15 @@ unsafe fn free(thread: &mut Thread, comm: Word, forward: impl FnOnce(&mut Thread
 }
 
 pub unsafe fn MPI_Comm_free(thread: &mut Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
-    unsafe { free(thread, comm, |thread, record| timed!(thread, record, MPI_Comm_free, forward())) }
+    unsafe { free(thread, op::MPI_Comm_free, comm, |thread, record| timed!(thread, record, MPI_Comm_free, forward())) }
 }
 
 pub unsafe fn MPI_Comm_disconnect(thread: &mut Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
-    unsafe { free(thread, comm, |thread, record| timed!(thread, record, MPI_Comm_disconnect, forward())) }
+    unsafe {
+        free(thread, op::MPI_Comm_disconnect, comm, |thread, record| {
+            timed!(thread, record, MPI_Comm_disconnect, forward())
+        })
+    }
 }
 
 pub unsafe fn MPI_Comm_set_name(
