@@ -126,7 +126,7 @@ CREATE TABLE edge (
 CREATE TABLE involvement (
     comm  INTEGER NOT NULL REFERENCES communicator(id),
     op    INTEGER NOT NULL REFERENCES operation(id),
-    rank  INTEGER NOT NULL REFERENCES process(rank),
+    rank  INTEGER NOT NULL,
     phase INTEGER NOT NULL REFERENCES phase(id),
     calls INTEGER NOT NULL,
     PRIMARY KEY (comm, op, rank, phase)
@@ -145,7 +145,7 @@ CREATE TABLE datatype_use (
     comm     INTEGER NOT NULL REFERENCES communicator(id),
     op       INTEGER NOT NULL REFERENCES operation(id),
     datatype INTEGER NOT NULL REFERENCES datatype(id),
-    rank     INTEGER NOT NULL REFERENCES process(rank),
+    rank     INTEGER NOT NULL,
     calls    INTEGER NOT NULL,
     bytes    INTEGER NOT NULL,
     PRIMARY KEY (comm, op, datatype, rank)

@@ -79,7 +79,8 @@ impl Source<'_> {
                 None => {}
             }
         }
-        Ok(added_up(self.cells()?, "n.comm, n.op, n.bucket", with_single_calls))
+        let key = if self.profile.has_sums() && summed::is_whole(self.filter) { SUM } else { GROUP };
+        Ok(added_up(self.cells()?, GROUP, key, with_single_calls))
     }
 
     /// The same, one row per `phase` too.
@@ -88,7 +89,8 @@ impl Source<'_> {
         if self.profile.has_sums() && !by_rank {
             return Ok(summed::groups_by_phase(self.filter));
         }
-        Ok(added_up(self.parts()?, "n.comm, n.op, n.bucket, n.phase", false))
+        let group = format!("{GROUP}, n.phase");
+        Ok(added_up(self.parts()?, &group, &group, false))
     }
 
     /// How the MPI time in each communicator spreads over its ranks, if there are sums that tell: `comm`, `ranks`, `time_ns`,
@@ -134,12 +136,17 @@ impl Source<'_> {
     }
 }
 
-/// Cells taken together that agree in the columns of `key`. Single calls are left out where nobody shows them: that saves a
+/// What cells of one group have in common.
+const GROUP: &str = "n.comm, n.op, n.bucket";
+/// The same by one number, where a group is one row of sums: cells come in its order, and need not be sorted.
+const SUM: &str = "n.sum";
+
+/// The columns of `group` and sums over the cells that agree in `key`. Single calls are left out where nobody shows them: that saves a
 /// fifth of the time.
-fn added_up(Relation { sql, values }: Relation, key: &str, with_single_calls: bool) -> Relation {
+fn added_up(Relation { sql, values }: Relation, group: &str, key: &str, with_single_calls: bool) -> Relation {
     let single_calls = if with_single_calls { ["min(n.time_min_ns)", "max(n.time_max_ns)"] } else { ["NULL", "NULL"] };
     let sql = format!(
-        "SELECT {key}, count(*) AS ranks, sum(n.calls) AS calls, max(n.calls) AS calls_max, sum(n.failed) AS failed, \
+        "SELECT {group}, count(*) AS ranks, sum(n.calls) AS calls, max(n.calls) AS calls_max, sum(n.failed) AS failed, \
          max(n.failed) AS failed_max, sum(n.bytes_sent) AS bytes_sent, sum(n.bytes_recv) AS bytes_recv, \
          sum(n.time_ns) AS time_ns, max(n.time_ns) AS rank_max_ns, min(n.time_ns) AS rank_min_ns, \
          {} AS time_min_ns, {} AS time_max_ns FROM ({sql}) n GROUP BY {key}",

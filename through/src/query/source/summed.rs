@@ -1,9 +1,9 @@
-//! Version 3: the table `summary` holds the sums over all ranks, per phase and, in a run with phases, over all phases. The
+//! Version 3: the view `summary` has the sums over all ranks, per phase and, in a run with phases, over all phases. The
 //! cells of a row of it lie together and are found by their number, which is the row's `first_cell` and the rank.
 
 use std::collections::BTreeSet;
 
-use super::{ALL_RANKS, NUMBERS, Parameters, Relation};
+use super::{ALL_RANKS, GROUP, NUMBERS, Parameters, Relation, SUM};
 use crate::filter::Filter;
 use crate::range::TimeRange;
 
@@ -40,8 +40,9 @@ pub fn groups(filter: &Filter) -> Option<Relation> {
 /// are added up from their cells.
 pub fn groups_in_time(filter: &Filter) -> Relation {
     let mut parameters = Parameters::default();
+    let key = if is_whole(filter) { SUM } else { GROUP };
     let cells = cells_of(filter, Groups::Divided, &mut parameters);
-    let divided = super::added_up(Relation { sql: cells, values: Vec::new() }, "n.comm, n.op, n.bucket", true).sql;
+    let divided = super::added_up(Relation { sql: cells, values: Vec::new() }, GROUP, key, true).sql;
     let wanted = wanted_phase(filter, "s").unwrap_or_else(|| "false".to_owned());
     let condition = key_condition(filter, "s", &mut parameters);
     let whole = whole_in_time(filter, "s", &mut parameters);
@@ -168,12 +169,12 @@ fn parts_of(filter: &Filter, groups: Groups, phase: &str, parameters: &mut Param
         condition += &format!(" AND x.time_ns BETWEEN {} AND {}", parameters.bind(low_ns), parameters.bind(high_ns));
     }
     format!(
-        "{with}SELECT {CELL}, {phase} AS phase FROM {tables} CROSS JOIN cell x ON x.id BETWEEN {cells} WHERE {condition}"
+        "{with}SELECT {CELL}, {phase} AS phase, s.id AS sum FROM {tables} CROSS JOIN cell x ON x.id BETWEEN {cells} WHERE {condition}"
     )
 }
 
 /// Whether what a rank did in one group is one cell, or in several phases several.
-fn is_whole(filter: &Filter) -> bool {
+pub fn is_whole(filter: &Filter) -> bool {
     !filter.is_phased || filter.phases.as_ref().is_some_and(|phases| phases.len() == 1)
 }
 
