@@ -102,9 +102,7 @@ impl Registry {
             }
         }
         let flags = if description.contiguous { CONTIGUOUS } else { 0 };
-        if self.texts.add(next, flags, &description.text).is_none() {
-            return None;
-        }
+        self.texts.add(next, flags, &description.text)?;
         self.numbers.insert(description, next);
         Some(next)
     }
