@@ -5,6 +5,7 @@ mod common;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use common::{Mpi, fortran_symbols, library, mpi_symbols, symbols};
 use commsee::calls::CALLS;
@@ -103,5 +104,38 @@ fn every_fortran_entry_point_is_known() {
         assert!(wanted.len() > 300, "{mpi} offers {} forms", wanted.len());
         let missing: Vec<_> = wanted.iter().filter(|form| !exported.contains(*form)).collect();
         assert!(missing.is_empty(), "{mpi} has {missing:?}");
+    }
+}
+
+/// Calls that touch no request take no lock, whatever the thread level: no instruction of theirs is atomic.
+#[test]
+fn calls_without_requests_have_no_atomic_instruction() {
+    let calls = [
+        "MPI_Send",
+        "MPI_Recv",
+        "MPI_Iprobe",
+        "MPI_Sendrecv",
+        "MPI_Barrier",
+        "MPI_Bcast",
+        "MPI_Allreduce",
+        "MPI_Alltoall",
+    ];
+    for call in calls {
+        let output = Command::new("objdump")
+            .args(["-d", "--no-show-raw-insn", &format!("--disassemble={call}")])
+            .arg(library())
+            .output()
+            .expect("objdump runs");
+        let listing = String::from_utf8_lossy(&output.stdout).into_owned();
+        let is_atomic = |line: &&str| {
+            let instruction = line.split('\t').nth(1).unwrap_or_default();
+            let is_exclusive =
+                ["ldxr", "ldaxr", "ldadd", "swp", "cas"].iter().any(|begin| instruction.starts_with(begin));
+            instruction.starts_with("lock ")
+                || instruction.starts_with("xchg ") && instruction.contains('(')
+                || is_exclusive
+        };
+        assert!(listing.lines().count() > 50, "{call}: {listing}");
+        assert_eq!(listing.lines().find(is_atomic), None, "{call}");
     }
 }
