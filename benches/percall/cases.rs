@@ -38,7 +38,8 @@ pub struct Case {
 /// How often a case is repeated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// A share of the iterations asked for, so many times over, of which the fastest counts.
+    /// A share of the iterations asked for, so many times over, of which the fastest counts. Many short repetitions, about
+    /// a millisecond each, find a moment between two interruptions even on a busy machine.
     Share(usize, usize),
     /// So many iterations, so many times over, however many are asked for.
     Fixed(usize, usize),
@@ -49,14 +50,12 @@ pub const THREADS: u32 = 4;
 pub const CYCLES: usize = 100_000;
 
 const fn case(name: &'static str, title: &'static str, calls: u32) -> Case {
-    let (program, recording, length) = (Program::C, Recording::On, Length::Share(1, 5));
+    let (program, recording, length) = (Program::C, Recording::On, Length::Share(10, 50));
     Case { name, title, program, word: name, recording, calls, length }
 }
 
 pub const FLOOR: Case = case("floor", "the floor", 1);
-/// Threads are disturbed more easily than one alone: many short repetitions.
-const MANY: Length = Length::Share(4, 25);
-pub const THREADS_FLOOR: Case = Case { program: Program::Threads, length: MANY, ..FLOOR };
+pub const THREADS_FLOOR: Case = Case { program: Program::Threads, ..FLOOR };
 
 pub const CASES: &[Case] = &[
     case("send_proc_null", "`MPI_Send` to `MPI_PROC_NULL`", 1),
@@ -68,11 +67,11 @@ pub const CASES: &[Case] = &[
     case("isend_irecv_waitall_self", "`MPI_Isend`, `MPI_Irecv`, `MPI_Waitall` of both, to self", 3),
     case("isend_irecv_waitall_64_comms", "`MPI_Isend`, `MPI_Irecv`, `MPI_Waitall`, over 64 communicators in turn", 3),
     Case {
-        length: Length::Share(40, 5),
+        length: Length::Share(400, 50),
         ..case("32_isend_32_irecv_waitall", "32 `MPI_Isend`, 32 `MPI_Irecv`, `MPI_Waitall` of all", 65)
     },
     // 50 000 cycles: tools that cannot live with 65 536 communicators can still be measured.
-    Case { length: Length::Fixed(10_000, 5), ..case("dup_free", "`MPI_Comm_dup`, `MPI_Comm_free`", 2) },
+    Case { length: Length::Fixed(1_000, 50), ..case("dup_free", "`MPI_Comm_dup`, `MPI_Comm_free`", 2) },
     Case {
         word: "dup_free",
         length: Length::Fixed(CYCLES, 1),
@@ -81,7 +80,6 @@ pub const CASES: &[Case] = &[
     Case {
         program: Program::Threads,
         word: "allreduce",
-        length: MANY,
         ..case("allreduce_4_threads", "`MPI_Allreduce` in 4 threads, each on its own communicator", 1)
     },
     Case {
