@@ -156,7 +156,7 @@ fn found(profile: &Profile, words: &[&str]) -> &'static str {
     match &plan {
         plan if plan.contains("SCAN x") || plan.contains("SCAN cell") => "scan",
         plan if plan.contains("SEARCH x USING INTEGER PRIMARY KEY") => "cells by rowid",
-        plan if plan.contains("total") || plan.contains(" c") => "summary",
+        plan if plan.contains("SCAN t") || plan.contains(" c") => "summary",
         _ => "processes",
     }
 }

@@ -77,9 +77,6 @@ CREATE TABLE total (
     phase         INTEGER REFERENCES phase(id),
     ranks         INTEGER NOT NULL, -- that made such calls
     calls         INTEGER NOT NULL,
-    calls_max     INTEGER,          -- of one rank; null: all have as many
-    failed        INTEGER NOT NULL,
-    failed_max    INTEGER,
     bytes_sent    INTEGER NOT NULL,
     bytes_recv    INTEGER NOT NULL,
     time_ns       INTEGER NOT NULL,
@@ -91,24 +88,37 @@ CREATE TABLE total (
     time_min_rank INTEGER,          -- null: rank_min
     time_max_ns   INTEGER,
     time_max_rank INTEGER,          -- null: rank_max
-    cell_calls    INTEGER,          -- what most of its cells have; null: all the same
-    cell_failed   INTEGER,
-    cell_sent     INTEGER,
-    cell_recv     INTEGER,
     last_rank     INTEGER           -- its cells are id to id + last_rank; null: it has none
 );
 
--- What each rank counted (or each node: docs/reference/profile.md, detail). The rank is id - summary.first_cell. A null is
--- the summary's value; time_min_ns and time_max_ns are null where there was one call, or none.
+-- Totals in which calls failed, or ranks differ in calls or bytes: the most of one rank, and what most cells have.
+CREATE TABLE uneven_total (
+    id          INTEGER PRIMARY KEY REFERENCES total(id),
+    calls_max   INTEGER NOT NULL,
+    failed      INTEGER NOT NULL,
+    failed_max  INTEGER NOT NULL,
+    cell_calls  INTEGER,
+    cell_failed INTEGER,
+    cell_sent   INTEGER,
+    cell_recv   INTEGER
+);
+
+-- What each rank counted (or each node: docs/reference/profile.md, detail). The rank is id - total.id. Calls and bytes are what
+-- most cells of the total have; time_min_ns and time_max_ns are null where there was one call, or none.
 CREATE TABLE cell (
     id          INTEGER PRIMARY KEY,
-    calls       INTEGER,
-    failed      INTEGER,
-    bytes_sent  INTEGER,
-    bytes_recv  INTEGER,
     time_ns     INTEGER NOT NULL,
     time_min_ns INTEGER,
     time_max_ns INTEGER
+);
+
+-- Cells that have other calls or bytes.
+CREATE TABLE uneven_cell (
+    id         INTEGER PRIMARY KEY REFERENCES cell(id),
+    calls      INTEGER NOT NULL,
+    failed     INTEGER NOT NULL,
+    bytes_sent INTEGER NOT NULL,
+    bytes_recv INTEGER NOT NULL
 );
 
 -- Messages between ranks, or nodes; dst -1 is a rank of another MPI_COMM_WORLD.
@@ -164,34 +174,35 @@ CREATE TABLE standing (
 
 -- Sums over the ranks, with all their numbers, and where their cells lie.
 CREATE VIEW summary AS
-SELECT id,
-       comm,
-       op,
-       bucket,
-       phase,
-       ranks,
-       calls,
-       coalesce(calls_max, calls / ranks) AS calls_max,
-       failed,
-       coalesce(failed_max, failed / ranks) AS failed_max,
-       bytes_sent,
-       bytes_recv,
-       time_ns,
-       coalesce(rank_min_ns, time_ns) AS rank_min_ns,
-       rank_min,
-       coalesce(rank_max_ns, time_ns) AS rank_max_ns,
-       coalesce(rank_max, rank_min) AS rank_max,
-       CASE calls WHEN 1 THEN time_ns ELSE time_min_ns END AS time_min_ns,
-       CASE WHEN calls > 0 THEN coalesce(time_min_rank, rank_min) END AS time_min_rank,
-       CASE calls WHEN 1 THEN time_ns ELSE time_max_ns END AS time_max_ns,
-       CASE WHEN calls > 0 THEN coalesce(time_max_rank, rank_max, rank_min) END AS time_max_rank,
-       coalesce(cell_calls, calls / ranks) AS cell_calls,
-       coalesce(cell_failed, failed / ranks) AS cell_failed,
-       coalesce(cell_sent, bytes_sent / ranks) AS cell_sent,
-       coalesce(cell_recv, bytes_recv / ranks) AS cell_recv,
-       CASE WHEN last_rank IS NOT NULL THEN id END AS first_cell,
-       id + last_rank AS last_cell
-FROM total;
+SELECT t.id AS id,
+       t.comm AS comm,
+       t.op AS op,
+       t.bucket AS bucket,
+       t.phase AS phase,
+       t.ranks AS ranks,
+       t.calls AS calls,
+       coalesce(u.calls_max, t.calls / t.ranks) AS calls_max,
+       coalesce(u.failed, 0) AS failed,
+       coalesce(u.failed_max, 0) AS failed_max,
+       t.bytes_sent AS bytes_sent,
+       t.bytes_recv AS bytes_recv,
+       t.time_ns AS time_ns,
+       coalesce(t.rank_min_ns, t.time_ns) AS rank_min_ns,
+       t.rank_min AS rank_min,
+       coalesce(t.rank_max_ns, t.time_ns) AS rank_max_ns,
+       coalesce(t.rank_max, t.rank_min) AS rank_max,
+       CASE t.calls WHEN 1 THEN t.time_ns ELSE t.time_min_ns END AS time_min_ns,
+       CASE WHEN t.calls > 0 THEN coalesce(t.time_min_rank, t.rank_min) END AS time_min_rank,
+       CASE t.calls WHEN 1 THEN t.time_ns ELSE t.time_max_ns END AS time_max_ns,
+       CASE WHEN t.calls > 0 THEN coalesce(t.time_max_rank, t.rank_max, t.rank_min) END AS time_max_rank,
+       coalesce(u.cell_calls, t.calls / t.ranks) AS cell_calls,
+       coalesce(u.cell_failed, 0) AS cell_failed,
+       coalesce(u.cell_sent, t.bytes_sent / t.ranks) AS cell_sent,
+       coalesce(u.cell_recv, t.bytes_recv / t.ranks) AS cell_recv,
+       CASE WHEN t.last_rank IS NOT NULL THEN t.id END AS first_cell,
+       t.id + t.last_rank AS last_cell
+FROM total t
+LEFT JOIN uneven_total u ON u.id = t.id;
 
 -- Cells with all their numbers. Without cells, the sums over all ranks, with rank null.
 CREATE VIEW cells AS
@@ -200,15 +211,16 @@ SELECT s.comm AS comm,
        s.bucket AS bucket,
        x.id - s.first_cell AS rank,
        s.phase AS phase,
-       coalesce(x.calls, s.cell_calls) AS calls,
-       coalesce(x.failed, s.cell_failed) AS failed,
-       coalesce(x.bytes_sent, s.cell_sent) AS bytes_sent,
-       coalesce(x.bytes_recv, s.cell_recv) AS bytes_recv,
+       coalesce(u.calls, s.cell_calls) AS calls,
+       coalesce(u.failed, s.cell_failed) AS failed,
+       coalesce(u.bytes_sent, s.cell_sent) AS bytes_sent,
+       coalesce(u.bytes_recv, s.cell_recv) AS bytes_recv,
        x.time_ns AS time_ns,
-       CASE coalesce(x.calls, s.cell_calls) WHEN 1 THEN x.time_ns ELSE x.time_min_ns END AS time_min_ns,
-       CASE coalesce(x.calls, s.cell_calls) WHEN 1 THEN x.time_ns ELSE x.time_max_ns END AS time_max_ns
+       CASE coalesce(u.calls, s.cell_calls) WHEN 1 THEN x.time_ns ELSE x.time_min_ns END AS time_min_ns,
+       CASE coalesce(u.calls, s.cell_calls) WHEN 1 THEN x.time_ns ELSE x.time_max_ns END AS time_max_ns
 FROM summary s
 CROSS JOIN cell x ON x.id BETWEEN s.first_cell AND s.last_cell
+LEFT JOIN uneven_cell u ON u.id = x.id
 UNION ALL
 SELECT s.comm, s.op, s.bucket, NULL, s.phase, s.calls, s.failed, s.bytes_sent, s.bytes_recv, s.time_ns, s.time_min_ns, s.time_max_ns
 FROM summary s

@@ -106,6 +106,7 @@ struct Tables<'a> {
 struct Statements<'a> {
     process: CachedStatement<'a>,
     cell: CachedStatement<'a>,
+    uneven_cell: CachedStatement<'a>,
     involvement: CachedStatement<'a>,
     edge: CachedStatement<'a>,
 }
@@ -132,7 +133,8 @@ impl<'a> Tables<'a> {
     fn new(db: &'a Connection, detail: Detail, run: &Run) -> Result<Tables<'a>, Error> {
         let insert = Statements {
             process: db.prepare_cached("INSERT INTO process VALUES (?, ?, ?, ?, ?, ?)")?,
-            cell: db.prepare_cached("INSERT INTO cell VALUES (?, ?, ?, ?, ?, ?, ?, ?)")?,
+            cell: db.prepare_cached("INSERT INTO cell VALUES (?, ?, ?, ?)")?,
+            uneven_cell: db.prepare_cached("INSERT INTO uneven_cell VALUES (?, ?, ?, ?, ?)")?,
             involvement: db.prepare_cached(
                 "INSERT INTO involvement VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = CAST(calls + excluded.calls AS INTEGER)",
             )?,
@@ -333,19 +335,15 @@ impl<'a> Tables<'a> {
                     None => group.totals = Some(Totals::of(row)),
                 }
             }
-            let counts = counts(row);
-            let own = |at: usize| (counts[at] != cells.common[at]).then_some(counts[at] as i64);
+            let number = first_cell + i64::from(rank);
             let bound = |ns: u64| (row.calls > 1).then_some(ns as i64);
-            self.insert.cell.execute(params![
-                first_cell + i64::from(rank),
-                own(0),
-                own(1),
-                own(2),
-                own(3),
-                row.time_ns as i64,
-                bound(row.time_min_ns),
-                bound(row.time_max_ns)
-            ])?;
+            let (shortest, longest) = (bound(row.time_min_ns), bound(row.time_max_ns));
+            self.insert.cell.execute(params![number, row.time_ns as i64, shortest, longest])?;
+            let counts = counts(row);
+            if counts != cells.common {
+                let [calls, failed, sent, received] = counts.map(|count| count as i64);
+                self.insert.uneven_cell.execute(params![number, calls, failed, sent, received])?;
+            }
         }
         Ok(())
     }
@@ -353,29 +351,23 @@ impl<'a> Tables<'a> {
     fn end_group(&mut self) -> Result<(), Error> {
         let Some(Group { id, key, totals: Some(totals), cells, .. }) = self.group.take() else { return Ok(()) };
         let ranks = totals.ranks;
-        let mut insert = self.db.prepare_cached(
-            "INSERT INTO total VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        )?;
-        // What the view makes of null need not be stored.
-        let unless_mean =
-            |each: u64, all: u64| (Some(each as i64) != (all as i64).checked_div(ranks as i64)).then_some(each as i64);
+        let number = id * self.world_size;
+        // What the views make of null need not be stored.
         let of_several = |stored: u64| (ranks > 1).then_some(stored as i64);
         let (least, most) = (totals.rank_least, totals.rank_most);
         let bound = |peak: Option<Peak>| peak.filter(|_| totals.calls != 1).map(|peak| peak.ns as i64);
         let by = |peak: Option<Peak>, rank: u32| peak.map(|peak| peak.rank).filter(|by| *by != rank);
-        let sums = [totals.calls, totals.failed, totals.bytes_sent, totals.bytes_recv];
-        let common = |at: usize| unless_mean(cells.as_ref()?.common[at], sums[at]);
+        let mut insert = self
+            .db
+            .prepare_cached("INSERT INTO total VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
         insert.execute(params![
-            id * self.world_size,
+            number,
             self.comm(key.identity),
             key.operation,
             key.bucket,
             (key.phase != ALL_PHASES).then(|| self.phase(key.phase)),
             ranks as i64,
             totals.calls as i64,
-            unless_mean(totals.calls_max, totals.calls),
-            totals.failed as i64,
-            unless_mean(totals.failed_max, totals.failed),
             totals.bytes_sent as i64,
             totals.bytes_recv as i64,
             totals.time_ns as i64,
@@ -387,12 +379,28 @@ impl<'a> Tables<'a> {
             by(totals.call_shortest, least.rank),
             bound(totals.call_longest),
             by(totals.call_longest, most.rank),
-            common(0),
-            common(1),
-            common(2),
-            common(3),
             cells.as_ref().map(|cells| cells.last_rank)
         ])?;
+        let mean = |all: u64| (all as i64).checked_div(ranks as i64);
+        let means = [mean(totals.calls), Some(0), mean(totals.bytes_sent), mean(totals.bytes_recv)];
+        let common = cells.as_ref().map(|cells| cells.common.map(|count| count as i64));
+        let is_even = totals.failed == 0
+            && mean(totals.calls) == Some(totals.calls_max as i64)
+            && common.is_none_or(|common| common.map(Some) == means);
+        if !is_even {
+            let common = common.map_or([None; 4], |common| common.map(Some));
+            let sql = "INSERT INTO uneven_total VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+            self.db.prepare_cached(sql)?.execute(params![
+                number,
+                totals.calls_max as i64,
+                totals.failed as i64,
+                totals.failed_max as i64,
+                common[0],
+                common[1],
+                common[2],
+                common[3]
+            ])?;
+        }
         Ok(())
     }
 

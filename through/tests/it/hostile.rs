@@ -126,7 +126,7 @@ fn numbers_that_cannot_be_are_shown_or_refused() {
         let folder = Folder::with_sample();
         let db = Connection::open(folder.path("sample.db")).unwrap();
         db.execute_batch(&format!(
-            "UPDATE cell SET calls = {number}, failed = {number}, time_ns = {number}, bytes_sent = {number}; \
+            "UPDATE cell SET time_ns = {number}; UPDATE uneven_cell SET calls = {number}, failed = {number}, bytes_sent = {number}; \
              UPDATE process SET wall_ns = {number}, mpi_ns = {number}; UPDATE bucket SET lo = {number}; \
              UPDATE involvement SET calls = {number}"
         ))
@@ -146,7 +146,8 @@ fn numbers_that_cannot_be_are_shown_or_refused() {
 #[test]
 fn sums_that_lie_about_their_cells_are_shown_or_refused() {
     let numbers = [i64::MAX.to_string(), i64::MIN.to_string(), "-3".to_owned(), "NULL".to_owned(), "1e300".to_owned()];
-    let columns = ["total SET last_rank", "total SET calls_max", "total SET cell_calls", "total SET phase"];
+    let columns =
+        ["total SET last_rank", "uneven_total SET calls_max", "uneven_total SET cell_calls", "total SET phase"];
     let of_all = columns.iter().flat_map(|column| numbers.iter().map(move |number| format!("{column} = {number}")));
     let others = [
         "total SET id = -9223372036854775808 WHERE id = 0",
@@ -155,7 +156,9 @@ fn sums_that_lie_about_their_cells_are_shown_or_refused() {
         "cell SET id = -1 - id",
         "cell SET time_ns = 'soon'",
         "cell SET time_ns = x'00ff'",
-        "cell SET calls = 9223372036854775807, time_ns = 9223372036854775807",
+        "cell SET time_ns = 9223372036854775807",
+        "uneven_cell SET calls = 9223372036854775807",
+        "uneven_cell SET id = 9223372036854775807 - id",
         "total SET ranks = -1, rank_max_ns = 'x', rank_min_ns = x'00'",
         "total SET comm = 77, op = 78, bucket = -9, phase = 79",
         "communicator SET time_ranks = 9223372036854775807, rank_max_ns = NULL, members = -1",

@@ -81,7 +81,7 @@ fn files_that_are_cut_off_or_overwritten_are_refused() {
 fn tables_of_another_shape_are_refused() {
     let folder = Folder::with_sample();
     let db = Connection::open(folder.path("sample.db")).unwrap();
-    db.execute_batch("UPDATE cell SET calls = 'many' WHERE id % 2 = 1").unwrap();
+    db.execute_batch("UPDATE cell SET time_ns = 'long' WHERE id % 2 = 1").unwrap();
     db.close().unwrap();
     refused(&folder, &["sample.db", "-a"], "is damaged");
     let db = Connection::open(folder.path("sample.db")).unwrap();

@@ -106,7 +106,7 @@ fn store_total(db: &Connection, key: &Key, ranks: &Ranks, cells: &Ranks, first: 
     let shortest = ranks.iter().filter_map(|(rank, counted)| Some((counted.time_min_ns?, *rank))).min();
     let longest = ranks.iter().filter_map(|(rank, counted)| Some((counted.time_max_ns?, *rank))).max();
     let common = cells.values().next().map(Counted::numbers);
-    let sql = "INSERT INTO total VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let sql = "INSERT INTO total VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     db.prepare_cached(sql)
         .unwrap()
         .execute(params![
@@ -117,9 +117,6 @@ fn store_total(db: &Connection, key: &Key, ranks: &Ranks, cells: &Ranks, first: 
             key.phase,
             ranks.len() as i64,
             sum.calls,
-            most(|counted| counted.calls),
-            sum.failed,
-            most(|counted| counted.failed),
             sum.bytes_sent,
             sum.bytes_recv,
             sum.time_ns,
@@ -131,21 +128,31 @@ fn store_total(db: &Connection, key: &Key, ranks: &Ranks, cells: &Ranks, first: 
             shortest.map(|(_, rank)| rank),
             longest.map(|(ns, _)| ns),
             longest.map(|(_, rank)| rank),
-            common.map(|numbers| numbers[0]),
-            common.map(|numbers| numbers[1]),
-            common.map(|numbers| numbers[2]),
-            common.map(|numbers| numbers[3]),
             cells.keys().last()
         ])
         .unwrap();
-    let mut insert = db.prepare_cached("INSERT INTO cell VALUES (?, ?, ?, ?, ?, ?, ?, ?)").unwrap();
+    db.prepare_cached("INSERT INTO uneven_total VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+        .unwrap()
+        .execute(params![
+            first,
+            most(|counted| counted.calls),
+            sum.failed,
+            most(|counted| counted.failed),
+            common.map(|numbers| numbers[0]),
+            common.map(|numbers| numbers[1]),
+            common.map(|numbers| numbers[2]),
+            common.map(|numbers| numbers[3])
+        ])
+        .unwrap();
+    let mut insert = db.prepare_cached("INSERT INTO cell VALUES (?, ?, ?, ?)").unwrap();
+    let mut insert_own = db.prepare_cached("INSERT INTO uneven_cell VALUES (?, ?, ?, ?, ?)").unwrap();
     for (rank, counted) in cells {
-        let mut own = counted.numbers().map(Some);
-        own.iter_mut().zip(common.unwrap()).for_each(|(own, common)| *own = own.filter(|number| *number != common));
         let several = |ns: Option<i64>| ns.filter(|_| counted.calls > 1);
         let (shortest, longest) = (several(counted.time_min_ns), several(counted.time_max_ns));
-        insert
-            .execute(params![first + rank, own[0], own[1], own[2], own[3], counted.time_ns, shortest, longest])
-            .unwrap();
+        insert.execute(params![first + rank, counted.time_ns, shortest, longest]).unwrap();
+        let [calls, failed, sent, received] = counted.numbers();
+        if Some(counted.numbers()) != common {
+            insert_own.execute(params![first + rank, calls, failed, sent, received]).unwrap();
+        }
     }
 }

@@ -11,13 +11,13 @@ use crate::range::TimeRange;
 const SUMS: &str = "s.ranks, s.calls, s.calls_max, s.failed, s.failed_max, s.bytes_sent, s.bytes_recv, s.time_ns, \
      s.rank_max_ns, s.rank_min_ns, s.time_min_ns, s.time_max_ns";
 
-/// A cell as `x` with all its numbers, its row of sums being `s`.
+/// A cell as `x` with all its numbers, its row of sums being `s`, and `u` what it has of its own.
 const CELL: &str = "s.comm AS comm, s.op AS op, s.bucket AS bucket, x.id - s.first_cell AS rank, \
-     coalesce(x.calls, s.cell_calls) AS calls, coalesce(x.failed, s.cell_failed) AS failed, \
-     coalesce(x.bytes_sent, s.cell_sent) AS bytes_sent, coalesce(x.bytes_recv, s.cell_recv) AS bytes_recv, \
+     coalesce(u.calls, s.cell_calls) AS calls, coalesce(u.failed, s.cell_failed) AS failed, \
+     coalesce(u.bytes_sent, s.cell_sent) AS bytes_sent, coalesce(u.bytes_recv, s.cell_recv) AS bytes_recv, \
      x.time_ns AS time_ns, \
-     CASE coalesce(x.calls, s.cell_calls) WHEN 1 THEN x.time_ns ELSE x.time_min_ns END AS time_min_ns, \
-     CASE coalesce(x.calls, s.cell_calls) WHEN 1 THEN x.time_ns ELSE x.time_max_ns END AS time_max_ns";
+     CASE coalesce(u.calls, s.cell_calls) WHEN 1 THEN x.time_ns ELSE x.time_min_ns END AS time_min_ns, \
+     CASE coalesce(u.calls, s.cell_calls) WHEN 1 THEN x.time_ns ELSE x.time_max_ns END AS time_max_ns";
 
 /// Whether a group is left by the filter of times in part only: its cells must be looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -169,7 +169,8 @@ fn parts_of(filter: &Filter, groups: Groups, phase: &str, parameters: &mut Param
         condition += &format!(" AND x.time_ns BETWEEN {} AND {}", parameters.bind(low_ns), parameters.bind(high_ns));
     }
     format!(
-        "{with}SELECT {CELL}, {phase} AS phase, s.id AS sum FROM {tables} CROSS JOIN cell x ON x.id BETWEEN {cells} WHERE {condition}"
+        "{with}SELECT {CELL}, {phase} AS phase, s.id AS sum FROM {tables} CROSS JOIN cell x ON x.id BETWEEN {cells} \
+         LEFT JOIN uneven_cell u ON u.id = x.id WHERE {condition}"
     )
 }
 
