@@ -58,7 +58,7 @@ pub const VARIABLES: &[Variable] = &[
         default: "auto",
         meaning: "Whose counters the profile keeps apart: rank, node (the ranks of a host together) or comm (sums over the ranks \
                   of each communicator; extremes, and which rank had them, are kept). auto: rank, and comm for more than 4 million \
-                  rows. Rank 0 decides.",
+                  rows. Rank 0 decides; where no messages are sent (snapshots, sessions only) the process that writes the profile.",
     },
     Variable { name: LOG, default: "info", meaning: "What is said on standard error: off, warn, info or debug." },
     Variable { name: DISABLE, default: "", meaning: "1: every call is forwarded, nothing is recorded." },

@@ -4,8 +4,10 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use common::{Launch, Mpi, check, mpi_shared_library};
+use commsee::profile::recover;
 use rusqlite::Connection;
 
 /// Sums by communicator, operation, bucket and phase.
@@ -113,5 +115,26 @@ fn rank_0_receives_few_messages() {
                 "{mpi} {ranks}: {messages}"
             );
         }
+    }
+}
+
+/// A rank in the middle of the tree does not get what its child sends: the profile is not taken for whole, and no shard removed.
+#[test]
+fn what_did_not_arrive_is_missed() {
+    for (mpi, failing) in Mpi::ALL.into_iter().flat_map(|mpi| ["0.5", "2.3", "4.4"].map(|failing| (mpi, failing))) {
+        let launch = Launch::new(mpi, "steady").ranks(8).preload(mpi_shared_library(mpi, "received"));
+        let run = launch.variable("RECEIVED_FAILS", failing).run().succeeded();
+        assert!(run.stderr.contains("`through recover`"), "{mpi} {failing}: {}", run.stderr);
+        let mut left = recover::find(&[run.folder().join("shards")]);
+        assert_eq!(left.len(), 1, "{mpi} {failing}: {}", run.stderr);
+        let whole = recover::recover(&left.remove(0), &run.folder().join("whole.db")).expect("a profile of the shards");
+        assert!(whole.missing_ranks.is_empty() && whole.notes.is_empty(), "{:?}", whole.notes);
+        let members = |path: &Path| {
+            let db = Connection::open(path).expect("a profile");
+            let sql = "SELECT ranks FROM communicators WHERE comm = 'W0.0'";
+            db.query_row(sql, [], |row| row.get::<_, String>(0)).expect("the world")
+        };
+        assert_eq!(members(&whole.path), "0-7");
+        assert_ne!(members(&run.profile_path()), "0-7", "{mpi} {failing}: something is missing");
     }
 }

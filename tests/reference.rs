@@ -89,6 +89,6 @@ fn environment() {
         writeln!(page, "| `{}` | {default} | {} |", variable.name, variable.meaning).unwrap();
     }
     page += "\nThe directory of shards needs 32 KiB per rank, and 48 bytes more for each (communicator, operation, bucket) and \
-        64 for each communicator that a rank uses. Where it has no space, counters are kept in memory and commsee says so.\n";
+        64 for each communicator that a rank uses (256 more where it has a name). Where it has no space, counters are kept in memory and commsee says so.\n";
     check("environment.md", &page);
 }

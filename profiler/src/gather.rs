@@ -13,6 +13,7 @@ use vocabulary::stream::{Decoder, Detail, Encoder, Extent, Item, Leaf, Merge, So
 use crate::abi::{Word, abi};
 use crate::guard::guarded;
 use crate::pmpi::{self, Group};
+use crate::say::warn_once;
 use crate::{say, shard, signals, snapshots};
 
 /// Bytes of items that travel together, beyond what most libraries send without being asked: so a sender waits for its receiver.
@@ -81,7 +82,7 @@ impl Gathering {
             let writer = if self.rank == 0 { self.create(wanted, lost) } else { None };
             let (detail, trouble) = Detail::wanted(std::env::var(settings::DETAIL).ok().as_deref(), extent);
             if let Some(trouble) = trouble.filter(|_| self.rank == 0) {
-                say::warn(&trouble);
+                warn_once!("{trouble}");
             }
             let decision = self.decide(Decision { is_wanted: writer.is_some(), detail, is_phased: extent.is_phased });
             let Some(decision) = decision.filter(|decision| decision.is_wanted) else { return (false, left) };
@@ -109,7 +110,7 @@ impl Gathering {
         wanted: &Path,
         lost: fn(&str),
     ) -> bool {
-        let written = self.merged(decision, own, |mut merge| {
+        let (written, is_whole) = self.merged(decision, own, |mut merge| {
             signals::held_back(|| writer.write(decision.detail, &mut merge)).map_err(|error| error.to_string())
         });
         let Written { path, ranks } = match written {
@@ -124,31 +125,37 @@ impl Gathering {
         if missing > 0 {
             say::warn(&format!("the counters of {missing} ranks did not arrive and are missing from the profile"));
         }
+        if !is_whole {
+            say::warn(
+                "some counters did not arrive whole, and the profile lacks them; `through recover` makes one of the shards",
+            );
+        }
         say_where(&path, wanted);
-        missing == 0
+        missing == 0 && is_whole
     }
 
     /// All others: everything to the parent.
     unsafe fn pass_on(&self, decision: Decision, own: Option<Shard>) {
         let up = RefCell::new(Up { gathering: self, encoder: Encoder::default(), is_broken: false });
-        self.merged(decision, own, |mut merge| {
+        let (_, is_whole) = self.merged(decision, own, |mut merge| {
             let mut up = up.borrow_mut();
             while let Some(item) = merge.next() {
                 up.push(&item);
             }
         });
-        if up.into_inner().end().is_none() {
+        if up.into_inner().end(is_whole).is_none() {
             say::warn("the counters could not be sent to rank 0; `through recover` can still read them");
         }
     }
 
-    /// Does something with the merged streams of this process and its children. Whatever happens, the children get rid of theirs.
+    /// Does something with the merged streams of this process and its children, and tells whether these were whole. Whatever
+    /// happens, the children get rid of theirs.
     fn merged<T>(
         &self,
         decision: Decision,
         own: Option<Shard>,
         work: impl FnOnce(Merge<Box<dyn Source + '_>>) -> T,
-    ) -> Option<T> {
+    ) -> (Option<T>, bool) {
         let down: Vec<RefCell<Down>> = children(self.rank, self.ranks).map(|child| Down::of(self, child)).collect();
         let result = guarded(|| {
             let mut sources: Vec<Box<dyn Source + '_>> = Vec::new();
@@ -158,8 +165,11 @@ impl Gathering {
             sources.extend(down.iter().map(|child| Box::new(FromChild(child)) as Box<dyn Source>));
             work(Merge::new(sources))
         });
-        down.iter().for_each(|child| child.borrow_mut().drain());
-        result
+        let mut is_whole = result.is_some();
+        for child in &down {
+            is_whole &= child.borrow_mut().end();
+        }
+        (result, is_whole)
     }
 
     /// Adds up over the tree what must be known before; right at rank 0.
@@ -209,6 +219,11 @@ fn children(rank: u32, ranks: u32) -> impl Iterator<Item = u32> {
     (0..own_bits).map_while(move |bit| rank.checked_add(1 << bit)).take_while(move |child| *child < ranks)
 }
 
+/// What comes after a chunk: another one, or nothing, all that came being whole or not.
+const WHOLE_END: u64 = 0;
+const GOES_ON: u64 = 1;
+const BROKEN_END: u64 = 2;
+
 /// The way to the parent.
 struct Up<'a> {
     gathering: &'a Gathering,
@@ -220,19 +235,19 @@ impl Up<'_> {
     fn push(&mut self, item: &Item) {
         self.encoder.push(item);
         if self.encoder.len() >= CHUNK_BYTES {
-            self.send(true);
+            self.send(GOES_ON);
         }
     }
 
     /// `None` if anything could not be sent.
-    fn end(mut self) -> Option<()> {
-        self.send(false);
+    fn end(mut self, is_whole: bool) -> Option<()> {
+        self.send(if is_whole && !self.is_broken { WHOLE_END } else { BROKEN_END });
         (!self.is_broken).then_some(())
     }
 
-    fn send(&mut self, goes_on: bool) {
+    fn send(&mut self, state: u64) {
         let (chunk, parent) = (self.encoder.take(), parent(self.gathering.rank));
-        let facts = [chunk.len() as u64, u64::from(goes_on)];
+        let facts = [chunk.len() as u64, state];
         // SAFETY: the slices outlive the calls.
         let sent = unsafe {
             let facts = self.gathering.send(bytemuck::cast_slice(&facts), parent, TAG_SIZE);
@@ -249,17 +264,19 @@ struct Down<'a> {
     child: u32,
     chunk: Decoder,
     goes_on: bool,
+    is_whole: bool,
 }
 
 impl<'a> Down<'a> {
     fn of(gathering: &'a Gathering, child: u32) -> RefCell<Down<'a>> {
-        RefCell::new(Down { gathering, child, chunk: Decoder::new(Vec::new()), goes_on: true })
+        RefCell::new(Down { gathering, child, chunk: Decoder::new(Vec::new()), goes_on: true, is_whole: true })
     }
 
     fn next_chunk(&mut self) -> Option<Vec<u8>> {
         let mut facts = [0u64; 2];
         let mut chunk = Vec::new();
-        self.goes_on = false;
+        (self.goes_on, self.is_whole) = (false, self.is_whole && self.chunk.is_whole());
+        let is_whole = std::mem::replace(&mut self.is_whole, false);
         // SAFETY: the slices outlive the calls.
         unsafe {
             self.gathering.receive(bytemuck::cast_slice_mut(&mut facts), self.child, TAG_SIZE)?;
@@ -267,14 +284,18 @@ impl<'a> Down<'a> {
             let mut parts = chunk.chunks_mut(MESSAGE_BYTES);
             parts.try_for_each(|part| self.gathering.receive(part, self.child, TAG_DATA))?;
         }
-        self.goes_on = facts[1] == 1;
+        (self.goes_on, self.is_whole) = (facts[1] == GOES_ON, is_whole && facts[1] != BROKEN_END);
         Some(chunk)
     }
 
-    fn drain(&mut self) {
+    /// Receives what is left; returns whether all was whole.
+    fn end(&mut self) -> bool {
         while self.goes_on {
+            // Nobody has seen it.
             self.next_chunk();
+            self.is_whole = false;
         }
+        self.is_whole && self.chunk.is_whole()
     }
 }
 

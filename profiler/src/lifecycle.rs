@@ -121,7 +121,7 @@ pub fn finish() {
         header.latest = begin;
         header.state = FINISHED;
     }
-    // SAFETY: as above. A process without a shard sends an empty image.
+    // SAFETY: as above. A process without a shard passes on what others send.
     if unsafe { gathering.run(&wanted(), snapshots::left()) } {
         shard::remove();
     }

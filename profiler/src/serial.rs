@@ -28,9 +28,19 @@ impl<T> Serial<T> {
             return work(unsafe { &mut *self.value.get() });
         }
         self.lock.lock();
+        let _unlock = Unlock(&self.lock);
         // SAFETY: locked, here and by all others.
-        let result = work(unsafe { &mut *self.value.get() });
-        unsafe { self.lock.unlock() };
-        result
+        work(unsafe { &mut *self.value.get() })
+    }
+}
+
+/// Also where the work panics: others may be waiting.
+struct Unlock<'a>(&'a parking_lot::RawMutex);
+
+impl Drop for Unlock<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: made where it was locked.
+        unsafe { self.0.unlock() };
     }
 }

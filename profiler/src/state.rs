@@ -24,7 +24,10 @@ pub fn is_off() -> bool {
 
 /// Everything that was set up before is visible to whoever sees the state on.
 pub fn start(threaded: bool) {
-    THREADED.store(threaded, Ordering::Relaxed);
+    // A session may have let several threads in already.
+    if threaded {
+        several_threads();
+    }
     STATE.store(ON, Ordering::Release);
 }
 

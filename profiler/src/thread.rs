@@ -331,6 +331,12 @@ fn hash(key: u64) -> u64 {
     key.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
+/// The digits in the middle: below they do not depend on the communicator, and those above have led to the slot.
+#[inline(always)]
+fn half(hash: u64) -> u32 {
+    (hash >> 16) as u32
+}
+
 impl<T: Keyed> Index<T> {
     fn new() -> Index<T> {
         let (slots, mask, shift) = table(64);
@@ -359,7 +365,7 @@ impl<T: Keyed> Index<T> {
             }
             let entry = (self.base + slot.place as usize * PLACE_BYTES) as *mut T;
             // SAFETY: places are those of live entries of this thread.
-            if slot.hash == hash as u32 && unsafe { (*entry).key() } == key {
+            if slot.hash == half(hash) && unsafe { (*entry).key() } == key {
                 return Some(entry);
             }
             at = (at + 1) & self.mask;
@@ -407,7 +413,7 @@ impl<T: Keyed> Index<T> {
             while (*self.slots.add(at)).place != EMPTY.place {
                 at = (at + 1) & self.mask;
             }
-            *self.slots.add(at) = Slot { place, hash: hash as u32 };
+            *self.slots.add(at) = Slot { place, hash: half(hash) };
         }
         self.taken += 1;
     }

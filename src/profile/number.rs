@@ -1,7 +1,7 @@
 //! Gives communicators their printed names, and everything that is named its number in the profile: the same ones, in whatever order
 //! processes were merged.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::creators;
 use crate::shard::{FIRST_COMM, NO_COMM, SEVERAL_COMMS};
@@ -23,7 +23,7 @@ pub fn number_communicators(mut communicators: Vec<Communicator>) -> Vec<Named> 
         let counter = communicator.counter.unwrap_or(u32::MAX);
         (!is_special(communicator), world, communicator.root, counter, communicator.letter, communicator.identity)
     });
-    let mut taken = HashSet::new();
+    let mut names = Names::default();
     let mut next = FIRST_COMM;
     let mut named = |communicator: Communicator| {
         if is_special(&communicator) {
@@ -31,30 +31,42 @@ pub fn number_communicators(mut communicators: Vec<Communicator>) -> Vec<Named> 
             let (number, name) = if is_none { (NO_COMM, "-") } else { (SEVERAL_COMMS, "*") };
             return Named { number, name: name.to_owned(), communicator, is_special: true };
         }
-        let name = free_name(&communicator, &mut taken);
+        let name = names.free(&communicator);
         next += 1;
         Named { number: next - 1, name, communicator, is_special: false }
     };
     communicators.into_iter().map(&mut named).collect()
 }
 
-/// All different. Where the process that is rank 0 left no record its counter is not known: the name ends with `.?` and a number.
-fn free_name(communicator: &Communicator, taken: &mut HashSet<String>) -> String {
-    let (letter, root) = (char::from(communicator.letter), communicator.root);
-    let mut name = match communicator.counter {
-        Some(counter) => format!("{letter}{root}.{counter}"),
-        None => format!("{letter}{root}.?1"),
-    };
-    let mut attempt = 2;
-    while !taken.insert(name.clone()) {
-        name = match communicator.counter {
-            // Only a program that breaks MPI's order of collective calls gets here.
-            Some(counter) => format!("{letter}{root}.{counter}~{attempt}"),
-            None => format!("{letter}{root}.?{attempt}"),
+/// Printed names, all different.
+#[derive(Default)]
+struct Names {
+    taken: HashSet<String>,
+    /// How often a name was wanted already.
+    wanted: HashMap<String, u32>,
+}
+
+impl Names {
+    /// Where the process that is rank 0 left no record its counter is not known: the name ends with `.?` and a number.
+    fn free(&mut self, communicator: &Communicator) -> String {
+        let (letter, root) = (char::from(communicator.letter), communicator.root);
+        let (stem, separator) = match communicator.counter {
+            Some(counter) => (format!("{letter}{root}.{counter}"), "~"),
+            None => (format!("{letter}{root}."), "?"),
         };
-        attempt += 1;
+        let times = self.wanted.entry(format!("{stem}{separator}")).or_default();
+        loop {
+            *times += 1;
+            let name = match communicator.counter {
+                Some(_) if *times == 1 => stem.clone(),
+                // Of known counters only a program that breaks MPI's order of collective calls gets here.
+                _ => format!("{stem}{separator}{times}"),
+            };
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
     }
-    name
 }
 
 /// In the order in which the lowest rank that has them met them.

@@ -97,7 +97,7 @@ struct Tables<'a> {
     are_numbered: bool,
     operations: BTreeSet<u16>,
     hosts: HashMap<String, u32>,
-    /// The lowest rank of each rank's node, where rows stand for nodes.
+    /// The lowest rank of each rank's node, where rows stand for nodes. A rank of which nothing came stands for itself.
     node_of: Vec<u32>,
     group: Option<Group>,
     groups: i64,
@@ -144,7 +144,7 @@ impl<'a> Tables<'a> {
                  calls = CAST(calls + excluded.calls AS INTEGER), bytes = CAST(bytes + excluded.bytes AS INTEGER)",
             )?,
         };
-        let node_of = if detail == Detail::Node { vec![0; run.world_size as usize] } else { Vec::new() };
+        let node_of = if detail == Detail::Node { (0..run.world_size).collect() } else { Vec::new() };
         Ok(Tables {
             db,
             detail,

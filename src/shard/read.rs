@@ -149,6 +149,9 @@ impl Shard {
         let known = |number: u32| {
             number < FIRST_COMM || self.communicators.binary_search_by_key(&number, |comm| comm.number).is_ok()
         };
+        let before = self.phases.len();
+        self.phases.retain(|phase| (1..=u32::from(OTHER_PHASE)).contains(&phase.number));
+        self.damaged += (before - self.phases.len()) as u64;
         for texts in [&mut self.labels, &mut self.phases, &mut self.datatypes] {
             texts.sort_by_key(|text| text.number);
             texts.dedup_by_key(|text| text.number);

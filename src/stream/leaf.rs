@@ -232,7 +232,7 @@ impl<'a> Facts<'a> {
                 root: record.root,
                 size: record.size,
                 remote_size: record.remote_size,
-                parent: (record.parent >= FIRST_COMM).then(|| self.identity(record.parent)),
+                parent: Some(self.identity(record.parent)).filter(|parent| !is_special(*parent)),
                 label: (!label.is_empty()).then_some(label),
                 freed: record.flags & FREED != 0,
                 counter: (record.root == self.rank).then_some(record.counter),
@@ -308,7 +308,8 @@ impl<'a> Facts<'a> {
             0 => 0,
             // What is left of several pending receives may have seen others.
             1 => self.ns(cell.ticks),
-            _ => self.ns(bound.ticks()),
+            // A bound is rounded outwards.
+            _ => self.ns(bound.ticks()).min(self.ns(cell.ticks)),
         };
         // These have no times: their place keeps the call that was noted last.
         let time_ns = if cell.bucket() == BUCKET_INVOLVED { 0 } else { self.ns(cell.ticks) };
@@ -377,6 +378,10 @@ impl<'a> Facts<'a> {
             })
         })
     }
+}
+
+fn is_special(identity: Identity) -> bool {
+    [item::NO_COMM, item::SEVERAL_COMMS].contains(&identity)
 }
 
 fn is_empty(cell: &Cell) -> bool {

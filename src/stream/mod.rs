@@ -1,6 +1,6 @@
 //! What processes counted, as streams of items in one order that all of them know without asking each other. So the streams of any
-//! number of processes become one by merging, in memory that does not grow with their number: up a tree of processes in
-//! `MPI_Finalize`, over the files of shards in `through recover`.
+//! number of processes become one by merging: up a tree of processes in `MPI_Finalize`, where nobody holds more than a chunk of each
+//! child; in memory over the files of shards, in `through recover`.
 
 mod code;
 mod detail;

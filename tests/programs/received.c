@@ -1,5 +1,6 @@
 /* Preloaded behind the profiler: counts the messages that each rank receives through PMPI_Recv over other communicators than
- * MPI_COMM_WORLD, and the bytes of the largest, and writes both to $RECEIVED_DIR/RANK. */
+ * MPI_COMM_WORLD, and the bytes of the largest, and writes both to $RECEIVED_DIR/RANK.
+ * With $RECEIVED_FAILS=RANK.N the n-th message of this rank is said to have failed. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -12,6 +13,9 @@ static long messages, largest;
 int PMPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     int (*real)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *) = dlsym(RTLD_NEXT, "PMPI_Recv");
+    int failing = -1, number = 0;
+    if (getenv("RECEIVED_FAILS"))
+        sscanf(getenv("RECEIVED_FAILS"), "%d.%d", &failing, &number);
     if (rank < 0)
         PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     /* Over the world the program receives. */
@@ -20,7 +24,8 @@ int PMPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, M
         if (count > largest)
             largest = count;
     }
-    return real(buffer, count, type, source, tag, comm, status);
+    int code = real(buffer, count, type, source, tag, comm, status);
+    return failing == rank && messages == number && comm != MPI_COMM_WORLD ? MPI_ERR_OTHER : code;
 }
 
 __attribute__((destructor)) static void tell(void)
