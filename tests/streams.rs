@@ -15,7 +15,7 @@ use shapes::{SHAPES, Shape};
 const DETAILS: [Detail; 3] = [Detail::Rank, Detail::Node, Detail::Comm];
 
 fn leaf(shape: Shape, rank: u32, ranks: u32, detail: Detail) -> Box<dyn Source> {
-    Box::new(Leaf::new(&shapes::shard(shape, rank, ranks), detail, false))
+    Box::new(Leaf::new(shapes::shard(shape, rank, ranks), detail, false))
 }
 
 fn encoded(mut source: impl Source) -> Vec<u8> {
@@ -38,7 +38,7 @@ fn up_the_tree(shape: Shape, first: u32, count: u32, ranks: u32, detail: Detail)
 
 fn piled(shape: Shape, order: impl Iterator<Item = u32>, ranks: u32, detail: Detail) -> Vec<u8> {
     let mut pile = Pile::new(detail, false);
-    order.for_each(|rank| pile.add(&shapes::shard(shape, rank, ranks)));
+    order.for_each(|rank| pile.add(shapes::shard(shape, rank, ranks)));
     encoded(pile.stream())
 }
 
@@ -84,7 +84,7 @@ fn bytes_that_are_cut_off_end_a_stream() {
 
 fn profile(shape: Shape, ranks: u32, detail: Detail, folder: &Path) -> Connection {
     let mut pile = Pile::new(detail, false);
-    (0..ranks).for_each(|rank| pile.add(&shapes::shard(shape, rank, ranks)));
+    (0..ranks).for_each(|rank| pile.add(shapes::shard(shape, rank, ranks)));
     let wanted: PathBuf = folder.join("profile.db");
     let written = Writer::create(&wanted).unwrap().write(detail, &mut pile.stream()).unwrap();
     assert_eq!(written.ranks, u64::from(ranks));

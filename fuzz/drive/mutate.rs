@@ -108,7 +108,7 @@ fn made() -> Vec<u8> {
     let make = || {
         let folder = tempfile::tempdir().unwrap();
         let mut pile = Pile::new(Detail::Rank, true);
-        (0..4).for_each(|rank| pile.add(&shard(rank)));
+        (0..4).for_each(|rank| pile.add(shard(rank)));
         let writer = Writer::create(&folder.path().join("a.db")).unwrap();
         fs::read(writer.write(Detail::Rank, &mut pile.stream()).unwrap().path).unwrap()
     };

@@ -65,10 +65,11 @@ fn profile(bytes: &[u8], twice: bool) {
     }
     let extent = shards.iter().map(Extent::of).fold(Extent::default(), Extent::and);
     let mut pile = Pile::new(detail, extent.is_phased);
-    shards.iter().for_each(|shard| pile.add(shard));
+    let count = shards.len() as u64;
+    shards.into_iter().for_each(|shard| pile.add(shard));
     let writer = Writer::create(&folder.path().join("a.db")).unwrap();
     let written = writer.write(detail, &mut pile.stream()).expect("any shard fits into a profile");
-    assert_eq!(written.ranks, shards.len() as u64, "what was written can be read");
+    assert_eq!(written.ranks, count, "what was written can be read");
     let db = rusqlite::Connection::open(written.path).unwrap();
     let orphans: i64 = db.query_row("SELECT count(*) FROM pragma_foreign_key_check()", [], |row| row.get(0)).unwrap();
     assert_eq!(orphans, 0, "what a row refers to is there");

@@ -4,6 +4,8 @@
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use vocabulary::profile::{Writer, Written};
 use vocabulary::settings;
@@ -24,6 +26,7 @@ const MESSAGE_BYTES: usize = 1 << 20;
 const TAG_EXTENT: c_int = 1;
 const TAG_SIZE: c_int = 2;
 const TAG_DATA: c_int = 3;
+const TAG_DOWN: c_int = 4;
 
 /// A communicator of our own over all of `MPI_COMM_WORLD`, and this process's place in the tree.
 pub struct Gathering {
@@ -64,13 +67,13 @@ impl Gathering {
     pub unsafe fn run(mut self, wanted: &Path, left: u64) -> bool {
         unsafe {
             let (written, left) = self.round(wanted, shard::parse(), left, say_lost);
-            let mut state = [u64::from(written), left];
-            let sent = pmpi::bcast((&raw mut state).cast(), 16, abi().byte, 0, self.comm());
-            for number in (1..=snapshots::MOST).filter(|number| sent.is_some() && state[1] >> number & 1 == 1) {
+            let state = self.spread([u64::from(written), left, 0]);
+            let left = state.map_or(0, |state| state[1]);
+            for number in (1..=snapshots::MOST).filter(|number| left >> number & 1 == 1) {
                 self.round(&snapshots::wanted(number), snapshots::parse(number), 0, snapshots::say_lost);
             }
             pmpi::comm_free(&mut self.comm);
-            sent.is_some() && state[0] == 1
+            state.is_some_and(|state| state[0] == 1)
         }
     }
 
@@ -160,7 +163,7 @@ impl Gathering {
         let result = guarded(|| {
             let mut sources: Vec<Box<dyn Source + '_>> = Vec::new();
             if let Some(shard) = own {
-                sources.push(Box::new(Leaf::new(&shard, decision.detail, decision.is_phased)));
+                sources.push(Box::new(Leaf::new(shard, decision.detail, decision.is_phased)));
             }
             sources.extend(down.iter().map(|child| Box::new(FromChild(child)) as Box<dyn Source>));
             work(Merge::new(sources))
@@ -191,10 +194,23 @@ impl Gathering {
 
     /// What rank 0 hands over becomes everybody's.
     unsafe fn decide(&self, decision: Decision) -> Option<Decision> {
-        let mut words = [u64::from(decision.is_wanted), decision.detail.number(), u64::from(decision.is_phased)];
-        let bytes = size_of_val(&words) as c_int;
-        unsafe { pmpi::bcast((&raw mut words).cast(), bytes, abi().byte, 0, self.comm()) }?;
+        let words = [u64::from(decision.is_wanted), decision.detail.number(), u64::from(decision.is_phased)];
+        let words = unsafe { self.spread(words) }?;
         Some(Decision { is_wanted: words[0] == 1, detail: Detail::of_number(words[1]), is_phased: words[2] == 1 })
+    }
+
+    /// What rank 0 says comes down the tree to everybody.
+    unsafe fn spread(&self, mut words: [u64; 3]) -> Option<[u64; 3]> {
+        let received = match self.rank {
+            0 => Some(()),
+            rank => unsafe { self.receive(bytemuck::cast_slice_mut(&mut words), parent(rank), TAG_DOWN) },
+        };
+        // Also what did not come is passed on, so that nobody waits for it: nothing is wanted then.
+        words = received.map_or([0; 3], |()| words);
+        for child in children(self.rank, self.ranks) {
+            unsafe { self.send(bytemuck::cast_slice(&words), child, TAG_DOWN) };
+        }
+        received.map(|()| words)
     }
 
     unsafe fn send(&self, bytes: &[u8], to: u32, tag: c_int) -> Option<()> {
@@ -205,9 +221,36 @@ impl Gathering {
     unsafe fn receive(&self, bytes: &mut [u8], from: u32, tag: c_int) -> Option<()> {
         let place = bytes.as_mut_ptr().cast::<c_void>();
         let ignore = abi().status_ignore;
+        self.wait_for(from, tag);
         unsafe { pmpi::recv(place, bytes.len() as c_int, abi().byte, from as c_int, tag, self.comm(), ignore) }
     }
 }
+
+impl Gathering {
+    /// Waits for a message without keeping a processor busy: where ranks share them, libraries that spin take them from rank 0,
+    /// for which all wait.
+    fn wait_for(&self, from: u32, tag: c_int) {
+        let mut pause = FIRST_PAUSE;
+        for attempt in 0.. {
+            let mut is_there = 0;
+            // SAFETY: asks about our own communicator.
+            let asked = unsafe { pmpi::iprobe(from as c_int, tag, self.comm(), &mut is_there, abi().status_ignore) };
+            if asked.is_none() || is_there != 0 {
+                return;
+            }
+            if attempt >= ATTEMPTS_AT_ONCE {
+                thread::sleep(pause);
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        }
+    }
+}
+
+/// How often is asked without a pause: some 20 µs, as long as a message takes in a machine.
+const ATTEMPTS_AT_ONCE: u32 = 100;
+const FIRST_PAUSE: Duration = Duration::from_micros(20);
+/// What a level of the tree may lose.
+const LONGEST_PAUSE: Duration = Duration::from_micros(500);
 
 /// The binomial tree: below rank r are the ranks up to the next multiple of its lowest set bit.
 fn parent(rank: u32) -> u32 {

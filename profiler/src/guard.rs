@@ -6,7 +6,12 @@ use crate::{errno, say, state};
 
 /// Runs one of our slow paths. `None` if it panicked; from then on calls are only forwarded.
 pub fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
-    match errno::kept(|| catch_unwind(AssertUnwindSafe(work))) {
+    errno::kept(|| caught(work))
+}
+
+/// The same for what asks nothing of the system, or keeps `errno` itself where it does.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
+    match catch_unwind(AssertUnwindSafe(work)) {
         Ok(value) => Some(value),
         Err(_) => {
             state::stop();

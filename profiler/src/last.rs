@@ -57,7 +57,7 @@ fn join(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
     let mut pile = Pile::new(detail, extent.is_phased);
     for file in files {
         match read(file)? {
-            Ok(shard) => pile.add(&shard),
+            Ok(shard) => pile.add(shard),
             Err(error) => say::warn(&format!("{}: {error}: left out of the profile", file.display())),
         }
     }

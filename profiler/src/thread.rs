@@ -19,6 +19,8 @@ use crate::{clock, shard, state, tls};
 /// Size of a thread's first block of counters; each further one is twice as large, up to the second number.
 const BLOCK_BYTES: (usize, usize) = (4 << 10, 64 << 10);
 
+/// Not even a neighbour on the heap shares its cache lines.
+#[repr(align(128))]
 pub struct Thread {
     cells: Index<image::Cell>,
     edges: Index<Edge>,

@@ -118,8 +118,8 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
                     damaged.push(path);
                     damaged_parts += shard.damaged;
                 }
-                pile.add(&shard);
                 ranks = shard.header.world_size;
+                pile.add(shard);
             }
             Ok(_) => left_out.push((path, "another shard is of the same rank".to_owned())),
             Err(error) => left_out.push((path, error)),

@@ -142,7 +142,9 @@ impl Shard {
     /// Adds up what several threads counted under one key, and drops what refers to nothing.
     fn settle(&mut self) {
         let before = self.communicators.len();
-        self.communicators.retain(|communicator| communicator.number >= FIRST_COMM);
+        // The rows `-` and `*` have numbers and identities that no communicator has.
+        let is_special = |identity: [u64; 2]| identity[0] == 0 && identity[1] < u64::from(FIRST_COMM);
+        self.communicators.retain(|record| record.number >= FIRST_COMM && !is_special(record.identity));
         self.damaged += (before - self.communicators.len()) as u64;
         self.communicators.sort_by_key(|communicator| communicator.number);
         self.communicators.dedup_by_key(|communicator| communicator.number);

@@ -19,70 +19,86 @@ use crate::shard::{
 /// The phase of a sum over all phases.
 pub const ALL_PHASES: u64 = u64::MAX;
 
-/// The items of one process.
+/// The items of one process, made when they are asked for: what is held beside the shard is the order of its entries.
 pub struct Leaf {
-    first: IntoIter<Item>,
-    groups: Peekable<IntoIter<(Key, Row)>>,
+    facts: Facts,
+    head: IntoIter<Item>,
+    /// How many communicators were told.
+    communicators: usize,
+    names: IntoIter<Item>,
+    /// Cells and edges that count anything, sorted.
+    cells: Peekable<IntoIter<u32>>,
+    edges: IntoIter<u32>,
     /// The sum over the phases of the group that has just been told.
     over_phases: Option<Sum>,
     /// What was put off until the sum before it is told.
     put_off: Option<Item>,
-    last: IntoIter<Item>,
+    tail: IntoIter<Item>,
     detail: Detail,
     is_phased: bool,
 }
 
 impl Leaf {
     /// `is_phased`: whether any process of the run named a phase.
-    pub fn new(shard: &Shard, detail: Detail, is_phased: bool) -> Leaf {
-        let facts = Facts::of(shard, detail);
-        let groups = facts.groups();
-        let mut spreads = HashMap::new();
-        let mut mpi_ns = 0u64;
-        for (key, row) in groups.iter().filter(|(key, _)| key.bucket != BUCKET_INVOLVED) {
-            let time_ns = if calls::outside_span(key.operation) { 0 } else { row.time_ns };
-            mpi_ns = mpi_ns.saturating_add(time_ns);
-            let spread: &mut u64 = spreads.entry(key.identity).or_default();
-            *spread = spread.saturating_add(time_ns);
-        }
-        let mut first = vec![facts.run(), facts.process(mpi_ns)];
-        first.extend(facts.communicators(&spreads));
-        first.extend(facts.names());
-        let mut last = facts.edges();
-        last.extend(facts.uses());
-        last.extend(facts.stands());
-        for items in [&mut first, &mut last] {
-            items.sort_by_key(Item::place);
-            items.dedup_by(|more, item| {
-                let is_same = more.place() == item.place();
-                if is_same {
-                    item.add(more.clone());
-                }
-                is_same
-            });
-        }
+    pub fn new(shard: Shard, detail: Detail, is_phased: bool) -> Leaf {
+        let mut facts = Facts::of(shard, detail);
+        let all = |count: usize| (0..count as u32).collect::<Vec<u32>>();
+        let mut cells = all(facts.shard.cells.len());
+        cells.retain(|index| !is_empty(&facts.shard.cells[*index as usize]));
+        cells.sort_unstable_by_key(|index| facts.place_of_cell(*index));
+        let mut edges = all(facts.shard.edges.len());
+        edges.retain(|index| facts.has_edge(*index));
+        edges.sort_unstable_by_key(|index| facts.place_of_edge(*index));
+        facts.add_up_times(&cells);
+        let mut names: Vec<Item> = facts.names().collect();
+        names.sort_by_key(Item::place);
+        let mut tail: Vec<Item> = facts.uses().chain(facts.stands()).collect();
+        tail.sort_by_key(Item::place);
         Leaf {
-            first: first.into_iter(),
-            groups: groups.into_iter().peekable(),
+            head: vec![facts.run(), facts.process()].into_iter(),
+            communicators: 0,
+            names: names.into_iter(),
+            cells: cells.into_iter().peekable(),
+            edges: edges.into_iter(),
             over_phases: None,
             put_off: None,
-            last: last.into_iter(),
+            tail: tail.into_iter(),
+            facts,
             detail,
             is_phased,
         }
+    }
+
+    fn next_communicator(&mut self) -> Option<Item> {
+        self.communicators += 1;
+        self.facts.communicator(self.communicators - 1)
+    }
+
+    /// All that was counted under the next key.
+    fn next_row(&mut self) -> Option<(Key, Row)> {
+        let (key, mut row) = self.facts.group(self.cells.next()?);
+        while let Some((_, more)) =
+            self.cells.peek().map(|next| self.facts.group(*next)).filter(|(next, _)| *next == key)
+        {
+            row.add(&more);
+            self.cells.next();
+        }
+        Some((key, row))
+    }
+
+    fn next_edge(&mut self) -> Option<Item> {
+        self.edges.next().map(|index| self.facts.edge(index))
     }
 
     fn next_group(&mut self) -> Option<Item> {
         if let Some(item) = self.put_off.take() {
             return Some(item);
         }
-        let is_part = |sum: &Sum, next: Option<&(Key, Row)>| {
-            next.is_some_and(|(key, _)| Key { phase: ALL_PHASES, ..*key } == sum.key)
-        };
-        if self.over_phases.as_ref().is_some_and(|sum| !is_part(sum, self.groups.peek())) {
-            return self.over_phases.take().map(|sum| Item::Sum(Box::new(sum)));
+        let next = self.cells.peek().map(|index| Key { phase: ALL_PHASES, ..self.facts.group(*index).0 });
+        if let Some(sum) = self.over_phases.take_if(|sum| Some(sum.key) != next) {
+            return Some(Item::Sum(Box::new(sum)));
         }
-        let (key, row) = self.groups.next()?;
+        let (key, row) = self.next_row()?;
         let is_involved = key.bucket == BUCKET_INVOLVED;
         if self.is_phased && !is_involved {
             let key = Key { phase: ALL_PHASES, ..key };
@@ -112,7 +128,8 @@ impl Leaf {
 
 impl Source for Leaf {
     fn next(&mut self) -> Option<Item> {
-        self.first.next().or_else(|| self.next_group()).or_else(|| self.last.next())
+        let first = self.head.next().or_else(|| self.next_communicator()).or_else(|| self.names.next());
+        first.or_else(|| self.next_group()).or_else(|| self.next_edge()).or_else(|| self.tail.next())
     }
 }
 
@@ -133,24 +150,43 @@ fn row_of(totals: &Totals) -> Row {
 }
 
 /// A shard, and what its numbers mean to all processes.
-struct Facts<'a> {
-    shard: &'a Shard,
+struct Facts {
+    shard: Shard,
     rank: u32,
     ns_per_tick: f64,
     detail: Detail,
     place: u64,
+    /// Indices of the communicators in the order of their identities, and the other way round.
+    by_identity: Vec<u32>,
+    place_by_index: Vec<u32>,
+    /// MPI time in the rows `-` and `*`, and in the communicators in the order of their identities, where anything was called.
+    times_ns: Vec<Option<u64>>,
     phases: HashMap<u8, u64>,
     datatypes: HashMap<u32, u64>,
 }
 
-impl<'a> Facts<'a> {
-    fn of(shard: &'a Shard, detail: Detail) -> Facts<'a> {
+/// Behind the rows `-` and `*`.
+const FIRST_PLACE: u32 = 2;
+
+impl Facts {
+    fn of(shard: Shard, detail: Detail) -> Facts {
         let rank = shard.header.world_rank;
         let place = match detail {
             Detail::Rank => rank.into(),
             Detail::Node => hash(&shard::text(&shard.header.host), 0),
             Detail::Comm => 0,
         };
+        let mut by_identity: Vec<u32> = (0..shard.communicators.len() as u32).collect();
+        let identity = |index: u32| shard.communicators[index as usize].identity;
+        by_identity.sort_by_key(|index| identity(*index));
+        let mut place_by_index = vec![0; by_identity.len()];
+        let mut last = (item::SEVERAL_COMMS, FIRST_PLACE - 1);
+        for (at, index) in (FIRST_PLACE..).zip(&by_identity) {
+            // Two records of one identity, which nobody should leave, have one place.
+            let identity = identity(*index);
+            last = if identity == last.0 { last } else { (identity, at) };
+            place_by_index[*index as usize] = last.1;
+        }
         // One whose name was cut off altogether is like none.
         let named = shard.phases.iter().filter(|phase| phase.text[0] != 0);
         let phases = named.map(|phase| (phase.number as u8, hash(&shard::text(&phase.text), 0)));
@@ -158,13 +194,55 @@ impl<'a> Facts<'a> {
             (datatype.number, hash(&shard::text(&datatype.text), 1 + u8::from(datatype.flags & CONTIGUOUS != 0)))
         });
         Facts {
-            shard,
             rank,
             ns_per_tick: shard.ns_per_tick(),
             detail,
             place,
+            times_ns: vec![None; by_identity.len() + FIRST_PLACE as usize],
+            by_identity,
+            place_by_index,
             phases: phases.collect(),
             datatypes: datatypes.collect(),
+            shard,
+        }
+    }
+
+    /// Where a communicator stands among the shard's.
+    fn index(&self, number: u32) -> Option<usize> {
+        let all = &self.shard.communicators;
+        // Numbers have no gaps, but where a shard is damaged.
+        let at = number.wrapping_sub(FIRST_COMM) as usize;
+        match all.get(at) {
+            Some(communicator) if communicator.number == number => Some(at),
+            _ => all.binary_search_by_key(&number, |communicator| communicator.number).ok(),
+        }
+    }
+
+    /// Ascends as identities do.
+    fn place_of(&self, number: u32) -> u32 {
+        match number {
+            NO_COMM | SEVERAL_COMMS => number,
+            _ => self.index(number).map_or(NO_COMM, |index| self.place_by_index[index]),
+        }
+    }
+
+    fn place_of_cell(&self, index: u32) -> (u32, u16, u8, u64) {
+        let cell = &self.shard.cells[index as usize];
+        (self.place_of(cell.comm()), cell.operation(), bucket_shown(cell), self.phase(cell.phase()))
+    }
+
+    fn place_of_edge(&self, index: u32) -> (u32, u16, u32) {
+        let edge = &self.shard.edges[index as usize];
+        (self.place_of(edge.comm()), edge.operation(), edge.world_rank)
+    }
+
+    fn add_up_times(&mut self, cells: &[u32]) {
+        for cell in cells.iter().map(|index| &self.shard.cells[*index as usize]) {
+            if cell.bucket() != BUCKET_INVOLVED {
+                let time_ns = if calls::outside_span(cell.operation()) { 0 } else { self.ns(cell.ticks) };
+                let place = self.place_of(cell.comm()) as usize;
+                self.times_ns[place] = Some(self.times_ns[place].unwrap_or(0).saturating_add(time_ns));
+            }
         }
     }
 
@@ -175,16 +253,8 @@ impl<'a> Facts<'a> {
 
     fn identity(&self, number: u32) -> Identity {
         match number {
-            NO_COMM => item::NO_COMM,
             SEVERAL_COMMS => item::SEVERAL_COMMS,
-            _ => {
-                let all = &self.shard.communicators;
-                // Numbers have no gaps, but where a shard is damaged.
-                let at = number.wrapping_sub(FIRST_COMM) as usize;
-                let found = all.get(at).filter(|communicator| communicator.number == number);
-                let search = || all.binary_search_by_key(&number, |communicator| communicator.number).ok();
-                found.or_else(|| all.get(search()?)).map_or(item::NO_COMM, |communicator| communicator.identity)
-            }
+            _ => self.index(number).map_or(item::NO_COMM, |index| self.shard.communicators[index].identity),
         }
     }
 
@@ -202,60 +272,64 @@ impl<'a> Facts<'a> {
     }
 
     fn wall_ns(&self) -> u64 {
-        let (shard, header) = (self.shard, &self.shard.header);
+        let (shard, header) = (&self.shard, &self.shard.header);
         match header.state {
             FINISHED | LEFT => header.latest.monotonic_ns.saturating_sub(header.started.monotonic_ns),
             _ => shard.since_start_ns(shard.last_sign_ticks()),
         }
     }
 
-    fn process(&self, mpi_ns: u64) -> Item {
+    fn process(&self) -> Item {
         let header = &self.shard.header;
+        let mpi_ns = self.times_ns.iter().flatten().fold(0u64, |sum, time_ns| sum.saturating_add(*time_ns));
         let host = shard::text(&header.host);
         let (rank, pid, wall_ns, state) = (self.rank, header.pid, self.wall_ns(), header.state);
         Item::Process(Process { rank, host, pid, wall_ns, mpi_ns, state })
     }
 
-    /// `times_ns`: the MPI time in those on which anything was called.
-    fn communicators(&self, times_ns: &HashMap<Identity, u64>) -> Vec<Item> {
-        let spread = |identity: Identity| {
-            let peak = Peak { ns: *times_ns.get(&identity)?, rank: self.rank };
+    /// The communicator that comes so many-th, the rows `-` and `*` before all others.
+    fn communicator(&self, number: usize) -> Option<Item> {
+        let spread = |place: usize| {
+            let peak = Peak { ns: self.times_ns[place]?, rank: self.rank };
             Some(Spread { ranks: 1, time_ns: peak.ns, least: peak, most: peak })
         };
-        let real = self.shard.communicators.iter().map(|record| {
-            let labels = &self.shard.labels;
-            let named = labels.binary_search_by_key(&record.number, |label| label.number).ok();
-            let label = named.map(|at| shard::text(&labels[at].text)).unwrap_or_default();
-            Communicator {
-                identity: record.identity,
-                letter: record.letter,
-                root: record.root,
-                size: record.size,
-                remote_size: record.remote_size,
-                parent: Some(self.identity(record.parent)).filter(|parent| !is_special(*parent)),
-                label: (!label.is_empty()).then_some(label),
-                freed: record.flags & FREED != 0,
-                counter: (record.root == self.rank).then_some(record.counter),
+        let Some(at) = number.checked_sub(FIRST_PLACE as usize) else {
+            return Some(Item::Communicator(Box::new(Communicator {
+                identity: [item::NO_COMM, item::SEVERAL_COMMS][number],
+                letter: b' ',
+                root: 0,
+                size: 0,
+                remote_size: 0,
+                parent: None,
+                label: None,
+                freed: false,
+                counter: None,
                 source: self.rank,
-                members: vec![(self.rank, self.rank)],
-                spread: spread(record.identity),
-            }
-        });
-        let special = [item::NO_COMM, item::SEVERAL_COMMS].into_iter().map(|identity| Communicator {
-            identity,
-            letter: b' ',
-            root: 0,
-            size: 0,
-            remote_size: 0,
-            parent: None,
-            label: None,
-            freed: false,
-            counter: None,
+                members: Vec::new(),
+                spread: spread(number),
+            })));
+        };
+        let index = *self.by_identity.get(at)? as usize;
+        let record = &self.shard.communicators[index];
+        let labels = &self.shard.labels;
+        let named = labels.binary_search_by_key(&record.number, |label| label.number).ok();
+        let label = named.map(|at| shard::text(&labels[at].text)).unwrap_or_default();
+        let place = self.place_by_index[index] as usize;
+        Some(Item::Communicator(Box::new(Communicator {
+            identity: record.identity,
+            letter: record.letter,
+            root: record.root,
+            size: record.size,
+            remote_size: record.remote_size,
+            parent: Some(self.identity(record.parent)).filter(|parent| !is_special(*parent)),
+            label: (!label.is_empty()).then_some(label),
+            freed: record.flags & FREED != 0,
+            counter: (record.root == self.rank).then_some(record.counter),
             source: self.rank,
-            members: Vec::new(),
-            spread: spread(identity),
-        });
-        real.chain(special).map(|communicator| Item::Communicator(Box::new(communicator))).collect()
+            members: vec![(self.rank, self.rank)],
+            // That of several records of one identity is told once.
+            spread: spread(place).filter(|_| place == number),
+        })))
     }
 
     fn names(&self) -> impl Iterator<Item = Item> {
@@ -280,27 +354,10 @@ impl<'a> Facts<'a> {
         self.datatypes.get(&number).copied().unwrap_or(0)
     }
 
-    /// Sorted, one row per key.
-    fn groups(&self) -> Vec<(Key, Row)> {
-        let mut groups: Vec<(Key, Row)> = Vec::with_capacity(self.shard.cells.len());
-        for cell in self.shard.cells.iter().filter(|cell| !is_empty(cell)) {
-            let bucket = match cell.bucket() {
-                // A receive whose message never arrived holds nothing.
-                BUCKET_PENDING | BUCKET_FAILED => 0,
-                bucket => bucket,
-            };
-            let (identity, phase) = (self.identity(cell.comm()), self.phase(cell.phase()));
-            groups.push((Key { identity, operation: cell.operation(), bucket, phase }, self.row(cell)));
-        }
-        groups.sort_by_key(|(key, _)| *key);
-        groups.dedup_by(|(key, more), (known, row)| {
-            let is_same = key == known;
-            if is_same {
-                row.add(more);
-            }
-            is_same
-        });
-        groups
+    fn group(&self, index: u32) -> (Key, Row) {
+        let cell = &self.shard.cells[index as usize];
+        let (identity, phase) = (self.identity(cell.comm()), self.phase(cell.phase()));
+        (Key { identity, operation: cell.operation(), bucket: bucket_shown(cell), phase }, self.row(cell))
     }
 
     fn row(&self, cell: &Cell) -> Row {
@@ -327,20 +384,21 @@ impl<'a> Facts<'a> {
     }
 
     /// Without ranks there is nothing between which messages go.
-    fn edges(&self) -> Vec<Item> {
-        let edges = self.shard.edges.iter().filter(|edge| edge.calls as i64 > 0 && self.detail != Detail::Comm);
-        let edge = |edge: &shard::Edge| {
-            Item::Edge(Edge {
-                identity: self.identity(edge.comm()),
-                operation: edge.operation(),
-                source: self.place,
-                source_rank: self.rank,
-                destination: edge.world_rank,
-                calls: edge.calls,
-                bytes: edge.bytes,
-            })
-        };
-        edges.map(edge).collect()
+    fn has_edge(&self, index: u32) -> bool {
+        self.shard.edges[index as usize].calls as i64 > 0 && self.detail != Detail::Comm
+    }
+
+    fn edge(&self, index: u32) -> Item {
+        let edge = &self.shard.edges[index as usize];
+        Item::Edge(Edge {
+            identity: self.identity(edge.comm()),
+            operation: edge.operation(),
+            source: self.place,
+            source_rank: self.rank,
+            destination: edge.world_rank,
+            calls: edge.calls,
+            bytes: edge.bytes,
+        })
     }
 
     fn uses(&self) -> impl Iterator<Item = Item> {
@@ -361,7 +419,7 @@ impl<'a> Facts<'a> {
 
     /// Where the threads of a process stood that had not finished.
     fn stands(&self) -> impl Iterator<Item = Item> {
-        let shard = self.shard;
+        let shard = &self.shard;
         let is_open = matches!(shard.header.state, RUNNING | SNAPSHOT);
         let last_ns = shard.since_start_ns(shard.last_sign_ticks());
         shard.stands.iter().filter(move |_| is_open).map(move |stand| {
@@ -377,6 +435,15 @@ impl<'a> Facts<'a> {
                 for_ns: is_known.then_some(last_ns.saturating_sub(since_ns)),
             })
         })
+    }
+}
+
+/// The bucket that a cell is shown in.
+fn bucket_shown(cell: &Cell) -> u8 {
+    match cell.bucket() {
+        // A receive whose message never arrived holds nothing.
+        BUCKET_PENDING | BUCKET_FAILED => 0,
+        bucket => bucket,
     }
 }
 

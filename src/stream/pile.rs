@@ -23,7 +23,7 @@ impl Pile {
         Pile { detail, is_phased, levels: Vec::new() }
     }
 
-    pub fn add(&mut self, shard: &Shard) {
+    pub fn add(&mut self, shard: Shard) {
         let mut part = written(Leaf::new(shard, self.detail, self.is_phased));
         for level in 0.. {
             if self.levels.len() == level {

@@ -9,7 +9,7 @@ use super::timed;
 use crate::abi::{Word, abi};
 use crate::communicators::{self, Record};
 use crate::fortran::{self, Object};
-use crate::guard::guarded;
+use crate::guard::{caught, guarded};
 use crate::identity;
 use crate::requests::{Extra, Kind, Request};
 use crate::state;
@@ -55,19 +55,17 @@ pub unsafe fn created(thread: &mut Thread, parent: Record, letter: u8, comm: Wor
     }
     let parent = if parent == communicators::none() { communicators::of(thread, comm) } else { parent };
     count(thread, parent, done);
-    guarded(|| unsafe {
-        let sequence = next_child(parent);
-        let made = abi().load(place);
-        let is_duplicate = matches!(letter, b'd' | b'D') && made != abi().comm_null;
-        match is_duplicate {
-            true => {
-                if let Some(record) = communicators::duplicate(parent, sequence, letter) {
-                    communicators::enter(made, record);
-                }
+    // SAFETY: the call succeeded, so it has filled the place.
+    let (sequence, made) = unsafe { (next_child(parent), abi().load(place)) };
+    if matches!(letter, b'd' | b'D') && made != abi().comm_null {
+        caught(|| unsafe {
+            if let Some(record) = communicators::duplicate(parent, sequence, letter) {
+                communicators::enter(made, record);
             }
-            false => communicators::created(parent, sequence, letter, made),
-        }
-    });
+        });
+    } else {
+        guarded(|| unsafe { communicators::created(parent, sequence, letter, made) });
+    }
 }
 
 /// Where the program will find a communicator's handle when its request has completed.
