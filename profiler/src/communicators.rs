@@ -1,17 +1,15 @@
 //! What a communicator handle means: a record in the shard. Records are never moved or freed, so that a request may outlive
 //! its communicator.
 
-use std::collections::HashMap;
 use std::ffi::c_int;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{Ordering, fence};
 
 use bytemuck::Zeroable;
-use parking_lot::Mutex;
 use vocabulary::creators;
 use vocabulary::shard::{
-    BLOCK_HEADER_BYTES, BlockHeader, COMMUNICATORS, Communicator, FIRST_COMM, FREED, INTER, LABELS, NO_COMM, REMOTE,
-    SEVERAL_COMMS, Text, set_text,
+    BLOCK_HEADER_BYTES, BlockHeader, COMMUNICATORS, Communicator, FIRST_COMM, FREED, INTER, NO_COMM, REMOTE,
+    SEVERAL_COMMS,
 };
 
 use crate::abi::{Word, abi};
@@ -21,7 +19,6 @@ use crate::pmpi::{self, Group};
 use crate::serial::Serial;
 use crate::settled::Settled;
 use crate::shard;
-use crate::texts::Texts;
 use crate::thread::Thread;
 
 pub type Record = *mut Communicator;
@@ -221,33 +218,6 @@ pub fn leave(comm: Word) -> Record {
 /// Has a thread look up the communicator it used last once more.
 pub fn forget_last(thread: &mut Thread) {
     thread.last_comm = (0, u32::MAX, ptr::null_mut());
-}
-
-/// `MPI_Comm_set_name`.
-pub unsafe fn set_label(record: Record, label: &str) {
-    struct Labels {
-        places: HashMap<u32, NonNull<Text>>,
-        texts: Texts,
-    }
-    // SAFETY: texts are only touched under the lock.
-    unsafe impl Send for Labels {}
-    static LABELS_SET: Mutex<Option<Labels>> = parking_lot::const_mutex(None);
-    let mut labels = LABELS_SET.lock();
-    let labels = labels.get_or_insert_with(|| Labels { places: HashMap::new(), texts: Texts::new(LABELS) });
-    // SAFETY: records are never freed, and texts stay where they are.
-    unsafe {
-        let number = (*record).number;
-        match labels.places.get_mut(&number) {
-            Some(place) => set_text(&mut place.as_mut().text, label),
-            None => {
-                labels
-                    .texts
-                    .add(number, 0, label)
-                    .into_iter()
-                    .for_each(|place| _ = labels.places.insert(number, place));
-            }
-        }
-    }
 }
 
 /// Size, rank, root and kind of a communicator, asked of the library without communication.

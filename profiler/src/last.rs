@@ -5,7 +5,6 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use vocabulary::settings;
 use vocabulary::shard::{Header, Shard, read_file, read_header};
 use vocabulary::stream::{Detail, Extent, Pile};
 
@@ -52,7 +51,7 @@ fn join(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
         };
     let extents = files.iter().filter_map(|file| Some(Extent::of(&read(file).ok()?.ok()?)));
     let extent = extents.fold(Extent::default(), Extent::and);
-    let (detail, trouble) = Detail::wanted(std::env::var(settings::DETAIL).ok().as_deref(), extent);
+    let (detail, trouble) = Detail::wanted(extent);
     trouble.iter().for_each(|trouble| say::warn(trouble));
     let mut pile = Pile::new(detail, extent.is_phased);
     for file in files {

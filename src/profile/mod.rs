@@ -5,6 +5,7 @@ mod name;
 mod number;
 mod place;
 pub mod recover;
+mod tables;
 mod write;
 
 pub use name::expand;

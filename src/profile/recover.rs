@@ -1,13 +1,11 @@
 //! Finds the shards that are left of runs that did not end in `MPI_Finalize`, and makes a profile of each run.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::write::{Error, Writer};
-use crate::settings;
 use crate::shard::{self, FORMAT, Header, RUNNING, SNAPSHOT, Shard, read_file, read_header};
 use crate::stream::{Detail, Extent, Pile};
 
@@ -105,7 +103,7 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
     let writer = Writer::create(wanted)?;
     let extents = run.shards.iter().filter_map(|path| Some(Extent::of(&read(path, run).ok()?)));
     let extent = extents.fold(Extent::default(), Extent::and);
-    let (detail, trouble) = Detail::wanted(env::var(settings::DETAIL).ok().as_deref(), extent);
+    let (detail, trouble) = Detail::wanted(extent);
     let mut pile = Pile::new(detail, extent.is_phased);
     for path in &run.shards {
         match read(path, run) {

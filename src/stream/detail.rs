@@ -1,5 +1,6 @@
 //! How much of a run a profile keeps.
 
+use crate::settings;
 use crate::shard::Shard;
 
 /// Rows up to which `COMMSEE_DETAIL=auto` keeps every rank's: some 100 MB and a few seconds of `MPI_Finalize`
@@ -27,10 +28,10 @@ impl Detail {
         })
     }
 
-    /// What the value of `COMMSEE_DETAIL` means for a run, and what is wrong with that value.
-    pub fn wanted(value: Option<&str>, extent: Extent) -> (Detail, Option<String>) {
-        let text = value.unwrap_or_default();
-        match Detail::parse(text) {
+    /// What `COMMSEE_DETAIL` of this process means for a run, and what is wrong with its value.
+    pub fn wanted(extent: Extent) -> (Detail, Option<String>) {
+        let text = std::env::var(settings::DETAIL).unwrap_or_default();
+        match Detail::parse(&text) {
             Some(detail) => (detail.unwrap_or(extent.detail()), None),
             None => {
                 let trouble = format!("COMMSEE_DETAIL={text} is none of rank, node, comm and auto: taken for auto");

@@ -4,6 +4,7 @@
 
 mod code;
 mod detail;
+mod facts;
 mod group;
 mod item;
 mod leaf;

@@ -11,6 +11,7 @@ use crate::communicators::{self, Record};
 use crate::fortran::{self, Object};
 use crate::guard::{caught, guarded};
 use crate::identity;
+use crate::labels;
 use crate::requests::{Extra, Kind, Request};
 use crate::state;
 use crate::tally::{self, Done};
@@ -308,7 +309,7 @@ pub unsafe fn MPI_Comm_set_name(
     }
     guarded(|| unsafe {
         let label = CStr::from_ptr(comm_name as *const c_char).to_string_lossy();
-        communicators::set_label(record, &label);
+        labels::set(record, &label);
     });
     done.code
 }
