@@ -138,3 +138,14 @@ fn what_did_not_arrive_is_missed() {
         assert_ne!(members(&run.profile_path()), "0-7", "{mpi} {failing}: something is missing");
     }
 }
+
+/// The first chunk of rank 1 arrives, with all that is asked of a rank first, and the second does not.
+#[test]
+fn what_arrived_in_part_is_missed() {
+    for mpi in Mpi::ALL {
+        let launch = Launch::new(mpi, "churn").arguments(&["10000", "0"]).preload(mpi_shared_library(mpi, "received"));
+        let run = launch.variable("RECEIVED_FAILS", "0.5").run().succeeded();
+        assert!(run.stderr.contains("did not arrive whole"), "{mpi}: {}", run.stderr);
+        assert_eq!(recover::find(&[run.folder().join("shards")]).len(), 1, "{mpi}: {}", run.stderr);
+    }
+}

@@ -172,16 +172,19 @@ impl<'a> Down<'a> {
     fn next_chunk(&mut self) -> Option<Vec<u8>> {
         let mut facts = [0u64; 2];
         let mut chunk = Vec::new();
-        (self.goes_on, self.is_whole) = (false, self.is_whole && self.chunk.is_whole());
-        let is_whole = std::mem::replace(&mut self.is_whole, false);
+        let was_whole = self.is_whole && self.chunk.is_whole();
+        (self.goes_on, self.is_whole) = (false, false);
         // SAFETY: the slices outlive the calls.
         unsafe {
             self.tree.receive(bytemuck::cast_slice_mut(&mut facts), self.child, TAG_SIZE)?;
+            // Whatever becomes of this chunk: the child sends the next one, and waits until it is received.
+            self.goes_on = facts[1] == GOES_ON;
             chunk.resize(usize::try_from(facts[0]).ok()?, 0);
-            let mut parts = chunk.chunks_mut(MESSAGE_BYTES);
-            parts.try_for_each(|part| self.tree.receive(part, self.child, TAG_DATA))?;
+            let received = chunk.chunks_mut(MESSAGE_BYTES).map(|part| self.tree.receive(part, self.child, TAG_DATA));
+            // All of them are received, also behind one that failed.
+            received.fold(Some(()), |all, part| all.and(part))?;
         }
-        (self.goes_on, self.is_whole) = (facts[1] == GOES_ON, is_whole && facts[1] != BROKEN_END);
+        self.is_whole = was_whole && facts[1] != BROKEN_END;
         Some(chunk)
     }
 
