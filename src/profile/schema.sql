@@ -172,6 +172,47 @@ CREATE TABLE standing (
     PRIMARY KEY (rank, thread)
 ) WITHOUT ROWID;
 
+-- How layers below MPI moved data. kind is that of the device; scope the layer's own group of processes; what a layer has no name for
+-- is empty. arrives 1: data that came from the peer.
+CREATE TABLE way (
+    id        INTEGER PRIMARY KEY,
+    layer     TEXT NOT NULL,
+    function  TEXT NOT NULL,
+    protocol  TEXT NOT NULL,
+    transport TEXT NOT NULL,
+    device    TEXT NOT NULL,
+    kind      TEXT NOT NULL,
+    scope     TEXT NOT NULL,
+    arrives   INTEGER NOT NULL
+);
+
+-- What layers below MPI did for an operation on a communicator, both as in cells; outside of MPI they are the rows '-'. bucket is of
+-- the layer's own operation. Rank -1 is all ranks together. peer -1 is not known or none, -2 a process of another MPI_COMM_WORLD.
+-- later: how many were not complete when their call returned; the times are theirs, null without any.
+CREATE TABLE transfer (
+    comm        INTEGER NOT NULL REFERENCES communicator(id),
+    op          INTEGER NOT NULL REFERENCES operation(id),
+    bucket      INTEGER NOT NULL REFERENCES bucket(id),
+    way         INTEGER NOT NULL REFERENCES way(id),
+    rank        INTEGER NOT NULL,
+    peer        INTEGER NOT NULL,
+    calls       INTEGER NOT NULL,
+    bytes       INTEGER NOT NULL,
+    later       INTEGER NOT NULL,
+    time_ns     INTEGER,
+    time_min_ns INTEGER,
+    time_max_ns INTEGER,
+    PRIMARY KEY (comm, op, bucket, way, rank, peer)
+) WITHOUT ROWID;
+
+-- What hook modules say of themselves: so many ranks said it.
+CREATE TABLE note (
+    module TEXT NOT NULL,
+    text   TEXT NOT NULL,
+    ranks  INTEGER NOT NULL,
+    PRIMARY KEY (module, text)
+) WITHOUT ROWID;
+
 -- Sums over the ranks, with all their numbers, and where their cells lie.
 CREATE VIEW summary AS
 SELECT t.id AS id,
@@ -324,6 +365,56 @@ SELECT c.name AS comm, o.name AS op, s.rank AS rank, s.thread AS thread, s.since
 FROM standing s
 JOIN communicator c ON c.id = s.comm
 JOIN operation o ON o.id = s.op;
+
+-- Where src or dst is null, the process is not known; with remote 1 it belongs to another MPI_COMM_WORLD.
+CREATE VIEW transfers AS
+SELECT c.name AS comm,
+       o.name AS op,
+       w.layer AS layer,
+       w.function AS function,
+       w.protocol AS protocol,
+       w.transport AS transport,
+       w.device AS device,
+       w.kind AS kind,
+       w.scope AS scope,
+       CASE WHEN w.arrives THEN x.peer ELSE x.rank END AS src,
+       CASE WHEN w.arrives THEN x.rank ELSE x.peer END AS dst,
+       x.remote AS remote,
+       b.lo AS bucket_lo,
+       b.hi AS bucket_hi,
+       x.calls AS calls,
+       x.bytes AS bytes,
+       x.later AS later,
+       x.time_ns / 1e9 AS time_s,
+       x.time_min_ns / 1e9 AS time_min_s,
+       x.time_max_ns / 1e9 AS time_max_s
+FROM (
+    SELECT comm, op, bucket, way, CASE WHEN rank >= 0 THEN rank END AS rank, CASE WHEN peer >= 0 THEN peer END AS peer,
+           peer = -2 AS remote, calls, bytes, later, time_ns, time_min_ns, time_max_ns
+    FROM transfer
+) x
+JOIN communicator c ON c.id = x.comm
+JOIN operation o ON o.id = x.op
+JOIN bucket b ON b.id = x.bucket
+JOIN way w ON w.id = x.way;
+
+-- What moved over each device, where it was issued.
+CREATE VIEW devices AS
+SELECT w.layer AS layer,
+       w.transport AS transport,
+       w.device AS device,
+       w.kind AS kind,
+       count(DISTINCT CASE WHEN x.rank >= 0 THEN x.rank END) AS ranks,
+       sum(x.calls) AS calls,
+       sum(x.bytes) AS bytes
+FROM transfer x
+JOIN way w ON w.id = x.way
+WHERE w.device <> '' AND NOT w.arrives
+GROUP BY w.layer, w.transport, w.device, w.kind;
+
+CREATE VIEW notes AS
+SELECT module, text, ranks
+FROM note;
 
 CREATE VIEW ranks AS
 SELECT rank, host, pid, wall_ns / 1e9 AS wall_s, mpi_ns / 1e9 AS mpi_s, state
