@@ -45,7 +45,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: HOOKS,
         default: "",
-        meaning: "Hook modules to load: a list of ucx, nccl and gpu. This version has none and says so.",
+        meaning: "Hook modules that may record: a list such as ucx. `through run --hooks` sets it and loads them.",
     },
     Variable {
         name: DATATYPES,
@@ -94,6 +94,12 @@ impl Log {
             _ => return None,
         })
     }
+}
+
+/// The hook modules that a value of `COMMSEE_HOOKS` names.
+pub fn hooks(value: Option<&str>) -> Vec<String> {
+    let names = value.unwrap_or_default().split(',').map(|name| name.trim().to_ascii_lowercase());
+    names.filter(|name| !name.is_empty()).collect()
 }
 
 /// Whether the value of a switch such as `COMMSEE_DISABLE` means yes.

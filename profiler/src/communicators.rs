@@ -107,6 +107,23 @@ fn look_up(thread: &mut Thread, handle: Word) -> Record {
     record
 }
 
+/// What [`of`] compares of a handle.
+#[inline(always)]
+pub fn masked(comm: Word) -> Word {
+    comm & abi().mask
+}
+
+/// Raised whenever a handle gets another meaning.
+#[inline(always)]
+pub fn epoch() -> u32 {
+    HANDLES.epoch()
+}
+
+/// The record of a handle that a call has been given which has not returned: nothing may be asked of the library now.
+pub fn during_call(handle: Word) -> Record {
+    find(handle).unwrap_or_else(|| if handle == abi().comm_self { foreign(handle) } else { none() })
+}
+
 /// The record of a handle that may be none at all, because the call failed.
 pub fn known(comm: Word) -> Record {
     find(comm & abi().mask).unwrap_or(none())
@@ -126,7 +143,7 @@ fn foreign(handle: Word) -> Record {
         let is_self = handle == abi().comm_self;
         let letter = if is_self { creators::SELF } else { creators::FOREIGN };
         // SAFETY: the program has just used it in a call that succeeded.
-        let mut record = unsafe { describe(handle, letter as u8) }?;
+        let mut record = if is_self { of_self() } else { unsafe { describe(handle, letter as u8) }? };
         record.identity = if is_self {
             identity::of_self(record.root)
         } else {
@@ -148,6 +165,12 @@ fn foreign(handle: Word) -> Record {
     })
     .flatten()
     .unwrap_or(none())
+}
+
+/// `MPI_COMM_SELF`, of which everything is known.
+fn of_self() -> Communicator {
+    let root = shard::header().map_or(0, |header| header.world_rank);
+    Communicator { letter: creators::SELF as u8, root, size: 1, ..Communicator::zeroed() }
 }
 
 /// A communicator that is being made collectively over `parent`, which has seen `sequence` such calls.

@@ -11,7 +11,7 @@ use vocabulary::settings::{self, Log};
 use vocabulary::shard::{FORMAT, Header, MAGIC, Moment, RUNNING, set_text};
 
 use crate::abi::{self, abi};
-use crate::{clock, communicators, datatypes, fortran, guard, lifecycle, pmpi, say, shard, tally};
+use crate::{clock, communicators, datatypes, fortran, guard, hooks, lifecycle, pmpi, say, shard, tally};
 
 /// What must be known before recording can start.
 pub struct Facts<'a> {
@@ -86,9 +86,10 @@ pub fn set_up(facts: &Facts) -> Result<(), String> {
 
     let directories = settings::shard_directories(env::var(settings::DIR).ok(), env::var("TMPDIR").ok());
     shard::create(&directories, &shard_name(facts.run, facts.rank), &header)?;
-    if facts.rank == 0 && env::var(settings::HOOKS).is_ok_and(|hooks| !hooks.trim().is_empty()) {
-        say::warn("COMMSEE_HOOKS is set, but this version has no hook modules: MPI calls are recorded without them");
+    if facts.rank == 0 {
+        hooks::say_missing();
     }
+    hooks::start();
     // SAFETY: recording is off until `state::start`.
     unsafe { tally::prepare(buckets) };
     datatypes::prepare();

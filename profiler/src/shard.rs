@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicPtr, Ordering, fence};
 use parking_lot::Mutex;
 use vocabulary::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, Cell, Communicator, DATATYPES, EDGES, Edge,
-    HEADER_BYTES, Header, LABELS, PHASES, STANDINGS, Shard, Standing, Text, USES, Use,
+    HEADER_BYTES, Header, LABELS, NOTES, PEERS, PHASES, Peer, STANDINGS, Shard, Standing, TRANSFERS, Text, Transfer,
+    USES, Use, WAYS,
 };
 
 use crate::say::warn_once;
@@ -158,9 +159,11 @@ pub fn image() -> Vec<u8> {
             COMMUNICATORS => size_of::<Communicator>(),
             CELLS => size_of::<Cell>(),
             EDGES => size_of::<Edge>(),
-            LABELS | PHASES | DATATYPES => size_of::<Text>(),
+            LABELS | PHASES | DATATYPES | WAYS | NOTES => size_of::<Text>(),
             USES => size_of::<Use>(),
             STANDINGS => size_of::<Standing>(),
+            PEERS => size_of::<Peer>(),
+            TRANSFERS => size_of::<Transfer>(),
             _ => 0,
         };
         let used = BLOCK_HEADER_BYTES + block.used as usize * entry;

@@ -39,6 +39,22 @@ impl Places {
         }
     }
 
+    /// The call that the thread is in, the innermost if a callback made another one.
+    #[inline(always)]
+    pub fn innermost(&self) -> Option<Standing> {
+        // SAFETY: there are so many, and they are this thread's.
+        let at = |level| Place(unsafe { self.0.add(level) });
+        let mut place = at(0);
+        if !place.is_inside() {
+            return None;
+        }
+        for level in (1..STANDING_LEVELS).map(at).take_while(|place| place.is_inside()) {
+            place = level;
+        }
+        // SAFETY: as above.
+        Some(unsafe { place.0.read() })
+    }
+
     /// A thread begins to be seen, or ends (0).
     pub fn set(&self, now_ticks: u64) {
         for level in 0..STANDING_LEVELS {

@@ -41,7 +41,7 @@ pub struct Done {
 }
 
 #[inline(always)]
-fn bucket_of(message_bytes: u64) -> u8 {
+pub fn bucket_of(message_bytes: u64) -> u8 {
     // SAFETY: wrappers get here only while recording is on.
     unsafe { BUCKETS.get() }.of(message_bytes)
 }

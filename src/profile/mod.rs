@@ -1,6 +1,7 @@
 //! The SQLite file that all shards of a run together become: [`Writer`] takes the stream of what all processes counted, [`recover`] finds what a
 //! job left that did not end well.
 
+mod layers;
 mod name;
 mod number;
 mod place;
@@ -13,7 +14,7 @@ pub use place::Place;
 pub use write::{Error, Writer, Written, utc};
 
 /// Raised with every change of `schema.sql`; `PRAGMA user_version` of the file.
-pub const SCHEMA_VERSION: u32 = 3;
+pub const SCHEMA_VERSION: u32 = 4;
 
 /// `PRAGMA application_id` of the file: "msee" in ASCII.
 pub const APPLICATION_ID: u32 = 0x6d73_6565;

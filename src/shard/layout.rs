@@ -7,7 +7,7 @@ use crate::buckets::MAX_EDGES;
 
 pub const MAGIC: [u8; 8] = *b"commsee\0";
 /// Raised with every change of this file; a reader accepts its own version only.
-pub const FORMAT: u32 = 4;
+pub const FORMAT: u32 = 5;
 pub const HEADER_BYTES: usize = 4096;
 pub const BLOCK_MAGIC: u32 = 0x6b6f_6c62;
 
@@ -121,6 +121,12 @@ pub const USES: u32 = 6;
 pub const STANDINGS: u32 = 7;
 /// What the program called communicators by last: [`Text`] entries.
 pub const LABELS: u32 = 8;
+/// How layers below MPI moved data: [`Text`] entries (`transfer.rs`).
+pub const WAYS: u32 = 9;
+pub const PEERS: u32 = 10;
+/// What hook modules say of themselves: [`Text`] entries.
+pub const NOTES: u32 = 11;
+pub const TRANSFERS: u32 = 12;
 
 /// Stands before the entries of a block.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]

@@ -7,6 +7,7 @@ use super::detail::Detail;
 use super::facts::Facts;
 use super::group::{BLOCK_RANKS, Each, Key, Peak, Row, Sum, Totals};
 use super::item::Item;
+use super::layers;
 use super::merge::Source;
 use crate::shard::{BUCKET_INVOLVED, Shard};
 
@@ -44,9 +45,9 @@ impl Leaf {
         edges.retain(|index| facts.has_edge(*index));
         edges.sort_unstable_by_key(|index| facts.place_of_edge(*index));
         facts.add_up_times(&cells);
-        let mut names: Vec<Item> = facts.names().collect();
+        let mut names: Vec<Item> = facts.names().chain(layers::names(&facts)).collect();
         names.sort_by_key(Item::place);
-        let mut tail: Vec<Item> = facts.uses().chain(facts.stands()).collect();
+        let mut tail: Vec<Item> = facts.uses().chain(facts.stands()).chain(layers::transfers(&facts)).collect();
         tail.sort_by_key(Item::place);
         Leaf {
             head: vec![facts.run(), facts.process()].into_iter(),
