@@ -180,9 +180,12 @@ impl<'a> Down<'a> {
             // Whatever becomes of this chunk: the child sends the next one, and waits until it is received.
             self.goes_on = facts[1] == GOES_ON;
             chunk.resize(usize::try_from(facts[0]).ok()?, 0);
-            let received = chunk.chunks_mut(MESSAGE_BYTES).map(|part| self.tree.receive(part, self.child, TAG_DATA));
-            // All of them are received, also behind one that failed.
-            received.fold(Some(()), |all, part| all.and(part))?;
+            let mut received = Some(());
+            // All of them, also behind one that failed.
+            for part in chunk.chunks_mut(MESSAGE_BYTES) {
+                received = self.tree.receive(part, self.child, TAG_DATA).and(received);
+            }
+            received?;
         }
         self.is_whole = was_whole && facts[1] != BROKEN_END;
         Some(chunk)
