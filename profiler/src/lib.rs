@@ -45,6 +45,7 @@ mod tally;
 mod texts;
 mod thread;
 mod tls;
+mod trace;
 mod tree;
 mod volume;
 mod windows;

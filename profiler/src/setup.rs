@@ -117,6 +117,16 @@ pub fn buckets_wanted() -> Buckets {
     }
 }
 
+/// Bytes of timeline that `COMMSEE_TRACE` asks each process to keep.
+pub fn trace_bytes() -> u64 {
+    let wanted = env::var(settings::TRACE).ok();
+    settings::trace_bytes(wanted.as_deref()).unwrap_or_else(|| {
+        let (wanted, default) = (wanted.unwrap_or_default(), settings::TRACE_BYTES >> 20);
+        say::warn(&format!("COMMSEE_TRACE={wanted} is neither 0, 1 nor a size such as 64M: {default} MiB are taken"));
+        settings::TRACE_BYTES
+    })
+}
+
 /// Where the profile is wanted.
 pub fn output() -> PathBuf {
     let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());

@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicPtr, Ordering, fence};
 
 use parking_lot::Mutex;
 use vocabulary::shard::{
-    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, Cell, Communicator, DATATYPES, EDGES, Edge,
-    HEADER_BYTES, Header, LABELS, NOTES, PEERS, PHASES, Peer, STANDINGS, Shard, Standing, TRANSFERS, Text, Transfer,
-    USES, Use, WAYS,
+    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, Cell, Communicator, DATATYPES, EDGES, EVENTS,
+    Edge, Event, HEADER_BYTES, Header, LABELS, NOTES, PEERS, PHASES, Peer, STANDINGS, Shard, Standing, TRANSFERS, Text,
+    Transfer, USES, Use, WAYS,
 };
 
 use crate::say::warn_once;
@@ -164,6 +164,7 @@ pub fn image() -> Vec<u8> {
             STANDINGS => size_of::<Standing>(),
             PEERS => size_of::<Peer>(),
             TRANSFERS => size_of::<Transfer>(),
+            EVENTS => size_of::<Event>(),
             _ => 0,
         };
         let used = BLOCK_HEADER_BYTES + block.used as usize * entry;

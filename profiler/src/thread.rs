@@ -14,7 +14,7 @@ use crate::hooks;
 use crate::index::Index;
 use crate::requests::Requests;
 use crate::standing::Places;
-use crate::{clock, shard, state, tls};
+use crate::{clock, shard, state, tls, trace};
 
 /// Not even a neighbour on the heap shares its cache lines.
 #[repr(align(128))]
@@ -29,6 +29,8 @@ pub struct Thread {
     pub places: Places,
     /// What hook modules count, from within the calls of this thread.
     pub hooks: hooks::Place,
+    /// Where it writes the timeline.
+    pub tracer: trace::Place,
     /// Apart from the thread's own data: other threads reach it, too.
     pub requests: &'static Requests,
     /// Handles of the requests of one completing call, kept here so that no call allocates.
@@ -195,6 +197,7 @@ impl Thread {
             last_comm: (0, u32::MAX, ptr::null_mut()),
             places: Places::new(number),
             hooks: hooks::Place::empty(),
+            tracer: trace::Place::empty(),
             requests: Box::leak(Box::new(Requests::new())),
             handles: Vec::new(),
             statuses: Vec::new(),

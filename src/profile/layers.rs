@@ -1,4 +1,4 @@
-//! The tables of what hook modules counted: ways, transfers, notes.
+//! The tables of what hook modules counted (ways, transfers, notes), and of the timeline.
 
 use std::collections::HashMap;
 
@@ -6,8 +6,8 @@ use rusqlite::{CachedStatement, Connection, params};
 
 use super::tables::known;
 use super::write::Error;
-use crate::shard::Way;
-use crate::stream::{Endpoint, KnownWay, NO_RANK, Note, Transfer};
+use crate::shard::{LAYER, RECEIVED, SENT, Way};
+use crate::stream::{Clock, Endpoint, Event, KnownWay, NO_RANK, Note, Transfer};
 
 /// Values of `transfer.peer` that are no ranks.
 const UNKNOWN: i64 = -1;
@@ -89,21 +89,74 @@ impl<'a> Layers<'a> {
         Ok(())
     }
 
+    /// The rank of an identity as tables have it.
+    fn peer(&self, identity: u64, rank_of: impl Fn(u32) -> u32) -> i64 {
+        match self.ranks.get(&identity) {
+            Some(rank) => known(rank_of(*rank)),
+            None if identity == 0 || !self.is_whole => UNKNOWN,
+            None => REMOTE,
+        }
+    }
+
+    fn way(&self, hash: u64) -> u32 {
+        self.numbers.get(&hash).copied().unwrap_or(NO_WAY)
+    }
+
+    pub fn add_clock(&self, clock: &Clock) -> Result<(), Error> {
+        let [begin, end] = clock.syncs;
+        let error = |sync: Option<(i64, u64)>| sync.map(|(_, error_ns)| error_ns as i64);
+        self.db.prepare_cached("INSERT OR IGNORE INTO clock VALUES (?, ?, ?, ?, ?, ?, ?)")?.execute(params![
+            clock.rank,
+            begin.map(|(offset_ns, _)| offset_ns),
+            error(begin),
+            end.map(|(offset_ns, _)| offset_ns),
+            error(end),
+            clock.events as i64,
+            clock.lost_events as i64
+        ])?;
+        Ok(())
+    }
+
+    pub fn add_event(&mut self, event: &Event, comm: u32) -> Result<(), Error> {
+        self.number()?;
+        let is_layer = event.kind == LAYER;
+        let peer = match event.message {
+            Some((_, _, rank, _)) if event.kind == SENT => Some(if rank == NO_RANK { REMOTE } else { rank.into() }),
+            _ => is_layer.then(|| self.peer(event.peer, |rank| rank)),
+        };
+        let mut insert =
+            self.db.prepare_cached("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+        insert.execute(params![
+            event.rank,
+            event.thread,
+            event.kind,
+            event.begin_ns,
+            event.end_ns,
+            event.cause_ns,
+            comm,
+            event.operation,
+            event.bytes as i64,
+            is_layer.then(|| self.way(event.way)),
+            peer,
+            event.message.map(|(source, ..)| source),
+            event.message.map(|(_, tag, ..)| tag),
+            event.message.filter(|_| event.kind == RECEIVED).map(|(.., posted)| posted)
+        ])?;
+        Ok(())
+    }
+
     /// `rank_of`: the rank that rows of a rank stand under.
     pub fn add(&mut self, transfer: &Transfer, comm: u32, rank_of: impl Fn(u32) -> u32) -> Result<(), Error> {
         self.number()?;
-        let peer = match self.ranks.get(&transfer.peer) {
-            Some(rank) => known(rank_of(*rank)),
-            None if transfer.peer == 0 || !self.is_whole => UNKNOWN,
-            None => REMOTE,
-        };
+        let peer = self.peer(transfer.peer, &rank_of);
+        let way = self.way(transfer.way);
         let rank = if transfer.rank == NO_RANK { NO_RANK } else { rank_of(transfer.rank) };
         let time = |ns: u64| (transfer.later > 0).then_some(ns as i64);
         self.insert.execute(params![
             comm,
             transfer.operation,
             transfer.bucket,
-            self.numbers.get(&transfer.way).copied().unwrap_or(NO_WAY),
+            way,
             known(rank),
             peer,
             transfer.calls as i64,

@@ -135,6 +135,13 @@ impl<'a> Tables<'a> {
             Item::Transfer(transfer) => self.add_transfer(&transfer),
             Item::Use(used) => self.add_use(&used),
             Item::Stand(stand) => self.add_stand(&stand),
+            Item::Clock(clock) => self.layers.add_clock(&clock),
+            Item::Event(event) => {
+                self.number()?;
+                self.operations.insert(event.operation);
+                let comm = self.comm(event.identity);
+                self.layers.add_event(&event, comm)
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use bytemuck::Pod;
 
+use super::event::{Event, LAYER, RECEIVED};
 use super::layout::*;
 use super::transfer::{NO_OPERATION, Peer, Transfer};
 use crate::buckets::Buckets;
@@ -52,6 +53,8 @@ pub struct Shard {
     pub peers: Vec<Peer>,
     pub notes: Vec<Text>,
     pub transfers: Vec<Transfer>,
+    /// The timeline: events with the number of their thread.
+    pub events: Vec<(u32, Event)>,
     /// Where the threads stand; sorted by thread.
     pub stands: Vec<Stand>,
     places: Vec<Standing>,
@@ -91,6 +94,7 @@ impl Shard {
             peers: Vec::new(),
             notes: Vec::new(),
             transfers: Vec::new(),
+            events: Vec::new(),
             stands: Vec::new(),
             places: Vec::new(),
             damaged: 0,
@@ -146,6 +150,12 @@ impl Shard {
                 WAYS => read_entries(body, block.used, &mut self.ways),
                 PEERS => read_entries(body, block.used, &mut self.peers),
                 NOTES => read_entries(body, block.used, &mut self.notes),
+                EVENTS => {
+                    let mut events: Vec<Event> = Vec::new();
+                    let damaged = read_entries(body, block.used, &mut events);
+                    self.events.extend(events.into_iter().map(|event| (block.reserved[0], event)));
+                    damaged
+                }
                 TRANSFERS => read_entries(body, block.used, &mut self.transfers),
                 _ => 1,
             };
@@ -192,6 +202,13 @@ impl Shard {
         self.transfers.retain(|transfer| {
             known(transfer.comm()) && by_layer(transfer) && transfer.bucket() <= bucket_count && way(transfer.way())
         });
+        let before_events = self.events.len();
+        self.events.retain(|(_, event)| {
+            let operation = event.operation;
+            let is_known = operation < operations || operation == NO_OPERATION && event.kind == LAYER;
+            event.kind <= RECEIVED && is_known && known(event.comm) && (event.kind != LAYER || way(event.way))
+        });
+        self.damaged += (before_events - self.events.len()) as u64;
         let after = self.cells.len() + self.edges.len() + self.uses.len() + self.transfers.len();
         self.damaged += (before - after) as u64;
         let places = std::mem::take(&mut self.places);

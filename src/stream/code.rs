@@ -74,6 +74,8 @@ impl Encoder {
                 self.put(&(used.operation, used.datatype, used.place, used.rank, used.calls, used.bytes));
             }
             Item::Stand(stand) => self.put(stand),
+            Item::Clock(clock) => self.put(clock),
+            Item::Event(event) => self.put(event),
         }
     }
 
@@ -199,6 +201,8 @@ impl Decoder {
                 Item::Use(Use { identity, operation, datatype, place, rank, calls, bytes })
             }
             12 => Item::Stand(self.get()?),
+            13 => Item::Clock(self.get()?),
+            14 => Item::Event(self.get()?),
             section if section == SUM + EACH => Item::Each(self.each()?),
             _ => return None,
         })

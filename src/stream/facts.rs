@@ -76,6 +76,14 @@ impl Facts {
         &self.shard
     }
 
+    pub fn take_events(&mut self) -> Vec<(u32, shard::Event)> {
+        std::mem::take(&mut self.shard.events)
+    }
+
+    pub fn ns_per_tick(&self) -> f64 {
+        self.ns_per_tick
+    }
+
     pub fn rank(&self) -> u32 {
         self.rank
     }

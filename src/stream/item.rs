@@ -27,6 +27,8 @@ pub enum Item {
     Transfer(Transfer),
     Use(Use),
     Stand(Stand),
+    Clock(Clock),
+    Event(Event),
 }
 
 /// Facts of the run as a whole.
@@ -177,6 +179,41 @@ pub struct Stand {
     pub for_ns: Option<u64>,
 }
 
+/// The clock of a process with a timeline against that of rank 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clock {
+    pub rank: u32,
+    /// At the begin and at the end, where they were compared: what was added to its clock, and by how much that may be wrong.
+    pub syncs: [Option<(i64, u64)>; 2],
+    pub events: u64,
+    /// Events that had to make room for later ones.
+    pub lost_events: u64,
+}
+
+/// Something on the timeline. Times are nanoseconds since its begin, on the clock of rank 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    pub rank: u32,
+    /// Among the events of its rank.
+    pub number: u32,
+    pub thread: u32,
+    /// As in [`crate::shard::Event::kind`].
+    pub kind: u8,
+    pub identity: Identity,
+    pub operation: u16,
+    pub begin_ns: i64,
+    /// Of what has a duration.
+    pub end_ns: Option<i64>,
+    /// The begin of the call that it belongs to.
+    pub cause_ns: Option<i64>,
+    pub bytes: u64,
+    /// Of a layer's operation.
+    pub way: u64,
+    pub peer: u64,
+    /// Of a message: the sender's rank in the communicator, the tag, the world rank it was sent to, the number of its receive.
+    pub message: Option<(u32, i32, u32, u32)>,
+}
+
 /// The place of an item in a stream.
 pub type Place = (u8, Identity, u64, u64, u64, u64);
 
@@ -207,6 +244,8 @@ impl Item {
             }
             Item::Use(used) => (11, used.identity, operation(used.operation, 0), used.datatype, used.place, 0),
             Item::Stand(stand) => (12, none, stand.rank.into(), stand.thread.into(), 0, 0),
+            Item::Clock(clock) => (13, none, clock.rank.into(), 0, 0, 0),
+            Item::Event(event) => (14, none, event.rank.into(), event.number.into(), 0, 0),
         }
     }
 

@@ -6,12 +6,37 @@ use super::detail::Detail;
 use super::facts::{Facts, hash};
 use super::group::NO_RANK;
 use super::item::{Endpoint, Item, KnownWay, Note, Transfer};
-use crate::shard::{self, FOREIGN, OWN, Way};
+use crate::shard::{self, FOREIGN, OWN, Shard, Way};
 
 /// Seeds that tell names of different kinds apart (`facts.rs` has those below).
 const WAY: u8 = 3;
 const ARRIVING_WAY: u8 = 4;
 const NOTE: u8 = 5;
+
+/// What this process's numbers of ways and peers mean to all.
+pub struct Numbers {
+    ways: HashMap<u32, u64>,
+    peers: HashMap<u32, u64>,
+}
+
+impl Numbers {
+    pub fn of(shard: &Shard) -> Numbers {
+        let others = shard.peers.iter().filter(|peer| peer.kind == FOREIGN);
+        Numbers {
+            ways: shard.ways.iter().map(|entry| (entry.number, hash_of(&Way::of(entry)))).collect(),
+            peers: others.map(|peer| (peer.number, peer.identity)).collect(),
+        }
+    }
+
+    /// 0 for what is not known, as in the shard.
+    pub fn way(&self, number: u32) -> u64 {
+        self.ways.get(&number).copied().unwrap_or(0)
+    }
+
+    pub fn peer(&self, number: u32) -> u64 {
+        self.peers.get(&number).copied().unwrap_or(0)
+    }
+}
 
 fn hash_of(way: &Way) -> u64 {
     hash(&way.text(), if way.arrives { ARRIVING_WAY } else { WAY })
@@ -33,9 +58,7 @@ pub fn names(facts: &Facts) -> Vec<Item> {
 
 pub fn transfers(facts: &Facts) -> Vec<Item> {
     let shard = facts.shard();
-    let ways: HashMap<u32, u64> = shard.ways.iter().map(|entry| (entry.number, hash_of(&Way::of(entry)))).collect();
-    let others = shard.peers.iter().filter(|peer| peer.kind == FOREIGN);
-    let peers: HashMap<u32, u64> = others.map(|peer| (peer.number, peer.identity)).collect();
+    let numbers = Numbers::of(shard);
     let is_summed = facts.detail() == Detail::Comm;
     let counted = shard.transfers.iter().filter(|transfer| transfer.calls as i64 > 0);
     counted
@@ -46,10 +69,10 @@ pub fn transfers(facts: &Facts) -> Vec<Item> {
                 identity: facts.identity(transfer.comm()),
                 operation: transfer.operation(),
                 bucket: transfer.bucket(),
-                way: ways.get(&transfer.way()).copied().unwrap_or(0),
+                way: numbers.way(transfer.way()),
                 place: facts.place(),
                 rank: if is_summed { NO_RANK } else { facts.rank() },
-                peer: if is_summed { 0 } else { peers.get(&transfer.peer()).copied().unwrap_or(0) },
+                peer: if is_summed { 0 } else { numbers.peer(transfer.peer()) },
                 calls: transfer.calls,
                 bytes: transfer.bytes,
                 later,

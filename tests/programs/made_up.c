@@ -81,7 +81,9 @@ static void tell(MPI_Comm comm, int peer, int count, MPI_Datatype type, uint32_t
             abort();
         uint32_t number = CORE(peer)(module, identity_of(rank_in_world(comm, peer)));
         uint64_t bytes = (uint64_t)count * (uint64_t)size;
+        uint64_t now = CORE(ticks)();
         CORE(count)(&call, way, number, bytes, bytes, COMMSEE_HOOK_AT_ONCE);
+        CORE(event)(&call, way, number, bytes, now, CORE(ticks)());
     }
 }
 
@@ -121,8 +123,11 @@ int PMPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_
     int code = real(in, out, count, type, op, comm);
     PMPI_Type_size(type, &size);
     if (module >= 0 && CORE(here)(&call))
-        for (uint64_t part = 1; part <= 3; part++)
-            CORE(count)(&call, reduce_way, 0, (uint64_t)(count * size), (uint64_t)(count * size), part * 1000);
+        for (uint64_t part = 1; part <= 3; part++) {
+            uint64_t bytes = (uint64_t)(count * size), now = CORE(ticks)();
+            CORE(count)(&call, reduce_way, 0, bytes, bytes, part * 1000);
+            CORE(event)(&call, reduce_way, 0, bytes, now, now);
+        }
     return code;
 }
 

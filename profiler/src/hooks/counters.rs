@@ -8,16 +8,14 @@ use bytemuck::Zeroable;
 use commsee_hook::{AT_ONCE, MODULES};
 use vocabulary::shard::{Bound, Standing, Transfer};
 
-use crate::abi::Word;
-use crate::communicators;
+use crate::communicators::LastLookUp;
 use crate::guard;
 use crate::index::Index;
 
 pub struct Counters {
     words: [UnsafeCell<u64>; MODULES],
     index: UnsafeCell<Index<Transfer>>,
-    /// The communicator that was looked up last: its handle, the epoch of the table of communicators, its number.
-    last_comm: Cell<(Word, u32, u32)>,
+    last_comm: LastLookUp,
 }
 
 /// Where a thread keeps its counters: made when a module asks for them first.
@@ -48,7 +46,7 @@ impl Counters {
         Counters {
             words: [const { UnsafeCell::new(0) }; MODULES],
             index: UnsafeCell::new(Index::new()),
-            last_comm: Cell::new((0, u32::MAX, 0)),
+            last_comm: LastLookUp::none(),
         }
     }
 
@@ -60,19 +58,7 @@ impl Counters {
     /// The number of the communicator of a call.
     #[inline(always)]
     pub fn communicator(&self, standing: &Standing) -> u32 {
-        if !standing.is_of_handle() {
-            return standing.comm as u32;
-        }
-        let handle = communicators::masked(standing.comm as Word);
-        let (last, epoch, number) = self.last_comm.get();
-        let now = communicators::epoch();
-        if last == handle && epoch == now {
-            return number;
-        }
-        // SAFETY: records are never freed.
-        let number = unsafe { (*communicators::during_call(handle)).number };
-        self.last_comm.set((handle, now, number));
-        number
+        self.last_comm.of(standing)
     }
 
     #[inline(always)]

@@ -8,11 +8,11 @@ mod registry;
 
 use std::ffi::{CStr, c_char};
 
-use commsee_hook::{Call, NO_OPERATION, NO_ROOM, NOT_WANTED, OTHER_VERSION, VERSION, Way};
+use commsee_hook::{Call, NO_OPERATION, NO_ROOM, NOT_WANTED, OTHER_VERSION, TRACED, VERSION, Way};
 use vocabulary::settings;
 use vocabulary::shard::{self as image, NO_COMM};
 
-use crate::{clock, guard, say, state, tally, thread};
+use crate::{clock, guard, say, state, tally, thread, trace};
 
 use counters::Counters;
 pub use counters::Place;
@@ -76,16 +76,17 @@ pub unsafe extern "C" fn commsee_hook_here(call: *mut Call) -> i32 {
     // SAFETY: as in `counters`; where a thread stands is written by itself alone, before it came here.
     let (own, standing) = unsafe { ((*thread).hooks.get(), (*thread).places.innermost()) };
     let Some(own) = own else { return 0 };
+    let flags = if trace::is_on() { TRACED } else { 0 };
     let here = match standing {
         Some(standing) => Call {
             comm: own.communicator(&standing),
             operation: (standing.word >> 16) as u16,
-            flags: 0,
+            flags,
             sequence: standing.begin_ticks,
             thread: standing.thread,
             ..Call::NONE
         },
-        None => Call::NONE,
+        None => Call { flags, ..Call::NONE },
     };
     // SAFETY: the module passes a place for it.
     unsafe { call.write(here) };
@@ -148,13 +149,18 @@ pub unsafe extern "C" fn commsee_hook_ticks() -> u64 {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn commsee_hook_event(
-    _call: *const Call,
-    _way: u32,
-    _peer: u32,
-    _bytes: u64,
-    _begin_ticks: u64,
-    _end_ticks: u64,
+    call: *const Call,
+    way: u32,
+    peer: u32,
+    bytes: u64,
+    begin_ticks: u64,
+    end_ticks: u64,
 ) {
+    // SAFETY: as in `commsee_hook_count`.
+    let call = unsafe { &*call };
+    if call.is_traced() {
+        trace::layer(call, way, peer, bytes, begin_ticks, end_ticks);
+    }
 }
 
 #[unsafe(no_mangle)]
