@@ -6,7 +6,7 @@
 
 #![allow(dead_code, unused_imports)]
 
-#[path = "../through/src/cli.rs"]
+#[path = "../through/src/cli/mod.rs"]
 mod cli;
 #[path = "../through/src/error.rs"]
 mod error;

@@ -5,7 +5,7 @@
 #[path = "../drive/mutate.rs"]
 mod mutate;
 
-#[path = "../../through/src/cli.rs"]
+#[path = "../../through/src/cli/mod.rs"]
 mod cli;
 #[path = "../../through/src/error.rs"]
 mod error;

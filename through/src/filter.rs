@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use commsee::calls;
 use rusqlite::types::Value;
 
-use crate::cli::Select;
+use crate::cli::{Select, SelectCalls, SelectWays};
 use crate::error::Error;
 use crate::escape::visible;
 use crate::query::catalog::{Catalog, Operation};
+use crate::query::ways::Way;
 use crate::range::{BucketPick, TimeRange};
 use crate::units;
 
@@ -21,6 +22,8 @@ pub struct Filter {
     pub buckets: Option<BTreeSet<i64>>,
     pub ranks: Option<BTreeSet<i64>>,
     pub phases: Option<BTreeSet<i64>>,
+    /// How layers below MPI moved data.
+    pub ways: Option<BTreeSet<i64>>,
     /// Whether there are cells that differ in their phase only.
     pub is_phased: bool,
     pub time: Option<TimeRange>,
@@ -33,11 +36,8 @@ pub struct Filter {
 impl Filter {
     /// Looks up what was named. A name that no profile could hold is an error; one that this profile lacks is remembered.
     pub fn resolve(select: &Select, catalog: &Catalog) -> Result<Filter, Error> {
-        let mut filter = Filter { time: select.time, is_phased: catalog.phases.len() > 1, ..Filter::default() };
-        filter.resolve_comms(select, catalog);
-        filter.resolve_operations(select, catalog)?;
-        filter.resolve_buckets(select, catalog);
-        filter.resolve_ranks(select, catalog);
+        let mut filter = Filter::of_calls(&select.calls, catalog)?;
+        filter.time = select.time;
         filter.resolve_phases(select, catalog)?;
         if let Some(TimeRange { low_ns, high_ns }) = select.time {
             filter.words.push(match high_ns {
@@ -45,6 +45,22 @@ impl Filter {
                 _ => format!("rows of {} to {}", units::time(low_ns), units::time(high_ns)),
             });
         }
+        Ok(filter)
+    }
+
+    /// The same for what layers below MPI did.
+    pub fn of_transfers(calls: &SelectCalls, ways: &SelectWays, catalog: &Catalog) -> Result<Filter, Error> {
+        let mut filter = Filter::of_calls(calls, catalog)?;
+        filter.resolve_ways(ways, catalog);
+        Ok(filter)
+    }
+
+    fn of_calls(select: &SelectCalls, catalog: &Catalog) -> Result<Filter, Error> {
+        let mut filter = Filter { is_phased: catalog.phases.len() > 1, ..Filter::default() };
+        filter.resolve_comms(select, catalog);
+        filter.resolve_operations(select, catalog)?;
+        filter.resolve_buckets(select, catalog);
+        filter.resolve_ranks(select, catalog);
         Ok(filter)
     }
 
@@ -78,7 +94,17 @@ impl Filter {
         membership(&[("comm", &self.comms), ("op", &self.ops), ("rank", &self.ranks)])
     }
 
-    fn resolve_comms(&mut self, select: &Select, catalog: &Catalog) {
+    /// The same over the tables `transfer` and `edge`, of which only the first knows sizes and ways.
+    pub fn transfer_condition(&self) -> (String, Vec<Value>) {
+        let key = [("comm", &self.comms), ("op", &self.ops), ("bucket", &self.buckets)];
+        membership(&[&key[..], &[("way", &self.ways), ("rank", &self.ranks)]].concat())
+    }
+
+    pub fn edge_condition(&self) -> (String, Vec<Value>) {
+        membership(&[("comm", &self.comms), ("op", &self.ops), ("src", &self.ranks)])
+    }
+
+    fn resolve_comms(&mut self, select: &SelectCalls, catalog: &Catalog) {
         let named = |wanted: &str| -> Vec<i64> {
             let is_wanted = |label: Option<&str>, name: &str| name == wanted || label == Some(wanted);
             let all = catalog.communicators.values();
@@ -103,7 +129,7 @@ impl Filter {
         }
     }
 
-    fn resolve_operations(&mut self, select: &Select, catalog: &Catalog) -> Result<(), Error> {
+    fn resolve_operations(&mut self, select: &SelectCalls, catalog: &Catalog) -> Result<(), Error> {
         let with = |holds: &dyn Fn(&Operation) -> bool| -> BTreeSet<i64> {
             catalog.operations.iter().filter(|(_, operation)| holds(operation)).map(|(number, _)| *number).collect()
         };
@@ -134,7 +160,7 @@ impl Filter {
         Ok(())
     }
 
-    fn resolve_buckets(&mut self, select: &Select, catalog: &Catalog) {
+    fn resolve_buckets(&mut self, select: &SelectCalls, catalog: &Catalog) {
         if let Some(range) = select.bytes {
             let all = catalog.buckets.iter();
             let overlapping = all.filter(|(_, bucket)| range.overlaps(bucket.lo, bucket.hi)).map(|(number, _)| *number);
@@ -170,7 +196,7 @@ impl Filter {
         }
     }
 
-    fn resolve_ranks(&mut self, select: &Select, catalog: &Catalog) {
+    fn resolve_ranks(&mut self, select: &SelectCalls, catalog: &Catalog) {
         if select.rank.is_empty() {
             return;
         }
@@ -197,6 +223,40 @@ impl Filter {
         }
         Ok(())
     }
+
+    fn resolve_ways(&mut self, select: &SelectWays, catalog: &Catalog) {
+        const COLUMNS: [Column; 4] = [
+            ("layer", |way| &way.layer),
+            ("transport", |way| &way.transport),
+            ("device", |way| &way.device),
+            ("protocol", |way| &way.protocol),
+        ];
+        let lists = [&select.layer, &select.transport, &select.device, &select.protocol];
+        for ((column, of), lists) in COLUMNS.into_iter().zip(lists).filter(|(_, lists)| !lists.is_empty()) {
+            let wanted: BTreeSet<&str> = listed(lists).collect();
+            for name in &wanted {
+                let title = if name.is_empty() { format!("no {column}") } else { format!("{column} {name}") };
+                if !catalog.ways.values().any(|way| of(way).eq_ignore_ascii_case(name)) {
+                    self.absent.push(title.clone());
+                }
+                self.words.push(title);
+            }
+            let is_wanted = |way: &Way| wanted.iter().any(|name| of(way).eq_ignore_ascii_case(name));
+            let found = catalog.ways.iter().filter(|(_, way)| is_wanted(way)).map(|(number, _)| *number).collect();
+            self.ways = Some(match self.ways.take() {
+                Some(ways) => ways.intersection(&found).copied().collect(),
+                None => found,
+            });
+        }
+    }
+}
+
+/// What a way has, by its name.
+type Column = (&'static str, fn(&Way) -> &str);
+
+/// Every word of lists that are separated by commas. An empty list is the empty word.
+fn listed(lists: &[String]) -> impl Iterator<Item = &str> {
+    lists.iter().flat_map(|list| list.split(',')).map(str::trim)
 }
 
 /// What a phase is called where its name may be empty.
@@ -297,6 +357,24 @@ mod tests {
         assert_eq!(phases(&["--phase", "solve", "--phase", ""]), [0, 2]);
         let error = resolve(&["--phase", "Solve"]).unwrap_err().to_string();
         assert!(error.contains("no phase 'Solve'") && error.contains("set up, solve"), "{error}");
+    }
+
+    #[test]
+    fn ways_are_met_by_all_that_is_asked_of_them() {
+        let ways = |words: &[&str]| {
+            let cli = crate::cli::Cli::try_parse_from(["through", "ucx"].iter().chain(words)).unwrap();
+            let Some(crate::cli::Command::Ucx(ucx)) = cli.command else { panic!("no ucx") };
+            let filter = Filter::of_transfers(&ucx.calls, &ucx.ways, &sample::catalog()).unwrap();
+            (filter.ways.map(|ways| ways.into_iter().collect::<Vec<_>>()), filter.absent)
+        };
+        assert_eq!(ways(&[]), (None, vec![]));
+        assert_eq!(ways(&["--layer", "UCT"]), (Some(vec![2, 3]), vec![]));
+        assert_eq!(
+            ways(&["--layer", "uct", "--transport", "tcp, rc"]),
+            (Some(vec![2]), vec!["transport rc".to_owned()])
+        );
+        assert_eq!(ways(&["--layer", "ucp", "--transport", "tcp"]), (Some(vec![]), vec![]));
+        assert_eq!(ways(&["--transport", ""]), (Some(vec![1]), vec![]));
     }
 
     #[test]

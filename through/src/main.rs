@@ -9,9 +9,12 @@ mod error;
 mod escape;
 mod exec;
 mod filter;
+mod graph;
 mod harvest;
 mod launcher;
+mod layered;
 mod leftovers;
+mod matrix;
 mod message;
 mod open;
 mod order;
@@ -27,6 +30,7 @@ mod show;
 mod signals;
 mod summary;
 mod terminal;
+mod ucx;
 mod units;
 
 use std::process::ExitCode;
@@ -40,6 +44,9 @@ fn main() -> ExitCode {
     let found = |any: bool| u8::from(!any);
     let status = match &cli.command {
         None => show::show(&cli.show).map(found),
+        Some(Command::Ucx(arguments)) => ucx::ucx(arguments).map(found),
+        Some(Command::Matrix(arguments)) => matrix::matrix(arguments).map(found),
+        Some(Command::Graph(arguments)) => graph::graph(arguments).map(found),
         Some(Command::Run(arguments)) => run::run(arguments),
         Some(Command::Exec(arguments)) => exec::exec(arguments),
         Some(Command::Recover(arguments)) => recover::recover(arguments).map(found),

@@ -90,6 +90,11 @@ impl Profile {
         self.version >= 3
     }
 
+    /// Whether it can tell what layers below MPI did, which came with version 4.
+    pub fn has_transfers(&self) -> bool {
+        self.version >= 4
+    }
+
     /// The token of the `through run` that the profile stems from, or nothing.
     pub fn launch(&self) -> Result<String, Error> {
         let sql = "SELECT value FROM metadata WHERE key = 'launch'";

@@ -11,13 +11,25 @@ use crate::render::{csv, json, table};
 use crate::report::Report;
 use crate::terminal::Terminal;
 
-/// Prints a report. A reader that has seen enough (`| head`) is no error.
+/// Prints a report.
 pub fn print(report: &Report, format: Format, file: Option<&Path>) -> Result<(), Error> {
+    write(file, |terminal, out| match format {
+        Format::Table => table::table(report, terminal, out),
+        Format::Csv => csv::csv(report, out),
+        Format::Json => json::json(report, out),
+    })
+}
+
+/// Where no file is named, to standard output: a reader that has seen enough (`| head`) is no error.
+pub fn write(
+    file: Option<&Path>,
+    render: impl FnOnce(&Terminal, &mut dyn Write) -> io::Result<()>,
+) -> Result<(), Error> {
     match file.filter(|file| *file != Path::new("-")) {
-        Some(file) => into_file(file, |out| render(report, format, &Terminal::file(), out)),
+        Some(file) => into_file(file, |out| render(&Terminal::file(), out)),
         None => {
             let mut out = BufWriter::new(io::stdout().lock());
-            match render(report, format, &Terminal::stdout(), &mut out).and_then(|()| out.flush()) {
+            match render(&Terminal::stdout(), &mut out).and_then(|()| out.flush()) {
                 Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Stdout(error)),
                 _ => {
                     // What a closed pipe did not take must not be tried again when `out` is dropped.
@@ -26,14 +38,6 @@ pub fn print(report: &Report, format: Format, file: Option<&Path>) -> Result<(),
                 }
             }
         }
-    }
-}
-
-fn render(report: &Report, format: Format, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
-    match format {
-        Format::Table => table::table(report, terminal, out),
-        Format::Csv => csv::csv(report, out),
-        Format::Json => json::json(report, out),
     }
 }
 

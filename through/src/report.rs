@@ -13,6 +13,7 @@ use crate::query::cells::{Cells, cells};
 use crate::query::communicators::{Spread, spreads};
 use crate::query::datatypes::{Use, uses};
 use crate::query::involved::{Involved, involved};
+use crate::query::layers::linkage::Layers;
 use crate::query::operations::{Operations, operations};
 use crate::query::overview::{Overview, overview};
 use crate::query::phases::{Phase, phases};
@@ -31,6 +32,8 @@ pub struct Report {
     pub involved: Vec<Involved>,
     /// Where every rank stood, beside the default view of a job that did not finish.
     pub stood: Vec<Group>,
+    /// What was recorded of layers below MPI.
+    pub layers: Option<Layers>,
     pub body: Body,
     /// How many communicators, ranks or rows were left out by `--top`.
     pub hidden: usize,
@@ -129,7 +132,8 @@ impl Report {
                 hidden
             }
         };
-        Ok(Report { path: profile.path.clone(), catalog, overview, filter, involved: parts, stood, body, hidden })
+        let (path, layers) = (profile.path.clone(), Layers::read(profile, &catalog)?);
+        Ok(Report { path, catalog, overview, filter, involved: parts, stood, layers, body, hidden })
     }
 
     /// Whether the filter left nothing.

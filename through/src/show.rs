@@ -1,29 +1,26 @@
 //! `through [PROFILE]`: one view of one profile.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::cli::{Format, Show};
+use crate::cli::{Format, Input, Show};
 use crate::error::Error;
+use crate::filter::Filter;
 use crate::message::say;
 use crate::open::Profile;
 use crate::output;
+use crate::query::catalog::Catalog;
+use crate::query::ways::Way;
 use crate::report::{Body, Report};
 
 /// Whether anything was there to show.
 pub fn show(show: &Show) -> Result<bool, Error> {
-    let profile = match show.profile.as_ref().or(show.input.as_ref()) {
-        Some(path) => Profile::open(path)?,
-        None => {
-            let (profile, remark) = Profile::newest(Path::new("."))?;
-            remark.into_iter().for_each(say);
-            profile
-        }
-    };
+    let profile = opened(&show.input)?;
     let report = Report::make(&profile, show)?;
     if report.is_empty() {
         nothing(&report);
-    } else if !report.filter.absent.is_empty() {
-        say(format_args!("not in this profile: {}", report.filter.absent.join(", ")));
+    } else {
+        absent(&report.filter);
     }
     if !report.is_empty() || show.output.format != Format::Table {
         output::print(&report, show.output.format, show.output.output.as_deref())?;
@@ -31,9 +28,26 @@ pub fn show(show: &Show) -> Result<bool, Error> {
     Ok(!report.is_empty())
 }
 
+/// The profile that is named, or the newest one here.
+pub fn opened(input: &Input) -> Result<Profile, Error> {
+    if let Some(path) = input.path() {
+        return Profile::open(path);
+    }
+    let (profile, remark) = Profile::newest(Path::new("."))?;
+    remark.into_iter().for_each(say);
+    Ok(profile)
+}
+
+/// Says what was named and is not there, beside what is shown.
+pub fn absent(filter: &Filter) {
+    if !filter.absent.is_empty() {
+        say(format_args!("not in this profile: {}", filter.absent.join(", ")));
+    }
+}
+
 /// Says why nothing is shown, and what there would be.
 fn nothing(report: &Report) {
-    let (filter, catalog) = (&report.filter, &report.catalog);
+    let filter = &report.filter;
     let path = report.path.display();
     if let (Body::Datatypes(_), true) = (&report.body, filter.words.is_empty()) {
         let how = "set COMMSEE_DATATYPES=1 and run the program again";
@@ -42,6 +56,12 @@ fn nothing(report: &Report) {
     if let (Body::Stood(_), true) = (&report.body, filter.words.is_empty()) {
         return say(format_args!("{path}: all ranks finished: nobody stood anywhere"));
     }
+    no_match(&report.path, filter, &report.catalog);
+}
+
+/// The same where it follows from the filter alone.
+pub fn no_match(path: &Path, filter: &Filter, catalog: &Catalog) {
+    let path = path.display();
     if filter.words.is_empty() {
         return say(format_args!("{path}: the profile holds no calls"));
     }
@@ -66,6 +86,16 @@ fn nothing(report: &Report) {
     if filter.ranks.is_some() {
         let ranks: Vec<u32> = catalog.processes.iter().filter_map(|process| process.rank.try_into().ok()).collect();
         there_is("ranks", vec![commsee::ranks::format(&ranks)]);
+    }
+    if filter.ways.is_some() {
+        let of_ways = |of: fn(&Way) -> &str| {
+            let names: BTreeSet<&str> = catalog.ways.values().map(of).filter(|name| !name.is_empty()).collect();
+            names.into_iter().map(str::to_owned).collect()
+        };
+        there_is("layers", of_ways(|way| &way.layer));
+        there_is("transports", of_ways(|way| &way.transport));
+        there_is("devices", of_ways(|way| &way.device));
+        there_is("protocols", of_ways(|way| &way.protocol));
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::Row;
 
+use super::ways::{Way, ways};
 use crate::error::Error;
 use crate::open::Profile;
 
@@ -52,6 +53,11 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// Whether it is the row `-`: what layers below MPI did outside of MPI calls, or for none that they could tell.
+    pub fn is_none(&self) -> bool {
+        self.name == "-"
+    }
+
     /// Whether all members make the call together, so that it counts once for the communicator.
     pub fn is_collective(&self) -> bool {
         matches!(self.class.as_str(), "collective" | "neighborhood" | "comm")
@@ -101,6 +107,8 @@ pub struct Catalog {
     pub buckets: BTreeMap<i64, Bucket>,
     /// Names by number; 0 is no phase. Numbers ascend as phases began, on the first rank that had them.
     pub phases: BTreeMap<i64, String>,
+    /// How layers below MPI moved data.
+    pub ways: BTreeMap<i64, Way>,
     /// Ascending by rank.
     pub processes: Vec<Process>,
 }
@@ -130,6 +138,7 @@ impl Catalog {
                 true => profile.query("SELECT id, name FROM phase", vec![], |row| Ok((row.get(0)?, row.get(1)?)))?,
                 false => BTreeMap::from([(0, String::new())]),
             },
+            ways: ways(profile)?,
             processes: profile.query(
                 "SELECT rank, host, pid, wall_ns, mpi_ns, state FROM process ORDER BY rank",
                 vec![],

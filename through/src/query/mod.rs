@@ -4,13 +4,19 @@ pub mod catalog;
 pub mod cells;
 pub mod communicators;
 pub mod datatypes;
+pub mod flows;
+pub mod graph;
 pub mod involved;
+pub mod layers;
+pub mod notes;
 pub mod operations;
 pub mod overview;
 pub mod phases;
 pub mod ranks;
 pub mod source;
 pub mod standing;
+pub mod transfers;
+pub mod ways;
 
 #[cfg(test)]
 pub mod sample;

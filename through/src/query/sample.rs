@@ -1,6 +1,7 @@
 //! A small catalog for unit tests.
 
 use super::catalog::{Bucket, Catalog, Communicator, Detail, Operation, Process};
+use super::ways::Way;
 
 pub fn catalog() -> Catalog {
     let comm = |id, name: &str, label: Option<&str>| {
@@ -15,6 +16,11 @@ pub fn catalog() -> Catalog {
         wall_ns: 2_000_000_000,
         mpi_ns: 500_000_000 + rank,
         state: "finished".to_owned(),
+    };
+    let way = |layer: &str, transport: &str| Way {
+        layer: layer.to_owned(),
+        transport: transport.to_owned(),
+        ..Way::default()
     };
     Catalog {
         meta: [("command".to_owned(), "./app".to_owned())].into(),
@@ -35,6 +41,7 @@ pub fn catalog() -> Catalog {
         ]
         .into(),
         phases: [(0, String::new()), (1, "set up".to_owned()), (2, "solve".to_owned())].into(),
+        ways: [(1, way("ucp", "")), (2, way("uct", "tcp")), (3, way("uct", "posix"))].into(),
         processes: (0..4).map(process).collect(),
     }
 }

@@ -34,7 +34,7 @@ pub fn csv(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-fn write<R: Default + Serialize>(out: &mut dyn Write, rows: impl Iterator<Item = R>) -> io::Result<()> {
+pub fn write<R: Default + Serialize>(out: &mut dyn Write, rows: impl Iterator<Item = R>) -> io::Result<()> {
     out.write_all(&names::<R>()?)?;
     let mut writer = WriterBuilder::new().has_headers(false).from_writer(Harmless::new(out, Text::Csv));
     for row in rows {
@@ -44,7 +44,7 @@ fn write<R: Default + Serialize>(out: &mut dyn Write, rows: impl Iterator<Item =
 }
 
 /// The line of names, which the writer itself makes of the first record only.
-fn names<R: Default + Serialize>() -> io::Result<Vec<u8>> {
+pub fn names<R: Default + Serialize>() -> io::Result<Vec<u8>> {
     let mut writer = Writer::from_writer(Vec::new());
     writer.serialize(R::default()).map_err(io_error)?;
     let mut lines = writer.into_inner().map_err(|error| error.into_error())?;
@@ -53,7 +53,7 @@ fn names<R: Default + Serialize>() -> io::Result<Vec<u8>> {
     Ok(lines)
 }
 
-fn io_error(error: csv::Error) -> io::Error {
+pub fn io_error(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
         other => io::Error::other(format!("{other:?}")),

@@ -6,12 +6,13 @@ use std::io::{self, BufWriter, Write};
 use serde::{Serialize, Serializer};
 
 use super::harmless::{Harmless, Text};
+use super::layers::{NoteRecord, UnlinkedRecord, notes, unlinked};
 use super::records::{
     self, CommunicatorRecord, InvolvedRecord, OperationsRecord, PhaseRecord, RankRecord, StoodRecord, UseRecord,
     seconds, share,
 };
 use crate::query::cells::Cells;
-use crate::query::overview::Peak;
+use crate::query::overview::{self, Peak};
 use crate::query::standing::Group;
 use crate::report::{Body, Report, Section};
 
@@ -40,6 +41,10 @@ struct Document<'a> {
     datatypes: Option<Vec<UseRecord<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stood: Option<Vec<StoodRecord<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notes: Option<Vec<NoteRecord<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unlinked: Option<Vec<UnlinkedRecord<'a>>>,
 }
 
 /// Made one by one, since there may be millions.
@@ -56,7 +61,7 @@ impl Serialize for Rows<'_> {
 }
 
 #[derive(Serialize)]
-struct Overview {
+pub struct Overview {
     ranks: u64,
     hosts: u64,
     wall_max_s: f64,
@@ -74,7 +79,7 @@ pub fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut document = Document {
         profile: report.path.to_string_lossy().into_owned(),
         meta: &report.catalog.meta,
-        overview: overview(report),
+        overview: overview(&report.overview),
         filters: &report.filter.words,
         hidden: report.hidden,
         communicators: None,
@@ -84,6 +89,8 @@ pub fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         ranks: None,
         phases: None,
         datatypes: None,
+        notes: report.layers.as_ref().map(notes),
+        unlinked: report.layers.as_ref().map(unlinked),
         stood: (!report.stood.is_empty()).then(|| stood(report, &report.stood)),
     };
     match &report.body {
@@ -105,8 +112,13 @@ pub fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         Body::Stood(groups) => document.stood = Some(stood(report, groups)),
         Body::Ranks(ranks) => document.ranks = Some(ranks.iter().map(records::rank).collect()),
     }
+    write(&document, out)
+}
+
+/// One document on a line of its own.
+pub fn write(document: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     let mut harmless = BufWriter::new(Harmless::new(out, Text::Json));
-    serde_json::to_writer(&mut harmless, &document)?;
+    serde_json::to_writer(&mut harmless, document)?;
     harmless.flush()?;
     drop(harmless);
     out.write_all(b"\n")
@@ -121,8 +133,7 @@ fn stood<'a>(report: &'a Report, groups: &[Group]) -> Vec<StoodRecord<'a>> {
     groups.iter().map(|group| records::stood(report, group)).collect()
 }
 
-fn overview(report: &Report) -> Overview {
-    let overview = &report.overview;
+pub fn overview(overview: &overview::Overview) -> Overview {
     let (Peak { ns: wall_ns, rank: wall_max_rank }, Peak { ns: mpi_ns, rank: mpi_max_rank }) =
         (overview.wall_max, overview.mpi_max);
     Overview {

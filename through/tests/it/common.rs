@@ -25,6 +25,20 @@ pub struct Builder {
 #[derive(Clone, Copy)]
 pub struct Did(pub i64, pub i64, pub i64, pub i64);
 
+/// How a layer moved data: layer, function, protocol, transport, device, its kind.
+#[derive(Clone, Copy)]
+pub struct Way(pub [&'static str; 6]);
+
+/// Calls, bytes, how many were complete later, and the time of these.
+#[derive(Clone, Copy)]
+pub struct Moved(pub i64, pub i64, pub i64, pub i64);
+
+/// Outside of MPI calls, or for none that is known.
+const NO_OPERATION: i64 = 65535;
+/// Peers that are no rank.
+pub const UNKNOWN: i64 = -1;
+pub const REMOTE: i64 = -2;
+
 impl Builder {
     pub fn new(path: &Path, ranks: usize) -> Builder {
         let db = Connection::open(path).unwrap();
@@ -110,6 +124,43 @@ impl Builder {
         let number = CALLS.iter().position(|call| call.name == op).unwrap();
         let sql = "INSERT INTO involvement SELECT id, ?2, ?3, ?5, ?4 FROM communicator WHERE name = ?1";
         self.db.execute(sql, params![comm, number as i64, rank as i64, calls, self.phase]).unwrap();
+    }
+
+    /// What a rank, with a peer, did in one way of a layer below MPI. Outside of MPI calls `comm` and `op` are `-`.
+    pub fn transfer(&mut self, (comm, op, bucket): (&str, &str, i64), way: Way, (rank, peer): (i64, i64), did: Moved) {
+        let number = CALLS.iter().position(|call| call.name == op).map_or(NO_OPERATION, |number| number as i64);
+        let class = CALLS.get(number as usize).map_or("none", |call| call.class.name());
+        self.db.execute("INSERT OR IGNORE INTO operation VALUES (?, ?, ?)", params![number, op, class]).unwrap();
+        let Way([layer, function, protocol, transport, device, kind]) = way;
+        let columns = [layer, function, protocol, transport, device, kind];
+        let arrives = layer.ends_with("-rx");
+        let sql = "INSERT INTO way (layer, function, protocol, transport, device, kind, scope, arrives) \
+                   SELECT ?1, ?2, ?3, ?4, ?5, ?6, '', ?7 WHERE NOT EXISTS (SELECT * FROM way WHERE layer = ?1 AND function = ?2 \
+                   AND protocol = ?3 AND transport = ?4 AND device = ?5 AND kind = ?6)";
+        let values: Vec<_> =
+            columns.iter().map(|column| column as &dyn rusqlite::ToSql).chain([&arrives as _]).collect();
+        self.db.execute(sql, &values[..]).unwrap();
+        let Moved(calls, bytes, later, time_ns) = did;
+        let times = (later > 0).then(|| (time_ns, time_ns / later / 2, time_ns / later * 2));
+        let sql = "INSERT INTO transfer SELECT c.id, ?2, ?3, w.id, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11 FROM communicator c, way w \
+                   WHERE c.name = ?1 AND w.layer = ?12 AND w.function = ?13 AND w.protocol = ?14 AND w.transport = ?15 \
+                   AND w.device = ?16";
+        let (time, least, most) = (times.map(|times| times.0), times.map(|times| times.1), times.map(|times| times.2));
+        let values = params![
+            comm, number, bucket, rank, peer, calls, bytes, later, time, least, most, layer, function, protocol,
+            transport, device
+        ];
+        assert_eq!(self.db.execute(sql, values).unwrap(), 1);
+    }
+
+    pub fn edge(&mut self, comm: &str, op: &str, (src, dst): (i64, i64), calls: i64, bytes: i64) {
+        let number = CALLS.iter().position(|call| call.name == op).unwrap() as i64;
+        let sql = "INSERT INTO edge SELECT id, ?2, ?3, ?4, ?5, ?6 FROM communicator WHERE name = ?1";
+        self.db.execute(sql, params![comm, number, src, dst, calls, bytes]).unwrap();
+    }
+
+    pub fn note(&mut self, module: &str, text: &str, ranks: i64) {
+        self.db.execute("INSERT INTO note VALUES (?, ?, ?)", params![module, text, ranks]).unwrap();
     }
 
     pub fn finish(self, wall_ns: impl Fn(usize) -> i64) {

@@ -35,7 +35,7 @@ fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/version-2.db")
 }
 
-/// What a profile of version 2 says, as one of version 3. Two ranks share a node.
+/// What a profile of version 2 says, as one of version 4. Two ranks share a node.
 fn converted(path: &Path, detail: &str) {
     let db = Connection::open(path).unwrap();
     db.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").unwrap();
@@ -43,7 +43,7 @@ fn converted(path: &Path, detail: &str) {
     db.execute("ATTACH ? AS old", [golden().to_str().unwrap()]).unwrap();
     let ranks = if detail == "rank" { "rank" } else { "-1" };
     db.execute_batch(&format!(
-        "BEGIN; PRAGMA user_version = 3; \
+        "BEGIN; PRAGMA user_version = 4; \
          INSERT INTO metadata SELECT * FROM old.metadata UNION ALL SELECT 'detail', '{detail}'; \
          INSERT INTO process SELECT * FROM old.process; INSERT INTO creator SELECT * FROM old.creator; \
          INSERT INTO operation SELECT * FROM old.operation; INSERT INTO bucket SELECT * FROM old.bucket; \
@@ -80,7 +80,7 @@ fn converted(path: &Path, detail: &str) {
     db.execute_batch("COMMIT").unwrap();
 }
 
-/// What version 2 says, and version 3 with that detail.
+/// What version 2 says, and version 4 with that detail.
 fn both(detail: &str) -> (Folder, Folder) {
     let (old, new) = (Folder::empty(), Folder::empty());
     fs::copy(golden(), old.path("a.db")).unwrap();
@@ -118,7 +118,7 @@ fn refused(new: &Folder, words: &[&str], asked: &str) {
 }
 
 #[test]
-fn versions_2_and_3_say_the_same_of_ranks() {
+fn versions_2_and_4_say_the_same_of_ranks() {
     let (old, new) = both("rank");
     for (view, filter) in VIEWS.iter().flat_map(|view| FILTERS.map(|filter| (*view, filter))) {
         for format in ["table", "csv", "json"] {

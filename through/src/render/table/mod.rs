@@ -3,7 +3,9 @@
 mod cells;
 mod communicators;
 mod datatypes;
+mod layers;
 mod operations;
+mod pairs;
 mod phases;
 mod ranks;
 mod stood;
@@ -11,8 +13,10 @@ mod words;
 
 use std::io::{self, Write};
 
-use super::header::header;
+use super::header::{Head, header};
+pub use layers::print as layers;
 pub use operations::{bucket, operation};
+pub use pairs::print as pairs;
 pub use stood::lines as stood_lines;
 pub use words::titled;
 
@@ -20,7 +24,7 @@ use crate::report::{Body, Report};
 use crate::terminal::{Paint, Terminal};
 
 pub fn table(report: &Report, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
-    header(report, terminal, out)?;
+    header(&Head::of(report), terminal, out)?;
     let entries = match &report.body {
         Body::Operations(sections) => {
             stood::print_above(report, terminal, out)?;
@@ -53,11 +57,17 @@ pub fn table(report: &Report, terminal: &Terminal, out: &mut dyn Write) -> io::R
         }
     };
     if report.hidden > 0 {
-        let more = format!("{} more {entries} are not shown: --top N shows N of them, --top 0 all.", report.hidden);
         writeln!(out)?;
-        for line in words::wrap(&more, terminal.columns) {
-            writeln!(out, "{}", terminal.paint(Paint::Warning, &line))?;
-        }
+        more(report.hidden, entries, terminal, out)?;
+    }
+    Ok(())
+}
+
+/// How much was left out.
+fn more(hidden: usize, entries: &str, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    let more = format!("{hidden} more {entries} are not shown: --top N shows N of them, --top 0 all.");
+    for line in words::wrap(&more, terminal.columns) {
+        writeln!(out, "{}", terminal.paint(Paint::Warning, &line))?;
     }
     Ok(())
 }

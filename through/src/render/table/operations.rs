@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use unicode_width::UnicodeWidthStr;
 
 use super::remark;
-use super::words::{bare, creator, flow, titled, wrap};
+use super::words::{bucket_name, creator, flow, operation_name, titled, wrap};
 use crate::escape::{cut, visible};
 use crate::query::catalog::{Communicator, NO_COMM, SEVERAL_COMMS};
 use crate::query::operations::Operations;
@@ -172,12 +172,11 @@ fn cells(report: &Report, row: &Operations) -> Vec<String> {
 }
 
 pub fn operation(report: &Report, number: i64) -> String {
-    let operation = report.catalog.operations.get(&number);
-    operation.map(|operation| visible(bare(&operation.name)).into_owned()).unwrap_or_default()
+    operation_name(&report.catalog, number)
 }
 
 pub fn bucket(report: &Report, number: i64) -> String {
-    report.catalog.buckets.get(&number).map(|bucket| units::bucket(bucket.lo, bucket.hi)).unwrap_or_default()
+    bucket_name(&report.catalog, number)
 }
 
 /// Most calls carry nothing in one direction: a dash is quieter than `0 B`.

@@ -3,7 +3,8 @@
 use unicode_width::UnicodeWidthStr;
 
 use crate::escape::{cut, visible};
-use crate::query::catalog::Communicator;
+use crate::query::catalog::{Catalog, Communicator};
+use crate::units;
 
 const LABEL_COLUMNS: usize = 40;
 
@@ -28,6 +29,15 @@ pub fn creator(comm: &Communicator) -> String {
         Some(creator) => visible(bare(creator)).into_owned(),
         None => String::new(),
     }
+}
+
+pub fn operation_name(catalog: &Catalog, number: i64) -> String {
+    let operation = catalog.operations.get(&number);
+    operation.map(|operation| visible(bare(&operation.name)).into_owned()).unwrap_or_default()
+}
+
+pub fn bucket_name(catalog: &Catalog, number: i64) -> String {
+    catalog.buckets.get(&number).map(|bucket| units::bucket(bucket.lo, bucket.hi)).unwrap_or_default()
 }
 
 /// Pieces behind each other with a separator, a new line where one does not fit any more.

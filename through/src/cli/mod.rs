@@ -1,11 +1,15 @@
 //! The command line as it is written. What its words mean in a profile is resolved in `filter`.
 
+mod layers;
+mod select;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::range::{BucketPick, ByteRange, TimeRange};
+pub use layers::{Drawing, Graph, GraphFormat, Matrix, MatrixFormat, Split, Ucx};
+pub use select::{Input, Select, SelectCalls, SelectWays};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -16,6 +20,7 @@ Examples:
   through heat.db -e --sort time                  time per rank, heaviest first
   through heat.db -a --rank 0,4-7 --bytes 1K:1M   rank by rank, medium messages
   through heat.db -a --format csv -o heat.csv     everything, for other programs
+  through ucx heat.db --by comm                   the layers below, by communicator
 
 Exit status: 0 fine, 1 nothing matches, 2 trouble; of `run` and `exec` that of
 what they ran. A profile named like a command needs its directory: ./run";
@@ -38,6 +43,12 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// What UCX did for each communicator and operation, as COMMSEE_HOOKS=ucx recorded it
+    Ucx(Box<Ucx>),
+    /// Who sent how much to whom: rank by rank
+    Matrix(Box<Matrix>),
+    /// The same as a graph of processes, or of the devices that the data went over
+    Graph(Box<Graph>),
     /// Run a job profiled, and print a summary on standard error
     Run(Run),
     /// Become a program that is profiled; stands in front of it, under any launcher
@@ -50,11 +61,8 @@ pub enum Command {
 
 #[derive(Debug, Default, Args)]
 pub struct Show {
-    /// The profile; without one, the newest *.db profile of the current directory
-    pub profile: Option<PathBuf>,
-    /// The profile, as an option
-    #[arg(short = 'i', long = "input", value_name = "FILE", conflicts_with = "profile")]
-    pub input: Option<PathBuf>,
+    #[command(flatten)]
+    pub input: Input,
 
     /// One row per rank
     #[arg(short, long, group = "view", help_heading = "Views (else: operations of each communicator)")]
@@ -90,39 +98,6 @@ pub struct Show {
     pub select: Select,
     #[command(flatten)]
     pub output: Output,
-}
-
-/// What to show. Every filter that is given must hold.
-#[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Filters (each that is given must hold)")]
-pub struct Select {
-    /// Communicators, by name or label: s0.1,d0.2
-    #[arg(long, value_name = "LIST")]
-    pub comm: Vec<String>,
-    /// Operations; MPI_ may be left out, case does not matter: Allreduce,isend
-    #[arg(long, value_name = "LIST")]
-    pub op: Vec<String>,
-    /// Ranks in MPI_COMM_WORLD: 0,4-7
-    #[arg(short, long, value_name = "LIST", value_parser = commsee::ranks::RankSet::parse)]
-    pub rank: Vec<commsee::ranks::RankSet>,
-    /// Message sizes: buckets that overlap LOW:HIGH, such as 1K:1M, 1M: or :128
-    #[arg(short, long, value_name = "LOW:HIGH", value_parser = ByteRange::parse)]
-    pub bytes: Option<ByteRange>,
-    /// Time that a rank spent in one row, in seconds: 0.1:2.5, 0.1: or :2.5
-    #[arg(short, long, value_name = "LOW:HIGH", value_parser = TimeRange::parse)]
-    pub time: Option<TimeRange>,
-    /// Buckets, by number (from 0) or by their edges: 2 or 1K:8K
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = BucketPick::parse)]
-    pub bucket: Vec<BucketPick>,
-    /// Phases, by name; '' is what lies outside any phase. Without it all are added up
-    #[arg(long, value_name = "LIST")]
-    pub phase: Vec<String>,
-    /// Point-to-point operations only
-    #[arg(short)]
-    pub p2p: bool,
-    /// Collective operations only, those over neighbors among them
-    #[arg(short)]
-    pub collectives: bool,
 }
 
 #[derive(Debug, Default, Args)]
@@ -245,8 +220,8 @@ mod tests {
     fn a_profile_needs_no_command() {
         let cli = Cli::try_parse_from(["through", "a.db", "--comm", "s0.1", "-r", "0,4-7", "-b", ":1M"]).unwrap();
         assert!(cli.command.is_none());
-        assert_eq!(cli.show.profile, Some(PathBuf::from("a.db")));
-        assert!(cli.show.select.rank[0].contains(5));
+        assert_eq!(cli.show.input.profile, Some(PathBuf::from("a.db")));
+        assert!(cli.show.select.calls.rank[0].contains(5));
     }
 
     #[test]
@@ -262,7 +237,7 @@ mod tests {
     #[test]
     fn a_profile_named_like_a_command_is_written_with_its_directory() {
         assert!(Cli::try_parse_from(["through", "./run"]).unwrap().command.is_none());
-        assert_eq!(Cli::try_parse_from(["through", "-i", "run"]).unwrap().show.input, Some(PathBuf::from("run")));
+        assert_eq!(Cli::try_parse_from(["through", "-i", "run"]).unwrap().show.input.input, Some(PathBuf::from("run")));
         assert!(Cli::try_parse_from(["through", "run"]).is_err());
     }
 

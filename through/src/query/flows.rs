@@ -1,0 +1,91 @@
+//! How much went from whom to whom: messages as MPI counts them, or what a layer below it did.
+
+use std::collections::HashMap;
+
+use super::transfers::{End, each};
+use crate::error::Error;
+use crate::filter::Filter;
+use crate::open::Profile;
+
+/// What one process sent to, or got from, another one in one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    pub from: End,
+    pub to: End,
+    /// Of a layer below MPI.
+    pub way: Option<i64>,
+    /// It is the receiver who recorded it.
+    pub arrives: bool,
+    pub calls: i64,
+    pub bytes: u64,
+}
+
+impl Flow {
+    pub fn recorder(&self) -> End {
+        if self.arrives { self.to } else { self.from }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traffic {
+    /// Point-to-point messages, and those of neighbourhood collectives.
+    Mpi,
+    Layers,
+}
+
+/// All that the filter leaves, in no order. Added up here: rows do not lie by ranks, and SQLite would sort them all.
+pub fn flows(
+    profile: &Profile,
+    filter: &Filter,
+    arrives: impl Fn(i64) -> bool,
+    traffic: Traffic,
+) -> Result<Vec<Flow>, Error> {
+    let mut sums: HashMap<(Option<i64>, End, End), (i64, u64)> = HashMap::new();
+    let mut add = |way: Option<i64>, rank: End, peer: End, calls: i64, bytes: u64| {
+        let sum = sums.entry((way, rank, peer)).or_default();
+        *sum = (sum.0.saturating_add(calls), sum.1.saturating_add(bytes));
+    };
+    match traffic {
+        Traffic::Layers => each(profile, filter, None, |transfer| {
+            add(Some(transfer.way), transfer.rank, transfer.peer, transfer.sums.calls, transfer.sums.bytes);
+            Ok(())
+        })?,
+        Traffic::Mpi => {
+            let (condition, values) = filter.edge_condition();
+            let sql = format!("SELECT x.src, x.dst, x.calls, x.bytes FROM edge x WHERE {condition}");
+            profile.query::<(), ()>(&sql, values, |row| {
+                let to = match row.get(1)? {
+                    rank if rank < 0 => End::Remote,
+                    rank => End::Rank(rank),
+                };
+                add(None, End::of_rank(row.get(0)?), to, row.get(2)?, super::catalog::unsigned(row.get(3)?));
+                Ok(())
+            })?;
+        }
+    }
+    let flow = |((way, rank, peer), (calls, bytes)): ((Option<i64>, End, End), (i64, u64))| {
+        let arrives = way.is_some_and(&arrives);
+        let (from, to) = if arrives { (peer, rank) } else { (rank, peer) };
+        Flow { from, to, way, arrives, calls, bytes }
+    };
+    Ok(sums.into_iter().map(flow).collect())
+}
+
+/// Between two ends, in whatever way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    pub from: End,
+    pub to: End,
+    pub calls: i64,
+    pub bytes: u64,
+}
+
+/// In the order of the ends: ranks ascending, then who is not known, then other worlds.
+pub fn pairs(flows: &[Flow]) -> Vec<Pair> {
+    let mut sums: std::collections::BTreeMap<(End, End), (i64, u64)> = std::collections::BTreeMap::new();
+    for flow in flows {
+        let sum = sums.entry((flow.from, flow.to)).or_default();
+        *sum = (sum.0.saturating_add(flow.calls), sum.1.saturating_add(flow.bytes));
+    }
+    sums.into_iter().map(|((from, to), (calls, bytes))| Pair { from, to, calls, bytes }).collect()
+}

@@ -1,0 +1,98 @@
+//! The devices that data went over: from the process through a network's device on its host and one on the peer's host to
+//! the peer; or through the memory, or the GPU, of one host.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Graph, Sketch};
+use crate::query::catalog::Catalog;
+use crate::query::flows::Flow;
+use crate::query::transfers::End;
+use crate::query::ways::Way;
+
+/// What is written for a peer's device that nothing tells.
+const UNKNOWN_DEVICE: &str = "?";
+
+/// All flows tell which devices peers use, the ones that are wanted are drawn.
+pub fn devices(flows: &[Flow], catalog: &Catalog, is_wanted: impl Fn(&Flow) -> bool) -> Graph {
+    let mut sketch = Sketch::new(catalog);
+    let used = Used::of(flows, catalog, &sketch);
+    let mut wanted: Vec<&Flow> = flows.iter().filter(|flow| is_wanted(flow)).collect();
+    wanted.sort_by_key(|flow| (flow.from, flow.to, flow.way));
+    for end in wanted.iter().flat_map(|flow| [flow.from, flow.to]).collect::<BTreeSet<_>>() {
+        sketch.process(end);
+    }
+    for flow in wanted {
+        let way = flow.way.and_then(|way| catalog.ways.get(&way)).cloned().unwrap_or_default();
+        let mut stations = vec![sketch.process(flow.from)];
+        stations.extend(between(flow, &way, &used, &mut sketch));
+        stations.push(sketch.process(flow.to));
+        for hop in stations.windows(2) {
+            sketch.edge(hop[0], hop[1], &way.transport, flow.calls, flow.bytes);
+        }
+    }
+    sketch.finish()
+}
+
+/// The devices on the way.
+fn between(flow: &Flow, way: &Way, used: &Used, sketch: &mut Sketch) -> Vec<usize> {
+    let recorder = flow.recorder();
+    let peer = if flow.arrives { flow.from } else { flow.to };
+    let host = sketch.host(recorder);
+    match way.kind.as_str() {
+        "network" => {
+            let own = device(sketch, host, "network", &way.device);
+            let theirs = match peer {
+                End::Rank(_) => {
+                    let name = used.device_of(peer, sketch.host(peer), way);
+                    vec![device(sketch, sketch.host(peer), "network", &name)]
+                }
+                End::Unknown | End::Remote => Vec::new(),
+            };
+            match flow.arrives {
+                true => theirs.into_iter().chain([own]).collect(),
+                false => [own].into_iter().chain(theirs).collect(),
+            }
+        }
+        "self" => Vec::new(),
+        // Transports call it by names of their own, but a host has one memory.
+        "memory" => vec![device(sketch, host, "memory", "memory")],
+        _ if way.device.is_empty() => Vec::new(),
+        kind => vec![device(sketch, host, kind, &way.device)],
+    }
+}
+
+fn device(sketch: &mut Sketch, host: &str, kind: &str, name: &str) -> usize {
+    sketch.node(format!("{kind} {name} of {host}"), kind, host, name)
+}
+
+/// Which devices of a network each process, and each host, used with a transport.
+struct Used<'a> {
+    by_rank: BTreeMap<(End, &'a str), BTreeSet<&'a str>>,
+    by_host: BTreeMap<(&'a str, &'a str), BTreeSet<&'a str>>,
+}
+
+impl<'a> Used<'a> {
+    fn of(flows: &[Flow], catalog: &'a Catalog, sketch: &Sketch<'a>) -> Used<'a> {
+        let mut used = Used { by_rank: BTreeMap::new(), by_host: BTreeMap::new() };
+        for flow in flows {
+            let Some(way) = flow.way.and_then(|way| catalog.ways.get(&way)) else { continue };
+            let recorder = flow.recorder();
+            if way.kind == "network" && recorder.rank().is_some() {
+                used.by_rank.entry((recorder, &way.transport)).or_default().insert(&way.device);
+                used.by_host.entry((sketch.host(recorder), &way.transport)).or_default().insert(&way.device);
+            }
+        }
+        used
+    }
+
+    /// The one device that the peer used itself; else the one of the same name on its host, else the only one there.
+    fn device_of(&self, peer: End, host: &str, way: &Way) -> String {
+        let only = |devices: Option<&BTreeSet<&'a str>>| {
+            devices.filter(|devices| devices.len() == 1).and_then(|devices| devices.first().copied())
+        };
+        let on_host = self.by_host.get(&(host, way.transport.as_str()));
+        let same = || on_host.and_then(|devices| devices.get(way.device.as_str()).copied());
+        let own = only(self.by_rank.get(&(peer, way.transport.as_str())));
+        own.or_else(same).or_else(|| only(on_host)).unwrap_or(UNKNOWN_DEVICE).to_owned()
+    }
+}

@@ -1,0 +1,103 @@
+//! Who talked to whom as a graph: of processes, or of the devices that the data went over.
+
+mod devices;
+mod processes;
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+pub use devices::devices;
+pub use processes::processes;
+
+use super::catalog::Catalog;
+use super::transfers::End;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    pub id: String,
+    /// `process`, `unknown`, `other world`, or the kind of a device: `network`, `memory`, `gpu`.
+    pub kind: String,
+    /// Empty where it is not known.
+    pub host: String,
+    pub label: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// Nodes, by their place.
+    pub from: usize,
+    pub to: usize,
+    pub transport: String,
+    pub calls: i64,
+    pub bytes: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    pub nodes: Vec<Node>,
+    /// The heaviest first.
+    pub edges: Vec<Edge>,
+    /// Edges that were left out, and the bytes on them.
+    pub hidden: usize,
+    pub hidden_bytes: u64,
+}
+
+/// A graph in the making.
+struct Sketch<'a> {
+    hosts: BTreeMap<i64, &'a str>,
+    places: BTreeMap<String, usize>,
+    nodes: Vec<Node>,
+    edges: BTreeMap<(usize, usize, String), (i64, u64)>,
+}
+
+impl<'a> Sketch<'a> {
+    fn new(catalog: &'a Catalog) -> Sketch<'a> {
+        let hosts = catalog.processes.iter().map(|process| (process.rank, process.host.as_str())).collect();
+        Sketch { hosts, places: BTreeMap::new(), nodes: Vec::new(), edges: BTreeMap::new() }
+    }
+
+    fn host(&self, end: End) -> &'a str {
+        end.rank().and_then(|rank| self.hosts.get(&rank).copied()).unwrap_or_default()
+    }
+
+    fn node(&mut self, id: String, kind: &str, host: &str, label: &str) -> usize {
+        let nodes = &mut self.nodes;
+        *self.places.entry(id).or_insert_with_key(|id| {
+            let (kind, host, label) = (kind.to_owned(), host.to_owned(), label.to_owned());
+            nodes.push(Node { id: id.clone(), kind, host, label });
+            nodes.len() - 1
+        })
+    }
+
+    fn process(&mut self, end: End) -> usize {
+        let host = self.host(end);
+        match end {
+            End::Rank(rank) => self.node(format!("rank {rank}"), "process", host, &rank.to_string()),
+            End::Unknown => self.node("?".to_owned(), "unknown", "", "?"),
+            End::Remote => self.node("other world".to_owned(), "other world", "", "other world"),
+        }
+    }
+
+    fn edge(&mut self, from: usize, to: usize, transport: &str, calls: i64, bytes: u64) {
+        let sum = self.edges.entry((from, to, transport.to_owned())).or_default();
+        *sum = (sum.0.saturating_add(calls), sum.1.saturating_add(bytes));
+    }
+
+    fn finish(self) -> Graph {
+        let edges = self.edges.into_iter();
+        let mut edges: Vec<Edge> =
+            edges.map(|((from, to, transport), (calls, bytes))| Edge { from, to, transport, calls, bytes }).collect();
+        edges.sort_by_key(|edge| (Reverse(edge.bytes), Reverse(edge.calls)));
+        Graph { nodes: self.nodes, edges, hidden: 0, hidden_bytes: 0 }
+    }
+}
+
+impl Graph {
+    /// Keeps the heaviest edges; nothing and 0 keep all.
+    pub fn shorten(&mut self, top: Option<usize>) {
+        let kept = top.filter(|top| *top > 0).unwrap_or(usize::MAX).min(self.edges.len());
+        let dropped = self.edges.split_off(kept);
+        self.hidden = dropped.len();
+        self.hidden_bytes = dropped.iter().fold(0, |sum, edge| sum.saturating_add(edge.bytes));
+    }
+}

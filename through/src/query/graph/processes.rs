@@ -1,0 +1,23 @@
+//! Processes, and what each sent to which other one over which transport.
+
+use super::{Graph, Sketch};
+use crate::query::catalog::Catalog;
+use crate::query::flows::Flow;
+
+pub fn processes(flows: &[Flow], catalog: &Catalog) -> Graph {
+    let mut sketch = Sketch::new(catalog);
+    // Nodes in the order of the ends, whatever order the flows have.
+    let mut ends: Vec<_> = flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
+    ends.sort();
+    ends.dedup();
+    for end in ends {
+        sketch.process(end);
+    }
+    for flow in flows {
+        let (from, to) = (sketch.process(flow.from), sketch.process(flow.to));
+        let way = flow.way.and_then(|way| catalog.ways.get(&way));
+        let transport = way.map(|way| way.transport.as_str()).unwrap_or_default();
+        sketch.edge(from, to, transport, flow.calls, flow.bytes);
+    }
+    sketch.finish()
+}

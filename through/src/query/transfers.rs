@@ -1,0 +1,165 @@
+//! What layers below MPI did: sums over ranks and peers, and single rows. The table lies in the order of communicator,
+//! operation, bucket and way, so that sums over what follows need neither a sort nor memory.
+
+use std::collections::BTreeSet;
+
+use super::catalog::unsigned;
+use super::source::ALL_RANKS;
+use crate::error::Error;
+use crate::filter::Filter;
+use crate::open::Profile;
+
+/// Operations of a layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    pub calls: i64,
+    pub bytes: u64,
+    /// How many were not complete when their call returned; the times are theirs.
+    pub later: i64,
+    pub time_ns: i64,
+    pub time_min_ns: Option<i64>,
+    pub time_max_ns: Option<i64>,
+}
+
+impl Sums {
+    pub fn add(&mut self, other: &Sums) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.later = self.later.saturating_add(other.later);
+        self.time_ns = self.time_ns.saturating_add(other.time_ns);
+        self.time_min_ns = [self.time_min_ns, other.time_min_ns].into_iter().flatten().min();
+        self.time_max_ns = self.time_max_ns.max(other.time_max_ns);
+    }
+
+    /// Of those that were complete later.
+    pub fn mean_ns(&self) -> Option<i64> {
+        (self.later > 0).then(|| self.time_ns / self.later)
+    }
+}
+
+/// Over all ranks and their peers.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    pub comm: i64,
+    pub op: i64,
+    pub bucket: i64,
+    pub way: i64,
+    pub sums: Sums,
+}
+
+impl Filter {
+    /// Whether it leaves something of a group; of ranks a group knows nothing.
+    pub fn has_group(&self, group: &Group) -> bool {
+        let among = |numbers: &Option<BTreeSet<i64>>, number| numbers.as_ref().is_none_or(|all| all.contains(&number));
+        self.has_comm(group.comm)
+            && self.has_op(group.op)
+            && among(&self.buckets, group.bucket)
+            && among(&self.ways, group.way)
+    }
+}
+
+/// All groups, of all ranks or of those that the filter leaves. Its other conditions are the caller's.
+pub fn groups(profile: &Profile, filter: &Filter) -> Result<Vec<Group>, Error> {
+    if !profile.has_transfers() {
+        return Ok(Vec::new());
+    }
+    let (condition, values) = Filter { ranks: filter.ranks.clone(), ..Filter::default() }.transfer_condition();
+    let sql = format!(
+        "SELECT x.comm, x.op, x.bucket, x.way, sum(x.calls), sum(x.bytes), sum(x.later), sum(x.time_ns), \
+         min(x.time_min_ns), max(x.time_max_ns) FROM transfer x WHERE {condition} \
+         GROUP BY x.comm, x.op, x.bucket, x.way"
+    );
+    profile.query(&sql, values, |row| {
+        let sums = Sums {
+            calls: row.get(4)?,
+            bytes: unsigned(row.get(5)?),
+            later: row.get(6)?,
+            time_ns: row.get::<_, Option<i64>>(7)?.unwrap_or(0),
+            time_min_ns: row.get(8)?,
+            time_max_ns: row.get(9)?,
+        };
+        Ok(Group { comm: row.get(0)?, op: row.get(1)?, bucket: row.get(2)?, way: row.get(3)?, sums })
+    })
+}
+
+/// The other end of a transfer, or a rank itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum End {
+    Rank(i64),
+    /// Not known, or none.
+    Unknown,
+    /// A process of another `MPI_COMM_WORLD`.
+    Remote,
+}
+
+/// A peer that belongs to another `MPI_COMM_WORLD`.
+const REMOTE: i64 = -2;
+
+impl End {
+    pub fn of_peer(peer: i64) -> End {
+        match peer {
+            REMOTE => End::Remote,
+            rank if rank > ALL_RANKS => End::Rank(rank),
+            _ => End::Unknown,
+        }
+    }
+
+    pub fn of_rank(rank: i64) -> End {
+        if rank > ALL_RANKS { End::Rank(rank) } else { End::Unknown }
+    }
+
+    pub fn rank(self) -> Option<i64> {
+        if let End::Rank(rank) = self { Some(rank) } else { None }
+    }
+}
+
+/// One row, with numbers for names.
+#[derive(Clone, Copy, Debug)]
+pub struct Transfer {
+    pub comm: i64,
+    pub op: i64,
+    pub bucket: i64,
+    pub way: i64,
+    /// Of the process that recorded it.
+    pub rank: End,
+    pub peer: End,
+    pub sums: Sums,
+}
+
+/// Hands over every row that the filter leaves, one by one: there may be millions. What stops it early is the caller's.
+pub fn each(
+    profile: &Profile,
+    filter: &Filter,
+    top: Option<usize>,
+    mut take: impl FnMut(Transfer) -> rusqlite::Result<()>,
+) -> Result<(), Error> {
+    if !profile.has_transfers() {
+        return Ok(());
+    }
+    let (condition, values) = filter.transfer_condition();
+    let limit =
+        top.filter(|top| *top > 0).map(|top| format!(" LIMIT {}", top.min(i64::MAX as usize))).unwrap_or_default();
+    let sql = format!(
+        "SELECT x.comm, x.op, x.bucket, x.way, x.rank, x.peer, x.calls, x.bytes, x.later, x.time_ns, x.time_min_ns, \
+         x.time_max_ns FROM transfer x WHERE {condition} ORDER BY x.comm, x.op, x.bucket, x.way, x.rank, x.peer{limit}"
+    );
+    profile.query::<(), ()>(&sql, values, |row| {
+        let sums = Sums {
+            calls: row.get(6)?,
+            bytes: unsigned(row.get(7)?),
+            later: row.get(8)?,
+            time_ns: row.get::<_, Option<i64>>(9)?.unwrap_or(0),
+            time_min_ns: row.get(10)?,
+            time_max_ns: row.get(11)?,
+        };
+        take(Transfer {
+            comm: row.get(0)?,
+            op: row.get(1)?,
+            bucket: row.get(2)?,
+            way: row.get(3)?,
+            rank: End::of_rank(row.get(4)?),
+            peer: End::of_peer(row.get(5)?),
+            sums,
+        })
+    })
+}

@@ -1,0 +1,121 @@
+//! DOT, the language of Graphviz: <https://graphviz.org/doc/info/lang.html>. Processes and devices of a host stand together;
+//! the more bytes, the thicker an edge.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use super::Caption;
+use crate::escape::visible;
+use crate::query::graph::{Edge, Graph, Node};
+use crate::render::header::linkage;
+use crate::units;
+
+/// Of the lightest and the heaviest edge, in points.
+const WIDTHS: [f64; 2] = [0.5, 6.0];
+
+pub fn dot(graph: &Graph, caption: &Caption, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "digraph commsee {{")?;
+    writeln!(out, "  rankdir=LR;")?;
+    writeln!(out, "  node [shape=box, fontname=\"sans-serif\"];")?;
+    writeln!(out, "  edge [fontname=\"sans-serif\", fontsize=10];")?;
+    writeln!(out, "  labelloc=t;")?;
+    writeln!(out, "  label={};", quoted(&title(graph, caption)))?;
+    let mut hosts: BTreeMap<&str, Vec<&Node>> = BTreeMap::new();
+    for node in &graph.nodes {
+        hosts.entry(&node.host).or_default().push(node);
+    }
+    for (number, (host, nodes)) in hosts.into_iter().enumerate() {
+        let indent = if host.is_empty() { "  " } else { "    " };
+        if !host.is_empty() {
+            writeln!(out, "  subgraph cluster_{number} {{")?;
+            writeln!(out, "    label={};", quoted(&[host.to_owned()]))?;
+        }
+        for node in nodes {
+            let label = quoted(std::slice::from_ref(&node.label));
+            writeln!(out, "{indent}{} [label={label}, shape={}];", identifier(&node.id), shape(&node.kind))?;
+        }
+        if !host.is_empty() {
+            writeln!(out, "  }}")?;
+        }
+    }
+    let width = widths(&graph.edges);
+    for edge in &graph.edges {
+        let (from, to) = (identifier(&graph.nodes[edge.from].id), identifier(&graph.nodes[edge.to].id));
+        let lines = [units::bytes(edge.bytes), edge.transport.clone()].into_iter().filter(|line| !line.is_empty());
+        let label = quoted(&lines.collect::<Vec<_>>());
+        writeln!(out, "  {from} -> {to} [label={label}, penwidth={:.2}];", width(edge))?;
+    }
+    writeln!(out, "}}")
+}
+
+/// Which profile and layer, and what was left out.
+fn title(graph: &Graph, caption: &Caption) -> Vec<String> {
+    let head = caption.head;
+    let mut lines = vec![format!("{} · {}", head.path.display(), caption.layer)];
+    if !head.filter.words.is_empty() {
+        lines.push(format!("only {}", head.filter.words.join(", ")));
+    }
+    if graph.hidden > 0 {
+        let edges = units::count(graph.hidden as u64, "edge");
+        lines.push(format!("without {edges} of {} in all", units::bytes(graph.hidden_bytes)));
+    }
+    for (name, text) in head.layers.map(|layers| linkage(layers, head.catalog)).unwrap_or_default() {
+        lines.push(format!("{name}: {text}"));
+    }
+    lines
+}
+
+fn shape(kind: &str) -> &'static str {
+    match kind {
+        "process" => "box",
+        "network" => "hexagon",
+        "memory" => "cylinder",
+        "gpu" => "component",
+        _ => "ellipse",
+    }
+}
+
+/// By the logarithm of the bytes.
+fn widths(edges: &[Edge]) -> impl Fn(&Edge) -> f64 {
+    let logarithm = |edge: &Edge| (edge.bytes as f64 + 1.0).ln();
+    let least = edges.iter().map(logarithm).fold(f64::INFINITY, f64::min);
+    let most = edges.iter().map(logarithm).fold(0.0, f64::max);
+    move |edge| match most - least {
+        span if span > 0.0 => WIDTHS[0] + (WIDTHS[1] - WIDTHS[0]) * (logarithm(edge) - least) / span,
+        _ => 1.0,
+    }
+}
+
+/// Lines as one string in quotes: a backslash would begin an escape, such as `\N` for the node's own name.
+fn quoted(lines: &[String]) -> String {
+    let escaped = lines.iter().map(|line| visible(line).replace('\\', "\\\\").replace('"', "\\\""));
+    format!("\"{}\"", escaped.collect::<Vec<_>>().join("\\n"))
+}
+
+/// The name of a node. In those a backslash stands for itself, but not in front of a quotation mark.
+fn identifier(id: &str) -> String {
+    quoted(&[id.to_owned()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_quoted() {
+        assert_eq!(quoted(&["a\"b\\N".to_owned(), "c\u{1b}\n".to_owned()]), r#""a\"b\\N\nc\\u{1b}\\n""#);
+    }
+
+    #[test]
+    fn edges_are_as_thick_as_the_logarithm_of_their_bytes() {
+        let edge = |bytes| Edge { from: 0, to: 0, transport: String::new(), calls: 1, bytes };
+        let edges = [edge(0), edge(1023), edge((1 << 20) - 1), edge(u64::MAX)];
+        let width = widths(&edges[..3]);
+        assert_eq!(
+            edges[..3].iter().map(|edge| format!("{:.2}", width(edge))).collect::<Vec<_>>(),
+            ["0.50", "3.25", "6.00"]
+        );
+        assert_eq!(widths(&edges[3..])(&edges[3]), 1.0);
+        assert_eq!(widths(&[])(&edges[0]), 1.0);
+    }
+}
