@@ -5,11 +5,12 @@ mod common;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use commsee::profile::recover;
 use rusqlite::Connection;
 
-use common::{Launch, Mpi, Run, mpi_shared_library};
+use common::{Launch, Mpi, Run, library, mpi_shared_library};
 
 fn rows(path: &Path, sql: &str) -> Vec<Vec<i64>> {
     let db = Connection::open(path).expect("the profile");
@@ -203,5 +204,96 @@ fn a_shard_keeps_the_timeline() {
         let clocks = rows(&path, "SELECT count(*), count(begin_error_ns), count(end_error_ns) FROM clock");
         assert_eq!(clocks, [[3, 3, 0]]);
         fs::remove_file(path).expect("the profile");
+    }
+}
+
+/// Slices of each line: begin and end in nanoseconds.
+type Lines = BTreeMap<(i64, i64), Vec<(i64, i64)>>;
+
+/// What `through trace` makes of a profile can be drawn: slices of one line lie apart or within each other, and both ends of every
+/// arrow lie on slices.
+fn check_drawing(path: &Path, options: &[&str]) -> (serde_json::Value, usize, usize) {
+    let through = library().with_file_name("through");
+    let file = path.with_extension("json");
+    let mut command = Command::new(through);
+    let done = command.arg("trace").arg(path).args(options).arg("-o").arg(&file).output().expect("through");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let drawing: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&file).expect("the drawing")).expect("JSON");
+    fs::remove_file(&file).expect("the drawing");
+    let events = drawing["traceEvents"].as_array().expect("events");
+    let ns = |value: &serde_json::Value| (value.as_f64().expect("a time") * 1000.0).round() as i64;
+    let line = |event: &serde_json::Value| (event["pid"].as_i64().unwrap(), event["tid"].as_i64().unwrap());
+    let mut lines = Lines::new();
+    for event in events.iter().filter(|event| event["ph"] == "X") {
+        let begin = ns(&event["ts"]);
+        lines.entry(line(event)).or_default().push((begin, begin + ns(&event["dur"])));
+    }
+    let slices = lines.values().map(Vec::len).sum();
+    let bytes = |at: &(i64, i64), holds: &dyn Fn(i64, i64) -> bool| {
+        let calls = events.iter().filter(|event| event["ph"] == "X" && event["cat"] == "mpi" && line(event) == *at);
+        let found = calls.filter(|event| {
+            let begin = ns(&event["ts"]);
+            holds(begin, begin + ns(&event["dur"]))
+        });
+        found.last().map(|event| event["args"]["bytes"].clone())
+    };
+    let mut carried: BTreeMap<&str, Vec<serde_json::Value>> = BTreeMap::new();
+    for event in events.iter().filter(|event| event["cat"] == "message") {
+        let at = ns(&event["ts"]);
+        let found = match event["ph"] == "s" {
+            true => bytes(&line(event), &|begin, _| begin == at),
+            false => bytes(&line(event), &|begin, end| begin <= at && at <= end),
+        };
+        carried.entry(event["id"].as_str().unwrap()).or_default().extend(found);
+    }
+    assert!(carried.values().all(|ends| ends.len() == 2 && ends[0] == ends[1]), "{carried:?}");
+    for (line, slices) in &mut lines {
+        slices.sort_by_key(|(begin, end)| (*begin, -end));
+        let mut open: Vec<i64> = Vec::new();
+        for (begin, end) in slices {
+            open.retain(|until| *until > *begin);
+            assert!(open.iter().all(|until| *end <= *until), "{line:?}: {begin} to {end} crosses another slice");
+            open.push(*end);
+        }
+    }
+    let mut arrows: BTreeMap<&str, [Vec<i64>; 2]> = BTreeMap::new();
+    for event in events.iter().filter(|event| event["ph"] == "s" || event["ph"] == "f") {
+        let at = ns(&event["ts"]);
+        let is_on_a_slice = lines[&line(event)].iter().any(|(begin, end)| *begin <= at && at <= *end);
+        assert!(is_on_a_slice, "{event}");
+        arrows.entry(event["id"].as_str().unwrap()).or_default()[usize::from(event["ph"] == "f")].push(at);
+    }
+    assert!(arrows.values().all(|ends| ends[0].len() == 1 && ends[1].len() == 1), "{arrows:?}");
+    (drawing["otherData"].clone(), slices, arrows.len())
+}
+
+#[test]
+fn it_is_drawn_with_arrows() {
+    for mpi in Mpi::ALL {
+        let run = hooked(mpi).run().succeeded();
+        let path = run.profile_path();
+        let counted = rows(&path, "SELECT sum(kind < 2), sum(kind = 2), sum(kind = 1) FROM event");
+        let [slices, messages, causes] = counted[0][..] else { panic!("three sums") };
+        let (facts, drawn, arrows) = check_drawing(&path, &[]);
+        assert_eq!((drawn as i64, arrows as i64), (slices, messages + causes));
+        assert_eq!((&facts["messages_matched"], &facts["messages_not_matched"]), (&messages.into(), &0.into()));
+        let (_, drawn, arrows) = check_drawing(&path, &["--op", "Allreduce", "--rank", "1"]);
+        let left = "SELECT sum(kind < 2), sum(kind = 1) FROM event JOIN operation o ON o.id = op WHERE o.name = 'MPI_Allreduce' AND rank = 1";
+        assert_eq!(rows(&path, left), [[drawn as i64, arrows as i64]]);
+    }
+}
+
+/// Messages whose event had to make room have no arrow, and the others the right one.
+#[test]
+fn arrows_are_right_where_events_are_lost() {
+    for mpi in Mpi::ALL {
+        let launch = Launch::new(mpi, "hooked").ranks(4).arguments(&["300"]).variable("COMMSEE_TRACE", "64K");
+        let run = launch.run().succeeded();
+        let path = run.profile_path();
+        let lost = rows(&path, "SELECT min(lost_events) FROM clock");
+        assert!(lost[0][0] > 0, "{mpi}: every rank lost events: {lost:?}");
+        let (facts, _, _) = check_drawing(&path, &[]);
+        assert!(facts["messages_matched"].as_i64().unwrap() > 0, "{facts}");
     }
 }

@@ -1,9 +1,7 @@
-/* hooked: messages, reductions and something outside of MPI, for a hook module to tell of. With $HOOKED_DIES it ends badly. */
+/* hooked [ROUNDS]: messages, reductions and something outside of MPI, for a hook module to tell of. With $HOOKED_DIES it ends badly. */
 #define _GNU_SOURCE
 #include "truth.h"
 #include <dlfcn.h>
-
-enum { ROUNDS = 5 };
 
 static void exchange(MPI_Comm comm, int length)
 {
@@ -30,10 +28,12 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);
     void (*outside)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "made_up_outside");
-    for (int round = 0; round < ROUNDS; round++) {
+    int rounds = argc > 1 ? atoi(argv[1]) : 5;
+    for (int round = 0; round < rounds; round++) {
         double one = 1, sum;
-        exchange(MPI_COMM_WORLD, 10);
-        exchange(half, 70000);
+        /* Each of its own length, so that no message can be taken for another one. */
+        exchange(MPI_COMM_WORLD, 10 + 2 * round);
+        exchange(half, 70000 + 2 * round);
         MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, half);
         MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
         if (outside)
