@@ -191,6 +191,7 @@ fn the_job() {
         Ok("elsewhere") => {
             sample(&Path::new(&env::var("COMMSEE_DIR").unwrap()).join(Path::new(&out).file_name().unwrap()), &launch);
         }
+        Ok("layered") => crate::layers::write(Path::new(&out), &launch),
         _ => sample(Path::new(&out), &launch),
     }
 }
@@ -206,6 +207,14 @@ fn the_summary_is_short_and_says_what_matters() {
     let folder = Folder::empty();
     let answer = run_job(&folder, "good", "a b.db");
     assert_eq!(answer.status, 0, "{}", answer.err);
+    assert!(answer.err.lines().count() <= 25 && answer.err.lines().all(|line| line.chars().count() <= 80));
+    insta::assert_snapshot!(answer.err);
+}
+
+#[test]
+fn the_summary_says_what_modules_did_not_see() {
+    let folder = Folder::empty();
+    let answer = run_job(&folder, "layered", "a.db");
     assert!(answer.err.lines().count() <= 25 && answer.err.lines().all(|line| line.chars().count() <= 80));
     insta::assert_snapshot!(answer.err);
 }
