@@ -22,6 +22,8 @@ pub enum Error {
     WouldOverwrite(PathBuf),
     #[error("libcommsee.so is not there (looked at {}): set COMMSEE_LIB to its path", list(.0))]
     NoLibrary(Vec<PathBuf>),
+    #[error("there is no hook module '{name}' (libcommsee_{name}.so in {}): {}", list(places), modules(there))]
+    NoModule { name: String, there: Vec<String>, places: Vec<PathBuf> },
     #[error("{}: LD_PRELOAD cannot hold a path with a space or a colon: move the library, or set COMMSEE_LIB", .0.display())]
     LibraryPath(PathBuf),
     #[error("{}: cannot be started: {}", program.display(), plain(source))]
@@ -58,6 +60,13 @@ pub fn summed(detail: Detail) -> &'static str {
 pub fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+fn modules(names: &[String]) -> String {
+    match names {
+        [] => "there is none".to_owned(),
+        names => format!("there are {}", names.join(", ")),
+    }
 }
 
 fn list(paths: &[PathBuf]) -> String {

@@ -5,8 +5,7 @@ use crate::error::Error;
 use crate::matrix::asked;
 use crate::output;
 use crate::query::catalog::Catalog;
-use crate::query::flows::Flow;
-use crate::query::graph::{devices, processes};
+use crate::query::graph::{devices, processes, users};
 use crate::query::layers::WIRE;
 use crate::query::overview::overview;
 use crate::render::graph::{Caption, dot, json};
@@ -24,11 +23,10 @@ pub fn graph(graph: &Graph) -> Result<bool, Error> {
     ways.device.clone_from(&graph.ways.device);
     ways.protocol.clone_from(&graph.ways.protocol);
     let Some(asked) = asked(profile, &graph.calls, &ways)? else { return Ok(false) };
-    let is_wanted = |flow: &Flow| flow.recorder().rank().is_none_or(|rank| asked.filter.has_rank(rank));
+    let flows = asked.flows()?;
     let mut drawn = match graph.of {
-        Drawing::Processes => processes(&asked.flows(false)?, &asked.catalog),
-        // What ranks that are not shown did tells which devices they have.
-        Drawing::Devices => devices(&asked.flows(true)?, &asked.catalog, is_wanted),
+        Drawing::Processes => processes(&flows, &asked.catalog),
+        Drawing::Devices => devices(&flows, &asked.catalog, &users(&asked.profile, &asked.catalog)?),
     };
     let is_empty = drawn.edges.is_empty();
     asked.say_what_lacks(is_empty);

@@ -62,11 +62,9 @@ pub fn asked(profile: Profile, calls: &SelectCalls, ways: &SelectWays) -> Result
 }
 
 impl Asked {
-    /// Of all ranks, whatever the filter says of them, or of those that it leaves.
-    pub fn flows(&self, of_all_ranks: bool) -> Result<Vec<Flow>, Error> {
+    pub fn flows(&self) -> Result<Vec<Flow>, Error> {
         let arrives = |way: i64| self.catalog.ways.get(&way).is_some_and(|way| way.arrives);
-        let ranks = self.filter.ranks.clone().filter(|_| !of_all_ranks);
-        flows(&self.profile, &Filter { ranks, ..self.filter.clone() }, arrives, self.traffic)
+        flows(&self.profile, &self.filter, arrives, self.traffic)
     }
 
     /// Says so if there is nothing to show, or not all of what was named.
@@ -89,7 +87,7 @@ impl Asked {
 /// Whether anything was there to show.
 pub fn matrix(matrix: &Matrix) -> Result<bool, Error> {
     let Some(asked) = asked(opened(&matrix.input)?, &matrix.calls, &matrix.ways)? else { return Ok(false) };
-    let flows = asked.flows(false)?;
+    let flows = asked.flows()?;
     asked.say_what_lacks(flows.is_empty());
     if flows.is_empty() && matrix.format == MatrixFormat::Table {
         return Ok(false);

@@ -1,5 +1,6 @@
 //! What the environment of a profiled program must hold.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -11,14 +12,19 @@ use crate::cli::Profiling;
 use crate::error::Error;
 
 pub const PRELOAD: &str = "LD_PRELOAD";
-/// Where the library is, for installations that keep it apart from `through`.
 const LIBRARY: &str = "libcommsee.so";
+/// How the names of the libraries of hook modules begin.
+const MODULE: &str = "libcommsee_";
 
 pub type Variables = Vec<(&'static str, OsString)>;
 
 /// The variables that load the profiler, and those that were asked for.
 pub fn variables(profiling: &Profiling) -> Result<Variables, Error> {
-    let mut variables = vec![(PRELOAD, preloaded(&library()?, env::var_os(PRELOAD)))];
+    let library = library()?;
+    let hooks = profiling.hooks.clone().or_else(|| env::var(settings::HOOKS).ok());
+    let mut libraries = vec![library];
+    libraries.extend(modules(&hooks.unwrap_or_default(), &places())?);
+    let mut variables = vec![(PRELOAD, preloaded(&libraries, env::var_os(PRELOAD)))];
     if let Some(output) = &profiling.output {
         variables.push((settings::OUT, absolute_pattern(output.as_os_str()).into_os_string()));
     }
@@ -44,34 +50,92 @@ pub fn absolute_pattern(pattern: &OsStr) -> PathBuf {
     PathBuf::from(OsString::from_vec(escaped)).join(pattern)
 }
 
-/// Finds the library in `$COMMSEE_LIB`, beside this program, or in the directory of libraries beside its own.
-fn library() -> Result<PathBuf, Error> {
-    let candidates = match env::var_os(settings::LIB).filter(|path| !path.is_empty()) {
-        Some(path) => vec![PathBuf::from(path)],
+/// Where libraries are: beside the one that `$COMMSEE_LIB` names, or beside this program and in the directories of
+/// libraries beside its own.
+fn places() -> Vec<PathBuf> {
+    let directory = |path: &Path| path.parent().unwrap_or(Path::new(".")).to_owned();
+    match named_library() {
+        Some(path) => vec![directory(&path)],
         None => {
-            let program = env::current_exe().unwrap_or_default();
-            let directory = program.parent().unwrap_or(Path::new("."));
-            ["", "../lib", "../lib64"].map(|place| directory.join(place).join(LIBRARY)).to_vec()
+            let beside = directory(&env::current_exe().unwrap_or_default());
+            ["", "../lib", "../lib64"].map(|place| beside.join(place)).to_vec()
         }
-    };
-    let found = candidates.iter().find(|path| path.is_file());
-    let library = found.and_then(|path| path.canonicalize().ok()).ok_or(Error::NoLibrary(candidates))?;
-    match library.as_os_str().as_bytes().iter().any(|byte| b" :".contains(byte)) {
-        true => Err(Error::LibraryPath(library)),
-        false => Ok(library),
     }
 }
 
-/// In front of what is loaded already.
-fn preloaded(library: &Path, before: Option<OsString>) -> OsString {
-    let mut list = library.as_os_str().to_owned();
-    let before = before.unwrap_or_default();
-    let others = before.as_bytes().split(|byte| b" :".contains(byte));
-    for other in others.filter(|other| !other.is_empty() && *other != library.as_os_str().as_bytes()) {
-        list.push(":");
-        list.push(OsStr::from_bytes(other));
+fn named_library() -> Option<PathBuf> {
+    env::var_os(settings::LIB).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+fn library() -> Result<PathBuf, Error> {
+    let candidates = match named_library() {
+        Some(path) => vec![path],
+        None => places().iter().map(|place| place.join(LIBRARY)).collect(),
+    };
+    match found(&candidates)? {
+        Some(library) => Ok(library),
+        None => Err(Error::NoLibrary(candidates)),
     }
-    list
+}
+
+/// The libraries of hook modules, each once, in the order in which they are named.
+fn modules(names: &str, places: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let mut libraries = Vec::new();
+    for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        let library = match is_module_name(name) {
+            true => found(&places.iter().map(|place| place.join(module_library(name))).collect::<Vec<_>>())?,
+            false => None,
+        };
+        let missing = || Error::NoModule { name: name.to_owned(), there: there(places), places: places.to_vec() };
+        let library = library.ok_or_else(missing)?;
+        if !libraries.contains(&library) {
+            libraries.push(library);
+        }
+    }
+    Ok(libraries)
+}
+
+fn is_module_name(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Modules that somebody else wrote are found by the same rule.
+fn module_library(name: &str) -> String {
+    format!("{MODULE}{name}.so")
+}
+
+/// The names of all modules that are there.
+fn there(places: &[PathBuf]) -> Vec<String> {
+    let files = places.iter().filter_map(|place| place.read_dir().ok()).flatten().flatten();
+    let names = files.filter_map(|file| {
+        let name = file.file_name().to_string_lossy().strip_prefix(MODULE)?.strip_suffix(".so")?.to_owned();
+        is_module_name(&name).then_some(name)
+    });
+    names.collect::<BTreeSet<String>>().into_iter().collect()
+}
+
+/// The first of the files that is there, as it can be preloaded.
+fn found(candidates: &[PathBuf]) -> Result<Option<PathBuf>, Error> {
+    let there = candidates.iter().find(|path| path.is_file()).and_then(|path| path.canonicalize().ok());
+    match there {
+        Some(path) if path.as_os_str().as_bytes().iter().any(|byte| b" :".contains(byte)) => {
+            Err(Error::LibraryPath(path))
+        }
+        there => Ok(there),
+    }
+}
+
+/// In front of what is loaded already, each once.
+fn preloaded(libraries: &[PathBuf], before: Option<OsString>) -> OsString {
+    let before = before.unwrap_or_default();
+    let others = before.as_bytes().split(|byte| b" :".contains(byte)).filter(|other| !other.is_empty());
+    let mut names: Vec<&[u8]> = Vec::new();
+    for name in libraries.iter().map(|library| library.as_os_str().as_bytes()).chain(others) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    OsString::from_vec(names.join(&b":"[..]))
 }
 
 #[cfg(test)]
@@ -80,9 +144,29 @@ mod tests {
 
     #[test]
     fn the_library_stands_once_and_first() {
-        let library = Path::new("/l/libcommsee.so");
-        assert_eq!(preloaded(library, None), "/l/libcommsee.so");
-        assert_eq!(preloaded(library, Some("/a.so /l/libcommsee.so:/b.so".into())), "/l/libcommsee.so:/a.so:/b.so");
+        let library = [PathBuf::from("/l/libcommsee.so")];
+        assert_eq!(preloaded(&library, None), "/l/libcommsee.so");
+        assert_eq!(preloaded(&library, Some("/a.so /l/libcommsee.so:/b.so".into())), "/l/libcommsee.so:/a.so:/b.so");
+        let both = ["/l/libcommsee.so", "/l/libcommsee_ucx.so"].map(PathBuf::from);
+        let before = Some("/l/libcommsee_ucx.so:/b.so".into());
+        assert_eq!(preloaded(&both, before), "/l/libcommsee.so:/l/libcommsee_ucx.so:/b.so");
+    }
+
+    #[test]
+    fn modules_are_found_by_their_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let here = folder.path().canonicalize().unwrap();
+        for file in ["libcommsee_ucx.so", "libcommsee_mine.so", "libcommsee_no-name.so", "libcommsee.so"] {
+            std::fs::write(here.join(file), "").unwrap();
+        }
+        let places = [here.join("nowhere"), here.clone()];
+        let libraries = modules("mine, ucx,,mine", &places).unwrap();
+        assert_eq!(libraries, ["libcommsee_mine.so", "libcommsee_ucx.so"].map(|file| here.join(file)));
+        assert!(modules("", &places).unwrap().is_empty());
+        for wrong in ["nccl", "no-name", "../libcommsee_ucx", "ucx.so", "UCX"] {
+            let text = modules(wrong, &places).unwrap_err().to_string();
+            assert!(text.contains(wrong) && text.contains("there are mine, ucx"), "{text}");
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::harvest::Harvest;
 use crate::message::say;
 use crate::open::Profile;
 use crate::render::grid::{Column, Grid, number, text};
+use crate::render::header::linkage;
 use crate::render::table::{bucket, operation, stood_lines, titled};
 use crate::report::{Body, Report, Section};
 use crate::terminal::{Paint, Terminal};
@@ -75,9 +76,13 @@ fn write(
     )?;
     let average = time(overview.mpi_avg_ns as i64);
     line("MPI time", &format!("max {} (rank {}), avg {average}: {share} of the run time", time(mpi.ns), mpi.rank))?;
+    let of_layers = report.layers.as_ref().map(|layers| linkage(layers, &report.catalog)).unwrap_or_default();
+    for (name, text) in &of_layers {
+        line(name, text)?;
+    }
     let mut room = COMMUNICATORS;
     if !report.stood.is_empty() {
-        room -= PLACES + 1;
+        room -= PLACES + 1 + of_layers.len();
         writeln!(out)?;
         stood_lines(report, &report.stood, PLACES, terminal, out)?;
     }

@@ -65,11 +65,11 @@ fn the_environment_tells_the_profiler_what_to_do() {
     let folder = Folder::empty();
     let script =
         "echo $COMMSEE_OUT; echo $COMMSEE_BUCKETS; echo $COMMSEE_HOOKS; echo $COMMSEE_LOG; echo $COMMSEE_LAUNCH";
-    let words = ["run", "-o", "a.db", "--buckets", "1K,1M", "--hooks", "ucx", "--", "sh", "-c", script];
+    let words = ["run", "-o", "a.db", "--buckets", "1K,1M", "--hooks", "", "--", "sh", "-c", script];
     let answer = through(&folder, &words);
     let lines: Vec<&str> = answer.out.lines().collect();
     let here = folder.0.path().canonicalize().unwrap();
-    assert_eq!(lines[..4], [here.join("a.db").to_str().unwrap(), "1K,1M", "ucx", "warn"]);
+    assert_eq!(lines[..4], [here.join("a.db").to_str().unwrap(), "1K,1M", "", "warn"]);
     assert!(lines[4].len() == 32 && lines[4].chars().all(|character| character.is_ascii_hexdigit()));
     let preload = command(&folder, &["exec", "sh", "-c", "echo $LD_PRELOAD"]).env("LD_PRELOAD", "").output().unwrap();
     assert!(String::from_utf8(preload.stdout).unwrap().trim().starts_with('/'));
@@ -86,6 +86,56 @@ fn a_library_that_cannot_be_loaded_is_told_before_the_job_starts() {
         assert_eq!((answer.status, answer.out.as_str()), (2, ""));
         assert!(answer.err.lines().count() == 1 && answer.err.contains(why), "{}", answer.err);
     }
+}
+
+/// Libraries that do nothing: copies of one that is loaded anyway.
+fn with_module(folder: &Folder, words: &[&str]) -> Command {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let library = maps.split_whitespace().find(|word| word.contains("libgcc_s")).unwrap();
+    for name in ["libcommsee.so", "libcommsee_ucx.so"] {
+        std::fs::copy(library, folder.path(name)).unwrap();
+    }
+    let mut command = folder.command(words);
+    command.env("COMMSEE_LIB", folder.path("libcommsee.so"));
+    command
+}
+
+#[test]
+fn hook_modules_are_loaded_behind_the_profiler() {
+    let folder = Folder::empty();
+    let here = folder.0.path().canonicalize().unwrap();
+    let libraries = ["libcommsee.so", "libcommsee_ucx.so"].map(|name| here.join(name).display().to_string());
+    let show = ["sh", "-c", "echo $COMMSEE_HOOKS $LD_PRELOAD"];
+    for (command, variable) in [("run", None), ("exec", None), ("run", Some("ucx")), ("exec", Some("ucx"))] {
+        let option = if variable.is_none() { &["--hooks", "ucx", "--"][..] } else { &["--"] };
+        let mut through = with_module(&folder, &[&[command], option, &show].concat());
+        through.env("LD_PRELOAD", "");
+        variable.into_iter().for_each(|value| _ = through.env("COMMSEE_HOOKS", value));
+        let answer = Answer::of(through.output().unwrap());
+        assert_eq!(
+            (answer.status, answer.out.trim()),
+            (0, format!("ucx {}", libraries.join(":")).as_str()),
+            "{command}"
+        );
+    }
+}
+
+#[test]
+fn a_hook_module_that_is_not_there_is_told_before_the_job_starts() {
+    let folder = Folder::empty();
+    for (command, option, variable) in
+        [("run", Some("ucx,uxc"), ""), ("exec", Some("uxc"), ""), ("run", None, "uxc"), ("exec", None, "ucx, uxc")]
+    {
+        let option = option.map(|option| vec!["--hooks", option]).unwrap_or_default();
+        let words = [&[command], &option[..], &["--", "echo", "started"]].concat();
+        let answer = Answer::of(with_module(&folder, &words).env("COMMSEE_HOOKS", variable).output().unwrap());
+        assert_eq!((answer.status, answer.out.as_str(), answer.err.lines().count()), (2, "", 1), "{}", answer.err);
+        assert!(answer.err.contains("no hook module 'uxc'") && answer.err.contains("there are ucx"), "{}", answer.err);
+    }
+    // An empty list asks for none, whatever the environment says.
+    let words = ["exec", "--hooks", "", "--", "true"];
+    let answer = Answer::of(with_module(&folder, &words).env("COMMSEE_HOOKS", "uxc").output().unwrap());
+    assert_eq!((answer.status, answer.err.as_str()), (0, ""));
 }
 
 #[test]
@@ -141,6 +191,7 @@ fn the_job() {
         Ok("elsewhere") => {
             sample(&Path::new(&env::var("COMMSEE_DIR").unwrap()).join(Path::new(&out).file_name().unwrap()), &launch);
         }
+        Ok("layered") => crate::layers::write(Path::new(&out), &launch),
         _ => sample(Path::new(&out), &launch),
     }
 }
@@ -156,6 +207,14 @@ fn the_summary_is_short_and_says_what_matters() {
     let folder = Folder::empty();
     let answer = run_job(&folder, "good", "a b.db");
     assert_eq!(answer.status, 0, "{}", answer.err);
+    assert!(answer.err.lines().count() <= 25 && answer.err.lines().all(|line| line.chars().count() <= 80));
+    insta::assert_snapshot!(answer.err);
+}
+
+#[test]
+fn the_summary_says_what_modules_did_not_see() {
+    let folder = Folder::empty();
+    let answer = run_job(&folder, "layered", "a.db");
     assert!(answer.err.lines().count() <= 25 && answer.err.lines().all(|line| line.chars().count() <= 80));
     insta::assert_snapshot!(answer.err);
 }

@@ -1,1 +1,83 @@
+//! `through matrix`: who sent how much to whom.
 
+use insta::assert_snapshot;
+
+use crate::common::{Builder, Did, Folder};
+use crate::layers::layered;
+
+fn pairs(folder: &Folder, words: &[&str]) -> Vec<String> {
+    let rows = folder.through(&[&["matrix", "--format", "csv"], words].concat()).csv();
+    rows.iter().map(|row| ["src", "dst", "remote", "calls", "bytes"].map(|key| row[key].as_str()).join(" ")).collect()
+}
+
+#[test]
+fn the_matrix_looks_like_this() {
+    assert_snapshot!(layered().through(&["matrix", "--layer", "uct"]).ok());
+}
+
+#[test]
+fn the_heaviest_pairs_look_like_this() {
+    assert_snapshot!(layered().through(&["matrix", "--layer", "uct", "--top", "4"]).ok());
+}
+
+#[test]
+fn mpi_has_a_matrix_and_so_has_every_layer() {
+    let folder = layered();
+    let of_mpi = ["0 1 0 10 1000", "1 2 0 20 2000", "3  1 1 7"];
+    assert_eq!(pairs(&folder, &[]), of_mpi);
+    assert_eq!(pairs(&folder, &["--layer", "mpi"]), of_mpi);
+    assert_eq!(pairs(&folder, &["--rank", "1"]), [of_mpi[1]]);
+    let of_ucp = ["0 1 0 10 1000", "0 2 0 3 12288", "1 2 0 20 2000", "1 3 0 1 16384", "3 1 0 1 16384"];
+    assert_eq!(pairs(&folder, &["--layer", "ucp"]), of_ucp);
+    assert_eq!(pairs(&folder, &["--layer", "ucp", "--top", "2"]), of_ucp[3..]);
+    assert_eq!(pairs(&folder, &["--layer", "ucp", "--top", "1", "--calls"]), [of_ucp[2]]);
+    assert_eq!(pairs(&folder, &["--layer", "uct", "--comm", "-", "--rank", "3"]), ["3  0 1 200", "3  1 1 100"]);
+    // Those who receive tell what arrived: from whom is not known here.
+    assert_eq!(pairs(&folder, &["--layer", "ucp-rx"]), [" 1 0 10 1000", " 2 0 20 2000"]);
+    assert_eq!(pairs(&folder, &["--layer", "uct", "--transport", "posix"]), ["0 1 0 10 1080", "1 0 0 5 60"]);
+    let document = folder.through(&["matrix", "--layer", "ucp", "--format", "json"]).json();
+    assert_eq!((document["layer"].as_str(), document["matrix"].as_array().unwrap().len()), (Some("ucp"), 5));
+    assert_eq!(document["matrix"][1]["bytes"], 12_288);
+}
+
+#[test]
+fn what_mpis_own_matrix_does_not_know_is_refused() {
+    for words in [["--bytes", "1K:"], ["--bucket", "1"], ["--transport", "tcp"], ["--protocol", "eager"]] {
+        let answer = layered().through(&[&["matrix"][..], &words].concat());
+        assert_eq!((answer.status, answer.out.as_str(), answer.err.lines().count()), (2, "", 1), "{words:?}");
+        assert!(answer.err.contains("--layer ucp"), "{}", answer.err);
+    }
+    let answer = layered().through(&["matrix", "--comm", "row"]);
+    assert_eq!((answer.status, answer.out.as_str()), (1, ""), "{}", answer.err);
+}
+
+/// Every rank sends 1.5 MiB to every other one.
+fn full(ranks: usize) -> Folder {
+    let folder = Folder::empty();
+    let mut profile = Builder::new(&folder.path("full.db"), ranks);
+    profile.comm("W0.0", None, None, ranks as u32, "0");
+    for rank in 0..ranks {
+        profile.cell("W0.0", "MPI_Send", 0, rank, Did(1, 1, 0, 1));
+        (0..ranks)
+            .filter(|dst| *dst != rank)
+            .for_each(|dst| profile.edge("W0.0", "MPI_Send", (rank as i64, dst as i64), 3, 3 << 19));
+    }
+    profile.finish(|_| 1);
+    folder
+}
+
+#[test]
+fn sixteen_ranks_fit_and_more_are_listed() {
+    for (ranks, cell) in [(4, "1.5M"), (12, "1.5M"), (16, "2M")] {
+        let table = full(ranks).through(&["matrix"]).ok();
+        let rows = table.lines().filter(|line| line.contains(cell));
+        assert_eq!(rows.count(), ranks, "{table}");
+        assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    }
+    let table = full(40).through(&["matrix"]).ok();
+    assert!(table.contains("  from  to     bytes  share  calls\n"), "{table}");
+    let more = "1540 more pairs, with 2.26 GiB in 4620 calls: --top N shows N pairs, --top 0\nall.";
+    assert!(table.contains(more), "{table}");
+    let wide = full(40).command(&["matrix"]).env("COLUMNS", "250").output().unwrap();
+    assert_eq!(String::from_utf8(wide.stdout).unwrap().lines().filter(|line| line.contains("1.5M")).count(), 40);
+}

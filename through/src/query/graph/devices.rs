@@ -4,19 +4,38 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Graph, Sketch};
+use crate::error::Error;
+use crate::filter::Filter;
+use crate::open::Profile;
 use crate::query::catalog::Catalog;
 use crate::query::flows::Flow;
-use crate::query::transfers::End;
+use crate::query::transfers::{End, each};
 use crate::query::ways::Way;
+
+/// Ranks, and the ways over a network in which they moved anything.
+pub type Users = BTreeSet<(End, i64)>;
+
+/// Of the whole profile.
+pub fn users(profile: &Profile, catalog: &Catalog) -> Result<Users, Error> {
+    let mut users = Users::new();
+    let ways = catalog.ways.iter().filter(|(_, way)| way.kind == "network").map(|(number, _)| *number).collect();
+    each(profile, &Filter { ways: Some(ways), ..Filter::default() }, None, |transfer| {
+        if transfer.rank.rank().is_some() {
+            users.insert((transfer.rank, transfer.way));
+        }
+        Ok(())
+    })?;
+    Ok(users)
+}
 
 /// What is written for a peer's device that nothing tells.
 const UNKNOWN_DEVICE: &str = "?";
 
-/// All flows tell which devices peers use, the ones that are wanted are drawn.
-pub fn devices(flows: &[Flow], catalog: &Catalog, is_wanted: impl Fn(&Flow) -> bool) -> Graph {
+/// Flows in no order. Which devices peers use is told by all that they did, not only by what is drawn.
+pub fn devices(flows: &[Flow], catalog: &Catalog, used: &Users) -> Graph {
     let mut sketch = Sketch::new(catalog);
-    let used = Used::of(flows, catalog, &sketch);
-    let mut wanted: Vec<&Flow> = flows.iter().filter(|flow| is_wanted(flow)).collect();
+    let used = Used::of(used, catalog, &sketch);
+    let mut wanted: Vec<&Flow> = flows.iter().collect();
     wanted.sort_by_key(|flow| (flow.from, flow.to, flow.way));
     for end in wanted.iter().flat_map(|flow| [flow.from, flow.to]).collect::<BTreeSet<_>>() {
         sketch.process(end);
@@ -72,15 +91,12 @@ struct Used<'a> {
 }
 
 impl<'a> Used<'a> {
-    fn of(flows: &[Flow], catalog: &'a Catalog, sketch: &Sketch<'a>) -> Used<'a> {
+    fn of(users: &Users, catalog: &'a Catalog, sketch: &Sketch<'a>) -> Used<'a> {
         let mut used = Used { by_rank: BTreeMap::new(), by_host: BTreeMap::new() };
-        for flow in flows {
-            let Some(way) = flow.way.and_then(|way| catalog.ways.get(&way)) else { continue };
-            let recorder = flow.recorder();
-            if way.kind == "network" && recorder.rank().is_some() {
-                used.by_rank.entry((recorder, &way.transport)).or_default().insert(&way.device);
-                used.by_host.entry((sketch.host(recorder), &way.transport)).or_default().insert(&way.device);
-            }
+        for (rank, way) in users {
+            let Some(way) = catalog.ways.get(way) else { continue };
+            used.by_rank.entry((*rank, &way.transport)).or_default().insert(&way.device);
+            used.by_host.entry((sketch.host(*rank), &way.transport)).or_default().insert(&way.device);
         }
         used
     }

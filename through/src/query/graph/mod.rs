@@ -6,7 +6,7 @@ mod processes;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-pub use devices::devices;
+pub use devices::{devices, users};
 pub use processes::processes;
 
 use super::catalog::Catalog;

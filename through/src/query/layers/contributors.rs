@@ -106,9 +106,9 @@ fn weight_of(sums: &Sums, sort: Option<SortKey>) -> u128 {
 }
 
 fn sort_rows(rows: &mut [Contributor], sort: Option<SortKey>) {
-    match sort {
-        Some(SortKey::Op) => rows.sort_by(|a, b| a.way.function.cmp(&b.way.function)),
-        _ => rows.sort_by_key(|row| (Reverse(weight_of(&row.sums, sort)), Reverse(row.sums.calls))),
+    rows.sort_by_key(|row| (Reverse(weight_of(&row.sums, sort)), Reverse(row.sums.calls)));
+    if sort == Some(SortKey::Op) {
+        rows.sort_by(|a, b| a.way.function.cmp(&b.way.function));
     }
 }
 

@@ -38,15 +38,15 @@ const PROTOCOLS: [Column; 10] = [
     text("communicator"),
     number("bytes"),
     number("eager"),
-    number("bytes"),
+    number("calls").optional(1),
     number("get"),
-    number("bytes"),
+    number("calls").optional(1),
     number("put"),
-    number("bytes"),
+    number("calls").optional(1),
     number("other"),
-    number("bytes"),
+    number("calls").optional(1),
 ];
-const PROTOCOLS_LEGEND: &str = "Messages, and their bytes, by size: sent at once (eager), or after an agreement, when the receiver \
+const PROTOCOLS_LEGEND: &str = "Bytes of messages by their size, and how many messages: sent at once (eager), or after an agreement, when the receiver \
      gets the data or the sender puts it (rendezvous). Other: not known which.";
 
 const AMPLIFICATIONS: [Column; 5] =
@@ -162,8 +162,8 @@ fn protocols(report: &Layered, rows: &[Protocols], terminal: &Terminal, out: &mu
         let mut cells = vec![name, bucket_name(catalog, row.bucket)];
         for split in splits {
             let sums = split(row);
-            cells.push(if sums.calls == 0 { "-".to_owned() } else { sums.calls.to_string() });
             cells.push(size(sums.bytes));
+            cells.push(if sums.calls == 0 { "-".to_owned() } else { sums.calls.to_string() });
         }
         cells
     };

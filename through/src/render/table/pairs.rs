@@ -45,6 +45,9 @@ pub fn print(pairs: &Pairs, terminal: &Terminal, out: &mut dyn Write) -> io::Res
 fn legend(pairs: &Pairs, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
     let is_there = |end| pairs.pairs.iter().any(|pair| pair.from == end || pair.to == end);
     let mut words = vec!["K, M, G, T are powers of 1024."];
+    if pairs.head.catalog.ways.values().any(|way| way.layer == pairs.layer && !way.arrives) {
+        words.push("The row is who issued it, also where it gets data.");
+    }
     if is_there(End::Unknown) {
         words.push("?: not known, or nobody.");
     }
