@@ -1,0 +1,171 @@
+//! What the UCX hook module and the timeline cost:
+//! `cargo bench --bench layers [-- [--markdown] [--only posix,tcp]]`
+//!
+//! Two ranks send a message to and fro over a transport of UCX: alone, under commsee, with the UCX module as well, and with the
+//! timeline as well, in turns. Printed are the fastest repetition of each in nanoseconds per message, the ratio of the module
+//! to commsee without it, and what it adds per operation of UCP and UCT (both ranks' operations for a message lie on its way; how many
+//! there are tells the profile); and of the timeline per event.
+//! Environment: `MPI=openmpi|mpich|both`, `ROUNDS` (default 5).
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{Arguments, Library, Mpi, Usage, compiled, libraries, note, number, output_of, place};
+use rusqlite::Connection;
+
+const USAGE: &str = "cargo bench --bench layers [-- [--markdown] [--only TRANSPORT,TRANSPORT]]";
+
+/// Transports by the name that they have here: `UCX_TLS`, message size, messages to and fro per repetition.
+const CASES: [(&str, &str, usize, usize); 5] = [
+    ("posix", "posix,self", 8, 5000),
+    ("posix_1K", "posix,self", 1024, 3000),
+    ("posix_cma_256K", "posix,cma,self", 256 << 10, 100),
+    ("sysv", "sysv,self", 8, 5000),
+    ("tcp", "tcp,self", 8, 500),
+];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Arm {
+    Alone,
+    Commsee,
+    Module,
+    Timeline,
+}
+
+const ARMS: [Arm; 4] = [Arm::Alone, Arm::Commsee, Arm::Module, Arm::Timeline];
+
+/// What one run says.
+struct Sample {
+    message_ns: f64,
+    /// Per message, of both ranks.
+    operations: f64,
+    events: f64,
+}
+
+fn main() {
+    let arguments = Arguments::read(USAGE, &[]);
+    let rounds = number("ROUNDS", 5);
+    for mpi in Mpi::wanted() {
+        let Some(program) = compiled(mpi, "layers.c") else { continue };
+        let commsee = libraries(mpi, &arguments).swap_remove(0);
+        let usage = Usage::now();
+        println!("\n{mpi} over UCX, 2 ranks, {rounds} rounds, nanoseconds per message:\n");
+        let titles = [
+            "transport",
+            "alone",
+            "commsee",
+            "ucx",
+            "ratio",
+            "operations",
+            "ns/operation",
+            "timeline",
+            "events",
+            "ns/event",
+        ];
+        row(arguments.markdown, &titles.map(str::to_owned));
+        if arguments.markdown {
+            println!("|{}", "---|".repeat(titles.len()));
+        }
+        for case in CASES.iter().filter(|case| arguments.wants(case.0)) {
+            let mut best: [Option<Sample>; 4] = [const { None }; 4];
+            for _ in 0..rounds {
+                for (arm, best) in ARMS.into_iter().zip(&mut best) {
+                    match run(mpi, &program, &commsee, case, arm) {
+                        Ok(sample) if best.as_ref().is_none_or(|best| sample.message_ns < best.message_ns) => {
+                            *best = Some(sample);
+                        }
+                        Ok(_) => {}
+                        Err(why) => note(&format!("{}: {why}", case.0)),
+                    }
+                }
+            }
+            let [Some(alone), Some(commsee), Some(module), Some(timeline)] = &best else { continue };
+            let ns = |sample: &Sample| format!("{:.1}", sample.message_ns);
+            let per = |more: &Sample, less: &Sample, count: f64| {
+                format!("{:.1}", (more.message_ns - less.message_ns) / count)
+            };
+            row(
+                arguments.markdown,
+                &[
+                    case.0.to_owned(),
+                    ns(alone),
+                    ns(commsee),
+                    ns(module),
+                    format!("{:.3}", module.message_ns / commsee.message_ns),
+                    format!("{:.2}", module.operations),
+                    per(module, commsee, module.operations),
+                    ns(timeline),
+                    format!("{:.2}", timeline.events),
+                    per(timeline, module, timeline.events),
+                ],
+            );
+        }
+        println!("\nOthers had {:.0} % of the machine.", usage.share_of_others() * 100.0);
+    }
+}
+
+fn row(markdown: bool, cells: &[String; 10]) {
+    if markdown {
+        println!("| {} |", cells.join(" | "));
+    } else {
+        let cells: Vec<String> = cells
+            .iter()
+            .enumerate()
+            .map(|(at, cell)| if at == 0 { format!("  {cell:<16}") } else { format!("{cell:>13}") })
+            .collect();
+        println!("{}", cells.concat());
+    }
+}
+
+fn run(
+    mpi: Mpi,
+    program: &Path,
+    commsee: &Library,
+    case: &(&str, &str, usize, usize),
+    arm: Arm,
+) -> Result<Sample, String> {
+    let (_, transports, bytes, exchanges) = *case;
+    let folder = place();
+    let profile = folder.path().join("profile.db");
+    let mut preload = commsee.preload.clone();
+    let has_module = matches!(arm, Arm::Module | Arm::Timeline);
+    if has_module {
+        preload += &format!(":{}", preload.replace("libcommsee.so", "libcommsee_ucx.so"));
+    }
+    let library = Library { name: String::new(), preload, launcher: Vec::new() };
+    let mut command = mpi.job(2, (arm != Arm::Alone).then_some(&library));
+    if mpi == Mpi::OpenMpi {
+        command.args(["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any"]);
+    }
+    let mut set = |name: &str, value: &str| match mpi {
+        Mpi::OpenMpi => _ = command.args(["-x", &format!("{name}={value}")]),
+        Mpi::Mpich => _ = command.args(["-genv", name, value]),
+    };
+    set("UCX_TLS", transports);
+    if transports.starts_with("tcp") {
+        set("UCX_NET_DEVICES", "lo");
+    }
+    set("COMMSEE_HOOKS", if has_module { "ucx" } else { "" });
+    set("COMMSEE_TRACE", if arm == Arm::Timeline { "1" } else { "0" });
+    set("COMMSEE_OUT", &profile.display().to_string());
+    set("COMMSEE_LOG", "warn");
+    let result = folder.path().join("result");
+    command.arg(program).arg(&result).args([bytes.to_string(), exchanges.to_string()]);
+    output_of(&command, folder.path())?;
+    let said = fs::read_to_string(&result).map_err(|error| error.to_string())?;
+    let mut numbers = said.lines().map(|line| line.parse::<f64>());
+    let (Some(Ok(message_ns)), Some(Ok(messages))) = (numbers.next(), numbers.next()) else {
+        return Err("the program was cut short".to_owned());
+    };
+    let (operations, events) = if arm == Arm::Alone { (0.0, 0.0) } else { counted(&profile)? };
+    Ok(Sample { message_ns, operations: operations / messages, events: events / messages })
+}
+
+/// Operations of layers and events, of both ranks. Barriers and the begin are few beside the messages.
+fn counted(profile: &Path) -> Result<(f64, f64), String> {
+    let db = Connection::open(profile).map_err(|error| error.to_string())?;
+    let sql = "SELECT coalesce((SELECT sum(calls) FROM transfer), 0), coalesce((SELECT sum(events + lost_events) FROM clock), 0)";
+    db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).map_err(|error| error.to_string())
+}
