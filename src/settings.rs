@@ -15,6 +15,7 @@ pub const DIR: &str = "COMMSEE_DIR";
 pub const HOOKS: &str = "COMMSEE_HOOKS";
 pub const DATATYPES: &str = "COMMSEE_DATATYPES";
 pub const DETAIL: &str = "COMMSEE_DETAIL";
+pub const TRACE: &str = "COMMSEE_TRACE";
 pub const LOG: &str = "COMMSEE_LOG";
 pub const DISABLE: &str = "COMMSEE_DISABLE";
 pub const LIB: &str = "COMMSEE_LIB";
@@ -45,7 +46,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: HOOKS,
         default: "",
-        meaning: "Hook modules to load: a list of ucx, nccl and gpu. This version has none and says so.",
+        meaning: "Hook modules that may record: a list such as ucx. `through run --hooks` sets it and loads them.",
     },
     Variable {
         name: DATATYPES,
@@ -59,6 +60,12 @@ pub const VARIABLES: &[Variable] = &[
         meaning: "Whose counters the profile keeps apart: rank, node (the ranks of a host together) or comm (sums over the ranks \
                   of each communicator; extremes, and which rank had them, are kept). auto: rank, and comm for more than 4 million \
                   rows. Rank 0 decides; where no messages are sent (snapshots, sessions only) the process that writes the profile.",
+    },
+    Variable {
+        name: TRACE,
+        default: "",
+        meaning: "1: calls, messages and what hook modules tell are kept with their times, for `through trace`: at most 4 MiB per \
+                  process (87 000 events), then the oldest make room. A size such as 64M: so much. Rank 0 decides.",
     },
     Variable { name: LOG, default: "info", meaning: "What is said on standard error: off, warn, info or debug." },
     Variable { name: DISABLE, default: "", meaning: "1: every call is forwarded, nothing is recorded." },
@@ -94,6 +101,24 @@ impl Log {
             _ => return None,
         })
     }
+}
+
+/// What `COMMSEE_TRACE=1` allows each process.
+pub const TRACE_BYTES: u64 = 4 << 20;
+
+/// What a value of `COMMSEE_TRACE` allows each process for its timeline. `None`: it makes no sense.
+pub fn trace_bytes(value: Option<&str>) -> Option<u64> {
+    match value.map(str::trim) {
+        Some("1") => Some(TRACE_BYTES),
+        value if !is_on(value) => Some(0),
+        value => crate::bytes::parse(value?).ok(),
+    }
+}
+
+/// The hook modules that a value of `COMMSEE_HOOKS` names.
+pub fn hooks(value: Option<&str>) -> Vec<String> {
+    let names = value.unwrap_or_default().split(',').map(|name| name.trim().to_ascii_lowercase());
+    names.filter(|name| !name.is_empty()).collect()
 }
 
 /// Whether the value of a switch such as `COMMSEE_DISABLE` means yes.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use vocabulary::calls::{Call, Shape};
 
-use crate::table::{body_type, receives, rule, seen, status};
+use crate::table::{body_type, receives, rule, seen, status, tag};
 
 pub fn write(call: &Call) -> String {
     let name = call.name;
@@ -51,6 +51,9 @@ pub fn write(call: &Call) -> String {
     line(&format!("    let code = forward({forwarded});"));
     line("    let end = clock::now();");
     line("    standing::leave(place, end);");
+    if let Some(tag) = tag(call) {
+        line(&format!("    if trace::is_on() {{ trace::set_tag({tag}); }}"));
+    }
     line("    let ticks = end.wrapping_sub(begin);");
     if call.shape == Shape::Creator {
         line("    let ticks = creators::without_nested(thread, counted, ticks);");

@@ -17,6 +17,13 @@ pub fn status(call: &Call) -> Option<&Argument> {
     (call.shape == Shape::Hand || receives(call)).then_some(found)
 }
 
+/// The tag of what the call sends.
+pub fn tag(call: &Call) -> Option<&'static str> {
+    let sends = matches!(call.rule, "send" | "sendrecv" | "sendrecv_replace") && call.shape != Shape::Hand;
+    let name = if call.rule == "send" { "tag" } else { "sendtag" };
+    (sends && call.arguments.iter().any(|argument| argument.name == name)).then_some(name)
+}
+
 /// The arguments that the body is given, in the order of the function.
 pub fn seen(call: &Call) -> impl Iterator<Item = &Argument> {
     let generated = ["comm", "win", "file", "newcomm", "newrequest"];
@@ -49,6 +56,7 @@ pub fn seen(call: &Call) -> impl Iterator<Item = &Argument> {
         kinds.contains(&argument.kind)
             || (rule(call).arguments.contains(&argument.name) && call.shape != Shape::Creator)
             || status(call).is_some_and(|status| status.name == argument.name)
+            || tag(call) == Some(argument.name)
     })
 }
 

@@ -54,14 +54,16 @@ typedef struct commsee_hook_way {
 /* Data that came from the peer. Without it, data that this process moved, to the peer or from it. */
 #define COMMSEE_HOOK_ARRIVES 1u
 
-/* Announces a module by the name that stands in COMMSEE_HOOKS. Returns its number, 0 to 7, or one of the negative reasons. */
+/* Announces a module by the name that stands in COMMSEE_HOOKS, best in its constructor: in MPI_Init the user is told which modules are
+ * missing. Returns its number, 0 to 7, or one of the negative reasons. */
 int32_t commsee_hook_open(uint32_t version, const char *module);
 
 /* A word of this thread that belongs to the module, 0 at first and kept as long as the process: threads that end leave theirs to
- * others that start. Null while nothing is recorded. */
+ * others that start. Null before the end of MPI_Init and from the begin of MPI_Finalize on: then nothing is counted any more. */
 uint64_t *commsee_hook_word(int32_t module);
 
-/* The MPI call that this thread is in, or none. Returns 0, and fills in nothing, while nothing is recorded; else 1. */
+/* The MPI call that this thread is in, or none. Returns 1; or 0, and fills in nothing, where what begins now shall not be counted:
+ * when commsee_hook_word gives null, and between MPI_Pcontrol(0) and (1). What began before may still be counted there. */
 int32_t commsee_hook_here(commsee_hook_call *call);
 
 /* The number of a way, above 0; the same for the same names. 0: there is no memory. */

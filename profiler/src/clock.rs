@@ -47,7 +47,7 @@ pub fn realtime_ns() -> u64 {
 
 #[cold]
 #[inline(never)]
-fn monotonic_ns() -> u64 {
+pub fn monotonic_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 

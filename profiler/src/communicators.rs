@@ -1,6 +1,7 @@
 //! What a communicator handle means: a record in the shard. Records are never moved or freed, so that a request may outlive
 //! its communicator.
 
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{Ordering, fence};
@@ -9,7 +10,7 @@ use bytemuck::Zeroable;
 use vocabulary::creators;
 use vocabulary::shard::{
     BLOCK_HEADER_BYTES, BlockHeader, COMMUNICATORS, Communicator, FIRST_COMM, FREED, INTER, NO_COMM, REMOTE,
-    SEVERAL_COMMS,
+    SEVERAL_COMMS, Standing,
 };
 
 use crate::abi::{Word, abi};
@@ -107,6 +108,38 @@ fn look_up(thread: &mut Thread, handle: Word) -> Record {
     record
 }
 
+/// The record of a handle that a call has been given which has not returned: nothing may be asked of the library now.
+fn during_call(handle: Word) -> Record {
+    find(handle).unwrap_or_else(|| if handle == abi().comm_self { foreign(handle) } else { none() })
+}
+
+/// The communicator that was looked up last while calls go on: its handle, the epoch of the table, its number.
+pub struct LastLookUp(Cell<(Word, u32, u32)>);
+
+impl LastLookUp {
+    pub const fn none() -> LastLookUp {
+        LastLookUp(Cell::new((0, u32::MAX, 0)))
+    }
+
+    /// The number of the communicator of a call.
+    #[inline(always)]
+    pub fn of(&self, standing: &Standing) -> u32 {
+        if !standing.is_of_handle() {
+            return standing.comm as u32;
+        }
+        let handle = standing.comm as Word & abi().mask;
+        let (last, epoch, number) = self.0.get();
+        let now = HANDLES.epoch();
+        if last == handle && epoch == now {
+            return number;
+        }
+        // SAFETY: records are never freed.
+        let number = unsafe { (*during_call(handle)).number };
+        self.0.set((handle, now, number));
+        number
+    }
+}
+
 /// The record of a handle that may be none at all, because the call failed.
 pub fn known(comm: Word) -> Record {
     find(comm & abi().mask).unwrap_or(none())
@@ -126,7 +159,7 @@ fn foreign(handle: Word) -> Record {
         let is_self = handle == abi().comm_self;
         let letter = if is_self { creators::SELF } else { creators::FOREIGN };
         // SAFETY: the program has just used it in a call that succeeded.
-        let mut record = unsafe { describe(handle, letter as u8) }?;
+        let mut record = if is_self { of_self() } else { unsafe { describe(handle, letter as u8) }? };
         record.identity = if is_self {
             identity::of_self(record.root)
         } else {
@@ -148,6 +181,12 @@ fn foreign(handle: Word) -> Record {
     })
     .flatten()
     .unwrap_or(none())
+}
+
+/// `MPI_COMM_SELF`, of which everything is known.
+fn of_self() -> Communicator {
+    let root = shard::header().map_or(0, |header| header.world_rank);
+    Communicator { letter: creators::SELF as u8, root, size: 1, ..Communicator::zeroed() }
 }
 
 /// A communicator that is being made collectively over `parent`, which has seen `sequence` such calls.

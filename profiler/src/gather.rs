@@ -42,6 +42,10 @@ pub unsafe fn open() -> Option<Gathering> {
 }
 
 impl Gathering {
+    pub fn tree(&self) -> &Tree {
+        &self.0
+    }
+
     /// Collective. Gathers what was counted, then the snapshots that nobody has written yet; `left` says which this process has.
     /// Returns whether the profile is written, so that shards are needed no more.
     pub unsafe fn run(mut self, wanted: &Path, left: u64) -> bool {

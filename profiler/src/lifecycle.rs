@@ -8,18 +8,24 @@ use bytemuck::{Pod, Zeroable};
 use parking_lot::Mutex;
 use vocabulary::buckets::MAX_EDGES;
 use vocabulary::calls::op;
-use vocabulary::shard::{FINISHED, Moment, RUNNING};
+use vocabulary::shard::{FINISHED, Moment, RUNNING, Sync};
 
 use crate::abi::abi;
 use crate::setup::{self, Facts};
 use crate::tally::{self, Done};
-use crate::{clock, communicators, gather, pmpi, say, sessions, shard, snapshots, standing, state, thread, world};
+use crate::tree::Tree;
+use crate::{
+    clock, communicators, gather, pmpi, say, sessions, shard, snapshots, standing, state, thread, trace, world,
+};
 
 /// Whether this process took part in the broadcast of the start. Then it takes part in the gathering of the end, whatever
 /// happens to its recording: the others wait for it.
 static JOINED: AtomicBool = AtomicBool::new(false);
 
 static STARTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the clocks were compared at the start: then they are at the end.
+static TRACED: AtomicBool = AtomicBool::new(false);
 
 /// Where the profile will be written: settled at the start, since a program may change its directory.
 static OUTPUT: Mutex<Option<PathBuf>> = parking_lot::const_mutex(None);
@@ -31,6 +37,10 @@ struct Common {
     run: [u64; 2],
     edge_count: u64,
     edges: [u64; MAX_EDGES],
+    /// Bytes that each process may use for the timeline; 0 is no timeline.
+    trace_bytes: u64,
+    /// Where it begins, on the clock of rank 0.
+    trace_begin_ns: u64,
 }
 
 /// `MPI_Init` has succeeded: sets everything up and switches recording on.
@@ -48,7 +58,7 @@ pub fn start(clock: u32, entered: Moment, init: Done) {
 fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
     let world = abi().world;
     // SAFETY: `MPI_Init` has succeeded; each call passes places of the right type.
-    let (rank, size, level, common) = unsafe {
+    let (rank, size, level, common, sync) = unsafe {
         let rank = pmpi::comm_rank(world).ok_or("MPI_Comm_rank fails")? as u32;
         let size = pmpi::comm_size(world).ok_or("MPI_Comm_size fails")? as u32;
         let level = pmpi::query_thread().unwrap_or(0);
@@ -58,7 +68,10 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
         let bytes = bytemuck::bytes_of_mut(&mut common);
         pmpi::bcast(bytes.as_mut_ptr().cast(), bytes.len() as c_int, abi().byte, 0, world).ok_or("MPI_Bcast fails")?;
         JOINED.store(true, Ordering::Release);
-        (rank, size, level, common)
+        // All processes take part, whatever becomes of their recording.
+        TRACED.store(common.trace_bytes > 0, Ordering::Release);
+        let sync = compare_clocks(&Tree { comm: world as u64, rank, ranks: size });
+        (rank, size, level, common, sync)
     };
     world::of_communicator(world).ok_or("MPI_Comm_group fails")?;
     sessions::hand_over();
@@ -75,7 +88,13 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
             setup::set_up(&Facts { rank, size, run: common.run, edges_bytes, thread_level, clock, entered })?;
         }
     }
+    if let Some(header) = shard::header() {
+        header.trace_begin_ns = if common.trace_bytes > 0 { common.trace_begin_ns } else { 0 };
+        header.syncs[0] = sync;
+        header.seal();
+    }
     communicators::add_world(rank, size);
+    trace::start(common.trace_bytes);
     state::start(thread_level == 3);
     if let Some(thread) = thread::recording(op::MPI_Init) {
         tally::plain(thread, communicators::world(), init);
@@ -117,8 +136,10 @@ pub fn finish() {
         let ticks = clock::now().wrapping_sub(begin.ticks);
         tally::plain(thread, communicators::world(), Done { operation: op::MPI_Finalize, code: 0, ticks });
     }
+    // SAFETY: as above.
+    let sync = unsafe { compare_clocks(gathering.tree()) };
     if let Some(header) = shard::header() {
-        header.latest = begin;
+        (header.latest, header.syncs[1]) = (begin, sync);
         header.state = FINISHED;
     }
     // SAFETY: as above. A process without a shard passes on what others send.
@@ -138,6 +159,17 @@ pub fn wanted() -> PathBuf {
     OUTPUT.lock().clone().unwrap_or_else(|| PathBuf::from("commsee.db"))
 }
 
+/// Compares the clocks of all processes, where there is a timeline.
+unsafe fn compare_clocks(tree: &Tree) -> Sync {
+    if !TRACED.load(Ordering::Acquire) {
+        return Sync::default();
+    }
+    unsafe { tree.compare_clocks() }.unwrap_or_else(|| {
+        say::warn("the clocks of the ranks could not be compared: times of the timeline are each rank's own");
+        Sync::default()
+    })
+}
+
 fn decide() -> Common {
     let mut common = Common::zeroed();
     // SAFETY: fills the words it is given. Where it fails the clock still tells runs apart.
@@ -146,5 +178,6 @@ fn decide() -> Common {
     let buckets = setup::buckets_wanted();
     common.edge_count = buckets.edges().len() as u64;
     common.edges[..buckets.edges().len()].copy_from_slice(buckets.edges());
+    (common.trace_bytes, common.trace_begin_ns) = (setup::trace_bytes(), clock::monotonic_ns());
     common
 }

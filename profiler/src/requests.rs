@@ -13,6 +13,7 @@ use crate::communicators::Record;
 use crate::phases;
 use crate::serial::Serial;
 use crate::thread::{self, Thread};
+use crate::trace;
 use crate::wrappers::Late;
 
 /// What remains to be done when a request completes.
@@ -43,6 +44,8 @@ pub struct Request {
     /// The phase that it was started in.
     pub phase: u8,
     pub active: bool,
+    /// The number of a receive on the timeline.
+    pub posted: u32,
 }
 
 /// What a completed request leaves to be done.
@@ -53,6 +56,7 @@ pub struct Completed {
     pub operation: u16,
     pub kind: Kind,
     pub phase: u8,
+    pub posted: u32,
     /// For `Kind::Duplicate`: where the program wants the handle, and the record that waits for it.
     pub duplicate: (Late, Record),
 }
@@ -101,6 +105,8 @@ pub struct Persistent {
     pub datatypes: Box<[(u32, u64)]>,
     /// The phase of the start that is being counted.
     pub phase: u8,
+    /// Of what it sends, where there is a timeline.
+    pub tag: Option<c_int>,
 }
 
 const EMPTY: Word = Word::MAX;
@@ -109,7 +115,7 @@ const NOWHERE: u32 = u32::MAX;
 
 impl Request {
     pub fn new(handle: Word, comm: Record, operation: u16, kind: Kind, ticks: u64) -> Request {
-        Request { handle, comm, ticks, extra: NOWHERE, operation, kind, phase: NO_PHASE, active: true }
+        Request { handle, comm, ticks, extra: NOWHERE, operation, kind, phase: NO_PHASE, active: true, posted: 0 }
     }
 }
 
@@ -271,11 +277,13 @@ impl Requests {
     fn complete(&self, handle: Word) -> Option<Completed> {
         self.table.with(|requests| {
             let slot = requests.slot_of(handle)?;
-            let Request { comm, ticks, operation, kind, phase, active, extra, .. } = requests.slot(slot).request;
+            let Request { comm, ticks, operation, kind, phase, posted, active, extra, .. } =
+                requests.slot(slot).request;
             if !active {
                 return None;
             }
-            let mut completed = Completed { comm, ticks, operation, kind, phase, duplicate: (Late::C(0), comm) };
+            let mut completed =
+                Completed { comm, ticks, operation, kind, phase, posted, duplicate: (Late::C(0), comm) };
             if extra == NOWHERE {
                 requests.remove_first(slot);
             } else {
@@ -314,6 +322,7 @@ impl Requests {
             request.operation = operation;
             request.ticks = ticks;
             request.phase = phases::current();
+            request.posted = if trace::is_on() { trace::posted() } else { 0 };
             request.kind = match persistent.starts {
                 Starts::Sends | Starts::Partitions => Kind::Plain,
                 Starts::Receives if operation == op::MPI_Start => Kind::Receive,

@@ -11,7 +11,7 @@ use vocabulary::settings::{self, Log};
 use vocabulary::shard::{FORMAT, Header, MAGIC, Moment, RUNNING, set_text};
 
 use crate::abi::{self, abi};
-use crate::{clock, communicators, datatypes, fortran, guard, lifecycle, pmpi, say, shard, tally};
+use crate::{clock, communicators, datatypes, fortran, guard, hooks, lifecycle, pmpi, say, shard, tally};
 
 /// What must be known before recording can start.
 pub struct Facts<'a> {
@@ -86,9 +86,10 @@ pub fn set_up(facts: &Facts) -> Result<(), String> {
 
     let directories = settings::shard_directories(env::var(settings::DIR).ok(), env::var("TMPDIR").ok());
     shard::create(&directories, &shard_name(facts.run, facts.rank), &header)?;
-    if facts.rank == 0 && env::var(settings::HOOKS).is_ok_and(|hooks| !hooks.trim().is_empty()) {
-        say::warn("COMMSEE_HOOKS is set, but this version has no hook modules: MPI calls are recorded without them");
+    if facts.rank == 0 {
+        hooks::say_missing();
     }
+    hooks::start();
     // SAFETY: recording is off until `state::start`.
     unsafe { tally::prepare(buckets) };
     datatypes::prepare();
@@ -114,6 +115,16 @@ pub fn buckets_wanted() -> Buckets {
             default
         }
     }
+}
+
+/// Bytes of timeline that `COMMSEE_TRACE` asks each process to keep.
+pub fn trace_bytes() -> u64 {
+    let wanted = env::var(settings::TRACE).ok();
+    settings::trace_bytes(wanted.as_deref()).unwrap_or_else(|| {
+        let (wanted, default) = (wanted.unwrap_or_default(), settings::TRACE_BYTES >> 20);
+        say::warn(&format!("COMMSEE_TRACE={wanted} is neither 0, 1 nor a size such as 64M: {default} MiB are taken"));
+        settings::TRACE_BYTES
+    })
 }
 
 /// Where the profile is wanted.

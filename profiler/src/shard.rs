@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicPtr, Ordering, fence};
 
 use parking_lot::Mutex;
 use vocabulary::shard::{
-    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, Cell, Communicator, DATATYPES, EDGES, Edge,
-    HEADER_BYTES, Header, LABELS, PHASES, STANDINGS, Shard, Standing, Text, USES, Use,
+    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, Cell, Communicator, DATATYPES, EDGES, EVENTS,
+    Edge, Event, HEADER_BYTES, Header, LABELS, NOTES, PEERS, PHASES, Peer, STANDINGS, Shard, Standing, TRANSFERS, Text,
+    Transfer, USES, Use, WAYS,
 };
 
 use crate::say::warn_once;
@@ -158,9 +159,12 @@ pub fn image() -> Vec<u8> {
             COMMUNICATORS => size_of::<Communicator>(),
             CELLS => size_of::<Cell>(),
             EDGES => size_of::<Edge>(),
-            LABELS | PHASES | DATATYPES => size_of::<Text>(),
+            LABELS | PHASES | DATATYPES | WAYS | NOTES => size_of::<Text>(),
             USES => size_of::<Use>(),
             STANDINGS => size_of::<Standing>(),
+            PEERS => size_of::<Peer>(),
+            TRANSFERS => size_of::<Transfer>(),
+            EVENTS => size_of::<Event>(),
             _ => 0,
         };
         let used = BLOCK_HEADER_BYTES + block.used as usize * entry;

@@ -1,7 +1,8 @@
 //! Where a thread stands: the call that it is in is in the shard before the library is called, so that a job that hangs or is
 //! killed leaves word of it. Each thread writes cache lines of its own.
 //!
-//! What it costs a call: before it, one load, one compare and three stores, after it one store. The communicator stands there as
+//! What it costs a call: before it, one load, one compare and three stores, after it one store, and a look at whether there is a
+//! timeline. The communicator stands there as
 //! the program's handle: what that means is looked up by whoever reads it.
 
 use vocabulary::shard::{BLOCK_HEADER_BYTES, NO_COMM, STANDING_LEVELS, STANDINGS, Standing};
@@ -10,6 +11,7 @@ use crate::abi::Word;
 use crate::communicators::Record;
 use crate::shard;
 use crate::thread::Thread;
+use crate::trace;
 
 /// The lowest of the places of one thread.
 pub struct Places(*mut Standing);
@@ -39,13 +41,29 @@ impl Places {
         }
     }
 
+    /// The call that the thread is in, the innermost if a callback made another one.
+    #[inline(always)]
+    pub fn innermost(&self) -> Option<Standing> {
+        // SAFETY: there are so many, and they are this thread's.
+        let at = |level| Place(unsafe { self.0.add(level) });
+        let mut place = at(0);
+        if !place.is_inside() {
+            return None;
+        }
+        for level in (1..STANDING_LEVELS).map(at).take_while(|place| place.is_inside()) {
+            place = level;
+        }
+        // SAFETY: as above.
+        Some(unsafe { place.0.read() })
+    }
+
     /// A thread begins to be seen, or ends (0).
     pub fn set(&self, now_ticks: u64) {
         for level in 0..STANDING_LEVELS {
             // SAFETY: there are so many, and they are this thread's.
             let place = Place(unsafe { self.0.add(level) });
             place.set_begin(0);
-            leave(place, if level == 0 { now_ticks } else { 0 });
+            place.set_end(if level == 0 { now_ticks } else { 0 });
         }
     }
 }
@@ -65,6 +83,12 @@ impl Place {
     fn set_begin(self, begin_ticks: u64) {
         // SAFETY: as above.
         unsafe { (&raw mut (*self.0).begin_ticks).write_volatile(begin_ticks) };
+    }
+
+    #[inline(always)]
+    fn set_end(self, end_ticks: u64) {
+        // SAFETY: as above.
+        unsafe { (&raw mut (*self.0).end_ticks).write_volatile(end_ticks) };
     }
 
     #[inline(always)]
@@ -114,6 +138,9 @@ pub fn enter_over(thread: &Thread, record: Record, operation: u16, begin_ticks: 
 /// The call has returned.
 #[inline(always)]
 pub fn leave(place: Place, end_ticks: u64) {
-    // SAFETY: as above.
-    unsafe { (&raw mut (*place.0).end_ticks).write_volatile(end_ticks) };
+    place.set_end(end_ticks);
+    if trace::is_on() {
+        // SAFETY: as above.
+        trace::call(unsafe { &*place.0 }, end_ticks);
+    }
 }

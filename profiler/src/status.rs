@@ -57,6 +57,12 @@ pub unsafe fn bytes_read(status: Word) -> u64 {
     }
 }
 
+/// Where a message came from, and its tag: in every family they stand before the error.
+pub unsafe fn source_and_tag(status: Word) -> (c_int, c_int) {
+    let error = (status + abi().status.error) as *const c_int;
+    unsafe { (*error.sub(2), *error.sub(1)) }
+}
+
 /// The error code of one status out of an array.
 #[inline(always)]
 pub unsafe fn error(status: Word) -> c_int {

@@ -22,6 +22,7 @@ use crate::requests::{Completed, Extra, Kind, Partition, Persistent, Request, St
 use crate::settled::Settled;
 use crate::state;
 use crate::thread::Thread;
+use crate::trace;
 use crate::volume::{Context, Volume};
 
 static BUCKETS: Settled<Buckets> = Settled::new();
@@ -41,7 +42,7 @@ pub struct Done {
 }
 
 #[inline(always)]
-fn bucket_of(message_bytes: u64) -> u8 {
+pub fn bucket_of(message_bytes: u64) -> u8 {
     // SAFETY: wrappers get here only while recording is on.
     unsafe { BUCKETS.get() }.of(message_bytes)
 }
@@ -120,6 +121,9 @@ pub fn with_volume(thread: &mut Thread, record: Record, done: Done, volume: Volu
 
 #[inline(always)]
 fn with_volume_in(thread: &mut Thread, record: Record, done: Done, phase: u8, volume: Volume) -> u8 {
+    if trace::is_on() {
+        trace::volume(volume.sent.max(volume.received));
+    }
     let bucket = bucket_of(volume.message_bytes);
     let cell = thread.cell(key_in(phase, record, done.operation, bucket));
     add_time(cell, done.ticks);
@@ -210,6 +214,9 @@ fn follow(thread: &mut Thread, record: Record, request: Word, done: Done, kind: 
     if handle != abi().request_null {
         let mut request = Request::new(handle, record, done.operation, kind, done.ticks);
         request.phase = phase;
+        if trace::is_on() && matches!(kind, Kind::Receive | Kind::ReceiveInto(_)) {
+            request.posted = trace::posted();
+        }
         thread.requests.start(request);
     }
 }
@@ -244,6 +251,7 @@ pub fn prepared(
         messages,
         datatypes,
         phase: NO_PHASE,
+        tag: if trace::is_on() { trace::take_tag() } else { None },
     });
     thread.requests.start_with(Request::new(handle, record, done.operation, Kind::Plain, 0), extra);
 }
@@ -288,6 +296,9 @@ fn replay(thread: &mut Thread, record: Record, operation: u16, persistent: &Pers
     replay_uses(thread, record, operation, persistent);
     for (destination, world_rank, bytes) in &persistent.messages {
         messages(thread, record, operation, *destination, (1, *bytes), || Some(*world_rank));
+        if trace::is_on() {
+            trace::sent(record, operation, persistent.tag, *world_rank, *bytes);
+        }
     }
 }
 
@@ -300,7 +311,7 @@ pub fn ready(thread: &mut Thread, done: Done, partition: Partition, count: u64) 
     }
 }
 
-/// Puts so many messages with so many bytes into the matrix. The receiver's world rank is asked for when it is new.
+/// Puts so many messages with so many bytes into the matrix. The receiver's world rank, which it returns, is asked for when it is new.
 #[inline(always)]
 pub fn messages(
     thread: &mut Thread,
@@ -309,7 +320,7 @@ pub fn messages(
     destination: c_int,
     (count, bytes): (u64, u64),
     world_rank: impl FnOnce() -> Option<u32>,
-) {
+) -> u32 {
     // SAFETY: records are never freed.
     let key = Edge::key(unsafe { (*record).number }, operation, destination as u32);
     let edge = match thread.edge(key) {
@@ -318,6 +329,7 @@ pub fn messages(
     };
     edge.calls += count;
     edge.bytes += bytes;
+    edge.world_rank
 }
 
 impl Persistent {
@@ -377,7 +389,17 @@ impl Context for Now<'_> {
     fn message(&mut self, destination: c_int, bytes: u64) {
         // SAFETY: the call over this communicator has just succeeded.
         let world_rank = || unsafe { communicators::world_rank_of(self.record, self.comm, destination) };
-        messages(self.thread, self.record, self.operation, destination, (1, bytes), world_rank);
+        let world_rank = messages(self.thread, self.record, self.operation, destination, (1, bytes), world_rank);
+        if trace::is_on() {
+            trace::sent(self.record, self.operation, trace::take_tag(), world_rank, bytes);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn arrived(&mut self, status: Word, bytes: u64) {
+        if trace::is_on() {
+            unsafe { trace::received(self.record, self.operation, trace::posted(), status, bytes) };
+        }
     }
 
     #[inline(always)]

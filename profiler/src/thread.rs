@@ -2,22 +2,19 @@
 //! Only the thread itself touches its counters, so that counting needs no lock and no atomic operation.
 
 use std::cell::Cell;
-use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
-use vocabulary::shard::{
-    self as image, BLOCK_HEADER_BYTES, BlockHeader, Bound, CELLS, Communicator, EDGES, Edge, USES, Use,
-};
+use vocabulary::shard::{self as image, Bound, Communicator, Edge, NO_OPERATION, Use};
 
 use crate::abi::Word;
 use crate::datatypes::{self, Recent};
+use crate::hooks;
+use crate::index::Index;
 use crate::requests::Requests;
 use crate::standing::Places;
-use crate::{clock, shard, state, tls};
-
-/// Size of a thread's first block of counters; each further one is twice as large, up to the second number.
-const BLOCK_BYTES: (usize, usize) = (4 << 10, 64 << 10);
+use crate::{clock, shard, state, tls, trace};
 
 /// Not even a neighbour on the heap shares its cache lines.
 #[repr(align(128))]
@@ -30,6 +27,10 @@ pub struct Thread {
     pub last_comm: (Word, u32, *mut Communicator),
     /// Where it stands, for those who come after a crash.
     pub places: Places,
+    /// What hook modules count, from within the calls of this thread.
+    pub hooks: hooks::Place,
+    /// Where it writes the timeline.
+    pub tracer: trace::Place,
     /// Apart from the thread's own data: other threads reach it, too.
     pub requests: &'static Requests,
     /// Handles of the requests of one completing call, kept here so that no call allocates.
@@ -84,6 +85,16 @@ fn current(operation: u16) -> Option<&'static mut Thread> {
     }
     // SAFETY: set by `enter` for this thread alone, and never freed.
     Some(unsafe { &mut *thread })
+}
+
+/// This thread as a hook module finds it, perhaps in the midst of a call, while anything may be counted.
+#[inline(always)]
+pub fn here() -> Option<*const Thread> {
+    if state::is_off() {
+        return None;
+    }
+    let thread = tls::get();
+    if thread.is_null() { enter(NO_OPERATION).map(|thread| &raw const *thread) } else { Some(thread) }
 }
 
 #[cold]
@@ -185,6 +196,8 @@ impl Thread {
             uses: None,
             last_comm: (0, u32::MAX, ptr::null_mut()),
             places: Places::new(number),
+            hooks: hooks::Place::empty(),
+            tracer: trace::Place::empty(),
             requests: Box::leak(Box::new(Requests::new())),
             handles: Vec::new(),
             statuses: Vec::new(),
@@ -268,187 +281,4 @@ impl Thread {
 struct Uses {
     index: Index<Use>,
     recent: Recent,
-}
-
-/// Entries of one kind in the shard, found by key: open addressing with at most half of the slots taken. A slot has half of the
-/// key's hash, so that strangers are passed by without a look at them, and the entry's distance from the shard's begin in words: half
-/// of a pointer and a key.
-struct Index<T> {
-    slots: *mut Slot,
-    mask: usize,
-    shift: u32,
-    taken: usize,
-    /// Where the shard begins.
-    base: usize,
-    block: *mut BlockHeader,
-    capacity: usize,
-    next_bytes: usize,
-    /// Takes what finds no room in the shard, so that counting goes on without a test.
-    overflow: Option<Box<T>>,
-}
-
-/// What an index finds: its first word is its key.
-trait Keyed: Copy {
-    const KIND: u32;
-    fn key(&self) -> u64;
-}
-
-impl Keyed for image::Cell {
-    const KIND: u32 = CELLS;
-    #[inline(always)]
-    fn key(&self) -> u64 {
-        self.key
-    }
-}
-
-impl Keyed for Edge {
-    const KIND: u32 = EDGES;
-    #[inline(always)]
-    fn key(&self) -> u64 {
-        self.key
-    }
-}
-
-impl Keyed for Use {
-    const KIND: u32 = USES;
-    #[inline(always)]
-    fn key(&self) -> u64 {
-        self.key
-    }
-}
-
-#[derive(Clone, Copy)]
-#[repr(C, align(8))]
-struct Slot {
-    /// 0 is no entry: the shard begins with its header.
-    place: u32,
-    hash: u32,
-}
-
-const EMPTY: Slot = Slot { place: 0, hash: 0 };
-const PLACE_BYTES: usize = 8;
-
-#[inline(always)]
-fn hash(key: u64) -> u64 {
-    key.wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-/// The digits in the middle: below they do not depend on the communicator, and those above have led to the slot.
-#[inline(always)]
-fn half(hash: u64) -> u32 {
-    (hash >> 16) as u32
-}
-
-impl<T: Keyed> Index<T> {
-    fn new() -> Index<T> {
-        let (slots, mask, shift) = table(64);
-        Index {
-            slots,
-            mask,
-            shift,
-            taken: 0,
-            base: shard::base(),
-            block: ptr::null_mut(),
-            capacity: 0,
-            next_bytes: BLOCK_BYTES.0,
-            overflow: None,
-        }
-    }
-
-    #[inline(always)]
-    fn find(&self, key: u64) -> Option<*mut T> {
-        let hash = hash(key);
-        let mut at = (hash >> self.shift) as usize;
-        loop {
-            // SAFETY: `at` is masked, and the table has `mask + 1` slots, at least half of them empty.
-            let slot = unsafe { *self.slots.add(at) };
-            if slot.place == EMPTY.place {
-                return None;
-            }
-            let entry = (self.base + slot.place as usize * PLACE_BYTES) as *mut T;
-            // SAFETY: places are those of live entries of this thread.
-            if slot.hash == half(hash) && unsafe { (*entry).key() } == key {
-                return Some(entry);
-            }
-            at = (at + 1) & self.mask;
-        }
-    }
-
-    #[inline(always)]
-    fn expect(&self, key: u64) {
-        let slot = self.slots.wrapping_add((hash(key) >> self.shift) as usize);
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a hint, whatever the address.
-        unsafe {
-            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(slot.cast());
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = slot;
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn add(&mut self, key: u64, entry: T) -> *mut T {
-        let Some(place) = self.place() else {
-            if let Some(header) = shard::header() {
-                header.lost_calls += 1;
-            }
-            return &mut **self.overflow.get_or_insert_with(|| Box::new(entry));
-        };
-        // SAFETY: `place` found room for one entry behind the used ones.
-        unsafe {
-            place.as_ptr().write(entry);
-            fence(Ordering::Release);
-            (*self.block).used += 1;
-        }
-        if self.taken * 2 > self.mask {
-            self.enlarge();
-        }
-        self.insert(hash(key), ((place.as_ptr() as usize - self.base) / PLACE_BYTES) as u32);
-        place.as_ptr()
-    }
-
-    fn insert(&mut self, hash: u64, place: u32) {
-        let mut at = (hash >> self.shift) as usize;
-        // SAFETY: as in `find`.
-        unsafe {
-            while (*self.slots.add(at)).place != EMPTY.place {
-                at = (at + 1) & self.mask;
-            }
-            *self.slots.add(at) = Slot { place, hash: half(hash) };
-        }
-        self.taken += 1;
-    }
-
-    fn enlarge(&mut self) {
-        let (old, old_slots) = (self.slots, self.mask + 1);
-        (self.slots, self.mask, self.shift) = table(old_slots * 2);
-        self.taken = 0;
-        // SAFETY: the old table came from `table` with this length, and nobody else refers to it.
-        let old = unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(old, old_slots)) };
-        for slot in old.iter().filter(|slot| slot.place != EMPTY.place) {
-            // SAFETY: as in `find`.
-            let key = unsafe { (*((self.base + slot.place as usize * PLACE_BYTES) as *const T)).key() };
-            self.insert(hash(key), slot.place);
-        }
-    }
-
-    /// Room for one more entry in this thread's current block, or in a new one.
-    fn place(&mut self) -> Option<NonNull<T>> {
-        // SAFETY: `block` is null or one of this thread's live blocks.
-        let used = unsafe { self.block.as_ref() }.map_or(0, |block| block.used as usize);
-        if used >= self.capacity {
-            self.block = shard::block(T::KIND, self.next_bytes)?.as_ptr();
-            self.capacity = (self.next_bytes - BLOCK_HEADER_BYTES) / size_of::<T>();
-            self.next_bytes = (self.next_bytes * 2).min(BLOCK_BYTES.1);
-            return self.place();
-        }
-        let entries = self.block as usize + BLOCK_HEADER_BYTES;
-        NonNull::new((entries + used * size_of::<T>()) as *mut T)
-    }
-}
-
-fn table(slots: usize) -> (*mut Slot, usize, u32) {
-    let table: Box<[Slot]> = vec![EMPTY; slots].into();
-    (Box::into_raw(table).cast(), slots - 1, 64 - slots.trailing_zeros())
 }

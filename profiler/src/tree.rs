@@ -6,10 +6,11 @@ use std::ffi::{c_int, c_void};
 use std::thread;
 use std::time::Duration;
 
+use vocabulary::shard::Sync;
 use vocabulary::stream::{Decoder, Encoder, Item, Source};
 
 use crate::abi::{Word, abi};
-use crate::pmpi;
+use crate::{pmpi, trace};
 
 /// Bytes of items that travel together, beyond what most libraries send without being asked: so a sender waits for its receiver.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -20,6 +21,8 @@ const TAG_EXTENT: c_int = 1;
 const TAG_SIZE: c_int = 2;
 const TAG_DATA: c_int = 3;
 const TAG_DOWN: c_int = 4;
+/// Over `MPI_COMM_WORLD` as well, at a time when the program cannot have sent anything.
+const TAG_CLOCK: c_int = 5;
 
 /// A communicator of our own over all of `MPI_COMM_WORLD`, and this process's place in it.
 pub struct Tree {
@@ -65,6 +68,11 @@ impl Tree {
         received.map(|()| words)
     }
 
+    /// Compares this process's clock with that of rank 0. Collective.
+    pub unsafe fn compare_clocks(&self) -> Option<Sync> {
+        trace::compare(self, (self.rank > 0).then(|| parent(self.rank)), self.children())
+    }
+
     unsafe fn send(&self, bytes: &[u8], to: u32, tag: c_int) -> Option<()> {
         let place = bytes.as_ptr().cast::<c_void>();
         unsafe { pmpi::send(place, bytes.len() as c_int, abi().byte, to as c_int, tag, self.comm()) }
@@ -93,6 +101,23 @@ impl Tree {
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }
         }
+    }
+}
+
+impl trace::Partner for Tree {
+    fn send(&self, words: [u64; 3], to: u32) -> Option<()> {
+        // SAFETY: the slice outlives the call.
+        unsafe { self.send(bytemuck::cast_slice(&words), to, TAG_CLOCK) }
+    }
+
+    /// Without the pauses of [`Tree::wait_for`], which would be in the answer.
+    fn receive(&self, from: u32) -> Option<[u64; 3]> {
+        let mut words = [0u64; 3];
+        let (place, ignore) = (words.as_mut_ptr().cast::<c_void>(), abi().status_ignore);
+        let bytes = size_of_val(&words) as c_int;
+        // SAFETY: the place has room for so many bytes.
+        unsafe { pmpi::recv(place, bytes, abi().byte, from as c_int, TAG_CLOCK, self.comm(), ignore)? };
+        Some(words)
     }
 }
 
@@ -180,9 +205,12 @@ impl<'a> Down<'a> {
             // Whatever becomes of this chunk: the child sends the next one, and waits until it is received.
             self.goes_on = facts[1] == GOES_ON;
             chunk.resize(usize::try_from(facts[0]).ok()?, 0);
-            let received = chunk.chunks_mut(MESSAGE_BYTES).map(|part| self.tree.receive(part, self.child, TAG_DATA));
-            // All of them are received, also behind one that failed.
-            received.fold(Some(()), |all, part| all.and(part))?;
+            let mut received = Some(());
+            // All of them, also behind one that failed.
+            for part in chunk.chunks_mut(MESSAGE_BYTES) {
+                received = self.tree.receive(part, self.child, TAG_DATA).and(received);
+            }
+            received?;
         }
         self.is_whole = was_whole && facts[1] != BROKEN_END;
         Some(chunk)

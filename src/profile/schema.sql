@@ -213,6 +213,39 @@ CREATE TABLE note (
     PRIMARY KEY (module, text)
 ) WITHOUT ROWID;
 
+-- Processes with a timeline: what was added to their clock to have that of rank 0, at the begin and at the end, and by how much it may
+-- be wrong. events are in the table event; lost_events had to make room for later ones.
+CREATE TABLE clock (
+    rank            INTEGER PRIMARY KEY,
+    begin_offset_ns INTEGER,
+    begin_error_ns  INTEGER,
+    end_offset_ns   INTEGER,
+    end_error_ns    INTEGER,
+    events          INTEGER NOT NULL,
+    lost_events     INTEGER NOT NULL
+);
+
+-- The timeline, where COMMSEE_TRACE asked for it, rank by rank in the order of begin_ns: nanoseconds since its begin, on the clock of
+-- rank 0. kind 0: an MPI call. 1: what a layer below MPI did; peer as in transfer. 2: a message that the call beginning at cause_ns
+-- sent; peer is the rank it went to (-2: of another MPI_COMM_WORLD). 3: a message that came with the call beginning at cause_ns; posted
+-- counts the receives of its rank as they were posted. source is the sender's rank in the communicator.
+CREATE TABLE event (
+    rank     INTEGER NOT NULL REFERENCES process(rank),
+    thread   INTEGER NOT NULL,
+    kind     INTEGER NOT NULL,
+    begin_ns INTEGER NOT NULL,
+    end_ns   INTEGER,
+    cause_ns INTEGER,
+    comm     INTEGER NOT NULL REFERENCES communicator(id),
+    op       INTEGER NOT NULL REFERENCES operation(id),
+    bytes    INTEGER NOT NULL,
+    way      INTEGER REFERENCES way(id),
+    peer     INTEGER,
+    source   INTEGER,
+    tag      INTEGER,
+    posted   INTEGER
+);
+
 -- Sums over the ranks, with all their numbers, and where their cells lie.
 CREATE VIEW summary AS
 SELECT t.id AS id,

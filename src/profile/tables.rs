@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rusqlite::{CachedStatement, Connection, params};
 
+use super::layers::Layers;
 use super::number::{Named, number_communicators, number_names};
 use super::utc;
 use super::write::Error;
@@ -11,10 +12,10 @@ use crate::buckets::Buckets;
 use crate::calls::CALLS;
 use crate::creators;
 use crate::ranks;
-use crate::shard::{self, BUCKET_INVOLVED, FINISHED, LEFT, REMOTE_RANK, SNAPSHOT};
+use crate::shard::{self, BUCKET_INVOLVED, FINISHED, LEFT, NO_OPERATION, REMOTE_RANK, SNAPSHOT};
 use crate::stream::{
     ALL_PHASES, Communicator, Detail, Each, Edge, Identity, Item, Key, NO_RANK, Name, Peak, Process, Row, Run, Stand,
-    Sum, Totals, Use,
+    Sum, Totals, Transfer, Use,
 };
 
 pub struct Tables<'a> {
@@ -23,6 +24,7 @@ pub struct Tables<'a> {
     /// Numbers of cells: so many for each group.
     world_size: i64,
     insert: Statements<'a>,
+    layers: Layers<'a>,
     /// Until the first group comes: all must be known before any can be numbered.
     communicators: Vec<Communicator>,
     phase_names: Vec<Name>,
@@ -86,6 +88,7 @@ impl<'a> Tables<'a> {
             detail,
             world_size: run.world_size.into(),
             insert,
+            layers: Layers::new(db, run.ranks >= run.world_size.into())?,
             communicators: Vec::new(),
             phase_names: Vec::new(),
             datatype_names: Vec::new(),
@@ -117,11 +120,28 @@ impl<'a> Tables<'a> {
                 self.datatype_names.push(name);
                 Ok(())
             }
+            Item::Way(way) => {
+                self.layers.add_way(*way);
+                Ok(())
+            }
+            Item::Endpoint(endpoint) => {
+                self.layers.add_endpoint(endpoint);
+                Ok(())
+            }
+            Item::Note(note) => self.layers.add_note(&note),
             Item::Sum(sum) => self.add_sum(*sum),
             Item::Each(each) => self.add_each(&each),
             Item::Edge(edge) => self.add_edge(&edge),
+            Item::Transfer(transfer) => self.add_transfer(&transfer),
             Item::Use(used) => self.add_use(&used),
             Item::Stand(stand) => self.add_stand(&stand),
+            Item::Clock(clock) => self.layers.add_clock(&clock),
+            Item::Event(event) => {
+                self.number()?;
+                self.operations.insert(event.operation);
+                let comm = self.comm(event.identity);
+                self.layers.add_event(&event, comm)
+            }
         }
     }
 
@@ -350,6 +370,13 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
+    fn add_transfer(&mut self, transfer: &Transfer) -> Result<(), Error> {
+        self.number()?;
+        self.operations.insert(transfer.operation);
+        let (comm, node_of) = (self.comm(transfer.identity), &self.node_of);
+        self.layers.add(transfer, comm, |rank| known_by(node_of, rank))
+    }
+
     fn add_use(&mut self, used: &Use) -> Result<(), Error> {
         self.number()?;
         self.operations.insert(used.operation);
@@ -395,6 +422,9 @@ impl<'a> Tables<'a> {
             self.operations.iter().filter_map(|number| Some((number, CALLS.get(usize::from(*number))?)))
         {
             insert.execute(params![operation, call.name, call.class.name()])?;
+        }
+        if self.operations.contains(&NO_OPERATION) {
+            insert.execute(params![NO_OPERATION, "-", "-"])?;
         }
         let mut insert = self.db.prepare("INSERT INTO bucket VALUES (?, ?, ?)")?;
         for bucket in 0..=buckets.edges().len() as u8 {
@@ -448,7 +478,7 @@ fn known_by(node_of: &[u32], rank: u32) -> u32 {
 }
 
 /// A rank as tables have it: -1 is none, or all.
-fn known(rank: u32) -> i64 {
+pub fn known(rank: u32) -> i64 {
     if rank == NO_RANK { -1 } else { rank.into() }
 }
 

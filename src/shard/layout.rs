@@ -3,11 +3,12 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use super::event::Sync;
 use crate::buckets::MAX_EDGES;
 
 pub const MAGIC: [u8; 8] = *b"commsee\0";
 /// Raised with every change of this file; a reader accepts its own version only.
-pub const FORMAT: u32 = 4;
+pub const FORMAT: u32 = 5;
 pub const HEADER_BYTES: usize = 4096;
 pub const BLOCK_MAGIC: u32 = 0x6b6f_6c62;
 
@@ -81,7 +82,14 @@ pub struct Header {
     pub checksum: u64,
     /// 1 between `MPI_Pcontrol(0)` and `(1)`: then it is not known in which call a thread is.
     pub paused: u32,
-    pub reserved: [u8; 580],
+    pub padding: u32,
+    /// Where the timeline begins, on the clock of rank 0; 0 without one.
+    pub trace_begin_ns: u64,
+    /// The clock of this process against that of rank 0, at the begin and at the end.
+    pub syncs: [Sync; 2],
+    /// Events that had to make room for later ones.
+    pub lost_events: u64,
+    pub reserved: [u8; 512],
 }
 
 impl Header {
@@ -99,7 +107,7 @@ impl Header {
     fn checksum_wanted(&self) -> u64 {
         let mut constant = *self;
         (constant.state, constant.used_bytes, constant.lost_calls, constant.checksum) = (0, 0, 0, 0);
-        constant.paused = 0;
+        (constant.paused, constant.syncs, constant.lost_events) = (0, [Sync::default(); 2], 0);
         constant.latest = Moment::default();
         let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
         bytemuck::bytes_of(&constant).iter().fold(0xcbf2_9ce4_8422_2325, step)
@@ -121,6 +129,14 @@ pub const USES: u32 = 6;
 pub const STANDINGS: u32 = 7;
 /// What the program called communicators by last: [`Text`] entries.
 pub const LABELS: u32 = 8;
+/// How layers below MPI moved data: [`Text`] entries (`transfer.rs`).
+pub const WAYS: u32 = 9;
+pub const PEERS: u32 = 10;
+/// What hook modules say of themselves: [`Text`] entries.
+pub const NOTES: u32 = 11;
+pub const TRANSFERS: u32 = 12;
+/// The timeline of a thread, whose number stands in the block's header.
+pub const EVENTS: u32 = 13;
 
 /// Stands before the entries of a block.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]

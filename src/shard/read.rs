@@ -2,7 +2,9 @@
 
 use bytemuck::Pod;
 
+use super::event::{Event, LAYER, RECEIVED};
 use super::layout::*;
+use super::transfer::{NO_OPERATION, Peer, Transfer};
 use crate::buckets::Buckets;
 use crate::calls::{CALLS, TABLE_HASH};
 
@@ -46,6 +48,13 @@ pub struct Shard {
     pub datatypes: Vec<Text>,
     /// One entry per key, threads added up; sorted by key.
     pub uses: Vec<Use>,
+    /// What hook modules told: ways and peers by number, notes in their order, counters as cells.
+    pub ways: Vec<Text>,
+    pub peers: Vec<Peer>,
+    pub notes: Vec<Text>,
+    pub transfers: Vec<Transfer>,
+    /// The timeline: events with the number of their thread.
+    pub events: Vec<(u32, Event)>,
     /// Where the threads stand; sorted by thread.
     pub stands: Vec<Stand>,
     places: Vec<Standing>,
@@ -81,6 +90,11 @@ impl Shard {
             phases: Vec::new(),
             datatypes: Vec::new(),
             uses: Vec::new(),
+            ways: Vec::new(),
+            peers: Vec::new(),
+            notes: Vec::new(),
+            transfers: Vec::new(),
+            events: Vec::new(),
             stands: Vec::new(),
             places: Vec::new(),
             damaged: 0,
@@ -133,6 +147,16 @@ impl Shard {
                 DATATYPES => read_entries(body, block.used, &mut self.datatypes),
                 USES => read_entries(body, block.used, &mut self.uses),
                 STANDINGS => read_entries(body, block.used, &mut self.places),
+                WAYS => read_entries(body, block.used, &mut self.ways),
+                PEERS => read_entries(body, block.used, &mut self.peers),
+                NOTES => read_entries(body, block.used, &mut self.notes),
+                EVENTS => {
+                    let mut events: Vec<Event> = Vec::new();
+                    let damaged = read_entries(body, block.used, &mut events);
+                    self.events.extend(events.into_iter().map(|event| (block.reserved[0], event)));
+                    damaged
+                }
+                TRANSFERS => read_entries(body, block.used, &mut self.transfers),
                 _ => 1,
             };
             offset = end;
@@ -154,13 +178,15 @@ impl Shard {
         let before = self.phases.len();
         self.phases.retain(|phase| (1..=u32::from(OTHER_PHASE)).contains(&phase.number));
         self.damaged += (before - self.phases.len()) as u64;
-        for texts in [&mut self.labels, &mut self.phases, &mut self.datatypes] {
+        for texts in [&mut self.labels, &mut self.phases, &mut self.datatypes, &mut self.ways] {
             texts.sort_by_key(|text| text.number);
             texts.dedup_by_key(|text| text.number);
         }
         let named = |texts: &[Text], number: u32| texts.binary_search_by_key(&number, |text| text.number).is_ok();
         let in_phase = |cell: &Cell| cell.phase() == NO_PHASE || named(&self.phases, cell.phase().into());
-        let before = self.cells.len() + self.edges.len() + self.uses.len();
+        self.peers.sort_by_key(|peer| (peer.kind, peer.number));
+        self.peers.dedup_by_key(|peer| (peer.kind, peer.number));
+        let before = self.cells.len() + self.edges.len() + self.uses.len() + self.transfers.len();
         let (bucket_count, operations) = (self.buckets.edges().len() as u8, CALLS.len() as u16);
         let fits = |bucket: u8| bucket <= bucket_count || bucket >= BUCKET_FAILED;
         self.cells.retain(|cell| {
@@ -169,7 +195,22 @@ impl Shard {
         self.edges.retain(|edge| known(edge.comm()) && edge.operation() < operations);
         let described = |entry: &Use| named(&self.datatypes, entry.datatype());
         self.uses.retain(|entry| known(entry.comm()) && entry.operation() < operations && described(entry));
-        self.damaged += (before - self.cells.len() - self.edges.len() - self.uses.len()) as u64;
+        let by_layer = |transfer: &Transfer| {
+            transfer.operation() < operations || transfer.operation() == NO_OPERATION && transfer.comm() == NO_COMM
+        };
+        let way = |number: u32| number == 0 || named(&self.ways, number);
+        self.transfers.retain(|transfer| {
+            known(transfer.comm()) && by_layer(transfer) && transfer.bucket() <= bucket_count && way(transfer.way())
+        });
+        let before_events = self.events.len();
+        self.events.retain(|(_, event)| {
+            let operation = event.operation;
+            let is_known = operation < operations || operation == NO_OPERATION && event.kind == LAYER;
+            event.kind <= RECEIVED && is_known && known(event.comm) && (event.kind != LAYER || way(event.way))
+        });
+        self.damaged += (before_events - self.events.len()) as u64;
+        let after = self.cells.len() + self.edges.len() + self.uses.len() + self.transfers.len();
+        self.damaged += (before - after) as u64;
         let places = std::mem::take(&mut self.places);
         for place in &places {
             self.stand(place);
@@ -183,6 +224,8 @@ impl Shard {
         self.uses.sort_unstable_by_key(|entry| entry.key);
         self.uses
             .dedup_by(|more, sum| more.key == sum.key && add(&mut sum.calls, &mut sum.bytes, more.calls, more.bytes));
+        self.transfers.sort_unstable_by_key(|transfer| transfer.key);
+        self.transfers.dedup_by(|more, sum| more.key == sum.key && add_transfer(sum, more));
     }
 
     /// Puts what one place says to what others of its thread said: the innermost call counts, else the latest return.
@@ -231,6 +274,14 @@ fn add_cell(sum: &mut Cell, more: &Cell) -> bool {
     sum.ticks_min = sum.ticks_min.min(more.ticks_min);
     sum.ticks_max = sum.ticks_max.max(more.ticks_max);
     true
+}
+
+fn add_transfer(sum: &mut Transfer, more: &Transfer) -> bool {
+    sum.later = sum.later.wrapping_add(more.later);
+    sum.ticks = sum.ticks.wrapping_add(more.ticks);
+    sum.ticks_min = sum.ticks_min.min(more.ticks_min);
+    sum.ticks_max = sum.ticks_max.max(more.ticks_max);
+    add(&mut sum.calls, &mut sum.bytes, more.calls, more.bytes)
 }
 
 fn add(sum_calls: &mut u64, sum_bytes: &mut u64, calls: u64, bytes: u64) -> bool {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::group::{Each, Key, Row, Sum};
-use super::item::{Communicator, Edge, Identity, Item, Run, Use};
+use super::item::{Communicator, Edge, Identity, Item, Run, Transfer, Use};
 use super::merge::Source;
 use crate::shard::Header;
 
@@ -49,6 +49,9 @@ impl Encoder {
             }
             Item::Communicator(communicator) => self.put(communicator),
             Item::Phase(name) | Item::Datatype(name) => self.put(name),
+            Item::Way(way) => self.put(way),
+            Item::Endpoint(endpoint) => self.put(endpoint),
+            Item::Note(note) => self.put(note),
             Item::Sum(sum) => {
                 self.put_key(&sum.key);
                 self.put(&sum.totals);
@@ -59,11 +62,20 @@ impl Encoder {
                 let places = (edge.operation, edge.source, edge.source_rank, edge.destination);
                 self.put(&(places, edge.calls, edge.bytes));
             }
+            Item::Transfer(transfer) => {
+                self.put_identity(transfer.identity);
+                let Transfer { operation, bucket, way, place, rank, peer, calls, bytes, .. } = *transfer;
+                self.put(&(operation, bucket, way, place, rank, peer, calls, bytes));
+                let Transfer { later, time_ns, time_min_ns, time_max_ns, .. } = *transfer;
+                self.put(&(later > 0).then_some((later, time_ns, time_min_ns, time_max_ns)));
+            }
             Item::Use(used) => {
                 self.put_identity(used.identity);
                 self.put(&(used.operation, used.datatype, used.place, used.rank, used.calls, used.bytes));
             }
             Item::Stand(stand) => self.put(stand),
+            Item::Clock(clock) => self.put(clock),
+            Item::Event(event) => self.put(event),
         }
     }
 
@@ -103,6 +115,8 @@ impl Encoder {
 /// where they are not those of the row before; its time; the extremes where they are not the same.
 type WireRow = (u64, Option<u32>, Option<(u64, u64, u64, u64)>, u64, Option<(u64, u64)>);
 
+/// The section of sums and rows.
+const SUM: u8 = 8;
 /// Tells rows from sums, which belong to one section.
 const EACH: u8 = 100;
 
@@ -148,22 +162,48 @@ impl Decoder {
             2 => Item::Communicator(Box::new(self.get::<Communicator>()?)),
             3 => Item::Phase(self.get()?),
             4 => Item::Datatype(self.get()?),
-            5 => {
+            5 => Item::Way(Box::new(self.get()?)),
+            6 => Item::Endpoint(self.get()?),
+            7 => Item::Note(self.get()?),
+            SUM => {
                 let (key, totals) = (self.key()?, self.get()?);
                 Item::Sum(Box::new(Sum { key, totals }))
             }
-            6 => {
+            9 => {
                 let identity = self.identity()?;
                 let ((operation, source, source_rank, destination), calls, bytes) = self.get()?;
                 Item::Edge(Edge { identity, operation, source, source_rank, destination, calls, bytes })
             }
-            7 => {
+            10 => {
+                let identity = self.identity()?;
+                let (operation, bucket, way, place, rank, peer, calls, bytes) = self.get()?;
+                let times: Option<(u64, u64, u64, u64)> = self.get()?;
+                let (later, time_ns, time_min_ns, time_max_ns) = times.unwrap_or_default();
+                Item::Transfer(Transfer {
+                    identity,
+                    operation,
+                    bucket,
+                    way,
+                    place,
+                    rank,
+                    peer,
+                    calls,
+                    bytes,
+                    later,
+                    time_ns,
+                    time_min_ns,
+                    time_max_ns,
+                })
+            }
+            11 => {
                 let identity = self.identity()?;
                 let (operation, datatype, place, rank, calls, bytes) = self.get()?;
                 Item::Use(Use { identity, operation, datatype, place, rank, calls, bytes })
             }
-            8 => Item::Stand(self.get()?),
-            section if section == 5 + EACH => Item::Each(self.each()?),
+            12 => Item::Stand(self.get()?),
+            13 => Item::Clock(self.get()?),
+            14 => Item::Event(self.get()?),
+            section if section == SUM + EACH => Item::Each(self.each()?),
             _ => return None,
         })
     }

@@ -68,7 +68,10 @@ pub struct Extent {
 
 impl Extent {
     pub fn of(shard: &Shard) -> Extent {
-        Extent { rows: (shard.cells.len() + shard.edges.len()) as u64, is_phased: !shard.phases.is_empty() }
+        Extent {
+            rows: (shard.cells.len() + shard.edges.len() + shard.transfers.len()) as u64,
+            is_phased: !shard.phases.is_empty(),
+        }
     }
 
     pub fn and(self, other: Extent) -> Extent {

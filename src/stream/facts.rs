@@ -72,6 +72,31 @@ impl Facts {
         }
     }
 
+    pub fn shard(&self) -> &Shard {
+        &self.shard
+    }
+
+    pub fn take_events(&mut self) -> Vec<(u32, shard::Event)> {
+        std::mem::take(&mut self.shard.events)
+    }
+
+    pub fn ns_per_tick(&self) -> f64 {
+        self.ns_per_tick
+    }
+
+    pub fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    pub fn detail(&self) -> Detail {
+        self.detail
+    }
+
+    /// What tells rows of this process from others: its rank, the hash of its node's name, or nothing.
+    pub fn place(&self) -> u64 {
+        self.place
+    }
+
     /// Where a communicator stands among the shard's.
     fn index(&self, number: u32) -> Option<usize> {
         let all = &self.shard.communicators;
@@ -112,11 +137,11 @@ impl Facts {
     }
 
     /// A process that was ended between two additions may leave a duration below zero.
-    fn ns(&self, ticks: u64) -> u64 {
+    pub fn ns(&self, ticks: u64) -> u64 {
         ((ticks as i64).max(0) as f64 * self.ns_per_tick).round() as u64
     }
 
-    fn identity(&self, number: u32) -> Identity {
+    pub fn identity(&self, number: u32) -> Identity {
         match number {
             SEVERAL_COMMS => item::SEVERAL_COMMS,
             _ => self.index(number).map_or(item::NO_COMM, |index| self.shard.communicators[index].identity),
@@ -336,6 +361,6 @@ fn is_empty(cell: &Cell) -> bool {
 }
 
 /// What a text is known by in all processes: neither 0 nor [`ALL_PHASES`]. `kind` tells equal texts about different things apart.
-fn hash(text: &str, kind: u8) -> u64 {
+pub fn hash(text: &str, kind: u8) -> u64 {
     xxh3_64_with_seed(text.as_bytes(), kind.into()).clamp(1, ALL_PHASES - 1)
 }

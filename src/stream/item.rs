@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::group::{Each, Peak, Sum};
-use crate::shard::Header;
+use crate::shard::{Header, Way};
 
 pub type Identity = [u64; 2];
 
@@ -18,11 +18,17 @@ pub enum Item {
     Communicator(Box<Communicator>),
     Phase(Name),
     Datatype(Name),
+    Way(Box<KnownWay>),
+    Endpoint(Endpoint),
+    Note(Note),
     Sum(Box<Sum>),
     Each(Each),
     Edge(Edge),
+    Transfer(Transfer),
     Use(Use),
     Stand(Stand),
+    Clock(Clock),
+    Event(Event),
 }
 
 /// Facts of the run as a whole.
@@ -117,6 +123,51 @@ pub struct Use {
     pub bytes: u64,
 }
 
+/// How a layer below MPI moved data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownWay {
+    pub hash: u64,
+    pub way: Way,
+}
+
+/// Whose an identity is by which a layer knows processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endpoint {
+    pub identity: u64,
+    pub rank: u32,
+}
+
+/// What a hook module said of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    pub hash: u64,
+    pub module: String,
+    pub text: String,
+    pub ranks: u64,
+}
+
+/// What a layer below MPI did between one place and one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    pub identity: Identity,
+    pub operation: u16,
+    pub bucket: u8,
+    /// [`KnownWay::hash`], or 0.
+    pub way: u64,
+    /// The rank, the hash of its node's name, or 0 for all.
+    pub place: u64,
+    pub rank: u32,
+    /// [`Endpoint::identity`], or 0.
+    pub peer: u64,
+    pub calls: u64,
+    pub bytes: u64,
+    /// Operations that were not complete when their call returned, and their times.
+    pub later: u64,
+    pub time_ns: u64,
+    pub time_min_ns: u64,
+    pub time_max_ns: u64,
+}
+
 /// Where a thread stood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stand {
@@ -128,27 +179,73 @@ pub struct Stand {
     pub for_ns: Option<u64>,
 }
 
+/// The clock of a process with a timeline against that of rank 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clock {
+    pub rank: u32,
+    /// At the begin and at the end, where they were compared: what was added to its clock, and by how much that may be wrong.
+    pub syncs: [Option<(i64, u64)>; 2],
+    pub events: u64,
+    /// Events that had to make room for later ones.
+    pub lost_events: u64,
+}
+
+/// Something on the timeline. Times are nanoseconds since its begin, on the clock of rank 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    pub rank: u32,
+    /// Among the events of its rank.
+    pub number: u32,
+    pub thread: u32,
+    /// As in [`crate::shard::Event::kind`].
+    pub kind: u8,
+    pub identity: Identity,
+    pub operation: u16,
+    pub begin_ns: i64,
+    /// Of what has a duration.
+    pub end_ns: Option<i64>,
+    /// The begin of the call that it belongs to.
+    pub cause_ns: Option<i64>,
+    pub bytes: u64,
+    /// Of a layer's operation.
+    pub way: u64,
+    pub peer: u64,
+    /// Of a message: the sender's rank in the communicator, the tag, the world rank it was sent to, the number of its receive.
+    pub message: Option<(u32, i32, u32, u32)>,
+}
+
 /// The place of an item in a stream.
-pub type Place = (u8, Identity, u64, u64, u64);
+pub type Place = (u8, Identity, u64, u64, u64, u64);
 
 impl Item {
     pub fn place(&self) -> Place {
         let none = [0, 0];
         let operation = |operation: u16, bucket: u8| u64::from(operation) << 8 | u64::from(bucket);
         match self {
-            Item::Run(_) => (0, none, 0, 0, 0),
-            Item::Process(process) => (1, none, process.rank.into(), 0, 0),
-            Item::Communicator(communicator) => (2, communicator.identity, 0, 0, 0),
-            Item::Phase(name) => (3, none, name.hash, 0, 0),
-            Item::Datatype(name) => (4, none, name.hash, 0, 0),
+            Item::Run(_) => (0, none, 0, 0, 0, 0),
+            Item::Process(process) => (1, none, process.rank.into(), 0, 0, 0),
+            Item::Communicator(communicator) => (2, communicator.identity, 0, 0, 0, 0),
+            Item::Phase(name) => (3, none, name.hash, 0, 0, 0),
+            Item::Datatype(name) => (4, none, name.hash, 0, 0, 0),
+            Item::Way(way) => (5, none, way.hash, 0, 0, 0),
+            Item::Endpoint(endpoint) => (6, none, endpoint.identity, 0, 0, 0),
+            Item::Note(note) => (7, none, note.hash, 0, 0, 0),
             // Sums before their parts.
-            Item::Sum(sum) => (5, sum.key.identity, operation(sum.key.operation, sum.key.bucket), sum.key.phase, 0),
+            Item::Sum(sum) => (8, sum.key.identity, operation(sum.key.operation, sum.key.bucket), sum.key.phase, 0, 0),
             Item::Each(Each { key, block, .. }) => {
-                (5, key.identity, operation(key.operation, key.bucket), key.phase, u64::from(*block) + 1)
+                (8, key.identity, operation(key.operation, key.bucket), key.phase, u64::from(*block) + 1, 0)
             }
-            Item::Edge(edge) => (6, edge.identity, operation(edge.operation, 0), edge.source, edge.destination.into()),
-            Item::Use(used) => (7, used.identity, operation(used.operation, 0), used.datatype, used.place),
-            Item::Stand(stand) => (8, none, stand.rank.into(), stand.thread.into(), 0),
+            Item::Edge(edge) => {
+                (9, edge.identity, operation(edge.operation, 0), edge.source, edge.destination.into(), 0)
+            }
+            Item::Transfer(transfer) => {
+                let group = operation(transfer.operation, transfer.bucket);
+                (10, transfer.identity, group, transfer.way, transfer.place, transfer.peer)
+            }
+            Item::Use(used) => (11, used.identity, operation(used.operation, 0), used.datatype, used.place, 0),
+            Item::Stand(stand) => (12, none, stand.rank.into(), stand.thread.into(), 0, 0),
+            Item::Clock(clock) => (13, none, clock.rank.into(), 0, 0, 0),
+            Item::Event(event) => (14, none, event.rank.into(), event.number.into(), 0, 0),
         }
     }
 
@@ -167,6 +264,9 @@ impl Item {
                 edge.calls = edge.calls.wrapping_add(other.calls);
                 edge.bytes = edge.bytes.wrapping_add(other.bytes);
             }
+            (Item::Endpoint(endpoint), Item::Endpoint(other)) => endpoint.rank = endpoint.rank.min(other.rank),
+            (Item::Note(note), Item::Note(other)) => note.ranks += other.ranks,
+            (Item::Transfer(transfer), Item::Transfer(other)) => transfer.add(&other),
             (Item::Use(used), Item::Use(other)) => {
                 used.rank = used.rank.min(other.rank);
                 used.calls = used.calls.wrapping_add(other.calls);
@@ -205,6 +305,21 @@ impl Communicator {
             (Some(one), Some(other)) => Some(one.and(other)),
             (one, other) => one.or(other),
         };
+    }
+}
+
+impl Transfer {
+    pub fn add(&mut self, other: &Transfer) {
+        (self.time_min_ns, self.time_max_ns) = match (self.later, other.later) {
+            (_, 0) => (self.time_min_ns, self.time_max_ns),
+            (0, _) => (other.time_min_ns, other.time_max_ns),
+            _ => (self.time_min_ns.min(other.time_min_ns), self.time_max_ns.max(other.time_max_ns)),
+        };
+        self.rank = self.rank.min(other.rank);
+        self.calls = self.calls.wrapping_add(other.calls);
+        self.bytes = self.bytes.wrapping_add(other.bytes);
+        self.later = self.later.wrapping_add(other.later);
+        self.time_ns = self.time_ns.saturating_add(other.time_ns);
     }
 }
 

@@ -7,7 +7,9 @@ use super::detail::Detail;
 use super::facts::Facts;
 use super::group::{BLOCK_RANKS, Each, Key, Peak, Row, Sum, Totals};
 use super::item::Item;
+use super::layers;
 use super::merge::Source;
+use super::timeline::Timeline;
 use crate::shard::{BUCKET_INVOLVED, Shard};
 
 /// The phase of a sum over all phases.
@@ -28,6 +30,7 @@ pub struct Leaf {
     /// What was put off until the sum before it is told.
     put_off: Option<Item>,
     tail: IntoIter<Item>,
+    timeline: Timeline,
     detail: Detail,
     is_phased: bool,
 }
@@ -44,9 +47,9 @@ impl Leaf {
         edges.retain(|index| facts.has_edge(*index));
         edges.sort_unstable_by_key(|index| facts.place_of_edge(*index));
         facts.add_up_times(&cells);
-        let mut names: Vec<Item> = facts.names().collect();
+        let mut names: Vec<Item> = facts.names().chain(layers::names(&facts)).collect();
         names.sort_by_key(Item::place);
-        let mut tail: Vec<Item> = facts.uses().chain(facts.stands()).collect();
+        let mut tail: Vec<Item> = facts.uses().chain(facts.stands()).chain(layers::transfers(&facts)).collect();
         tail.sort_by_key(Item::place);
         Leaf {
             head: vec![facts.run(), facts.process()].into_iter(),
@@ -57,6 +60,7 @@ impl Leaf {
             over_phases: None,
             put_off: None,
             tail: tail.into_iter(),
+            timeline: Timeline::of(&mut facts),
             facts,
             detail,
             is_phased,
@@ -123,7 +127,8 @@ impl Leaf {
 impl Source for Leaf {
     fn next(&mut self) -> Option<Item> {
         let first = self.head.next().or_else(|| self.next_communicator()).or_else(|| self.names.next());
-        first.or_else(|| self.next_group()).or_else(|| self.next_edge()).or_else(|| self.tail.next())
+        let counted = first.or_else(|| self.next_group()).or_else(|| self.next_edge()).or_else(|| self.tail.next());
+        counted.or_else(|| self.timeline.next(&self.facts))
     }
 }
 

@@ -7,14 +7,19 @@ mod detail;
 mod facts;
 mod group;
 mod item;
+mod layers;
 mod leaf;
 mod merge;
 mod pile;
+mod timeline;
 
 pub use code::{Decoder, Encoder};
 pub use detail::{AUTO_ROWS, Detail, Extent};
 pub use group::{BLOCK_RANKS, Each, Key, NO_RANK, Peak, Row, Sum, Totals};
-pub use item::{Communicator, Edge, Identity, Item, Name, Process, Run, Stand, Use};
+pub use item::{
+    Clock, Communicator, Edge, Endpoint, Event, Identity, Item, KnownWay, Name, Note, Process, Run, Stand, Transfer,
+    Use,
+};
 pub use leaf::{ALL_PHASES, Leaf};
 pub use merge::{Merge, Source};
 pub use pile::Pile;

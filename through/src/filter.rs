@@ -100,6 +100,11 @@ impl Filter {
         membership(&[&key[..], &[("way", &self.ways), ("rank", &self.ranks)]].concat())
     }
 
+    /// The same over the table `event`; its sizes and ways are the caller's.
+    pub fn event_condition(&self) -> (String, Vec<Value>) {
+        membership(&[("comm", &self.comms), ("op", &self.ops), ("rank", &self.ranks)])
+    }
+
     pub fn edge_condition(&self) -> (String, Vec<Value>) {
         membership(&[("comm", &self.comms), ("op", &self.ops), ("src", &self.ranks)])
     }

@@ -30,6 +30,7 @@ mod show;
 mod signals;
 mod summary;
 mod terminal;
+mod trace;
 mod ucx;
 mod units;
 
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Some(Command::Ucx(arguments)) => ucx::ucx(arguments).map(found),
         Some(Command::Matrix(arguments)) => matrix::matrix(arguments).map(found),
         Some(Command::Graph(arguments)) => graph::graph(arguments).map(found),
+        Some(Command::Trace(arguments)) => trace::trace(arguments).map(found),
         Some(Command::Run(arguments)) => run::run(arguments),
         Some(Command::Exec(arguments)) => exec::exec(arguments),
         Some(Command::Recover(arguments)) => recover::recover(arguments).map(found),

@@ -39,6 +39,9 @@ pub trait Context {
     fn comm(&self) -> Word;
     fn message(&mut self, destination: c_int, bytes: u64);
 
+    /// A message of so many bytes came, by this status.
+    unsafe fn arrived(&mut self, _status: Word, _bytes: u64) {}
+
     /// Records a datatype argument that describes at least one element.
     fn describe(&mut self, datatype: Word, elements: u64);
 
@@ -211,7 +214,7 @@ pub fn send(context: &mut impl Context, count: i64, datatype: Word, destination:
 #[inline(always)]
 pub unsafe fn recv(context: &mut impl Context, count: i64, datatype: Word, source: c_int, status: Word) -> Volume {
     posted(context, count, datatype, source);
-    unsafe { arrived(status) }
+    unsafe { arrived(context, status) }
 }
 
 /// The posting of a receive, whose bytes its completion tells.
@@ -226,7 +229,7 @@ pub fn posted(context: &mut impl Context, count: i64, datatype: Word, source: c_
 /// The receive of a matched message.
 pub unsafe fn mrecv(context: &mut impl Context, count: i64, datatype: Word, status: Word) -> Volume {
     imrecv(context, count, datatype);
-    unsafe { arrived(status) }
+    unsafe { arrived(context, status) }
 }
 
 pub fn imrecv(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
@@ -238,8 +241,13 @@ pub fn imrecv(context: &mut impl Context, count: i64, datatype: Word) -> Volume 
 }
 
 #[inline(always)]
-unsafe fn arrived(status: Word) -> Volume {
-    let bytes = unsafe { status::bytes(status) };
+unsafe fn arrived(context: &mut impl Context, status: Word) -> Volume {
+    // SAFETY: the call has filled the status.
+    let bytes = unsafe {
+        let bytes = status::bytes(status);
+        context.arrived(status, bytes);
+        bytes
+    };
     Volume { sent: 0, received: bytes, message_bytes: bytes }
 }
 
@@ -255,7 +263,7 @@ pub unsafe fn sendrecv(
     status: Word,
 ) -> Volume {
     let given = sendrecv_posted(context, count, datatype, destination, recvcount, recvtype, source);
-    Volume { received: unsafe { status::bytes(status) }, ..given }
+    Volume { received: unsafe { arrived(context, status) }.received, ..given }
 }
 
 #[inline(always)]
@@ -282,7 +290,7 @@ pub unsafe fn sendrecv_replace(
     status: Word,
 ) -> Volume {
     let given = sendrecv_replace_posted(context, count, datatype, destination, source);
-    Volume { received: unsafe { status::bytes(status) }, ..given }
+    Volume { received: unsafe { arrived(context, status) }.received, ..given }
 }
 
 /// One datatype for both directions.

@@ -13,7 +13,7 @@ use crate::communicators::{self, Record};
 use crate::requests::{self, Kind};
 use crate::tally::{self, Done};
 use crate::thread::Thread;
-use crate::{state, status};
+use crate::{state, status, trace};
 
 /// The communicator that a call over one request belongs to, and whether the request is a receive.
 #[inline(always)]
@@ -58,6 +58,10 @@ unsafe fn finish(thread: &mut Thread, handle: Word, code: c_int, receives: bool,
                 false => 0,
             };
             tally::arrived(thread, &completed, arrived);
+            if trace::is_on() && code == 0 && receives && !matches!(completed.kind, Kind::Read(_)) {
+                // SAFETY: as above.
+                unsafe { trace::received(completed.comm, completed.operation, completed.posted, status, arrived) };
+            }
         }
         Kind::Duplicate => {
             let (place, record) = completed.duplicate;

@@ -70,7 +70,7 @@ mod body {
     use crate::tally::{self, Done};
     use crate::thread::Thread;
     use crate::wrappers::creators;
-    use crate::{clock, communicators, files, standing, status, volume, windows};
+    use crate::{clock, communicators, files, standing, status, trace, volume, windows};
 
     include!(concat!(env!("OUT_DIR"), "/bodies.rs"));
 }

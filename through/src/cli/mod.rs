@@ -2,6 +2,7 @@
 
 mod layers;
 mod select;
+mod trace;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use layers::{Drawing, Graph, GraphFormat, Matrix, MatrixFormat, Split, Ucx};
 pub use select::{Input, Select, SelectCalls, SelectWays};
+pub use trace::Trace;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,6 +23,7 @@ Examples:
   through heat.db -a --rank 0,4-7 --bytes 1K:1M   rank by rank, medium messages
   through heat.db -a --format csv -o heat.csv     everything, for other programs
   through ucx heat.db --by comm                   the layers below, by communicator
+  through trace heat.db -o heat.json              what happened when, for Perfetto
 
 Exit status: 0 fine, 1 nothing matches, 2 trouble; of `run` and `exec` that of
 what they ran. A profile named like a command needs its directory: ./run";
@@ -49,6 +52,8 @@ pub enum Command {
     Matrix(Box<Matrix>),
     /// The same as a graph of processes, or of the devices that the data went over
     Graph(Box<Graph>),
+    /// What happened when, for Perfetto and Chrome, as COMMSEE_TRACE=1 recorded it
+    Trace(Box<Trace>),
     /// Run a job profiled, and print a summary on standard error
     Run(Run),
     /// Become a program that is profiled; stands in front of it, under any launcher

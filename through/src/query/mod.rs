@@ -15,6 +15,7 @@ pub mod phases;
 pub mod ranks;
 pub mod source;
 pub mod standing;
+pub mod timeline;
 pub mod transfers;
 pub mod ways;
 

@@ -1,5 +1,6 @@
 //! Prints a report; one renderer per format. None of them asks the profile, but for rows that are printed as they are read.
 
+pub mod chrome;
 pub mod csv;
 pub mod graph;
 pub mod grid;

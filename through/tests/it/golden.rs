@@ -36,10 +36,10 @@ fn version_1_says_what_it_said() {
     assert_eq!(folder.through(&["--phase", "solve"]).status, 2);
 }
 
-#[test]
-fn version_2_says_what_it_said() {
+/// What all views say of a profile of this version.
+fn says_what_it_said(version: u32) {
     let folder = Folder::empty();
-    fs::copy(golden("version-2.db"), folder.path("old.db")).unwrap();
+    fs::copy(golden(&format!("version-{version}.db")), folder.path("old.db")).unwrap();
     for (name, words) in [
         ("cells", &["-a"][..]),
         ("operations", &["--top=0"]),
@@ -50,6 +50,17 @@ fn version_2_says_what_it_said() {
         ("outside", &["-a", "--phase="]),
     ] {
         let csv = folder.through(&[words, &["--format", "csv"]].concat()).ok();
-        assert_eq!(csv, fs::read_to_string(golden(&format!("version-2-{name}.csv"))).unwrap(), "{name}");
+        let said = fs::read_to_string(golden(&format!("version-{version}-{name}.csv"))).unwrap();
+        assert_eq!(csv, said, "{version} {name}");
     }
+}
+
+#[test]
+fn version_2_says_what_it_said() {
+    says_what_it_said(2);
+}
+
+#[test]
+fn version_3_says_what_it_said() {
+    says_what_it_said(3);
 }

@@ -1,0 +1,101 @@
+//! `uct/api/uct.h` and `uct/api/tl.h`.
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+use super::ucs::{Status, StatusPtr};
+
+pub type Md = *mut c_void;
+pub type Worker = *mut c_void;
+pub type Rkey = usize;
+pub type Tag = u64;
+
+/// The functions of an interface: as many in UCX 1.11 to 1.22, in the same order.
+pub const TABLE_WORDS: usize = 50;
+
+/// `uct_iface_t`: its table of operations comes first, by value.
+#[repr(C)]
+pub struct Iface {
+    pub table: [usize; TABLE_WORDS],
+}
+
+/// `uct_ep_t`.
+#[repr(C)]
+pub struct Ep {
+    pub iface: *mut Iface,
+}
+
+/// `uct_completion_t`.
+#[repr(C)]
+pub struct Completion {
+    pub func: Option<unsafe extern "C" fn(completion: *mut Completion)>,
+    pub count: c_int,
+    pub status: Status,
+}
+
+/// `uct_iov_t`.
+#[repr(C)]
+pub struct Iov {
+    pub buffer: *mut c_void,
+    pub length: usize,
+    pub memh: *mut c_void,
+    pub stride: usize,
+    pub count: c_uint,
+}
+
+/// The beginning of `uct_iface_params_t`.
+#[repr(C)]
+pub struct IfaceParams {
+    pub field_mask: u64,
+    pub cpu_mask: [u8; 128],
+    pub open_mode: u64,
+    pub tl_name: *const c_char,
+    pub dev_name: *const c_char,
+}
+
+pub const IFACE_PARAM_FIELD_OPEN_MODE: u64 = 1 << 1;
+pub const IFACE_PARAM_FIELD_DEVICE: u64 = 1 << 2;
+pub const IFACE_OPEN_MODE_DEVICE: u64 = 1;
+
+/// `uct_tl_resource_desc_t`.
+#[repr(C)]
+pub struct TlResource {
+    pub tl_name: [c_char; 10],
+    pub dev_name: [c_char; 32],
+    pub dev_type: u32,
+    pub sys_device: u8,
+}
+
+/// `uct_device_type_t`.
+pub const DEVICE_TYPES: [&str; 4] = ["network", "memory", "gpu", "self"];
+
+pub const AM_ID_MAX: usize = 32;
+
+/// `uct_pack_callback_t`.
+pub type Pack = unsafe extern "C" fn(dest: *mut c_void, arg: *mut c_void) -> usize;
+/// `uct_unpack_callback_t`.
+pub type Unpack = unsafe extern "C" fn(arg: *mut c_void, data: *const c_void, length: usize);
+/// `uct_am_callback_t`.
+pub type AmCallback = unsafe extern "C" fn(arg: *mut c_void, data: *mut c_void, length: usize, flags: c_uint) -> Status;
+
+pub type Short = unsafe extern "C" fn(*mut Ep, *mut c_void, c_uint, u64, Rkey) -> Status;
+pub type PutBcopy = unsafe extern "C" fn(*mut Ep, Option<Pack>, *mut c_void, u64, Rkey) -> isize;
+pub type GetBcopy =
+    unsafe extern "C" fn(*mut Ep, Option<Unpack>, *mut c_void, usize, u64, Rkey, *mut Completion) -> Status;
+pub type Zcopy = unsafe extern "C" fn(*mut Ep, *const Iov, usize, u64, Rkey, *mut Completion) -> Status;
+pub type AmShort = unsafe extern "C" fn(*mut Ep, u8, u64, *const c_void, c_uint) -> Status;
+pub type AmShortIov = unsafe extern "C" fn(*mut Ep, u8, *const Iov, usize) -> Status;
+pub type AmBcopy = unsafe extern "C" fn(*mut Ep, u8, Option<Pack>, *mut c_void, c_uint) -> isize;
+pub type AmZcopy =
+    unsafe extern "C" fn(*mut Ep, u8, *const c_void, c_uint, *const Iov, usize, c_uint, *mut Completion) -> Status;
+pub type Cswap64 = unsafe extern "C" fn(*mut Ep, u64, u64, u64, Rkey, *mut u64, *mut Completion) -> Status;
+pub type Cswap32 = unsafe extern "C" fn(*mut Ep, u32, u32, u64, Rkey, *mut u32, *mut Completion) -> Status;
+pub type Atomic32Post = unsafe extern "C" fn(*mut Ep, c_uint, u32, u64, Rkey) -> Status;
+pub type Atomic64Post = unsafe extern "C" fn(*mut Ep, c_uint, u64, u64, Rkey) -> Status;
+pub type Atomic32Fetch = unsafe extern "C" fn(*mut Ep, c_uint, u32, *mut u32, u64, Rkey, *mut Completion) -> Status;
+pub type Atomic64Fetch = unsafe extern "C" fn(*mut Ep, c_uint, u64, *mut u64, u64, Rkey, *mut Completion) -> Status;
+pub type TagShort = unsafe extern "C" fn(*mut Ep, Tag, *const c_void, usize) -> Status;
+pub type TagBcopy = unsafe extern "C" fn(*mut Ep, Tag, u64, Option<Pack>, *mut c_void, c_uint) -> isize;
+pub type TagZcopy = unsafe extern "C" fn(*mut Ep, Tag, u64, *const Iov, usize, c_uint, *mut Completion) -> Status;
+pub type TagRndvZcopy =
+    unsafe extern "C" fn(*mut Ep, Tag, *const c_void, c_uint, *const Iov, usize, c_uint, *mut Completion) -> StatusPtr;
+pub type TagRndvRequest = unsafe extern "C" fn(*mut Ep, Tag, *const c_void, c_uint, c_uint) -> Status;

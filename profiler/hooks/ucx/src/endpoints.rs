@@ -1,0 +1,59 @@
+//! To whom endpoints lead.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+
+use crate::pointers::Pointers;
+use crate::workers::{self, Worker};
+
+/// Endpoints of UCP: the worker's number above, the peer's below.
+static OF_UCP: Pointers = Pointers::new();
+/// Endpoints of UCT: the peer's number.
+static OF_UCT: Pointers = Pointers::new();
+
+pub fn made(ep: *mut c_void, worker: *mut Worker, peer: u32) {
+    // SAFETY: workers are never freed.
+    let number = unsafe { worker.as_ref() }.map_or(u32::MAX, |worker| worker.number);
+    OF_UCP.set(ep as usize, u64::from(number) << 32 | u64::from(peer));
+}
+
+pub fn gone(ep: *mut c_void) {
+    OF_UCP.remove(ep as usize);
+}
+
+/// Worker and peer of an endpoint of UCP; null and 0 where they are not known.
+#[inline(always)]
+pub fn of(ep: *mut c_void) -> (*mut Worker, u32) {
+    match OF_UCP.get(ep as usize) {
+        Some(value) => (workers::by_number((value >> 32) as u32), value as u32),
+        None => (std::ptr::null_mut(), 0),
+    }
+}
+
+pub fn uct_made(ep: *mut c_void, peer: u32) {
+    OF_UCT.set(ep as usize, u64::from(peer));
+}
+
+pub fn uct_gone(ep: *mut c_void) {
+    OF_UCT.remove(ep as usize);
+}
+
+/// The peer of an endpoint of UCT, or 0.
+#[inline(always)]
+pub fn uct_peer(ep: *mut c_void) -> u32 {
+    OF_UCT.get(ep as usize).map_or(0, |peer| peer as u32)
+}
+
+thread_local!(static PEER: Cell<u32> = const { Cell::new(0) });
+
+/// Makes an endpoint to a peer: those of UCT that are made meanwhile lead there, too.
+pub fn while_making<T>(peer: u32, make: impl FnOnce() -> T) -> T {
+    let outer = PEER.replace(peer);
+    let made = make();
+    PEER.set(outer);
+    made
+}
+
+pub fn peer_in_making() -> u32 {
+    PEER.get()
+}

@@ -1,0 +1,203 @@
+//! The record of a UCP operation: from its post to its completion.
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU8;
+
+use commsee_hook::Call;
+
+use crate::abi::ucp::TagRecvInfo;
+use crate::index::Node;
+use crate::protocol::Protocol;
+use crate::thread::Frame;
+use crate::workers::Worker;
+
+/// Where a record stands. The post and the callback may run in different threads, in either order.
+pub mod phase {
+    pub const FREE: u8 = 0;
+    pub const POSTING: u8 = 1;
+    pub const PENDING: u8 = 2;
+    /// The callback came before the post returned.
+    pub const DONE: u8 = 3;
+}
+
+/// The intervals by which a record is found: its request, its buffer.
+pub const INTERVALS: usize = 2;
+
+pub struct Operation {
+    pub call: Call,
+    pub frame: Frame,
+    pub worker: *mut Worker,
+    /// Of the message; of a receive, what arrived.
+    pub bytes: u64,
+    pub begin_ticks: u64,
+    pub request: *mut c_void,
+    pub buffer: (usize, usize),
+    /// The program's.
+    pub callback: usize,
+    pub user_data: *mut c_void,
+    /// Where a receive that is done at once says what arrived.
+    pub info: TagRecvInfo,
+    /// The program's own place for that.
+    pub program_info: *mut c_void,
+    /// Bytes that the largest UCT operation carried, and by what.
+    pub carried_bytes: u64,
+    pub carrier: u8,
+    pub protocol: Protocol,
+    pub function: u8,
+    pub arrives: bool,
+    pub failed: bool,
+    pub phase: AtomicU8,
+    pub peer: u32,
+    pub generation: u32,
+    pub nodes: [Node; 2 * INTERVALS],
+    next: *mut Operation,
+}
+
+/// What a pool keeps: a plain record that may begin as zeros, with a place for the next one.
+///
+/// # Safety
+/// All zeros are a value of it.
+pub unsafe trait Pooled {
+    fn next(this: *mut Self) -> *mut *mut Self;
+    fn shared() -> &'static Mutex<Shared<Self>>
+    where
+        Self: Sized;
+}
+
+unsafe impl Pooled for Operation {
+    fn next(this: *mut Self) -> *mut *mut Self {
+        unsafe { &raw mut (*this).next }
+    }
+
+    fn shared() -> &'static Mutex<Shared<Self>> {
+        static SHARED: Mutex<Shared<Operation>> = Mutex::new(Shared::new());
+        &SHARED
+    }
+}
+
+/// Records that wait for any thread, and all that were ever made.
+pub struct Shared<T> {
+    free: *mut T,
+    chunks: Vec<*mut T>,
+}
+
+// SAFETY: records are passed on under the lock.
+unsafe impl<T> Send for Shared<T> {}
+
+const CHUNK: usize = 64;
+/// A thread that frees more than it takes gives so many back.
+const MOST: usize = 4 * CHUNK;
+
+impl<T> Shared<T> {
+    pub const fn new() -> Shared<T> {
+        Shared { free: null_mut(), chunks: Vec::new() }
+    }
+}
+
+/// A thread's own free records.
+pub struct Pool<T> {
+    free: *mut T,
+    count: usize,
+}
+
+impl<T: Pooled + 'static> Pool<T> {
+    pub const fn new() -> Pool<T> {
+        Pool { free: null_mut(), count: 0 }
+    }
+
+    /// Null if there is no memory.
+    #[inline(always)]
+    pub fn take(&mut self) -> *mut T {
+        if self.free.is_null() {
+            self.refill();
+        }
+        let taken = self.free;
+        if !taken.is_null() {
+            // SAFETY: a free record of this pool.
+            self.free = unsafe { *T::next(taken) };
+            self.count -= 1;
+        }
+        taken
+    }
+
+    /// # Safety
+    /// The record came from such a pool and nothing refers to it any more.
+    #[inline(always)]
+    pub unsafe fn give(&mut self, record: *mut T) {
+        unsafe { *T::next(record) = self.free };
+        self.free = record;
+        self.count += 1;
+        if self.count > MOST {
+            self.give_back();
+        }
+    }
+
+    #[cold]
+    fn refill(&mut self) {
+        crate::guard::cold(|| {
+            let mut shared = T::shared().lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            if shared.free.is_null() {
+                let layout = std::alloc::Layout::array::<T>(CHUNK).expect("a small array");
+                // SAFETY: the layout is not empty.
+                let chunk = unsafe { std::alloc::alloc_zeroed(layout) }.cast::<T>();
+                if chunk.is_null() {
+                    return;
+                }
+                shared.chunks.push(chunk);
+                for place in 0..CHUNK {
+                    // SAFETY: inside of the chunk.
+                    unsafe { self.put(chunk.add(place)) };
+                }
+                return;
+            }
+            while !shared.free.is_null() && self.count < CHUNK {
+                let taken = shared.free;
+                // SAFETY: a free record.
+                shared.free = unsafe { *T::next(taken) };
+                unsafe { self.put(taken) };
+            }
+        });
+    }
+
+    unsafe fn put(&mut self, record: *mut T) {
+        unsafe { *T::next(record) = self.free };
+        self.free = record;
+        self.count += 1;
+    }
+
+    #[cold]
+    fn give_back(&mut self) {
+        crate::guard::cold(|| {
+            while self.count > MOST / 2 {
+                let record = self.free;
+                // SAFETY: a free record of this pool.
+                self.free = unsafe { *T::next(record) };
+                self.count -= 1;
+                unsafe { give_to_all(record) };
+            }
+        });
+    }
+}
+
+/// Where a thread has no pool at hand.
+///
+/// # Safety
+/// As for [`Pool::give`].
+pub unsafe fn give_to_all<T: Pooled + 'static>(record: *mut T) {
+    let mut shared = T::shared().lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    unsafe { *T::next(record) = shared.free };
+    shared.free = record;
+}
+
+/// Looks at every record that there is, those not in use among them.
+pub fn each_operation(mut look: impl FnMut(*mut Operation)) {
+    let shared = Operation::shared().lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    for chunk in &shared.chunks {
+        for place in 0..CHUNK {
+            // SAFETY: inside of the chunk, which is never freed.
+            look(unsafe { chunk.add(place) });
+        }
+    }
+}

@@ -1,0 +1,464 @@
+//! The way of every operation: begun, posted, and counted once it is complete. The hot path of this layer.
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::atomic::Ordering;
+
+use commsee_hook::AT_ONCE;
+
+use super::functions::{DESCRIBED, Function, WAYS};
+use super::{datatype, params};
+use crate::abi::ucp::{self, LengthCallback, RequestParam, SendCallback, TagRecvCallback, TagRecvInfo, attribute};
+use crate::abi::ucs::{self, Status, StatusPtr};
+use crate::index::What;
+use crate::module::{self, Module};
+use crate::operation::{Operation, give_to_all, phase};
+use crate::protocol::{Protocol, message};
+use crate::thread::{self, Frame, Kind, Link, Thread};
+use crate::workers::{Recent, Worker};
+
+/// An operation that is being posted.
+pub struct Posting {
+    module: &'static Module,
+    thread: *mut Thread,
+    operation: *mut Operation,
+}
+
+/// A message as the program describes it.
+#[derive(Clone, Copy)]
+pub struct Data {
+    pub buffer: *const c_void,
+    pub count: usize,
+}
+
+/// None where it shall only be passed on: nothing is recorded, or UCP calls itself.
+#[inline(always)]
+pub unsafe fn begin(function: Function, kind: Kind, to: (*mut Worker, u32)) -> Option<Posting> {
+    let module = module::get()?;
+    let thread = thread::current(module)?;
+    unsafe {
+        if thread::is_posting(thread) {
+            return None;
+        }
+        let operation = (*thread).operations.take();
+        if operation.is_null() {
+            return None;
+        }
+        if !module.here(&raw mut (*operation).call) {
+            (*thread).operations.give(operation);
+            return None;
+        }
+        let described = &DESCRIBED[function as usize];
+        (*operation).function = function as u8;
+        (*operation).protocol = described.protocol;
+        (*operation).arrives = described.arrives;
+        (*operation).failed = false;
+        (*operation).carrier = 0;
+        (*operation).carried_bytes = 0;
+        (*operation).bytes = 0;
+        (*operation).buffer = (0, 0);
+        (*operation).callback = 0;
+        (*operation).program_info = null_mut();
+        (*operation).worker = to.0;
+        (*operation).peer = to.1;
+        (*operation).phase.store(phase::POSTING, Ordering::Relaxed);
+        (*operation).begin_ticks = if (*operation).call.is_traced() { module.ticks() } else { 0 };
+        (*operation).frame.kind = kind;
+        (*operation).frame.link.operation = operation;
+        Frame::enter(&raw mut (*operation).frame, thread);
+        Some(Posting { module, thread, operation })
+    }
+}
+
+impl Posting {
+    /// What returns a request, or is done at once.
+    #[inline(always)]
+    pub unsafe fn request(
+        self,
+        data: Data,
+        param: *const RequestParam,
+        run: impl FnOnce(*const RequestParam) -> StatusPtr,
+    ) -> StatusPtr {
+        unsafe {
+            let operation = self.operation;
+            let Some(mut own) = params::copy(param) else {
+                let returned = run(param);
+                self.give_up();
+                return returned;
+            };
+            let is_generic = self.measure(data, &own);
+            if own.op_attr_mask & attribute::CALLBACK != 0 {
+                (*operation).callback = own.callback;
+            }
+            (*operation).user_data = own.user_data;
+            own.user_data = operation.cast();
+            own.op_attr_mask |= attribute::CALLBACK | attribute::USER_DATA;
+            own.callback =
+                if !(*operation).arrives { sent as SendCallback as usize } else { self.prepare_arrival(&mut own) };
+            let returned = run(&raw const own);
+            if is_generic && !(*operation).arrives {
+                (*operation).bytes = (*self.thread).packed_bytes;
+            }
+            self.end(returned);
+            returned
+        }
+    }
+
+    /// What tells only whether it could be posted.
+    #[inline(always)]
+    pub unsafe fn status(self, bytes: u64, run: impl FnOnce() -> Status) -> Status {
+        unsafe {
+            (*self.operation).bytes = bytes;
+            let status = run();
+            if status == ucs::OK || status == ucs::INPROGRESS {
+                self.end(null_mut());
+            } else {
+                self.give_up();
+            }
+            status
+        }
+    }
+
+    /// The same for what reads or writes memory of others, and may go on after the call.
+    #[inline(always)]
+    pub unsafe fn one_sided(self, buffer: usize, bytes: usize, far: u64, run: impl FnOnce() -> Status) -> Status {
+        let (operation, worker) = unsafe { (self.operation, (*self.operation).worker) };
+        unsafe {
+            self.status(bytes as u64, || {
+                let status = run();
+                if let Some(worker) = worker.as_ref()
+                    && status == ucs::INPROGRESS
+                {
+                    let link = Link { operation: null_mut(), ..link(operation) };
+                    let recent = Recent { near: (buffer, buffer + bytes), far: (far, far + bytes as u64), link };
+                    worker.with(|pending| pending.remember(recent));
+                }
+                status
+            })
+        }
+    }
+
+    /// The bytes of the message, and where they lie if they are in one piece. Whether a generic datatype has to be asked.
+    #[inline(always)]
+    unsafe fn measure(&self, data: Data, param: &RequestParam) -> bool {
+        unsafe {
+            let datatype = if param.op_attr_mask & attribute::DATATYPE != 0 { param.datatype } else { 1 << 3 };
+            match datatype & ((1 << ucp::DATATYPE_SHIFT) - 1) {
+                ucp::DATATYPE_CONTIG => {
+                    let bytes = data.count.wrapping_mul((datatype >> ucp::DATATYPE_SHIFT) as usize);
+                    (*self.operation).bytes = (*self.operation).bytes.wrapping_add(bytes as u64);
+                    (*self.operation).buffer = (data.buffer as usize, (data.buffer as usize).wrapping_add(bytes));
+                    false
+                }
+                ucp::DATATYPE_IOV => {
+                    (*self.operation).bytes += datatype::bytes_of_iov(data);
+                    false
+                }
+                ucp::DATATYPE_GENERIC => {
+                    (*self.thread).packed_bytes = 0;
+                    true
+                }
+                _ => false,
+            }
+        }
+    }
+
+    /// Bytes beside those of the message itself.
+    pub unsafe fn add_bytes(&self, bytes: usize) {
+        unsafe { (*self.operation).bytes += bytes as u64 };
+    }
+
+    /// Asks for what arrived to be told even if the receive is done at once.
+    #[inline(always)]
+    unsafe fn prepare_arrival(&self, own: &mut RequestParam) -> usize {
+        unsafe {
+            let operation = self.operation;
+            let is_active = (*operation).function == Function::AmRecvDataNbx as u8;
+            (*operation).info = TagRecvInfo { sender_tag: 0, length: (*operation).bytes as usize };
+            if own.op_attr_mask & attribute::RECV_INFO != 0 {
+                (*operation).program_info = own.recv_info;
+            } else if own.op_attr_mask & attribute::NO_IMM_CMPL == 0 {
+                own.op_attr_mask |= attribute::RECV_INFO;
+                own.recv_info = if is_active {
+                    (&raw mut (*operation).info.length).cast()
+                } else {
+                    (&raw mut (*operation).info).cast()
+                };
+            }
+            if is_active { received_data as LengthCallback as usize } else { received as TagRecvCallback as usize }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn end(self, returned: StatusPtr) {
+        unsafe {
+            let operation = self.operation;
+            Frame::leave(&raw mut (*operation).frame, self.thread);
+            if ucs::is_error(returned) {
+                return self.free();
+            }
+            if !returned.is_null() && self.wait_for(returned) {
+                return;
+            }
+            if returned.is_null() && (*operation).arrives {
+                (*operation).bytes = told_at_once(operation);
+            }
+            if !(*operation).failed {
+                count(self.module, operation, AT_ONCE);
+            }
+            self.free();
+        }
+    }
+
+    /// Leaves it to its callback. False if that came already.
+    #[inline(always)]
+    unsafe fn wait_for(&self, request: *mut c_void) -> bool {
+        unsafe {
+            let operation = self.operation;
+            if (*operation).phase.load(Ordering::Acquire) == phase::DONE {
+                return false;
+            }
+            (*operation).request = request;
+            if !(*operation).call.is_traced() {
+                (*operation).begin_ticks = self.module.ticks();
+            }
+            let Some(worker) = (*operation).worker.as_ref() else {
+                return become_pending(operation, true);
+            };
+            worker.with(|pending| {
+                if !(*operation).arrives {
+                    let high = request as usize;
+                    pending.index.put(operation, What::Request, high.wrapping_sub(worker.request_bytes), high);
+                }
+                let (low, high) = (*operation).buffer;
+                pending.index.put(operation, What::Buffer, low, high);
+                let is_pending = become_pending(operation, worker.several_threads);
+                if !is_pending {
+                    pending.index.take_out(operation);
+                }
+                is_pending
+            })
+        }
+    }
+
+    unsafe fn give_up(self) {
+        unsafe {
+            Frame::leave(&raw mut (*self.operation).frame, self.thread);
+            self.free();
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn free(self) {
+        unsafe {
+            (*self.operation).phase.store(phase::FREE, Ordering::Relaxed);
+            (*self.operation).generation = (*self.operation).generation.wrapping_add(1);
+            (*self.thread).operations.give(self.operation);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn become_pending(operation: *mut Operation, several_threads: bool) -> bool {
+    unsafe {
+        let place = &(*operation).phase;
+        if several_threads {
+            place.compare_exchange(phase::POSTING, phase::PENDING, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        } else {
+            place.store(phase::PENDING, Ordering::Relaxed);
+            true
+        }
+    }
+}
+
+/// What a UCT operation that belongs to it is counted for.
+#[inline(always)]
+pub unsafe fn link(operation: *mut Operation) -> Link {
+    unsafe { Link { call: (*operation).call, peer: (*operation).peer, operation, generation: (*operation).generation } }
+}
+
+unsafe fn told_at_once(operation: *mut Operation) -> u64 {
+    unsafe {
+        let info = (*operation).program_info;
+        if info.is_null() {
+            (*operation).info.length as u64
+        } else if (*operation).function == Function::AmRecvDataNbx as u8 {
+            *info.cast::<usize>() as u64
+        } else {
+            (*info.cast::<TagRecvInfo>()).length as u64
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn count(module: &Module, operation: *mut Operation, ticks: u64) {
+    unsafe {
+        let operation = &*operation;
+        let function = operation.function as usize;
+        let described = &DESCRIBED[function];
+        let layer = if described.arrives { "ucp-rx" } else { "ucp" };
+        let way = WAYS[function].number(module, layer, described.name, operation.protocol, operation.carrier);
+        module.count(&operation.call, way, operation.peer, operation.bytes, operation.bytes, ticks);
+        if operation.call.is_traced() {
+            module.event(&operation.call, way, operation.peer, operation.bytes, operation.begin_ticks, module.ticks());
+        }
+    }
+}
+
+unsafe extern "C" fn sent(request: *mut c_void, status: Status, user_data: *mut c_void) {
+    unsafe {
+        let (callback, user_data) = complete(user_data.cast(), status, None);
+        if callback != 0 {
+            // The older form has no user data; an argument more does no harm in the calling conventions that there are.
+            let callback = std::mem::transmute::<usize, SendCallback>(callback);
+            as_program(|| callback(request, status, user_data));
+        }
+    }
+}
+
+unsafe extern "C" fn received(request: *mut c_void, status: Status, info: *const TagRecvInfo, user_data: *mut c_void) {
+    unsafe {
+        let bytes = info.as_ref().map_or(0, |info| info.length as u64);
+        let (callback, user_data) = complete(user_data.cast(), status, Some(bytes));
+        if callback != 0 {
+            let callback = std::mem::transmute::<usize, TagRecvCallback>(callback);
+            as_program(|| callback(request, status, info, user_data));
+        }
+    }
+}
+
+unsafe extern "C" fn received_data(request: *mut c_void, status: Status, length: usize, user_data: *mut c_void) {
+    unsafe {
+        let (callback, user_data) = complete(user_data.cast(), status, Some(length as u64));
+        if callback != 0 {
+            let callback = std::mem::transmute::<usize, LengthCallback>(callback);
+            as_program(|| callback(request, status, length, user_data));
+        }
+    }
+}
+
+/// Runs a callback of the program. What it posts are operations of its own, even if it is called inside of a post.
+#[inline(always)]
+unsafe fn as_program(run: impl FnOnce()) {
+    unsafe {
+        let Some(thread) = module::get().and_then(thread::current).filter(|thread| thread::is_posting(*thread)) else {
+            return run();
+        };
+        let mut frame = Frame::new(Kind::Program);
+        Frame::enter(&raw mut frame, thread);
+        run();
+        Frame::leave(&raw mut frame, thread);
+    }
+}
+
+/// Ends an operation, or leaves that to its post. Returns what the program wants to be called.
+#[inline(always)]
+unsafe fn complete(operation: *mut Operation, status: Status, arrived: Option<u64>) -> (usize, *mut c_void) {
+    unsafe {
+        let program = ((*operation).callback, (*operation).user_data);
+        let module = module::get();
+        let thread = module.and_then(thread::current);
+        (*operation).failed = status != ucs::OK;
+        if let Some(bytes) = arrived {
+            (*operation).bytes = bytes;
+            if let Some(thread) = thread {
+                see_arrival(operation, thread);
+            }
+        }
+        let several_threads = (*operation).worker.as_ref().is_none_or(|worker| worker.several_threads);
+        let before = if several_threads {
+            (*operation).phase.swap(phase::DONE, Ordering::AcqRel)
+        } else {
+            let before = (*operation).phase.load(Ordering::Relaxed);
+            (*operation).phase.store(phase::DONE, Ordering::Relaxed);
+            before
+        };
+        if before == phase::PENDING {
+            retire(operation, module, thread);
+        }
+        program
+    }
+}
+
+/// How a receive got its data shows in what its completion runs in.
+#[inline(always)]
+unsafe fn see_arrival(operation: *mut Operation, thread: *mut Thread) {
+    unsafe {
+        let Some(frame) = (*thread).frame.as_mut().filter(|frame| frame.kind == Kind::Arrival) else { return };
+        match frame.message {
+            message::RNDV_DATA => (*operation).protocol = Protocol::RendezvousAm,
+            message::RNDV_ATP => (*operation).protocol = Protocol::RendezvousPut,
+            message::RNDV_RTS if (*operation).protocol == Protocol::Eager => {
+                (*operation).protocol = Protocol::RendezvousGet;
+            }
+            _ => {}
+        }
+        if matches!((*operation).protocol, Protocol::Eager | Protocol::RendezvousAm) {
+            (*operation).carrier = frame.carrier;
+        }
+        frame.has_link = true;
+        frame.link = Link { operation: null_mut(), ..link(operation) };
+    }
+}
+
+/// A pending operation is over.
+#[inline(always)]
+unsafe fn retire(operation: *mut Operation, module: Option<&'static Module>, thread: Option<*mut Thread>) {
+    unsafe {
+        if let Some(worker) = (*operation).worker.as_ref() {
+            worker.with(|pending| pending.index.take_out(operation));
+        }
+        if let (Some(module), false) = (module, (*operation).failed) {
+            count(module, operation, module.ticks().saturating_sub((*operation).begin_ticks));
+        }
+        drop_record(operation, thread);
+    }
+}
+
+unsafe fn drop_record(operation: *mut Operation, thread: Option<*mut Thread>) {
+    unsafe {
+        (*operation).phase.store(phase::FREE, Ordering::Release);
+        (*operation).generation = (*operation).generation.wrapping_add(1);
+        match thread {
+            Some(thread) => (*thread).operations.give(operation),
+            None => give_to_all(operation),
+        }
+    }
+}
+
+/// Forgets what is pending on a worker that is gone.
+pub fn forget(worker: *mut Worker) {
+    let mut left = Vec::new();
+    crate::operation::each_operation(|operation| {
+        // SAFETY: records are never freed, and nobody uses this worker any more.
+        unsafe {
+            if (*operation).worker == worker && (*operation).phase.load(Ordering::Acquire) == phase::PENDING {
+                left.push(operation);
+            }
+        }
+    });
+    for operation in left {
+        // SAFETY: as above.
+        unsafe {
+            if let Some(worker) = worker.as_ref() {
+                worker.with(|pending| pending.index.take_out(operation));
+            }
+            drop_record(operation, None);
+        }
+    }
+}
+
+/// The pending operation of a request, its callback taken away.
+pub fn silence(request: *mut c_void) -> bool {
+    let mut found = false;
+    crate::operation::each_operation(|operation| {
+        // SAFETY: records are never freed.
+        unsafe {
+            if (*operation).request == request && (*operation).phase.load(Ordering::Acquire) == phase::PENDING {
+                (*operation).callback = 0;
+                found = true;
+            }
+        }
+    });
+    found
+}

@@ -1,0 +1,31 @@
+//! Requests that the program lets go of before they are complete.
+
+use std::ffi::c_void;
+
+use super::{post, wrappers};
+use crate::abi::ucs::{self, Status};
+use crate::real::real;
+use crate::{guard, module, thread};
+
+type Check = unsafe extern "C" fn(*mut c_void) -> Status;
+type Release = unsafe extern "C" fn(*mut c_void);
+
+wrappers! {
+    fn ucp_request_free(request: *mut c_void) {
+        |real| {
+            let Some(module) = module::get() else { return real(request) };
+            let check = real!(Ucp, ucp_request_check_status, Check);
+            if check.is_none_or(|check| check(request) != ucs::INPROGRESS)
+                || thread::current(module).is_some_and(|thread| thread::is_posting(thread))
+            {
+                return real(request);
+            }
+            // It would also forget our callback. The program's is taken away instead, and the request is released, which
+            // is the same in all else.
+            match real!(Ucp, ucp_request_release, Release) {
+                Some(release) if guard::cold(|| post::silence(request)) == Some(true) => release(request),
+                _ => real(request),
+            }
+        }
+    }
+}

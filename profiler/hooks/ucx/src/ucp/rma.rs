@@ -1,0 +1,115 @@
+//! One-sided reads and writes.
+
+use std::ffi::c_void;
+
+use super::functions::Function;
+use super::post::{Data, begin};
+use super::{params, wrappers};
+use crate::abi::ucp::{Ep, RequestParam, Rkey, attribute};
+use crate::abi::ucs::{Status, StatusPtr};
+use crate::endpoints;
+use crate::real::real;
+use crate::thread::Kind;
+
+type PutNbx = unsafe extern "C" fn(Ep, *const c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;
+type GetNbx = unsafe extern "C" fn(Ep, *mut c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;
+
+fn older(callback: usize) -> RequestParam {
+    RequestParam { op_attr_mask: attribute::CALLBACK, callback, ..params::EMPTY }
+}
+
+wrappers! {
+    fn ucp_put_nbx(
+        ep: Ep,
+        buffer: *const c_void,
+        count: usize,
+        far: u64,
+        rkey: Rkey,
+        param: *const RequestParam,
+    ) -> StatusPtr {
+        |real| {
+            match begin(Function::PutNbx, Kind::Post, endpoints::of(ep)) {
+                Some(posting) => posting.request(Data { buffer, count }, param, |param| {
+                    real(ep, buffer, count, far, rkey, param)
+                }),
+                None => real(ep, buffer, count, far, rkey, param),
+            }
+        }
+    }
+
+    fn ucp_get_nbx(
+        ep: Ep,
+        buffer: *mut c_void,
+        count: usize,
+        far: u64,
+        rkey: Rkey,
+        param: *const RequestParam,
+    ) -> StatusPtr {
+        |real| {
+            match begin(Function::GetNbx, Kind::Post, endpoints::of(ep)) {
+                Some(posting) => posting.request(Data { buffer, count }, param, |param| {
+                    real(ep, buffer, count, far, rkey, param)
+                }),
+                None => real(ep, buffer, count, far, rkey, param),
+            }
+        }
+    }
+
+    fn ucp_put_nb(ep: Ep, buffer: *const c_void, count: usize, far: u64, rkey: Rkey, callback: usize) -> StatusPtr {
+        |real| {
+            let newer = real!(Ucp, ucp_put_nbx, PutNbx);
+            let (Some(newer), Some(posting)) = (newer, begin(Function::PutNb, Kind::Post, endpoints::of(ep))) else {
+                return real(ep, buffer, count, far, rkey, callback);
+            };
+            let param = older(callback);
+            posting.request(Data { buffer, count }, &raw const param, |param| newer(ep, buffer, count, far, rkey, param))
+        }
+    }
+
+    fn ucp_get_nb(ep: Ep, buffer: *mut c_void, count: usize, far: u64, rkey: Rkey, callback: usize) -> StatusPtr {
+        |real| {
+            let newer = real!(Ucp, ucp_get_nbx, GetNbx);
+            let (Some(newer), Some(posting)) = (newer, begin(Function::GetNb, Kind::Post, endpoints::of(ep))) else {
+                return real(ep, buffer, count, far, rkey, callback);
+            };
+            let param = older(callback);
+            posting.request(Data { buffer, count }, &raw const param, |param| newer(ep, buffer, count, far, rkey, param))
+        }
+    }
+
+    fn ucp_put_nbi(ep: Ep, buffer: *const c_void, count: usize, far: u64, rkey: Rkey) -> Status {
+        |real| {
+            match begin(Function::PutNbi, Kind::Post, endpoints::of(ep)) {
+                Some(posting) => posting.one_sided(buffer as usize, count, far, || real(ep, buffer, count, far, rkey)),
+                None => real(ep, buffer, count, far, rkey),
+            }
+        }
+    }
+
+    fn ucp_get_nbi(ep: Ep, buffer: *mut c_void, count: usize, far: u64, rkey: Rkey) -> Status {
+        |real| {
+            match begin(Function::GetNbi, Kind::Post, endpoints::of(ep)) {
+                Some(posting) => posting.one_sided(buffer as usize, count, far, || real(ep, buffer, count, far, rkey)),
+                None => real(ep, buffer, count, far, rkey),
+            }
+        }
+    }
+
+    fn ucp_put(ep: Ep, buffer: *const c_void, count: usize, far: u64, rkey: Rkey) -> Status {
+        |real| {
+            match begin(Function::Put, Kind::Blocking, endpoints::of(ep)) {
+                Some(posting) => posting.status(count as u64, || real(ep, buffer, count, far, rkey)),
+                None => real(ep, buffer, count, far, rkey),
+            }
+        }
+    }
+
+    fn ucp_get(ep: Ep, buffer: *mut c_void, count: usize, far: u64, rkey: Rkey) -> Status {
+        |real| {
+            match begin(Function::Get, Kind::Blocking, endpoints::of(ep)) {
+                Some(posting) => posting.status(count as u64, || real(ep, buffer, count, far, rkey)),
+                None => real(ep, buffer, count, far, rkey),
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Messages with tags: point-to-point and collective calls of MPI.
+
+use std::ffi::c_void;
+
+use super::functions::Function;
+use super::post::{Data, begin};
+use super::{params, wrappers};
+use crate::abi::ucp::{Datatype, Ep, Message, RequestParam, Tag, Worker, attribute};
+use crate::abi::ucs::{self, Status, StatusPtr};
+use crate::endpoints;
+use crate::real::real;
+use crate::thread::Kind;
+use crate::workers;
+
+type SendNbx = unsafe extern "C" fn(Ep, *const c_void, usize, Tag, *const RequestParam) -> StatusPtr;
+type RecvNbx = unsafe extern "C" fn(Worker, *mut c_void, usize, Tag, Tag, *const RequestParam) -> StatusPtr;
+type MsgRecvNbx = unsafe extern "C" fn(Worker, *mut c_void, usize, Message, *const RequestParam) -> StatusPtr;
+
+/// What the library itself makes of the arguments of an older form. These have no place for user data, by which a completion
+/// finds its record, so they are posted in the newer form.
+fn older(datatype: Datatype, callback: usize, more: u32) -> RequestParam {
+    let op_attr_mask = attribute::DATATYPE | attribute::CALLBACK | more;
+    RequestParam { op_attr_mask, callback, datatype, ..params::EMPTY }
+}
+
+fn with_request(datatype: Datatype, request: *mut c_void, more: u32) -> RequestParam {
+    let op_attr_mask = attribute::DATATYPE | attribute::REQUEST | more;
+    RequestParam { op_attr_mask, request, datatype, ..params::EMPTY }
+}
+
+wrappers! {
+    fn ucp_tag_send_nbx(ep: Ep, buffer: *const c_void, count: usize, tag: Tag, param: *const RequestParam) -> StatusPtr {
+        |real| {
+            match begin(Function::TagSendNbx, Kind::Post, endpoints::of(ep)) {
+                Some(posting) => posting.request(Data { buffer, count }, param, |param| real(ep, buffer, count, tag, param)),
+                None => real(ep, buffer, count, tag, param),
+            }
+        }
+    }
+
+    fn ucp_tag_send_sync_nbx(ep: Ep, buffer: *const c_void, count: usize, tag: Tag, param: *const RequestParam) -> StatusPtr {
+        |real| {
+            match begin(Function::TagSendSyncNbx, Kind::Post, endpoints::of(ep)) {
+                Some(posting) => posting.request(Data { buffer, count }, param, |param| real(ep, buffer, count, tag, param)),
+                None => real(ep, buffer, count, tag, param),
+            }
+        }
+    }
+
+    fn ucp_tag_send_nb(
+        ep: Ep,
+        buffer: *const c_void,
+        count: usize,
+        datatype: Datatype,
+        tag: Tag,
+        callback: usize,
+    ) -> StatusPtr {
+        |real| {
+            let newer = real!(Ucp, ucp_tag_send_nbx, SendNbx);
+            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendNb, Kind::Post, endpoints::of(ep))) else {
+                return real(ep, buffer, count, datatype, tag, callback);
+            };
+            let param = older(datatype, callback, 0);
+            posting.request(Data { buffer, count }, &raw const param, |param| newer(ep, buffer, count, tag, param))
+        }
+    }
+
+    fn ucp_tag_send_sync_nb(
+        ep: Ep,
+        buffer: *const c_void,
+        count: usize,
+        datatype: Datatype,
+        tag: Tag,
+        callback: usize,
+    ) -> StatusPtr {
+        |real| {
+            let newer = real!(Ucp, ucp_tag_send_sync_nbx, SendNbx);
+            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendSyncNb, Kind::Post, endpoints::of(ep))) else {
+                return real(ep, buffer, count, datatype, tag, callback);
+            };
+            let param = older(datatype, callback, 0);
+            posting.request(Data { buffer, count }, &raw const param, |param| newer(ep, buffer, count, tag, param))
+        }
+    }
+
+    fn ucp_tag_send_nbr(
+        ep: Ep,
+        buffer: *const c_void,
+        count: usize,
+        datatype: Datatype,
+        tag: Tag,
+        request: *mut c_void,
+    ) -> Status {
+        |real| {
+            let newer = real!(Ucp, ucp_tag_send_nbx, SendNbx);
+            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendNbr, Kind::Post, endpoints::of(ep))) else {
+                return real(ep, buffer, count, datatype, tag, request);
+            };
+            let param = with_request(datatype, request, attribute::FAST_CMPL);
+            let data = Data { buffer, count };
+            ucs::status_of(posting.request(data, &raw const param, |param| newer(ep, buffer, count, tag, param)))
+        }
+    }
+
+    fn ucp_tag_recv_nbx(
+        worker: Worker,
+        buffer: *mut c_void,
+        count: usize,
+        tag: Tag,
+        mask: Tag,
+        param: *const RequestParam,
+    ) -> StatusPtr {
+        |real| {
+            match begin(Function::TagRecvNbx, Kind::Post, (workers::of(worker), 0)) {
+                Some(posting) => posting.request(Data { buffer, count }, param, |param| {
+                    real(worker, buffer, count, tag, mask, param)
+                }),
+                None => real(worker, buffer, count, tag, mask, param),
+            }
+        }
+    }
+
+    fn ucp_tag_recv_nb(
+        worker: Worker,
+        buffer: *mut c_void,
+        count: usize,
+        datatype: Datatype,
+        tag: Tag,
+        mask: Tag,
+        callback: usize,
+    ) -> StatusPtr {
+        |real| {
+            let newer = real!(Ucp, ucp_tag_recv_nbx, RecvNbx);
+            let of = (workers::of(worker), 0);
+            let (Some(newer), Some(posting)) = (newer, begin(Function::TagRecvNb, Kind::Post, of)) else {
+                return real(worker, buffer, count, datatype, tag, mask, callback);
+            };
+            let param = older(datatype, callback, attribute::NO_IMM_CMPL);
+            posting.request(Data { buffer, count }, &raw const param, |param| {
+                newer(worker, buffer, count, tag, mask, param)
+            })
+        }
+    }
+
+    fn ucp_tag_recv_nbr(
+        worker: Worker,
+        buffer: *mut c_void,
+        count: usize,
+        datatype: Datatype,
+        tag: Tag,
+        mask: Tag,
+        request: *mut c_void,
+    ) -> Status {
+        |real| {
+            let newer = real!(Ucp, ucp_tag_recv_nbx, RecvNbx);
+            let of = (workers::of(worker), 0);
+            let (Some(newer), Some(posting)) = (newer, begin(Function::TagRecvNbr, Kind::Post, of)) else {
+                return real(worker, buffer, count, datatype, tag, mask, request);
+            };
+            let param = with_request(datatype, request, attribute::NO_IMM_CMPL);
+            let returned = posting.request(Data { buffer, count }, &raw const param, |param| {
+                newer(worker, buffer, count, tag, mask, param)
+            });
+            // Unlike a send, it does not tell whether it is done.
+            if ucs::is_error(returned) { ucs::status_of(returned) } else { ucs::OK }
+        }
+    }
+
+    fn ucp_tag_msg_recv_nbx(
+        worker: Worker,
+        buffer: *mut c_void,
+        count: usize,
+        message: Message,
+        param: *const RequestParam,
+    ) -> StatusPtr {
+        |real| {
+            match begin(Function::TagMsgRecvNbx, Kind::Post, (workers::of(worker), 0)) {
+                Some(posting) => posting.request(Data { buffer, count }, param, |param| {
+                    real(worker, buffer, count, message, param)
+                }),
+                None => real(worker, buffer, count, message, param),
+            }
+        }
+    }
+
+    fn ucp_tag_msg_recv_nb(
+        worker: Worker,
+        buffer: *mut c_void,
+        count: usize,
+        datatype: Datatype,
+        message: Message,
+        callback: usize,
+    ) -> StatusPtr {
+        |real| {
+            let newer = real!(Ucp, ucp_tag_msg_recv_nbx, MsgRecvNbx);
+            let of = (workers::of(worker), 0);
+            let (Some(newer), Some(posting)) = (newer, begin(Function::TagMsgRecvNb, Kind::Post, of)) else {
+                return real(worker, buffer, count, datatype, message, callback);
+            };
+            let param = older(datatype, callback, attribute::NO_IMM_CMPL);
+            posting.request(Data { buffer, count }, &raw const param, |param| {
+                newer(worker, buffer, count, message, param)
+            })
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Operations of UCT that go on after their call.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::abi::ucs;
+use crate::abi::uct::Completion;
+use crate::module;
+use crate::operation::{Pooled, Shared, give_to_all, phase};
+use crate::thread::{self, Frame, Kind, Link};
+
+/// Stands in for libucp's completion. The transport gives it back by its address.
+#[repr(C)]
+pub struct Pending {
+    pub own: Completion,
+    pub original: *mut Completion,
+    pub link: Link,
+    pub is_linked: bool,
+    pub phase: AtomicU8,
+    pub way: u32,
+    pub peer: u32,
+    pub bytes: u64,
+    pub begin_ticks: u64,
+    next: *mut Pending,
+}
+
+// SAFETY: zeros are a value of every field.
+unsafe impl Pooled for Pending {
+    fn next(this: *mut Pending) -> *mut *mut Pending {
+        unsafe { &raw mut (*this).next }
+    }
+
+    fn shared() -> &'static Mutex<Shared<Pending>> {
+        static SHARED: Mutex<Shared<Pending>> = Mutex::new(Shared::new());
+        &SHARED
+    }
+}
+
+impl Pending {
+    /// # Safety
+    /// A record out of a pool.
+    pub unsafe fn prepare(this: *mut Pending, original: *mut Completion) -> *mut Completion {
+        unsafe {
+            (*this).own = Completion { func: Some(completed), count: 1, status: ucs::OK };
+            (*this).original = original;
+            (*this).phase.store(phase::POSTING, Ordering::Relaxed);
+            &raw mut (*this).own
+        }
+    }
+}
+
+unsafe extern "C" fn completed(own: *mut Completion) {
+    // SAFETY: the first field of a record that this function was given away with.
+    unsafe {
+        let pending = own.cast::<Pending>();
+        let status = (*own).status;
+        let original = (*pending).original;
+        let (link, is_linked) = ((*pending).link, (*pending).is_linked);
+        let thread = module::get().and_then(thread::current);
+        if (*pending).phase.swap(phase::DONE, Ordering::AcqRel) == phase::PENDING {
+            if status == ucs::OK {
+                count(pending);
+            }
+            match thread {
+                Some(thread) => (*thread).completions.give(pending),
+                None => give_to_all(pending),
+            }
+        }
+        match thread {
+            Some(thread) => {
+                let mut frame = Frame::new(Kind::Completion);
+                frame.has_link = is_linked;
+                frame.link = link;
+                Frame::enter(&raw mut frame, thread);
+                invoke(original, status);
+                Frame::leave(&raw mut frame, thread);
+            }
+            None => invoke(original, status),
+        }
+    }
+}
+
+/// `uct_invoke_completion`: one of the operations that it counts is done, with its first error kept.
+unsafe fn invoke(completion: *mut Completion, status: ucs::Status) {
+    unsafe {
+        if completion.is_null() {
+            return;
+        }
+        if status != ucs::OK && (*completion).status == ucs::OK {
+            (*completion).status = status;
+        }
+        (*completion).count -= 1;
+        if (*completion).count == 0
+            && let Some(func) = (*completion).func
+        {
+            func(completion);
+        }
+    }
+}
+
+unsafe fn count(pending: *mut Pending) {
+    let Some(module) = module::get() else { return };
+    unsafe {
+        let Pending { link, way, peer, bytes, begin_ticks, .. } = &*pending;
+        let now = module.ticks();
+        module.count(&link.call, *way, *peer, *bytes, *bytes, now.saturating_sub(*begin_ticks));
+        if link.call.is_traced() {
+            module.event(&link.call, *way, *peer, *bytes, *begin_ticks, now);
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! The layer below: what libucp asks of a transport, and what a transport hands to libucp.
+
+mod arrival;
+pub mod completion;
+mod hooks;
+mod interfaces;
+mod link;
+mod operations;
+mod table;
+mod transmission;
+pub mod version;

@@ -1,0 +1,246 @@
+//! An operation of UCT on its way: what it is counted as. The hot path of this layer.
+
+use std::ptr::null_mut;
+use std::sync::atomic::Ordering;
+
+use commsee_hook::AT_ONCE;
+
+use super::completion::Pending;
+use super::interfaces::Interface;
+use super::link::{self, Clue};
+use super::table;
+use crate::abi::ucs::{self, Status};
+use crate::abi::uct::{Completion, Ep};
+use crate::endpoints;
+use crate::module::{self, Module};
+use crate::operation::phase;
+use crate::protocol::{self, Protocol, message};
+use crate::thread::{self, Kind, Link, Thread};
+use crate::ucp;
+use crate::ways::Ways;
+
+static WAYS: [Ways; table::NAMES.len()] = [const { Ways::new() }; table::NAMES.len()];
+
+/// What an operation carries as far as its own arguments tell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Cargo {
+    Message(u8),
+    Put,
+    Get,
+    Atomic,
+    /// By the transport's own matching of tags.
+    Tagged,
+    /// Such a transfer that is announced first.
+    TaggedRendezvous,
+}
+
+pub struct Transmission {
+    module: &'static Module,
+    thread: *mut Thread,
+    interface: &'static Interface,
+    link: Link,
+    is_linked: bool,
+    cargo: Cargo,
+    place: usize,
+    peer: u32,
+    begin_ticks: u64,
+    completion: *mut Pending,
+}
+
+/// None while nothing is recorded.
+#[inline(always)]
+pub unsafe fn begin(
+    interface: &'static Interface,
+    ep: *mut Ep,
+    place: usize,
+    cargo: Cargo,
+    pointer: usize,
+    near: usize,
+    far: u64,
+) -> Option<Transmission> {
+    let module = module::get()?;
+    let thread = thread::current(module)?;
+    unsafe {
+        let is_posted = (*thread).frame.as_ref().is_some_and(|frame| frame.kind == Kind::Post);
+        let mut peer = if is_posted { 0 } else { endpoints::uct_peer(ep.cast()) };
+        let found = if cargo == Cargo::Message(message::WIREUP) {
+            None
+        } else {
+            link::find(thread, interface, Clue { pointer, near, far, peer })
+        };
+        let is_linked = found.is_some();
+        let link = found.unwrap_or(Link::NONE);
+        if link.peer != 0 {
+            peer = link.peer;
+        } else if is_posted {
+            peer = endpoints::uct_peer(ep.cast());
+        }
+        let begin_ticks = if link.call.is_traced() { module.ticks() } else { 0 };
+        let completion = null_mut();
+        Some(Transmission { module, thread, interface, link, is_linked, cargo, place, peer, begin_ticks, completion })
+    }
+}
+
+impl Transmission {
+    /// A completion of our own in place of libucp's, where it has one.
+    #[inline(always)]
+    pub unsafe fn completion(&mut self, original: *mut Completion) -> *mut Completion {
+        if original.is_null() {
+            return original;
+        }
+        unsafe {
+            self.completion = (*self.thread).completions.take();
+            if self.completion.is_null() {
+                return original;
+            }
+            (*self.completion).link = self.link;
+            (*self.completion).is_linked = self.is_linked;
+            Pending::prepare(self.completion, original)
+        }
+    }
+
+    /// For operations that tell a status.
+    #[inline(always)]
+    pub unsafe fn end(self, status: Status, bytes: usize) {
+        unsafe {
+            if status == ucs::INPROGRESS {
+                self.goes_on(bytes);
+            } else {
+                if status == ucs::OK {
+                    self.count(bytes);
+                }
+                self.give_up();
+            }
+        }
+    }
+
+    /// For those that tell how many bytes were packed, or an error.
+    #[inline(always)]
+    pub unsafe fn end_packed(self, packed: isize) {
+        if packed >= 0 {
+            unsafe { self.count(packed as usize) };
+        }
+    }
+
+    unsafe fn give_up(&self) {
+        if !self.completion.is_null() {
+            unsafe { (*self.thread).completions.give(self.completion) };
+        }
+    }
+
+    /// Completion is counted when it comes, if it shall be told at all.
+    unsafe fn goes_on(self, bytes: usize) {
+        unsafe {
+            if self.completion.is_null() {
+                return self.count(bytes);
+            }
+            let pending = self.completion;
+            (*pending).way = self.see(bytes);
+            (*pending).peer = self.peer;
+            (*pending).bytes = bytes as u64;
+            (*pending).begin_ticks = if self.begin_ticks != 0 { self.begin_ticks } else { self.module.ticks() };
+            let place = &(*pending).phase;
+            let waits =
+                place.compare_exchange(phase::POSTING, phase::PENDING, Ordering::AcqRel, Ordering::Acquire).is_ok();
+            if !waits {
+                // It came before the call returned.
+                let way = (*pending).way;
+                self.module.count(&self.link.call, way, self.peer, bytes as u64, bytes as u64, AT_ONCE);
+                self.give_up();
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn count(&self, bytes: usize) {
+        unsafe {
+            let way = self.see(bytes);
+            self.module.count(&self.link.call, way, self.peer, bytes as u64, bytes as u64, AT_ONCE);
+            if self.begin_ticks != 0 {
+                let now = self.module.ticks();
+                self.module.event(&self.link.call, way, self.peer, bytes as u64, self.begin_ticks, now);
+            }
+        }
+    }
+
+    /// Its way. Tells the operation above, and what arrived just now, what it turned out to be.
+    #[inline(always)]
+    unsafe fn see(&self, bytes: usize) -> u32 {
+        let protocol = unsafe { self.protocol(bytes) };
+        let layer_name = table::NAMES[self.place];
+        WAYS[self.place].number(self.module, "uct", layer_name, protocol, self.interface.carrier)
+    }
+
+    #[inline(always)]
+    unsafe fn protocol(&self, bytes: usize) -> Protocol {
+        if !self.is_linked {
+            return unsafe { self.unlinked() };
+        }
+        unsafe {
+            let is_one_sided = match self.link.operation.as_ref() {
+                Some(operation) => ucp::is_one_sided(operation.function),
+                // All that is known of it is that it was one-sided.
+                None => true,
+            };
+            let protocol = match self.cargo {
+                Cargo::Message(id) => protocol::of_message(id),
+                Cargo::Put if !is_one_sided => Protocol::RendezvousPut,
+                Cargo::Get if !is_one_sided => Protocol::RendezvousGet,
+                Cargo::Put | Cargo::Get | Cargo::Atomic => Protocol::Rma,
+                Cargo::Tagged => Protocol::Eager,
+                Cargo::TaggedRendezvous => Protocol::Rendezvous,
+            };
+            self.tell(protocol, bytes as u64);
+            protocol
+        }
+    }
+
+    /// Marks the operation above, unless its record is in use for another one by now.
+    #[inline(always)]
+    unsafe fn tell(&self, protocol: Protocol, bytes: u64) {
+        unsafe {
+            let operation = self.link.operation;
+            if operation.is_null() || (*operation).generation != self.link.generation {
+                return;
+            }
+            if protocol != Protocol::Control {
+                if bytes > (*operation).carried_bytes {
+                    (*operation).carried_bytes = bytes;
+                    (*operation).carrier = self.interface.carrier;
+                }
+                if matches!(
+                    protocol,
+                    Protocol::Rendezvous | Protocol::RendezvousPut | Protocol::RendezvousGet | Protocol::RendezvousAm
+                ) {
+                    (*operation).protocol = protocol;
+                }
+            } else if let Cargo::Message(message::RNDV_RTS | message::RNDV_RTR) = self.cargo
+                && (*operation).protocol == Protocol::Eager
+            {
+                (*operation).protocol = Protocol::Rendezvous;
+            }
+            if (*operation).arrives && (*operation).peer == 0 {
+                (*operation).peer = self.peer;
+            }
+            // The first operation of a handler that belongs to something tells to what the others belong.
+            if let Some(frame) = (*self.thread).frame.as_mut()
+                && frame.kind == Kind::Arrival
+                && !frame.has_link
+            {
+                frame.has_link = true;
+                frame.link = self.link;
+            }
+        }
+    }
+
+    #[cold]
+    unsafe fn unlinked(&self) -> Protocol {
+        let in_handler = unsafe { (*self.thread).frame.as_ref() }.is_some_and(|frame| frame.kind == Kind::Arrival);
+        match self.cargo {
+            Cargo::Message(message::WIREUP) => Protocol::Wireup,
+            Cargo::Message(id) if protocol::is_answer(id) => Protocol::Reply,
+            _ if in_handler => Protocol::Reply,
+            _ => Protocol::Unlinked,
+        }
+    }
+}

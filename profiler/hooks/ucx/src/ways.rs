@@ -1,0 +1,102 @@
+//! The core's numbers of ways, each asked for once.
+
+use std::ffi::CString;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use commsee_hook::{ARRIVES, Way};
+
+use crate::guard;
+use crate::module::Module;
+use crate::protocol::{self, Protocol};
+
+/// What carries data: a transport on a device. 0 is none.
+pub type Carrier = u8;
+
+#[derive(Clone, PartialEq, Eq)]
+pub struct Transport {
+    pub name: String,
+    pub device: String,
+    pub kind: &'static str,
+}
+
+/// More than any node has; those above are not told apart.
+pub const CARRIERS: usize = 64;
+
+static TRANSPORTS: Mutex<Vec<Transport>> = Mutex::new(Vec::new());
+
+pub fn carrier(transport: Transport) -> Carrier {
+    let mut known = TRANSPORTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(place) = known.iter().position(|other| *other == transport) {
+        return place as Carrier + 1;
+    }
+    if known.len() + 1 >= CARRIERS {
+        return 0;
+    }
+    known.push(transport);
+    known.len() as Carrier
+}
+
+fn transport(carrier: Carrier) -> Option<Transport> {
+    let known = TRANSPORTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    known.get(usize::from(carrier).checked_sub(1)?).cloned()
+}
+
+/// Ways of one function.
+pub struct Ways {
+    numbers: [[AtomicU32; CARRIERS]; protocol::COUNT],
+}
+
+impl Ways {
+    pub const fn new() -> Ways {
+        Ways { numbers: [const { [const { AtomicU32::new(0) }; CARRIERS] }; protocol::COUNT] }
+    }
+
+    #[inline(always)]
+    pub fn number(
+        &self,
+        module: &Module,
+        layer: &'static str,
+        function: &'static str,
+        protocol: Protocol,
+        carrier: Carrier,
+    ) -> u32 {
+        let place = &self.numbers[protocol as usize][carrier as usize & (CARRIERS - 1)];
+        match place.load(Ordering::Relaxed) {
+            0 => ask(place, module, layer, function, protocol, carrier),
+            number => number,
+        }
+    }
+}
+
+#[cold]
+fn ask(
+    place: &AtomicU32,
+    module: &Module,
+    layer: &'static str,
+    function: &'static str,
+    protocol: Protocol,
+    carrier: Carrier,
+) -> u32 {
+    guard::cold(|| {
+        let text = |text: &str| CString::new(text).unwrap_or_default();
+        let transport = transport(carrier);
+        let of = |part: fn(&Transport) -> &str| text(transport.as_ref().map_or("", part));
+        let (layer_name, function, protocol) = (text(layer), text(function), text(protocol::NAMES[protocol as usize]));
+        let (name, device, kind) = (of(|it| &it.name), of(|it| &it.device), of(|it| it.kind));
+        let way = Way {
+            layer: layer_name.as_ptr(),
+            function: function.as_ptr(),
+            protocol: protocol.as_ptr(),
+            transport: name.as_ptr(),
+            device: device.as_ptr(),
+            kind: kind.as_ptr(),
+            flags: if layer.ends_with("-rx") { ARRIVES } else { 0 },
+            ..Way::NONE
+        };
+        let number = module.way_number(&way);
+        place.store(number, Ordering::Relaxed);
+        number
+    })
+    .unwrap_or(0)
+}

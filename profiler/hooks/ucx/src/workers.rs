@@ -1,0 +1,155 @@
+//! UCP workers, with what is pending on each.
+
+use std::cell::{Cell, UnsafeCell};
+use std::ptr::null_mut;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+
+use crate::index::Index;
+use crate::pointers::Pointers;
+use crate::thread::Link;
+
+/// One-sided operations that were posted last and complete by no callback.
+pub const RECENT: usize = 64;
+
+/// Such an operation: its buffer here and there.
+#[derive(Clone, Copy)]
+pub struct Recent {
+    pub near: (usize, usize),
+    pub far: (u64, u64),
+    pub link: Link,
+}
+
+pub struct Worker {
+    pub number: u32,
+    /// Several threads use it at the same time.
+    pub several_threads: bool,
+    pub request_bytes: usize,
+    lock: AtomicBool,
+    pending: UnsafeCell<Pending>,
+}
+
+pub struct Pending {
+    pub index: Index,
+    pub recent: [Recent; RECENT],
+    pub next_recent: usize,
+}
+
+const MOST: usize = 256;
+static WORKERS: [AtomicPtr<Worker>; MOST] = [const { AtomicPtr::new(null_mut()) }; MOST];
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// Numbers of workers that were destroyed.
+static UNUSED: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+/// From handles of UCP and of UCT to numbers.
+static OF_UCP: Pointers = Pointers::new();
+static OF_UCT: Pointers = Pointers::new();
+
+thread_local!(static IN_MAKING: Cell<*mut Worker> = const { Cell::new(null_mut()) });
+
+/// A worker that is about to be made: interfaces that open meanwhile are its own.
+pub fn begin(several_threads: bool, request_bytes: usize) -> *mut Worker {
+    let mut unused = UNUSED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let unused_number = unused.pop();
+    let number = unused_number.map_or_else(|| COUNT.fetch_add(1, Ordering::Relaxed), |number| number as usize);
+    if number >= MOST {
+        COUNT.store(MOST, Ordering::Relaxed);
+        return null_mut();
+    }
+    let none = Recent { near: (0, 0), far: (0, 0), link: Link::NONE };
+    let new = Worker {
+        number: number as u32,
+        several_threads,
+        request_bytes,
+        lock: AtomicBool::new(false),
+        pending: UnsafeCell::new(Pending { index: Index::new(), recent: [none; RECENT], next_recent: 0 }),
+    };
+    let worker = if unused_number.is_some() {
+        let worker = by_number(number as u32);
+        // SAFETY: nobody uses it.
+        unsafe { *worker = new };
+        worker
+    } else {
+        Box::into_raw(Box::new(new))
+    };
+    WORKERS[number].store(worker, Ordering::Release);
+    IN_MAKING.with(|making| making.set(worker));
+    worker
+}
+
+/// It is made, or `handle` is null where that failed.
+pub fn end(worker: *mut Worker, handle: *mut std::ffi::c_void) {
+    IN_MAKING.with(|making| making.set(null_mut()));
+    // SAFETY: workers are never freed.
+    if let Some(worker) = unsafe { worker.as_ref() }
+        && !handle.is_null()
+    {
+        OF_UCP.set(handle as usize, u64::from(worker.number));
+    }
+}
+
+/// It is destroyed, and nothing is pending on it any more. Its record serves the next one.
+pub fn forget(handle: *mut std::ffi::c_void, worker: *mut Worker) {
+    OF_UCP.remove(handle as usize);
+    // SAFETY: workers are never freed.
+    if let Some(worker) = unsafe { worker.as_ref() } {
+        UNUSED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(worker.number);
+    }
+}
+
+/// The worker that an interface on this worker of UCT belongs to; null if none is known.
+pub fn of_uct(handle: *mut std::ffi::c_void) -> *mut Worker {
+    let making = IN_MAKING.with(Cell::get);
+    // SAFETY: workers are never freed.
+    match unsafe { making.as_ref() } {
+        Some(worker) => {
+            OF_UCT.set(handle as usize, u64::from(worker.number));
+            making
+        }
+        None => OF_UCT.get(handle as usize).map_or(null_mut(), |number| by_number(number as u32)),
+    }
+}
+
+#[inline(always)]
+pub fn by_number(number: u32) -> *mut Worker {
+    WORKERS.get(number as usize).map_or(null_mut(), |worker| worker.load(Ordering::Acquire))
+}
+
+/// Null where none is known.
+#[inline(always)]
+pub fn of(handle: *mut std::ffi::c_void) -> *mut Worker {
+    OF_UCP.get(handle as usize).map_or(null_mut(), |number| by_number(number as u32))
+}
+
+impl Worker {
+    /// What is pending, for one thread at a time: by the program's own serialization, or by a lock.
+    #[inline(always)]
+    pub fn with<T>(&self, work: impl FnOnce(&mut Pending) -> T) -> T {
+        if !self.several_threads {
+            // SAFETY: UCX demands that threads take turns on such a worker.
+            return work(unsafe { &mut *self.pending.get() });
+        }
+        while self.lock.compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            std::hint::spin_loop();
+        }
+        // SAFETY: under the lock.
+        let done = work(unsafe { &mut *self.pending.get() });
+        self.lock.store(false, Ordering::Release);
+        done
+    }
+}
+
+impl Pending {
+    pub fn remember(&mut self, recent: Recent) {
+        self.recent[self.next_recent % RECENT] = recent;
+        self.next_recent = self.next_recent.wrapping_add(1);
+    }
+
+    pub fn recall(&self, near: usize, far: u64) -> Option<Link> {
+        let within = |(low, high): (usize, usize), address| low <= address && address < high;
+        let last = self.next_recent.wrapping_add(RECENT - 1);
+        (0..RECENT).map(|back| &self.recent[last.wrapping_sub(back) % RECENT]).find_map(|recent| {
+            let there = recent.far.0 <= far && far < recent.far.1;
+            (there || (near != 0 && within(recent.near, near))).then_some(recent.link)
+        })
+    }
+}

@@ -1,0 +1,83 @@
+//! What hook modules counted in one thread. Apart from [`crate::thread::Thread`], which a wrapper may be holding while the
+//! library below it comes here.
+
+use std::cell::{Cell, UnsafeCell};
+use std::ptr;
+
+use bytemuck::Zeroable;
+use commsee_hook::{AT_ONCE, MODULES};
+use vocabulary::shard::{Bound, Standing, Transfer};
+
+use crate::communicators::LastLookUp;
+use crate::guard;
+use crate::index::Index;
+
+pub struct Counters {
+    words: [UnsafeCell<u64>; MODULES],
+    index: UnsafeCell<Index<Transfer>>,
+    last_comm: LastLookUp,
+}
+
+/// Where a thread keeps its counters: made when a module asks for them first.
+pub struct Place(Cell<*mut Counters>);
+
+impl Place {
+    pub const fn empty() -> Place {
+        Place(Cell::new(ptr::null_mut()))
+    }
+
+    #[inline(always)]
+    pub fn get(&self) -> Option<&'static Counters> {
+        // SAFETY: made below, and never freed.
+        unsafe { self.0.get().as_ref() }.or_else(|| self.make())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make(&self) -> Option<&'static Counters> {
+        let new = guard::guarded(|| Box::leak(Box::new(Counters::new())))?;
+        self.0.set(new);
+        Some(new)
+    }
+}
+
+impl Counters {
+    fn new() -> Counters {
+        Counters {
+            words: [const { UnsafeCell::new(0) }; MODULES],
+            index: UnsafeCell::new(Index::new()),
+            last_comm: LastLookUp::none(),
+        }
+    }
+
+    #[inline(always)]
+    pub fn word(&self, module: i32) -> Option<*mut u64> {
+        self.words.get(module as usize).map(UnsafeCell::get)
+    }
+
+    /// The number of the communicator of a call.
+    #[inline(always)]
+    pub fn communicator(&self, standing: &Standing) -> u32 {
+        self.last_comm.of(standing)
+    }
+
+    #[inline(always)]
+    pub fn count(&self, key: [u64; 2], bytes: u64, ticks: u64) {
+        // SAFETY: this thread's own, and nothing below comes back here.
+        let index = unsafe { &mut *self.index.get() };
+        let entry = match index.find(key) {
+            Some(entry) => entry,
+            None => index.add(key, Transfer { key, ticks_min: Bound::LONGEST, ..Transfer::zeroed() }),
+        };
+        // SAFETY: the index holds addresses of live entries of this thread only.
+        let entry = unsafe { &mut *entry };
+        entry.calls += 1;
+        entry.bytes = entry.bytes.wrapping_add(bytes);
+        if ticks != AT_ONCE {
+            entry.later += 1;
+            entry.ticks = entry.ticks.wrapping_add(ticks);
+            entry.ticks_min = entry.ticks_min.min(Bound::below(ticks));
+            entry.ticks_max = entry.ticks_max.max(Bound::above(ticks));
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What hook modules call: `profiler/hooks/commsee_hook.h`, explained in docs/reference/hooks.md. A module tells what a layer below
+//! MPI did, and it is charged to the MPI call that the thread was in when it began.
+//!
+//! Wrappers know nothing of modules: where a thread stands is written down anyway (`standing.rs`), and read here.
+
+mod counters;
+mod registry;
+
+use std::ffi::{CStr, c_char};
+
+use commsee_hook::{Call, NO_OPERATION, NO_ROOM, NOT_WANTED, OTHER_VERSION, TRACED, VERSION, Way};
+use vocabulary::settings;
+use vocabulary::shard::{self as image, NO_COMM};
+
+use crate::{clock, guard, say, state, tally, thread, trace};
+
+use counters::Counters;
+pub use counters::Place;
+
+/// What is known so far goes into the shard, which has just been made.
+pub fn start() {
+    registry::write();
+}
+
+/// The modules that `COMMSEE_HOOKS` asks for.
+fn wanted() -> Vec<String> {
+    let variable = |name: &str| std::env::var(name).ok();
+    if settings::is_on(variable(settings::DISABLE).as_deref()) {
+        return Vec::new();
+    }
+    settings::hooks(variable(settings::HOOKS).as_deref())
+}
+
+/// Says which modules are asked for and not there.
+pub fn say_missing() {
+    for name in wanted().iter().filter(|name| !registry::is_open(name)) {
+        say::warn(&format!(
+            "COMMSEE_HOOKS names {name}, and no such module is loaded: put libcommsee_{name}.so behind libcommsee.so in LD_PRELOAD, \
+             or use `through run --hooks {name}`"
+        ));
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn commsee_hook_open(version: u32, module: *const c_char) -> i32 {
+    guard::guarded(|| {
+        let name = unsafe { text(module) };
+        match version {
+            VERSION if wanted().contains(&name) => registry::open(name).unwrap_or(NO_ROOM),
+            VERSION => NOT_WANTED,
+            _ => OTHER_VERSION,
+        }
+    })
+    .unwrap_or(NO_ROOM)
+}
+
+/// What modules have counted in this thread, while anything may be.
+#[inline(always)]
+fn counters() -> Option<&'static Counters> {
+    let thread = thread::here()?;
+    // SAFETY: it is this thread's, and never freed; the field is read and written here only.
+    unsafe { (*thread).hooks.get() }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn commsee_hook_word(module: i32) -> *mut u64 {
+    counters().and_then(|own| own.word(module)).unwrap_or(std::ptr::null_mut())
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn commsee_hook_here(call: *mut Call) -> i32 {
+    if !state::is_on() {
+        return 0;
+    }
+    let Some(thread) = thread::here() else { return 0 };
+    // SAFETY: as in `counters`; where a thread stands is written by itself alone, before it came here.
+    let (own, standing) = unsafe { ((*thread).hooks.get(), (*thread).places.innermost()) };
+    let Some(own) = own else { return 0 };
+    let flags = if trace::is_on() { TRACED } else { 0 };
+    let here = match standing {
+        Some(standing) => Call {
+            comm: own.communicator(&standing),
+            operation: (standing.word >> 16) as u16,
+            flags,
+            sequence: standing.begin_ticks,
+            thread: standing.thread,
+            ..Call::NONE
+        },
+        None => Call { flags, ..Call::NONE },
+    };
+    // SAFETY: the module passes a place for it.
+    unsafe { call.write(here) };
+    1
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn commsee_hook_way_number(module: i32, way: *const Way) -> u32 {
+    guard::guarded(|| {
+        // SAFETY: the module passes a way whose names end with a zero byte.
+        let names = unsafe {
+            let way = &*way;
+            image::Way {
+                layer: text(way.layer),
+                function: text(way.function),
+                protocol: text(way.protocol),
+                transport: text(way.transport),
+                device: text(way.device),
+                kind: text(way.kind),
+                scope: text(way.scope),
+                arrives: way.flags & commsee_hook::ARRIVES != 0,
+            }
+        };
+        registry::way(module, names)
+    })
+    .unwrap_or(0)
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn commsee_hook_self(module: i32, identity: u64) {
+    guard::guarded(|| registry::own(module, identity));
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn commsee_hook_peer(module: i32, identity: u64) -> u32 {
+    guard::guarded(|| registry::peer(module, identity)).unwrap_or(0)
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn commsee_hook_count(
+    call: *const Call,
+    way: u32,
+    peer: u32,
+    size_bytes: u64,
+    bytes: u64,
+    ticks: u64,
+) {
+    let Some(own) = counters() else { return };
+    // SAFETY: the module passes a call that `commsee_hook_here` filled in, or one of no MPI call.
+    let call = unsafe { &*call };
+    let comm = if call.operation == NO_OPERATION { NO_COMM } else { call.comm };
+    let bucket = tally::bucket_of(size_bytes);
+    own.count(image::Transfer::key(comm, call.operation, bucket, way, peer), bytes, ticks);
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn commsee_hook_ticks() -> u64 {
+    clock::now()
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn commsee_hook_event(
+    call: *const Call,
+    way: u32,
+    peer: u32,
+    bytes: u64,
+    begin_ticks: u64,
+    end_ticks: u64,
+) {
+    // SAFETY: as in `commsee_hook_count`.
+    let call = unsafe { &*call };
+    if call.is_traced() {
+        trace::layer(call, way, peer, bytes, begin_ticks, end_ticks);
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn commsee_hook_note(module: i32, note: *const c_char) {
+    guard::guarded(|| registry::note(module, unsafe { text(note) }));
+}
+
+/// SAFETY: null, or ends with a zero byte.
+unsafe fn text(place: *const c_char) -> String {
+    if place.is_null() { String::new() } else { unsafe { CStr::from_ptr(place) }.to_string_lossy().into_owned() }
+}

@@ -1,0 +1,164 @@
+//! The timeline, where `COMMSEE_TRACE` asks for it: calls, messages and what hook modules tell, as events in blocks of the shard.
+//! Each thread writes its own. When all together have the size that was asked for, a thread overwrites its oldest block.
+
+mod clocks;
+mod tracer;
+
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use commsee_hook::Call;
+use vocabulary::shard::{CALL, Event, LAYER, RECEIVED, REMOTE_RANK, SENT, Standing};
+
+use crate::communicators::Record;
+use crate::{shard, state, status, thread};
+
+pub use clocks::{Partner, compare};
+pub use tracer::Place;
+use tracer::Tracer;
+
+static WANTED: AtomicBool = AtomicBool::new(false);
+/// Receives that were posted so far.
+static POSTED: AtomicU32 = AtomicU32::new(0);
+
+/// From now on events are written, until they take so many bytes.
+pub fn start(bytes: u64) {
+    tracer::allow(bytes);
+    WANTED.store(bytes > 0, Ordering::Release);
+}
+
+#[inline(always)]
+pub fn is_on() -> bool {
+    WANTED.load(Ordering::Relaxed)
+}
+
+fn tracer() -> Option<&'static Tracer> {
+    if !state::is_on() {
+        return None;
+    }
+    let thread = thread::here()?;
+    // SAFETY: it is this thread's, and never freed; the field is read and written here only.
+    unsafe { (*thread).tracer.get() }
+}
+
+/// A call has returned.
+#[cold]
+#[inline(never)]
+pub fn call(standing: &Standing, end_ticks: u64) {
+    let Some(tracer) = tracer() else { return };
+    tracer.write_call(Event {
+        begin_ticks: standing.begin_ticks,
+        end_ticks,
+        bytes: 0,
+        cause_ticks: 0,
+        comm: tracer.communicator(standing),
+        operation: (standing.word >> 16) as u16,
+        kind: CALL,
+        reserved: standing.level as u8,
+        way: 0,
+        peer: 0,
+    });
+}
+
+/// The bytes of the call that has returned last.
+#[cold]
+#[inline(never)]
+pub fn volume(bytes: u64) {
+    if let Some(tracer) = tracer() {
+        tracer.set_bytes(bytes);
+    }
+}
+
+/// The tag of what the call that has returned last sends.
+#[cold]
+#[inline(never)]
+pub fn set_tag(tag: c_int) {
+    if let Some(tracer) = tracer() {
+        tracer.tag.set(Some(tag));
+    }
+}
+
+/// The tag that was set for this call, once.
+#[cold]
+#[inline(never)]
+pub fn take_tag() -> Option<c_int> {
+    tracer()?.tag.take()
+}
+
+/// A message went out with the call that has returned last. Without a tag it is one that no receive of the program takes.
+#[cold]
+#[inline(never)]
+pub fn sent(record: Record, operation: u16, tag: Option<c_int>, world_rank: u32, bytes: u64) {
+    let (Some(tracer), Some(tag)) = (tracer(), tag) else { return };
+    // SAFETY: records are never freed.
+    let (comm, rank) = unsafe { ((*record).number, (*record).rank) };
+    let begin_ticks = tracer.last_call();
+    tracer.write(Event {
+        begin_ticks,
+        end_ticks: Event::message(rank, tag),
+        bytes,
+        cause_ticks: begin_ticks,
+        comm,
+        operation,
+        kind: SENT,
+        reserved: 0,
+        way: 0,
+        peer: world_rank,
+    });
+}
+
+/// The number of a receive that is posted now.
+#[cold]
+#[inline(never)]
+pub fn posted() -> u32 {
+    // 0 stays for receives that were posted before.
+    POSTED.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
+}
+
+/// A message arrived with the call that has returned last.
+#[cold]
+#[inline(never)]
+pub unsafe fn received(record: Record, operation: u16, posted: u32, status: usize, bytes: u64) {
+    let Some(tracer) = tracer() else { return };
+    // SAFETY: the call has filled the status; records are never freed.
+    let ((source, tag), comm) = unsafe { (status::source_and_tag(status), (*record).number) };
+    if source < 0 {
+        return;
+    }
+    tracer.write(Event {
+        begin_ticks: posted.into(),
+        end_ticks: Event::message(source as u32, tag),
+        bytes,
+        cause_ticks: tracer.last_call(),
+        comm,
+        operation,
+        kind: RECEIVED,
+        reserved: 0,
+        way: 0,
+        peer: REMOTE_RANK,
+    });
+}
+
+/// What a hook module tells.
+pub fn layer(call: &Call, way: u32, peer: u32, bytes: u64, begin_ticks: u64, end_ticks: u64) {
+    let Some(tracer) = tracer() else { return };
+    tracer.write(Event {
+        begin_ticks,
+        end_ticks,
+        bytes,
+        cause_ticks: call.sequence,
+        comm: call.comm,
+        operation: call.operation,
+        kind: LAYER,
+        reserved: 0,
+        way,
+        peer,
+    });
+}
+
+/// An event found no room.
+fn lost() {
+    if let Some(header) = shard::header() {
+        header.lost_events += 1;
+    }
+}

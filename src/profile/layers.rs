@@ -1,0 +1,171 @@
+//! The tables of what hook modules counted (ways, transfers, notes), and of the timeline.
+
+use std::collections::HashMap;
+
+use rusqlite::{CachedStatement, Connection, params};
+
+use super::tables::known;
+use super::write::Error;
+use crate::shard::{LAYER, RECEIVED, SENT, Way};
+use crate::stream::{Clock, Endpoint, Event, KnownWay, NO_RANK, Note, Transfer};
+
+/// Values of `transfer.peer` that are no ranks.
+const UNKNOWN: i64 = -1;
+const REMOTE: i64 = -2;
+
+/// The row of transfers whose way is not known.
+const NO_WAY: u32 = 0;
+
+pub struct Layers<'a> {
+    db: &'a Connection,
+    insert: CachedStatement<'a>,
+    ways: Vec<KnownWay>,
+    numbers: HashMap<u64, u32>,
+    /// Whose each identity is.
+    ranks: HashMap<u64, u32>,
+    are_numbered: bool,
+    /// Whether all processes of the job are there: then an identity that is none of theirs belongs to another job.
+    is_whole: bool,
+}
+
+impl<'a> Layers<'a> {
+    pub fn new(db: &'a Connection, is_whole: bool) -> Result<Layers<'a>, Error> {
+        // Several ranks of a node are one row where rows stand for nodes.
+        let insert = db.prepare_cached(
+            "INSERT INTO transfer VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET \
+             calls = CAST(calls + excluded.calls AS INTEGER), bytes = CAST(bytes + excluded.bytes AS INTEGER), \
+             later = CAST(later + excluded.later AS INTEGER), \
+             time_ns = CAST(coalesce(time_ns + excluded.time_ns, time_ns, excluded.time_ns) AS INTEGER), \
+             time_min_ns = coalesce(min(time_min_ns, excluded.time_min_ns), time_min_ns, excluded.time_min_ns), \
+             time_max_ns = coalesce(max(time_max_ns, excluded.time_max_ns), time_max_ns, excluded.time_max_ns)",
+        )?;
+        Ok(Layers {
+            db,
+            insert,
+            ways: Vec::new(),
+            numbers: HashMap::new(),
+            ranks: HashMap::new(),
+            are_numbered: false,
+            is_whole,
+        })
+    }
+
+    pub fn add_way(&mut self, way: KnownWay) {
+        self.ways.push(way);
+    }
+
+    pub fn add_endpoint(&mut self, endpoint: Endpoint) {
+        self.ranks.insert(endpoint.identity, endpoint.rank);
+    }
+
+    pub fn add_note(&self, note: &Note) -> Result<(), Error> {
+        let sql = "INSERT OR IGNORE INTO note VALUES (?, ?, ?)";
+        self.db.prepare_cached(sql)?.execute(params![note.module, note.text, note.ranks as i64])?;
+        Ok(())
+    }
+
+    /// The same numbers in whatever order processes met their ways.
+    fn number(&mut self) -> Result<(), Error> {
+        if std::mem::replace(&mut self.are_numbered, true) {
+            return Ok(());
+        }
+        let none = KnownWay { hash: 0, way: Way::default() };
+        self.ways.sort_by_cached_key(|known| (known.way.text(), known.way.arrives));
+        let mut insert = self.db.prepare("INSERT INTO way VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+        for (number, KnownWay { hash, way }) in (NO_WAY..).zip([none].iter().chain(&self.ways)) {
+            self.numbers.insert(*hash, number);
+            insert.execute(params![
+                number,
+                way.layer,
+                way.function,
+                way.protocol,
+                way.transport,
+                way.device,
+                way.kind,
+                way.scope,
+                way.arrives
+            ])?;
+        }
+        Ok(())
+    }
+
+    /// The rank of an identity as tables have it.
+    fn peer(&self, identity: u64, rank_of: impl Fn(u32) -> u32) -> i64 {
+        match self.ranks.get(&identity) {
+            Some(rank) => known(rank_of(*rank)),
+            None if identity == 0 || !self.is_whole => UNKNOWN,
+            None => REMOTE,
+        }
+    }
+
+    fn way(&self, hash: u64) -> u32 {
+        self.numbers.get(&hash).copied().unwrap_or(NO_WAY)
+    }
+
+    pub fn add_clock(&self, clock: &Clock) -> Result<(), Error> {
+        let [begin, end] = clock.syncs;
+        let error = |sync: Option<(i64, u64)>| sync.map(|(_, error_ns)| error_ns as i64);
+        self.db.prepare_cached("INSERT OR IGNORE INTO clock VALUES (?, ?, ?, ?, ?, ?, ?)")?.execute(params![
+            clock.rank,
+            begin.map(|(offset_ns, _)| offset_ns),
+            error(begin),
+            end.map(|(offset_ns, _)| offset_ns),
+            error(end),
+            clock.events as i64,
+            clock.lost_events as i64
+        ])?;
+        Ok(())
+    }
+
+    pub fn add_event(&mut self, event: &Event, comm: u32) -> Result<(), Error> {
+        self.number()?;
+        let is_layer = event.kind == LAYER;
+        let peer = match event.message {
+            Some((_, _, rank, _)) if event.kind == SENT => Some(if rank == NO_RANK { REMOTE } else { rank.into() }),
+            _ => is_layer.then(|| self.peer(event.peer, |rank| rank)),
+        };
+        let mut insert =
+            self.db.prepare_cached("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+        insert.execute(params![
+            event.rank,
+            event.thread,
+            event.kind,
+            event.begin_ns,
+            event.end_ns,
+            event.cause_ns,
+            comm,
+            event.operation,
+            event.bytes as i64,
+            is_layer.then(|| self.way(event.way)),
+            peer,
+            event.message.map(|(source, ..)| source),
+            event.message.map(|(_, tag, ..)| tag),
+            event.message.filter(|_| event.kind == RECEIVED).map(|(.., posted)| posted)
+        ])?;
+        Ok(())
+    }
+
+    /// `rank_of`: the rank that rows of a rank stand under.
+    pub fn add(&mut self, transfer: &Transfer, comm: u32, rank_of: impl Fn(u32) -> u32) -> Result<(), Error> {
+        self.number()?;
+        let peer = self.peer(transfer.peer, &rank_of);
+        let way = self.way(transfer.way);
+        let rank = if transfer.rank == NO_RANK { NO_RANK } else { rank_of(transfer.rank) };
+        let time = |ns: u64| (transfer.later > 0).then_some(ns as i64);
+        self.insert.execute(params![
+            comm,
+            transfer.operation,
+            transfer.bucket,
+            way,
+            known(rank),
+            peer,
+            transfer.calls as i64,
+            transfer.bytes as i64,
+            transfer.later as i64,
+            time(transfer.time_ns),
+            time(transfer.time_min_ns),
+            time(transfer.time_max_ns)
+        ])?;
+        Ok(())
+    }
+}

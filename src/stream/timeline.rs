@@ -1,0 +1,109 @@
+//! The timeline of one process, on the clock of rank 0.
+
+use super::facts::Facts;
+use super::item::{Clock, Event, Item};
+use super::layers::Numbers;
+use crate::shard::{self, Header, RECEIVED};
+
+/// Events in the order of their begin, made into items when they are asked for.
+pub struct Timeline {
+    clock: Option<Clock>,
+    converted: Converted,
+    events: std::vec::IntoIter<(u32, shard::Event)>,
+    numbers: Numbers,
+    next: u32,
+}
+
+impl Timeline {
+    pub fn of(facts: &mut Facts) -> Timeline {
+        let mut events = facts.take_events();
+        // Receives have no begin: they follow the call that completed them.
+        events.sort_by_key(|(thread, event)| {
+            let begin = if event.kind == RECEIVED { event.cause_ticks } else { event.begin_ticks };
+            (begin, *thread, event.kind)
+        });
+        let header = &facts.shard().header;
+        let sync = |sync: &shard::Sync| (sync.monotonic_ns > 0).then_some((sync.offset_ns, sync.error_ns));
+        let clock = Clock {
+            rank: facts.rank(),
+            syncs: [sync(&header.syncs[0]), sync(&header.syncs[1])],
+            events: events.len() as u64,
+            lost_events: header.lost_events,
+        };
+        Timeline {
+            clock: (header.trace_begin_ns > 0).then_some(clock),
+            converted: Converted::of(header, facts.ns_per_tick()),
+            events: events.into_iter(),
+            numbers: Numbers::of(facts.shard()),
+            next: 0,
+        }
+    }
+
+    pub fn next(&mut self, facts: &Facts) -> Option<Item> {
+        if let Some(clock) = self.clock.take() {
+            return Some(Item::Clock(clock));
+        }
+        let (thread, event) = self.events.next()?;
+        self.next += 1;
+        let (begin_ns, end_ns, message) = if event.is_message() {
+            let posted = if event.kind == RECEIVED { event.begin_ticks as u32 } else { 0 };
+            let message = (event.source(), event.tag(), event.peer, posted);
+            (self.converted.ns(event.cause_ticks), None, Some(message))
+        } else {
+            (self.converted.ns(event.begin_ticks), Some(self.converted.ns(event.end_ticks)), None)
+        };
+        Some(Item::Event(Event {
+            rank: facts.rank(),
+            number: self.next - 1,
+            thread,
+            kind: event.kind,
+            identity: facts.identity(event.comm),
+            operation: event.operation,
+            begin_ns,
+            end_ns,
+            cause_ns: (event.cause_ticks > 0).then(|| self.converted.ns(event.cause_ticks)),
+            bytes: event.bytes,
+            way: if event.is_message() { 0 } else { self.numbers.way(event.way) },
+            peer: if event.is_message() { 0 } else { self.numbers.peer(event.peer) },
+            message,
+        }))
+    }
+}
+
+/// Ticks of a process as nanoseconds since the begin of the timeline, on the clock of rank 0.
+struct Converted {
+    started: shard::Moment,
+    ns_per_tick: f64,
+    begin_ns: u64,
+    /// What is added at the begin, and how that changes with each nanosecond from there.
+    from_ns: u64,
+    offset_ns: f64,
+    drift: f64,
+}
+
+impl Converted {
+    fn of(header: &Header, ns_per_tick: f64) -> Converted {
+        let [first, last] = header.syncs;
+        let span_ns = last.monotonic_ns.saturating_sub(first.monotonic_ns);
+        // Clocks that are compared once only are taken to go alike.
+        let drift = match first.monotonic_ns > 0 && span_ns > 0 {
+            true => last.offset_ns.wrapping_sub(first.offset_ns) as f64 / span_ns as f64,
+            false => 0.0,
+        };
+        Converted {
+            started: header.started,
+            ns_per_tick,
+            begin_ns: header.trace_begin_ns,
+            from_ns: first.monotonic_ns,
+            offset_ns: first.offset_ns as f64,
+            drift,
+        }
+    }
+
+    fn ns(&self, ticks: u64) -> i64 {
+        let since_start_ns = ticks.wrapping_sub(self.started.ticks) as i64 as f64 * self.ns_per_tick;
+        let since_sync_ns = self.started.monotonic_ns.wrapping_sub(self.from_ns) as i64 as f64 + since_start_ns;
+        let base_ns = self.started.monotonic_ns.wrapping_sub(self.begin_ns) as i64;
+        base_ns.wrapping_add((since_start_ns + self.offset_ns + self.drift * since_sync_ns).round() as i64)
+    }
+}
