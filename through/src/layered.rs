@@ -35,14 +35,10 @@ pub enum Body {
 }
 
 impl Layered {
-    pub fn make(
-        profile: &Profile,
-        catalog: Catalog,
-        filter: Filter,
-        layers: Layers,
-        ucx: &Ucx,
-    ) -> Result<Layered, Error> {
-        let groups = groups(profile, &filter)?;
+    pub fn make(profile: &Profile, catalog: Catalog, filter: Filter, ucx: &Ucx) -> Result<Layered, Error> {
+        let whole = groups(profile, &Filter::default())?;
+        let layers = Layers::of(profile, &catalog, &whole)?.unwrap_or_default();
+        let groups = if filter.ranks.is_some() { groups(profile, &filter)? } else { whole };
         let is_table = ucx.output.format == Format::Table;
         let top = ucx.output.top.or(is_table.then_some(SHOWN));
         let (body, hidden) = match ucx.by {

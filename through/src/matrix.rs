@@ -15,7 +15,7 @@ use crate::render::header::Head;
 use crate::render::pairs::{Pairs, csv, json};
 use crate::render::table;
 use crate::show::{absent, no_match, opened};
-use crate::ucx::recorded;
+use crate::ucx::is_recorded;
 
 /// The name of MPI's own messages among the layers.
 const MPI: &str = "mpi";
@@ -37,7 +37,7 @@ pub fn asked(profile: Profile, calls: &SelectCalls, ways: &SelectWays) -> Result
         true => Traffic::Mpi,
         false => Traffic::Layers,
     };
-    let (filter, layers) = match traffic {
+    let filter = match traffic {
         Traffic::Mpi => {
             let of_layers = [&ways.transport, &ways.device, &ways.protocol].iter().any(|lists| !lists.is_empty());
             if of_layers || calls.bytes.is_some() || !calls.bucket.is_empty() {
@@ -45,12 +45,14 @@ pub fn asked(profile: Profile, calls: &SelectCalls, ways: &SelectWays) -> Result
                 return Err(Error::Argument(why.to_owned()));
             }
             let none = SelectWays::default();
-            (Filter::of_transfers(calls, &none, &catalog)?, Layers::read(&profile, &catalog)?)
+            Filter::of_transfers(calls, &none, &catalog)?
         }
         Traffic::Layers => {
             let filter = Filter::of_transfers(calls, ways, &catalog)?;
-            let Some(layers) = recorded(&profile, &catalog)? else { return Ok(None) };
-            (filter, Some(layers))
+            if !is_recorded(&profile, &catalog)? {
+                return Ok(None);
+            }
+            filter
         }
     };
     let detail = catalog.detail;
@@ -58,6 +60,7 @@ pub fn asked(profile: Profile, calls: &SelectCalls, ways: &SelectWays) -> Result
         let asked = if filter.ranks.is_some() { "--rank" } else { "who talked to whom" };
         return Err(Error::Coarse { path: profile.path.clone(), detail, asked });
     }
+    let layers = Layers::read(&profile, &catalog)?;
     Ok(Some(Asked { profile, catalog, filter, traffic, layers }))
 }
 

@@ -8,7 +8,7 @@ use crate::message::say;
 use crate::open::Profile;
 use crate::output;
 use crate::query::catalog::Catalog;
-use crate::query::layers::linkage::Layers;
+use crate::query::notes::notes;
 use crate::query::source::Source;
 use crate::render::{layers as render, transfers};
 use crate::show::{absent, no_match, opened};
@@ -21,14 +21,16 @@ pub fn ucx(ucx: &Ucx) -> Result<bool, Error> {
     let profile = opened(&ucx.input)?;
     let catalog = Catalog::read(&profile)?;
     let filter = Filter::of_transfers(&ucx.calls, &ucx.ways, &catalog)?;
-    let Some(layers) = recorded(&profile, &catalog)? else { return Ok(false) };
+    if !is_recorded(&profile, &catalog)? {
+        return Ok(false);
+    }
     if filter.ranks.is_some() {
         Source::new(&profile, &catalog, &filter).needs_single_ranks()?;
     }
     if ucx.all {
         return all(ucx, &profile, &catalog, &filter);
     }
-    let report = Layered::make(&profile, catalog, filter, layers, ucx)?;
+    let report = Layered::make(&profile, catalog, filter, ucx)?;
     match report.is_empty() {
         true => no_match(&report.path, &report.filter, &report.catalog),
         false => absent(&report.filter),
@@ -43,16 +45,14 @@ pub fn ucx(ucx: &Ucx) -> Result<bool, Error> {
     Ok(!report.is_empty())
 }
 
-/// What was recorded of layers below MPI. If nothing was, that is said.
-pub fn recorded(profile: &Profile, catalog: &Catalog) -> Result<Option<Layers>, Error> {
-    let layers = Layers::read(profile, catalog)?;
-    let notes = layers.iter().flat_map(|layers| &layers.notes);
+/// Whether layers below MPI were recorded. If none was, that is said.
+pub fn is_recorded(profile: &Profile, catalog: &Catalog) -> Result<bool, Error> {
     if !catalog.ways.is_empty() {
-        return Ok(layers);
+        return Ok(true);
     }
     say(format_args!("{}: has no transfers: run it with --hooks ucx", profile.path.display()));
-    notes.for_each(|note| say(format_args!("{}: {}", note.module, note.sentence(catalog))));
-    Ok(None)
+    notes(profile)?.iter().for_each(|note| say(format_args!("{}: {}", note.module, note.sentence(catalog))));
+    Ok(false)
 }
 
 /// Row by row, without keeping them.

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::transfers::{End, each};
+use super::catalog::unsigned;
+use super::transfers::{End, REMOTE};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::open::Profile;
@@ -41,28 +42,26 @@ pub fn flows(
     traffic: Traffic,
 ) -> Result<Vec<Flow>, Error> {
     let mut sums: HashMap<(Option<i64>, End, End), (i64, u64)> = HashMap::new();
-    let mut add = |way: Option<i64>, rank: End, peer: End, calls: i64, bytes: u64| {
-        let sum = sums.entry((way, rank, peer)).or_default();
-        *sum = (sum.0.saturating_add(calls), sum.1.saturating_add(bytes));
-    };
-    match traffic {
-        Traffic::Layers => each(profile, filter, None, |transfer| {
-            add(Some(transfer.way), transfer.rank, transfer.peer, transfer.sums.calls, transfer.sums.bytes);
-            Ok(())
-        })?,
+    let (sql, values) = match traffic {
+        Traffic::Layers => {
+            let (condition, values) = filter.transfer_condition();
+            let columns = "x.way, x.rank, x.peer, x.calls, x.bytes";
+            (format!("SELECT {columns} FROM transfer x WHERE {condition}"), values)
+        }
         Traffic::Mpi => {
             let (condition, values) = filter.edge_condition();
-            let sql = format!("SELECT x.src, x.dst, x.calls, x.bytes FROM edge x WHERE {condition}");
-            profile.query::<(), ()>(&sql, values, |row| {
-                let to = match row.get(1)? {
-                    rank if rank < 0 => End::Remote,
-                    rank => End::Rank(rank),
-                };
-                add(None, End::of_rank(row.get(0)?), to, row.get(2)?, super::catalog::unsigned(row.get(3)?));
-                Ok(())
-            })?;
+            // Whoever is no rank is one of another world.
+            let dst = format!("iif(x.dst < 0, {REMOTE}, x.dst)");
+            (format!("SELECT NULL, x.src, {dst}, x.calls, x.bytes FROM edge x WHERE {condition}"), values)
         }
-    }
+    };
+    profile.query::<(), ()>(&sql, values, |row| {
+        let (rank, peer) = (End::of_rank(row.get(1)?), End::of_peer(row.get(2)?));
+        let sum = sums.entry((row.get(0)?, rank, peer)).or_default();
+        let (calls, bytes): (i64, i64) = (row.get(3)?, row.get(4)?);
+        *sum = (sum.0.saturating_add(calls), sum.1.saturating_add(unsigned(bytes)));
+        Ok(())
+    })?;
     let flow = |((way, rank, peer), (calls, bytes)): ((Option<i64>, End, End), (i64, u64))| {
         let arrives = way.is_some_and(&arrives);
         let (from, to) = if arrives { (peer, rank) } else { (rank, peer) };

@@ -93,7 +93,7 @@ pub enum End {
 }
 
 /// A peer that belongs to another `MPI_COMM_WORLD`.
-const REMOTE: i64 = -2;
+pub const REMOTE: i64 = -2;
 
 impl End {
     pub fn of_peer(peer: i64) -> End {

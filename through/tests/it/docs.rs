@@ -58,10 +58,9 @@ fn the_reference_is_complete() {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGES[1])).unwrap();
     let folder = Folder::empty();
     heat(&folder.path("heat.db"));
-    for words in
-        [&["--help"][..], &["run", "--help"], &["exec", "--help"], &["recover", "--help"], &["clean", "--help"]]
-    {
-        let help = folder.through(words).ok();
+    for command in ["", "ucx", "matrix", "graph", "run", "exec", "recover", "clean"] {
+        let words = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>();
+        let help = folder.through(&words).ok();
         for option in help.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '-'))
         {
             let is_option = option.starts_with('-') && option.len() > 1 && option != "--";
@@ -73,6 +72,13 @@ fn the_reference_is_complete() {
         let csv = folder.through(&[view, "--format", "csv"]).out;
         for column in csv.lines().next().unwrap().split(',') {
             assert!(page.contains(&format!("`{column}`")), "the column {column} of {view} is missing");
+        }
+    }
+    let layered = crate::layers::layered();
+    for words in [&["ucx"][..], &["ucx", "--by", "protocol"], &["ucx", "--all"], &["matrix"]] {
+        let csv = layered.through(&[words, &["--format", "csv"]].concat()).ok();
+        for column in csv.lines().next().unwrap().split(',') {
+            assert!(page.contains(&format!("`{column}`")), "the column {column} of {words:?} is missing");
         }
     }
 }

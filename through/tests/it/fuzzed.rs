@@ -40,8 +40,17 @@ fn any_profile_is_shown_or_refused() {
     for (input, bytes) in corpus("profile") {
         mutate::write(&bytes, &path);
         let before = fs::read(&path).unwrap();
-        for words in [&["--format=csv", "-a"][..], &["--format=json", "--top=0"], &["-u"], &["--phases", "--phase="]] {
-            let answer = folder.through(&[&["a.db"], words].concat());
+        for words in [
+            &["--format=csv", "-a"][..],
+            &["--format=json", "--top=0"],
+            &["-u"],
+            &["--phases", "--phase="],
+            &["ucx", "--by=comm"],
+            &["ucx", "--all", "--format=json"],
+            &["matrix"],
+            &["graph", "--of=devices"],
+        ] {
+            let answer = folder.through(&[words, &["a.db"]].concat());
             assert!(matches!(answer.status, 0..=2), "{words:?} of {}: {answer:?}", input.display());
             assert!(!answer.err.contains("panicked"), "{words:?} of {}: {}", input.display(), answer.err);
             assert!(answer.status != 2 || answer.err.lines().count() == 1, "{}: {}", input.display(), answer.err);

@@ -265,7 +265,7 @@ fn every_row_of_the_view_is_exported() {
     let folder = layered();
     let db = Connection::open(folder.path("ucx.db")).unwrap();
     let mut query = db.prepare("SELECT * FROM transfers").unwrap();
-    let names: Vec<String> = query.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = query.column_names().map(str::to_owned).collect();
     let text = folder.through(&["ucx", "--all", "--format", "csv"]).ok();
     assert_eq!(text.lines().next().unwrap(), names.join(","));
     let number = |text: &str| text.parse::<f64>().map_or_else(|_| text.to_owned(), |number| number.to_string());

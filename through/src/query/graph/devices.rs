@@ -9,7 +9,7 @@ use crate::filter::Filter;
 use crate::open::Profile;
 use crate::query::catalog::Catalog;
 use crate::query::flows::Flow;
-use crate::query::transfers::{End, each};
+use crate::query::transfers::End;
 use crate::query::ways::Way;
 
 /// Ranks, and the ways over a network in which they moved anything.
@@ -19,9 +19,12 @@ pub type Users = BTreeSet<(End, i64)>;
 pub fn users(profile: &Profile, catalog: &Catalog) -> Result<Users, Error> {
     let mut users = Users::new();
     let ways = catalog.ways.iter().filter(|(_, way)| way.kind == "network").map(|(number, _)| *number).collect();
-    each(profile, &Filter { ways: Some(ways), ..Filter::default() }, None, |transfer| {
-        if transfer.rank.rank().is_some() {
-            users.insert((transfer.rank, transfer.way));
+    let (condition, values) = Filter { ways: Some(ways), ..Filter::default() }.transfer_condition();
+    // The table does not lie by ranks: found out here, where SQLite would sort.
+    profile.query::<(), ()>(&format!("SELECT x.rank, x.way FROM transfer x WHERE {condition}"), values, |row| {
+        let rank = End::of_rank(row.get(0)?);
+        if rank.rank().is_some() {
+            users.insert((rank, row.get(1)?));
         }
         Ok(())
     })?;

@@ -29,10 +29,12 @@ pub struct Links {
 impl Layers {
     /// Nothing where no layer was recorded.
     pub fn read(profile: &Profile, catalog: &Catalog) -> Result<Option<Layers>, Error> {
-        if !profile.has_transfers() {
-            return Ok(None);
-        }
-        let layers = Layers { notes: notes(profile)?, links: links(&groups(profile, &Filter::default())?, catalog) };
+        Layers::of(profile, catalog, &groups(profile, &Filter::default())?)
+    }
+
+    /// The same of all groups of a profile, where these are known.
+    pub fn of(profile: &Profile, catalog: &Catalog, groups: &[Group]) -> Result<Option<Layers>, Error> {
+        let layers = Layers { notes: notes(profile)?, links: links(groups, catalog) };
         Ok((!layers.notes.is_empty() || !layers.links.is_empty()).then_some(layers))
     }
 }
