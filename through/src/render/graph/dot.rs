@@ -75,15 +75,10 @@ fn shape(kind: &str) -> &'static str {
     }
 }
 
-/// By the logarithm of the bytes.
+/// Each tenth of the heaviest edge's bytes is a point less.
 fn widths(edges: &[Edge]) -> impl Fn(&Edge) -> f64 {
-    let logarithm = |edge: &Edge| (edge.bytes as f64 + 1.0).ln();
-    let least = edges.iter().map(logarithm).fold(f64::INFINITY, f64::min);
-    let most = edges.iter().map(logarithm).fold(0.0, f64::max);
-    move |edge| match most - least {
-        span if span > 0.0 => WIDTHS[0] + (WIDTHS[1] - WIDTHS[0]) * (logarithm(edge) - least) / span,
-        _ => 1.0,
-    }
+    let most = edges.iter().map(|edge| edge.bytes).max().unwrap_or(0).max(1) as f64;
+    move |edge| (WIDTHS[1] - (most / edge.bytes.max(1) as f64).log10()).max(WIDTHS[0])
 }
 
 /// Lines as one string in quotes: a backslash would begin an escape, such as `\N` for the node's own name.
