@@ -25,7 +25,7 @@ pub struct Layered {
     pub layers: Layers,
     pub body: Body,
     pub amplifications: Vec<Amplification>,
-    /// How many subjects, or rows of protocols, `--top` left out.
+    /// How many subjects `--top` left out: of protocols, communicators.
     pub hidden: usize,
 }
 
@@ -44,8 +44,12 @@ impl Layered {
         let (body, hidden) = match ucx.by {
             Some(Split::Protocol) => {
                 let mut rows = protocols(&groups, &catalog, &filter, !ucx.ways.layer.is_empty());
-                let kept = ucx.output.top.filter(|top| *top > 0).unwrap_or(usize::MAX).min(rows.len());
-                let hidden = rows.split_off(kept).len();
+                let mut comms: Vec<i64> = rows.iter().map(|row| row.comm).collect();
+                comms.dedup();
+                let kept = top.filter(|top| *top > 0).unwrap_or(usize::MAX).min(comms.len());
+                let dropped = comms.split_off(kept);
+                rows.retain(|row| comms.contains(&row.comm));
+                let hidden = dropped.len();
                 (Body::Protocols(rows), hidden)
             }
             by => {

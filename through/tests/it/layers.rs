@@ -166,6 +166,9 @@ fn protocols_are_split_by_communicator_and_size() {
         show(&csv(&layered(), &["--by", "protocol"]), &columns),
         ["s1.1  8192 0 0 0 0 2 32768", "s0.1 row 1024 0 0 3 12288 0 0", "W0.0  0 30 3000 0 0 0 0",]
     );
+    assert_eq!(show(&csv(&layered(), &["--by", "protocol", "--top", "2"]), &["comm"]), ["s1.1", "s0.1"]);
+    let table = layered().through(&["ucx", "--by", "protocol", "--top", "2"]).ok();
+    assert!(table.contains("1 more communicator is not shown"), "{table}");
     let of_uct = csv(&layered(), &["--by", "protocol", "--layer", "uct", "--comm", "s1.1"]);
     assert_eq!(show(&of_uct, &["bucket_lo", "put_calls", "other_calls", "other_bytes"]), ["0 0 4 256", "1024 4 0 0"]);
 }

@@ -173,7 +173,7 @@ fn protocols(report: &Layered, rows: &[Protocols], terminal: &Terminal, out: &mu
     writeln!(out)?;
     remark(PROTOCOLS_LEGEND, terminal, out)?;
     if report.hidden > 0 {
-        more(report.hidden, "rows", terminal, out)?;
+        more(report.hidden, "communicators", terminal, out)?;
     }
     Ok(())
 }

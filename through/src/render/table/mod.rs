@@ -65,7 +65,11 @@ pub fn table(report: &Report, terminal: &Terminal, out: &mut dyn Write) -> io::R
 
 /// How much was left out.
 fn more(hidden: usize, entries: &str, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
-    let more = format!("{hidden} more {entries} are not shown: --top N shows N of them, --top 0 all.");
+    let what = match hidden {
+        1 => format!("1 more {} is", entries.trim_end_matches('s')),
+        _ => format!("{hidden} more {entries} are"),
+    };
+    let more = format!("{what} not shown: --top N shows N of them, --top 0 all.");
     for line in words::wrap(&more, terminal.columns) {
         writeln!(out, "{}", terminal.paint(Paint::Warning, &line))?;
     }
