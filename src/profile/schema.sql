@@ -445,6 +445,41 @@ JOIN way w ON w.id = x.way
 WHERE w.device <> '' AND NOT w.arrives
 GROUP BY w.layer, w.transport, w.device, w.kind;
 
+-- The timeline with names.
+CREATE VIEW events AS
+SELECT e.rank AS rank,
+       e.thread AS thread,
+       CASE e.kind WHEN 0 THEN 'call' WHEN 1 THEN 'layer' WHEN 2 THEN 'sent' ELSE 'received' END AS kind,
+       e.begin_ns / 1e9 AS begin_s,
+       e.end_ns / 1e9 AS end_s,
+       e.cause_ns / 1e9 AS cause_s,
+       c.name AS comm,
+       o.name AS op,
+       e.bytes AS bytes,
+       w.layer AS layer,
+       w.function AS function,
+       w.protocol AS protocol,
+       w.transport AS transport,
+       w.device AS device,
+       CASE WHEN e.peer >= 0 THEN e.peer END AS peer,
+       e.source AS source,
+       e.tag AS tag,
+       e.posted AS posted
+FROM event e
+JOIN communicator c ON c.id = e.comm
+JOIN operation o ON o.id = e.op
+LEFT JOIN way w ON w.id = e.way;
+
+CREATE VIEW clocks AS
+SELECT rank,
+       begin_offset_ns / 1e9 AS begin_offset_s,
+       begin_error_ns / 1e9 AS begin_error_s,
+       end_offset_ns / 1e9 AS end_offset_s,
+       end_error_ns / 1e9 AS end_error_s,
+       events,
+       lost_events
+FROM clock;
+
 CREATE VIEW notes AS
 SELECT module, text, ranks
 FROM note;

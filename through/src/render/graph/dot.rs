@@ -104,13 +104,13 @@ mod tests {
     #[test]
     fn edges_are_as_thick_as_the_logarithm_of_their_bytes() {
         let edge = |bytes| Edge { from: 0, to: 0, transport: String::new(), calls: 1, bytes };
-        let edges = [edge(0), edge(1023), edge((1 << 20) - 1), edge(u64::MAX)];
-        let width = widths(&edges[..3]);
+        let edges = [edge(0), edge(1000), edge(90_000), edge(100_000), edge(u64::MAX)];
+        let width = widths(&edges[..4]);
         assert_eq!(
-            edges[..3].iter().map(|edge| format!("{:.2}", width(edge))).collect::<Vec<_>>(),
-            ["0.50", "3.25", "6.00"]
+            edges[..4].iter().map(|edge| format!("{:.2}", width(edge))).collect::<Vec<_>>(),
+            ["1.00", "4.00", "5.95", "6.00"]
         );
-        assert_eq!(widths(&edges[3..])(&edges[3]), 1.0);
-        assert_eq!(widths(&[])(&edges[0]), 1.0);
+        assert_eq!(widths(&edges)(&edges[0]), 0.5);
+        assert_eq!(widths(&[])(&edges[0]), 6.0);
     }
 }
