@@ -1,5 +1,7 @@
 //! What a thread is in the middle of: frames, one in the other, on the stacks and in the records of what they stand for.
 
+use std::mem::MaybeUninit;
+
 use commsee_hook::Call;
 
 use crate::guard;
@@ -67,8 +69,22 @@ pub struct Frame {
     pub carrier: u8,
     pub has_link: bool,
     pub link: Link,
+    /// Answers that were sent before it showed to what the arrival belongs, so many.
+    pub answers: u8,
+    pub answer: [MaybeUninit<Answer>; MOST_ANSWERS],
     pub outer: *mut Frame,
 }
+
+/// A message that a handler sent.
+#[derive(Clone, Copy)]
+pub struct Answer {
+    pub place: u8,
+    pub carrier: u8,
+    pub peer: u32,
+    pub bytes: u64,
+}
+
+pub const MOST_ANSWERS: usize = 2;
 
 impl Link {
     pub const NONE: Link = Link { call: Call::NONE, peer: 0, operation: std::ptr::null_mut(), generation: 0 };
@@ -76,7 +92,16 @@ impl Link {
 
 impl Frame {
     pub const fn new(kind: Kind) -> Frame {
-        Frame { kind, message: 0, carrier: 0, has_link: false, link: Link::NONE, outer: std::ptr::null_mut() }
+        Frame {
+            kind,
+            message: 0,
+            carrier: 0,
+            has_link: false,
+            link: Link::NONE,
+            answers: 0,
+            answer: [MaybeUninit::uninit(); MOST_ANSWERS],
+            outer: std::ptr::null_mut(),
+        }
     }
 
     /// Puts it innermost.

@@ -4,6 +4,7 @@ use std::ffi::{c_uint, c_void};
 
 use commsee_hook::{AT_ONCE, Call};
 
+use super::transmission;
 use crate::abi::ucs::Status;
 use crate::abi::uct::AmCallback;
 use crate::index::What;
@@ -57,6 +58,7 @@ unsafe fn see(
         Frame::enter(&raw mut frame, thread);
         let status = (arrival.callback)(arrival.argument, data, length, flags);
         Frame::leave(&raw mut frame, thread);
+        transmission::count_answers(module, &frame);
         let protocol = protocol::of_message(arrival.id);
         let way = WAYS.number(module, "uct-rx", "uct_am", protocol, arrival.carrier);
         let call = if frame.has_link { &frame.link.call } else { &Call::NONE };

@@ -7,6 +7,7 @@ use super::table::place::*;
 use super::transmission::{Cargo, begin};
 use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::abi::uct::*;
+use crate::protocol::message;
 
 /// By their places.
 pub const REPLACEMENTS: [(usize, fn() -> usize); 21] = [
@@ -98,16 +99,12 @@ replaced! {
         |status, transmission| transmission.end(status, bytes_of(iov, count));
 
     fn am_short(ep, id: u8, header: u64, payload: *const c_void, length: c_uint) -> Status as AmShort, AM_SHORT,
-        Cargo::Message(id), from 0, payload, 0,
+        Cargo::Message(id), from sender(id, payload, length as usize), announced(id, payload, length as usize), 0,
         |status, transmission| transmission.end(status, length as usize + 8);
 
     fn am_short_iov(ep, id: u8, iov: *const Iov, count: usize) -> Status as AmShortIov, AM_SHORT_IOV,
         Cargo::Message(id), from 0, last_of(iov, count), 0,
         |status, transmission| transmission.end(status, bytes_of(iov, count));
-
-    fn am_bcopy(ep, id: u8, pack: Option<Pack>, argument: *mut c_void, flags: c_uint) -> isize as AmBcopy, AM_BCOPY,
-        Cargo::Message(id), from argument, 0, 0,
-        |packed, transmission| transmission.end_packed(packed);
 
     fn am_zcopy(ep, id: u8, header: *const c_void, header_length: c_uint, iov: *const Iov, count: usize, flags: c_uint,
         completion: *mut Completion) -> Status as AmZcopy, AM_ZCOPY,
@@ -160,6 +157,68 @@ replaced! {
         -> Status as TagRndvRequest, TAG_RNDV_REQUEST,
         Cargo::TaggedRendezvous, from 0, 0, 0,
         |status, transmission| transmission.end(status, header_length as usize);
+}
+
+/// Where the receiver of a rendezvous asks for data, the message names its buffer: behind two numbers of requests, the first of
+/// which is the header of a short message.
+unsafe fn announced(id: u8, payload: *const c_void, length: usize) -> usize {
+    const BUFFER: usize = 8;
+    if id != message::RNDV_RTR || length < BUFFER + 8 || payload.is_null() {
+        return payload as usize;
+    }
+    // SAFETY: inside of the message.
+    unsafe { payload.byte_add(BUFFER).cast::<usize>().read_unaligned() }
+}
+
+/// The sender that announces a rendezvous tells the number of its request, behind the header and the number of its endpoint.
+unsafe fn sender(id: u8, payload: *const c_void, length: usize) -> usize {
+    const REQUEST: usize = 8;
+    if id != message::RNDV_RTS || length < REQUEST + 8 || payload.is_null() {
+        return 0;
+    }
+    // SAFETY: inside of the message.
+    unsafe { payload.byte_add(REQUEST).cast::<usize>().read_unaligned() }
+}
+
+/// A packing function that is listened to.
+struct Listening {
+    pack: Pack,
+    argument: *mut c_void,
+    buffer: usize,
+}
+
+unsafe extern "C" fn pack_and_listen(to: *mut c_void, listening: *mut c_void) -> usize {
+    const BUFFER: usize = 16;
+    // SAFETY: what `am_bcopy` passed with this function.
+    unsafe {
+        let listening = &mut *listening.cast::<Listening>();
+        let packed = (listening.pack)(to, listening.argument);
+        if (BUFFER + 8..=isize::MAX as usize).contains(&packed) {
+            listening.buffer = to.byte_add(BUFFER).cast::<usize>().read_unaligned();
+        }
+        packed
+    }
+}
+
+unsafe extern "C" fn am_bcopy(ep: *mut Ep, id: u8, pack: Option<Pack>, argument: *mut c_void, flags: c_uint) -> isize {
+    // SAFETY: the arguments are libucp's, and passed on.
+    unsafe {
+        let Some(interface) = interfaces::of(ep) else { return ucs::ERR_UNSUPPORTED as isize };
+        let real = std::mem::transmute::<usize, AmBcopy>(interface.table[AM_BCOPY]);
+        let begun = begin(interface, ep, AM_BCOPY, Cargo::Message(id), argument as usize, 0, 0);
+        let Some(mut transmission) = begun else { return real(ep, id, pack, argument, flags) };
+        let packed = match pack {
+            Some(pack) if id == message::RNDV_RTR => {
+                let mut listening = Listening { pack, argument, buffer: 0 };
+                let packed = real(ep, id, Some(pack_and_listen), (&raw mut listening).cast(), flags);
+                transmission.look_again(listening.buffer);
+                packed
+            }
+            _ => real(ep, id, pack, argument, flags),
+        };
+        transmission.end_packed(packed);
+        packed
+    }
 }
 
 /// It returns a handle by which it may be cancelled, and completes later in any case. So it keeps libucp's completion, and is

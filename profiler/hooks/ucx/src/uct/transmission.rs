@@ -3,7 +3,7 @@
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
 
-use commsee_hook::AT_ONCE;
+use commsee_hook::{AT_ONCE, Call};
 
 use super::completion::Pending;
 use super::interfaces::Interface;
@@ -15,7 +15,7 @@ use crate::endpoints;
 use crate::module::{self, Module};
 use crate::operation::phase;
 use crate::protocol::{self, Protocol, message};
-use crate::thread::{self, Kind, Link, Thread};
+use crate::thread::{self, Answer, Frame, Kind, Link, MOST_ANSWERS, Thread};
 use crate::ucp;
 use crate::ways::Ways;
 
@@ -154,6 +154,9 @@ impl Transmission {
     #[inline(always)]
     unsafe fn count(&self, bytes: usize) {
         unsafe {
+            if !self.is_linked && self.waits_for_arrival(bytes) {
+                return;
+            }
             let way = self.see(bytes);
             self.module.count(&self.link.call, way, self.peer, bytes as u64, bytes as u64, AT_ONCE);
             if self.begin_ticks != 0 {
@@ -233,6 +236,37 @@ impl Transmission {
         }
     }
 
+    /// What a handler answers may turn out to belong to what completes in it.
+    #[cold]
+    unsafe fn waits_for_arrival(&self, bytes: usize) -> bool {
+        let Cargo::Message(id) = self.cargo else { return false };
+        // SAFETY: frames live as long as they are linked.
+        let Some(frame) = (unsafe { (*self.thread).frame.as_mut() }) else { return false };
+        let place = usize::from(frame.answers);
+        if frame.kind != Kind::Arrival || !protocol::is_answer(id) || place >= MOST_ANSWERS {
+            return false;
+        }
+        let (place_in_table, carrier) = (self.place as u8, self.interface.carrier);
+        frame.answer[place].write(Answer { place: place_in_table, carrier, peer: self.peer, bytes: bytes as u64 });
+        frame.answers += 1;
+        true
+    }
+
+    /// Takes what a message that was packed tells, where nothing else did.
+    #[cold]
+    pub unsafe fn look_again(&mut self, near: usize) {
+        if self.is_linked {
+            return;
+        }
+        // SAFETY: as in `begin`.
+        let found =
+            unsafe { link::find(self.thread, self.interface, Clue { pointer: 0, near, far: 0, peer: self.peer }) };
+        if let Some(link) = found {
+            self.is_linked = true;
+            self.link = link;
+        }
+    }
+
     #[cold]
     unsafe fn unlinked(&self) -> Protocol {
         let in_handler = unsafe { (*self.thread).frame.as_ref() }.is_some_and(|frame| frame.kind == Kind::Arrival);
@@ -242,5 +276,19 @@ impl Transmission {
             _ if in_handler => Protocol::Reply,
             _ => Protocol::Unlinked,
         }
+    }
+}
+
+/// Answers that a handler sent, now that it is through.
+#[inline(always)]
+pub unsafe fn count_answers(module: &Module, frame: &Frame) {
+    for answer in &frame.answer[..usize::from(frame.answers).min(MOST_ANSWERS)] {
+        // SAFETY: so many were written.
+        let Answer { place, carrier, peer, bytes } = unsafe { answer.assume_init() };
+        let (call, protocol) =
+            if frame.has_link { (&frame.link.call, Protocol::Control) } else { (&Call::NONE, Protocol::Reply) };
+        let place = usize::from(place);
+        let way = WAYS[place].number(module, "uct", table::NAMES[place], protocol, carrier);
+        module.count(call, way, peer, bytes, bytes, AT_ONCE);
     }
 }
