@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::io::Write as _;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use commsee_hook::{Call, Core, VERSION, Way};
 
@@ -22,6 +22,25 @@ const CLOSED: u8 = 2;
 
 static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
 static MODULE: OnceLock<Option<Module>> = OnceLock::new();
+
+/// The core and this module are not of one build.
+static IS_OTHER_VERSION: AtomicBool = AtomicBool::new(false);
+
+/// The core wants to know its modules before MPI is initialized.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static ANNOUNCE: extern "C" fn() = announce;
+
+extern "C" fn announce() {
+    get();
+}
+
+/// Says why UCX is not seen, where there is something to see.
+pub fn say_why_closed() {
+    if IS_OTHER_VERSION.swap(false, Ordering::Relaxed) {
+        say("libcommsee_ucx.so and libcommsee.so are of different versions, UCX is not seen");
+    }
+}
 
 /// None where calls are only forwarded.
 #[inline(always)]
@@ -45,9 +64,7 @@ fn find() -> Option<Module> {
     let core = Core::find()?;
     // SAFETY: as the header says.
     let number = unsafe { (core.open)(VERSION, c"ucx".as_ptr()) };
-    if number == commsee_hook::OTHER_VERSION {
-        say("libcommsee_ucx.so and libcommsee.so are of different versions, UCX is not seen");
-    }
+    IS_OTHER_VERSION.store(number == commsee_hook::OTHER_VERSION, Ordering::Relaxed);
     if number < 0 {
         return None;
     }
