@@ -2,8 +2,8 @@
 
 use std::ffi::CString;
 use std::io::Write as _;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use commsee_hook::{Call, Core, VERSION, Way};
 
@@ -16,12 +16,7 @@ pub struct Module {
     number: i32,
 }
 
-const UNKNOWN: u8 = 0;
-const OPEN: u8 = 1;
-const CLOSED: u8 = 2;
-
-static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
-static MODULE: OnceLock<Option<Module>> = OnceLock::new();
+static MODULE: AtomicPtr<Module> = AtomicPtr::new(null_mut());
 
 /// The core and this module are not of one build.
 static IS_OTHER_VERSION: AtomicBool = AtomicBool::new(false);
@@ -32,7 +27,9 @@ static IS_OTHER_VERSION: AtomicBool = AtomicBool::new(false);
 static ANNOUNCE: extern "C" fn() = announce;
 
 extern "C" fn announce() {
-    get();
+    if let Some(module) = guard::cold(find).flatten() {
+        MODULE.store(Box::into_raw(Box::new(module)), Ordering::Release);
+    }
 }
 
 /// Says why UCX is not seen, where there is something to see.
@@ -45,19 +42,8 @@ pub fn say_why_closed() {
 /// None where calls are only forwarded.
 #[inline(always)]
 pub fn get() -> Option<&'static Module> {
-    match STATE.load(Ordering::Acquire) {
-        OPEN => MODULE.get()?.as_ref(),
-        CLOSED => None,
-        _ => open(),
-    }
-}
-
-#[cold]
-fn open() -> Option<&'static Module> {
-    let module = MODULE.get_or_init(|| guard::cold(find).flatten()).as_ref();
-    let state = if module.is_some() { OPEN } else { CLOSED };
-    let _ = STATE.compare_exchange(UNKNOWN, state, Ordering::AcqRel, Ordering::Relaxed);
-    module
+    // SAFETY: it is never freed.
+    unsafe { MODULE.load(Ordering::Acquire).as_ref() }
 }
 
 fn find() -> Option<Module> {
@@ -80,7 +66,7 @@ extern "C" fn forked() {
 
 /// From here on calls are only forwarded.
 pub fn stop() {
-    STATE.store(CLOSED, Ordering::Release);
+    MODULE.store(null_mut(), Ordering::Release);
 }
 
 impl Module {

@@ -4,7 +4,7 @@ use std::ffi::{c_uint, c_void};
 
 use super::interfaces;
 use super::table::place::*;
-use super::transmission::{Cargo, begin};
+use super::transmission::{Cargo, begin, posted};
 use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::abi::uct::*;
 use crate::protocol::message;
@@ -46,11 +46,18 @@ unsafe fn last_of(iov: *const Iov, count: usize) -> usize {
     if count == 0 { 0 } else { unsafe { (*iov.add(count - 1)).buffer as usize } }
 }
 
+/// The bytes of what is done; none where it is not.
+#[inline(always)]
+fn done(status: Status, bytes: usize) -> Option<usize> {
+    (status == ucs::OK).then_some(bytes)
+}
+
 /// `function(ep, …)` of an interface that is watched: the real one, then what is seen of the call.
 macro_rules! replaced {
     ($(
         fn $name:ident($ep:ident $(, $argument:ident: $type:ty)*) -> $result:ty as $real_type:ty, $place:ident,
             $cargo:expr, from $pointer:expr, $near:expr, $far:expr, $(completing $completion:ident,)?
+            $(at once |$done:ident| $bytes:expr,)?
             |$returned:ident, $transmission:ident| $end:expr;
     )*) => {$(
         unsafe extern "C" fn $name($ep: *mut Ep $(, $argument: $type)*) -> $result {
@@ -58,6 +65,15 @@ macro_rules! replaced {
             unsafe {
                 let Some(interface) = interfaces::of($ep) else { return ucs::ERR_UNSUPPORTED as isize as $result };
                 let real = std::mem::transmute::<usize, $real_type>(interface.table[$place]);
+                #[allow(unused)]
+                let call = || real($ep $(, $argument)*);
+                $(if let Some(posted) = posted($cargo) {
+                    let $done = call();
+                    if let Some(bytes) = $bytes {
+                        posted.count(interface, $place, $cargo, bytes);
+                    }
+                    return $done;
+                })?
                 let begun = begin(interface, $ep, $place, $cargo, $pointer as usize, $near as usize, $far);
                 #[allow(unused_mut)]
                 let Some(mut $transmission) = begun else { return real($ep $(, $argument)*) };
@@ -73,10 +89,12 @@ macro_rules! replaced {
 replaced! {
     fn put_short(ep, buffer: *mut c_void, length: c_uint, far: u64, rkey: Rkey) -> Status as Short, PUT_SHORT,
         Cargo::Put, from 0, buffer, far,
+        at once |status| done(status, length as usize),
         |status, transmission| transmission.end(status, length as usize);
 
     fn put_bcopy(ep, pack: Option<Pack>, argument: *mut c_void, far: u64, rkey: Rkey) -> isize as PutBcopy, PUT_BCOPY,
         Cargo::Put, from argument, 0, far,
+        at once |packed| usize::try_from(packed).ok(),
         |packed, transmission| transmission.end_packed(packed);
 
     fn put_zcopy(ep, iov: *const Iov, count: usize, far: u64, rkey: Rkey, completion: *mut Completion)
@@ -86,6 +104,7 @@ replaced! {
 
     fn get_short(ep, buffer: *mut c_void, length: c_uint, far: u64, rkey: Rkey) -> Status as Short, GET_SHORT,
         Cargo::Get, from 0, buffer, far,
+        at once |status| done(status, length as usize),
         |status, transmission| transmission.end(status, length as usize);
 
     fn get_bcopy(ep, unpack: Option<Unpack>, argument: *mut c_void, length: usize, far: u64, rkey: Rkey,
@@ -100,10 +119,12 @@ replaced! {
 
     fn am_short(ep, id: u8, header: u64, payload: *const c_void, length: c_uint) -> Status as AmShort, AM_SHORT,
         Cargo::Message(id), from sender(id, payload, length as usize), announced(id, payload, length as usize), 0,
+        at once |status| done(status, length as usize + 8),
         |status, transmission| transmission.end(status, length as usize + 8);
 
     fn am_short_iov(ep, id: u8, iov: *const Iov, count: usize) -> Status as AmShortIov, AM_SHORT_IOV,
         Cargo::Message(id), from 0, last_of(iov, count), 0,
+        at once |status| done(status, bytes_of(iov, count)),
         |status, transmission| transmission.end(status, bytes_of(iov, count));
 
     fn am_zcopy(ep, id: u8, header: *const c_void, header_length: c_uint, iov: *const Iov, count: usize, flags: c_uint,
@@ -205,6 +226,13 @@ unsafe extern "C" fn am_bcopy(ep: *mut Ep, id: u8, pack: Option<Pack>, argument:
     unsafe {
         let Some(interface) = interfaces::of(ep) else { return ucs::ERR_UNSUPPORTED as isize };
         let real = std::mem::transmute::<usize, AmBcopy>(interface.table[AM_BCOPY]);
+        if let Some(posted) = posted(Cargo::Message(id)) {
+            let packed = real(ep, id, pack, argument, flags);
+            if let Ok(bytes) = usize::try_from(packed) {
+                posted.count(interface, AM_BCOPY, Cargo::Message(id), bytes);
+            }
+            return packed;
+        }
         let begun = begin(interface, ep, AM_BCOPY, Cargo::Message(id), argument as usize, 0, 0);
         let Some(mut transmission) = begun else { return real(ep, id, pack, argument, flags) };
         let packed = match pack {
