@@ -22,6 +22,8 @@ pub struct Posting {
     module: &'static Module,
     thread: *mut Thread,
     operation: *mut Operation,
+    /// As in the record; here it is known when the wrapper is compiled.
+    function: Function,
 }
 
 /// A message as the program describes it.
@@ -66,11 +68,16 @@ pub unsafe fn begin(function: Function, kind: Kind, to: (*mut Worker, u32)) -> O
         (*operation).frame.kind = kind;
         (*operation).frame.operation = operation;
         Frame::enter(&raw mut (*operation).frame, thread);
-        Some(Posting { module, thread, operation })
+        Some(Posting { module, thread, operation, function })
     }
 }
 
 impl Posting {
+    #[inline(always)]
+    fn arrives(&self) -> bool {
+        DESCRIBED[self.function as usize].arrives
+    }
+
     /// What returns a request, or is done at once.
     #[inline(always)]
     pub unsafe fn request(
@@ -98,7 +105,7 @@ impl Posting {
             own.callback =
                 if !(*operation).arrives { sent as SendCallback as usize } else { self.prepare_arrival(own) };
             let returned = run(own);
-            if is_generic && !(*operation).arrives {
+            if is_generic && !self.arrives() {
                 (*operation).bytes = (*self.thread).packed_bytes;
             }
             self.end(returned);
@@ -175,7 +182,7 @@ impl Posting {
     unsafe fn prepare_arrival(&self, own: &mut RequestParam) -> usize {
         unsafe {
             let operation = self.operation;
-            let is_active = (*operation).function == Function::AmRecvDataNbx as u8;
+            let is_active = self.function == Function::AmRecvDataNbx;
             (*operation).info = TagRecvInfo { sender_tag: 0, length: (*operation).bytes as usize };
             if own.op_attr_mask & attribute::RECV_INFO != 0 {
                 (*operation).program_info = own.recv_info;
@@ -202,11 +209,11 @@ impl Posting {
             if !returned.is_null() && self.wait_for(returned) {
                 return;
             }
-            if returned.is_null() && (*operation).arrives {
+            if returned.is_null() && self.arrives() {
                 (*operation).bytes = told_at_once(operation);
             }
             if !(*operation).failed {
-                count(self.module, operation, AT_ONCE);
+                count(self.module, self.function as usize, operation, AT_ONCE);
             }
             self.free();
         }
@@ -288,10 +295,9 @@ unsafe fn told_at_once(operation: *mut Operation) -> u64 {
 }
 
 #[inline(always)]
-unsafe fn count(module: &Module, operation: *mut Operation, ticks: u64) {
+unsafe fn count(module: &Module, function: usize, operation: *mut Operation, ticks: u64) {
     unsafe {
         let operation = &*operation;
-        let function = operation.function as usize;
         let described = &DESCRIBED[function];
         let layer = if described.arrives { "ucp-rx" } else { "ucp" };
         let way = WAYS[function].number(module, layer, described.name, operation.protocol, operation.carrier);
@@ -407,7 +413,12 @@ unsafe fn retire(operation: *mut Operation, module: Option<&'static Module>, thr
             worker.with(|pending| pending.take_out(operation));
         }
         if let (Some(module), false) = (module, (*operation).failed) {
-            count(module, operation, module.ticks().saturating_sub((*operation).begin_ticks));
+            count(
+                module,
+                (*operation).function as usize,
+                operation,
+                module.ticks().saturating_sub((*operation).begin_ticks),
+            );
         }
         drop_record(operation, thread);
     }
