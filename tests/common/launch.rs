@@ -292,6 +292,11 @@ pub fn library() -> PathBuf {
     built("libcommsee.so")
 }
 
+/// The hook module of a layer.
+pub fn hook(layer: &str) -> PathBuf {
+    built(&format!("libcommsee_{layer}.so"))
+}
+
 /// The library for static linking.
 pub fn static_library() -> PathBuf {
     built("libcommsee.a")

@@ -16,7 +16,7 @@ pub use compile::{
     shared_library, symbols, with_fortran,
 };
 pub use invariants::check as check_invariants;
-pub use launch::{Launch, Run, execute, execute_within_s, library, static_library, target_folder};
+pub use launch::{Launch, Run, execute, execute_within_s, hook, library, static_library, target_folder};
 pub use mpi::{Mpi, demand, fortran_symbols, mpi_symbols};
 pub use profile::{Call, Communicator, Profile};
 pub use truth::{Facts, check, check_profile};

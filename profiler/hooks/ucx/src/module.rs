@@ -2,8 +2,8 @@
 
 use std::ffi::CString;
 use std::io::Write as _;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use commsee_hook::{Call, Core, VERSION, Way};
 
@@ -16,38 +16,41 @@ pub struct Module {
     number: i32,
 }
 
-const UNKNOWN: u8 = 0;
-const OPEN: u8 = 1;
-const CLOSED: u8 = 2;
+static MODULE: AtomicPtr<Module> = AtomicPtr::new(null_mut());
 
-static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
-static MODULE: OnceLock<Option<Module>> = OnceLock::new();
+/// The core and this module are not of one build.
+static IS_OTHER_VERSION: AtomicBool = AtomicBool::new(false);
+
+/// The core wants to know its modules before MPI is initialized.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static ANNOUNCE: extern "C" fn() = announce;
+
+extern "C" fn announce() {
+    if let Some(module) = guard::cold(find).flatten() {
+        MODULE.store(Box::into_raw(Box::new(module)), Ordering::Release);
+    }
+}
+
+/// Says why UCX is not seen, where there is something to see.
+pub fn say_why_closed() {
+    if IS_OTHER_VERSION.swap(false, Ordering::Relaxed) {
+        say("libcommsee_ucx.so and libcommsee.so are of different versions, UCX is not seen");
+    }
+}
 
 /// None where calls are only forwarded.
 #[inline(always)]
 pub fn get() -> Option<&'static Module> {
-    match STATE.load(Ordering::Acquire) {
-        OPEN => MODULE.get()?.as_ref(),
-        CLOSED => None,
-        _ => open(),
-    }
-}
-
-#[cold]
-fn open() -> Option<&'static Module> {
-    let module = MODULE.get_or_init(|| guard::cold(find).flatten()).as_ref();
-    let state = if module.is_some() { OPEN } else { CLOSED };
-    let _ = STATE.compare_exchange(UNKNOWN, state, Ordering::AcqRel, Ordering::Relaxed);
-    module
+    // SAFETY: it is never freed.
+    unsafe { MODULE.load(Ordering::Acquire).as_ref() }
 }
 
 fn find() -> Option<Module> {
     let core = Core::find()?;
     // SAFETY: as the header says.
     let number = unsafe { (core.open)(VERSION, c"ucx".as_ptr()) };
-    if number == commsee_hook::OTHER_VERSION {
-        say("libcommsee_ucx.so and libcommsee.so are of different versions, UCX is not seen");
-    }
+    IS_OTHER_VERSION.store(number == commsee_hook::OTHER_VERSION, Ordering::Relaxed);
     if number < 0 {
         return None;
     }
@@ -63,7 +66,7 @@ extern "C" fn forked() {
 
 /// From here on calls are only forwarded.
 pub fn stop() {
-    STATE.store(CLOSED, Ordering::Release);
+    MODULE.store(null_mut(), Ordering::Release);
 }
 
 impl Module {

@@ -48,6 +48,8 @@ pub struct Operation {
     pub function: u8,
     pub arrives: bool,
     pub failed: bool,
+    /// Where it stands among the youngest of its worker, or [`crate::pending::NOWHERE`].
+    pub slot: u8,
     pub phase: AtomicU8,
     pub peer: u32,
     pub generation: u32,

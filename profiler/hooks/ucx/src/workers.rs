@@ -5,34 +5,15 @@ use std::ptr::null_mut;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-use crate::index::Index;
+use crate::pending::Pending;
 use crate::pointers::Pointers;
-use crate::thread::Link;
-
-/// One-sided operations that were posted last and complete by no callback.
-pub const RECENT: usize = 64;
-
-/// Such an operation: its buffer here and there.
-#[derive(Clone, Copy)]
-pub struct Recent {
-    pub near: (usize, usize),
-    pub far: (u64, u64),
-    pub link: Link,
-}
 
 pub struct Worker {
     pub number: u32,
     /// Several threads use it at the same time.
     pub several_threads: bool,
-    pub request_bytes: usize,
     lock: AtomicBool,
     pending: UnsafeCell<Pending>,
-}
-
-pub struct Pending {
-    pub index: Index,
-    pub recent: [Recent; RECENT],
-    pub next_recent: usize,
 }
 
 const MOST: usize = 256;
@@ -55,13 +36,11 @@ pub fn begin(several_threads: bool, request_bytes: usize) -> *mut Worker {
         COUNT.store(MOST, Ordering::Relaxed);
         return null_mut();
     }
-    let none = Recent { near: (0, 0), far: (0, 0), link: Link::NONE };
     let new = Worker {
         number: number as u32,
         several_threads,
-        request_bytes,
         lock: AtomicBool::new(false),
-        pending: UnsafeCell::new(Pending { index: Index::new(), recent: [none; RECENT], next_recent: 0 }),
+        pending: UnsafeCell::new(Pending::new(request_bytes)),
     };
     let worker = if unused_number.is_some() {
         let worker = by_number(number as u32);
@@ -135,21 +114,5 @@ impl Worker {
         let done = work(unsafe { &mut *self.pending.get() });
         self.lock.store(false, Ordering::Release);
         done
-    }
-}
-
-impl Pending {
-    pub fn remember(&mut self, recent: Recent) {
-        self.recent[self.next_recent % RECENT] = recent;
-        self.next_recent = self.next_recent.wrapping_add(1);
-    }
-
-    pub fn recall(&self, near: usize, far: u64) -> Option<Link> {
-        let within = |(low, high): (usize, usize), address| low <= address && address < high;
-        let last = self.next_recent.wrapping_add(RECENT - 1);
-        (0..RECENT).map(|back| &self.recent[last.wrapping_sub(back) % RECENT]).find_map(|recent| {
-            let there = recent.far.0 <= far && far < recent.far.1;
-            (there || (near != 0 && within(recent.near, near))).then_some(recent.link)
-        })
     }
 }

@@ -16,6 +16,7 @@ wrappers! {
     fn ucp_worker_create(context: Context, params: *const WorkerParams, worker: *mut Worker) -> Status {
         |real| {
             if module::get().is_none() || guard::cold(uct::version::check) != Some(true) {
+                guard::cold(module::say_why_closed);
                 return real(context, params, worker);
             }
             let making = guard::cold(|| {

@@ -1,5 +1,7 @@
 //! A copy of the program's `ucp_request_param_t` in which ours may be written.
 
+use std::mem::MaybeUninit;
+
 use crate::abi::ucp::{RequestParam, attribute};
 
 /// Those flags that are known. What a newer one asks for is passed on as it is, and not seen.
@@ -41,61 +43,63 @@ pub const EMPTY: RequestParam = RequestParam {
 /// # Safety
 /// Null, or what a program gives to UCX.
 #[inline(always)]
-pub unsafe fn copy(param: *const RequestParam) -> Option<RequestParam> {
+pub unsafe fn copy(param: *const RequestParam) -> Option<MaybeUninit<RequestParam>> {
     if param.is_null() {
         return None;
     }
-    let mut copy = EMPTY;
+    let mut copy = MaybeUninit::<RequestParam>::uninit();
+    let to = copy.as_mut_ptr();
     // SAFETY: fields are read through the pointer one by one, since what it points to may be shorter.
     unsafe {
         let mask = (*param).op_attr_mask;
         if mask & !KNOWN != 0 {
             return None;
         }
-        copy.op_attr_mask = mask;
-        copy.flags = (*param).flags;
-        copy.request = (*param).request;
-        copy.callback = (*param).callback;
-        copy.datatype = (*param).datatype;
-        copy.user_data = (*param).user_data;
-        copy.reply_buffer = (*param).reply_buffer;
+        (*to).op_attr_mask = mask;
+        (*to).flags = (*param).flags;
+        (*to).request = (*param).request;
+        (*to).callback = (*param).callback;
+        (*to).datatype = (*param).datatype;
+        (*to).user_data = (*param).user_data;
+        (*to).reply_buffer = (*param).reply_buffer;
         if mask & (attribute::MEMORY_TYPE | attribute::RECV_INFO | attribute::MEMH) != 0 {
-            later(param, mask, &mut copy);
+            later(param, mask, to);
         }
         if mask & (attribute::REMOTE_DATATYPE | attribute::REMOTE | attribute::REMOTE_COUNT) != 0 {
-            latest(param, mask, &mut copy);
+            latest(param, mask, to);
         }
     }
     Some(copy)
 }
 
-unsafe fn later(param: *const RequestParam, mask: u32, copy: &mut RequestParam) {
+/// What is not named stays unset, and is not read by anyone either.
+unsafe fn later(param: *const RequestParam, mask: u32, to: *mut RequestParam) {
     // SAFETY: the mask says that they are there.
     unsafe {
         if mask & attribute::MEMORY_TYPE != 0 {
-            copy.memory_type = (*param).memory_type;
+            (*to).memory_type = (*param).memory_type;
         }
         if mask & attribute::RECV_INFO != 0 {
-            copy.recv_info = (*param).recv_info;
+            (*to).recv_info = (*param).recv_info;
         }
         if mask & attribute::MEMH != 0 {
-            copy.memh = (*param).memh;
+            (*to).memh = (*param).memh;
         }
     }
 }
 
 #[cold]
-unsafe fn latest(param: *const RequestParam, mask: u32, copy: &mut RequestParam) {
+unsafe fn latest(param: *const RequestParam, mask: u32, to: *mut RequestParam) {
     // SAFETY: as above.
     unsafe {
         if mask & attribute::REMOTE_DATATYPE != 0 {
-            copy.remote_datatype = (*param).remote_datatype;
+            (*to).remote_datatype = (*param).remote_datatype;
         }
         if mask & attribute::REMOTE != 0 {
-            copy.remote = (*param).remote;
+            (*to).remote = (*param).remote;
         }
         if mask & attribute::REMOTE_COUNT != 0 {
-            copy.remote_count = (*param).remote_count;
+            (*to).remote_count = (*param).remote_count;
         }
     }
 }

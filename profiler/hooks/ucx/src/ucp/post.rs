@@ -10,18 +10,20 @@ use super::functions::{DESCRIBED, Function, WAYS};
 use super::{datatype, params};
 use crate::abi::ucp::{self, LengthCallback, RequestParam, SendCallback, TagRecvCallback, TagRecvInfo, attribute};
 use crate::abi::ucs::{self, Status, StatusPtr};
-use crate::index::What;
 use crate::module::{self, Module};
 use crate::operation::{Operation, give_to_all, phase};
+use crate::pending::Recent;
 use crate::protocol::{Protocol, message};
 use crate::thread::{self, Frame, Kind, Link, Thread};
-use crate::workers::{Recent, Worker};
+use crate::workers::Worker;
 
 /// An operation that is being posted.
 pub struct Posting {
     module: &'static Module,
     thread: *mut Thread,
     operation: *mut Operation,
+    /// As in the record; here it is known when the wrapper is compiled.
+    function: Function,
 }
 
 /// A message as the program describes it.
@@ -64,13 +66,18 @@ pub unsafe fn begin(function: Function, kind: Kind, to: (*mut Worker, u32)) -> O
         (*operation).phase.store(phase::POSTING, Ordering::Relaxed);
         (*operation).begin_ticks = if (*operation).call.is_traced() { module.ticks() } else { 0 };
         (*operation).frame.kind = kind;
-        (*operation).frame.link.operation = operation;
+        (*operation).frame.operation = operation;
         Frame::enter(&raw mut (*operation).frame, thread);
-        Some(Posting { module, thread, operation })
+        Some(Posting { module, thread, operation, function })
     }
 }
 
 impl Posting {
+    #[inline(always)]
+    fn arrives(&self) -> bool {
+        DESCRIBED[self.function as usize].arrives
+    }
+
     /// What returns a request, or is done at once.
     #[inline(always)]
     pub unsafe fn request(
@@ -86,7 +93,9 @@ impl Posting {
                 self.give_up();
                 return returned;
             };
-            let is_generic = self.measure(data, &own);
+            // SAFETY: what the mask does not name is not read.
+            let own = &mut *own.as_mut_ptr();
+            let is_generic = self.measure(data, own);
             if own.op_attr_mask & attribute::CALLBACK != 0 {
                 (*operation).callback = own.callback;
             }
@@ -94,9 +103,9 @@ impl Posting {
             own.user_data = operation.cast();
             own.op_attr_mask |= attribute::CALLBACK | attribute::USER_DATA;
             own.callback =
-                if !(*operation).arrives { sent as SendCallback as usize } else { self.prepare_arrival(&mut own) };
-            let returned = run(&raw const own);
-            if is_generic && !(*operation).arrives {
+                if !(*operation).arrives { sent as SendCallback as usize } else { self.prepare_arrival(own) };
+            let returned = run(own);
+            if is_generic && !self.arrives() {
                 (*operation).bytes = (*self.thread).packed_bytes;
             }
             self.end(returned);
@@ -173,7 +182,7 @@ impl Posting {
     unsafe fn prepare_arrival(&self, own: &mut RequestParam) -> usize {
         unsafe {
             let operation = self.operation;
-            let is_active = (*operation).function == Function::AmRecvDataNbx as u8;
+            let is_active = self.function == Function::AmRecvDataNbx;
             (*operation).info = TagRecvInfo { sender_tag: 0, length: (*operation).bytes as usize };
             if own.op_attr_mask & attribute::RECV_INFO != 0 {
                 (*operation).program_info = own.recv_info;
@@ -200,11 +209,11 @@ impl Posting {
             if !returned.is_null() && self.wait_for(returned) {
                 return;
             }
-            if returned.is_null() && (*operation).arrives {
+            if returned.is_null() && self.arrives() {
                 (*operation).bytes = told_at_once(operation);
             }
             if !(*operation).failed {
-                count(self.module, operation, AT_ONCE);
+                count(self.module, self.function as usize, operation, AT_ONCE);
             }
             self.free();
         }
@@ -226,15 +235,10 @@ impl Posting {
                 return become_pending(operation, true);
             };
             worker.with(|pending| {
-                if !(*operation).arrives {
-                    let high = request as usize;
-                    pending.index.put(operation, What::Request, high.wrapping_sub(worker.request_bytes), high);
-                }
-                let (low, high) = (*operation).buffer;
-                pending.index.put(operation, What::Buffer, low, high);
+                pending.put(operation);
                 let is_pending = become_pending(operation, worker.several_threads);
                 if !is_pending {
-                    pending.index.take_out(operation);
+                    pending.take_out(operation);
                 }
                 is_pending
             })
@@ -291,10 +295,9 @@ unsafe fn told_at_once(operation: *mut Operation) -> u64 {
 }
 
 #[inline(always)]
-unsafe fn count(module: &Module, operation: *mut Operation, ticks: u64) {
+unsafe fn count(module: &Module, function: usize, operation: *mut Operation, ticks: u64) {
     unsafe {
         let operation = &*operation;
-        let function = operation.function as usize;
         let described = &DESCRIBED[function];
         let layer = if described.arrives { "ucp-rx" } else { "ucp" };
         let way = WAYS[function].number(module, layer, described.name, operation.protocol, operation.carrier);
@@ -307,11 +310,11 @@ unsafe fn count(module: &Module, operation: *mut Operation, ticks: u64) {
 
 unsafe extern "C" fn sent(request: *mut c_void, status: Status, user_data: *mut c_void) {
     unsafe {
-        let (callback, user_data) = complete(user_data.cast(), status, None);
+        let (callback, user_data, thread) = complete(user_data.cast(), status, None);
         if callback != 0 {
             // The older form has no user data; an argument more does no harm in the calling conventions that there are.
             let callback = std::mem::transmute::<usize, SendCallback>(callback);
-            as_program(|| callback(request, status, user_data));
+            as_program(thread, || callback(request, status, user_data));
         }
     }
 }
@@ -319,31 +322,29 @@ unsafe extern "C" fn sent(request: *mut c_void, status: Status, user_data: *mut 
 unsafe extern "C" fn received(request: *mut c_void, status: Status, info: *const TagRecvInfo, user_data: *mut c_void) {
     unsafe {
         let bytes = info.as_ref().map_or(0, |info| info.length as u64);
-        let (callback, user_data) = complete(user_data.cast(), status, Some(bytes));
+        let (callback, user_data, thread) = complete(user_data.cast(), status, Some(bytes));
         if callback != 0 {
             let callback = std::mem::transmute::<usize, TagRecvCallback>(callback);
-            as_program(|| callback(request, status, info, user_data));
+            as_program(thread, || callback(request, status, info, user_data));
         }
     }
 }
 
 unsafe extern "C" fn received_data(request: *mut c_void, status: Status, length: usize, user_data: *mut c_void) {
     unsafe {
-        let (callback, user_data) = complete(user_data.cast(), status, Some(length as u64));
+        let (callback, user_data, thread) = complete(user_data.cast(), status, Some(length as u64));
         if callback != 0 {
             let callback = std::mem::transmute::<usize, LengthCallback>(callback);
-            as_program(|| callback(request, status, length, user_data));
+            as_program(thread, || callback(request, status, length, user_data));
         }
     }
 }
 
 /// Runs a callback of the program. What it posts are operations of its own, even if it is called inside of a post.
 #[inline(always)]
-unsafe fn as_program(run: impl FnOnce()) {
+unsafe fn as_program(thread: Option<*mut Thread>, run: impl FnOnce()) {
     unsafe {
-        let Some(thread) = module::get().and_then(thread::current).filter(|thread| thread::is_posting(*thread)) else {
-            return run();
-        };
+        let Some(thread) = thread.filter(|thread| thread::is_posting(*thread)) else { return run() };
         let mut frame = Frame::new(Kind::Program);
         Frame::enter(&raw mut frame, thread);
         run();
@@ -353,11 +354,15 @@ unsafe fn as_program(run: impl FnOnce()) {
 
 /// Ends an operation, or leaves that to its post. Returns what the program wants to be called.
 #[inline(always)]
-unsafe fn complete(operation: *mut Operation, status: Status, arrived: Option<u64>) -> (usize, *mut c_void) {
+unsafe fn complete(
+    operation: *mut Operation,
+    status: Status,
+    arrived: Option<u64>,
+) -> (usize, *mut c_void, Option<*mut Thread>) {
     unsafe {
-        let program = ((*operation).callback, (*operation).user_data);
         let module = module::get();
         let thread = module.and_then(thread::current);
+        let program = ((*operation).callback, (*operation).user_data, thread);
         (*operation).failed = status != ucs::OK;
         if let Some(bytes) = arrived {
             (*operation).bytes = bytes;
@@ -396,8 +401,7 @@ unsafe fn see_arrival(operation: *mut Operation, thread: *mut Thread) {
         if matches!((*operation).protocol, Protocol::Eager | Protocol::RendezvousAm) {
             (*operation).carrier = frame.carrier;
         }
-        frame.has_link = true;
-        frame.link = Link { operation: null_mut(), ..link(operation) };
+        frame.set_link(Link { operation: null_mut(), ..link(operation) });
     }
 }
 
@@ -406,10 +410,15 @@ unsafe fn see_arrival(operation: *mut Operation, thread: *mut Thread) {
 unsafe fn retire(operation: *mut Operation, module: Option<&'static Module>, thread: Option<*mut Thread>) {
     unsafe {
         if let Some(worker) = (*operation).worker.as_ref() {
-            worker.with(|pending| pending.index.take_out(operation));
+            worker.with(|pending| pending.take_out(operation));
         }
         if let (Some(module), false) = (module, (*operation).failed) {
-            count(module, operation, module.ticks().saturating_sub((*operation).begin_ticks));
+            count(
+                module,
+                (*operation).function as usize,
+                operation,
+                module.ticks().saturating_sub((*operation).begin_ticks),
+            );
         }
         drop_record(operation, thread);
     }
@@ -441,7 +450,7 @@ pub fn forget(worker: *mut Worker) {
         // SAFETY: as above.
         unsafe {
             if let Some(worker) = worker.as_ref() {
-                worker.with(|pending| pending.index.take_out(operation));
+                worker.with(|pending| pending.take_out(operation));
             }
             drop_record(operation, None);
         }

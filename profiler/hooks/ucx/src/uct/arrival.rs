@@ -4,6 +4,7 @@ use std::ffi::{c_uint, c_void};
 
 use commsee_hook::{AT_ONCE, Call};
 
+use super::transmission;
 use crate::abi::ucs::Status;
 use crate::abi::uct::AmCallback;
 use crate::index::What;
@@ -57,9 +58,10 @@ unsafe fn see(
         Frame::enter(&raw mut frame, thread);
         let status = (arrival.callback)(arrival.argument, data, length, flags);
         Frame::leave(&raw mut frame, thread);
+        transmission::count_answers(module, &frame);
         let protocol = protocol::of_message(arrival.id);
         let way = WAYS.number(module, "uct-rx", "uct_am", protocol, arrival.carrier);
-        let call = if frame.has_link { &frame.link.call } else { &Call::NONE };
+        let call = frame.link().map_or(&Call::NONE, |link| &link.call);
         module.count(call, way, 0, length as u64, length as u64, AT_ONCE);
         status
     }
@@ -74,12 +76,11 @@ unsafe fn find_sender(arrival: &Arrival, data: *mut c_void, length: usize, frame
         }
         let number = data.cast::<u64>().read_unaligned() as usize;
         worker.with(|pending| {
-            let Some(operation) = pending.index.find(What::Request, number, |_| true) else { return };
+            let Some(operation) = pending.find(What::Request, number, |_| true) else { return };
             if arrival.id == message::RNDV_ATS && (*operation).protocol == Protocol::Rendezvous {
                 (*operation).protocol = Protocol::RendezvousGet;
             }
-            frame.link = ucp::link(operation);
-            frame.has_link = true;
+            frame.set_link(ucp::link(operation));
         });
     }
 }

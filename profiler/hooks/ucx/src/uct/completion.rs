@@ -69,8 +69,9 @@ unsafe extern "C" fn completed(own: *mut Completion) {
         match thread {
             Some(thread) => {
                 let mut frame = Frame::new(Kind::Completion);
-                frame.has_link = is_linked;
-                frame.link = link;
+                if is_linked {
+                    frame.set_link(link);
+                }
                 Frame::enter(&raw mut frame, thread);
                 invoke(original, status);
                 Frame::leave(&raw mut frame, thread);

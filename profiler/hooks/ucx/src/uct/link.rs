@@ -5,9 +5,9 @@ use std::ffi::c_void;
 use super::interfaces::Interface;
 use crate::index::What;
 use crate::operation::Operation;
+use crate::pending::Pending;
 use crate::thread::{Frame, Kind, Link, Thread};
 use crate::ucp;
-use crate::workers::Pending;
 
 /// What an operation of UCT shows.
 #[derive(Clone, Copy)]
@@ -29,7 +29,7 @@ pub unsafe fn find(thread: *mut Thread, interface: &Interface, clue: Clue) -> Op
     unsafe {
         let frame = (*thread).frame.as_ref();
         match frame {
-            Some(frame) if frame.kind == Kind::Post => Some(ucp::link(frame.link.operation)),
+            Some(frame) if frame.kind == Kind::Post => Some(ucp::link(frame.operation)),
             _ => search(frame, interface, clue),
         }
     }
@@ -43,19 +43,19 @@ unsafe fn search(frame: Option<&Frame>, interface: &Interface, clue: Clue) -> Op
         };
         let found = pending(&mut |pending| {
             let fits = |operation: &Operation| clue.peer != 0 && operation.peer == clue.peer;
-            let by_pointer = |pointer| pending.index.find(What::Request, pointer, |_| true);
+            let by_pointer = |pointer| pending.find(What::Request, pointer, |_| true);
             by_pointer(clue.pointer)
                 .or_else(|| by_pointer(request_in_context(clue.pointer)?))
-                .or_else(|| pending.index.find(What::Buffer, clue.near, fits))
+                .or_else(|| pending.find(What::Buffer, clue.near, fits))
                 .map(|operation| ucp::link(operation))
         });
         found
             .or_else(|| {
                 let frame = frame.filter(|frame| matches!(frame.kind, Kind::Arrival | Kind::Completion))?;
-                frame.has_link.then_some(frame.link)
+                frame.link().copied()
             })
             .or_else(|| pending(&mut |pending| pending.recall(clue.near, clue.far)))
-            .or_else(|| frame.filter(|frame| frame.kind == Kind::Blocking).map(|frame| ucp::link(frame.link.operation)))
+            .or_else(|| frame.filter(|frame| frame.kind == Kind::Blocking).map(|frame| ucp::link(frame.operation)))
     }
 }
 

@@ -4,9 +4,10 @@ use std::ffi::{c_uint, c_void};
 
 use super::interfaces;
 use super::table::place::*;
-use super::transmission::{Cargo, begin};
+use super::transmission::{Cargo, begin, posted};
 use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::abi::uct::*;
+use crate::protocol::message;
 
 /// By their places.
 pub const REPLACEMENTS: [(usize, fn() -> usize); 21] = [
@@ -45,11 +46,18 @@ unsafe fn last_of(iov: *const Iov, count: usize) -> usize {
     if count == 0 { 0 } else { unsafe { (*iov.add(count - 1)).buffer as usize } }
 }
 
+/// The bytes of what is done; none where it is not.
+#[inline(always)]
+fn done(status: Status, bytes: usize) -> Option<usize> {
+    (status == ucs::OK).then_some(bytes)
+}
+
 /// `function(ep, …)` of an interface that is watched: the real one, then what is seen of the call.
 macro_rules! replaced {
     ($(
         fn $name:ident($ep:ident $(, $argument:ident: $type:ty)*) -> $result:ty as $real_type:ty, $place:ident,
             $cargo:expr, from $pointer:expr, $near:expr, $far:expr, $(completing $completion:ident,)?
+            $(at once |$done:ident| $bytes:expr,)?
             |$returned:ident, $transmission:ident| $end:expr;
     )*) => {$(
         unsafe extern "C" fn $name($ep: *mut Ep $(, $argument: $type)*) -> $result {
@@ -57,6 +65,15 @@ macro_rules! replaced {
             unsafe {
                 let Some(interface) = interfaces::of($ep) else { return ucs::ERR_UNSUPPORTED as isize as $result };
                 let real = std::mem::transmute::<usize, $real_type>(interface.table[$place]);
+                #[allow(unused)]
+                let call = || real($ep $(, $argument)*);
+                $(if let Some(posted) = posted($cargo) {
+                    let $done = call();
+                    if let Some(bytes) = $bytes {
+                        posted.count(interface, $place, $cargo, bytes);
+                    }
+                    return $done;
+                })?
                 let begun = begin(interface, $ep, $place, $cargo, $pointer as usize, $near as usize, $far);
                 #[allow(unused_mut)]
                 let Some(mut $transmission) = begun else { return real($ep $(, $argument)*) };
@@ -72,10 +89,12 @@ macro_rules! replaced {
 replaced! {
     fn put_short(ep, buffer: *mut c_void, length: c_uint, far: u64, rkey: Rkey) -> Status as Short, PUT_SHORT,
         Cargo::Put, from 0, buffer, far,
+        at once |status| done(status, length as usize),
         |status, transmission| transmission.end(status, length as usize);
 
     fn put_bcopy(ep, pack: Option<Pack>, argument: *mut c_void, far: u64, rkey: Rkey) -> isize as PutBcopy, PUT_BCOPY,
         Cargo::Put, from argument, 0, far,
+        at once |packed| usize::try_from(packed).ok(),
         |packed, transmission| transmission.end_packed(packed);
 
     fn put_zcopy(ep, iov: *const Iov, count: usize, far: u64, rkey: Rkey, completion: *mut Completion)
@@ -85,6 +104,7 @@ replaced! {
 
     fn get_short(ep, buffer: *mut c_void, length: c_uint, far: u64, rkey: Rkey) -> Status as Short, GET_SHORT,
         Cargo::Get, from 0, buffer, far,
+        at once |status| done(status, length as usize),
         |status, transmission| transmission.end(status, length as usize);
 
     fn get_bcopy(ep, unpack: Option<Unpack>, argument: *mut c_void, length: usize, far: u64, rkey: Rkey,
@@ -98,16 +118,14 @@ replaced! {
         |status, transmission| transmission.end(status, bytes_of(iov, count));
 
     fn am_short(ep, id: u8, header: u64, payload: *const c_void, length: c_uint) -> Status as AmShort, AM_SHORT,
-        Cargo::Message(id), from 0, payload, 0,
+        Cargo::Message(id), from sender(id, payload, length as usize), announced(id, payload, length as usize), 0,
+        at once |status| done(status, length as usize + 8),
         |status, transmission| transmission.end(status, length as usize + 8);
 
     fn am_short_iov(ep, id: u8, iov: *const Iov, count: usize) -> Status as AmShortIov, AM_SHORT_IOV,
         Cargo::Message(id), from 0, last_of(iov, count), 0,
+        at once |status| done(status, bytes_of(iov, count)),
         |status, transmission| transmission.end(status, bytes_of(iov, count));
-
-    fn am_bcopy(ep, id: u8, pack: Option<Pack>, argument: *mut c_void, flags: c_uint) -> isize as AmBcopy, AM_BCOPY,
-        Cargo::Message(id), from argument, 0, 0,
-        |packed, transmission| transmission.end_packed(packed);
 
     fn am_zcopy(ep, id: u8, header: *const c_void, header_length: c_uint, iov: *const Iov, count: usize, flags: c_uint,
         completion: *mut Completion) -> Status as AmZcopy, AM_ZCOPY,
@@ -160,6 +178,75 @@ replaced! {
         -> Status as TagRndvRequest, TAG_RNDV_REQUEST,
         Cargo::TaggedRendezvous, from 0, 0, 0,
         |status, transmission| transmission.end(status, header_length as usize);
+}
+
+/// Where the receiver of a rendezvous asks for data, the message names its buffer: behind two numbers of requests, the first of
+/// which is the header of a short message.
+unsafe fn announced(id: u8, payload: *const c_void, length: usize) -> usize {
+    const BUFFER: usize = 8;
+    if id != message::RNDV_RTR || length < BUFFER + 8 || payload.is_null() {
+        return payload as usize;
+    }
+    // SAFETY: inside of the message.
+    unsafe { payload.byte_add(BUFFER).cast::<usize>().read_unaligned() }
+}
+
+/// The sender that announces a rendezvous tells the number of its request, behind the header and the number of its endpoint.
+unsafe fn sender(id: u8, payload: *const c_void, length: usize) -> usize {
+    const REQUEST: usize = 8;
+    if id != message::RNDV_RTS || length < REQUEST + 8 || payload.is_null() {
+        return 0;
+    }
+    // SAFETY: inside of the message.
+    unsafe { payload.byte_add(REQUEST).cast::<usize>().read_unaligned() }
+}
+
+/// A packing function that is listened to.
+struct Listening {
+    pack: Pack,
+    argument: *mut c_void,
+    buffer: usize,
+}
+
+unsafe extern "C" fn pack_and_listen(to: *mut c_void, listening: *mut c_void) -> usize {
+    const BUFFER: usize = 16;
+    // SAFETY: what `am_bcopy` passed with this function.
+    unsafe {
+        let listening = &mut *listening.cast::<Listening>();
+        let packed = (listening.pack)(to, listening.argument);
+        if (BUFFER + 8..=isize::MAX as usize).contains(&packed) {
+            listening.buffer = to.byte_add(BUFFER).cast::<usize>().read_unaligned();
+        }
+        packed
+    }
+}
+
+unsafe extern "C" fn am_bcopy(ep: *mut Ep, id: u8, pack: Option<Pack>, argument: *mut c_void, flags: c_uint) -> isize {
+    // SAFETY: the arguments are libucp's, and passed on.
+    unsafe {
+        let Some(interface) = interfaces::of(ep) else { return ucs::ERR_UNSUPPORTED as isize };
+        let real = std::mem::transmute::<usize, AmBcopy>(interface.table[AM_BCOPY]);
+        if let Some(posted) = posted(Cargo::Message(id)) {
+            let packed = real(ep, id, pack, argument, flags);
+            if let Ok(bytes) = usize::try_from(packed) {
+                posted.count(interface, AM_BCOPY, Cargo::Message(id), bytes);
+            }
+            return packed;
+        }
+        let begun = begin(interface, ep, AM_BCOPY, Cargo::Message(id), argument as usize, 0, 0);
+        let Some(mut transmission) = begun else { return real(ep, id, pack, argument, flags) };
+        let packed = match pack {
+            Some(pack) if id == message::RNDV_RTR => {
+                let mut listening = Listening { pack, argument, buffer: 0 };
+                let packed = real(ep, id, Some(pack_and_listen), (&raw mut listening).cast(), flags);
+                transmission.look_again(listening.buffer);
+                packed
+            }
+            _ => real(ep, id, pack, argument, flags),
+        };
+        transmission.end_packed(packed);
+        packed
+    }
 }
 
 /// It returns a handle by which it may be cancelled, and completes later in any case. So it keeps libucp's completion, and is

@@ -3,7 +3,7 @@
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
 
-use commsee_hook::AT_ONCE;
+use commsee_hook::{AT_ONCE, Call};
 
 use super::completion::Pending;
 use super::interfaces::Interface;
@@ -13,11 +13,11 @@ use crate::abi::ucs::{self, Status};
 use crate::abi::uct::{Completion, Ep};
 use crate::endpoints;
 use crate::module::{self, Module};
-use crate::operation::phase;
+use crate::operation::{Operation, phase};
 use crate::protocol::{self, Protocol, message};
-use crate::thread::{self, Kind, Link, Thread};
-use crate::ucp;
-use crate::ways::Ways;
+use crate::thread::{self, Answer, Frame, Kind, Link, Thread};
+use crate::ways::{Carrier, Ways};
+use crate::{tls, ucp};
 
 static WAYS: [Ways; table::NAMES.len()] = [const { Ways::new() }; table::NAMES.len()];
 
@@ -32,6 +32,71 @@ pub enum Cargo {
     Tagged,
     /// Such a transfer that is announced first.
     TaggedRendezvous,
+}
+
+/// An operation without a completion, inside of the call of UCP that wants it: most are.
+#[derive(Clone, Copy)]
+pub struct Posted {
+    module: &'static Module,
+    operation: *mut Operation,
+}
+
+#[inline(always)]
+pub unsafe fn posted(cargo: Cargo) -> Option<Posted> {
+    let module = module::get()?;
+    unsafe {
+        let frame = tls::get().as_ref()?.frame.as_ref()?;
+        let operation = frame.operation;
+        let is_plain = frame.kind == Kind::Post
+            && (*operation).peer != 0
+            && !(*operation).call.is_traced()
+            && cargo != Cargo::Message(message::WIREUP);
+        is_plain.then_some(Posted { module, operation })
+    }
+}
+
+impl Posted {
+    #[inline(always)]
+    pub unsafe fn count(self, interface: &Interface, place: usize, cargo: Cargo, bytes: usize) {
+        unsafe {
+            let operation = &mut *self.operation;
+            let bytes = bytes as u64;
+            let protocol = carried(cargo, ucp::is_one_sided(operation.function));
+            mark(operation, cargo, protocol, interface.carrier, bytes);
+            let way = WAYS[place].number(self.module, "uct", table::NAMES[place], protocol, interface.carrier);
+            self.module.count(&operation.call, way, operation.peer, bytes, bytes, AT_ONCE);
+        }
+    }
+}
+
+#[inline(always)]
+fn carried(cargo: Cargo, is_one_sided: bool) -> Protocol {
+    match cargo {
+        Cargo::Message(id) => protocol::of_message(id),
+        Cargo::Put if !is_one_sided => Protocol::RendezvousPut,
+        Cargo::Get if !is_one_sided => Protocol::RendezvousGet,
+        Cargo::Put | Cargo::Get | Cargo::Atomic => Protocol::Rma,
+        Cargo::Tagged => Protocol::Eager,
+        Cargo::TaggedRendezvous => Protocol::Rendezvous,
+    }
+}
+
+/// Tells the operation above what it turned out to be.
+#[inline(always)]
+fn mark(operation: &mut Operation, cargo: Cargo, protocol: Protocol, carrier: Carrier, bytes: u64) {
+    if protocol != Protocol::Control {
+        if bytes > operation.carried_bytes {
+            operation.carried_bytes = bytes;
+            operation.carrier = carrier;
+        }
+        if protocol.is_rendezvous() {
+            operation.protocol = protocol;
+        }
+    } else if let Cargo::Message(message::RNDV_RTS | message::RNDV_RTR) = cargo
+        && operation.protocol == Protocol::Eager
+    {
+        operation.protocol = Protocol::Rendezvous;
+    }
 }
 
 pub struct Transmission {
@@ -154,6 +219,9 @@ impl Transmission {
     #[inline(always)]
     unsafe fn count(&self, bytes: usize) {
         unsafe {
+            if !self.is_linked && self.waits_for_arrival(bytes) {
+                return;
+            }
             let way = self.see(bytes);
             self.module.count(&self.link.call, way, self.peer, bytes as u64, bytes as u64, AT_ONCE);
             if self.begin_ticks != 0 {
@@ -182,14 +250,7 @@ impl Transmission {
                 // All that is known of it is that it was one-sided.
                 None => true,
             };
-            let protocol = match self.cargo {
-                Cargo::Message(id) => protocol::of_message(id),
-                Cargo::Put if !is_one_sided => Protocol::RendezvousPut,
-                Cargo::Get if !is_one_sided => Protocol::RendezvousGet,
-                Cargo::Put | Cargo::Get | Cargo::Atomic => Protocol::Rma,
-                Cargo::Tagged => Protocol::Eager,
-                Cargo::TaggedRendezvous => Protocol::Rendezvous,
-            };
+            let protocol = carried(self.cargo, is_one_sided);
             self.tell(protocol, bytes as u64);
             protocol
         }
@@ -203,33 +264,45 @@ impl Transmission {
             if operation.is_null() || (*operation).generation != self.link.generation {
                 return;
             }
-            if protocol != Protocol::Control {
-                if bytes > (*operation).carried_bytes {
-                    (*operation).carried_bytes = bytes;
-                    (*operation).carrier = self.interface.carrier;
-                }
-                if matches!(
-                    protocol,
-                    Protocol::Rendezvous | Protocol::RendezvousPut | Protocol::RendezvousGet | Protocol::RendezvousAm
-                ) {
-                    (*operation).protocol = protocol;
-                }
-            } else if let Cargo::Message(message::RNDV_RTS | message::RNDV_RTR) = self.cargo
-                && (*operation).protocol == Protocol::Eager
-            {
-                (*operation).protocol = Protocol::Rendezvous;
-            }
+            mark(&mut *operation, self.cargo, protocol, self.interface.carrier, bytes);
             if (*operation).arrives && (*operation).peer == 0 {
                 (*operation).peer = self.peer;
             }
             // The first operation of a handler that belongs to something tells to what the others belong.
             if let Some(frame) = (*self.thread).frame.as_mut()
                 && frame.kind == Kind::Arrival
-                && !frame.has_link
+                && frame.link().is_none()
             {
-                frame.has_link = true;
-                frame.link = self.link;
+                frame.set_link(self.link);
             }
+        }
+    }
+
+    /// What a handler answers may turn out to belong to what completes in it.
+    #[cold]
+    unsafe fn waits_for_arrival(&self, bytes: usize) -> bool {
+        let Cargo::Message(id) = self.cargo else { return false };
+        // SAFETY: frames live as long as they are linked.
+        let Some(frame) = (unsafe { (*self.thread).frame.as_mut() }) else { return false };
+        if frame.kind != Kind::Arrival || !protocol::is_answer(id) {
+            return false;
+        }
+        let (place, carrier) = (self.place as u8, self.interface.carrier);
+        frame.keep(Answer { place, carrier, peer: self.peer, bytes: bytes as u64 })
+    }
+
+    /// Takes what a message that was packed tells, where nothing else did.
+    #[cold]
+    pub unsafe fn look_again(&mut self, near: usize) {
+        if self.is_linked {
+            return;
+        }
+        // SAFETY: as in `begin`.
+        let found =
+            unsafe { link::find(self.thread, self.interface, Clue { pointer: 0, near, far: 0, peer: self.peer }) };
+        if let Some(link) = found {
+            self.is_linked = true;
+            self.link = link;
         }
     }
 
@@ -242,5 +315,19 @@ impl Transmission {
             _ if in_handler => Protocol::Reply,
             _ => Protocol::Unlinked,
         }
+    }
+}
+
+/// Answers that a handler sent, now that it is through.
+#[inline(always)]
+pub unsafe fn count_answers(module: &Module, frame: &Frame) {
+    for Answer { place, carrier, peer, bytes } in frame.answers() {
+        let (call, protocol) = match frame.link() {
+            Some(link) => (&link.call, Protocol::Control),
+            None => (&Call::NONE, Protocol::Reply),
+        };
+        let place = usize::from(place);
+        let way = WAYS[place].number(module, "uct", table::NAMES[place], protocol, carrier);
+        module.count(call, way, peer, bytes, bytes, AT_ONCE);
     }
 }

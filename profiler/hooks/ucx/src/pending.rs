@@ -1,0 +1,143 @@
+//! What is pending on a worker. The youngest operations stand in a few slots, which costs next to nothing; most are over before they
+//! have to go on to the index.
+
+use std::ptr::null_mut;
+
+use crate::index::{Index, What};
+use crate::operation::Operation;
+use crate::thread::Link;
+
+/// One-sided operations that were posted last and complete by no callback.
+const RECENT: usize = 64;
+const SLOTS: usize = 8;
+pub const NOWHERE: u8 = u8::MAX;
+
+/// Such an operation: its buffer here and there.
+#[derive(Clone, Copy)]
+pub struct Recent {
+    pub near: (usize, usize),
+    pub far: (u64, u64),
+    pub link: Link,
+}
+
+pub struct Pending {
+    youngest: [*mut Operation; SLOTS],
+    next_slot: usize,
+    index: Index,
+    recent: [Recent; RECENT],
+    next_recent: usize,
+    request_bytes: usize,
+}
+
+impl Pending {
+    pub fn new(request_bytes: usize) -> Pending {
+        let none = Recent { near: (0, 0), far: (0, 0), link: Link::NONE };
+        Pending {
+            youngest: [null_mut(); SLOTS],
+            next_slot: 0,
+            index: Index::new(),
+            recent: [none; RECENT],
+            next_recent: 0,
+            request_bytes,
+        }
+    }
+
+    /// # Safety
+    /// The operation stays until [`Pending::take_out`].
+    #[inline(always)]
+    pub unsafe fn put(&mut self, operation: *mut Operation) {
+        let slot = self.next_slot % SLOTS;
+        self.next_slot = self.next_slot.wrapping_add(1);
+        unsafe {
+            let older = self.youngest[slot];
+            if !older.is_null() {
+                (*older).slot = NOWHERE;
+                self.file(older);
+            }
+            self.youngest[slot] = operation;
+            (*operation).slot = slot as u8;
+        }
+    }
+
+    #[cold]
+    unsafe fn file(&mut self, operation: *mut Operation) {
+        for what in [What::Request, What::Buffer] {
+            // SAFETY: as for `put`.
+            unsafe {
+                let (low, high) = self.interval(operation, what);
+                self.index.put(operation, what, low, high);
+            }
+        }
+    }
+
+    /// libucp's record of a request lies before what the program got. A receive's takes no part in what UCT does.
+    unsafe fn interval(&self, operation: *mut Operation, what: What) -> (usize, usize) {
+        unsafe {
+            match what {
+                What::Buffer => (*operation).buffer,
+                What::Request if (*operation).arrives => (0, 0),
+                What::Request => {
+                    let high = (*operation).request as usize;
+                    (high.wrapping_sub(self.request_bytes), high)
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// It was put in here.
+    #[inline(always)]
+    pub unsafe fn take_out(&mut self, operation: *mut Operation) {
+        unsafe {
+            match self.youngest.get_mut(usize::from((*operation).slot)) {
+                Some(slot) => *slot = null_mut(),
+                None => self.index.take_out(operation),
+            }
+        }
+    }
+
+    /// The operation with that around the address. Of several, one for which `fits`, the oldest of them.
+    ///
+    /// # Safety
+    /// Operations in here are in use.
+    pub unsafe fn find(&self, what: What, address: usize, fits: impl Fn(&Operation) -> bool) -> Option<*mut Operation> {
+        unsafe {
+            let indexed = self.index.find(what, address, &fits);
+            if let Some(operation) = indexed
+                && fits(&*operation)
+            {
+                return indexed;
+            }
+            // From the oldest to the youngest.
+            let mut found = indexed;
+            for step in 0..SLOTS {
+                let operation = self.youngest[(self.next_slot.wrapping_add(step)) % SLOTS];
+                if operation.is_null() {
+                    continue;
+                }
+                let (low, high) = self.interval(operation, what);
+                if low <= address && address < high {
+                    if fits(&*operation) {
+                        return Some(operation);
+                    }
+                    found = found.or(Some(operation));
+                }
+            }
+            found
+        }
+    }
+
+    pub fn remember(&mut self, recent: Recent) {
+        self.recent[self.next_recent % RECENT] = recent;
+        self.next_recent = self.next_recent.wrapping_add(1);
+    }
+
+    pub fn recall(&self, near: usize, far: u64) -> Option<Link> {
+        let within = |(low, high): (usize, usize), address| low <= address && address < high;
+        let last = self.next_recent.wrapping_add(RECENT - 1);
+        (0..RECENT).map(|back| &self.recent[last.wrapping_sub(back) % RECENT]).find_map(|recent| {
+            let there = recent.far.0 <= far && far < recent.far.1;
+            (there || (near != 0 && within(recent.near, near))).then_some(recent.link)
+        })
+    }
+}

@@ -1,0 +1,293 @@
+//! What the UCX module counts, against what the MPI library was asked: message by message above (UCP), byte by byte below (UCT).
+
+mod common;
+
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use common::{Launch, Mpi, Run, check_profile, hook};
+
+/// The transports over which processes on one node can talk.
+const TRANSPORTS: [&str; 4] = ["posix,self", "sysv,self", "posix,sysv,cma,self", "tcp,self"];
+
+/// The two generations of protocols in UCX, by what switches the newer one on.
+const GENERATIONS: [&str; 2] = ["n", "y"];
+
+fn over_ucx(launch: Launch, transports: &str) -> Launch {
+    // Open MPI's own choice leaves UCX out where there is no network for it.
+    let launch = launch.variable("OMPI_MCA_pml", "ucx").variable("OMPI_MCA_pml_ucx_tls", "any");
+    let launch = launch.variable("OMPI_MCA_pml_ucx_devices", "any").variable("UCX_TLS", transports);
+    if transports.contains("tcp") { launch.variable("UCX_NET_DEVICES", "lo") } else { launch }
+}
+
+fn seen(mpi: Mpi, program: &str, transports: &str) -> Launch {
+    over_ucx(Launch::new(mpi, program).preload(hook("ucx")).variable("COMMSEE_HOOKS", "ucx"), transports)
+}
+
+/// The answer of a query as text, one line per row.
+fn answer(path: &Path, sql: &str) -> Vec<String> {
+    let db = Connection::open(path).expect("the profile");
+    let mut query = db.prepare(sql).expect("a query");
+    let columns = query.column_count();
+    let rows = query.query_map([], |row| {
+        let cell = |column| {
+            Ok(match row.get_ref(column)? {
+                rusqlite::types::ValueRef::Null => "-".to_owned(),
+                rusqlite::types::ValueRef::Integer(number) => number.to_string(),
+                rusqlite::types::ValueRef::Real(number) => number.to_string(),
+                rusqlite::types::ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
+                rusqlite::types::ValueRef::Blob(_) => "blob".to_owned(),
+            })
+        };
+        Ok((0..columns).map(cell).collect::<rusqlite::Result<Vec<_>>>()?.join("|"))
+    });
+    rows.expect("rows").collect::<Result<_, _>>().expect("rows")
+}
+
+fn number(path: &Path, sql: &str) -> f64 {
+    Connection::open(path).expect("the profile").query_row(sql, [], |row| row.get(0)).expect(sql)
+}
+
+const P2P_SENDS: &str = "('MPI_Send', 'MPI_Isend', 'MPI_Issend', 'MPI_Ssend', 'MPI_Sendrecv')";
+const P2P_RECEIVES: &str = "('MPI_Recv', 'MPI_Irecv', 'MPI_Mrecv', 'MPI_Sendrecv')";
+
+/// Each message of the program is one operation of UCP, with its bytes, from rank to rank, and one that arrives.
+fn messages_agree(path: &Path, of: &str) {
+    let asked = format!(
+        "SELECT comm, op, src, dst, sum(calls), sum(bytes) FROM matrix WHERE op IN {P2P_SENDS} GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"
+    );
+    let done = format!(
+        "SELECT comm, op, src, dst, sum(calls), sum(bytes) FROM transfers WHERE layer = 'ucp' AND op IN {P2P_SENDS} \
+         AND function NOT LIKE '%flush%' GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"
+    );
+    let (asked, done) = (answer(path, &asked), answer(path, &done));
+    assert!(!asked.is_empty(), "{of}");
+    assert_eq!(done, asked, "{of}");
+    let asked = format!(
+        "SELECT comm, op, rank, sum(calls), sum(bytes_recv) FROM profile WHERE op IN {P2P_RECEIVES} GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+    );
+    let done = format!(
+        "SELECT comm, op, dst, sum(calls), sum(bytes) FROM transfers WHERE layer = 'ucp-rx' AND op IN {P2P_RECEIVES} \
+         GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+    );
+    assert_eq!(answer(path, &done), answer(path, &asked), "{of}");
+}
+
+/// What went below is what was asked for above, and nearly all of it is known to belong to an MPI call.
+fn bytes_agree(path: &Path, of: &str) {
+    let linked = |what: &str| {
+        number(
+            path,
+            &format!(
+                "SELECT 1.0 * sum(CASE WHEN op <> '-' THEN {what} END) / sum({what}) FROM transfers \
+                 WHERE layer = 'uct' AND protocol <> 'wireup'"
+            ),
+        )
+    };
+    assert!(linked("bytes") >= 0.999, "{of}: {} of the bytes", linked("bytes"));
+    assert!(linked("calls") >= 0.99, "{of}: {} of the operations", linked("calls"));
+    let carried = "SELECT 1.0 * sum(CASE WHEN layer = 'uct' AND protocol NOT IN ('control', 'wireup') THEN bytes END) \
+                   / sum(CASE WHEN layer = 'ucp' THEN bytes END) FROM transfers";
+    // Headers come in addition, 8 or 16 bytes in each packet.
+    let ratio = number(path, carried);
+    assert!((1.0..1.01).contains(&ratio), "{of}: {ratio}");
+    // Between two processes: where a message was fetched, by who got it.
+    let pairs = |layer: &str| {
+        let pair = "SELECT min(src, dst) AS one, max(src, dst) AS other, sum(bytes) FROM transfers";
+        let found = answer(
+            path,
+            &format!("{pair} WHERE layer = '{layer}' AND protocol NOT IN ('control', 'wireup') GROUP BY 1, 2"),
+        );
+        found
+            .iter()
+            .map(|line| {
+                line.rsplit_once('|')
+                    .map(|(pair, bytes)| (pair.to_owned(), bytes.parse().unwrap_or(0.0)))
+                    .expect("a pair")
+            })
+            .collect::<Vec<(String, f64)>>()
+    };
+    let (above, below) = (pairs("ucp"), pairs("uct"));
+    assert_eq!(above.len(), below.len(), "{of}: {above:?} {below:?}");
+    for ((pair, asked), (other, carried)) in above.iter().zip(&below) {
+        assert!(pair == other && (1.0..1.02).contains(&(carried / asked)), "{of}: {pair} {asked} {other} {carried}");
+    }
+}
+
+fn note(run: &Run) -> String {
+    let notes = answer(&run.profile_path(), "SELECT module, text, ranks FROM notes");
+    let [note] = &notes[..] else { panic!("{notes:?}") };
+    note.clone()
+}
+
+#[test]
+fn messages_are_counted_above_and_below() {
+    for mpi in Mpi::ALL {
+        for transports in TRANSPORTS {
+            for generation in GENERATIONS {
+                for ranks in [2, 4] {
+                    let of = format!("{mpi} {transports} UCX_PROTO_ENABLE={generation} {ranks} ranks");
+                    let launch = seen(mpi, "ucx", transports).ranks(ranks).arguments(&["2100000"]);
+                    let run = launch.variable("UCX_PROTO_ENABLE", generation).run().succeeded();
+                    run.profile();
+                    messages_agree(&run.profile_path(), &of);
+                    bytes_agree(&run.profile_path(), &of);
+                    assert!(note(&run).ends_with(&format!(": UCP and UCT|{ranks}")), "{of}: {}", note(&run));
+                    let kinds = answer(
+                        &run.profile_path(),
+                        "SELECT DISTINCT kind FROM transfers WHERE layer = 'uct' AND transport <> 'self'",
+                    );
+                    assert_eq!(kinds, [if transports.contains("tcp") { "network" } else { "memory" }], "{of}");
+                }
+            }
+        }
+    }
+}
+
+/// The same messages at once, or announced first: the environment decides, and the profile says which.
+#[test]
+fn eager_and_rendezvous_are_told_apart() {
+    for mpi in Mpi::ALL {
+        for (threshold, transports, generation, wanted) in [
+            ("inf", "posix,sysv,cma,self", "n", &["eager"][..]),
+            ("inf", "tcp,self", "y", &["eager"]),
+            ("0", "posix,sysv,cma,self", "n", &["rndv-get"]),
+            ("0", "tcp,self", "n", &["rndv-am", "rndv-get", "rndv-put"]),
+            ("0", "posix,self", "n", &["rndv-am"]),
+        ] {
+            let of = format!("{mpi} {transports} UCX_RNDV_THRESH={threshold} UCX_PROTO_ENABLE={generation}");
+            let launch = seen(mpi, "ucx", transports).arguments(&["300000"]).variable("UCX_RNDV_THRESH", threshold);
+            let run = launch.variable("UCX_PROTO_ENABLE", generation).run().succeeded();
+            messages_agree(&run.profile_path(), &of);
+            bytes_agree(&run.profile_path(), &of);
+            // An empty message has nothing to fetch, and pieces cannot be fetched.
+            let protocols = answer(
+                &run.profile_path(),
+                "SELECT DISTINCT protocol FROM transfers WHERE layer = 'ucp' AND op = 'MPI_Issend' AND bucket_hi > 128 ORDER BY 1",
+            );
+            assert!(protocols.iter().all(|protocol| wanted.contains(&protocol.as_str())), "{of}: {protocols:?}");
+            assert!(!protocols.is_empty(), "{of}");
+            let arrived = answer(
+                &run.profile_path(),
+                "SELECT DISTINCT protocol FROM transfers WHERE layer = 'ucp-rx' AND op = 'MPI_Sendrecv' AND bucket_hi > 128 ORDER BY 1",
+            );
+            assert!(arrived.iter().all(|protocol| wanted.contains(&protocol.as_str())), "{of}: {arrived:?}");
+        }
+    }
+}
+
+/// Data that moves while the process is in another call belongs to the call that asked for it.
+#[test]
+fn overlapping_messages_are_split_exactly() {
+    for mpi in Mpi::ALL {
+        for (transports, generation) in TRANSPORTS.into_iter().flat_map(|one| GENERATIONS.map(|other| (one, other))) {
+            for arguments in [&[][..], &["same"]] {
+                let of = format!("{mpi} {transports} {generation} {arguments:?}");
+                let launch = seen(mpi, "ucx_overlap", transports).arguments(arguments);
+                let run = launch.variable("UCX_PROTO_ENABLE", generation).run().succeeded();
+                let path = &run.profile_path();
+                let bytes = |filter: &str| {
+                    let sql = "SELECT coalesce(sum(bytes), 0) * 1.0 FROM transfers WHERE layer = 'uct' AND protocol <> 'control'";
+                    number(path, &format!("{sql} AND {filter}"))
+                };
+                let asked = 2.0 * 10.0 * f64::from(1 << 20);
+                for comm in ["d0.1", "d0.2"] {
+                    let ratio = bytes(&format!("comm = '{comm}' AND op IN ('MPI_Isend', 'MPI_Irecv')")) / asked;
+                    assert!((1.0..1.01).contains(&ratio), "{of} {comm}: {ratio}");
+                }
+                let reduced = bytes("op = 'MPI_Allreduce'");
+                let above =
+                    number(path, "SELECT sum(bytes) * 1.0 FROM transfers WHERE layer = 'ucp' AND op = 'MPI_Allreduce'");
+                assert!((1.0..1.05).contains(&(reduced / above)), "{of}: {reduced} {above}");
+            }
+        }
+    }
+}
+
+/// The messages of a collective call are those that its algorithm is known to send.
+#[test]
+fn algorithms_show_in_the_matrix() {
+    const BYTES: u64 = 8192;
+    let ranks = 4;
+    // From a rank to another: messages and bytes.
+    type Theory = fn(u64, u64) -> (u64, u64);
+    let algorithms: [(&str, Theory); 3] = [
+        // Recursive doubling: all of it with each partner.
+        ("3", |from, to| if matches!(from ^ to, 1 | 2) { (1, BYTES) } else { (0, 0) }),
+        // Ring: a block in each of 2 (ranks - 1) steps.
+        ("4", |from, to| if to == (from + 1) % 4 { (6, 6 * BYTES / 4) } else { (0, 0) }),
+        // Reduce-scatter by halving, then gathering by doubling: half with one partner, a quarter with the other, each way.
+        ("6", |from, to| match from ^ to {
+            1 => (2, BYTES),
+            2 => (2, BYTES / 2),
+            _ => (0, 0),
+        }),
+    ];
+    for (algorithm, theory) in algorithms {
+        let launch = seen(Mpi::OpenMpi, "ucx_allreduce", "posix,sysv,cma,self").ranks(ranks);
+        let launch = launch.variable("OMPI_MCA_coll_tuned_use_dynamic_rules", "1");
+        let run = launch.variable("OMPI_MCA_coll_tuned_allreduce_algorithm", algorithm).run().succeeded();
+        let found = answer(
+            &run.profile_path(),
+            "SELECT src, dst, sum(calls), sum(bytes) FROM transfers WHERE layer = 'ucp' AND op = 'MPI_Allreduce' GROUP BY 1, 2 ORDER BY 1, 2",
+        );
+        let mut expected = Vec::new();
+        for (from, to) in (0..4).flat_map(|from| (0..4).map(move |to| (from, to))) {
+            match theory(from, to) {
+                (0, _) => {}
+                (calls, bytes) => expected.push(format!("{from}|{to}|{calls}|{bytes}")),
+            }
+        }
+        assert_eq!(found, expected, "algorithm {algorithm}");
+    }
+}
+
+/// Programs that state what they do get the same results and the same profile with the module.
+#[test]
+fn programs_run_as_without_it() {
+    for mpi in Mpi::ALL {
+        for (program, ranks) in [
+            ("p2p", 4),
+            ("completion", 4),
+            ("requests", 4),
+            ("persistent", 3),
+            ("collectives", 4),
+            ("creators", 4),
+            ("nested", 4),
+        ] {
+            let run = seen(mpi, program, "posix,sysv,cma,self").ranks(ranks).run().succeeded();
+            let profile = run.profile();
+            check_profile(&run, &profile);
+            let above = number(&run.profile_path(), "SELECT count(*) * 1.0 FROM transfers WHERE layer = 'ucp'");
+            assert!(above > 0.0, "{mpi} {program}");
+        }
+    }
+}
+
+/// Threads that all send at once.
+#[test]
+fn threads_are_counted() {
+    for mpi in Mpi::ALL {
+        for program in ["threads", "thread_requests"] {
+            let run = seen(mpi, program, "posix,sysv,cma,self").ranks(3).run().succeeded();
+            let profile = run.profile();
+            check_profile(&run, &profile);
+            messages_agree(&run.profile_path(), &format!("{mpi} {program}"));
+        }
+    }
+}
+
+/// Without the core, or not asked for, it passes calls on and says nothing.
+#[test]
+fn alone_it_does_no_harm() {
+    for mpi in Mpi::ALL {
+        let run =
+            over_ucx(Launch::new(mpi, "ucx").plain().preload(hook("ucx")), "posix,sysv,cma,self").run().succeeded();
+        assert_eq!(run.stderr, "", "{mpi}");
+        assert!(!run.profile_path().exists());
+        let run = seen(mpi, "ucx", "posix,sysv,cma,self").variable("COMMSEE_HOOKS", "nccl").run().succeeded();
+        run.profile();
+        assert_eq!(answer(&run.profile_path(), "SELECT count(*) FROM transfer"), ["0"]);
+    }
+}
