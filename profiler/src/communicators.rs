@@ -133,6 +133,12 @@ impl LastLookUp {
         if last == handle && epoch == now {
             return number;
         }
+        self.look_up(handle, now)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_up(&self, handle: Word, now: u32) -> u32 {
         // SAFETY: records are never freed.
         let number = unsafe { (*during_call(handle)).number };
         self.0.set((handle, now, number));

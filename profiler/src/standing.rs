@@ -43,7 +43,7 @@ impl Places {
 
     /// The call that the thread is in, the innermost if a callback made another one.
     #[inline(always)]
-    pub fn innermost(&self) -> Option<Standing> {
+    pub fn innermost(&self) -> Option<&Standing> {
         // SAFETY: there are so many, and they are this thread's.
         let at = |level| Place(unsafe { self.0.add(level) });
         let mut place = at(0);
@@ -54,7 +54,7 @@ impl Places {
             place = level;
         }
         // SAFETY: as above.
-        Some(unsafe { place.0.read() })
+        Some(unsafe { &*place.0 })
     }
 
     /// A thread begins to be seen, or ends (0).

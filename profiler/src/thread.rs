@@ -87,6 +87,13 @@ fn current(operation: u16) -> Option<&'static mut Thread> {
     Some(unsafe { &mut *thread })
 }
 
+/// The same where the thread has been seen before.
+#[inline(always)]
+pub fn known() -> Option<*const Thread> {
+    let thread = tls::get();
+    if state::is_off() || thread.is_null() { None } else { Some(thread) }
+}
+
 /// This thread as a hook module finds it, perhaps in the midst of a call, while anything may be counted.
 #[inline(always)]
 pub fn here() -> Option<*const Thread> {

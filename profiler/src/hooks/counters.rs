@@ -27,9 +27,13 @@ impl Place {
     }
 
     #[inline(always)]
-    pub fn get(&self) -> Option<&'static Counters> {
+    pub fn known(&self) -> Option<&'static Counters> {
         // SAFETY: made below, and never freed.
-        unsafe { self.0.get().as_ref() }.or_else(|| self.make())
+        unsafe { self.0.get().as_ref() }
+    }
+
+    pub fn get(&self) -> Option<&'static Counters> {
+        self.known().or_else(|| self.make())
     }
 
     #[cold]
@@ -62,22 +66,30 @@ impl Counters {
     }
 
     #[inline(always)]
-    pub fn count(&self, key: [u64; 2], bytes: u64, ticks: u64) {
-        // SAFETY: this thread's own, and nothing below comes back here.
-        let index = unsafe { &mut *self.index.get() };
-        let entry = match index.find(key) {
-            Some(entry) => entry,
-            None => index.add(key, Transfer { key, ticks_min: Bound::LONGEST, ..Transfer::zeroed() }),
-        };
-        // SAFETY: the index holds addresses of live entries of this thread only.
-        let entry = unsafe { &mut *entry };
-        entry.calls += 1;
-        entry.bytes = entry.bytes.wrapping_add(bytes);
-        if ticks != AT_ONCE {
-            entry.later += 1;
-            entry.ticks = entry.ticks.wrapping_add(ticks);
-            entry.ticks_min = entry.ticks_min.min(Bound::below(ticks));
-            entry.ticks_max = entry.ticks_max.max(Bound::above(ticks));
+    pub fn find(&self, key: [u64; 2]) -> Option<&mut Transfer> {
+        // SAFETY: this thread's own, and it holds addresses of live entries.
+        unsafe { (*self.index.get()).find(key).map(|entry| &mut *entry) }
+    }
+
+    /// The entry of a key, which may not be there yet.
+    pub fn make(&self, key: [u64; 2]) -> &mut Transfer {
+        // SAFETY: as above, and nothing below comes back here.
+        unsafe {
+            let index = &mut *self.index.get();
+            let new = || Transfer { key, ticks_min: Bound::LONGEST, ..Transfer::zeroed() };
+            &mut *index.find(key).unwrap_or_else(|| index.add(key, new()))
         }
+    }
+}
+
+#[inline(always)]
+pub fn add(entry: &mut Transfer, bytes: u64, ticks: u64) {
+    entry.calls += 1;
+    entry.bytes = entry.bytes.wrapping_add(bytes);
+    if ticks != AT_ONCE {
+        entry.later += 1;
+        entry.ticks = entry.ticks.wrapping_add(ticks);
+        entry.ticks_min = entry.ticks_min.min(Bound::below(ticks));
+        entry.ticks_max = entry.ticks_max.max(Bound::above(ticks));
     }
 }

@@ -14,8 +14,8 @@ use vocabulary::shard::{self as image, NO_COMM};
 
 use crate::{clock, guard, say, state, tally, thread, trace};
 
-use counters::Counters;
 pub use counters::Place;
+use counters::{Counters, add};
 
 /// What is known so far goes into the shard, which has just been made.
 pub fn start() {
@@ -55,15 +55,31 @@ pub unsafe extern "C" fn commsee_hook_open(version: u32, module: *const c_char) 
 }
 
 /// What modules have counted in this thread, while anything may be.
-#[inline(always)]
 fn counters() -> Option<&'static Counters> {
     let thread = thread::here()?;
     // SAFETY: it is this thread's, and never freed; the field is read and written here only.
     unsafe { (*thread).hooks.get() }
 }
 
+/// The same where this thread has been here before, without a call that would have registers saved.
+#[inline(always)]
+fn known_counters() -> Option<&'static Counters> {
+    let thread = thread::known()?;
+    // SAFETY: as above.
+    unsafe { (*thread).hooks.known() }
+}
+
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn commsee_hook_word(module: i32) -> *mut u64 {
+    match known_counters() {
+        Some(own) => own.word(module).unwrap_or(std::ptr::null_mut()),
+        None => first_word(module),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn first_word(module: i32) -> *mut u64 {
     counters().and_then(|own| own.word(module)).unwrap_or(std::ptr::null_mut())
 }
 
@@ -72,24 +88,46 @@ pub unsafe extern "C" fn commsee_hook_here(call: *mut Call) -> i32 {
     if !state::is_on() {
         return 0;
     }
-    let Some(thread) = thread::here() else { return 0 };
-    // SAFETY: as in `counters`; where a thread stands is written by itself alone, before it came here.
-    let (own, standing) = unsafe { ((*thread).hooks.get(), (*thread).places.innermost()) };
-    let Some(own) = own else { return 0 };
+    let Some(thread) = thread::known() else { return unsafe { first_here(call) } };
+    // SAFETY: as in `counters`; where a thread stands is written by itself alone, before it came here. The module passes a place.
+    unsafe {
+        match (*thread).hooks.known() {
+            Some(own) => fill(own, thread, call),
+            None => first_here(call),
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn first_here(call: *mut Call) -> i32 {
+    // SAFETY: as above.
+    unsafe {
+        match thread::here().and_then(|thread| Some(((*thread).hooks.get()?, thread))) {
+            Some((own, thread)) => fill(own, thread, call),
+            None => 0,
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn fill(own: &Counters, thread: *const thread::Thread, call: *mut Call) -> i32 {
     let flags = if trace::is_on() { TRACED } else { 0 };
-    let here = match standing {
-        Some(standing) => Call {
-            comm: own.communicator(&standing),
-            operation: (standing.word >> 16) as u16,
-            flags,
-            sequence: standing.begin_ticks,
-            thread: standing.thread,
-            ..Call::NONE
-        },
-        None => Call { flags, ..Call::NONE },
-    };
-    // SAFETY: the module passes a place for it.
-    unsafe { call.write(here) };
+    // SAFETY: as above.
+    unsafe {
+        let here = match (*thread).places.innermost() {
+            Some(standing) => Call {
+                comm: own.communicator(standing),
+                operation: (standing.word >> 16) as u16,
+                flags,
+                sequence: standing.begin_ticks,
+                thread: standing.thread,
+                ..Call::NONE
+            },
+            None => Call { flags, ..Call::NONE },
+        };
+        call.write(here);
+    }
     1
 }
 
@@ -134,12 +172,29 @@ pub unsafe extern "C" fn commsee_hook_count(
     bytes: u64,
     ticks: u64,
 ) {
-    let Some(own) = counters() else { return };
-    // SAFETY: the module passes a call that `commsee_hook_here` filled in, or one of no MPI call.
+    let Some(own) = known_counters() else { return unsafe { count_new(call, way, peer, size_bytes, bytes, ticks) } };
+    let key = unsafe { key(call, way, peer, size_bytes) };
+    match own.find(key) {
+        Some(entry) => add(entry, bytes, ticks),
+        None => unsafe { count_new(call, way, peer, size_bytes, bytes, ticks) },
+    }
+}
+
+/// SAFETY: the module passes a call that `commsee_hook_here` filled in, or one of no MPI call.
+#[inline(always)]
+unsafe fn key(call: *const Call, way: u32, peer: u32, size_bytes: u64) -> [u64; 2] {
     let call = unsafe { &*call };
     let comm = if call.operation == NO_OPERATION { NO_COMM } else { call.comm };
-    let bucket = tally::bucket_of(size_bytes);
-    own.count(image::Transfer::key(comm, call.operation, bucket, way, peer), bytes, ticks);
+    image::Transfer::key(comm, call.operation, tally::bucket_of(size_bytes), way, peer)
+}
+
+/// The first of its kind in this thread. It takes what the exported function is given, so that this one can jump here.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn count_new(call: *const Call, way: u32, peer: u32, size_bytes: u64, bytes: u64, ticks: u64) {
+    if let Some(own) = counters() {
+        add(own.make(unsafe { key(call, way, peer, size_bytes) }), bytes, ticks);
+    }
 }
 
 #[unsafe(no_mangle)]
