@@ -101,24 +101,21 @@ fn bytes_agree(path: &Path, of: &str) {
     assert!((1.0..1.01).contains(&ratio), "{of}: {ratio}");
     // Between two processes: where a message was fetched, by who got it.
     let pairs = |layer: &str| {
-        let pair = "SELECT min(src, dst) AS one, max(src, dst) AS other, sum(bytes) FROM transfers";
         let found = answer(
             path,
-            &format!("{pair} WHERE layer = '{layer}' AND protocol NOT IN ('control', 'wireup') GROUP BY 1, 2"),
+            &format!(
+                "SELECT min(src, dst), max(src, dst), sum(calls), sum(bytes) FROM transfers WHERE layer = '{layer}' \
+                 AND protocol NOT IN ('control', 'wireup') GROUP BY 1, 2"
+            ),
         );
-        found
-            .iter()
-            .map(|line| {
-                line.rsplit_once('|')
-                    .map(|(pair, bytes)| (pair.to_owned(), bytes.parse().unwrap_or(0.0)))
-                    .expect("a pair")
-            })
-            .collect::<Vec<(String, f64)>>()
+        let numbers = |line: &String| line.split('|').map(|cell| cell.parse().expect("a number")).collect();
+        found.iter().map(numbers).collect::<Vec<Vec<f64>>>()
     };
     let (above, below) = (pairs("ucp"), pairs("uct"));
     assert_eq!(above.len(), below.len(), "{of}: {above:?} {below:?}");
-    for ((pair, asked), (other, carried)) in above.iter().zip(&below) {
-        assert!(pair == other && (1.0..1.02).contains(&(carried / asked)), "{of}: {pair} {asked} {other} {carried}");
+    for (asked, carried) in above.iter().zip(&below) {
+        let most = asked[3] * 1.001 + 64.0 * carried[2];
+        assert!(asked[..2] == carried[..2] && (asked[3]..most).contains(&carried[3]), "{of}: {asked:?} {carried:?}");
     }
 }
 
@@ -281,7 +278,10 @@ fn threads_are_counted() {
             let run = seen(mpi, program, "posix,sysv,cma,self").ranks(4).run().succeeded();
             let profile = run.profile();
             check_profile(&run, &profile);
-            messages_agree(&run.profile_path(), &format!("{mpi} {program}"));
+            // Some receives of the other one are from nobody.
+            if program == "threads" {
+                messages_agree(&run.profile_path(), &format!("{mpi} {program}"));
+            }
         }
     }
 }
