@@ -11,6 +11,13 @@ use common::{Launch, Mpi, Run, check_profile, hook};
 /// The transports over which processes on one node can talk.
 const TRANSPORTS: [&str; 4] = ["posix,self", "sysv,self", "posix,sysv,cma,self", "tcp,self"];
 
+/// MPICH 4.0.2 over TCP may wait for ever in `MPI_Finalize` where one rank comes later than another, also without the module: it
+/// closes its connections while the other does not answer any more.
+fn combinations() -> impl Iterator<Item = (Mpi, &'static str)> {
+    let all = Mpi::ALL.into_iter().flat_map(|mpi| TRANSPORTS.map(|transports| (mpi, transports)));
+    all.filter(|(mpi, transports)| *mpi != Mpi::Mpich || !transports.contains("tcp"))
+}
+
 /// The two generations of protocols in UCX, by what switches the newer one on.
 const GENERATIONS: [&str; 2] = ["n", "y"];
 
@@ -94,24 +101,21 @@ fn bytes_agree(path: &Path, of: &str) {
     assert!((1.0..1.01).contains(&ratio), "{of}: {ratio}");
     // Between two processes: where a message was fetched, by who got it.
     let pairs = |layer: &str| {
-        let pair = "SELECT min(src, dst) AS one, max(src, dst) AS other, sum(bytes) FROM transfers";
         let found = answer(
             path,
-            &format!("{pair} WHERE layer = '{layer}' AND protocol NOT IN ('control', 'wireup') GROUP BY 1, 2"),
+            &format!(
+                "SELECT min(src, dst), max(src, dst), sum(calls), sum(bytes) FROM transfers WHERE layer = '{layer}' \
+                 AND protocol NOT IN ('control', 'wireup') GROUP BY 1, 2"
+            ),
         );
-        found
-            .iter()
-            .map(|line| {
-                line.rsplit_once('|')
-                    .map(|(pair, bytes)| (pair.to_owned(), bytes.parse().unwrap_or(0.0)))
-                    .expect("a pair")
-            })
-            .collect::<Vec<(String, f64)>>()
+        let numbers = |line: &String| line.split('|').map(|cell| cell.parse().expect("a number")).collect();
+        found.iter().map(numbers).collect::<Vec<Vec<f64>>>()
     };
     let (above, below) = (pairs("ucp"), pairs("uct"));
     assert_eq!(above.len(), below.len(), "{of}: {above:?} {below:?}");
-    for ((pair, asked), (other, carried)) in above.iter().zip(&below) {
-        assert!(pair == other && (1.0..1.02).contains(&(carried / asked)), "{of}: {pair} {asked} {other} {carried}");
+    for (asked, carried) in above.iter().zip(&below) {
+        let most = asked[3] * 1.001 + 64.0 * carried[2];
+        assert!(asked[..2] == carried[..2] && (asked[3]..most).contains(&carried[3]), "{of}: {asked:?} {carried:?}");
     }
 }
 
@@ -123,23 +127,21 @@ fn note(run: &Run) -> String {
 
 #[test]
 fn messages_are_counted_above_and_below() {
-    for mpi in Mpi::ALL {
-        for transports in TRANSPORTS {
-            for generation in GENERATIONS {
-                for ranks in [2, 4] {
-                    let of = format!("{mpi} {transports} UCX_PROTO_ENABLE={generation} {ranks} ranks");
-                    let launch = seen(mpi, "ucx", transports).ranks(ranks).arguments(&["2100000"]);
-                    let run = launch.variable("UCX_PROTO_ENABLE", generation).run().succeeded();
-                    run.profile();
-                    messages_agree(&run.profile_path(), &of);
-                    bytes_agree(&run.profile_path(), &of);
-                    assert!(note(&run).ends_with(&format!(": UCP and UCT|{ranks}")), "{of}: {}", note(&run));
-                    let kinds = answer(
-                        &run.profile_path(),
-                        "SELECT DISTINCT kind FROM transfers WHERE layer = 'uct' AND transport <> 'self'",
-                    );
-                    assert_eq!(kinds, [if transports.contains("tcp") { "network" } else { "memory" }], "{of}");
-                }
+    for (mpi, transports) in combinations() {
+        for generation in GENERATIONS {
+            for ranks in [2, 4] {
+                let of = format!("{mpi} {transports} UCX_PROTO_ENABLE={generation} {ranks} ranks");
+                let launch = seen(mpi, "ucx", transports).ranks(ranks).arguments(&["2100000"]);
+                let run = launch.variable("UCX_PROTO_ENABLE", generation).run().succeeded();
+                run.profile();
+                messages_agree(&run.profile_path(), &of);
+                bytes_agree(&run.profile_path(), &of);
+                assert!(note(&run).ends_with(&format!(": UCP and UCT|{ranks}")), "{of}: {}", note(&run));
+                let kinds = answer(
+                    &run.profile_path(),
+                    "SELECT DISTINCT kind FROM transfers WHERE layer = 'uct' AND transport <> 'self'",
+                );
+                assert_eq!(kinds, [if transports.contains("tcp") { "network" } else { "memory" }], "{of}");
             }
         }
     }
@@ -156,6 +158,9 @@ fn eager_and_rendezvous_are_told_apart() {
             ("0", "tcp,self", "n", &["rndv-am", "rndv-get", "rndv-put"]),
             ("0", "posix,self", "n", &["rndv-am"]),
         ] {
+            if !combinations().any(|one| one == (mpi, transports)) {
+                continue;
+            }
             let of = format!("{mpi} {transports} UCX_RNDV_THRESH={threshold} UCX_PROTO_ENABLE={generation}");
             let launch = seen(mpi, "ucx", transports).arguments(&["300000"]).variable("UCX_RNDV_THRESH", threshold);
             let run = launch.variable("UCX_PROTO_ENABLE", generation).run().succeeded();
@@ -180,8 +185,8 @@ fn eager_and_rendezvous_are_told_apart() {
 /// Data that moves while the process is in another call belongs to the call that asked for it.
 #[test]
 fn overlapping_messages_are_split_exactly() {
-    for mpi in Mpi::ALL {
-        for (transports, generation) in TRANSPORTS.into_iter().flat_map(|one| GENERATIONS.map(|other| (one, other))) {
+    for (mpi, transports) in combinations() {
+        for generation in GENERATIONS {
             for arguments in [&[][..], &["same"]] {
                 let of = format!("{mpi} {transports} {generation} {arguments:?}");
                 let launch = seen(mpi, "ucx_overlap", transports).arguments(arguments);
@@ -251,7 +256,7 @@ fn programs_run_as_without_it() {
             ("p2p", 4),
             ("completion", 4),
             ("requests", 4),
-            ("persistent", 3),
+            ("persistent", 4),
             ("collectives", 4),
             ("creators", 4),
             ("nested", 4),
@@ -270,10 +275,13 @@ fn programs_run_as_without_it() {
 fn threads_are_counted() {
     for mpi in Mpi::ALL {
         for program in ["threads", "thread_requests"] {
-            let run = seen(mpi, program, "posix,sysv,cma,self").ranks(3).run().succeeded();
+            let run = seen(mpi, program, "posix,sysv,cma,self").ranks(4).run().succeeded();
             let profile = run.profile();
             check_profile(&run, &profile);
-            messages_agree(&run.profile_path(), &format!("{mpi} {program}"));
+            // Some receives of the other one are from nobody.
+            if program == "threads" {
+                messages_agree(&run.profile_path(), &format!("{mpi} {program}"));
+            }
         }
     }
 }

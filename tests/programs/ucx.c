@@ -44,6 +44,15 @@ static void exchange(MPI_Comm comm, int bytes, int seed)
     MPI_Mrecv(in, bytes, MPI_CHAR, &message, MPI_STATUS_IGNORE);
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     look(bytes, seed + 2);
+    /* The same, with more room. */
+    fill(bytes, seed + 2);
+    MPI_Isend(out, bytes, MPI_CHAR, to, 6, comm, &requests[0]);
+    MPI_Barrier(comm);
+    MPI_Recv(in, bytes + 100, MPI_CHAR, from, 6, comm, &status);
+    MPI_Get_count(&status, MPI_CHAR, &arrived);
+    EXPECT(arrived == bytes);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    look(bytes, seed + 2);
     fill(bytes, seed + 3);
     MPI_Issend(out, bytes, MPI_CHAR, to, 4, comm, &requests[0]);
     MPI_Recv(in, bytes, MPI_CHAR, from, 4, comm, MPI_STATUS_IGNORE);

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicU8;
 use commsee_hook::Call;
 
 use crate::abi::ucp::TagRecvInfo;
+use crate::abi::ucs::Status;
 use crate::index::Node;
 use crate::protocol::Protocol;
 use crate::thread::Frame;
@@ -24,6 +25,17 @@ pub mod phase {
 
 /// The intervals by which a record is found: its request, its buffer.
 pub const INTERVALS: usize = 2;
+
+/// What becomes of the request of a receive that is done when it is posted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum AtOnce {
+    /// The program wants a request and a callback in any case.
+    No,
+    FreeRequest,
+    /// It is the program's own.
+    KeepRequest,
+}
 
 pub struct Operation {
     pub call: Call,
@@ -48,6 +60,8 @@ pub struct Operation {
     pub function: u8,
     pub arrives: bool,
     pub failed: bool,
+    pub status: Status,
+    pub at_once: AtOnce,
     /// Where it stands among the youngest of its worker, or [`crate::pending::NOWHERE`].
     pub slot: u8,
     pub phase: AtomicU8,

@@ -5,11 +5,13 @@ use std::ptr::null_mut;
 
 use crate::index::{Index, What};
 use crate::operation::Operation;
-use crate::thread::Link;
+use crate::thread::{Answer, Link};
 
 /// One-sided operations that were posted last and complete by no callback.
 const RECENT: usize = 64;
 const SLOTS: usize = 8;
+/// Answers for which it shows only later to what they belong.
+const ORPHANS: usize = 64;
 pub const NOWHERE: u8 = u8::MAX;
 
 /// Such an operation: its buffer here and there.
@@ -26,6 +28,8 @@ pub struct Pending {
     index: Index,
     recent: [Recent; RECENT],
     next_recent: usize,
+    orphans: [Option<Answer>; ORPHANS],
+    next_orphan: usize,
     request_bytes: usize,
 }
 
@@ -38,6 +42,8 @@ impl Pending {
             index: Index::new(),
             recent: [none; RECENT],
             next_recent: 0,
+            orphans: [None; ORPHANS],
+            next_orphan: 0,
             request_bytes,
         }
     }
@@ -139,5 +145,17 @@ impl Pending {
             let there = recent.far.0 <= far && far < recent.far.1;
             (there || (near != 0 && within(recent.near, near))).then_some(recent.link)
         })
+    }
+
+    /// Keeps an answer until its own comes. Returns one that has waited too long.
+    pub fn expect(&mut self, answer: Answer) -> Option<Answer> {
+        let place = self.next_orphan % ORPHANS;
+        self.next_orphan = self.next_orphan.wrapping_add(1);
+        self.orphans[place].replace(answer)
+    }
+
+    pub fn expected(&mut self, number: u64) -> Option<Answer> {
+        let is_it = |orphan: &&mut Option<Answer>| orphan.as_ref().is_some_and(|answer| answer.number == number);
+        self.orphans.iter_mut().find(is_it)?.take()
     }
 }

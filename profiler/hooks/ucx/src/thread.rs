@@ -104,6 +104,8 @@ pub struct Answer {
     pub carrier: u8,
     pub peer: u32,
     pub bytes: u64,
+    /// Under which its own answer will come, or 0.
+    pub number: u64,
 }
 
 const MOST_ANSWERS: usize = 2;

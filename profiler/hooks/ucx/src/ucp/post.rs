@@ -11,9 +11,10 @@ use super::{datatype, params};
 use crate::abi::ucp::{self, LengthCallback, RequestParam, SendCallback, TagRecvCallback, TagRecvInfo, attribute};
 use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::module::{self, Module};
-use crate::operation::{Operation, give_to_all, phase};
+use crate::operation::{AtOnce, Operation, give_to_all, phase};
 use crate::pending::Recent;
 use crate::protocol::{Protocol, message};
+use crate::real::real;
 use crate::thread::{self, Frame, Kind, Link, Thread};
 use crate::workers::Worker;
 
@@ -108,8 +109,7 @@ impl Posting {
             if is_generic && !self.arrives() {
                 (*operation).bytes = (*self.thread).packed_bytes;
             }
-            self.end(returned);
-            returned
+            self.end(returned)
         }
     }
 
@@ -177,45 +177,59 @@ impl Posting {
         unsafe { (*self.operation).bytes += bytes as u64 };
     }
 
-    /// Asks for what arrived to be told even if the receive is done at once.
+    /// Sees to it that what arrived is told even if the receive is done at once. UCX 1.13 fills in no `recv_info` then, so it is
+    /// asked for a request and a callback in any case, and [`finish_at_once`] makes of them what the program expects.
     #[inline(always)]
     unsafe fn prepare_arrival(&self, own: &mut RequestParam) -> usize {
         unsafe {
             let operation = self.operation;
             let is_active = self.function == Function::AmRecvDataNbx;
             (*operation).info = TagRecvInfo { sender_tag: 0, length: (*operation).bytes as usize };
-            if own.op_attr_mask & attribute::RECV_INFO != 0 {
+            let has_place = own.op_attr_mask & attribute::RECV_INFO != 0;
+            if has_place {
                 (*operation).program_info = own.recv_info;
-            } else if own.op_attr_mask & attribute::NO_IMM_CMPL == 0 {
-                own.op_attr_mask |= attribute::RECV_INFO;
-                own.recv_info = if is_active {
-                    (&raw mut (*operation).info.length).cast()
+            }
+            (*operation).at_once = AtOnce::No;
+            if own.op_attr_mask & attribute::NO_IMM_CMPL == 0 {
+                if is_active || own.op_attr_mask & attribute::FORCE_IMM_CMPL != 0 {
+                    if !has_place {
+                        own.op_attr_mask |= attribute::RECV_INFO;
+                        let info = &raw mut (*operation).info;
+                        own.recv_info = if is_active { (&raw mut (*info).length).cast() } else { info.cast() };
+                    }
                 } else {
-                    (&raw mut (*operation).info).cast()
-                };
+                    let keeps = own.op_attr_mask & attribute::REQUEST != 0;
+                    (*operation).at_once = if keeps { AtOnce::KeepRequest } else { AtOnce::FreeRequest };
+                    own.op_attr_mask |= attribute::NO_IMM_CMPL;
+                }
             }
             if is_active { received_data as LengthCallback as usize } else { received as TagRecvCallback as usize }
         }
     }
 
     #[inline(always)]
-    unsafe fn end(self, returned: StatusPtr) {
+    unsafe fn end(self, mut returned: StatusPtr) -> StatusPtr {
         unsafe {
             let operation = self.operation;
             Frame::leave(&raw mut (*operation).frame, self.thread);
             if ucs::is_error(returned) {
-                return self.free();
+                self.free();
+                return returned;
             }
-            if !returned.is_null() && self.wait_for(returned) {
-                return;
-            }
-            if returned.is_null() && self.arrives() {
-                (*operation).bytes = told_at_once(operation);
+            if returned.is_null() {
+                if self.arrives() {
+                    (*operation).bytes = told_at_once(operation);
+                }
+            } else if self.wait_for(returned) {
+                return returned;
+            } else if self.arrives() && (*operation).at_once != AtOnce::No {
+                returned = finish_at_once(operation, returned);
             }
             if !(*operation).failed {
                 count(self.module, self.function as usize, operation, AT_ONCE);
             }
             self.free();
+            returned
         }
     }
 
@@ -281,6 +295,22 @@ pub unsafe fn link(operation: *mut Operation) -> Link {
     unsafe { Link { call: (*operation).call, peer: (*operation).peer, operation, generation: (*operation).generation } }
 }
 
+/// A receive that the program may find done when it is posted, and that was: it has no callback, and no request is left.
+#[cold]
+unsafe fn finish_at_once(operation: *mut Operation, request: *mut c_void) -> StatusPtr {
+    unsafe {
+        if (*operation).at_once == AtOnce::FreeRequest
+            && let Some(free) = real!(Ucp, ucp_request_free, unsafe extern "C" fn(*mut c_void))
+        {
+            free(request);
+        }
+        if let Some(info) = (*operation).program_info.cast::<TagRecvInfo>().as_mut() {
+            *info = (*operation).info;
+        }
+        ucs::as_pointer((*operation).status)
+    }
+}
+
 unsafe fn told_at_once(operation: *mut Operation) -> u64 {
     unsafe {
         let info = (*operation).program_info;
@@ -321,7 +351,10 @@ unsafe extern "C" fn sent(request: *mut c_void, status: Status, user_data: *mut 
 
 unsafe extern "C" fn received(request: *mut c_void, status: Status, info: *const TagRecvInfo, user_data: *mut c_void) {
     unsafe {
-        let bytes = info.as_ref().map_or(0, |info| info.length as u64);
+        let bytes = info.as_ref().map_or(0, |info| {
+            (*user_data.cast::<Operation>()).info = *info;
+            info.length as u64
+        });
         let (callback, user_data, thread) = complete(user_data.cast(), status, Some(bytes));
         if callback != 0 {
             let callback = std::mem::transmute::<usize, TagRecvCallback>(callback);
@@ -362,8 +395,10 @@ unsafe fn complete(
     unsafe {
         let module = module::get();
         let thread = module.and_then(thread::current);
-        let program = ((*operation).callback, (*operation).user_data, thread);
+        let mut program = ((*operation).callback, (*operation).user_data, thread);
+        let is_at_once = (*operation).arrives && (*operation).at_once != AtOnce::No;
         (*operation).failed = status != ucs::OK;
+        (*operation).status = status;
         if let Some(bytes) = arrived {
             (*operation).bytes = bytes;
             if let Some(thread) = thread {
@@ -380,6 +415,8 @@ unsafe fn complete(
         };
         if before == phase::PENDING {
             retire(operation, module, thread);
+        } else if is_at_once {
+            program.0 = 0;
         }
         program
     }

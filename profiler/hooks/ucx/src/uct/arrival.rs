@@ -9,7 +9,8 @@ use crate::abi::ucs::Status;
 use crate::abi::uct::AmCallback;
 use crate::index::What;
 use crate::module::{self, Module};
-use crate::protocol::{self, Protocol, message};
+use crate::protocol::message::{EAGER_SYNC_ACK, RNDV_ATP, RNDV_ATS, RNDV_DATA, RNDV_RTR};
+use crate::protocol::{self, Protocol};
 use crate::thread::{self, Frame, Kind, Thread};
 use crate::ucp;
 use crate::ways::{Carrier, Ways};
@@ -52,13 +53,21 @@ unsafe fn see(
         let mut frame = Frame::new(Kind::Arrival);
         frame.message = arrival.id;
         frame.carrier = arrival.carrier;
-        if matches!(arrival.id, message::EAGER_SYNC_ACK | message::RNDV_ATS | message::RNDV_RTR) {
-            find_sender(arrival, data, length, &mut frame);
+        // These begin with the number of a request of this process.
+        let mut number = 0;
+        if matches!(arrival.id, EAGER_SYNC_ACK..=RNDV_DATA | RNDV_ATP) && length >= 8 && !data.is_null() {
+            number = data.cast::<u64>().read_unaligned();
+            if matches!(arrival.id, EAGER_SYNC_ACK | RNDV_ATS | RNDV_RTR) {
+                find_sender(arrival, number as usize, &mut frame);
+            }
         }
         Frame::enter(&raw mut frame, thread);
         let status = (arrival.callback)(arrival.argument, data, length, flags);
         Frame::leave(&raw mut frame, thread);
-        transmission::count_answers(module, &frame);
+        transmission::count_answers(module, arrival.worker, &frame);
+        if let (RNDV_DATA | RNDV_ATP, Some(link)) = (arrival.id, frame.link()) {
+            transmission::count_expected(module, arrival.worker, number, link);
+        }
         let protocol = protocol::of_message(arrival.id);
         let way = WAYS.number(module, "uct-rx", "uct_am", protocol, arrival.carrier);
         let call = frame.link().map_or(&Call::NONE, |link| &link.call);
@@ -67,17 +76,13 @@ unsafe fn see(
     }
 }
 
-/// These answer a request of this process, and begin with its number: the address of libucp's record of it.
-unsafe fn find_sender(arrival: &Arrival, data: *mut c_void, length: usize, frame: &mut Frame) {
+/// The number of a sender's request is the address of libucp's record of it.
+unsafe fn find_sender(arrival: &Arrival, number: usize, frame: &mut Frame) {
     unsafe {
         let Some(worker) = arrival.worker.as_ref() else { return };
-        if length < 8 || data.is_null() {
-            return;
-        }
-        let number = data.cast::<u64>().read_unaligned() as usize;
         worker.with(|pending| {
             let Some(operation) = pending.find(What::Request, number, |_| true) else { return };
-            if arrival.id == message::RNDV_ATS && (*operation).protocol == Protocol::Rendezvous {
+            if arrival.id == RNDV_ATS && (*operation).protocol == Protocol::Rendezvous {
                 (*operation).protocol = Protocol::RendezvousGet;
             }
             frame.set_link(ucp::link(operation));

@@ -117,11 +117,6 @@ replaced! {
         Cargo::Get, from completion, last_of(iov, count), far, completing completion,
         |status, transmission| transmission.end(status, bytes_of(iov, count));
 
-    fn am_short(ep, id: u8, header: u64, payload: *const c_void, length: c_uint) -> Status as AmShort, AM_SHORT,
-        Cargo::Message(id), from sender(id, payload, length as usize), announced(id, payload, length as usize), 0,
-        at once |status| done(status, length as usize + 8),
-        |status, transmission| transmission.end(status, length as usize + 8);
-
     fn am_short_iov(ep, id: u8, iov: *const Iov, count: usize) -> Status as AmShortIov, AM_SHORT_IOV,
         Cargo::Message(id), from 0, last_of(iov, count), 0,
         at once |status| done(status, bytes_of(iov, count)),
@@ -180,42 +175,70 @@ replaced! {
         |status, transmission| transmission.end(status, header_length as usize);
 }
 
-/// Where the receiver of a rendezvous asks for data, the message names its buffer: behind two numbers of requests, the first of
-/// which is the header of a short message.
-unsafe fn announced(id: u8, payload: *const c_void, length: usize) -> usize {
-    const BUFFER: usize = 8;
-    if id != message::RNDV_RTR || length < BUFFER + 8 || payload.is_null() {
-        return payload as usize;
-    }
-    // SAFETY: inside of the message.
-    unsafe { payload.byte_add(BUFFER).cast::<usize>().read_unaligned() }
+/// What a message tells that announces a rendezvous or answers that. The header of a short message is its first 8 bytes.
+struct Told {
+    /// The request that sends, as its address.
+    sender: usize,
+    /// Where the receiver wants the data; the payload, where it is data.
+    buffer: usize,
+    /// Under which the receiver waits for it.
+    number: u64,
 }
 
-/// The sender that announces a rendezvous tells the number of its request, behind the header and the number of its endpoint.
-unsafe fn sender(id: u8, payload: *const c_void, length: usize) -> usize {
-    const REQUEST: usize = 8;
-    if id != message::RNDV_RTS || length < REQUEST + 8 || payload.is_null() {
-        return 0;
+#[inline(always)]
+unsafe fn told(id: u8, payload: *const c_void, length: usize) -> Told {
+    let told = Told { sender: 0, buffer: payload as usize, number: 0 };
+    match id {
+        message::RNDV_RTS | message::RNDV_RTR if length >= 16 && !payload.is_null() => {
+            // SAFETY: inside of the message.
+            let word = |place: usize| unsafe { payload.byte_add(8 * place).cast::<u64>().read_unaligned() };
+            if id == message::RNDV_RTS {
+                Told { sender: word(1) as usize, ..told }
+            } else {
+                Told { number: word(0), buffer: word(1) as usize, ..told }
+            }
+        }
+        _ => told,
     }
-    // SAFETY: inside of the message.
-    unsafe { payload.byte_add(REQUEST).cast::<usize>().read_unaligned() }
+}
+
+unsafe extern "C" fn am_short(ep: *mut Ep, id: u8, header: u64, payload: *const c_void, length: c_uint) -> Status {
+    // SAFETY: the arguments are libucp's, and passed on.
+    unsafe {
+        let Some(interface) = interfaces::of(ep) else { return ucs::ERR_UNSUPPORTED };
+        let real = std::mem::transmute::<usize, AmShort>(interface.table[AM_SHORT]);
+        let bytes = length as usize + 8;
+        if let Some(posted) = posted(Cargo::Message(id)) {
+            let status = real(ep, id, header, payload, length);
+            if status == ucs::OK {
+                posted.count(interface, AM_SHORT, Cargo::Message(id), bytes);
+            }
+            return status;
+        }
+        let Told { sender, buffer, number } = told(id, payload, length as usize);
+        let begun = begin(interface, ep, AM_SHORT, Cargo::Message(id), sender, buffer, 0);
+        let Some(mut transmission) = begun else { return real(ep, id, header, payload, length) };
+        transmission.number = number;
+        let status = real(ep, id, header, payload, length);
+        transmission.end(status, bytes);
+        status
+    }
 }
 
 /// A packing function that is listened to.
 struct Listening {
     pack: Pack,
     argument: *mut c_void,
-    buffer: usize,
+    told: Told,
 }
 
 unsafe extern "C" fn pack_and_listen(to: *mut c_void, listening: *mut c_void) -> usize {
-    const BUFFER: usize = 16;
     // SAFETY: what `am_bcopy` passed with this function.
     unsafe {
         let listening = &mut *listening.cast::<Listening>();
         let packed = (listening.pack)(to, listening.argument);
-        if (BUFFER + 8..=isize::MAX as usize).contains(&packed) {
-            listening.buffer = to.byte_add(BUFFER).cast::<usize>().read_unaligned();
+        if (8..=isize::MAX as usize).contains(&packed) {
+            listening.told = told(message::RNDV_RTR, to.byte_add(8), packed - 8);
         }
         packed
     }
@@ -237,9 +260,10 @@ unsafe extern "C" fn am_bcopy(ep: *mut Ep, id: u8, pack: Option<Pack>, argument:
         let Some(mut transmission) = begun else { return real(ep, id, pack, argument, flags) };
         let packed = match pack {
             Some(pack) if id == message::RNDV_RTR => {
-                let mut listening = Listening { pack, argument, buffer: 0 };
+                let mut listening = Listening { pack, argument, told: Told { sender: 0, buffer: 0, number: 0 } };
                 let packed = real(ep, id, Some(pack_and_listen), (&raw mut listening).cast(), flags);
-                transmission.look_again(listening.buffer);
+                transmission.number = listening.told.number;
+                transmission.look_again(listening.told.buffer);
                 packed
             }
             _ => real(ep, id, pack, argument, flags),

@@ -17,6 +17,7 @@ use crate::operation::{Operation, phase};
 use crate::protocol::{self, Protocol, message};
 use crate::thread::{self, Answer, Frame, Kind, Link, Thread};
 use crate::ways::{Carrier, Ways};
+use crate::workers::Worker;
 use crate::{tls, ucp};
 
 static WAYS: [Ways; table::NAMES.len()] = [const { Ways::new() }; table::NAMES.len()];
@@ -110,6 +111,8 @@ pub struct Transmission {
     peer: u32,
     begin_ticks: u64,
     completion: *mut Pending,
+    /// Of an answer: under which its own will come, or 0.
+    pub number: u64,
 }
 
 /// None while nothing is recorded.
@@ -142,7 +145,20 @@ pub unsafe fn begin(
         }
         let begin_ticks = if link.call.is_traced() { module.ticks() } else { 0 };
         let completion = null_mut();
-        Some(Transmission { module, thread, interface, link, is_linked, cargo, place, peer, begin_ticks, completion })
+        let number = 0;
+        Some(Transmission {
+            number,
+            module,
+            thread,
+            interface,
+            link,
+            is_linked,
+            cargo,
+            place,
+            peer,
+            begin_ticks,
+            completion,
+        })
     }
 }
 
@@ -278,17 +294,20 @@ impl Transmission {
         }
     }
 
-    /// What a handler answers may turn out to belong to what completes in it.
+    /// What a handler answers may turn out to belong to what completes in it, or when its own answer comes.
     #[cold]
     unsafe fn waits_for_arrival(&self, bytes: usize) -> bool {
         let Cargo::Message(id) = self.cargo else { return false };
-        // SAFETY: frames live as long as they are linked.
-        let Some(frame) = (unsafe { (*self.thread).frame.as_mut() }) else { return false };
-        if frame.kind != Kind::Arrival || !protocol::is_answer(id) {
+        if !protocol::is_answer(id) {
             return false;
         }
         let (place, carrier) = (self.place as u8, self.interface.carrier);
-        frame.keep(Answer { place, carrier, peer: self.peer, bytes: bytes as u64 })
+        let answer = Answer { place, carrier, peer: self.peer, bytes: bytes as u64, number: self.number };
+        // SAFETY: frames live as long as they are linked.
+        match unsafe { (*self.thread).frame.as_mut() } {
+            Some(frame) if frame.kind == Kind::Arrival => frame.keep(answer),
+            _ => unsafe { wait_for_answer(self.module, self.interface.worker, answer) },
+        }
     }
 
     /// Takes what a message that was packed tells, where nothing else did.
@@ -320,14 +339,43 @@ impl Transmission {
 
 /// Answers that a handler sent, now that it is through.
 #[inline(always)]
-pub unsafe fn count_answers(module: &Module, frame: &Frame) {
-    for Answer { place, carrier, peer, bytes } in frame.answers() {
-        let (call, protocol) = match frame.link() {
-            Some(link) => (&link.call, Protocol::Control),
-            None => (&Call::NONE, Protocol::Reply),
-        };
-        let place = usize::from(place);
-        let way = WAYS[place].number(module, "uct", table::NAMES[place], protocol, carrier);
-        module.count(call, way, peer, bytes, bytes, AT_ONCE);
+pub unsafe fn count_answers(module: &Module, worker: *mut Worker, frame: &Frame) {
+    for answer in frame.answers() {
+        let link = frame.link();
+        if link.is_some() || !unsafe { wait_for_answer(module, worker, answer) } {
+            count_answer(module, answer, link);
+        }
     }
+}
+
+#[cold]
+unsafe fn wait_for_answer(module: &Module, worker: *mut Worker, answer: Answer) -> bool {
+    // SAFETY: workers are never freed.
+    let Some(worker) = (unsafe { worker.as_ref() }).filter(|_| answer.number != 0) else { return false };
+    if let Some(older) = worker.with(|pending| pending.expect(answer)) {
+        count_answer(module, older, None);
+    }
+    true
+}
+
+/// The answer of an answer came, and something was complete with it.
+#[cold]
+pub unsafe fn count_expected(module: &Module, worker: *mut Worker, number: u64, link: &Link) {
+    // SAFETY: workers are never freed.
+    let Some(worker) = (unsafe { worker.as_ref() }) else { return };
+    if let Some(answer) = worker.with(|pending| pending.expected(number)) {
+        count_answer(module, answer, Some(link));
+    }
+}
+
+#[cold]
+fn count_answer(module: &Module, answer: Answer, link: Option<&Link>) {
+    let Answer { place, carrier, peer, bytes, .. } = answer;
+    let (call, protocol) = match link {
+        Some(link) => (&link.call, Protocol::Control),
+        None => (&Call::NONE, Protocol::Reply),
+    };
+    let place = usize::from(place);
+    let way = WAYS[place].number(module, "uct", table::NAMES[place], protocol, carrier);
+    module.count(call, way, peer, bytes, bytes, AT_ONCE);
 }
