@@ -3,7 +3,7 @@
 use std::ffi::{c_uint, c_void};
 use std::ptr::null_mut;
 
-use super::{identity, post, wrappers};
+use super::{complete, identity, wrappers};
 use crate::abi::ucp::{
     ATTR_FIELD_REQUEST_SIZE, Context, ContextAttr, ContextQuery, EP_PARAM_FIELD_REMOTE_ADDRESS, Ep, EpParams,
     RequestParam, THREAD_MODE_MULTI, WORKER_PARAM_FIELD_THREAD_MODE, Worker, WorkerParams,
@@ -42,7 +42,7 @@ wrappers! {
             real(worker);
             if !known.is_null() {
                 guard::cold(|| {
-                    post::forget(known);
+                    complete::forget(known);
                     workers::forget(worker, known);
                 });
             }

@@ -2,6 +2,7 @@
 
 mod active;
 mod atomic;
+mod complete;
 mod datatype;
 mod flush;
 mod functions;

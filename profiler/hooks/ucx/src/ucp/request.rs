@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use super::{post, wrappers};
+use super::{complete, wrappers};
 use crate::abi::ucs::{self, Status};
 use crate::real::real;
 use crate::{guard, module, thread};
@@ -23,7 +23,7 @@ wrappers! {
             // It would also forget our callback. The program's is taken away instead, and the request is released, which
             // is the same in all else.
             match real!(Ucp, ucp_request_release, Release) {
-                Some(release) if guard::cold(|| post::silence(request)) == Some(true) => release(request),
+                Some(release) if guard::cold(|| complete::silence(request)) == Some(true) => release(request),
                 _ => real(request),
             }
         }

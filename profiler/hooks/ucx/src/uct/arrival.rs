@@ -4,7 +4,7 @@ use std::ffi::{c_uint, c_void};
 
 use commsee_hook::{AT_ONCE, Call};
 
-use super::transmission;
+use super::answers;
 use crate::abi::ucs::Status;
 use crate::abi::uct::AmCallback;
 use crate::index::What;
@@ -64,9 +64,9 @@ unsafe fn see(
         Frame::enter(&raw mut frame, thread);
         let status = (arrival.callback)(arrival.argument, data, length, flags);
         Frame::leave(&raw mut frame, thread);
-        transmission::count_answers(module, arrival.worker, &frame);
+        answers::count_answers(module, arrival.worker, &frame);
         if let (RNDV_DATA | RNDV_ATP, Some(link)) = (arrival.id, frame.link()) {
-            transmission::count_expected(module, arrival.worker, number, link);
+            answers::count_expected(module, arrival.worker, number, link);
         }
         let protocol = protocol::of_message(arrival.id);
         let way = WAYS.number(module, "uct-rx", "uct_am", protocol, arrival.carrier);

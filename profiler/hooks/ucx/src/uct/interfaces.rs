@@ -91,7 +91,7 @@ fn refuse(name: &str, why: &str) {
 /// # Safety
 /// An interface that is about to be closed.
 pub unsafe fn closing(iface: *mut Iface) {
-    let Some(interface) = KNOWN.remove(iface as usize) else { return };
+    let Some(interface) = KNOWN.get(iface as usize) else { return };
     let interface = interface as *mut Interface;
     // SAFETY: of a watched interface, which nobody uses any more. Its record stays: messages may still arrive while it closes.
     unsafe {
@@ -99,6 +99,7 @@ pub unsafe fn closing(iface: *mut Iface) {
             (*iface).table[place] = (*interface).table[place];
         }
     }
+    KNOWN.remove(iface as usize);
 }
 
 /// What a handler of libucp's is replaced by.

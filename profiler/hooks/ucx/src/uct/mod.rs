@@ -1,5 +1,6 @@
 //! The layer below: what libucp asks of a transport, and what a transport hands to libucp.
 
+mod answers;
 mod arrival;
 pub mod completion;
 mod hooks;

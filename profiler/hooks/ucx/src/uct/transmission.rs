@@ -3,8 +3,9 @@
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
 
-use commsee_hook::{AT_ONCE, Call};
+use commsee_hook::AT_ONCE;
 
+use super::answers;
 use super::completion::Pending;
 use super::interfaces::Interface;
 use super::link::{self, Clue};
@@ -15,12 +16,11 @@ use crate::endpoints;
 use crate::module::{self, Module};
 use crate::operation::{Operation, phase};
 use crate::protocol::{self, Protocol, message};
-use crate::thread::{self, Answer, Frame, Kind, Link, Thread};
+use crate::thread::{self, Answer, Kind, Link, Thread};
 use crate::ways::{Carrier, Ways};
-use crate::workers::Worker;
 use crate::{tls, ucp};
 
-static WAYS: [Ways; table::NAMES.len()] = [const { Ways::new() }; table::NAMES.len()];
+pub static WAYS: [Ways; table::NAMES.len()] = [const { Ways::new() }; table::NAMES.len()];
 
 /// What an operation carries as far as its own arguments tell.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -306,7 +306,7 @@ impl Transmission {
         // SAFETY: frames live as long as they are linked.
         match unsafe { (*self.thread).frame.as_mut() } {
             Some(frame) if frame.kind == Kind::Arrival => frame.keep(answer),
-            _ => unsafe { wait_for_answer(self.module, self.interface.worker, answer) },
+            _ => unsafe { answers::wait_for_answer(self.module, self.interface.worker, answer) },
         }
     }
 
@@ -335,47 +335,4 @@ impl Transmission {
             _ => Protocol::Unlinked,
         }
     }
-}
-
-/// Answers that a handler sent, now that it is through.
-#[inline(always)]
-pub unsafe fn count_answers(module: &Module, worker: *mut Worker, frame: &Frame) {
-    for answer in frame.answers() {
-        let link = frame.link();
-        if link.is_some() || !unsafe { wait_for_answer(module, worker, answer) } {
-            count_answer(module, answer, link);
-        }
-    }
-}
-
-#[cold]
-unsafe fn wait_for_answer(module: &Module, worker: *mut Worker, answer: Answer) -> bool {
-    // SAFETY: workers are never freed.
-    let Some(worker) = (unsafe { worker.as_ref() }).filter(|_| answer.number != 0) else { return false };
-    if let Some(older) = worker.with(|pending| pending.expect(answer)) {
-        count_answer(module, older, None);
-    }
-    true
-}
-
-/// The answer of an answer came, and something was complete with it.
-#[cold]
-pub unsafe fn count_expected(module: &Module, worker: *mut Worker, number: u64, link: &Link) {
-    // SAFETY: workers are never freed.
-    let Some(worker) = (unsafe { worker.as_ref() }) else { return };
-    if let Some(answer) = worker.with(|pending| pending.expected(number)) {
-        count_answer(module, answer, Some(link));
-    }
-}
-
-#[cold]
-fn count_answer(module: &Module, answer: Answer, link: Option<&Link>) {
-    let Answer { place, carrier, peer, bytes, .. } = answer;
-    let (call, protocol) = match link {
-        Some(link) => (&link.call, Protocol::Control),
-        None => (&Call::NONE, Protocol::Reply),
-    };
-    let place = usize::from(place);
-    let way = WAYS[place].number(module, "uct", table::NAMES[place], protocol, carrier);
-    module.count(call, way, peer, bytes, bytes, AT_ONCE);
 }

@@ -1,0 +1,205 @@
+//! The end of an operation: libucp's callbacks, which pass on to the program's, and what is forgotten.
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::atomic::Ordering;
+
+use super::functions::{DESCRIBED, WAYS};
+use super::post::link;
+use crate::abi::ucp::{LengthCallback, SendCallback, TagRecvCallback, TagRecvInfo};
+use crate::abi::ucs::{self, Status};
+use crate::module::{self, Module};
+use crate::operation::{AtOnce, Operation, give_to_all, phase};
+use crate::protocol::{Protocol, message};
+use crate::thread::{self, Frame, Kind, Link, Thread};
+use crate::workers::Worker;
+
+#[inline(always)]
+pub unsafe fn count(module: &Module, function: usize, operation: *mut Operation, ticks: u64) {
+    unsafe {
+        let operation = &*operation;
+        let described = &DESCRIBED[function];
+        let layer = if described.arrives { "ucp-rx" } else { "ucp" };
+        let way = WAYS[function].number(module, layer, described.name, operation.protocol, operation.carrier);
+        module.count(&operation.call, way, operation.peer, operation.bytes, operation.bytes, ticks);
+        if operation.call.is_traced() {
+            module.event(&operation.call, way, operation.peer, operation.bytes, operation.begin_ticks, module.ticks());
+        }
+    }
+}
+
+pub unsafe extern "C" fn sent(request: *mut c_void, status: Status, user_data: *mut c_void) {
+    unsafe {
+        let (callback, user_data, thread) = complete(user_data.cast(), status, None);
+        if callback != 0 {
+            // The older form has no user data; an argument more does no harm in the calling conventions that there are.
+            let callback = std::mem::transmute::<usize, SendCallback>(callback);
+            as_program(thread, || callback(request, status, user_data));
+        }
+    }
+}
+
+pub unsafe extern "C" fn received(
+    request: *mut c_void,
+    status: Status,
+    info: *const TagRecvInfo,
+    user_data: *mut c_void,
+) {
+    unsafe {
+        let bytes = info.as_ref().map_or(0, |info| {
+            (*user_data.cast::<Operation>()).info = *info;
+            info.length as u64
+        });
+        let (callback, user_data, thread) = complete(user_data.cast(), status, Some(bytes));
+        if callback != 0 {
+            let callback = std::mem::transmute::<usize, TagRecvCallback>(callback);
+            as_program(thread, || callback(request, status, info, user_data));
+        }
+    }
+}
+
+pub unsafe extern "C" fn received_data(request: *mut c_void, status: Status, length: usize, user_data: *mut c_void) {
+    unsafe {
+        let (callback, user_data, thread) = complete(user_data.cast(), status, Some(length as u64));
+        if callback != 0 {
+            let callback = std::mem::transmute::<usize, LengthCallback>(callback);
+            as_program(thread, || callback(request, status, length, user_data));
+        }
+    }
+}
+
+/// Runs a callback of the program. What it posts are operations of its own, even if it is called inside of a post.
+#[inline(always)]
+unsafe fn as_program(thread: Option<*mut Thread>, run: impl FnOnce()) {
+    unsafe {
+        let Some(thread) = thread.filter(|thread| thread::is_posting(*thread)) else { return run() };
+        let mut frame = Frame::new(Kind::Program);
+        Frame::enter(&raw mut frame, thread);
+        run();
+        Frame::leave(&raw mut frame, thread);
+    }
+}
+
+/// Ends an operation, or leaves that to its post. Returns what the program wants to be called.
+#[inline(always)]
+unsafe fn complete(
+    operation: *mut Operation,
+    status: Status,
+    arrived: Option<u64>,
+) -> (usize, *mut c_void, Option<*mut Thread>) {
+    unsafe {
+        let module = module::get();
+        let thread = module.and_then(thread::current);
+        let mut program = ((*operation).callback, (*operation).user_data, thread);
+        let is_at_once = (*operation).arrives && (*operation).at_once != AtOnce::No;
+        (*operation).failed = status != ucs::OK;
+        (*operation).status = status;
+        if let Some(bytes) = arrived {
+            (*operation).bytes = bytes;
+            if let Some(thread) = thread {
+                see_arrival(operation, thread);
+            }
+        }
+        let several_threads = (*operation).worker.as_ref().is_none_or(|worker| worker.several_threads);
+        let before = if several_threads {
+            (*operation).phase.swap(phase::DONE, Ordering::AcqRel)
+        } else {
+            let before = (*operation).phase.load(Ordering::Relaxed);
+            (*operation).phase.store(phase::DONE, Ordering::Relaxed);
+            before
+        };
+        if before == phase::PENDING {
+            retire(operation, module, thread);
+        } else if is_at_once {
+            program.0 = 0;
+        }
+        program
+    }
+}
+
+/// How a receive got its data shows in what its completion runs in.
+#[inline(always)]
+unsafe fn see_arrival(operation: *mut Operation, thread: *mut Thread) {
+    unsafe {
+        let Some(frame) = (*thread).frame.as_mut().filter(|frame| frame.kind == Kind::Arrival) else { return };
+        match frame.message {
+            message::RNDV_DATA => (*operation).protocol = Protocol::RendezvousAm,
+            message::RNDV_ATP => (*operation).protocol = Protocol::RendezvousPut,
+            message::RNDV_RTS if (*operation).protocol == Protocol::Eager => {
+                (*operation).protocol = Protocol::RendezvousGet;
+            }
+            _ => {}
+        }
+        if matches!((*operation).protocol, Protocol::Eager | Protocol::RendezvousAm) {
+            (*operation).carrier = frame.carrier;
+        }
+        frame.set_link(Link { operation: null_mut(), ..link(operation) });
+    }
+}
+
+/// A pending operation is over.
+#[inline(always)]
+unsafe fn retire(operation: *mut Operation, module: Option<&'static Module>, thread: Option<*mut Thread>) {
+    unsafe {
+        if let Some(worker) = (*operation).worker.as_ref() {
+            worker.with(|pending| pending.take_out(operation));
+        }
+        if let (Some(module), false) = (module, (*operation).failed) {
+            count(
+                module,
+                (*operation).function as usize,
+                operation,
+                module.ticks().saturating_sub((*operation).begin_ticks),
+            );
+        }
+        drop_record(operation, thread);
+    }
+}
+
+unsafe fn drop_record(operation: *mut Operation, thread: Option<*mut Thread>) {
+    unsafe {
+        (*operation).phase.store(phase::FREE, Ordering::Release);
+        (*operation).generation = (*operation).generation.wrapping_add(1);
+        match thread {
+            Some(thread) => (*thread).operations.give(operation),
+            None => give_to_all(operation),
+        }
+    }
+}
+
+/// Forgets what is pending on a worker that is gone.
+pub fn forget(worker: *mut Worker) {
+    let mut left = Vec::new();
+    crate::operation::each_operation(|operation| {
+        // SAFETY: records are never freed, and nobody uses this worker any more.
+        unsafe {
+            if (*operation).worker == worker && (*operation).phase.load(Ordering::Acquire) == phase::PENDING {
+                left.push(operation);
+            }
+        }
+    });
+    for operation in left {
+        // SAFETY: as above.
+        unsafe {
+            if let Some(worker) = worker.as_ref() {
+                worker.with(|pending| pending.take_out(operation));
+            }
+            drop_record(operation, None);
+        }
+    }
+}
+
+/// The pending operation of a request, its callback taken away.
+pub fn silence(request: *mut c_void) -> bool {
+    let mut found = false;
+    crate::operation::each_operation(|operation| {
+        // SAFETY: records are never freed.
+        unsafe {
+            if (*operation).request == request && (*operation).phase.load(Ordering::Acquire) == phase::PENDING {
+                (*operation).callback = 0;
+                found = true;
+            }
+        }
+    });
+    found
+}

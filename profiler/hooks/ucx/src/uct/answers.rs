@@ -1,0 +1,52 @@
+//! Messages by which libucp answers others, counted when it shows to what they belong.
+
+use commsee_hook::{AT_ONCE, Call};
+
+use super::{table, transmission};
+use crate::module::Module;
+use crate::protocol::Protocol;
+use crate::thread::{Answer, Frame, Link};
+use crate::workers::Worker;
+
+/// Answers that a handler sent, now that it is through.
+#[inline(always)]
+pub unsafe fn count_answers(module: &Module, worker: *mut Worker, frame: &Frame) {
+    for answer in frame.answers() {
+        let link = frame.link();
+        if link.is_some() || !unsafe { wait_for_answer(module, worker, answer) } {
+            count_answer(module, answer, link);
+        }
+    }
+}
+
+#[cold]
+pub unsafe fn wait_for_answer(module: &Module, worker: *mut Worker, answer: Answer) -> bool {
+    // SAFETY: workers are never freed.
+    let Some(worker) = (unsafe { worker.as_ref() }).filter(|_| answer.number != 0) else { return false };
+    if let Some(older) = worker.with(|pending| pending.expect(answer)) {
+        count_answer(module, older, None);
+    }
+    true
+}
+
+/// The answer of an answer came, and something was complete with it.
+#[cold]
+pub unsafe fn count_expected(module: &Module, worker: *mut Worker, number: u64, link: &Link) {
+    // SAFETY: workers are never freed.
+    let Some(worker) = (unsafe { worker.as_ref() }) else { return };
+    if let Some(answer) = worker.with(|pending| pending.expected(number)) {
+        count_answer(module, answer, Some(link));
+    }
+}
+
+#[cold]
+fn count_answer(module: &Module, answer: Answer, link: Option<&Link>) {
+    let Answer { place, carrier, peer, bytes, .. } = answer;
+    let (call, protocol) = match link {
+        Some(link) => (&link.call, Protocol::Control),
+        None => (&Call::NONE, Protocol::Reply),
+    };
+    let place = usize::from(place);
+    let way = transmission::WAYS[place].number(module, "uct", table::NAMES[place], protocol, carrier);
+    module.count(call, way, peer, bytes, bytes, AT_ONCE);
+}
