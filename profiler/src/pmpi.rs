@@ -75,6 +75,7 @@ declare! {
     status_c2f = c"PMPI_Status_c2f" (status: Word, fortran: *mut c_void);
     test_cancelled = c"PMPI_Test_cancelled" (status: Word, flag: *mut c_int);
     iprobe = c"PMPI_Iprobe" (from: c_int, tag: c_int, comm: Word, flag: *mut c_int, status: Word);
+    barrier = c"PMPI_Barrier" (comm: Word);
     bcast = c"PMPI_Bcast" (buffer: *mut c_void, count: c_int, datatype: Word, root: c_int, comm: Word);
     send = c"PMPI_Send" (buffer: *const c_void, count: c_int, datatype: Word, to: c_int, tag: c_int, comm: Word);
     grequest_start = c"PMPI_Grequest_start"

@@ -66,30 +66,37 @@ impl Counters {
     }
 
     #[inline(always)]
-    pub fn find(&self, key: [u64; 2]) -> Option<&mut Transfer> {
-        // SAFETY: this thread's own, and it holds addresses of live entries.
-        unsafe { (*self.index.get()).find(key).map(|entry| &mut *entry) }
+    pub fn find(&self, key: [u64; 2]) -> Option<Entry> {
+        // SAFETY: this thread's own.
+        unsafe { (*self.index.get()).find(key) }.map(Entry)
     }
 
     /// The entry of a key, which may not be there yet.
-    pub fn make(&self, key: [u64; 2]) -> &mut Transfer {
+    pub fn make(&self, key: [u64; 2]) -> Entry {
         // SAFETY: as above, and nothing below comes back here.
         unsafe {
             let index = &mut *self.index.get();
             let new = || Transfer { key, ticks_min: Bound::LONGEST, ..Transfer::zeroed() };
-            &mut *index.find(key).unwrap_or_else(|| index.add(key, new()))
+            Entry(index.find(key).unwrap_or_else(|| index.add(key, new())))
         }
     }
 }
 
-#[inline(always)]
-pub fn add(entry: &mut Transfer, bytes: u64, ticks: u64) {
-    entry.calls += 1;
-    entry.bytes = entry.bytes.wrapping_add(bytes);
-    if ticks != AT_ONCE {
-        entry.later += 1;
-        entry.ticks = entry.ticks.wrapping_add(ticks);
-        entry.ticks_min = entry.ticks_min.min(Bound::below(ticks));
-        entry.ticks_max = entry.ticks_max.max(Bound::above(ticks));
+/// One of this thread's counters.
+pub struct Entry(*mut Transfer);
+
+impl Entry {
+    #[inline(always)]
+    pub fn add(self, bytes: u64, ticks: u64) {
+        // SAFETY: the index holds addresses of live entries of this thread only.
+        let entry = unsafe { &mut *self.0 };
+        entry.calls += 1;
+        entry.bytes = entry.bytes.wrapping_add(bytes);
+        if ticks != AT_ONCE {
+            entry.later += 1;
+            entry.ticks = entry.ticks.wrapping_add(ticks);
+            entry.ticks_min = entry.ticks_min.min(Bound::below(ticks));
+            entry.ticks_max = entry.ticks_max.max(Bound::above(ticks));
+        }
     }
 }

@@ -14,8 +14,8 @@ use vocabulary::shard::{self as image, NO_COMM};
 
 use crate::{clock, guard, say, state, tally, thread, trace};
 
+use counters::Counters;
 pub use counters::Place;
-use counters::{Counters, add};
 
 /// What is known so far goes into the shard, which has just been made.
 pub fn start() {
@@ -175,7 +175,7 @@ pub unsafe extern "C" fn commsee_hook_count(
     let Some(own) = known_counters() else { return unsafe { count_new(call, way, peer, size_bytes, bytes, ticks) } };
     let key = unsafe { key(call, way, peer, size_bytes) };
     match own.find(key) {
-        Some(entry) => add(entry, bytes, ticks),
+        Some(entry) => entry.add(bytes, ticks),
         None => unsafe { count_new(call, way, peer, size_bytes, bytes, ticks) },
     }
 }
@@ -193,7 +193,7 @@ unsafe fn key(call: *const Call, way: u32, peer: u32, size_bytes: u64) -> [u64; 
 #[inline(never)]
 unsafe extern "C" fn count_new(call: *const Call, way: u32, peer: u32, size_bytes: u64, bytes: u64, ticks: u64) {
     if let Some(own) = counters() {
-        add(own.make(unsafe { key(call, way, peer, size_bytes) }), bytes, ticks);
+        own.make(unsafe { key(call, way, peer, size_bytes) }).add(bytes, ticks);
     }
 }
 
