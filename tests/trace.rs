@@ -106,13 +106,51 @@ fn the_timeline_holds_every_call_and_message() {
 #[test]
 fn programs_of_all_kinds() {
     for mpi in Mpi::ALL {
-        for program in ["p2p", "completion", "requests", "persistent", "collectives"] {
+        for program in ["p2p", "completion", "requests", "persistent", "collectives", "foreign"] {
             let run = traced(mpi, program, 4).run().succeeded();
             check_calls(&run.profile_path());
             check_clocks(&run.profile_path(), 4);
         }
         let run = traced(mpi, "threads", 2).run().succeeded();
         check_calls(&run.profile_path());
+    }
+}
+
+/// Also where the events of one call lie in several blocks, and where receives are cancelled or matched by a probe.
+#[test]
+fn messages_belong_to_their_calls() {
+    for mpi in Mpi::ALL {
+        let run = traced(mpi, "arrivals", 3).run().succeeded();
+        let path = run.profile_path();
+        check_calls(&path);
+        check_messages(&path);
+        assert_eq!(rows(&path, "SELECT count(*) FROM event WHERE kind > 1 AND cause_ns IS NULL"), [[0]], "{mpi}");
+        let carried = "SELECT count(*), sum(bytes) FROM event WHERE kind = 0 AND op = (SELECT id FROM operation WHERE name = 'MPI_Sendrecv')";
+        // Of 1 to 7 bytes.
+        let bytes: i64 = (0..3000).map(|i| 1 + i % 7).sum();
+        assert_eq!(rows(&path, carried), [[9000, 3 * bytes]], "{mpi}");
+    }
+}
+
+/// A layer's operation stands in the thread of its call, and a thread's events bear its number whatever came first.
+#[test]
+fn what_another_thread_completes_belongs_to_its_call() {
+    for mpi in Mpi::ALL {
+        let run = traced(mpi, "handed_on", 2).variable("COMMSEE_HOOKS", "handed-on").run().succeeded();
+        let path = run.profile_path();
+        let events = "SELECT thread, kind, count(*) FROM event WHERE rank = 0 GROUP BY 1, 2 ORDER BY 1, 2";
+        assert_eq!(rows(&path, events), [[0, 0, 1], [0, 1, 1], [1, 0, 3]], "{mpi}");
+        check_drawing(&path, &[]);
+    }
+}
+
+#[test]
+fn a_thread_that_comes_late_has_events() {
+    for mpi in Mpi::ALL {
+        let launch = traced(mpi, "handed_on", 2).arguments(&["4000"]).variable("COMMSEE_TRACE", "64K");
+        let run = launch.variable("COMMSEE_HOOKS", "handed-on").run().succeeded();
+        let events = "SELECT count(*) FROM event WHERE rank = 0 AND thread = 1 AND kind = 0";
+        assert_eq!(rows(&run.profile_path(), events), [[3]], "{mpi}");
     }
 }
 

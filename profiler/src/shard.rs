@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, Ordering, fence};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use vocabulary::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, Cell, Communicator, DATATYPES, EDGES, EVENTS,
     Edge, Event, HEADER_BYTES, Header, LABELS, NOTES, PEERS, PHASES, Peer, STANDINGS, Shard, Standing, TRANSFERS, Text,
@@ -127,10 +127,20 @@ fn next_block(kind: u32, bytes: usize) -> Option<NonNull<BlockHeader>> {
     fence(Ordering::Release);
     if let Some(header) = header() {
         header.used_bytes = mapping.used as u64;
-        // The clocks are compared now and then, so that a shard that is never finished can be read in nanoseconds.
+    }
+    calibrate_within(&guard);
+    NonNull::new(place)
+}
+
+/// Compares ticks with the clock, as is done now and then, so that a shard that is never finished can be read in nanoseconds.
+pub fn calibrate() {
+    calibrate_within(&MAPPING.lock());
+}
+
+fn calibrate_within(_lock: &MutexGuard<Option<Mapping>>) {
+    if let Some(header) = header() {
         header.latest = clock::moment();
     }
-    NonNull::new(place)
 }
 
 /// What was counted so far.

@@ -41,6 +41,12 @@ impl Places {
         }
     }
 
+    /// The thread's number.
+    pub fn thread(&self) -> u32 {
+        // SAFETY: the entry is this thread's, and never freed.
+        unsafe { (*self.0).thread }
+    }
+
     /// The call that the thread is in, the innermost if a callback made another one.
     #[inline(always)]
     pub fn innermost(&self) -> Option<&Standing> {

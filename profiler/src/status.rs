@@ -69,11 +69,27 @@ pub unsafe fn error(status: Word) -> c_int {
     unsafe { *((status + abi().status.error) as *const c_int) }
 }
 
-#[cold]
-unsafe fn asked(status: Word) -> u64 {
+/// Whether the receive was cancelled: then no message came, and the rest of the status is whatever it was.
+pub unsafe fn is_cancelled(status: Word) -> bool {
+    // SAFETY: as above.
+    unsafe {
+        match abi().status.count {
+            Count::Size { cancelled, .. } => *((status + cancelled) as *const c_int) != 0,
+            Count::Halves { high, .. } => *((status + high) as *const u32) & 1 != 0,
+            Count::Opaque => is_cancelled_asked(status),
+        }
+    }
+}
+
+unsafe fn is_cancelled_asked(status: Word) -> bool {
     let mut cancelled = 0;
     let known = unsafe { pmpi::test_cancelled(status, &mut cancelled) };
-    if known.is_none() || cancelled != 0 { 0 } else { unsafe { elements(status) } }
+    known.is_none() || cancelled != 0
+}
+
+#[cold]
+unsafe fn asked(status: Word) -> u64 {
+    unsafe { if is_cancelled_asked(status) { 0 } else { elements(status) } }
 }
 
 unsafe fn elements(status: Word) -> u64 {

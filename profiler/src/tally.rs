@@ -122,7 +122,7 @@ pub fn with_volume(thread: &mut Thread, record: Record, done: Done, volume: Volu
 #[inline(always)]
 fn with_volume_in(thread: &mut Thread, record: Record, done: Done, phase: u8, volume: Volume) -> u8 {
     if trace::is_on() {
-        trace::volume(volume.sent.max(volume.received));
+        trace::volume(record, volume.sent.max(volume.received));
     }
     let bucket = bucket_of(volume.message_bytes);
     let cell = thread.cell(key_in(phase, record, done.operation, bucket));

@@ -26,13 +26,14 @@ pub fn trace(trace: &Trace) -> Result<bool, Error> {
         return Ok(false);
     }
     let messages = Messages::read(&profile, &catalog, &clocks)?;
-    let accuracy = accuracy(error(&clocks));
-    let lost: i64 = clocks.iter().map(|clock| clock.lost_events).sum();
+    let accuracy = accuracy(error(&clocks), clocks.iter().all(|clock| clock.is_compared_twice));
+    let sum = |of: fn(&Clock) -> i64| clocks.iter().fold(0i64, |sum, clock| sum.saturating_add(of(clock)));
+    let lost = sum(|clock| clock.lost_events);
     let facts = json!({
         "profile": profile.path.display().to_string(),
         "command": catalog.meta.get("command"),
         "clocks": accuracy,
-        "events": clocks.iter().map(|clock| clock.events).sum::<i64>(),
+        "events": sum(|clock| clock.events),
         "lost_events": lost,
         "messages_matched": messages.matched,
         "messages_not_matched": messages.unmatched,

@@ -44,7 +44,7 @@ pub fn say_missing() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn commsee_hook_open(version: u32, module: *const c_char) -> i32 {
     guard::guarded(|| {
-        let name = unsafe { text(module) };
+        let name = unsafe { text(module) }.to_ascii_lowercase();
         match version {
             VERSION if wanted().contains(&name) => registry::open(name).unwrap_or(NO_ROOM),
             VERSION => NOT_WANTED,

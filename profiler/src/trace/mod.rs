@@ -38,7 +38,7 @@ fn tracer() -> Option<&'static Tracer> {
     }
     let thread = thread::here()?;
     // SAFETY: it is this thread's, and never freed; the field is read and written here only.
-    unsafe { (*thread).tracer.get() }
+    unsafe { (*thread).tracer.get((*thread).places.thread()) }
 }
 
 /// A call has returned.
@@ -60,12 +60,13 @@ pub fn call(standing: &Standing, end_ticks: u64) {
     });
 }
 
-/// The bytes of the call that has returned last.
+/// The bytes of the call that has returned last, and its communicator, which may have been met with this call.
 #[cold]
 #[inline(never)]
-pub fn volume(bytes: u64) {
+pub fn volume(record: Record, bytes: u64) {
     if let Some(tracer) = tracer() {
-        tracer.set_bytes(bytes);
+        // SAFETY: records are never freed.
+        tracer.settle_call(unsafe { (*record).number }, bytes);
     }
 }
 
@@ -92,7 +93,7 @@ pub fn sent(record: Record, operation: u16, tag: Option<c_int>, world_rank: u32,
     let (Some(tracer), Some(tag)) = (tracer(), tag) else { return };
     // SAFETY: records are never freed.
     let (comm, rank) = unsafe { ((*record).number, (*record).rank) };
-    let begin_ticks = tracer.last_call();
+    let begin_ticks = tracer.last_begin_ticks();
     tracer.write(Event {
         begin_ticks,
         end_ticks: Event::message(rank, tag),
@@ -107,10 +108,22 @@ pub fn sent(record: Record, operation: u16, tag: Option<c_int>, world_rank: u32,
     });
 }
 
+/// The call that has returned last receives a message that was matched before: the number that it had then.
+#[cold]
+#[inline(never)]
+pub fn set_posted(number: u32) {
+    if let Some(tracer) = tracer() {
+        tracer.posted.set(number);
+    }
+}
+
 /// The number of a receive that is posted now.
 #[cold]
 #[inline(never)]
 pub fn posted() -> u32 {
+    if let Some(number) = tracer().map(|tracer| tracer.posted.take()).filter(|number| *number > 0) {
+        return number;
+    }
     // 0 stays for receives that were posted before.
     POSTED.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
 }
@@ -122,14 +135,15 @@ pub unsafe fn received(record: Record, operation: u16, posted: u32, status: usiz
     let Some(tracer) = tracer() else { return };
     // SAFETY: the call has filled the status; records are never freed.
     let ((source, tag), comm) = unsafe { (status::source_and_tag(status), (*record).number) };
-    if source < 0 {
+    // SAFETY: as above.
+    if source < 0 || unsafe { status::is_cancelled(status) } {
         return;
     }
     tracer.write(Event {
         begin_ticks: posted.into(),
         end_ticks: Event::message(source as u32, tag),
         bytes,
-        cause_ticks: tracer.last_call(),
+        cause_ticks: tracer.last_begin_ticks(),
         comm,
         operation,
         kind: RECEIVED,

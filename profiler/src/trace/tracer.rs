@@ -30,10 +30,14 @@ pub struct Tracer {
     block: Cell<*mut BlockHeader>,
     /// Full ones, the oldest first.
     full: RefCell<VecDeque<*mut BlockHeader>>,
+    /// The call that was written last: its event, or null where that has made room, and its begin.
     last_call: Cell<*mut Event>,
+    last_begin_ticks: Cell<u64>,
     pub tag: Cell<Option<c_int>>,
+    /// The number of the receive that the call that was written last makes, if it was matched earlier; 0 is none.
+    pub posted: Cell<u32>,
     comm: LastLookUp,
-    thread: Cell<u32>,
+    thread: u32,
 }
 
 /// Where a thread keeps its tracer: made with its first event.
@@ -44,21 +48,24 @@ impl Place {
         Place(Cell::new(ptr::null_mut()))
     }
 
-    pub fn get(&self) -> Option<&'static Tracer> {
+    /// `thread`: its number.
+    pub fn get(&self, thread: u32) -> Option<&'static Tracer> {
         // SAFETY: made below, and never freed.
-        unsafe { self.0.get().as_ref() }.or_else(|| self.make())
+        unsafe { self.0.get().as_ref() }.or_else(|| self.make(thread))
     }
 
     #[cold]
-    fn make(&self) -> Option<&'static Tracer> {
+    fn make(&self, thread: u32) -> Option<&'static Tracer> {
         let new = guard::guarded(|| {
             Box::leak(Box::new(Tracer {
                 block: Cell::new(ptr::null_mut()),
                 full: RefCell::new(VecDeque::new()),
                 last_call: Cell::new(ptr::null_mut()),
+                last_begin_ticks: Cell::new(0),
                 tag: Cell::new(None),
+                posted: Cell::new(0),
                 comm: LastLookUp::none(),
-                thread: Cell::new(0),
+                thread,
             }))
         })?;
         self.0.set(new);
@@ -68,12 +75,13 @@ impl Place {
 
 impl Tracer {
     pub fn communicator(&self, standing: &Standing) -> u32 {
-        self.thread.set(standing.thread);
         self.comm.of(standing)
     }
 
     pub fn write_call(&self, event: Event) {
         self.tag.set(None);
+        self.posted.set(0);
+        self.last_begin_ticks.set(event.begin_ticks);
         self.last_call.set(self.write(event));
     }
 
@@ -95,17 +103,16 @@ impl Tracer {
         place
     }
 
-    pub fn set_bytes(&self, bytes: u64) {
+    pub fn settle_call(&self, comm: u32, bytes: u64) {
         // SAFETY: null, or an event of ours.
         if let Some(event) = unsafe { self.last_call.get().as_mut() } {
-            event.bytes = bytes;
+            (event.comm, event.bytes) = (comm, bytes);
         }
     }
 
     /// The begin of the call that was written last.
-    pub fn last_call(&self) -> u64 {
-        // SAFETY: as above.
-        unsafe { self.last_call.get().as_ref() }.map_or(0, |event| event.begin_ticks)
+    pub fn last_begin_ticks(&self) -> u64 {
+        self.last_begin_ticks.get()
     }
 
     /// A new block, or the oldest of this thread once more.
@@ -117,12 +124,18 @@ impl Tracer {
                 full.push_back(self.block.replace(ptr::null_mut()));
             }
             let take = |left: u64| left.checked_sub(BLOCK_BYTES as u64);
-            let is_allowed = ALLOWED_BYTES.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok();
+            // Threads that come when all is taken have one block nevertheless.
+            let is_allowed =
+                ALLOWED_BYTES.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok() || full.is_empty();
             let new = if is_allowed { shard::block(EVENTS, BLOCK_BYTES) } else { None };
             let next = match new {
                 Some(new) => new.as_ptr(),
                 None => match full.pop_front() {
                     Some(oldest) => {
+                        let lost = oldest as usize..oldest as usize + BLOCK_BYTES;
+                        if lost.contains(&(self.last_call.get() as usize)) {
+                            self.last_call.set(ptr::null_mut());
+                        }
                         // SAFETY: one of ours, which nobody else writes.
                         unsafe {
                             if let Some(header) = shard::header() {
@@ -130,6 +143,7 @@ impl Tracer {
                             }
                             (*oldest).used = 0;
                         }
+                        shard::calibrate();
                         oldest
                     }
                     None => {
@@ -138,10 +152,8 @@ impl Tracer {
                     }
                 },
             };
-            // The call that was written last may have been in it.
-            self.last_call.set(ptr::null_mut());
             // SAFETY: as above.
-            unsafe { (*next).reserved[0] = self.thread.get() };
+            unsafe { (*next).reserved[0] = self.thread };
             self.block.set(next);
             true
         })

@@ -5,11 +5,12 @@ use std::ffi::c_int;
 use super::timed;
 use crate::abi::{Word, abi};
 use crate::communicators;
-use crate::message;
+use crate::message::{self, Matched};
 use crate::state;
 use crate::status;
 use crate::tally::{self, Done};
 use crate::thread::Thread;
+use crate::trace;
 use crate::volume;
 
 pub unsafe fn MPI_Mprobe(
@@ -47,8 +48,9 @@ unsafe fn probed(thread: &mut Thread, comm: Word, message: Word, found: bool, do
     }
     let record = communicators::of(thread, comm);
     if found {
+        let posted = if trace::is_on() { trace::posted() } else { 0 };
         // SAFETY: the call succeeded and filled the place.
-        message::matched(unsafe { abi().load(message) }, record);
+        message::matched(unsafe { abi().load(message) }, Matched { comm: record, posted });
     }
     if state::is_on() {
         tally::plain(thread, record, done);
@@ -67,15 +69,20 @@ pub unsafe fn MPI_Mrecv(
     let status = own.stand_in(status);
     // SAFETY: the program passes the place of a message's handle.
     let handle = unsafe { abi().load(message) };
-    let record = message::received(handle);
-    let done = timed!(thread, record, MPI_Mrecv, forward(status));
+    let matched = message::received(handle);
+    let done = timed!(thread, matched.comm, MPI_Mrecv, forward(status));
     if done.code != 0 {
-        message::matched(handle, record);
+        message::matched(handle, matched);
         tally::failed(thread, abi().comm_null, done);
         return done.code;
     }
+    if trace::is_on() {
+        trace::set_posted(matched.posted);
+    }
     if state::is_on() {
-        tally::of_record(thread, record, done, |context| unsafe { volume::mrecv(context, count, datatype, status) });
+        tally::of_record(thread, matched.comm, done, |context| unsafe {
+            volume::mrecv(context, count, datatype, status)
+        });
     }
     done.code
 }
@@ -90,13 +97,16 @@ pub unsafe fn MPI_Imrecv(
 ) -> c_int {
     // SAFETY: the program passes the place of a message's handle.
     let handle = unsafe { abi().load(message) };
-    let record = message::received(handle);
-    let done = timed!(thread, record, MPI_Imrecv, forward());
+    let matched = message::received(handle);
+    let done = timed!(thread, matched.comm, MPI_Imrecv, forward());
     if done.code != 0 {
-        message::matched(handle, record);
+        message::matched(handle, matched);
         tally::failed(thread, abi().comm_null, done);
         return done.code;
     }
-    tally::receiving(thread, record, request, done, |context| volume::imrecv(context, count, datatype));
+    if trace::is_on() {
+        trace::set_posted(matched.posted);
+    }
+    tally::receiving(thread, matched.comm, request, done, |context| volume::imrecv(context, count, datatype));
     done.code
 }

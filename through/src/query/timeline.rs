@@ -52,6 +52,8 @@ pub struct Clock {
     pub rank: i64,
     /// The larger of both errors; none where the clock was never compared.
     pub error_ns: Option<i64>,
+    /// Whether it was compared at the end, too.
+    pub is_compared_twice: bool,
     pub events: i64,
     pub lost_events: i64,
 }
@@ -63,7 +65,13 @@ pub fn clocks(profile: &Profile) -> Result<Vec<Clock>, Error> {
     let sql = "SELECT rank, begin_error_ns, end_error_ns, events, lost_events FROM clock ORDER BY rank";
     profile.query(sql, vec![], |row| {
         let (begin, end): (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
-        Ok(Clock { rank: row.get(0)?, error_ns: begin.max(end), events: row.get(3)?, lost_events: row.get(4)? })
+        Ok(Clock {
+            rank: row.get(0)?,
+            error_ns: begin.max(end),
+            is_compared_twice: begin.is_some() && end.is_some(),
+            events: row.get(3)?,
+            lost_events: row.get(4)?,
+        })
     })
 }
 
@@ -79,11 +87,11 @@ pub struct Messages {
 /// Of one communicator: from which rank of it, to which world rank, with which tag.
 type Channel = (i64, i64, i64, i64);
 
-/// The events of a channel, in the order in which messages were sent, or their receives posted.
+/// The events of a channel, in the order in which messages were sent, or their receives posted, with their bytes.
 #[derive(Default)]
 struct Ends {
-    sent: Vec<(i64, i64)>,
-    received: Vec<(i64, i64)>,
+    sent: Vec<(i64, i64, i64)>,
+    received: Vec<(i64, i64, i64)>,
     sender: i64,
 }
 
@@ -94,11 +102,11 @@ impl Messages {
     pub fn read(profile: &Profile, catalog: &Catalog, clocks: &[Clock]) -> Result<Messages, Error> {
         let mut channels: BTreeMap<Channel, Ends> = BTreeMap::new();
         let sql = "SELECT rowid, kind, comm, source, CASE kind WHEN 2 THEN peer ELSE rank END, tag, \
-                   CASE kind WHEN 2 THEN begin_ns ELSE posted END, rank FROM event WHERE kind IN (2, 3)";
+                   CASE kind WHEN 2 THEN begin_ns ELSE posted END, rank, bytes FROM event WHERE kind IN (2, 3)";
         profile.query::<(), ()>(sql, vec![], |row| {
             let channel = (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?);
             let ends = channels.entry(channel).or_default();
-            let end = (row.get(6)?, row.get(0)?);
+            let end = (row.get(6)?, row.get(0)?, row.get(8)?);
             match row.get(1)? {
                 SENT => {
                     ends.sender = row.get(7)?;
@@ -123,13 +131,14 @@ impl Messages {
                 // What was not received when the program ended comes last.
                 false => (0, 0, sent == received || !are_finished),
             };
-            if !is_known {
+            let both = ends.sent[skipped_sent..].iter().zip(&ends.received[skipped_received..]);
+            // A message arrives with the bytes it was sent with: else something is missing between, as where counting paused.
+            if !is_known || both.clone().any(|((.., sent_bytes), (.., bytes))| sent_bytes != bytes) {
                 messages.unmatched += sent.max(received) as u64;
                 continue;
             }
             messages.unmatched += (sent.max(received) - pairs) as u64;
-            let both = ends.sent[skipped_sent..].iter().zip(&ends.received[skipped_received..]);
-            for ((_, sent), (_, received)) in both {
+            for ((_, sent, _), (_, received, _)) in both {
                 messages.numbers.insert(*sent, messages.matched);
                 messages.numbers.insert(*received, messages.matched);
                 messages.matched += 1;

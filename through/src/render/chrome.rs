@@ -93,7 +93,7 @@ impl<'a, 'b> Chrome<'a, 'b> {
             What::Sent(Some(number)) => self.arrow("s", "message", event.begin_ns, at, format!("m{number}")),
             What::Received(Some(number)) => match self.last_calls.get(&at) {
                 Some((begin_ns, end_ns)) if *begin_ns == event.begin_ns => {
-                    let end_ns = (*end_ns - 1).max(event.begin_ns);
+                    let end_ns = end_ns.saturating_sub(1).max(event.begin_ns);
                     self.arrow("f", "message", end_ns, at, format!("m{number}"))
                 }
                 _ => Ok(()),
@@ -109,8 +109,8 @@ impl<'a, 'b> Chrome<'a, 'b> {
         let lanes = self.lanes.entry((event.rank, number)).or_default();
         let lane = lanes.iter().position(|busy_until| *busy_until <= event.begin_ns).unwrap_or(lanes.len());
         match lanes.get_mut(lane) {
-            Some(busy_until) => *busy_until = end_ns.max(event.begin_ns + 1),
-            None => lanes.push(end_ns.max(event.begin_ns + 1)),
+            Some(busy_until) => *busy_until = end_ns.max(event.begin_ns.saturating_add(1)),
+            None => lanes.push(end_ns.max(event.begin_ns.saturating_add(1))),
         }
         let at = (event.rank, FIRST_LANE + number as i64 * LANES_OF_LAYER + lane as i64);
         self.line(at, || if lane == 0 { way.layer.clone() } else { format!("{} ({})", way.layer, lane + 1) });
@@ -204,10 +204,11 @@ fn micros(ns: i64) -> f64 {
     ns as f64 / 1000.0
 }
 
-/// What is known of the clocks, in words.
-pub fn accuracy(error_ns: Option<i64>) -> String {
+/// What is known of the clocks, in words. Where a job was killed nobody knows how they drifted.
+pub fn accuracy(error_ns: Option<i64>, are_compared_twice: bool) -> String {
+    let when = if are_compared_twice { "" } else { " at the begin" };
     match error_ns {
-        Some(error_ns) => format!("within {} of the clock of rank 0", units::time(error_ns)),
+        Some(error_ns) => format!("within {} of the clock of rank 0{when}", units::time(error_ns)),
         None => "each rank's own clock".to_owned(),
     }
 }
