@@ -299,3 +299,19 @@ fn alone_it_does_no_harm() {
         assert_eq!(answer(&run.profile_path(), "SELECT count(*) FROM transfer"), ["0"]);
     }
 }
+
+/// What goes to a spawned world is a transfer to a peer of another world, with its bytes.
+#[test]
+fn spawned_worlds_are_remote() {
+    // Debian's MPICH cannot spawn.
+    let run = seen(Mpi::OpenMpi, "spawn", "posix,sysv,cma,self").run().succeeded();
+    for name in ["profile.db", "profile-1.db"] {
+        let path = run.folder().join(name);
+        let sent = answer(&path, "SELECT comm, op, src, dst, calls, bytes FROM matrix");
+        let told = "SELECT comm, op, src, dst, calls, bytes FROM transfers WHERE layer = 'ucp' AND op = 'MPI_Send' AND remote = 1";
+        assert_eq!((answer(&path, told), sent.len()), (sent, 1));
+        // Of the merged communicator each rank reduces with one of its own world and one of the other.
+        let reduced = "SELECT src, sum(remote), sum(dst IS NULL) FROM transfers WHERE layer = 'ucp' AND op = 'MPI_Allreduce' GROUP BY 1 ORDER BY 1";
+        assert_eq!(answer(&path, reduced), ["0|1|1", "1|1|1"]);
+    }
+}

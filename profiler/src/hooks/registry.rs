@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::ptr::NonNull;
 use std::sync::atomic::{Ordering, fence};
+use std::time::Duration;
 
 use commsee_hook::MODULES;
 use parking_lot::Mutex;
@@ -67,8 +68,11 @@ impl<T: Hash + Eq + Clone> Numbered<T> {
     }
 }
 
-fn with<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
-    let mut registry = REGISTRY.lock();
+/// A child made by `fork` finds the registry as it was: perhaps locked, by a thread that the child does not have.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+fn with<T: Default>(work: impl FnOnce(&mut Registry) -> T) -> T {
+    let Some(mut registry) = REGISTRY.try_lock_for(LONGEST_WAIT) else { return T::default() };
     let registry = registry.get_or_insert_with(|| Registry {
         modules: Vec::new(),
         ways: Numbered::new(),
