@@ -69,6 +69,10 @@ fn main() {
             println!("|{}", "---|".repeat(titles.len()));
         }
         for case in CASES.iter().filter(|case| arguments.wants(case.0)) {
+            if mpi == Mpi::Mpich && case.0 == "tcp" {
+                note("tcp is left out: MPICH 4.0 over TCP may hang in MPI_Finalize, without commsee as well");
+                continue;
+            }
             let mut best: [Option<Sample>; 4] = [const { None }; 4];
             for _ in 0..rounds {
                 for (arm, best) in ARMS.into_iter().zip(&mut best) {
