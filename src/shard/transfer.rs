@@ -71,8 +71,8 @@ pub const OWN: u32 = 1;
 /// A bit of [`Text::flags`] of a way: the data came from the peer.
 pub const ARRIVES: u32 = 1;
 
-/// How a layer moved data: names as they are in the table `way` of a profile.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+/// How a layer moved data. Names are the layer's own; what it has no name for is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "profile", derive(serde::Serialize, serde::Deserialize))]
 pub struct Way {
     pub layer: String,
@@ -80,8 +80,11 @@ pub struct Way {
     pub protocol: String,
     pub transport: String,
     pub device: String,
+    /// Of the device: `network`, `memory`, `gpu`, `self`.
     pub kind: String,
+    /// The layer's own group of processes.
     pub scope: String,
+    /// Data that came from the peer, as its receiver saw it.
     pub arrives: bool,
 }
 
@@ -91,6 +94,15 @@ impl Way {
         let names =
             [&self.layer, &self.function, &self.protocol, &self.transport, &self.device, &self.kind, &self.scope];
         names.map(|name| name.replace('\n', " ")).join("\n")
+    }
+
+    /// `posix/memory`: what it went over, as UCX writes it.
+    pub fn path(&self) -> String {
+        match (self.transport.as_str(), self.device.as_str()) {
+            (transport, "") => transport.to_owned(),
+            ("", device) => device.to_owned(),
+            (transport, device) => format!("{transport}/{device}"),
+        }
     }
 
     pub fn of(entry: &Text) -> Way {

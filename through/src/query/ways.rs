@@ -2,35 +2,10 @@
 
 use std::collections::BTreeMap;
 
+pub use commsee::shard::Way;
+
 use crate::error::Error;
 use crate::open::Profile;
-
-/// Names are the layer's own; what it has no name for is empty.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Way {
-    pub layer: String,
-    pub function: String,
-    pub protocol: String,
-    pub transport: String,
-    pub device: String,
-    /// Of the device: `network`, `memory`, `gpu`, `self`.
-    pub kind: String,
-    /// The layer's own group of processes.
-    pub scope: String,
-    /// Data that came from the peer, as its receiver saw it.
-    pub arrives: bool,
-}
-
-impl Way {
-    /// `posix/memory`: what it went over, as UCX writes it.
-    pub fn path(&self) -> String {
-        match (self.transport.as_str(), self.device.as_str()) {
-            (transport, "") => transport.to_owned(),
-            ("", device) => device.to_owned(),
-            (transport, device) => format!("{transport}/{device}"),
-        }
-    }
-}
 
 /// By number. Profiles that know no layers have none.
 pub fn ways(profile: &Profile) -> Result<BTreeMap<i64, Way>, Error> {
