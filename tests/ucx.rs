@@ -315,3 +315,26 @@ fn spawned_worlds_are_remote() {
         assert_eq!(answer(&path, reduced), ["0|1|1", "1|1|1"]);
     }
 }
+
+/// Every operation that belongs to a call is on the timeline, behind the begin of that call.
+#[test]
+fn operations_are_on_the_timeline() {
+    for mpi in Mpi::ALL {
+        let launch = seen(mpi, "ucx", "posix,sysv,cma,self").ranks(4).arguments(&["300000"]);
+        let run = launch.variable("COMMSEE_TRACE", "64M").run().succeeded();
+        let path = run.profile_path();
+        let counted = "SELECT way, sum(calls) FROM transfer WHERE op <> 65535 AND way IN (SELECT id FROM way WHERE layer <> 'uct-rx') \
+                       GROUP BY 1 ORDER BY 1";
+        let events = "SELECT e.way, count(*) FROM event e WHERE e.kind = 1 AND e.cause_ns <= e.begin_ns AND e.begin_ns <= e.end_ns AND \
+                      EXISTS (SELECT 1 FROM event c WHERE c.kind = 0 AND c.rank = e.rank AND c.thread = e.thread AND \
+                      c.begin_ns = e.cause_ns AND c.comm = e.comm AND c.op = e.op) GROUP BY 1 ORDER BY 1";
+        // The table has no index of its own.
+        Connection::open(&path)
+            .expect("the profile")
+            .execute("CREATE INDEX calls ON event (rank, begin_ns)", [])
+            .expect("an index");
+        let counted = answer(&path, counted);
+        assert!(counted.len() >= 5, "{mpi}: {counted:?}");
+        assert_eq!(answer(&path, events), counted, "{mpi}");
+    }
+}

@@ -49,4 +49,9 @@ fn count_answer(module: &Module, answer: Answer, link: Option<&Link>) {
     let place = usize::from(place);
     let way = transmission::WAYS[place].number(module, "uct", table::NAMES[place], protocol, carrier);
     module.count(call, way, peer, bytes, bytes, AT_ONCE);
+    if call.is_traced() {
+        // It was sent just before it showed to what it belongs.
+        let now = module.ticks();
+        module.event(call, way, peer, bytes, now, now);
+    }
 }

@@ -226,7 +226,7 @@ impl Transmission {
             if !waits {
                 // It came before the call returned.
                 let way = (*pending).way;
-                self.module.count(&self.link.call, way, self.peer, bytes as u64, bytes as u64, AT_ONCE);
+                self.count_by(way, bytes as u64);
                 self.give_up();
             }
         }
@@ -239,11 +239,16 @@ impl Transmission {
                 return;
             }
             let way = self.see(bytes);
-            self.module.count(&self.link.call, way, self.peer, bytes as u64, bytes as u64, AT_ONCE);
-            if self.begin_ticks != 0 {
-                let now = self.module.ticks();
-                self.module.event(&self.link.call, way, self.peer, bytes as u64, self.begin_ticks, now);
-            }
+            self.count_by(way, bytes as u64);
+        }
+    }
+
+    #[inline(always)]
+    fn count_by(&self, way: u32, bytes: u64) {
+        self.module.count(&self.link.call, way, self.peer, bytes, bytes, AT_ONCE);
+        if self.begin_ticks != 0 {
+            let now = self.module.ticks();
+            self.module.event(&self.link.call, way, self.peer, bytes, self.begin_ticks, now);
         }
     }
 
