@@ -36,7 +36,8 @@ fn a_program_without_init_leaves_one_profile() {
 #[test]
 fn several_sessions_are_one_run() {
     libraries().for_each(|mpi| check(&run(mpi, "several", 3)));
-    libraries().filter(can_start_again).for_each(|mpi| check(&run(mpi, "again", 3)));
+    // With three ranks MPICH 5.0.2 hangs in its second start in one of twenty runs, without commsee as well.
+    libraries().filter(can_start_again).for_each(|mpi| check(&run(mpi, "again", 2)));
 }
 
 #[test]
