@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use common::{Launch, Mpi, Run, check_profile, hook};
+use common::{Launch, Mpi, Run, check_profile, hook, shared_library};
 
 /// The transports over which processes on one node can talk.
 const TRANSPORTS: [&str; 4] = ["posix,self", "sysv,self", "posix,sysv,cma,self", "tcp,self"];
@@ -131,7 +131,7 @@ fn messages_are_counted_above_and_below() {
         for generation in GENERATIONS {
             for ranks in [2, 4] {
                 let of = format!("{mpi} {transports} UCX_PROTO_ENABLE={generation} {ranks} ranks");
-                let launch = seen(mpi, "ucx", transports).ranks(ranks).arguments(&["2100000"]);
+                let launch = seen(mpi, "ucx", transports).ranks(ranks).arguments(&["4200000"]);
                 let run = launch.variable("UCX_PROTO_ENABLE", generation).run().succeeded();
                 run.profile();
                 messages_agree(&run.profile_path(), &of);
@@ -336,5 +336,32 @@ fn operations_are_on_the_timeline() {
         let counted = answer(&path, counted);
         assert!(counted.len() >= 5, "{mpi}: {counted:?}");
         assert_eq!(answer(&path, events), counted, "{mpi}");
+    }
+}
+
+/// Of a UCX that is too old nothing is seen, of one that is too new what its stable interface shows. Either is said, and the program
+/// does the same.
+#[test]
+fn unknown_versions_are_left_alone() {
+    for mpi in Mpi::ALL {
+        let other = |version: &str| {
+            let launch = seen(mpi, "ucx", "posix,sysv,cma,self").preload(shared_library("other_ucx"));
+            launch.arguments(&["300000"]).variable("OTHER_UCX", version).run().succeeded()
+        };
+        let old = other("1.10.1");
+        let refused = "UCX 1.10.1: refused (it is not known; 1.11 to 1.22 are)";
+        assert_eq!(old.stderr.matches(&format!("{refused}, UCX is not seen")).count(), 1, "{}", old.stderr);
+        old.profile();
+        assert_eq!(answer(&old.profile_path(), "SELECT count(*) FROM transfer"), ["0"], "{mpi}");
+        assert_eq!(answer(&old.profile_path(), "SELECT text FROM notes"), [refused], "{mpi}");
+
+        let new = other("1.99.0");
+        new.profile();
+        messages_agree(&new.profile_path(), "a new version");
+        assert_eq!(answer(&new.profile_path(), "SELECT DISTINCT layer FROM transfers ORDER BY 1"), ["ucp", "ucp-rx"]);
+        let notes = answer(&new.profile_path(), "SELECT text FROM notes ORDER BY text");
+        assert_eq!(notes[0], "UCX 1.99.0: UCP", "{notes:?}");
+        let refused = |note: &String| note.ends_with(": refused (operation table of UCX 1.99.0 is not known)");
+        assert!(notes.len() > 2 && notes[1..].iter().all(refused), "{notes:?}");
     }
 }
