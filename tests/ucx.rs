@@ -131,7 +131,7 @@ fn messages_are_counted_above_and_below() {
         for generation in GENERATIONS {
             for ranks in [2, 4] {
                 let of = format!("{mpi} {transports} UCX_PROTO_ENABLE={generation} {ranks} ranks");
-                let launch = seen(mpi, "ucx", transports).ranks(ranks).arguments(&["4200000"]);
+                let launch = seen(mpi, "ucx", transports).ranks(ranks).arguments(&["4194304"]);
                 let run = launch.variable("UCX_PROTO_ENABLE", generation).run().succeeded();
                 run.profile();
                 messages_agree(&run.profile_path(), &of);

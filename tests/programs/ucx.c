@@ -93,6 +93,7 @@ int main(int argc, char **argv)
         exchange(MPI_COMM_WORLD, bytes, seed);
         exchange(copy, bytes - 3, seed);
     }
+    exchange(MPI_COMM_WORLD, largest, 3);
     exchange_pieces(copy, 1000);
     exchange_pieces(copy, largest / 2);
     MPI_Comm_free(&copy);
