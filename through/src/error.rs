@@ -65,7 +65,7 @@ pub fn plain(error: &io::Error) -> String {
 fn modules(names: &[String]) -> String {
     match names {
         [] => "there is none".to_owned(),
-        names => format!("there are {}", names.join(", ")),
+        names => format!("known ones: {}", names.join(", ")),
     }
 }
 

@@ -165,7 +165,7 @@ mod tests {
         assert!(modules("", &places).unwrap().is_empty());
         for wrong in ["nccl", "no-name", "../libcommsee_ucx", "ucx.so", "UCX"] {
             let text = modules(wrong, &places).unwrap_err().to_string();
-            assert!(text.contains(wrong) && text.contains("there are mine, ucx"), "{text}");
+            assert!(text.contains(wrong) && text.contains("known ones: mine, ucx"), "{text}");
         }
     }
 

@@ -130,7 +130,11 @@ fn a_hook_module_that_is_not_there_is_told_before_the_job_starts() {
         let words = [&[command], &option[..], &["--", "echo", "started"]].concat();
         let answer = Answer::of(with_module(&folder, &words).env("COMMSEE_HOOKS", variable).output().unwrap());
         assert_eq!((answer.status, answer.out.as_str(), answer.err.lines().count()), (2, "", 1), "{}", answer.err);
-        assert!(answer.err.contains("no hook module 'uxc'") && answer.err.contains("there are ucx"), "{}", answer.err);
+        assert!(
+            answer.err.contains("no hook module 'uxc'") && answer.err.contains("known ones: ucx"),
+            "{}",
+            answer.err
+        );
     }
     // An empty list asks for none, whatever the environment says.
     let words = ["exec", "--hooks", "", "--", "true"];
