@@ -35,6 +35,16 @@ impl Buckets {
         Ok(buckets)
     }
 
+    /// One bucket for all sizes that there can be.
+    pub fn undivided() -> Buckets {
+        Buckets::new(&[i64::MAX as u64]).expect("one edge")
+    }
+
+    /// Which of these buckets holds what a bucket of others held. Their edges have all edges of these among them.
+    pub fn holding(&self, bucket: u8, others: &Buckets) -> u8 {
+        others.bounds(bucket).1.map_or(self.count, |edge| self.of(edge)).min(self.of(u64::MAX))
+    }
+
     /// Reads a list such as `128,1K,8K`.
     pub fn parse(text: &str) -> Result<Buckets, String> {
         let edges = text.split(',').map(bytes::parse).collect::<Result<Vec<_>, _>>()?;
@@ -99,6 +109,15 @@ mod tests {
         assert_eq!(buckets.of(u64::MAX), 7);
         assert_eq!(buckets.bounds(0), (0, Some(128)));
         assert_eq!(buckets.bounds(7), (33_554_432, None));
+    }
+
+    #[test]
+    fn fewer_buckets_hold_more() {
+        let fine = Buckets::new(&[128, 1024, 8192]).unwrap();
+        let coarse = Buckets::new(&[1024]).unwrap();
+        assert_eq!([0, 1, 2, 3].map(|bucket| coarse.holding(bucket, &fine)), [0, 0, 1, 1]);
+        assert_eq!([0, 1, 2, 3].map(|bucket| fine.holding(bucket, &fine)), [0, 1, 2, 3]);
+        assert_eq!([0, 1, 2].map(|bucket| Buckets::undivided().holding(bucket, &fine)), [0, 0, 0]);
     }
 
     #[test]

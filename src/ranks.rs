@@ -21,6 +21,12 @@ pub fn format_ranges(ranges: &[(u32, u32)]) -> String {
     ranges.iter().map(range).collect::<Vec<_>>().join(",")
 }
 
+/// How many ranks a list names; `None` if it is none.
+pub fn count(list: &str) -> Option<u64> {
+    let set = RankSet::parse(list.trim()).ok()?;
+    set.ranges().iter().try_fold(0u64, |sum, (low, high)| sum.checked_add(u64::from(high - low) + 1))
+}
+
 /// A set of ranks that a user named, as ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankSet(Vec<(u32, u32)>);
@@ -67,6 +73,7 @@ mod tests {
     fn lists_are_read() {
         let set = RankSet::parse("0,4-7").unwrap();
         assert!(set.contains(0) && set.contains(5) && !set.contains(3) && !set.contains(8));
+        assert_eq!((count("0-3,8\n"), count("0-4294967295"), count("x")), (Some(5), Some(1 << 32), None));
         for wrong in ["", "a", "1-", "-1", "3-1", "1,,2", "99999999999"] {
             assert!(RankSet::parse(wrong).is_err(), "{wrong}");
         }

@@ -4,17 +4,17 @@
 use std::cell::RefCell;
 use std::path::Path;
 
+use vocabulary::buckets::MAX_EDGES;
 use vocabulary::profile::{Writer, Written};
-use vocabulary::settings;
 use vocabulary::shard::Shard;
-use vocabulary::stream::{Detail, Extent, Leaf, Merge, Source};
+use vocabulary::stream::{Detail, Extent, Leaf, Merge, OTHER_EDGES, Source};
 
 use crate::abi::{Word, abi};
 use crate::guard::guarded;
 use crate::pmpi::{self, Group};
 use crate::say::warn_once;
 use crate::tree::{Down, FromChild, Tree, Up};
-use crate::{say, shard, signals, snapshots};
+use crate::{say, setup, shard, signals, snapshots};
 
 /// All ranks, while they gather.
 pub struct Gathering(Tree);
@@ -24,7 +24,26 @@ pub struct Gathering(Tree);
 struct Decision {
     is_wanted: bool,
     detail: Detail,
-    is_phased: bool,
+    extent: Extent,
+}
+
+/// Words of an [`Extent`].
+const EXTENT_WORDS: usize = 4 + MAX_EDGES;
+
+fn words_of(extent: Extent) -> [u64; EXTENT_WORDS] {
+    let mut words = [0; EXTENT_WORDS];
+    let flags = [extent.is_phased, extent.is_some, extent.has_lost_edges].map(u64::from);
+    words[0] = extent.rows;
+    words[1..4].copy_from_slice(&flags);
+    words[4..].copy_from_slice(&extent.edges_bytes);
+    words
+}
+
+fn extent_of(words: &[u64]) -> Extent {
+    let mut edges_bytes = [0; MAX_EDGES];
+    edges_bytes.copy_from_slice(&words[4..EXTENT_WORDS]);
+    let [is_phased, is_some, has_lost_edges] = [1, 2, 3].map(|at| words[at] == 1);
+    Extent { rows: words[0], is_phased, is_some, edges_bytes, has_lost_edges }
 }
 
 /// Collective. Not a duplicate of `MPI_COMM_WORLD`: duplicating calls the copy functions of the program's attributes.
@@ -74,7 +93,10 @@ impl Gathering {
             if let Some(trouble) = trouble.filter(|_| self.0.rank == 0) {
                 warn_once!("{trouble}");
             }
-            let decision = self.decide(Decision { is_wanted: writer.is_some(), detail, is_phased: extent.is_phased });
+            if extent.has_lost_edges && self.0.rank == 0 {
+                warn_once!("{OTHER_EDGES}");
+            }
+            let decision = self.decide(Decision { is_wanted: writer.is_some(), detail, extent });
             let Some(decision) = decision.filter(|decision| decision.is_wanted) else { return (false, left) };
             let written = match writer {
                 Some(writer) => self.write(writer, decision, own, wanted, lost),
@@ -149,8 +171,9 @@ impl Gathering {
         let down: Vec<RefCell<Down>> = self.0.children().map(|child| Down::of(&self.0, child)).collect();
         let result = guarded(|| {
             let mut sources: Vec<Box<dyn Source + '_>> = Vec::new();
-            if let Some(shard) = own {
-                sources.push(Box::new(Leaf::new(shard, decision.detail, decision.is_phased)));
+            if let Some(mut shard) = own {
+                shard.coarsen(&decision.extent.buckets());
+                sources.push(Box::new(Leaf::new(shard, decision.detail, decision.extent.is_phased)));
             }
             sources.extend(down.iter().map(|child| Box::new(FromChild(child)) as Box<dyn Source>));
             work(Merge::new(sources))
@@ -164,18 +187,28 @@ impl Gathering {
 
     /// What must be known of all before; right at rank 0.
     unsafe fn sum_up(&self, own: Extent, left: u64) -> (Extent, u64) {
-        let words = |extent: Extent, left| [extent.rows, u64::from(extent.is_phased), left];
-        let extent = |words: [u64; 3]| Extent { rows: words[0], is_phased: words[1] == 1 };
-        let add = |sum: &mut [u64; 3], more: [u64; 3]| *sum = words(extent(*sum).and(extent(more)), sum[2] | more[2]);
+        // Behind the extent: which snapshots are left.
+        let words = |extent: Extent, left: u64| {
+            let mut words = [left; EXTENT_WORDS + 1];
+            words[..EXTENT_WORDS].copy_from_slice(&words_of(extent));
+            words
+        };
+        let add = |sum: &mut [u64; EXTENT_WORDS + 1], more: [u64; EXTENT_WORDS + 1]| {
+            let left = sum[EXTENT_WORDS] | more[EXTENT_WORDS];
+            *sum = words(extent_of(sum).and(extent_of(&more)), left);
+        };
         let all = unsafe { self.0.sum_up(words(own, left), add) };
-        (extent(all), all[2])
+        (extent_of(&all), all[EXTENT_WORDS])
     }
 
     /// What rank 0 hands over becomes everybody's.
     unsafe fn decide(&self, decision: Decision) -> Option<Decision> {
-        let words = [u64::from(decision.is_wanted), decision.detail.number(), u64::from(decision.is_phased)];
+        let mut words = [0; 2 + EXTENT_WORDS];
+        words[..2].copy_from_slice(&[u64::from(decision.is_wanted), decision.detail.number()]);
+        words[2..].copy_from_slice(&words_of(decision.extent));
         let words = unsafe { self.0.spread(words) }?;
-        Some(Decision { is_wanted: words[0] == 1, detail: Detail::of_number(words[1]), is_phased: words[2] == 1 })
+        let (detail, extent) = (Detail::of_number(words[1]), extent_of(&words[2..]));
+        Some(Decision { is_wanted: words[0] == 1, detail, extent })
     }
 }
 
@@ -196,7 +229,7 @@ pub fn create(output: &Path) -> Result<Writer, String> {
         Err(error) => error.to_string(),
     };
     let name = output.file_name().unwrap_or_default();
-    let directories = settings::shard_directories(std::env::var(settings::DIR).ok(), std::env::var("TMPDIR").ok());
+    let directories = setup::shard_directories();
     let others = directories.iter().map(|directory| Path::new(directory).join(name));
     let found = others.filter(|path| path != output).find_map(|path| Writer::create(&path).ok());
     found.ok_or(trouble)

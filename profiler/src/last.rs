@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use vocabulary::shard::{Header, Shard, read_file, read_header};
-use vocabulary::stream::{Detail, Extent, Pile};
+use vocabulary::stream::{Detail, Extent, OTHER_EDGES, Pile};
 
 use crate::{gather, say, shard, signals};
 
@@ -28,7 +28,7 @@ pub fn write(names: &[String], is_ready: impl Fn(&Header) -> bool, wanted: &Path
         let _ = fs::remove_file(&claim);
         return false;
     }
-    let written = signals::held_back(|| join(&files, wanted));
+    let written = join(&files, wanted);
     match &written {
         Ok(path) => {
             gather::say_where(path, wanted);
@@ -40,7 +40,12 @@ pub fn write(names: &[String], is_ready: impl Fn(&Header) -> bool, wanted: &Path
     written.is_ok()
 }
 
-fn join(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
+/// Makes a profile of the shards or snapshots of this run.
+pub fn join(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
+    signals::held_back(|| join_files(files, wanted))
+}
+
+fn join_files(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
     let writer = gather::create(wanted)?;
     let read =
         |file: &Path| {
@@ -50,13 +55,19 @@ fn join(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
             }))
         };
     let extents = files.iter().filter_map(|file| Some(Extent::of(&read(file).ok()?.ok()?)));
-    let extent = extents.fold(Extent::default(), Extent::and);
+    let extent = Extent::of_all(extents);
     let (detail, trouble) = Detail::wanted(extent);
     trouble.iter().for_each(|trouble| say::warn(trouble));
+    if extent.has_lost_edges {
+        say::warn(OTHER_EDGES);
+    }
     let mut pile = Pile::new(detail, extent.is_phased);
     for file in files {
         match read(file)? {
-            Ok(shard) => pile.add(shard),
+            Ok(mut shard) => {
+                shard.coarsen(&extent.buckets());
+                pile.add(shard);
+            }
             Err(error) => say::warn(&format!("{}: {error}: left out of the profile", file.display())),
         }
     }

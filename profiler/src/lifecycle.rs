@@ -1,47 +1,40 @@
 //! The begin of recording in `MPI_Init` and its end in `MPI_Finalize`. Programs without `MPI_Init`: `sessions.rs`.
 
-use std::ffi::c_int;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use bytemuck::{Pod, Zeroable};
 use parking_lot::Mutex;
-use vocabulary::buckets::MAX_EDGES;
 use vocabulary::calls::op;
 use vocabulary::shard::{FINISHED, Moment, RUNNING, Sync};
 
 use crate::abi::abi;
+use crate::rollcall::{self, Job, RollCall};
 use crate::setup::{self, Facts};
 use crate::tally::{self, Done};
 use crate::tree::Tree;
 use crate::{
-    clock, communicators, gather, pmpi, say, sessions, shard, snapshots, standing, state, thread, trace, world,
+    clock, communicators, gather, pmpi, say, sessions, shard, snapshots, standing, state, thread, trace, ungathered,
+    world,
 };
 
-/// Whether this process took part in the broadcast of the start. Then it takes part in the gathering of the end, whatever
-/// happens to its recording: the others wait for it.
-static JOINED: AtomicBool = AtomicBool::new(false);
-
 static STARTED: AtomicBool = AtomicBool::new(false);
+
+/// Which ranks record; there from the start on for `MPI_Finalize`. It takes part in what all agree on there whatever happens to
+/// recording meanwhile.
+static ROLL_CALL: Mutex<Option<RollCall>> = parking_lot::const_mutex(None);
 
 /// Whether the clocks were compared at the start: then they are at the end.
 static TRACED: AtomicBool = AtomicBool::new(false);
 
+/// Of the ranks that keep a timeline, whose clocks must be compared. Kept until the end, since it lies in files.
+static TRACERS: Mutex<Option<RollCall>> = parking_lot::const_mutex(None);
+
 /// Where the profile will be written: settled at the start, since a program may change its directory.
 static OUTPUT: Mutex<Option<PathBuf>> = parking_lot::const_mutex(None);
 
-/// What rank 0 decides for all.
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C)]
-struct Common {
-    run: [u64; 2],
-    edge_count: u64,
-    edges: [u64; MAX_EDGES],
-    /// Bytes that each process may use for the timeline; 0 is no timeline.
-    trace_bytes: u64,
-    /// Where it begins, on the clock of rank 0.
-    trace_begin_ns: u64,
-}
+/// How long `MPI_Init` waits for others that keep a timeline, too: all come out of the library's at the same time.
+const TRACERS_COME: Duration = Duration::from_secs(10);
 
 /// `MPI_Init` has succeeded: sets everything up and switches recording on.
 pub fn start(clock: u32, entered: Moment, init: Done) {
@@ -58,43 +51,41 @@ pub fn start(clock: u32, entered: Moment, init: Done) {
 fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
     let world = abi().world;
     // SAFETY: `MPI_Init` has succeeded; each call passes places of the right type.
-    let (rank, size, level, common, sync) = unsafe {
+    let (rank, size, level) = unsafe {
         let rank = pmpi::comm_rank(world).ok_or("MPI_Comm_rank fails")? as u32;
         let size = pmpi::comm_size(world).ok_or("MPI_Comm_size fails")? as u32;
-        let level = pmpi::query_thread().unwrap_or(0);
-        say::set_rank(rank);
-        let mut common = if rank == 0 { decide() } else { Common::zeroed() };
-        // The only message of the start. Nothing else can be under way over MPI_COMM_WORLD now.
-        let bytes = bytemuck::bytes_of_mut(&mut common);
-        pmpi::bcast(bytes.as_mut_ptr().cast(), bytes.len() as c_int, abi().byte, 0, world).ok_or("MPI_Bcast fails")?;
-        JOINED.store(true, Ordering::Release);
-        // All processes take part, whatever becomes of their recording.
-        TRACED.store(common.trace_bytes > 0, Ordering::Release);
-        let sync = compare_clocks(&Tree { comm: world as u64, rank, ranks: size });
-        (rank, size, level, common, sync)
+        (rank, size, pmpi::query_thread().unwrap_or(0))
     };
+    say::set_rank(rank);
     world::of_communicator(world).ok_or("MPI_Comm_group fails")?;
     sessions::hand_over();
-    let edges_bytes = common.edges.get(..common.edge_count as usize).unwrap_or_default();
+    let job = rollcall::find(size);
+    let buckets = setup::buckets_wanted();
     let thread_level = abi().family.thread_levels.iter().position(|known| *known == level).unwrap_or(0) as u32;
     match shard::header() {
         // Sessions were there first.
         Some(header) => {
-            (header.run, header.state) = (common.run, RUNNING);
+            (header.run, header.state) = (job.run, RUNNING);
             header.seal();
         }
         None => {
             settle_output();
-            setup::set_up(&Facts { rank, size, run: common.run, edges_bytes, thread_level, clock, entered })?;
+            let edges_bytes = buckets.edges();
+            setup::set_up(&Facts { rank, size, run: job.run, edges_bytes, thread_level, clock, entered })?;
         }
     }
-    if let Some(header) = shard::header() {
-        header.trace_begin_ns = if common.trace_bytes > 0 { common.trace_begin_ns } else { 0 };
-        header.syncs[0] = sync;
+    let trace_bytes = setup::trace_bytes();
+    // Ranks with a timeline stand on both rolls once they stand on the second one.
+    let tracers = (trace_bytes > 0).then(|| roll_call(&job, "traced", rank, size));
+    let recorders = roll_call(&job, "joined", rank, size);
+    if let (Some(tracers), Some(header)) = (&tracers, shard::header()) {
+        (header.trace_begin_ns, header.syncs[0]) = agree_on_time(tracers, &recorders, rank, size);
         header.seal();
     }
+    *TRACERS.lock() = tracers;
+    *ROLL_CALL.lock() = Some(recorders);
     communicators::add_world(rank, size);
-    trace::start(common.trace_bytes);
+    trace::start(trace_bytes);
     state::start(thread_level == 3);
     if let Some(thread) = thread::recording(op::MPI_Init) {
         tally::plain(thread, communicators::world(), init);
@@ -102,45 +93,115 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
     Ok(())
 }
 
+fn roll_call(job: &Job, kind: &str, rank: u32, size: u32) -> RollCall {
+    let wanted = wanted();
+    let beside = wanted.parent().unwrap_or(std::path::Path::new("."));
+    RollCall::join(job, kind, rank, size, &setup::shard_directories(), beside)
+}
+
+/// When the timeline begins, on the clock of rank 0, and this process's clock against that one. Where all ranks keep a timeline
+/// they compare their clocks; else those of one host share a clock, and others are each their own.
+fn agree_on_time(tracers: &RollCall, recorders: &RollCall, rank: u32, size: u32) -> (u64, Sync) {
+    let origin_ns = tracers.origin_ns(clock::monotonic_ns());
+    // All have joined, and some of them keep no timeline: nobody is to be waited for.
+    let may_come = || recorders.joined() < size || tracers.joined() >= size;
+    if !tracers.all_joined(Some(TRACERS_COME), || make_progress() && may_come()) {
+        if recorders.joined() < size {
+            say::warn("COMMSEE_TRACE=1 reached some ranks only: their clocks are not compared");
+        }
+        return (origin_ns, Sync::default());
+    }
+    TRACED.store(true, Ordering::Release);
+    let tree = Tree { comm: abi().world as u64, rank, ranks: size };
+    // SAFETY: all ranks have joined and come here, in their MPI_Init: the program cannot have sent anything.
+    unsafe {
+        let sync = compare_clocks(&tree);
+        let origin = tree.spread([origin_ns, 0, 0]);
+        (origin.map_or(origin_ns, |words| words[0]), sync)
+    }
+}
+
+/// A rank that waits for others without calling MPI would hold up messages that these wait for.
+fn make_progress() -> bool {
+    let mut is_there = 0;
+    // SAFETY: asks for a message of this process to itself.
+    unsafe { pmpi::iprobe(0, 0, abi().comm_self, &mut is_there, abi().status_ignore) };
+    true
+}
+
 /// A child made by `fork` shares the shard's memory, and must not count into it.
 pub unsafe extern "C" fn forget_in_child() {
-    JOINED.store(false, Ordering::Release);
+    if let Some(mut roll_call) = ROLL_CALL.try_lock() {
+        *roll_call = None;
+    }
     sessions::forget();
     state::stop();
     shard::forget();
 }
 
-/// Whether `MPI_Finalize` will gather what this process counts.
-pub fn will_gather() -> bool {
-    JOINED.load(Ordering::Acquire)
+/// Whether `MPI_Finalize` will see to what this process counts.
+pub fn ends_in_finalize() -> bool {
+    ROLL_CALL.lock().is_some()
 }
 
-/// `MPI_Finalize` was called: gathers, and lets rank 0 write the profile. Collective for all processes that joined.
-pub fn finish() {
-    if !JOINED.swap(false, Ordering::AcqRel) {
-        return;
-    }
+/// What `MPI_Finalize` leaves to be done once the library's has returned.
+pub struct Ending {
+    roll_call: RollCall,
+    thread: Option<&'static mut thread::Thread>,
+}
+
+/// `MPI_Finalize` was called. Where all ranks record they gather now, and rank 0 writes the profile. Else no message may be sent,
+/// and what is returned goes on in [`finished`].
+pub fn finish() -> Option<Ending> {
+    let roll_call = ROLL_CALL.lock().take()?;
     let thread = thread::following(op::MPI_Finalize);
     state::stop();
     let begin = clock::moment();
     if let Some(thread) = &thread {
         standing::enter_over(thread, communicators::world(), op::MPI_Finalize, begin.ticks);
     }
-    // SAFETY: MPI is still there, and this call is collective over MPI_COMM_WORLD.
-    let Some(gathering) = (unsafe { gather::open() }) else {
+    if let Some(header) = shard::header() {
+        header.latest = begin;
+    }
+    if roll_call.all_joined(None, make_progress) {
+        let rank = shard::header().map_or(0, |header| header.world_rank);
+        roll_call.clear_here(rank);
+        gather_all(&roll_call, thread, begin);
+        return None;
+    }
+    world::forget();
+    Some(Ending { roll_call, thread })
+}
+
+/// Collective: all ranks record.
+fn gather_all(roll_call: &RollCall, thread: Option<&'static mut thread::Thread>, begin: Moment) {
+    // SAFETY: MPI is still there, and all ranks come here.
+    let arrived = unsafe { pmpi::barrier(abi().world) };
+    // Time in MPI_Finalize is the time until all ranks have got there; what commsee does after that is its own.
+    let ticks = clock::now().wrapping_sub(begin.ticks);
+    let rank = shard::header().map_or(0, |header| header.world_rank);
+    if rank == 0 {
+        roll_call.clear_between();
+    }
+    // SAFETY: as above.
+    let Some(gathering) = arrived.and_then(|()| unsafe { gather::open() }) else {
         say::warn("MPI fails in MPI_Finalize: the profile can be made by `through recover`");
         return;
     };
-    // Time in MPI_Finalize is the time until all ranks have got there; what commsee does after that is its own.
     if let Some(thread) = thread {
-        let ticks = clock::now().wrapping_sub(begin.ticks);
         tally::plain(thread, communicators::world(), Done { operation: op::MPI_Finalize, code: 0, ticks });
     }
     // SAFETY: as above.
     let sync = unsafe { compare_clocks(gathering.tree()) };
     if let Some(header) = shard::header() {
-        (header.latest, header.syncs[1]) = (begin, sync);
+        header.syncs[1] = sync;
         header.state = FINISHED;
+    }
+    if let Some(tracers) = TRACERS.lock().take() {
+        tracers.clear_here(rank);
+        if rank == 0 {
+            tracers.clear_between();
+        }
     }
     // SAFETY: as above. A process without a shard passes on what others send.
     if unsafe { gathering.run(&wanted(), snapshots::left()) } {
@@ -148,6 +209,17 @@ pub fn finish() {
     }
     snapshots::remove();
     world::forget();
+}
+
+/// The library's `MPI_Finalize` has returned: MPI is gone.
+pub fn finished(ending: Ending, done: Done) {
+    if let Some(thread) = ending.thread {
+        tally::plain(thread, communicators::world(), done);
+    }
+    ungathered::finish(&ending.roll_call);
+    if let Some(tracers) = TRACERS.lock().take() {
+        tracers.clear_here(shard::header().map_or(0, |header| header.world_rank));
+    }
 }
 
 /// Remembers where the profile is wanted.
@@ -168,16 +240,4 @@ unsafe fn compare_clocks(tree: &Tree) -> Sync {
         say::warn("the clocks of the ranks could not be compared: times of the timeline are each rank's own");
         Sync::default()
     })
-}
-
-fn decide() -> Common {
-    let mut common = Common::zeroed();
-    // SAFETY: fills the words it is given. Where it fails the clock still tells runs apart.
-    unsafe { libc::getrandom((&raw mut common.run).cast(), size_of_val(&common.run), 0) };
-    common.run[0] ^= clock::realtime_ns();
-    let buckets = setup::buckets_wanted();
-    common.edge_count = buckets.edges().len() as u64;
-    common.edges[..buckets.edges().len()].copy_from_slice(buckets.edges());
-    (common.trace_bytes, common.trace_begin_ns) = (setup::trace_bytes(), clock::monotonic_ns());
-    common
 }

@@ -76,7 +76,6 @@ declare! {
     test_cancelled = c"PMPI_Test_cancelled" (status: Word, flag: *mut c_int);
     iprobe = c"PMPI_Iprobe" (from: c_int, tag: c_int, comm: Word, flag: *mut c_int, status: Word);
     barrier = c"PMPI_Barrier" (comm: Word);
-    bcast = c"PMPI_Bcast" (buffer: *mut c_void, count: c_int, datatype: Word, root: c_int, comm: Word);
     send = c"PMPI_Send" (buffer: *const c_void, count: c_int, datatype: Word, to: c_int, tag: c_int, comm: Word);
     grequest_start = c"PMPI_Grequest_start"
         (query: Word, free: Word, cancel: Word, extra: Word, request: *mut c_void);

@@ -3,21 +3,19 @@
 //! the profile (`last.rs`). Beside `MPI_Init` sessions are part of what `MPI_Finalize` gathers.
 
 use std::cell::Cell;
-use std::env;
 use std::ffi::{CString, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use vocabulary::calls::op;
-use vocabulary::profile::recover::{host_name, process_start, shard_name};
+use vocabulary::profile::recover::shard_name;
 use vocabulary::shard::{FINISHED, LEFT, Moment, RUNNING};
-use xxhash_rust::xxh3::xxh3_128;
 
 use crate::abi::{Word, abi};
 use crate::pmpi::{self, Group};
 use crate::setup::{self, Facts};
 use crate::tally::{self, Done};
-use crate::{clock, communicators, gather, last, lifecycle, say, shard, state, thread, world};
+use crate::{clock, communicators, gather, last, lifecycle, rollcall, say, shard, state, thread, world};
 
 struct Sessions {
     /// The program's, open now.
@@ -45,7 +43,7 @@ pub fn opened(clock: u32, entered: Moment, session: Word, done: Done) {
     let mut sessions = SESSIONS.lock();
     sessions.open += 1;
     sessions.opened += 1;
-    if !lifecycle::will_gather() && sessions.open == 1 {
+    if !lifecycle::ends_in_finalize() && sessions.open == 1 {
         let trouble = match shard::header() {
             None if ALONE.load(Ordering::Acquire) || !setup::is_wanted() => return,
             None => begin(&mut sessions, clock, entered, thread_level(session)),
@@ -80,7 +78,7 @@ pub fn closing() {
         tally::plain(thread, communicators::none(), Done { operation: op::MPI_Session_finalize, code: 0, ticks: 0 });
     }
     sessions.open = sessions.open.saturating_sub(1);
-    if sessions.open > 0 || lifecycle::will_gather() || !ALONE.load(Ordering::Acquire) {
+    if sessions.open > 0 || lifecycle::ends_in_finalize() || !ALONE.load(Ordering::Acquire) {
         return;
     }
     state::stop();
@@ -112,7 +110,8 @@ fn record_alone(sessions: &mut Sessions, clock: u32, entered: Moment, thread_lev
     let (rank, size) = enter_world(sessions)?;
     say::set_rank(rank);
     let buckets = setup::buckets_wanted();
-    let facts = Facts { rank, size, run: run(size), edges_bytes: buckets.edges(), thread_level, clock, entered };
+    let facts =
+        Facts { rank, size, run: rollcall::find(size).run, edges_bytes: buckets.edges(), thread_level, clock, entered };
     lifecycle::settle_output();
     setup::set_up(&facts)?;
     ALONE.store(true, Ordering::Release);
@@ -142,51 +141,6 @@ fn leave_world(sessions: &mut Sessions) {
         unsafe { pmpi::session_finalize(&mut sessions.own) };
         sessions.own = 0;
     }
-}
-
-/// What tells this run from others, and is the same in all its processes: what the launcher says, else the launcher itself,
-/// from which all processes on a host descend. A single process may have been started by anybody, who may start others.
-fn run(size: u32) -> [u64; 2] {
-    let mut facts = Vec::new();
-    let said = ["SLURM_JOB_ID", "SLURM_STEP_ID", "PMIX_NAMESPACE", "PBS_JOBID", "LSB_JOBID", "COMMSEE_LAUNCH"];
-    for name in said {
-        facts.extend_from_slice(env::var_os(name).unwrap_or_default().as_encoded_bytes());
-        facts.push(0);
-    }
-    let is_said = ["SLURM_STEP_ID", "PMIX_NAMESPACE"].iter().any(|name| env::var_os(name).is_some());
-    if size == 1 || !is_said {
-        let common = if size == 1 { std::process::id() } else { launcher() };
-        facts.extend_from_slice(host_name().as_bytes());
-        facts.extend_from_slice(&common.to_ne_bytes());
-        facts.extend_from_slice(&process_start(common).unwrap_or(0).to_ne_bytes());
-    }
-    let hash = xxh3_128(&facts);
-    [hash as u64, (hash >> 64) as u64]
-}
-
-/// The process of the launcher that started this one and its siblings: there may be shells and scripts in between. Where no
-/// ancestor has a launcher's name it is the parent.
-fn launcher() -> u32 {
-    const NAMES: [&str; 7] = ["hydra_", "pmi_proxy", "mpiexec", "mpirun", "orted", "prte", "slurmstepd"];
-    let parent = std::os::unix::process::parent_id();
-    let mut ancestor = parent;
-    while ancestor > 1 {
-        let Some((name, next)) = name_and_parent(ancestor) else { break };
-        if NAMES.iter().any(|known| name.starts_with(known)) {
-            return ancestor;
-        }
-        ancestor = next;
-    }
-    parent
-}
-
-/// From `/proc/PID/stat`: the second field is the name in parentheses, the fourth the parent.
-fn name_and_parent(pid: u32) -> Option<(String, u32)> {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let stat = String::from_utf8_lossy(&stat);
-    let (open, close) = (stat.find('(')?, stat.rfind(')')?);
-    let parent = stat.get(close + 2..)?.split(' ').nth(1)?.parse().ok()?;
-    Some((stat.get(open + 1..close)?.to_owned(), parent))
 }
 
 /// The level of thread support that a session has (MPI-4.1, 11.3.1); the highest where it does not say.

@@ -84,8 +84,7 @@ pub fn set_up(facts: &Facts) -> Result<(), String> {
     header.latest = header.started;
     header.seal();
 
-    let directories = settings::shard_directories(env::var(settings::DIR).ok(), env::var("TMPDIR").ok());
-    shard::create(&directories, &shard_name(facts.run, facts.rank), &header)?;
+    shard::create(&shard_directories(), &shard_name(facts.run, facts.rank), &header)?;
     if facts.rank == 0 {
         hooks::say_missing();
     }
@@ -101,6 +100,11 @@ pub fn set_up(facts: &Facts) -> Result<(), String> {
         say::debug(&format!("counters in {}", path.display()));
     }
     Ok(())
+}
+
+/// Where shards live, in order of preference.
+pub fn shard_directories() -> Vec<String> {
+    settings::shard_directories(env::var(settings::DIR).ok(), env::var("TMPDIR").ok())
 }
 
 /// The edges that the environment asks for, else the default ones.

@@ -3,13 +3,15 @@
 //! system gives a message and never a SIGBUS.
 
 use std::ffi::CString;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, Ordering, fence};
 
 use parking_lot::{Mutex, MutexGuard};
+use vocabulary::profile::recover::shard_name;
 use vocabulary::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, Cell, Communicator, DATATYPES, EDGES, EVENTS,
     Edge, Event, HEADER_BYTES, Header, LABELS, NOTES, PEERS, PHASES, Peer, STANDINGS, Shard, Standing, TRANSFERS, Text,
@@ -17,7 +19,7 @@ use vocabulary::shard::{
 };
 
 use crate::say::warn_once;
-use crate::{clock, errno, say, signals};
+use crate::{clock, errno, lifecycle, say, setup, signals};
 
 /// Address space set aside for growth: as much as indexes can tell apart (`thread.rs`). Where it is limited at most a small part
 /// of it, since the program needs the rest.
@@ -36,6 +38,8 @@ struct Mapping {
     used: usize,
     /// `None`: the counters are in memory that ends with the process.
     file: Option<File>,
+    /// Some of them are, because the file could not grow.
+    is_in_memory: bool,
 }
 
 struct File {
@@ -191,6 +195,40 @@ pub fn image() -> Vec<u8> {
     image
 }
 
+/// Sees to it that all that was counted is in the file. Called when nothing is counted any more.
+pub fn settle() -> Result<PathBuf, String> {
+    let (file, is_in_memory) = match MAPPING.lock().as_ref() {
+        Some(mapping) => (mapping.file.as_ref().map(|file| file.path.clone()), mapping.is_in_memory),
+        None => return Err("there are no counters".to_owned()),
+    };
+    if let (Some(path), false) = (&file, is_in_memory) {
+        return Ok(path.clone());
+    }
+    let image = image();
+    let Some(header) = header() else { return Err("there are no counters".to_owned()) };
+    let name = shard_name(header.run, header.world_rank);
+    let beside = lifecycle::wanted().parent().map(Path::to_owned);
+    let directories = setup::shard_directories().into_iter().map(PathBuf::from).chain(beside);
+    let places = file.into_iter().chain(directories.map(|directory| directory.join(&name)));
+    let mut trouble = String::new();
+    for path in places {
+        let aside = path.with_extension("part");
+        let written = (|| {
+            let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
+            file.write_all(&image)?;
+            std::fs::rename(&aside, &path)
+        })();
+        match written {
+            Ok(()) => return Ok(path),
+            Err(error) => {
+                trouble = format!("{}: {error}", path.display());
+                let _ = std::fs::remove_file(&aside);
+            }
+        }
+    }
+    Err(trouble)
+}
+
 /// Removes the file: the profile holds everything that is in it.
 pub fn remove() {
     let Some(path) = path() else { return };
@@ -217,7 +255,14 @@ fn reserve() -> Option<Mapping> {
         // SAFETY: a new mapping without access, at an address that the system chooses.
         let base = unsafe { libc::mmap(ptr::null_mut(), reserved, libc::PROT_NONE, flags, -1, 0) };
         if base != libc::MAP_FAILED {
-            return Some(Mapping { base: base as usize, reserved, mapped: 0, used: 0, file: None });
+            return Some(Mapping {
+                base: base as usize,
+                reserved,
+                mapped: 0,
+                used: 0,
+                file: None,
+                is_in_memory: false,
+            });
         }
         reserved /= 2;
     }
@@ -253,6 +298,7 @@ impl Mapping {
             return Err(io::Error::last_os_error());
         }
         self.mapped += bytes;
+        self.is_in_memory = true;
         Ok(())
     }
 }

@@ -41,9 +41,13 @@ impl Tree {
     }
 
     /// Adds up words over the tree, by `add` from those of a child; right at rank 0.
-    pub unsafe fn sum_up(&self, mut words: [u64; 3], add: impl Fn(&mut [u64; 3], [u64; 3])) -> [u64; 3] {
+    pub unsafe fn sum_up<const N: usize>(
+        &self,
+        mut words: [u64; N],
+        add: impl Fn(&mut [u64; N], [u64; N]),
+    ) -> [u64; N] {
         for child in self.children() {
-            let mut more = [0u64; 3];
+            let mut more = [0u64; N];
             if unsafe { self.receive(bytemuck::cast_slice_mut(&mut more), child, TAG_EXTENT) }.is_some() {
                 add(&mut words, more);
             }
@@ -55,13 +59,13 @@ impl Tree {
     }
 
     /// What rank 0 says comes down the tree to everybody.
-    pub unsafe fn spread(&self, mut words: [u64; 3]) -> Option<[u64; 3]> {
+    pub unsafe fn spread<const N: usize>(&self, mut words: [u64; N]) -> Option<[u64; N]> {
         let received = match self.rank {
             0 => Some(()),
             rank => unsafe { self.receive(bytemuck::cast_slice_mut(&mut words), parent(rank), TAG_DOWN) },
         };
         // Also what did not come is passed on, so that nobody waits for it: nothing is wanted then.
-        words = received.map_or([0; 3], |()| words);
+        words = received.map_or([0; N], |()| words);
         for child in self.children() {
             unsafe { self.send(bytemuck::cast_slice(&words), child, TAG_DOWN) };
         }

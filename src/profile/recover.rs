@@ -7,7 +7,12 @@ use std::path::{Path, PathBuf};
 
 use super::write::{Error, Writer};
 use crate::shard::{self, FORMAT, Header, RUNNING, SNAPSHOT, Shard, read_file, read_header};
-use crate::stream::{Detail, Extent, Pile};
+use crate::stream::{Detail, Extent, OTHER_EDGES, Pile};
+
+/// How names of files and directories tell the run.
+pub fn run_name(run: [u64; 2]) -> String {
+    hex(run)
+}
 
 /// The name of a shard: `commsee-RUN-RANK.shard`.
 pub fn shard_name(run: [u64; 2], rank: u32) -> String {
@@ -102,7 +107,7 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
     let mut present = BTreeSet::new();
     let writer = Writer::create(wanted)?;
     let extents = run.shards.iter().filter_map(|path| Some(Extent::of(&read(path, run).ok()?)));
-    let extent = extents.fold(Extent::default(), Extent::and);
+    let extent = Extent::of_all(extents);
     let (detail, trouble) = Detail::wanted(extent);
     let mut pile = Pile::new(detail, extent.is_phased);
     for path in &run.shards {
@@ -117,6 +122,7 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
                     damaged_parts += shard.damaged;
                 }
                 ranks = shard.header.world_size;
+                shard.coarsen(&extent.buckets());
                 pile.add(shard);
             }
             Ok(_) => left_out.push((path, "another shard is of the same rank".to_owned())),
@@ -124,6 +130,9 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
         }
     }
     let mut notes: Vec<String> = trouble.into_iter().collect();
+    if extent.has_lost_edges {
+        notes.push(OTHER_EDGES.to_owned());
+    }
     if let Some(first) = damaged.first() {
         notes.push(format!("{}: {damaged_parts} damaged parts were left out", several(first, damaged.len())));
     }

@@ -5,7 +5,7 @@ use bytemuck::Pod;
 use super::event::{Event, LAYER, RECEIVED};
 use super::layout::*;
 use super::transfer::{NO_OPERATION, Peer, Transfer};
-use crate::buckets::Buckets;
+use crate::buckets::{Buckets, MAX_EDGES};
 use crate::calls::{CALLS, TABLE_HASH};
 
 /// No machine has more; a damaged number must not make a reader reserve memory for it.
@@ -104,6 +104,28 @@ impl Shard {
         shard.damaged += u64::from(used as u64 != header.used_bytes);
         shard.settle();
         Ok(shard)
+    }
+
+    /// Tells the counts in these buckets, whose edges the shard's own have among them.
+    pub fn coarsen(&mut self, buckets: &Buckets) {
+        if self.buckets.edges() == buckets.edges() {
+            return;
+        }
+        let coarse = |bucket: u8| match bucket {
+            BUCKET_FAILED.. => bucket,
+            _ => buckets.holding(bucket, &self.buckets),
+        };
+        for cell in &mut self.cells {
+            cell.key = cell.key & !0xff | u64::from(coarse(cell.bucket()));
+        }
+        for transfer in &mut self.transfers {
+            transfer.key[0] = transfer.key[0] & !0xff | u64::from(coarse(transfer.bucket()));
+        }
+        self.header.edge_count = buckets.edges().len() as u32;
+        self.header.edges_bytes = [0; MAX_EDGES];
+        self.header.edges_bytes[..buckets.edges().len()].copy_from_slice(buckets.edges());
+        self.buckets = *buckets;
+        self.add_up();
     }
 
     /// How long a tick lasts.
@@ -215,7 +237,10 @@ impl Shard {
         for place in &places {
             self.stand(place);
         }
+        self.add_up();
+    }
 
+    fn add_up(&mut self) {
         self.cells.sort_unstable_by_key(|cell| cell.key);
         self.cells.dedup_by(|more, sum| more.key == sum.key && add_cell(sum, more));
         self.edges.sort_unstable_by_key(|edge| edge.key);

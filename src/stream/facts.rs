@@ -214,7 +214,8 @@ impl Facts {
             parent: Some(self.identity(record.parent)).filter(|parent| !is_special(*parent)),
             label: (!label.is_empty()).then_some(label),
             freed: record.flags & FREED != 0,
-            counter: (record.root == self.rank).then_some(record.counter),
+            // That of MPI_COMM_WORLD is the same everywhere.
+            counter: (record.root == self.rank || record.letter == b'W').then_some(record.counter),
             source: self.rank,
             members: vec![(self.rank, self.rank)],
             // That of several records of one identity is told once.

@@ -14,7 +14,7 @@ mod pile;
 mod timeline;
 
 pub use code::{Decoder, Encoder};
-pub use detail::{AUTO_ROWS, Detail, Extent};
+pub use detail::{AUTO_ROWS, Detail, Extent, OTHER_EDGES};
 pub use group::{BLOCK_RANKS, Each, Key, NO_RANK, Peak, Row, Sum, Totals};
 pub use item::{
     Clock, Communicator, Edge, Endpoint, Event, Identity, Item, KnownWay, Name, Note, Process, Run, Stand, Transfer,

@@ -34,9 +34,18 @@ fn started(forward: impl FnOnce() -> tally::Done) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Finalize() -> c_int {
     let real = real_function!(MPI_Finalize, fn());
-    guarded(lifecycle::finish);
+    ended(|| timed!(MPI_Finalize, real())).code
+}
+
+/// What is to be done before MPI ends and after.
+fn ended(forward: impl FnOnce() -> tally::Done) -> tally::Done {
+    let ending = guarded(lifecycle::finish).flatten();
     state::stop();
-    unsafe { real() }
+    let done = forward();
+    if let Some(ending) = ending {
+        guarded(|| lifecycle::finished(ending, done));
+    }
+    done
 }
 
 #[unsafe(no_mangle)]
@@ -98,11 +107,13 @@ pub unsafe fn fortran_MPI_Init_thread(entry: &fortran::Entry, required: Word, pr
 pub unsafe fn fortran_MPI_Finalize(entry: &fortran::Entry, ierror: Word) -> Word {
     // SAFETY: as above.
     let real: unsafe extern "C" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
-    if entry.is_mpi() {
-        guarded(lifecycle::finish);
-        state::stop();
+    if !entry.is_mpi() {
+        return unsafe { real(ierror) };
     }
-    unsafe { real(ierror) }
+    let own_error = Cell::new(0);
+    let ierror = fortran::given(ierror, &own_error);
+    ended(|| timed!(MPI_Finalize, fortran::code(ierror, || _ = real(ierror))));
+    0
 }
 
 pub unsafe fn fortran_MPI_Session_init(

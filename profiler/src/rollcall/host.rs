@@ -1,0 +1,193 @@
+//! The roll of one host: a small file that the ranks of a job on this host map, in which each says that it records. Shared
+//! memory, so that all see the same at the same time, and one atomic word decides for all.
+
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use super::Verdict;
+use crate::signals;
+
+/// In [`Head::state`]: nothing is decided yet.
+const OPEN: u32 = 0;
+/// All ranks of this host record, and that was told to the other hosts.
+const PUBLISHED: u32 = 1;
+/// One rank of this host finds out what the other hosts say.
+const ASKING: u32 = 2;
+const ALL: u32 = 3;
+const SOME: u32 = 4;
+
+const MAGIC: u64 = 0x726f_6c6c_0000_0001;
+
+#[repr(C)]
+struct Head {
+    /// [`MAGIC`] and the ranks of the job, so that nobody takes another file for a roll.
+    magic: AtomicU64,
+    ranks: AtomicU32,
+    state: AtomicU32,
+    joined: AtomicU32,
+    finished: AtomicU32,
+    /// The rank under which the other hosts were told of this one, plus one.
+    told: AtomicU32,
+    reserved: u32,
+    /// A moment that all ranks here count from.
+    origin_ns: AtomicU64,
+    reserved_too: [u64; 3],
+}
+
+const _: () = assert!(size_of::<Head>() == 64);
+
+pub struct Roll {
+    head: NonNull<Head>,
+    ranks: u32,
+    path: PathBuf,
+}
+
+// SAFETY: all that is behind the pointer are atomics.
+unsafe impl Send for Roll {}
+
+impl Roll {
+    /// Opens the roll of a job, or makes it, in the first of the directories where that works, and enters this rank. `None` as
+    /// well if the rank stands there already: then the roll is that of another job, which died.
+    pub fn join<'a>(directories: impl Iterator<Item = &'a Path>, name: &str, rank: u32, ranks: u32) -> Option<Roll> {
+        let roll = directories.into_iter().find_map(|directory| Roll::open(directory.join(name), ranks))?;
+        roll.enter(rank)?;
+        Some(roll)
+    }
+
+    fn open(path: PathBuf, ranks: u32) -> Option<Roll> {
+        let bytes = size_of::<Head>() + ranks as usize;
+        let name = CString::new(path.as_os_str().as_bytes()).ok()?;
+        // SAFETY: plain system calls on a descriptor of our own; the mapping is new, and its space is reserved before it is touched.
+        let place = unsafe {
+            let flags = libc::O_RDWR | libc::O_CREAT | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+            let fd = libc::open(name.as_ptr(), flags, 0o600);
+            if fd < 0 {
+                return None;
+            }
+            let mut status: libc::stat = std::mem::zeroed();
+            let is_ours = libc::fstat(fd, &mut status) == 0
+                && status.st_mode & libc::S_IFMT == libc::S_IFREG
+                && status.st_mode & 0o077 == 0
+                && status.st_uid == libc::geteuid();
+            let allocate = || libc::posix_fallocate(fd, 0, bytes as libc::off_t);
+            let has_room = is_ours
+                && signals::held_back(|| (0..100).map(|_| allocate()).find(|code| *code != libc::EINTR) == Some(0));
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            let place = match has_room {
+                true => libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, fd, 0),
+                false => libc::MAP_FAILED,
+            };
+            libc::close(fd);
+            if place == libc::MAP_FAILED {
+                // One that was just made is of no use to others either.
+                if is_ours && status.st_size == 0 {
+                    libc::unlink(name.as_ptr());
+                }
+                return None;
+            }
+            place
+        };
+        let roll = Roll { head: NonNull::new(place.cast())?, ranks, path };
+        let set = |known: Result<u64, u64>| known.is_ok() || known == Err(MAGIC);
+        let is_roll = set(roll.head().magic.compare_exchange(0, MAGIC, Ordering::AcqRel, Ordering::Acquire));
+        let known = roll.head().ranks.compare_exchange(0, ranks, Ordering::AcqRel, Ordering::Acquire);
+        (is_roll && (known.is_ok() || known == Err(ranks))).then_some(roll)
+    }
+
+    fn head(&self) -> &Head {
+        // SAFETY: mapped for as long as the process lives.
+        unsafe { self.head.as_ref() }
+    }
+
+    fn byte(&self, rank: u32) -> &AtomicU8 {
+        // SAFETY: there are `ranks` bytes behind the head.
+        unsafe { &*self.head.as_ptr().add(1).cast::<AtomicU8>().add((rank % self.ranks) as usize) }
+    }
+
+    fn enter(&self, rank: u32) -> Option<()> {
+        if self.byte(rank).swap(1, Ordering::AcqRel) != 0 || self.head().state.load(Ordering::Acquire) == ALL {
+            self.head().state.store(SOME, Ordering::Release);
+            return None;
+        }
+        self.head().joined.fetch_add(1, Ordering::AcqRel);
+        Some(())
+    }
+
+    pub fn joined(&self) -> u32 {
+        self.head().joined.load(Ordering::Acquire)
+    }
+
+    /// The ranks that joined.
+    pub fn present(&self) -> Vec<u32> {
+        (0..self.ranks).filter(|rank| self.byte(*rank).load(Ordering::Acquire) != 0).collect()
+    }
+
+    /// The rank under which the other hosts were told.
+    pub fn told(&self) -> Option<u32> {
+        self.head().told.load(Ordering::Acquire).checked_sub(1)
+    }
+
+    pub fn set_told(&self, rank: Option<u32>) {
+        self.head().told.store(rank.map_or(0, |rank| rank + 1), Ordering::Release);
+    }
+
+    /// What the first rank that asks offers.
+    pub fn origin_ns(&self, offered_ns: u64) -> u64 {
+        let known = self.head().origin_ns.compare_exchange(0, offered_ns, Ordering::AcqRel, Ordering::Acquire);
+        known.err().unwrap_or(offered_ns)
+    }
+
+    /// Whether no rank before this one joined.
+    pub fn is_first(&self, rank: u32) -> bool {
+        !(0..rank).any(|other| self.byte(other).load(Ordering::Acquire) != 0)
+    }
+
+    /// What was decided.
+    pub fn verdict(&self) -> Option<Verdict> {
+        match self.head().state.load(Ordering::Acquire) {
+            ALL => Some(Verdict::All),
+            SOME => Some(Verdict::Some),
+            _ => None,
+        }
+    }
+
+    fn go_on(&self, from: u32, to: u32) -> bool {
+        self.head().state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Decides, if nobody has yet.
+    pub fn decide(&self, verdict: Verdict) {
+        self.go_on(OPEN, if verdict == Verdict::All { ALL } else { SOME });
+    }
+
+    /// Whether it is this rank that tells the other hosts.
+    pub fn publish(&self) -> bool {
+        self.go_on(OPEN, PUBLISHED)
+    }
+
+    pub fn is_published(&self) -> bool {
+        self.head().state.load(Ordering::Acquire) == PUBLISHED
+    }
+
+    /// Whether it is this rank that asks the other hosts.
+    pub fn ask(&self) -> bool {
+        self.go_on(PUBLISHED, ASKING) || self.go_on(OPEN, ASKING)
+    }
+
+    pub fn answer(&self, verdict: Verdict) {
+        self.go_on(ASKING, if verdict == Verdict::All { ALL } else { SOME });
+    }
+
+    /// This rank's shard is final. Returns whether it is the last of those that joined.
+    pub fn finish(&self) -> bool {
+        self.head().finished.fetch_add(1, Ordering::AcqRel) + 1 >= self.joined()
+    }
+
+    /// Who has mapped the roll keeps it; nobody finds it any more.
+    pub fn remove(&self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}

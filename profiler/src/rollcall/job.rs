@@ -1,0 +1,174 @@
+//! What the launcher says of the job: which processes belong together, and how many of them are on this host. All processes of
+//! an `MPI_COMM_WORLD` find the same run without a message; two jobs never do, not even one inside the other.
+
+use std::env;
+
+use vocabulary::profile::recover::{host_name, process_start};
+use vocabulary::settings;
+use xxhash_rust::xxh3::xxh3_128;
+
+pub struct Job {
+    /// Tells the processes of this job from all others.
+    pub run: [u64; 2],
+    /// The processes on other hosts find the same run.
+    pub spans_hosts: bool,
+    /// Ranks on this host, where the launcher says so.
+    pub local_ranks: Option<u32>,
+}
+
+/// The process of the launcher that started this one and its siblings. There may be shells and scripts in between; the
+/// nearest one counts, since launchers start launchers.
+struct Launcher {
+    pid: u32,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Hydra,
+    /// Open MPI's ORTE and PRRTE.
+    OpenMpi,
+    Slurm,
+    Other,
+}
+
+const LAUNCHERS: [(&str, Kind); 9] = [
+    ("hydra_", Kind::Hydra),
+    ("pmi_proxy", Kind::Hydra),
+    ("orted", Kind::OpenMpi),
+    ("prte", Kind::OpenMpi),
+    ("mpirun", Kind::OpenMpi),
+    ("mpiexec", Kind::OpenMpi),
+    ("slurmstepd", Kind::Slurm),
+    ("palsd", Kind::Other),
+    ("flux-shell", Kind::Other),
+];
+
+/// Ranks of the job on this host, as launchers say it.
+const LOCAL_RANKS: [(&str, Option<Kind>); 5] = [
+    ("OMPI_COMM_WORLD_LOCAL_SIZE", Some(Kind::OpenMpi)),
+    ("MPI_LOCALNRANKS", Some(Kind::Hydra)),
+    ("MV2_COMM_WORLD_LOCAL_SIZE", None),
+    ("PALS_LOCAL_SIZE", None),
+    ("PMI_LOCAL_SIZE", None),
+];
+
+/// The job of this process, which is one of `ranks`.
+pub fn find(ranks: u32) -> Job {
+    if ranks == 1 {
+        // Anybody may have started it, several at the same time.
+        return Job { run: drawn(), spans_hosts: true, local_ranks: Some(1) };
+    }
+    let launcher = launcher();
+    let local_ranks = local_ranks(&launcher, ranks);
+    let said = said_by(&launcher);
+    let mut facts: Vec<u8> = ranks.to_ne_bytes().to_vec();
+    facts.extend_from_slice(variable(settings::LAUNCH).unwrap_or_default().as_bytes());
+    let is_one_host = local_ranks == Some(ranks);
+    if let Some(said) = &said {
+        facts.extend_from_slice(said.as_bytes());
+    }
+    // What launchers say comes again some day, their processes do not. Other hosts have other ones.
+    if said.is_none() || is_one_host {
+        facts.extend_from_slice(host_name().as_bytes());
+        facts.extend_from_slice(&launcher.pid.to_ne_bytes());
+        facts.extend_from_slice(&process_start(launcher.pid).unwrap_or(0).to_ne_bytes());
+    }
+    let hash = xxh3_128(&facts);
+    Job { run: [hash as u64, (hash >> 64) as u64], spans_hosts: said.is_some(), local_ranks }
+}
+
+/// 128 bits that nobody else has.
+fn drawn() -> [u64; 2] {
+    let mut run = [0u64; 2];
+    // SAFETY: fills the words it is given. Where it fails the clock and the process still tell runs apart.
+    unsafe { libc::getrandom((&raw mut run).cast(), size_of_val(&run), 0) };
+    [run[0] ^ crate::clock::realtime_ns(), run[1] ^ u64::from(std::process::id())]
+}
+
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// What is the same on all hosts of the job, and in no other job that lives.
+fn said_by(launcher: &Launcher) -> Option<String> {
+    let all =
+        |names: &[&str]| names.iter().map(|name| variable(name).unwrap_or_default()).collect::<Vec<_>>().join("\n");
+    match launcher.kind {
+        // The proxies of one mpiexec are told its port; each spawned world has a group of its own.
+        Kind::Hydra => {
+            let line = command_line(launcher.pid)?;
+            let option = |name: &str| {
+                let at = line.iter().position(|word| word == name)?;
+                line.get(at + 1).cloned()
+            };
+            Some(format!("hydra\n{}\n{}", option("--control-port")?, option("--pgid").unwrap_or_default()))
+        }
+        Kind::Slurm => {
+            variable("SLURM_STEP_ID")?;
+            let step = ["SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT", "PMIX_NAMESPACE"];
+            Some(format!("slurm\n{}", all(&step)))
+        }
+        Kind::OpenMpi | Kind::Other => {
+            let jobs = ["PMIX_NAMESPACE", "PALS_APID", "FLUX_KVS_NAMESPACE", "FLUX_JOB_ID", "OMPI_MCA_ess_base_jobid"];
+            jobs.iter().find_map(|name| variable(name))?;
+            Some(format!("{}\n{}", all(&jobs), variable("OMPI_MCA_orte_hnp_uri").unwrap_or_default()))
+        }
+    }
+}
+
+fn local_ranks(launcher: &Launcher, ranks: u32) -> Option<u32> {
+    if launcher.kind == Kind::Slurm {
+        return slurm_tasks(
+            &variable("SLURM_STEP_TASKS_PER_NODE").or_else(|| variable("SLURM_TASKS_PER_NODE"))?,
+            variable("SLURM_NODEID")?.parse().ok()?,
+        );
+    }
+    // A job inside another one's process inherits what was said to that.
+    let by_this = |(_, kind): &&(&str, Option<Kind>)| kind.is_none_or(|kind| kind == launcher.kind);
+    let said = LOCAL_RANKS.iter().filter(by_this).find_map(|(name, _)| variable(name)?.parse().ok());
+    said.filter(|local| (1..=ranks).contains(local))
+}
+
+/// Tasks on the node of this number, from a list such as `2(x3),1`.
+fn slurm_tasks(list: &str, node: u32) -> Option<u32> {
+    let mut first = 0u32;
+    for part in list.split(',') {
+        let (tasks, nodes) = match part.split_once("(x") {
+            Some((tasks, nodes)) => (tasks, nodes.trim_end_matches(')').parse().ok()?),
+            None => (part, 1u32),
+        };
+        first = first.checked_add(nodes)?;
+        if node < first {
+            return tasks.parse().ok();
+        }
+    }
+    None
+}
+
+fn launcher() -> Launcher {
+    let parent = std::os::unix::process::parent_id();
+    let mut ancestor = parent;
+    while ancestor > 1 {
+        let Some((name, next)) = name_and_parent(ancestor) else { break };
+        if let Some((_, kind)) = LAUNCHERS.iter().find(|(known, _)| name.starts_with(known)) {
+            return Launcher { pid: ancestor, kind: *kind };
+        }
+        ancestor = next;
+    }
+    Launcher { pid: parent, kind: Kind::Other }
+}
+
+/// From `/proc/PID/stat`: the second field is the name in parentheses, the fourth the parent.
+fn name_and_parent(pid: u32) -> Option<(String, u32)> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    let (open, close) = (stat.find('(')?, stat.rfind(')')?);
+    let parent = stat.get(close + 2..)?.split(' ').nth(1)?.parse().ok()?;
+    Some((stat.get(open + 1..close)?.to_owned(), parent))
+}
+
+fn command_line(pid: u32) -> Option<Vec<String>> {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    Some(line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect())
+}

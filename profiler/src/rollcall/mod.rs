@@ -1,0 +1,184 @@
+//! Whether all ranks of the job record. A preload may reach some of them only, and then a message of ours is the program's next
+//! message on the others; so before any is sent all must be known to have joined, and known to know it. The launcher's words tell
+//! which processes belong together (`job.rs`). On one host they share memory (`host.rs`), between hosts a directory (`hosts.rs`).
+//! Of all that see the same, the first who asks decides, once and for all, so that every rank gets the same answer.
+
+mod host;
+mod hosts;
+mod job;
+
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use host::Roll;
+use hosts::Hosts;
+pub use job::{Job, find};
+
+/// Whether all ranks record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    All,
+    Some,
+}
+
+/// How long after its `MPI_Init` a rank gives others to come out of theirs, which all enter together. A job that ran longer
+/// has nobody to wait for.
+const LATE: Duration = Duration::from_secs(2);
+/// The same between hosts: file servers take their time.
+const LATE_BETWEEN_HOSTS: Duration = Duration::from_secs(5);
+const FIRST_PAUSE: Duration = Duration::from_micros(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(5);
+
+pub struct RollCall {
+    ranks: u32,
+    local_ranks: Option<u32>,
+    joined: Instant,
+    /// `None`: no directory takes it.
+    roll: Option<Roll>,
+    /// `None`: all ranks are on this host.
+    hosts: Option<Hosts>,
+}
+
+/// The shards of a job, of which no rank counts any more, and which nobody gathered.
+pub struct Remains {
+    /// Where they lie, if not where the ranks left them.
+    pub brought_to: Option<PathBuf>,
+    /// Whose shards the ranks left on this host.
+    pub local: Vec<u32>,
+}
+
+impl RollCall {
+    /// Enters this rank, after its `MPI_Init`. `kind` tells several roll calls of a job apart.
+    pub fn join(job: &Job, kind: &str, rank: u32, ranks: u32, shards: &[String], beside: &Path) -> RollCall {
+        let run = vocabulary::profile::recover::run_name(job.run);
+        let last_resort = ["/dev/shm", "/tmp"];
+        let directories = shards.iter().map(Path::new).chain([beside]).chain(last_resort.iter().map(Path::new));
+        let roll =
+            if ranks == 1 { None } else { Roll::join(directories, &format!("commsee-{run}.{kind}"), rank, ranks) };
+        let spans_hosts = job.spans_hosts && job.local_ranks != Some(ranks);
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let seen: Vec<PathBuf> =
+            [Some(beside.to_owned()), std::env::current_dir().ok(), home].into_iter().flatten().collect();
+        let hosts = spans_hosts.then(|| Hosts::new(&seen, &format!("{run}.{kind}")));
+        let call = RollCall { ranks, local_ranks: job.local_ranks, joined: Instant::now(), roll, hosts };
+        call.publish_if_last();
+        call
+    }
+
+    /// The last rank of a host to join tells the other hosts.
+    fn publish_if_last(&self) {
+        let (Some(roll), Some(hosts)) = (&self.roll, &self.hosts) else { return };
+        if self.local_ranks == Some(roll.joined()) && roll.publish() {
+            roll.set_told(hosts.tell(&roll.present()).ok());
+        }
+    }
+
+    /// Ranks of this host that have joined so far.
+    pub fn joined(&self) -> u32 {
+        self.roll.as_ref().map_or(0, Roll::joined)
+    }
+
+    /// A moment that all ranks of this host count from: what the first of them offers.
+    pub fn origin_ns(&self, offered_ns: u64) -> u64 {
+        self.roll.as_ref().map_or(offered_ns, |roll| roll.origin_ns(offered_ns))
+    }
+
+    /// Whether all ranks joined: the same answer on every rank that asks. For ranks that are late it waits until `patience` after
+    /// this one joined, while `goes_on` says that they may still come; in between MPI must make progress, which `goes_on` sees to.
+    pub fn all_joined(&self, patience: Option<Duration>, goes_on: impl Fn() -> bool) -> bool {
+        if self.ranks == 1 {
+            return true;
+        }
+        let Some(roll) = &self.roll else { return false };
+        match &self.hosts {
+            None => self.ask_here(roll, patience.unwrap_or(LATE), &goes_on),
+            Some(hosts) => self.ask_hosts(roll, hosts, patience.unwrap_or(LATE_BETWEEN_HOSTS), &goes_on),
+        }
+        // Whoever asks other hosts does so for a bounded time, or is dead, and the job with it.
+        let far = Instant::now() + 10 * LATE_BETWEEN_HOSTS + patience.unwrap_or_default();
+        wait(far, &|| goes_on() || true, || roll.verdict()) == Some(Verdict::All)
+    }
+
+    fn ask_here(&self, roll: &Roll, patience: Duration, goes_on: &impl Fn() -> bool) {
+        let is_settled = || (roll.verdict().is_some() || roll.joined() == self.ranks).then_some(());
+        wait(self.joined + patience, goes_on, is_settled);
+        roll.decide(if roll.joined() == self.ranks { Verdict::All } else { Verdict::Some });
+    }
+
+    fn ask_hosts(&self, roll: &Roll, hosts: &Hosts, patience: Duration, goes_on: &impl Fn() -> bool) {
+        let until = self.joined + patience;
+        // This host first: it has told the others already if all its ranks are known to have joined.
+        wait(until, goes_on, || (roll.is_published() || roll.verdict().is_some()).then_some(()));
+        if !roll.ask() {
+            return;
+        }
+        if roll.told().is_none() {
+            roll.set_told(hosts.tell(&roll.present()).ok());
+        }
+        let ranks = u64::from(self.ranks);
+        let all = || (hosts.count() == ranks).then(|| hosts.decide(Verdict::All, roll.told()));
+        let verdict = roll.told().and_then(|_| wait(until, goes_on, || hosts.verdict().or_else(all)));
+        roll.answer(verdict.unwrap_or_else(|| hosts.decide(Verdict::Some, roll.told())));
+    }
+
+    /// All ranks of this host have the answer that all record: it is needed no more. Before any of them goes on, so that a next
+    /// program under the same launcher finds nothing of this one.
+    pub fn clear_here(&self, rank: u32) {
+        if let Some(roll) = self.roll.as_ref().filter(|roll| roll.is_first(rank)) {
+            roll.remove();
+        }
+    }
+
+    /// All hosts have the answer.
+    pub fn clear_between(&self) {
+        if let Some(hosts) = &self.hosts {
+            hosts.remove();
+        }
+    }
+
+    /// This rank's shard is final. The last rank of a host has `bring` copy the shards of all of them into a directory that other
+    /// hosts may see; the last rank of all gets what is to be made a profile of.
+    pub fn finish(&self, bring: impl FnOnce(&[u32], &Path) -> bool) -> Option<Remains> {
+        let Some(roll) = &self.roll else { return Some(Remains { brought_to: None, local: Vec::new() }) };
+        if !roll.finish() {
+            return None;
+        }
+        let local = roll.present();
+        let brought_to = match &self.hosts {
+            None => None,
+            Some(hosts) if bring(&local, hosts.directory()) => {
+                if !hosts.brought(roll.told()) {
+                    roll.remove();
+                    return None;
+                }
+                Some(hosts.directory().to_owned())
+            }
+            Some(_) => None,
+        };
+        Some(Remains { brought_to, local })
+    }
+
+    /// The profile is made.
+    pub fn clear(&self) {
+        if let Some(roll) = &self.roll {
+            roll.remove();
+        }
+        self.clear_between();
+    }
+}
+
+/// Asks again and again, until there is an answer, the time is up, or nothing goes on.
+fn wait<T>(until: Instant, goes_on: &impl Fn() -> bool, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        if let Some(answer) = ask() {
+            return Some(answer);
+        }
+        if Instant::now() >= until || !goes_on() {
+            return None;
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}

@@ -1,0 +1,108 @@
+//! The end of a job of which not all ranks record. No message may be sent; each rank leaves its shard final, and the last to do so
+//! makes the profile of all shards there are.
+
+use std::ffi::OsStr;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use vocabulary::profile::recover::{shard_name, snapshot_name};
+use vocabulary::ranks;
+use vocabulary::shard::{FINISHED, read_file, read_header};
+
+use crate::rollcall::{Remains, RollCall};
+use crate::{gather, last, lifecycle, say, setup, shard, signals, snapshots};
+
+/// This rank is done, and MPI gone.
+pub fn finish(roll_call: &RollCall) {
+    let Some(header) = shard::header() else { return };
+    header.state = FINISHED;
+    let (run, size) = (header.run, header.world_size);
+    let settled = signals::held_back(shard::settle);
+    if let Err(trouble) = &settled {
+        gather::say_lost(trouble);
+    }
+    let bring = |local: &[u32], directory: &Path| local.iter().all(|rank| bring(&shard_name(run, *rank), directory));
+    let Some(remains) = roll_call.finish(bring) else { return };
+    let files = match &remains {
+        Remains { brought_to: Some(directory), .. } => shards_in(directory),
+        Remains { local, .. } if local.is_empty() => settled.into_iter().collect(),
+        Remains { local, .. } => local.iter().filter_map(|rank| find(&shard_name(run, *rank))).collect(),
+    };
+    if files.is_empty() {
+        return;
+    }
+    match last::join(&files, &lifecycle::wanted()) {
+        Ok(path) => {
+            gather::say_where(&path, &lifecycle::wanted());
+            say_missing(&files, size);
+            remove(&files);
+            write_snapshots(run, size);
+            roll_call.clear();
+        }
+        Err(trouble) => gather::say_lost(&trouble),
+    }
+}
+
+/// Which ranks the profile lacks. It must not be taken for whole.
+fn say_missing(files: &[PathBuf], size: u32) {
+    let mut present: Vec<u32> = files.iter().filter_map(|file| Some(read_header(file)?.world_rank)).collect();
+    present.sort_unstable();
+    present.dedup();
+    if present.len() as u64 == u64::from(size) {
+        return;
+    }
+    say::warn(&format!(
+        "only ranks {} of {size} are in the profile: commsee was not loaded on the others, or switched off there, or their shards \
+         are on other hosts",
+        ranks::format(&present)
+    ));
+}
+
+/// Snapshots that not all ranks took part in.
+fn write_snapshots(run: [u64; 2], size: u32) {
+    for number in 1..=snapshots::MOST {
+        let of_this = |rank| find(&snapshot_name(run, rank, number));
+        let files: Vec<PathBuf> = (0..size).filter_map(of_this).collect();
+        if files.is_empty() {
+            return;
+        }
+        match last::join(&files, &snapshots::wanted(number)) {
+            Ok(path) => gather::say_where(&path, &snapshots::wanted(number)),
+            Err(trouble) => snapshots::say_lost(&trouble),
+        }
+        remove(&files);
+    }
+}
+
+fn remove(files: &[PathBuf]) {
+    files.iter().for_each(|file| _ = fs::remove_file(file));
+}
+
+/// Where a file of this run lies, which another rank made.
+fn find(name: &str) -> Option<PathBuf> {
+    let beside = lifecycle::wanted().parent().map(|parent| parent.to_string_lossy().into_owned());
+    let directories = setup::shard_directories().into_iter().chain(beside);
+    directories.map(|directory| Path::new(&directory).join(name)).find(|path| path.exists())
+}
+
+fn shards_in(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    paths.filter(|path| path.extension() == Some(OsStr::new("shard"))).collect()
+}
+
+/// Moves a shard to where other hosts may see it.
+fn bring(name: &str, directory: &Path) -> bool {
+    let Some(from) = find(name) else { return false };
+    let moved = || -> std::io::Result<()> {
+        let aside = directory.join(format!("{name}.part"));
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
+        file.write_all(&read_file(&from)?)?;
+        file.sync_all()?;
+        fs::rename(&aside, directory.join(name))?;
+        fs::remove_file(&from)
+    };
+    moved().is_ok()
+}
