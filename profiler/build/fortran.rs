@@ -76,7 +76,7 @@ fn translation(call: &Call) -> String {
     let mut line = |words: &str| writeln!(text, "{words}").unwrap();
     line("#[inline(never)]");
     line(&format!("unsafe fn fortran_{name}(entry: &'static fortran::Entry, {}) -> Word {{ unsafe {{", typed(&all)));
-    line(&format!("    let real: unsafe extern \"C\" fn({types}) -> Word = std::mem::transmute(entry.real());"));
+    line(&format!("    let real: unsafe extern \"C-unwind\" fn({types}) -> Word = std::mem::transmute(entry.real());"));
     line(
         "    let Some(thread) = fortran::understood(entry).then(|| thread::{enter}(op::{name})).flatten() else {"
             .replace("{enter}", enter(call))
@@ -164,7 +164,7 @@ fn entry(text: &mut String, call: &Call, form: &Form) {
     write!(
         text,
         "#[unsafe(no_mangle)]
-pub unsafe extern \"C\" fn {name}({}) -> Word {{
+pub unsafe extern \"C-unwind\" fn {name}({}) -> Word {{
     static ENTRY: fortran::Entry = fortran::Entry::new(c\"{name}\", {}, {large}, {descriptors});
     unsafe {{ fortran_{}(&ENTRY, {}) }}
 }}

@@ -38,8 +38,8 @@ fn shell(text: &mut String, call: &Call, large: bool) {
     write!(
         text,
         "#[unsafe(no_mangle)]
-pub unsafe extern \"C\" fn {name}{suffix}({parameters}) -> c_int {{
-    let real: unsafe extern \"C\" fn({types}) -> c_int = unsafe {{ std::mem::transmute(real::function({slot})) }};
+pub unsafe extern \"C-unwind\" fn {name}{suffix}({parameters}) -> c_int {{
+    let real: unsafe extern \"C-unwind\" fn({types}) -> c_int = unsafe {{ std::mem::transmute(real::function({slot})) }};
     match thread::{enter}(op::{name}) {{
         Some(thread) => unsafe {{ body::{name}(thread, {given}{comma}{forward} real({names})) }},
         None => unsafe {{ real({names}) }},

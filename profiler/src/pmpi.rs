@@ -16,7 +16,7 @@ macro_rules! declare {
             let function = resolve(&FUNCTION, $symbol)?;
             // SAFETY: the declaration below repeats the function's type from the standard.
             let code = unsafe {
-                let function: unsafe extern "C" fn($($type),*) -> c_int = std::mem::transmute(function);
+                let function: unsafe extern "C-unwind" fn($($type),*) -> c_int = std::mem::transmute(function);
                 function($($argument),*)
             };
             (code == 0).then_some(())

@@ -43,7 +43,7 @@ fn find(slot: usize) -> *mut c_void {
 }
 
 /// Stands in for every function that the library lacks; what the caller passes is not looked at.
-unsafe extern "C" fn missing() -> c_int {
+unsafe extern "C-unwind" fn missing() -> c_int {
     warn_once!("the program called an MPI function that its MPI library does not have");
     // MPI_ERR_OTHER is 16 in Open MPI and in the standard ABI, 15 in MPICH; 16 is MPI_ERR_INTERN there.
     16

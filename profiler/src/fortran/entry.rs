@@ -78,7 +78,7 @@ impl Entry {
 }
 
 /// Stands in for what no loaded library has. The place of the error code is not known here.
-unsafe extern "C" fn missing() -> Word {
+unsafe extern "C-unwind" fn missing() -> Word {
     warn_once!("the program called a Fortran function of MPI that no loaded library has");
     0
 }

@@ -41,7 +41,7 @@ unsafe fn find_out() -> Option<Trial> {
         let nothing = nothing as *const () as Word;
         pmpi::grequest_start(nothing, nothing, nothing, 0, request)?;
         pmpi::grequest_complete(requests[1] as Word)?;
-        let waitany: unsafe extern "C" fn(*const c_int, *mut u32, *mut c_int, *mut u64, *mut c_int) =
+        let waitany: unsafe extern "C-unwind" fn(*const c_int, *mut u32, *mut c_int, *mut u64, *mut c_int) =
             std::mem::transmute(function);
         let calls_c = thread::within_fortran(op::MPI_Waitany, || {
             waitany(&length, requests.as_mut_ptr(), &mut index, status.as_mut_ptr(), &mut error);
@@ -51,6 +51,6 @@ unsafe fn find_out() -> Option<Trial> {
 }
 
 /// Stands in for the three functions of a generalized request (MPI-4.1, 13.2), none of which has anything to do here.
-unsafe extern "C" fn nothing() -> c_int {
+unsafe extern "C-unwind" fn nothing() -> c_int {
     0
 }

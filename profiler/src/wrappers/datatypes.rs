@@ -11,7 +11,7 @@ use crate::{datatypes, real, state};
 static FUNCTION: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Type_free(datatype: Word) -> c_int {
+pub unsafe extern "C-unwind" fn MPI_Type_free(datatype: Word) -> c_int {
     let mut function = FUNCTION.load(Ordering::Relaxed);
     if function.is_null() {
         function = real::symbol(c"PMPI_Type_free");
@@ -23,7 +23,7 @@ pub unsafe extern "C" fn MPI_Type_free(datatype: Word) -> c_int {
     }
     // SAFETY: every MPI library has this function, and this is its type.
     unsafe {
-        let function: unsafe extern "C" fn(Word) -> c_int = std::mem::transmute(function);
+        let function: unsafe extern "C-unwind" fn(Word) -> c_int = std::mem::transmute(function);
         function(datatype)
     }
 }
@@ -32,11 +32,11 @@ pub unsafe extern "C" fn MPI_Type_free(datatype: Word) -> c_int {
 macro_rules! entry_points {
     ($($name:ident $text:literal $f08:literal;)*) => {$(
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(datatype: Word, ierror: Word) -> Word {
+        pub unsafe extern "C-unwind" fn $name(datatype: Word, ierror: Word) -> Word {
             static ENTRY: fortran::Entry = fortran::Entry::new($text, $f08, false, false);
             // SAFETY: the type is that of the function in Fortran.
             unsafe {
-                let real: unsafe extern "C" fn(Word, Word) -> Word = std::mem::transmute(ENTRY.real());
+                let real: unsafe extern "C-unwind" fn(Word, Word) -> Word = std::mem::transmute(ENTRY.real());
                 if datatypes::are_recorded() && fortran::understood(&ENTRY) {
                     datatypes::forget(fortran::handle(Object::Datatype, datatype));
                 }

@@ -10,13 +10,13 @@ use crate::guard::guarded;
 use crate::{clock, lifecycle, phases, sessions, state, tally};
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Init(argc: Word, argv: Word) -> c_int {
+pub unsafe extern "C-unwind" fn MPI_Init(argc: Word, argv: Word) -> c_int {
     let real = real_function!(MPI_Init, fn(Word, Word));
     started(|| timed!(MPI_Init, real(argc, argv)))
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Init_thread(argc: Word, argv: Word, required: c_int, provided: Word) -> c_int {
+pub unsafe extern "C-unwind" fn MPI_Init_thread(argc: Word, argv: Word, required: c_int, provided: Word) -> c_int {
     let real = real_function!(MPI_Init_thread, fn(Word, Word, c_int, Word));
     started(|| timed!(MPI_Init_thread, real(argc, argv, required, provided)))
 }
@@ -32,7 +32,7 @@ fn started(forward: impl FnOnce() -> tally::Done) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Finalize() -> c_int {
+pub unsafe extern "C-unwind" fn MPI_Finalize() -> c_int {
     let real = real_function!(MPI_Finalize, fn());
     ended(|| timed!(MPI_Finalize, real())).code
 }
@@ -49,7 +49,7 @@ fn ended(forward: impl FnOnce() -> tally::Done) -> tally::Done {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Session_init(info: Word, errhandler: Word, session: Word) -> c_int {
+pub unsafe extern "C-unwind" fn MPI_Session_init(info: Word, errhandler: Word, session: Word) -> c_int {
     let real = real_function!(MPI_Session_init, fn(Word, Word, Word));
     opened(session, || timed!(MPI_Session_init, real(info, errhandler, session)))
 }
@@ -66,7 +66,7 @@ fn opened(session: Word, forward: impl FnOnce() -> tally::Done) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Session_finalize(session: Word) -> c_int {
+pub unsafe extern "C-unwind" fn MPI_Session_finalize(session: Word) -> c_int {
     let real = real_function!(MPI_Session_finalize, fn(Word));
     guarded(sessions::closing);
     unsafe { real(session) }
@@ -75,14 +75,14 @@ pub unsafe extern "C" fn MPI_Session_finalize(session: Word) -> c_int {
 /// A program may pass more than the level: the standard declares it with `...`. The first of it arrives in the register of a
 /// second argument, which holds anything where nothing was passed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Pcontrol(level: c_int, name: Word) -> c_int {
+pub unsafe extern "C-unwind" fn MPI_Pcontrol(level: c_int, name: Word) -> c_int {
     guarded(|| phases::control(level, Some(name)));
     0
 }
 
 pub unsafe fn fortran_MPI_Init(entry: &fortran::Entry, ierror: Word) -> Word {
     // SAFETY: the type is that of the function in Fortran.
-    let real: unsafe extern "C" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
+    let real: unsafe extern "C-unwind" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
         return unsafe { real(ierror) };
     }
@@ -94,7 +94,7 @@ pub unsafe fn fortran_MPI_Init(entry: &fortran::Entry, ierror: Word) -> Word {
 
 pub unsafe fn fortran_MPI_Init_thread(entry: &fortran::Entry, required: Word, provided: Word, ierror: Word) -> Word {
     // SAFETY: as above.
-    let real: unsafe extern "C" fn(Word, Word, Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
+    let real: unsafe extern "C-unwind" fn(Word, Word, Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
         return unsafe { real(required, provided, ierror) };
     }
@@ -106,7 +106,7 @@ pub unsafe fn fortran_MPI_Init_thread(entry: &fortran::Entry, required: Word, pr
 
 pub unsafe fn fortran_MPI_Finalize(entry: &fortran::Entry, ierror: Word) -> Word {
     // SAFETY: as above.
-    let real: unsafe extern "C" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
+    let real: unsafe extern "C-unwind" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
         return unsafe { real(ierror) };
     }
@@ -124,7 +124,8 @@ pub unsafe fn fortran_MPI_Session_init(
     ierror: Word,
 ) -> Word {
     // SAFETY: as above.
-    let real: unsafe extern "C" fn(Word, Word, Word, Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
+    let real: unsafe extern "C-unwind" fn(Word, Word, Word, Word) -> Word =
+        unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
         return unsafe { real(info, errhandler, session, ierror) };
     }
@@ -148,7 +149,7 @@ fn opened_in_fortran(before: u64, forward: impl FnOnce() -> tally::Done) {
 
 pub unsafe fn fortran_MPI_Session_finalize(entry: &fortran::Entry, session: Word, ierror: Word) -> Word {
     // SAFETY: as above.
-    let real: unsafe extern "C" fn(Word, Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
+    let real: unsafe extern "C-unwind" fn(Word, Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
         return unsafe { real(session, ierror) };
     }
@@ -162,7 +163,7 @@ pub unsafe fn fortran_MPI_Session_finalize(entry: &fortran::Entry, session: Word
 
 pub unsafe fn fortran_MPI_Pcontrol(entry: &fortran::Entry, level: Word) -> Word {
     // SAFETY: as above.
-    let real: unsafe extern "C" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
+    let real: unsafe extern "C-unwind" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
         return unsafe { real(level) };
     }

@@ -22,7 +22,7 @@ macro_rules! real_function {
     ($operation:ident, fn($($argument:ty),*)) => {{
         let function = $crate::real::function(vocabulary::calls::op::$operation as usize);
         // SAFETY: the type repeats the function's declaration in the standard.
-        unsafe { std::mem::transmute::<*mut std::ffi::c_void, unsafe extern "C" fn($($argument),*) -> std::ffi::c_int>(function) }
+        unsafe { std::mem::transmute::<*mut std::ffi::c_void, unsafe extern "C-unwind" fn($($argument),*) -> std::ffi::c_int>(function) }
     }};
 }
 pub(crate) use real_function;
