@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use vocabulary::calls::{Argument, Call, Shape};
 
-use crate::table::{enter, seen, status};
+use crate::table::{EVERYWHERE, enter, seen, status};
 
 pub fn write(call: &Call) -> String {
     // Of functions that are written by hand as a whole, so is the translation.
@@ -161,14 +161,20 @@ fn translated(argument: &Argument, length: &str) -> (Option<String>, String, boo
 fn entry(text: &mut String, call: &Call, form: &Form) {
     let all = parameters(call);
     let Form { name, large, descriptors } = form;
+    // Of the ways to write a name each library has some.
+    let lower = call.name.to_lowercase();
+    let is_usual = *name == format!("{lower}_") || *name == format!("{lower}_f08_");
+    let (begin, end) = match *large || call.since > EVERYWHERE || !is_usual {
+        true => ("where_present! {\n", "}\n"),
+        false => ("#[unsafe(no_mangle)]\n", ""),
+    };
     write!(
         text,
-        "#[unsafe(no_mangle)]
-pub unsafe extern \"C-unwind\" fn {name}({}) -> Word {{
+        "{begin}pub unsafe extern \"C-unwind\" fn {name}({}) -> Word {{
     static ENTRY: fortran::Entry = fortran::Entry::new(c\"{name}\", {}, {large}, {descriptors});
     unsafe {{ fortran_{}(&ENTRY, {}) }}
 }}
-
+{end}
 ",
         typed(&all),
         name.contains("_f08"),

@@ -2,10 +2,12 @@
 //!
 //! - `shells.rs`: the exported C functions. Each finds its real function and hands over to its body.
 //! - `fortran.rs`: the exported Fortran entry points. Each translates what is recorded, and hands over to the same body.
+//! - `linked.rs`: the table of functions of an MPI library that is linked statically.
 //! - `bodies.rs`: what a call records. The bodies of functions that the table marks `hand` stand in `src/wrappers/`.
 
 mod body;
 mod fortran;
+mod linked;
 mod shell;
 mod table;
 
@@ -20,7 +22,22 @@ fn main() {
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     let write = |name: &str, text: String| fs::write(Path::new(&out).join(name), text).expect("write into OUT_DIR");
     let wrapped = || CALLS.iter().filter(|call| call.shape != Shape::Own);
-    write("shells.rs", wrapped().map(shell::write).collect());
-    write("fortran.rs", CALLS.iter().map(fortran::write).collect());
+    let shells: String = wrapped().map(shell::write).collect();
+    let entries: String = CALLS.iter().map(fortran::write).collect();
+    let by_hand = ["MPI_Session_init", "MPI_Session_finalize"].map(str::to_owned);
+    let optional: Vec<String> = optional(&shells).chain(optional(&entries)).chain(by_hand).collect();
+    write("shells.rs", shells);
+    write("fortran.rs", entries);
+    let linked = linked::write(Path::new("src"), &optional);
+    write("linked.rs", linked.table);
+    write("absent.ld", linked.script);
+    println!("cargo:rustc-cdylib-link-arg={out}/absent.ld");
     write("bodies.rs", wrapped().filter(|call| call.shape != Shape::Hand).map(body::write).collect());
+}
+
+/// The names of the functions that are there only where the library has them.
+fn optional(text: &str) -> impl Iterator<Item = String> {
+    let functions =
+        text.split("where_present! {\n").skip(1).filter_map(|rest| rest.split(" fn ").nth(1)?.split('(').next());
+    functions.map(str::to_owned)
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use vocabulary::calls::Call;
 
-use crate::table::{c_type, enter, names, seen, status};
+use crate::table::{EVERYWHERE, c_type, enter, names, seen, status};
 
 pub fn write(call: &Call) -> String {
     let mut text = String::new();
@@ -35,17 +35,21 @@ fn shell(text: &mut String, call: &Call, large: bool) {
     let forward = status(call).map_or("||".to_owned(), |status| format!("|{}|", status.name));
     let (types, names, given) = (types.join(", "), names(call), given.join(", "));
     let comma = if given.is_empty() { "" } else { ", " };
+    // What came with MPI 4 is not in every library.
+    let (begin, end) = match large || call.since > EVERYWHERE {
+        true => ("where_present! {\n", "}\n"),
+        false => ("#[unsafe(no_mangle)]\n", ""),
+    };
     write!(
         text,
-        "#[unsafe(no_mangle)]
-pub unsafe extern \"C-unwind\" fn {name}{suffix}({parameters}) -> c_int {{
+        "{begin}pub unsafe extern \"C-unwind\" fn {name}{suffix}({parameters}) -> c_int {{
     let real: unsafe extern \"C-unwind\" fn({types}) -> c_int = unsafe {{ std::mem::transmute(real::function({slot})) }};
     match thread::{enter}(op::{name}) {{
         Some(thread) => unsafe {{ body::{name}(thread, {given}{comma}{forward} real({names})) }},
         None => unsafe {{ real({names}) }},
     }}
 }}
-
+{end}
 ",
         enter = enter(call)
     )

@@ -2,6 +2,9 @@
 
 use vocabulary::calls::{Argument, Call, RULES, Rule, Shape};
 
+/// The version of the standard that all libraries implement which are in use.
+pub const EVERYWHERE: (u8, u8) = (3, 1);
+
 pub fn rule(call: &Call) -> &'static Rule {
     RULES.iter().find(|rule| rule.name == call.rule).expect("build.rs of commsee checked it")
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use vocabulary::calls::CALLS;
 
-use crate::errno;
 use crate::say::warn_once;
+use crate::{errno, linked};
 
 /// Two slots per operation: the plain function and its large-count form.
 pub const LARGE: usize = CALLS.len();
@@ -51,6 +51,9 @@ unsafe extern "C-unwind" fn missing() -> c_int {
 
 /// A function of the MPI library, or null.
 pub fn symbol(name: &CStr) -> *mut c_void {
+    if let Some(linked) = linked::symbol(name) {
+        return linked;
+    }
     // SAFETY: the name ends with a zero byte.
     let next = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     if !next.is_null() {
@@ -65,6 +68,9 @@ pub fn symbol(name: &CStr) -> *mut c_void {
 /// The address of an object that the MPI library exports. The default search order comes first: a program that is no
 /// position-independent executable holds its own copy, and passes that one's address.
 pub fn data(name: &CStr) -> Option<usize> {
+    if let Some(linked) = linked::symbol(name) {
+        return Some(linked as usize);
+    }
     // SAFETY: the name ends with a zero byte.
     let mut found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     if let (true, Some(handle)) = (found.is_null(), library()) {
@@ -76,6 +82,9 @@ pub fn data(name: &CStr) -> Option<usize> {
 /// A function of the MPI library's Fortran layer, or null: it lies in a library of its own, which the search order leads to
 /// unless what links to it was opened with `RTLD_LOCAL`.
 pub fn symbol_anywhere(name: &CStr) -> *mut c_void {
+    if let Some(linked) = linked::symbol(name) {
+        return linked;
+    }
     // SAFETY: the name ends with a zero byte.
     let next = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     if next.is_null() { in_any_library(name).unwrap_or(ptr::null_mut()) } else { next }

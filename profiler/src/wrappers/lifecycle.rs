@@ -7,6 +7,7 @@ use super::{real_function, timed};
 use crate::abi::Word;
 use crate::fortran;
 use crate::guard::guarded;
+use crate::presence::where_present;
 use crate::{clock, lifecycle, phases, sessions, state, tally};
 
 #[unsafe(no_mangle)]
@@ -48,10 +49,11 @@ fn ended(forward: impl FnOnce() -> tally::Done) -> tally::Done {
     done
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn MPI_Session_init(info: Word, errhandler: Word, session: Word) -> c_int {
-    let real = real_function!(MPI_Session_init, fn(Word, Word, Word));
-    opened(session, || timed!(MPI_Session_init, real(info, errhandler, session)))
+where_present! {
+    pub unsafe extern "C-unwind" fn MPI_Session_init(info: Word, errhandler: Word, session: Word) -> c_int {
+        let real = real_function!(MPI_Session_init, fn(Word, Word, Word));
+        opened(session, || timed!(MPI_Session_init, real(info, errhandler, session)))
+    }
 }
 
 /// `session` is where its handle will be, or 0 where that cannot be read.
@@ -65,11 +67,12 @@ fn opened(session: Word, forward: impl FnOnce() -> tally::Done) -> c_int {
     done.code
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn MPI_Session_finalize(session: Word) -> c_int {
-    let real = real_function!(MPI_Session_finalize, fn(Word));
-    guarded(sessions::closing);
-    unsafe { real(session) }
+where_present! {
+    pub unsafe extern "C-unwind" fn MPI_Session_finalize(session: Word) -> c_int {
+        let real = real_function!(MPI_Session_finalize, fn(Word));
+        guarded(sessions::closing);
+        unsafe { real(session) }
+    }
 }
 
 /// A program may pass more than the level: the standard declares it with `...`. The first of it arrives in the register of a

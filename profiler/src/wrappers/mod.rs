@@ -84,6 +84,7 @@ mod c {
 
     use super::{body, creators};
     use crate::abi::Word;
+    use crate::presence::where_present;
     use crate::{real, thread, volume};
 
     include!(concat!(env!("OUT_DIR"), "/shells.rs"));
@@ -100,6 +101,7 @@ mod f {
     use super::{body, creators};
     use crate::abi::Word;
     use crate::fortran::{self, Object};
+    use crate::presence::where_present;
     use crate::{thread, volume};
 
     include!(concat!(env!("OUT_DIR"), "/fortran.rs"));
