@@ -40,7 +40,7 @@ pub unsafe fn load(place: Word) -> Word {
 }
 
 /// A call on a file, with the bytes that its rule tells.
-pub fn call(thread: &mut Thread, file: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
+pub fn call(thread: &Thread, file: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
     let record = of(file);
     match done.code {
         0 => tally::of_record(thread, record, done, rule),
@@ -49,17 +49,17 @@ pub fn call(thread: &mut Thread, file: Word, done: Done, rule: impl FnOnce(&mut 
 }
 
 /// A nonblocking write.
-pub fn started(thread: &mut Thread, file: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
+pub fn started(thread: &Thread, file: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
     nonblocking(thread, file, request, done, false, rule);
 }
 
 /// A nonblocking read: what it brought is known when it is complete.
-pub fn reading(thread: &mut Thread, file: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
+pub fn reading(thread: &Thread, file: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
     nonblocking(thread, file, request, done, true, rule);
 }
 
 fn nonblocking(
-    thread: &mut Thread,
+    thread: &Thread,
     file: Word,
     request: Word,
     done: Done,

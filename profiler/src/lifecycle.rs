@@ -80,7 +80,8 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
     match shard::header() {
         // Sessions were there first.
         Some(header) => {
-            (header.run, header.state) = (common.run, RUNNING);
+            header.set_run(common.run);
+            header.set_state(RUNNING);
             header.seal();
         }
         None => {
@@ -89,8 +90,8 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
         }
     }
     if let Some(header) = shard::header() {
-        header.trace_begin_ns = if common.trace_bytes > 0 { common.trace_begin_ns } else { 0 };
-        header.syncs[0] = sync;
+        header.set_trace_begin_ns(if common.trace_bytes > 0 { common.trace_begin_ns } else { 0 });
+        header.set_sync(0, sync);
         header.seal();
     }
     communicators::add_world(rank, size);
@@ -124,7 +125,7 @@ pub fn finish() {
     state::stop();
     let begin = clock::moment();
     if let Some(thread) = &thread {
-        standing::enter_over(thread, communicators::world(), op::MPI_Finalize, begin.ticks);
+        standing::stay(thread, communicators::world(), op::MPI_Finalize, begin.ticks);
     }
     // SAFETY: MPI is still there, and this call is collective over MPI_COMM_WORLD.
     let Some(gathering) = (unsafe { gather::open() }) else {
@@ -139,8 +140,9 @@ pub fn finish() {
     // SAFETY: as above.
     let sync = unsafe { compare_clocks(gathering.tree()) };
     if let Some(header) = shard::header() {
-        (header.latest, header.syncs[1]) = (begin, sync);
-        header.state = FINISHED;
+        header.set_latest(begin);
+        header.set_sync(1, sync);
+        header.set_state(FINISHED);
     }
     // SAFETY: as above. A process without a shard passes on what others send.
     if unsafe { gathering.run(&wanted(), snapshots::left()) } {

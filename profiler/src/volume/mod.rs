@@ -55,9 +55,9 @@ pub trait Context {
     }
 
     #[inline(always)]
-    fn facts(&self) -> &'static Communicator {
-        // SAFETY: records are never freed.
-        unsafe { &*self.record() }
+    fn facts(&self) -> Communicator {
+        // SAFETY: records are never freed. A copy, of which only what is asked for is read: other threads may be writing to the rest.
+        unsafe { *self.record() }
     }
 
     /// Ranks that a block goes to or comes from: the other group's in an intercommunicator.

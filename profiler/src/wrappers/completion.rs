@@ -2,7 +2,6 @@
 //! over none that is active to the row `-`. Handles are saved before the call: afterwards they are null, or another's.
 
 use std::ffi::c_int;
-use std::mem;
 
 use vocabulary::calls::op;
 use vocabulary::shard::BUCKET_INVOLVED;
@@ -17,7 +16,7 @@ use crate::{state, status, trace};
 
 /// The communicator that a call over one request belongs to, and whether the request is a receive.
 #[inline(always)]
-unsafe fn look(thread: &mut Thread, request: Word) -> (Word, Record, bool) {
+unsafe fn look(thread: &Thread, request: Word) -> (Word, Record, bool) {
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = if request == 0 { abi().request_null } else { unsafe { abi().load(request) } };
     let stamp = thread.stamp();
@@ -26,7 +25,7 @@ unsafe fn look(thread: &mut Thread, request: Word) -> (Word, Record, bool) {
 }
 
 #[inline(always)]
-fn of_handle(thread: &mut Thread, handle: Word, stamp: u64) -> (Record, bool) {
+fn of_handle(thread: &Thread, handle: Word, stamp: u64) -> (Record, bool) {
     if handle == abi().request_null {
         return (communicators::none(), false);
     }
@@ -38,7 +37,7 @@ fn of_handle(thread: &mut Thread, handle: Word, stamp: u64) -> (Record, bool) {
 
 /// Counts a call that carries no bytes, unless counting pauses.
 #[inline(always)]
-fn count(thread: &mut Thread, record: Record, done: Done) {
+fn count(thread: &Thread, record: Record, done: Done) {
     if state::is_on() {
         tally::plain(thread, record, done);
     }
@@ -46,7 +45,7 @@ fn count(thread: &mut Thread, record: Record, done: Done) {
 
 /// What is left to do for a request that has completed. An error keeps the message away.
 #[inline(always)]
-unsafe fn finish(thread: &mut Thread, handle: Word, code: c_int, receives: bool, status: Word) {
+unsafe fn finish(thread: &Thread, handle: Word, code: c_int, receives: bool, status: Word) {
     let Some(completed) = requests::complete(thread, handle) else { return };
     match completed.kind {
         Kind::Plain => {}
@@ -81,7 +80,7 @@ unsafe fn passes_by(request: Word) -> bool {
     !state::is_on() && (request == 0 || unsafe { abi().load(request) } == abi().request_null)
 }
 
-pub unsafe fn MPI_Wait(thread: &mut Thread, request: Word, status: Word, forward: impl FnOnce(Word) -> c_int) -> c_int {
+pub unsafe fn MPI_Wait(thread: &Thread, request: Word, status: Word, forward: impl FnOnce(Word) -> c_int) -> c_int {
     if unsafe { passes_by(request) } {
         return forward(status);
     }
@@ -100,7 +99,7 @@ pub unsafe fn MPI_Wait(thread: &mut Thread, request: Word, status: Word, forward
 }
 
 pub unsafe fn MPI_Test(
-    thread: &mut Thread,
+    thread: &Thread,
     request: Word,
     flag: Word,
     status: Word,
@@ -137,10 +136,10 @@ struct Several {
 
 impl Several {
     /// Looks at all requests of a call. Only active ones count; with `inactive`, which is for starts, all do.
-    unsafe fn look(thread: &mut Thread, operation: u16, length: c_int, array: Word, inactive: bool) -> Several {
+    unsafe fn look(thread: &Thread, operation: u16, length: c_int, array: Word, inactive: bool) -> Several {
         let mut several = Several {
-            handles: mem::take(&mut thread.handles),
-            statuses: mem::take(&mut thread.statuses),
+            handles: thread.handles.take(),
+            statuses: thread.statuses.take(),
             record: communicators::none(),
             receives: false,
         };
@@ -180,7 +179,7 @@ impl Several {
 
     /// Notes each communicator that takes part in a call over several, once per call.
     #[cold]
-    fn note_involved(&self, thread: &mut Thread, operation: u16, inactive: bool) {
+    fn note_involved(&self, thread: &Thread, operation: u16, inactive: bool) {
         if !state::is_on() {
             return;
         }
@@ -188,12 +187,13 @@ impl Several {
         for handle in self.handles.iter().filter(|handle| **handle != abi().request_null) {
             let Some(seen) = requests::seen(thread, *handle, stamp) else { continue };
             if seen.active || inactive {
-                let cell = thread.cell(tally::key(seen.comm, operation, BUCKET_INVOLVED));
-                // These counters have no times: their place keeps the call that was noted last.
-                if cell.ticks != stamp {
-                    cell.ticks = stamp;
-                    cell.calls += 1;
-                }
+                thread.count(tally::key(seen.comm, operation, BUCKET_INVOLVED), |cell| {
+                    // These counters have no times: their place keeps the call that was noted last.
+                    if cell.ticks != stamp {
+                        cell.ticks = stamp;
+                        cell.calls += 1;
+                    }
+                });
             }
         }
     }
@@ -212,13 +212,7 @@ impl Several {
 
     /// Ends the look at a call in which some requests completed, given by their place in the array and that of their
     /// status.
-    unsafe fn finish(
-        &self,
-        thread: &mut Thread,
-        code: c_int,
-        array: Word,
-        completed: impl Iterator<Item = (usize, Word)>,
-    ) {
+    unsafe fn finish(&self, thread: &Thread, code: c_int, array: Word, completed: impl Iterator<Item = (usize, Word)>) {
         for (index, status) in completed {
             let Some(handle) = self.handles.get(index).copied().filter(|handle| *handle != abi().request_null) else {
                 continue;
@@ -234,10 +228,10 @@ impl Several {
     }
 
     /// Gives the buffers back for the next call.
-    fn leave(self, thread: &mut Thread) {
+    fn leave(self, thread: &Thread) {
         requests::looked(thread);
-        thread.handles = self.handles;
-        thread.statuses = self.statuses;
+        thread.handles.set(self.handles);
+        thread.statuses.set(self.statuses);
     }
 }
 
@@ -251,7 +245,7 @@ fn status_at(statuses: Word, index: usize) -> Word {
 }
 
 pub unsafe fn MPI_Waitall(
-    thread: &mut Thread,
+    thread: &Thread,
     length: c_int,
     array: Word,
     statuses: Word,
@@ -269,7 +263,7 @@ pub unsafe fn MPI_Waitall(
 }
 
 pub unsafe fn MPI_Testall(
-    thread: &mut Thread,
+    thread: &Thread,
     length: c_int,
     array: Word,
     flag: Word,
@@ -302,7 +296,7 @@ unsafe fn chosen(code: c_int, index: Word, length: usize, status: Word) -> impl 
 }
 
 pub unsafe fn MPI_Waitany(
-    thread: &mut Thread,
+    thread: &Thread,
     length: c_int,
     array: Word,
     index: Word,
@@ -321,7 +315,7 @@ pub unsafe fn MPI_Waitany(
 }
 
 pub unsafe fn MPI_Testany(
-    thread: &mut Thread,
+    thread: &Thread,
     length: c_int,
     array: Word,
     index: Word,
@@ -357,7 +351,7 @@ unsafe fn some(code: c_int, count: Word, indices: Word, statuses: Word) -> impl 
 macro_rules! some_of {
     ($($name:ident)*) => {$(
         pub unsafe fn $name(
-            thread: &mut Thread,
+            thread: &Thread,
             length: c_int,
             array: Word,
             outcount: Word,
@@ -382,7 +376,7 @@ some_of! { MPI_Waitsome MPI_Testsome }
 
 /// Looks at a request without completing it. The request is passed by value.
 pub unsafe fn MPI_Request_get_status(
-    thread: &mut Thread,
+    thread: &Thread,
     request: Word,
     _: Word,
     status: Word,
@@ -396,11 +390,11 @@ pub unsafe fn MPI_Request_get_status(
 
 /// Looks at several requests without completing any.
 unsafe fn look_at(
-    thread: &mut Thread,
+    thread: &Thread,
     operation: u16,
     length: c_int,
     array: Word,
-    forward: impl FnOnce(&mut Thread, Record) -> Done,
+    forward: impl FnOnce(&Thread, Record) -> Done,
 ) -> c_int {
     unsafe {
         let several = Several::look(thread, operation, length, array, false);
@@ -412,7 +406,7 @@ unsafe fn look_at(
 }
 
 pub unsafe fn MPI_Request_get_status_any(
-    thread: &mut Thread,
+    thread: &Thread,
     length: c_int,
     array: Word,
     _: Word,
@@ -429,7 +423,7 @@ pub unsafe fn MPI_Request_get_status_any(
 }
 
 pub unsafe fn MPI_Request_get_status_all(
-    thread: &mut Thread,
+    thread: &Thread,
     length: c_int,
     array: Word,
     _: Word,
@@ -445,7 +439,7 @@ pub unsafe fn MPI_Request_get_status_all(
 }
 
 pub unsafe fn MPI_Request_get_status_some(
-    thread: &mut Thread,
+    thread: &Thread,
     length: c_int,
     array: Word,
     _: Word,
@@ -461,7 +455,7 @@ pub unsafe fn MPI_Request_get_status_some(
     }
 }
 
-pub unsafe fn MPI_Cancel(thread: &mut Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Cancel(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let (_, record, _) = unsafe { look(thread, request) };
     requests::looked(thread);
     let done = timed!(thread, record, MPI_Cancel, forward());
@@ -469,7 +463,7 @@ pub unsafe fn MPI_Cancel(thread: &mut Thread, request: Word, forward: impl FnOnc
     done.code
 }
 
-pub unsafe fn MPI_Request_free(thread: &mut Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Request_free(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let (handle, record, _) = unsafe { look_any(thread, request) };
     let done = timed!(thread, record, MPI_Request_free, forward());
     count(thread, record, done);
@@ -481,7 +475,7 @@ pub unsafe fn MPI_Request_free(thread: &mut Thread, request: Word, forward: impl
 }
 
 /// Like `look`, but an inactive persistent request belongs to its communicator, too.
-unsafe fn look_any(thread: &mut Thread, request: Word) -> (Word, Record, bool) {
+unsafe fn look_any(thread: &Thread, request: Word) -> (Word, Record, bool) {
     let handle = if request == 0 { abi().request_null } else { unsafe { abi().load(request) } };
     let stamp = thread.stamp();
     match requests::seen(thread, handle, stamp) {
@@ -490,7 +484,7 @@ unsafe fn look_any(thread: &mut Thread, request: Word) -> (Word, Record, bool) {
     }
 }
 
-pub unsafe fn MPI_Start(thread: &mut Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Start(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let (handle, record, _) = unsafe { look_any(thread, request) };
     let done = timed!(thread, record, MPI_Start, forward());
     let started = if done.code == 0 { requests::activate(thread, handle, done.operation, done.ticks) } else { None };
@@ -506,7 +500,7 @@ pub unsafe fn MPI_Start(thread: &mut Thread, request: Word, forward: impl FnOnce
     done.code
 }
 
-pub unsafe fn MPI_Startall(thread: &mut Thread, length: c_int, array: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Startall(thread: &Thread, length: c_int, array: Word, forward: impl FnOnce() -> c_int) -> c_int {
     unsafe {
         let several = Several::look(thread, op::MPI_Startall, length, array, true);
         let done = timed!(thread, several.record, MPI_Startall, forward());
@@ -526,6 +520,6 @@ pub unsafe fn MPI_Startall(thread: &mut Thread, length: c_int, array: Word, forw
 }
 
 /// A request that was started while counting pauses must not be counted when its message arrives.
-fn uncount(thread: &mut Thread, handle: Word) {
+fn uncount(thread: &Thread, handle: Word) {
     requests::set_kind(thread, handle, Kind::Plain);
 }

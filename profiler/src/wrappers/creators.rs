@@ -8,8 +8,9 @@ use vocabulary::shard::{FREED, INTER};
 use super::timed;
 use crate::abi::{Word, abi};
 use crate::communicators::{self, Record};
+use crate::dying::Freeing;
 use crate::fortran::{self, Object};
-use crate::guard::{caught, guarded};
+use crate::guard::guarded;
 use crate::identity;
 use crate::labels;
 use crate::requests::{Extra, Kind, Request};
@@ -19,7 +20,7 @@ use crate::thread::Thread;
 
 /// The communicator that a creating call is collective over. One that is not known is registered now, before the call: all
 /// members do so at the same point of their order.
-pub fn parent(thread: &mut Thread, comm: Word) -> Record {
+pub fn parent(thread: &Thread, comm: Word) -> Record {
     // The call may fail, and a handle that is none must not be asked for its size.
     let known = communicators::known(comm);
     if known != communicators::none() || comm & abi().mask == abi().comm_null {
@@ -40,17 +41,17 @@ unsafe fn next_child(parent: Record) -> u32 {
 /// The time of a call without that of the calls that the program's callbacks (copy and delete functions of attributes) made
 /// in it: those are counted themselves, and a moment is charged once.
 pub fn without_nested(thread: &Thread, counted_before: u64, ticks: u64) -> u64 {
-    ticks.saturating_sub(thread.counted_ticks.wrapping_sub(counted_before))
+    ticks.saturating_sub(thread.counted_ticks.get().wrapping_sub(counted_before))
 }
 
-fn count(thread: &mut Thread, record: Record, done: Done) {
+fn count(thread: &Thread, record: Record, done: Done) {
     if state::is_on() {
         tally::plain(thread, record, done);
     }
 }
 
 /// After a call that made a communicator (or gave this process none) collectively over its parent.
-pub unsafe fn created(thread: &mut Thread, parent: Record, letter: u8, comm: Word, place: Word, done: Done) {
+pub unsafe fn created(thread: &Thread, parent: Record, letter: u8, comm: Word, place: Word, done: Done) {
     if done.code != 0 {
         return tally::failed(thread, comm, done);
     }
@@ -59,11 +60,10 @@ pub unsafe fn created(thread: &mut Thread, parent: Record, letter: u8, comm: Wor
     // SAFETY: the call succeeded, so it has filled the place.
     let (sequence, made) = unsafe { (next_child(parent), abi().load(place)) };
     if matches!(letter, b'd' | b'D') && made != abi().comm_null {
-        caught(|| unsafe {
-            if let Some(record) = communicators::duplicate(parent, sequence, letter) {
-                communicators::enter(made, record);
-            }
-        });
+        // SAFETY: records are never freed.
+        if let Some(record) = unsafe { communicators::duplicate(parent, sequence, letter) } {
+            communicators::enter(made, record);
+        }
     } else {
         guarded(|| unsafe { communicators::created(parent, sequence, letter, made) });
     }
@@ -89,7 +89,7 @@ impl Late {
 }
 
 /// After a nonblocking duplication: named now, entered under its handle when the request has completed.
-unsafe fn duplicating(thread: &mut Thread, letter: u8, comm: Word, place: Late, request: Word, done: Done) {
+unsafe fn duplicating(thread: &Thread, letter: u8, comm: Word, place: Late, request: Word, done: Done) {
     if done.code != 0 {
         return tally::failed(thread, comm, done);
     }
@@ -103,14 +103,14 @@ unsafe fn duplicating(thread: &mut Thread, letter: u8, comm: Word, place: Late, 
             return communicators::enter(place.load(), record);
         }
         let request = Request::new(handle, parent, done.operation, Kind::Duplicate, done.ticks);
-        thread.requests.start_with(request, Extra::Duplicate { place, record });
+        thread.requests().start_with(request, Extra::Duplicate { place, record });
     });
 }
 
 macro_rules! duplications {
     ($($name:ident $letter:literal;)*) => {$(
         pub unsafe fn $name(
-            thread: &mut Thread,
+            thread: &Thread,
             comm: Word,
             newcomm: Late,
             request: Word,
@@ -130,7 +130,7 @@ duplications! {
 
 /// Collective over the group only: its members know the parent, the tag and the group.
 pub unsafe fn MPI_Comm_create_group(
-    thread: &mut Thread,
+    thread: &Thread,
     comm: Word,
     tag: c_int,
     newcomm: Word,
@@ -156,7 +156,7 @@ pub unsafe fn MPI_Comm_create_group(
 
 /// There is no parent: the members know the group and the text of the tag.
 pub unsafe fn MPI_Comm_create_from_group(
-    thread: &mut Thread,
+    thread: &Thread,
     stringtag: Word,
     newcomm: Word,
     forward: impl FnOnce() -> c_int,
@@ -178,7 +178,7 @@ pub unsafe fn MPI_Comm_create_from_group(
 
 /// Both groups know both groups and the tag; the leaders' communicator is no parent of the other side.
 pub unsafe fn MPI_Intercomm_create(
-    thread: &mut Thread,
+    thread: &Thread,
     local_comm: Word,
     _: Word,
     tag: c_int,
@@ -204,7 +204,7 @@ pub unsafe fn MPI_Intercomm_create(
 }
 
 pub unsafe fn MPI_Intercomm_create_from_groups(
-    thread: &mut Thread,
+    thread: &Thread,
     stringtag: Word,
     newintercomm: Word,
     forward: impl FnOnce() -> c_int,
@@ -225,7 +225,7 @@ pub unsafe fn MPI_Intercomm_create_from_groups(
 }
 
 /// One process on each side, joined over a socket.
-pub unsafe fn MPI_Comm_join(thread: &mut Thread, intercomm: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Comm_join(thread: &Thread, intercomm: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let done = timed!(thread, communicators::known(abi().comm_self), MPI_Comm_join, forward());
     let own = communicators::of(thread, abi().comm_self);
     unsafe { created(thread, own, b'v', abi().comm_self, intercomm, done) };
@@ -233,7 +233,7 @@ pub unsafe fn MPI_Comm_join(thread: &mut Thread, intercomm: Word, forward: impl 
 }
 
 /// The intercommunicator to the processes that spawned this world: one, however often it is asked for.
-pub unsafe fn MPI_Comm_get_parent(thread: &mut Thread, parent: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Comm_get_parent(thread: &Thread, parent: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let done = timed!(thread, communicators::world(), MPI_Comm_get_parent, forward());
     let world = communicators::world();
     count(thread, world, done);
@@ -250,22 +250,17 @@ pub unsafe fn MPI_Comm_get_parent(thread: &mut Thread, parent: Word, forward: im
 }
 
 /// The handle loses its meaning before the library can give it to another communicator.
-unsafe fn free(
-    thread: &mut Thread,
-    operation: u16,
-    comm: Word,
-    forward: impl FnOnce(&mut Thread, Record) -> Done,
-) -> c_int {
+unsafe fn free(thread: &Thread, operation: u16, comm: Word, forward: impl FnOnce(&Thread, Record) -> Done) -> c_int {
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = if comm == 0 { abi().comm_null } else { unsafe { abi().load(comm) } };
     let record = communicators::leave(handle);
     thread.expect_cell(tally::key(record, operation, 0));
     // Delete functions of attributes may still use it, during the call.
-    thread.dying.push((handle, record));
-    let counted = thread.counted_ticks;
+    let freeing = Freeing::begin(thread, &communicators::HANDLES, handle & abi().mask, record);
+    let counted = thread.counted_ticks.get();
     let mut done = forward(thread, record);
     done.ticks = without_nested(thread, counted, done.ticks);
-    thread.dying.pop();
+    freeing.end();
     communicators::forget_last(thread);
     count(thread, record, done);
     if record != communicators::none() {
@@ -279,11 +274,11 @@ unsafe fn free(
     done.code
 }
 
-pub unsafe fn MPI_Comm_free(thread: &mut Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Comm_free(thread: &Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
     unsafe { free(thread, op::MPI_Comm_free, comm, |thread, record| timed!(thread, record, MPI_Comm_free, forward())) }
 }
 
-pub unsafe fn MPI_Comm_disconnect(thread: &mut Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Comm_disconnect(thread: &Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
     unsafe {
         free(thread, op::MPI_Comm_disconnect, comm, |thread, record| {
             timed!(thread, record, MPI_Comm_disconnect, forward())
@@ -292,7 +287,7 @@ pub unsafe fn MPI_Comm_disconnect(thread: &mut Thread, comm: Word, forward: impl
 }
 
 pub unsafe fn MPI_Comm_set_name(
-    thread: &mut Thread,
+    thread: &Thread,
     comm: Word,
     comm_name: Word,
     forward: impl FnOnce() -> c_int,

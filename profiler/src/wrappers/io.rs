@@ -9,7 +9,7 @@ use crate::thread::Thread;
 use crate::volume::{self, Volume};
 use crate::{communicators, files, state, status};
 
-pub unsafe fn MPI_File_open(thread: &mut Thread, comm: Word, fh: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_File_open(thread: &Thread, comm: Word, fh: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let done = timed!(thread, communicators::known(comm), MPI_File_open, forward());
     if done.code != 0 {
         tally::failed(thread, comm, done);
@@ -24,7 +24,7 @@ pub unsafe fn MPI_File_open(thread: &mut Thread, comm: Word, fh: Word, forward: 
     done.code
 }
 
-pub unsafe fn MPI_File_close(thread: &mut Thread, fh: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_File_close(thread: &Thread, fh: Word, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = (fh != 0).then(|| unsafe { files::load(fh) });
     let record = handle.and_then(files::leave);
@@ -39,7 +39,7 @@ pub unsafe fn MPI_File_close(thread: &mut Thread, fh: Word, forward: impl FnOnce
 }
 
 /// No communicator takes part.
-pub unsafe fn MPI_File_delete(thread: &mut Thread, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_File_delete(thread: &Thread, forward: impl FnOnce() -> c_int) -> c_int {
     let done = timed!(thread, communicators::none(), MPI_File_delete, forward());
     if state::is_on() {
         tally::plain(thread, communicators::none(), done);
@@ -50,7 +50,7 @@ pub unsafe fn MPI_File_delete(thread: &mut Thread, forward: impl FnOnce() -> c_i
 macro_rules! split_reads {
     ($($begin:ident $end:ident;)*) => {$(
         pub unsafe fn $begin(
-            thread: &mut Thread,
+            thread: &Thread,
             fh: Word,
             count: i64,
             datatype: Word,
@@ -74,7 +74,7 @@ macro_rules! split_reads {
         }
 
         pub unsafe fn $end(
-            thread: &mut Thread,
+            thread: &Thread,
             fh: Word,
             status: Word,
             forward: impl FnOnce(Word) -> c_int,

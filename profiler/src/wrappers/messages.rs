@@ -14,7 +14,7 @@ use crate::trace;
 use crate::volume;
 
 pub unsafe fn MPI_Mprobe(
-    thread: &mut Thread,
+    thread: &Thread,
     source: c_int,
     comm: Word,
     message: Word,
@@ -27,7 +27,7 @@ pub unsafe fn MPI_Mprobe(
 }
 
 pub unsafe fn MPI_Improbe(
-    thread: &mut Thread,
+    thread: &Thread,
     source: c_int,
     comm: Word,
     flag: Word,
@@ -42,7 +42,7 @@ pub unsafe fn MPI_Improbe(
 }
 
 /// `found`: a message that one receive takes. `MPI_MESSAGE_NO_PROC` may be received once, often or never.
-unsafe fn probed(thread: &mut Thread, comm: Word, message: Word, found: bool, done: Done) {
+unsafe fn probed(thread: &Thread, comm: Word, message: Word, found: bool, done: Done) {
     if done.code != 0 {
         return tally::failed(thread, comm, done);
     }
@@ -58,7 +58,7 @@ unsafe fn probed(thread: &mut Thread, comm: Word, message: Word, found: bool, do
 }
 
 pub unsafe fn MPI_Mrecv(
-    thread: &mut Thread,
+    thread: &Thread,
     count: i64,
     datatype: Word,
     message: Word,
@@ -88,7 +88,7 @@ pub unsafe fn MPI_Mrecv(
 }
 
 pub unsafe fn MPI_Imrecv(
-    thread: &mut Thread,
+    thread: &Thread,
     count: i64,
     datatype: Word,
     message: Word,

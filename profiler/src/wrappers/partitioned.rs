@@ -15,7 +15,7 @@ fn look(thread: &Thread, request: Word) -> Partition {
     requests::partition(thread, request & abi().mask).unwrap_or(unknown)
 }
 
-fn marked(thread: &mut Thread, done: Done, partition: Partition, count: u64) {
+fn marked(thread: &Thread, done: Done, partition: Partition, count: u64) {
     if !state::is_on() {
         return;
     }
@@ -25,7 +25,7 @@ fn marked(thread: &mut Thread, done: Done, partition: Partition, count: u64) {
     }
 }
 
-pub unsafe fn MPI_Pready(thread: &mut Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Pready(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let partition = look(thread, request);
     let done = timed!(thread, partition.comm, MPI_Pready, forward());
     marked(thread, done, partition, 1);
@@ -33,7 +33,7 @@ pub unsafe fn MPI_Pready(thread: &mut Thread, request: Word, forward: impl FnOnc
 }
 
 pub unsafe fn MPI_Pready_range(
-    thread: &mut Thread,
+    thread: &Thread,
     low: c_int,
     high: c_int,
     request: Word,
@@ -47,19 +47,14 @@ pub unsafe fn MPI_Pready_range(
     done.code
 }
 
-pub unsafe fn MPI_Pready_list(
-    thread: &mut Thread,
-    length: c_int,
-    request: Word,
-    forward: impl FnOnce() -> c_int,
-) -> c_int {
+pub unsafe fn MPI_Pready_list(thread: &Thread, length: c_int, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let partition = look(thread, request);
     let done = timed!(thread, partition.comm, MPI_Pready_list, forward());
     marked(thread, done, partition, u64::try_from(length).unwrap_or(0));
     done.code
 }
 
-pub unsafe fn MPI_Parrived(thread: &mut Thread, request: Word, _: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Parrived(thread: &Thread, request: Word, _: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let partition = look(thread, request);
     let done = timed!(thread, partition.comm, MPI_Parrived, forward());
     if state::is_on() {
