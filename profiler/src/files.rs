@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use crate::abi::Word;
 use crate::communicators::{self, Record};
 use crate::handles::Handles;
+use crate::memory;
 use crate::state;
 use crate::tally::{self, Done, Now};
 use crate::thread::Thread;
@@ -78,7 +79,12 @@ fn nonblocking(
 
 /// A split collective read of so many bytes begins.
 pub fn asked(file: Word, bytes: u64) {
-    ASKED_BYTES.lock().get_or_insert_default().insert(file, bytes);
+    let mut asked = ASKED_BYTES.lock();
+    let asked = asked.get_or_insert_default();
+    match asked.try_reserve(1) {
+        Ok(()) => _ = asked.insert(file, bytes),
+        Err(_) => memory::lose_call(),
+    }
 }
 
 /// It ends: what it asked for.

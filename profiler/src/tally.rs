@@ -17,6 +17,7 @@ use vocabulary::shard::{BUCKET_FAILED, BUCKET_PENDING, Bound, Cell, Edge, NO_PHA
 use crate::abi::{Word, abi};
 use crate::communicators::{self, Record};
 use crate::datatypes;
+use crate::memory;
 use crate::phases;
 use crate::requests::{Completed, Extra, Kind, Partition, Persistent, Request, Starts};
 use crate::settled::Settled;
@@ -443,13 +444,19 @@ impl Context for Later<'_> {
     fn message(&mut self, destination: c_int, bytes: u64) {
         // SAFETY: the call over this communicator has just succeeded.
         let world_rank = unsafe { communicators::world_rank_of(self.record, self.comm, destination) };
-        self.messages.push((destination, world_rank.unwrap_or(REMOTE_RANK), bytes));
+        match self.messages.try_reserve(1) {
+            Ok(()) => self.messages.push((destination, world_rank.unwrap_or(REMOTE_RANK), bytes)),
+            Err(_) => memory::lose_call(),
+        }
     }
 
     fn describe(&mut self, datatype: Word, elements: u64) {
         let size_bytes = datatypes::size(datatype);
         if let Some(number) = self.thread.datatype(datatype, size_bytes) {
-            self.datatypes.push((number, elements.wrapping_mul(size_bytes)));
+            match self.datatypes.try_reserve(1) {
+                Ok(()) => self.datatypes.push((number, elements.wrapping_mul(size_bytes))),
+                Err(_) => memory::lose_call(),
+            }
         }
     }
 }

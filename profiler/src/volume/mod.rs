@@ -15,6 +15,7 @@ use crate::abi::{Word, abi};
 use crate::communicators::{self, Record};
 use crate::datatypes::{self, size};
 use crate::fortran::{self, Object};
+use crate::memory;
 use crate::neighbors::{self, Neighbors};
 use crate::status;
 
@@ -171,7 +172,10 @@ fn described_typed(context: &mut impl Context, counts: Counts, types: Types, pla
         let (datatype, count) = (types.at(place), counts.at(place));
         match elements.iter_mut().find(|(known, _)| *known == datatype) {
             Some((_, sum)) => *sum = sum.wrapping_add(count),
-            None => elements.push((datatype, count)),
+            None => match elements.try_reserve(1) {
+                Ok(()) => elements.push((datatype, count)),
+                Err(_) => memory::lose_call(),
+            },
         }
     }
     elements.into_iter().for_each(|(datatype, elements)| context.described(datatype, elements));

@@ -9,10 +9,11 @@ use vocabulary::shard::BUCKET_INVOLVED;
 use super::timed;
 use crate::abi::{Word, abi};
 use crate::communicators::{self, Record};
+use crate::guard::recorded;
 use crate::requests::{self, Kind};
 use crate::tally::{self, Done};
 use crate::thread::Thread;
-use crate::{state, status, trace};
+use crate::{memory, state, status, trace};
 
 /// The communicator that a call over one request belongs to, and whether the request is a receive.
 #[inline(always)]
@@ -88,13 +89,15 @@ pub unsafe fn MPI_Wait(thread: &Thread, request: Word, status: Word, forward: im
     let mut own = status::Own::new();
     let status = if receives { own.stand_in(status) } else { status };
     let done = timed!(thread, record, MPI_Wait, forward(status));
-    count(thread, record, done);
-    unsafe {
-        if handle != abi().request_null && (done.code == 0 || abi().load(request) == abi().request_null) {
-            finish(thread, handle, done.code, receives, status);
+    recorded(|| {
+        count(thread, record, done);
+        unsafe {
+            if handle != abi().request_null && (done.code == 0 || abi().load(request) == abi().request_null) {
+                finish(thread, handle, done.code, receives, status);
+            }
         }
-    }
-    requests::looked(thread);
+        requests::looked(thread);
+    });
     done.code
 }
 
@@ -112,17 +115,19 @@ pub unsafe fn MPI_Test(
     let mut own = status::Own::new();
     let status = if receives { own.stand_in(status) } else { status };
     let done = timed!(thread, record, MPI_Test, forward(status));
-    count(thread, record, done);
-    unsafe {
-        let completed = match done.code {
-            0 => *(flag as *const c_int) != 0,
-            _ => request != 0 && abi().load(request) == abi().request_null,
-        };
-        if handle != abi().request_null && completed {
-            finish(thread, handle, done.code, receives, status);
+    recorded(|| {
+        count(thread, record, done);
+        unsafe {
+            let completed = match done.code {
+                0 => *(flag as *const c_int) != 0,
+                _ => request != 0 && abi().load(request) == abi().request_null,
+            };
+            if handle != abi().request_null && completed {
+                finish(thread, handle, done.code, receives, status);
+            }
         }
-    }
-    requests::looked(thread);
+        requests::looked(thread);
+    });
     done.code
 }
 
@@ -144,8 +149,12 @@ impl Several {
             receives: false,
         };
         several.handles.clear();
-        let length = if array == 0 { 0 } else { usize::try_from(length).unwrap_or(0) };
-        several.handles.reserve(length);
+        let mut length = if array == 0 { 0 } else { usize::try_from(length).unwrap_or(0) };
+        if length > several.handles.capacity() && several.handles.try_reserve_exact(length).is_err() {
+            // What completes is not seen then.
+            memory::lose_call();
+            length = 0;
+        }
         let stamp = thread.stamp();
         let mut is_mixed = false;
         for index in 0..length {
@@ -205,6 +214,11 @@ impl Several {
         }
         let words = count * abi().status.bytes / 8 + 1;
         if self.statuses.len() < words {
+            if self.statuses.try_reserve_exact(words - self.statuses.len()).is_err() {
+                memory::lose_call();
+                self.receives = false;
+                return statuses;
+            }
             self.statuses.resize(words, 0);
         }
         self.statuses.as_mut_ptr() as Word
@@ -255,9 +269,11 @@ pub unsafe fn MPI_Waitall(
         let mut several = Several::look(thread, op::MPI_Waitall, length, array, false);
         let statuses = several.statuses(statuses, several.handles.len());
         let done = timed!(thread, several.record, MPI_Waitall, forward(statuses));
-        count(thread, several.record, done);
-        several.finish(thread, done.code, array, each(several.handles.len(), statuses));
-        several.leave(thread);
+        recorded(|| {
+            count(thread, several.record, done);
+            several.finish(thread, done.code, array, each(several.handles.len(), statuses));
+            several.leave(thread);
+        });
         done.code
     }
 }
@@ -274,11 +290,13 @@ pub unsafe fn MPI_Testall(
         let mut several = Several::look(thread, op::MPI_Testall, length, array, false);
         let statuses = several.statuses(statuses, several.handles.len());
         let done = timed!(thread, several.record, MPI_Testall, forward(statuses));
-        count(thread, several.record, done);
-        if done.code != 0 || *(flag as *const c_int) != 0 {
-            several.finish(thread, done.code, array, each(several.handles.len(), statuses));
-        }
-        several.leave(thread);
+        recorded(|| {
+            count(thread, several.record, done);
+            if done.code != 0 || *(flag as *const c_int) != 0 {
+                several.finish(thread, done.code, array, each(several.handles.len(), statuses));
+            }
+            several.leave(thread);
+        });
         done.code
     }
 }
@@ -307,9 +325,11 @@ pub unsafe fn MPI_Waitany(
         let mut several = Several::look(thread, op::MPI_Waitany, length, array, false);
         let status = several.statuses(status, 1);
         let done = timed!(thread, several.record, MPI_Waitany, forward(status));
-        count(thread, several.record, done);
-        several.finish(thread, done.code, array, chosen(done.code, index, several.handles.len(), status));
-        several.leave(thread);
+        recorded(|| {
+            count(thread, several.record, done);
+            several.finish(thread, done.code, array, chosen(done.code, index, several.handles.len(), status));
+            several.leave(thread);
+        });
         done.code
     }
 }
@@ -327,18 +347,20 @@ pub unsafe fn MPI_Testany(
         let mut several = Several::look(thread, op::MPI_Testany, length, array, false);
         let status = several.statuses(status, 1);
         let done = timed!(thread, several.record, MPI_Testany, forward(status));
-        count(thread, several.record, done);
-        if done.code != 0 || *(flag as *const c_int) != 0 {
-            several.finish(thread, done.code, array, chosen(done.code, index, several.handles.len(), status));
-        }
-        several.leave(thread);
+        recorded(|| {
+            count(thread, several.record, done);
+            if done.code != 0 || *(flag as *const c_int) != 0 {
+                several.finish(thread, done.code, array, chosen(done.code, index, several.handles.len(), status));
+            }
+            several.leave(thread);
+        });
         done.code
     }
 }
 
 /// The requests that a call of the `some` kind completed: their indices, and their statuses in that order.
 unsafe fn some(code: c_int, count: Word, indices: Word, statuses: Word) -> impl Iterator<Item = (usize, Word)> {
-    let known = code == 0 || code == abi().family.err_in_status;
+    let known = indices != 0 && (code == 0 || code == abi().family.err_in_status);
     let count = if known { unsafe { *(count as *const c_int) } } else { 0 };
     // A count below zero is MPI_UNDEFINED: no request was active.
     (0..usize::try_from(count).unwrap_or(0)).filter_map(move |place| {
@@ -363,9 +385,11 @@ macro_rules! some_of {
                 let mut several = Several::look(thread, op::$name, length, array, false);
                 let statuses = several.statuses(statuses, several.handles.len());
                 let done = timed!(thread, several.record, $name, forward(statuses));
-                count(thread, several.record, done);
-                several.finish(thread, done.code, array, some(done.code, outcount, indices, statuses));
-                several.leave(thread);
+                recorded(|| {
+                    count(thread, several.record, done);
+                    several.finish(thread, done.code, array, some(done.code, outcount, indices, statuses));
+                    several.leave(thread);
+                });
                 done.code
             }
         }
@@ -384,7 +408,9 @@ pub unsafe fn MPI_Request_get_status(
 ) -> c_int {
     let (record, _) = of_handle(thread, request & abi().mask, 0);
     let done = timed!(thread, record, MPI_Request_get_status, forward(status));
-    count(thread, record, done);
+    recorded(|| {
+        count(thread, record, done);
+    });
     done.code
 }
 
@@ -399,8 +425,10 @@ unsafe fn look_at(
     unsafe {
         let several = Several::look(thread, operation, length, array, false);
         let done = forward(thread, several.record);
-        count(thread, several.record, done);
-        several.leave(thread);
+        recorded(|| {
+            count(thread, several.record, done);
+            several.leave(thread);
+        });
         done.code
     }
 }
@@ -459,18 +487,22 @@ pub unsafe fn MPI_Cancel(thread: &Thread, request: Word, forward: impl FnOnce() 
     let (_, record, _) = unsafe { look(thread, request) };
     requests::looked(thread);
     let done = timed!(thread, record, MPI_Cancel, forward());
-    count(thread, record, done);
+    recorded(|| {
+        count(thread, record, done);
+    });
     done.code
 }
 
 pub unsafe fn MPI_Request_free(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let (handle, record, _) = unsafe { look_any(thread, request) };
     let done = timed!(thread, record, MPI_Request_free, forward());
-    count(thread, record, done);
-    if done.code == 0 {
-        requests::forget(thread, handle);
-    }
-    requests::looked(thread);
+    recorded(|| {
+        count(thread, record, done);
+        if done.code == 0 {
+            requests::forget(thread, handle);
+        }
+        requests::looked(thread);
+    });
     done.code
 }
 
@@ -487,16 +519,19 @@ unsafe fn look_any(thread: &Thread, request: Word) -> (Word, Record, bool) {
 pub unsafe fn MPI_Start(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let (handle, record, _) = unsafe { look_any(thread, request) };
     let done = timed!(thread, record, MPI_Start, forward());
-    let started = if done.code == 0 { requests::activate(thread, handle, done.operation, done.ticks) } else { None };
-    requests::looked(thread);
-    if state::is_on() {
-        match started {
-            Some((record, persistent)) => tally::restarted(thread, record, done, &persistent),
-            None => tally::plain(thread, record, done),
+    recorded(|| {
+        let started =
+            if done.code == 0 { requests::activate(thread, handle, done.operation, done.ticks) } else { None };
+        requests::looked(thread);
+        if state::is_on() {
+            match started {
+                Some((record, persistent)) => tally::restarted(thread, record, done, &persistent),
+                None => tally::plain(thread, record, done),
+            }
+        } else if started.is_some() {
+            uncount(thread, handle);
         }
-    } else if started.is_some() {
-        uncount(thread, handle);
-    }
+    });
     done.code
 }
 
@@ -504,17 +539,19 @@ pub unsafe fn MPI_Startall(thread: &Thread, length: c_int, array: Word, forward:
     unsafe {
         let several = Several::look(thread, op::MPI_Startall, length, array, true);
         let done = timed!(thread, several.record, MPI_Startall, forward());
-        count(thread, several.record, done);
-        for handle in several.handles.iter().filter(|_| done.code == 0) {
-            match requests::activate(thread, *handle, done.operation, done.ticks) {
-                Some((record, persistent)) if state::is_on() => {
-                    tally::restarted_among(thread, record, done.operation, &persistent);
+        recorded(|| {
+            count(thread, several.record, done);
+            for handle in several.handles.iter().filter(|_| done.code == 0) {
+                match requests::activate(thread, *handle, done.operation, done.ticks) {
+                    Some((record, persistent)) if state::is_on() => {
+                        tally::restarted_among(thread, record, done.operation, &persistent);
+                    }
+                    Some(_) => uncount(thread, *handle),
+                    None => {}
                 }
-                Some(_) => uncount(thread, *handle),
-                None => {}
             }
-        }
-        several.leave(thread);
+            several.leave(thread);
+        });
         done.code
     }
 }

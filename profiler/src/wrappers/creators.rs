@@ -10,7 +10,7 @@ use crate::abi::{Word, abi};
 use crate::communicators::{self, Record};
 use crate::dying::Freeing;
 use crate::fortran::{self, Object};
-use crate::guard::guarded;
+use crate::guard::{guarded, recorded};
 use crate::identity;
 use crate::labels;
 use crate::requests::{Extra, Kind, Request};
@@ -117,7 +117,9 @@ macro_rules! duplications {
             forward: impl FnOnce() -> c_int,
         ) -> c_int {
             let done = timed!(thread, communicators::known(comm), $name, forward());
-            unsafe { duplicating(thread, $letter, comm, newcomm, request, done) };
+            recorded(|| {
+                unsafe { duplicating(thread, $letter, comm, newcomm, request, done) };
+            });
             done.code
         }
     )*};
@@ -137,19 +139,21 @@ pub unsafe fn MPI_Comm_create_group(
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
     let done = timed!(thread, communicators::known(comm), MPI_Comm_create_group, forward());
-    if done.code != 0 {
-        tally::failed(thread, comm, done);
-        return done.code;
-    }
-    let parent = communicators::of(thread, comm);
-    count(thread, parent, done);
-    guarded(|| unsafe {
-        let made = abi().load(newcomm);
-        let facts = |_: &_| {
-            let [low, high] = communicators::union_identity(made, 0)?;
-            Some(identity::of_facts(b'u', (*parent).identity, &[tag as u64, low, high]))
-        };
-        communicators::created_from(facts, parent, b'u', made);
+    recorded(|| {
+        if done.code != 0 {
+            tally::failed(thread, comm, done);
+            return;
+        }
+        let parent = communicators::of(thread, comm);
+        count(thread, parent, done);
+        guarded(|| unsafe {
+            let made = abi().load(newcomm);
+            let facts = |_: &_| {
+                let [low, high] = communicators::union_identity(made, 0)?;
+                Some(identity::of_facts(b'u', (*parent).identity, &[tag as u64, low, high]))
+            };
+            communicators::created_from(facts, parent, b'u', made);
+        });
     });
     done.code
 }
@@ -162,17 +166,19 @@ pub unsafe fn MPI_Comm_create_from_group(
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
     let done = timed!(thread, communicators::none(), MPI_Comm_create_from_group, forward());
-    count(thread, communicators::none(), done);
-    if done.code == 0 {
-        guarded(|| unsafe {
-            let made = abi().load(newcomm);
-            let facts = |_: &_| {
-                let [low, high] = communicators::union_identity(made, 0)?;
-                Some(identity::of_facts(b'f', [low, high], &text_words(stringtag)))
-            };
-            communicators::created_from(facts, communicators::none(), b'f', made);
-        });
-    }
+    recorded(|| {
+        count(thread, communicators::none(), done);
+        if done.code == 0 {
+            guarded(|| unsafe {
+                let made = abi().load(newcomm);
+                let facts = |_: &_| {
+                    let [low, high] = communicators::union_identity(made, 0)?;
+                    Some(identity::of_facts(b'f', [low, high], &text_words(stringtag)))
+                };
+                communicators::created_from(facts, communicators::none(), b'f', made);
+            });
+        }
+    });
     done.code
 }
 
@@ -186,19 +192,21 @@ pub unsafe fn MPI_Intercomm_create(
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
     let done = timed!(thread, communicators::known(local_comm), MPI_Intercomm_create, forward());
-    if done.code != 0 {
-        tally::failed(thread, local_comm, done);
-        return done.code;
-    }
-    let parent = communicators::of(thread, local_comm);
-    count(thread, parent, done);
-    guarded(|| unsafe {
-        let made = abi().load(newintercomm);
-        let facts = |_: &_| {
-            let pair = communicators::union_identity(made, INTER)?;
-            Some(identity::of_facts(b'n', pair, &[tag as u64]))
-        };
-        communicators::created_from(facts, parent, b'n', made);
+    recorded(|| {
+        if done.code != 0 {
+            tally::failed(thread, local_comm, done);
+            return;
+        }
+        let parent = communicators::of(thread, local_comm);
+        count(thread, parent, done);
+        guarded(|| unsafe {
+            let made = abi().load(newintercomm);
+            let facts = |_: &_| {
+                let pair = communicators::union_identity(made, INTER)?;
+                Some(identity::of_facts(b'n', pair, &[tag as u64]))
+            };
+            communicators::created_from(facts, parent, b'n', made);
+        });
     });
     done.code
 }
@@ -210,42 +218,48 @@ pub unsafe fn MPI_Intercomm_create_from_groups(
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
     let done = timed!(thread, communicators::none(), MPI_Intercomm_create_from_groups, forward());
-    count(thread, communicators::none(), done);
-    if done.code == 0 {
-        guarded(|| unsafe {
-            let made = abi().load(newintercomm);
-            let facts = |_: &_| {
-                let pair = communicators::union_identity(made, INTER)?;
-                Some(identity::of_facts(b'N', pair, &text_words(stringtag)))
-            };
-            communicators::created_from(facts, communicators::none(), b'N', made);
-        });
-    }
+    recorded(|| {
+        count(thread, communicators::none(), done);
+        if done.code == 0 {
+            guarded(|| unsafe {
+                let made = abi().load(newintercomm);
+                let facts = |_: &_| {
+                    let pair = communicators::union_identity(made, INTER)?;
+                    Some(identity::of_facts(b'N', pair, &text_words(stringtag)))
+                };
+                communicators::created_from(facts, communicators::none(), b'N', made);
+            });
+        }
+    });
     done.code
 }
 
 /// One process on each side, joined over a socket.
 pub unsafe fn MPI_Comm_join(thread: &Thread, intercomm: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let done = timed!(thread, communicators::known(abi().comm_self), MPI_Comm_join, forward());
-    let own = communicators::of(thread, abi().comm_self);
-    unsafe { created(thread, own, b'v', abi().comm_self, intercomm, done) };
+    recorded(|| {
+        let own = communicators::of(thread, abi().comm_self);
+        unsafe { created(thread, own, b'v', abi().comm_self, intercomm, done) };
+    });
     done.code
 }
 
 /// The intercommunicator to the processes that spawned this world: one, however often it is asked for.
 pub unsafe fn MPI_Comm_get_parent(thread: &Thread, parent: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let done = timed!(thread, communicators::world(), MPI_Comm_get_parent, forward());
-    let world = communicators::world();
-    count(thread, world, done);
-    if done.code == 0 {
-        guarded(|| unsafe {
-            let made = abi().load(parent);
-            if communicators::known(made) == communicators::none() {
-                let facts = |_: &_| Some(identity::of_facts(b'e', (*world).identity, &[]));
-                communicators::created_from(facts, world, b'e', made);
-            }
-        });
-    }
+    recorded(|| {
+        let world = communicators::world();
+        count(thread, world, done);
+        if done.code == 0 {
+            guarded(|| unsafe {
+                let made = abi().load(parent);
+                if communicators::known(made) == communicators::none() {
+                    let facts = |_: &_| Some(identity::of_facts(b'e', (*world).identity, &[]));
+                    communicators::created_from(facts, world, b'e', made);
+                }
+            });
+        }
+    });
     done.code
 }
 
@@ -259,18 +273,20 @@ unsafe fn free(thread: &Thread, operation: u16, comm: Word, forward: impl FnOnce
     let freeing = Freeing::begin(thread, &communicators::HANDLES, handle & abi().mask, record);
     let counted = thread.counted_ticks.get();
     let mut done = forward(thread, record);
-    done.ticks = without_nested(thread, counted, done.ticks);
-    freeing.end();
-    communicators::forget_last(thread);
-    count(thread, record, done);
-    if record != communicators::none() {
-        if done.code == 0 {
-            // SAFETY: records are never freed.
-            unsafe { (*record).flags |= FREED };
-        } else {
-            communicators::enter(handle, record);
+    recorded(|| {
+        done.ticks = without_nested(thread, counted, done.ticks);
+        freeing.end();
+        communicators::forget_last(thread);
+        count(thread, record, done);
+        if record != communicators::none() {
+            if done.code == 0 {
+                // SAFETY: records are never freed.
+                unsafe { (*record).flags |= FREED };
+            } else {
+                communicators::enter(handle, record);
+            }
         }
-    }
+    });
     done.code
 }
 
@@ -293,18 +309,20 @@ pub unsafe fn MPI_Comm_set_name(
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
     let done = timed!(thread, communicators::known(comm), MPI_Comm_set_name, forward());
-    if done.code != 0 {
-        tally::failed(thread, comm, done);
-        return done.code;
-    }
-    let record = communicators::of(thread, comm);
-    count(thread, record, done);
-    if record == communicators::none() {
-        return done.code;
-    }
-    guarded(|| unsafe {
-        let label = CStr::from_ptr(comm_name as *const c_char).to_string_lossy();
-        labels::set(record, &label);
+    recorded(|| {
+        if done.code != 0 {
+            tally::failed(thread, comm, done);
+            return;
+        }
+        let record = communicators::of(thread, comm);
+        count(thread, record, done);
+        if record == communicators::none() {
+            return;
+        }
+        guarded(|| unsafe {
+            let label = CStr::from_ptr(comm_name as *const c_char).to_string_lossy();
+            labels::set(record, &label);
+        });
     });
     done.code
 }

@@ -6,6 +6,7 @@ use super::{creators, timed};
 use crate::abi::{Word, abi};
 use crate::communicators;
 use crate::dying::Freeing;
+use crate::guard::recorded;
 use crate::state;
 use crate::tally::{self, Done};
 use crate::thread::Thread;
@@ -27,7 +28,9 @@ macro_rules! constructors {
     ($($name:ident)*) => {$(
         pub unsafe fn $name(thread: &Thread, comm: Word, win: Word, forward: impl FnOnce() -> c_int) -> c_int {
             let done = timed!(thread, communicators::known(comm), $name, forward());
-            unsafe { made(thread, comm, win, done) };
+            recorded(|| {
+                unsafe { made(thread, comm, win, done) };
+            });
             done.code
         }
     )*};
@@ -45,15 +48,17 @@ pub unsafe fn MPI_Win_free(thread: &Thread, win: Word, forward: impl FnOnce() ->
         .map(|(handle, record)| Freeing::begin(thread, &windows::HANDLES, handle & abi().mask, record));
     let counted = thread.counted_ticks.get();
     let mut done = timed!(thread, record.unwrap_or(communicators::none()), MPI_Win_free, forward());
-    done.ticks = creators::without_nested(thread, counted, done.ticks);
-    if let Some(freeing) = freeing {
-        freeing.end();
-    }
-    if state::is_on() {
-        tally::plain(thread, record.unwrap_or(communicators::none()), done);
-    }
-    if let (Some(handle), Some(record), true) = (handle, record, done.code != 0) {
-        windows::enter(handle, record);
-    }
+    recorded(|| {
+        done.ticks = creators::without_nested(thread, counted, done.ticks);
+        if let Some(freeing) = freeing {
+            freeing.end();
+        }
+        if state::is_on() {
+            tally::plain(thread, record.unwrap_or(communicators::none()), done);
+        }
+        if let (Some(handle), Some(record), true) = (handle, record, done.code != 0) {
+            windows::enter(handle, record);
+        }
+    });
     done.code
 }
