@@ -160,3 +160,67 @@ fn every_call_of_ours_may_fail() {
     break_all(Mpi::Mpich, |fault| fault.call <= 12);
     break_all(Mpi::OpenMpi, |fault| [1, 3, 8].contains(&fault.call));
 }
+
+/// A program that needs much of commsee, and prints the same whatever happens to it.
+fn much(mpi: Mpi) -> Launch {
+    let launch = Launch::new(mpi, "much").preload(shared_library("broken")).ranks(RANKS);
+    launch.variable("UCX_MEM_EVENTS", "n").variable("COMMSEE_DATATYPES", "1").limit(60)
+}
+
+/// How often commsee asks for memory in a run without trouble, on the rank that does most.
+fn wants_memory(launch: Launch) -> u64 {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    launch.variable("BROKEN_COUNTS", folder.path().to_str().unwrap()).run();
+    let counts = fs::read_dir(folder.path()).expect("the folder").map(|entry| {
+        let text = fs::read_to_string(entry.unwrap().path()).expect("the counts");
+        let count = text.lines().find_map(|line| line.strip_prefix("memory ")).expect("a count");
+        count.parse().unwrap()
+    });
+    counts.max().expect("a count")
+}
+
+/// Memory fails once or from a point on: at so many points, over the whole run.
+fn without_memory(mpi: Mpi, points: u64) {
+    let plain = much(mpi).plain().run();
+    let wanted = wants_memory(much(mpi));
+    assert!(wanted > 500, "{wanted} under {mpi}");
+    for point in 0..points {
+        // The first of them are the most different.
+        let call = 1 + point * (1 + wanted * point / points / points);
+        for times in [1, ALWAYS] {
+            let launch = much(mpi).variable("BROKEN_FUNCTION", "memory").variable("BROKEN_CALL", &call.to_string());
+            let run = launch.variable("BROKEN_TIMES", &times.to_string()).run();
+            let what = format!("{times} times from {call} of {wanted} on under {mpi}\n{}", run.output());
+            assert_eq!((run.status, &run.stdout), (plain.status, &plain.stdout), "{what}");
+            assert!(!run.stderr.contains("internal error") && !run.stderr.contains("panicked"), "{what}");
+        }
+    }
+}
+
+#[test]
+fn without_memory_the_program_goes_on() {
+    for mpi in Mpi::ALL {
+        without_memory(mpi, 8);
+    }
+}
+
+#[test]
+#[ignore = "heavy: memory fails at hundreds of points"]
+fn without_memory_from_any_point_on_the_program_goes_on() {
+    for mpi in Mpi::ALL {
+        without_memory(mpi, 300);
+    }
+}
+
+/// Polling a request that commsee does not know, such as a generalized one, asks other threads for it: without memory of its own.
+#[test]
+fn polling_needs_no_memory() {
+    for mpi in Mpi::ALL {
+        let polls = |number: &str| {
+            let launch = Launch::new(mpi, "polls").preload(shared_library("broken")).ranks(1).arguments(&[number]);
+            wants_memory(launch.variable("UCX_MEM_EVENTS", "n"))
+        };
+        let (few, many) = (polls("10"), polls("1000"));
+        assert!(many < few + 100, "{few} and {many} under {mpi}");
+    }
+}

@@ -30,7 +30,7 @@ pub fn write(call: &Call) -> String {
     let mut line = |words: &str| writeln!(text, "{words}").unwrap();
     line("#[inline(always)]");
     line(&format!(
-        "pub unsafe fn {name}(thread: &mut Thread, {parameters}forward: impl FnOnce({forward_type}) -> c_int) -> c_int {{"
+        "pub unsafe fn {name}(thread: &Thread, {parameters}forward: impl FnOnce({forward_type}) -> c_int) -> c_int {{"
     ));
     if let Some(status) = status(call) {
         line("    let mut own = status::Own::new();");
@@ -38,7 +38,7 @@ pub fn write(call: &Call) -> String {
     }
     if call.shape == Shape::Creator {
         line(&format!("    let parent = creators::parent(thread, {comm});"));
-        line("    let counted = thread.counted_ticks;");
+        line("    let counted = thread.counted_ticks.get();");
     }
     let enter = match (call.shape, carrier.kind) {
         (Shape::Creator, _) => "enter_over(thread, parent".to_owned(),
@@ -51,44 +51,53 @@ pub fn write(call: &Call) -> String {
     line(&format!("    let code = forward({forwarded});"));
     line("    let end = clock::now();");
     line("    standing::leave(place, end);");
+    // What fails in here must not cost the program more than its counts.
+    line("    recorded(|| {");
     if let Some(tag) = tag(call) {
-        line(&format!("    if trace::is_on() {{ trace::set_tag({tag}); }}"));
+        line(&format!("        if trace::is_on() {{ trace::set_tag({tag}); }}"));
     }
-    line("    let ticks = end.wrapping_sub(begin);");
+    line("        let ticks = end.wrapping_sub(begin);");
     if call.shape == Shape::Creator {
-        line("    let ticks = creators::without_nested(thread, counted, ticks);");
+        line("        let ticks = creators::without_nested(thread, counted, ticks);");
     }
-    line(&format!("    let done = Done {{ operation: op::{name}, code, ticks }};"));
+    line(&format!("        let done = Done {{ operation: op::{name}, code, ticks }};"));
     let rule = rule_call(call);
     match call.shape {
-        Shape::Blocking => line(&format!("    {records}::call(thread, {comm}, done, |context| {rule});")),
+        Shape::Blocking => line(&format!("        {records}::call(thread, {comm}, done, |context| {rule});")),
         Shape::Request if call.rule == "recv" => {
-            line("    if code != 0 {");
-            line(&format!("        tally::failed(thread, {comm}, done);"));
-            line("    } else {");
-            line(&format!("        let record = communicators::of(thread, {comm});"));
-            line(&format!("        tally::receiving(thread, record, {request}, done, |context| {rule});"));
-            line("    }");
+            line("        if code != 0 {");
+            line(&format!("            tally::failed(thread, {comm}, done);"));
+            line("        } else {");
+            line(&format!("            let record = communicators::of(thread, {comm});"));
+            line(&format!("            tally::receiving(thread, record, {request}, done, |context| {rule});"));
+            line("        }");
         }
         Shape::Request if receives(call) => {
             let function = if call.rule == "read" { "files::reading" } else { "tally::started_both" };
-            line(&format!("    {function}(thread, {comm}, {request}, done, |context| {rule});"));
+            line(&format!("        {function}(thread, {comm}, {request}, done, |context| {rule});"));
         }
-        Shape::Request => line(&format!("    {records}::started(thread, {comm}, {request}, done, |context| {rule});")),
+        Shape::Request => {
+            line(&format!("        {records}::started(thread, {comm}, {request}, done, |context| {rule});"))
+        }
         Shape::Persistent => {
             let starts = match call.rule {
                 "recv" | "precv" => "Receives",
                 "psend" => "Partitions",
                 _ => "Sends",
             };
-            line(&format!("    tally::prepared(thread, {comm}, {request}, done, Starts::{starts}, |context| {rule});"));
+            line(&format!(
+                "        tally::prepared(thread, {comm}, {request}, done, Starts::{starts}, |context| {rule});"
+            ));
         }
         Shape::Creator => {
             let letter = call.letter.expect("has a letter");
-            line(&format!("    unsafe {{ creators::created(thread, parent, b'{letter}', {comm}, {made}, done) }};"));
+            line(&format!(
+                "        unsafe {{ creators::created(thread, parent, b'{letter}', {comm}, {made}, done) }};"
+            ));
         }
         Shape::Hand | Shape::Own => unreachable!(),
     }
+    line("    });");
     line("    code\n}\n");
     text
 }

@@ -25,7 +25,7 @@ use crate::thread::Thread;
 pub type Record = *mut Communicator;
 
 const BLOCK_BYTES: (usize, usize) = (4 << 10, 64 << 10);
-static HANDLES: Handles = Handles::new();
+pub static HANDLES: Handles = Handles::new();
 /// The rows `-` and `*`, which are no communicators.
 static ROWS: Settled<[Row; 2]> = Settled::new();
 
@@ -94,17 +94,17 @@ pub fn world() -> Record {
 
 /// The record of a handle that a successful call was given. One that is not known yet is registered.
 #[inline(always)]
-pub fn of(thread: &mut Thread, comm: Word) -> Record {
+pub fn of(thread: &Thread, comm: Word) -> Record {
     let handle = comm & abi().mask;
-    let (last, epoch, record) = thread.last_comm;
+    let (last, epoch, record) = thread.last_comm.get();
     if last == handle && epoch == HANDLES.epoch() { record } else { look_up(thread, handle) }
 }
 
 #[inline(never)]
-fn look_up(thread: &mut Thread, handle: Word) -> Record {
+fn look_up(thread: &Thread, handle: Word) -> Record {
     let epoch = HANDLES.epoch();
-    let record = find(handle).or_else(|| thread.dying(handle)).unwrap_or_else(|| foreign(handle));
-    thread.last_comm = (handle, epoch, record);
+    let record = find(handle).or_else(|| thread.dying.find(handle)).unwrap_or_else(|| foreign(handle));
+    thread.last_comm.set((handle, epoch, record));
     record
 }
 
@@ -191,7 +191,7 @@ fn foreign(handle: Word) -> Record {
 
 /// `MPI_COMM_SELF`, of which everything is known.
 fn of_self() -> Communicator {
-    let root = shard::header().map_or(0, |header| header.world_rank);
+    let root = shard::header().map_or(0, |header| header.world_rank());
     Communicator { letter: creators::SELF as u8, root, size: 1, ..Communicator::zeroed() }
 }
 
@@ -213,8 +213,8 @@ pub unsafe fn created(parent: Record, sequence: u32, letter: u8, comm: Word) {
 /// A duplicate: all but its identity and name is its parent's. Its handle is entered when it is ready.
 pub unsafe fn duplicate(parent: Record, sequence: u32, letter: u8) -> Option<Record> {
     // SAFETY: records are never freed.
-    let parent = unsafe { &*parent };
-    let mut record = *parent;
+    let parent = unsafe { *parent };
+    let mut record = parent;
     record.identity = identity::child(parent.identity, sequence, letter, parent.root);
     record.parent = parent.number;
     record.letter = letter;
@@ -261,8 +261,8 @@ pub fn leave(comm: Word) -> Record {
 }
 
 /// Has a thread look up the communicator it used last once more.
-pub fn forget_last(thread: &mut Thread) {
-    thread.last_comm = (0, u32::MAX, ptr::null_mut());
+pub fn forget_last(thread: &Thread) {
+    thread.last_comm.set((0, u32::MAX, ptr::null_mut()));
 }
 
 /// Size, rank, root and kind of a communicator, asked of the library without communication.

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use crate::abi::Word;
 use crate::communicators::{self, Record};
 use crate::handles::Handles;
+use crate::memory;
 use crate::state;
 use crate::tally::{self, Done, Now};
 use crate::thread::Thread;
@@ -40,7 +41,7 @@ pub unsafe fn load(place: Word) -> Word {
 }
 
 /// A call on a file, with the bytes that its rule tells.
-pub fn call(thread: &mut Thread, file: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
+pub fn call(thread: &Thread, file: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
     let record = of(file);
     match done.code {
         0 => tally::of_record(thread, record, done, rule),
@@ -49,17 +50,17 @@ pub fn call(thread: &mut Thread, file: Word, done: Done, rule: impl FnOnce(&mut 
 }
 
 /// A nonblocking write.
-pub fn started(thread: &mut Thread, file: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
+pub fn started(thread: &Thread, file: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
     nonblocking(thread, file, request, done, false, rule);
 }
 
 /// A nonblocking read: what it brought is known when it is complete.
-pub fn reading(thread: &mut Thread, file: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
+pub fn reading(thread: &Thread, file: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
     nonblocking(thread, file, request, done, true, rule);
 }
 
 fn nonblocking(
-    thread: &mut Thread,
+    thread: &Thread,
     file: Word,
     request: Word,
     done: Done,
@@ -78,7 +79,12 @@ fn nonblocking(
 
 /// A split collective read of so many bytes begins.
 pub fn asked(file: Word, bytes: u64) {
-    ASKED_BYTES.lock().get_or_insert_default().insert(file, bytes);
+    let mut asked = ASKED_BYTES.lock();
+    let asked = asked.get_or_insert_default();
+    match asked.try_reserve(1) {
+        Ok(()) => _ = asked.insert(file, bytes),
+        Err(_) => memory::lose_call(),
+    }
 }
 
 /// It ends: what it asked for.

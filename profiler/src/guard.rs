@@ -20,9 +20,17 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
     }
 }
 
+/// What is recorded of a call that has returned. A panic ends the recording, and the program gets what its call returned.
+#[inline(always)]
+pub fn recorded(work: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(work)).is_err() {
+        state::stop();
+    }
+}
+
 /// Panics are said in our words. This copy of the standard library is our own, so no hook of the program is replaced.
 pub fn install() {
     set_hook(Box::new(|panic| {
-        say::warn(&format!("internal error, recording stops (the program goes on): {panic}"));
+        say::warn_of(format_args!("internal error, recording stops (the program goes on): {panic}"));
     }));
 }

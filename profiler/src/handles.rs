@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use vocabulary::shard::Communicator;
 
 use crate::abi::Word;
+use crate::memory;
 use crate::serial::Serial;
 
 type Record = *mut Communicator;
@@ -31,7 +32,7 @@ struct Slot {
 
 /// Open addressing. A table that got too small is replaced and left to readers that still look at it.
 struct Table {
-    slots: Box<[Slot]>,
+    slots: &'static [Slot],
     shift: u32,
 }
 
@@ -60,10 +61,13 @@ impl Handles {
             let table = match self.table() {
                 Some(table) if (*taken + 1) * 2 <= table.slots.len() => table,
                 full => {
-                    let (larger, live) = Table::larger_than(full);
+                    let Some((larger, live)) = Table::larger_than(full) else {
+                        // Then it is not known, or met as one that another library made.
+                        self.raise_epoch();
+                        return memory::lose_call();
+                    };
                     *taken = live;
-                    let larger = Box::leak(Box::new(larger));
-                    self.table.store(larger, Ordering::Release);
+                    self.table.store(ptr::from_ref(larger).cast_mut(), Ordering::Release);
                     larger
                 }
             };
@@ -95,21 +99,28 @@ impl Handles {
 }
 
 impl Table {
-    fn with_slots(slots: usize) -> Table {
-        let empty = || Slot { handle: AtomicUsize::new(EMPTY), record: AtomicPtr::new(ptr::null_mut()) };
-        Table { slots: (0..slots).map(|_| empty()).collect(), shift: 64 - slots.trailing_zeros() }
+    fn with_slots(length: usize) -> Option<&'static Table> {
+        let slots = memory::array::<Slot>(length)?.as_ptr();
+        for at in 0..length {
+            let empty = Slot { handle: AtomicUsize::new(EMPTY), record: AtomicPtr::new(ptr::null_mut()) };
+            // SAFETY: there is room for so many.
+            unsafe { slots.add(at).write(empty) };
+        }
+        // SAFETY: as many are there, and nobody frees them.
+        let slots = unsafe { std::slice::from_raw_parts(slots, length) };
+        memory::keep(Table { slots, shift: 64 - length.trailing_zeros() })
     }
 
     /// Room for twice as many as there are now, with those already in it, and how many these are.
-    fn larger_than(full: Option<&Table>) -> (Table, usize) {
-        let slots = full.map_or(&[][..], |table| &table.slots);
+    fn larger_than(full: Option<&Table>) -> Option<(&'static Table, usize)> {
+        let slots = full.map_or(&[][..], |table| table.slots);
         let live = || slots.iter().filter(|slot| slot.handle.load(Ordering::Relaxed) < REMOVED);
         let count = live().count();
-        let larger = Table::with_slots(((count + 1) * 4).next_power_of_two().max(FIRST_SLOTS));
+        let larger = Table::with_slots(((count + 1) * 4).next_power_of_two().max(FIRST_SLOTS))?;
         for slot in live() {
             larger.insert(slot.handle.load(Ordering::Relaxed), slot.record.load(Ordering::Relaxed));
         }
-        (larger, count)
+        Some((larger, count))
     }
 
     #[inline(always)]

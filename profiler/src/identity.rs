@@ -6,6 +6,8 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
+use crate::memory;
+
 pub type Identity = [u64; 2];
 
 fn hash(kind: u64, identity: Identity, words: &[u64]) -> Identity {
@@ -49,7 +51,12 @@ pub fn of_facts(kind: u8, parent: Identity, facts: &[u64]) -> Identity {
     static SEEN: Mutex<Option<HashMap<Identity, u64>>> = parking_lot::const_mutex(None);
     let key = hash(kind.into(), parent, facts);
     let mut seen = SEEN.lock();
-    let count = seen.get_or_insert_default().entry(key).or_insert(0);
+    let seen = seen.get_or_insert_default();
+    if seen.try_reserve(1).is_err() {
+        memory::lose_call();
+        return hash(b'n'.into(), key, &[0]);
+    }
+    let count = seen.entry(key).or_insert(0);
     *count += 1;
     hash(b'n'.into(), key, &[*count])
 }

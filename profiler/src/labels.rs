@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use vocabulary::shard::{LABELS, Text, set_text};
 
 use crate::communicators::Record;
+use crate::memory;
 use crate::texts::Texts;
 
 /// By the communicator's number.
@@ -28,6 +29,8 @@ pub unsafe fn set(record: Record, label: &str) {
         let number = (*record).number;
         if let Some(place) = places.get_mut(&number) {
             set_text(&mut place.as_mut().text, label);
+        } else if places.try_reserve(1).is_err() {
+            memory::lose_call();
         } else if let Some(place) = texts.add(number, 0, label) {
             places.insert(number, place);
         }

@@ -75,5 +75,5 @@ fn join_files(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
 }
 
 fn own_run() -> [u64; 2] {
-    shard::header().map(|header| header.run).unwrap_or_default()
+    shard::header().map(|header| header.run()).unwrap_or_default()
 }

@@ -65,7 +65,8 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
     match shard::header() {
         // Sessions were there first.
         Some(header) => {
-            (header.run, header.state) = (job.run, RUNNING);
+            header.set_run(job.run);
+            header.set_state(RUNNING);
             header.seal();
         }
         None => {
@@ -79,7 +80,9 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
     let tracers = (trace_bytes > 0).then(|| roll_call(&job, "traced", rank, size));
     let recorders = roll_call(&job, "joined", rank, size);
     if let (Some(tracers), Some(header)) = (&tracers, shard::header()) {
-        (header.trace_begin_ns, header.syncs[0]) = agree_on_time(tracers, &recorders, rank, size);
+        let (begin_ns, sync) = agree_on_time(tracers, &recorders, rank, size);
+        header.set_trace_begin_ns(begin_ns);
+        header.set_sync(0, sync);
         header.seal();
     }
     *TRACERS.lock() = tracers;
@@ -147,7 +150,7 @@ pub fn ends_in_finalize() -> bool {
 /// What `MPI_Finalize` leaves to be done once the library's has returned.
 pub struct Ending {
     roll_call: RollCall,
-    thread: Option<&'static mut thread::Thread>,
+    thread: Option<&'static thread::Thread>,
 }
 
 /// `MPI_Finalize` was called. Where all ranks record they gather now, and rank 0 writes the profile. Else no message may be sent,
@@ -158,13 +161,13 @@ pub fn finish() -> Option<Ending> {
     state::stop();
     let begin = clock::moment();
     if let Some(thread) = &thread {
-        standing::enter_over(thread, communicators::world(), op::MPI_Finalize, begin.ticks);
+        standing::stay(thread, communicators::world(), op::MPI_Finalize, begin.ticks);
     }
     if let Some(header) = shard::header() {
-        header.latest = begin;
+        header.set_latest(begin);
     }
     if roll_call.all_joined(None, make_progress) {
-        let rank = shard::header().map_or(0, |header| header.world_rank);
+        let rank = shard::header().map_or(0, |header| header.world_rank());
         roll_call.clear_here(rank);
         gather_all(&roll_call, thread, begin);
         return None;
@@ -174,12 +177,12 @@ pub fn finish() -> Option<Ending> {
 }
 
 /// Collective: all ranks record.
-fn gather_all(roll_call: &RollCall, thread: Option<&'static mut thread::Thread>, begin: Moment) {
+fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, begin: Moment) {
     // SAFETY: MPI is still there, and all ranks come here.
     let arrived = unsafe { pmpi::barrier(abi().world) };
     // Time in MPI_Finalize is the time until all ranks have got there; what commsee does after that is its own.
     let ticks = clock::now().wrapping_sub(begin.ticks);
-    let rank = shard::header().map_or(0, |header| header.world_rank);
+    let rank = shard::header().map_or(0, |header| header.world_rank());
     if rank == 0 {
         roll_call.clear_between();
     }
@@ -194,8 +197,8 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static mut thread::Thread>,
     // SAFETY: as above.
     let sync = unsafe { compare_clocks(gathering.tree()) };
     if let Some(header) = shard::header() {
-        header.syncs[1] = sync;
-        header.state = FINISHED;
+        header.set_sync(1, sync);
+        header.set_state(FINISHED);
     }
     if let Some(tracers) = TRACERS.lock().take() {
         tracers.clear_here(rank);
@@ -218,7 +221,7 @@ pub fn finished(ending: Ending, done: Done) {
     }
     ungathered::finish(&ending.roll_call);
     if let Some(tracers) = TRACERS.lock().take() {
-        tracers.clear_here(shard::header().map_or(0, |header| header.world_rank));
+        tracers.clear_here(shard::header().map_or(0, |header| header.world_rank()));
     }
 }
 

@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 
 use crate::abi::Word;
 use crate::communicators::{self, Record};
+use crate::memory;
 
 #[derive(Clone, Copy)]
 pub struct Matched {
@@ -27,7 +28,16 @@ pub fn matched(message: Word, matched: Matched) {
     if matched.comm == communicators::none() {
         return;
     }
-    MATCHED.lock().get_or_insert_default().entry(message).or_default().push(matched);
+    let mut all = MATCHED.lock();
+    let all = all.get_or_insert_default();
+    if all.try_reserve(1).is_err() {
+        return memory::lose_call();
+    }
+    let same = all.entry(message).or_default();
+    match same.try_reserve(1) {
+        Ok(()) => same.push(matched),
+        Err(_) => memory::lose_call(),
+    }
 }
 
 /// The message is about to be received (afterwards its handle may be another's); the row `-` if it was never seen, as

@@ -61,7 +61,7 @@ fn pause(paused: bool) {
     state::pause(paused);
     // While counting pauses most calls are not even looked at: where a thread stands is not known.
     if let Some(header) = shard::header() {
-        header.paused = u32::from(paused);
+        header.set_paused(u32::from(paused));
     }
 }
 

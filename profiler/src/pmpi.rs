@@ -168,7 +168,9 @@ impl Drop for Group {
 
 /// World ranks of some ranks of a group. `u32::MAX` stands for a process of another world.
 pub unsafe fn world_ranks(group: Word, ranks: &[c_int]) -> Option<Vec<u32>> {
-    let mut translated = vec![abi().family.undefined; ranks.len()];
+    let mut translated = Vec::new();
+    translated.try_reserve_exact(ranks.len()).ok()?;
+    translated.resize(ranks.len(), abi().family.undefined);
     unsafe {
         let count = ranks.len() as c_int;
         group_translate_ranks(group, count, ranks.as_ptr(), world::group()?, translated.as_mut_ptr())?;
@@ -179,6 +181,8 @@ pub unsafe fn world_ranks(group: Word, ranks: &[c_int]) -> Option<Vec<u32>> {
 /// World ranks of a whole group, in its order.
 pub unsafe fn members(group: Word) -> Option<Vec<u32>> {
     let size = unsafe { group_size(group)? };
-    let ranks: Vec<c_int> = (0..size).collect();
+    let mut ranks: Vec<c_int> = Vec::new();
+    ranks.try_reserve_exact(usize::try_from(size).ok()?).ok()?;
+    ranks.extend(0..size);
     unsafe { world_ranks(group, &ranks) }
 }

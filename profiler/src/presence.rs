@@ -16,6 +16,8 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::linked;
+
 /// Makes a function that is there only where the MPI library has one of its name. The symbol `commsee_wrapper_NAME` is what the script
 /// of the linker puts in its place in `libcommsee.so`; the section `commsee_optional` lists all of them (see [`Optional`]).
 macro_rules! where_present {
@@ -111,7 +113,19 @@ struct Search {
 /// The wrapper, if an object other than this library has the name; else null. Null as well where there is no MPI at all.
 #[inline(never)]
 pub fn resolve(name: *const u8, wrapper: *const c_void) -> *const c_void {
-    // SAFETY: the name ends with a zero byte. What is read of loaded objects is what the loader itself reads of them.
+    // SAFETY: names end with a zero byte.
+    let is_there = unsafe {
+        is_loaded(name)
+            || linked::is_linked()
+                && !is_loaded(c"PMPI_Init".as_ptr().cast())
+                && linked::may_have(|known| is_same(known.as_ptr().add(1).cast(), name))
+    };
+    if is_there { wrapper } else { ptr::null() }
+}
+
+/// Whether a loaded object has a symbol of this name.
+unsafe fn is_loaded(name: *const u8) -> bool {
+    // SAFETY: what is read of loaded objects is what the loader itself reads of them.
     unsafe {
         let mut search = Search { name, hash: gnu_hash(name), found: false };
         let iterate = ptr::read_volatile((&raw const ITERATE).cast::<usize>());
@@ -121,7 +135,7 @@ pub fn resolve(name: *const u8, wrapper: *const c_void) -> *const c_void {
             let iterate: Iterate = std::mem::transmute(iterate);
             iterate(Some(visit), (&raw mut search).cast());
         }
-        if search.found || crate::linked::is_static() { wrapper } else { ptr::null() }
+        search.found
     }
 }
 

@@ -48,8 +48,8 @@ pub fn opened(clock: u32, entered: Moment, session: Word, done: Done) {
             None if ALONE.load(Ordering::Acquire) || !setup::is_wanted() => return,
             None => begin(&mut sessions, clock, entered, thread_level(session)),
             Some(header) if ALONE.load(Ordering::Acquire) => {
-                header.state = RUNNING;
-                enter_world(&mut sessions).map(|_| state::start(header.thread_level == 3))
+                header.set_state(RUNNING);
+                enter_world(&mut sessions).map(|_| state::start(header.thread_level() == 3))
             }
             // MPI_Finalize has written the profile.
             Some(_) => return,
@@ -83,8 +83,8 @@ pub fn closing() {
     }
     state::stop();
     if let Some(header) = shard::header() {
-        header.latest = clock::moment();
-        header.state = FINISHED;
+        header.set_latest(clock::moment());
+        header.set_state(FINISHED);
     }
     leave_world(&mut sessions);
 }
@@ -185,11 +185,11 @@ pub fn forget() {
 extern "C" fn leave() {
     crate::guard::guarded(|| {
         let Some(header) = shard::header() else { return };
-        if !ALONE.load(Ordering::Acquire) || header.state != FINISHED || header.pid != std::process::id() {
+        if !ALONE.load(Ordering::Acquire) || header.state() != FINISHED || header.pid() != std::process::id() {
             return;
         }
-        header.state = LEFT;
-        let (run, size) = (header.run, header.world_size);
+        header.set_state(LEFT);
+        let (run, size) = (header.run(), header.world_size());
         let names: Vec<String> = (0..size).map(|rank| shard_name(run, rank)).collect();
         last::write(&names, |header| header.state == LEFT, &lifecycle::wanted(), gather::say_lost);
     });

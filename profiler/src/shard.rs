@@ -8,14 +8,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicPtr, Ordering, fence};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 
 use parking_lot::{Mutex, MutexGuard};
 use vocabulary::profile::recover::shard_name;
 use vocabulary::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, Cell, Communicator, DATATYPES, EDGES, EVENTS,
-    Edge, Event, HEADER_BYTES, Header, LABELS, NOTES, PEERS, PHASES, Peer, STANDINGS, Shard, Standing, TRANSFERS, Text,
-    Transfer, USES, Use, WAYS,
+    Edge, Event, HEADER_BYTES, Header, LABELS, Moment, NOTES, PEERS, PHASES, Peer, STANDINGS, Shard, Standing, Sync,
+    TRANSFERS, Text, Transfer, USES, Use, WAYS,
 };
 
 use crate::say::warn_once;
@@ -95,10 +95,87 @@ pub fn create(directories: &[String], name: &str, header: &Header) -> Result<(),
 }
 
 /// The header, once the shard exists.
-pub fn header() -> Option<&'static mut Header> {
-    // SAFETY: the mapping lives as long as the process; the few writers of the header are slow paths under locks, or
-    // write fields of their own.
-    unsafe { HEADER.load(Ordering::Acquire).as_mut() }
+pub fn header() -> Option<Live> {
+    NonNull::new(HEADER.load(Ordering::Acquire)).map(Live)
+}
+
+/// The header of the shard as it lies in memory: several threads may write to it, and so may not be given a reference. What changes
+/// while calls are counted is written as a whole, or added to.
+#[derive(Clone, Copy)]
+pub struct Live(NonNull<Header>);
+
+/// Readers and writers of single fields.
+macro_rules! fields {
+    ($($field:ident $set:ident $atomic:ident $type:ty;)*) => {$(
+        #[allow(dead_code)]
+        pub fn $field(self) -> $type {
+            // SAFETY: the mapping lives as long as the process, and the field has this type.
+            unsafe { $atomic::from_ptr(&raw mut (*self.0.as_ptr()).$field) }.load(Ordering::Acquire)
+        }
+
+        #[allow(dead_code)]
+        pub fn $set(self, value: $type) {
+            // SAFETY: as above.
+            unsafe { $atomic::from_ptr(&raw mut (*self.0.as_ptr()).$field) }.store(value, Ordering::Release);
+        }
+    )*};
+}
+
+impl Live {
+    fields! {
+        state set_state AtomicU32 u32;
+        world_rank set_world_rank AtomicU32 u32;
+        world_size set_world_size AtomicU32 u32;
+        pid set_pid AtomicU32 u32;
+        thread_level set_thread_level AtomicU32 u32;
+        paused set_paused AtomicU32 u32;
+        used_bytes set_used_bytes AtomicU64 u64;
+        trace_begin_ns set_trace_begin_ns AtomicU64 u64;
+    }
+
+    /// A call that is missing from the counters.
+    pub fn lose_call(self) {
+        // SAFETY: as above.
+        unsafe { AtomicU32::from_ptr(&raw mut (*self.0.as_ptr()).lost_calls) }.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// So many events that are missing from the timeline.
+    pub fn lose_events(self, number: u64) {
+        // SAFETY: as above.
+        unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).lost_events) }.fetch_add(number, Ordering::Relaxed);
+    }
+
+    pub fn run(self) -> [u64; 2] {
+        // SAFETY: as above. It is written before a second thread comes.
+        unsafe { (&raw const (*self.0.as_ptr()).run).read() }
+    }
+
+    pub fn set_run(self, run: [u64; 2]) {
+        // SAFETY: called in `MPI_Init` only.
+        unsafe { (&raw mut (*self.0.as_ptr()).run).write(run) };
+    }
+
+    /// Its writers hold the lock of the mapping, or are in `MPI_Finalize`.
+    pub fn set_latest(self, moment: Moment) {
+        // SAFETY: as above.
+        unsafe { (&raw mut (*self.0.as_ptr()).latest).write_volatile(moment) };
+    }
+
+    /// The comparison of the clocks at the begin (0) or at the end (1).
+    pub fn set_sync(self, end: usize, sync: Sync) {
+        // SAFETY: as above; called in `MPI_Init` and `MPI_Finalize` only.
+        unsafe { (&raw mut (*self.0.as_ptr()).syncs).cast::<Sync>().add(end.min(1)).write(sync) };
+    }
+
+    /// See [`Header::seal`]. Called in `MPI_Init` only.
+    pub fn seal(self) {
+        // SAFETY: as above. What other threads may be writing to meanwhile is not part of the sum.
+        unsafe {
+            let mut sealed = self.0.as_ptr().read_volatile();
+            sealed.seal();
+            (&raw mut (*self.0.as_ptr()).checksum).write(sealed.checksum);
+        }
+    }
 }
 
 /// Where the shard begins in memory; it never moves.
@@ -130,7 +207,7 @@ fn next_block(kind: u32, bytes: usize) -> Option<NonNull<BlockHeader>> {
     mapping.used += bytes;
     fence(Ordering::Release);
     if let Some(header) = header() {
-        header.used_bytes = mapping.used as u64;
+        header.set_used_bytes(mapping.used as u64);
     }
     calibrate_within(&guard);
     NonNull::new(place)
@@ -143,7 +220,7 @@ pub fn calibrate() {
 
 fn calibrate_within(_lock: &MutexGuard<Option<Mapping>>) {
     if let Some(header) = header() {
-        header.latest = clock::moment();
+        header.set_latest(clock::moment());
     }
 }
 
@@ -206,7 +283,7 @@ pub fn settle() -> Result<PathBuf, String> {
     }
     let image = image();
     let Some(header) = header() else { return Err("there are no counters".to_owned()) };
-    let name = shard_name(header.run, header.world_rank);
+    let name = shard_name(header.run(), header.world_rank());
     let beside = lifecycle::wanted().parent().map(Path::to_owned);
     let directories = setup::shard_directories().into_iter().map(PathBuf::from).chain(beside);
     let places = file.into_iter().chain(directories.map(|directory| directory.join(&name)));

@@ -34,12 +34,12 @@ pub fn take() {
         warn_once!("MPI_Pcontrol(2): {MOST} snapshots were taken, further ones are left out");
         return;
     }
-    let path = directory.join(snapshot_name(header.run, header.world_rank, number));
+    let path = directory.join(snapshot_name(header.run(), header.world_rank(), number));
     if let Err(error) = signals::held_back(|| store(&path)) {
         warn_once!("MPI_Pcontrol(2): no snapshot in {} ({error})", path.display());
     }
     taken.push(path);
-    let (run, size) = (header.run, header.world_size);
+    let (run, size) = (header.run(), header.world_size());
     let names: Vec<String> = (0..size).map(|rank| snapshot_name(run, rank, number)).collect();
     last::write(&names, |header| header.state == SNAPSHOT, &wanted(number), say_lost);
 }

@@ -17,6 +17,7 @@ use vocabulary::shard::{BUCKET_FAILED, BUCKET_PENDING, Bound, Cell, Edge, NO_PHA
 use crate::abi::{Word, abi};
 use crate::communicators::{self, Record};
 use crate::datatypes;
+use crate::memory;
 use crate::phases;
 use crate::requests::{Completed, Extra, Kind, Partition, Persistent, Request, Starts};
 use crate::settled::Settled;
@@ -70,16 +71,26 @@ fn key_in(phase: u8, record: Record, operation: u16, bucket: u8) -> u64 {
 
 /// A call without bytes, charged to a record.
 #[inline(always)]
-pub fn plain(thread: &mut Thread, record: Record, done: Done) {
+pub fn plain(thread: &Thread, record: Record, done: Done) {
     let bucket = if done.code == 0 { 0 } else { BUCKET_FAILED };
-    add_time(thread.cell(key(record, done.operation, bucket)), done.ticks);
-    thread.counted_ticks = thread.counted_ticks.wrapping_add(done.ticks);
+    thread.count(key(record, done.operation, bucket), |cell| add_time(cell, done.ticks));
+    thread.add_counted_ticks(done.ticks);
+}
+
+/// A call that never returned, since the program left it by an exception or a jump, over the communicator of this number.
+#[cold]
+pub fn left(thread: &Thread, comm: u32, operation: u16, ticks: u64) {
+    if state::is_on() {
+        let key = Cell::key(comm, operation, BUCKET_FAILED) | Cell::phase_bits(phases::current());
+        thread.count(key, |cell| add_time(cell, ticks));
+        thread.add_counted_ticks(ticks);
+    }
 }
 
 /// A call that returned an error: neither its arguments nor its communicator can be relied on.
 #[cold]
 #[inline(never)]
-pub fn failed(thread: &mut Thread, comm: Word, done: Done) {
+pub fn failed(thread: &Thread, comm: Word, done: Done) {
     if state::is_on() {
         plain(thread, communicators::known(comm), done);
     }
@@ -87,7 +98,7 @@ pub fn failed(thread: &mut Thread, comm: Word, done: Done) {
 
 /// A call with the bytes that its rule tells.
 #[inline(always)]
-pub fn call(thread: &mut Thread, comm: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
+pub fn call(thread: &Thread, comm: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
     if done.code != 0 {
         return failed(thread, comm, done);
     }
@@ -96,13 +107,13 @@ pub fn call(thread: &mut Thread, comm: Word, done: Done, rule: impl FnOnce(&mut 
 }
 
 /// A call of a known record, for calls that are not given a communicator.
-pub fn of_record(thread: &mut Thread, record: Record, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
+pub fn of_record(thread: &Thread, record: Record, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
     add(thread, record, abi().comm_null, done, phases::current(), rule);
 }
 
 #[inline(always)]
 fn add(
-    thread: &mut Thread,
+    thread: &Thread,
     record: Record,
     comm: Word,
     done: Done,
@@ -115,27 +126,28 @@ fn add(
 
 /// Adds a call whose bytes are known already; returns its bucket.
 #[inline(always)]
-pub fn with_volume(thread: &mut Thread, record: Record, done: Done, volume: Volume) -> u8 {
+pub fn with_volume(thread: &Thread, record: Record, done: Done, volume: Volume) -> u8 {
     with_volume_in(thread, record, done, phases::current(), volume)
 }
 
 #[inline(always)]
-fn with_volume_in(thread: &mut Thread, record: Record, done: Done, phase: u8, volume: Volume) -> u8 {
+fn with_volume_in(thread: &Thread, record: Record, done: Done, phase: u8, volume: Volume) -> u8 {
     if trace::is_on() {
         trace::volume(record, volume.sent.max(volume.received));
     }
     let bucket = bucket_of(volume.message_bytes);
-    let cell = thread.cell(key_in(phase, record, done.operation, bucket));
-    add_time(cell, done.ticks);
-    cell.bytes_sent += volume.sent;
-    cell.bytes_recv += volume.received;
-    thread.counted_ticks = thread.counted_ticks.wrapping_add(done.ticks);
+    thread.count(key_in(phase, record, done.operation, bucket), |cell| {
+        add_time(cell, done.ticks);
+        cell.bytes_sent += volume.sent;
+        cell.bytes_recv += volume.received;
+    });
+    thread.add_counted_ticks(done.ticks);
     bucket
 }
 
 /// A nonblocking call whose bytes are known when it starts.
 #[inline(always)]
-pub fn started(thread: &mut Thread, comm: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
+pub fn started(thread: &Thread, comm: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
     if done.code != 0 {
         return failed(thread, comm, done);
     }
@@ -148,7 +160,7 @@ pub fn started(thread: &mut Thread, comm: Word, request: Word, done: Done, rule:
 
 /// A nonblocking call that sends, and receives what its completion tells.
 #[inline(always)]
-pub fn started_both(thread: &mut Thread, comm: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
+pub fn started_both(thread: &Thread, comm: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
     if done.code != 0 {
         return failed(thread, comm, done);
     }
@@ -164,12 +176,12 @@ pub fn started_both(thread: &mut Thread, comm: Word, request: Word, done: Done, 
 
 /// A nonblocking call of a known record. Where it `reads`, its completion tells how much.
 pub fn started_over(
-    thread: &mut Thread,
+    thread: &Thread,
     record: Record,
     request: Word,
     done: Done,
     reads: bool,
-    volume: impl FnOnce(&mut Thread) -> Volume,
+    volume: impl FnOnce(&Thread) -> Volume,
 ) {
     let mut kind = Kind::Plain;
     if state::is_on() {
@@ -184,13 +196,7 @@ pub fn started_over(
 
 /// A nonblocking receive: its bucket is known when its message has arrived. Its phase is the one it is posted in.
 #[inline(always)]
-pub fn receiving(
-    thread: &mut Thread,
-    record: Record,
-    request: Word,
-    done: Done,
-    rule: impl FnOnce(&mut Now) -> Volume,
-) {
+pub fn receiving(thread: &Thread, record: Record, request: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
     if state::is_on() {
         rule(&mut Now { thread, record, comm: abi().comm_null, operation: done.operation });
         let phase = phases::current();
@@ -202,13 +208,13 @@ pub fn receiving(
 }
 
 #[inline(always)]
-fn pending(thread: &mut Thread, record: Record, done: Done, phase: u8) {
-    add_time(thread.cell(key_in(phase, record, done.operation, BUCKET_PENDING)), done.ticks);
-    thread.counted_ticks = thread.counted_ticks.wrapping_add(done.ticks);
+fn pending(thread: &Thread, record: Record, done: Done, phase: u8) {
+    thread.count(key_in(phase, record, done.operation, BUCKET_PENDING), |cell| add_time(cell, done.ticks));
+    thread.add_counted_ticks(done.ticks);
 }
 
 #[inline(always)]
-fn follow(thread: &mut Thread, record: Record, request: Word, done: Done, kind: Kind, phase: u8) {
+fn follow(thread: &Thread, record: Record, request: Word, done: Done, kind: Kind, phase: u8) {
     // SAFETY: the call succeeded, so the program passed a place for the handle, and the library filled it.
     let handle = unsafe { abi().load(request) };
     if handle != abi().request_null {
@@ -217,13 +223,13 @@ fn follow(thread: &mut Thread, record: Record, request: Word, done: Done, kind: 
         if trace::is_on() && matches!(kind, Kind::Receive | Kind::ReceiveInto(_)) {
             request.posted = trace::posted();
         }
-        thread.requests.start(request);
+        thread.requests().start(request);
     }
 }
 
 /// The setting up of a persistent request: counted without bytes, in the bucket of the message it will send.
 pub fn prepared(
-    thread: &mut Thread,
+    thread: &Thread,
     comm: Word,
     request: Word,
     done: Done,
@@ -253,11 +259,11 @@ pub fn prepared(
         phase: NO_PHASE,
         tag: if trace::is_on() { trace::take_tag() } else { None },
     });
-    thread.requests.start_with(Request::new(handle, record, done.operation, Kind::Plain, 0), extra);
+    thread.requests().start_with(Request::new(handle, record, done.operation, Kind::Plain, 0), extra);
 }
 
 /// The start of one persistent request by `MPI_Start`.
-pub fn restarted(thread: &mut Thread, record: Record, done: Done, persistent: &Persistent) {
+pub fn restarted(thread: &Thread, record: Record, done: Done, persistent: &Persistent) {
     match persistent.starts {
         Starts::Sends => {
             replay(thread, record, done.operation, persistent);
@@ -275,26 +281,27 @@ pub fn restarted(thread: &mut Thread, record: Record, done: Done, persistent: &P
 }
 
 /// The start of one of several persistent requests by `MPI_Startall`, which is counted as a call elsewhere.
-pub fn restarted_among(thread: &mut Thread, record: Record, operation: u16, persistent: &Persistent) {
+pub fn restarted_among(thread: &Thread, record: Record, operation: u16, persistent: &Persistent) {
     if persistent.starts == Starts::Partitions {
         return replay_uses(thread, record, operation, persistent);
     }
-    let cell = thread.cell(key_in(persistent.phase, record, operation, 0));
-    cell.bytes_sent += persistent.sent;
-    cell.bytes_recv += persistent.received;
+    thread.count(key_in(persistent.phase, record, operation, 0), |cell| {
+        cell.bytes_sent += persistent.sent;
+        cell.bytes_recv += persistent.received;
+    });
     replay(thread, record, operation, persistent);
 }
 
-fn replay_uses(thread: &mut Thread, record: Record, operation: u16, persistent: &Persistent) {
-    for (datatype, bytes) in &persistent.datatypes {
+fn replay_uses(thread: &Thread, record: Record, operation: u16, persistent: &Persistent) {
+    for (datatype, bytes) in persistent.datatypes.iter() {
         // SAFETY: records are never freed.
         thread.add_use(unsafe { (*record).number }, operation, *datatype, *bytes);
     }
 }
 
-fn replay(thread: &mut Thread, record: Record, operation: u16, persistent: &Persistent) {
+fn replay(thread: &Thread, record: Record, operation: u16, persistent: &Persistent) {
     replay_uses(thread, record, operation, persistent);
-    for (destination, world_rank, bytes) in &persistent.messages {
+    for (destination, world_rank, bytes) in persistent.messages.iter() {
         messages(thread, record, operation, *destination, (1, *bytes), || Some(*world_rank));
         if trace::is_on() {
             trace::sent(record, operation, persistent.tag, *world_rank, *bytes);
@@ -303,7 +310,7 @@ fn replay(thread: &mut Thread, record: Record, operation: u16, persistent: &Pers
 }
 
 /// Some partitions of a send have been marked ready by one call: each is a message.
-pub fn ready(thread: &mut Thread, done: Done, partition: Partition, count: u64) {
+pub fn ready(thread: &Thread, done: Done, partition: Partition, count: u64) {
     let sent = partition.bytes.wrapping_mul(count);
     with_volume(thread, partition.comm, done, Volume { sent, received: 0, message_bytes: partition.bytes });
     if let Some((rank, world_rank)) = partition.destination {
@@ -314,7 +321,7 @@ pub fn ready(thread: &mut Thread, done: Done, partition: Partition, count: u64) 
 /// Puts so many messages with so many bytes into the matrix. The receiver's world rank, which it returns, is asked for when it is new.
 #[inline(always)]
 pub fn messages(
-    thread: &mut Thread,
+    thread: &Thread,
     record: Record,
     operation: u16,
     destination: c_int,
@@ -323,13 +330,7 @@ pub fn messages(
 ) -> u32 {
     // SAFETY: records are never freed.
     let key = Edge::key(unsafe { (*record).number }, operation, destination as u32);
-    let edge = match thread.edge(key) {
-        Some(edge) => edge,
-        None => thread.new_edge(key, world_rank().unwrap_or(REMOTE_RANK)),
-    };
-    edge.calls += count;
-    edge.bytes += bytes;
-    edge.world_rank
+    thread.count_edge(key, (count, bytes), || world_rank().unwrap_or(REMOTE_RANK))
 }
 
 impl Persistent {
@@ -340,21 +341,23 @@ impl Persistent {
 
 /// What a completed receive brought.
 #[inline(always)]
-pub fn arrived(thread: &mut Thread, request: &Completed, bytes: u64) {
+pub fn arrived(thread: &Thread, request: &Completed, bytes: u64) {
     let key = |bucket| key_in(request.phase, request.comm, request.operation, bucket);
     match request.kind {
         Kind::Receive => {
             // The call moves from the row of pending receives to its bucket. Its row may be another thread's: counts
             // wrap, and are right when threads are added up.
-            let pending = thread.cell(key(BUCKET_PENDING));
-            pending.calls = pending.calls.wrapping_sub(1);
-            pending.ticks = pending.ticks.wrapping_sub(request.ticks);
-            let cell = thread.cell(key(bucket_of(bytes)));
-            add_time(cell, request.ticks);
-            cell.bytes_recv += bytes;
+            thread.count(key(BUCKET_PENDING), |pending| {
+                pending.calls = pending.calls.wrapping_sub(1);
+                pending.ticks = pending.ticks.wrapping_sub(request.ticks);
+            });
+            thread.count(key(bucket_of(bytes)), |cell| {
+                add_time(cell, request.ticks);
+                cell.bytes_recv += bytes;
+            });
         }
         Kind::ReceiveInto(bucket) | Kind::Read(bucket) => {
-            thread.cell(key(bucket)).bytes_recv += bytes;
+            thread.count(key(bucket), |cell| cell.bytes_recv += bytes);
         }
         Kind::Plain | Kind::Duplicate => {}
     }
@@ -362,7 +365,7 @@ pub fn arrived(thread: &mut Thread, request: &Completed, bytes: u64) {
 
 /// Rules put the messages of a call that has just been made into the matrix.
 pub struct Now<'a> {
-    thread: &'a mut Thread,
+    thread: &'a Thread,
     record: Record,
     comm: Word,
     operation: u16,
@@ -370,7 +373,7 @@ pub struct Now<'a> {
 
 impl Now<'_> {
     /// For a call that is not given a communicator, and whose rule has no messages.
-    pub fn of_record(thread: &mut Thread, record: Record, operation: u16) -> Now<'_> {
+    pub fn of_record(thread: &Thread, record: Record, operation: u16) -> Now<'_> {
         Now { thread, record, comm: abi().comm_null, operation }
     }
 }
@@ -411,7 +414,7 @@ impl Context for Now<'_> {
 /// Apart, and given no address of what the hot path keeps in registers.
 #[cold]
 #[inline(never)]
-pub fn add_use(thread: &mut Thread, record: Record, operation: u16, datatype: Word, elements: u64) {
+pub fn add_use(thread: &Thread, record: Record, operation: u16, datatype: Word, elements: u64) {
     let size_bytes = datatypes::size(datatype);
     if let Some(number) = thread.datatype(datatype, size_bytes) {
         // SAFETY: records are never freed.
@@ -422,7 +425,7 @@ pub fn add_use(thread: &mut Thread, record: Record, operation: u16, datatype: Wo
 
 /// Rules keep the messages of a persistent request for its starts.
 pub struct Later<'a> {
-    thread: &'a mut Thread,
+    thread: &'a Thread,
     record: Record,
     comm: Word,
     messages: Vec<(c_int, u32, u64)>,
@@ -441,13 +444,19 @@ impl Context for Later<'_> {
     fn message(&mut self, destination: c_int, bytes: u64) {
         // SAFETY: the call over this communicator has just succeeded.
         let world_rank = unsafe { communicators::world_rank_of(self.record, self.comm, destination) };
-        self.messages.push((destination, world_rank.unwrap_or(REMOTE_RANK), bytes));
+        match self.messages.try_reserve(1) {
+            Ok(()) => self.messages.push((destination, world_rank.unwrap_or(REMOTE_RANK), bytes)),
+            Err(_) => memory::lose_call(),
+        }
     }
 
     fn describe(&mut self, datatype: Word, elements: u64) {
         let size_bytes = datatypes::size(datatype);
         if let Some(number) = self.thread.datatype(datatype, size_bytes) {
-            self.datatypes.push((number, elements.wrapping_mul(size_bytes)));
+            match self.datatypes.try_reserve(1) {
+                Ok(()) => self.datatypes.push((number, elements.wrapping_mul(size_bytes))),
+                Err(_) => memory::lose_call(),
+            }
         }
     }
 }

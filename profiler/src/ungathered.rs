@@ -17,8 +17,8 @@ use crate::{gather, last, lifecycle, say, setup, shard, signals, snapshots};
 /// This rank is done, and MPI gone.
 pub fn finish(roll_call: &RollCall) {
     let Some(header) = shard::header() else { return };
-    header.state = FINISHED;
-    let (run, size) = (header.run, header.world_size);
+    header.set_state(FINISHED);
+    let (run, size) = (header.run(), header.world_size());
     let settled = signals::held_back(shard::settle);
     if let Err(trouble) = &settled {
         gather::say_lost(trouble);

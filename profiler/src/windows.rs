@@ -12,14 +12,14 @@ use crate::tally::{self, Done};
 use crate::thread::Thread;
 use crate::volume::{Context, Volume};
 
-static HANDLES: Handles = Handles::new();
+pub static HANDLES: Handles = Handles::new();
 
 /// The record of a window, also of one that is being freed, which delete functions of attributes may still use; the row `-` for
 /// one that was made where we could not see it.
 #[inline(always)]
 pub fn of(thread: &Thread, win: Word) -> Record {
     let handle = win & abi().mask;
-    HANDLES.find(handle).or_else(|| thread.dying(handle)).unwrap_or(communicators::none())
+    HANDLES.find(handle).or_else(|| thread.dying.find(handle)).unwrap_or(communicators::none())
 }
 
 pub fn enter(win: Word, record: Record) {
@@ -33,7 +33,7 @@ pub fn leave(win: Word) -> Option<Record> {
 
 /// A call over a window, with the bytes that its rule tells.
 #[inline(always)]
-pub fn call(thread: &mut Thread, win: Word, done: Done, rule: impl FnOnce(&mut Access) -> Volume) {
+pub fn call(thread: &Thread, win: Word, done: Done, rule: impl FnOnce(&mut Access) -> Volume) {
     let record = of(thread, win);
     if done.code != 0 {
         return tally::plain(thread, record, done);
@@ -44,7 +44,7 @@ pub fn call(thread: &mut Thread, win: Word, done: Done, rule: impl FnOnce(&mut A
 
 /// A call over a window that yields a request. Its bytes are known when it starts, also of one that gets.
 #[inline(always)]
-pub fn started(thread: &mut Thread, win: Word, request: Word, done: Done, rule: impl FnOnce(&mut Access) -> Volume) {
+pub fn started(thread: &Thread, win: Word, request: Word, done: Done, rule: impl FnOnce(&mut Access) -> Volume) {
     let record = of(thread, win);
     if done.code != 0 {
         if state::is_on() {
@@ -60,7 +60,7 @@ pub fn started(thread: &mut Thread, win: Word, request: Word, done: Done, rule: 
 
 /// Rules put what moves between this process and the target's memory into the matrix.
 pub struct Access<'a> {
-    thread: &'a mut Thread,
+    thread: &'a Thread,
     record: Record,
     win: Word,
     operation: u16,

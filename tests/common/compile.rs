@@ -135,7 +135,7 @@ fn cached_with(compiler: &str, source: &Path, flags: &[&str], output: &[&str], n
     let mut hasher = DefaultHasher::new();
     let header = |name: &str| read(&self::source(name).with_extension("h"));
     (read(source), header("truth"), header("sweep"), compiler, flags).hash(&mut hasher);
-    for archive in flags.iter().filter(|flag| flag.ends_with(".a") || flag.ends_with(".c")) {
+    for archive in flags.iter().filter(|flag| [".a", ".c", ".cpp"].iter().any(|end| flag.ends_with(end))) {
         read(Path::new(archive)).hash(&mut hasher);
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("programs/{:016x}", hasher.finish()));

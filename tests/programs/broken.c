@@ -1,6 +1,6 @@
 /* Makes the system fail for commsee alone: preloaded behind it, these functions look at who calls, and what others call is
  * passed on as it is. The environment says what fails:
- *   BROKEN_FUNCTION  its name here
+ *   BROKEN_FUNCTION  its name here; "memory" is all that gives memory
  *   BROKEN_ERROR     the errno, or 0: less is read or written than was asked for
  *   BROKEN_CALL      which of commsee's calls of it, from 1
  *   BROKEN_TIMES     how many calls from that one on
@@ -26,7 +26,7 @@
 #define FUNCTIONS(_)                                                                                                   \
     _(open) _(posix_fallocate) _(mmap) _(munmap) _(write) _(pwrite) _(read) _(pread) _(fsync) _(rename) _(renameat2)    \
     _(linkat) _(unlink) _(close) _(fstat) _(stat) _(lstat) _(lseek) _(ftruncate) _(fcntl) _(getrandom)                  \
-    _(process_vm_readv) _(getcwd) _(gethostname) _(statx) _(inheritable)
+    _(process_vm_readv) _(getcwd) _(gethostname) _(statx) _(inheritable) _(memory)
 #define AS_INDEX(name) OF_##name,
 #define AS_NAME(name) #name,
 enum function { FUNCTIONS(AS_INDEX) FUNCTION_COUNT };
@@ -113,6 +113,50 @@ static void count_inheritable(int flags, void *caller)
 {
     if ((uintptr_t)caller >= begin && (uintptr_t)caller < end && !(flags & O_CLOEXEC))
         calls[OF_inheritable]++;
+}
+
+/* By the names that the C library has for them inside: looking for the real ones needs memory. */
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t number, size_t bytes);
+void *__libc_realloc(void *place, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
+
+static int has_no_memory(void *caller)
+{
+    if (!fails(OF_memory, caller))
+        return 0;
+    errno = ENOMEM;
+    return 1;
+}
+#define HAS_NO_MEMORY has_no_memory(__builtin_return_address(0))
+
+void *malloc(size_t bytes)
+{
+    return HAS_NO_MEMORY ? NULL : __libc_malloc(bytes);
+}
+
+void *calloc(size_t number, size_t bytes)
+{
+    return HAS_NO_MEMORY ? NULL : __libc_calloc(number, bytes);
+}
+
+void *realloc(void *place, size_t bytes)
+{
+    return HAS_NO_MEMORY ? NULL : __libc_realloc(place, bytes);
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    return HAS_NO_MEMORY ? NULL : __libc_memalign(alignment, bytes);
+}
+
+int posix_memalign(void **place, size_t alignment, size_t bytes)
+{
+    void *given = HAS_NO_MEMORY ? NULL : __libc_memalign(alignment, bytes);
+    if (!given)
+        return ENOMEM;
+    *place = given;
+    return 0;
 }
 
 #define OPEN(name)                                                                                                     \

@@ -8,6 +8,7 @@ use super::entry::Entry;
 use super::handles::{Object, handle, is_same};
 use super::sentinels;
 use crate::abi::{Word, abi};
+use crate::memory;
 
 #[inline(always)]
 pub unsafe fn int(place: Word) -> c_int {
@@ -70,22 +71,37 @@ impl Place {
     }
 }
 
+/// So many places, or none where there is no memory for them.
+pub fn cells<T: Copy + Default>(length: usize) -> Vec<Cell<T>> {
+    let mut cells = Vec::new();
+    match cells.try_reserve_exact(length) {
+        Ok(()) => cells.resize(length, Cell::new(T::default())),
+        Err(_) => memory::lose_call(),
+    }
+    cells
+}
+
 /// The places of several requests.
 pub struct Requests {
     fortran: Word,
-    c: Box<[Cell<Word>]>,
+    c: Vec<Cell<Word>>,
 }
 
 impl Requests {
     pub unsafe fn new(fortran: Word, length: c_int) -> Requests {
         let length = if is_same(Object::Request) { 0 } else { usize::try_from(length).unwrap_or(0) };
-        let requests = Requests { fortran, c: vec![Cell::new(0); length].into() };
+        let requests = Requests { fortran, c: cells(length) };
         unsafe { requests.refresh() };
         requests
     }
 
+    /// 0 where there are none to be seen.
     pub fn place(&self) -> Word {
-        if is_same(Object::Request) { self.fortran } else { self.c.as_ptr() as Word }
+        match is_same(Object::Request) {
+            true => self.fortran,
+            false if self.c.is_empty() => 0,
+            false => self.c.as_ptr() as Word,
+        }
     }
 
     pub unsafe fn refresh(&self) {
@@ -99,18 +115,22 @@ impl Requests {
 pub struct Statuses {
     fortran: Word,
     one: UnsafeCell<[u64; 5]>,
-    several: Box<[Cell<u64>]>,
+    several: Vec<Cell<u64>>,
 }
 
 impl Statuses {
     #[inline(always)]
     pub fn new(fortran: Word, length: c_int) -> Statuses {
-        let mut statuses = Statuses { fortran, one: UnsafeCell::new([0; 5]), several: Box::default() };
+        let mut statuses = Statuses { fortran, one: UnsafeCell::new([0; 5]), several: Vec::new() };
         if sentinels::is_ignored_status(fortran) {
             statuses.fortran = 0;
             if length > 1 {
                 let words = length as usize * abi().status.bytes / size_of::<u64>() + 1;
-                statuses.several = vec![Cell::new(0); words].into();
+                statuses.several = cells(words);
+                if statuses.several.is_empty() {
+                    // The program's, which ignores them: nobody sees then what arrived.
+                    statuses.fortran = fortran;
+                }
             }
         }
         statuses
@@ -133,8 +153,14 @@ impl Text {
     pub unsafe fn new(place: Word, length: Word) -> Text {
         // SAFETY: the compiler passes the length behind all other arguments; 4 or 8 bytes wide, a text is shorter.
         let bytes = unsafe { std::slice::from_raw_parts(place as *const u8, length & 0x7fff_ffff) };
-        let text: Vec<u8> = bytes.trim_ascii().iter().copied().take_while(|byte| *byte != 0).collect();
-        Text(CString::new(text).unwrap_or_default())
+        let text = bytes.trim_ascii().split(|byte| *byte == 0).next().unwrap_or_default();
+        let mut owned = Vec::new();
+        match owned.try_reserve_exact(text.len() + 1) {
+            Ok(()) => owned.extend_from_slice(text),
+            Err(_) => memory::lose_call(),
+        }
+        // SAFETY: cut before its first zero byte.
+        Text(unsafe { CString::from_vec_unchecked(owned) })
     }
 
     pub fn place(&self) -> Word {

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 
+use super::arguments::cells;
 use super::entry::Entry;
 use super::trial;
 use crate::abi::{Word, abi};
@@ -12,18 +13,26 @@ pub struct Indices {
     fortran: Word,
     first: c_int,
     one: Cell<c_int>,
-    several: Box<[Cell<c_int>]>,
+    /// Empty, too, where there is no memory for them.
+    several: Vec<Cell<c_int>>,
+    length: usize,
 }
 
 impl Indices {
     pub fn new(fortran: Word, length: c_int, entry: &Entry) -> Indices {
-        let several = if length > 1 { vec![Cell::new(0); length as usize].into() } else { Box::default() };
+        let length = usize::try_from(length).unwrap_or(0);
+        let several = if length > 1 { cells(length) } else { Vec::new() };
         let first = if entry.is_f08() && trial::result().counts_from_zero { 0 } else { 1 };
-        Indices { fortran, first, one: Cell::new(0), several }
+        Indices { fortran, first, one: Cell::new(0), several, length }
     }
 
+    /// 0 where there are none to be seen.
     pub fn place(&self) -> Word {
-        if self.several.is_empty() { self.one.as_ptr() as Word } else { self.several.as_ptr() as Word }
+        match self.several.is_empty() {
+            true if self.length > 1 => 0,
+            true => self.one.as_ptr() as Word,
+            false => self.several.as_ptr() as Word,
+        }
     }
 
     pub unsafe fn refresh(&self) {

@@ -9,21 +9,21 @@ use commsee_hook::{AT_ONCE, MODULES};
 use vocabulary::shard::{Bound, Standing, Transfer};
 
 use crate::communicators::LastLookUp;
-use crate::guard;
 use crate::index::Index;
+use crate::memory;
 
 pub struct Counters {
     words: [UnsafeCell<u64>; MODULES],
-    index: UnsafeCell<Index<Transfer>>,
+    index: Index<Transfer>,
     last_comm: LastLookUp,
 }
 
 /// Where a thread keeps its counters: made when a module asks for them first.
-pub struct Place(Cell<*mut Counters>);
+pub struct Place(Cell<*const Counters>);
 
 impl Place {
     pub const fn empty() -> Place {
-        Place(Cell::new(ptr::null_mut()))
+        Place(Cell::new(ptr::null()))
     }
 
     #[inline(always)]
@@ -39,19 +39,24 @@ impl Place {
     #[cold]
     #[inline(never)]
     fn make(&self) -> Option<&'static Counters> {
-        let new = guard::guarded(|| Box::leak(Box::new(Counters::new())))?;
+        let new = Counters::new().and_then(memory::keep);
+        let Some(new) = new else {
+            memory::lose_call();
+            return None;
+        };
         self.0.set(new);
         Some(new)
     }
 }
 
 impl Counters {
-    fn new() -> Counters {
-        Counters {
+    /// None where there is no memory for it.
+    fn new() -> Option<Counters> {
+        Some(Counters {
             words: [const { UnsafeCell::new(0) }; MODULES],
-            index: UnsafeCell::new(Index::new()),
+            index: Index::new()?,
             last_comm: LastLookUp::none(),
-        }
+        })
     }
 
     #[inline(always)]
@@ -67,18 +72,13 @@ impl Counters {
 
     #[inline(always)]
     pub fn find(&self, key: [u64; 2]) -> Option<Entry> {
-        // SAFETY: this thread's own.
-        unsafe { (*self.index.get()).find(key) }.map(Entry)
+        self.index.find(key).map(Entry)
     }
 
     /// The entry of a key, which may not be there yet.
     pub fn make(&self, key: [u64; 2]) -> Entry {
-        // SAFETY: as above, and nothing below comes back here.
-        unsafe {
-            let index = &mut *self.index.get();
-            let new = || Transfer { key, ticks_min: Bound::LONGEST, ..Transfer::zeroed() };
-            Entry(index.find(key).unwrap_or_else(|| index.add(key, new())))
-        }
+        let new = || Transfer { key, ticks_min: Bound::LONGEST, ..Transfer::zeroed() };
+        Entry(self.index.find(key).unwrap_or_else(|| self.index.add(key, new())))
     }
 }
 

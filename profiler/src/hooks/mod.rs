@@ -56,17 +56,13 @@ pub unsafe extern "C" fn commsee_hook_open(version: u32, module: *const c_char) 
 
 /// What modules have counted in this thread, while anything may be.
 fn counters() -> Option<&'static Counters> {
-    let thread = thread::here()?;
-    // SAFETY: it is this thread's, and never freed; the field is read and written here only.
-    unsafe { (*thread).hooks.get() }
+    thread::here()?.hooks.get()
 }
 
 /// The same where this thread has been here before, without a call that would have registers saved.
 #[inline(always)]
 fn known_counters() -> Option<&'static Counters> {
-    let thread = thread::known()?;
-    // SAFETY: as above.
-    unsafe { (*thread).hooks.known() }
+    thread::known()?.hooks.known()
 }
 
 #[unsafe(no_mangle)]
@@ -89,9 +85,9 @@ pub unsafe extern "C" fn commsee_hook_here(call: *mut Call) -> i32 {
         return 0;
     }
     let Some(thread) = thread::known() else { return unsafe { first_here(call) } };
-    // SAFETY: as in `counters`; where a thread stands is written by itself alone, before it came here. The module passes a place.
+    // SAFETY: the module passes a place. Where a thread stands is written by itself alone, before it came here.
     unsafe {
-        match (*thread).hooks.known() {
+        match thread.hooks.known() {
             Some(own) => fill(own, thread, call),
             None => first_here(call),
         }
@@ -103,7 +99,7 @@ pub unsafe extern "C" fn commsee_hook_here(call: *mut Call) -> i32 {
 unsafe fn first_here(call: *mut Call) -> i32 {
     // SAFETY: as above.
     unsafe {
-        match thread::here().and_then(|thread| Some(((*thread).hooks.get()?, thread))) {
+        match thread::here().and_then(|thread| Some((thread.hooks.get()?, thread))) {
             Some((own, thread)) => fill(own, thread, call),
             None => 0,
         }
@@ -111,13 +107,13 @@ unsafe fn first_here(call: *mut Call) -> i32 {
 }
 
 #[inline(always)]
-unsafe fn fill(own: &Counters, thread: *const thread::Thread, call: *mut Call) -> i32 {
+unsafe fn fill(own: &Counters, thread: &thread::Thread, call: *mut Call) -> i32 {
     let flags = if trace::is_on() { TRACED } else { 0 };
     // SAFETY: as above.
     unsafe {
-        let here = match (*thread).places.innermost() {
+        let here = match thread.places.innermost() {
             Some(standing) => Call {
-                comm: own.communicator(standing),
+                comm: own.communicator(&standing),
                 operation: (standing.word >> 16) as u16,
                 flags,
                 sequence: standing.begin_ticks,

@@ -37,8 +37,7 @@ fn tracer() -> Option<&'static Tracer> {
         return None;
     }
     let thread = thread::here()?;
-    // SAFETY: it is this thread's, and never freed; the field is read and written here only.
-    unsafe { (*thread).tracer.get((*thread).places.thread()) }
+    thread.tracer.get(thread.places.thread())
 }
 
 /// A call has returned.
@@ -173,6 +172,6 @@ pub fn layer(call: &Call, way: u32, peer: u32, bytes: u64, begin_ticks: u64, end
 /// An event found no room.
 fn lost() {
     if let Some(header) = shard::header() {
-        header.lost_events += 1;
+        header.lose_events(1);
     }
 }

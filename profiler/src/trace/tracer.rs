@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use vocabulary::shard::{BLOCK_HEADER_BYTES, BlockHeader, EVENTS, Event, Standing};
 
 use crate::communicators::LastLookUp;
-use crate::{guard, shard};
+use crate::{guard, memory, shard};
 
 use super::lost;
 
@@ -41,11 +41,11 @@ pub struct Tracer {
 }
 
 /// Where a thread keeps its tracer: made with its first event.
-pub struct Place(Cell<*mut Tracer>);
+pub struct Place(Cell<*const Tracer>);
 
 impl Place {
     pub const fn empty() -> Place {
-        Place(Cell::new(ptr::null_mut()))
+        Place(Cell::new(ptr::null()))
     }
 
     /// `thread`: its number.
@@ -56,18 +56,20 @@ impl Place {
 
     #[cold]
     fn make(&self, thread: u32) -> Option<&'static Tracer> {
-        let new = guard::guarded(|| {
-            Box::leak(Box::new(Tracer {
-                block: Cell::new(ptr::null_mut()),
-                full: RefCell::new(VecDeque::new()),
-                last_call: Cell::new(ptr::null_mut()),
-                last_begin_ticks: Cell::new(0),
-                tag: Cell::new(None),
-                posted: Cell::new(0),
-                comm: LastLookUp::none(),
-                thread,
-            }))
-        })?;
+        let new = memory::keep(Tracer {
+            block: Cell::new(ptr::null_mut()),
+            full: RefCell::new(VecDeque::new()),
+            last_call: Cell::new(ptr::null_mut()),
+            last_begin_ticks: Cell::new(0),
+            tag: Cell::new(None),
+            posted: Cell::new(0),
+            comm: LastLookUp::none(),
+            thread,
+        });
+        let Some(new) = new else {
+            lost();
+            return None;
+        };
         self.0.set(new);
         Some(new)
     }
@@ -120,6 +122,10 @@ impl Tracer {
     fn next_block(&self) -> bool {
         guard::guarded(|| {
             let mut full = self.full.borrow_mut();
+            if full.try_reserve(1).is_err() {
+                lost();
+                return false;
+            }
             if !self.block.get().is_null() {
                 full.push_back(self.block.replace(ptr::null_mut()));
             }
@@ -139,7 +145,7 @@ impl Tracer {
                         // SAFETY: one of ours, which nobody else writes.
                         unsafe {
                             if let Some(header) = shard::header() {
-                                header.lost_events += u64::from((*oldest).used);
+                                header.lose_events((*oldest).used.into());
                             }
                             (*oldest).used = 0;
                         }

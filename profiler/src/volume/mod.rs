@@ -15,6 +15,7 @@ use crate::abi::{Word, abi};
 use crate::communicators::{self, Record};
 use crate::datatypes::{self, size};
 use crate::fortran::{self, Object};
+use crate::memory;
 use crate::neighbors::{self, Neighbors};
 use crate::status;
 
@@ -55,9 +56,9 @@ pub trait Context {
     }
 
     #[inline(always)]
-    fn facts(&self) -> &'static Communicator {
-        // SAFETY: records are never freed.
-        unsafe { &*self.record() }
+    fn facts(&self) -> Communicator {
+        // SAFETY: records are never freed. A copy, of which only what is asked for is read: other threads may be writing to the rest.
+        unsafe { *self.record() }
     }
 
     /// Ranks that a block goes to or comes from: the other group's in an intercommunicator.
@@ -171,7 +172,10 @@ fn described_typed(context: &mut impl Context, counts: Counts, types: Types, pla
         let (datatype, count) = (types.at(place), counts.at(place));
         match elements.iter_mut().find(|(known, _)| *known == datatype) {
             Some((_, sum)) => *sum = sum.wrapping_add(count),
-            None => elements.push((datatype, count)),
+            None => match elements.try_reserve(1) {
+                Ok(()) => elements.push((datatype, count)),
+                Err(_) => memory::lose_call(),
+            },
         }
     }
     elements.into_iter().for_each(|(datatype, elements)| context.described(datatype, elements));

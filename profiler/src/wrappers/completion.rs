@@ -2,7 +2,6 @@
 //! over none that is active to the row `-`. Handles are saved before the call: afterwards they are null, or another's.
 
 use std::ffi::c_int;
-use std::mem;
 
 use vocabulary::calls::op;
 use vocabulary::shard::BUCKET_INVOLVED;
@@ -10,14 +9,15 @@ use vocabulary::shard::BUCKET_INVOLVED;
 use super::timed;
 use crate::abi::{Word, abi};
 use crate::communicators::{self, Record};
+use crate::guard::recorded;
 use crate::requests::{self, Kind};
 use crate::tally::{self, Done};
 use crate::thread::Thread;
-use crate::{state, status, trace};
+use crate::{memory, state, status, trace};
 
 /// The communicator that a call over one request belongs to, and whether the request is a receive.
 #[inline(always)]
-unsafe fn look(thread: &mut Thread, request: Word) -> (Word, Record, bool) {
+unsafe fn look(thread: &Thread, request: Word) -> (Word, Record, bool) {
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = if request == 0 { abi().request_null } else { unsafe { abi().load(request) } };
     let stamp = thread.stamp();
@@ -26,7 +26,7 @@ unsafe fn look(thread: &mut Thread, request: Word) -> (Word, Record, bool) {
 }
 
 #[inline(always)]
-fn of_handle(thread: &mut Thread, handle: Word, stamp: u64) -> (Record, bool) {
+fn of_handle(thread: &Thread, handle: Word, stamp: u64) -> (Record, bool) {
     if handle == abi().request_null {
         return (communicators::none(), false);
     }
@@ -38,7 +38,7 @@ fn of_handle(thread: &mut Thread, handle: Word, stamp: u64) -> (Record, bool) {
 
 /// Counts a call that carries no bytes, unless counting pauses.
 #[inline(always)]
-fn count(thread: &mut Thread, record: Record, done: Done) {
+fn count(thread: &Thread, record: Record, done: Done) {
     if state::is_on() {
         tally::plain(thread, record, done);
     }
@@ -46,7 +46,7 @@ fn count(thread: &mut Thread, record: Record, done: Done) {
 
 /// What is left to do for a request that has completed. An error keeps the message away.
 #[inline(always)]
-unsafe fn finish(thread: &mut Thread, handle: Word, code: c_int, receives: bool, status: Word) {
+unsafe fn finish(thread: &Thread, handle: Word, code: c_int, receives: bool, status: Word) {
     let Some(completed) = requests::complete(thread, handle) else { return };
     match completed.kind {
         Kind::Plain => {}
@@ -81,7 +81,7 @@ unsafe fn passes_by(request: Word) -> bool {
     !state::is_on() && (request == 0 || unsafe { abi().load(request) } == abi().request_null)
 }
 
-pub unsafe fn MPI_Wait(thread: &mut Thread, request: Word, status: Word, forward: impl FnOnce(Word) -> c_int) -> c_int {
+pub unsafe fn MPI_Wait(thread: &Thread, request: Word, status: Word, forward: impl FnOnce(Word) -> c_int) -> c_int {
     if unsafe { passes_by(request) } {
         return forward(status);
     }
@@ -89,18 +89,20 @@ pub unsafe fn MPI_Wait(thread: &mut Thread, request: Word, status: Word, forward
     let mut own = status::Own::new();
     let status = if receives { own.stand_in(status) } else { status };
     let done = timed!(thread, record, MPI_Wait, forward(status));
-    count(thread, record, done);
-    unsafe {
-        if handle != abi().request_null && (done.code == 0 || abi().load(request) == abi().request_null) {
-            finish(thread, handle, done.code, receives, status);
+    recorded(|| {
+        count(thread, record, done);
+        unsafe {
+            if handle != abi().request_null && (done.code == 0 || abi().load(request) == abi().request_null) {
+                finish(thread, handle, done.code, receives, status);
+            }
         }
-    }
-    requests::looked(thread);
+        requests::looked(thread);
+    });
     done.code
 }
 
 pub unsafe fn MPI_Test(
-    thread: &mut Thread,
+    thread: &Thread,
     request: Word,
     flag: Word,
     status: Word,
@@ -113,17 +115,19 @@ pub unsafe fn MPI_Test(
     let mut own = status::Own::new();
     let status = if receives { own.stand_in(status) } else { status };
     let done = timed!(thread, record, MPI_Test, forward(status));
-    count(thread, record, done);
-    unsafe {
-        let completed = match done.code {
-            0 => *(flag as *const c_int) != 0,
-            _ => request != 0 && abi().load(request) == abi().request_null,
-        };
-        if handle != abi().request_null && completed {
-            finish(thread, handle, done.code, receives, status);
+    recorded(|| {
+        count(thread, record, done);
+        unsafe {
+            let completed = match done.code {
+                0 => *(flag as *const c_int) != 0,
+                _ => request != 0 && abi().load(request) == abi().request_null,
+            };
+            if handle != abi().request_null && completed {
+                finish(thread, handle, done.code, receives, status);
+            }
         }
-    }
-    requests::looked(thread);
+        requests::looked(thread);
+    });
     done.code
 }
 
@@ -137,16 +141,20 @@ struct Several {
 
 impl Several {
     /// Looks at all requests of a call. Only active ones count; with `inactive`, which is for starts, all do.
-    unsafe fn look(thread: &mut Thread, operation: u16, length: c_int, array: Word, inactive: bool) -> Several {
+    unsafe fn look(thread: &Thread, operation: u16, length: c_int, array: Word, inactive: bool) -> Several {
         let mut several = Several {
-            handles: mem::take(&mut thread.handles),
-            statuses: mem::take(&mut thread.statuses),
+            handles: thread.handles.take(),
+            statuses: thread.statuses.take(),
             record: communicators::none(),
             receives: false,
         };
         several.handles.clear();
-        let length = if array == 0 { 0 } else { usize::try_from(length).unwrap_or(0) };
-        several.handles.reserve(length);
+        let mut length = if array == 0 { 0 } else { usize::try_from(length).unwrap_or(0) };
+        if length > several.handles.capacity() && several.handles.try_reserve_exact(length).is_err() {
+            // What completes is not seen then.
+            memory::lose_call();
+            length = 0;
+        }
         let stamp = thread.stamp();
         let mut is_mixed = false;
         for index in 0..length {
@@ -180,7 +188,7 @@ impl Several {
 
     /// Notes each communicator that takes part in a call over several, once per call.
     #[cold]
-    fn note_involved(&self, thread: &mut Thread, operation: u16, inactive: bool) {
+    fn note_involved(&self, thread: &Thread, operation: u16, inactive: bool) {
         if !state::is_on() {
             return;
         }
@@ -188,12 +196,13 @@ impl Several {
         for handle in self.handles.iter().filter(|handle| **handle != abi().request_null) {
             let Some(seen) = requests::seen(thread, *handle, stamp) else { continue };
             if seen.active || inactive {
-                let cell = thread.cell(tally::key(seen.comm, operation, BUCKET_INVOLVED));
-                // These counters have no times: their place keeps the call that was noted last.
-                if cell.ticks != stamp {
-                    cell.ticks = stamp;
-                    cell.calls += 1;
-                }
+                thread.count(tally::key(seen.comm, operation, BUCKET_INVOLVED), |cell| {
+                    // These counters have no times: their place keeps the call that was noted last.
+                    if cell.ticks != stamp {
+                        cell.ticks = stamp;
+                        cell.calls += 1;
+                    }
+                });
             }
         }
     }
@@ -205,6 +214,11 @@ impl Several {
         }
         let words = count * abi().status.bytes / 8 + 1;
         if self.statuses.len() < words {
+            if self.statuses.try_reserve_exact(words - self.statuses.len()).is_err() {
+                memory::lose_call();
+                self.receives = false;
+                return statuses;
+            }
             self.statuses.resize(words, 0);
         }
         self.statuses.as_mut_ptr() as Word
@@ -212,13 +226,7 @@ impl Several {
 
     /// Ends the look at a call in which some requests completed, given by their place in the array and that of their
     /// status.
-    unsafe fn finish(
-        &self,
-        thread: &mut Thread,
-        code: c_int,
-        array: Word,
-        completed: impl Iterator<Item = (usize, Word)>,
-    ) {
+    unsafe fn finish(&self, thread: &Thread, code: c_int, array: Word, completed: impl Iterator<Item = (usize, Word)>) {
         for (index, status) in completed {
             let Some(handle) = self.handles.get(index).copied().filter(|handle| *handle != abi().request_null) else {
                 continue;
@@ -234,10 +242,10 @@ impl Several {
     }
 
     /// Gives the buffers back for the next call.
-    fn leave(self, thread: &mut Thread) {
+    fn leave(self, thread: &Thread) {
         requests::looked(thread);
-        thread.handles = self.handles;
-        thread.statuses = self.statuses;
+        thread.handles.set(self.handles);
+        thread.statuses.set(self.statuses);
     }
 }
 
@@ -251,7 +259,7 @@ fn status_at(statuses: Word, index: usize) -> Word {
 }
 
 pub unsafe fn MPI_Waitall(
-    thread: &mut Thread,
+    thread: &Thread,
     length: c_int,
     array: Word,
     statuses: Word,
@@ -261,15 +269,17 @@ pub unsafe fn MPI_Waitall(
         let mut several = Several::look(thread, op::MPI_Waitall, length, array, false);
         let statuses = several.statuses(statuses, several.handles.len());
         let done = timed!(thread, several.record, MPI_Waitall, forward(statuses));
-        count(thread, several.record, done);
-        several.finish(thread, done.code, array, each(several.handles.len(), statuses));
-        several.leave(thread);
+        recorded(|| {
+            count(thread, several.record, done);
+            several.finish(thread, done.code, array, each(several.handles.len(), statuses));
+            several.leave(thread);
+        });
         done.code
     }
 }
 
 pub unsafe fn MPI_Testall(
-    thread: &mut Thread,
+    thread: &Thread,
     length: c_int,
     array: Word,
     flag: Word,
@@ -280,11 +290,13 @@ pub unsafe fn MPI_Testall(
         let mut several = Several::look(thread, op::MPI_Testall, length, array, false);
         let statuses = several.statuses(statuses, several.handles.len());
         let done = timed!(thread, several.record, MPI_Testall, forward(statuses));
-        count(thread, several.record, done);
-        if done.code != 0 || *(flag as *const c_int) != 0 {
-            several.finish(thread, done.code, array, each(several.handles.len(), statuses));
-        }
-        several.leave(thread);
+        recorded(|| {
+            count(thread, several.record, done);
+            if done.code != 0 || *(flag as *const c_int) != 0 {
+                several.finish(thread, done.code, array, each(several.handles.len(), statuses));
+            }
+            several.leave(thread);
+        });
         done.code
     }
 }
@@ -302,7 +314,7 @@ unsafe fn chosen(code: c_int, index: Word, length: usize, status: Word) -> impl 
 }
 
 pub unsafe fn MPI_Waitany(
-    thread: &mut Thread,
+    thread: &Thread,
     length: c_int,
     array: Word,
     index: Word,
@@ -313,15 +325,17 @@ pub unsafe fn MPI_Waitany(
         let mut several = Several::look(thread, op::MPI_Waitany, length, array, false);
         let status = several.statuses(status, 1);
         let done = timed!(thread, several.record, MPI_Waitany, forward(status));
-        count(thread, several.record, done);
-        several.finish(thread, done.code, array, chosen(done.code, index, several.handles.len(), status));
-        several.leave(thread);
+        recorded(|| {
+            count(thread, several.record, done);
+            several.finish(thread, done.code, array, chosen(done.code, index, several.handles.len(), status));
+            several.leave(thread);
+        });
         done.code
     }
 }
 
 pub unsafe fn MPI_Testany(
-    thread: &mut Thread,
+    thread: &Thread,
     length: c_int,
     array: Word,
     index: Word,
@@ -333,18 +347,20 @@ pub unsafe fn MPI_Testany(
         let mut several = Several::look(thread, op::MPI_Testany, length, array, false);
         let status = several.statuses(status, 1);
         let done = timed!(thread, several.record, MPI_Testany, forward(status));
-        count(thread, several.record, done);
-        if done.code != 0 || *(flag as *const c_int) != 0 {
-            several.finish(thread, done.code, array, chosen(done.code, index, several.handles.len(), status));
-        }
-        several.leave(thread);
+        recorded(|| {
+            count(thread, several.record, done);
+            if done.code != 0 || *(flag as *const c_int) != 0 {
+                several.finish(thread, done.code, array, chosen(done.code, index, several.handles.len(), status));
+            }
+            several.leave(thread);
+        });
         done.code
     }
 }
 
 /// The requests that a call of the `some` kind completed: their indices, and their statuses in that order.
 unsafe fn some(code: c_int, count: Word, indices: Word, statuses: Word) -> impl Iterator<Item = (usize, Word)> {
-    let known = code == 0 || code == abi().family.err_in_status;
+    let known = indices != 0 && (code == 0 || code == abi().family.err_in_status);
     let count = if known { unsafe { *(count as *const c_int) } } else { 0 };
     // A count below zero is MPI_UNDEFINED: no request was active.
     (0..usize::try_from(count).unwrap_or(0)).filter_map(move |place| {
@@ -357,7 +373,7 @@ unsafe fn some(code: c_int, count: Word, indices: Word, statuses: Word) -> impl 
 macro_rules! some_of {
     ($($name:ident)*) => {$(
         pub unsafe fn $name(
-            thread: &mut Thread,
+            thread: &Thread,
             length: c_int,
             array: Word,
             outcount: Word,
@@ -369,9 +385,11 @@ macro_rules! some_of {
                 let mut several = Several::look(thread, op::$name, length, array, false);
                 let statuses = several.statuses(statuses, several.handles.len());
                 let done = timed!(thread, several.record, $name, forward(statuses));
-                count(thread, several.record, done);
-                several.finish(thread, done.code, array, some(done.code, outcount, indices, statuses));
-                several.leave(thread);
+                recorded(|| {
+                    count(thread, several.record, done);
+                    several.finish(thread, done.code, array, some(done.code, outcount, indices, statuses));
+                    several.leave(thread);
+                });
                 done.code
             }
         }
@@ -382,7 +400,7 @@ some_of! { MPI_Waitsome MPI_Testsome }
 
 /// Looks at a request without completing it. The request is passed by value.
 pub unsafe fn MPI_Request_get_status(
-    thread: &mut Thread,
+    thread: &Thread,
     request: Word,
     _: Word,
     status: Word,
@@ -390,29 +408,33 @@ pub unsafe fn MPI_Request_get_status(
 ) -> c_int {
     let (record, _) = of_handle(thread, request & abi().mask, 0);
     let done = timed!(thread, record, MPI_Request_get_status, forward(status));
-    count(thread, record, done);
+    recorded(|| {
+        count(thread, record, done);
+    });
     done.code
 }
 
 /// Looks at several requests without completing any.
 unsafe fn look_at(
-    thread: &mut Thread,
+    thread: &Thread,
     operation: u16,
     length: c_int,
     array: Word,
-    forward: impl FnOnce(&mut Thread, Record) -> Done,
+    forward: impl FnOnce(&Thread, Record) -> Done,
 ) -> c_int {
     unsafe {
         let several = Several::look(thread, operation, length, array, false);
         let done = forward(thread, several.record);
-        count(thread, several.record, done);
-        several.leave(thread);
+        recorded(|| {
+            count(thread, several.record, done);
+            several.leave(thread);
+        });
         done.code
     }
 }
 
 pub unsafe fn MPI_Request_get_status_any(
-    thread: &mut Thread,
+    thread: &Thread,
     length: c_int,
     array: Word,
     _: Word,
@@ -429,7 +451,7 @@ pub unsafe fn MPI_Request_get_status_any(
 }
 
 pub unsafe fn MPI_Request_get_status_all(
-    thread: &mut Thread,
+    thread: &Thread,
     length: c_int,
     array: Word,
     _: Word,
@@ -445,7 +467,7 @@ pub unsafe fn MPI_Request_get_status_all(
 }
 
 pub unsafe fn MPI_Request_get_status_some(
-    thread: &mut Thread,
+    thread: &Thread,
     length: c_int,
     array: Word,
     _: Word,
@@ -461,27 +483,31 @@ pub unsafe fn MPI_Request_get_status_some(
     }
 }
 
-pub unsafe fn MPI_Cancel(thread: &mut Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Cancel(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let (_, record, _) = unsafe { look(thread, request) };
     requests::looked(thread);
     let done = timed!(thread, record, MPI_Cancel, forward());
-    count(thread, record, done);
+    recorded(|| {
+        count(thread, record, done);
+    });
     done.code
 }
 
-pub unsafe fn MPI_Request_free(thread: &mut Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Request_free(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let (handle, record, _) = unsafe { look_any(thread, request) };
     let done = timed!(thread, record, MPI_Request_free, forward());
-    count(thread, record, done);
-    if done.code == 0 {
-        requests::forget(thread, handle);
-    }
-    requests::looked(thread);
+    recorded(|| {
+        count(thread, record, done);
+        if done.code == 0 {
+            requests::forget(thread, handle);
+        }
+        requests::looked(thread);
+    });
     done.code
 }
 
 /// Like `look`, but an inactive persistent request belongs to its communicator, too.
-unsafe fn look_any(thread: &mut Thread, request: Word) -> (Word, Record, bool) {
+unsafe fn look_any(thread: &Thread, request: Word) -> (Word, Record, bool) {
     let handle = if request == 0 { abi().request_null } else { unsafe { abi().load(request) } };
     let stamp = thread.stamp();
     match requests::seen(thread, handle, stamp) {
@@ -490,42 +516,47 @@ unsafe fn look_any(thread: &mut Thread, request: Word) -> (Word, Record, bool) {
     }
 }
 
-pub unsafe fn MPI_Start(thread: &mut Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Start(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let (handle, record, _) = unsafe { look_any(thread, request) };
     let done = timed!(thread, record, MPI_Start, forward());
-    let started = if done.code == 0 { requests::activate(thread, handle, done.operation, done.ticks) } else { None };
-    requests::looked(thread);
-    if state::is_on() {
-        match started {
-            Some((record, persistent)) => tally::restarted(thread, record, done, &persistent),
-            None => tally::plain(thread, record, done),
+    recorded(|| {
+        let started =
+            if done.code == 0 { requests::activate(thread, handle, done.operation, done.ticks) } else { None };
+        requests::looked(thread);
+        if state::is_on() {
+            match started {
+                Some((record, persistent)) => tally::restarted(thread, record, done, &persistent),
+                None => tally::plain(thread, record, done),
+            }
+        } else if started.is_some() {
+            uncount(thread, handle);
         }
-    } else if started.is_some() {
-        uncount(thread, handle);
-    }
+    });
     done.code
 }
 
-pub unsafe fn MPI_Startall(thread: &mut Thread, length: c_int, array: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Startall(thread: &Thread, length: c_int, array: Word, forward: impl FnOnce() -> c_int) -> c_int {
     unsafe {
         let several = Several::look(thread, op::MPI_Startall, length, array, true);
         let done = timed!(thread, several.record, MPI_Startall, forward());
-        count(thread, several.record, done);
-        for handle in several.handles.iter().filter(|_| done.code == 0) {
-            match requests::activate(thread, *handle, done.operation, done.ticks) {
-                Some((record, persistent)) if state::is_on() => {
-                    tally::restarted_among(thread, record, done.operation, &persistent);
+        recorded(|| {
+            count(thread, several.record, done);
+            for handle in several.handles.iter().filter(|_| done.code == 0) {
+                match requests::activate(thread, *handle, done.operation, done.ticks) {
+                    Some((record, persistent)) if state::is_on() => {
+                        tally::restarted_among(thread, record, done.operation, &persistent);
+                    }
+                    Some(_) => uncount(thread, *handle),
+                    None => {}
                 }
-                Some(_) => uncount(thread, *handle),
-                None => {}
             }
-        }
-        several.leave(thread);
+            several.leave(thread);
+        });
         done.code
     }
 }
 
 /// A request that was started while counting pauses must not be counted when its message arrives.
-fn uncount(thread: &mut Thread, handle: Word) {
+fn uncount(thread: &Thread, handle: Word) {
     requests::set_kind(thread, handle, Kind::Plain);
 }

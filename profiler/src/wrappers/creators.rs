@@ -8,8 +8,9 @@ use vocabulary::shard::{FREED, INTER};
 use super::timed;
 use crate::abi::{Word, abi};
 use crate::communicators::{self, Record};
+use crate::dying::Freeing;
 use crate::fortran::{self, Object};
-use crate::guard::{caught, guarded};
+use crate::guard::{guarded, recorded};
 use crate::identity;
 use crate::labels;
 use crate::requests::{Extra, Kind, Request};
@@ -19,7 +20,7 @@ use crate::thread::Thread;
 
 /// The communicator that a creating call is collective over. One that is not known is registered now, before the call: all
 /// members do so at the same point of their order.
-pub fn parent(thread: &mut Thread, comm: Word) -> Record {
+pub fn parent(thread: &Thread, comm: Word) -> Record {
     // The call may fail, and a handle that is none must not be asked for its size.
     let known = communicators::known(comm);
     if known != communicators::none() || comm & abi().mask == abi().comm_null {
@@ -40,17 +41,17 @@ unsafe fn next_child(parent: Record) -> u32 {
 /// The time of a call without that of the calls that the program's callbacks (copy and delete functions of attributes) made
 /// in it: those are counted themselves, and a moment is charged once.
 pub fn without_nested(thread: &Thread, counted_before: u64, ticks: u64) -> u64 {
-    ticks.saturating_sub(thread.counted_ticks.wrapping_sub(counted_before))
+    ticks.saturating_sub(thread.counted_ticks.get().wrapping_sub(counted_before))
 }
 
-fn count(thread: &mut Thread, record: Record, done: Done) {
+fn count(thread: &Thread, record: Record, done: Done) {
     if state::is_on() {
         tally::plain(thread, record, done);
     }
 }
 
 /// After a call that made a communicator (or gave this process none) collectively over its parent.
-pub unsafe fn created(thread: &mut Thread, parent: Record, letter: u8, comm: Word, place: Word, done: Done) {
+pub unsafe fn created(thread: &Thread, parent: Record, letter: u8, comm: Word, place: Word, done: Done) {
     if done.code != 0 {
         return tally::failed(thread, comm, done);
     }
@@ -59,11 +60,10 @@ pub unsafe fn created(thread: &mut Thread, parent: Record, letter: u8, comm: Wor
     // SAFETY: the call succeeded, so it has filled the place.
     let (sequence, made) = unsafe { (next_child(parent), abi().load(place)) };
     if matches!(letter, b'd' | b'D') && made != abi().comm_null {
-        caught(|| unsafe {
-            if let Some(record) = communicators::duplicate(parent, sequence, letter) {
-                communicators::enter(made, record);
-            }
-        });
+        // SAFETY: records are never freed.
+        if let Some(record) = unsafe { communicators::duplicate(parent, sequence, letter) } {
+            communicators::enter(made, record);
+        }
     } else {
         guarded(|| unsafe { communicators::created(parent, sequence, letter, made) });
     }
@@ -89,7 +89,7 @@ impl Late {
 }
 
 /// After a nonblocking duplication: named now, entered under its handle when the request has completed.
-unsafe fn duplicating(thread: &mut Thread, letter: u8, comm: Word, place: Late, request: Word, done: Done) {
+unsafe fn duplicating(thread: &Thread, letter: u8, comm: Word, place: Late, request: Word, done: Done) {
     if done.code != 0 {
         return tally::failed(thread, comm, done);
     }
@@ -103,21 +103,23 @@ unsafe fn duplicating(thread: &mut Thread, letter: u8, comm: Word, place: Late, 
             return communicators::enter(place.load(), record);
         }
         let request = Request::new(handle, parent, done.operation, Kind::Duplicate, done.ticks);
-        thread.requests.start_with(request, Extra::Duplicate { place, record });
+        thread.requests().start_with(request, Extra::Duplicate { place, record });
     });
 }
 
 macro_rules! duplications {
     ($($name:ident $letter:literal;)*) => {$(
         pub unsafe fn $name(
-            thread: &mut Thread,
+            thread: &Thread,
             comm: Word,
             newcomm: Late,
             request: Word,
             forward: impl FnOnce() -> c_int,
         ) -> c_int {
             let done = timed!(thread, communicators::known(comm), $name, forward());
-            unsafe { duplicating(thread, $letter, comm, newcomm, request, done) };
+            recorded(|| {
+                unsafe { duplicating(thread, $letter, comm, newcomm, request, done) };
+            });
             done.code
         }
     )*};
@@ -130,55 +132,59 @@ duplications! {
 
 /// Collective over the group only: its members know the parent, the tag and the group.
 pub unsafe fn MPI_Comm_create_group(
-    thread: &mut Thread,
+    thread: &Thread,
     comm: Word,
     tag: c_int,
     newcomm: Word,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
     let done = timed!(thread, communicators::known(comm), MPI_Comm_create_group, forward());
-    if done.code != 0 {
-        tally::failed(thread, comm, done);
-        return done.code;
-    }
-    let parent = communicators::of(thread, comm);
-    count(thread, parent, done);
-    guarded(|| unsafe {
-        let made = abi().load(newcomm);
-        let facts = |_: &_| {
-            let [low, high] = communicators::union_identity(made, 0)?;
-            Some(identity::of_facts(b'u', (*parent).identity, &[tag as u64, low, high]))
-        };
-        communicators::created_from(facts, parent, b'u', made);
+    recorded(|| {
+        if done.code != 0 {
+            tally::failed(thread, comm, done);
+            return;
+        }
+        let parent = communicators::of(thread, comm);
+        count(thread, parent, done);
+        guarded(|| unsafe {
+            let made = abi().load(newcomm);
+            let facts = |_: &_| {
+                let [low, high] = communicators::union_identity(made, 0)?;
+                Some(identity::of_facts(b'u', (*parent).identity, &[tag as u64, low, high]))
+            };
+            communicators::created_from(facts, parent, b'u', made);
+        });
     });
     done.code
 }
 
 /// There is no parent: the members know the group and the text of the tag.
 pub unsafe fn MPI_Comm_create_from_group(
-    thread: &mut Thread,
+    thread: &Thread,
     stringtag: Word,
     newcomm: Word,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
     let done = timed!(thread, communicators::none(), MPI_Comm_create_from_group, forward());
-    count(thread, communicators::none(), done);
-    if done.code == 0 {
-        guarded(|| unsafe {
-            let made = abi().load(newcomm);
-            let facts = |_: &_| {
-                let [low, high] = communicators::union_identity(made, 0)?;
-                Some(identity::of_facts(b'f', [low, high], &text_words(stringtag)))
-            };
-            communicators::created_from(facts, communicators::none(), b'f', made);
-        });
-    }
+    recorded(|| {
+        count(thread, communicators::none(), done);
+        if done.code == 0 {
+            guarded(|| unsafe {
+                let made = abi().load(newcomm);
+                let facts = |_: &_| {
+                    let [low, high] = communicators::union_identity(made, 0)?;
+                    Some(identity::of_facts(b'f', [low, high], &text_words(stringtag)))
+                };
+                communicators::created_from(facts, communicators::none(), b'f', made);
+            });
+        }
+    });
     done.code
 }
 
 /// Both groups know both groups and the tag; the leaders' communicator is no parent of the other side.
 pub unsafe fn MPI_Intercomm_create(
-    thread: &mut Thread,
+    thread: &Thread,
     local_comm: Word,
     _: Word,
     tag: c_int,
@@ -186,104 +192,109 @@ pub unsafe fn MPI_Intercomm_create(
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
     let done = timed!(thread, communicators::known(local_comm), MPI_Intercomm_create, forward());
-    if done.code != 0 {
-        tally::failed(thread, local_comm, done);
-        return done.code;
-    }
-    let parent = communicators::of(thread, local_comm);
-    count(thread, parent, done);
-    guarded(|| unsafe {
-        let made = abi().load(newintercomm);
-        let facts = |_: &_| {
-            let pair = communicators::union_identity(made, INTER)?;
-            Some(identity::of_facts(b'n', pair, &[tag as u64]))
-        };
-        communicators::created_from(facts, parent, b'n', made);
+    recorded(|| {
+        if done.code != 0 {
+            tally::failed(thread, local_comm, done);
+            return;
+        }
+        let parent = communicators::of(thread, local_comm);
+        count(thread, parent, done);
+        guarded(|| unsafe {
+            let made = abi().load(newintercomm);
+            let facts = |_: &_| {
+                let pair = communicators::union_identity(made, INTER)?;
+                Some(identity::of_facts(b'n', pair, &[tag as u64]))
+            };
+            communicators::created_from(facts, parent, b'n', made);
+        });
     });
     done.code
 }
 
 pub unsafe fn MPI_Intercomm_create_from_groups(
-    thread: &mut Thread,
+    thread: &Thread,
     stringtag: Word,
     newintercomm: Word,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
     let done = timed!(thread, communicators::none(), MPI_Intercomm_create_from_groups, forward());
-    count(thread, communicators::none(), done);
-    if done.code == 0 {
-        guarded(|| unsafe {
-            let made = abi().load(newintercomm);
-            let facts = |_: &_| {
-                let pair = communicators::union_identity(made, INTER)?;
-                Some(identity::of_facts(b'N', pair, &text_words(stringtag)))
-            };
-            communicators::created_from(facts, communicators::none(), b'N', made);
-        });
-    }
+    recorded(|| {
+        count(thread, communicators::none(), done);
+        if done.code == 0 {
+            guarded(|| unsafe {
+                let made = abi().load(newintercomm);
+                let facts = |_: &_| {
+                    let pair = communicators::union_identity(made, INTER)?;
+                    Some(identity::of_facts(b'N', pair, &text_words(stringtag)))
+                };
+                communicators::created_from(facts, communicators::none(), b'N', made);
+            });
+        }
+    });
     done.code
 }
 
 /// One process on each side, joined over a socket.
-pub unsafe fn MPI_Comm_join(thread: &mut Thread, intercomm: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Comm_join(thread: &Thread, intercomm: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let done = timed!(thread, communicators::known(abi().comm_self), MPI_Comm_join, forward());
-    let own = communicators::of(thread, abi().comm_self);
-    unsafe { created(thread, own, b'v', abi().comm_self, intercomm, done) };
+    recorded(|| {
+        let own = communicators::of(thread, abi().comm_self);
+        unsafe { created(thread, own, b'v', abi().comm_self, intercomm, done) };
+    });
     done.code
 }
 
 /// The intercommunicator to the processes that spawned this world: one, however often it is asked for.
-pub unsafe fn MPI_Comm_get_parent(thread: &mut Thread, parent: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Comm_get_parent(thread: &Thread, parent: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let done = timed!(thread, communicators::world(), MPI_Comm_get_parent, forward());
-    let world = communicators::world();
-    count(thread, world, done);
-    if done.code == 0 {
-        guarded(|| unsafe {
-            let made = abi().load(parent);
-            if communicators::known(made) == communicators::none() {
-                let facts = |_: &_| Some(identity::of_facts(b'e', (*world).identity, &[]));
-                communicators::created_from(facts, world, b'e', made);
-            }
-        });
-    }
+    recorded(|| {
+        let world = communicators::world();
+        count(thread, world, done);
+        if done.code == 0 {
+            guarded(|| unsafe {
+                let made = abi().load(parent);
+                if communicators::known(made) == communicators::none() {
+                    let facts = |_: &_| Some(identity::of_facts(b'e', (*world).identity, &[]));
+                    communicators::created_from(facts, world, b'e', made);
+                }
+            });
+        }
+    });
     done.code
 }
 
 /// The handle loses its meaning before the library can give it to another communicator.
-unsafe fn free(
-    thread: &mut Thread,
-    operation: u16,
-    comm: Word,
-    forward: impl FnOnce(&mut Thread, Record) -> Done,
-) -> c_int {
+unsafe fn free(thread: &Thread, operation: u16, comm: Word, forward: impl FnOnce(&Thread, Record) -> Done) -> c_int {
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = if comm == 0 { abi().comm_null } else { unsafe { abi().load(comm) } };
     let record = communicators::leave(handle);
     thread.expect_cell(tally::key(record, operation, 0));
     // Delete functions of attributes may still use it, during the call.
-    thread.dying.push((handle, record));
-    let counted = thread.counted_ticks;
+    let freeing = Freeing::begin(thread, &communicators::HANDLES, handle & abi().mask, record);
+    let counted = thread.counted_ticks.get();
     let mut done = forward(thread, record);
-    done.ticks = without_nested(thread, counted, done.ticks);
-    thread.dying.pop();
-    communicators::forget_last(thread);
-    count(thread, record, done);
-    if record != communicators::none() {
-        if done.code == 0 {
-            // SAFETY: records are never freed.
-            unsafe { (*record).flags |= FREED };
-        } else {
-            communicators::enter(handle, record);
+    recorded(|| {
+        done.ticks = without_nested(thread, counted, done.ticks);
+        freeing.end();
+        communicators::forget_last(thread);
+        count(thread, record, done);
+        if record != communicators::none() {
+            if done.code == 0 {
+                // SAFETY: records are never freed.
+                unsafe { (*record).flags |= FREED };
+            } else {
+                communicators::enter(handle, record);
+            }
         }
-    }
+    });
     done.code
 }
 
-pub unsafe fn MPI_Comm_free(thread: &mut Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Comm_free(thread: &Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
     unsafe { free(thread, op::MPI_Comm_free, comm, |thread, record| timed!(thread, record, MPI_Comm_free, forward())) }
 }
 
-pub unsafe fn MPI_Comm_disconnect(thread: &mut Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Comm_disconnect(thread: &Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
     unsafe {
         free(thread, op::MPI_Comm_disconnect, comm, |thread, record| {
             timed!(thread, record, MPI_Comm_disconnect, forward())
@@ -292,24 +303,26 @@ pub unsafe fn MPI_Comm_disconnect(thread: &mut Thread, comm: Word, forward: impl
 }
 
 pub unsafe fn MPI_Comm_set_name(
-    thread: &mut Thread,
+    thread: &Thread,
     comm: Word,
     comm_name: Word,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
     let done = timed!(thread, communicators::known(comm), MPI_Comm_set_name, forward());
-    if done.code != 0 {
-        tally::failed(thread, comm, done);
-        return done.code;
-    }
-    let record = communicators::of(thread, comm);
-    count(thread, record, done);
-    if record == communicators::none() {
-        return done.code;
-    }
-    guarded(|| unsafe {
-        let label = CStr::from_ptr(comm_name as *const c_char).to_string_lossy();
-        labels::set(record, &label);
+    recorded(|| {
+        if done.code != 0 {
+            tally::failed(thread, comm, done);
+            return;
+        }
+        let record = communicators::of(thread, comm);
+        count(thread, record, done);
+        if record == communicators::none() {
+            return;
+        }
+        guarded(|| unsafe {
+            let label = CStr::from_ptr(comm_name as *const c_char).to_string_lossy();
+            labels::set(record, &label);
+        });
     });
     done.code
 }

@@ -4,77 +4,86 @@ use std::ffi::c_int;
 
 use super::timed;
 use crate::abi::Word;
+use crate::guard::recorded;
 use crate::tally::{self, Now};
 use crate::thread::Thread;
 use crate::volume::{self, Volume};
 use crate::{communicators, files, state, status};
 
-pub unsafe fn MPI_File_open(thread: &mut Thread, comm: Word, fh: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_File_open(thread: &Thread, comm: Word, fh: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let done = timed!(thread, communicators::known(comm), MPI_File_open, forward());
-    if done.code != 0 {
-        tally::failed(thread, comm, done);
-        return done.code;
-    }
-    let record = communicators::of(thread, comm);
-    if state::is_on() {
-        tally::plain(thread, record, done);
-    }
-    // SAFETY: the call succeeded and filled the place.
-    files::enter(unsafe { files::load(fh) }, record);
+    recorded(|| {
+        if done.code != 0 {
+            tally::failed(thread, comm, done);
+            return;
+        }
+        let record = communicators::of(thread, comm);
+        if state::is_on() {
+            tally::plain(thread, record, done);
+        }
+        // SAFETY: the call succeeded and filled the place.
+        files::enter(unsafe { files::load(fh) }, record);
+    });
     done.code
 }
 
-pub unsafe fn MPI_File_close(thread: &mut Thread, fh: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_File_close(thread: &Thread, fh: Word, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = (fh != 0).then(|| unsafe { files::load(fh) });
     let record = handle.and_then(files::leave);
     let done = timed!(thread, record.unwrap_or(communicators::none()), MPI_File_close, forward());
-    if state::is_on() {
-        tally::plain(thread, record.unwrap_or(communicators::none()), done);
-    }
-    if let (Some(handle), Some(record), true) = (handle, record, done.code != 0) {
-        files::enter(handle, record);
-    }
+    recorded(|| {
+        if state::is_on() {
+            tally::plain(thread, record.unwrap_or(communicators::none()), done);
+        }
+        if let (Some(handle), Some(record), true) = (handle, record, done.code != 0) {
+            files::enter(handle, record);
+        }
+    });
     done.code
 }
 
 /// No communicator takes part.
-pub unsafe fn MPI_File_delete(thread: &mut Thread, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_File_delete(thread: &Thread, forward: impl FnOnce() -> c_int) -> c_int {
     let done = timed!(thread, communicators::none(), MPI_File_delete, forward());
-    if state::is_on() {
-        tally::plain(thread, communicators::none(), done);
-    }
+    recorded(|| {
+        if state::is_on() {
+            tally::plain(thread, communicators::none(), done);
+        }
+    });
     done.code
 }
 
 macro_rules! split_reads {
     ($($begin:ident $end:ident;)*) => {$(
         pub unsafe fn $begin(
-            thread: &mut Thread,
+            thread: &Thread,
             fh: Word,
             count: i64,
             datatype: Word,
             forward: impl FnOnce() -> c_int,
         ) -> c_int {
             let done = timed!(thread, files::of(fh), $begin, forward());
-            let record = files::of(fh);
-            let volume = match done.code {
-                0 => volume::read_begin(&mut Now::of_record(thread, record, done.operation), count, datatype),
-                _ => Volume::default(),
-            };
-            if done.code == 0 {
-                files::asked(fh, volume.message_bytes);
-            }
-            match (state::is_on(), done.code) {
-                (false, _) => {}
-                (true, 0) => { tally::with_volume(thread, record, done, volume); }
-                (true, _) => tally::plain(thread, record, done),
-            }
+            recorded(|| {
+                let record = files::of(fh);
+                let volume = match done.code {
+                    0 => volume::read_begin(&mut Now::of_record(thread, record, done.operation), count, datatype),
+                    _ => Volume::default(),
+                };
+                if done.code == 0 {
+                    files::asked(fh, volume.message_bytes);
+                }
+                match (state::is_on(), done.code) {
+                    (false, _) => {}
+                    (true, 0) => { tally::with_volume(thread, record, done, volume); }
+                    (true, _) => tally::plain(thread, record, done),
+                }
+            });
             done.code
         }
 
         pub unsafe fn $end(
-            thread: &mut Thread,
+            thread: &Thread,
             fh: Word,
             status: Word,
             forward: impl FnOnce(Word) -> c_int,
@@ -82,16 +91,18 @@ macro_rules! split_reads {
             let mut own = status::Own::new();
             let status = own.stand_in(status);
             let done = timed!(thread, files::of(fh), $end, forward(status));
-            let (record, message_bytes) = (files::of(fh), files::answered(fh));
-            match (state::is_on(), done.code) {
-                (false, _) => {}
-                (true, 0) => {
-                    // SAFETY: the call succeeded and filled the status.
-                    let received = unsafe { status::bytes_read(status) };
-                    tally::with_volume(thread, record, done, Volume { sent: 0, received, message_bytes });
+            recorded(|| {
+                let (record, message_bytes) = (files::of(fh), files::answered(fh));
+                match (state::is_on(), done.code) {
+                    (false, _) => {}
+                    (true, 0) => {
+                        // SAFETY: the call succeeded and filled the status.
+                        let received = unsafe { status::bytes_read(status) };
+                        tally::with_volume(thread, record, done, Volume { sent: 0, received, message_bytes });
+                    }
+                    (true, _) => tally::plain(thread, record, done),
                 }
-                (true, _) => tally::plain(thread, record, done),
-            }
+            });
             done.code
         }
     )*};

@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use super::timed;
 use crate::abi::{Word, abi};
 use crate::communicators;
+use crate::guard::recorded;
 use crate::message::{self, Matched};
 use crate::state;
 use crate::status;
@@ -14,7 +15,7 @@ use crate::trace;
 use crate::volume;
 
 pub unsafe fn MPI_Mprobe(
-    thread: &mut Thread,
+    thread: &Thread,
     source: c_int,
     comm: Word,
     message: Word,
@@ -22,12 +23,14 @@ pub unsafe fn MPI_Mprobe(
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
     let done = timed!(thread, communicators::known(comm), MPI_Mprobe, forward(status));
-    unsafe { probed(thread, comm, message, source != abi().proc_null, done) };
+    recorded(|| {
+        unsafe { probed(thread, comm, message, source != abi().proc_null, done) };
+    });
     done.code
 }
 
 pub unsafe fn MPI_Improbe(
-    thread: &mut Thread,
+    thread: &Thread,
     source: c_int,
     comm: Word,
     flag: Word,
@@ -36,13 +39,15 @@ pub unsafe fn MPI_Improbe(
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
     let done = timed!(thread, communicators::known(comm), MPI_Improbe, forward(status));
-    let found = done.code == 0 && source != abi().proc_null && unsafe { *(flag as *const c_int) } != 0;
-    unsafe { probed(thread, comm, message, found, done) };
+    recorded(|| {
+        let found = done.code == 0 && source != abi().proc_null && unsafe { *(flag as *const c_int) } != 0;
+        unsafe { probed(thread, comm, message, found, done) };
+    });
     done.code
 }
 
 /// `found`: a message that one receive takes. `MPI_MESSAGE_NO_PROC` may be received once, often or never.
-unsafe fn probed(thread: &mut Thread, comm: Word, message: Word, found: bool, done: Done) {
+unsafe fn probed(thread: &Thread, comm: Word, message: Word, found: bool, done: Done) {
     if done.code != 0 {
         return tally::failed(thread, comm, done);
     }
@@ -58,7 +63,7 @@ unsafe fn probed(thread: &mut Thread, comm: Word, message: Word, found: bool, do
 }
 
 pub unsafe fn MPI_Mrecv(
-    thread: &mut Thread,
+    thread: &Thread,
     count: i64,
     datatype: Word,
     message: Word,
@@ -71,24 +76,26 @@ pub unsafe fn MPI_Mrecv(
     let handle = unsafe { abi().load(message) };
     let matched = message::received(handle);
     let done = timed!(thread, matched.comm, MPI_Mrecv, forward(status));
-    if done.code != 0 {
-        message::matched(handle, matched);
-        tally::failed(thread, abi().comm_null, done);
-        return done.code;
-    }
-    if trace::is_on() {
-        trace::set_posted(matched.posted);
-    }
-    if state::is_on() {
-        tally::of_record(thread, matched.comm, done, |context| unsafe {
-            volume::mrecv(context, count, datatype, status)
-        });
-    }
+    recorded(|| {
+        if done.code != 0 {
+            message::matched(handle, matched);
+            tally::failed(thread, abi().comm_null, done);
+            return;
+        }
+        if trace::is_on() {
+            trace::set_posted(matched.posted);
+        }
+        if state::is_on() {
+            tally::of_record(thread, matched.comm, done, |context| unsafe {
+                volume::mrecv(context, count, datatype, status)
+            });
+        }
+    });
     done.code
 }
 
 pub unsafe fn MPI_Imrecv(
-    thread: &mut Thread,
+    thread: &Thread,
     count: i64,
     datatype: Word,
     message: Word,
@@ -99,14 +106,16 @@ pub unsafe fn MPI_Imrecv(
     let handle = unsafe { abi().load(message) };
     let matched = message::received(handle);
     let done = timed!(thread, matched.comm, MPI_Imrecv, forward());
-    if done.code != 0 {
-        message::matched(handle, matched);
-        tally::failed(thread, abi().comm_null, done);
-        return done.code;
-    }
-    if trace::is_on() {
-        trace::set_posted(matched.posted);
-    }
-    tally::receiving(thread, matched.comm, request, done, |context| volume::imrecv(context, count, datatype));
+    recorded(|| {
+        if done.code != 0 {
+            message::matched(handle, matched);
+            tally::failed(thread, abi().comm_null, done);
+            return;
+        }
+        if trace::is_on() {
+            trace::set_posted(matched.posted);
+        }
+        tally::receiving(thread, matched.comm, request, done, |context| volume::imrecv(context, count, datatype));
+    });
     done.code
 }

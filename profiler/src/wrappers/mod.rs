@@ -66,6 +66,7 @@ mod body {
     pub use super::partitioned::*;
     pub use super::rma::*;
     use crate::abi::Word;
+    use crate::guard::recorded;
     use crate::requests::Starts;
     use crate::tally::{self, Done};
     use crate::thread::Thread;

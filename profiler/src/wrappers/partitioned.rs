@@ -5,6 +5,7 @@ use std::ffi::c_int;
 
 use super::timed;
 use crate::abi::{Word, abi};
+use crate::guard::recorded;
 use crate::requests::{self, Partition};
 use crate::tally::{self, Done};
 use crate::thread::Thread;
@@ -15,7 +16,7 @@ fn look(thread: &Thread, request: Word) -> Partition {
     requests::partition(thread, request & abi().mask).unwrap_or(unknown)
 }
 
-fn marked(thread: &mut Thread, done: Done, partition: Partition, count: u64) {
+fn marked(thread: &Thread, done: Done, partition: Partition, count: u64) {
     if !state::is_on() {
         return;
     }
@@ -25,15 +26,17 @@ fn marked(thread: &mut Thread, done: Done, partition: Partition, count: u64) {
     }
 }
 
-pub unsafe fn MPI_Pready(thread: &mut Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Pready(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let partition = look(thread, request);
     let done = timed!(thread, partition.comm, MPI_Pready, forward());
-    marked(thread, done, partition, 1);
+    recorded(|| {
+        marked(thread, done, partition, 1);
+    });
     done.code
 }
 
 pub unsafe fn MPI_Pready_range(
-    thread: &mut Thread,
+    thread: &Thread,
     low: c_int,
     high: c_int,
     request: Word,
@@ -41,29 +44,30 @@ pub unsafe fn MPI_Pready_range(
 ) -> c_int {
     let partition = look(thread, request);
     let done = timed!(thread, partition.comm, MPI_Pready_range, forward());
-    // Both ends belong to the range.
-    let count = i64::from(high) - i64::from(low) + 1;
-    marked(thread, done, partition, u64::try_from(count).unwrap_or(0));
+    recorded(|| {
+        // Both ends belong to the range.
+        let count = i64::from(high) - i64::from(low) + 1;
+        marked(thread, done, partition, u64::try_from(count).unwrap_or(0));
+    });
     done.code
 }
 
-pub unsafe fn MPI_Pready_list(
-    thread: &mut Thread,
-    length: c_int,
-    request: Word,
-    forward: impl FnOnce() -> c_int,
-) -> c_int {
+pub unsafe fn MPI_Pready_list(thread: &Thread, length: c_int, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let partition = look(thread, request);
     let done = timed!(thread, partition.comm, MPI_Pready_list, forward());
-    marked(thread, done, partition, u64::try_from(length).unwrap_or(0));
+    recorded(|| {
+        marked(thread, done, partition, u64::try_from(length).unwrap_or(0));
+    });
     done.code
 }
 
-pub unsafe fn MPI_Parrived(thread: &mut Thread, request: Word, _: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Parrived(thread: &Thread, request: Word, _: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let partition = look(thread, request);
     let done = timed!(thread, partition.comm, MPI_Parrived, forward());
-    if state::is_on() {
-        tally::plain(thread, partition.comm, done);
-    }
+    recorded(|| {
+        if state::is_on() {
+            tally::plain(thread, partition.comm, done);
+        }
+    });
     done.code
 }

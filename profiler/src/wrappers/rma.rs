@@ -5,12 +5,14 @@ use std::ffi::c_int;
 use super::{creators, timed};
 use crate::abi::{Word, abi};
 use crate::communicators;
+use crate::dying::Freeing;
+use crate::guard::recorded;
 use crate::state;
 use crate::tally::{self, Done};
 use crate::thread::Thread;
 use crate::windows;
 
-unsafe fn made(thread: &mut Thread, comm: Word, win: Word, done: Done) {
+unsafe fn made(thread: &Thread, comm: Word, win: Word, done: Done) {
     if done.code != 0 {
         return tally::failed(thread, comm, done);
     }
@@ -24,9 +26,11 @@ unsafe fn made(thread: &mut Thread, comm: Word, win: Word, done: Done) {
 
 macro_rules! constructors {
     ($($name:ident)*) => {$(
-        pub unsafe fn $name(thread: &mut Thread, comm: Word, win: Word, forward: impl FnOnce() -> c_int) -> c_int {
+        pub unsafe fn $name(thread: &Thread, comm: Word, win: Word, forward: impl FnOnce() -> c_int) -> c_int {
             let done = timed!(thread, communicators::known(comm), $name, forward());
-            unsafe { made(thread, comm, win, done) };
+            recorded(|| {
+                unsafe { made(thread, comm, win, done) };
+            });
             done.code
         }
     )*};
@@ -34,23 +38,27 @@ macro_rules! constructors {
 
 constructors! { MPI_Win_create MPI_Win_allocate MPI_Win_allocate_shared MPI_Win_create_dynamic }
 
-pub unsafe fn MPI_Win_free(thread: &mut Thread, win: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Win_free(thread: &Thread, win: Word, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = (win != 0).then(|| unsafe { abi().load(win) });
     let record = handle.and_then(windows::leave);
     // Delete functions of attributes may still use it, during the call.
-    thread.dying.extend(handle.zip(record));
-    let counted = thread.counted_ticks;
+    let freeing = handle
+        .zip(record)
+        .map(|(handle, record)| Freeing::begin(thread, &windows::HANDLES, handle & abi().mask, record));
+    let counted = thread.counted_ticks.get();
     let mut done = timed!(thread, record.unwrap_or(communicators::none()), MPI_Win_free, forward());
-    done.ticks = creators::without_nested(thread, counted, done.ticks);
-    if handle.zip(record).is_some() {
-        thread.dying.pop();
-    }
-    if state::is_on() {
-        tally::plain(thread, record.unwrap_or(communicators::none()), done);
-    }
-    if let (Some(handle), Some(record), true) = (handle, record, done.code != 0) {
-        windows::enter(handle, record);
-    }
+    recorded(|| {
+        done.ticks = creators::without_nested(thread, counted, done.ticks);
+        if let Some(freeing) = freeing {
+            freeing.end();
+        }
+        if state::is_on() {
+            tally::plain(thread, record.unwrap_or(communicators::none()), done);
+        }
+        if let (Some(handle), Some(record), true) = (handle, record, done.code != 0) {
+            windows::enter(handle, record);
+        }
+    });
     done.code
 }
