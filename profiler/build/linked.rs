@@ -13,6 +13,9 @@ use crate::table::EVERYWHERE;
 /// A function of every library that neither commsee nor any library calls.
 const UNUSED: &str = "PMPI_Wtick";
 
+/// Parts of the names of functions that came with MPI 4 and later, which commsee calls where they are there.
+const LATE: [&str; 5] = ["ession", "Abi_", "_fromint", "_envelope_c", "_pset"];
+
 pub struct Linked {
     /// Rust: the sorted names and the table.
     pub table: String,
@@ -37,9 +40,13 @@ pub fn write(sources: &Path, optional: &[String]) -> Linked {
     for file in &files {
         println!("cargo:rerun-if-changed={}", file.display());
         let text = fs::read_to_string(file).expect("a source file");
-        weak.extend(named(&text).filter(|name| !strong.contains(name)));
+        for name in named(&text) {
+            let is_everywhere = name.starts_with("PMPI_") && !LATE.iter().any(|part| name.contains(part));
+            if is_everywhere { strong.insert(name) } else { weak.insert(name) };
+        }
     }
     weak.insert(UNUSED.to_owned());
+    weak.retain(|name| !strong.contains(name));
     let names: BTreeSet<&String> = strong.union(&weak).collect();
 
     let mut table = format!("pub const NAMES: [&std::ffi::CStr; {}] = [\n", names.len());
@@ -74,8 +81,15 @@ fn rust_files(folder: &Path, files: &mut Vec<std::path::PathBuf>) {
 
 /// Names of the profiling interface, and of predefined objects, that a source file has as C strings.
 fn named(text: &str) -> impl Iterator<Item = String> {
-    let strings = text.split("c\"").skip(1).filter_map(|rest| rest.split('"').next());
+    // Every other part lies between quotes; those before it end with the letter of C strings, or do not.
+    let parts: Vec<&str> = text.split('"').collect();
+    let strings = parts.windows(2).filter(|pair| {
+        let before = pair[0].strip_suffix('c').and_then(|before| before.chars().next_back());
+        before.is_some_and(|before| !before.is_alphanumeric() && before != '_')
+    });
+    let strings: Vec<&str> = strings.map(|pair| pair[1]).collect();
     let is_name = |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let begins = |name: &&str| ["PMPI_", "pmpi_", "ompi_"].iter().any(|begin| name.starts_with(begin));
-    strings.filter(is_name).filter(begins).map(str::to_owned)
+    let names: BTreeSet<String> = strings.into_iter().filter(is_name).filter(begins).map(str::to_owned).collect();
+    names.into_iter()
 }
