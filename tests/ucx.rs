@@ -270,6 +270,30 @@ fn programs_run_as_without_it() {
     }
 }
 
+/// Large puts, gets and accumulates with datatypes that are not in one piece: active messages of MPICH, messages with tags of Open
+/// MPI. The program looks at all results. Handlers of active messages of the older form know no rendezvous: MPICH waits for ever
+/// where one is made.
+#[test]
+fn one_sided_operations_do_what_they_do_without_it() {
+    for (mpi, transports) in combinations() {
+        for generation in GENERATIONS {
+            let of = format!("{mpi} {transports} UCX_PROTO_ENABLE={generation}");
+            // With Open MPI 4.1.4 alone, accumulates of this size come to nothing (osc/ucx) or to no end (osc/pt2pt).
+            let arguments: &[&str] = if mpi == Mpi::Mpich { &["accumulate"] } else { &[] };
+            let launch = seen(mpi, "one_sided", transports).arguments(arguments).variable("OMPI_MCA_osc", "pt2pt");
+            let run = launch.variable("UCX_PROTO_ENABLE", generation).run().succeeded();
+            run.profile();
+            let path = &run.profile_path();
+            if mpi == Mpi::Mpich {
+                let sent = "SELECT DISTINCT protocol FROM transfers WHERE layer = 'ucp' AND function = 'ucp_am_send_nb'";
+                assert_eq!(answer(path, sent), ["eager"], "{of}");
+            }
+            let largest = number(path, "SELECT max(1.0 * bytes / calls) FROM transfers WHERE layer = 'ucp' AND op <> '-'");
+            assert!(largest >= 100_000.0, "{of}: {largest}");
+        }
+    }
+}
+
 /// Threads that all send at once.
 #[test]
 fn threads_are_counted() {

@@ -55,6 +55,9 @@ pub struct RequestParam {
     pub remote_count: usize,
 }
 
+/// Of `ucp_send_am_flags`.
+pub const AM_SEND_FLAG_EAGER: u32 = 1 << 1;
+
 /// `ucp_tag_recv_info_t`.
 #[derive(Clone, Copy)]
 #[repr(C)]
