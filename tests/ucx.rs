@@ -285,10 +285,12 @@ fn one_sided_operations_do_what_they_do_without_it() {
             run.profile();
             let path = &run.profile_path();
             if mpi == Mpi::Mpich {
-                let sent = "SELECT DISTINCT protocol FROM transfers WHERE layer = 'ucp' AND function = 'ucp_am_send_nb'";
+                let sent =
+                    "SELECT DISTINCT protocol FROM transfers WHERE layer = 'ucp' AND function = 'ucp_am_send_nb'";
                 assert_eq!(answer(path, sent), ["eager"], "{of}");
             }
-            let largest = number(path, "SELECT max(1.0 * bytes / calls) FROM transfers WHERE layer = 'ucp' AND op <> '-'");
+            let largest =
+                number(path, "SELECT max(1.0 * bytes / calls) FROM transfers WHERE layer = 'ucp' AND op <> '-'");
             assert!(largest >= 100_000.0, "{of}: {largest}");
         }
     }
