@@ -15,6 +15,8 @@ mod abi;
 mod endpoints;
 mod guard;
 mod index;
+mod loose;
+mod memory;
 mod module;
 mod operation;
 mod pending;

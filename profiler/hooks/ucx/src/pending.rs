@@ -34,18 +34,19 @@ pub struct Pending {
 }
 
 impl Pending {
-    pub fn new(request_bytes: usize) -> Pending {
+    /// None if there is no memory.
+    pub fn new(request_bytes: usize) -> Option<Pending> {
         let none = Recent { near: (0, 0), far: (0, 0), link: Link::NONE };
-        Pending {
+        Some(Pending {
             youngest: [null_mut(); SLOTS],
             next_slot: 0,
-            index: Index::new(),
+            index: Index::new()?,
             recent: [none; RECENT],
             next_recent: 0,
             orphans: [None; ORPHANS],
             next_orphan: 0,
             request_bytes,
-        }
+        })
     }
 
     /// # Safety
@@ -81,9 +82,9 @@ impl Pending {
         unsafe {
             match what {
                 What::Buffer => (*operation).buffer,
-                What::Request if (*operation).arrives => (0, 0),
+                What::Request if (*operation).arrives.get() => (0, 0),
                 What::Request => {
-                    let high = (*operation).request as usize;
+                    let high = (*operation).request.get() as usize;
                     (high.wrapping_sub(self.request_bytes), high)
                 }
             }
@@ -106,11 +107,16 @@ impl Pending {
     ///
     /// # Safety
     /// Operations in here are in use.
-    pub unsafe fn find(&self, what: What, address: usize, fits: impl Fn(&Operation) -> bool) -> Option<*mut Operation> {
+    pub unsafe fn find(
+        &self,
+        what: What,
+        address: usize,
+        fits: impl Fn(*mut Operation) -> bool,
+    ) -> Option<*mut Operation> {
         unsafe {
             let indexed = self.index.find(what, address, &fits);
             if let Some(operation) = indexed
-                && fits(&*operation)
+                && fits(operation)
             {
                 return indexed;
             }
@@ -123,7 +129,7 @@ impl Pending {
                 }
                 let (low, high) = self.interval(operation, what);
                 if low <= address && address < high {
-                    if fits(&*operation) {
+                    if fits(operation) {
                         return Some(operation);
                     }
                     found = found.or(Some(operation));

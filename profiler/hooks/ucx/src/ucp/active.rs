@@ -12,8 +12,15 @@ use crate::real::real;
 use crate::thread::Kind;
 use crate::workers;
 
-type SendNbx =
-    unsafe extern "C" fn(Ep, c_uint, *const c_void, usize, *const c_void, usize, *const RequestParam) -> StatusPtr;
+type SendNbx = unsafe extern "C-unwind" fn(
+    Ep,
+    c_uint,
+    *const c_void,
+    usize,
+    *const c_void,
+    usize,
+    *const RequestParam,
+) -> StatusPtr;
 
 wrappers! {
     fn ucp_am_send_nbx(
@@ -26,7 +33,7 @@ wrappers! {
         param: *const RequestParam,
     ) -> StatusPtr {
         |real| {
-            let Some(posting) = begin(Function::AmSendNbx, Kind::Post, endpoints::of(ep)) else {
+            let Some(posting) = begin(Function::AmSendNbx, Kind::Post, || endpoints::of(ep)) else {
                 return real(ep, id, header, header_length, buffer, count, param);
             };
             posting.add_bytes(header_length);
@@ -47,7 +54,7 @@ wrappers! {
     ) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_am_send_nbx, SendNbx);
-            let (Some(newer), Some(posting)) = (newer, begin(Function::AmSendNb, Kind::Post, endpoints::of(ep))) else {
+            let (Some(newer), Some(posting)) = (newer, begin(Function::AmSendNb, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, id, buffer, count, datatype, callback, flags);
             };
             // Handlers of the older form know no rendezvous, so the older form of sending makes none.
@@ -68,7 +75,7 @@ wrappers! {
         param: *const RequestParam,
     ) -> StatusPtr {
         |real| {
-            match begin(Function::AmRecvDataNbx, Kind::Post, (workers::of(worker), 0)) {
+            match begin(Function::AmRecvDataNbx, Kind::Post, || (workers::of(worker), 0)) {
                 Some(posting) => posting.request(Data { buffer, count }, param, |param| {
                     real(worker, descriptor, buffer, count, param)
                 }),

@@ -11,7 +11,7 @@ use crate::endpoints;
 use crate::real::real;
 use crate::thread::Kind;
 
-type OpNbx = unsafe extern "C" fn(Ep, c_uint, *const c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;
+type OpNbx = unsafe extern "C-unwind" fn(Ep, c_uint, *const c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;
 
 /// Functions that do one operation of so many bytes before they return.
 macro_rules! at_once {
@@ -19,7 +19,7 @@ macro_rules! at_once {
         wrappers! {$(
             fn $name(ep: Ep, $($argument: $type),*) -> Status {
                 |real| {
-                    match begin(Function::$function, Kind::Blocking, endpoints::of(ep)) {
+                    match begin(Function::$function, Kind::Blocking, || endpoints::of(ep)) {
                         Some(posting) => posting.status($bytes, || real(ep, $($argument),*)),
                         None => real(ep, $($argument),*),
                     }
@@ -43,7 +43,7 @@ at_once! {
 wrappers! {
     fn ucp_atomic_post(ep: Ep, opcode: c_uint, value: u64, bytes: usize, far: u64, rkey: Rkey) -> Status {
         |real| {
-            match begin(Function::AtomicPost, Kind::Post, endpoints::of(ep)) {
+            match begin(Function::AtomicPost, Kind::Post, || endpoints::of(ep)) {
                 // It tells not whether it goes on, so it is remembered as if it did.
                 Some(posting) => posting.status(bytes as u64, || real(ep, opcode, value, bytes, far, rkey)),
                 None => real(ep, opcode, value, bytes, far, rkey),
@@ -61,7 +61,7 @@ wrappers! {
         param: *const RequestParam,
     ) -> StatusPtr {
         |real| {
-            match begin(Function::AtomicOpNbx, Kind::Post, endpoints::of(ep)) {
+            match begin(Function::AtomicOpNbx, Kind::Post, || endpoints::of(ep)) {
                 Some(posting) => posting.request(Data { buffer, count }, param, |param| {
                     real(ep, opcode, buffer, count, far, rkey, param)
                 }),
@@ -82,7 +82,7 @@ wrappers! {
     ) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_atomic_op_nbx, OpNbx);
-            let (Some(newer), Some(posting)) = (newer, begin(Function::AtomicFetchNb, Kind::Post, endpoints::of(ep))) else {
+            let (Some(newer), Some(posting)) = (newer, begin(Function::AtomicFetchNb, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, opcode, value, result, bytes, far, rkey, callback);
             };
             let param = RequestParam {

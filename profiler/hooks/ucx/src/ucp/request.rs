@@ -7,8 +7,8 @@ use crate::abi::ucs::{self, Status};
 use crate::real::real;
 use crate::{guard, module, thread};
 
-type Check = unsafe extern "C" fn(*mut c_void) -> Status;
-type Release = unsafe extern "C" fn(*mut c_void);
+type Check = unsafe extern "C-unwind" fn(*mut c_void) -> Status;
+type Release = unsafe extern "C-unwind" fn(*mut c_void);
 
 wrappers! {
     fn ucp_request_free(request: *mut c_void) {

@@ -11,12 +11,12 @@ use crate::endpoints;
 use crate::real::real;
 use crate::thread::Kind;
 
-type SendNbx = unsafe extern "C" fn(Ep, *const c_void, usize, *const RequestParam) -> StatusPtr;
+type SendNbx = unsafe extern "C-unwind" fn(Ep, *const c_void, usize, *const RequestParam) -> StatusPtr;
 
 wrappers! {
     fn ucp_stream_send_nbx(ep: Ep, buffer: *const c_void, count: usize, param: *const RequestParam) -> StatusPtr {
         |real| {
-            match begin(Function::StreamSendNbx, Kind::Post, endpoints::of(ep)) {
+            match begin(Function::StreamSendNbx, Kind::Post, || endpoints::of(ep)) {
                 Some(posting) => posting.request(Data { buffer, count }, param, |param| real(ep, buffer, count, param)),
                 None => real(ep, buffer, count, param),
             }
@@ -33,7 +33,7 @@ wrappers! {
     ) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_stream_send_nbx, SendNbx);
-            let (Some(newer), Some(posting)) = (newer, begin(Function::StreamSendNb, Kind::Post, endpoints::of(ep))) else {
+            let (Some(newer), Some(posting)) = (newer, begin(Function::StreamSendNb, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, buffer, count, datatype, callback, flags);
             };
             let op_attr_mask = attribute::DATATYPE | attribute::CALLBACK | attribute::FLAGS;

@@ -12,9 +12,9 @@ use crate::real::real;
 use crate::thread::Kind;
 use crate::workers;
 
-type SendNbx = unsafe extern "C" fn(Ep, *const c_void, usize, Tag, *const RequestParam) -> StatusPtr;
-type RecvNbx = unsafe extern "C" fn(Worker, *mut c_void, usize, Tag, Tag, *const RequestParam) -> StatusPtr;
-type MsgRecvNbx = unsafe extern "C" fn(Worker, *mut c_void, usize, Message, *const RequestParam) -> StatusPtr;
+type SendNbx = unsafe extern "C-unwind" fn(Ep, *const c_void, usize, Tag, *const RequestParam) -> StatusPtr;
+type RecvNbx = unsafe extern "C-unwind" fn(Worker, *mut c_void, usize, Tag, Tag, *const RequestParam) -> StatusPtr;
+type MsgRecvNbx = unsafe extern "C-unwind" fn(Worker, *mut c_void, usize, Message, *const RequestParam) -> StatusPtr;
 
 /// What the library itself makes of the arguments of an older form. These have no place for user data, by which a completion
 /// finds its record, so they are posted in the newer form.
@@ -31,7 +31,7 @@ fn with_request(datatype: Datatype, request: *mut c_void, more: u32) -> RequestP
 wrappers! {
     fn ucp_tag_send_nbx(ep: Ep, buffer: *const c_void, count: usize, tag: Tag, param: *const RequestParam) -> StatusPtr {
         |real| {
-            match begin(Function::TagSendNbx, Kind::Post, endpoints::of(ep)) {
+            match begin(Function::TagSendNbx, Kind::Post, || endpoints::of(ep)) {
                 Some(posting) => posting.request(Data { buffer, count }, param, |param| real(ep, buffer, count, tag, param)),
                 None => real(ep, buffer, count, tag, param),
             }
@@ -40,7 +40,7 @@ wrappers! {
 
     fn ucp_tag_send_sync_nbx(ep: Ep, buffer: *const c_void, count: usize, tag: Tag, param: *const RequestParam) -> StatusPtr {
         |real| {
-            match begin(Function::TagSendSyncNbx, Kind::Post, endpoints::of(ep)) {
+            match begin(Function::TagSendSyncNbx, Kind::Post, || endpoints::of(ep)) {
                 Some(posting) => posting.request(Data { buffer, count }, param, |param| real(ep, buffer, count, tag, param)),
                 None => real(ep, buffer, count, tag, param),
             }
@@ -57,7 +57,7 @@ wrappers! {
     ) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_tag_send_nbx, SendNbx);
-            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendNb, Kind::Post, endpoints::of(ep))) else {
+            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendNb, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, buffer, count, datatype, tag, callback);
             };
             let param = older(datatype, callback, 0);
@@ -75,7 +75,7 @@ wrappers! {
     ) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_tag_send_sync_nbx, SendNbx);
-            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendSyncNb, Kind::Post, endpoints::of(ep))) else {
+            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendSyncNb, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, buffer, count, datatype, tag, callback);
             };
             let param = older(datatype, callback, 0);
@@ -93,7 +93,7 @@ wrappers! {
     ) -> Status {
         |real| {
             let newer = real!(Ucp, ucp_tag_send_nbx, SendNbx);
-            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendNbr, Kind::Post, endpoints::of(ep))) else {
+            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendNbr, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, buffer, count, datatype, tag, request);
             };
             let param = with_request(datatype, request, attribute::FAST_CMPL);
@@ -111,7 +111,7 @@ wrappers! {
         param: *const RequestParam,
     ) -> StatusPtr {
         |real| {
-            match begin(Function::TagRecvNbx, Kind::Post, (workers::of(worker), 0)) {
+            match begin(Function::TagRecvNbx, Kind::Post, || (workers::of(worker), 0)) {
                 Some(posting) => posting.request(Data { buffer, count }, param, |param| {
                     real(worker, buffer, count, tag, mask, param)
                 }),
@@ -131,7 +131,7 @@ wrappers! {
     ) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_tag_recv_nbx, RecvNbx);
-            let of = (workers::of(worker), 0);
+            let of = || (workers::of(worker), 0);
             let (Some(newer), Some(posting)) = (newer, begin(Function::TagRecvNb, Kind::Post, of)) else {
                 return real(worker, buffer, count, datatype, tag, mask, callback);
             };
@@ -153,7 +153,7 @@ wrappers! {
     ) -> Status {
         |real| {
             let newer = real!(Ucp, ucp_tag_recv_nbx, RecvNbx);
-            let of = (workers::of(worker), 0);
+            let of = || (workers::of(worker), 0);
             let (Some(newer), Some(posting)) = (newer, begin(Function::TagRecvNbr, Kind::Post, of)) else {
                 return real(worker, buffer, count, datatype, tag, mask, request);
             };
@@ -174,7 +174,7 @@ wrappers! {
         param: *const RequestParam,
     ) -> StatusPtr {
         |real| {
-            match begin(Function::TagMsgRecvNbx, Kind::Post, (workers::of(worker), 0)) {
+            match begin(Function::TagMsgRecvNbx, Kind::Post, || (workers::of(worker), 0)) {
                 Some(posting) => posting.request(Data { buffer, count }, param, |param| {
                     real(worker, buffer, count, message, param)
                 }),
@@ -193,7 +193,7 @@ wrappers! {
     ) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_tag_msg_recv_nbx, MsgRecvNbx);
-            let of = (workers::of(worker), 0);
+            let of = || (workers::of(worker), 0);
             let (Some(newer), Some(posting)) = (newer, begin(Function::TagMsgRecvNb, Kind::Post, of)) else {
                 return real(worker, buffer, count, datatype, message, callback);
             };
