@@ -4,8 +4,8 @@ use std::ffi::{c_uint, c_void};
 
 use super::functions::Function;
 use super::post::{Data, begin};
-use super::{params, wrappers};
-use crate::abi::ucp::{AM_SEND_FLAG_EAGER, Datatype, Ep, RequestParam, Worker, attribute};
+use super::{older, wrappers};
+use crate::abi::ucp::{Datatype, Ep, RequestParam, Worker};
 use crate::abi::ucs::StatusPtr;
 use crate::endpoints;
 use crate::real::real;
@@ -57,10 +57,7 @@ wrappers! {
             let (Some(newer), Some(posting)) = (newer, begin(Function::AmSendNb, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, id, buffer, count, datatype, callback, flags);
             };
-            // Handlers of the older form know no rendezvous, so the older form of sending makes none.
-            let flags = flags | AM_SEND_FLAG_EAGER;
-            let op_attr_mask = attribute::DATATYPE | attribute::CALLBACK | attribute::FLAGS;
-            let param = RequestParam { op_attr_mask, flags, callback, datatype, ..params::EMPTY };
+            let param = older::active(datatype, callback, flags);
             posting.request(Data { buffer, count }, &raw const param, |param| {
                 newer(ep, c_uint::from(id), std::ptr::null(), 0, buffer, count, param)
             })

@@ -4,8 +4,8 @@ use std::ffi::c_uint;
 
 use super::functions::Function;
 use super::post::{Data, begin};
-use super::{params, wrappers};
-use crate::abi::ucp::{Ep, RequestParam, Worker, attribute};
+use super::{older, wrappers};
+use crate::abi::ucp::{Ep, RequestParam, Worker};
 use crate::abi::ucs::{Status, StatusPtr};
 use crate::endpoints;
 use crate::real::real;
@@ -32,7 +32,7 @@ wrappers! {
             let (Some(newer), Some(posting)) = (newer, begin(Function::EpFlushNb, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, flags, callback);
             };
-            let param = RequestParam { op_attr_mask: attribute::CALLBACK, callback, ..params::EMPTY };
+            let param = older::plain(callback);
             posting.request(NOTHING, &raw const param, |param| newer(ep, param))
         }
     }
@@ -53,7 +53,7 @@ wrappers! {
             let (Some(newer), Some(posting)) = (newer, begin(Function::WorkerFlushNb, Kind::Post, of)) else {
                 return real(worker, flags, callback);
             };
-            let param = RequestParam { op_attr_mask: attribute::CALLBACK, callback, ..params::EMPTY };
+            let param = older::plain(callback);
             posting.request(NOTHING, &raw const param, |param| newer(worker, param))
         }
     }

@@ -8,6 +8,7 @@ mod flush;
 mod functions;
 mod identity;
 mod lifecycle;
+mod older;
 mod params;
 mod post;
 mod request;

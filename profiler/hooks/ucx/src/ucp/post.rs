@@ -140,6 +140,26 @@ impl Posting {
         returned
     }
 
+    /// What is passed on with the program's own arguments, and is as good as done when it returns.
+    #[inline(always)]
+    pub unsafe fn unchanged(
+        self,
+        data: Data,
+        param: *const RequestParam,
+        run: impl FnOnce() -> StatusPtr,
+    ) -> StatusPtr {
+        unsafe {
+            if let Some(known) = params::copy(param) {
+                self.measure(data, &*known.as_ptr());
+            }
+            let leaving = Leaving { operation: self.operation, thread: self.thread, may_complete: false };
+            let returned = run();
+            forget(leaving);
+            self.end(if ucs::is_error(returned) { returned } else { null_mut() });
+            returned
+        }
+    }
+
     /// What tells only whether it could be posted.
     #[inline(always)]
     pub unsafe fn status(self, bytes: u64, run: impl FnOnce() -> Status) -> Status {

@@ -4,8 +4,8 @@ use std::ffi::c_void;
 
 use super::functions::Function;
 use super::post::{Data, begin};
-use super::{params, wrappers};
-use crate::abi::ucp::{Ep, RequestParam, Rkey, attribute};
+use super::{older, wrappers};
+use crate::abi::ucp::{Ep, RequestParam, Rkey};
 use crate::abi::ucs::{Status, StatusPtr};
 use crate::endpoints;
 use crate::real::real;
@@ -13,10 +13,6 @@ use crate::thread::Kind;
 
 type PutNbx = unsafe extern "C-unwind" fn(Ep, *const c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;
 type GetNbx = unsafe extern "C-unwind" fn(Ep, *mut c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;
-
-fn older(callback: usize) -> RequestParam {
-    RequestParam { op_attr_mask: attribute::CALLBACK, callback, ..params::EMPTY }
-}
 
 wrappers! {
     fn ucp_put_nbx(
@@ -61,7 +57,7 @@ wrappers! {
             let (Some(newer), Some(posting)) = (newer, begin(Function::PutNb, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, buffer, count, far, rkey, callback);
             };
-            let param = older(callback);
+            let param = older::plain(callback);
             posting.request(Data { buffer, count }, &raw const param, |param| newer(ep, buffer, count, far, rkey, param))
         }
     }
@@ -72,7 +68,7 @@ wrappers! {
             let (Some(newer), Some(posting)) = (newer, begin(Function::GetNb, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, buffer, count, far, rkey, callback);
             };
-            let param = older(callback);
+            let param = older::plain(callback);
             posting.request(Data { buffer, count }, &raw const param, |param| newer(ep, buffer, count, far, rkey, param))
         }
     }

@@ -4,8 +4,8 @@ use std::ffi::{c_uint, c_void};
 
 use super::functions::Function;
 use super::post::{Data, begin};
-use super::{params, wrappers};
-use crate::abi::ucp::{Datatype, Ep, RequestParam, attribute};
+use super::{older, wrappers};
+use crate::abi::ucp::{Datatype, Ep, RequestParam};
 use crate::abi::ucs::StatusPtr;
 use crate::endpoints;
 use crate::real::real;
@@ -36,8 +36,7 @@ wrappers! {
             let (Some(newer), Some(posting)) = (newer, begin(Function::StreamSendNb, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, buffer, count, datatype, callback, flags);
             };
-            let op_attr_mask = attribute::DATATYPE | attribute::CALLBACK | attribute::FLAGS;
-            let param = RequestParam { op_attr_mask, flags, callback, datatype, ..params::EMPTY };
+            let param = older::stream(datatype, callback, flags);
             posting.request(Data { buffer, count }, &raw const param, |param| newer(ep, buffer, count, param))
         }
     }

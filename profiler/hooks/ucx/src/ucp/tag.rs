@@ -4,8 +4,8 @@ use std::ffi::c_void;
 
 use super::functions::Function;
 use super::post::{Data, begin};
-use super::{params, wrappers};
-use crate::abi::ucp::{Datatype, Ep, Message, RequestParam, Tag, Worker, attribute};
+use super::{older, wrappers};
+use crate::abi::ucp::{Datatype, Ep, Message, RequestParam, Tag, Worker};
 use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::endpoints;
 use crate::real::real;
@@ -15,18 +15,6 @@ use crate::workers;
 type SendNbx = unsafe extern "C-unwind" fn(Ep, *const c_void, usize, Tag, *const RequestParam) -> StatusPtr;
 type RecvNbx = unsafe extern "C-unwind" fn(Worker, *mut c_void, usize, Tag, Tag, *const RequestParam) -> StatusPtr;
 type MsgRecvNbx = unsafe extern "C-unwind" fn(Worker, *mut c_void, usize, Message, *const RequestParam) -> StatusPtr;
-
-/// What the library itself makes of the arguments of an older form. These have no place for user data, by which a completion
-/// finds its record, so they are posted in the newer form.
-fn older(datatype: Datatype, callback: usize, more: u32) -> RequestParam {
-    let op_attr_mask = attribute::DATATYPE | attribute::CALLBACK | more;
-    RequestParam { op_attr_mask, callback, datatype, ..params::EMPTY }
-}
-
-fn with_request(datatype: Datatype, request: *mut c_void, more: u32) -> RequestParam {
-    let op_attr_mask = attribute::DATATYPE | attribute::REQUEST | more;
-    RequestParam { op_attr_mask, request, datatype, ..params::EMPTY }
-}
 
 wrappers! {
     fn ucp_tag_send_nbx(ep: Ep, buffer: *const c_void, count: usize, tag: Tag, param: *const RequestParam) -> StatusPtr {
@@ -60,7 +48,7 @@ wrappers! {
             let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendNb, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, buffer, count, datatype, tag, callback);
             };
-            let param = older(datatype, callback, 0);
+            let param = older::send(datatype, callback);
             posting.request(Data { buffer, count }, &raw const param, |param| newer(ep, buffer, count, tag, param))
         }
     }
@@ -78,7 +66,7 @@ wrappers! {
             let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendSyncNb, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, buffer, count, datatype, tag, callback);
             };
-            let param = older(datatype, callback, 0);
+            let param = older::send(datatype, callback);
             posting.request(Data { buffer, count }, &raw const param, |param| newer(ep, buffer, count, tag, param))
         }
     }
@@ -96,7 +84,7 @@ wrappers! {
             let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendNbr, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, buffer, count, datatype, tag, request);
             };
-            let param = with_request(datatype, request, attribute::FAST_CMPL);
+            let param = older::send_with_request(datatype, request);
             let data = Data { buffer, count };
             ucs::status_of(posting.request(data, &raw const param, |param| newer(ep, buffer, count, tag, param)))
         }
@@ -135,7 +123,7 @@ wrappers! {
             let (Some(newer), Some(posting)) = (newer, begin(Function::TagRecvNb, Kind::Post, of)) else {
                 return real(worker, buffer, count, datatype, tag, mask, callback);
             };
-            let param = older(datatype, callback, attribute::NO_IMM_CMPL);
+            let param = older::receive(datatype, callback);
             posting.request(Data { buffer, count }, &raw const param, |param| {
                 newer(worker, buffer, count, tag, mask, param)
             })
@@ -157,7 +145,7 @@ wrappers! {
             let (Some(newer), Some(posting)) = (newer, begin(Function::TagRecvNbr, Kind::Post, of)) else {
                 return real(worker, buffer, count, datatype, tag, mask, request);
             };
-            let param = with_request(datatype, request, attribute::NO_IMM_CMPL);
+            let param = older::receive_with_request(datatype, request);
             let returned = posting.request(Data { buffer, count }, &raw const param, |param| {
                 newer(worker, buffer, count, tag, mask, param)
             });
@@ -197,7 +185,7 @@ wrappers! {
             let (Some(newer), Some(posting)) = (newer, begin(Function::TagMsgRecvNb, Kind::Post, of)) else {
                 return real(worker, buffer, count, datatype, message, callback);
             };
-            let param = older(datatype, callback, attribute::NO_IMM_CMPL);
+            let param = older::receive(datatype, callback);
             posting.request(Data { buffer, count }, &raw const param, |param| {
                 newer(worker, buffer, count, message, param)
             })
