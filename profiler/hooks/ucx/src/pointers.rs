@@ -51,14 +51,15 @@ impl Table {
         }
     }
 
-    /// The first place for a key that is not in here, and whether something was there once.
-    fn place(&self, key: usize) -> (&Slot, bool) {
+    /// The first place for a key that is not in here, and whether something was there once. There is always one.
+    fn place(&self, key: usize) -> Option<(&Slot, bool)> {
         let mask = self.slots.len() - 1;
         let mut place = self.first(key) & mask;
         loop {
-            match self.slots[place].key.load(Ordering::Relaxed) {
-                FREE => return (&self.slots[place], false),
-                GONE => return (&self.slots[place], true),
+            let slot = self.slots.get(place)?;
+            match slot.key.load(Ordering::Relaxed) {
+                FREE => return Some((slot, false)),
+                GONE => return Some((slot, true)),
                 _ => place = (place + 1) & mask,
             }
         }
@@ -95,13 +96,13 @@ impl Pointers {
             slot.value.store(value, Ordering::Relaxed);
             return true;
         }
-        if let Some(table) = table {
-            let (slot, reused) = table.place(key);
-            if reused || (*used + 1) * 2 <= table.slots.len() {
-                slot.fill(key, value);
-                *used += usize::from(!reused);
-                return true;
-            }
+        if let Some(table) = table
+            && let Some((slot, reused)) = table.place(key)
+            && (reused || (*used + 1) * 2 <= table.slots.len())
+        {
+            slot.fill(key, value);
+            *used += usize::from(!reused);
+            return true;
         }
         let grown = self.grow(table, key, value);
         match grown {
@@ -128,9 +129,9 @@ impl Pointers {
         let new = Table::new(slots)?;
         for slot in old.iter().flat_map(|table| table.slots.iter().filter(live)) {
             let (key, value) = (slot.key.load(Ordering::Relaxed), slot.value.load(Ordering::Relaxed));
-            new.place(key).0.fill(key, value);
+            new.place(key)?.0.fill(key, value);
         }
-        new.place(key).0.fill(key, value);
+        new.place(key)?.0.fill(key, value);
         self.table.store(Box::into_raw(new), Ordering::Release);
         Some(count + 1)
     }
