@@ -28,6 +28,8 @@ pub struct Pending {
     index: Index,
     recent: [Recent; RECENT],
     next_recent: usize,
+    /// So many of them were written: none in programs without such operations.
+    recent_count: usize,
     orphans: [Option<Answer>; ORPHANS],
     next_orphan: usize,
     request_bytes: usize,
@@ -43,6 +45,7 @@ impl Pending {
             index: Index::new()?,
             recent: [none; RECENT],
             next_recent: 0,
+            recent_count: 0,
             orphans: [None; ORPHANS],
             next_orphan: 0,
             request_bytes,
@@ -142,12 +145,13 @@ impl Pending {
     pub fn remember(&mut self, recent: Recent) {
         self.recent[self.next_recent % RECENT] = recent;
         self.next_recent = self.next_recent.wrapping_add(1);
+        self.recent_count = (self.recent_count + 1).min(RECENT);
     }
 
     pub fn recall(&self, near: usize, far: u64) -> Option<Link> {
         let within = |(low, high): (usize, usize), address| low <= address && address < high;
         let last = self.next_recent.wrapping_add(RECENT - 1);
-        (0..RECENT).map(|back| &self.recent[last.wrapping_sub(back) % RECENT]).find_map(|recent| {
+        (0..self.recent_count).map(|back| &self.recent[last.wrapping_sub(back) % RECENT]).find_map(|recent| {
             let there = recent.far.0 <= far && far < recent.far.1;
             (there || (near != 0 && within(recent.near, near))).then_some(recent.link)
         })

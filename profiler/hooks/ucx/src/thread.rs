@@ -36,10 +36,8 @@ pub fn current(module: &Module) -> Option<*mut Thread> {
     // What is inside of something recorded is recorded, too: no need to ask.
     // SAFETY: this thread's own; frames lie in records that are never freed.
     unsafe {
-        if !here.is_null() && !(*here).frame.is_null() {
-            if (*(*here).frame).stack >= stack() || is_still_inside(here) {
-                return Some(here);
-            }
+        if !here.is_null() && !(*here).frame.is_null() && ((*(*here).frame).stack >= stack() || is_still_inside(here)) {
+            return Some(here);
         }
     }
     // SAFETY: null, or this thread's own.
@@ -195,6 +193,8 @@ impl Link {
 pub struct Standing {
     frame: *mut Frame,
     thread: *mut Thread,
+    /// Among its thread's.
+    place: usize,
 }
 
 impl Standing {
@@ -205,12 +205,12 @@ impl Standing {
     #[inline(always)]
     pub unsafe fn enter(thread: *mut Thread, kind: Kind) -> Option<Standing> {
         unsafe {
-            let depth = (*thread).depth;
-            if depth >= MOST_FRAMES {
+            let place = (*thread).depth;
+            if place >= MOST_FRAMES {
                 return None;
             }
-            (*thread).depth = depth + 1;
-            let frame = (&raw mut (*thread).frames).cast::<Frame>().add(depth);
+            (*thread).depth = place + 1;
+            let frame = (&raw mut (*thread).frames).cast::<Frame>().add(place);
             (*frame).operation = null_mut();
             (*frame).kind = kind;
             (*frame).message = 0;
@@ -218,7 +218,7 @@ impl Standing {
             (*frame).has_link = false;
             (*frame).answers = 0;
             Frame::enter(frame, thread);
-            Some(Standing { frame, thread })
+            Some(Standing { frame, thread, place })
         }
     }
 
@@ -234,8 +234,7 @@ impl Drop for Standing {
     fn drop(&mut self) {
         // SAFETY: what stood in it stands no more.
         unsafe {
-            let frames = (&raw const (*self.thread).frames).cast::<Frame>();
-            (*self.thread).depth = self.frame.cast_const().offset_from(frames) as usize;
+            (*self.thread).depth = self.place;
             Frame::leave(self.frame, self.thread);
         }
     }

@@ -115,7 +115,9 @@ impl Posting {
     ) -> Option<bool> {
         unsafe {
             let operation = self.operation;
-            *own = params::copy(param)?;
+            if !params::copy(param, own) {
+                return None;
+            }
             // SAFETY: what the mask does not name is not read.
             let own = &mut *own.as_mut_ptr();
             let is_generic = self.measure(data, own);
@@ -149,7 +151,8 @@ impl Posting {
         run: impl FnOnce() -> StatusPtr,
     ) -> StatusPtr {
         unsafe {
-            if let Some(known) = params::copy(param) {
+            let mut known = MaybeUninit::<RequestParam>::uninit();
+            if params::copy(param, &mut known) {
                 self.measure(data, &*known.as_ptr());
             }
             let leaving = Leaving { operation: self.operation, thread: self.thread, may_complete: false };
