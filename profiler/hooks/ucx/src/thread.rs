@@ -213,10 +213,11 @@ impl Standing {
             let frame = (&raw mut (*thread).frames).cast::<Frame>().add(place);
             (*frame).operation = null_mut();
             (*frame).kind = kind;
-            (*frame).message = 0;
-            (*frame).carrier = 0;
-            (*frame).has_link = false;
-            (*frame).answers = 0;
+            // Nobody asks a callback of the program to what it belongs; message and carrier are those of an arrival, which sets them.
+            if kind != Kind::Program {
+                (*frame).has_link = false;
+                (*frame).answers = 0;
+            }
             Frame::enter(frame, thread);
             Some(Standing { frame, thread, place })
         }
