@@ -2,11 +2,13 @@
 
 mod common;
 
+use std::collections::HashMap;
 use std::path::Path;
+use std::process::Command;
 
 use rusqlite::Connection;
 
-use common::{Launch, Mpi, Run, check_profile, hook, shared_library};
+use common::{Launch, Mpi, Program, Run, check_profile, demand, execute, hook, library, shared_library};
 
 /// The transports over which processes on one node can talk.
 const TRANSPORTS: [&str; 4] = ["posix,self", "sysv,self", "posix,sysv,cma,self", "tcp,self"];
@@ -268,6 +270,94 @@ fn programs_run_as_without_it() {
             assert!(above > 0.0, "{mpi} {program}");
         }
     }
+}
+
+/// Large puts, gets and accumulates with datatypes that are not in one piece: active messages of MPICH, messages with tags of Open
+/// MPI. The program looks at all results. Handlers of active messages of the older form know no rendezvous: MPICH waits for ever
+/// where one is made.
+#[test]
+fn one_sided_operations_do_what_they_do_without_it() {
+    for (mpi, transports) in combinations() {
+        for generation in GENERATIONS {
+            let of = format!("{mpi} {transports} UCX_PROTO_ENABLE={generation}");
+            // With Open MPI 4.1.4 alone, accumulates of this size come to nothing (osc/ucx) or to no end (osc/pt2pt).
+            let arguments: &[&str] = if mpi == Mpi::Mpich { &["accumulate"] } else { &[] };
+            let launch = seen(mpi, "one_sided", transports).arguments(arguments).variable("OMPI_MCA_osc", "pt2pt");
+            let run = launch.variable("UCX_PROTO_ENABLE", generation).run().succeeded();
+            run.profile();
+            let path = &run.profile_path();
+            if mpi == Mpi::Mpich {
+                let sent =
+                    "SELECT DISTINCT protocol FROM transfers WHERE layer = 'ucp' AND function = 'ucp_am_send_nb'";
+                assert_eq!(answer(path, sent), ["eager"], "{of}");
+            }
+            let largest =
+                number(path, "SELECT max(1.0 * bytes / calls) FROM transfers WHERE layer = 'ucp' AND op <> '-'");
+            assert!(largest >= 100_000.0, "{of}: {largest}");
+        }
+    }
+}
+
+/// Callbacks that leave UCX by `longjmp`, or end their thread, leave nothing behind that is not there any more.
+#[test]
+fn callbacks_may_leave_without_returning() {
+    let link = vec!["-lucp".to_owned(), "-lucs".to_owned()];
+    for mpi in Mpi::ALL {
+        let program = Program { name: "ucx_leaves", link: link.clone() }.compiled(mpi);
+        let launch = Launch::of(mpi, program).preload(library()).preload(hook("ucx")).variable("COMMSEE_HOOKS", "ucx");
+        let run = over_ucx(launch, "posix,cma,self").ranks(1).run().succeeded();
+        run.profile();
+        let counted = "SELECT function, sum(calls), sum(bytes) FROM transfers WHERE op = '-' AND layer IN ('ucp', 'ucp-rx') GROUP BY 1";
+        // A hundred times ten messages of 64 bytes and of 1 MiB. Those that left arrive inside of their sends, which never returned.
+        let sent = 100 * 5 * (64 + (1 << 20));
+        let counts = [format!("ucp_tag_recv_nbx|1110|{}", sent + 110 * 64), format!("ucp_tag_send_nbx|1000|{sent}")];
+        assert_eq!(answer(&run.profile_path(), counted), counts, "{mpi}");
+    }
+}
+
+/// A panic must not cross into UCX, and the hot path is not guarded: so the optimized library must have none but those of its guards.
+#[test]
+fn nothing_panics_where_no_guard_is() {
+    if cfg!(debug_assertions) {
+        return;
+    }
+    demand("objdump", "binutils");
+    let library = hook("ucx");
+    let output =
+        |command: &str, arguments: &[&str]| execute(Command::new(command).args(arguments).arg(&library)).stdout;
+    let number = |text: &str| u64::from_str_radix(text, 16).ok();
+    let symbols = output("nm", &["-C"]);
+    let name_at: HashMap<u64, &str> =
+        symbols.lines().filter_map(|line| Some((number(line.get(..16)?)?, line.get(19..)?))).collect();
+    // Functions of the standard library are called by way of a table that the loader fills.
+    let relocations = output("readelf", &["-rW"]);
+    let called_at: HashMap<u64, &str> = relocations
+        .lines()
+        .filter_map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let [place, _, "R_X86_64_RELATIVE" | "R_AARCH64_RELATIVE", target] = words[..] else { return None };
+            Some((number(place)?, *name_at.get(&number(target)?)?))
+        })
+        .collect();
+    let code = output("objdump", &["-d", "-C", "--no-show-raw-insn"]);
+    let (mut function, mut functions, mut found) = ("", 0, Vec::new());
+    for line in code.lines() {
+        if let Some((_, name)) = line.strip_suffix(">:").and_then(|line| line.split_once(" <")) {
+            function = name;
+            functions += usize::from(name.contains("commsee_ucx::"));
+        } else if line.contains("call") || line.contains("\tbl") {
+            let by_table = line.split_once("# ").and_then(|(_, place)| number(place.split(' ').next()?));
+            let called = by_table.and_then(|place| called_at.get(&place).copied()).unwrap_or(line);
+            let panics =
+                ["panicking::panic_fmt", "panicking::panic_bounds_check", "panicking::assert_failed", "_failed"];
+            let ours = function.contains("commsee_ucx::") || function.starts_with("uc");
+            if ours && panics.iter().any(|panic| called.contains(panic)) {
+                found.push(format!("{function}: {called}"));
+            }
+        }
+    }
+    assert!(functions > 30 && !called_at.is_empty(), "{functions} functions, {} in the table", called_at.len());
+    assert_eq!(found, Vec::<String>::new());
 }
 
 /// Threads that all send at once.

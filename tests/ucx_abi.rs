@@ -82,6 +82,7 @@ fn declarations_are_those_of_the_headers() {
         ("UCS_INPROGRESS", ucs::INPROGRESS.into()),
         ("UCS_ERR_UNSUPPORTED", ucs::ERR_UNSUPPORTED.into()),
         ("UCS_ERR_LAST", -100),
+        ("UCP_AM_SEND_FLAG_EAGER", ucp::AM_SEND_FLAG_EAGER.into()),
         ("UCP_OP_ATTR_FIELD_REQUEST", attribute::REQUEST.into()),
         ("UCP_OP_ATTR_FIELD_CALLBACK", attribute::CALLBACK.into()),
         ("UCP_OP_ATTR_FIELD_USER_DATA", attribute::USER_DATA.into()),

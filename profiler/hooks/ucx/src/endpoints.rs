@@ -48,10 +48,17 @@ thread_local!(static PEER: Cell<u32> = const { Cell::new(0) });
 
 /// Makes an endpoint to a peer: those of UCT that are made meanwhile lead there, too.
 pub fn while_making<T>(peer: u32, make: impl FnOnce() -> T) -> T {
-    let outer = PEER.replace(peer);
-    let made = make();
-    PEER.set(outer);
-    made
+    let _outer = Outer(PEER.replace(peer));
+    make()
+}
+
+/// The peer from before, who comes back also behind an exception.
+struct Outer(u32);
+
+impl Drop for Outer {
+    fn drop(&mut self) {
+        PEER.set(self.0);
+    }
 }
 
 pub fn peer_in_making() -> u32 {

@@ -4,6 +4,7 @@
 
 use std::ptr::null_mut;
 
+use crate::memory;
 use crate::operation::{INTERVALS, Operation};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,8 +41,9 @@ pub struct Index {
 }
 
 impl Index {
-    pub fn new() -> Index {
-        Index { heads: Box::new([null_mut(); HEADS]), in_class: [0; CLASSES], classes: 0 }
+    /// None if there is no memory.
+    pub fn new() -> Option<Index> {
+        Some(Index { heads: memory::boxed([null_mut(); HEADS])?, in_class: [0; CLASSES], classes: 0 })
     }
 
     #[inline(always)]
@@ -93,8 +95,9 @@ impl Index {
                 }
                 (*node).link = null_mut();
                 let class = (*node).class as usize;
-                self.in_class[class] -= 1;
-                if self.in_class[class] == 0 {
+                let Some(left) = self.in_class.get_mut(class) else { continue };
+                *left -= 1;
+                if *left == 0 {
                     self.classes &= !(1 << class);
                 }
             }
@@ -105,7 +108,12 @@ impl Index {
     ///
     /// # Safety
     /// Operations in here are in use.
-    pub unsafe fn find(&self, what: What, address: usize, fits: impl Fn(&Operation) -> bool) -> Option<*mut Operation> {
+    pub unsafe fn find(
+        &self,
+        what: What,
+        address: usize,
+        fits: impl Fn(*mut Operation) -> bool,
+    ) -> Option<*mut Operation> {
         let (mut found, mut fitting) = (None, None);
         let mut classes = self.classes;
         while classes != 0 {
@@ -118,7 +126,7 @@ impl Index {
                 let here = entry.granule == granule && entry.class as u32 == class && entry.what == what;
                 if here && (entry.low..entry.high).contains(&address) {
                     found = Some(entry.operation);
-                    if fits(unsafe { &*entry.operation }) {
+                    if fits(entry.operation) {
                         fitting = found;
                     }
                 }

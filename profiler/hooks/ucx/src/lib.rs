@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Invariants: results, request handles and callbacks are the library's own; nothing is printed to standard output; no
-//! `ucs_` function is called or replaced; the short path takes no lock and allocates nothing.
+//! `ucs_` function is called or replaced; the short path takes no lock, allocates nothing and has nothing that panics; exceptions of the
+//! program pass through every function that UCX or the program calls, and find no frame of ours on the stack.
 
 #![deny(unsafe_op_in_unsafe_fn)]
 
@@ -15,6 +16,8 @@ mod abi;
 mod endpoints;
 mod guard;
 mod index;
+mod loose;
+mod memory;
 mod module;
 mod operation;
 mod pending;

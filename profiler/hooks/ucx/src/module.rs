@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use commsee_hook::{Call, Core, VERSION, Way};
 
-use crate::guard;
+use crate::{guard, memory};
 
 /// The core, once it has taken this module in.
 #[derive(Clone, Copy)]
@@ -27,8 +27,14 @@ static IS_OTHER_VERSION: AtomicBool = AtomicBool::new(false);
 static ANNOUNCE: extern "C" fn() = announce;
 
 extern "C" fn announce() {
-    if let Some(module) = guard::cold(find).flatten() {
-        MODULE.store(Box::into_raw(Box::new(module)), Ordering::Release);
+    if let Some(module) = guard::cold(|| {
+        guard::prepare();
+        find()
+    })
+    .flatten()
+    .and_then(memory::boxed)
+    {
+        MODULE.store(Box::into_raw(module), Ordering::Release);
     }
 }
 
@@ -36,6 +42,18 @@ extern "C" fn announce() {
 pub fn say_why_closed() {
     if IS_OTHER_VERSION.swap(false, Ordering::Relaxed) {
         say("libcommsee_ucx.so and libcommsee.so are of different versions, UCX is not seen");
+    }
+}
+
+/// There is no memory for a record: what it was for is passed on, and not counted.
+#[cold]
+pub fn say_what_is_lost() {
+    static IS_NOTED: AtomicBool = AtomicBool::new(false);
+    if let Some(module) = get()
+        && !IS_NOTED.swap(true, Ordering::Relaxed)
+    {
+        // SAFETY: a text that stays; no memory is needed here.
+        unsafe { (module.core.note)(module.number, c"out of memory: some operations of UCX are not counted".as_ptr()) }
     }
 }
 

@@ -1,4 +1,8 @@
 //! The record of a UCP operation: from its post to its completion.
+//!
+//! Other threads meet a record in three ways. They complete the operation: its phase orders that. They find it among what is pending on a
+//! worker: under the worker's lock. Or they still know it from before, or look through all records: what they read then is [`Loose`], and
+//! the generation, or the phase with the request, tells them whether it is still the operation that they mean.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -10,9 +14,11 @@ use commsee_hook::Call;
 use crate::abi::ucp::TagRecvInfo;
 use crate::abi::ucs::Status;
 use crate::index::Node;
+use crate::loose::Loose;
 use crate::protocol::Protocol;
 use crate::thread::Frame;
 use crate::workers::Worker;
+use crate::{guard, memory, module};
 
 /// Where a record stands. The post and the callback may run in different threads, in either order.
 pub mod phase {
@@ -40,33 +46,33 @@ pub enum AtOnce {
 pub struct Operation {
     pub call: Call,
     pub frame: Frame,
-    pub worker: *mut Worker,
+    pub worker: Loose<*mut Worker>,
     /// Of the message; of a receive, what arrived.
     pub bytes: u64,
     pub begin_ticks: u64,
-    pub request: *mut c_void,
+    pub request: Loose<*mut c_void>,
     pub buffer: (usize, usize),
     /// The program's.
-    pub callback: usize,
+    pub callback: Loose<usize>,
     pub user_data: *mut c_void,
     /// Where a receive that is done at once says what arrived.
     pub info: TagRecvInfo,
     /// The program's own place for that.
     pub program_info: *mut c_void,
     /// Bytes that the largest UCT operation carried, and by what.
-    pub carried_bytes: u64,
-    pub carrier: u8,
-    pub protocol: Protocol,
+    pub carried_bytes: Loose<u64>,
+    pub carrier: Loose<u8>,
+    pub protocol: Loose<Protocol>,
     pub function: u8,
-    pub arrives: bool,
+    pub arrives: Loose<bool>,
     pub failed: bool,
     pub status: Status,
     pub at_once: AtOnce,
     /// Where it stands among the youngest of its worker, or [`crate::pending::NOWHERE`].
     pub slot: u8,
     pub phase: AtomicU8,
-    pub peer: u32,
-    pub generation: u32,
+    pub peer: Loose<u32>,
+    pub generation: Loose<u32>,
     pub nodes: [Node; 2 * INTERVALS],
     next: *mut Operation,
 }
@@ -82,6 +88,7 @@ pub unsafe trait Pooled {
         Self: Sized;
 }
 
+// SAFETY: zeros are a value of every field.
 unsafe impl Pooled for Operation {
     fn next(this: *mut Self) -> *mut *mut Self {
         unsafe { &raw mut (*this).next }
@@ -152,14 +159,13 @@ impl<T: Pooled + 'static> Pool<T> {
 
     #[cold]
     fn refill(&mut self) {
-        crate::guard::cold(|| {
+        guard::cold(|| {
             let mut shared = T::shared().lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             if shared.free.is_null() {
-                let layout = std::alloc::Layout::array::<T>(CHUNK).expect("a small array");
-                // SAFETY: the layout is not empty.
-                let chunk = unsafe { std::alloc::alloc_zeroed(layout) }.cast::<T>();
+                let has_place = shared.chunks.try_reserve(1).is_ok();
+                let chunk = if has_place { memory::zeroed::<T>(CHUNK) } else { null_mut() };
                 if chunk.is_null() {
-                    return;
+                    return module::say_what_is_lost();
                 }
                 shared.chunks.push(chunk);
                 for place in 0..CHUNK {
@@ -185,7 +191,7 @@ impl<T: Pooled + 'static> Pool<T> {
 
     #[cold]
     fn give_back(&mut self) {
-        crate::guard::cold(|| {
+        guard::cold(|| {
             while self.count > MOST / 2 {
                 let record = self.free;
                 // SAFETY: a free record of this pool.

@@ -28,24 +28,28 @@ pub struct Pending {
     index: Index,
     recent: [Recent; RECENT],
     next_recent: usize,
+    /// So many of them were written: none in programs without such operations.
+    recent_count: usize,
     orphans: [Option<Answer>; ORPHANS],
     next_orphan: usize,
     request_bytes: usize,
 }
 
 impl Pending {
-    pub fn new(request_bytes: usize) -> Pending {
+    /// None if there is no memory.
+    pub fn new(request_bytes: usize) -> Option<Pending> {
         let none = Recent { near: (0, 0), far: (0, 0), link: Link::NONE };
-        Pending {
+        Some(Pending {
             youngest: [null_mut(); SLOTS],
             next_slot: 0,
-            index: Index::new(),
+            index: Index::new()?,
             recent: [none; RECENT],
             next_recent: 0,
+            recent_count: 0,
             orphans: [None; ORPHANS],
             next_orphan: 0,
             request_bytes,
-        }
+        })
     }
 
     /// # Safety
@@ -81,9 +85,9 @@ impl Pending {
         unsafe {
             match what {
                 What::Buffer => (*operation).buffer,
-                What::Request if (*operation).arrives => (0, 0),
+                What::Request if (*operation).arrives.get() => (0, 0),
                 What::Request => {
-                    let high = (*operation).request as usize;
+                    let high = (*operation).request.get() as usize;
                     (high.wrapping_sub(self.request_bytes), high)
                 }
             }
@@ -106,11 +110,16 @@ impl Pending {
     ///
     /// # Safety
     /// Operations in here are in use.
-    pub unsafe fn find(&self, what: What, address: usize, fits: impl Fn(&Operation) -> bool) -> Option<*mut Operation> {
+    pub unsafe fn find(
+        &self,
+        what: What,
+        address: usize,
+        fits: impl Fn(*mut Operation) -> bool,
+    ) -> Option<*mut Operation> {
         unsafe {
             let indexed = self.index.find(what, address, &fits);
             if let Some(operation) = indexed
-                && fits(&*operation)
+                && fits(operation)
             {
                 return indexed;
             }
@@ -123,7 +132,7 @@ impl Pending {
                 }
                 let (low, high) = self.interval(operation, what);
                 if low <= address && address < high {
-                    if fits(&*operation) {
+                    if fits(operation) {
                         return Some(operation);
                     }
                     found = found.or(Some(operation));
@@ -136,12 +145,13 @@ impl Pending {
     pub fn remember(&mut self, recent: Recent) {
         self.recent[self.next_recent % RECENT] = recent;
         self.next_recent = self.next_recent.wrapping_add(1);
+        self.recent_count = (self.recent_count + 1).min(RECENT);
     }
 
     pub fn recall(&self, near: usize, far: u64) -> Option<Link> {
         let within = |(low, high): (usize, usize), address| low <= address && address < high;
         let last = self.next_recent.wrapping_add(RECENT - 1);
-        (0..RECENT).map(|back| &self.recent[last.wrapping_sub(back) % RECENT]).find_map(|recent| {
+        (0..self.recent_count).map(|back| &self.recent[last.wrapping_sub(back) % RECENT]).find_map(|recent| {
             let there = recent.far.0 <= far && far < recent.far.1;
             (there || (near != 0 && within(recent.near, near))).then_some(recent.link)
         })

@@ -5,29 +5,40 @@ use std::ptr::null_mut;
 
 use commsee_hook::Call;
 
-use crate::module::Module;
+use crate::module::{self, Module};
 use crate::operation::{Operation, Pool};
 use crate::uct::completion;
-use crate::{guard, tls};
+use crate::{guard, memory, tls, ucp};
 
 /// Kept by the core as this thread's word; threads that end leave theirs to others.
 pub struct Thread {
     /// The innermost frame.
     pub frame: *mut Frame,
+    /// How many of `frames` stand in each other.
+    depth: usize,
+    /// Those that are part of no operation. They lie here and not on the stack, so that what is left of one behind an exception or
+    /// a `longjmp` is a frame too much, and never an address of nothing.
+    frames: [MaybeUninit<Frame>; MOST_FRAMES],
     pub operations: Pool<Operation>,
     pub completions: Pool<completion::Pending>,
     /// The packed size that a generic datatype told last.
     pub packed_bytes: u64,
 }
 
+/// UCX hands over one message inside of another, and completes one operation inside of another, only a few times over. What would
+/// be deeper is passed on.
+const MOST_FRAMES: usize = 32;
+
 /// None while nothing is recorded.
 #[inline(always)]
 pub fn current(module: &Module) -> Option<*mut Thread> {
     let here = tls::get();
     // What is inside of something recorded is recorded, too: no need to ask.
-    // SAFETY: this thread's own.
-    if unsafe { here.as_ref() }.is_some_and(|thread| !thread.frame.is_null()) {
-        return Some(here);
+    // SAFETY: this thread's own; frames lie in records that are never freed.
+    unsafe {
+        if !here.is_null() && !(*here).frame.is_null() && ((*(*here).frame).stack >= stack() || is_still_inside(here)) {
+            return Some(here);
+        }
     }
     // SAFETY: null, or this thread's own.
     let word = unsafe { module.word().as_ref()? };
@@ -40,18 +51,77 @@ fn enter(module: &Module) -> Option<*mut Thread> {
     // SAFETY: as above.
     let word = unsafe { module.word().as_mut()? };
     if *word == 0 {
-        *word = guard::cold(|| Box::into_raw(Box::new(Thread::new())) as u64)?;
+        let Some(new) = guard::cold(|| memory::boxed(Thread::new())).flatten() else {
+            module::say_what_is_lost();
+            return None;
+        };
+        *word = Box::into_raw(new) as u64;
     }
     let thread = *word as *mut Thread;
     // SAFETY: whoever left it ended, maybe in the middle of something.
-    unsafe { (*thread).frame = null_mut() };
+    unsafe {
+        (*thread).frame = null_mut();
+        (*thread).depth = 0;
+    }
     tls::set(thread);
     Some(thread)
 }
 
+/// A `longjmp` left frames by no way that could be seen. The stack has become shorter than it was where they were entered, so they are
+/// no more; whether one is left that is.
+#[cold]
+#[inline(never)]
+unsafe fn is_still_inside(thread: *mut Thread) -> bool {
+    // SAFETY: frames lie in records that are never freed.
+    unsafe {
+        while let Some(frame) = (*thread).frame.as_mut() {
+            if frame.stack >= stack() {
+                return true;
+            }
+            (*thread).frame = frame.outer;
+            if frame.operation.is_null() {
+                (*thread).depth = (*thread).depth.saturating_sub(1);
+            } else {
+                ucp::abandon(frame.operation, thread);
+            }
+        }
+        (*thread).depth = 0;
+        false
+    }
+}
+
+/// Where the stack ends that this is called on.
+#[inline(always)]
+fn stack() -> usize {
+    let end: usize;
+    // SAFETY: reads a register.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::asm!("mov {}, rsp", out(reg) end, options(nomem, nostack, preserves_flags, pure));
+    }
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        std::arch::asm!("mov {}, sp", out(reg) end, options(nomem, nostack, preserves_flags, pure));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    {
+        let here = 0u8;
+        end = std::hint::black_box(&raw const here) as usize;
+    }
+    end
+}
+
 impl Thread {
     fn new() -> Thread {
-        Thread { frame: null_mut(), operations: Pool::new(), completions: Pool::new(), packed_bytes: 0 }
+        Thread {
+            frame: null_mut(),
+            depth: 0,
+            frames: [const { MaybeUninit::uninit() }; MOST_FRAMES],
+            operations: Pool::new(),
+            completions: Pool::new(),
+            packed_bytes: 0,
+        }
     }
 }
 
@@ -77,12 +147,16 @@ pub struct Link {
     pub peer: u32,
     /// Of the operation when it was found; records are used again.
     pub generation: u32,
+    /// Whether the operation reads or writes another process's memory.
+    pub is_one_sided: bool,
     /// Null where only its call is known.
     pub operation: *mut Operation,
 }
 
 pub struct Frame {
     pub outer: *mut Frame,
+    /// How far the stack went where it was entered.
+    stack: usize,
     /// Of a post.
     pub operation: *mut Operation,
     pub kind: Kind,
@@ -111,33 +185,72 @@ pub struct Answer {
 const MOST_ANSWERS: usize = 2;
 
 impl Link {
-    pub const NONE: Link = Link { call: Call::NONE, peer: 0, generation: 0, operation: null_mut() };
+    pub const NONE: Link =
+        Link { call: Call::NONE, peer: 0, generation: 0, is_one_sided: false, operation: null_mut() };
 }
 
-impl Frame {
+/// A frame that is part of no operation, innermost as long as this is there. An exception that leaves through it takes it away, too.
+pub struct Standing {
+    frame: *mut Frame,
+    thread: *mut Thread,
+    /// Among its thread's.
+    place: usize,
+}
+
+impl Standing {
+    /// None if too many stand in each other.
+    ///
+    /// # Safety
+    /// The thread is this one's.
     #[inline(always)]
-    pub fn new(kind: Kind) -> Frame {
-        Frame {
-            outer: null_mut(),
-            operation: null_mut(),
-            kind,
-            message: 0,
-            carrier: 0,
-            has_link: false,
-            answers: 0,
-            link: MaybeUninit::uninit(),
-            answer: [MaybeUninit::uninit(); MOST_ANSWERS],
+    pub unsafe fn enter(thread: *mut Thread, kind: Kind) -> Option<Standing> {
+        unsafe {
+            let place = (*thread).depth;
+            if place >= MOST_FRAMES {
+                return None;
+            }
+            (*thread).depth = place + 1;
+            let frame = (&raw mut (*thread).frames).cast::<Frame>().add(place);
+            (*frame).operation = null_mut();
+            (*frame).kind = kind;
+            // Nobody asks a callback of the program to what it belongs; message and carrier are those of an arrival, which sets them.
+            if kind != Kind::Program {
+                (*frame).has_link = false;
+                (*frame).answers = 0;
+            }
+            Frame::enter(frame, thread);
+            Some(Standing { frame, thread, place })
         }
     }
 
+    #[inline(always)]
+    pub fn frame(&mut self) -> &mut Frame {
+        // SAFETY: it is this one's own until it is dropped.
+        unsafe { &mut *self.frame }
+    }
+}
+
+impl Drop for Standing {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: what stood in it stands no more.
+        unsafe {
+            (*self.thread).depth = self.place;
+            Frame::leave(self.frame, self.thread);
+        }
+    }
+}
+
+impl Frame {
     /// Puts it innermost.
     ///
     /// # Safety
-    /// It stays where it is until [`Frame::leave`].
+    /// It stays where it is, whatever becomes of what stands in it.
     #[inline(always)]
     pub unsafe fn enter(this: *mut Frame, thread: *mut Thread) {
         unsafe {
             (*this).outer = (*thread).frame;
+            (*this).stack = stack();
             (*thread).frame = this;
         }
     }

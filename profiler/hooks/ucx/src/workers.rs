@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use crate::pending::Pending;
 use crate::pointers::Pointers;
+use crate::{memory, module};
 
 pub struct Worker {
     pub number: u32,
@@ -29,6 +30,10 @@ thread_local!(static IN_MAKING: Cell<*mut Worker> = const { Cell::new(null_mut()
 
 /// A worker that is about to be made: interfaces that open meanwhile are its own.
 pub fn begin(several_threads: bool, request_bytes: usize) -> *mut Worker {
+    let Some(pending) = Pending::new(request_bytes) else {
+        module::say_what_is_lost();
+        return null_mut();
+    };
     let mut unused = UNUSED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let unused_number = unused.pop();
     let number = unused_number.map_or_else(|| COUNT.fetch_add(1, Ordering::Relaxed), |number| number as usize);
@@ -40,7 +45,7 @@ pub fn begin(several_threads: bool, request_bytes: usize) -> *mut Worker {
         number: number as u32,
         several_threads,
         lock: AtomicBool::new(false),
-        pending: UnsafeCell::new(Pending::new(request_bytes)),
+        pending: UnsafeCell::new(pending),
     };
     let worker = if unused_number.is_some() {
         let worker = by_number(number as u32);
@@ -48,7 +53,8 @@ pub fn begin(several_threads: bool, request_bytes: usize) -> *mut Worker {
         unsafe { *worker = new };
         worker
     } else {
-        Box::into_raw(Box::new(new))
+        // It is known by no number without memory.
+        memory::boxed(new).map_or(null_mut(), Box::into_raw)
     };
     WORKERS[number].store(worker, Ordering::Release);
     IN_MAKING.with(|making| making.set(worker));
@@ -110,9 +116,18 @@ impl Worker {
         while self.lock.compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
             std::hint::spin_loop();
         }
+        let _held = Held(&self.lock);
         // SAFETY: under the lock.
-        let done = work(unsafe { &mut *self.pending.get() });
-        self.lock.store(false, Ordering::Release);
-        done
+        work(unsafe { &mut *self.pending.get() })
+    }
+}
+
+/// A lock that is held, until this is dropped: also by a panic.
+struct Held<'a>(&'a AtomicBool);
+
+impl Drop for Held<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
     }
 }

@@ -55,6 +55,9 @@ pub struct RequestParam {
     pub remote_count: usize,
 }
 
+/// Of `ucp_send_am_flags`.
+pub const AM_SEND_FLAG_EAGER: u32 = 1 << 1;
+
 /// `ucp_tag_recv_info_t`.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -64,13 +67,13 @@ pub struct TagRecvInfo {
 }
 
 /// `ucp_send_nbx_callback_t`; the older `ucp_send_callback_t` has no last argument.
-pub type SendCallback = unsafe extern "C" fn(request: *mut c_void, status: Status, user_data: *mut c_void);
+pub type SendCallback = unsafe extern "C-unwind" fn(request: *mut c_void, status: Status, user_data: *mut c_void);
 /// `ucp_tag_recv_nbx_callback_t`, and `ucp_tag_recv_callback_t` without the last argument.
 pub type TagRecvCallback =
-    unsafe extern "C" fn(request: *mut c_void, status: Status, info: *const TagRecvInfo, user_data: *mut c_void);
+    unsafe extern "C-unwind" fn(request: *mut c_void, status: Status, info: *const TagRecvInfo, user_data: *mut c_void);
 /// `ucp_am_recv_data_nbx_callback_t`.
 pub type LengthCallback =
-    unsafe extern "C" fn(request: *mut c_void, status: Status, length: usize, user_data: *mut c_void);
+    unsafe extern "C-unwind" fn(request: *mut c_void, status: Status, length: usize, user_data: *mut c_void);
 
 /// `ucp_dt_type`: the lowest bits of a datatype.
 pub const DATATYPE_SHIFT: u32 = 3;
@@ -91,7 +94,7 @@ pub struct DatatypeIov {
 pub struct GenericDatatypeOps {
     pub start_pack: usize,
     pub start_unpack: usize,
-    pub packed_size: Option<unsafe extern "C" fn(state: *mut c_void) -> usize>,
+    pub packed_size: Option<unsafe extern "C-unwind" fn(state: *mut c_void) -> usize>,
     pub pack: usize,
     pub unpack: usize,
     pub finish: usize,
@@ -136,8 +139,9 @@ pub struct WorkerAddressAttr {
 
 pub const WORKER_ADDRESS_ATTR_FIELD_UID: u64 = 1;
 
-pub type GetVersion = unsafe extern "C" fn(major: *mut c_uint, minor: *mut c_uint, release: *mut c_uint);
-pub type ContextQuery = unsafe extern "C" fn(context: Context, attr: *mut ContextAttr) -> Status;
-pub type WorkerGetAddress = unsafe extern "C" fn(worker: Worker, address: *mut Address, length: *mut usize) -> Status;
-pub type WorkerReleaseAddress = unsafe extern "C" fn(worker: Worker, address: Address);
-pub type WorkerAddressQuery = unsafe extern "C" fn(address: Address, attr: *mut WorkerAddressAttr) -> Status;
+pub type GetVersion = unsafe extern "C-unwind" fn(major: *mut c_uint, minor: *mut c_uint, release: *mut c_uint);
+pub type ContextQuery = unsafe extern "C-unwind" fn(context: Context, attr: *mut ContextAttr) -> Status;
+pub type WorkerGetAddress =
+    unsafe extern "C-unwind" fn(worker: Worker, address: *mut Address, length: *mut usize) -> Status;
+pub type WorkerReleaseAddress = unsafe extern "C-unwind" fn(worker: Worker, address: Address);
+pub type WorkerAddressQuery = unsafe extern "C-unwind" fn(address: Address, attr: *mut WorkerAddressAttr) -> Status;

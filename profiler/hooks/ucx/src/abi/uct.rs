@@ -27,7 +27,7 @@ pub struct Ep {
 /// `uct_completion_t`.
 #[repr(C)]
 pub struct Completion {
-    pub func: Option<unsafe extern "C" fn(completion: *mut Completion)>,
+    pub func: Option<unsafe extern "C-unwind" fn(completion: *mut Completion)>,
     pub count: c_int,
     pub status: Status,
 }
@@ -71,31 +71,51 @@ pub const DEVICE_TYPES: [&str; 4] = ["network", "memory", "gpu", "self"];
 pub const AM_ID_MAX: usize = 32;
 
 /// `uct_pack_callback_t`.
-pub type Pack = unsafe extern "C" fn(dest: *mut c_void, arg: *mut c_void) -> usize;
+pub type Pack = unsafe extern "C-unwind" fn(dest: *mut c_void, arg: *mut c_void) -> usize;
 /// `uct_unpack_callback_t`.
-pub type Unpack = unsafe extern "C" fn(arg: *mut c_void, data: *const c_void, length: usize);
+pub type Unpack = unsafe extern "C-unwind" fn(arg: *mut c_void, data: *const c_void, length: usize);
 /// `uct_am_callback_t`.
-pub type AmCallback = unsafe extern "C" fn(arg: *mut c_void, data: *mut c_void, length: usize, flags: c_uint) -> Status;
+pub type AmCallback =
+    unsafe extern "C-unwind" fn(arg: *mut c_void, data: *mut c_void, length: usize, flags: c_uint) -> Status;
 
-pub type Short = unsafe extern "C" fn(*mut Ep, *mut c_void, c_uint, u64, Rkey) -> Status;
-pub type PutBcopy = unsafe extern "C" fn(*mut Ep, Option<Pack>, *mut c_void, u64, Rkey) -> isize;
+pub type Short = unsafe extern "C-unwind" fn(*mut Ep, *mut c_void, c_uint, u64, Rkey) -> Status;
+pub type PutBcopy = unsafe extern "C-unwind" fn(*mut Ep, Option<Pack>, *mut c_void, u64, Rkey) -> isize;
 pub type GetBcopy =
-    unsafe extern "C" fn(*mut Ep, Option<Unpack>, *mut c_void, usize, u64, Rkey, *mut Completion) -> Status;
-pub type Zcopy = unsafe extern "C" fn(*mut Ep, *const Iov, usize, u64, Rkey, *mut Completion) -> Status;
-pub type AmShort = unsafe extern "C" fn(*mut Ep, u8, u64, *const c_void, c_uint) -> Status;
-pub type AmShortIov = unsafe extern "C" fn(*mut Ep, u8, *const Iov, usize) -> Status;
-pub type AmBcopy = unsafe extern "C" fn(*mut Ep, u8, Option<Pack>, *mut c_void, c_uint) -> isize;
-pub type AmZcopy =
-    unsafe extern "C" fn(*mut Ep, u8, *const c_void, c_uint, *const Iov, usize, c_uint, *mut Completion) -> Status;
-pub type Cswap64 = unsafe extern "C" fn(*mut Ep, u64, u64, u64, Rkey, *mut u64, *mut Completion) -> Status;
-pub type Cswap32 = unsafe extern "C" fn(*mut Ep, u32, u32, u64, Rkey, *mut u32, *mut Completion) -> Status;
-pub type Atomic32Post = unsafe extern "C" fn(*mut Ep, c_uint, u32, u64, Rkey) -> Status;
-pub type Atomic64Post = unsafe extern "C" fn(*mut Ep, c_uint, u64, u64, Rkey) -> Status;
-pub type Atomic32Fetch = unsafe extern "C" fn(*mut Ep, c_uint, u32, *mut u32, u64, Rkey, *mut Completion) -> Status;
-pub type Atomic64Fetch = unsafe extern "C" fn(*mut Ep, c_uint, u64, *mut u64, u64, Rkey, *mut Completion) -> Status;
-pub type TagShort = unsafe extern "C" fn(*mut Ep, Tag, *const c_void, usize) -> Status;
-pub type TagBcopy = unsafe extern "C" fn(*mut Ep, Tag, u64, Option<Pack>, *mut c_void, c_uint) -> isize;
-pub type TagZcopy = unsafe extern "C" fn(*mut Ep, Tag, u64, *const Iov, usize, c_uint, *mut Completion) -> Status;
-pub type TagRndvZcopy =
-    unsafe extern "C" fn(*mut Ep, Tag, *const c_void, c_uint, *const Iov, usize, c_uint, *mut Completion) -> StatusPtr;
-pub type TagRndvRequest = unsafe extern "C" fn(*mut Ep, Tag, *const c_void, c_uint, c_uint) -> Status;
+    unsafe extern "C-unwind" fn(*mut Ep, Option<Unpack>, *mut c_void, usize, u64, Rkey, *mut Completion) -> Status;
+pub type Zcopy = unsafe extern "C-unwind" fn(*mut Ep, *const Iov, usize, u64, Rkey, *mut Completion) -> Status;
+pub type AmShort = unsafe extern "C-unwind" fn(*mut Ep, u8, u64, *const c_void, c_uint) -> Status;
+pub type AmShortIov = unsafe extern "C-unwind" fn(*mut Ep, u8, *const Iov, usize) -> Status;
+pub type AmBcopy = unsafe extern "C-unwind" fn(*mut Ep, u8, Option<Pack>, *mut c_void, c_uint) -> isize;
+pub type AmZcopy = unsafe extern "C-unwind" fn(
+    *mut Ep,
+    u8,
+    *const c_void,
+    c_uint,
+    *const Iov,
+    usize,
+    c_uint,
+    *mut Completion,
+) -> Status;
+pub type Cswap64 = unsafe extern "C-unwind" fn(*mut Ep, u64, u64, u64, Rkey, *mut u64, *mut Completion) -> Status;
+pub type Cswap32 = unsafe extern "C-unwind" fn(*mut Ep, u32, u32, u64, Rkey, *mut u32, *mut Completion) -> Status;
+pub type Atomic32Post = unsafe extern "C-unwind" fn(*mut Ep, c_uint, u32, u64, Rkey) -> Status;
+pub type Atomic64Post = unsafe extern "C-unwind" fn(*mut Ep, c_uint, u64, u64, Rkey) -> Status;
+pub type Atomic32Fetch =
+    unsafe extern "C-unwind" fn(*mut Ep, c_uint, u32, *mut u32, u64, Rkey, *mut Completion) -> Status;
+pub type Atomic64Fetch =
+    unsafe extern "C-unwind" fn(*mut Ep, c_uint, u64, *mut u64, u64, Rkey, *mut Completion) -> Status;
+pub type TagShort = unsafe extern "C-unwind" fn(*mut Ep, Tag, *const c_void, usize) -> Status;
+pub type TagBcopy = unsafe extern "C-unwind" fn(*mut Ep, Tag, u64, Option<Pack>, *mut c_void, c_uint) -> isize;
+pub type TagZcopy =
+    unsafe extern "C-unwind" fn(*mut Ep, Tag, u64, *const Iov, usize, c_uint, *mut Completion) -> Status;
+pub type TagRndvZcopy = unsafe extern "C-unwind" fn(
+    *mut Ep,
+    Tag,
+    *const c_void,
+    c_uint,
+    *const Iov,
+    usize,
+    c_uint,
+    *mut Completion,
+) -> StatusPtr;
+pub type TagRndvRequest = unsafe extern "C-unwind" fn(*mut Ep, Tag, *const c_void, c_uint, c_uint) -> Status;

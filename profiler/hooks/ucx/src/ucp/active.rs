@@ -4,16 +4,23 @@ use std::ffi::{c_uint, c_void};
 
 use super::functions::Function;
 use super::post::{Data, begin};
-use super::{params, wrappers};
-use crate::abi::ucp::{Datatype, Ep, RequestParam, Worker, attribute};
+use super::{older, wrappers};
+use crate::abi::ucp::{Datatype, Ep, RequestParam, Worker};
 use crate::abi::ucs::StatusPtr;
 use crate::endpoints;
 use crate::real::real;
 use crate::thread::Kind;
 use crate::workers;
 
-type SendNbx =
-    unsafe extern "C" fn(Ep, c_uint, *const c_void, usize, *const c_void, usize, *const RequestParam) -> StatusPtr;
+type SendNbx = unsafe extern "C-unwind" fn(
+    Ep,
+    c_uint,
+    *const c_void,
+    usize,
+    *const c_void,
+    usize,
+    *const RequestParam,
+) -> StatusPtr;
 
 wrappers! {
     fn ucp_am_send_nbx(
@@ -26,7 +33,7 @@ wrappers! {
         param: *const RequestParam,
     ) -> StatusPtr {
         |real| {
-            let Some(posting) = begin(Function::AmSendNbx, Kind::Post, endpoints::of(ep)) else {
+            let Some(posting) = begin(Function::AmSendNbx, Kind::Post, || endpoints::of(ep)) else {
                 return real(ep, id, header, header_length, buffer, count, param);
             };
             posting.add_bytes(header_length);
@@ -47,11 +54,10 @@ wrappers! {
     ) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_am_send_nbx, SendNbx);
-            let (Some(newer), Some(posting)) = (newer, begin(Function::AmSendNb, Kind::Post, endpoints::of(ep))) else {
+            let (Some(newer), Some(posting)) = (newer, begin(Function::AmSendNb, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, id, buffer, count, datatype, callback, flags);
             };
-            let op_attr_mask = attribute::DATATYPE | attribute::CALLBACK | attribute::FLAGS;
-            let param = RequestParam { op_attr_mask, flags, callback, datatype, ..params::EMPTY };
+            let param = older::active(datatype, callback, flags);
             posting.request(Data { buffer, count }, &raw const param, |param| {
                 newer(ep, c_uint::from(id), std::ptr::null(), 0, buffer, count, param)
             })
@@ -66,7 +72,7 @@ wrappers! {
         param: *const RequestParam,
     ) -> StatusPtr {
         |real| {
-            match begin(Function::AmRecvDataNbx, Kind::Post, (workers::of(worker), 0)) {
+            match begin(Function::AmRecvDataNbx, Kind::Post, || (workers::of(worker), 0)) {
                 Some(posting) => posting.request(Data { buffer, count }, param, |param| {
                     real(worker, descriptor, buffer, count, param)
                 }),

@@ -4,14 +4,19 @@ use std::ffi::{c_uint, c_void};
 
 use super::functions::Function;
 use super::post::{Data, begin};
-use super::{params, wrappers};
-use crate::abi::ucp::{DATATYPE_SHIFT, Ep, RequestParam, Rkey, attribute};
+use super::{older, wrappers};
+use crate::abi::ucp::{Ep, RequestParam, Rkey, attribute};
 use crate::abi::ucs::{Status, StatusPtr};
 use crate::endpoints;
 use crate::real::real;
 use crate::thread::Kind;
 
-type OpNbx = unsafe extern "C" fn(Ep, c_uint, *const c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;
+type OpNbx = unsafe extern "C-unwind" fn(Ep, c_uint, *const c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;
+
+unsafe fn has_no_answer(param: *const RequestParam) -> bool {
+    // SAFETY: null, or the program's; every version has the mask.
+    !param.is_null() && unsafe { (*param).op_attr_mask } & (attribute::REPLY_BUFFER | attribute::NO_IMM_CMPL) == 0
+}
 
 /// Functions that do one operation of so many bytes before they return.
 macro_rules! at_once {
@@ -19,7 +24,7 @@ macro_rules! at_once {
         wrappers! {$(
             fn $name(ep: Ep, $($argument: $type),*) -> Status {
                 |real| {
-                    match begin(Function::$function, Kind::Blocking, endpoints::of(ep)) {
+                    match begin(Function::$function, Kind::Blocking, || endpoints::of(ep)) {
                         Some(posting) => posting.status($bytes, || real(ep, $($argument),*)),
                         None => real(ep, $($argument),*),
                     }
@@ -43,7 +48,7 @@ at_once! {
 wrappers! {
     fn ucp_atomic_post(ep: Ep, opcode: c_uint, value: u64, bytes: usize, far: u64, rkey: Rkey) -> Status {
         |real| {
-            match begin(Function::AtomicPost, Kind::Post, endpoints::of(ep)) {
+            match begin(Function::AtomicPost, Kind::Post, || endpoints::of(ep)) {
                 // It tells not whether it goes on, so it is remembered as if it did.
                 Some(posting) => posting.status(bytes as u64, || real(ep, opcode, value, bytes, far, rkey)),
                 None => real(ep, opcode, value, bytes, far, rkey),
@@ -61,7 +66,11 @@ wrappers! {
         param: *const RequestParam,
     ) -> StatusPtr {
         |real| {
-            match begin(Function::AtomicOpNbx, Kind::Post, endpoints::of(ep)) {
+            match begin(Function::AtomicOpNbx, Kind::Post, || endpoints::of(ep)) {
+                // The library itself lets go of its request then, and forgets the callback.
+                Some(posting) if has_no_answer(param) => posting.unchanged(Data { buffer, count }, param, || {
+                    real(ep, opcode, buffer, count, far, rkey, param)
+                }),
                 Some(posting) => posting.request(Data { buffer, count }, param, |param| {
                     real(ep, opcode, buffer, count, far, rkey, param)
                 }),
@@ -82,17 +91,10 @@ wrappers! {
     ) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_atomic_op_nbx, OpNbx);
-            let (Some(newer), Some(posting)) = (newer, begin(Function::AtomicFetchNb, Kind::Post, endpoints::of(ep))) else {
+            let (Some(newer), Some(posting)) = (newer, begin(Function::AtomicFetchNb, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, opcode, value, result, bytes, far, rkey, callback);
             };
-            let param = RequestParam {
-                op_attr_mask: attribute::CALLBACK | attribute::DATATYPE | attribute::REPLY_BUFFER,
-                callback,
-                datatype: (bytes as u64) << DATATYPE_SHIFT,
-                reply_buffer: result,
-                ..params::EMPTY
-            };
-            // The numbers of the operations are the same in both forms.
+            let param = older::fetch(bytes, result, callback);
             let buffer = (&raw const value).cast::<c_void>();
             posting.request(Data { buffer, count: 1 }, &raw const param, |param| {
                 newer(ep, opcode, buffer, 1, far, rkey, param)

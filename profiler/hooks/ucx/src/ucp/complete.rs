@@ -9,26 +9,27 @@ use super::post::link;
 use crate::abi::ucp::{LengthCallback, SendCallback, TagRecvCallback, TagRecvInfo};
 use crate::abi::ucs::{self, Status};
 use crate::module::{self, Module};
-use crate::operation::{AtOnce, Operation, give_to_all, phase};
+use crate::operation::{AtOnce, Operation, Pooled, give_to_all, phase};
 use crate::protocol::{Protocol, message};
-use crate::thread::{self, Frame, Kind, Link, Thread};
+use crate::thread::{self, Kind, Link, Standing, Thread};
 use crate::workers::Worker;
 
 #[inline(always)]
 pub unsafe fn count(module: &Module, function: usize, operation: *mut Operation, ticks: u64) {
     unsafe {
         let operation = &*operation;
-        let described = &DESCRIBED[function];
+        let (Some(described), Some(ways)) = (DESCRIBED.get(function), WAYS.get(function)) else { return };
         let layer = if described.arrives { "ucp-rx" } else { "ucp" };
-        let way = WAYS[function].number(module, layer, described.name, operation.protocol, operation.carrier);
-        module.count(&operation.call, way, operation.peer, operation.bytes, operation.bytes, ticks);
+        let (protocol, carrier, peer) = (operation.protocol.get(), operation.carrier.get(), operation.peer.get());
+        let way = ways.number(module, layer, described.name, protocol, carrier);
+        module.count(&operation.call, way, peer, operation.bytes, operation.bytes, ticks);
         if operation.call.is_traced() {
-            module.event(&operation.call, way, operation.peer, operation.bytes, operation.begin_ticks, module.ticks());
+            module.event(&operation.call, way, peer, operation.bytes, operation.begin_ticks, module.ticks());
         }
     }
 }
 
-pub unsafe extern "C" fn sent(request: *mut c_void, status: Status, user_data: *mut c_void) {
+pub unsafe extern "C-unwind" fn sent(request: *mut c_void, status: Status, user_data: *mut c_void) {
     unsafe {
         let (callback, user_data, thread) = complete(user_data.cast(), status, None);
         if callback != 0 {
@@ -39,7 +40,7 @@ pub unsafe extern "C" fn sent(request: *mut c_void, status: Status, user_data: *
     }
 }
 
-pub unsafe extern "C" fn received(
+pub unsafe extern "C-unwind" fn received(
     request: *mut c_void,
     status: Status,
     info: *const TagRecvInfo,
@@ -58,7 +59,12 @@ pub unsafe extern "C" fn received(
     }
 }
 
-pub unsafe extern "C" fn received_data(request: *mut c_void, status: Status, length: usize, user_data: *mut c_void) {
+pub unsafe extern "C-unwind" fn received_data(
+    request: *mut c_void,
+    status: Status,
+    length: usize,
+    user_data: *mut c_void,
+) {
     unsafe {
         let (callback, user_data, thread) = complete(user_data.cast(), status, Some(length as u64));
         if callback != 0 {
@@ -72,11 +78,11 @@ pub unsafe extern "C" fn received_data(request: *mut c_void, status: Status, len
 #[inline(always)]
 unsafe fn as_program(thread: Option<*mut Thread>, run: impl FnOnce()) {
     unsafe {
-        let Some(thread) = thread.filter(|thread| thread::is_posting(*thread)) else { return run() };
-        let mut frame = Frame::new(Kind::Program);
-        Frame::enter(&raw mut frame, thread);
+        let _standing = match thread {
+            Some(thread) if thread::is_posting(thread) => Standing::enter(thread, Kind::Program),
+            _ => None,
+        };
         run();
-        Frame::leave(&raw mut frame, thread);
     }
 }
 
@@ -90,8 +96,8 @@ unsafe fn complete(
     unsafe {
         let module = module::get();
         let thread = module.and_then(thread::current);
-        let mut program = ((*operation).callback, (*operation).user_data, thread);
-        let is_at_once = (*operation).arrives && (*operation).at_once != AtOnce::No;
+        let mut program = ((*operation).callback.get(), (*operation).user_data, thread);
+        let is_at_once = (*operation).arrives.get() && (*operation).at_once != AtOnce::No;
         (*operation).failed = status != ucs::OK;
         (*operation).status = status;
         if let Some(bytes) = arrived {
@@ -100,7 +106,7 @@ unsafe fn complete(
                 see_arrival(operation, thread);
             }
         }
-        let several_threads = (*operation).worker.as_ref().is_none_or(|worker| worker.several_threads);
+        let several_threads = (*operation).worker.get().as_ref().is_none_or(|worker| worker.several_threads);
         let before = if several_threads {
             (*operation).phase.swap(phase::DONE, Ordering::AcqRel)
         } else {
@@ -123,15 +129,15 @@ unsafe fn see_arrival(operation: *mut Operation, thread: *mut Thread) {
     unsafe {
         let Some(frame) = (*thread).frame.as_mut().filter(|frame| frame.kind == Kind::Arrival) else { return };
         match frame.message {
-            message::RNDV_DATA => (*operation).protocol = Protocol::RendezvousAm,
-            message::RNDV_ATP => (*operation).protocol = Protocol::RendezvousPut,
-            message::RNDV_RTS if (*operation).protocol == Protocol::Eager => {
-                (*operation).protocol = Protocol::RendezvousGet;
+            message::RNDV_DATA => (*operation).protocol.set(Protocol::RendezvousAm),
+            message::RNDV_ATP => (*operation).protocol.set(Protocol::RendezvousPut),
+            message::RNDV_RTS if (*operation).protocol.get() == Protocol::Eager => {
+                (*operation).protocol.set(Protocol::RendezvousGet);
             }
             _ => {}
         }
-        if matches!((*operation).protocol, Protocol::Eager | Protocol::RendezvousAm) {
-            (*operation).carrier = frame.carrier;
+        if matches!((*operation).protocol.get(), Protocol::Eager | Protocol::RendezvousAm) {
+            (*operation).carrier.set(frame.carrier);
         }
         frame.set_link(Link { operation: null_mut(), ..link(operation) });
     }
@@ -141,7 +147,7 @@ unsafe fn see_arrival(operation: *mut Operation, thread: *mut Thread) {
 #[inline(always)]
 unsafe fn retire(operation: *mut Operation, module: Option<&'static Module>, thread: Option<*mut Thread>) {
     unsafe {
-        if let Some(worker) = (*operation).worker.as_ref() {
+        if let Some(worker) = (*operation).worker.get().as_ref() {
             worker.with(|pending| pending.take_out(operation));
         }
         if let (Some(module), false) = (module, (*operation).failed) {
@@ -159,7 +165,7 @@ unsafe fn retire(operation: *mut Operation, module: Option<&'static Module>, thr
 unsafe fn drop_record(operation: *mut Operation, thread: Option<*mut Thread>) {
     unsafe {
         (*operation).phase.store(phase::FREE, Ordering::Release);
-        (*operation).generation = (*operation).generation.wrapping_add(1);
+        (*operation).generation.set((*operation).generation.get().wrapping_add(1));
         match thread {
             Some(thread) => (*thread).operations.give(operation),
             None => give_to_all(operation),
@@ -169,18 +175,22 @@ unsafe fn drop_record(operation: *mut Operation, thread: Option<*mut Thread>) {
 
 /// Forgets what is pending on a worker that is gone.
 pub fn forget(worker: *mut Worker) {
-    let mut left = Vec::new();
+    // Strung together by what strings free records together: the lock that those are given back under is held meanwhile.
+    let mut left = null_mut();
     crate::operation::each_operation(|operation| {
         // SAFETY: records are never freed, and nobody uses this worker any more.
         unsafe {
-            if (*operation).worker == worker && (*operation).phase.load(Ordering::Acquire) == phase::PENDING {
-                left.push(operation);
+            if (*operation).phase.load(Ordering::Acquire) == phase::PENDING && (*operation).worker.get() == worker {
+                *Operation::next(operation) = left;
+                left = operation;
             }
         }
     });
-    for operation in left {
+    while !left.is_null() {
         // SAFETY: as above.
         unsafe {
+            let operation = left;
+            left = *Operation::next(operation);
             if let Some(worker) = worker.as_ref() {
                 worker.with(|pending| pending.take_out(operation));
             }
@@ -193,11 +203,21 @@ pub fn forget(worker: *mut Worker) {
 pub fn silence(request: *mut c_void) -> bool {
     let mut found = false;
     crate::operation::each_operation(|operation| {
-        // SAFETY: records are never freed.
+        // The phase comes first: a record that is used again by then shows the request of its new operation.
+        let is_it = || unsafe {
+            (*operation).phase.load(Ordering::Acquire) == phase::PENDING && (*operation).request.get() == request
+        };
+        // SAFETY: records are never freed. Those that are pending on a worker are given back under its lock.
         unsafe {
-            if (*operation).request == request && (*operation).phase.load(Ordering::Acquire) == phase::PENDING {
-                (*operation).callback = 0;
-                found = true;
+            if is_it()
+                && let Some(worker) = (*operation).worker.get().as_ref()
+            {
+                worker.with(|_| {
+                    if is_it() && std::ptr::eq((*operation).worker.get(), worker) {
+                        (*operation).callback.set(0);
+                        found = true;
+                    }
+                });
             }
         }
     });

@@ -20,7 +20,7 @@ pub unsafe fn bytes_of_iov(data: Data) -> u64 {
     (0..data.count).map(|piece| unsafe { (*pieces.add(piece)).length as u64 }).fold(0, u64::wrapping_add)
 }
 
-type PackedSize = unsafe extern "C" fn(state: *mut c_void) -> usize;
+type PackedSize = unsafe extern "C-unwind" fn(state: *mut c_void) -> usize;
 
 /// The `packed_size` functions that programs gave. There is one for each kind of datatype that an MPI library makes: few.
 static GIVEN: [AtomicUsize; 8] = [const { AtomicUsize::new(0) }; 8];
@@ -28,7 +28,7 @@ static GIVEN: [AtomicUsize; 8] = [const { AtomicUsize::new(0) }; 8];
 macro_rules! listeners {
     ($($place:literal)*) => {
         [$({
-            unsafe extern "C" fn listen(state: *mut c_void) -> usize {
+            unsafe extern "C-unwind" fn listen(state: *mut c_void) -> usize {
                 // SAFETY: stored before this function was given away.
                 let real = unsafe { std::mem::transmute::<usize, PackedSize>(GIVEN[$place].load(Ordering::Relaxed)) };
                 heard(unsafe { real(state) })

@@ -4,22 +4,22 @@ use std::ffi::c_uint;
 
 use super::functions::Function;
 use super::post::{Data, begin};
-use super::{params, wrappers};
-use crate::abi::ucp::{Ep, RequestParam, Worker, attribute};
+use super::{older, wrappers};
+use crate::abi::ucp::{Ep, RequestParam, Worker};
 use crate::abi::ucs::{Status, StatusPtr};
 use crate::endpoints;
 use crate::real::real;
 use crate::thread::Kind;
 use crate::workers;
 
-type FlushNbx = unsafe extern "C" fn(*mut std::ffi::c_void, *const RequestParam) -> StatusPtr;
+type FlushNbx = unsafe extern "C-unwind" fn(*mut std::ffi::c_void, *const RequestParam) -> StatusPtr;
 
 const NOTHING: Data = Data { buffer: std::ptr::null(), count: 0 };
 
 wrappers! {
     fn ucp_ep_flush_nbx(ep: Ep, param: *const RequestParam) -> StatusPtr {
         |real| {
-            match begin(Function::EpFlushNbx, Kind::Post, endpoints::of(ep)) {
+            match begin(Function::EpFlushNbx, Kind::Post, || endpoints::of(ep)) {
                 Some(posting) => posting.request(NOTHING, param, |param| real(ep, param)),
                 None => real(ep, param),
             }
@@ -29,17 +29,17 @@ wrappers! {
     fn ucp_ep_flush_nb(ep: Ep, flags: c_uint, callback: usize) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_ep_flush_nbx, FlushNbx);
-            let (Some(newer), Some(posting)) = (newer, begin(Function::EpFlushNb, Kind::Post, endpoints::of(ep))) else {
+            let (Some(newer), Some(posting)) = (newer, begin(Function::EpFlushNb, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, flags, callback);
             };
-            let param = RequestParam { op_attr_mask: attribute::CALLBACK, callback, ..params::EMPTY };
+            let param = older::plain(callback);
             posting.request(NOTHING, &raw const param, |param| newer(ep, param))
         }
     }
 
     fn ucp_worker_flush_nbx(worker: Worker, param: *const RequestParam) -> StatusPtr {
         |real| {
-            match begin(Function::WorkerFlushNbx, Kind::Post, (workers::of(worker), 0)) {
+            match begin(Function::WorkerFlushNbx, Kind::Post, || (workers::of(worker), 0)) {
                 Some(posting) => posting.request(NOTHING, param, |param| real(worker, param)),
                 None => real(worker, param),
             }
@@ -49,18 +49,18 @@ wrappers! {
     fn ucp_worker_flush_nb(worker: Worker, flags: c_uint, callback: usize) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_worker_flush_nbx, FlushNbx);
-            let of = (workers::of(worker), 0);
+            let of = || (workers::of(worker), 0);
             let (Some(newer), Some(posting)) = (newer, begin(Function::WorkerFlushNb, Kind::Post, of)) else {
                 return real(worker, flags, callback);
             };
-            let param = RequestParam { op_attr_mask: attribute::CALLBACK, callback, ..params::EMPTY };
+            let param = older::plain(callback);
             posting.request(NOTHING, &raw const param, |param| newer(worker, param))
         }
     }
 
     fn ucp_ep_flush(ep: Ep) -> Status {
         |real| {
-            match begin(Function::EpFlush, Kind::Blocking, endpoints::of(ep)) {
+            match begin(Function::EpFlush, Kind::Blocking, || endpoints::of(ep)) {
                 Some(posting) => posting.status(0, || real(ep)),
                 None => real(ep),
             }
@@ -69,7 +69,7 @@ wrappers! {
 
     fn ucp_worker_flush(worker: Worker) -> Status {
         |real| {
-            match begin(Function::WorkerFlush, Kind::Blocking, (workers::of(worker), 0)) {
+            match begin(Function::WorkerFlush, Kind::Blocking, || (workers::of(worker), 0)) {
                 Some(posting) => posting.status(0, || real(worker)),
                 None => real(worker),
             }

@@ -8,6 +8,7 @@ mod flush;
 mod functions;
 mod identity;
 mod lifecycle;
+mod older;
 mod params;
 mod post;
 mod request;
@@ -16,7 +17,7 @@ mod stream;
 mod tag;
 
 pub use functions::is_one_sided;
-pub use post::link;
+pub use post::{abandon, link};
 
 use crate::abi::ucs::{self, Status, StatusPtr};
 
@@ -41,8 +42,8 @@ impl Missing for () {
 macro_rules! wrappers {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? { |$real:ident| $body:block })*) => {$(
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($argument: $type),*) $(-> $result)? {
-            let Some($real) = $crate::real::real!(Ucp, $name, unsafe extern "C" fn($($type),*) $(-> $result)?) else {
+        pub unsafe extern "C-unwind" fn $name($($argument: $type),*) $(-> $result)? {
+            let Some($real) = $crate::real::real!(Ucp, $name, unsafe extern "C-unwind" fn($($type),*) $(-> $result)?) else {
                 return $crate::ucp::Missing::MISSING;
             };
             // SAFETY: the program's arguments, passed on as they are.

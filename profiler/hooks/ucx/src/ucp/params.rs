@@ -38,22 +38,21 @@ pub const EMPTY: RequestParam = RequestParam {
     remote_count: 0,
 };
 
-/// Reads of it what every version has, and of the rest what the mask names.
+/// Reads of it what every version has, and of the rest what the mask names. False where it asks for what is not known.
 ///
 /// # Safety
 /// Null, or what a program gives to UCX.
 #[inline(always)]
-pub unsafe fn copy(param: *const RequestParam) -> Option<MaybeUninit<RequestParam>> {
+pub unsafe fn copy(param: *const RequestParam, copy: &mut MaybeUninit<RequestParam>) -> bool {
     if param.is_null() {
-        return None;
+        return false;
     }
-    let mut copy = MaybeUninit::<RequestParam>::uninit();
     let to = copy.as_mut_ptr();
     // SAFETY: fields are read through the pointer one by one, since what it points to may be shorter.
     unsafe {
         let mask = (*param).op_attr_mask;
         if mask & !KNOWN != 0 {
-            return None;
+            return false;
         }
         (*to).op_attr_mask = mask;
         (*to).flags = (*param).flags;
@@ -69,7 +68,7 @@ pub unsafe fn copy(param: *const RequestParam) -> Option<MaybeUninit<RequestPara
             latest(param, mask, to);
         }
     }
-    Some(copy)
+    true
 }
 
 /// What is not named stays unset, and is not read by anyone either.

@@ -1,19 +1,20 @@
 //! The way of every operation: begun, posted, and counted once it is complete. The hot path of this layer.
 
 use std::ffi::c_void;
+use std::mem::{MaybeUninit, forget};
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
 
 use commsee_hook::AT_ONCE;
 
 use super::complete::{count, received, received_data, sent};
-use super::functions::{DESCRIBED, Function};
+use super::functions::{DESCRIBED, Function, is_one_sided};
 use super::{datatype, params};
 use crate::abi::ucp::{self, LengthCallback, RequestParam, SendCallback, TagRecvCallback, TagRecvInfo, attribute};
 use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::module::{self, Module};
 use crate::operation::{AtOnce, Operation, phase};
-use crate::pending::Recent;
+use crate::pending::{NOWHERE, Recent};
 use crate::real::real;
 use crate::thread::{self, Frame, Kind, Link, Thread};
 use crate::workers::Worker;
@@ -36,7 +37,7 @@ pub struct Data {
 
 /// None where it shall only be passed on: nothing is recorded, or UCP calls itself.
 #[inline(always)]
-pub unsafe fn begin(function: Function, kind: Kind, to: (*mut Worker, u32)) -> Option<Posting> {
+pub unsafe fn begin(function: Function, kind: Kind, to: impl FnOnce() -> (*mut Worker, u32)) -> Option<Posting> {
     let module = module::get()?;
     let thread = thread::current(module)?;
     unsafe {
@@ -52,18 +53,19 @@ pub unsafe fn begin(function: Function, kind: Kind, to: (*mut Worker, u32)) -> O
             return None;
         }
         let described = &DESCRIBED[function as usize];
+        let (worker, peer) = to();
         (*operation).function = function as u8;
-        (*operation).protocol = described.protocol;
-        (*operation).arrives = described.arrives;
+        (*operation).protocol.set(described.protocol);
+        (*operation).arrives.set(described.arrives);
         (*operation).failed = false;
-        (*operation).carrier = 0;
-        (*operation).carried_bytes = 0;
+        (*operation).carrier.set(0);
+        (*operation).carried_bytes.set(0);
         (*operation).bytes = 0;
         (*operation).buffer = (0, 0);
-        (*operation).callback = 0;
+        (*operation).callback.set(0);
         (*operation).program_info = null_mut();
-        (*operation).worker = to.0;
-        (*operation).peer = to.1;
+        (*operation).worker.set(worker);
+        (*operation).peer.set(peer);
         (*operation).phase.store(phase::POSTING, Ordering::Relaxed);
         (*operation).begin_ticks = if (*operation).call.is_traced() { module.ticks() } else { 0 };
         (*operation).frame.kind = kind;
@@ -88,28 +90,76 @@ impl Posting {
         run: impl FnOnce(*const RequestParam) -> StatusPtr,
     ) -> StatusPtr {
         unsafe {
-            let operation = self.operation;
-            let Some(mut own) = params::copy(param) else {
-                let returned = run(param);
-                self.give_up();
-                return returned;
+            let mut own = MaybeUninit::<RequestParam>::uninit();
+            let Some(is_generic) = self.prepare(data, param, &mut own) else {
+                return self.unrecorded(|| run(param));
             };
+            let leaving = Leaving { operation: self.operation, thread: self.thread, may_complete: true };
+            let returned = run(own.as_ptr());
+            forget(leaving);
+            if is_generic && !self.arrives() {
+                (*self.operation).bytes = (*self.thread).packed_bytes;
+            }
+            self.end(returned)
+        }
+    }
+
+    /// Writes what UCX gets instead of the program's. Whether a generic datatype has to be asked; None where it asks for what is not
+    /// known here.
+    #[inline(always)]
+    unsafe fn prepare(
+        &self,
+        data: Data,
+        param: *const RequestParam,
+        own: &mut MaybeUninit<RequestParam>,
+    ) -> Option<bool> {
+        unsafe {
+            let operation = self.operation;
+            if !params::copy(param, own) {
+                return None;
+            }
             // SAFETY: what the mask does not name is not read.
             let own = &mut *own.as_mut_ptr();
             let is_generic = self.measure(data, own);
             if own.op_attr_mask & attribute::CALLBACK != 0 {
-                (*operation).callback = own.callback;
+                (*operation).callback.set(own.callback);
             }
-            (*operation).user_data = own.user_data;
+            // What a program does not pass it gets back as null.
+            let has_user_data = own.op_attr_mask & attribute::USER_DATA != 0;
+            (*operation).user_data = if has_user_data { own.user_data } else { null_mut() };
             own.user_data = operation.cast();
             own.op_attr_mask |= attribute::CALLBACK | attribute::USER_DATA;
-            own.callback =
-                if !(*operation).arrives { sent as SendCallback as usize } else { self.prepare_arrival(own) };
-            let returned = run(own);
-            if is_generic && !self.arrives() {
-                (*operation).bytes = (*self.thread).packed_bytes;
+            own.callback = if !self.arrives() { sent as SendCallback as usize } else { self.prepare_arrival(own) };
+            Some(is_generic)
+        }
+    }
+
+    #[cold]
+    unsafe fn unrecorded<T>(self, run: impl FnOnce() -> T) -> T {
+        let leaving = Leaving { operation: self.operation, thread: self.thread, may_complete: false };
+        let returned = run();
+        drop(leaving);
+        returned
+    }
+
+    /// What is passed on with the program's own arguments, and is as good as done when it returns.
+    #[inline(always)]
+    pub unsafe fn unchanged(
+        self,
+        data: Data,
+        param: *const RequestParam,
+        run: impl FnOnce() -> StatusPtr,
+    ) -> StatusPtr {
+        unsafe {
+            let mut known = MaybeUninit::<RequestParam>::uninit();
+            if params::copy(param, &mut known) {
+                self.measure(data, &*known.as_ptr());
             }
-            self.end(returned)
+            let leaving = Leaving { operation: self.operation, thread: self.thread, may_complete: false };
+            let returned = run();
+            forget(leaving);
+            self.end(if ucs::is_error(returned) { returned } else { null_mut() });
+            returned
         }
     }
 
@@ -118,7 +168,9 @@ impl Posting {
     pub unsafe fn status(self, bytes: u64, run: impl FnOnce() -> Status) -> Status {
         unsafe {
             (*self.operation).bytes = bytes;
+            let leaving = Leaving { operation: self.operation, thread: self.thread, may_complete: false };
             let status = run();
+            forget(leaving);
             if status == ucs::OK || status == ucs::INPROGRESS {
                 self.end(null_mut());
             } else {
@@ -131,7 +183,7 @@ impl Posting {
     /// The same for what reads or writes memory of others, and may go on after the call.
     #[inline(always)]
     pub unsafe fn one_sided(self, buffer: usize, bytes: usize, far: u64, run: impl FnOnce() -> Status) -> Status {
-        let (operation, worker) = unsafe { (self.operation, (*self.operation).worker) };
+        let (operation, worker) = unsafe { (self.operation, (*self.operation).worker.get()) };
         unsafe {
             self.status(bytes as u64, || {
                 let status = run();
@@ -160,7 +212,8 @@ impl Posting {
                     false
                 }
                 ucp::DATATYPE_IOV => {
-                    (*self.operation).bytes += datatype::bytes_of_iov(data);
+                    let bytes = datatype::bytes_of_iov(data);
+                    (*self.operation).bytes = (*self.operation).bytes.wrapping_add(bytes);
                     false
                 }
                 ucp::DATATYPE_GENERIC => {
@@ -174,7 +227,7 @@ impl Posting {
 
     /// Bytes beside those of the message itself.
     pub unsafe fn add_bytes(&self, bytes: usize) {
-        unsafe { (*self.operation).bytes += bytes as u64 };
+        unsafe { (*self.operation).bytes = (*self.operation).bytes.wrapping_add(bytes as u64) };
     }
 
     /// Sees to it that what arrived is told even if the receive is done at once. UCX 1.13 fills in no `recv_info` then, so it is
@@ -241,11 +294,11 @@ impl Posting {
             if (*operation).phase.load(Ordering::Acquire) == phase::DONE {
                 return false;
             }
-            (*operation).request = request;
+            (*operation).request.set(request);
             if !(*operation).call.is_traced() {
                 (*operation).begin_ticks = self.module.ticks();
             }
-            let Some(worker) = (*operation).worker.as_ref() else {
+            let Some(worker) = (*operation).worker.get().as_ref() else {
                 return become_pending(operation, true);
             };
             worker.with(|pending| {
@@ -267,11 +320,53 @@ impl Posting {
     }
 
     #[inline(always)]
-    unsafe fn free(self) {
+    unsafe fn free(&self) {
+        unsafe { free(self.operation, self.thread) };
+    }
+}
+
+#[inline(always)]
+unsafe fn free(operation: *mut Operation, thread: *mut Thread) {
+    unsafe {
+        (*operation).phase.store(phase::FREE, Ordering::Relaxed);
+        (*operation).generation.set((*operation).generation.get().wrapping_add(1));
+        (*thread).operations.give(operation);
+    }
+}
+
+/// Around a call of UCX: an exception of the program may leave it.
+struct Leaving {
+    operation: *mut Operation,
+    thread: *mut Thread,
+    /// UCX knows the record.
+    may_complete: bool,
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        // SAFETY: what stood in its frame stands no more.
         unsafe {
-            (*self.operation).phase.store(phase::FREE, Ordering::Relaxed);
-            (*self.operation).generation = (*self.operation).generation.wrapping_add(1);
-            (*self.thread).operations.give(self.operation);
+            Frame::leave(&raw mut (*self.operation).frame, self.thread);
+            if self.may_complete {
+                abandon(self.operation, self.thread);
+            } else {
+                free(self.operation, self.thread);
+            }
+        }
+    }
+}
+
+/// Its post does not return. It is counted when it completes, if it does.
+#[cold]
+pub unsafe fn abandon(operation: *mut Operation, thread: *mut Thread) {
+    unsafe {
+        (*operation).request.set(null_mut());
+        (*operation).slot = NOWHERE;
+        if (*operation).begin_ticks == 0 {
+            (*operation).begin_ticks = module::get().map_or(0, Module::ticks);
+        }
+        if !become_pending(operation, true) {
+            free(operation, thread);
         }
     }
 }
@@ -283,7 +378,8 @@ unsafe fn become_pending(operation: *mut Operation, several_threads: bool) -> bo
         if several_threads {
             place.compare_exchange(phase::POSTING, phase::PENDING, Ordering::AcqRel, Ordering::Acquire).is_ok()
         } else {
-            place.store(phase::PENDING, Ordering::Relaxed);
+            // Whoever sees that sees the request of this operation, not of an earlier one.
+            place.store(phase::PENDING, Ordering::Release);
             true
         }
     }
@@ -292,7 +388,15 @@ unsafe fn become_pending(operation: *mut Operation, several_threads: bool) -> bo
 /// What a UCT operation that belongs to it is counted for.
 #[inline(always)]
 pub unsafe fn link(operation: *mut Operation) -> Link {
-    unsafe { Link { call: (*operation).call, peer: (*operation).peer, operation, generation: (*operation).generation } }
+    unsafe {
+        Link {
+            call: (*operation).call,
+            peer: (*operation).peer.get(),
+            operation,
+            generation: (*operation).generation.get(),
+            is_one_sided: is_one_sided((*operation).function),
+        }
+    }
 }
 
 /// A receive that the program may find done when it is posted, and that was: it has no callback, and no request is left.
@@ -300,7 +404,7 @@ pub unsafe fn link(operation: *mut Operation) -> Link {
 unsafe fn finish_at_once(operation: *mut Operation, request: *mut c_void) -> StatusPtr {
     unsafe {
         if (*operation).at_once == AtOnce::FreeRequest
-            && let Some(free) = real!(Ucp, ucp_request_free, unsafe extern "C" fn(*mut c_void))
+            && let Some(free) = real!(Ucp, ucp_request_free, unsafe extern "C-unwind" fn(*mut c_void))
         {
             free(request);
         }

@@ -7,8 +7,8 @@ use crate::abi::ucs::{self, Status};
 use crate::real::real;
 use crate::{guard, module, thread};
 
-type Check = unsafe extern "C" fn(*mut c_void) -> Status;
-type Release = unsafe extern "C" fn(*mut c_void);
+type Check = unsafe extern "C-unwind" fn(*mut c_void) -> Status;
+type Release = unsafe extern "C-unwind" fn(*mut c_void);
 
 wrappers! {
     fn ucp_request_free(request: *mut c_void) {
@@ -20,8 +20,9 @@ wrappers! {
             {
                 return real(request);
             }
-            // It would also forget our callback. The program's is taken away instead, and the request is released, which
-            // is the same in all else.
+            // It would also forget our callback. The program's is taken away instead, and the request is released, which is the same in
+            // all else: both mark it as released, and put it back when it is complete. Either waits for a callback that runs in
+            // another thread, which holds the worker.
             match real!(Ucp, ucp_request_release, Release) {
                 Some(release) if guard::cold(|| complete::silence(request)) == Some(true) => release(request),
                 _ => real(request),

@@ -4,19 +4,15 @@ use std::ffi::c_void;
 
 use super::functions::Function;
 use super::post::{Data, begin};
-use super::{params, wrappers};
-use crate::abi::ucp::{Ep, RequestParam, Rkey, attribute};
+use super::{older, wrappers};
+use crate::abi::ucp::{Ep, RequestParam, Rkey};
 use crate::abi::ucs::{Status, StatusPtr};
 use crate::endpoints;
 use crate::real::real;
 use crate::thread::Kind;
 
-type PutNbx = unsafe extern "C" fn(Ep, *const c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;
-type GetNbx = unsafe extern "C" fn(Ep, *mut c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;
-
-fn older(callback: usize) -> RequestParam {
-    RequestParam { op_attr_mask: attribute::CALLBACK, callback, ..params::EMPTY }
-}
+type PutNbx = unsafe extern "C-unwind" fn(Ep, *const c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;
+type GetNbx = unsafe extern "C-unwind" fn(Ep, *mut c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;
 
 wrappers! {
     fn ucp_put_nbx(
@@ -28,7 +24,7 @@ wrappers! {
         param: *const RequestParam,
     ) -> StatusPtr {
         |real| {
-            match begin(Function::PutNbx, Kind::Post, endpoints::of(ep)) {
+            match begin(Function::PutNbx, Kind::Post, || endpoints::of(ep)) {
                 Some(posting) => posting.request(Data { buffer, count }, param, |param| {
                     real(ep, buffer, count, far, rkey, param)
                 }),
@@ -46,7 +42,7 @@ wrappers! {
         param: *const RequestParam,
     ) -> StatusPtr {
         |real| {
-            match begin(Function::GetNbx, Kind::Post, endpoints::of(ep)) {
+            match begin(Function::GetNbx, Kind::Post, || endpoints::of(ep)) {
                 Some(posting) => posting.request(Data { buffer, count }, param, |param| {
                     real(ep, buffer, count, far, rkey, param)
                 }),
@@ -58,10 +54,10 @@ wrappers! {
     fn ucp_put_nb(ep: Ep, buffer: *const c_void, count: usize, far: u64, rkey: Rkey, callback: usize) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_put_nbx, PutNbx);
-            let (Some(newer), Some(posting)) = (newer, begin(Function::PutNb, Kind::Post, endpoints::of(ep))) else {
+            let (Some(newer), Some(posting)) = (newer, begin(Function::PutNb, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, buffer, count, far, rkey, callback);
             };
-            let param = older(callback);
+            let param = older::plain(callback);
             posting.request(Data { buffer, count }, &raw const param, |param| newer(ep, buffer, count, far, rkey, param))
         }
     }
@@ -69,17 +65,17 @@ wrappers! {
     fn ucp_get_nb(ep: Ep, buffer: *mut c_void, count: usize, far: u64, rkey: Rkey, callback: usize) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_get_nbx, GetNbx);
-            let (Some(newer), Some(posting)) = (newer, begin(Function::GetNb, Kind::Post, endpoints::of(ep))) else {
+            let (Some(newer), Some(posting)) = (newer, begin(Function::GetNb, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, buffer, count, far, rkey, callback);
             };
-            let param = older(callback);
+            let param = older::plain(callback);
             posting.request(Data { buffer, count }, &raw const param, |param| newer(ep, buffer, count, far, rkey, param))
         }
     }
 
     fn ucp_put_nbi(ep: Ep, buffer: *const c_void, count: usize, far: u64, rkey: Rkey) -> Status {
         |real| {
-            match begin(Function::PutNbi, Kind::Post, endpoints::of(ep)) {
+            match begin(Function::PutNbi, Kind::Post, || endpoints::of(ep)) {
                 Some(posting) => posting.one_sided(buffer as usize, count, far, || real(ep, buffer, count, far, rkey)),
                 None => real(ep, buffer, count, far, rkey),
             }
@@ -88,7 +84,7 @@ wrappers! {
 
     fn ucp_get_nbi(ep: Ep, buffer: *mut c_void, count: usize, far: u64, rkey: Rkey) -> Status {
         |real| {
-            match begin(Function::GetNbi, Kind::Post, endpoints::of(ep)) {
+            match begin(Function::GetNbi, Kind::Post, || endpoints::of(ep)) {
                 Some(posting) => posting.one_sided(buffer as usize, count, far, || real(ep, buffer, count, far, rkey)),
                 None => real(ep, buffer, count, far, rkey),
             }
@@ -97,7 +93,7 @@ wrappers! {
 
     fn ucp_put(ep: Ep, buffer: *const c_void, count: usize, far: u64, rkey: Rkey) -> Status {
         |real| {
-            match begin(Function::Put, Kind::Blocking, endpoints::of(ep)) {
+            match begin(Function::Put, Kind::Blocking, || endpoints::of(ep)) {
                 Some(posting) => posting.status(count as u64, || real(ep, buffer, count, far, rkey)),
                 None => real(ep, buffer, count, far, rkey),
             }
@@ -106,7 +102,7 @@ wrappers! {
 
     fn ucp_get(ep: Ep, buffer: *mut c_void, count: usize, far: u64, rkey: Rkey) -> Status {
         |real| {
-            match begin(Function::Get, Kind::Blocking, endpoints::of(ep)) {
+            match begin(Function::Get, Kind::Blocking, || endpoints::of(ep)) {
                 Some(posting) => posting.status(count as u64, || real(ep, buffer, count, far, rkey)),
                 None => real(ep, buffer, count, far, rkey),
             }

@@ -4,19 +4,19 @@ use std::ffi::{c_uint, c_void};
 
 use super::functions::Function;
 use super::post::{Data, begin};
-use super::{params, wrappers};
-use crate::abi::ucp::{Datatype, Ep, RequestParam, attribute};
+use super::{older, wrappers};
+use crate::abi::ucp::{Datatype, Ep, RequestParam};
 use crate::abi::ucs::StatusPtr;
 use crate::endpoints;
 use crate::real::real;
 use crate::thread::Kind;
 
-type SendNbx = unsafe extern "C" fn(Ep, *const c_void, usize, *const RequestParam) -> StatusPtr;
+type SendNbx = unsafe extern "C-unwind" fn(Ep, *const c_void, usize, *const RequestParam) -> StatusPtr;
 
 wrappers! {
     fn ucp_stream_send_nbx(ep: Ep, buffer: *const c_void, count: usize, param: *const RequestParam) -> StatusPtr {
         |real| {
-            match begin(Function::StreamSendNbx, Kind::Post, endpoints::of(ep)) {
+            match begin(Function::StreamSendNbx, Kind::Post, || endpoints::of(ep)) {
                 Some(posting) => posting.request(Data { buffer, count }, param, |param| real(ep, buffer, count, param)),
                 None => real(ep, buffer, count, param),
             }
@@ -33,11 +33,10 @@ wrappers! {
     ) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_stream_send_nbx, SendNbx);
-            let (Some(newer), Some(posting)) = (newer, begin(Function::StreamSendNb, Kind::Post, endpoints::of(ep))) else {
+            let (Some(newer), Some(posting)) = (newer, begin(Function::StreamSendNb, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, buffer, count, datatype, callback, flags);
             };
-            let op_attr_mask = attribute::DATATYPE | attribute::CALLBACK | attribute::FLAGS;
-            let param = RequestParam { op_attr_mask, flags, callback, datatype, ..params::EMPTY };
+            let param = older::stream(datatype, callback, flags);
             posting.request(Data { buffer, count }, &raw const param, |param| newer(ep, buffer, count, param))
         }
     }

@@ -4,34 +4,22 @@ use std::ffi::c_void;
 
 use super::functions::Function;
 use super::post::{Data, begin};
-use super::{params, wrappers};
-use crate::abi::ucp::{Datatype, Ep, Message, RequestParam, Tag, Worker, attribute};
+use super::{older, wrappers};
+use crate::abi::ucp::{Datatype, Ep, Message, RequestParam, Tag, Worker};
 use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::endpoints;
 use crate::real::real;
 use crate::thread::Kind;
 use crate::workers;
 
-type SendNbx = unsafe extern "C" fn(Ep, *const c_void, usize, Tag, *const RequestParam) -> StatusPtr;
-type RecvNbx = unsafe extern "C" fn(Worker, *mut c_void, usize, Tag, Tag, *const RequestParam) -> StatusPtr;
-type MsgRecvNbx = unsafe extern "C" fn(Worker, *mut c_void, usize, Message, *const RequestParam) -> StatusPtr;
-
-/// What the library itself makes of the arguments of an older form. These have no place for user data, by which a completion
-/// finds its record, so they are posted in the newer form.
-fn older(datatype: Datatype, callback: usize, more: u32) -> RequestParam {
-    let op_attr_mask = attribute::DATATYPE | attribute::CALLBACK | more;
-    RequestParam { op_attr_mask, callback, datatype, ..params::EMPTY }
-}
-
-fn with_request(datatype: Datatype, request: *mut c_void, more: u32) -> RequestParam {
-    let op_attr_mask = attribute::DATATYPE | attribute::REQUEST | more;
-    RequestParam { op_attr_mask, request, datatype, ..params::EMPTY }
-}
+type SendNbx = unsafe extern "C-unwind" fn(Ep, *const c_void, usize, Tag, *const RequestParam) -> StatusPtr;
+type RecvNbx = unsafe extern "C-unwind" fn(Worker, *mut c_void, usize, Tag, Tag, *const RequestParam) -> StatusPtr;
+type MsgRecvNbx = unsafe extern "C-unwind" fn(Worker, *mut c_void, usize, Message, *const RequestParam) -> StatusPtr;
 
 wrappers! {
     fn ucp_tag_send_nbx(ep: Ep, buffer: *const c_void, count: usize, tag: Tag, param: *const RequestParam) -> StatusPtr {
         |real| {
-            match begin(Function::TagSendNbx, Kind::Post, endpoints::of(ep)) {
+            match begin(Function::TagSendNbx, Kind::Post, || endpoints::of(ep)) {
                 Some(posting) => posting.request(Data { buffer, count }, param, |param| real(ep, buffer, count, tag, param)),
                 None => real(ep, buffer, count, tag, param),
             }
@@ -40,7 +28,7 @@ wrappers! {
 
     fn ucp_tag_send_sync_nbx(ep: Ep, buffer: *const c_void, count: usize, tag: Tag, param: *const RequestParam) -> StatusPtr {
         |real| {
-            match begin(Function::TagSendSyncNbx, Kind::Post, endpoints::of(ep)) {
+            match begin(Function::TagSendSyncNbx, Kind::Post, || endpoints::of(ep)) {
                 Some(posting) => posting.request(Data { buffer, count }, param, |param| real(ep, buffer, count, tag, param)),
                 None => real(ep, buffer, count, tag, param),
             }
@@ -57,10 +45,10 @@ wrappers! {
     ) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_tag_send_nbx, SendNbx);
-            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendNb, Kind::Post, endpoints::of(ep))) else {
+            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendNb, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, buffer, count, datatype, tag, callback);
             };
-            let param = older(datatype, callback, 0);
+            let param = older::send(datatype, callback);
             posting.request(Data { buffer, count }, &raw const param, |param| newer(ep, buffer, count, tag, param))
         }
     }
@@ -75,10 +63,10 @@ wrappers! {
     ) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_tag_send_sync_nbx, SendNbx);
-            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendSyncNb, Kind::Post, endpoints::of(ep))) else {
+            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendSyncNb, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, buffer, count, datatype, tag, callback);
             };
-            let param = older(datatype, callback, 0);
+            let param = older::send(datatype, callback);
             posting.request(Data { buffer, count }, &raw const param, |param| newer(ep, buffer, count, tag, param))
         }
     }
@@ -93,10 +81,10 @@ wrappers! {
     ) -> Status {
         |real| {
             let newer = real!(Ucp, ucp_tag_send_nbx, SendNbx);
-            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendNbr, Kind::Post, endpoints::of(ep))) else {
+            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendNbr, Kind::Post, || endpoints::of(ep))) else {
                 return real(ep, buffer, count, datatype, tag, request);
             };
-            let param = with_request(datatype, request, attribute::FAST_CMPL);
+            let param = older::send_with_request(datatype, request);
             let data = Data { buffer, count };
             ucs::status_of(posting.request(data, &raw const param, |param| newer(ep, buffer, count, tag, param)))
         }
@@ -111,7 +99,7 @@ wrappers! {
         param: *const RequestParam,
     ) -> StatusPtr {
         |real| {
-            match begin(Function::TagRecvNbx, Kind::Post, (workers::of(worker), 0)) {
+            match begin(Function::TagRecvNbx, Kind::Post, || (workers::of(worker), 0)) {
                 Some(posting) => posting.request(Data { buffer, count }, param, |param| {
                     real(worker, buffer, count, tag, mask, param)
                 }),
@@ -131,11 +119,11 @@ wrappers! {
     ) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_tag_recv_nbx, RecvNbx);
-            let of = (workers::of(worker), 0);
+            let of = || (workers::of(worker), 0);
             let (Some(newer), Some(posting)) = (newer, begin(Function::TagRecvNb, Kind::Post, of)) else {
                 return real(worker, buffer, count, datatype, tag, mask, callback);
             };
-            let param = older(datatype, callback, attribute::NO_IMM_CMPL);
+            let param = older::receive(datatype, callback);
             posting.request(Data { buffer, count }, &raw const param, |param| {
                 newer(worker, buffer, count, tag, mask, param)
             })
@@ -153,11 +141,11 @@ wrappers! {
     ) -> Status {
         |real| {
             let newer = real!(Ucp, ucp_tag_recv_nbx, RecvNbx);
-            let of = (workers::of(worker), 0);
+            let of = || (workers::of(worker), 0);
             let (Some(newer), Some(posting)) = (newer, begin(Function::TagRecvNbr, Kind::Post, of)) else {
                 return real(worker, buffer, count, datatype, tag, mask, request);
             };
-            let param = with_request(datatype, request, attribute::NO_IMM_CMPL);
+            let param = older::receive_with_request(datatype, request);
             let returned = posting.request(Data { buffer, count }, &raw const param, |param| {
                 newer(worker, buffer, count, tag, mask, param)
             });
@@ -174,7 +162,7 @@ wrappers! {
         param: *const RequestParam,
     ) -> StatusPtr {
         |real| {
-            match begin(Function::TagMsgRecvNbx, Kind::Post, (workers::of(worker), 0)) {
+            match begin(Function::TagMsgRecvNbx, Kind::Post, || (workers::of(worker), 0)) {
                 Some(posting) => posting.request(Data { buffer, count }, param, |param| {
                     real(worker, buffer, count, message, param)
                 }),
@@ -193,11 +181,11 @@ wrappers! {
     ) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_tag_msg_recv_nbx, MsgRecvNbx);
-            let of = (workers::of(worker), 0);
+            let of = || (workers::of(worker), 0);
             let (Some(newer), Some(posting)) = (newer, begin(Function::TagMsgRecvNb, Kind::Post, of)) else {
                 return real(worker, buffer, count, datatype, message, callback);
             };
-            let param = older(datatype, callback, attribute::NO_IMM_CMPL);
+            let param = older::receive(datatype, callback);
             posting.request(Data { buffer, count }, &raw const param, |param| {
                 newer(worker, buffer, count, message, param)
             })

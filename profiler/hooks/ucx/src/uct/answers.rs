@@ -2,7 +2,7 @@
 
 use commsee_hook::{AT_ONCE, Call};
 
-use super::{table, transmission};
+use super::transmission;
 use crate::module::Module;
 use crate::protocol::Protocol;
 use crate::thread::{Answer, Frame, Link};
@@ -46,8 +46,7 @@ fn count_answer(module: &Module, answer: Answer, link: Option<&Link>) {
         Some(link) => (&link.call, Protocol::Control),
         None => (&Call::NONE, Protocol::Reply),
     };
-    let place = usize::from(place);
-    let way = transmission::WAYS[place].number(module, "uct", table::NAMES[place], protocol, carrier);
+    let way = transmission::way(module, usize::from(place), protocol, carrier);
     module.count(call, way, peer, bytes, bytes, AT_ONCE);
     if call.is_traced() {
         // It was sent just before it showed to what it belongs.

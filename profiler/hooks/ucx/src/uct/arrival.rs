@@ -11,7 +11,7 @@ use crate::index::What;
 use crate::module::{self, Module};
 use crate::protocol::message::{EAGER_SYNC_ACK, RNDV_ATP, RNDV_ATS, RNDV_DATA, RNDV_RTR};
 use crate::protocol::{self, Protocol};
-use crate::thread::{self, Frame, Kind, Thread};
+use crate::thread::{self, Frame, Kind, Standing, Thread};
 use crate::ucp;
 use crate::ways::{Carrier, Ways};
 use crate::workers::Worker;
@@ -28,29 +28,43 @@ pub struct Arrival {
 static WAYS: Ways = Ways::new();
 
 /// Stands in front of every such handler.
-pub unsafe extern "C" fn arrived(arrival: *mut c_void, data: *mut c_void, length: usize, flags: c_uint) -> Status {
-    // SAFETY: what `interfaces::handler` gave away with this function.
-    unsafe {
-        let arrival = &*arrival.cast::<Arrival>();
-        let seen = module::get().and_then(|module| Some((module, thread::current(module)?)));
-        match seen {
-            Some((module, thread)) => see(arrival, module, thread, data, length, flags),
-            None => (arrival.callback)(arrival.argument, data, length, flags),
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn see(
-    arrival: &Arrival,
-    module: &Module,
-    thread: *mut Thread,
+pub unsafe extern "C-unwind" fn arrived(
+    arrival: *mut c_void,
     data: *mut c_void,
     length: usize,
     flags: c_uint,
 ) -> Status {
+    // SAFETY: what `interfaces::handler` gave away with this function.
     unsafe {
-        let mut frame = Frame::new(Kind::Arrival);
+        let arrival = &*arrival.cast::<Arrival>();
+        let seen = module::get().and_then(|module| begin(arrival, module, thread::current(module)?, data, length));
+        let status = (arrival.callback)(arrival.argument, data, length, flags);
+        if let Some(seen) = seen {
+            end(arrival, seen, length);
+        }
+        status
+    }
+}
+
+/// A message that is being handled.
+struct Seen {
+    module: &'static Module,
+    standing: Standing,
+    /// Of a request of this process, or 0.
+    number: u64,
+}
+
+#[inline(always)]
+unsafe fn begin(
+    arrival: &Arrival,
+    module: &'static Module,
+    thread: *mut Thread,
+    data: *mut c_void,
+    length: usize,
+) -> Option<Seen> {
+    unsafe {
+        let mut standing = Standing::enter(thread, Kind::Arrival)?;
+        let frame = standing.frame();
         frame.message = arrival.id;
         frame.carrier = arrival.carrier;
         // These begin with the number of a request of this process.
@@ -58,13 +72,19 @@ unsafe fn see(
         if matches!(arrival.id, EAGER_SYNC_ACK..=RNDV_DATA | RNDV_ATP) && length >= 8 && !data.is_null() {
             number = data.cast::<u64>().read_unaligned();
             if matches!(arrival.id, EAGER_SYNC_ACK | RNDV_ATS | RNDV_RTR) {
-                find_sender(arrival, number as usize, &mut frame);
+                find_sender(arrival, number as usize, frame);
             }
         }
-        Frame::enter(&raw mut frame, thread);
-        let status = (arrival.callback)(arrival.argument, data, length, flags);
-        Frame::leave(&raw mut frame, thread);
-        answers::count_answers(module, arrival.worker, &frame);
+        Some(Seen { module, standing, number })
+    }
+}
+
+#[inline(always)]
+unsafe fn end(arrival: &Arrival, seen: Seen, length: usize) {
+    let Seen { module, mut standing, number } = seen;
+    unsafe {
+        let frame = standing.frame();
+        answers::count_answers(module, arrival.worker, frame);
         if let (RNDV_DATA | RNDV_ATP, Some(link)) = (arrival.id, frame.link()) {
             answers::count_expected(module, arrival.worker, number, link);
         }
@@ -72,7 +92,6 @@ unsafe fn see(
         let way = WAYS.number(module, "uct-rx", "uct_am", protocol, arrival.carrier);
         let call = frame.link().map_or(&Call::NONE, |link| &link.call);
         module.count(call, way, 0, length as u64, length as u64, AT_ONCE);
-        status
     }
 }
 
@@ -82,8 +101,8 @@ unsafe fn find_sender(arrival: &Arrival, number: usize, frame: &mut Frame) {
         let Some(worker) = arrival.worker.as_ref() else { return };
         worker.with(|pending| {
             let Some(operation) = pending.find(What::Request, number, |_| true) else { return };
-            if arrival.id == RNDV_ATS && (*operation).protocol == Protocol::Rendezvous {
-                (*operation).protocol = Protocol::RendezvousGet;
+            if arrival.id == RNDV_ATS && (*operation).protocol.get() == Protocol::Rendezvous {
+                (*operation).protocol.set(Protocol::RendezvousGet);
             }
             frame.set_link(ucp::link(operation));
         });

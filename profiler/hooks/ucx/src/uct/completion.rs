@@ -7,7 +7,7 @@ use crate::abi::ucs;
 use crate::abi::uct::Completion;
 use crate::module;
 use crate::operation::{Pooled, Shared, give_to_all, phase};
-use crate::thread::{self, Frame, Kind, Link};
+use crate::thread::{self, Kind, Link, Standing};
 
 /// Stands in for libucp's completion. The transport gives it back by its address.
 #[repr(C)]
@@ -49,7 +49,7 @@ impl Pending {
     }
 }
 
-unsafe extern "C" fn completed(own: *mut Completion) {
+unsafe extern "C-unwind" fn completed(own: *mut Completion) {
     // SAFETY: the first field of a record that this function was given away with.
     unsafe {
         let pending = own.cast::<Pending>();
@@ -66,18 +66,14 @@ unsafe extern "C" fn completed(own: *mut Completion) {
                 None => give_to_all(pending),
             }
         }
-        match thread {
-            Some(thread) => {
-                let mut frame = Frame::new(Kind::Completion);
-                if is_linked {
-                    frame.set_link(link);
-                }
-                Frame::enter(&raw mut frame, thread);
-                invoke(original, status);
-                Frame::leave(&raw mut frame, thread);
-            }
-            None => invoke(original, status),
+        let mut standing = thread.and_then(|thread| Standing::enter(thread, Kind::Completion));
+        if let Some(standing) = &mut standing
+            && is_linked
+        {
+            standing.frame().set_link(link);
         }
+        invoke(original, status);
+        drop(standing);
     }
 }
 

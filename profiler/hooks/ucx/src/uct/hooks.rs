@@ -10,14 +10,14 @@ use crate::{endpoints, guard, module};
 
 /// Opens an interface, and stands between it and libucp from then on.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn uct_iface_open(
+pub unsafe extern "C-unwind" fn uct_iface_open(
     md: Md,
     worker: Worker,
     params: *const IfaceParams,
     config: *const c_void,
     iface: *mut *mut Iface,
 ) -> Status {
-    type Open = unsafe extern "C" fn(Md, Worker, *const IfaceParams, *const c_void, *mut *mut Iface) -> Status;
+    type Open = unsafe extern "C-unwind" fn(Md, Worker, *const IfaceParams, *const c_void, *mut *mut Iface) -> Status;
     let Some(open) = real!(Uct, uct_iface_open, Open) else { return ucs::ERR_UNSUPPORTED };
     // SAFETY: libucp's arguments.
     unsafe {
@@ -30,8 +30,8 @@ pub unsafe extern "C" fn uct_iface_open(
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn uct_iface_close(iface: *mut Iface) {
-    let Some(close) = real!(Uct, uct_iface_close, unsafe extern "C" fn(*mut Iface)) else { return };
+pub unsafe extern "C-unwind" fn uct_iface_close(iface: *mut Iface) {
+    let Some(close) = real!(Uct, uct_iface_close, unsafe extern "C-unwind" fn(*mut Iface)) else { return };
     // SAFETY: libucp's argument.
     unsafe {
         guard::cold(|| interfaces::closing(iface));
@@ -40,14 +40,14 @@ pub unsafe extern "C" fn uct_iface_close(iface: *mut Iface) {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn uct_iface_set_am_handler(
+pub unsafe extern "C-unwind" fn uct_iface_set_am_handler(
     iface: *mut Iface,
     id: u8,
     callback: Option<AmCallback>,
     argument: *mut c_void,
     flags: u32,
 ) -> Status {
-    type Set = unsafe extern "C" fn(*mut Iface, u8, Option<AmCallback>, *mut c_void, u32) -> Status;
+    type Set = unsafe extern "C-unwind" fn(*mut Iface, u8, Option<AmCallback>, *mut c_void, u32) -> Status;
     let Some(set) = real!(Uct, uct_iface_set_am_handler, Set) else { return ucs::ERR_UNSUPPORTED };
     // SAFETY: libucp's arguments.
     unsafe {
@@ -61,8 +61,8 @@ pub unsafe extern "C" fn uct_iface_set_am_handler(
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn uct_ep_create(params: *const c_void, ep: *mut *mut c_void) -> Status {
-    type Create = unsafe extern "C" fn(*const c_void, *mut *mut c_void) -> Status;
+pub unsafe extern "C-unwind" fn uct_ep_create(params: *const c_void, ep: *mut *mut c_void) -> Status {
+    type Create = unsafe extern "C-unwind" fn(*const c_void, *mut *mut c_void) -> Status;
     let Some(create) = real!(Uct, uct_ep_create, Create) else { return ucs::ERR_UNSUPPORTED };
     // SAFETY: libucp's arguments.
     unsafe {
@@ -78,8 +78,8 @@ pub unsafe extern "C" fn uct_ep_create(params: *const c_void, ep: *mut *mut c_vo
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn uct_ep_destroy(ep: *mut c_void) {
-    let Some(destroy) = real!(Uct, uct_ep_destroy, unsafe extern "C" fn(*mut c_void)) else { return };
+pub unsafe extern "C-unwind" fn uct_ep_destroy(ep: *mut c_void) {
+    let Some(destroy) = real!(Uct, uct_ep_destroy, unsafe extern "C-unwind" fn(*mut c_void)) else { return };
     guard::cold(|| endpoints::uct_gone(ep));
     // SAFETY: libucp's argument.
     unsafe { destroy(ep) }

@@ -11,11 +11,11 @@ use crate::abi::uct::{
     self, AM_ID_MAX, AmCallback, DEVICE_TYPES, IFACE_OPEN_MODE_DEVICE, IFACE_PARAM_FIELD_DEVICE,
     IFACE_PARAM_FIELD_OPEN_MODE, Iface, IfaceParams, Md, TABLE_WORDS, TlResource,
 };
-use crate::module;
 use crate::pointers::Pointers;
 use crate::real::real;
 use crate::ways::{self, Carrier, Transport};
 use crate::workers::{self, Worker};
+use crate::{memory, module};
 
 pub struct Interface {
     pub table: [usize; TABLE_WORDS],
@@ -65,13 +65,17 @@ pub unsafe fn opened(md: Md, worker: uct::Worker, params: *const IfaceParams, if
             return refuse(&name, "operation table is not built as it should be");
         }
         let kind = kind_of(md, &name, &device);
-        let interface = Box::into_raw(Box::new(Interface {
+        let interface = memory::boxed(Interface {
             table: (*iface).table,
             worker: workers::of_uct(worker),
             carrier: ways::carrier(Transport { name, device, kind }),
             arrivals: Mutex::new([null_mut(); AM_ID_MAX]),
-        }));
-        KNOWN.set(iface as usize, interface as u64);
+        });
+        let Some(interface) = interface.map(Box::into_raw) else { return module::say_what_is_lost() };
+        // Functions are replaced only where they find those that they stand for.
+        if !KNOWN.set(iface as usize, interface as u64) {
+            return;
+        }
         for (place, function) in operations::REPLACEMENTS {
             if (*iface).table[place] != 0 {
                 (*iface).table[place] = function();
@@ -118,7 +122,7 @@ pub unsafe fn handler(
     let place = arrivals.get_mut(usize::from(id))?;
     let arrival = Arrival { callback, argument, id, carrier: interface.carrier, worker: interface.worker };
     if place.is_null() {
-        *place = Box::into_raw(Box::new(arrival));
+        *place = Box::into_raw(memory::boxed(arrival)?);
     } else {
         // SAFETY: libucp sets handlers only while nothing arrives.
         unsafe { **place = arrival };
@@ -127,8 +131,8 @@ pub unsafe fn handler(
 }
 
 fn kind_of(md: Md, name: &str, device: &str) -> &'static str {
-    type Query = unsafe extern "C" fn(Md, *mut *mut TlResource, *mut u32) -> ucs::Status;
-    type Release = unsafe extern "C" fn(*mut TlResource);
+    type Query = unsafe extern "C-unwind" fn(Md, *mut *mut TlResource, *mut u32) -> ucs::Status;
+    type Release = unsafe extern "C-unwind" fn(*mut TlResource);
     let query = real!(Uct, uct_md_query_tl_resources, Query);
     let release = real!(Uct, uct_release_tl_resource_list, Release);
     let (Some(query), Some(release)) = (query, release) else { return "" };

@@ -60,7 +60,7 @@ macro_rules! replaced {
             $(at once |$done:ident| $bytes:expr,)?
             |$returned:ident, $transmission:ident| $end:expr;
     )*) => {$(
-        unsafe extern "C" fn $name($ep: *mut Ep $(, $argument: $type)*) -> $result {
+        unsafe extern "C-unwind" fn $name($ep: *mut Ep $(, $argument: $type)*) -> $result {
             // SAFETY: the arguments are libucp's, and passed on.
             unsafe {
                 let Some(interface) = interfaces::of($ep) else { return ucs::ERR_UNSUPPORTED as isize as $result };
@@ -202,7 +202,13 @@ unsafe fn told(id: u8, payload: *const c_void, length: usize) -> Told {
     }
 }
 
-unsafe extern "C" fn am_short(ep: *mut Ep, id: u8, header: u64, payload: *const c_void, length: c_uint) -> Status {
+unsafe extern "C-unwind" fn am_short(
+    ep: *mut Ep,
+    id: u8,
+    header: u64,
+    payload: *const c_void,
+    length: c_uint,
+) -> Status {
     // SAFETY: the arguments are libucp's, and passed on.
     unsafe {
         let Some(interface) = interfaces::of(ep) else { return ucs::ERR_UNSUPPORTED };
@@ -232,7 +238,7 @@ struct Listening {
     told: Told,
 }
 
-unsafe extern "C" fn pack_and_listen(to: *mut c_void, listening: *mut c_void) -> usize {
+unsafe extern "C-unwind" fn pack_and_listen(to: *mut c_void, listening: *mut c_void) -> usize {
     // SAFETY: what `am_bcopy` passed with this function.
     unsafe {
         let listening = &mut *listening.cast::<Listening>();
@@ -244,7 +250,13 @@ unsafe extern "C" fn pack_and_listen(to: *mut c_void, listening: *mut c_void) ->
     }
 }
 
-unsafe extern "C" fn am_bcopy(ep: *mut Ep, id: u8, pack: Option<Pack>, argument: *mut c_void, flags: c_uint) -> isize {
+unsafe extern "C-unwind" fn am_bcopy(
+    ep: *mut Ep,
+    id: u8,
+    pack: Option<Pack>,
+    argument: *mut c_void,
+    flags: c_uint,
+) -> isize {
     // SAFETY: the arguments are libucp's, and passed on.
     unsafe {
         let Some(interface) = interfaces::of(ep) else { return ucs::ERR_UNSUPPORTED as isize };
@@ -275,7 +287,7 @@ unsafe extern "C" fn am_bcopy(ep: *mut Ep, id: u8, pack: Option<Pack>, argument:
 
 /// It returns a handle by which it may be cancelled, and completes later in any case. So it keeps libucp's completion, and is
 /// counted when it is posted.
-unsafe extern "C" fn tag_rndv_zcopy(
+unsafe extern "C-unwind" fn tag_rndv_zcopy(
     ep: *mut Ep,
     tag: Tag,
     header: *const c_void,

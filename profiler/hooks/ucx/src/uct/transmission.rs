@@ -20,7 +20,16 @@ use crate::thread::{self, Answer, Kind, Link, Thread};
 use crate::ways::{Carrier, Ways};
 use crate::{tls, ucp};
 
-pub static WAYS: [Ways; table::NAMES.len()] = [const { Ways::new() }; table::NAMES.len()];
+static WAYS: [Ways; table::NAMES.len()] = [const { Ways::new() }; table::NAMES.len()];
+
+/// How the function at a place of the table moved data.
+#[inline(always)]
+pub fn way(module: &Module, place: usize, protocol: Protocol, carrier: Carrier) -> u32 {
+    match (WAYS.get(place), table::NAMES.get(place)) {
+        (Some(ways), Some(name)) => ways.number(module, "uct", name, protocol, carrier),
+        _ => 0,
+    }
+}
 
 /// What an operation carries as far as its own arguments tell.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,7 +58,7 @@ pub unsafe fn posted(cargo: Cargo) -> Option<Posted> {
         let frame = tls::get().as_ref()?.frame.as_ref()?;
         let operation = frame.operation;
         let is_plain = frame.kind == Kind::Post
-            && (*operation).peer != 0
+            && (*operation).peer.get() != 0
             && !(*operation).call.is_traced()
             && cargo != Cargo::Message(message::WIREUP);
         is_plain.then_some(Posted { module, operation })
@@ -60,12 +69,12 @@ impl Posted {
     #[inline(always)]
     pub unsafe fn count(self, interface: &Interface, place: usize, cargo: Cargo, bytes: usize) {
         unsafe {
-            let operation = &mut *self.operation;
+            let operation = self.operation;
             let bytes = bytes as u64;
-            let protocol = carried(cargo, ucp::is_one_sided(operation.function));
+            let protocol = carried(cargo, ucp::is_one_sided((*operation).function));
             mark(operation, cargo, protocol, interface.carrier, bytes);
-            let way = WAYS[place].number(self.module, "uct", table::NAMES[place], protocol, interface.carrier);
-            self.module.count(&operation.call, way, operation.peer, bytes, bytes, AT_ONCE);
+            let way = way(self.module, place, protocol, interface.carrier);
+            self.module.count(&(*operation).call, way, (*operation).peer.get(), bytes, bytes, AT_ONCE);
         }
     }
 }
@@ -84,19 +93,22 @@ fn carried(cargo: Cargo, is_one_sided: bool) -> Protocol {
 
 /// Tells the operation above what it turned out to be.
 #[inline(always)]
-fn mark(operation: &mut Operation, cargo: Cargo, protocol: Protocol, carrier: Carrier, bytes: u64) {
-    if protocol != Protocol::Control {
-        if bytes > operation.carried_bytes {
-            operation.carried_bytes = bytes;
-            operation.carrier = carrier;
+unsafe fn mark(operation: *mut Operation, cargo: Cargo, protocol: Protocol, carrier: Carrier, bytes: u64) {
+    // SAFETY: records are never freed.
+    unsafe {
+        if protocol != Protocol::Control {
+            if bytes > (*operation).carried_bytes.get() {
+                (*operation).carried_bytes.set(bytes);
+                (*operation).carrier.set(carrier);
+            }
+            if protocol.is_rendezvous() {
+                (*operation).protocol.set(protocol);
+            }
+        } else if let Cargo::Message(message::RNDV_RTS | message::RNDV_RTR) = cargo
+            && (*operation).protocol.get() == Protocol::Eager
+        {
+            (*operation).protocol.set(Protocol::Rendezvous);
         }
-        if protocol.is_rendezvous() {
-            operation.protocol = protocol;
-        }
-    } else if let Cargo::Message(message::RNDV_RTS | message::RNDV_RTR) = cargo
-        && operation.protocol == Protocol::Eager
-    {
-        operation.protocol = Protocol::Rendezvous;
     }
 }
 
@@ -256,8 +268,7 @@ impl Transmission {
     #[inline(always)]
     unsafe fn see(&self, bytes: usize) -> u32 {
         let protocol = unsafe { self.protocol(bytes) };
-        let layer_name = table::NAMES[self.place];
-        WAYS[self.place].number(self.module, "uct", layer_name, protocol, self.interface.carrier)
+        way(self.module, self.place, protocol, self.interface.carrier)
     }
 
     #[inline(always)]
@@ -265,16 +276,9 @@ impl Transmission {
         if !self.is_linked {
             return unsafe { self.unlinked() };
         }
-        unsafe {
-            let is_one_sided = match self.link.operation.as_ref() {
-                Some(operation) => ucp::is_one_sided(operation.function),
-                // All that is known of it is that it was one-sided.
-                None => true,
-            };
-            let protocol = carried(self.cargo, is_one_sided);
-            self.tell(protocol, bytes as u64);
-            protocol
-        }
+        let protocol = carried(self.cargo, self.link.is_one_sided);
+        unsafe { self.tell(protocol, bytes as u64) };
+        protocol
     }
 
     /// Marks the operation above, unless its record is in use for another one by now.
@@ -282,12 +286,12 @@ impl Transmission {
     unsafe fn tell(&self, protocol: Protocol, bytes: u64) {
         unsafe {
             let operation = self.link.operation;
-            if operation.is_null() || (*operation).generation != self.link.generation {
+            if operation.is_null() || (*operation).generation.get() != self.link.generation {
                 return;
             }
-            mark(&mut *operation, self.cargo, protocol, self.interface.carrier, bytes);
-            if (*operation).arrives && (*operation).peer == 0 {
-                (*operation).peer = self.peer;
+            mark(operation, self.cargo, protocol, self.interface.carrier, bytes);
+            if (*operation).arrives.get() && (*operation).peer.get() == 0 {
+                (*operation).peer.set(self.peer);
             }
             // The first operation of a handler that belongs to something tells to what the others belong.
             if let Some(frame) = (*self.thread).frame.as_mut()
@@ -322,8 +326,8 @@ impl Transmission {
             return;
         }
         // SAFETY: as in `begin`.
-        let found =
-            unsafe { link::find(self.thread, self.interface, Clue { pointer: 0, near, far: 0, peer: self.peer }) };
+        let clue = Clue { pointer: 0, near, far: 0, peer: self.peer };
+        let found = unsafe { link::find(self.thread, self.interface, clue) };
         if let Some(link) = found {
             self.is_linked = true;
             self.link = link;
