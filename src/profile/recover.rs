@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::write::{Error, Writer};
+use crate::ranks::Ranks;
 use crate::shard::{self, FORMAT, Header, RUNNING, SNAPSHOT, Shard, read_file, read_header};
 use crate::stream::{Detail, Extent, Pile};
 
@@ -41,7 +42,7 @@ pub struct Run {
 pub struct Recovered {
     /// The name that was free.
     pub path: PathBuf,
-    pub missing_ranks: Vec<u32>,
+    pub missing_ranks: Ranks,
     /// What could not be read, in one line for each kind of trouble.
     pub notes: Vec<String>,
 }
@@ -133,7 +134,7 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
     if present.is_empty() {
         return Err(notes.pop().map_or(Error::Nothing, Error::Unreadable));
     }
-    let missing_ranks = (0..ranks).filter(|rank| !present.contains(rank)).collect();
+    let missing_ranks = Ranks::first(ranks.into()).without(&present.into_iter().collect());
     Ok(Recovered { path: writer.write(detail, &mut pile.stream())?.path, missing_ranks, notes })
 }
 

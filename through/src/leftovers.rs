@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use commsee::profile::recover::{self, Recovered, Run};
-use commsee::{ranks, settings};
+use commsee::settings;
 
 use crate::error::Error;
 use crate::escape::{cut, visible};
@@ -54,9 +54,10 @@ pub fn describe(run: &Run) -> String {
 
 /// Which ranks are missing, in words; nothing if none are.
 pub fn missing(recovered: &Recovered) -> Option<String> {
-    match &recovered.missing_ranks[..] {
-        [] => None,
-        [rank] => Some(format!("rank {rank} left no shard")),
-        several => Some(format!("ranks {} left no shard", ranks::format(several))),
+    let missing = &recovered.missing_ranks;
+    match missing.count() {
+        0 => None,
+        1 => Some(format!("rank {missing} left no shard")),
+        _ => Some(format!("ranks {missing} left no shard")),
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use commsee::ranks::Ranks;
+
 use crate::cli::{Format, Input, Show};
 use crate::error::Error;
 use crate::filter::Filter;
@@ -84,8 +86,8 @@ pub fn no_match(path: &Path, filter: &Filter, catalog: &Catalog) {
         there_is("buckets", bounds.collect());
     }
     if filter.ranks.is_some() {
-        let ranks: Vec<u32> = catalog.processes.iter().filter_map(|process| process.rank.try_into().ok()).collect();
-        there_is("ranks", vec![commsee::ranks::format(&ranks)]);
+        let ranks: Ranks = catalog.processes.iter().filter_map(|process| process.rank.try_into().ok()).collect();
+        there_is("ranks", vec![ranks.to_string()]);
     }
     if filter.ways.is_some() {
         let of_ways = |of: fn(&Way) -> &str| {

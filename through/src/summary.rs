@@ -6,7 +6,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use commsee::ranks;
 use unicode_width::UnicodeWidthStr;
 
 use crate::cli::Show;
@@ -65,7 +64,7 @@ fn write(
         line("", &path(&relative(other)))?;
     }
     if !overview.unfinished.is_empty() {
-        line("note", &format!("ended before MPI_Finalize: ranks {}", ranks::format(&overview.unfinished)))?;
+        line("note", &format!("ended before MPI_Finalize: ranks {}", overview.unfinished))?;
     }
     let time = units::precise_time;
     let share = units::percent(overview.mpi_avg_ns, overview.wall_avg_ns);
