@@ -18,7 +18,7 @@ const ALLREDUCES: u64 = 200;
 const ALWAYS: u64 = 1 << 40;
 
 /// What may fail, and how.
-const FAULTS: [(&str, &[i32]); 19] = [
+const FAULTS: [(&str, &[i32]); 20] = [
     ("open", &[libc::EMFILE, libc::EACCES, libc::ENOSPC]),
     ("posix_fallocate", &[libc::ENOSPC, libc::EIO, libc::EINTR, libc::EOPNOTSUPP]),
     ("mmap", &[libc::ENOMEM]),
@@ -38,6 +38,7 @@ const FAULTS: [(&str, &[i32]); 19] = [
     ("getrandom", &[libc::ENOSYS, libc::EINTR, SHORT]),
     ("process_vm_readv", &[libc::EPERM, libc::ENOSYS]),
     ("getcwd", &[libc::ENOENT]),
+    ("fcntl", &[libc::ENOLCK, libc::EINVAL]),
 ];
 
 #[derive(Clone, Copy, Debug)]

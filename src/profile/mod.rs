@@ -2,6 +2,7 @@
 //! job left that did not end well.
 
 mod claim;
+pub mod debris;
 mod layers;
 mod name;
 mod number;
