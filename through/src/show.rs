@@ -58,14 +58,14 @@ fn nothing(report: &Report) {
     if let (Body::Stood(_), true) = (&report.body, filter.words.is_empty()) {
         return say(format_args!("{path}: all ranks finished: nobody stood anywhere"));
     }
-    no_match(&report.path, filter, &report.catalog);
+    no_match(&report.path, filter, &report.catalog, "calls");
 }
 
-/// The same where it follows from the filter alone.
-pub fn no_match(path: &Path, filter: &Filter, catalog: &Catalog) {
+/// The same where it follows from the filter alone. `what` the view is made of.
+pub fn no_match(path: &Path, filter: &Filter, catalog: &Catalog, what: &str) {
     let path = path.display();
     if filter.words.is_empty() {
-        return say(format_args!("{path}: the profile holds no calls"));
+        return say(format_args!("{path}: the profile holds no {what}"));
     }
     match filter.absent.is_empty() {
         true => say(format_args!("{path}: nothing matches all of: {}", filter.words.join(", "))),

@@ -141,7 +141,7 @@ fn relative(path: &Path) -> PathBuf {
 }
 
 /// The path as one word of a shell.
-fn quoted(path: &Path) -> String {
+pub fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     let is_plain = |character: char| character.is_alphanumeric() || "/._-+=:,@%".contains(character);
     match text.chars().all(is_plain) {
