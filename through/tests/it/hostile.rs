@@ -272,7 +272,7 @@ fn rows_that_belong_to_all_others_are_given_up() {
          0, 1, 0, 9000 FROM n; INSERT OR IGNORE INTO cell SELECT id, 1, NULL, NULL FROM total WHERE id > 100000",
     );
     let answer = answer_in_bounds(&folder, &["sample.db", "-a"]);
-    assert!(answer.status == 2 && answer.err.contains("sample.db is damaged (it leads to no end)"), "{answer:?}");
+    assert!(answer.status == 2 && answer.err.contains("sample.db: is damaged (it leads to no end)"), "{answer:?}");
 }
 
 #[test]
