@@ -5,7 +5,8 @@ mod common;
 use std::fs;
 use std::process::Command;
 
-use common::{Launch, Mpi, Profile, Program, Run, check, execute, fortran, library};
+use common::{Launch, Mpi, Profile, Program, Run, check, execute, fortran, library, shared_library};
+use commsee::profile::recover;
 
 /// Open MPI 4 has no sessions.
 fn libraries() -> impl Iterator<Item = Mpi> {
@@ -87,6 +88,43 @@ fn snapshots_hold_what_was_counted_so_far() {
             assert!(snapshot.ranks.iter().all(|rank| rank.state == "running"), "{:?}", snapshot.ranks);
         }
         assert_eq!(run.left_behind(), Vec::<std::path::PathBuf>::new());
+    }
+}
+
+/// The claim to write what all have ready is that of a living process: nobody waits for one that was killed, or for one that lives.
+#[test]
+fn the_claim_of_a_killed_process_holds_nobody_up() {
+    for mpi in Mpi::ALL {
+        for how in ["killed", "held"] {
+            let run = Launch::new(mpi, "claimed").arguments(&[how]).ranks(3).run().succeeded();
+            let snapshot = Profile::read(&run.folder().join("profile-snapshot-1.db"));
+            assert_eq!((snapshot.total("MPI_Pcontrol"), snapshot.ranks.len()), (3, 3), "{mpi} {how}");
+            assert_eq!(run.profile().total("MPI_Pcontrol"), 3, "{mpi} {how}");
+        }
+    }
+}
+
+/// Who joins is killed when the profile is whole, and about to get its name: the shards are there, and nothing of it stays.
+#[test]
+fn what_a_killed_joiner_leaves_becomes_a_profile() {
+    let dies = |mpi, program, how: &[&str]| {
+        let launch = Launch::new(mpi, program).arguments(how).ranks(3).preload(shared_library("broken"));
+        let launch = launch.variable("BROKEN_FUNCTION", "renameat2").variable("UCX_MEM_EVENTS", "n");
+        let run = launch.variable("BROKEN_DIES", "1").run();
+        let left = run.left_over();
+        assert!(!run.profile_path().exists(), "{}", run.output());
+        assert!(left.others.iter().any(|path| path.to_string_lossy().ends_with(".claim")), "{:?}", left.others);
+        let recovered = recover::recover(&left, &run.profile_path()).expect("a profile of the shards");
+        assert!(recovered.missing_ranks.is_empty() && recovered.notes.is_empty());
+        left.remove().expect("shards and what lies beside them");
+        assert_eq!(fs::read_dir(run.folder().join("shards")).expect("the folder").count(), 0);
+        Profile::read(&run.profile_path())
+    };
+    for mpi in Mpi::ALL {
+        assert_eq!(dies(mpi, "snapshots", &[]).total("MPI_Pcontrol"), 3, "{mpi}: the first snapshot");
+    }
+    for mpi in libraries() {
+        assert_eq!(dies(mpi, "sessions", &["one"]).total("MPI_Session_finalize"), 3, "{mpi}");
     }
 }
 

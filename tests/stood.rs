@@ -2,14 +2,16 @@
 
 mod common;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use common::{Launch, Mpi};
+use common::{Launch, Mpi, Run};
 use commsee::profile::recover;
 use commsee::profile::recover::Recovered;
 use rusqlite::{Connection, OpenFlags};
+use tempfile::TempDir;
 
 /// Rank, label of the communicator (or its name), operation; the last two are empty in the program.
 type Stood = (u32, String, String);
@@ -49,18 +51,85 @@ fn check_view(profile: &Path, stood: &[Stood]) {
     assert_eq!(calls, expected);
 }
 
-/// Runs a job that ends badly, and makes a profile of what it left.
-fn left_by(mpi: Mpi, how: &str, ranks: usize, check: impl Fn(&Path, &Recovered)) {
-    let places = tempfile::tempdir().expect("a temporary folder");
-    let launch = Launch::new(mpi, "stands").ranks(ranks).arguments(&[how]);
-    let launch = launch.variable("STANDS_DIR", places.path().to_str().expect("a path in UTF-8"));
-    // Both launchers know this variable, as seconds.
-    let launch = if how == "hangs" { launch.variable("MPIEXEC_TIMEOUT", "15") } else { launch };
-    let run = launch.run();
-    assert!(!run.status.success(), "{mpi} {how}: {}", run.output());
+/// A job that goes on. Its shards, and what is made of them on the way, lie in a folder of its own.
+struct Job {
+    what: String,
+    folder: TempDir,
+    run: JoinHandle<Run>,
+    looks: u32,
+}
+
+impl Job {
+    fn start(mpi: Mpi, how: &str, ranks: usize) -> Job {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = folder.path().to_str().expect("a path in UTF-8");
+        let launch = Launch::new(mpi, "stands").ranks(ranks).arguments(&[how]);
+        let launch = launch.variable("STANDS_DIR", place).variable("COMMSEE_DIR", place);
+        Job { what: format!("{mpi} {how}"), folder, run: thread::spawn(move || launch.run()), looks: 0 }
+    }
+
+    fn find(&self) -> Vec<recover::Run> {
+        recover::find(&[self.folder.path().to_owned()])
+    }
+
+    /// A profile of the shards as they are now; none while they are being made.
+    fn look(&mut self) -> Option<PathBuf> {
+        let found = self.find();
+        let [run] = &found[..] else { return None };
+        if !run.alive {
+            return None;
+        }
+        self.looks += 1;
+        let profile = self.folder.path().join(format!("look-{}.db", self.looks));
+        recover::recover(run, &profile).ok().map(|recovered| recovered.path)
+    }
+
+    /// Waits until all stand where they are going. The limit only ends a test that hangs.
+    fn wait_until(&mut self, are_there: impl Fn(&Path) -> bool) {
+        let begin = Instant::now();
+        loop {
+            let look = self.look();
+            if look.as_deref().is_some_and(&are_there) {
+                return;
+            }
+            let seen = look.map(|profile| all(&profile));
+            let is_late = begin.elapsed() > Duration::from_secs(100) || self.run.is_finished();
+            assert!(!is_late, "{}: nobody gets there: {seen:?}", self.what);
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn go(&self) {
+        fs::write(self.folder.path().join("go"), "").expect("a file");
+    }
+
+    /// Ends its ranks, and so the job, whatever its launcher makes of that.
+    fn kill(&mut self) {
+        let profile = self.look().expect("the job goes on");
+        let pids: Vec<i32> = open(&profile)
+            .prepare("SELECT pid FROM ranks")
+            .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
+            .expect("the view");
+        // SAFETY: signals to processes of the job, which waits for nothing but this.
+        pids.into_iter().for_each(|pid| _ = unsafe { libc::kill(pid, libc::SIGKILL) });
+    }
+}
+
+/// Runs a job that ends badly when all are where they are going, and makes a profile of what it left.
+fn left_by(mpi: Mpi, how: &str, ranks: usize, are_there: impl Fn(&Path) -> bool, check: impl Fn(&Path, &Recovered)) {
+    let mut job = Job::start(mpi, how, ranks);
+    job.wait_until(are_there);
+    job.go();
+    if how == "hangs" {
+        job.wait_until(|profile| all(profile).last() == Some(&stood(3, "*", "MPI_Waitall")));
+        job.kill();
+    }
+    while !job.run.is_finished() {
+        thread::sleep(Duration::from_millis(20));
+    }
     let left = (0..300).find_map(|_| {
-        let mut found = recover::find(&[run.folder().join("shards")]);
-        assert_eq!(found.len(), 1, "{mpi} {how}: shards of one run\n{}", run.output());
+        let mut found = job.find();
+        assert_eq!(found.len(), 1, "{mpi} {how}: shards of one run");
         let ended = found.pop().filter(|run| !run.alive);
         ended.or_else(|| {
             thread::sleep(Duration::from_millis(50));
@@ -68,6 +137,9 @@ fn left_by(mpi: Mpi, how: &str, ranks: usize, check: impl Fn(&Path, &Recovered))
         })
     });
     let left = left.unwrap_or_else(|| panic!("{mpi} {how}: processes outlive their job"));
+    let run = job.run.join().expect("the job is run");
+    // What a launcher makes of ranks that were killed from outside is its own affair.
+    assert!(how == "hangs" || !run.status.success(), "{mpi} {how}: {}", run.output());
     let profile = run.profile_path();
     let recovered = recover::recover(&left, &profile).expect("a profile of the shards");
     assert_eq!(recovered.notes, Vec::<String>::new());
@@ -86,7 +158,9 @@ fn every_rank_is_found_where_it_stood() {
             ("hangs", stood(3, "*", "MPI_Waitall")),
         ] {
             let expected = [stood(0, "W0.0", "MPI_Barrier"), stood(1, "pipes", "MPI_Recv"), stood(2, "", ""), last];
-            left_by(mpi, how, 4, |profile, recovered| {
+            // Rank 3 waits, to go to its place then.
+            let are_there = |profile: &Path| all(profile).get(..3) == Some(&expected[..3]);
+            left_by(mpi, how, 4, are_there, |profile, recovered| {
                 assert_eq!(all(profile), expected, "{mpi} {how}");
                 check_view(profile, &expected);
                 assert!(recovered.missing_ranks.is_empty());
@@ -98,9 +172,8 @@ fn every_rank_is_found_where_it_stood() {
 #[test]
 fn a_rank_that_waits_for_the_gathering_stands_in_finalize() {
     for mpi in Mpi::ALL {
-        left_by(mpi, "finalizes", 4, |profile, _| {
-            assert_eq!(all(profile)[0], stood(0, "W0.0", "MPI_Finalize"), "{mpi}");
-        });
+        let is_there = |profile: &Path| all(profile).first() == Some(&stood(0, "W0.0", "MPI_Finalize"));
+        left_by(mpi, "finalizes", 4, is_there, |profile, _| assert!(is_there(profile), "{mpi}: {:?}", all(profile)));
     }
 }
 
@@ -108,9 +181,8 @@ fn a_rank_that_waits_for_the_gathering_stands_in_finalize() {
 #[test]
 fn a_call_over_a_window_stands_on_its_communicator() {
     for mpi in Mpi::ALL {
-        left_by(mpi, "fences", 4, |profile, _| {
-            assert_eq!(all(profile)[0], stood(0, "pipes", "MPI_Win_fence"), "{mpi}");
-        });
+        let is_there = |profile: &Path| all(profile).first() == Some(&stood(0, "pipes", "MPI_Win_fence"));
+        left_by(mpi, "fences", 4, is_there, |profile, _| assert!(is_there(profile), "{mpi}: {:?}", all(profile)));
     }
 }
 
@@ -118,28 +190,28 @@ fn a_call_over_a_window_stands_on_its_communicator() {
 #[test]
 fn while_counting_pauses_nothing_is_known() {
     for mpi in Mpi::ALL {
-        left_by(mpi, "pauses", 4, |profile, _| {
-            let since: Vec<Option<i64>> = open(profile)
-                .prepare("SELECT since_ns FROM standing ORDER BY rank")
+        let known = |profile: &Path| -> Vec<bool> {
+            open(profile)
+                .prepare("SELECT since_ns IS NOT NULL FROM standing ORDER BY rank")
                 .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
-                .expect("the table");
-            assert_eq!(since.iter().map(Option::is_some).collect::<Vec<_>>(), [true, true, false, true], "{mpi}");
-        });
+                .expect("the table")
+        };
+        let are_there = |profile: &Path| known(profile) == [true, true, false, true];
+        left_by(mpi, "pauses", 4, are_there, |profile, _| assert!(are_there(profile), "{mpi}: {:?}", known(profile)));
     }
 }
 
 #[test]
 fn threads_stand_each_for_itself() {
     for mpi in Mpi::ALL {
-        left_by(mpi, "threads", 2, |profile, _| {
-            let expected = [
-                stood(0, "W0.0", "MPI_Barrier"),
-                stood(0, "pipes", "MPI_Recv"),
-                stood(1, "", ""),
-                stood(1, "pipes", "MPI_Recv"),
-            ];
-            assert_eq!(all(profile), expected, "{mpi}");
-        });
+        let expected = [
+            stood(0, "W0.0", "MPI_Barrier"),
+            stood(0, "pipes", "MPI_Recv"),
+            stood(1, "", ""),
+            stood(1, "pipes", "MPI_Recv"),
+        ];
+        let are_there = |profile: &Path| all(profile) == expected;
+        left_by(mpi, "threads", 2, are_there, |profile, _| assert_eq!(all(profile), expected, "{mpi}"));
     }
 }
 
@@ -147,45 +219,36 @@ fn threads_stand_each_for_itself() {
 #[test]
 fn a_job_that_goes_on_is_not_disturbed() {
     for mpi in Mpi::ALL {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let place = folder.path().to_str().expect("a path in UTF-8").to_owned();
-        let launch = Launch::new(mpi, "stands").ranks(4).arguments(&["goes-on"]);
-        let launch = launch.variable("STANDS_DIR", &place).variable("COMMSEE_DIR", &place);
-        let job = thread::spawn(move || launch.run().succeeded());
+        let mut job = Job::start(mpi, "goes-on", 4);
+        let expected =
+            [stood(0, "W0.0", "MPI_Barrier"), stood(1, "pipes", "MPI_Recv"), stood(2, "", ""), stood(3, "", "")];
+        job.wait_until(|profile| all(profile) == expected);
+        let least_s = |profile: &Path| -> f64 {
+            open(profile).query_row("SELECT min(for_s) FROM running", [], |row| row.get(0)).expect("seconds")
+        };
+        let first = job.look().expect("a profile of the shards");
         let begin = Instant::now();
-        while !folder.path().join("at-3").exists() {
-            assert!(begin.elapsed() < Duration::from_secs(100) && !job.is_finished(), "{mpi}: nobody gets there");
-            thread::sleep(Duration::from_millis(20));
-        }
-        let looked = (0..2).map(|number| {
-            let runs = recover::find(&[folder.path().to_owned()]);
-            assert!(runs.len() == 1 && runs[0].alive);
-            let profile = folder.path().join(format!("look-{number}.db"));
-            recover::recover(&runs[0], &profile).expect("a profile of the shards");
-            profile
-        });
-        let looked: Vec<_> = looked.collect();
-        fs::write(folder.path().join("go-0"), "").expect("a file");
-        let run = job.join().expect("the job succeeds");
-        for profile in looked {
-            let expected =
-                [stood(0, "W0.0", "MPI_Barrier"), stood(1, "pipes", "MPI_Recv"), stood(2, "", ""), stood(3, "", "")];
-            assert_eq!(all(&profile), expected, "{mpi}");
-            check_view(&profile, &expected);
-            let states: Vec<String> = open(&profile)
+        thread::sleep(Duration::from_millis(100));
+        let passed_s = begin.elapsed().as_secs_f64();
+        let second = job.look().expect("a profile of the shards");
+        for profile in [&first, &second] {
+            assert_eq!(all(profile), expected, "{mpi}");
+            check_view(profile, &expected);
+            let states: Vec<String> = open(profile)
                 .prepare("SELECT state FROM ranks")
                 .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
                 .expect("the view");
             assert_eq!(states, ["running"; 4]);
-            // All but rank 3 got there a second before it, and still stand there.
-            let least: f64 =
-                open(&profile).query_row("SELECT min(for_s) FROM running", [], |row| row.get(0)).expect("seconds");
-            assert!(least >= 0.9, "{mpi}: {least}");
         }
+        // They have stood there meanwhile. How long a tick lasts is known a little better each time.
+        let (before_s, after_s) = (least_s(&first), least_s(&second));
+        assert!(after_s - before_s >= 0.9 * passed_s, "{mpi}: {before_s}, {after_s}, {passed_s}");
+        job.go();
+        let run = job.run.join().expect("the job is run").succeeded();
         let profile = run.profile();
         assert!(profile.ranks.iter().all(|rank| rank.state == "finished"));
         assert_eq!((profile.total("MPI_Recv"), profile.total("MPI_Send")), (1, 1));
-        assert!(recover::find(&[folder.path().to_owned()]).is_empty(), "{mpi}: no shard is left");
+        assert!(recover::find(&[job.folder.path().to_owned()]).is_empty(), "{mpi}: no shard is left");
         assert_eq!(all(&run.profile_path()), []);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use bytemuck::{Zeroable, bytes_of};
 use commsee::calls::{TABLE_HASH, op};
@@ -9,7 +10,7 @@ use commsee::profile::Writer;
 use commsee::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BUCKET_INVOLVED, BlockHeader, Bound, CELLS, COMMUNICATORS, CONTIGUOUS, Cell,
     Communicator, DATATYPES, EDGES, Edge, FINISHED, FIRST_COMM, FORMAT, HEADER_BYTES, Header, LABELS, MAGIC, Moment,
-    PHASES, SEVERAL_COMMS, Shard, Text, USES, Use, set_text,
+    PHASES, RUNNING, SEVERAL_COMMS, STANDINGS, Shard, Standing, Text, USES, Use, set_text,
 };
 use commsee::stream::{Detail, Pile};
 use rusqlite::Connection;
@@ -24,7 +25,8 @@ pub fn write(data: &[u8], path: &Path) {
     let whole: Vec<u8> = match kind % 4 {
         0 => include_bytes!("../../tests/golden/version-1.db").to_vec(),
         1 => include_bytes!("../../tests/golden/version-2.db").to_vec(),
-        _ => made(),
+        2 => made(FINISHED).clone(),
+        _ => made(RUNNING).clone(),
     };
     fs::write(path, &whole).unwrap();
     let mut changes = data.get(2..).unwrap_or_default().chunks_exact(CHANGE_BYTES);
@@ -40,6 +42,34 @@ pub fn write(data: &[u8], path: &Path) {
     changes.for_each(|change| change_bytes(&mut bytes, change));
     fs::write(path, bytes).unwrap();
 }
+
+/// Texts that mean something in some column. No mutation of bytes finds a list of ranks or a number that is far too large.
+const TEXTS: [&str; 24] = [
+    "MPI_Init",
+    "collective",
+    "*",
+    "-",
+    "W0.0",
+    "ü",
+    "finished",
+    "0-3,8",
+    "0-4294967295",
+    "9000000000000000000",
+    "18446744073709551616",
+    "4294967295",
+    "-1",
+    "5-2,,1-,-",
+    "nan",
+    "1e400",
+    "running",
+    "rank",
+    "node",
+    "comm",
+    "network",
+    "uct",
+    "ranks",
+    "detail",
+];
 
 /// Sets a column of one row, or of all, to what nobody expects there.
 fn change_value(db: &Connection, change: &[u8]) {
@@ -64,10 +94,7 @@ fn change_value(db: &Connection, change: &[u8]) {
         8 => Value::Text("x".repeat(usize::from(change[2]) << 8)),
         9 => Value::Blob(change.to_vec()),
         10 => Value::Text(String::new()),
-        _ => Value::Text(
-            ["MPI_Init", "collective", "*", "-", "W0.0", "ü", "finished", "0-3,8"][usize::from(change[2]) % 8]
-                .to_owned(),
-        ),
+        _ => Value::Text(TEXTS[usize::from(change[2]) % TEXTS.len()].to_owned()),
     };
     // Text that is no UTF-8 is a blob that is called text.
     let place = if change[5] & 1 == 0 { "?1" } else { "CAST(?1 AS TEXT)" };
@@ -102,25 +129,26 @@ fn change_bytes(bytes: &mut Vec<u8>, change: &[u8]) {
     }
 }
 
-/// A profile with something in every table.
-fn made() -> Vec<u8> {
-    static MADE: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
+/// A profile with something in every table, of a job that ended well, or whose ranks stood somewhere when it was ended.
+fn made(state: u32) -> &'static Vec<u8> {
+    static MADE: [OnceLock<Vec<u8>>; 2] = [const { OnceLock::new() }; 2];
     let make = || {
         let folder = tempfile::tempdir().unwrap();
         let mut pile = Pile::new(Detail::Rank, true);
-        (0..4).for_each(|rank| pile.add(shard(rank)));
+        // Of one that was ended not every rank need be there.
+        (0..4).filter(|rank| state == FINISHED || *rank != 2).for_each(|rank| pile.add(shard(rank, state)));
         let writer = Writer::create(&folder.path().join("a.db")).unwrap();
         fs::read(writer.write(Detail::Rank, &mut pile.stream()).unwrap().path).unwrap()
     };
-    MADE.get_or_init(make).clone()
+    MADE[usize::from(state == FINISHED)].get_or_init(make)
 }
 
-fn shard(rank: u32) -> Shard {
+fn shard(rank: u32, state: u32) -> Shard {
     let mut header = Header {
         magic: MAGIC,
         format: FORMAT,
         table_hash: TABLE_HASH,
-        state: FINISHED,
+        state,
         world_size: 4,
         world_rank: rank,
         started: Moment { ticks: 0, monotonic_ns: 0 },
@@ -161,6 +189,15 @@ fn shard(rank: u32) -> Shard {
         cell(Cell::key(next, op::MPI_Waitall, BUCKET_INVOLVED), 2),
     ];
     let edge = Edge { key: Edge::key(FIRST_COMM, op::MPI_Send, 1), world_rank: 1, reserved: 0, calls: 7, bytes: 56 };
+    let in_barrier = Standing {
+        word: Standing::word(op::MPI_Allreduce, false, 500),
+        comm: next.into(),
+        begin_ticks: 500,
+        end_ticks: 499,
+        ..Standing::zeroed()
+    };
+    let in_program = Standing { thread: 1, begin_ticks: 600, end_ticks: 700, ..Standing::zeroed() };
+    let stands = if rank == 3 { &[in_program][..] } else { &[in_barrier, in_program] };
     let used = Use { key: Edge::key(FIRST_COMM, op::MPI_Send, 3), calls: 7, bytes: 56 };
     let blocks = [
         block(COMMUNICATORS, &[comm(FIRST_COMM, b'W', 0), comm(next, b's', 1)]),
@@ -170,6 +207,7 @@ fn shard(rank: u32) -> Shard {
         block(CELLS, &cells),
         block(EDGES, &[edge]),
         block(USES, &[used]),
+        block(STANDINGS, stands),
     ]
     .concat();
     header.used_bytes = (HEADER_BYTES + blocks.len()) as u64;

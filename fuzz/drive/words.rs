@@ -1,8 +1,8 @@
 //! Words that people write: in the environment, and behind the options of `through`. The first byte says what the rest is.
 
 use commsee::buckets::Buckets;
-use commsee::ranks::RankSet;
-use commsee::{bytes, ranks, settings};
+use commsee::ranks::{RankSet, Ranks};
+use commsee::{bytes, settings};
 
 use super::range::{BucketPick, ByteRange, TimeRange};
 
@@ -46,11 +46,14 @@ fn edges(text: &str) {
 }
 
 fn rank_list(text: &str) {
+    let read = Ranks::read(text);
+    assert_eq!(Ranks::read(&read.to_string()), read);
+    assert_eq!(read.without(&read), Ranks::default());
     let Ok(set) = RankSet::parse(text) else { return };
     for (low, high) in set.ranges() {
         assert!(low <= high && set.contains(*low) && set.contains(*high));
-        let some: Vec<u32> = (*low..=*high).take(100).collect();
-        assert_eq!(RankSet::parse(&ranks::format(&some)).unwrap().ranges(), [(*low, *some.last().unwrap())]);
+        let some: Ranks = (*low..=*high).take(100).collect();
+        assert_eq!(RankSet::parse(&some.to_string()).unwrap().ranges(), some.ranges());
     }
 }
 

@@ -42,7 +42,11 @@ pub fn write(sources: &Path, optional: &[String]) -> Linked {
         let text = fs::read_to_string(file).expect("a source file");
         for name in named(&text) {
             let is_everywhere = name.starts_with("PMPI_") && !LATE.iter().any(|part| name.contains(part));
-            if is_everywhere { strong.insert(name) } else { weak.insert(name) };
+            if is_everywhere {
+                strong.insert(name)
+            } else {
+                weak.insert(name)
+            };
         }
     }
     weak.insert(UNUSED.to_owned());

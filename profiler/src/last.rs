@@ -1,10 +1,10 @@
 //! A profile that is made without a message, by the process that is the last to have its part ready in the directory of the
 //! shards.
 
-use std::fs::{self, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use vocabulary::profile::Claim;
 use vocabulary::shard::{Header, Shard, read_file, read_header};
 use vocabulary::stream::{Detail, Extent, OTHER_EDGES, Pile};
 
@@ -19,13 +19,9 @@ pub fn write(names: &[String], is_ready: impl Fn(&Header) -> bool, wanted: &Path
         return false;
     }
     // Two processes may both see that they are the last.
-    let claim = directory.join(format!("{}.claim", names[0]));
-    if OpenOptions::new().write(true).create_new(true).mode(0o600).open(&claim).is_err() {
-        return false;
-    }
+    let Some(_claim) = Claim::take(&directory.join(format!("{}.claim", names[0]))) else { return false };
     // It may have been done, and the claim given back, between the look and the claim.
     if !files.iter().all(|file| file.exists()) {
-        let _ = fs::remove_file(&claim);
         return false;
     }
     let written = join(&files, wanted);
@@ -36,7 +32,6 @@ pub fn write(names: &[String], is_ready: impl Fn(&Header) -> bool, wanted: &Path
         }
         Err(trouble) => lost(trouble),
     }
-    let _ = fs::remove_file(&claim);
     written.is_ok()
 }
 

@@ -83,6 +83,8 @@ fn store(path: &Path) -> std::io::Result<()> {
     let place = std::mem::offset_of!(Header, latest);
     image[place..place + 16].copy_from_slice(bytemuck::bytes_of(&clock::moment()));
     let aside = path.with_extension("part");
+    // Nobody else writes it: what stands there was left by a process that was killed.
+    let _ = fs::remove_file(&aside);
     let written = (|| {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
         file.write_all(&image)?;

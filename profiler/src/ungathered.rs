@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use vocabulary::profile::recover::{shard_name, snapshot_name};
-use vocabulary::ranks;
+use vocabulary::ranks::Ranks;
 use vocabulary::shard::{FINISHED, read_file, read_header};
 
 use crate::rollcall::{Remains, RollCall};
@@ -47,16 +47,13 @@ pub fn finish(roll_call: &RollCall) {
 
 /// Which ranks the profile lacks. It must not be taken for whole.
 fn say_missing(files: &[PathBuf], size: u32) {
-    let mut present: Vec<u32> = files.iter().filter_map(|file| Some(read_header(file)?.world_rank)).collect();
-    present.sort_unstable();
-    present.dedup();
-    if present.len() as u64 == u64::from(size) {
+    let present: Ranks = files.iter().filter_map(|file| Some(read_header(file)?.world_rank)).collect();
+    if present.count() == u64::from(size) {
         return;
     }
     say::warn(&format!(
-        "only ranks {} of {size} are in the profile: commsee was not loaded on the others, or switched off there, or their shards \
-         are on other hosts",
-        ranks::format(&present)
+        "only ranks {present} of {size} are in the profile: commsee was not loaded on the others, or switched off there, or their \
+         shards are on other hosts"
     ));
 }
 

@@ -1,6 +1,8 @@
 //! The SQLite file that all shards of a run together become: [`Writer`] takes the stream of what all processes counted, [`recover`] finds what a
 //! job left that did not end well.
 
+mod claim;
+pub mod debris;
 mod layers;
 mod name;
 mod number;
@@ -9,6 +11,7 @@ pub mod recover;
 mod tables;
 mod write;
 
+pub use claim::Claim;
 pub use name::expand;
 pub use place::Place;
 pub use write::{Error, Writer, Written, utc};

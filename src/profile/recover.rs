@@ -5,7 +5,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::debris::{self, State, entries, others, state};
 use super::write::{Error, Writer};
+use crate::ranks::Ranks;
 use crate::shard::{self, FORMAT, Header, RUNNING, SNAPSHOT, Shard, read_file, read_header};
 use crate::stream::{Detail, Extent, OTHER_EDGES, Pile};
 
@@ -36,8 +38,8 @@ pub struct Run {
     pub elsewhere: bool,
     pub world_size: u32,
     pub shards: Vec<PathBuf>,
-    /// Copies of shards that belonged to snapshots.
-    pub snapshots: Vec<PathBuf>,
+    /// What else lies there of it: snapshots, claims, what was in the making.
+    pub others: Vec<PathBuf>,
     pub started_unix_ns: u64,
     pub command: String,
 }
@@ -46,7 +48,7 @@ pub struct Run {
 pub struct Recovered {
     /// The name that was free.
     pub path: PathBuf,
-    pub missing_ranks: Vec<u32>,
+    pub missing_ranks: Ranks,
     /// What could not be read, in one line for each kind of trouble.
     pub notes: Vec<String>,
 }
@@ -55,10 +57,9 @@ pub struct Recovered {
 pub fn find(directories: &[PathBuf]) -> Vec<Run> {
     let mut runs: BTreeMap<[u64; 2], Run> = BTreeMap::new();
     let mut seen = std::collections::HashSet::new();
+    let mut all = Vec::new();
     for directory in directories {
-        let Ok(entries) = fs::read_dir(directory) else { continue };
-        let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-        paths.sort();
+        let paths = entries(directory);
         let name_of = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut shards = Vec::new();
         for path in &paths {
@@ -84,20 +85,25 @@ pub fn find(directories: &[PathBuf]) -> Vec<Run> {
                 elsewhere: false,
                 world_size: header.world_size,
                 shards: Vec::new(),
-                snapshots: Vec::new(),
+                others: Vec::new(),
                 started_unix_ns: header.start_realtime_ns,
                 command: shard::text(&header.command),
             });
             run.alive |= lives(&header);
             run.elsewhere |= !is_here(&header);
             run.shards.push(path.clone());
-            let copies = format!("{}.snapshot-", name_of(path).trim_end_matches(".shard"));
-            let is_copy =
-                |other: &&PathBuf| other.file_name().is_some_and(|other| other.to_string_lossy().starts_with(&copies));
-            run.snapshots.extend(paths.iter().filter(is_copy).cloned());
         }
+        all.extend(paths);
     }
-    runs.into_values().collect()
+    let mut others = others(&all);
+    let mut runs: Vec<Run> = runs.into_values().collect();
+    for run in &mut runs {
+        run.others = others.remove(&run.id).unwrap_or_default();
+        let state = state(&run.others);
+        run.alive |= state == State::Alive;
+        run.elsewhere |= state == State::Elsewhere;
+    }
+    runs
 }
 
 /// Makes a profile of what a run left, or has in its shards so far, under the wanted name or the next free one.
@@ -142,15 +148,15 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
     if present.is_empty() {
         return Err(notes.pop().map_or(Error::Nothing, Error::Unreadable));
     }
-    let missing_ranks = (0..ranks).filter(|rank| !present.contains(rank)).collect();
+    let missing_ranks = Ranks::first(ranks.into()).without(&present.into_iter().collect());
     Ok(Recovered { path: writer.write(detail, &mut pile.stream())?.path, missing_ranks, notes })
 }
 
-fn is_here(header: &Header) -> bool {
+pub fn is_here(header: &Header) -> bool {
     shard::text(&header.host) == host_name()
 }
 
-fn lives(header: &Header) -> bool {
+pub fn lives(header: &Header) -> bool {
     is_here(header) && process_start(header.pid) == Some(header.process_start)
 }
 
@@ -201,9 +207,18 @@ fn run_in_name(name: &str) -> Option<[u64; 2]> {
 }
 
 impl Run {
-    /// Removes the shards, and the snapshots that are in them, too.
+    /// Whether it goes on.
+    pub fn state(&self) -> State {
+        match self {
+            Run { alive: true, .. } => State::Alive,
+            Run { elsewhere: true, .. } => State::Elsewhere,
+            _ => State::Dead,
+        }
+    }
+
+    /// Removes the shards, and what else lies there of the run.
     pub fn remove(&self) -> io::Result<()> {
-        self.shards.iter().chain(&self.snapshots).try_for_each(fs::remove_file)
+        self.shards.iter().chain(&self.others).try_for_each(|path| debris::remove(path))
     }
 }
 

@@ -36,7 +36,7 @@ pub struct Tables<'a> {
     operations: BTreeSet<u16>,
     hosts: HashMap<String, u32>,
     /// The lowest rank of each rank's node, where rows stand for nodes. A rank of which nothing came stands for itself.
-    node_of: Vec<u32>,
+    node_of: HashMap<u32, u32>,
     group: Option<Group>,
     groups: i64,
 }
@@ -82,7 +82,6 @@ impl<'a> Tables<'a> {
                  calls = CAST(calls + excluded.calls AS INTEGER), bytes = CAST(bytes + excluded.bytes AS INTEGER)",
             )?,
         };
-        let node_of = if detail == Detail::Node { (0..run.world_size).collect() } else { Vec::new() };
         Ok(Tables {
             db,
             detail,
@@ -98,7 +97,7 @@ impl<'a> Tables<'a> {
             are_numbered: false,
             operations: BTreeSet::new(),
             hosts: HashMap::new(),
-            node_of,
+            node_of: HashMap::new(),
             group: None,
             groups: 0,
         })
@@ -158,8 +157,8 @@ impl<'a> Tables<'a> {
             Some(lowest) => *lowest,
             None => *self.hosts.entry(host.clone()).or_insert(*rank),
         };
-        if let Some(node) = self.node_of.get_mut(*rank as usize) {
-            *node = lowest;
+        if self.detail == Detail::Node {
+            self.node_of.insert(*rank, lowest);
         }
         Ok(())
     }
@@ -473,8 +472,8 @@ impl<'a> Tables<'a> {
 }
 
 /// The rank that a row stands under: where it stands for a node the lowest of the node, also if that one counted nothing.
-fn known_by(node_of: &[u32], rank: u32) -> u32 {
-    node_of.get(rank as usize).copied().unwrap_or(rank)
+fn known_by(node_of: &HashMap<u32, u32>, rank: u32) -> u32 {
+    node_of.get(&rank).copied().unwrap_or(rank)
 }
 
 /// A rank as tables have it: -1 is none, or all.

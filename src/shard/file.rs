@@ -8,8 +8,8 @@ use std::path::Path;
 
 use super::layout::*;
 
-/// The profiler's blocks have 64 KiB at most.
-const MOST_BLOCK_BYTES: u64 = 1 << 20;
+/// The profiler's blocks have no more. Their entries may lie in a hole of the file.
+const MOST_BLOCK_BYTES: u64 = 64 << 10;
 
 /// The header of a shard's file, or `None` where it is no shard. No symbolic link is followed, and no pipe waited for.
 pub fn read_header(path: &Path) -> Option<Header> {

@@ -1,5 +1,7 @@
 //! Reads a shard or an image of one. Nothing in it is trusted: whatever does not fit is left out and counted.
 
+use std::collections::{BTreeMap, HashMap};
+
 use bytemuck::Pod;
 
 use super::event::{Event, LAYER, RECEIVED};
@@ -8,7 +10,7 @@ use super::transfer::{NO_OPERATION, Peer, Transfer};
 use crate::buckets::{Buckets, MAX_EDGES};
 use crate::calls::{CALLS, TABLE_HASH};
 
-/// No machine has more; a damaged number must not make a reader reserve memory for it.
+/// No machine has more; cells are numbered by as many as there are.
 const MOST_RANKS: u32 = 1 << 24;
 
 /// Why bytes are no shard that this version can read.
@@ -234,9 +236,12 @@ impl Shard {
         let after = self.cells.len() + self.edges.len() + self.uses.len() + self.transfers.len();
         self.damaged += (before - after) as u64;
         let places = std::mem::take(&mut self.places);
+        let holders = if places.is_empty() { HashMap::new() } else { self.holders() };
+        let mut stands = BTreeMap::new();
         for place in &places {
-            self.stand(place);
+            self.stand(place, &holders, &mut stands);
         }
+        self.stands = stands.into_values().collect();
         self.add_up();
     }
 
@@ -254,7 +259,7 @@ impl Shard {
     }
 
     /// Puts what one place says to what others of its thread said: the innermost call counts, else the latest return.
-    fn stand(&mut self, place: &Standing) {
+    fn stand(&mut self, place: &Standing, holders: &HashMap<u64, u32>, stands: &mut BTreeMap<u32, Stand>) {
         if place.begin_ticks == 0 && place.end_ticks == 0 {
             return;
         }
@@ -263,30 +268,32 @@ impl Shard {
             self.damaged += 1;
             return;
         }
-        let call = operation.map(|operation| (self.communicator_at(place), operation));
+        let call = operation.map(|operation| (self.communicator_at(place, holders), operation));
         let since_ticks = if call.is_some() { place.begin_ticks } else { place.end_ticks };
         let stand = Stand { thread: place.thread, call, since_ticks };
-        match self.stands.binary_search_by_key(&place.thread, |known| known.thread) {
-            Err(at) => self.stands.insert(at, stand),
-            Ok(at) => {
-                let known = &mut self.stands[at];
-                if (known.call.is_some(), known.since_ticks) < (stand.call.is_some(), stand.since_ticks) {
-                    *known = stand;
-                }
-            }
+        let known = stands.entry(place.thread).or_insert(stand);
+        if (known.call.is_some(), known.since_ticks) < (stand.call.is_some(), stand.since_ticks) {
+            *known = stand;
         }
     }
 
-    fn communicator_at(&self, place: &Standing) -> u32 {
-        let known = |number: u64| self.communicators.iter().any(|comm| u64::from(comm.number) == number);
+    /// The communicator that has each handle. That of a freed one may have been given to another one since.
+    fn holders(&self) -> HashMap<u64, u32> {
+        let with_handle = self.communicators.iter().filter(|comm| comm.handle != 0);
+        // Numbers ascend; of equal handles the last one counts.
+        let (freed, others): (Vec<&Communicator>, Vec<&Communicator>) =
+            with_handle.partition(|comm| comm.flags & FREED != 0);
+        freed.into_iter().chain(others).map(|comm| (comm.handle, comm.number)).collect()
+    }
+
+    fn communicator_at(&self, place: &Standing, holders: &HashMap<u64, u32>) -> u32 {
+        let is_known = |number: u32| self.communicators.binary_search_by_key(&number, |comm| comm.number).is_ok();
+        let known = |number: u64| u32::try_from(number).is_ok_and(is_known);
         if !place.is_of_handle() {
             let is_row = place.comm < u64::from(FIRST_COMM);
             return if is_row || known(place.comm) { place.comm as u32 } else { NO_COMM };
         }
-        let mask = self.header.handle_mask;
-        let same = self.communicators.iter().filter(|comm| comm.handle != 0 && comm.handle == place.comm & mask);
-        // The handle of a freed communicator may have been given to another one since.
-        same.max_by_key(|comm| (comm.flags & FREED == 0, comm.number)).map_or(NO_COMM, |comm| comm.number)
+        holders.get(&(place.comm & self.header.handle_mask)).copied().unwrap_or(NO_COMM)
     }
 }
 

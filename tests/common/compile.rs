@@ -134,7 +134,7 @@ fn cached_with(compiler: &str, source: &Path, flags: &[&str], output: &[&str], n
     let read = |path: &Path| fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut hasher = DefaultHasher::new();
     let header = |name: &str| read(&self::source(name).with_extension("h"));
-    (read(source), header("truth"), header("sweep"), compiler, flags).hash(&mut hasher);
+    (read(source), header("truth"), header("sweep"), header("meet"), compiler, flags).hash(&mut hasher);
     for archive in flags.iter().filter(|flag| [".a", ".c", ".cpp"].iter().any(|end| flag.ends_with(end))) {
         read(Path::new(archive)).hash(&mut hasher);
     }

@@ -52,7 +52,8 @@ impl Launch {
             arguments: Vec::new(),
             environment: Vec::new(),
             preload: Vec::new(),
-            limit: Duration::from_secs(120),
+            // It ends what hangs, not what is slow: the machine may have other work.
+            limit: Duration::from_secs(300),
             limits: Vec::new(),
         }
     }

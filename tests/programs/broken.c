@@ -5,6 +5,7 @@
  *   BROKEN_CALL      which of commsee's calls of it, from 1
  *   BROKEN_TIMES     how many calls from that one on
  *   BROKEN_RANK      on which rank; unset: on all
+ *   BROKEN_DIES      the call does not fail: the process is killed in it
  *   BROKEN_PLANT     a file: open does not fail, but finds a symbolic link to that file in the place of its own
  *   BROKEN_COUNTS    a folder that gets a file per process: how often commsee called each function */
 #define _GNU_SOURCE
@@ -12,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -87,7 +89,10 @@ static int fails(enum function function, void *caller)
     if ((uintptr_t)caller < begin || (uintptr_t)caller >= end)
         return 0;
     long call = __atomic_add_fetch(&calls[function], 1, __ATOMIC_RELAXED);
-    return function == (enum function)broken && call >= first && call < first + times;
+    int is_broken = function == (enum function)broken && call >= first && call < first + times;
+    if (is_broken && getenv("BROKEN_DIES"))
+        raise(SIGKILL);
+    return is_broken;
 }
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))

@@ -1,6 +1,7 @@
 /* hooked [ROUNDS]: messages, reductions and something outside of MPI, for a hook module to tell of. With $HOOKED_DIES it ends badly. */
 #define _GNU_SOURCE
 #include "truth.h"
+#include "meet.h"
 #include <dlfcn.h>
 
 static void exchange(MPI_Comm comm, int length)
@@ -24,8 +25,9 @@ int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     MPI_Comm half;
-    int rank;
+    int rank, size;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);
     void (*outside)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "made_up_outside");
     int rounds = argc > 1 ? atoi(argv[1]) : 5;
@@ -43,8 +45,10 @@ int main(int argc, char **argv)
     exchange(MPI_COMM_WORLD, 10);
     MPI_Pcontrol(1);
     MPI_Comm_free(&half);
-    if (getenv("HOOKED_DIES"))
+    if (getenv("HOOKED_DIES")) {
+        meet(rank, size);
         abort();
+    }
     MPI_Finalize();
     return 0;
 }

@@ -1,8 +1,7 @@
-/* stands HOW: four ranks that stand at known places when the job ends, or while it goes on. Each says that it is about to go to
-   its place by a file in $STANDS_DIR; rank 3 waits for all of them and ends the job as HOW says. */
+/* stands HOW: four ranks that stand at known places when the job ends, or while it goes on. Whoever runs it looks where they stand,
+   and makes the file go in $STANDS_DIR when all are there: then rank 3 ends the job as HOW says. */
 #include <mpi.h>
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,21 +12,11 @@
 static int rank, flag;
 static MPI_Comm pipes;
 
-static char *path(const char *what, int number)
+static void wait_for_go(void)
 {
-    static char text[4096];
-    snprintf(text, sizeof text, "%s/%s-%d", getenv("STANDS_DIR"), what, number);
-    return text;
-}
-
-static void say(const char *what, int number)
-{
-    close(open(path(what, number), O_CREAT | O_WRONLY, 0600));
-}
-
-static void wait_for(const char *what, int number)
-{
-    while (access(path(what, number), F_OK))
+    char path[4096];
+    snprintf(path, sizeof path, "%s/go", getenv("STANDS_DIR"));
+    while (access(path, F_OK))
         usleep(10000);
 }
 
@@ -43,7 +32,7 @@ static int copy(MPI_Comm comm, int key, void *extra, void *in, void *out, int *i
     (void)comm, (void)key, (void)extra, (void)in, (void)out;
     MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     *is_copied = 0;
-    wait_for("at", 0), wait_for("at", 1), wait_for("at", 2), sleep(1);
+    wait_for_go();
     raise(SIGSEGV);
     return MPI_SUCCESS;
 }
@@ -51,7 +40,6 @@ static int copy(MPI_Comm comm, int key, void *extra, void *in, void *out, int *i
 static void *receive(void *unused)
 {
     int value;
-    say("at", rank);
     MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 7, pipes, MPI_STATUS_IGNORE);
     return unused;
 }
@@ -86,16 +74,12 @@ int main(int argc, char **argv)
         pthread_create(&ended, NULL, probe, NULL);
         pthread_join(ended, NULL);
         pthread_create(&other, NULL, receive, NULL);
-        wait_for("at", rank);
-        if (rank == 0) {
-            say("also-at", 0);
+        if (rank == 0)
             MPI_Barrier(MPI_COMM_WORLD);
-        }
-        wait_for("at", 0), wait_for("also-at", 0), sleep(1);
+        wait_for_go();
         raise(SIGKILL);
     }
     if (rank == 0) {
-        say("at", 0);
         if (!strcmp(how, "finalizes"))
             MPI_Finalize();
         if (!strcmp(how, "fences"))
@@ -106,12 +90,11 @@ int main(int argc, char **argv)
     } else if (rank == 2) {
         if (!strcmp(how, "pauses"))
             MPI_Pcontrol(0);
-        say("at", 2);
         if (!strcmp(how, "pauses"))
             MPI_Recv(&value, 1, MPI_INT, 0, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (strcmp(how, "goes-on"))
             compute();
-        wait_for("go", 0);
+        wait_for_go();
     } else {
         MPI_Request requests[2];
         MPI_Comm own;
@@ -121,15 +104,13 @@ int main(int argc, char **argv)
             MPI_Comm_set_attr(MPI_COMM_SELF, key, &value);
             MPI_Comm_dup(MPI_COMM_SELF, &own);
         }
-        wait_for("at", 0), wait_for("at", 1), wait_for("at", 2), sleep(1);
+        wait_for_go();
         if (!strcmp(how, "goes-on")) {
-            say("at", 3);
-            wait_for("go", 0);
             MPI_Send(&value, 1, MPI_INT, 1, 7, pipes);
         } else if (!strcmp(how, "hangs")) {
             MPI_Irecv(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, &requests[0]);
             MPI_Irecv(&flag, 1, MPI_INT, 0, 9, pipes, &requests[1]);
-            MPI_Waitall(2, requests, MPI_STATUSES_IGNORE); /* until the launcher's time is up */
+            MPI_Waitall(2, requests, MPI_STATUSES_IGNORE); /* until somebody ends it */
         } else if (!strcmp(how, "aborts")) {
             MPI_Abort(MPI_COMM_WORLD, 7);
             compute(); /* MPICH 5 may return from it, and end the process later */

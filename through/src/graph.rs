@@ -29,7 +29,7 @@ pub fn graph(graph: &Graph) -> Result<bool, Error> {
         Drawing::Devices => devices(&flows, &asked.catalog, &users(&asked.profile, &asked.catalog)?),
     };
     let is_empty = drawn.edges.is_empty();
-    asked.say_what_lacks(is_empty);
+    asked.say_what_lacks(is_empty)?;
     drawn.shorten(graph.top);
     if is_empty && graph.format == GraphFormat::Dot {
         return Ok(false);

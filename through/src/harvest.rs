@@ -30,10 +30,13 @@ pub struct Harvest {
 pub fn gather(pattern: &Path, launch: &str, started: SystemTime) -> Harvest {
     let mut harvest = Harvest::default();
     let shards = leftovers::directories(&[]);
-    for run in ended(&shards, launch, &mut harvest.is_alive) {
+    let wanted = expanded(pattern);
+    // Something of the run may lie beside the profile, too.
+    let beside = wanted.parent().map(Path::to_owned).filter(|place| !shards.contains(place));
+    let searched: Vec<PathBuf> = shards.iter().cloned().chain(beside).collect();
+    for run in ended(&searched, launch, &mut harvest.is_alive) {
         recover(&run, pattern, &mut harvest);
     }
-    let wanted = expanded(pattern);
     let mut places = vec![wanted.parent().map(Path::to_owned).unwrap_or_default()];
     // Where the profiler goes when it cannot write there.
     places.extend(shards.into_iter().filter(|place| *place != wanted.parent().unwrap_or(Path::new(""))));

@@ -3,8 +3,9 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use commsee::profile::debris::{self, Debris, State};
 use commsee::profile::recover::{self, Recovered, Run};
-use commsee::{ranks, settings};
+use commsee::settings;
 
 use crate::error::Error;
 use crate::escape::{cut, visible};
@@ -22,6 +23,40 @@ pub fn directories(named: &[PathBuf]) -> Vec<PathBuf> {
 
 pub fn find(directories: &[PathBuf]) -> Vec<Run> {
     recover::find(directories)
+}
+
+/// What is left of runs without a shard in these directories, and whether they have ended. Their shards may lie where shards lie
+/// by default.
+pub fn debris(directories: &[PathBuf]) -> Vec<Debris> {
+    let usual = self::directories(&[]);
+    let more: Vec<PathBuf> = usual.into_iter().filter(|directory| !directories.contains(directory)).collect();
+    let mut runs = find(directories);
+    runs.extend(find(&more));
+    debris::debris(directories, &runs)
+}
+
+/// Why debris must be left alone.
+pub fn obstacle(debris: &Debris, is_forced: bool) -> Option<&'static str> {
+    match debris.state {
+        State::Alive => Some("its run goes on"),
+        State::Elsewhere if !is_forced => Some("its run was on another host and may go on there (--force)"),
+        State::Unknown if !is_forced => Some("nothing tells whether its run has ended (--force)"),
+        _ => None,
+    }
+}
+
+/// `run 1a2b3c4d: commsee-1a2b3c4d….node and 2 more`.
+pub fn describe_debris(debris: &Debris) -> String {
+    let first = debris.paths.first().map(|path| visible(&path.display().to_string()).into_owned()).unwrap_or_default();
+    let more = match debris.paths.len() {
+        0 | 1 => String::new(),
+        all => format!(" and {} more", all - 1),
+    };
+    format!("what run {} left: {first}{more}", &debris.run[..8])
+}
+
+pub fn remove_debris(debris: &Debris) -> Result<(), Error> {
+    debris.remove().map_err(|source| Error::Output { path: debris.paths.first().cloned().unwrap_or_default(), source })
 }
 
 /// Directories in words.
@@ -54,9 +89,10 @@ pub fn describe(run: &Run) -> String {
 
 /// Which ranks are missing, in words; nothing if none are.
 pub fn missing(recovered: &Recovered) -> Option<String> {
-    match &recovered.missing_ranks[..] {
-        [] => None,
-        [rank] => Some(format!("rank {rank} left no shard")),
-        several => Some(format!("ranks {} left no shard", ranks::format(several))),
+    let missing = &recovered.missing_ranks;
+    match missing.count() {
+        0 => None,
+        1 => Some(format!("rank {missing} left no shard")),
+        _ => Some(format!("ranks {missing} left no shard")),
     }
 }

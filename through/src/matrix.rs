@@ -2,11 +2,13 @@
 
 use crate::cli::{Matrix, MatrixFormat, SelectCalls, SelectWays};
 use crate::error::Error;
+use crate::escape::visible;
 use crate::filter::Filter;
+use crate::message::say;
 use crate::open::Profile;
 use crate::output;
 use crate::query::catalog::{Catalog, Detail};
-use crate::query::flows::{Flow, Traffic, flows, pairs};
+use crate::query::flows::{Flow, Traffic, flows, has_messages, pairs};
 use crate::query::graph::processes;
 use crate::query::layers::linkage::Layers;
 use crate::query::overview::overview;
@@ -15,6 +17,7 @@ use crate::render::header::Head;
 use crate::render::pairs::{Pairs, csv, json};
 use crate::render::table;
 use crate::show::{absent, no_match, opened};
+use crate::summary::quoted;
 use crate::ucx::is_recorded;
 
 /// The name of MPI's own messages among the layers.
@@ -71,11 +74,26 @@ impl Asked {
     }
 
     /// Says so if there is nothing to show, or not all of what was named.
-    pub fn say_what_lacks(&self, is_empty: bool) {
-        match is_empty {
-            true => no_match(&self.profile.path, &self.filter, &self.catalog),
-            false => absent(&self.filter),
+    pub fn say_what_lacks(&self, is_empty: bool) -> Result<(), Error> {
+        let path = &self.profile.path;
+        match self.traffic {
+            _ if !is_empty => absent(&self.filter),
+            Traffic::Mpi if !has_messages(&self.profile)? => {
+                say(format_args!(
+                    "{}: no point-to-point messages were sent: collective calls have no matrix",
+                    path.display()
+                ));
+                let command = format!("through {}", quoted(path));
+                let layers = match self.catalog.ways.values().find(|way| !way.layer.is_empty() && !way.arrives) {
+                    Some(way) => format!("what they moved between ranks: --layer {}", visible(&way.layer)),
+                    None => "what they move between ranks: run with --hooks ucx, then --layer ucp".to_owned(),
+                };
+                say(format_args!("its collective calls: {command}; {layers}"));
+            }
+            Traffic::Mpi => no_match(path, &self.filter, &self.catalog, "messages"),
+            Traffic::Layers => no_match(path, &self.filter, &self.catalog, "transfers"),
         }
+        Ok(())
     }
 
     /// What is drawn, in words.
@@ -91,7 +109,7 @@ impl Asked {
 pub fn matrix(matrix: &Matrix) -> Result<bool, Error> {
     let Some(asked) = asked(opened(&matrix.input)?, &matrix.calls, &matrix.ways)? else { return Ok(false) };
     let flows = asked.flows()?;
-    asked.say_what_lacks(flows.is_empty());
+    asked.say_what_lacks(flows.is_empty())?;
     if flows.is_empty() && matrix.format == MatrixFormat::Table {
         return Ok(false);
     }

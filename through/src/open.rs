@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use commsee::profile::SCHEMA_VERSION;
+use rusqlite::limits::Limit;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, Row, params_from_iter};
 
@@ -55,6 +56,7 @@ pub struct Profile {
     /// The version of its schema: at most the one known here.
     pub version: u32,
     db: Connection,
+    most_rows: u64,
 }
 
 impl Profile {
@@ -62,9 +64,10 @@ impl Profile {
     pub fn open(path: &Path) -> Result<Profile, Error> {
         let problem = |problem| Error::Profile { path: path.to_owned(), problem };
         check_file(path).map_err(problem)?;
-        let db = connect(path).map_err(problem)?;
+        let bytes = bytes_there(path);
+        let db = connect(path, bytes).map_err(problem)?;
         let version = check_schema(&db).map_err(problem)?;
-        Ok(Profile { path: path.to_owned(), version, db })
+        Ok(Profile { path: path.to_owned(), version, db, most_rows: ROWS + bytes / BYTES_PER_ROW })
     }
 
     /// The newest profile in a directory, and a remark where a newer one had to be passed over.
@@ -111,9 +114,14 @@ impl Profile {
         &self,
         sql: &str,
         values: Vec<Value>,
-        read: impl FnMut(&Row) -> rusqlite::Result<T>,
+        mut read: impl FnMut(&Row) -> rusqlite::Result<T>,
     ) -> Result<C, Error> {
-        let collect = || self.db.prepare(sql)?.query_map(params_from_iter(values), read)?.collect::<Result<C, _>>();
+        let mut left = self.most_rows;
+        let bounded = |row: &Row| {
+            left = left.checked_sub(1).ok_or_else(endless)?;
+            read(row)
+        };
+        let collect = || self.db.prepare(sql)?.query_map(params_from_iter(values), bounded)?.collect::<Result<C, _>>();
         collect().map_err(|error: rusqlite::Error| Error::Profile { path: self.path.clone(), problem: error.into() })
     }
 
@@ -191,8 +199,24 @@ const STEPS: u64 = 200_000_000;
 const STEPS_PER_BYTE: u64 = 1000;
 /// Between two looks at how many there were.
 const STEPS_AT_A_TIME: c_int = 1_000_000;
+/// What a view shows is a row of the file, which takes some ten bytes. More rows than these, and one for each 8 bytes of the
+/// file, are there only where rows were told to belong to several others.
+const ROWS: u64 = 1 << 20;
+const BYTES_PER_ROW: u64 = 8;
+/// No text of a file is longer than the file; of an empty one SQLite's own are.
+const TEXT_BYTES: u64 = 1 << 20;
 
-fn connect(path: &Path) -> Result<Connection, Problem> {
+/// What SQLite says where it was stopped.
+fn endless() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_INTERRUPT), None)
+}
+
+/// The size of a file without its holes, which cost nothing to make.
+fn bytes_there(path: &Path) -> u64 {
+    path.metadata().map_or(0, |metadata| metadata.len().min(metadata.blocks().saturating_mul(512)))
+}
+
+fn connect(path: &Path, bytes: u64) -> Result<Connection, Problem> {
     // Absolute, so that no name can be taken for an option, and a leading `//` for a host.
     let whole = path.canonicalize().map_err(|error| Problem::Unreadable(plain(&error)))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -202,8 +226,8 @@ fn connect(path: &Path) -> Result<Connection, Problem> {
     db.execute_batch(
         "PRAGMA trusted_schema = OFF; PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;",
     )?;
-    // Holes in a file cost nothing to make, and do not count.
-    let bytes = path.metadata().map_or(0, |metadata| metadata.len().min(metadata.blocks().saturating_mul(512)));
+    let text_bytes = i32::try_from(bytes.saturating_add(TEXT_BYTES)).unwrap_or(i32::MAX);
+    db.set_limit(Limit::SQLITE_LIMIT_LENGTH, text_bytes)?;
     let mut left = bytes.saturating_mul(STEPS_PER_BYTE).saturating_add(STEPS) / STEPS_AT_A_TIME as u64;
     let is_too_much = move || {
         left = left.saturating_sub(1);
@@ -214,7 +238,7 @@ fn connect(path: &Path) -> Result<Connection, Problem> {
 }
 
 fn check_schema(db: &Connection) -> Result<u32, Problem> {
-    let version: u32 = match db.query_row("PRAGMA user_version", [], |row| row.get(0)) {
+    let version: i64 = match db.query_row("PRAGMA user_version", [], |row| row.get(0)) {
         Ok(version) => version,
         Err(rusqlite::Error::SqliteFailure(code, _)) if code.code == rusqlite::ErrorCode::NotADatabase => {
             return Err(Problem::Foreign);
@@ -228,8 +252,11 @@ fn check_schema(db: &Connection) -> Result<u32, Problem> {
     )?;
     match version {
         _ if views < 3 || version == 0 => Err(Problem::Foreign),
-        version if version > SCHEMA_VERSION => Err(Problem::Newer(version)),
-        version => Ok(version),
+        _ if version < 0 => Err(Problem::Damaged(format!("it cannot have schema version {version}"))),
+        version => match u32::try_from(version).unwrap_or(u32::MAX) {
+            version if version > SCHEMA_VERSION => Err(Problem::Newer(version)),
+            version => Ok(version),
+        },
     }
 }
 

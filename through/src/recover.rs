@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use commsee::profile::debris::State;
 use commsee::profile::recover::Run;
 
 use crate::cli::Recover;
@@ -33,6 +34,13 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
                 // The others are worth having.
                 Err(error) => trouble = trouble.or(Some(error)),
             },
+        }
+    }
+    if !(arguments.running || arguments.keep) {
+        // Of runs whose shards are gone: whoever joined them was killed before all was removed.
+        for debris in leftovers::debris(&directories).iter().filter(|debris| debris.state == State::Dead) {
+            leftovers::remove_debris(debris)?;
+            say(format_args!("removed {}", leftovers::describe_debris(debris)));
         }
     }
     match trouble {

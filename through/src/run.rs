@@ -47,8 +47,12 @@ fn report(harvest: &Harvest, status: ExitStatus) {
         None if is_disabled => say(format_args!("nothing was profiled: {} is set", settings::DISABLE)),
         None if harvest.is_alive => say("processes of the job still run; when they have ended: through recover"),
         None => {
-            say("nothing was profiled: no process called MPI_Init under the profiler");
-            say("(static? setuid? or does the launcher need `through exec -- PROGRAM`?)");
+            say("nothing was profiled: no MPI_Init passed through the profiler. Either");
+            say("- the program does not call it;");
+            say("- it takes MPI from a library handle (ctypes, Julia), past LD_PRELOAD;");
+            say("- it is setuid, or statically linked with MPI: link libcommsee.a;");
+            say("- the launcher drops LD_PRELOAD: it wants `through exec -- PROGRAM`;");
+            say("- or a host has no libcommsee.so at that path.");
         }
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use commsee::ranks::Ranks;
+
 use crate::cli::{Format, Input, Show};
 use crate::error::Error;
 use crate::filter::Filter;
@@ -56,14 +58,14 @@ fn nothing(report: &Report) {
     if let (Body::Stood(_), true) = (&report.body, filter.words.is_empty()) {
         return say(format_args!("{path}: all ranks finished: nobody stood anywhere"));
     }
-    no_match(&report.path, filter, &report.catalog);
+    no_match(&report.path, filter, &report.catalog, "calls");
 }
 
-/// The same where it follows from the filter alone.
-pub fn no_match(path: &Path, filter: &Filter, catalog: &Catalog) {
+/// The same where it follows from the filter alone. `what` the view is made of.
+pub fn no_match(path: &Path, filter: &Filter, catalog: &Catalog, what: &str) {
     let path = path.display();
     if filter.words.is_empty() {
-        return say(format_args!("{path}: the profile holds no calls"));
+        return say(format_args!("{path}: the profile holds no {what}"));
     }
     match filter.absent.is_empty() {
         true => say(format_args!("{path}: nothing matches all of: {}", filter.words.join(", "))),
@@ -84,8 +86,8 @@ pub fn no_match(path: &Path, filter: &Filter, catalog: &Catalog) {
         there_is("buckets", bounds.collect());
     }
     if filter.ranks.is_some() {
-        let ranks: Vec<u32> = catalog.processes.iter().filter_map(|process| process.rank.try_into().ok()).collect();
-        there_is("ranks", vec![commsee::ranks::format(&ranks)]);
+        let ranks: Ranks = catalog.processes.iter().filter_map(|process| process.rank.try_into().ok()).collect();
+        there_is("ranks", vec![ranks.to_string()]);
     }
     if filter.ways.is_some() {
         let of_ways = |of: fn(&Way) -> &str| {

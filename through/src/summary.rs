@@ -6,7 +6,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use commsee::ranks;
 use unicode_width::UnicodeWidthStr;
 
 use crate::cli::Show;
@@ -65,7 +64,7 @@ fn write(
         line("", &path(&relative(other)))?;
     }
     if !overview.unfinished.is_empty() {
-        line("note", &format!("ended before MPI_Finalize: ranks {}", ranks::format(&overview.unfinished)))?;
+        line("note", &format!("ended before MPI_Finalize: ranks {}", overview.unfinished))?;
     }
     let time = units::precise_time;
     let share = units::percent(overview.mpi_avg_ns, overview.wall_avg_ns);
@@ -142,7 +141,7 @@ fn relative(path: &Path) -> PathBuf {
 }
 
 /// The path as one word of a shell.
-fn quoted(path: &Path) -> String {
+pub fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     let is_plain = |character: char| character.is_alphanumeric() || "/._-+=:,@%".contains(character);
     match text.chars().all(is_plain) {

@@ -52,7 +52,7 @@ pub fn trace(trace: &Trace) -> Result<bool, Error> {
     })?;
     read?;
     match any {
-        false => no_match(&profile.path, &filter, &catalog),
+        false => no_match(&profile.path, &filter, &catalog, "events"),
         true => absent(&filter),
     }
     if let Some(file) = trace.output.as_ref().filter(|_| any) {

@@ -32,7 +32,7 @@ pub fn ucx(ucx: &Ucx) -> Result<bool, Error> {
     }
     let report = Layered::make(&profile, catalog, filter, ucx)?;
     match report.is_empty() {
-        true => no_match(&report.path, &report.filter, &report.catalog),
+        true => no_match(&report.path, &report.filter, &report.catalog, "transfers"),
         false => absent(&report.filter),
     }
     if !report.is_empty() || ucx.output.format != Format::Table {
@@ -66,7 +66,7 @@ fn all(ucx: &Ucx, profile: &Profile, catalog: &Catalog, filter: &Filter) -> Resu
     let any = rows.finish()?;
     written?;
     match any {
-        false => no_match(&profile.path, filter, catalog),
+        false => no_match(&profile.path, filter, catalog, "transfers"),
         true => absent(filter),
     }
     Ok(any)

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use vocabulary::ranks;
+use vocabulary::ranks::Ranks;
 
 use super::Verdict;
 
@@ -84,7 +84,7 @@ impl Hosts {
         let aside = self.note(first, &format!("{}.part", std::process::id()));
         let written = (|| {
             let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
-            file.write_all(ranks::format(present).as_bytes())?;
+            write!(file, "{}", present.iter().copied().collect::<Ranks>())?;
             file.sync_all()?;
             fs::rename(&aside, self.note(first, RECORDS))
         })();
@@ -117,7 +117,7 @@ impl Hosts {
         let _ = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh);
         let _ = fs::remove_file(&fresh);
         let notes = self.notes(RECORDS);
-        notes.iter().filter_map(|note| ranks::count(&fs::read_to_string(note).ok()?)).sum()
+        notes.iter().filter_map(|note| Some(Ranks::read(&fs::read_to_string(note).ok()?).count())).sum()
     }
 
     fn notes(&self, kind: &str) -> Vec<PathBuf> {

@@ -1,6 +1,7 @@
 //! The short lists of a profile: what its numbers stand for.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use rusqlite::Row;
 
@@ -26,8 +27,8 @@ pub struct Communicator {
     pub root_rank: Option<i64>,
     pub label: Option<String>,
     pub freed: bool,
-    /// World ranks of the members: `0-3,8`.
-    pub ranks: Option<String>,
+    /// World ranks of the members: `0-3,8`. Communicators with the same members share the text, as they do in the profile.
+    pub ranks: Option<Rc<str>>,
 }
 
 impl Communicator {
@@ -115,7 +116,13 @@ pub struct Catalog {
 
 impl Catalog {
     pub fn read(profile: &Profile) -> Result<Catalog, Error> {
-        let communicators = profile.query::<_, Vec<_>>(&communicators_sql(profile), vec![], communicator)?;
+        let mut communicators: BTreeMap<i64, Communicator> = BTreeMap::new();
+        let lists = member_lists(profile)?;
+        profile.query::<(), ()>(&communicators_sql(profile), vec![], |row| {
+            let communicator = communicator(row, &lists)?;
+            communicators.insert(communicator.id, communicator);
+            Ok(())
+        })?;
         let meta: BTreeMap<String, String> =
             profile
                 .query("SELECT key, coalesce(value, '') FROM metadata", vec![], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -126,7 +133,7 @@ impl Catalog {
                 _ => Detail::Rank,
             },
             meta,
-            communicators: communicators.into_iter().map(|communicator| (communicator.id, communicator)).collect(),
+            communicators,
             operations: profile.query("SELECT id, name, class FROM operation", vec![], |row| {
                 Ok((row.get(0)?, Operation { name: row.get(1)?, class: row.get(2)? }))
             })?,
@@ -174,19 +181,22 @@ pub fn unsigned(stored: i64) -> u64 {
 }
 
 /// Since version 3, communicators with the same members share a list of them.
+fn member_lists(profile: &Profile) -> Result<BTreeMap<i64, Rc<str>>, Error> {
+    if !profile.has_sums() {
+        return Ok(BTreeMap::new());
+    }
+    profile.query("SELECT id, ranks FROM members", vec![], |row| Ok((row.get(0)?, row.get::<_, String>(1)?.into())))
+}
+
 fn communicators_sql(profile: &Profile) -> String {
-    let (ranks, members) = match profile.has_sums() {
-        true => ("m.ranks", "LEFT JOIN members m ON m.id = c.members"),
-        false => ("c.ranks", ""),
-    };
+    let (ranks, list) = if profile.has_sums() { ("NULL", "c.members") } else { ("c.ranks", "NULL") };
     format!(
-        "SELECT c.id, c.name, r.call, c.size, c.remote_size, p.name, c.root_rank, c.label, c.freed, {ranks} \
-         FROM communicator c LEFT JOIN creator r ON r.letter = c.letter LEFT JOIN communicator p ON p.id = c.parent \
-         {members}"
+        "SELECT c.id, c.name, r.call, c.size, c.remote_size, p.name, c.root_rank, c.label, c.freed, {ranks}, {list} \
+         FROM communicator c LEFT JOIN creator r ON r.letter = c.letter LEFT JOIN communicator p ON p.id = c.parent"
     )
 }
 
-fn communicator(row: &Row) -> rusqlite::Result<Communicator> {
+fn communicator(row: &Row, lists: &BTreeMap<i64, Rc<str>>) -> rusqlite::Result<Communicator> {
     let (size, remote_size): (Option<u32>, Option<u32>) = (row.get(3)?, row.get(4)?);
     let remote_size = u64::from(remote_size.unwrap_or(0));
     let label: Option<String> = row.get(7)?;
@@ -200,7 +210,10 @@ fn communicator(row: &Row) -> rusqlite::Result<Communicator> {
         root_rank: row.get(6)?,
         label: label.filter(|label| !label.is_empty()),
         freed: row.get::<_, Option<bool>>(8)?.unwrap_or(false),
-        ranks: row.get(9)?,
+        ranks: match row.get::<_, Option<String>>(9)? {
+            Some(own) => Some(own.into()),
+            None => row.get::<_, Option<i64>>(10)?.and_then(|list| lists.get(&list).cloned()),
+        },
     })
 }
 

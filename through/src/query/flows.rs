@@ -34,6 +34,11 @@ pub enum Traffic {
     Layers,
 }
 
+/// Whether MPI's own messages are in the profile: collective calls and one-sided ones without a known target have none.
+pub fn has_messages(profile: &Profile) -> Result<bool, Error> {
+    Ok(!profile.query::<i64, Vec<_>>("SELECT 1 FROM edge LIMIT 1", vec![], |row| row.get(0))?.is_empty())
+}
+
 /// All that the filter leaves, in no order. Added up here: rows do not lie by ranks, and SQLite would sort them all.
 pub fn flows(
     profile: &Profile,

@@ -1,5 +1,7 @@
 //! The program as a whole: run time and MPI time, from the end of `MPI_Init` to the begin of `MPI_Finalize`.
 
+use commsee::ranks::Ranks;
+
 use super::catalog::{Catalog, Process};
 
 /// A maximum with the rank that had it.
@@ -21,9 +23,9 @@ pub struct Overview {
     /// Over all ranks.
     pub mpi_sum_ns: f64,
     /// Ranks that ended before `MPI_Finalize`.
-    pub unfinished: Vec<u32>,
+    pub unfinished: Ranks,
     /// Ranks that went on when the profile was made.
-    pub running: Vec<u32>,
+    pub running: Ranks,
 }
 
 pub fn overview(catalog: &Catalog) -> Overview {

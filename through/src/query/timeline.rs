@@ -1,6 +1,6 @@
 //! The timeline: events one by one, and which message arrived where.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rusqlite::Row;
 use rusqlite::types::Value;
@@ -116,21 +116,23 @@ impl Messages {
             }
             Ok(())
         })?;
-        let lost = |rank: i64| clocks.iter().any(|clock| clock.rank == rank && clock.lost_events > 0);
-        let is_finished =
-            |rank: i64| catalog.processes.iter().any(|process| process.rank == rank && process.state == "finished");
+        let losers: HashSet<i64> =
+            clocks.iter().filter(|clock| clock.lost_events > 0).map(|clock| clock.rank).collect();
+        let finished = catalog.processes.iter().filter(|process| process.state == "finished");
+        let finished: HashSet<i64> = finished.map(|process| process.rank).collect();
         let mut messages = Messages::default();
         for ((_, _, receiver, _), mut ends) in channels {
             ends.sent.sort_unstable();
             ends.received.sort_unstable();
             let (sent, received) = (ends.sent.len(), ends.received.len());
             let pairs = sent.min(received);
-            let are_finished = is_finished(ends.sender) && is_finished(receiver);
-            let (skipped_sent, skipped_received, is_known) = match lost(ends.sender) || lost(receiver) {
-                true => (sent - pairs, received - pairs, are_finished),
-                // What was not received when the program ended comes last.
-                false => (0, 0, sent == received || !are_finished),
-            };
+            let are_finished = finished.contains(&ends.sender) && finished.contains(&receiver);
+            let (skipped_sent, skipped_received, is_known) =
+                match losers.contains(&ends.sender) || losers.contains(&receiver) {
+                    true => (sent - pairs, received - pairs, are_finished),
+                    // What was not received when the program ended comes last.
+                    false => (0, 0, sent == received || !are_finished),
+                };
             let both = ends.sent[skipped_sent..].iter().zip(&ends.received[skipped_received..]);
             // A message arrives with the bytes it was sent with: else something is missing between, as where counting paused.
             if !is_known || both.clone().any(|((.., sent_bytes), (.., bytes))| sent_bytes != bytes) {

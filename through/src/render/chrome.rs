@@ -2,7 +2,8 @@
 //! (<https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU>). A process is a rank. Its threads come first,
 //! then what each layer did: operations that overlap lie in lanes, because slices of one line must not.
 
-use std::collections::{BTreeMap, HashMap};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::io::{self, Write};
 
 use serde::Serialize;
@@ -43,11 +44,33 @@ pub struct Chrome<'a, 'b> {
     is_first: bool,
     /// Begin and end of the call that each thread was in last.
     last_calls: HashMap<(i64, i64), (i64, i64)>,
-    /// For each rank and layer the end of what lies in each lane.
-    lanes: HashMap<(i64, usize), Vec<i64>>,
+    /// Of each rank and layer.
+    lanes: HashMap<(i64, usize), Lanes>,
     layers: Vec<&'a str>,
     lines: BTreeMap<(i64, i64), String>,
     causes: u64,
+}
+
+/// Operations that come in the order of their begin, each in the first lane where nothing lies any more.
+#[derive(Default)]
+struct Lanes {
+    /// The end of what lies in a lane.
+    busy: BinaryHeap<Reverse<(i64, i64)>>,
+    free: BTreeSet<i64>,
+}
+
+impl Lanes {
+    fn take(&mut self, begin_ns: i64, end_ns: i64) -> i64 {
+        while let Some(Reverse((_, lane))) =
+            self.busy.peek().copied().filter(|Reverse((end_ns, _))| *end_ns <= begin_ns)
+        {
+            self.busy.pop();
+            self.free.insert(lane);
+        }
+        let lane = self.free.pop_first().unwrap_or(self.busy.len() as i64).min(LANES_OF_LAYER - 1);
+        self.busy.push(Reverse((end_ns.max(begin_ns.saturating_add(1)), lane)));
+        lane
+    }
 }
 
 impl<'a, 'b> Chrome<'a, 'b> {
@@ -106,13 +129,8 @@ impl<'a, 'b> Chrome<'a, 'b> {
         let catalog = self.catalog;
         let Some(way) = catalog.ways.get(&way) else { return Ok(()) };
         let number = self.layers.binary_search(&way.layer.as_str()).unwrap_or(0);
-        let lanes = self.lanes.entry((event.rank, number)).or_default();
-        let lane = lanes.iter().position(|busy_until| *busy_until <= event.begin_ns).unwrap_or(lanes.len());
-        match lanes.get_mut(lane) {
-            Some(busy_until) => *busy_until = end_ns.max(event.begin_ns.saturating_add(1)),
-            None => lanes.push(end_ns.max(event.begin_ns.saturating_add(1))),
-        }
-        let at = (event.rank, FIRST_LANE + number as i64 * LANES_OF_LAYER + lane as i64);
+        let lane = self.lanes.entry((event.rank, number)).or_default().take(event.begin_ns, end_ns);
+        let at = (event.rank, FIRST_LANE + number as i64 * LANES_OF_LAYER + lane);
         self.line(at, || if lane == 0 { way.layer.clone() } else { format!("{} ({})", way.layer, lane + 1) });
         let peer = match peer {
             -1 => "unknown".to_owned(),

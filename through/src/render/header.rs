@@ -3,8 +3,6 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use commsee::ranks;
-
 use crate::escape::{cut, path, visible};
 use crate::filter::Filter;
 use crate::query::catalog::{Catalog, Detail};
@@ -144,8 +142,8 @@ fn notes(report: &Head) -> Vec<String> {
     let overview = report.overview;
     for (unfinished, what) in [(&overview.running, "still ran"), (&overview.unfinished, "ended before MPI_Finalize")] {
         if !unfinished.is_empty() {
-            let ranks = units::count(unfinished.len() as u64, "rank");
-            notes.push(format!("{ranks} {what}: {}", ranks::format(unfinished)));
+            let ranks = units::count(unfinished.count(), "rank");
+            notes.push(format!("{ranks} {what}: {unfinished}"));
         }
     }
     for (key, what) in [

@@ -1,8 +1,6 @@
 //! A report as records of exact numbers, one type per view: the columns of CSV and the objects of JSON. Sizes are in
 //! bytes, times in seconds. Names that the view `profile` has mean the same here.
 
-use std::collections::BTreeSet;
-
 use serde::Serialize;
 
 use crate::query::catalog::{Bucket, Communicator, Operation};
@@ -143,7 +141,7 @@ pub struct StoodRecord<'a> {
     label: Option<&'a str>,
     /// World ranks: `0-3,8`.
     ranks: String,
-    threads: u32,
+    threads: u64,
     since_min_s: Option<f64>,
     since_max_s: Option<f64>,
     for_max_s: Option<f64>,
@@ -243,7 +241,6 @@ pub fn stood<'a>(report: &'a Report, group: &Group) -> StoodRecord<'a> {
         Place::Call { comm, op } => (communicator(report, comm), operation(report, op)),
         _ => (None, None),
     };
-    let list = |ranks: &BTreeSet<u32>| commsee::ranks::format(&ranks.iter().copied().collect::<Vec<_>>());
     StoodRecord {
         place: match group.place {
             Place::Call { .. } => "call",
@@ -255,12 +252,12 @@ pub fn stood<'a>(report: &'a Report, group: &Group) -> StoodRecord<'a> {
         op: op.map(|operation| operation.name.as_str()),
         comm: comm.map(|comm| comm.name.as_str()),
         label: comm.and_then(|comm| comm.label.as_deref()),
-        ranks: list(&group.ranks),
+        ranks: group.ranks.to_string(),
         threads: group.threads,
         since_min_s: group.since_ns.map(|(first, _)| seconds(first)),
         since_max_s: group.since_ns.map(|(_, last)| seconds(last)),
         for_max_s: group.for_ns.map(seconds),
-        absent: list(&group.absent),
+        absent: group.absent.to_string(),
     }
 }
 

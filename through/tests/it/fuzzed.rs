@@ -44,6 +44,8 @@ fn any_profile_is_shown_or_refused() {
             &["--format=csv", "-a"][..],
             &["--format=json", "--top=0"],
             &["-u"],
+            &["--stood"],
+            &["--stood", "--format=json", "-r0,2-3"],
             &["--phases", "--phase="],
             &["ucx", "--by=comm"],
             &["ucx", "--all", "--format=json"],

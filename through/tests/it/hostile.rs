@@ -188,6 +188,193 @@ fn sums_that_lie_about_their_cells_are_shown_or_refused() {
     }
 }
 
+/// The answer of `through` where it may take 768 MiB of addresses and 20 seconds of a processor: what takes more ends by a signal.
+fn answer_in_bounds(folder: &Folder, words: &[&str]) -> Answer {
+    let mut command = folder.command(words);
+    let limits = [(libc::RLIMIT_AS, 768 << 20), (libc::RLIMIT_CPU, 20)];
+    // SAFETY: between fork and exec only this one system call is made.
+    unsafe {
+        command.pre_exec(move || {
+            for (resource, value) in limits {
+                libc::setrlimit(resource, &libc::rlimit { rlim_cur: value, rlim_max: value });
+            }
+            Ok(())
+        });
+    }
+    let answer = Answer::of(command.output().unwrap());
+    assert!(matches!(answer.status, 0..=2) && !answer.err.contains("panicked"), "{words:?}: {answer:?}");
+    assert!(answer.status != 2 || answer.err.lines().count() == 1, "{words:?}: {}", answer.err);
+    answer
+}
+
+/// The sample after such changes, with something in every table, of a job whose ranks stood somewhere when it ended.
+fn damaged(changes: &str) -> Folder {
+    let folder = Folder::with_sample();
+    let db = Connection::open(folder.path("sample.db")).unwrap();
+    db.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN").unwrap();
+    db.execute_batch(
+        "UPDATE process SET state = 'ended before MPI_Finalize' WHERE rank < 3; \
+         INSERT INTO standing SELECT 0, 0, c.id, o.id, 5, 7 FROM communicator c, operation o WHERE c.name = 's0.1' AND \
+         o.name = 'MPI_Allreduce'; INSERT INTO standing VALUES (1, 0, NULL, NULL, 6, NULL), (2, 0, NULL, NULL, NULL, NULL); \
+         INSERT INTO datatype VALUES (0, 'MPI_INT', 1); \
+         INSERT INTO datatype_use SELECT comm, op, 0, 0, calls, 8 FROM total; \
+         INSERT INTO edge SELECT c.id, o.id, 0, 1, 10, 1000 FROM communicator c, operation o WHERE c.name = 'W0.0' AND \
+         o.name = 'MPI_Send'; \
+         INSERT INTO way VALUES (1, 'ucp', 'put', 'eager', '', '', '', '', 0), (2, 'uct', 'am', 'eager', 'tcp', 'eth0', \
+         'network', '', 0); INSERT INTO transfer SELECT comm, op, 0, 1, src, dst, calls, bytes, 0, NULL, NULL, NULL FROM edge; \
+         INSERT INTO transfer SELECT comm, op, 0, 2, src, dst, calls, bytes, calls, 9, 1, 3 FROM edge; \
+         INSERT INTO note VALUES ('ucx', '1.13', 4); INSERT INTO clock VALUES (0, 0, 5, 0, 5, 4, 0), (1, 3, 5, NULL, NULL, 4, 0); \
+         INSERT INTO event SELECT src, 0, 0, 10, 20, NULL, comm, op, bytes, NULL, NULL, NULL, NULL, NULL FROM edge; \
+         INSERT INTO event SELECT src, 0, 1, 11, 19, 10, comm, op, bytes, 2, dst, NULL, NULL, NULL FROM edge; \
+         INSERT INTO event SELECT src, 0, 2, 10, NULL, 10, comm, op, bytes, NULL, dst, 0, 1, NULL FROM edge; \
+         INSERT INTO event SELECT dst, 0, 3, 15, NULL, 15, comm, op, bytes, NULL, NULL, 0, 1, 0 FROM edge",
+    )
+    .unwrap();
+    db.execute_batch(changes).unwrap();
+    db.execute_batch("COMMIT").unwrap();
+    folder
+}
+
+#[test]
+fn what_a_profile_says_of_ranks_costs_no_more_than_its_words() {
+    let folder = damaged(
+        "UPDATE members SET ranks = '0-4294967295'; UPDATE metadata SET value = '9000000000000000000' WHERE key = 'ranks'",
+    );
+    let rows = answer_in_bounds(&folder, &["--stood", "--format=csv"]).csv();
+    let of = |row: usize| ["place", "ranks", "threads", "absent"].map(|key| rows[row][key].as_str());
+    assert_eq!(of(0), ["call", "0", "1", "1-4294967295"]);
+    assert_eq!(of(rows.len() - 1), ["missing", "4-2147483647", "2147483644", ""]);
+    for words in [&[][..], &["--format=json"], &["--stood"], &["-u"], &["--stood", "--rank", "0-2"]] {
+        answer_in_bounds(&folder, words).ok();
+    }
+    assert!(answer_in_bounds(&folder, &[]).ok().contains("4 of 9000000000000000000 recorded"));
+}
+
+#[test]
+fn what_many_share_is_kept_once() {
+    let members: Vec<String> = (0..20_000).map(|rank| (2 * rank).to_string()).collect();
+    let folder = damaged(&format!(
+        "INSERT INTO members VALUES (1000, '{}'); INSERT INTO communicator (name, letter, size, remote_size, root_rank, freed, \
+         members, time_ranks, time_ns) WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000) \
+         SELECT 'd0.' || (n + 9), 'd', 9, 0, 0, 0, 1000, 0, 0 FROM n",
+        members.join(",")
+    ));
+    for words in [&[][..], &["-u"], &["--stood", "--format=json"]] {
+        answer_in_bounds(&folder, words).ok();
+    }
+}
+
+#[test]
+fn rows_that_belong_to_all_others_are_given_up() {
+    let folder = damaged(
+        "INSERT INTO total (id, comm, op, bucket, phase, ranks, calls, bytes_sent, bytes_recv, time_ns, rank_min, last_rank) \
+         WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 3000) SELECT 100000 + n, 2, 1, 0, 0, 1, 1, 0, \
+         0, 1, 0, 9000 FROM n; INSERT OR IGNORE INTO cell SELECT id, 1, NULL, NULL FROM total WHERE id > 100000",
+    );
+    let answer = answer_in_bounds(&folder, &["sample.db", "-a"]);
+    assert!(answer.status == 2 && answer.err.contains("sample.db: is damaged (it leads to no end)"), "{answer:?}");
+}
+
+#[test]
+fn versions_that_cannot_be_are_refused() {
+    for (version, why) in [(-1, "schema version -1"), (i32::MIN, "schema version -2147483648"), (0, "is no profile")] {
+        refused(&damaged(&format!("PRAGMA user_version = {version}")), "sample.db", why);
+    }
+    refused(&damaged("PRAGMA user_version = 2147483647"), "sample.db", "use the newer commsee");
+    for version in 1..=3 {
+        let folder = damaged(&format!("PRAGMA user_version = {version}"));
+        VIEWS.iter().for_each(|view| _ = answer_in_bounds(&folder, &["sample.db", view]));
+    }
+}
+
+/// Every column with values that nobody expects there, in one row and in all; and without each table and view.
+#[test]
+fn any_value_may_be_damaged() {
+    const VALUES: [&str; 10] = [
+        "NULL",
+        "9223372036854775807",
+        "-9223372036854775807 - 1",
+        "-1",
+        "4294967296",
+        "9e999",
+        "'0-4294967295'",
+        "'9000000000000000000'",
+        "CAST(x'61ff1b' AS TEXT)",
+        "x'00ff'",
+    ];
+    const ASKED: [&[&str]; 15] = [
+        &["--top=0"],
+        &["--stood"],
+        &["-a", "--format=json"],
+        &["-u", "--format=csv"],
+        &["-e"],
+        &["--phases"],
+        &["--datatypes"],
+        &["--format=json"],
+        &["--stood", "--format=json", "--rank=0-2"],
+        &["--time=0:1"],
+        &["ucx", "--by=comm"],
+        &["ucx", "--all", "--format=json"],
+        &["matrix", "--layer=uct"],
+        &["graph", "--of=devices"],
+        &["trace"],
+    ];
+    let whole = damaged("");
+    let list = |sql: &str| -> Vec<(String, String)> {
+        let db = Connection::open(whole.path("sample.db")).unwrap();
+        let mut query = db.prepare(sql).unwrap();
+        query.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().collect::<Result<_, _>>().unwrap()
+    };
+    let columns =
+        list("SELECT m.name, p.name FROM sqlite_schema m, pragma_table_info(m.name) p WHERE m.type = 'table'");
+    let changes = columns
+        .iter()
+        .flat_map(|(table, column)| VALUES.map(|value| format!("UPDATE OR IGNORE {table} SET {column} = {value}")));
+    let drops = list("SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'view')");
+    let empty = drops.iter().filter(|(kind, _)| kind == "table").map(|(_, name)| format!("DELETE FROM {name}"));
+    let without = drops.iter().map(|(kind, name)| format!("DROP {kind} {name}"));
+    let circle = ["UPDATE communicator SET parent = id".to_owned()];
+    let mut turn = 0;
+    for change in changes.chain(empty).chain(without).chain(circle) {
+        let path = whole.path("damaged.db");
+        fs::copy(whole.path("sample.db"), &path).unwrap();
+        let db = Connection::open(&path).unwrap();
+        db.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").unwrap();
+        // What a table's own rules forbid stays as it is.
+        let is_changed = db.execute_batch(&change).is_ok();
+        drop(db);
+        // All of them for each change take minutes.
+        for words in ASKED.iter().cycle().skip(turn).take(if is_changed { 2 } else { 0 }) {
+            let place = usize::from(!words[0].starts_with('-'));
+            let mut words = words.to_vec();
+            words.insert(place, "damaged.db");
+            let answer = answer_in_bounds(&whole, &words);
+            assert!(answer.status != 2 || answer.err.contains("damaged.db"), "{change}: {words:?}: {}", answer.err);
+        }
+        turn = (turn + 2) % ASKED.len();
+    }
+}
+
+/// No more ranks are listed, nor is room made for more, than there are shards.
+#[test]
+fn what_a_shard_says_of_ranks_costs_no_more_than_its_words() {
+    for detail in ["rank", "node", "comm"] {
+        let folder = Folder::empty();
+        crate::shards::write(folder.0.path(), "", 5, 1 << 24, crate::shards::DEAD);
+        let mut command = folder.command(&["recover", "-o", "a.db"]);
+        let answer = Answer::of(command.env("COMMSEE_DETAIL", detail).output().unwrap()).ok();
+        assert!(answer.contains("ranks 0-4,6-16777215 left no shard"), "{answer}");
+        assert!(answer_in_bounds(&folder, &["a.db", "--stood"]).ok().contains("0-4,6-16777215"), "{detail}");
+    }
+    for ranks in [(1 << 24) + 1, u32::MAX] {
+        let folder = Folder::empty();
+        crate::shards::write(folder.0.path(), "", 5, ranks, crate::shards::DEAD);
+        let answer = answer_in_bounds(&folder, &["recover"]);
+        assert_eq!(answer.status, 2);
+        assert!(answer.err.contains("-5.shard: left out: its header is damaged"), "{}", answer.err);
+    }
+}
+
 #[test]
 fn files_with_holes_cost_nothing() {
     let folder = Folder::with_sample();

@@ -51,6 +51,24 @@ fn what_mpis_own_matrix_does_not_know_is_refused() {
     assert_eq!((answer.status, answer.out.as_str()), (1, ""), "{}", answer.err);
 }
 
+/// There are calls, but none that the matrix is made of: what to look at instead is said, also where a filter is set.
+#[test]
+fn a_program_without_messages_has_no_matrix() {
+    let folder = Folder::empty();
+    let mut profile = Builder::new(&folder.path("ft.db"), 2);
+    profile.comm("W0.0", None, None, 2, "0-1");
+    (0..2).for_each(|rank| profile.cell("W0.0", "MPI_Alltoall", 0, rank, Did(48, 48, 48, 48)));
+    profile.finish(|_| 1000);
+    for words in [&["matrix"][..], &["graph"], &["matrix", "--comm", "W0.0"], &["matrix", "--format=json"]] {
+        let answer = folder.through(words);
+        assert_eq!(answer.status, 1);
+        assert!(answer.err.contains("ft.db: no point-to-point messages were sent"), "{words:?}: {}", answer.err);
+        assert!(answer.err.contains("its collective calls: through ft.db; "), "{words:?}: {}", answer.err);
+    }
+    let answer = layered().through(&["matrix", "--op", "Allreduce"]);
+    assert!(answer.err.contains("nothing matches") || answer.err.contains("not in this profile"), "{}", answer.err);
+}
+
 /// Every rank sends 1.5 MiB to every other one.
 fn full(ranks: usize) -> Folder {
     let folder = Folder::empty();

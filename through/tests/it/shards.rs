@@ -309,3 +309,86 @@ fn what_stands_in_a_shard_twice_is_added_up() {
     folder.through(&["recover", "-o", "a.db"]).ok();
     assert_eq!(folder.through(&["a.db", "-u", "--format", "csv"]).csv()[0]["involved_calls"], "4");
 }
+
+/// The name that something of the run has which `write` makes with this process number.
+fn of_run(pid: u32, end: &str) -> String {
+    format!("commsee-{:016x}{pid:016x}{end}", 0xabcd_ef01u64)
+}
+
+const LEFT: [&str; 5] = ["-0.snapshot-1.claim", "-1.part", "-1.joined", ".node", ".decision"];
+
+/// All that a run that was killed may leave beside its shards: files, links to somewhere else, folders.
+fn write_debris(folder: &Folder, pid: u32) {
+    LEFT.iter().for_each(|end| fs::write(folder.path(&of_run(pid, end)), "").unwrap());
+    std::os::unix::fs::symlink(folder.path("precious"), folder.path(&of_run(pid, "-2.joined"))).unwrap();
+    let hidden = folder.path(&format!(".{}", of_run(pid, "")));
+    fs::create_dir(&hidden).unwrap();
+    fs::write(hidden.join("part"), "").unwrap();
+    fs::create_dir_all(folder.path("precious")).unwrap();
+    fs::write(folder.path("precious/data"), "").unwrap();
+    // No run is named by these.
+    fs::write(folder.path("commsee-notes.txt"), "").unwrap();
+    fs::write(folder.path(&of_run(pid, ".db")), "").unwrap();
+}
+
+#[test]
+fn what_else_a_dead_run_left_goes_with_its_shards() {
+    let kept = |pid| vec![of_run(pid, ".db"), "commsee-notes.txt".to_owned(), "precious".to_owned()];
+    let folder = Folder::empty();
+    write(folder.0.path(), "", 0, 1, DEAD);
+    write_debris(&folder, DEAD);
+    assert!(folder.through(&["clean"]).ok().starts_with("removed run "));
+    assert_eq!(folder.names(), kept(DEAD));
+    assert!(folder.path("precious/data").exists());
+
+    let folder = Folder::empty();
+    write(folder.0.path(), "", 0, 1, DEAD);
+    write_debris(&folder, DEAD);
+    folder.through(&["recover", "--keep", "-o", "a.db"]).ok();
+    assert_eq!(folder.names().len(), 12);
+    folder.through(&["recover", "-o", "a.db"]).ok();
+    assert_eq!(folder.names(), [&["a-1.db".to_owned(), "a.db".to_owned()], &kept(DEAD)[..]].concat());
+}
+
+#[test]
+fn what_a_run_left_that_goes_on_stays() {
+    let folder = Folder::empty();
+    write(folder.0.path(), "", 0, 1, std::process::id());
+    write_debris(&folder, std::process::id());
+    let before = folder.names();
+    for command in ["recover", "clean"] {
+        let answer = folder.through(&[command, folder.0.path().to_str().unwrap()]);
+        assert!(answer.status == 1 && answer.err.contains("left alone, it still runs"), "{answer:?}");
+        assert_eq!(folder.names(), before);
+    }
+    // Its shards lie where they do by default, and this beside the profile.
+    let beside = folder.path("precious");
+    fs::create_dir(beside.join(format!(".{}", of_run(std::process::id(), "")))).unwrap();
+    let answer = folder.through(&["clean", "--force", "precious"]);
+    assert!(answer.status == 1 && answer.err.contains("left alone, its run goes on"), "{answer:?}");
+    fs::remove_file(shard(&folder, std::process::id(), 0)).unwrap();
+    let answer = folder.through(&["clean", "precious"]);
+    assert!(answer.err.contains("left alone, nothing tells whether its run has ended (--force)"), "{answer:?}");
+    folder.through(&["clean", "--force", "precious"]).ok();
+    assert_eq!(fs::read_dir(beside).unwrap().count(), 1);
+}
+
+/// Of a process that was killed when it had removed the shards.
+#[test]
+fn a_claim_without_shards_is_judged_by_its_holder() {
+    for command in ["clean", "recover"] {
+        let folder = Folder::empty();
+        let path = folder.path(&of_run(DEAD, "-0.snapshot-1.claim"));
+        let claim = commsee::profile::Claim::take(&path).unwrap();
+        assert_eq!(folder.through(&[command]).status, 1);
+        assert!(path.exists(), "{command}: it is held");
+        drop(claim);
+        for end in ["-0.snapshot-1.claim", "-1.part"] {
+            fs::write(folder.path(&of_run(DEAD, end)), "").unwrap();
+        }
+        let answer = folder.through(&[command]);
+        let said = format!("{}{}", answer.out, answer.err);
+        assert!(said.contains("removed what run 00000000 left: ") && said.contains(" and 1 more"), "{said}");
+        assert_eq!(folder.names(), Vec::<String>::new());
+    }
+}

@@ -2,7 +2,7 @@
 //! communicator or operation.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::cli::SortKey;
 use crate::filter::Filter;
@@ -136,7 +136,7 @@ fn shorten_subjects(sections: &mut Vec<Section>, most: Option<usize>, catalog: &
     let mut subjects: Vec<Subject> = sections.iter().map(|section| section.subject).collect();
     subjects.dedup();
     subjects.retain(|subject| !is_special(*subject, catalog));
-    let hidden = subjects.split_off(top(subjects.len(), most));
+    let hidden: HashSet<Subject> = subjects.split_off(top(subjects.len(), most)).into_iter().collect();
     sections.retain(|section| !hidden.contains(&section.subject));
     hidden.len()
 }

@@ -60,7 +60,7 @@ pub fn lines(
     if goes_on {
         columns.insert(FOR_PLACE, FOR);
     }
-    let has_threads = groups.iter().any(|group| group.threads as usize > group.ranks.len());
+    let has_threads = groups.iter().any(|group| group.threads > group.ranks.count());
     let has_absent = groups.iter().any(|group| !group.absent.is_empty());
     let is_shown =
         |column: &Column| (column.title != "threads" || has_threads) && (column.title != "not in it" || has_absent);
@@ -78,8 +78,6 @@ pub fn lines(
 }
 
 fn cells(report: &Report, group: &Group, goes_on: bool) -> Vec<String> {
-    let ranks =
-        |ranks: &std::collections::BTreeSet<u32>| commsee::ranks::format(&ranks.iter().copied().collect::<Vec<_>>());
     let comm = match group.place {
         Place::Call { comm, .. } => report.catalog.communicators.get(&comm).map(titled).unwrap_or_default(),
         _ => String::new(),
@@ -98,7 +96,8 @@ fn cells(report: &Report, group: &Group, goes_on: bool) -> Vec<String> {
             (first, last) => format!("{first} to {last}"),
         },
     };
-    let mut cells = vec![where_, comm, ranks(&group.ranks), group.threads.to_string(), since, ranks(&group.absent)];
+    let mut cells =
+        vec![where_, comm, group.ranks.to_string(), group.threads.to_string(), since, group.absent.to_string()];
     if goes_on {
         cells.insert(FOR_PLACE, group.for_ns.map(units::time).unwrap_or_default());
     }
