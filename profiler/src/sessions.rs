@@ -15,6 +15,7 @@ use crate::abi::{Word, abi};
 use crate::pmpi::{self, Group};
 use crate::setup::{self, Facts};
 use crate::tally::{self, Done};
+use crate::thread::Thread;
 use crate::{clock, communicators, gather, last, lifecycle, rollcall, say, shard, state, thread, world};
 
 struct Sessions {
@@ -67,26 +68,49 @@ pub fn opened(clock: u32, entered: Moment, session: Word, done: Done) {
     }
 }
 
-/// `MPI_Session_finalize` is about to be called. It is counted now, without its time: afterwards there may be nothing left to
-/// count it in.
-pub fn closing() {
+/// A session that is being closed.
+pub struct Closing {
+    thread: Option<&'static Thread>,
+    /// No other one is open.
+    is_last: bool,
+}
+
+/// `MPI_Session_finalize` is about to be called: of the last session ours go first, since MPI ends with it.
+pub fn closing() -> Option<Closing> {
     if SEEN.get() {
+        return None;
+    }
+    let mut sessions = SESSIONS.lock();
+    let thread = thread::recording(op::MPI_Session_finalize);
+    sessions.open = sessions.open.saturating_sub(1);
+    let is_last = sessions.open == 0 && !lifecycle::ends_in_finalize() && ALONE.load(Ordering::Acquire);
+    if is_last {
+        state::stop();
+        if let Some(header) = shard::header() {
+            header.set_latest(clock::moment());
+            header.set_state(FINISHED);
+        }
+        leave_world(&mut sessions);
+    }
+    Some(Closing { thread, is_last })
+}
+
+/// `MPI_Session_finalize` has returned. A session that could not be closed is still open.
+pub fn closed(closing: Closing, done: Done) {
+    if let Some(thread) = closing.thread {
+        tally::plain(thread, communicators::none(), done);
+    }
+    if done.code == 0 {
         return;
     }
     let mut sessions = SESSIONS.lock();
-    if let Some(thread) = thread::recording(op::MPI_Session_finalize) {
-        tally::plain(thread, communicators::none(), Done { operation: op::MPI_Session_finalize, code: 0, ticks: 0 });
+    sessions.open += 1;
+    if let (true, Some(header)) = (closing.is_last, shard::header()) {
+        header.set_state(RUNNING);
+        if enter_world(&mut sessions).is_ok() {
+            state::start(header.thread_level() == 3);
+        }
     }
-    sessions.open = sessions.open.saturating_sub(1);
-    if sessions.open > 0 || lifecycle::ends_in_finalize() || !ALONE.load(Ordering::Acquire) {
-        return;
-    }
-    state::stop();
-    if let Some(header) = shard::header() {
-        header.set_latest(clock::moment());
-        header.set_state(FINISHED);
-    }
-    leave_world(&mut sessions);
 }
 
 /// How many sessions the program has opened so far.

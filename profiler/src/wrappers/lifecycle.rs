@@ -70,9 +70,17 @@ fn opened(session: Word, forward: impl FnOnce() -> tally::Done) -> c_int {
 where_present! {
     pub unsafe extern "C-unwind" fn MPI_Session_finalize(session: Word) -> c_int {
         let real = real_function!(MPI_Session_finalize, fn(Word));
-        guarded(sessions::closing);
-        unsafe { real(session) }
+        closed(|| timed!(MPI_Session_finalize, real(session)))
     }
+}
+
+fn closed(forward: impl FnOnce() -> tally::Done) -> c_int {
+    let closing = guarded(sessions::closing).flatten();
+    let done = forward();
+    if let Some(closing) = closing {
+        guarded(|| sessions::closed(closing, done));
+    }
+    done.code
 }
 
 /// A program may pass more than the level: the standard declares it with `...`. The first of it arrives in the register of a
@@ -156,12 +164,16 @@ pub unsafe fn fortran_MPI_Session_finalize(entry: &fortran::Entry, session: Word
     if !entry.is_mpi() {
         return unsafe { real(session, ierror) };
     }
-    guarded(sessions::closing);
-    // The C wrapper may be on the way.
-    sessions::closing_is_seen(true);
-    let result = unsafe { real(session, ierror) };
-    sessions::closing_is_seen(false);
-    result
+    let own_error = Cell::new(0);
+    let ierror = fortran::given(ierror, &own_error);
+    closed(|| {
+        // The C wrapper may be on the way.
+        sessions::closing_is_seen(true);
+        let done = timed!(MPI_Session_finalize, fortran::code(ierror, || _ = real(session, ierror)));
+        sessions::closing_is_seen(false);
+        done
+    });
+    0
 }
 
 pub unsafe fn fortran_MPI_Pcontrol(entry: &fortran::Entry, level: Word) -> Word {
