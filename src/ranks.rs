@@ -53,6 +53,11 @@ impl Ranks {
         self.0.iter().map(|(first, last)| u64::from(last - first) + 1).sum()
     }
 
+    pub fn contains(&self, rank: u32) -> bool {
+        let before = self.0.partition_point(|(_, last)| *last < rank);
+        self.0.get(before).is_some_and(|(first, _)| *first <= rank)
+    }
+
     /// The ranges, both ends included.
     pub fn ranges(&self) -> &[(u32, u32)] {
         &self.0
@@ -176,6 +181,7 @@ mod tests {
         assert_eq!(ranks("0-4294967295").without(&ranks("0,4294967295")).to_string(), "1-4294967294");
         assert_eq!(ranks("2,4").without(&ranks("0-4294967295")), Ranks::default());
         assert_eq!(ranks("2,4").without(&Ranks::default()).to_string(), "2,4");
+        assert_eq!((0..9).filter(|rank| ranks("1-2,5,7").contains(*rank)).collect::<Vec<_>>(), [1, 2, 5, 7]);
         assert_eq!(ranks("0-5,8-12,20").within(&ranks("4-9,12-30")).to_string(), "4-5,8-9,12,20");
     }
 

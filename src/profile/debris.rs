@@ -1,7 +1,7 @@
 //! What runs leave beside their shards when they are killed: snapshots, claims, files and folders that were in the making. All of it
 //! carries the run in its name, as shards do: `commsee-RUN…`, or `.commsee-RUN…` beside a profile.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -47,6 +47,11 @@ pub fn debris(directories: &[PathBuf], runs: &[Run]) -> Vec<Debris> {
 }
 
 impl Debris {
+    /// Whether nothing can be lost with it: there are no counters in it.
+    pub fn is_worthless(&self) -> bool {
+        self.state == State::Dead && self.paths.iter().all(|path| is_claim(path) || has_end(path, "part"))
+    }
+
     pub fn remove(&self) -> io::Result<()> {
         self.paths.iter().try_for_each(|path| remove(path))
     }
@@ -68,15 +73,12 @@ pub fn others(paths: &[PathBuf]) -> BTreeMap<String, Vec<PathBuf>> {
     by_run
 }
 
-/// A directory may have been named twice.
 fn by_run(paths: &[PathBuf]) -> BTreeMap<String, Vec<PathBuf>> {
     let mut by_run: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-    for path in paths {
-        let Some(run) = run_in_name(path) else { continue };
-        let known = by_run.entry(run).or_default();
-        if !known.contains(path) {
-            known.push(path.clone());
-        }
+    // A directory may have been named twice.
+    let distinct: BTreeSet<&PathBuf> = paths.iter().collect();
+    for (run, path) in distinct.into_iter().filter_map(|path| Some((run_in_name(path)?, path))) {
+        by_run.entry(run).or_default().push(path.clone());
     }
     by_run
 }
@@ -89,8 +91,8 @@ pub fn state(paths: &[PathBuf]) -> State {
 /// The same of files without any shard, of which some say nothing.
 fn alone(paths: &[PathBuf]) -> State {
     let says_nothing = |path: &PathBuf| {
-        let is_lasting = !(is_claim(path) && is_held(path).is_some()) && !has_end(path, "part");
-        is_lasting && read_header(path).is_none()
+        let is_passing = has_end(path, "part") || is_claim(path) && is_held(path).is_some();
+        !is_passing && read_header(path).is_none()
     };
     if paths.iter().any(says_nothing) { state(paths).max(State::Unknown) } else { state(paths) }
 }

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use commsee::profile::debris::State;
 use commsee::profile::recover::Run;
 
 use crate::cli::Recover;
@@ -38,7 +37,7 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
     }
     if !(arguments.running || arguments.keep) {
         // Of runs whose shards are gone: whoever joined them was killed before all was removed.
-        for debris in leftovers::debris(&directories).iter().filter(|debris| debris.state == State::Dead) {
+        for debris in leftovers::debris(&directories).iter().filter(|debris| debris.is_worthless()) {
             leftovers::remove_debris(debris)?;
             say(format_args!("removed {}", leftovers::describe_debris(debris)));
         }
