@@ -164,17 +164,14 @@ fn entry(text: &mut String, call: &Call, form: &Form) {
     // Of the ways to write a name each library has some.
     let lower = call.name.to_lowercase();
     let is_usual = *name == format!("{lower}_") || *name == format!("{lower}_f08_");
-    let (begin, end) = match *large || call.since > EVERYWHERE || !is_usual {
-        true => ("where_present! {\n", "}\n"),
-        false => ("#[unsafe(no_mangle)]\n", ""),
-    };
+    let late = if *large || call.since > EVERYWHERE || !is_usual { "late " } else { "" };
     write!(
         text,
-        "{begin}pub unsafe extern \"C-unwind\" fn {name}({}) -> Word {{
+        "where_present! {{ {late}pub unsafe extern \"C-unwind\" fn {name}({}) -> Word {{
     static ENTRY: fortran::Entry = fortran::Entry::new(c\"{name}\", {}, {large}, {descriptors});
     unsafe {{ fortran_{}(&ENTRY, {}) }}
-}}
-{end}
+}} }}
+
 ",
         typed(&all),
         name.contains("_f08"),

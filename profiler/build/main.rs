@@ -35,9 +35,9 @@ fn main() {
     write("bodies.rs", wrapped().filter(|call| call.shape != Shape::Hand).map(body::write).collect());
 }
 
-/// The names of the functions that are there only where the library has them.
+/// The names of the functions that not every library has.
 fn optional(text: &str) -> impl Iterator<Item = String> {
     let functions =
-        text.split("where_present! {\n").skip(1).filter_map(|rest| rest.split(" fn ").nth(1)?.split('(').next());
+        text.split("where_present! { late ").skip(1).filter_map(|rest| rest.split(" fn ").nth(1)?.split('(').next());
     functions.map(str::to_owned)
 }

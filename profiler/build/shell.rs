@@ -36,20 +36,17 @@ fn shell(text: &mut String, call: &Call, large: bool) {
     let (types, names, given) = (types.join(", "), names(call), given.join(", "));
     let comma = if given.is_empty() { "" } else { ", " };
     // What came with MPI 4 is not in every library.
-    let (begin, end) = match large || call.since > EVERYWHERE {
-        true => ("where_present! {\n", "}\n"),
-        false => ("#[unsafe(no_mangle)]\n", ""),
-    };
+    let late = if large || call.since > EVERYWHERE { "late " } else { "" };
     write!(
         text,
-        "{begin}pub unsafe extern \"C-unwind\" fn {name}{suffix}({parameters}) -> c_int {{
+        "where_present! {{ {late}pub unsafe extern \"C-unwind\" fn {name}{suffix}({parameters}) -> c_int {{
     let real: unsafe extern \"C-unwind\" fn({types}) -> c_int = unsafe {{ std::mem::transmute(real::function({slot})) }};
     match thread::{enter}(op::{name}) {{
         Some(thread) => unsafe {{ body::{name}(thread, {given}{comma}{forward} real({names})) }},
         None => unsafe {{ real({names}) }},
     }}
-}}
-{end}
+}} }}
+
 ",
         enter = enter(call)
     )

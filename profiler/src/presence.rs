@@ -1,12 +1,12 @@
-//! Names that not every MPI library has must be there only where the loaded one has them: programs ask by weak references and
-//! `dlsym` before they call (every mpi4py since 4.1), and would find ours.
+//! A name must be there only where the loaded MPI library has it: programs ask by weak references and `dlsym` before they call
+//! (every mpi4py since 4.1), and would find ours.
 //!
-//! - In `libcommsee.so` these names are plain functions, so that libraries which the loader relocates before this one may refer to
-//!   them. When this library is relocated ([`settle`]) the program's libraries are loaded: names that its MPI lacks are taken out of the
+//! - In `libcommsee.so` names are those of plain functions, so that libraries which the loader relocates before this one may refer
+//!   to them. When this library is relocated ([`settle`]) the program's libraries are loaded: names that its MPI lacks are taken out of the
 //!   table of symbols in memory. Where there is no MPI yet, since Python or another host of plugins will open it, they become indirect
 //!   functions (GNU IFUNC): the loader asks [`resolve`] when it binds one, and null means that there is none.
-//! - In `libcommsee.a` they are indirect functions from the start. (In a shared library the loader would warn of each that is bound
-//!   before this library is relocated.)
+//! - In `libcommsee.a` those that are not in every library are indirect functions from the start. (In a shared library the loader
+//!   would warn of each that is bound before this library is relocated.)
 //!
 //! All of this runs while the loader works, perhaps before anything here is relocated. Until the address in [`ITERATE`] is there, this
 //! file calls no function of any library and reads no address that the loader fills in: it finds the loaded objects by way of the
@@ -18,18 +18,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::linked;
 
-/// Makes a function that is there only where the MPI library has one of its name. The symbol `commsee_wrapper_NAME` is what the script
-/// of the linker puts in its place in `libcommsee.so`; the section `commsee_optional` lists all of them (see [`Optional`]).
+/// Makes an exported function, which is there only where the MPI library has one of its name. The section `commsee_optional` lists
+/// all of them (see [`Optional`]). In `libcommsee.a` this is so for those marked `late`, which are not in every library: there
+/// the name is that of an indirect function, and the script of the linker puts `commsee_wrapper_NAME` in its place for `libcommsee.so`.
 macro_rules! where_present {
-    (pub unsafe extern "C-unwind" fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty $body:block) => {
+    (late pub unsafe extern "C-unwind" fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty $body:block) => {
         mod $name {
             use super::*;
 
             unsafe extern "C-unwind" fn wrapper($($argument: $type),*) -> $result $body
-
-            extern "C" fn resolver() -> *const std::ffi::c_void {
-                $crate::presence::resolve(concat!(stringify!($name), "\0").as_ptr(), wrapper as *const std::ffi::c_void)
-            }
 
             #[unsafe(no_mangle)]
             extern "C" fn $name() -> *const std::ffi::c_void {
@@ -41,21 +38,46 @@ macro_rules! where_present {
                 concat!(".globl commsee_wrapper_", stringify!($name)),
                 concat!(".hidden commsee_wrapper_", stringify!($name)),
                 concat!(".set commsee_wrapper_", stringify!($name), ", {wrapper}"),
-                ".pushsection commsee_names, \"aR\", @progbits",
-                concat!("88: .asciz \"", stringify!($name), "\""),
-                ".popsection",
-                ".pushsection commsee_optional, \"aR\", @progbits",
-                ".balign 4",
-                ".long 88b - .",
-                ".long {resolver} - .",
-                ".popsection",
                 wrapper = sym wrapper,
-                resolver = sym resolver,
             );
+            $crate::presence::listed!($name);
+        }
+    };
+    (pub unsafe extern "C-unwind" fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty $body:block) => {
+        mod $name {
+            use super::*;
+
+            #[unsafe(no_mangle)]
+            unsafe extern "C-unwind" fn $name($($argument: $type),*) -> $result $body
+
+            use $name as wrapper;
+            $crate::presence::listed!($name);
         }
     };
 }
 pub(crate) use where_present;
+
+/// The entry of a function in the list, and its resolver.
+macro_rules! listed {
+    ($name:ident) => {
+        extern "C" fn resolver() -> *const std::ffi::c_void {
+            $crate::presence::resolve(concat!(stringify!($name), "\0").as_ptr(), wrapper as *const std::ffi::c_void)
+        }
+
+        std::arch::global_asm!(
+            ".pushsection commsee_names, \"aR\", @progbits",
+            concat!("88: .asciz \"", stringify!($name), "\""),
+            ".popsection",
+            ".pushsection commsee_optional, \"aR\", @progbits",
+            ".balign 4",
+            ".long 88b - .",
+            ".long {resolver} - .",
+            ".popsection",
+            resolver = sym resolver,
+        );
+    };
+}
+pub(crate) use listed;
 
 type Visit = unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
 type Iterate = unsafe extern "C" fn(Option<Visit>, *mut c_void) -> c_int;

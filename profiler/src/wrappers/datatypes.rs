@@ -6,33 +6,34 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::abi::{Word, abi};
 use crate::fortran::{self, Object};
+use crate::presence::where_present;
 use crate::{datatypes, real, state};
 
 static FUNCTION: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn MPI_Type_free(datatype: Word) -> c_int {
-    let mut function = FUNCTION.load(Ordering::Relaxed);
-    if function.is_null() {
-        function = real::symbol(c"PMPI_Type_free");
-        FUNCTION.store(function, Ordering::Relaxed);
-    }
-    if datatypes::are_recorded() && !state::is_off() && datatype != 0 {
-        // SAFETY: the program passes the place of a handle.
-        datatypes::forget(unsafe { abi().load(datatype) });
-    }
-    // SAFETY: every MPI library has this function, and this is its type.
-    unsafe {
-        let function: unsafe extern "C-unwind" fn(Word) -> c_int = std::mem::transmute(function);
-        function(datatype)
+where_present! {
+    pub unsafe extern "C-unwind" fn MPI_Type_free(datatype: Word) -> c_int {
+        let mut function = FUNCTION.load(Ordering::Relaxed);
+        if function.is_null() {
+            function = real::symbol(c"PMPI_Type_free");
+            FUNCTION.store(function, Ordering::Relaxed);
+        }
+        if datatypes::are_recorded() && !state::is_off() && datatype != 0 {
+            // SAFETY: the program passes the place of a handle.
+            datatypes::forget(unsafe { abi().load(datatype) });
+        }
+        // SAFETY: every MPI library has this function, and this is its type.
+        unsafe {
+            let function: unsafe extern "C-unwind" fn(Word) -> c_int = std::mem::transmute(function);
+            function(datatype)
+        }
     }
 }
 
 /// In Fortran, in all forms in which compilers write it.
 macro_rules! entry_points {
     ($($name:ident $text:literal $f08:literal;)*) => {$(
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $name(datatype: Word, ierror: Word) -> Word {
+        where_present! { pub unsafe extern "C-unwind" fn $name(datatype: Word, ierror: Word) -> Word {
             static ENTRY: fortran::Entry = fortran::Entry::new($text, $f08, false, false);
             // SAFETY: the type is that of the function in Fortran.
             unsafe {
@@ -42,7 +43,7 @@ macro_rules! entry_points {
                 }
                 real(datatype, ierror)
             }
-        }
+        } }
     )*};
 }
 

@@ -10,16 +10,18 @@ use crate::guard::guarded;
 use crate::presence::where_present;
 use crate::{clock, lifecycle, phases, sessions, state, tally};
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn MPI_Init(argc: Word, argv: Word) -> c_int {
-    let real = real_function!(MPI_Init, fn(Word, Word));
-    started(|| timed!(MPI_Init, real(argc, argv)))
+where_present! {
+    pub unsafe extern "C-unwind" fn MPI_Init(argc: Word, argv: Word) -> c_int {
+        let real = real_function!(MPI_Init, fn(Word, Word));
+        started(|| timed!(MPI_Init, real(argc, argv)))
+    }
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn MPI_Init_thread(argc: Word, argv: Word, required: c_int, provided: Word) -> c_int {
-    let real = real_function!(MPI_Init_thread, fn(Word, Word, c_int, Word));
-    started(|| timed!(MPI_Init_thread, real(argc, argv, required, provided)))
+where_present! {
+    pub unsafe extern "C-unwind" fn MPI_Init_thread(argc: Word, argv: Word, required: c_int, provided: Word) -> c_int {
+        let real = real_function!(MPI_Init_thread, fn(Word, Word, c_int, Word));
+        started(|| timed!(MPI_Init_thread, real(argc, argv, required, provided)))
+    }
 }
 
 fn started(forward: impl FnOnce() -> tally::Done) -> c_int {
@@ -32,10 +34,11 @@ fn started(forward: impl FnOnce() -> tally::Done) -> c_int {
     done.code
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn MPI_Finalize() -> c_int {
-    let real = real_function!(MPI_Finalize, fn());
-    ended(|| timed!(MPI_Finalize, real())).code
+where_present! {
+    pub unsafe extern "C-unwind" fn MPI_Finalize() -> c_int {
+        let real = real_function!(MPI_Finalize, fn());
+        ended(|| timed!(MPI_Finalize, real())).code
+    }
 }
 
 /// What is to be done before MPI ends and after.
@@ -50,7 +53,7 @@ fn ended(forward: impl FnOnce() -> tally::Done) -> tally::Done {
 }
 
 where_present! {
-    pub unsafe extern "C-unwind" fn MPI_Session_init(info: Word, errhandler: Word, session: Word) -> c_int {
+    late pub unsafe extern "C-unwind" fn MPI_Session_init(info: Word, errhandler: Word, session: Word) -> c_int {
         let real = real_function!(MPI_Session_init, fn(Word, Word, Word));
         opened(session, || timed!(MPI_Session_init, real(info, errhandler, session)))
     }
@@ -68,7 +71,7 @@ fn opened(session: Word, forward: impl FnOnce() -> tally::Done) -> c_int {
 }
 
 where_present! {
-    pub unsafe extern "C-unwind" fn MPI_Session_finalize(session: Word) -> c_int {
+    late pub unsafe extern "C-unwind" fn MPI_Session_finalize(session: Word) -> c_int {
         let real = real_function!(MPI_Session_finalize, fn(Word));
         closed(|| timed!(MPI_Session_finalize, real(session)))
     }
@@ -83,12 +86,13 @@ fn closed(forward: impl FnOnce() -> tally::Done) -> c_int {
     done.code
 }
 
-/// A program may pass more than the level: the standard declares it with `...`. The first of it arrives in the register of a
-/// second argument, which holds anything where nothing was passed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn MPI_Pcontrol(level: c_int, name: Word) -> c_int {
-    guarded(|| phases::control(level, Some(name)));
-    0
+// A program may pass more than the level: the standard declares it with `...`. The first of it arrives in the register of a
+// second argument, which holds anything where nothing was passed.
+where_present! {
+    pub unsafe extern "C-unwind" fn MPI_Pcontrol(level: c_int, name: Word) -> c_int {
+        guarded(|| phases::control(level, Some(name)));
+        0
+    }
 }
 
 pub unsafe fn fortran_MPI_Init(entry: &fortran::Entry, ierror: Word) -> Word {
