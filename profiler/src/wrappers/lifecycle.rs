@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use super::{real_function, timed};
 use crate::abi::Word;
 use crate::fortran;
-use crate::guard::guarded;
+use crate::guard::uncancelled;
 use crate::{clock, lifecycle, phases, sessions, state, tally};
 
 #[unsafe(no_mangle)]
@@ -26,7 +26,7 @@ fn started(forward: impl FnOnce() -> tally::Done) -> c_int {
     let entered = clock::moment();
     let done = forward();
     if done.code == 0 {
-        guarded(|| lifecycle::start(chosen, entered, done));
+        uncancelled(|| lifecycle::start(chosen, entered, done));
     }
     done.code
 }
@@ -34,7 +34,7 @@ fn started(forward: impl FnOnce() -> tally::Done) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn MPI_Finalize() -> c_int {
     let real = real_function!(MPI_Finalize, fn());
-    guarded(lifecycle::finish);
+    uncancelled(lifecycle::finish);
     state::stop();
     unsafe { real() }
 }
@@ -51,7 +51,7 @@ fn opened(session: Word, forward: impl FnOnce() -> tally::Done) -> c_int {
     let entered = clock::moment();
     let done = forward();
     if done.code == 0 {
-        guarded(|| sessions::opened(chosen, entered, session, done));
+        uncancelled(|| sessions::opened(chosen, entered, session, done));
     }
     done.code
 }
@@ -59,7 +59,7 @@ fn opened(session: Word, forward: impl FnOnce() -> tally::Done) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn MPI_Session_finalize(session: Word) -> c_int {
     let real = real_function!(MPI_Session_finalize, fn(Word));
-    guarded(sessions::closing);
+    uncancelled(sessions::closing);
     unsafe { real(session) }
 }
 
@@ -67,7 +67,7 @@ pub unsafe extern "C-unwind" fn MPI_Session_finalize(session: Word) -> c_int {
 /// second argument, which holds anything where nothing was passed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn MPI_Pcontrol(level: c_int, name: Word) -> c_int {
-    guarded(|| phases::control(level, Some(name)));
+    uncancelled(|| phases::control(level, Some(name)));
     0
 }
 
@@ -99,7 +99,7 @@ pub unsafe fn fortran_MPI_Finalize(entry: &fortran::Entry, ierror: Word) -> Word
     // SAFETY: as above.
     let real: unsafe extern "C-unwind" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if entry.is_mpi() {
-        guarded(lifecycle::finish);
+        uncancelled(lifecycle::finish);
         state::stop();
     }
     unsafe { real(ierror) }
@@ -132,7 +132,7 @@ fn opened_in_fortran(before: u64, forward: impl FnOnce() -> tally::Done) {
     let (chosen, entered) = (clock::choose(), clock::moment());
     let done = forward();
     if done.code == 0 && sessions::opened_so_far() == before {
-        guarded(|| sessions::opened(chosen, entered, 0, done));
+        uncancelled(|| sessions::opened(chosen, entered, 0, done));
     }
 }
 
@@ -142,12 +142,25 @@ pub unsafe fn fortran_MPI_Session_finalize(entry: &fortran::Entry, session: Word
     if !entry.is_mpi() {
         return unsafe { real(session, ierror) };
     }
-    guarded(sessions::closing);
-    // The C wrapper may be on the way.
-    sessions::closing_is_seen(true);
-    let result = unsafe { real(session, ierror) };
-    sessions::closing_is_seen(false);
-    result
+    uncancelled(sessions::closing);
+    // The C wrapper may be on the way. Dropped also where the program leaves the call by an exception.
+    let _seen = Seen::begin();
+    unsafe { real(session, ierror) }
+}
+
+struct Seen;
+
+impl Seen {
+    fn begin() -> Seen {
+        sessions::closing_is_seen(true);
+        Seen
+    }
+}
+
+impl Drop for Seen {
+    fn drop(&mut self) {
+        sessions::closing_is_seen(false);
+    }
 }
 
 pub unsafe fn fortran_MPI_Pcontrol(entry: &fortran::Entry, level: Word) -> Word {
@@ -157,7 +170,7 @@ pub unsafe fn fortran_MPI_Pcontrol(entry: &fortran::Entry, level: Word) -> Word 
         return unsafe { real(level) };
     }
     if fortran::understood(entry) {
-        guarded(|| phases::control(unsafe { fortran::int(level) }, None));
+        uncancelled(|| phases::control(unsafe { fortran::int(level) }, None));
     }
     0
 }
