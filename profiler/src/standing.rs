@@ -225,7 +225,8 @@ fn is_left(thread: &Thread, outer: usize, frame: usize) -> bool {
     }
     thread.nested.set(thread.nested.get().wrapping_add(1));
     frame >= outer
-        || (outer - frame <= LARGEST_FRAME_BYTES || thread.nested.get() % NESTED_UNSEEN == 0) && !is_on_stack(outer)
+        || (outer - frame <= LARGEST_FRAME_BYTES || thread.nested.get().is_multiple_of(NESTED_UNSEEN))
+            && !is_on_stack(outer)
 }
 
 /// The calls of a level and of those above it have been left.
