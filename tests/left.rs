@@ -13,9 +13,13 @@ use rusqlite::Connection;
 const RANKS: usize = 2;
 
 fn job(mpi: Mpi, how: &[&str]) -> Launch {
+    job_with(mpi, how, Vec::new())
+}
+
+fn job_with(mpi: Mpi, how: &[&str], flags: Vec<String>) -> Launch {
     demand("g++", "g++");
     let helper = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/leaving.cpp");
-    let link = vec![helper.display().to_string(), "-lstdc++".to_owned()];
+    let link = [helper.display().to_string(), "-lstdc++".to_owned()].into_iter().chain(flags).collect();
     let program = Program { name: "left", link }.compiled(mpi);
     Launch::of(mpi, program).preload(library()).ranks(RANKS).arguments(how)
 }
@@ -27,6 +31,31 @@ fn calls_that_are_left_fail_and_those_behind_them_are_right() {
             let run = job(mpi, &[how]).run().succeeded();
             assert_eq!(run.stderr.matches("internal error").count(), 0, "{mpi} {how}: {}", run.output());
             check(&run);
+        }
+    }
+}
+
+/// The library's Fortran layer may lie between the wrapper and the callback, and a second wrapper of ours in it.
+#[test]
+fn calls_in_fortran_are_left_like_others() {
+    for mpi in Mpi::ALL {
+        demand(mpi.fortran_compiler(), "gfortran");
+        let layer = if mpi == Mpi::Mpich { "-lmpichfort" } else { "-lmpi_mpifh" };
+        for how in ["throws", "jumps", "exits"] {
+            let run = job_with(mpi, &[how], vec!["-DFORTRAN".to_owned(), layer.to_owned()]).run().succeeded();
+            check(&run);
+        }
+    }
+}
+
+/// A thread that was cancelled ends in the program's calls of the system, not in ours, which counting needs now and then.
+#[test]
+fn a_cancelled_thread_does_not_end_in_ours() {
+    for mpi in Mpi::ALL {
+        let run = job(mpi, &["cancels"]).run().succeeded();
+        let profile = run.profile();
+        for operation in ["MPI_Send", "MPI_Ssend", "MPI_Rsend", "MPI_Recv", "MPI_Sendrecv"] {
+            assert_eq!(profile.total(operation), 200 * RANKS as u64, "{operation} under {mpi}");
         }
     }
 }

@@ -13,8 +13,8 @@ use crate::table::EVERYWHERE;
 /// A function of every library that neither commsee nor any library calls.
 const UNUSED: &str = "PMPI_Wtick";
 
-/// Parts of the names of functions that came with MPI 4 and later, which commsee calls where they are there.
-const LATE: [&str; 5] = ["ession", "Abi_", "_fromint", "_envelope_c", "_pset"];
+/// Parts of the names of functions that commsee calls where they are there: they came with MPI 4, or are macros in some libraries.
+const RARE: [&str; 6] = ["ession", "Abi_", "_fromint", "_envelope_c", "_pset", "_f2c"];
 
 pub struct Linked {
     /// Rust: the sorted names and the table.
@@ -41,7 +41,7 @@ pub fn write(sources: &Path, optional: &[String]) -> Linked {
         println!("cargo:rerun-if-changed={}", file.display());
         let text = fs::read_to_string(file).expect("a source file");
         for name in named(&text) {
-            let is_everywhere = name.starts_with("PMPI_") && !LATE.iter().any(|part| name.contains(part));
+            let is_everywhere = name.starts_with("PMPI_") && !RARE.iter().any(|part| name.contains(part));
             if is_everywhere {
                 strong.insert(name)
             } else {

@@ -114,13 +114,28 @@ impl Reserve {
 
     #[cold]
     #[inline(never)]
-    fn free(&self) {
+    fn free(&self, place: *mut u8, bytes: usize) {
+        let begin = place as usize - self.begin();
         self.with(|(used, pieces)| {
             *pieces -= 1;
             if *pieces == 0 {
                 *used = 0;
+            } else if begin + bytes == *used {
+                *used = begin;
             }
         });
+    }
+
+    /// Whether the piece could be made larger or smaller where it is, which the latest one can.
+    fn resize(&self, place: *mut u8, before: usize, bytes: usize) -> bool {
+        let begin = place as usize - self.begin();
+        self.with(|(used, _)| {
+            let fits = begin + before == *used && begin.saturating_add(bytes) <= RESERVE_BYTES;
+            if fits {
+                *used = begin + bytes;
+            }
+            fits
+        })
     }
 }
 
@@ -147,7 +162,7 @@ unsafe impl GlobalAlloc for Memory {
 
     #[inline]
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        if RESERVE.holds(place) { RESERVE.free() } else { unsafe { System.dealloc(place, layout) } }
+        if RESERVE.holds(place) { RESERVE.free(place, layout.size()) } else { unsafe { System.dealloc(place, layout) } }
     }
 
     #[inline]
@@ -158,6 +173,8 @@ unsafe impl GlobalAlloc for Memory {
                 if !moved.is_null() {
                     return moved;
                 }
+            } else if RESERVE.resize(place, layout.size(), bytes) {
+                return place;
             }
             let Ok(wanted) = Layout::from_size_align(bytes, layout.align()) else { return ptr::null_mut() };
             let moved = self.alloc(wanted);

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use vocabulary::calls::CALLS;
 
 use crate::say::warn_once;
-use crate::{errno, linked};
+use crate::{errno, linked, signals};
 
 /// Two slots per operation: the plain function and its large-count form.
 pub const LARGE: usize = CALLS.len();
@@ -34,7 +34,7 @@ fn find(slot: usize) -> *mut c_void {
     let name = format!("P{}{}", CALLS[slot % LARGE].name, if slot < LARGE { "" } else { "_c" });
     let name = CString::new(name).unwrap_or_default();
     // Looking through libraries opens files.
-    let mut found = errno::kept(|| symbol(&name));
+    let mut found = errno::kept(|| signals::not_cancelled(|| symbol(&name)));
     if found.is_null() {
         found = missing as *mut c_void;
     }

@@ -186,7 +186,7 @@ pub fn base() -> usize {
 /// A new block for entries of one kind, or `None` when there is no memory left.
 pub fn block(kind: u32, bytes: usize) -> Option<NonNull<BlockHeader>> {
     // The way here is a counting call, which no guard surrounds.
-    errno::kept(|| next_block(kind, bytes))
+    errno::kept(|| signals::not_cancelled(|| next_block(kind, bytes)))
 }
 
 fn next_block(kind: u32, bytes: usize) -> Option<NonNull<BlockHeader>> {

@@ -6,9 +6,29 @@ use std::ptr;
 
 const OF_WRITING: [libc::c_int; 2] = [libc::SIGPIPE, libc::SIGXFSZ];
 
+/// Runs work of ours that calls the system. The system's calls are where a thread ends that was cancelled: it may do so in the
+/// program's, not in ours, which would leave locks and halves of things behind.
+pub fn not_cancelled<T>(work: impl FnOnce() -> T) -> T {
+    const DISABLE: libc::c_int = 1;
+    unsafe extern "C" {
+        fn pthread_setcancelstate(state: libc::c_int, before: *mut libc::c_int) -> libc::c_int;
+    }
+    let mut before = 0;
+    // SAFETY: fills the place it is given.
+    unsafe { pthread_setcancelstate(DISABLE, &mut before) };
+    let result = work();
+    // SAFETY: as above; the state is what it was.
+    unsafe { pthread_setcancelstate(before, &mut before) };
+    result
+}
+
 /// Runs work of ours that writes. The signals are held back from this thread meanwhile, and taken away again afterwards,
 /// unless they were pending before.
 pub fn held_back<T>(work: impl FnOnce() -> T) -> T {
+    not_cancelled(|| blocked(work))
+}
+
+fn blocked<T>(work: impl FnOnce() -> T) -> T {
     // SAFETY: plain system calls on signal sets of our own; a set of zeros is an empty one until it is filled.
     unsafe {
         let [mut held, mut before, mut pending] = mem::zeroed::<[libc::sigset_t; 3]>();

@@ -10,6 +10,7 @@
 //! `longjmp`, of which nobody is told: the thread's next call finds the place taken, compares stack pointers, and ends the call that
 //! was left. So the stack pointer is the fourth word that is stored. A call that was left counts as one that failed.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 
 use vocabulary::shard::{BLOCK_HEADER_BYTES, NO_COMM, STANDING_LEVELS, STANDINGS, Standing};
@@ -152,7 +153,11 @@ fn left(thread: &Thread, place: Place) {
             trace::call(&standing, end_ticks);
         }
         requests::looked(thread);
-        let ticks = end_ticks.wrapping_sub(standing.begin_ticks);
+        // Without that of the calls that were made in it, which are counted themselves.
+        let within = thread.counted_within.get(standing.level as usize).map(Cell::get);
+        let within = within.filter(|(begin_ticks, _)| *begin_ticks == standing.begin_ticks);
+        let counted = within.map_or(0, |(_, before)| thread.counted_ticks.get().wrapping_sub(before));
+        let ticks = end_ticks.wrapping_sub(standing.begin_ticks).saturating_sub(counted);
         tally::left(thread, number_of(&standing), operation_of(&standing), ticks);
     });
 }
@@ -198,6 +203,12 @@ fn above(thread: &Thread, frame: usize) -> Place {
         }
     }
     thread.frames[free].set(frame);
+    if let Some(outer) = free.checked_sub(1) {
+        let begin_ticks = at(outer).standing().begin_ticks;
+        if thread.counted_within[outer].get().0 != begin_ticks {
+            thread.counted_within[outer].set((begin_ticks, thread.counted_ticks.get()));
+        }
+    }
     at(free)
 }
 
@@ -214,7 +225,8 @@ fn is_left(thread: &Thread, outer: usize, frame: usize) -> bool {
     }
     thread.nested.set(thread.nested.get().wrapping_add(1));
     frame >= outer
-        || (outer - frame <= LARGEST_FRAME_BYTES || thread.nested.get() % NESTED_UNSEEN == 0) && !is_on_stack(outer)
+        || (outer - frame <= LARGEST_FRAME_BYTES || thread.nested.get().is_multiple_of(NESTED_UNSEEN))
+            && !is_on_stack(outer)
 }
 
 /// The calls of a level and of those above it have been left.

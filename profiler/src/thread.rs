@@ -35,6 +35,8 @@ pub struct Thread {
     /// The stack pointers of the wrappers that the thread is in, by level: they tell a call that it is still in from one that it has
     /// jumped out of.
     pub frames: [Cell<usize>; STANDING_LEVELS],
+    /// For each level the begin of a call in which another one was made, and the time of all calls counted by then.
+    pub counted_within: [Cell<(u64, u64)>; STANDING_LEVELS],
     /// How often a call was taken for one within another.
     pub nested: Cell<u32>,
     /// The operation of the Fortran call that is being forwarded to the library's Fortran layer, and its stack pointer.
@@ -289,6 +291,7 @@ impl Thread {
             last_comm: Cell::new((0, u32::MAX, ptr::null_mut())),
             places: Places::new(number)?,
             frames: [const { Cell::new(0) }; STANDING_LEVELS],
+            counted_within: [const { Cell::new((0, 0)) }; STANDING_LEVELS],
             nested: Cell::new(0),
             passing: Cell::new((NO_OPERATION, 0)),
             hooks: hooks::Place::empty(),

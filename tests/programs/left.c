@@ -1,6 +1,6 @@
 /* left HOW [killed]: calls that the program leaves from within the MPI library, in callbacks of errors and attributes: by an
  * exception (throws), by longjmp (jumps), by ending its thread (exits). They count as failed, and all that comes behind them is as
- * if they had returned. */
+ * if they had returned. And calls of a thread that has been cancelled (cancels), which is to end elsewhere. */
 #include "truth.h"
 
 #include <setjmp.h>
@@ -80,6 +80,33 @@ static void send_to_nobody(void)
     MPI_Send(&value, 1, MPI_INT, world_size + 5, 0, two);
 }
 
+/* With -DFORTRAN through the library's Fortran layer, which may call a C function on its way. */
+void mpi_send_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *to, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *error);
+
+#ifdef FORTRAN
+static void send_from_fortran(void)
+{
+    MPI_Fint count = 1, type = MPI_Type_c2f(MPI_INT), to = world_size + 5, tag = 0, comm = MPI_Comm_c2f(two), error;
+    mpi_send_(&value, &count, &type, &to, &tag, &comm, &error);
+}
+
+static void in_fortran(void)
+{
+    for (int i = 0; i < 3; i++) {
+        left(send_from_fortran);
+        failed("two", "MPI_Send", 0);
+        left(send_to_nobody);
+        failed("two", "MPI_Send", 0);
+        MPI_Barrier(two);
+        called("two", "MPI_Barrier");
+    }
+}
+#else
+static void in_fortran(void)
+{
+}
+#endif
+
 static void test_with_an_error(void)
 {
     static MPI_Request none[1];
@@ -135,13 +162,41 @@ static void everything(void)
     failed("-", "MPI_Testall", 0);
 }
 
+/* A thread that has been cancelled goes on until it calls the system, and it is not the profiler that does so. */
+static void *send_on(void *unused)
+{
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    EXPECT(!pthread_cancel(pthread_self()));
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+    for (int phase = 3; phase < 203; phase++) {
+        MPI_Pcontrol(phase, NULL);
+        MPI_Send(&value, 1, MPI_INT, MPI_PROC_NULL, 0, two);
+        MPI_Ssend(&value, 1, MPI_INT, MPI_PROC_NULL, 0, two);
+        MPI_Rsend(&value, 1, MPI_INT, MPI_PROC_NULL, 0, two);
+        MPI_Recv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, two, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, NULL, 0, MPI_INT, MPI_PROC_NULL, 0, two, MPI_STATUS_IGNORE);
+    }
+    MPI_Pcontrol(-1, NULL);
+    value = 42;
+    pthread_testcancel();
+    return unused;
+}
+
+static void cancelled(void)
+{
+    pthread_t thread;
+    void *result;
+    EXPECT(!pthread_create(&thread, NULL, send_on, NULL));
+    EXPECT(!pthread_join(thread, &result) && result == PTHREAD_CANCELED && value == 42);
+}
+
 int main(int argc, char **argv)
 {
     int key, provided;
     MPI_Comm copied;
     MPI_Errhandler handler;
     how = argv[1], is_killed = argc > 2;
-    MPI_Init_thread(&argc, &argv, how[0] == 'e' ? MPI_THREAD_SERIALIZED : MPI_THREAD_SINGLE, &provided);
+    MPI_Init_thread(&argc, &argv, how[0] == 'e' || how[0] == 'c' ? MPI_THREAD_SERIALIZED : MPI_THREAD_SINGLE, &provided);
     truth_begin("MPI_Init_thread");
     MPI_Comm_dup(MPI_COMM_WORLD, &two);
     made(two, "two", "MPI_Comm_dup", "WORLD");
@@ -153,10 +208,15 @@ int main(int argc, char **argv)
     PMPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
     PMPI_Comm_create_keyval(copy, delete, &key, NULL);
     PMPI_Comm_set_attr(three, key, NULL);
-    everything();
-    left(send_to_nobody);
-    failed("two", "MPI_Send", 0);
-    deep(4);
+    if (how[0] == 'c') {
+        cancelled();
+    } else {
+        everything();
+        in_fortran();
+        left(send_to_nobody);
+        failed("two", "MPI_Send", 0);
+        deep(4);
+    }
     MPI_Comm_dup(three, &copied);
     made(copied, "copied", "MPI_Comm_dup", "three");
     free_comm(&copied, "copied");

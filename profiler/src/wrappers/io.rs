@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use super::timed;
 use crate::abi::Word;
-use crate::guard::recorded;
+use crate::guard::{Undo, recorded};
 use crate::tally::{self, Now};
 use crate::thread::Thread;
 use crate::volume::{self, Volume};
@@ -31,7 +31,10 @@ pub unsafe fn MPI_File_close(thread: &Thread, fh: Word, forward: impl FnOnce() -
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = (fh != 0).then(|| unsafe { files::load(fh) });
     let record = handle.and_then(files::leave);
+    let back = handle.zip(record);
+    let undo = Undo(|| back.into_iter().for_each(|(handle, record)| files::enter(handle, record)));
     let done = timed!(thread, record.unwrap_or(communicators::none()), MPI_File_close, forward());
+    undo.forget();
     recorded(|| {
         if state::is_on() {
             tally::plain(thread, record.unwrap_or(communicators::none()), done);

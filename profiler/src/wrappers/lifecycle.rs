@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use super::{real_function, timed};
 use crate::abi::Word;
 use crate::fortran;
-use crate::guard::guarded;
+use crate::guard::uncancelled;
 use crate::presence::where_present;
 use crate::{clock, lifecycle, phases, sessions, state, tally};
 
@@ -29,7 +29,7 @@ fn started(forward: impl FnOnce() -> tally::Done) -> c_int {
     let entered = clock::moment();
     let done = forward();
     if done.code == 0 {
-        guarded(|| lifecycle::start(chosen, entered, done));
+        uncancelled(|| lifecycle::start(chosen, entered, done));
     }
     done.code
 }
@@ -43,11 +43,11 @@ where_present! {
 
 /// What is to be done before MPI ends and after.
 fn ended(forward: impl FnOnce() -> tally::Done) -> tally::Done {
-    let ending = guarded(lifecycle::finish).flatten();
+    let ending = uncancelled(lifecycle::finish).flatten();
     state::stop();
     let done = forward();
     if let Some(ending) = ending {
-        guarded(|| lifecycle::finished(ending, done));
+        uncancelled(|| lifecycle::finished(ending, done));
     }
     done
 }
@@ -65,7 +65,7 @@ fn opened(session: Word, forward: impl FnOnce() -> tally::Done) -> c_int {
     let entered = clock::moment();
     let done = forward();
     if done.code == 0 {
-        guarded(|| sessions::opened(chosen, entered, session, done));
+        uncancelled(|| sessions::opened(chosen, entered, session, done));
     }
     done.code
 }
@@ -78,10 +78,10 @@ where_present! {
 }
 
 fn closed(forward: impl FnOnce() -> tally::Done) -> c_int {
-    let closing = guarded(sessions::closing).flatten();
+    let closing = uncancelled(sessions::closing).flatten();
     let done = forward();
     if let Some(closing) = closing {
-        guarded(|| sessions::closed(closing, done));
+        uncancelled(|| sessions::closed(closing, done));
     }
     done.code
 }
@@ -90,7 +90,7 @@ fn closed(forward: impl FnOnce() -> tally::Done) -> c_int {
 // second argument, which holds anything where nothing was passed.
 where_present! {
     pub unsafe extern "C-unwind" fn MPI_Pcontrol(level: c_int, name: Word) -> c_int {
-        guarded(|| phases::control(level, Some(name)));
+        uncancelled(|| phases::control(level, Some(name)));
         0
     }
 }
@@ -158,7 +158,7 @@ fn opened_in_fortran(before: u64, forward: impl FnOnce() -> tally::Done) {
     let (chosen, entered) = (clock::choose(), clock::moment());
     let done = forward();
     if done.code == 0 && sessions::opened_so_far() == before {
-        guarded(|| sessions::opened(chosen, entered, 0, done));
+        uncancelled(|| sessions::opened(chosen, entered, 0, done));
     }
 }
 
@@ -171,13 +171,26 @@ pub unsafe fn fortran_MPI_Session_finalize(entry: &fortran::Entry, session: Word
     let own_error = Cell::new(0);
     let ierror = fortran::given(ierror, &own_error);
     closed(|| {
-        // The C wrapper may be on the way.
-        sessions::closing_is_seen(true);
-        let done = timed!(MPI_Session_finalize, fortran::code(ierror, || _ = real(session, ierror)));
-        sessions::closing_is_seen(false);
-        done
+        // The C wrapper may be on the way. Dropped also where the program leaves the call by an exception.
+        let _seen = Seen::begin();
+        timed!(MPI_Session_finalize, fortran::code(ierror, || _ = real(session, ierror)))
     });
     0
+}
+
+struct Seen;
+
+impl Seen {
+    fn begin() -> Seen {
+        sessions::closing_is_seen(true);
+        Seen
+    }
+}
+
+impl Drop for Seen {
+    fn drop(&mut self) {
+        sessions::closing_is_seen(false);
+    }
 }
 
 pub unsafe fn fortran_MPI_Pcontrol(entry: &fortran::Entry, level: Word) -> Word {
@@ -187,7 +200,7 @@ pub unsafe fn fortran_MPI_Pcontrol(entry: &fortran::Entry, level: Word) -> Word 
         return unsafe { real(level) };
     }
     if fortran::understood(entry) {
-        guarded(|| phases::control(unsafe { fortran::int(level) }, None));
+        uncancelled(|| phases::control(unsafe { fortran::int(level) }, None));
     }
     0
 }

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use super::timed;
 use crate::abi::{Word, abi};
 use crate::communicators;
-use crate::guard::recorded;
+use crate::guard::{Undo, recorded};
 use crate::message::{self, Matched};
 use crate::state;
 use crate::status;
@@ -75,7 +75,9 @@ pub unsafe fn MPI_Mrecv(
     // SAFETY: the program passes the place of a message's handle.
     let handle = unsafe { abi().load(message) };
     let matched = message::received(handle);
+    let undo = Undo(|| message::matched(handle, matched));
     let done = timed!(thread, matched.comm, MPI_Mrecv, forward(status));
+    undo.forget();
     recorded(|| {
         if done.code != 0 {
             message::matched(handle, matched);
@@ -105,7 +107,9 @@ pub unsafe fn MPI_Imrecv(
     // SAFETY: the program passes the place of a message's handle.
     let handle = unsafe { abi().load(message) };
     let matched = message::received(handle);
+    let undo = Undo(|| message::matched(handle, matched));
     let done = timed!(thread, matched.comm, MPI_Imrecv, forward());
+    undo.forget();
     recorded(|| {
         if done.code != 0 {
             message::matched(handle, matched);
