@@ -194,7 +194,6 @@ mod passing {
 
 /// Runs the library's Fortran entry point, and returns whether that one called the C function by its `MPI_` name: then the C
 /// wrapper finds no thread and asks in `enter`. So C calls pay nothing for this.
-#[inline(always)]
 pub fn within_fortran(operation: u16, call: impl FnOnce()) -> bool {
     let (own, outer) = (tls::get(), passing::get());
     let place = if own.is_null() { outer } else { own };
