@@ -147,16 +147,11 @@ pub fn ends_in_finalize() -> bool {
     ROLL_CALL.lock().is_some()
 }
 
-/// What `MPI_Finalize` leaves to be done once the library's has returned.
-pub struct Ending {
-    roll_call: RollCall,
-    thread: Option<&'static thread::Thread>,
-}
-
-/// `MPI_Finalize` was called. Where all ranks record they gather now, and rank 0 writes the profile. Else no message may be sent,
-/// and what is returned goes on in [`finished`].
-pub fn finish() -> Option<Ending> {
-    let roll_call = ROLL_CALL.lock().take()?;
+/// `MPI_Finalize` was called. Where all ranks record they gather now, and rank 0 writes the profile. Else no message may be sent:
+/// the last rank joins what all have left. Before the library's `MPI_Finalize`, since launchers end a job as soon as one of its
+/// processes exits with a status other than 0.
+pub fn finish() {
+    let Some(roll_call) = ROLL_CALL.lock().take() else { return };
     let thread = thread::following(op::MPI_Finalize);
     state::stop();
     let begin = clock::moment();
@@ -170,10 +165,17 @@ pub fn finish() -> Option<Ending> {
         let rank = shard::header().map_or(0, |header| header.world_rank());
         roll_call.clear_here(rank);
         gather_all(&roll_call, thread, begin);
-        return None;
+        return;
     }
     world::forget();
-    Some(Ending { roll_call, thread })
+    // Until when this rank would have waited for others in the library's is not known yet.
+    if let Some(thread) = thread {
+        tally::plain(thread, communicators::world(), Done { operation: op::MPI_Finalize, code: 0, ticks: 0 });
+    }
+    ungathered::finish(&roll_call);
+    if let Some(tracers) = TRACERS.lock().take() {
+        tracers.clear_here(shard::header().map_or(0, |header| header.world_rank()));
+    }
 }
 
 /// Collective: all ranks record.
@@ -212,17 +214,6 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, beg
     }
     snapshots::remove();
     world::forget();
-}
-
-/// The library's `MPI_Finalize` has returned: MPI is gone.
-pub fn finished(ending: Ending, done: Done) {
-    if let Some(thread) = ending.thread {
-        tally::plain(thread, communicators::world(), done);
-    }
-    ungathered::finish(&ending.roll_call);
-    if let Some(tracers) = TRACERS.lock().take() {
-        tracers.clear_here(shard::header().map_or(0, |header| header.world_rank()));
-    }
 }
 
 /// Remembers where the profile is wanted.

@@ -14,7 +14,7 @@ use vocabulary::shard::{FINISHED, read_file, read_header};
 use crate::rollcall::{Remains, RollCall};
 use crate::{gather, last, lifecycle, say, setup, shard, signals, snapshots};
 
-/// This rank is done, and MPI gone.
+/// This rank is done.
 pub fn finish(roll_call: &RollCall) {
     let Some(header) = shard::header() else { return };
     header.set_state(FINISHED);

@@ -37,19 +37,10 @@ fn started(forward: impl FnOnce() -> tally::Done) -> c_int {
 where_present! {
     pub unsafe extern "C-unwind" fn MPI_Finalize() -> c_int {
         let real = real_function!(MPI_Finalize, fn());
-        ended(|| timed!(MPI_Finalize, real())).code
+        uncancelled(lifecycle::finish);
+        state::stop();
+        unsafe { real() }
     }
-}
-
-/// What is to be done before MPI ends and after.
-fn ended(forward: impl FnOnce() -> tally::Done) -> tally::Done {
-    let ending = uncancelled(lifecycle::finish).flatten();
-    state::stop();
-    let done = forward();
-    if let Some(ending) = ending {
-        uncancelled(|| lifecycle::finished(ending, done));
-    }
-    done
 }
 
 where_present! {
@@ -125,10 +116,9 @@ pub unsafe fn fortran_MPI_Finalize(entry: &fortran::Entry, ierror: Word) -> Word
     if !entry.is_mpi() {
         return unsafe { real(ierror) };
     }
-    let own_error = Cell::new(0);
-    let ierror = fortran::given(ierror, &own_error);
-    ended(|| timed!(MPI_Finalize, fortran::code(ierror, || _ = real(ierror))));
-    0
+    uncancelled(lifecycle::finish);
+    state::stop();
+    unsafe { real(ierror) }
 }
 
 pub unsafe fn fortran_MPI_Session_init(
