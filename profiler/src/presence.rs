@@ -3,8 +3,8 @@
 //!
 //! - In `libcommsee.so` names are those of plain functions, so that libraries which the loader relocates before this one may refer
 //!   to them. When this library is relocated ([`settle`]) the program's libraries are loaded: names that its MPI lacks are taken out of the
-//!   table of symbols in memory. Where there is no MPI yet, since Python or another host of plugins will open it, they become indirect
-//!   functions (GNU IFUNC): the loader asks [`resolve`] when it binds one, and null means that there is none.
+//!   table of symbols in memory. Where there is no MPI yet, or none for Fortran, since Python or another host of plugins may open it,
+//!   they become indirect functions (GNU IFUNC): the loader asks [`resolve`] when it binds one, and null means that there is none.
 //! - In `libcommsee.a` those that are not in every library are indirect functions from the start. (In a shared library the loader
 //!   would warn of each that is bound before this library is relocated.)
 //!
@@ -463,10 +463,12 @@ unsafe extern "C" fn settle() -> usize {
             let name = (*optional).name();
             let hash = gnu_hash(name);
             if let Some(symbol) = object.find(name, hash) {
-                if library.is_null() {
+                let is_elsewhere = !library.is_null() && is_elsewhere(own, name, hash);
+                if library.is_null() || (!is_elsewhere && !is_of_c(name)) {
+                    // A plugin may bring MPI, or its Fortran.
                     (*symbol).st_value = ((*optional).resolver() - object.base) as u64;
                     (*symbol).st_info = (*symbol).st_info & 0xf0 | STT_GNU_IFUNC;
-                } else if !is_elsewhere(own, name, hash) {
+                } else if !is_elsewhere {
                     ((*symbol).st_value, (*symbol).st_shndx) = (0, 0);
                 }
             }
@@ -478,6 +480,11 @@ unsafe extern "C" fn settle() -> usize {
         }
         0
     }
+}
+
+/// `MPI_Send`, and neither `mpi_send_` nor `MPI_SEND`.
+unsafe fn is_of_c(name: *const u8) -> bool {
+    unsafe { byte(name) == b'M' && byte(name.add(5)) & 0x20 != 0 }
 }
 
 /// Libraries that were relocated before this one may have been given a name that is gone now: of weak references, which ask whether
@@ -494,7 +501,7 @@ unsafe fn withdraw_from_others(own: *const Map) {
                 while index < first_defined {
                     let symbol = &*(object.symbols as *const libc::Elf64_Sym).add(index);
                     let name = object.name(symbol);
-                    if symbol.st_shndx == 0 && symbol.st_info >> 4 == STB_WEAK && is_withdrawn(name) {
+                    if symbol.st_shndx == 0 && symbol.st_info >> 4 == STB_WEAK && is_withdrawn(own, name) {
                         withdraw(&object, index as u64);
                     }
                     index += 1;
@@ -505,8 +512,8 @@ unsafe fn withdraw_from_others(own: *const Map) {
     }
 }
 
-/// Whether the name is one of ours that no loaded object has now.
-unsafe fn is_withdrawn(name: *const u8) -> bool {
+/// Whether the name is one of ours that no other object has.
+unsafe fn is_withdrawn(own: *const Map, name: *const u8) -> bool {
     unsafe {
         // Fast for the many that are none of MPI's.
         if (byte(name) | 0x20, byte(name.add(1)) | 0x20) != (b'm', b'p') {
@@ -515,7 +522,7 @@ unsafe fn is_withdrawn(name: *const u8) -> bool {
         let mut optional = &raw const FIRST;
         while optional < &raw const END {
             if is_same((*optional).name(), name) {
-                return !is_elsewhere(ptr::null(), name, gnu_hash(name));
+                return !is_elsewhere(own, name, gnu_hash(name));
             }
             optional = optional.add(1);
         }

@@ -17,7 +17,7 @@ pub use compile::{
 };
 pub use invariants::check as check_invariants;
 pub use launch::{Launch, Run, execute, execute_within_s, hook, library, static_library, target_folder};
-pub use mpi::{Mpi, demand, fortran_symbols, mpi_symbols};
+pub use mpi::{Mpi, demand, fortran_symbols, library_file, mpi_symbols};
 pub use profile::{Call, Communicator, Profile};
 pub use truth::{Facts, check, check_profile};
 

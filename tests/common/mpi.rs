@@ -111,7 +111,7 @@ impl Mpi {
 }
 
 /// The file of an MPI library, as the programs compiled for it find it.
-fn file_of(mpi: Mpi) -> PathBuf {
+pub fn library_file(mpi: Mpi) -> PathBuf {
     let program = Program { name: "foreign", link: Vec::new() }.compiled(mpi);
     let listed = execute(Command::new("ldd").arg(program)).stdout;
     let line = listed.lines().find(|line| line.trim().starts_with(mpi.library()));
@@ -122,7 +122,7 @@ fn file_of(mpi: Mpi) -> PathBuf {
 /// The symbols that an MPI library exports.
 pub fn mpi_symbols(mpi: Mpi) -> &'static BTreeSet<String> {
     static KNOWN: [OnceLock<BTreeSet<String>>; 3] = [const { OnceLock::new() }; 3];
-    KNOWN[mpi as usize].get_or_init(|| symbols(&file_of(mpi)))
+    KNOWN[mpi as usize].get_or_init(|| symbols(&library_file(mpi)))
 }
 
 /// Those of its Fortran layer.
@@ -133,8 +133,9 @@ pub fn fortran_symbols(mpi: Mpi) -> &'static BTreeSet<String> {
         Mpi::Mpich => ["libmpichfort.so.12"].as_slice(),
         Mpi::Standard => [].as_slice(),
     };
-    KNOWN[mpi as usize]
-        .get_or_init(|| libraries.iter().flat_map(|library| symbols(&file_of(mpi).with_file_name(library))).collect())
+    KNOWN[mpi as usize].get_or_init(|| {
+        libraries.iter().flat_map(|library| symbols(&library_file(mpi).with_file_name(library))).collect()
+    })
 }
 
 /// Fails with the name of the package where a command is missing.

@@ -60,37 +60,23 @@ impl Roll {
     fn open(path: PathBuf, ranks: u32) -> Option<Roll> {
         let bytes = size_of::<Head>() + ranks as usize;
         let name = CString::new(path.as_os_str().as_bytes()).ok()?;
+        let flags = libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW;
         // SAFETY: plain system calls on a descriptor of our own; the mapping is new, and its space is reserved before it is touched.
         let place = unsafe {
-            let flags = libc::O_RDWR | libc::O_CREAT | libc::O_CLOEXEC | libc::O_NOFOLLOW;
-            let fd = libc::open(name.as_ptr(), flags, 0o600);
+            let made = libc::open(name.as_ptr(), flags | libc::O_CREAT | libc::O_EXCL, 0o600);
+            let fd = if made < 0 { libc::open(name.as_ptr(), flags) } else { made };
             if fd < 0 {
                 return None;
             }
-            let mut status: libc::stat = std::mem::zeroed();
-            let is_ours = libc::fstat(fd, &mut status) == 0
-                && status.st_mode & libc::S_IFMT == libc::S_IFREG
-                && status.st_mode & 0o077 == 0
-                && status.st_uid == libc::geteuid();
-            let allocate = || libc::posix_fallocate(fd, 0, bytes as libc::off_t);
-            let has_room = is_ours
-                && signals::held_back(|| (0..100).map(|_| allocate()).find(|code| *code != libc::EINTR) == Some(0));
-            let access = libc::PROT_READ | libc::PROT_WRITE;
-            let place = match has_room {
-                true => libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, fd, 0),
-                false => libc::MAP_FAILED,
-            };
+            let place = map(fd, bytes);
             libc::close(fd);
-            if place == libc::MAP_FAILED {
-                // One that was just made is of no use to others either.
-                if is_ours && status.st_size == 0 {
-                    libc::unlink(name.as_ptr());
-                }
-                return None;
+            if place.is_none() && made >= 0 {
+                // Of no use to others either.
+                libc::unlink(name.as_ptr());
             }
-            place
+            place?
         };
-        let roll = Roll { head: NonNull::new(place.cast())?, ranks, path };
+        let roll = Roll { head: place.cast(), ranks, path };
         let set = |known: Result<u64, u64>| known.is_ok() || known == Err(MAGIC);
         let is_roll = set(roll.head().magic.compare_exchange(0, MAGIC, Ordering::AcqRel, Ordering::Acquire));
         let known = roll.head().ranks.compare_exchange(0, ranks, Ordering::AcqRel, Ordering::Acquire);
@@ -189,5 +175,25 @@ impl Roll {
     /// Who has mapped the roll keeps it; nobody finds it any more.
     pub fn remove(&self) {
         let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Maps the file of a roll, which must be ours and no other user's.
+unsafe fn map(fd: libc::c_int, bytes: usize) -> Option<NonNull<libc::c_void>> {
+    unsafe {
+        let mut status: libc::stat = std::mem::zeroed();
+        let is_ours = libc::fstat(fd, &mut status) == 0
+            && status.st_mode & libc::S_IFMT == libc::S_IFREG
+            && status.st_mode & 0o077 == 0
+            && status.st_uid == libc::geteuid();
+        let allocate = || libc::posix_fallocate(fd, 0, bytes as libc::off_t);
+        // A signal may interrupt it, one of a timer again and again.
+        let has_room = || (0..100).map(|_| allocate()).find(|code| *code != libc::EINTR) == Some(0);
+        if !is_ours || !signals::held_back(has_room) {
+            return None;
+        }
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let place = libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, fd, 0);
+        if place == libc::MAP_FAILED { None } else { NonNull::new(place) }
     }
 }
