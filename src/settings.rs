@@ -36,7 +36,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: BUCKETS,
         default: "128,1K,8K,64K,256K,1M,32M",
-        meaning: "Upper edges of the message-size buckets, ascending.",
+        meaning: "Upper edges of the message-size buckets, ascending. Where ranks differ the profile has the edges that all share.",
     },
     Variable {
         name: DIR,
@@ -65,7 +65,7 @@ pub const VARIABLES: &[Variable] = &[
         name: TRACE,
         default: "",
         meaning: "1: calls, messages and what hook modules tell are kept with their times, for `through trace`: at most 4 MiB per \
-                  process (87 000 events), then the oldest make room. A size such as 64M: so much. Rank 0 decides.",
+                  process (87 000 events), then the oldest make room. A size such as 64M: so much.",
     },
     Variable { name: LOG, default: "info", meaning: "What is said on standard error: off, warn, info or debug." },
     Variable { name: DISABLE, default: "", meaning: "1: every call is forwarded, nothing is recorded." },
