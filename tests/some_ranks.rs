@@ -113,6 +113,29 @@ fn a_job_of_two_programs_may_be_profiled_in_part() {
     }
 }
 
+/// Each program of a job is named, with its ranks.
+#[test]
+fn programs_of_one_job_are_told_apart() {
+    for mpi in Mpi::ALL {
+        let program = Program { name: "foremost", link: Vec::new() }.compiled(mpi);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut command = mpi.launcher(1, &[]);
+        let preload = format!("LD_PRELOAD={}", library().display());
+        let program = program.to_str().unwrap();
+        command.args(["env", &preload, program, "one", ":", "-n", "2", "env", &preload, program, "other"]);
+        let out = folder.path().join("profile.db");
+        let done = execute(command.env("COMMSEE_OUT", &out).env("COMMSEE_DIR", folder.path()));
+        assert_eq!(done.status.code(), Some(3), "{}", done.stderr);
+        let db = rusqlite::Connection::open(&out).expect("a profile");
+        let programs = "SELECT value FROM meta WHERE key = 'programs'";
+        let programs: String = db.query_row(programs, [], |row| row.get(0)).expect("several programs");
+        assert_eq!(programs, format!("0\t{program} one\n1-2\t{program} other"));
+        let through = target_folder().join("release/through");
+        let shown = execute(Command::new(through).arg(&out).env("COLUMNS", "400")).stdout;
+        assert!(shown.contains("other (ranks 1-2)"), "{shown}");
+    }
+}
+
 /// Each rank was told other buckets: the profile has the edges that all share, and every call is in the right one of them.
 #[test]
 fn ranks_with_other_buckets_share_a_profile() {

@@ -14,9 +14,12 @@ use crate::creators;
 use crate::ranks;
 use crate::shard::{self, BUCKET_INVOLVED, FINISHED, LEFT, NO_OPERATION, REMOTE_RANK, SNAPSHOT};
 use crate::stream::{
-    ALL_PHASES, Communicator, Detail, Each, Edge, Identity, Item, Key, NO_RANK, Name, Peak, Process, Row, Run, Stand,
-    Sum, Totals, Transfer, Use,
+    ALL_PHASES, Communicator, Detail, Each, Edge, Identity, Item, Key, NO_RANK, Name, Peak, Process, Program, Row, Run,
+    Stand, Sum, Totals, Transfer, Use, add_ranges,
 };
+
+/// Programs of a job that are told apart.
+const MOST_PROGRAMS: usize = 64;
 
 pub struct Tables<'a> {
     db: &'a Connection,
@@ -34,6 +37,7 @@ pub struct Tables<'a> {
     datatypes: HashMap<u64, u32>,
     are_numbered: bool,
     operations: BTreeSet<u16>,
+    programs: Vec<Program>,
     hosts: HashMap<String, u32>,
     /// The lowest rank of each rank's node, where rows stand for nodes. A rank of which nothing came stands for itself.
     node_of: HashMap<u32, u32>,
@@ -96,6 +100,7 @@ impl<'a> Tables<'a> {
             datatypes: HashMap::new(),
             are_numbered: false,
             operations: BTreeSet::new(),
+            programs: Vec::new(),
             hosts: HashMap::new(),
             node_of: HashMap::new(),
             group: None,
@@ -141,7 +146,32 @@ impl<'a> Tables<'a> {
                 let comm = self.comm(event.identity);
                 self.layers.add_event(&event, comm)
             }
+            Item::Program(program) => {
+                self.add_program(program);
+                Ok(())
+            }
         }
+    }
+
+    fn add_program(&mut self, program: Program) {
+        self.programs.push(program);
+        if self.programs.len() > MOST_PROGRAMS {
+            // A job whose ranks all have other arguments: those that come last stand for themselves no more.
+            let last = self.programs.pop();
+            let rest = self.programs.last_mut().zip(last);
+            if let Some((rest, last)) = rest {
+                rest.command = "(others)".to_owned();
+                add_ranges(&mut rest.members, last.members);
+            }
+        }
+    }
+
+    /// A line for each program, where there are several: its ranks, a tab, and its command.
+    fn programs(&self) -> Option<String> {
+        let mut programs: Vec<&Program> = self.programs.iter().collect();
+        programs.sort_by_key(|program| program.members.first().copied());
+        let line = |program: &&Program| format!("{}\t{}", ranks::format_ranges(&program.members), program.command);
+        (programs.len() > 1).then(|| programs.iter().map(line).collect::<Vec<_>>().join("\n"))
     }
 
     fn add_process(&mut self, process: &Process) -> Result<(), Error> {
@@ -461,6 +491,7 @@ impl<'a> Tables<'a> {
             ("run", hex(header.run)),
             ("launch", if header.launch == [0, 0] { String::new() } else { hex(header.launch) }),
         ]);
+        meta.extend(self.programs().map(|programs| ("programs", programs)));
         if run.lost_calls > 0 {
             meta.insert("lost_calls", run.lost_calls.to_string());
         }

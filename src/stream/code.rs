@@ -76,6 +76,7 @@ impl Encoder {
             Item::Stand(stand) => self.put(stand),
             Item::Clock(clock) => self.put(clock),
             Item::Event(event) => self.put(event),
+            Item::Program(program) => self.put(program),
         }
     }
 
@@ -203,6 +204,7 @@ impl Decoder {
             12 => Item::Stand(self.get()?),
             13 => Item::Clock(self.get()?),
             14 => Item::Event(self.get()?),
+            15 => Item::Program(self.get()?),
             section if section == SUM + EACH => Item::Each(self.each()?),
             _ => return None,
         })

@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::detail::Detail;
 use super::group::{Key, NO_RANK, Peak, Row};
-use super::item::{self, Communicator, Edge, Identity, Item, Name, Process, Run, Spread, Stand, Use};
+use super::item::{self, Communicator, Edge, Identity, Item, Name, Process, Program, Run, Spread, Stand, Use};
 use super::leaf::ALL_PHASES;
 use crate::calls;
 use crate::shard::{
@@ -29,6 +29,9 @@ pub struct Facts {
     phases: HashMap<u8, u64>,
     datatypes: HashMap<u32, u64>,
 }
+
+/// Tells texts of commands from others of the same words (`layers.rs` has those below).
+const PROGRAM: u8 = 6;
 
 /// Behind the rows `-` and `*`.
 const FIRST_PLACE: u32 = 2;
@@ -175,6 +178,11 @@ impl Facts {
         let host = shard::text(&header.host);
         let (rank, pid, wall_ns, state) = (self.rank, header.pid, self.wall_ns(), header.state);
         Item::Process(Process { rank, host, pid, wall_ns, mpi_ns, state })
+    }
+
+    pub fn program(&self) -> Item {
+        let command = shard::text(&self.shard.header.command);
+        Item::Program(Program { hash: hash(&command, PROGRAM), command, members: vec![(self.rank, self.rank)] })
     }
 
     /// The communicator that comes so many-th, the rows `-` and `*` before all others.

@@ -29,6 +29,7 @@ pub enum Item {
     Stand(Stand),
     Clock(Clock),
     Event(Event),
+    Program(Program),
 }
 
 /// Facts of the run as a whole.
@@ -214,6 +215,15 @@ pub struct Event {
     pub message: Option<(u32, i32, u32, u32)>,
 }
 
+/// What some ranks run: several programs may be one job (MPMD).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    pub hash: u64,
+    pub command: String,
+    /// World ranks as ascending ranges, both ends included.
+    pub members: Vec<(u32, u32)>,
+}
+
 /// The place of an item in a stream.
 pub type Place = (u8, Identity, u64, u64, u64, u64);
 
@@ -246,6 +256,7 @@ impl Item {
             Item::Stand(stand) => (12, none, stand.rank.into(), stand.thread.into(), 0, 0),
             Item::Clock(clock) => (13, none, clock.rank.into(), 0, 0, 0),
             Item::Event(event) => (14, none, event.rank.into(), event.number.into(), 0, 0),
+            Item::Program(program) => (15, none, program.hash, 0, 0, 0),
         }
     }
 
@@ -264,6 +275,7 @@ impl Item {
                 edge.calls = edge.calls.wrapping_add(other.calls);
                 edge.bytes = edge.bytes.wrapping_add(other.bytes);
             }
+            (Item::Program(program), Item::Program(other)) => add_ranges(&mut program.members, other.members),
             (Item::Endpoint(endpoint), Item::Endpoint(other)) => endpoint.rank = endpoint.rank.min(other.rank),
             (Item::Note(note), Item::Note(other)) => note.ranks += other.ranks,
             (Item::Transfer(transfer), Item::Transfer(other)) => transfer.add(&other),
@@ -335,7 +347,7 @@ impl Spread {
 }
 
 /// Joins two lists of ascending ranges.
-fn add_ranges(ranges: &mut Vec<(u32, u32)>, mut more: Vec<(u32, u32)>) {
+pub fn add_ranges(ranges: &mut Vec<(u32, u32)>, mut more: Vec<(u32, u32)>) {
     if more.first() < ranges.first() {
         std::mem::swap(ranges, &mut more);
     }

@@ -31,6 +31,7 @@ pub struct Leaf {
     put_off: Option<Item>,
     tail: IntoIter<Item>,
     timeline: Timeline,
+    program: Option<Item>,
     detail: Detail,
     is_phased: bool,
 }
@@ -61,6 +62,7 @@ impl Leaf {
             put_off: None,
             tail: tail.into_iter(),
             timeline: Timeline::of(&mut facts),
+            program: Some(facts.program()),
             facts,
             detail,
             is_phased,
@@ -128,7 +130,7 @@ impl Source for Leaf {
     fn next(&mut self) -> Option<Item> {
         let first = self.head.next().or_else(|| self.next_communicator()).or_else(|| self.names.next());
         let counted = first.or_else(|| self.next_group()).or_else(|| self.next_edge()).or_else(|| self.tail.next());
-        counted.or_else(|| self.timeline.next(&self.facts))
+        counted.or_else(|| self.timeline.next(&self.facts)).or_else(|| self.program.take())
     }
 }
 

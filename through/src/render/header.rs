@@ -36,6 +36,22 @@ impl<'a> Head<'a> {
     }
 }
 
+/// Programs of a job that are listed.
+const PROGRAMS: usize = 8;
+
+/// What the ranks run: mostly one program, else each with its ranks.
+fn programs(command: Option<&str>, several: Option<&str>) -> Vec<String> {
+    let Some(several) = several else { return vec![command.unwrap_or("(command line not kept)").to_owned()] };
+    let known = |line: &str| {
+        let (ranks, command) = line.split_once('\t')?;
+        Some(format!("{command} (ranks {ranks})"))
+    };
+    let all: Vec<String> = several.lines().filter_map(known).collect();
+    let more = all.len().saturating_sub(PROGRAMS);
+    let more = (more > 0).then(|| format!("and {more} more: key programs in the view meta"));
+    all.into_iter().take(PROGRAMS).chain(more).collect()
+}
+
 pub fn header(report: &Head, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
     let meta = |key: &str| report.catalog.meta(key);
     let mut line = |name: &str, value: &str, paint: Option<Paint>| {
@@ -44,7 +60,9 @@ pub fn header(report: &Head, terminal: &Terminal, out: &mut dyn Write) -> io::Re
         writeln!(out, "{}{value}", terminal.paint(Paint::Faint, &format!("{name:<NAME_COLUMNS$}")))
     };
     line("profile", &path(report.path), Some(Paint::Strong))?;
-    line("program", &visible(meta("command").unwrap_or("(command line not kept)")), None)?;
+    for program in programs(meta("command"), meta("programs")) {
+        line("program", &visible(&program), None)?;
+    }
     if let Some(library) = meta("mpi_library") {
         let words: Vec<&str> = library.trim().lines().next().unwrap_or_default().split_whitespace().collect();
         line("library", &visible(&words.join(" ")), None)?;
