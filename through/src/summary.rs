@@ -66,6 +66,9 @@ fn write(
     if !overview.unfinished.is_empty() {
         line("note", &format!("ended before MPI_Finalize: ranks {}", overview.unfinished))?;
     }
+    if !overview.missing.is_empty() {
+        line("note", &format!("not in the profile: ranks {}", overview.missing))?;
+    }
     let time = units::precise_time;
     let share = units::percent(overview.mpi_avg_ns, overview.wall_avg_ns);
     let (wall, mpi) = (overview.wall_max, overview.mpi_max);

@@ -24,6 +24,8 @@ pub struct Overview {
     pub mpi_sum_ns: f64,
     /// Ranks that ended before `MPI_Finalize`.
     pub unfinished: Ranks,
+    /// Ranks of the job that the profile does not know.
+    pub missing: Ranks,
     /// Ranks that went on when the profile was made.
     pub running: Ranks,
 }
@@ -40,6 +42,7 @@ pub fn overview(catalog: &Catalog) -> Overview {
         meant.filter_map(|process| u32::try_from(process.rank).ok()).collect()
     };
     Overview {
+        missing: missing(catalog),
         ranks: processes.len() as u64,
         hosts: hosts.len() as u64,
         wall_max: peak(processes, |process| process.wall_ns),
@@ -50,6 +53,14 @@ pub fn overview(catalog: &Catalog) -> Overview {
         unfinished: ranks_that(|state| !matches!(state, "finished" | "running")),
         running: ranks_that(|state| state == "running"),
     }
+}
+
+/// Ranks that were started, and of which nothing was found.
+pub fn missing(catalog: &Catalog) -> Ranks {
+    // A rank is an `int` of MPI, whatever a profile states.
+    let started = catalog.meta("ranks").and_then(|ranks| ranks.parse().ok()).unwrap_or(0).min(1 << 31);
+    let known = catalog.processes.iter().filter_map(|process| u32::try_from(process.rank).ok());
+    Ranks::first(started).without(&known.collect())
 }
 
 /// The largest; of equals the one with the lowest rank.

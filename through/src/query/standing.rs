@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use commsee::ranks::Ranks;
 
 use super::catalog::Catalog;
+use super::overview::missing;
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::open::Profile;
@@ -100,14 +101,6 @@ impl Found {
         let absent = absent(place, &ranks, catalog);
         Group { place, ranks, threads: self.threads, since_ns: self.since_ns, for_ns: self.for_ns, absent }
     }
-}
-
-/// Ranks that were started, and of which nothing was found.
-fn missing(catalog: &Catalog) -> Ranks {
-    // A rank is an `int` of MPI, whatever a profile states.
-    let started = catalog.meta("ranks").and_then(|ranks| ranks.parse().ok()).unwrap_or(0).min(1 << 31);
-    let known = catalog.processes.iter().filter_map(|process| u32::try_from(process.rank).ok());
-    Ranks::first(started).without(&known.collect())
 }
 
 fn is_left(group: &mut Group, filter: &Filter, wanted: Option<&Ranks>) -> bool {

@@ -164,6 +164,13 @@ fn notes(report: &Head) -> Vec<String> {
             notes.push(format!("{ranks} {what}: {unfinished}"));
         }
     }
+    if !overview.missing.is_empty() {
+        notes.push(format!(
+            "{} not in the profile: {}",
+            units::count(overview.missing.count(), "rank"),
+            overview.missing
+        ));
+    }
     for (key, what) in [
         ("lost_calls", "calls are missing: there was no room to count them"),
         ("damaged_entries", "entries of the shards were damaged and are missing"),
