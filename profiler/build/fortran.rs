@@ -78,7 +78,7 @@ fn translation(call: &Call) -> String {
     line(&format!("unsafe fn fortran_{name}(entry: &'static fortran::Entry, {}) -> Word {{ unsafe {{", typed(&all)));
     line(&format!("    let real: unsafe extern \"C-unwind\" fn({types}) -> Word = std::mem::transmute(entry.real());"));
     line(
-        "    let Some(thread) = fortran::understood(entry).then(|| thread::{enter}(op::{name})).flatten() else {"
+        "    let Some(thread) = entry.is_mpi().then(|| thread::{enter}(op::{name})).flatten().filter(|_| fortran::is_understood()) else {"
             .replace("{enter}", enter(call))
             .replace("{name}", name)
             .as_str(),

@@ -23,11 +23,14 @@ pub use indices::Indices;
 pub use sentinels::is_in_place;
 
 static UNDERSTOOD: Settled<bool> = Settled::new();
+/// The library's Fortran layer calls C functions by their `MPI_` names.
+static CALLS_C: Settled<bool> = Settled::new();
 
 /// Learns how the library's Fortran looks. Called in `MPI_Init`, before recording starts.
 pub fn prepare() {
     // SAFETY: recording is off.
     unsafe {
+        CALLS_C.set(abi().family.fortran_calls_c);
         UNDERSTOOD.set(integer_is_int() && handles::prepare());
     }
 }
@@ -35,8 +38,14 @@ pub fn prepare() {
 /// Whether calls are recorded and this library's Fortran arguments can be read.
 #[inline(always)]
 pub fn understood(entry: &Entry) -> bool {
-    // SAFETY: recording is on, so `prepare` has run.
-    !state::is_off() && entry.is_mpi() && (unsafe { *UNDERSTOOD.get() } || not_understood())
+    !state::is_off() && entry.is_mpi() && is_understood()
+}
+
+/// Whether this library's Fortran arguments can be read. To be asked while recording is not off.
+#[inline(always)]
+pub fn is_understood() -> bool {
+    // SAFETY: recording is on or pauses, so `prepare` has run.
+    (unsafe { *UNDERSTOOD.get() }) || not_understood()
 }
 
 #[cold]
@@ -64,8 +73,9 @@ pub fn given(ierror: Word, own: &Cell<c_int>) -> Word {
 /// wrapper is part of this call.
 #[inline(always)]
 pub unsafe fn forward(operation: u16, entry: &Entry, ierror: Word, call: impl FnOnce()) -> c_int {
-    let calls_c =
-        if entry.is_f08() && !entry.descriptors { trial::result().calls_c } else { abi().family.fortran_calls_c };
+    let is_f08 = entry.is_f08() && !entry.descriptors;
+    // SAFETY: recording is on or pauses, so `prepare` has run.
+    let calls_c = if is_f08 { trial::result().calls_c } else { unsafe { *CALLS_C.get() } };
     let call = || match calls_c {
         true => _ = thread::within_fortran(operation, call),
         false => call(),
