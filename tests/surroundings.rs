@@ -80,7 +80,7 @@ fn shards_are_readable_by_their_owner_only() {
 fn planted_links_are_not_followed() {
     for mpi in Mpi::ALL {
         let mut found = 0;
-        for call in 1..=6 {
+        for call in 1..=12 {
             let folder = tempfile::tempdir().expect("a temporary folder");
             let target = folder.path().join("somebody's");
             fs::write(&target, "somebody else's").expect("a file");

@@ -387,7 +387,7 @@ unsafe fn find_debug() -> *const Debug {
     const AT_PHNUM: usize = 5;
     let (mut headers, mut count) = (0, 0);
     unsafe {
-        let file = kernel::open(b"/proc/self/auxv\0".as_ptr());
+        let file = kernel::open(c"/proc/self/auxv".as_ptr().cast());
         if file < 0 {
             return ptr::null();
         }

@@ -23,6 +23,12 @@ pub fn warn(text: &str) {
     say(Log::Warn, format_args!("{text}"));
 }
 
+/// The same about what is mostly so on all ranks: those beside rank 0 say it to who looks closely.
+pub fn warn_for_all(text: &str) {
+    let level = if RANK.load(Ordering::Relaxed) == 0 { Log::Warn } else { Log::Debug };
+    say(level, format_args!("{text}"));
+}
+
 /// The same without a text in memory.
 pub fn warn_of(words: fmt::Arguments) {
     say(Log::Warn, words);

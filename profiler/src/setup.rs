@@ -115,7 +115,7 @@ pub fn buckets_wanted() -> Buckets {
         Some(Ok(buckets)) => buckets,
         Some(Err(error)) => {
             let default = Buckets::default();
-            say::warn(&format!("COMMSEE_BUCKETS: {error}; the default {default} is used"));
+            say::warn_for_all(&format!("COMMSEE_BUCKETS: {error}; the default {default} is used"));
             default
         }
     }
@@ -126,7 +126,9 @@ pub fn trace_bytes() -> u64 {
     let wanted = env::var(settings::TRACE).ok();
     settings::trace_bytes(wanted.as_deref()).unwrap_or_else(|| {
         let (wanted, default) = (wanted.unwrap_or_default(), settings::TRACE_BYTES >> 20);
-        say::warn(&format!("COMMSEE_TRACE={wanted} is neither 0, 1 nor a size such as 64M: {default} MiB are taken"));
+        say::warn_for_all(&format!(
+            "COMMSEE_TRACE={wanted} is neither 0, 1 nor a size such as 64M: {default} MiB are taken"
+        ));
         settings::TRACE_BYTES
     })
 }

@@ -107,7 +107,10 @@ static int mode_of(int flags, va_list arguments)
 static int planted(const char *path)
 {
     const char *target = getenv("BROKEN_PLANT");
-    if (!target)
+    /* Only in the test's own folder, in which the shards' is: root may replace any file of the system. */
+    const char *shards = getenv("COMMSEE_DIR");
+    const char *end = shards ? strrchr(shards, '/') : NULL;
+    if (!target || !end || end == shards || strncmp(path, shards, end - shards + 1))
         return 0;
     REAL(unlink)(path);
     return symlink(target, path) == 0;

@@ -97,7 +97,11 @@ impl RollCall {
         }
         // Whoever asks other hosts does so for a bounded time, or is dead, and the job with it.
         let far = Instant::now() + 10 * LATE_BETWEEN_HOSTS + patience.unwrap_or_default();
-        wait(far, &|| goes_on() || true, || roll.verdict()) == Some(Verdict::All)
+        let until_answered = || {
+            goes_on();
+            true
+        };
+        wait(far, &until_answered, || roll.verdict()) == Some(Verdict::All)
     }
 
     fn ask_here(&self, roll: &Roll, patience: Duration, goes_on: &impl Fn() -> bool) {
