@@ -1,6 +1,7 @@
 //! The begin of recording in `MPI_Init` and its end in `MPI_Finalize`. Programs without `MPI_Init`: `sessions.rs`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ static STARTED: AtomicBool = AtomicBool::new(false);
 
 /// Which ranks record; there from the start on for `MPI_Finalize`. It takes part in what all agree on there whatever happens to
 /// recording meanwhile.
-static ROLL_CALL: Mutex<Option<RollCall>> = parking_lot::const_mutex(None);
+static ROLL_CALL: Mutex<Option<Arc<RollCall>>> = parking_lot::const_mutex(None);
 
 /// Whether the clocks were compared at the start: then they are at the end.
 static TRACED: AtomicBool = AtomicBool::new(false);
@@ -78,7 +79,9 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
     let trace_bytes = setup::trace_bytes();
     // Ranks with a timeline stand on both rolls once they stand on the second one.
     let tracers = (trace_bytes > 0).then(|| roll_call(&job, "traced", rank, size));
-    let recorders = roll_call(&job, "joined", rank, size);
+    let recorders = Arc::new(roll_call(&job, "joined", rank, size));
+    // Whatever happens from here on: others may count on this rank in MPI_Finalize.
+    *ROLL_CALL.lock() = Some(recorders.clone());
     if let (Some(tracers), Some(header)) = (&tracers, shard::header()) {
         let (begin_ns, sync) = agree_on_time(tracers, &recorders, rank, size);
         header.set_trace_begin_ns(begin_ns);
@@ -86,7 +89,6 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
         header.seal();
     }
     *TRACERS.lock() = tracers;
-    *ROLL_CALL.lock() = Some(recorders);
     communicators::add_world(rank, size);
     trace::start(trace_bytes);
     state::start(thread_level == 3);

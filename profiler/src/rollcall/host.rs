@@ -47,6 +47,8 @@ pub struct Roll {
 
 // SAFETY: all that is behind the pointer are atomics.
 unsafe impl Send for Roll {}
+// SAFETY: as above.
+unsafe impl Sync for Roll {}
 
 impl Roll {
     /// Opens the roll of a job, or makes it, in the first of the directories where that works, and enters this rank. `None` as
