@@ -27,6 +27,8 @@ pub enum Verdict {
 const LATE: Duration = Duration::from_secs(2);
 /// The same between hosts: file servers take their time.
 const LATE_BETWEEN_HOSTS: Duration = Duration::from_secs(5);
+/// Hosts on which ranks are missing tell so when these are late: the others read that a little later.
+const TOLD_LATE: Duration = Duration::from_secs(1);
 const FIRST_PAUSE: Duration = Duration::from_micros(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
@@ -122,6 +124,7 @@ impl RollCall {
         }
         let ranks = u64::from(self.ranks);
         let all = || (hosts.count() == ranks).then(|| hosts.decide(Verdict::All, roll.told()));
+        let until = until + TOLD_LATE;
         let verdict = roll.told().and_then(|_| wait(until, goes_on, || hosts.verdict().or_else(all)));
         roll.answer(verdict.unwrap_or_else(|| hosts.decide(Verdict::Some, roll.told())));
     }
