@@ -20,6 +20,7 @@ pub const LOG: &str = "COMMSEE_LOG";
 pub const DISABLE: &str = "COMMSEE_DISABLE";
 pub const LIB: &str = "COMMSEE_LIB";
 pub const NO_ARGS: &str = "COMMSEE_NO_ARGS";
+pub const WATCH: &str = "COMMSEE_WATCH";
 /// Set by `through run`: ties the shards of a run to it, so that it recovers its own and no others.
 pub const LAUNCH: &str = "COMMSEE_LAUNCH";
 
@@ -74,6 +75,12 @@ pub const VARIABLES: &[Variable] = &[
         name: LIB,
         default: "beside through, or in ../lib of it",
         meaning: "Where `through run` and `through exec` find libcommsee.so.",
+    },
+    Variable {
+        name: WATCH,
+        default: "1",
+        meaning: "0: of a job over several hosts no process stays behind that carries the shards of ranks which died to where the \
+                  profile is wanted.",
     },
     Variable {
         name: LAUNCH,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use vocabulary::calls::op;
+use vocabulary::profile::hosts;
 use vocabulary::shard::{FINISHED, Moment, RUNNING, Sync};
 
 use crate::abi::abi;
@@ -79,9 +80,10 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
     let trace_bytes = setup::trace_bytes();
     // Ranks with a timeline stand on both rolls once they stand on the second one.
     let tracers = (trace_bytes > 0).then(|| roll_call(&job, "traced", rank, size));
-    let recorders = Arc::new(roll_call(&job, "joined", rank, size));
+    let recorders = Arc::new(roll_call(&job, hosts::JOINED, rank, size));
     // Whatever happens from here on: others may count on this rank in MPI_Finalize.
     *ROLL_CALL.lock() = Some(recorders.clone());
+    recorders.announce(|roll| setup::note(roll, &job, &wanted()));
     if let (Some(tracers), Some(header)) = (&tracers, shard::header()) {
         let (begin_ns, sync) = agree_on_time(tracers, &recorders, rank, size);
         header.set_trace_begin_ns(begin_ns);
@@ -187,9 +189,7 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, beg
     // Time in MPI_Finalize is the time until all ranks have got there; what commsee does after that is its own.
     let ticks = clock::now().wrapping_sub(begin.ticks);
     let rank = shard::header().map_or(0, |header| header.world_rank());
-    if rank == 0 {
-        roll_call.clear_between();
-    }
+    let notes = if rank == 0 { roll_call.settle_between() } else { Vec::new() };
     // SAFETY: as above.
     let Some(gathering) = arrived.and_then(|()| unsafe { gather::open() }) else {
         say::warn("MPI fails in MPI_Finalize: the profile can be made by `through recover`");
@@ -207,12 +207,16 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, beg
     if let Some(tracers) = TRACERS.lock().take() {
         tracers.clear_here(rank);
         if rank == 0 {
-            tracers.clear_between();
+            tracers.forget(&tracers.settle_between());
         }
     }
     // SAFETY: as above. A process without a shard passes on what others send.
     if unsafe { gathering.run(&wanted(), snapshots::left()) } {
         shard::remove();
+        // Of shards that stay the notes still tell.
+        if rank == 0 {
+            roll_call.forget(&notes);
+        }
     }
     snapshots::remove();
     world::forget();

@@ -94,7 +94,7 @@ fn number_of(name: &str) -> u8 {
         return OTHER_PHASE;
     }
     let name = if next < OTHER_PHASE.into() { name } else { OTHER };
-    if next == OTHER_PHASE.into() {
+    if next == u32::from(OTHER_PHASE) {
         warn_once!("more than {} phases: from now on new ones are counted as one, '{OTHER}'", OTHER_PHASE - 1);
     }
     if phases.texts.add(next, 0, name).is_none() {

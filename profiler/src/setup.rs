@@ -1,16 +1,18 @@
 //! What a process records of itself before it counts anything: its shard's header, and the tables of the modules that count.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bytemuck::Zeroable;
 use vocabulary::buckets::Buckets;
 use vocabulary::calls::TABLE_HASH;
-use vocabulary::profile::recover::{host_name, process_start, shard_name};
+use vocabulary::profile::hosts::Note;
+use vocabulary::profile::recover::{host_name, process_start, run_name, shard_name};
 use vocabulary::settings::{self, Log};
 use vocabulary::shard::{FORMAT, Header, MAGIC, Moment, RUNNING, set_text};
 
 use crate::abi::{self, abi};
+use crate::rollcall::Job;
 use crate::{clock, communicators, datatypes, fortran, guard, hooks, lifecycle, pmpi, say, shard, tally};
 
 /// What must be known before recording can start.
@@ -100,6 +102,34 @@ pub fn set_up(facts: &Facts) -> Result<(), String> {
         say::debug(&format!("counters in {}", path.display()));
     }
     Ok(())
+}
+
+/// What this host tells those who come after a job over several hosts.
+pub fn note(roll: Option<PathBuf>, job: &Job, wanted: &Path) -> Note {
+    let header = shard::header();
+    let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+    let own_shard = shard::path().and_then(|path| path.parent().map(Path::to_owned));
+    let mut directories: Vec<PathBuf> = own_shard.into_iter().collect();
+    for directory in shard_directories().into_iter().map(PathBuf::from) {
+        if !directories.contains(&directory) {
+            directories.push(directory);
+        }
+    }
+    Note {
+        run: run_name(job.run),
+        launch: text(settings::LAUNCH).unwrap_or_default(),
+        host: host_name(),
+        rank: header.map_or(0, |header| header.world_rank()),
+        pid: std::process::id(),
+        world_size: header.map_or(0, |header| header.world_size()),
+        local_ranks: job.local_ranks,
+        directories,
+        roll,
+        wanted: wanted.to_owned(),
+        command: command_line(!settings::is_on(text(settings::NO_ARGS).as_deref())),
+        started_unix_ns: clock::realtime_ns(),
+        slurm_job: text("SLURM_JOB_ID"),
+    }
 }
 
 /// Where shards live, in order of preference.

@@ -1,15 +1,13 @@
 //! The end of a job of which not all ranks record. No message may be sent; each rank leaves its shard final, and the last to do so
 //! makes the profile of all shards there are.
 
-use std::ffi::OsStr;
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use vocabulary::profile::hosts::Folder;
 use vocabulary::profile::recover::{shard_name, snapshot_name};
 use vocabulary::ranks::Ranks;
-use vocabulary::shard::{FINISHED, read_file, read_header};
+use vocabulary::shard::{FINISHED, read_header};
 
 use crate::rollcall::{Remains, RollCall};
 use crate::{gather, last, lifecycle, say, setup, shard, signals, snapshots};
@@ -23,10 +21,10 @@ pub fn finish(roll_call: &RollCall) {
     if let Err(trouble) = &settled {
         gather::say_lost(trouble);
     }
-    let bring = |local: &[u32], directory: &Path| local.iter().all(|rank| bring(&shard_name(run, *rank), directory));
+    let bring = |local: &[u32], folder: &Folder| local.iter().all(|rank| bring(&shard_name(run, *rank), folder));
     let Some(remains) = roll_call.finish(bring) else { return };
     let files = match &remains {
-        Remains { brought_to: Some(directory), .. } => shards_in(directory),
+        Remains { carried: Some((folder, _)), .. } => folder.files(&["shard"]),
         Remains { local, .. } if local.is_empty() => settled.into_iter().collect(),
         Remains { local, .. } => local.iter().filter_map(|rank| find(&shard_name(run, *rank))).collect(),
     };
@@ -84,22 +82,10 @@ fn find(name: &str) -> Option<PathBuf> {
     directories.map(|directory| Path::new(&directory).join(name)).find(|path| path.exists())
 }
 
-fn shards_in(directory: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    paths.filter(|path| path.extension() == Some(OsStr::new("shard"))).collect()
-}
-
-/// Moves a shard to where other hosts may see it.
-fn bring(name: &str, directory: &Path) -> bool {
-    let Some(from) = find(name) else { return false };
-    let moved = || -> std::io::Result<()> {
-        let aside = directory.join(format!("{name}.part"));
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
-        file.write_all(&read_file(&from)?)?;
-        file.sync_all()?;
-        fs::rename(&aside, directory.join(name))?;
-        fs::remove_file(&from)
-    };
-    moved().is_ok()
+/// Moves a shard to where other hosts may see it. Of a rank that died somebody else may have done so.
+fn bring(name: &str, folder: &Folder) -> bool {
+    match find(name) {
+        Some(shard) => folder.carry(&shard).is_ok(),
+        None => folder.has(name.as_ref()),
+    }
 }

@@ -63,6 +63,12 @@ pub fn is_held(path: &Path) -> Option<bool> {
     is_known.then_some(query.l_type != libc::F_UNLCK as libc::c_short)
 }
 
+/// Holds a file that is there already for as long as it is open. `None` while another process does, or where that cannot be.
+pub fn hold(path: &Path) -> Option<File> {
+    let file = open(path, false).ok()?;
+    lock(&file).is_ok_and(|held| held).then_some(file)
+}
+
 /// No symbolic link is followed, and no pipe waited for: directories of shards are everybody's.
 fn open(path: &Path, is_new: bool) -> io::Result<File> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;

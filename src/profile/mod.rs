@@ -3,6 +3,7 @@
 
 mod claim;
 pub mod debris;
+pub mod hosts;
 mod layers;
 mod name;
 mod number;

@@ -3,6 +3,7 @@
 //!
 //! The way of the data: `cli` → `open` → `filter` → `query` → `report` → `render` → `output`.
 
+mod carry;
 mod clean;
 mod cli;
 mod error;
@@ -33,6 +34,7 @@ mod terminal;
 mod trace;
 mod ucx;
 mod units;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Some(Command::Exec(arguments)) => exec::exec(arguments),
         Some(Command::Recover(arguments)) => recover::recover(arguments).map(found),
         Some(Command::Clean(arguments)) => clean::clean(arguments).map(found),
+        Some(Command::Watch(arguments)) => Ok(found(watch::watch(&arguments.note))),
     };
     ExitCode::from(status.unwrap_or_else(|error| {
         message::say(&error);

@@ -31,10 +31,12 @@ struct Head {
     finished: AtomicU32,
     /// The rank under which the other hosts were told of this one, plus one.
     told: AtomicU32,
-    reserved: u32,
+    /// World rank and process id of the rank that left this host's note; no process has the id 0.
+    announcer: AtomicU32,
     /// A moment that all ranks here count from.
     origin_ns: AtomicU64,
-    reserved_too: [u64; 3],
+    announcer_pid: AtomicU32,
+    reserved: [u32; 5],
 }
 
 const _: () = assert!(size_of::<Head>() == 64);
@@ -43,6 +45,8 @@ pub struct Roll {
     head: NonNull<Head>,
     ranks: u32,
     path: PathBuf,
+    /// No rank of this host joined before this one.
+    is_opener: bool,
 }
 
 // SAFETY: all that is behind the pointer are atomics.
@@ -54,8 +58,8 @@ impl Roll {
     /// Opens the roll of a job, or makes it, in the first of the directories where that works, and enters this rank. `None` as
     /// well if the rank stands there already: then the roll is that of another job, which died.
     pub fn join<'a>(directories: impl Iterator<Item = &'a Path>, name: &str, rank: u32, ranks: u32) -> Option<Roll> {
-        let roll = directories.into_iter().find_map(|directory| Roll::open(directory.join(name), ranks))?;
-        roll.enter(rank)?;
+        let mut roll = directories.into_iter().find_map(|directory| Roll::open(directory.join(name), ranks))?;
+        roll.is_opener = roll.enter(rank)? == 0;
         Some(roll)
     }
 
@@ -78,7 +82,7 @@ impl Roll {
             }
             place?
         };
-        let roll = Roll { head: place.cast(), ranks, path };
+        let roll = Roll { head: place.cast(), ranks, path, is_opener: false };
         let set = |known: Result<u64, u64>| known.is_ok() || known == Err(MAGIC);
         let is_roll = set(roll.head().magic.compare_exchange(0, MAGIC, Ordering::AcqRel, Ordering::Acquire));
         let known = roll.head().ranks.compare_exchange(0, ranks, Ordering::AcqRel, Ordering::Acquire);
@@ -95,13 +99,32 @@ impl Roll {
         unsafe { &*self.head.as_ptr().add(1).cast::<AtomicU8>().add((rank % self.ranks) as usize) }
     }
 
-    fn enter(&self, rank: u32) -> Option<()> {
+    /// Returns how many have entered before.
+    fn enter(&self, rank: u32) -> Option<u32> {
         if self.byte(rank).swap(1, Ordering::AcqRel) != 0 || self.head().state.load(Ordering::Acquire) == ALL {
             self.head().state.store(SOME, Ordering::Release);
             return None;
         }
-        self.head().joined.fetch_add(1, Ordering::AcqRel);
-        Some(())
+        Some(self.head().joined.fetch_add(1, Ordering::AcqRel))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn is_opener(&self) -> bool {
+        self.is_opener
+    }
+
+    /// The rank that left this host's note, and its process.
+    pub fn announcer(&self) -> Option<(u32, u32)> {
+        let pid = self.head().announcer_pid.load(Ordering::Acquire);
+        (pid != 0).then(|| (self.head().announcer.load(Ordering::Acquire), pid))
+    }
+
+    pub fn set_announcer(&self, rank: u32, pid: u32) {
+        self.head().announcer.store(rank, Ordering::Release);
+        self.head().announcer_pid.store(pid, Ordering::Release);
     }
 
     pub fn joined(&self) -> u32 {

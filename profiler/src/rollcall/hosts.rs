@@ -1,14 +1,17 @@
-//! What the hosts of a job tell each other, where no memory is shared: a note of each in a directory beside the wanted profile, which
-//! all of them see if they share a file system. Whoever sees the notes of all ranks decides, by a link that can be made
-//! only once; a note and a link appear whole or not at all.
+//! What the hosts of a job tell each other, where no memory is shared: files in a folder beside the wanted profile, which
+//! all of them see if they share a file system. Whoever sees that all ranks record decides, by a link that can be made
+//! only once; a file and a link appear whole or not at all. The folder tells those who come after the job, too, which hosts it was on
+//! (`vocabulary::profile::hosts`).
 
 use std::ffi::CString;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use vocabulary::profile::Claim;
+use vocabulary::profile::hosts::{Folder, Note};
 use vocabulary::ranks::Ranks;
 
 use super::Verdict;
@@ -17,9 +20,8 @@ use super::Verdict;
 const DECISION: &str = "decision";
 const ALL: &str = "all";
 const SOME: &str = "some";
-/// How the note of a host ends: its ranks record, or their shards lie in this directory now.
+/// How the names of files end that tell whose ranks record.
 const RECORDS: &str = "records";
-const BROUGHT: &str = "brought";
 
 /// File systems between hosts, by the number that `statfs` gives: NFS, Lustre, GPFS, BeeGFS, Ceph, SMB, PanFS, AFS, OrangeFS, FUSE.
 const BETWEEN_HOSTS: [u32; 10] = [
@@ -56,90 +58,87 @@ fn file_system(directory: &Path) -> Option<u32> {
 }
 
 pub struct Hosts {
-    directory: PathBuf,
+    folder: Folder,
 }
 
 impl Hosts {
     /// `directories`: any of them may be one that other hosts see.
-    pub fn new(directories: &[PathBuf], run: &str) -> Hosts {
+    pub fn new(directories: &[PathBuf], run: &str, kind: &str) -> Hosts {
         let shared = most_shared(directories).map(PathBuf::as_path).unwrap_or(Path::new("."));
-        Hosts { directory: shared.join(format!(".commsee-{run}")) }
+        Hosts { folder: Folder::new(shared, run, kind) }
     }
 
-    pub fn directory(&self) -> &Path {
-        &self.directory
+    pub fn folder(&self) -> &Folder {
+        &self.folder
     }
 
-    fn note(&self, rank: u32, kind: &str) -> PathBuf {
-        self.directory.join(format!("{rank}.{kind}"))
+    fn records(&self, rank: u32) -> PathBuf {
+        self.folder.path().join(format!("{rank}.{RECORDS}"))
     }
 
-    /// Tells the others the ranks of this host. Returns the rank that the note is called after.
+    /// Tells those who come after the job of this host. Returns the note.
+    pub fn announce(&self, note: &Note) -> io::Result<PathBuf> {
+        self.folder.tell(note)
+    }
+
+    /// Tells the others the ranks of this host. Returns the rank that the file is called after.
     pub fn tell(&self, present: &[u32]) -> io::Result<u32> {
         let first = *present.first().ok_or(io::ErrorKind::NotFound)?;
-        match fs::DirBuilder::new().mode(0o700).create(&self.directory) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
-        }
-        let aside = self.note(first, &format!("{}.part", std::process::id()));
-        let written = (|| {
-            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
-            write!(file, "{}", present.iter().copied().collect::<Ranks>())?;
-            file.sync_all()?;
-            fs::rename(&aside, self.note(first, RECORDS))
-        })();
-        written.inspect_err(|_| _ = fs::remove_file(&aside)).map(|()| first)
+        let ranks = present.iter().copied().collect::<Ranks>().to_string();
+        self.folder.write(&format!("{first}.{RECORDS}"), ranks.as_bytes())?;
+        Ok(first)
     }
 
     /// What was decided.
     pub fn verdict(&self) -> Option<Verdict> {
-        let decided = fs::read_link(self.directory.join(DECISION)).ok()?;
+        let decided = fs::read_link(self.folder.path().join(DECISION)).ok()?;
         Some(if decided == Path::new(ALL) { Verdict::All } else { Verdict::Some })
     }
 
-    /// Decides, if nobody has yet, and returns what is decided. `told`: the rank under which this host's note stands.
+    /// Decides, if nobody has yet, and returns what is decided. `told`: the rank that this host told under.
     pub fn decide(&self, verdict: Verdict, told: Option<u32>) -> Verdict {
         let target = if verdict == Verdict::All { ALL } else { SOME };
-        if symlink(target, self.directory.join(DECISION)).is_ok() {
+        if symlink(target, self.folder.path().join(DECISION)).is_ok() {
             return verdict;
         }
         self.verdict().unwrap_or_else(|| {
-            // Nothing can be decided from here. Without this host's note nobody else finds all.
-            told.iter().for_each(|rank| _ = fs::remove_file(self.note(*rank, RECORDS)));
+            // Nothing can be decided from here. Without what this host told nobody else finds all.
+            told.iter().for_each(|rank| _ = fs::remove_file(self.records(*rank)));
             self.verdict().unwrap_or(Verdict::Some)
         })
     }
 
     /// How many ranks have told that they record.
     pub fn count(&self) -> u64 {
-        // A file server's client believes its own changes at once: after one it asks again for what is in the directory.
-        let fresh = self.directory.join(format!("{}.look", std::process::id()));
-        let _ = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh);
-        let _ = fs::remove_file(&fresh);
-        let notes = self.notes(RECORDS);
-        notes.iter().filter_map(|note| Some(Ranks::read(&fs::read_to_string(note).ok()?).count())).sum()
+        self.folder.look_again();
+        let told = self.folder.files(&[RECORDS]);
+        told.iter().filter_map(|file| Some(Ranks::read(&fs::read_to_string(file).ok()?).count())).sum()
     }
 
-    fn notes(&self, kind: &str) -> Vec<PathBuf> {
-        let Ok(entries) = fs::read_dir(&self.directory) else { return Vec::new() };
-        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-        paths.filter(|path| path.extension().is_some_and(|extension| extension == kind)).collect()
+    /// The shards of this host lie in the folder now. Returns the claim to make the profile if those of all hosts do, and nobody else
+    /// makes it.
+    pub fn carried(&self, note: Option<&Path>) -> Option<Claim> {
+        Folder::set_carried(note?).ok()?;
+        self.folder.look_again();
+        if self.folder.waiting().is_empty() { self.folder.claim() } else { None }
     }
 
-    /// The shards of this host lie in the directory now. Returns whether those of all hosts do that told anything, and it is for
-    /// this process to make the profile.
-    pub fn brought(&self, told: Option<u32>) -> bool {
-        let is_told = told.is_some_and(|rank| fs::rename(self.note(rank, RECORDS), self.note(rank, BROUGHT)).is_ok());
-        // Who removes the link is the only one to do so.
-        is_told && self.notes(RECORDS).is_empty() && fs::remove_file(self.directory.join(DECISION)).is_ok()
+    /// All hosts know the verdict. What stays is for those who come after the job, if it does not end well from here on. A next program
+    /// under the same launcher may add to it soon.
+    pub fn settle(&self) -> Vec<PathBuf> {
+        self.folder.files(&[RECORDS]).iter().for_each(|file| _ = fs::remove_file(file));
+        let _ = fs::remove_file(self.folder.path().join(DECISION));
+        self.folder.waiting().into_iter().map(|told| told.path).collect()
+    }
+
+    /// The profile is made: removes these notes, and the folder if nothing else is in it.
+    pub fn forget(&self, notes: &[PathBuf]) {
+        notes.iter().for_each(|note| _ = fs::remove_file(note));
+        self.folder.remove_if_empty();
     }
 
     /// Removes all of it.
     pub fn remove(&self) {
-        let Ok(entries) = fs::read_dir(&self.directory) else { return };
-        for entry in entries.flatten() {
-            let _ = fs::remove_file(entry.path());
-        }
-        let _ = fs::remove_dir(&self.directory);
+        self.folder.remove();
     }
 }

@@ -6,6 +6,7 @@
 mod host;
 mod hosts;
 mod job;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -14,6 +15,9 @@ use std::time::{Duration, Instant};
 use host::Roll;
 use hosts::Hosts;
 pub use job::{Job, find};
+use vocabulary::profile::Claim;
+use vocabulary::profile::hosts::{Folder, Note};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Whether all ranks record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +48,8 @@ pub struct RollCall {
 
 /// The shards of a job, of which no rank counts any more, and which nobody gathered.
 pub struct Remains {
-    /// Where they lie, if not where the ranks left them.
-    pub brought_to: Option<PathBuf>,
+    /// Where they lie, if not where the ranks left them, and the right to join them.
+    pub carried: Option<(Folder, Claim)>,
     /// Whose shards the ranks left on this host.
     pub local: Vec<u32>,
 }
@@ -56,13 +60,12 @@ impl RollCall {
         let run = vocabulary::profile::recover::run_name(job.run);
         let last_resort = ["/dev/shm", "/tmp"];
         let directories = shards.iter().map(Path::new).chain([beside]).chain(last_resort.iter().map(Path::new));
-        let roll =
-            if ranks == 1 { None } else { Roll::join(directories, &format!("commsee-{run}.{kind}"), rank, ranks) };
+        let roll = if ranks == 1 { None } else { Roll::join(directories, &roll_name(&run, kind), rank, ranks) };
         let spans_hosts = job.spans_hosts && job.local_ranks != Some(ranks);
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let seen: Vec<PathBuf> =
             [Some(beside.to_owned()), std::env::current_dir().ok(), home].into_iter().flatten().collect();
-        let hosts = spans_hosts.then(|| Hosts::new(&seen, &format!("{run}.{kind}")));
+        let hosts = spans_hosts.then(|| Hosts::new(&seen, &run, kind));
         let call = RollCall { ranks, local_ranks: job.local_ranks, joined: Instant::now(), roll, hosts };
         call.publish_if_last();
         call
@@ -73,6 +76,21 @@ impl RollCall {
         let (Some(roll), Some(hosts)) = (&self.roll, &self.hosts) else { return };
         if self.local_ranks == Some(roll.joined()) && roll.publish() {
             roll.set_told(hosts.tell(&roll.present()).ok());
+        }
+    }
+
+    /// Of a job over several hosts, the first rank of each leaves a note of where its shards lie, and sees to it that somebody
+    /// outlives the ranks there who carries them to the others.
+    pub fn announce(&self, note: impl FnOnce(Option<PathBuf>) -> Note) {
+        let (Some(roll), Some(hosts)) = (&self.roll, &self.hosts) else { return };
+        if !roll.is_opener() {
+            return;
+        }
+        let note = note(Some(roll.path().to_owned()));
+        let (rank, pid) = (note.rank, note.pid);
+        if let Ok(path) = hosts.announce(&note) {
+            roll.set_announcer(rank, pid);
+            watch::start(&path);
         }
     }
 
@@ -137,33 +155,38 @@ impl RollCall {
         }
     }
 
-    /// All hosts have the answer.
-    pub fn clear_between(&self) {
+    /// All hosts have the answer. Returns what tells of them, until the profile is made.
+    pub fn settle_between(&self) -> Vec<PathBuf> {
+        self.hosts.as_ref().map(Hosts::settle).unwrap_or_default()
+    }
+
+    /// The profile is made.
+    pub fn forget(&self, notes: &[PathBuf]) {
         if let Some(hosts) = &self.hosts {
-            hosts.remove();
+            hosts.forget(notes);
         }
     }
 
-    /// This rank's shard is final. The last rank of a host has `bring` copy the shards of all of them into a directory that other
+    /// This rank's shard is final. The last rank of a host has `bring` copy the shards of all of them into a folder that other
     /// hosts may see; the last rank of all gets what is to be made a profile of.
-    pub fn finish(&self, bring: impl FnOnce(&[u32], &Path) -> bool) -> Option<Remains> {
-        let Some(roll) = &self.roll else { return Some(Remains { brought_to: None, local: Vec::new() }) };
+    pub fn finish(&self, bring: impl FnOnce(&[u32], &Folder) -> bool) -> Option<Remains> {
+        let Some(roll) = &self.roll else { return Some(Remains { carried: None, local: Vec::new() }) };
         if !roll.finish() {
             return None;
         }
         let local = roll.present();
-        let brought_to = match &self.hosts {
-            None => None,
-            Some(hosts) if bring(&local, hosts.directory()) => {
-                if !hosts.brought(roll.told()) {
+        let carried = match &self.hosts {
+            Some(hosts) if bring(&local, hosts.folder()) => {
+                let note = roll.announcer().map(|(rank, pid)| hosts.folder().note(rank, pid));
+                let claim = hosts.carried(note.as_deref());
+                if claim.is_none() {
                     roll.remove();
-                    return None;
                 }
-                Some(hosts.directory().to_owned())
+                Some((hosts.folder().clone(), claim?))
             }
-            Some(_) => None,
+            _ => None,
         };
-        Some(Remains { brought_to, local })
+        Some(Remains { carried, local })
     }
 
     /// The profile is made.
@@ -171,8 +194,18 @@ impl RollCall {
         if let Some(roll) = &self.roll {
             roll.remove();
         }
-        self.clear_between();
+        if let Some(hosts) = &self.hosts {
+            hosts.remove();
+        }
     }
+}
+
+/// A host's own: in a directory that several hosts share, memory is still each one's.
+fn roll_name(run: &str, kind: &str) -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let names = std::fs::read_link("/proc/self/ns/uts").unwrap_or_default();
+    let host = format!("{}\n{boot}\n{}", vocabulary::profile::recover::host_name(), names.display());
+    format!("commsee-{run}-{:08x}.{kind}", xxh3_64(host.as_bytes()) as u32)
 }
 
 /// Asks again and again, until there is an answer, the time is up, or nothing goes on.

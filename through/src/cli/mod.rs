@@ -62,6 +62,9 @@ pub enum Command {
     Recover(Recover),
     /// Remove what jobs left that did not reach MPI_Finalize
     Clean(Clean),
+    /// Carry what ranks leave on this host to where the others see it; libcommsee.so starts it
+    #[command(hide = true)]
+    Watch(Watch),
 }
 
 #[derive(Debug, Default, Args)]
@@ -204,6 +207,12 @@ pub struct Clean {
     /// Where shards lie [default: $COMMSEE_DIR, else /dev/shm, $TMPDIR and /tmp]
     #[arg(value_name = "DIR")]
     pub directories: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Watch {
+    /// The host's note
+    pub note: PathBuf,
 }
 
 /// Bucket edges stay text, but a job is not started with edges that the profiler would refuse.

@@ -1,0 +1,292 @@
+//! What the hosts of a job leave where all of them see it, for whoever comes after a job that did not end well. Each host has a note in
+//! the folder of the job: which host it is, and where its ranks have their shards. The note is held (locked) for as long as something
+//! on the host will still carry these shards into the folder; when they have been carried it is renamed.
+
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::claim::{self, Claim};
+use super::recover::{Run, find as find_runs};
+use crate::shard::read_file;
+
+/// How the names of notes end: shards are on the host, or in the folder.
+const HOST: &str = "host";
+const CARRIED: &str = "carried";
+/// What joins the shards in a folder holds this file.
+const CLAIM: &str = "profile.claim";
+/// The kind of folder in which hosts tell notes.
+pub const JOINED: &str = "joined";
+
+/// What a host tells at the start of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// 32 hexadecimal digits.
+    pub run: String,
+    /// `COMMSEE_LAUNCH`, or nothing.
+    pub launch: String,
+    /// Name of the host.
+    pub host: String,
+    /// World rank and process id of the rank that tells it.
+    pub rank: u32,
+    pub pid: u32,
+    /// Ranks of the job, and of it on this host where the launcher says that.
+    pub world_size: u32,
+    pub local_ranks: Option<u32>,
+    /// Where shards may lie on this host.
+    pub directories: Vec<PathBuf>,
+    /// The file in which the ranks of this host find each other, on this host.
+    pub roll: Option<PathBuf>,
+    /// Name of the profile.
+    pub wanted: PathBuf,
+    pub command: String,
+    pub started_unix_ns: u64,
+    /// Slurm's number of the job, by which its hosts can be reached.
+    pub slurm_job: Option<String>,
+}
+
+/// A note as it lies in a folder.
+pub struct Told {
+    pub note: Note,
+    pub path: PathBuf,
+    /// The shards of its host lie in the folder.
+    pub is_carried: bool,
+}
+
+impl Told {
+    /// Whether somebody on that host will still carry its shards; `None` where the file system cannot tell.
+    pub fn is_held(&self) -> Option<bool> {
+        claim::is_held(&self.path)
+    }
+
+    /// Holds the note for as long as the file is open.
+    pub fn hold(path: &Path) -> Option<File> {
+        claim::hold(path)
+    }
+}
+
+/// The folder of a job, hidden beside its profile or wherever its hosts all see it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// `run`: 32 hexadecimal digits; `kind` tells several folders of a job apart, [`JOINED`] is that of the notes.
+    pub fn new(parent: &Path, run: &str, kind: &str) -> Folder {
+        Folder(parent.join(format!(".commsee-{run}.{kind}")))
+    }
+
+    /// The folder that a note lies in.
+    pub fn of_note(note: &Path) -> Option<Folder> {
+        note.parent().map(|folder| Folder(folder.to_owned()))
+    }
+
+    /// All folders in these directories that are this user's.
+    pub fn find(directories: &[PathBuf]) -> Vec<Folder> {
+        let is_folder = |name: &OsStr| {
+            let name = name.to_string_lossy();
+            name.starts_with(".commsee-") && name.strip_suffix(JOINED).is_some_and(|rest| rest.ends_with('.'))
+        };
+        let entries = directories.iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten().flatten();
+        let mut folders: Vec<Folder> =
+            entries.filter(|entry| is_folder(&entry.file_name())).map(|entry| Folder(entry.path())).collect();
+        folders.retain(Folder::is_ours);
+        folders.sort();
+        folders.dedup();
+        folders
+    }
+
+    fn is_ours(&self) -> bool {
+        // SAFETY: asks for a number.
+        let user = unsafe { libc::geteuid() };
+        fs::symlink_metadata(&self.0).is_ok_and(|facts| facts.is_dir() && (user == 0 || facts.uid() == user))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub fn exists(&self) -> bool {
+        self.0.is_dir()
+    }
+
+    pub fn make(&self) -> io::Result<()> {
+        match DirBuilder::new().mode(0o700).create(&self.0) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes a file of the folder, which appears whole or not at all.
+    pub fn write(&self, name: &str, content: &[u8]) -> io::Result<PathBuf> {
+        self.make()?;
+        let aside = self.0.join(format!("{name}.{}.part", std::process::id()));
+        let path = self.0.join(name);
+        let written = (|| {
+            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
+            file.write_all(content)?;
+            file.sync_all()?;
+            fs::rename(&aside, &path)
+        })();
+        written.inspect_err(|_| _ = fs::remove_file(&aside)).map(|()| path)
+    }
+
+    /// Tells of a host. Returns the note's file.
+    pub fn tell(&self, note: &Note) -> io::Result<PathBuf> {
+        let text = serde_json::to_vec_pretty(note)?;
+        let path = self.note(note.rank, note.pid);
+        self.write(&path.file_name().unwrap_or_default().to_string_lossy(), &text)
+    }
+
+    /// The note of a host, by the rank that tells it.
+    pub fn note(&self, rank: u32, pid: u32) -> PathBuf {
+        self.0.join(format!("{rank}-{pid}.{HOST}"))
+    }
+
+    /// What the hosts told. What cannot be read is passed over.
+    pub fn told(&self) -> Vec<Told> {
+        let mut all: Vec<Told> = self.files(&[HOST, CARRIED]).into_iter().filter_map(|path| read(&path)).collect();
+        all.sort_by_key(|told| told.note.rank);
+        all
+    }
+
+    /// The hosts that have not carried their shards yet.
+    pub fn waiting(&self) -> Vec<Told> {
+        self.told().into_iter().filter(|told| !told.is_carried).collect()
+    }
+
+    /// Files by the ends of their names.
+    pub fn files(&self, ends: &[&str]) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten().map(|entry| entry.path());
+        let has_end = |path: &PathBuf| path.extension().is_some_and(|end| ends.iter().any(|known| *known == end));
+        entries.filter(has_end).collect()
+    }
+
+    /// A file server's client believes its own changes at once: after one it asks again for what is in the folder.
+    pub fn look_again(&self) {
+        let fresh = self.0.join(format!("{}.look", std::process::id()));
+        let _ = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh);
+        let _ = fs::remove_file(&fresh);
+    }
+
+    /// Copies a shard into the folder, as far as it is in use.
+    pub fn copy(&self, shard: &Path) -> io::Result<()> {
+        let name = shard.file_name().and_then(OsStr::to_str).ok_or(io::ErrorKind::InvalidInput)?;
+        self.write(name, &read_file(shard)?).map(|_| ())
+    }
+
+    /// Moves a shard into the folder.
+    pub fn carry(&self, shard: &Path) -> io::Result<()> {
+        self.copy(shard)?;
+        fs::remove_file(shard)
+    }
+
+    /// Whether the folder has a copy of this shard.
+    pub fn has(&self, shard: &OsStr) -> bool {
+        self.0.join(shard).exists()
+    }
+
+    /// The shards of this host lie in the folder now.
+    pub fn set_carried(note: &Path) -> io::Result<()> {
+        fs::rename(note, note.with_extension(CARRIED))
+    }
+
+    /// For whoever makes the profile; nobody else does meanwhile.
+    pub fn claim(&self) -> Option<Claim> {
+        Claim::take(&self.0.join(CLAIM))
+    }
+
+    /// What was carried here.
+    pub fn run(&self) -> Option<Run> {
+        find_runs(&[self.0.clone()]).into_iter().max_by_key(|run| run.shards.len())
+    }
+
+    /// Where the profile goes: under its wanted name, and into the folder's own directory if the wanted one may be another on each host.
+    pub fn wanted(&self) -> Option<PathBuf> {
+        let wanted = self.told().into_iter().next()?.note.wanted;
+        let here = self.0.parent()?;
+        Some(if wanted.parent() == Some(here) { wanted } else { here.join(wanted.file_name()?) })
+    }
+
+    /// Removes the folder with all that is in it.
+    pub fn remove(&self) {
+        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
+        entries.for_each(|entry| _ = fs::remove_file(entry.path()));
+        self.remove_if_empty();
+    }
+
+    pub fn remove_if_empty(&self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+/// Reads a note.
+pub fn read(path: &Path) -> Option<Told> {
+    /// Nobody's note is longer.
+    const MOST_BYTES: u64 = 1 << 20;
+    let mut text = Vec::new();
+    let file = OpenOptions::new().read(true).custom_flags(NOT_FOLLOWED).open(path).ok()?;
+    io::Read::read_to_end(&mut io::Read::take(file, MOST_BYTES), &mut text).ok()?;
+    let note = serde_json::from_slice(&text).ok()?;
+    Some(Told { note, path: path.to_owned(), is_carried: path.extension() == Some(OsStr::new(CARRIED)) })
+}
+
+const NOT_FOLLOWED: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(rank: u32) -> Note {
+        Note {
+            run: "0".repeat(32),
+            launch: String::new(),
+            host: format!("node{rank}"),
+            rank,
+            pid: 7,
+            world_size: 4,
+            local_ranks: Some(2),
+            directories: vec!["/dev/shm".into()],
+            roll: None,
+            wanted: "/private/a.db".into(),
+            command: "./heat \"1\"\n".into(),
+            started_unix_ns: 1,
+            slurm_job: None,
+        }
+    }
+
+    #[test]
+    fn notes_are_read_as_they_were_told_and_held_by_who_carries() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::new(place.path(), &note(0).run, JOINED);
+        for rank in [2, 0] {
+            folder.tell(&note(rank)).unwrap();
+        }
+        let told = folder.told();
+        assert_eq!(told.iter().map(|told| &told.note).collect::<Vec<_>>(), [&note(0), &note(2)]);
+        assert_eq!(told[0].is_held(), Some(false));
+        let held = Told::hold(&told[0].path).unwrap();
+        assert_eq!(told[0].is_held(), Some(true));
+        drop(held);
+        assert_eq!(told[0].is_held(), Some(false));
+        Folder::set_carried(&told[0].path).unwrap();
+        assert_eq!(folder.waiting().len(), 1);
+        assert_eq!(Folder::find(&[place.path().to_owned()]), std::slice::from_ref(&folder));
+        // The wanted directory may be another one on each host.
+        assert_eq!(folder.wanted(), Some(place.path().join("a.db")));
+        folder.remove();
+        assert!(!folder.exists() && Folder::find(&[place.path().to_owned()]).is_empty());
+    }
+
+    #[test]
+    fn what_is_no_note_is_passed_over() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::new(place.path(), &note(0).run, JOINED);
+        folder.write("1-1.host", b"{}").unwrap();
+        std::os::unix::fs::symlink("/dev/zero", folder.path().join("2-2.host")).unwrap();
+        assert!(folder.told().is_empty());
+    }
+}

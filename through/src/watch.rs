@@ -1,0 +1,199 @@
+//! `through watch NOTE`: the process that the first rank of a host starts in `MPI_Init` of a job over several hosts. It sleeps until
+//! the shards of its host are gone, as after `MPI_Finalize`, or the ranks are. What ranks leave it carries to where all hosts
+//! see it, and the last one makes the profile. It has no terminal and nobody to talk to.
+
+mod processes;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use commsee::profile::hosts::{self, Folder, Note, Told};
+use commsee::profile::recover;
+use commsee::shard::{FINISHED, read_header};
+
+use crate::carry;
+use processes::{Event, Process, Watch};
+
+/// All ranks come out of `MPI_Init` together; programs with sessions may take their time.
+const SCANNED: Duration = Duration::from_secs(30);
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+/// Where the end of a process cannot be waited for it is asked for so often.
+const LOOK: Duration = Duration::from_secs(2);
+/// How long a host that nobody is heard of is waited for before the others make a profile without it.
+const PATIENCE: Duration = Duration::from_secs(8);
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A shard of this host.
+struct Local {
+    process: Process,
+    /// A copy was made while the process lived.
+    is_copied: bool,
+}
+
+struct Watcher {
+    note: Note,
+    path: PathBuf,
+    folder: Folder,
+    watch: Watch,
+    shards: BTreeMap<PathBuf, Local>,
+    /// Ranks whose shard was seen.
+    seen: u32,
+    has_carried: bool,
+    /// The note's lock, which says that this process is there.
+    held: Option<File>,
+}
+
+/// Returns whether there was anything to carry.
+pub fn watch(path: &Path) -> bool {
+    let (Some(told), Some(folder)) = (hosts::read(path), Folder::of_note(path)) else { return false };
+    // Nobody else carries what this host has.
+    let Some(held) = Told::hold(path) else { return false };
+    let Some(watch) = Watch::new() else { return false };
+    // No file system is kept busy.
+    let _ = std::env::set_current_dir("/");
+    let mut watcher = Watcher {
+        note: told.note,
+        path: path.to_owned(),
+        folder,
+        watch,
+        shards: BTreeMap::new(),
+        seen: 0,
+        has_carried: false,
+        held: Some(held),
+    };
+    watcher.outlive();
+    watcher.end()
+}
+
+impl Watcher {
+    /// Until no rank of this host lives, or no shard is left.
+    fn outlive(&mut self) {
+        let begun = Instant::now();
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let is_complete = self.note.local_ranks.is_some_and(|ranks| self.seen >= ranks);
+            let is_scanning = !is_complete && begun.elapsed() < SCANNED && self.path.exists();
+            if is_scanning {
+                self.scan();
+            }
+            self.drop_gone();
+            self.carry_dead();
+            if self.shards.is_empty() && !is_scanning {
+                return;
+            }
+            let timeout = if is_scanning {
+                pause = (pause * 2).min(LOOK);
+                Some(pause)
+            } else {
+                self.shards.values().any(|local| !local.process.is_waitable()).then_some(LOOK)
+            };
+            let processes = self.shards.values().map(|local| &local.process);
+            if self.watch.wait(processes, timeout) == Event::ToldToEnd {
+                self.copy_all();
+            }
+        }
+    }
+
+    /// Looks for shards of ranks that were not known yet.
+    fn scan(&mut self) {
+        for (path, header) in carry::shards_here(&self.note) {
+            if !self.shards.contains_key(&path) {
+                self.watch.add(&path);
+                let local = Local { process: Process::of(&header, &path), is_copied: false };
+                self.shards.insert(path, local);
+                self.seen += 1;
+            }
+        }
+    }
+
+    /// Shards that were gathered, or joined by the ranks themselves.
+    fn drop_gone(&mut self) {
+        let is_over = !self.path.exists();
+        let folder = &self.folder;
+        self.shards.retain(|path, local| {
+            let is_there = path.exists();
+            // The copy is needed no more if the job ended well; then its notes are gone.
+            if let (false, true, true, Some(name)) = (is_there, local.is_copied, is_over, path.file_name()) {
+                let _ = fs::remove_file(folder.path().join(name));
+            }
+            is_there
+        });
+    }
+
+    /// What a rank left that died is carried at once: a batch system may leave little time. Ranks that have reached `MPI_Finalize` have
+    /// an agreement of their own, for as long as any of them is there to keep it.
+    fn carry_dead(&mut self) {
+        let is_any_alive = self.shards.values().any(|local| local.process.lives());
+        let mut dead: Vec<PathBuf> = Vec::new();
+        for (path, local) in &self.shards {
+            let has_agreed = is_any_alive && read_header(path).is_some_and(|header| header.state >= FINISHED);
+            if !local.process.lives() && !has_agreed {
+                dead.push(path.clone());
+            }
+        }
+        for path in dead {
+            let has_carried = self.folder.carry(&path).is_ok();
+            self.has_carried |= has_carried;
+            // What cannot be carried stays where it is, and its note says so.
+            self.shards.remove(&path);
+            if !has_carried && path.exists() {
+                self.held = None;
+            }
+        }
+    }
+
+    /// Somebody is about to end all processes here.
+    fn copy_all(&mut self) {
+        for (path, local) in &mut self.shards {
+            local.is_copied |= self.folder.copy(path).is_ok();
+        }
+    }
+
+    /// Nothing of the job goes on here. Makes the profile if the other hosts are done as well.
+    fn end(mut self) -> bool {
+        if !self.has_carried {
+            drop(self.held.take());
+            self.folder.remove_if_empty();
+            return false;
+        }
+        if let Some(roll) = &self.note.roll {
+            let _ = fs::remove_file(roll);
+        }
+        if self.held.is_none() {
+            return true;
+        }
+        if Folder::set_carried(&self.path).is_err() {
+            // The job was over for others.
+            let _ = self.folder.tell(&self.note).and_then(|path| Folder::set_carried(&path));
+        }
+        if self.is_last() {
+            carry::join(&self.folder);
+        }
+        true
+    }
+
+    /// Whether all other hosts are done, or lost.
+    fn is_last(&self) -> bool {
+        let begun = Instant::now();
+        loop {
+            self.folder.look_again();
+            let told = self.folder.told();
+            let waiting: Vec<&Told> = told.iter().filter(|told| !told.is_carried).collect();
+            if waiting.is_empty() && (carry::are_all_hosts(&told) || begun.elapsed() > PATIENCE / 2) {
+                return true;
+            }
+            let held: Vec<Option<bool>> = waiting.iter().map(|told| told.is_held()).collect();
+            if held.contains(&Some(true)) {
+                // Ranks live there. Whoever carries what they leave makes the profile.
+                return false;
+            }
+            if begun.elapsed() > PATIENCE {
+                return !held.contains(&None);
+            }
+            sleep(PAUSE);
+        }
+    }
+}

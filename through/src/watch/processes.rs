@@ -1,0 +1,113 @@
+//! Waits for ends of processes, for files that are removed, and for a signal to end, without looking again and again.
+
+use std::fs::File;
+use std::io::Read;
+use std::mem;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use commsee::profile::recover;
+use commsee::shard::Header;
+
+/// A process that counts into a shard.
+pub struct Process {
+    /// Readable once the process has ended. `None`: its number means nothing here, or there is no descriptor for it.
+    handle: Option<OwnedFd>,
+    header: Header,
+    shard: PathBuf,
+}
+
+impl Process {
+    pub fn of(header: &Header, shard: &Path) -> Process {
+        let open = || {
+            // SAFETY: a plain system call; the descriptor is new.
+            let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, header.pid, 0) };
+            (descriptor >= 0).then(|| unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
+        };
+        // The number may be another process's by now.
+        let handle = open().filter(|_| recover::process_start(header.pid) == Some(header.process_start));
+        Process { handle, header: *header, shard: shard.to_owned() }
+    }
+
+    pub fn is_waitable(&self) -> bool {
+        self.handle.is_some()
+    }
+
+    pub fn lives(&self) -> bool {
+        match &self.handle {
+            Some(handle) => !is_readable(handle),
+            None => recover::lives(&self.header),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    Something,
+    /// A signal whose default is to end a process.
+    ToldToEnd,
+}
+
+pub struct Watch {
+    files: File,
+    signals: File,
+}
+
+const TO_END: [libc::c_int; 4] = [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT];
+
+impl Watch {
+    pub fn new() -> Option<Watch> {
+        // SAFETY: plain system calls; the descriptors are new.
+        unsafe {
+            // One descriptor for each process.
+            let mut limit: libc::rlimit = mem::zeroed();
+            if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
+                limit.rlim_cur = limit.rlim_max;
+                libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+            }
+            let mut signals: libc::sigset_t = mem::zeroed();
+            libc::sigemptyset(&mut signals);
+            TO_END.iter().for_each(|signal| _ = libc::sigaddset(&mut signals, *signal));
+            libc::sigprocmask(libc::SIG_BLOCK, &signals, std::ptr::null_mut());
+            let told = libc::signalfd(-1, &signals, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+            let files = libc::inotify_init1(libc::IN_CLOEXEC | libc::IN_NONBLOCK);
+            let is_there = told >= 0 && files >= 0;
+            is_there.then(|| Watch { files: File::from_raw_fd(files), signals: File::from_raw_fd(told) })
+        }
+    }
+
+    /// Wakes up when this file is removed, which is a change of its number of names as long as a process has it mapped.
+    pub fn add(&self, path: &Path) {
+        let Ok(name) = std::ffi::CString::new(path.as_os_str().as_bytes()) else { return };
+        let changes = libc::IN_ATTRIB | libc::IN_DELETE_SELF | libc::IN_MOVE_SELF;
+        // SAFETY: the path ends with a zero byte.
+        unsafe { libc::inotify_add_watch(self.files.as_raw_fd(), name.as_ptr(), changes) };
+    }
+
+    /// Until something happens. `None`: however long that takes.
+    pub fn wait<'a>(&mut self, processes: impl Iterator<Item = &'a Process>, timeout: Option<Duration>) -> Event {
+        let wanted = |descriptor: i32| libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
+        let own = [self.files.as_raw_fd(), self.signals.as_raw_fd()].into_iter();
+        // Those that have ended are known already.
+        let living = processes.filter_map(|process| process.handle.as_ref()).filter(|handle| !is_readable(handle));
+        let mut all: Vec<libc::pollfd> = own.chain(living.map(AsRawFd::as_raw_fd)).map(wanted).collect();
+        let timeout_ms = timeout.map_or(-1, |timeout| timeout.as_millis().clamp(1, 60_000) as libc::c_int);
+        // SAFETY: the structures live as long as the call.
+        unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, timeout_ms) };
+        let mut bytes = [0u8; 4096];
+        while self.files.read(&mut bytes).is_ok_and(|read| read > 0) {}
+        let mut is_told = false;
+        while self.signals.read(&mut bytes).is_ok_and(|read| read > 0) {
+            is_told = true;
+        }
+        if is_told { Event::ToldToEnd } else { Event::Something }
+    }
+}
+
+fn is_readable(handle: &OwnedFd) -> bool {
+    let mut one = libc::pollfd { fd: handle.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: the structure lives as long as the call.
+    unsafe { libc::poll(&mut one, 1, 0) > 0 }
+}
