@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use vocabulary::calls::op;
-use vocabulary::profile::hosts;
 use vocabulary::shard::{FINISHED, Moment, RUNNING, Sync};
 
 use crate::abi::abi;
@@ -79,8 +78,8 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
     }
     let trace_bytes = setup::trace_bytes();
     // Ranks with a timeline stand on both rolls once they stand on the second one.
-    let tracers = (trace_bytes > 0).then(|| roll_call(&job, "traced", rank, size));
-    let recorders = Arc::new(roll_call(&job, hosts::JOINED, rank, size));
+    let tracers = (trace_bytes > 0).then(|| roll_call(&job, rollcall::TRACED, rank, size));
+    let recorders = Arc::new(roll_call(&job, rollcall::JOINED, rank, size));
     // Whatever happens from here on: others may count on this rank in MPI_Finalize.
     *ROLL_CALL.lock() = Some(recorders.clone());
     recorders.announce(|roll| setup::note(roll, &job, &wanted()));
@@ -100,7 +99,7 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
     Ok(())
 }
 
-fn roll_call(job: &Job, kind: &str, rank: u32, size: u32) -> RollCall {
+pub fn roll_call(job: &Job, kind: &str, rank: u32, size: u32) -> RollCall {
     let wanted = wanted();
     let beside = wanted.parent().unwrap_or(std::path::Path::new("."));
     RollCall::join(job, kind, rank, size, &setup::shard_directories(), beside)

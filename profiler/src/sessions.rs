@@ -13,10 +13,11 @@ use vocabulary::shard::{FINISHED, LEFT, Moment, RUNNING};
 
 use crate::abi::{Word, abi};
 use crate::pmpi::{self, Group};
+use crate::rollcall::{self, RollCall};
 use crate::setup::{self, Facts};
 use crate::tally::{self, Done};
 use crate::thread::Thread;
-use crate::{clock, communicators, gather, last, lifecycle, rollcall, say, shard, state, thread, world};
+use crate::{clock, communicators, gather, last, lifecycle, say, shard, state, thread, world};
 
 struct Sessions {
     /// The program's, open now.
@@ -35,6 +36,9 @@ thread_local! {
     /// This thread is closing a session from Fortran, and `closing` has been called.
     static SEEN: Cell<bool> = const { Cell::new(false) };
 }
+
+/// Of a job over several hosts, whose processes cannot find each other's shards.
+static HOSTS: Mutex<Option<RollCall>> = parking_lot::const_mutex(None);
 
 /// The shard was made here, not in `MPI_Init`.
 static ALONE: AtomicBool = AtomicBool::new(false);
@@ -134,10 +138,15 @@ fn record_alone(sessions: &mut Sessions, clock: u32, entered: Moment, thread_lev
     let (rank, size) = enter_world(sessions)?;
     say::set_rank(rank);
     let buckets = setup::buckets_wanted();
-    let facts =
-        Facts { rank, size, run: rollcall::find(size).run, edges_bytes: buckets.edges(), thread_level, clock, entered };
+    let job = rollcall::find(size);
+    let facts = Facts { rank, size, run: job.run, edges_bytes: buckets.edges(), thread_level, clock, entered };
     lifecycle::settle_output();
     setup::set_up(&facts)?;
+    if job.spans_hosts && job.local_ranks != Some(size) {
+        let roll_call = lifecycle::roll_call(&job, rollcall::SESSIONS, rank, size);
+        roll_call.announce(|roll| setup::note(roll, &job, &lifecycle::wanted()));
+        *HOSTS.lock() = Some(roll_call);
+    }
     ALONE.store(true, Ordering::Release);
     // SAFETY: the handler takes no argument and does not unwind.
     unsafe { libc::atexit(leave) };
@@ -213,6 +222,10 @@ extern "C" fn leave() {
             return;
         }
         header.set_state(LEFT);
+        // Somebody waits for the last process of each host.
+        if HOSTS.try_lock().is_some_and(|hosts| hosts.as_ref().is_some_and(RollCall::is_watched)) {
+            return;
+        }
         let (run, size) = (header.run(), header.world_size());
         let names: Vec<String> = (0..size).map(|rank| shard_name(run, rank)).collect();
         last::write(&names, |header| header.state == LEFT, &lifecycle::wanted(), gather::say_lost);

@@ -34,7 +34,8 @@ pub fn finish(roll_call: &RollCall) {
     match last::join(&files, &lifecycle::wanted()) {
         Ok(path) => {
             gather::say_where(&path, &lifecycle::wanted());
-            say_missing(&files, size);
+            let may_be_elsewhere = remains.carried.is_none() && roll_call.spans_hosts();
+            say_missing(&files, size, may_be_elsewhere);
             remove(&files);
             write_snapshots(run, size);
             roll_call.clear();
@@ -44,14 +45,14 @@ pub fn finish(roll_call: &RollCall) {
 }
 
 /// Which ranks the profile lacks. It must not be taken for whole.
-fn say_missing(files: &[PathBuf], size: u32) {
+fn say_missing(files: &[PathBuf], size: u32, may_be_elsewhere: bool) {
     let present: Ranks = files.iter().filter_map(|file| Some(read_header(file)?.world_rank)).collect();
     if present.count() == u64::from(size) {
         return;
     }
+    let elsewhere = if may_be_elsewhere { ", or their shards are on other hosts" } else { "" };
     say::warn(&format!(
-        "only ranks {present} of {size} are in the profile: commsee was not loaded on the others, or switched off there, or their \
-         shards are on other hosts"
+        "only ranks {present} of {size} are in the profile: commsee was not loaded on the others, or switched off there{elsewhere}"
     ));
 }
 

@@ -12,15 +12,28 @@ use serde::{Deserialize, Serialize};
 
 use super::claim::{self, Claim};
 use super::recover::{Run, find as find_runs};
+use crate::ranks::Ranks;
 use crate::shard::read_file;
 
 /// How the names of notes end: shards are on the host, or in the folder.
 const HOST: &str = "host";
 const CARRIED: &str = "carried";
+/// The ranks of a host that record: what hosts agree on before they send messages.
+pub const RECORDS: &str = "records";
 /// What joins the shards in a folder holds this file.
 const CLAIM: &str = "profile.claim";
 /// The kind of folder in which hosts tell notes.
 pub const JOINED: &str = "joined";
+
+/// The profile that was made of a folder whose hosts did not all carry.
+const MADE: &str = "profile";
+
+/// Which ranks a profile has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Made {
+    pub path: PathBuf,
+    pub ranks: String,
+}
 
 /// What a host tells at the start of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,7 +141,8 @@ impl Folder {
         let written = (|| {
             let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
             file.write_all(content)?;
-            file.sync_all()?;
+            // Not synced: a batch system may leave only milliseconds, and closing a file is what other hosts see it by.
+            drop(file);
             fs::rename(&aside, &path)
         })();
         written.inspect_err(|_| _ = fs::remove_file(&aside)).map(|()| path)
@@ -156,6 +170,12 @@ impl Folder {
     /// The hosts that have not carried their shards yet.
     pub fn waiting(&self) -> Vec<Told> {
         self.told().into_iter().filter(|told| !told.is_carried).collect()
+    }
+
+    /// The ranks of a host that record, if it told them to the other hosts.
+    pub fn ranks_of(&self, note: &Note) -> Option<Ranks> {
+        let told = self.files(&[RECORDS]).into_iter().filter_map(|file| fs::read_to_string(file).ok());
+        told.map(|text| Ranks::read(&text)).find(|ranks| ranks.contains(note.rank))
     }
 
     /// Files by the ends of their names.
@@ -197,6 +217,15 @@ impl Folder {
     /// For whoever makes the profile; nobody else does meanwhile.
     pub fn claim(&self) -> Option<Claim> {
         Claim::take(&self.0.join(CLAIM))
+    }
+
+    /// The profile that was made of what had been carried.
+    pub fn made(&self) -> Option<Made> {
+        serde_json::from_slice(&fs::read(self.0.join(MADE)).ok()?).ok()
+    }
+
+    pub fn set_made(&self, made: &Made) -> io::Result<()> {
+        self.write(MADE, &serde_json::to_vec(made)?).map(|_| ())
     }
 
     /// What was carried here.

@@ -3,9 +3,11 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 
-use commsee::profile::hosts::{Folder, Note, Told};
+use commsee::profile::hosts::{self, Folder, Made, Note, Told};
 use commsee::profile::recover::{self, Recovered};
+use commsee::ranks::Ranks;
 use commsee::shard::{Header, read_header};
 
 use crate::leftovers;
@@ -20,6 +22,67 @@ pub fn shards_here(note: &Note) -> Vec<(PathBuf, Header)> {
     let entries = note.directories.iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten().flatten();
     let paths = entries.map(|entry| entry.path()).filter(is_shard);
     paths.filter_map(|path| read_header(&path).filter(recover::is_here).map(|header| (path, header))).collect()
+}
+
+/// What became of a host's shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carried {
+    All,
+    /// Ranks live there.
+    Living,
+    /// Some could not be moved, and stay where they are.
+    Stuck,
+}
+
+/// `through carry NOTE`, on the host that the note is of. The exit status tells the one who asked.
+pub fn command(note: &Path) -> u8 {
+    match (hosts::read(note), Folder::of_note(note)) {
+        (Some(told), Some(folder)) => host(&told, &folder).status(),
+        _ => Carried::Stuck.status(),
+    }
+}
+
+impl Carried {
+    fn status(self) -> u8 {
+        match self {
+            Carried::All => 0,
+            Carried::Stuck => 2,
+            Carried::Living => LIVING,
+        }
+    }
+}
+
+/// The exit status for ranks that live.
+pub const LIVING: u8 = 3;
+
+/// Carries the shards of this host, whose ranks have ended.
+pub fn host(told: &Told, folder: &Folder) -> Carried {
+    let shards = shards_here(&told.note);
+    if shards.iter().any(|(_, header)| recover::lives(header)) {
+        return Carried::Living;
+    }
+    let paths: Vec<PathBuf> = shards.into_iter().map(|(path, _)| path).collect();
+    if !all(folder, &paths) {
+        return Carried::Stuck;
+    }
+    if let Some(roll) = &told.note.roll {
+        let _ = fs::remove_file(roll);
+    }
+    let _ = Folder::set_carried(&told.path);
+    Carried::All
+}
+
+/// Carries shards, several at a time: file servers take longer to answer than to write. Returns whether none is left here.
+pub fn all(folder: &Folder, shards: &[PathBuf]) -> bool {
+    const AT_A_TIME: usize = 8;
+    // Another process may do the same at the same time.
+    let carry = |path: &PathBuf| folder.carry(path).is_ok() || !path.exists();
+    let share = shards.len().div_ceil(AT_A_TIME).max(1);
+    thread::scope(|scope| {
+        let parts: Vec<_> =
+            shards.chunks(share).map(|part| scope.spawn(move || part.iter().filter(|path| !carry(path)).count())).collect();
+        parts.into_iter().all(|part| part.join().is_ok_and(|left| left == 0))
+    })
 }
 
 /// Whether these are all hosts that the job was on, as far as launchers tell.
@@ -38,9 +101,17 @@ pub fn join(folder: &Folder) -> Option<Recovered> {
         }
         return None;
     };
+    let present: Ranks = run.shards.iter().filter_map(|path| Some(read_header(path)?.world_rank)).collect();
+    let is_whole = folder.waiting().is_empty();
+    if let Some(made) = folder.made().filter(|made| made.ranks == present.to_string() && made.path.exists()) {
+        let missing_ranks = Ranks::first(run.world_size.into()).without(&present);
+        return Some(Recovered { path: made.path, missing_ranks, notes: Vec::new() });
+    }
     let recovered = leftovers::recover(&run, &folder.wanted()?).ok()?;
-    if folder.waiting().is_empty() {
+    if is_whole {
         folder.remove();
+    } else {
+        let _ = folder.set_made(&Made { path: recovered.path.clone(), ranks: present.to_string() });
     }
     Some(recovered)
 }

@@ -1,12 +1,15 @@
-//! What a job left: the profiles that it wrote, and those made of its shards.
+//! What a job left: the profiles that it wrote, and those made of its shards, on this host and on others.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
-use commsee::profile::recover::Run;
+use commsee::profile::hosts::Folder;
+use commsee::profile::recover::{Recovered, Run};
 
+use crate::carry;
+use crate::collect::{self, Reach};
 use crate::leftovers;
 use crate::message::say;
 use crate::open::Profile;
@@ -26,20 +29,32 @@ pub struct Harvest {
     pub is_alive: bool,
 }
 
-/// Finds the profiles of one launch, and makes them where only shards are left.
-pub fn gather(pattern: &Path, launch: &str, started: SystemTime) -> Harvest {
+/// Finds the profiles of one launch, and makes them where only shards are left. `reach`: how its hosts are reached.
+pub fn gather(pattern: &Path, launch: &str, started: SystemTime, reach: &Reach) -> Harvest {
     let mut harvest = Harvest::default();
     let shards = leftovers::directories(&[]);
     let wanted = expanded(pattern);
+    let of_hosts = carry::places(Some(&wanted));
+    for folder in folders(&of_hosts, launch) {
+        recover_hosts(&folder, reach, &mut harvest);
+    }
     // Something of the run may lie beside the profile, too.
     let beside = wanted.parent().map(Path::to_owned).filter(|place| !shards.contains(place));
     let searched: Vec<PathBuf> = shards.iter().cloned().chain(beside).collect();
+    // Of a job whose other hosts still have shards none is joined alone.
+    let left: Vec<String> = folders(&of_hosts, launch).iter().filter_map(run_of).collect();
     for run in ended(&searched, launch, &mut harvest.is_alive) {
-        recover(&run, pattern, &mut harvest);
+        if !left.contains(&run.id) {
+            recover(&run, pattern, &mut harvest);
+        }
     }
     let mut places = vec![wanted.parent().map(Path::to_owned).unwrap_or_default()];
     // Where the profiler goes when it cannot write there.
-    places.extend(shards.into_iter().filter(|place| *place != wanted.parent().unwrap_or(Path::new(""))));
+    for place in of_hosts.into_iter().chain(shards) {
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
     for place in places {
         for path in written_since(&place, &wanted, started) {
             let is_known = harvest.profiles.contains(&path);
@@ -52,6 +67,33 @@ pub fn gather(pattern: &Path, launch: &str, started: SystemTime) -> Harvest {
     harvest
 }
 
+/// What the hosts of this launch told.
+fn folders(places: &[PathBuf], launch: &str) -> Vec<Folder> {
+    let is_of_launch = |folder: &Folder| folder.told().iter().any(|told| told.note.launch == launch);
+    Folder::find(places).into_iter().filter(is_of_launch).collect()
+}
+
+fn run_of(folder: &Folder) -> Option<String> {
+    folder.told().first().map(|told| told.note.run.clone())
+}
+
+/// A job over several hosts ended without a profile: their watchers make it; where there is none the hosts are asked for what they have.
+fn recover_hosts(folder: &Folder, reach: &Reach, harvest: &mut Harvest) {
+    let collected = collect::collect(folder, reach);
+    harvest.is_alive |= !collected.living.is_empty();
+    if let Some(recovered) = &collected.joined {
+        // Whether all reached MPI_Finalize is in the summary.
+        let missing = &recovered.missing_ranks;
+        if missing.count() > 0 {
+            harvest.remarks.push(format!("the profile was recovered without {}", leftovers::ranks(missing)));
+        }
+        harvest.remarks.extend(recovered.notes.iter().take(3).cloned());
+        harvest.profiles.push(recovered.path.clone());
+    }
+    let absent = collected.absent();
+    harvest.remarks.extend(absent);
+}
+
 /// The runs of this launch whose processes have ended.
 fn ended(directories: &[PathBuf], launch: &str, is_alive: &mut bool) -> Vec<Run> {
     let find = || {
@@ -61,8 +103,8 @@ fn ended(directories: &[PathBuf], launch: &str, is_alive: &mut bool) -> Vec<Run>
     let patient_until = SystemTime::now() + PATIENCE;
     loop {
         let (alive, ended) = find();
-        *is_alive = !alive.is_empty();
         if alive.is_empty() || SystemTime::now() > patient_until {
+            *is_alive |= !alive.is_empty();
             return ended;
         }
         sleep(Duration::from_millis(100));
@@ -70,17 +112,20 @@ fn ended(directories: &[PathBuf], launch: &str, is_alive: &mut bool) -> Vec<Run>
 }
 
 fn recover(run: &Run, pattern: &Path, harvest: &mut Harvest) {
-    let recovered = match leftovers::recover(run, &expanded(pattern)) {
-        Ok(recovered) => recovered,
+    match leftovers::recover(run, &expanded(pattern)) {
+        Ok(recovered) => remark(recovered, harvest),
         Err(error) => return harvest.remarks.push(format!("{error}; its shards are kept: through recover")),
     };
+    if let Err(error) = leftovers::remove(run) {
+        say(error);
+    }
+}
+
+fn remark(recovered: Recovered, harvest: &mut Harvest) {
     let missing = leftovers::missing(&recovered).map(|missing| format!("; {missing}")).unwrap_or_default();
     harvest.remarks.push(format!("the job did not reach MPI_Finalize; its profile was recovered{missing}"));
     harvest.remarks.extend(recovered.notes.into_iter().take(3));
     harvest.profiles.push(recovered.path);
-    if let Err(error) = leftovers::remove(run) {
-        say(error);
-    }
 }
 
 /// The pattern with what this process knows of it.

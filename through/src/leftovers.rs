@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use commsee::profile::debris::{self, Debris, State};
 use commsee::profile::recover::{self, Recovered, Run};
+use commsee::ranks::Ranks;
 use commsee::settings;
 
 use crate::error::Error;
@@ -85,6 +86,11 @@ pub fn describe(run: &Run) -> String {
     let of = units::count(u64::from(run.world_size), "rank");
     let command = visible(&run.command);
     format!("run {}, started {started}, {shards} of {of}: {}", short(run), cut(&command, 60))
+}
+
+/// `rank 3`, `ranks 2-3`.
+pub fn ranks(ranks: &Ranks) -> String {
+    if ranks.count() == 1 { format!("rank {ranks}") } else { format!("ranks {ranks}") }
 }
 
 /// Which ranks are missing, in words; nothing if none are.

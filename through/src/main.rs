@@ -6,6 +6,7 @@
 mod carry;
 mod clean;
 mod cli;
+mod collect;
 mod error;
 mod escape;
 mod exec;
@@ -55,6 +56,8 @@ fn main() -> ExitCode {
         Some(Command::Exec(arguments)) => exec::exec(arguments),
         Some(Command::Recover(arguments)) => recover::recover(arguments).map(found),
         Some(Command::Clean(arguments)) => clean::clean(arguments).map(found),
+        Some(Command::Collect(arguments)) => collect::command(arguments).map(found),
+        Some(Command::Carry(arguments)) => Ok(carry::command(&arguments.note)),
         Some(Command::Watch(arguments)) => Ok(found(watch::watch(&arguments.note))),
     };
     ExitCode::from(status.unwrap_or_else(|error| {

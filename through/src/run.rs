@@ -11,6 +11,7 @@ use std::{env, fs};
 use commsee::settings;
 
 use crate::cli::Run;
+use crate::collect::Reach;
 use crate::error::Error;
 use crate::harvest::{self, Harvest};
 use crate::message::say;
@@ -34,7 +35,8 @@ pub fn run(run: &Run) -> Result<u8, Error> {
     let started = SystemTime::now();
     let status = signals::run(&mut launcher::command(&run.command, &variables))
         .map_err(|source| Error::Start { program: PathBuf::from(&run.command[0]), source })?;
-    report(&harvest::gather(&pattern, &launch, started), status);
+    let reach = Reach::of_launcher(&run.command);
+    report(&harvest::gather(&pattern, &launch, started, &reach), status);
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)) as u8)
 }
 
@@ -45,6 +47,7 @@ fn report(harvest: &Harvest, status: ExitStatus) {
     match harvest.profiles.first() {
         Some(_) => summary::print(harvest, status),
         None if is_disabled => say(format_args!("nothing was profiled: {} is set", settings::DISABLE)),
+        None if !harvest.remarks.is_empty() => {}
         None if harvest.is_alive => say("processes of the job still run; when they have ended: through recover"),
         None => {
             say("nothing was profiled: no MPI_Init passed through the profiler. Either");

@@ -6,18 +6,20 @@ mod processes;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use commsee::profile::hosts::{self, Folder, Note, Told};
-use commsee::profile::recover;
 use commsee::shard::{FINISHED, read_header};
 
 use crate::carry;
 use processes::{Event, Process, Watch};
 
-/// All ranks come out of `MPI_Init` together; programs with sessions may take their time.
+/// All ranks come out of `MPI_Init` together.
+const LATE: Duration = Duration::from_secs(2);
+/// Programs with sessions may take their time.
 const SCANNED: Duration = Duration::from_secs(30);
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 /// Where the end of a process cannot be waited for it is asked for so often.
@@ -44,6 +46,8 @@ struct Watcher {
     has_carried: bool,
     /// The note's lock, which says that this process is there.
     held: Option<File>,
+    /// The file in which the ranks of this host found each other.
+    roll: Option<(u64, u64)>,
 }
 
 /// Returns whether there was anything to carry.
@@ -55,6 +59,7 @@ pub fn watch(path: &Path) -> bool {
     // No file system is kept busy.
     let _ = std::env::set_current_dir("/");
     let mut watcher = Watcher {
+        roll: told.note.roll.as_deref().and_then(inode),
         note: told.note,
         path: path.to_owned(),
         folder,
@@ -68,6 +73,10 @@ pub fn watch(path: &Path) -> bool {
     watcher.end()
 }
 
+fn inode(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|facts| (facts.dev(), facts.ino()))
+}
+
 impl Watcher {
     /// Until no rank of this host lives, or no shard is left.
     fn outlive(&mut self) {
@@ -75,7 +84,8 @@ impl Watcher {
         let mut pause = FIRST_PAUSE;
         loop {
             let is_complete = self.note.local_ranks.is_some_and(|ranks| self.seen >= ranks);
-            let is_scanning = !is_complete && begun.elapsed() < SCANNED && self.path.exists();
+            let patience = if self.shards.is_empty() && self.seen > 0 { LATE } else { SCANNED };
+            let is_scanning = !is_complete && begun.elapsed() < patience && self.path.exists();
             if is_scanning {
                 self.scan();
             }
@@ -102,7 +112,7 @@ impl Watcher {
         for (path, header) in carry::shards_here(&self.note) {
             if !self.shards.contains_key(&path) {
                 self.watch.add(&path);
-                let local = Local { process: Process::of(&header, &path), is_copied: false };
+                let local = Local { process: Process::of(&header), is_copied: false };
                 self.shards.insert(path, local);
                 self.seen += 1;
             }
@@ -134,14 +144,12 @@ impl Watcher {
                 dead.push(path.clone());
             }
         }
-        for path in dead {
-            let has_carried = self.folder.carry(&path).is_ok();
-            self.has_carried |= has_carried;
-            // What cannot be carried stays where it is, and its note says so.
-            self.shards.remove(&path);
-            if !has_carried && path.exists() {
-                self.held = None;
-            }
+        let is_carried = carry::all(&self.folder, &dead);
+        self.has_carried |= !dead.is_empty();
+        dead.iter().for_each(|path| _ = self.shards.remove(path));
+        if !is_carried {
+            // It stays where it is, and the note says that nobody carries it.
+            self.held = None;
         }
     }
 
@@ -159,7 +167,8 @@ impl Watcher {
             self.folder.remove_if_empty();
             return false;
         }
-        if let Some(roll) = &self.note.roll {
+        // A next program under the same launcher may have made a roll of its own by now.
+        if let Some(roll) = self.note.roll.as_ref().filter(|roll| self.roll.is_some() && inode(roll) == self.roll) {
             let _ = fs::remove_file(roll);
         }
         if self.held.is_none() {
@@ -175,6 +184,10 @@ impl Watcher {
         true
     }
 
+    fn world_size(&self) -> usize {
+        self.note.world_size as usize
+    }
+
     /// Whether all other hosts are done, or lost.
     fn is_last(&self) -> bool {
         let begun = Instant::now();
@@ -182,7 +195,8 @@ impl Watcher {
             self.folder.look_again();
             let told = self.folder.told();
             let waiting: Vec<&Told> = told.iter().filter(|told| !told.is_carried).collect();
-            if waiting.is_empty() && (carry::are_all_hosts(&told) || begun.elapsed() > PATIENCE / 2) {
+            let is_whole = carry::are_all_hosts(&told) || self.folder.files(&["shard"]).len() >= self.world_size();
+            if waiting.is_empty() && (is_whole || begun.elapsed() > PATIENCE / 2) {
                 return true;
             }
             let held: Vec<Option<bool>> = waiting.iter().map(|told| told.is_held()).collect();

@@ -36,7 +36,9 @@ struct Head {
     /// A moment that all ranks here count from.
     origin_ns: AtomicU64,
     announcer_pid: AtomicU32,
-    reserved: [u32; 5],
+    /// 1: a process outlives the ranks of this host, and carries what they leave.
+    watched: AtomicU32,
+    reserved: [u32; 4],
 }
 
 const _: () = assert!(size_of::<Head>() == 64);
@@ -120,6 +122,14 @@ impl Roll {
     pub fn announcer(&self) -> Option<(u32, u32)> {
         let pid = self.head().announcer_pid.load(Ordering::Acquire);
         (pid != 0).then(|| (self.head().announcer.load(Ordering::Acquire), pid))
+    }
+
+    pub fn is_watched(&self) -> bool {
+        self.head().watched.load(Ordering::Acquire) == 1
+    }
+
+    pub fn set_watched(&self) {
+        self.head().watched.store(1, Ordering::Release);
     }
 
     pub fn set_announcer(&self, rank: u32, pid: u32) {

@@ -11,7 +11,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use vocabulary::profile::Claim;
-use vocabulary::profile::hosts::{Folder, Note};
+pub use vocabulary::profile::hosts::JOINED;
+use vocabulary::profile::hosts::{Folder, Note, RECORDS};
 use vocabulary::ranks::Ranks;
 
 use super::Verdict;
@@ -20,8 +21,6 @@ use super::Verdict;
 const DECISION: &str = "decision";
 const ALL: &str = "all";
 const SOME: &str = "some";
-/// How the names of files end that tell whose ranks record.
-const RECORDS: &str = "records";
 
 /// File systems between hosts, by the number that `statfs` gives: NFS, Lustre, GPFS, BeeGFS, Ceph, SMB, PanFS, AFS, OrangeFS, FUSE.
 const BETWEEN_HOSTS: [u32; 10] = [

@@ -19,6 +19,12 @@ use vocabulary::profile::Claim;
 use vocabulary::profile::hosts::{Folder, Note};
 use xxhash_rust::xxh3::xxh3_64;
 
+/// Kinds of roll calls: of all ranks that record, of those that keep a timeline, and of programs with sessions only, which need not
+/// meet.
+pub const JOINED: &str = hosts::JOINED;
+pub const TRACED: &str = "traced";
+pub const SESSIONS: &str = "sessions";
+
 /// Whether all ranks record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -55,7 +61,7 @@ pub struct Remains {
 }
 
 impl RollCall {
-    /// Enters this rank, after its `MPI_Init`. `kind` tells several roll calls of a job apart.
+    /// Enters this rank, after its `MPI_Init`. `kind`: one of those above.
     pub fn join(job: &Job, kind: &str, rank: u32, ranks: u32, shards: &[String], beside: &Path) -> RollCall {
         let run = vocabulary::profile::recover::run_name(job.run);
         let last_resort = ["/dev/shm", "/tmp"];
@@ -65,7 +71,8 @@ impl RollCall {
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let seen: Vec<PathBuf> =
             [Some(beside.to_owned()), std::env::current_dir().ok(), home].into_iter().flatten().collect();
-        let hosts = spans_hosts.then(|| Hosts::new(&seen, &run, kind));
+        let folder = if kind == TRACED { TRACED } else { JOINED };
+        let hosts = spans_hosts.then(|| Hosts::new(&seen, &run, folder));
         let call = RollCall { ranks, local_ranks: job.local_ranks, joined: Instant::now(), roll, hosts };
         call.publish_if_last();
         call
@@ -90,8 +97,20 @@ impl RollCall {
         let (rank, pid) = (note.rank, note.pid);
         if let Ok(path) = hosts.announce(&note) {
             roll.set_announcer(rank, pid);
-            watch::start(&path);
+            if watch::start(&path) {
+                roll.set_watched();
+            }
         }
+    }
+
+    /// Whether the job may have ranks on other hosts.
+    pub fn spans_hosts(&self) -> bool {
+        self.hosts.is_some()
+    }
+
+    /// Whether somebody carries what ranks leave on this host.
+    pub fn is_watched(&self) -> bool {
+        self.roll.as_ref().is_some_and(Roll::is_watched)
     }
 
     /// Ranks of this host that have joined so far.

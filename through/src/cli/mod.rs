@@ -60,11 +60,16 @@ pub enum Command {
     Exec(Exec),
     /// Make profiles of what jobs left that did not reach MPI_Finalize
     Recover(Recover),
+    /// Fetch what the ranks of a job left on its hosts, and make its profile
+    Collect(Collect),
     /// Remove what jobs left that did not reach MPI_Finalize
     Clean(Clean),
     /// Carry what ranks leave on this host to where the others see it; libcommsee.so starts it
     #[command(hide = true)]
-    Watch(Watch),
+    Watch(HostNote),
+    /// Carry what ranks left on this host to where the others see it; `collect` starts it
+    #[command(hide = true)]
+    Carry(HostNote),
 }
 
 #[derive(Debug, Default, Args)]
@@ -210,7 +215,17 @@ pub struct Clean {
 }
 
 #[derive(Debug, Args)]
-pub struct Watch {
+pub struct Collect {
+    /// How hosts are reached: a command that is given HOST and what to run there [default: srun in a Slurm job, else ssh]
+    #[arg(long, value_name = "COMMAND")]
+    pub rsh: Option<OsString>,
+    /// Where the job was started or its profile is wanted [default: here and $HOME]
+    #[arg(value_name = "DIR")]
+    pub directories: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct HostNote {
     /// The host's note
     pub note: PathBuf,
 }

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use commsee::profile::recover;
@@ -16,11 +16,10 @@ pub struct Process {
     /// Readable once the process has ended. `None`: its number means nothing here, or there is no descriptor for it.
     handle: Option<OwnedFd>,
     header: Header,
-    shard: PathBuf,
 }
 
 impl Process {
-    pub fn of(header: &Header, shard: &Path) -> Process {
+    pub fn of(header: &Header) -> Process {
         let open = || {
             // SAFETY: a plain system call; the descriptor is new.
             let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, header.pid, 0) };
@@ -28,7 +27,7 @@ impl Process {
         };
         // The number may be another process's by now.
         let handle = open().filter(|_| recover::process_start(header.pid) == Some(header.process_start));
-        Process { handle, header: *header, shard: shard.to_owned() }
+        Process { handle, header: *header }
     }
 
     pub fn is_waitable(&self) -> bool {

@@ -1,0 +1,156 @@
+//! How a program is started on another host of a job: as its launcher did it.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use commsee::profile::hosts::Told;
+
+use crate::carry::{Carried, LIVING};
+use crate::error::plain;
+use crate::preload::PRELOAD;
+
+/// Longer than this no host is waited for.
+const PATIENCE: Duration = Duration::from_secs(20);
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Options of launchers that name the program which reaches hosts. Of `--mca` it is the one behind the parameter's name.
+const OPTIONS: [&str; 8] = [
+    "-launcher-exec",
+    "--launcher-exec",
+    "-bootstrap-exec",
+    "--bootstrap-exec",
+    "plm_rsh_agent",
+    "plm_ssh_agent",
+    "pls_rsh_agent",
+    "orte_rsh_agent",
+];
+const VARIABLES: [&str; 5] = [
+    "HYDRA_LAUNCHER_EXEC",
+    "OMPI_MCA_plm_rsh_agent",
+    "PRTE_MCA_plm_ssh_agent",
+    "PRTE_MCA_plm_rsh_agent",
+    "I_MPI_HYDRA_BOOTSTRAP_EXEC",
+];
+
+/// A way to all hosts.
+pub struct Reach {
+    /// The command in front of a host's name, where somebody said so.
+    said: Option<Vec<OsString>>,
+}
+
+impl Reach {
+    /// The way of a launcher, from its command line.
+    pub fn of_launcher(words: &[OsString]) -> Reach {
+        let behind = words.windows(2).find(|pair| OPTIONS.iter().any(|option| pair[0] == *option));
+        let variable = || VARIABLES.iter().find_map(|name| env::var_os(name)).filter(|value| !value.is_empty());
+        Reach { said: behind.map(|pair| pair[1].clone()).or_else(variable).map(|agent| split(&agent)) }
+    }
+
+    pub fn asked(command: Option<&OsStr>) -> Reach {
+        match command {
+            Some(command) => Reach { said: Some(split(command)) },
+            None => Reach::of_launcher(&[]),
+        }
+    }
+
+    /// Has a host carry its shards.
+    pub fn carry(&self, told: &Told) -> Result<Carried, String> {
+        let program = env::current_exe().map_err(|error| plain(&error))?;
+        let mut command = match (&self.said, &told.note.slurm_job) {
+            (None, Some(job)) => by_slurm(job, &told.note.host, &program, &told.path),
+            (said, _) => by_shell(said.as_deref(), &told.note.host, &program, &told.path),
+        };
+        let name = command.get_program().to_string_lossy().into_owned();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).env_remove(PRELOAD);
+        let child = command.spawn().map_err(|error| format!("{name}: {}", plain(&error)))?;
+        match wait(child) {
+            Some(status) if status.success() => Ok(Carried::All),
+            Some(status) if status.code() == Some(LIVING.into()) => Ok(Carried::Living),
+            Some(status) => Err(format!("{name}: {status}")),
+            None => Err(format!("{name} did not answer")),
+        }
+    }
+}
+
+fn by_slurm(job: &str, host: &str, program: &Path, note: &Path) -> Command {
+    let mut command = Command::new("srun");
+    command.args([
+        &format!("--jobid={job}"),
+        &format!("--nodelist={host}"),
+        "--nodes=1",
+        "--ntasks=1",
+        "--overlap",
+        "--mpi=none",
+        "--quiet",
+    ]);
+    command.arg(program).arg("carry").arg(note);
+    command
+}
+
+fn by_shell(said: Option<&[OsString]>, host: &str, program: &Path, note: &Path) -> Command {
+    let ssh = [OsString::from("ssh")];
+    let words = said.filter(|words| !words.is_empty()).unwrap_or(&ssh);
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    if Path::new(&words[0]).file_name() == Some(OsStr::new("ssh")) {
+        // Nobody is there to type a password.
+        command.args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=5"]);
+    }
+    command.arg(host).arg(format!("{} carry {}", quoted(program), quoted(note)));
+    command
+}
+
+/// As a shell reads it.
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"))
+}
+
+/// The first of Open MPI's agents, which are separated by colons, with its arguments.
+fn split(agent: &OsStr) -> Vec<OsString> {
+    let text = agent.to_string_lossy();
+    let first = text.split(" : ").next().unwrap_or_default();
+    first.split_whitespace().map(OsString::from).collect()
+}
+
+fn wait(mut child: Child) -> Option<ExitStatus> {
+    let begun = Instant::now();
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if begun.elapsed() < PATIENCE => sleep(PAUSE),
+            _ => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_launcher_tells_how_it_reached_its_hosts() {
+        let reach = |words: &str| {
+            let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
+            Reach::of_launcher(&words).said.unwrap_or_default()
+        };
+        assert_eq!(reach("mpiexec -launcher ssh -launcher-exec /bin/vssh -n 4 ./a"), ["/bin/vssh"]);
+        assert_eq!(reach("mpirun --mca plm_rsh_agent vssh -n 4 ./a"), ["vssh"]);
+        assert_eq!(split(OsStr::new("ssh -q : rsh")), ["ssh", "-q"]);
+    }
+
+    #[test]
+    fn a_shell_reads_names_as_they_are() {
+        let command = by_shell(None, "n1", Path::new("/a b/through"), Path::new("/it's/1-2.host"));
+        let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+        assert_eq!(words.last().unwrap(), "'/a b/through' carry '/it'\\''s/1-2.host'");
+        assert!(words.contains(&"BatchMode=yes".to_owned()) && words.contains(&"n1".to_owned()));
+    }
+}
