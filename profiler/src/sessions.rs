@@ -134,8 +134,9 @@ fn record_alone(sessions: &mut Sessions, clock: u32, entered: Moment, thread_lev
     let (rank, size) = enter_world(sessions)?;
     say::set_rank(rank);
     let buckets = setup::buckets_wanted();
-    let facts =
-        Facts { rank, size, run: rollcall::find(size).run, edges_bytes: buckets.edges(), thread_level, clock, entered };
+    let job = rollcall::find(size);
+    let (run, local_ranks) = (job.run, job.local_ranks);
+    let facts = Facts { rank, size, run, local_ranks, edges_bytes: buckets.edges(), thread_level, clock, entered };
     lifecycle::settle_output();
     setup::set_up(&facts)?;
     ALONE.store(true, Ordering::Release);

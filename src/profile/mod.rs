@@ -4,6 +4,8 @@
 mod claim;
 pub mod debris;
 mod layers;
+mod life;
+pub mod locks;
 mod name;
 mod number;
 mod place;
@@ -12,6 +14,7 @@ mod tables;
 mod write;
 
 pub use claim::Claim;
+pub use life::{boot, namespaces};
 pub use name::expand;
 pub use place::Place;
 pub use write::{Error, Writer, Written, utc};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
+use commsee::profile::debris::State;
 use commsee::profile::recover::Run;
 
 use crate::leftovers;
@@ -78,6 +79,10 @@ fn recover(run: &Run, pattern: &Path, harvest: &mut Harvest) {
     harvest.remarks.push(format!("the job did not reach MPI_Finalize; its profile was recovered{missing}"));
     harvest.remarks.extend(recovered.notes.into_iter().take(3));
     harvest.profiles.push(recovered.path);
+    if run.state() != State::Dead {
+        let whole = "processes on other hosts may still run: the shards are kept; when they have ended: through recover --force";
+        return harvest.remarks.push(whole.to_owned());
+    }
     if let Err(error) = leftovers::remove(run) {
         say(error);
     }
