@@ -25,6 +25,7 @@ mod labels;
 mod last;
 mod lifecycle;
 mod linked;
+mod lock;
 mod memory;
 mod message;
 mod neighbors;

@@ -73,7 +73,8 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
         None => {
             settle_output();
             let edges_bytes = buckets.edges();
-            setup::set_up(&Facts { rank, size, run: job.run, edges_bytes, thread_level, clock, entered })?;
+            let (run, local_ranks) = (job.run, job.local_ranks);
+            setup::set_up(&Facts { rank, size, run, local_ranks, edges_bytes, thread_level, clock, entered })?;
         }
     }
     let trace_bytes = setup::trace_bytes();

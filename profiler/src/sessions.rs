@@ -139,7 +139,8 @@ fn record_alone(sessions: &mut Sessions, clock: u32, entered: Moment, thread_lev
     say::set_rank(rank);
     let buckets = setup::buckets_wanted();
     let job = rollcall::find(size);
-    let facts = Facts { rank, size, run: job.run, edges_bytes: buckets.edges(), thread_level, clock, entered };
+    let (run, local_ranks) = (job.run, job.local_ranks);
+    let facts = Facts { rank, size, run, local_ranks, edges_bytes: buckets.edges(), thread_level, clock, entered };
     lifecycle::settle_output();
     setup::set_up(&facts)?;
     if job.spans_hosts && job.local_ranks != Some(size) {

@@ -8,6 +8,7 @@ use vocabulary::buckets::Buckets;
 use vocabulary::calls::TABLE_HASH;
 use vocabulary::profile::hosts::Note;
 use vocabulary::profile::recover::{host_name, process_start, run_name, shard_name};
+use vocabulary::profile::{boot, namespaces};
 use vocabulary::settings::{self, Log};
 use vocabulary::shard::{FORMAT, Header, MAGIC, Moment, RUNNING, set_text};
 
@@ -22,6 +23,8 @@ pub struct Facts<'a> {
     pub size: u32,
     /// Tells the shards of this run from those of others.
     pub run: [u64; 2],
+    /// Ranks on this host, where the launcher says so.
+    pub local_ranks: Option<u32>,
     pub edges_bytes: &'a [u64],
     /// 0 (single) to 3 (multiple).
     pub thread_level: u32,
@@ -63,6 +66,8 @@ pub fn set_up(facts: &Facts) -> Result<(), String> {
     (header.world_rank, header.world_size) = (facts.rank, facts.size);
     header.pid = std::process::id();
     header.process_start = process_start(header.pid).unwrap_or(0);
+    (header.boot, header.namespaces) = (boot(), namespaces());
+    header.local_ranks = facts.local_ranks.unwrap_or(0);
     header.clock = facts.clock;
     header.family = abi().family.id;
     header.handle_mask = abi().mask as u64;

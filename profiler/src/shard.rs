@@ -15,9 +15,10 @@ use vocabulary::profile::recover::shard_name;
 use vocabulary::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, Cell, Communicator, DATATYPES, EDGES, EVENTS,
     Edge, Event, HEADER_BYTES, Header, LABELS, Moment, NOTES, PEERS, PHASES, Peer, STANDINGS, Shard, Standing, Sync,
-    TRANSFERS, Text, Transfer, USES, Use, WAYS,
+    TRANSFERS, Text, Transfer, UNLOCKED, USES, Use, WAYS,
 };
 
+use crate::lock::Lock;
 use crate::say::warn_once;
 use crate::{clock, errno, lifecycle, say, setup, signals};
 
@@ -46,6 +47,8 @@ struct File {
     path: PathBuf,
     /// Device and inode: growing opens the path again, because a program may close descriptors that are not its own.
     inode: (libc::dev_t, libc::ino_t),
+    /// That this process lives; `None` where there are no locks.
+    lock: Option<Lock>,
 }
 
 static MAPPING: Mutex<Option<Mapping>> = parking_lot::const_mutex(None);
@@ -84,9 +87,12 @@ pub fn create(directories: &[String], name: &str, header: &Header) -> Result<(),
     }
     mapping.used = HEADER_BYTES;
     let place = mapping.base as *mut Header;
+    let mut header = *header;
+    header.lock = mapping.file.as_ref().and_then(|file| file.lock.as_ref()).map_or(UNLOCKED, |lock| lock.kind);
+    header.seal();
     // SAFETY: the first page is mapped and nobody else knows it yet.
     unsafe {
-        place.write(*header);
+        place.write(header);
         (*place).used_bytes = HEADER_BYTES as u64;
     }
     HEADER.store(place, Ordering::Release);
@@ -281,7 +287,7 @@ pub fn settle() -> Result<PathBuf, String> {
     if let (Some(path), false) = (&file, is_in_memory) {
         return Ok(path.clone());
     }
-    let image = image();
+    let image = unlocked(image());
     let Some(header) = header() else { return Err("there are no counters".to_owned()) };
     let name = shard_name(header.run(), header.world_rank());
     let beside = lifecycle::wanted().parent().map(Path::to_owned);
@@ -304,6 +310,17 @@ pub fn settle() -> Result<PathBuf, String> {
         }
     }
     Err(trouble)
+}
+
+/// An image that becomes a file of its own, which nobody holds a lock of though this process lives.
+fn unlocked(mut image: Vec<u8>) -> Vec<u8> {
+    if let Some(bytes) = image.get_mut(..HEADER_BYTES) {
+        let mut header: Header = bytemuck::pod_read_unaligned(bytes);
+        header.lock = UNLOCKED;
+        header.seal();
+        bytes.copy_from_slice(bytemuck::bytes_of(&header));
+    }
+    image
 }
 
 /// Removes the file: the profile holds everything that is in it.
@@ -384,7 +401,7 @@ impl File {
     fn create(path: &Path) -> io::Result<File> {
         let fd = Descriptor::open(path, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL)?;
         let inode = fd.inode().inspect_err(|_| _ = std::fs::remove_file(path))?;
-        Ok(File { path: path.to_owned(), inode })
+        Ok(File { path: path.to_owned(), inode, lock: Lock::take(fd.0, path) })
     }
 
     fn map(&self, place: *mut libc::c_void, offset: usize, bytes: usize) -> io::Result<()> {

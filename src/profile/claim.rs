@@ -7,6 +7,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use super::locks;
+
 /// Others may take a claim and give it back between two of our system calls; so often in a row nobody does.
 const TRIES: u32 = 100;
 
@@ -31,7 +33,7 @@ impl Claim {
                 },
                 Err(_) => return None,
             };
-            match lock(&file) {
+            match locks::take(file.as_raw_fd()) {
                 Ok(true) if is_named(&file, path) => {}
                 // Its holder gave it back, and removed it, after it was opened here.
                 Ok(true) => continue,
@@ -53,50 +55,16 @@ impl Drop for Claim {
     }
 }
 
-/// Whether a living process holds the claim; `None` where that cannot be told.
-pub fn is_held(path: &Path) -> Option<bool> {
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
-    let mut query = whole_file();
-    // SAFETY: the descriptor is open, and the structure filled in.
-    let is_known = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &mut query) } == 0;
-    is_known.then_some(query.l_type != libc::F_UNLCK as libc::c_short)
-}
-
 /// Holds a file that is there already for as long as it is open. `None` while another process does, or where that cannot be.
 pub fn hold(path: &Path) -> Option<File> {
     let file = open(path, false).ok()?;
-    lock(&file).is_ok_and(|held| held).then_some(file)
+    locks::take(file.as_raw_fd()).is_ok_and(|held| held).then_some(file)
 }
 
 /// No symbolic link is followed, and no pipe waited for: directories of shards are everybody's.
 fn open(path: &Path, is_new: bool) -> io::Result<File> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
     OpenOptions::new().write(true).create_new(is_new).mode(0o600).custom_flags(flags).open(path)
-}
-
-/// Whether the lock is ours now. One of an open file description, which is not given up when the program closes some other
-/// descriptor of the file (fcntl(2), "Open file description locks").
-fn lock(file: &File) -> io::Result<bool> {
-    // SAFETY: the descriptor is open, and the structure filled in.
-    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &whole_file()) } {
-        0 => Ok(true),
-        _ => match io::Error::last_os_error() {
-            error if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
-            error => Err(error),
-        },
-    }
-}
-
-fn whole_file() -> libc::flock {
-    libc::flock {
-        l_type: libc::F_WRLCK as libc::c_short,
-        l_whence: libc::SEEK_SET as libc::c_short,
-        l_start: 0,
-        l_len: 0,
-        // Of these locks it must be 0.
-        l_pid: 0,
-    }
 }
 
 /// Whether the file still has this name.
@@ -114,6 +82,7 @@ mod tests {
     use std::sync::Mutex;
     use std::{env, thread};
 
+    use super::super::locks::is_held;
     use super::*;
 
     /// Takes the claim that the environment names, says so and waits: a part of the next test.

@@ -7,8 +7,10 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::claim::is_held;
-use super::recover::{Run, is_here, lives};
+pub use super::life::State;
+use super::life::life;
+use super::locks::is_held;
+use super::recover::Run;
 use crate::shard::read_header;
 
 /// What one run left, of which no shard is there.
@@ -17,16 +19,6 @@ pub struct Debris {
     pub run: String,
     pub paths: Vec<PathBuf>,
     pub state: State,
-}
-
-/// Whether a run goes on, as far as can be told here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
-    Dead,
-    /// Nothing says so: it may begin, or go on elsewhere.
-    Unknown,
-    Elsewhere,
-    Alive,
 }
 
 /// What is left in these directories of runs without a shard there. `runs` are those with shards, here or in other directories.
@@ -101,11 +93,7 @@ fn of_file(path: &Path) -> State {
     if is_claim(path) && is_held(path) == Some(true) {
         return State::Alive;
     }
-    match read_header(path) {
-        Some(header) if lives(&header) => State::Alive,
-        Some(header) if !is_here(&header) => State::Elsewhere,
-        _ => State::Dead,
-    }
+    read_header(path).map_or(State::Dead, |header| life(path, &header))
 }
 
 /// The paths in a directory, sorted. Directories of shards are everybody's: what other users left is theirs.

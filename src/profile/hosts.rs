@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::claim::{self, Claim};
+use super::locks::{self, Reach};
 use super::recover::{Run, find as find_runs};
 use crate::ranks::Ranks;
 use crate::shard::read_file;
@@ -73,7 +74,8 @@ pub struct Told {
 impl Told {
     /// Whether somebody on that host will still carry its shards; `None` where the file system cannot tell.
     pub fn is_held(&self) -> Option<bool> {
-        claim::is_held(&self.path)
+        let is_told = |held: &bool| *held || locks::reach(self.path.parent().unwrap_or(&self.path)) != Reach::Doubtful;
+        locks::is_held(&self.path).filter(is_told)
     }
 
     /// Holds the note for as long as the file is open.

@@ -5,6 +5,8 @@ mod claim;
 pub mod debris;
 pub mod hosts;
 mod layers;
+mod life;
+pub mod locks;
 mod name;
 mod number;
 mod place;
@@ -13,6 +15,7 @@ mod tables;
 mod write;
 
 pub use claim::Claim;
+pub use life::{State, boot, life, namespaces};
 pub use name::expand;
 pub use place::Place;
 pub use write::{Error, Writer, Written, utc};

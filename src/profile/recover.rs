@@ -1,14 +1,15 @@
 //! Finds the shards that are left of runs that did not end in `MPI_Finalize`, and makes a profile of each run.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::debris::{self, State, entries, others, state};
+use super::debris::{self, entries, others, state};
+use super::life::{State, life};
+pub use super::life::{host_name, is_here, process_start};
 use super::write::{Error, Writer};
 use crate::ranks::Ranks;
-use crate::shard::{self, FORMAT, Header, RUNNING, SNAPSHOT, Shard, read_file, read_header};
+use crate::shard::{self, FORMAT, RUNNING, SNAPSHOT, Shard, read_file, read_header};
 use crate::stream::{Detail, Extent, OTHER_EDGES, Pile};
 
 /// How names of files and directories tell the run.
@@ -32,10 +33,14 @@ pub struct Run {
     pub id: String,
     /// What `COMMSEE_LAUNCH` was, or nothing.
     pub launch: String,
-    /// A process of it still lives on this host.
+    /// A process of it still lives, here or on another host.
     pub alive: bool,
-    /// Shards of it were written on another host, where processes cannot be looked for.
+    /// Whether processes of it live that ran on another host cannot be told here.
     pub elsewhere: bool,
+    /// Nor whether those do that have numbers of their own: in a container, or on another host of the same name.
+    pub unknown: bool,
+    /// Hosts, other than this one, of processes that have not ended for certain, and what is known of them.
+    away: BTreeSet<(State, String)>,
     pub world_size: u32,
     pub shards: Vec<PathBuf>,
     /// What else lies there of it: snapshots, claims, what was in the making.
@@ -83,14 +88,19 @@ pub fn find(directories: &[PathBuf]) -> Vec<Run> {
                 launch: if header.launch == [0, 0] { String::new() } else { hex(header.launch) },
                 alive: false,
                 elsewhere: false,
+                unknown: false,
+                away: BTreeSet::new(),
                 world_size: header.world_size,
                 shards: Vec::new(),
                 others: Vec::new(),
                 started_unix_ns: header.start_realtime_ns,
                 command: shard::text(&header.command),
             });
-            run.alive |= lives(&header);
-            run.elsewhere |= !is_here(&header);
+            let state = life(path, &header);
+            run.note(state);
+            if state != State::Dead && !is_here(&header) {
+                run.away.insert((state, shard::text(&header.host)));
+            }
             run.shards.push(path.clone());
         }
         all.extend(paths);
@@ -100,8 +110,7 @@ pub fn find(directories: &[PathBuf]) -> Vec<Run> {
     for run in &mut runs {
         run.others = others.remove(&run.id).unwrap_or_default();
         let state = state(&run.others);
-        run.alive |= state == State::Alive;
-        run.elsewhere |= state == State::Elsewhere;
+        run.note(state);
     }
     runs
 }
@@ -119,7 +128,11 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
     for path in &run.shards {
         match read(path, run) {
             Ok(mut shard) if present.insert(shard.header.world_rank) => {
-                let may_live = if is_here(&shard.header) { lives(&shard.header) } else { run.alive };
+                let may_live = match life(path, &shard.header) {
+                    State::Alive => true,
+                    State::Dead => false,
+                    State::Elsewhere | State::Unknown => run.alive,
+                };
                 if may_live {
                     mark_alive(&mut shard);
                 }
@@ -150,14 +163,6 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
     }
     let missing_ranks = Ranks::first(ranks.into()).without(&present.into_iter().collect());
     Ok(Recovered { path: writer.write(detail, &mut pile.stream())?.path, missing_ranks, notes })
-}
-
-pub fn is_here(header: &Header) -> bool {
-    shard::text(&header.host) == host_name()
-}
-
-pub fn lives(header: &Header) -> bool {
-    is_here(header) && process_start(header.pid) == Some(header.process_start)
 }
 
 /// The process of this shard goes on: what was read holds until now, as far as its clock can be asked here.
@@ -212,8 +217,21 @@ impl Run {
         match self {
             Run { alive: true, .. } => State::Alive,
             Run { elsewhere: true, .. } => State::Elsewhere,
+            Run { unknown: true, .. } => State::Unknown,
             _ => State::Dead,
         }
+    }
+
+    /// The other hosts on which it goes on, or may go on.
+    pub fn hosts(&self) -> Vec<&str> {
+        self.away.iter().filter(|(state, _)| *state == self.state()).map(|(_, host)| host.as_str()).collect()
+    }
+
+    /// One of its processes is in this state.
+    fn note(&mut self, state: State) {
+        self.alive |= state == State::Alive;
+        self.elsewhere |= state == State::Elsewhere;
+        self.unknown |= state == State::Unknown;
     }
 
     /// Removes the shards, and what else lies there of the run.
@@ -222,36 +240,11 @@ impl Run {
     }
 }
 
-/// The name of this host, as shards carry it.
-pub fn host_name() -> String {
-    let mut name = [0u8; 256];
-    // SAFETY: the buffer is as long as said, and keeps its last zero byte.
-    unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
-    shard::text(&name)
-}
-
-/// When a process started, in clock ticks since boot; `None` if there is no such process.
-pub fn process_start(pid: u32) -> Option<u64> {
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is the program's name in parentheses, and may hold any bytes; the start is field 22.
-    let stat = String::from_utf8_lossy(&stat);
-    let rest = stat.get(stat.rfind(')')? + 2..)?;
-    if rest.starts_with('Z') {
-        return None;
-    }
-    rest.split(' ').nth(19)?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::fs;
 
-    #[test]
-    fn this_process_lives_and_another_does_not() {
-        let own = process_start(std::process::id()).unwrap();
-        assert!(own > 0);
-        assert_eq!(process_start(u32::MAX / 2), None);
-    }
+    use super::*;
 
     #[test]
     fn foreign_files_are_passed_over() {

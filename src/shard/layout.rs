@@ -26,6 +26,16 @@ pub const CLOCK_TSC: u32 = 1;
 pub const CLOCK_VIRTUAL_COUNTER: u32 = 2;
 pub const CLOCK_MONOTONIC: u32 = 3;
 
+/// How the process holds the lock of its shard, in [`Header::lock`]. Nothing, where the file system has no locks and in shards of
+/// versions that took none.
+pub const UNLOCKED: u32 = 0;
+/// On a file system that no other kernel has, such as a disk or `/dev/shm`.
+pub const LOCKED: u32 = 1;
+/// On one between hosts, which all see the lock.
+pub const LOCKED_FOR_ALL: u32 = 2;
+/// On one between hosts that may keep the lock from other kernels.
+pub const LOCKED_HERE: u32 = 3;
+
 /// A moment on both clocks: two of them calibrate ticks against nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -82,14 +92,22 @@ pub struct Header {
     pub checksum: u64,
     /// 1 between `MPI_Pcontrol(0)` and `(1)`: then it is not known in which call a thread is.
     pub paused: u32,
-    pub padding: u32,
+    /// One of [`UNLOCKED`] and what follows it.
+    pub lock: u32,
     /// Where the timeline begins, on the clock of rank 0; 0 without one.
     pub trace_begin_ns: u64,
     /// The clock of this process against that of rank 0, at the begin and at the end.
     pub syncs: [Sync; 2],
     /// Events that had to make room for later ones.
     pub lost_events: u64,
-    pub reserved: [u8; 512],
+    /// The kernel that the process runs under, and how it numbers processes and counts their starts: within both `pid` and
+    /// `process_start` mean something. Zero where that is not known.
+    pub boot: [u64; 2],
+    pub namespaces: u64,
+    /// Ranks on this host, where the launcher said so; else 0.
+    pub local_ranks: u32,
+    /// Zero, and part of the checksum: versions that know more words than others read each other's shards.
+    pub reserved: [u8; 484],
 }
 
 impl Header {

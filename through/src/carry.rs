@@ -7,6 +7,7 @@ use std::thread;
 
 use commsee::profile::hosts::{self, Folder, Made, Note, Told};
 use commsee::profile::recover::{self, Recovered};
+use commsee::profile::{State, life};
 use commsee::ranks::Ranks;
 use commsee::shard::{Header, read_header};
 
@@ -58,7 +59,7 @@ pub const LIVING: u8 = 3;
 /// Carries the shards of this host, whose ranks have ended.
 pub fn host(told: &Told, folder: &Folder) -> Carried {
     let shards = shards_here(&told.note);
-    if shards.iter().any(|(_, header)| recover::lives(header)) {
+    if shards.iter().any(|(path, header)| life(path, header) != State::Dead) {
         return Carried::Living;
     }
     let paths: Vec<PathBuf> = shards.into_iter().map(|(path, _)| path).collect();

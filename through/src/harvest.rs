@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
+use commsee::profile::debris::State;
 use commsee::profile::hosts::Folder;
-use commsee::profile::recover::{Recovered, Run};
+use commsee::profile::recover::Run;
 
 use crate::carry;
 use crate::collect::{self, Reach};
@@ -112,20 +113,21 @@ fn ended(directories: &[PathBuf], launch: &str, is_alive: &mut bool) -> Vec<Run>
 }
 
 fn recover(run: &Run, pattern: &Path, harvest: &mut Harvest) {
-    match leftovers::recover(run, &expanded(pattern)) {
-        Ok(recovered) => remark(recovered, harvest),
+    let recovered = match leftovers::recover(run, &expanded(pattern)) {
+        Ok(recovered) => recovered,
         Err(error) => return harvest.remarks.push(format!("{error}; its shards are kept: through recover")),
     };
-    if let Err(error) = leftovers::remove(run) {
-        say(error);
-    }
-}
-
-fn remark(recovered: Recovered, harvest: &mut Harvest) {
     let missing = leftovers::missing(&recovered).map(|missing| format!("; {missing}")).unwrap_or_default();
     harvest.remarks.push(format!("the job did not reach MPI_Finalize; its profile was recovered{missing}"));
     harvest.remarks.extend(recovered.notes.into_iter().take(3));
     harvest.profiles.push(recovered.path);
+    if run.state() != State::Dead {
+        let whole = "processes on other hosts may still run: the shards are kept; when they have ended: through recover --force";
+        return harvest.remarks.push(whole.to_owned());
+    }
+    if let Err(error) = leftovers::remove(run) {
+        say(error);
+    }
 }
 
 /// The pattern with what this process knows of it.

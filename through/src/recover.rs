@@ -3,13 +3,17 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use commsee::profile::debris::State;
 use commsee::profile::recover::Run;
 
 use crate::cli::Recover;
 use crate::error::Error;
-use crate::escape::path;
+use crate::escape::{path, visible};
 use crate::leftovers;
 use crate::message::say;
+
+/// Hosts that a line names.
+const MOST_HOSTS: usize = 3;
 
 /// Whether there was anything to recover.
 pub fn recover(arguments: &Recover) -> Result<bool, Error> {
@@ -54,11 +58,23 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
 }
 
 /// Why a run must be left alone.
-pub fn obstacle(run: &Run, is_forced: bool) -> Option<&'static str> {
-    match run {
-        Run { alive: true, .. } => Some("it still runs"),
-        Run { elsewhere: true, .. } if !is_forced => Some("it ran on another host and may still run there (--force)"),
-        _ => None,
+pub fn obstacle(run: &Run, is_forced: bool) -> Option<String> {
+    let names: Vec<String> = run.hosts().into_iter().map(|host| visible(host).into_owned()).collect();
+    let hosts = match names.len() {
+        0 => "another host".to_owned(),
+        1..=MOST_HOSTS => names.join(", "),
+        _ => format!("{} and {} more hosts", names[..MOST_HOSTS].join(", "), names.len() - MOST_HOSTS),
+    };
+    match run.state() {
+        State::Alive if names.is_empty() => Some("it still runs".to_owned()),
+        State::Alive => Some(format!("it still runs (on {hosts})")),
+        _ if is_forced => None,
+        State::Elsewhere => Some(format!("it ran on {hosts} and may still run there (--force)")),
+        State::Unknown => Some(
+            "it ran in another container, or on another host of this name, and may still run there (--force)"
+                .to_owned(),
+        ),
+        State::Dead => None,
     }
 }
 

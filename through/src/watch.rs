@@ -110,12 +110,14 @@ impl Watcher {
     /// Looks for shards of ranks that were not known yet.
     fn scan(&mut self) {
         for (path, header) in carry::shards_here(&self.note) {
-            if !self.shards.contains_key(&path) {
-                self.watch.add(&path);
-                let local = Local { process: Process::of(&header), is_copied: false };
-                self.shards.insert(path, local);
-                self.seen += 1;
+            if self.shards.contains_key(&path) {
+                continue;
             }
+            // Another host of this name may use the same directory.
+            let Some(process) = Process::of(&header, &path) else { continue };
+            self.watch.add(&path);
+            self.shards.insert(path, Local { process, is_copied: false });
+            self.seen += 1;
         }
     }
 

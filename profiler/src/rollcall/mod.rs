@@ -17,6 +17,7 @@ use hosts::Hosts;
 pub use job::{Job, find};
 use vocabulary::profile::Claim;
 use vocabulary::profile::hosts::{Folder, Note};
+use vocabulary::profile::recover::host_name;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Kinds of roll calls: of all ranks that record, of those that keep a timeline, and of programs with sessions only, which need not
@@ -221,9 +222,8 @@ impl RollCall {
 
 /// A host's own: in a directory that several hosts share, memory is still each one's.
 fn roll_name(run: &str, kind: &str) -> String {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let names = std::fs::read_link("/proc/self/ns/uts").unwrap_or_default();
-    let host = format!("{}\n{boot}\n{}", vocabulary::profile::recover::host_name(), names.display());
+    let host = format!("{}\n{:x?}\n{}", host_name(), vocabulary::profile::boot(), names.display());
     format!("commsee-{run}-{:08x}.{kind}", xxh3_64(host.as_bytes()) as u32)
 }
 

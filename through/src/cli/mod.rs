@@ -193,7 +193,7 @@ pub struct Recover {
     /// Keep the shards
     #[arg(long)]
     pub keep: bool,
-    /// Also runs with shards of other hosts, where nobody can see whether they have ended
+    /// Also runs of other hosts and containers of which nobody here can see whether they have ended
     #[arg(long)]
     pub force: bool,
     /// Where shards lie [default: $COMMSEE_DIR, else /dev/shm, $TMPDIR and /tmp]
@@ -206,7 +206,7 @@ pub struct Clean {
     /// Only list them
     #[arg(short = 'n', long)]
     pub dry_run: bool,
-    /// Also runs with shards of other hosts, and files without a shard, where nobody can see whether their run has ended
+    /// Also runs of other hosts and containers, and files without a shard, of which nobody here can see whether they have ended
     #[arg(long)]
     pub force: bool,
     /// Where shards lie [default: $COMMSEE_DIR, else /dev/shm, $TMPDIR and /tmp]

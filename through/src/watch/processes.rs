@@ -5,10 +5,10 @@ use std::io::Read;
 use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use commsee::profile::recover;
+use commsee::profile::{State, life, recover};
 use commsee::shard::Header;
 
 /// A process that counts into a shard.
@@ -16,10 +16,12 @@ pub struct Process {
     /// Readable once the process has ended. `None`: its number means nothing here, or there is no descriptor for it.
     handle: Option<OwnedFd>,
     header: Header,
+    shard: PathBuf,
 }
 
 impl Process {
-    pub fn of(header: &Header) -> Process {
+    /// `None` where nothing here tells whether it lives.
+    pub fn of(header: &Header, shard: &Path) -> Option<Process> {
         let open = || {
             // SAFETY: a plain system call; the descriptor is new.
             let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, header.pid, 0) };
@@ -27,7 +29,8 @@ impl Process {
         };
         // The number may be another process's by now.
         let handle = open().filter(|_| recover::process_start(header.pid) == Some(header.process_start));
-        Process { handle, header: *header }
+        let is_known = handle.is_some() || matches!(life(shard, header), State::Alive | State::Dead);
+        is_known.then(|| Process { handle, header: *header, shard: shard.to_owned() })
     }
 
     pub fn is_waitable(&self) -> bool {
@@ -37,7 +40,7 @@ impl Process {
     pub fn lives(&self) -> bool {
         match &self.handle {
             Some(handle) => !is_readable(handle),
-            None => recover::lives(&self.header),
+            None => life(&self.shard, &self.header) == State::Alive,
         }
     }
 }

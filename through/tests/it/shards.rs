@@ -1,15 +1,19 @@
 //! `through recover` and `through clean`.
 
 use std::fs;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use bytemuck::{Zeroable, bytes_of};
 use commsee::calls::{TABLE_HASH, op};
-use commsee::profile::recover::{host_name, process_start, shard_name};
+use commsee::profile::debris::State;
+use commsee::profile::locks;
+use commsee::profile::recover::{self, host_name, process_start, shard_name};
+use commsee::profile::{boot, namespaces};
 use commsee::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BUCKET_INVOLVED, BlockHeader, Bound, CELLS, COMMUNICATORS, CONTIGUOUS, Cell,
-    Communicator, DATATYPES, Edge, FINISHED, FIRST_COMM, FORMAT, Header, MAGIC, Moment, PHASES, RUNNING, Text, USES,
-    Use, set_text,
+    Communicator, DATATYPES, Edge, FINISHED, FIRST_COMM, FORMAT, Header, LOCKED, MAGIC, Moment, PHASES, RUNNING, Text,
+    UNLOCKED, USES, Use, set_text,
 };
 
 use crate::common::Folder;
@@ -21,6 +25,11 @@ pub fn write(folder: &Path, launch: &str, rank: u32, ranks: u32, pid: u32) {
 
 /// The same with further blocks.
 pub fn write_with(folder: &Path, launch: &str, rank: u32, ranks: u32, pid: u32, more: Vec<u8>) {
+    write_as(folder, launch, rank, ranks, pid, more, |_| ());
+}
+
+/// The same of a process that said something else of itself.
+fn write_as(folder: &Path, launch: &str, rank: u32, ranks: u32, pid: u32, more: Vec<u8>, say: impl Fn(&mut Header)) {
     let word = |half: &str| u64::from_str_radix(half, 16).unwrap_or(0);
     let launch = if launch.is_empty() { [0; 2] } else { [word(&launch[..16]), word(&launch[16..])] };
     let mut header = Header {
@@ -37,6 +46,9 @@ pub fn write_with(folder: &Path, launch: &str, rank: u32, ranks: u32, pid: u32, 
         latest: Moment { ticks: 1000, monotonic_ns: 2000 },
         edge_count: 1,
         handle_mask: u64::MAX,
+        boot: boot(),
+        namespaces: namespaces(),
+        local_ranks: ranks,
         ..Header::zeroed()
     };
     header.edges_bytes[0] = 128;
@@ -55,6 +67,7 @@ pub fn write_with(folder: &Path, launch: &str, rank: u32, ranks: u32, pid: u32, 
     let mut blocks = block(COMMUNICATORS, bytes_of(&world));
     blocks.extend(block(CELLS, bytes_of(&cell)));
     blocks.extend(more);
+    say(&mut header);
     header.seal();
     header.used_bytes = (size_of::<Header>() + blocks.len()) as u64;
     let bytes = [bytes_of(&header), &blocks].concat();
@@ -390,5 +403,82 @@ fn a_claim_without_shards_is_judged_by_its_holder() {
         let said = format!("{}{}", answer.out, answer.err);
         assert!(said.contains("removed what run 00000000 left: ") && said.contains(" and 1 more"), "{said}");
         assert_eq!(folder.names(), Vec::<String>::new());
+    }
+}
+
+/// Of a process that no number tells of here nobody says that it is dead, and where it may be is said.
+#[test]
+fn runs_of_which_nobody_knows_are_left_alone() {
+    type Say = fn(&mut Header);
+    let in_container: Say = |header| header.namespaces += 1;
+    let on_namesake: Say = |header| header.boot = [1, 2];
+    let away: Say = |header| {
+        header.boot = [1, 2];
+        set_text(&mut header.host, "far\u{1b}away");
+    };
+    let unknown = "it ran in another container, or on another host of this name, and may still run there (--force)";
+    let elsewhere = "it ran on far\\u{1b}away and may still run there (--force)";
+    for (say, why) in [(in_container, unknown), (on_namesake, unknown), (away, elsewhere)] {
+        for pid in [DEAD, std::process::id()] {
+            for command in ["recover", "clean"] {
+                let folder = Folder::empty();
+                write_as(folder.0.path(), "", 0, 1, pid, Vec::new(), say);
+                let answer = folder.through(&[command]);
+                assert!(answer.status == 1 && answer.err.contains(&format!("left alone, {why}")), "{}", answer.err);
+                assert_eq!(folder.names().len(), 1);
+                folder.through(&[command, "--force"]).ok();
+            }
+        }
+    }
+}
+
+/// Shards whose lock nobody holds are of the dead, whatever else they say.
+#[test]
+fn the_lock_decides_before_the_number() {
+    let folder = Folder::empty();
+    let say = |header: &mut Header| {
+        header.lock = LOCKED;
+        header.boot = [1, 2];
+        set_text(&mut header.host, "far.away");
+    };
+    let pid = std::process::id();
+    write_as(folder.0.path(), "", 0, 1, pid, Vec::new(), say);
+    let path = shard(&folder, pid, 0);
+    let file = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    assert!(locks::take(file.as_raw_fd()).unwrap());
+    for words in [["recover", "--force"], ["clean", "--force"]] {
+        let answer = folder.through(&words);
+        assert!(answer.err.contains("left alone, it still runs (on far.away)"), "{}", answer.err);
+        assert_eq!(folder.names().len(), 1);
+    }
+    drop(file);
+    folder.through(&["recover", "-o", "a.db"]).ok();
+    assert_eq!(folder.names(), ["a.db"]);
+}
+
+/// The header of a shard that the version wrote which had the same format, but knew of no locks. Its numbers of operations are made
+/// this version's: the table of calls grows.
+#[test]
+fn shards_of_format_5_without_a_lock_are_judged_by_number() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/shard-5-unlocked.header");
+    let mut header: Header = bytemuck::pod_read_unaligned(&fs::read(golden).unwrap());
+    assert!(header.is_intact() && header.format == FORMAT);
+    assert_eq!((header.lock, header.boot, header.namespaces, header.local_ranks), (UNLOCKED, [0, 0], 0, 0));
+    header.table_hash = TABLE_HASH;
+    header.used_bytes = size_of::<Header>() as u64;
+    for (host, pid, state) in [
+        (host_name(), DEAD, State::Dead),
+        (host_name(), std::process::id(), State::Alive),
+        ("far.away".to_owned(), DEAD, State::Elsewhere),
+    ] {
+        let folder = Folder::empty();
+        (header.pid, header.process_start) = (pid, process_start(pid).unwrap_or(1));
+        set_text(&mut header.host, &host);
+        header.seal();
+        fs::write(folder.path(&shard_name(header.run, header.world_rank)), bytes_of(&header)).unwrap();
+        assert_eq!(recover::find(&[folder.0.path().to_owned()])[0].state(), state, "{host} {pid}");
+        if state == State::Dead {
+            folder.through(&["recover"]).ok();
+        }
     }
 }

@@ -1,0 +1,196 @@
+//! Whether the process of a shard lives. It holds the lock of its shard (`locks.rs`); only where there are no locks its number is
+//! looked for, and only where that means something.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use super::locks::{Reach, is_held, reach};
+use super::recover::shard_name;
+use crate::shard::{self, Header, LOCKED_HERE, SNAPSHOT, UNLOCKED};
+
+/// Whether a run goes on, as far as can be told here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    Dead,
+    /// Nothing says so: it may begin, or go on where processes have other numbers.
+    Unknown,
+    Elsewhere,
+    Alive,
+}
+
+/// Of the process whose shard, or snapshot, lies at this path.
+pub fn life(path: &Path, header: &Header) -> State {
+    by_lock(path, header).unwrap_or_else(|| by_number(header))
+}
+
+fn by_lock(path: &Path, header: &Header) -> Option<State> {
+    if header.lock == UNLOCKED {
+        return None;
+    }
+    let is_held = match header.state {
+        // A snapshot goes before the shard or with it, which has the lock.
+        SNAPSHOT => {
+            let shard = path.with_file_name(shard_name(header.run, header.world_rank));
+            shard.exists().then(|| is_held(&shard))?
+        }
+        _ => is_held(path),
+    };
+    match is_held? {
+        true => Some(State::Alive),
+        false => is_believed(header, reach(path.parent()?)).then_some(State::Dead),
+    }
+}
+
+/// Whether a lock that nobody is seen to hold is held by nobody.
+fn is_believed(header: &Header, reach: Reach) -> bool {
+    match reach {
+        // Whoever can hold it is here; or this is a copy, which nobody counts into.
+        Reach::Local => true,
+        // Taken where only the process's own kernel knew of it, and not this one.
+        Reach::Hosts => header.lock != LOCKED_HERE || is_of_this_kernel(header),
+        Reach::Doubtful => header.lock == LOCKED_HERE && is_of_this_kernel(header),
+    }
+}
+
+fn by_number(header: &Header) -> State {
+    let lives = || process_start(header.pid) == Some(header.process_start);
+    match header.boot {
+        // Of a version that said no more.
+        [0, 0] if is_here(header) => {
+            if lives() {
+                State::Alive
+            } else {
+                State::Dead
+            }
+        }
+        _ if is_of_this_kernel(header) && header.namespaces == namespaces() => {
+            if lives() {
+                State::Alive
+            } else {
+                State::Dead
+            }
+        }
+        _ if is_here(header) => State::Unknown,
+        _ => State::Elsewhere,
+    }
+}
+
+fn is_of_this_kernel(header: &Header) -> bool {
+    header.boot != [0, 0] && header.boot == boot()
+}
+
+pub fn is_here(header: &Header) -> bool {
+    shard::text(&header.host) == host_name()
+}
+
+/// The name of this host, as shards carry it.
+pub fn host_name() -> String {
+    let mut name = [0u8; 256];
+    // SAFETY: the buffer is as long as said, and keeps its last zero byte.
+    unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
+    shard::text(&name)
+}
+
+/// What no other kernel has, nor this one after its next start; zero where it does not say.
+pub fn boot() -> [u64; 2] {
+    static BOOT: OnceLock<[u64; 2]> = OnceLock::new();
+    *BOOT.get_or_init(|| {
+        let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
+        let word = |range| digits.get(range).and_then(|half| u64::from_str_radix(half, 16).ok());
+        word(0..16).zip(word(16..32)).map_or([0, 0], |(high, low)| [high, low])
+    })
+}
+
+/// The namespaces of this process within which numbers and starts of processes are counted, as one word: their inodes. Another one
+/// may have them when these are gone, and all their processes with them.
+pub fn namespaces() -> u64 {
+    static NAMESPACES: OnceLock<u64> = OnceLock::new();
+    *NAMESPACES.get_or_init(|| {
+        // Some kernels have no namespaces of time.
+        let inode = |kind| fs::metadata(format!("/proc/self/ns/{kind}")).map_or(0, |facts| facts.ino());
+        inode("pid") << 32 | inode("time") & 0xffff_ffff
+    })
+}
+
+/// When a process started, in clock ticks since boot; `None` if there is no such process.
+pub fn process_start(pid: u32) -> Option<u64> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is the program's name in parentheses, and may hold any bytes; the start is field 22.
+    let stat = String::from_utf8_lossy(&stat);
+    let rest = stat.get(stat.rfind(')')? + 2..)?;
+    if rest.starts_with('Z') {
+        return None;
+    }
+    rest.split(' ').nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use bytemuck::Zeroable;
+
+    use super::*;
+    use crate::shard::{LOCKED, LOCKED_FOR_ALL, set_text};
+
+    #[test]
+    fn this_process_lives_and_another_does_not() {
+        let own = process_start(std::process::id()).unwrap();
+        assert!(own > 0);
+        assert_eq!(process_start(u32::MAX / 2), None);
+    }
+
+    #[test]
+    fn this_kernel_says_which_it_is() {
+        assert_ne!(boot(), [0, 0]);
+        assert_ne!(namespaces() >> 32, 0);
+    }
+
+    /// This process as an unlocked shard tells of it.
+    fn own() -> Header {
+        let mut header = Header::zeroed();
+        header.pid = std::process::id();
+        header.process_start = process_start(header.pid).unwrap();
+        (header.boot, header.namespaces) = (boot(), namespaces());
+        set_text(&mut header.host, &host_name());
+        header
+    }
+
+    #[test]
+    fn numbers_count_only_where_they_were_given() {
+        let other_kernel = [1, 2];
+        let dead = Header { pid: u32::MAX / 2, ..own() };
+        let mut away = dead;
+        set_text(&mut away.host, "another.host");
+        assert_eq!(by_number(&own()), State::Alive);
+        assert_eq!(by_number(&dead), State::Dead);
+        assert_eq!(by_number(&Header { namespaces: 7, ..dead }), State::Unknown, "in another container");
+        assert_eq!(by_number(&Header { namespaces: 7, ..own() }), State::Unknown, "the number is somebody else's");
+        assert_eq!(by_number(&Header { boot: other_kernel, ..own() }), State::Unknown, "another host of the name");
+        assert_eq!(by_number(&Header { boot: other_kernel, ..away }), State::Elsewhere);
+        assert_eq!(by_number(&away), State::Dead, "hosts that share a kernel and its numbers");
+        // As shards were before they said more.
+        assert_eq!(by_number(&Header { boot: [0, 0], namespaces: 0, ..own() }), State::Alive);
+        assert_eq!(by_number(&Header { boot: [0, 0], namespaces: 0, ..dead }), State::Dead);
+        assert_eq!(by_number(&Header { boot: [0, 0], namespaces: 0, ..away }), State::Elsewhere);
+    }
+
+    #[test]
+    fn a_lock_is_believed_where_all_see_it() {
+        let of = |lock, boot| Header { lock, boot, ..own() };
+        let (here, far) = (boot(), [1, 2]);
+        for (lock, boot, local, hosts, doubtful) in [
+            (LOCKED, here, true, true, false),
+            (LOCKED, far, true, true, false),
+            (LOCKED_FOR_ALL, here, true, true, false),
+            (LOCKED_FOR_ALL, far, true, true, false),
+            (LOCKED_HERE, here, true, true, true),
+            (LOCKED_HERE, far, true, false, false),
+        ] {
+            let header = of(lock, boot);
+            let believed = [Reach::Local, Reach::Hosts, Reach::Doubtful].map(|reach| is_believed(&header, reach));
+            assert_eq!(believed, [local, hosts, doubtful], "{lock} {boot:?}");
+        }
+    }
+}
