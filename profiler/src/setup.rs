@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use bytemuck::Zeroable;
 use vocabulary::buckets::Buckets;
 use vocabulary::calls::TABLE_HASH;
+use vocabulary::job::Job;
 use vocabulary::profile::recover::{host_name, process_start, shard_name};
 use vocabulary::settings::{self, Log};
 use vocabulary::shard::{FORMAT, Header, MAGIC, Moment, RUNNING, set_text};
@@ -76,6 +77,7 @@ pub fn set_up(facts: &Facts) -> Result<(), String> {
     let words: Vec<&str> = library.lines().next().unwrap_or("").split_whitespace().collect();
     set_text(&mut header.library, &words.join(" "));
     set_text(&mut header.options, &options_in_force());
+    header.set_job(&Job::of_environment());
     let keep_arguments = !settings::is_on(env::var(settings::NO_ARGS).ok().as_deref());
     set_text(&mut header.command, &command_line(keep_arguments));
     header.entered = facts.entered;

@@ -12,7 +12,7 @@ mod tables;
 mod write;
 
 pub use claim::Claim;
-pub use name::expand;
+pub use name::{Origin, expand};
 pub use place::Place;
 pub use write::{Error, Writer, Written, utc};
 

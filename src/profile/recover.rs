@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::debris::{self, State, entries, others, state};
+use super::name::Origin;
 use super::write::{Error, Writer};
 use crate::ranks::Ranks;
 use crate::shard::{self, FORMAT, Header, RUNNING, SNAPSHOT, Shard, read_file, read_header};
@@ -42,6 +43,8 @@ pub struct Run {
     pub others: Vec<PathBuf>,
     pub started_unix_ns: u64,
     pub command: String,
+    /// Of its lowest rank here, whose shard tells it.
+    pub origin: Origin,
 }
 
 /// A profile made of shards.
@@ -73,7 +76,7 @@ pub fn find(directories: &[PathBuf]) -> Vec<Run> {
             let id = run_in_name(&name).filter(|_| is_torn).unwrap_or(header.run);
             shards.push((is_torn, id, path, header));
         }
-        shards.sort_by_key(|(is_torn, ..)| *is_torn);
+        shards.sort_by_key(|(is_torn, _, _, header)| (*is_torn, header.world_rank));
         for (is_torn, id, path, header) in shards {
             if !is_torn && !seen.insert((id, header.world_rank)) {
                 continue;
@@ -88,6 +91,7 @@ pub fn find(directories: &[PathBuf]) -> Vec<Run> {
                 others: Vec::new(),
                 started_unix_ns: header.start_realtime_ns,
                 command: shard::text(&header.command),
+                origin: Origin::of_shard(&header),
             });
             run.alive |= lives(&header);
             run.elsewhere |= !is_here(&header);

@@ -1,11 +1,12 @@
 //! What a job left: the profiles that it wrote, and those made of its shards.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
+use std::{env, fs};
 
 use commsee::profile::recover::Run;
+use commsee::settings;
 
 use crate::leftovers;
 use crate::message::say;
@@ -39,7 +40,8 @@ pub fn gather(pattern: &Path, launch: &str, started: SystemTime) -> Harvest {
     }
     let mut places = vec![wanted.parent().map(Path::to_owned).unwrap_or_default()];
     // Where the profiler goes when it cannot write there.
-    places.extend(shards.into_iter().filter(|place| *place != wanted.parent().unwrap_or(Path::new(""))));
+    let others = settings::profile_directories(&env::current_dir().unwrap_or_default(), |name| env::var(name).ok());
+    places.extend(others.into_iter().filter(|place| *place != wanted.parent().unwrap_or(Path::new(""))));
     for place in places {
         for path in written_since(&place, &wanted, started) {
             let is_known = harvest.profiles.contains(&path);
@@ -70,7 +72,7 @@ fn ended(directories: &[PathBuf], launch: &str, is_alive: &mut bool) -> Vec<Run>
 }
 
 fn recover(run: &Run, pattern: &Path, harvest: &mut Harvest) {
-    let recovered = match leftovers::recover(run, &expanded(pattern)) {
+    let recovered = match leftovers::recover(run, Path::new(&run.origin.expand(&pattern.to_string_lossy()))) {
         Ok(recovered) => recovered,
         Err(error) => return harvest.remarks.push(format!("{error}; its shards are kept: through recover")),
     };

@@ -64,8 +64,11 @@ pub fn obstacle(run: &Run, is_forced: bool) -> Option<&'static str> {
 
 fn one(run: &Run, arguments: &Recover) -> Result<(), Error> {
     let kind = if run.alive { "running" } else { "recovered" };
-    let default = || PathBuf::from(format!("commsee-{kind}-{}.db", leftovers::short(run)));
-    let recovered = leftovers::recover(run, &arguments.output.clone().unwrap_or_else(default))?;
+    let wanted = match &arguments.output {
+        Some(output) => PathBuf::from(run.origin.expand(&output.to_string_lossy())),
+        None => PathBuf::from(format!("commsee-{kind}-{}.db", leftovers::title(run))),
+    };
+    let recovered = leftovers::recover(run, &wanted)?;
     let mut out = io::stdout();
     let _ = writeln!(out, "{}: {}", path(&recovered.path), leftovers::describe(run));
     if let Some(missing) = leftovers::missing(&recovered) {
