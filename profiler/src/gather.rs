@@ -6,7 +6,7 @@ use std::path::Path;
 
 use vocabulary::buckets::MAX_EDGES;
 use vocabulary::profile::recover::host_name;
-use vocabulary::profile::{Writer, Written};
+use vocabulary::profile::{Error, Writer, Written};
 use vocabulary::shard::Shard;
 use vocabulary::stream::{Detail, Extent, Leaf, Merge, OTHER_EDGES, Source};
 
@@ -228,7 +228,7 @@ pub fn say_lost(trouble: &str) {
 pub fn create(output: &Path) -> Result<Writer, String> {
     let trouble = match Writer::create(output) {
         Ok(writer) => return Ok(writer),
-        Err(error) => format!("{} on {}: {error}", output.display(), host_name()),
+        Err(error) => format!("{} on host {}: {}", output.display(), host_name(), reason(&error, output)),
     };
     let name = output.file_name().unwrap_or_default();
     let others = lifecycle::other_places().into_iter().map(|directory| directory.join(name));
@@ -245,11 +245,18 @@ pub fn say_where(path: &Path, wanted: &Path) {
         say::warn(&format!("{} exists already; profile in {shown}", wanted.display()));
     } else {
         // Asked again: what was in the way is most likely there still.
-        let trouble = Writer::create(wanted).err().map(|error| format!(" ({error})")).unwrap_or_default();
+        let trouble = Writer::create(wanted).err().map(|error| format!(" ({})", reason(&error, wanted)));
         say::warn(&format!(
-            "{} cannot be written on {}{trouble}; the profile is in {shown} there",
+            "{} cannot be written on host {}{}; the profile is in {shown}",
             wanted.display(),
-            host_name()
+            host_name(),
+            trouble.unwrap_or_default()
         ));
     }
+}
+
+/// Without the path, which the sentence names anyway.
+fn reason(error: &Error, path: &Path) -> String {
+    let text = error.to_string();
+    text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&text).to_owned()
 }

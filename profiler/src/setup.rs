@@ -140,7 +140,14 @@ pub fn output() -> PathBuf {
     let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let pattern = set(settings::OUT).or_else(|| set(settings::OUT_COMPATIBLE));
     let name = vocabulary::profile::expand(&pattern.unwrap_or_else(|| settings::DEFAULT_OUT.to_owned()));
-    env::current_dir().unwrap_or_default().join(name)
+    launched_in().join(name)
+}
+
+/// Where the user is who started the job. A launcher whose host lacks that directory starts the program in another one: Slurm in
+/// `/tmp`.
+fn launched_in() -> PathBuf {
+    let told = env::var_os("PWD").map(PathBuf::from).filter(|told| told.is_absolute() && !told.exists());
+    told.unwrap_or_else(|| env::current_dir().unwrap_or_default())
 }
 
 fn options_in_force() -> String {

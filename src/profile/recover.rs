@@ -172,6 +172,7 @@ fn mark_alive(shard: &mut Shard) {
         return;
     }
     header.state = SNAPSHOT;
+    shard.is_old = !is_here(header);
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: fills the structure it is given.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };

@@ -18,8 +18,14 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
     let mut trouble = None;
     for run in leftovers::find(&directories) {
         if arguments.running {
-            if run.alive {
-                match one(&run, arguments) {
+            if run.alive || run.elsewhere {
+                if !run.alive {
+                    say(format_args!(
+                        "{}: whether it still runs cannot be seen on this host",
+                        leftovers::describe(&run)
+                    ));
+                }
+                match one(&Run { alive: true, ..run }, arguments) {
                     Ok(()) => any = true,
                     Err(error) => trouble = trouble.or(Some(error)),
                 }
