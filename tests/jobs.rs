@@ -4,8 +4,9 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
 
-use common::{Launch, Mpi, Program, library};
+use common::{Launch, Mpi, Program, execute, library, target_folder};
 use commsee::profile::recover;
 use rusqlite::Connection;
 
@@ -42,12 +43,31 @@ fn profiles_are_named_after_job_and_step_and_tell_them() {
 #[test]
 fn shards_tell_their_job_to_those_outside_of_it() {
     for mpi in Mpi::ALL {
-        let run = in_a_step(mpi, "killed").run();
+        let run = in_a_step(mpi, "killed").arguments(&["1", "400", "0", "30", "SIGKILL"]).run();
         let left = run.left_over();
         assert_eq!(left.origin.expand("%j.%s"), "16_3.2", "{mpi}");
         assert_eq!(left.origin.host, recover::host_name());
         let recovered = recover::recover(&left, &run.folder().join("recovered.db")).expect("a profile");
         assert_eq!(job_of(&recovered.path), expected(), "{mpi}");
+    }
+}
+
+/// The profiler and `through run` agree on where it goes then.
+#[test]
+fn through_run_finds_the_profile_that_had_to_go_elsewhere() {
+    for mpi in Mpi::ALL {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let program = Program { name: "foreign", link: Vec::new() }.compiled(mpi);
+        let launcher = mpi.launcher(2, &[]);
+        let mut command = Command::new(target_folder().join("through"));
+        command.args(["run", "-o", "/missing/folder/run.db", "--"]).arg(launcher.get_program());
+        command.args(launcher.get_args()).arg(program).current_dir(folder.path()).env_remove("LD_PRELOAD");
+        command.envs(launcher.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let done = execute(&mut command);
+        assert!(done.status.success(), "{mpi}: {}", done.stderr);
+        assert!(done.stderr.contains("/missing/folder/run.db cannot be written on host "), "{}", done.stderr);
+        assert!(done.stderr.contains("\nprofile    run.db\n"), "{mpi}: {}", done.stderr);
+        assert!(folder.path().join("run.db").exists(), "{mpi}");
     }
 }
 
