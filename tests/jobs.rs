@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use common::{Launch, Mpi, Program, execute, library, target_folder};
+use common::{Launch, Mpi, Program, execute, library};
 use commsee::profile::recover;
 use rusqlite::Connection;
 
@@ -59,7 +59,7 @@ fn through_run_finds_the_profile_that_had_to_go_elsewhere() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let program = Program { name: "foreign", link: Vec::new() }.compiled(mpi);
         let launcher = mpi.launcher(2, &[]);
-        let mut command = Command::new(target_folder().join("through"));
+        let mut command = Command::new(library().with_file_name("through"));
         command.args(["run", "-o", "/missing/folder/run.db", "--"]).arg(launcher.get_program());
         command.args(launcher.get_args()).arg(program).current_dir(folder.path()).env_remove("LD_PRELOAD");
         command.envs(launcher.get_envs().filter_map(|(name, value)| Some((name, value?))));

@@ -493,7 +493,7 @@ impl<'a> Tables<'a> {
         ]);
         meta.extend(self.programs().map(|programs| ("programs", programs)));
         let job = header.job();
-        let nodes = (job.nodes > 0).then(|| job.nodes.to_string()).unwrap_or_default();
+        let nodes = if job.nodes > 0 { job.nodes.to_string() } else { String::new() };
         let of_job = [
             ("batch_system", job.system),
             ("job", job.id),
