@@ -3,7 +3,7 @@
 //!
 //! - [`calls`]: the table of MPI functions, [`creators`]: the letters that begin a communicator's name;
 //! - [`buckets`], [`bytes`], [`ranks`]: message-size buckets, sizes such as `8K`, rank lists such as `0-3,8`;
-//! - [`settings`]: the environment variables;
+//! - [`settings`]: the environment variables, [`job`]: the batch job that they tell;
 //! - [`shard`]: the file of counters that each process leaves;
 //! - `stream`: what processes counted, on the way to one profile;
 //! - `profile`: the SQLite file that all shards together become.
@@ -12,6 +12,7 @@ pub mod buckets;
 pub mod bytes;
 pub mod calls;
 pub mod creators;
+pub mod job;
 #[cfg(feature = "profile")]
 pub mod profile;
 pub mod ranks;

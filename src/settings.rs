@@ -1,5 +1,7 @@
 //! The environment variables, in one table. The profiler reads them once, in `MPI_Init`.
 
+use std::path::{Path, PathBuf};
+
 /// One environment variable.
 pub struct Variable {
     pub name: &'static str,
@@ -24,6 +26,9 @@ pub const WATCH: &str = "COMMSEE_WATCH";
 /// Set by `through run`: ties the shards of a run to it, so that it recovers its own and no others.
 pub const LAUNCH: &str = "COMMSEE_LAUNCH";
 
+/// Where the shell was, or the batch job was submitted (Slurm, PBS, LSF, Grid Engine), when the program was started.
+const STARTED_IN: [&str; 5] = ["PWD", "SLURM_SUBMIT_DIR", "PBS_O_WORKDIR", "LS_SUBCWD", "SGE_O_WORKDIR"];
+
 pub const DEFAULT_OUT: &str = "commsee-%t.db";
 
 /// Every variable; `docs/reference/environment.md` is checked against it.
@@ -31,7 +36,8 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: OUT,
         default: DEFAULT_OUT,
-        meaning: "File name of the profile. %j is the batch system's job id, %h the host, %p the process id, %t the time.",
+        meaning: "File name of the profile. %j is the batch system's job id (of a task of an array ARRAY_TASK), %s the job's step, %h the \
+                  host, %p the process id, %t the time.",
     },
     Variable { name: OUT_COMPATIBLE, default: "", meaning: "Used where COMMSEE_OUT is not set." },
     Variable {
@@ -145,8 +151,22 @@ pub fn shard_directories(dir: Option<String>, tmpdir: Option<String>) -> Vec<Str
     }
 }
 
-/// Fills in the name of the output file: `%j`, `%h`, `%p`, `%t`, and `%%` for a percent sign.
-pub fn file_name(pattern: &str, job: &str, host: &str, pid: u32, time: &str) -> String {
+/// Where a profile goes that cannot be written where it is wanted, in order of preference: where the job was started, as far as the
+/// process knows it, then where shards live. The profiler goes through them, and `through run` looks there.
+pub fn profile_directories(started_in: &Path, set: impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
+    let told = STARTED_IN.iter().filter_map(|name| set(name)).map(PathBuf::from).filter(|place| place.is_absolute());
+    let shards = shard_directories(set(DIR), set("TMPDIR")).into_iter().map(PathBuf::from);
+    let mut places = Vec::new();
+    for place in [started_in.to_owned()].into_iter().chain(told).chain(shards) {
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places
+}
+
+/// Fills in the name of the output file: what `value` knows of `%j` and the like, and `%%` for a percent sign.
+pub fn file_name(pattern: &str, value: impl Fn(char) -> Option<String>) -> String {
     let mut name = String::new();
     let mut characters = pattern.chars();
     while let Some(character) = characters.next() {
@@ -155,12 +175,11 @@ pub fn file_name(pattern: &str, job: &str, host: &str, pid: u32, time: &str) -> 
             continue;
         }
         match characters.next() {
-            Some('j') => name += job,
-            Some('h') => name += host,
-            Some('p') => name += &pid.to_string(),
-            Some('t') => name += time,
             Some('%') => name.push('%'),
-            Some(other) => name.extend(['%', other]),
+            Some(letter) => match value(letter) {
+                Some(value) => name += &value,
+                None => name.extend(['%', letter]),
+            },
             None => name.push('%'),
         }
     }
@@ -173,8 +192,9 @@ mod tests {
 
     #[test]
     fn file_names_are_filled_in() {
-        assert_eq!(file_name("a-%j-%h-%p-%t.db", "7", "n1", 42, "now"), "a-7-n1-42-now.db");
-        assert_eq!(file_name("100%%%q%", "", "", 0, ""), "100%%q%");
+        let value = |letter| (letter == 'j').then(|| "7%h".to_owned());
+        assert_eq!(file_name("a-%j-%h.db", value), "a-7%h-%h.db");
+        assert_eq!(file_name("100%%%q%", value), "100%%q%");
     }
 
     #[test]
@@ -189,6 +209,19 @@ mod tests {
         assert_eq!(shard_directories(empty(), empty()), ["/dev/shm", "/tmp"]);
         assert_eq!(shard_directories(None, Some("/scratch".to_owned())), ["/dev/shm", "/scratch", "/tmp"]);
         assert_eq!(shard_directories(Some("/mine".to_owned()), empty()), ["/mine"]);
+    }
+
+    #[test]
+    fn a_profile_stays_near_where_its_job_was_started() {
+        let set = |name: &str| match name {
+            "PWD" => Some("/home/me/run".to_owned()),
+            "SLURM_SUBMIT_DIR" => Some("/home/me".to_owned()),
+            "PBS_O_WORKDIR" => Some("relative".to_owned()),
+            "TMPDIR" => Some("/home/me".to_owned()),
+            _ => None,
+        };
+        let places = profile_directories(Path::new("/home/me/run"), set);
+        assert_eq!(places, ["/home/me/run", "/home/me", "/dev/shm", "/tmp"].map(PathBuf::from));
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use vocabulary::buckets::MAX_EDGES;
-use vocabulary::profile::{Writer, Written};
+use vocabulary::profile::recover::host_name;
+use vocabulary::profile::{Error, Writer, Written};
 use vocabulary::shard::Shard;
 use vocabulary::stream::{Detail, Extent, Leaf, Merge, OTHER_EDGES, Source};
 
@@ -14,7 +15,7 @@ use crate::guard::guarded;
 use crate::pmpi::{self, Group};
 use crate::say::warn_once;
 use crate::tree::{Down, FromChild, Tree, Up};
-use crate::{say, setup, shard, signals, snapshots};
+use crate::{lifecycle, say, shard, signals, snapshots};
 
 /// All ranks, while they gather.
 pub struct Gathering(Tree);
@@ -222,15 +223,15 @@ pub fn say_lost(trouble: &str) {
     });
 }
 
-/// Opens the profile under the wanted name, or where that cannot be, under the same name beside the shards.
+/// Opens the profile under the wanted name, or where that cannot be, under the same name where the job was started or beside the
+/// shards.
 pub fn create(output: &Path) -> Result<Writer, String> {
     let trouble = match Writer::create(output) {
         Ok(writer) => return Ok(writer),
-        Err(error) => error.to_string(),
+        Err(error) => format!("{} on host {}: {}", output.display(), host_name(), reason(&error, output)),
     };
     let name = output.file_name().unwrap_or_default();
-    let directories = setup::shard_directories();
-    let others = directories.iter().map(|directory| Path::new(directory).join(name));
+    let others = lifecycle::other_places().into_iter().map(|directory| directory.join(name));
     let found = others.filter(|path| path != output).find_map(|path| Writer::create(&path).ok());
     found.ok_or(trouble)
 }
@@ -243,6 +244,19 @@ pub fn say_where(path: &Path, wanted: &Path) {
     } else if path.parent() == wanted.parent() {
         say::warn(&format!("{} exists already; profile in {shown}", wanted.display()));
     } else {
-        say::warn(&format!("{} cannot be written; profile in {shown}", wanted.display()));
+        // Asked again: what was in the way is most likely there still.
+        let trouble = Writer::create(wanted).err().map(|error| format!(" ({})", reason(&error, wanted)));
+        say::warn(&format!(
+            "{} cannot be written on host {}{}; the profile is in {shown}",
+            wanted.display(),
+            host_name(),
+            trouble.unwrap_or_default()
+        ));
     }
+}
+
+/// Without the path, which the sentence names anyway.
+fn reason(error: &Error, path: &Path) -> String {
+    let text = error.to_string();
+    text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&text).to_owned()
 }

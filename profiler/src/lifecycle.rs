@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use vocabulary::calls::op;
+use vocabulary::settings;
 use vocabulary::shard::{FINISHED, Moment, RUNNING, Sync};
 
 use crate::abi::abi;
@@ -33,6 +34,9 @@ static TRACERS: Mutex<Option<RollCall>> = parking_lot::const_mutex(None);
 
 /// Where the profile will be written: settled at the start, since a program may change its directory.
 static OUTPUT: Mutex<Option<PathBuf>> = parking_lot::const_mutex(None);
+
+/// The directory of the process at the start.
+static STARTED_IN: Mutex<Option<PathBuf>> = parking_lot::const_mutex(None);
 
 /// How long `MPI_Init` waits for others that keep a timeline, too: all come out of the library's at the same time.
 const TRACERS_COME: Duration = Duration::from_secs(10);
@@ -225,6 +229,13 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, beg
 /// Remembers where the profile is wanted.
 pub fn settle_output() {
     *OUTPUT.lock() = Some(setup::output());
+    *STARTED_IN.lock() = Some(std::env::current_dir().unwrap_or_default());
+}
+
+/// Where else the profile may go, in order of preference.
+pub fn other_places() -> Vec<PathBuf> {
+    let started_in = STARTED_IN.lock().clone().unwrap_or_default();
+    settings::profile_directories(&started_in, |name| std::env::var(name).ok())
 }
 
 pub fn wanted() -> PathBuf {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use bytemuck::Zeroable;
 use vocabulary::buckets::Buckets;
 use vocabulary::calls::TABLE_HASH;
+use vocabulary::job::Job;
 use vocabulary::profile::hosts::Note;
 use vocabulary::profile::recover::{host_name, process_start, run_name, shard_name};
 use vocabulary::profile::{boot, namespaces};
@@ -13,8 +14,7 @@ use vocabulary::settings::{self, Log};
 use vocabulary::shard::{FORMAT, Header, MAGIC, Moment, RUNNING, set_text};
 
 use crate::abi::{self, abi};
-use crate::rollcall::Job;
-use crate::{clock, communicators, datatypes, fortran, guard, hooks, lifecycle, pmpi, say, shard, tally};
+use crate::{clock, communicators, datatypes, fortran, guard, hooks, lifecycle, pmpi, rollcall, say, shard, tally};
 
 /// What must be known before recording can start.
 pub struct Facts<'a> {
@@ -83,6 +83,7 @@ pub fn set_up(facts: &Facts) -> Result<(), String> {
     let words: Vec<&str> = library.lines().next().unwrap_or("").split_whitespace().collect();
     set_text(&mut header.library, &words.join(" "));
     set_text(&mut header.options, &options_in_force());
+    header.set_job(&Job::of_environment());
     let keep_arguments = !settings::is_on(env::var(settings::NO_ARGS).ok().as_deref());
     set_text(&mut header.command, &command_line(keep_arguments));
     header.entered = facts.entered;
@@ -110,7 +111,7 @@ pub fn set_up(facts: &Facts) -> Result<(), String> {
 }
 
 /// What this host tells those who come after a job over several hosts.
-pub fn note(roll: Option<PathBuf>, job: &Job, wanted: &Path) -> Note {
+pub fn note(roll: Option<PathBuf>, job: &rollcall::Job, wanted: &Path) -> Note {
     let header = shard::header();
     let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let own_shard = shard::path().and_then(|path| path.parent().map(Path::to_owned));
@@ -173,7 +174,14 @@ pub fn output() -> PathBuf {
     let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let pattern = set(settings::OUT).or_else(|| set(settings::OUT_COMPATIBLE));
     let name = vocabulary::profile::expand(&pattern.unwrap_or_else(|| settings::DEFAULT_OUT.to_owned()));
-    env::current_dir().unwrap_or_default().join(name)
+    launched_in().join(name)
+}
+
+/// Where the user is who started the job. A launcher whose host lacks that directory starts the program in another one: Slurm in
+/// `/tmp`.
+fn launched_in() -> PathBuf {
+    let told = env::var_os("PWD").map(PathBuf::from).filter(|told| told.is_absolute() && !told.exists());
+    told.unwrap_or_else(|| env::current_dir().unwrap_or_default())
 }
 
 fn options_in_force() -> String {

@@ -16,7 +16,7 @@ mod write;
 
 pub use claim::Claim;
 pub use life::{State, boot, life, namespaces};
-pub use name::expand;
+pub use name::{Origin, expand};
 pub use place::Place;
 pub use write::{Error, Writer, Written, utc};
 

@@ -1,21 +1,66 @@
-//! The name that a profile is wanted under: the pattern of `COMMSEE_OUT` with what this process knows filled in.
+//! The name that a profile is wanted under: the pattern of `COMMSEE_OUT` with what a process knows filled in.
 
-use std::env;
 use std::time::SystemTime;
 
 use super::recover::host_name;
 use super::utc;
+use crate::job::Job;
 use crate::settings;
+use crate::shard::{self, Header};
 
-/// Where batch systems tell a job its id: Slurm, PBS, LSF, Flux, Cobalt, Grid Engine.
-const JOB_IDS: [&str; 6] = ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID", "JOB_ID"];
+/// What names of profiles are made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    pub job: Job,
+    pub host: String,
+    pub pid: u32,
+    pub unix_ns: u64,
+}
 
-/// Fills in `%j`, `%h`, `%p` and `%t`. The time is UTC, without the separators that some file systems and shells mind.
+impl Origin {
+    /// Of this process, at this moment.
+    pub fn here() -> Origin {
+        let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let unix_ns = since_1970.as_nanos() as u64;
+        Origin { job: Job::of_environment(), host: host_name(), pid: std::process::id(), unix_ns }
+    }
+
+    /// Of the process that wrote a shard, at its start: whoever makes the profile may be another one, outside of the job.
+    pub fn of_shard(header: &Header) -> Origin {
+        let host = shard::text(&header.host);
+        Origin { job: header.job(), host, pid: header.pid, unix_ns: header.start_realtime_ns }
+    }
+
+    /// Fills in `%j`, `%s`, `%h`, `%p` and `%t`. The time is UTC, without the separators that some file systems and shells mind.
+    pub fn expand(&self, pattern: &str) -> String {
+        settings::file_name(pattern, |letter| {
+            Some(match letter {
+                'j' => self.job.id_or_none().to_owned(),
+                's' => self.job.step_or_none().to_owned(),
+                'h' => self.host.clone(),
+                'p' => self.pid.to_string(),
+                't' => utc(self.unix_ns).chars().filter(|c| c.is_ascii_digit() || *c == 'T').collect(),
+                _ => return None,
+            })
+        })
+    }
+}
+
+/// The name as this process makes it.
 pub fn expand(pattern: &str) -> String {
-    let is_set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-    let job = JOB_IDS.into_iter().find_map(is_set).unwrap_or_else(|| "0".to_owned());
-    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let time = utc(since_1970.as_nanos() as u64);
-    let time: String = time.chars().filter(|c| c.is_ascii_digit() || *c == 'T').collect();
-    settings::file_name(pattern, &job, &host_name(), std::process::id(), &time)
+    Origin::here().expand(pattern)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_filled_in() {
+        let job = Job { id: "7".to_owned(), step: "1".to_owned(), ..Job::default() };
+        let mut origin = Origin { job, host: "n1".to_owned(), pid: 42, unix_ns: 1_000_000_000 };
+        assert_eq!(origin.expand("a-%j.%s-%h-%p-%t.db"), "a-7.1-n1-42-19700101T000001.db");
+        origin.job = Job::default();
+        assert_eq!(origin.expand("%j-%s-%x"), "0-0-%x");
+    }
 }

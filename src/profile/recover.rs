@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::debris::{self, entries, others, state};
 use super::life::{State, life};
 pub use super::life::{host_name, is_here, process_start};
+use super::name::Origin;
 use super::write::{Error, Writer};
 use crate::ranks::Ranks;
 use crate::shard::{self, FORMAT, RUNNING, SNAPSHOT, Shard, read_file, read_header};
@@ -40,13 +41,15 @@ pub struct Run {
     /// Nor whether those do that have numbers of their own: in a container, or on another host of the same name.
     pub unknown: bool,
     /// Hosts, other than this one, of processes that have not ended for certain, and what is known of them.
-    away: BTreeSet<(State, String)>,
+    pub away: BTreeSet<(State, String)>,
     pub world_size: u32,
     pub shards: Vec<PathBuf>,
     /// What else lies there of it: snapshots, claims, what was in the making.
     pub others: Vec<PathBuf>,
     pub started_unix_ns: u64,
     pub command: String,
+    /// Of its lowest rank here, whose shard tells it.
+    pub origin: Origin,
 }
 
 /// A profile made of shards.
@@ -78,7 +81,7 @@ pub fn find(directories: &[PathBuf]) -> Vec<Run> {
             let id = run_in_name(&name).filter(|_| is_torn).unwrap_or(header.run);
             shards.push((is_torn, id, path, header));
         }
-        shards.sort_by_key(|(is_torn, ..)| *is_torn);
+        shards.sort_by_key(|(is_torn, _, _, header)| (*is_torn, header.world_rank));
         for (is_torn, id, path, header) in shards {
             if !is_torn && !seen.insert((id, header.world_rank)) {
                 continue;
@@ -95,6 +98,7 @@ pub fn find(directories: &[PathBuf]) -> Vec<Run> {
                 others: Vec::new(),
                 started_unix_ns: header.start_realtime_ns,
                 command: shard::text(&header.command),
+                origin: Origin::of_shard(&header),
             });
             let state = life(path, &header);
             run.note(state);
@@ -173,6 +177,7 @@ fn mark_alive(shard: &mut Shard) {
         return;
     }
     header.state = SNAPSHOT;
+    shard.is_old = !is_here(header);
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: fills the structure it is given.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };

@@ -492,6 +492,16 @@ impl<'a> Tables<'a> {
             ("launch", if header.launch == [0, 0] { String::new() } else { hex(header.launch) }),
         ]);
         meta.extend(self.programs().map(|programs| ("programs", programs)));
+        let job = header.job();
+        let nodes = if job.nodes > 0 { job.nodes.to_string() } else { String::new() };
+        let of_job = [
+            ("batch_system", job.system),
+            ("job", job.id),
+            ("job_step", job.step),
+            ("job_task", job.task),
+            ("job_nodes", nodes),
+        ];
+        meta.extend(of_job.into_iter().filter(|(_, value)| !value.is_empty()));
         if run.lost_calls > 0 {
             meta.insert("lost_calls", run.lost_calls.to_string());
         }

@@ -5,6 +5,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::event::Sync;
 use crate::buckets::MAX_EDGES;
+use crate::job::Job;
 
 pub const MAGIC: [u8; 8] = *b"commsee\0";
 /// Raised with every change of this file; a reader accepts its own version only.
@@ -107,10 +108,34 @@ pub struct Header {
     /// Ranks on this host, where the launcher said so; else 0.
     pub local_ranks: u32,
     /// Zero, and part of the checksum: versions that know more words than others read each other's shards.
-    pub reserved: [u8; 484],
+    pub reserved: [u8; 292],
+    /// The batch job as [`Job`] has it, since whoever recovers the shard may be outside of it.
+    pub job: [u8; 96],
+    pub job_step: [u8; 32],
+    pub job_task: [u8; 32],
+    pub batch_system: [u8; 28],
+    pub job_nodes: u32,
 }
 
 impl Header {
+    pub fn set_job(&mut self, job: &Job) {
+        set_text(&mut self.job, &job.id);
+        set_text(&mut self.job_step, &job.step);
+        set_text(&mut self.job_task, &job.task);
+        set_text(&mut self.batch_system, &job.system);
+        self.job_nodes = job.nodes;
+    }
+
+    pub fn job(&self) -> Job {
+        Job {
+            system: text(&self.batch_system),
+            id: text(&self.job),
+            step: text(&self.job_step),
+            task: text(&self.job_task),
+            nodes: self.job_nodes,
+        }
+    }
+
     /// Marks what stands in the header as whole. To be called again where one of the constant fields changes.
     pub fn seal(&mut self) {
         self.checksum = self.checksum_wanted();

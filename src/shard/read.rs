@@ -62,6 +62,8 @@ pub struct Shard {
     places: Vec<Standing>,
     /// Entries and blocks that made no sense.
     pub damaged: u64,
+    /// Its process goes on, but how long it has since its last sign cannot be told: its clock is another host's.
+    pub is_old: bool,
 }
 
 impl Shard {
@@ -100,6 +102,7 @@ impl Shard {
             stands: Vec::new(),
             places: Vec::new(),
             damaged: 0,
+            is_old: false,
         };
         let used = usize::try_from(header.used_bytes).unwrap_or(usize::MAX).min(bytes.len());
         shard.read_blocks(&bytes[..used]);

@@ -345,7 +345,7 @@ impl Facts {
                 thread: stand.thread,
                 call,
                 since_ns: is_known.then_some(since_ns),
-                for_ns: is_known.then_some(last_ns.saturating_sub(since_ns)),
+                for_ns: (is_known && !shard.is_old).then_some(last_ns.saturating_sub(since_ns)),
             })
         })
     }

@@ -80,8 +80,10 @@ pub fn all(folder: &Folder, shards: &[PathBuf]) -> bool {
     let carry = |path: &PathBuf| folder.carry(path).is_ok() || !path.exists();
     let share = shards.len().div_ceil(AT_A_TIME).max(1);
     thread::scope(|scope| {
-        let parts: Vec<_> =
-            shards.chunks(share).map(|part| scope.spawn(move || part.iter().filter(|path| !carry(path)).count())).collect();
+        let parts: Vec<_> = shards
+            .chunks(share)
+            .map(|part| scope.spawn(move || part.iter().filter(|path| !carry(path)).count()))
+            .collect();
         parts.into_iter().all(|part| part.join().is_ok_and(|left| left == 0))
     })
 }

@@ -6,6 +6,7 @@ use crate::matrix::asked;
 use crate::output;
 use crate::query::catalog::Catalog;
 use crate::query::graph::{devices, processes, users};
+use crate::query::hosts::Places;
 use crate::query::layers::WIRE;
 use crate::query::overview::overview;
 use crate::render::graph::{Caption, dot, json};
@@ -23,10 +24,11 @@ pub fn graph(graph: &Graph) -> Result<bool, Error> {
     ways.device.clone_from(&graph.ways.device);
     ways.protocol.clone_from(&graph.ways.protocol);
     let Some(asked) = asked(profile, &graph.calls, &ways)? else { return Ok(false) };
-    let flows = asked.flows()?;
+    let ends = Places::of(&asked.catalog, graph.of == Drawing::Hosts);
+    let flows = ends.between(asked.flows()?);
     let mut drawn = match graph.of {
-        Drawing::Processes => processes(&flows, &asked.catalog),
-        Drawing::Devices => devices(&flows, &asked.catalog, &users(&asked.profile, &asked.catalog)?),
+        Drawing::Processes | Drawing::Hosts => processes(&flows, &asked.catalog, &ends),
+        Drawing::Devices => devices(&flows, &asked.catalog, &users(&asked.profile, &asked.catalog)?, &ends),
     };
     let is_empty = drawn.edges.is_empty();
     asked.say_what_lacks(is_empty)?;

@@ -1,13 +1,14 @@
 //! What a job left: the profiles that it wrote, and those made of its shards, on this host and on others.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
+use std::{env, fs};
 
 use commsee::profile::debris::State;
 use commsee::profile::hosts::Folder;
 use commsee::profile::recover::Run;
+use commsee::settings;
 
 use crate::carry;
 use crate::collect::{self, Reach};
@@ -51,7 +52,8 @@ pub fn gather(pattern: &Path, launch: &str, started: SystemTime, reach: &Reach) 
     }
     let mut places = vec![wanted.parent().map(Path::to_owned).unwrap_or_default()];
     // Where the profiler goes when it cannot write there.
-    for place in of_hosts.into_iter().chain(shards) {
+    let others = settings::profile_directories(&env::current_dir().unwrap_or_default(), |name| env::var(name).ok());
+    for place in of_hosts.into_iter().chain(others) {
         if !places.contains(&place) {
             places.push(place);
         }
@@ -113,7 +115,7 @@ fn ended(directories: &[PathBuf], launch: &str, is_alive: &mut bool) -> Vec<Run>
 }
 
 fn recover(run: &Run, pattern: &Path, harvest: &mut Harvest) {
-    let recovered = match leftovers::recover(run, &expanded(pattern)) {
+    let recovered = match leftovers::recover(run, Path::new(&run.origin.expand(&pattern.to_string_lossy()))) {
         Ok(recovered) => recovered,
         Err(error) => return harvest.remarks.push(format!("{error}; its shards are kept: through recover")),
     };

@@ -79,13 +79,19 @@ pub fn short(run: &Run) -> &str {
     &run.id[..run.id.len().min(8)]
 }
 
+/// What tells a run from others: the batch job and its step, where there is one, as people know it.
+pub fn title(run: &Run) -> String {
+    run.origin.job.title().unwrap_or_else(|| short(run).to_owned())
+}
+
 /// `run 1a2b3c4d, started 2026-11-21T07:15:00Z, 3 shards of 4 ranks: ./heat -n 4`.
 pub fn describe(run: &Run) -> String {
     let started = commsee::profile::utc(run.started_unix_ns);
     let shards = units::count(run.shards.len() as u64, "shard");
     let of = units::count(u64::from(run.world_size), "rank");
     let command = visible(&run.command);
-    format!("run {}, started {started}, {shards} of {of}: {}", short(run), cut(&command, 60))
+    let job = run.origin.job.title().map(|job| format!(" of job {}", visible(&job))).unwrap_or_default();
+    format!("run {}{job}, started {started}, {shards} of {of}: {}", short(run), cut(&command, 60))
 }
 
 /// `rank 3`, `ranks 2-3`.

@@ -1,6 +1,6 @@
 //! `through matrix [PROFILE]`: who sent how much to whom.
 
-use crate::cli::{Matrix, MatrixFormat, SelectCalls, SelectWays};
+use crate::cli::{Ends, Matrix, MatrixFormat, SelectCalls, SelectWays};
 use crate::error::Error;
 use crate::escape::visible;
 use crate::filter::Filter;
@@ -10,6 +10,7 @@ use crate::output;
 use crate::query::catalog::{Catalog, Detail};
 use crate::query::flows::{Flow, Traffic, flows, has_messages, pairs};
 use crate::query::graph::processes;
+use crate::query::hosts::Places;
 use crate::query::layers::linkage::Layers;
 use crate::query::overview::overview;
 use crate::render::graph::{Caption, dot};
@@ -108,7 +109,8 @@ impl Asked {
 /// Whether anything was there to show.
 pub fn matrix(matrix: &Matrix) -> Result<bool, Error> {
     let Some(asked) = asked(opened(&matrix.input)?, &matrix.calls, &matrix.ways)? else { return Ok(false) };
-    let flows = asked.flows()?;
+    let ends = Places::of(&asked.catalog, matrix.by == Ends::Host);
+    let flows = ends.between(asked.flows()?);
     asked.say_what_lacks(flows.is_empty())?;
     if flows.is_empty() && matrix.format == MatrixFormat::Table {
         return Ok(false);
@@ -124,6 +126,7 @@ pub fn matrix(matrix: &Matrix) -> Result<bool, Error> {
         },
         layer: &layer,
         pairs: pairs(&flows),
+        ends: &ends,
         counts: matrix.counts,
         top: matrix.top,
     };
@@ -132,7 +135,7 @@ pub fn matrix(matrix: &Matrix) -> Result<bool, Error> {
         MatrixFormat::Csv => csv(&pairs, out),
         MatrixFormat::Json => json(&pairs, out),
         MatrixFormat::Dot => {
-            let mut graph = processes(&flows, &asked.catalog);
+            let mut graph = processes(&flows, &asked.catalog, &ends);
             graph.shorten(matrix.top);
             dot::dot(&graph, &Caption { head: &pairs.head, layer: &layer }, out)
         }

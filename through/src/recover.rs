@@ -22,8 +22,14 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
     let mut trouble = None;
     for run in leftovers::find(&directories) {
         if arguments.running {
-            if run.alive {
-                match one(&run, arguments) {
+            if run.alive || run.elsewhere {
+                if !run.alive {
+                    say(format_args!(
+                        "{}: whether it still runs cannot be seen on this host",
+                        leftovers::describe(&run)
+                    ));
+                }
+                match one(&Run { alive: true, ..run }, arguments) {
                     Ok(()) => any = true,
                     Err(error) => trouble = trouble.or(Some(error)),
                 }
@@ -80,8 +86,11 @@ pub fn obstacle(run: &Run, is_forced: bool) -> Option<String> {
 
 fn one(run: &Run, arguments: &Recover) -> Result<(), Error> {
     let kind = if run.alive { "running" } else { "recovered" };
-    let default = || PathBuf::from(format!("commsee-{kind}-{}.db", leftovers::short(run)));
-    let recovered = leftovers::recover(run, &arguments.output.clone().unwrap_or_else(default))?;
+    let wanted = match &arguments.output {
+        Some(output) => PathBuf::from(run.origin.expand(&output.to_string_lossy())),
+        None => PathBuf::from(format!("commsee-{kind}-{}.db", leftovers::title(run))),
+    };
+    let recovered = leftovers::recover(run, &wanted)?;
     let mut out = io::stdout();
     let _ = writeln!(out, "{}: {}", path(&recovered.path), leftovers::describe(run));
     if let Some(missing) = leftovers::missing(&recovered) {

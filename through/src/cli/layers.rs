@@ -45,6 +45,9 @@ pub struct Matrix {
     /// Messages or operations instead of bytes
     #[arg(long = "calls", id = "counts", help_heading = "Output")]
     pub counts: bool,
+    /// What rows and columns are
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Output")]
+    pub by: Ends,
     /// A list of the N heaviest pairs; 0 lists all
     #[arg(long, value_name = "N", help_heading = "Output")]
     pub top: Option<usize>,
@@ -53,6 +56,13 @@ pub struct Matrix {
     /// Write into FILE
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Ends {
+    #[default]
+    Rank,
+    Host,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -90,6 +100,7 @@ pub struct Graph {
 pub enum Drawing {
     #[default]
     Processes,
+    Hosts,
     Devices,
 }
 

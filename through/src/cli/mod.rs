@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use layers::{Drawing, Graph, GraphFormat, Matrix, MatrixFormat, Split, Ucx};
+pub use layers::{Drawing, Ends, Graph, GraphFormat, Matrix, MatrixFormat, Split, Ucx};
 pub use select::{Input, Select, SelectCalls, SelectWays};
 pub use trace::Trace;
 
@@ -184,7 +184,8 @@ pub struct Profiling {
 
 #[derive(Debug, Args)]
 pub struct Recover {
-    /// Name of the profile [default: commsee-recovered-ID.db, of a run that goes on commsee-running-ID.db]
+    /// Name of the profile in which %j, %s, %h, %p and %t stand for what is known of the run [default: commsee-recovered-ID.db, of a
+    /// run that goes on commsee-running-ID.db; ID is that of the batch job and its step, else that of the run]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Only runs that go on, such as one that hangs; they are not disturbed, and their shards stay

@@ -6,6 +6,7 @@ pub mod communicators;
 pub mod datatypes;
 pub mod flows;
 pub mod graph;
+pub mod hosts;
 pub mod involved;
 pub mod layers;
 pub mod notes;

@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use commsee::job::Job;
+
 use crate::escape::{cut, path, visible};
 use crate::filter::Filter;
 use crate::query::catalog::{Catalog, Detail};
@@ -70,6 +72,9 @@ pub fn header(report: &Head, terminal: &Terminal, out: &mut dyn Write) -> io::Re
     if let Some(start) = meta("start_time") {
         line("started", &visible(&start.replace('T', " ").replace('Z', " UTC")), None)?;
     }
+    if let Some(job) = job(report.catalog) {
+        line("job", &visible(&job), None)?;
+    }
     line("ranks", &placed(report.overview, meta("ranks")), None)?;
     if let Some(detail) = detail(report.catalog.detail) {
         line("detail", detail, None)?;
@@ -135,6 +140,17 @@ fn overall(overview: &Overview, terminal: &Terminal, out: &mut dyn Write) -> io:
         writeln!(out, "{name}{values}")?;
     }
     Ok(())
+}
+
+/// `1234.0 of Slurm, 2 nodes`: the batch job, with its step.
+fn job(catalog: &Catalog) -> Option<String> {
+    let words = [catalog.meta("job")?, catalog.meta("job_step").unwrap_or_default()].map(str::to_owned);
+    let [id, step] = words;
+    let system = catalog.meta("batch_system").map(|system| format!(" of {system}")).unwrap_or_default();
+    let nodes = catalog.meta("job_nodes").and_then(|nodes| nodes.parse().ok());
+    let nodes = nodes.map(|nodes| format!(", {}", units::count(nodes, "node"))).unwrap_or_default();
+    let title = Job { id, step, ..Job::default() }.title()?;
+    Some(format!("{title}{system}{nodes}"))
 }
 
 fn placed(overview: &Overview, started: Option<&str>) -> String {

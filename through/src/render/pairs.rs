@@ -11,6 +11,7 @@ use super::header::Head;
 use super::json::{self, Overview};
 use super::layers::{NoteRecord, UnlinkedRecord, notes, unlinked};
 use crate::query::flows::Pair;
+use crate::query::hosts::Places;
 use crate::query::transfers::End;
 
 pub struct Pairs<'a> {
@@ -19,6 +20,8 @@ pub struct Pairs<'a> {
     pub layer: &'a str,
     /// In the order of the ranks.
     pub pairs: Vec<Pair>,
+    /// What they are between.
+    pub ends: &'a Places,
     /// By calls instead of bytes.
     pub counts: bool,
     pub top: Option<usize>,
@@ -52,13 +55,15 @@ impl Pairs<'_> {
 }
 
 #[derive(Debug, Default, Serialize)]
-struct PairRecord {
+struct PairRecord<'a> {
     src: Option<i64>,
     dst: Option<i64>,
     /// One of them belongs to another `MPI_COMM_WORLD`.
     remote: i64,
     calls: i64,
     bytes: u64,
+    src_host: &'a str,
+    dst_host: &'a str,
 }
 
 #[derive(Serialize)]
@@ -69,7 +74,7 @@ struct Document<'a> {
     filters: &'a [String],
     hidden: usize,
     layer: &'a str,
-    matrix: Vec<PairRecord>,
+    matrix: Vec<PairRecord<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     notes: Option<Vec<NoteRecord<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,7 +82,7 @@ struct Document<'a> {
 }
 
 pub fn csv(pairs: &Pairs, out: &mut dyn Write) -> io::Result<()> {
-    csv::write::<PairRecord>(out, pairs.listed().0.iter().map(record))
+    csv::write::<PairRecord>(out, pairs.listed().0.iter().map(|pair| record(pair, pairs.ends)))
 }
 
 pub fn json(pairs: &Pairs, out: &mut dyn Write) -> io::Result<()> {
@@ -90,19 +95,21 @@ pub fn json(pairs: &Pairs, out: &mut dyn Write) -> io::Result<()> {
         filters: &head.filter.words,
         hidden,
         layer: pairs.layer,
-        matrix: shown.iter().map(record).collect(),
+        matrix: shown.iter().map(|pair| record(pair, pairs.ends)).collect(),
         notes: head.layers.map(notes),
         unlinked: head.layers.map(unlinked),
     };
     json::write(&document, out)
 }
 
-fn record(pair: &Pair) -> PairRecord {
+fn record<'a>(pair: &Pair, ends: &'a Places) -> PairRecord<'a> {
     PairRecord {
         src: pair.from.rank(),
         dst: pair.to.rank(),
         remote: i64::from(pair.from == End::Remote || pair.to == End::Remote),
         calls: pair.calls,
         bytes: pair.bytes,
+        src_host: ends.host(pair.from),
+        dst_host: ends.host(pair.to),
     }
 }

@@ -7,6 +7,7 @@ use crate::query::catalog::{Bucket, Communicator, Operation};
 use crate::query::cells::{Cell, Key};
 use crate::query::communicators::Spread;
 use crate::query::datatypes::Use;
+use crate::query::hosts::{compact, hosts};
 use crate::query::involved::Involved;
 use crate::query::operations::Operations;
 use crate::query::phases::Phase;
@@ -147,6 +148,8 @@ pub struct StoodRecord<'a> {
     for_max_s: Option<f64>,
     /// Of a collective call: members of the communicator that were not in it.
     absent: String,
+    /// Only where the job had several: `node[1-3,7]`.
+    hosts: String,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -258,6 +261,7 @@ pub fn stood<'a>(report: &'a Report, group: &Group) -> StoodRecord<'a> {
         since_max_s: group.since_ns.map(|(_, last)| seconds(last)),
         for_max_s: group.for_ns.map(seconds),
         absent: group.absent.to_string(),
+        hosts: compact(&hosts(&report.catalog, &group.ranks)),
     }
 }
 

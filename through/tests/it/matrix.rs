@@ -99,3 +99,41 @@ fn sixteen_ranks_fit_and_more_are_listed() {
     let wide = full(40).command(&["matrix"]).env("COLUMNS", "250").output().unwrap();
     assert_eq!(String::from_utf8(wide.stdout).unwrap().lines().filter(|line| line.contains("1.5M")).count(), 40);
 }
+
+/// Between hosts as between ranks, where ranks are kept apart; and nothing else where they are not.
+#[test]
+fn hosts_stand_for_their_ranks() {
+    let folder = layered();
+    assert_snapshot!(folder.through(&["matrix", "--by", "host"]).ok());
+    let hosts = |words: &[&str]| {
+        let rows = folder.through(&[&["matrix", "--format", "csv"], words].concat()).csv();
+        let keys = ["src", "dst", "calls", "src_host", "dst_host"];
+        rows.iter().map(|row| keys.map(|key| row[key].as_str()).join(" ")).collect::<Vec<_>>()
+    };
+    let by_host = ["0 0 10 node0 node0", "0 2 20 node0 node1", "2  1 node1 "];
+    assert_eq!(hosts(&["--by", "host"]), by_host);
+    assert_eq!(hosts(&[]), ["0 1 10 node0 node0", "1 2 20 node0 node1", "3  1 node1 "]);
+    let drawn = folder.through(&["graph", "--of", "hosts", "--format", "json"]).json();
+    let ids = |key: &str| drawn["nodes"].as_array().unwrap().iter().map(|node| node[key].clone()).collect::<Vec<_>>();
+    assert_eq!(ids("id"), ["host node0", "host node1", "other world"]);
+    assert_eq!(ids("kind"), ["host", "host", "other world"]);
+    drop(drawn);
+
+    let nodes = Folder::empty();
+    let mut profile = Builder::new(&nodes.path("nodes.db"), 6);
+    profile.meta("detail", "node");
+    profile.comm("W0.0", None, None, 6, "0-5");
+    profile.edge("W0.0", "MPI_Send", (0, 4), 3, 3000);
+    profile.edge("W0.0", "MPI_Send", (4, 2), 2, 200);
+    profile.cell("W0.0", "MPI_Send", 0, 0, Did(1, 1, 0, 1));
+    profile.finish(|_| 1);
+    let table = nodes.through(&["matrix"]).ok();
+    let lines: Vec<&str> = table.lines().skip_while(|line| !line.starts_with("bytes of")).collect();
+    assert_eq!(lines[0], "bytes of mpi from host (row) to host (column)");
+    assert_eq!(lines[1].split_whitespace().collect::<Vec<_>>(), ["node0", "node1", "node2"]);
+    let row = |line: usize| lines[line].split_whitespace().collect::<Vec<_>>();
+    assert_eq!((row(2), row(4)), (vec!["node0", "-", "-", "2.9K"], vec!["node2", "-", "200", "-"]));
+    assert_eq!(row(3), ["node1", "-", "-", "-"]);
+    let dot = nodes.through(&["graph"]).ok();
+    assert!(dot.contains("\"host node0\" [label=\"node0\", shape=box];"), "{dot}");
+}

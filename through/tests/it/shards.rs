@@ -6,6 +6,7 @@ use std::path::Path;
 
 use bytemuck::{Zeroable, bytes_of};
 use commsee::calls::{TABLE_HASH, op};
+use commsee::job::Job;
 use commsee::profile::debris::State;
 use commsee::profile::locks;
 use commsee::profile::recover::{self, host_name, process_start, shard_name};
@@ -16,7 +17,7 @@ use commsee::shard::{
     UNLOCKED, USES, Use, set_text,
 };
 
-use crate::common::Folder;
+use crate::common::{Answer, Folder};
 
 /// Writes the shard of a process that was interrupted after three barriers.
 pub fn write(folder: &Path, launch: &str, rank: u32, ranks: u32, pid: u32) {
@@ -74,6 +75,16 @@ fn write_as(folder: &Path, launch: &str, rank: u32, ranks: u32, pid: u32, more: 
     fs::write(folder.join(shard_name(header.run, rank)), bytes).unwrap();
 }
 
+/// Writes another header in front of a shard.
+pub fn change(folder: &Path, rank: u32, pid: u32, change: impl Fn(&mut Header)) {
+    let path = folder.join(shard_name([0xabcd_ef01, u64::from(pid)], rank));
+    let mut bytes = fs::read(&path).unwrap();
+    let header: &mut Header = bytemuck::from_bytes_mut(&mut bytes[..size_of::<Header>()]);
+    change(header);
+    header.seal();
+    fs::write(path, bytes).unwrap();
+}
+
 pub fn block(kind: u32, entry: &[u8]) -> Vec<u8> {
     let bytes = (BLOCK_HEADER_BYTES + entry.len()) as u32;
     let header = BlockHeader { magic: BLOCK_MAGIC, kind, bytes, used: 1, ..BlockHeader::zeroed() };
@@ -95,6 +106,30 @@ fn dead_runs_become_profiles() {
     let again = folder.through(&["recover"]);
     assert_eq!(again.status, 1);
     assert!(again.err.contains("nothing to recover in"));
+}
+
+/// Whoever recovers may be outside of the job, or in another one.
+#[test]
+fn recovered_profiles_are_named_after_the_job_of_the_shards() {
+    let folder = Folder::empty();
+    for rank in 0..2 {
+        write(folder.0.path(), "", rank, 2, DEAD);
+        change(folder.0.path(), rank, DEAD, |header| {
+            let words = ["Slurm", "16_3", "0", "3"].map(str::to_owned);
+            let [system, id, step, task] = words;
+            header.set_job(&Job { system, id, step, task, nodes: 2 });
+        });
+    }
+    let through = |words: &[&str]| {
+        Answer::of(folder.command(words).env("SLURM_JOB_ID", "99").env("SLURM_STEP_ID", "7").output().unwrap()).ok()
+    };
+    let out = through(&["recover", "--keep"]);
+    assert!(out.starts_with("commsee-recovered-16_3.0.db: run 00000000 of job 16_3.0, started "), "{out}");
+    let head = folder.through(&[]).ok();
+    assert!(head.contains("\njob        16_3.0 of Slurm, 2 nodes\n"), "{head}");
+    through(&["recover", "-o", "%j-%s-%p-%t-%%.db"]);
+    let names = ["16_3-0-2147483647-19700101T000000-%.db", "commsee-recovered-16_3.0.db"];
+    assert_eq!(folder.names(), names);
 }
 
 /// What stands in a shard of phases and datatypes is there after a crash, too; what refers to nothing is left out.

@@ -5,7 +5,7 @@ use commsee::calls::op;
 use commsee::shard::{COMMUNICATORS, Communicator, FIRST_COMM, LABELS, STANDINGS, Standing, Text, set_text};
 
 use crate::common::Folder;
-use crate::shards::{DEAD, block, write_with};
+use crate::shards::{self, DEAD, block, write_with};
 
 /// A tick is 2 ns in these shards.
 fn inside(comm: u32, operation: u16, since_ticks: u64) -> Standing {
@@ -129,6 +129,29 @@ fn a_run_that_goes_on_is_looked_at_and_left_alone() {
     let dead = deadlock(DEAD);
     assert_eq!(dead.through(&["recover", "--running"]).status, 1);
     assert_eq!(dead.names().len(), 5);
+}
+
+/// Hosts are told where there are several. The clock of another host cannot be asked: how long a rank has stood there is not known.
+#[test]
+fn ranks_of_other_hosts_are_looked_at_too() {
+    let folder = deadlock(DEAD);
+    for (rank, host) in [(0, "node1"), (1, "node1"), (2, "node2"), (4, "node3"), (5, "gpu-node-7")] {
+        shards::change(folder.0.path(), rank, DEAD, |header| set_text(&mut header.host, host));
+    }
+    let before = folder.names();
+    let answer = folder.through(&["recover", "--running", "-o", "a.db"]);
+    assert_eq!((answer.status, answer.err.lines().count()), (0, 1), "{}", answer.err);
+    assert!(answer.err.contains("whether it still runs cannot be seen on this host"), "{}", answer.err);
+    assert_eq!(folder.names(), [&["a.db".to_owned()], &before[..]].concat());
+    let table = folder.through(&["a.db", "--stood"]).ok();
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    insta::assert_snapshot!(table);
+    let rows = folder.through(&["a.db", "--stood", "--format", "csv"]).csv();
+    let of = |key: &str| rows.iter().map(|row| row[key].clone()).collect::<Vec<_>>();
+    assert_eq!(of("hosts"), ["node1", "gpu-node-7,node[1,3]", "node2", ""]);
+    assert_eq!(of("for_max_s"), [""; 4]);
+    let document = folder.through(&["a.db", "--stood", "--format", "json"]).json();
+    assert!(document["stood"][0]["for_max_s"].is_null(), "{document}");
 }
 
 #[test]

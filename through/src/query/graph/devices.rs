@@ -9,6 +9,7 @@ use crate::filter::Filter;
 use crate::open::Profile;
 use crate::query::catalog::Catalog;
 use crate::query::flows::Flow;
+use crate::query::hosts::Places;
 use crate::query::transfers::End;
 use crate::query::ways::Way;
 
@@ -35,8 +36,8 @@ pub fn users(profile: &Profile, catalog: &Catalog) -> Result<Users, Error> {
 const UNKNOWN_DEVICE: &str = "?";
 
 /// Flows in no order. Which devices peers use is told by all that they did, not only by what is drawn.
-pub fn devices(flows: &[Flow], catalog: &Catalog, used: &Users) -> Graph {
-    let mut sketch = Sketch::new(catalog);
+pub fn devices(flows: &[Flow], catalog: &Catalog, used: &Users, ends: &Places) -> Graph {
+    let mut sketch = Sketch::new(ends);
     let used = Used::of(used, catalog, &sketch);
     let mut wanted: Vec<&Flow> = flows.iter().collect();
     wanted.sort_by_key(|flow| (flow.from, flow.to, flow.way));

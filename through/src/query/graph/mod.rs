@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 pub use devices::{devices, users};
 pub use processes::processes;
 
-use super::catalog::Catalog;
+use super::hosts::Places;
 use super::transfers::End;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub id: String,
-    /// `process`, `unknown`, `other world`, or the kind of a device: `network`, `memory`, `gpu`.
+    /// `process`, `host`, `unknown`, `other world`, or the kind of a device: `network`, `memory`, `gpu`.
     pub kind: String,
     /// Empty where it is not known.
     pub host: String,
@@ -44,20 +44,19 @@ pub struct Graph {
 
 /// A graph in the making.
 struct Sketch<'a> {
-    hosts: BTreeMap<i64, &'a str>,
+    ends: &'a Places,
     places: BTreeMap<String, usize>,
     nodes: Vec<Node>,
     edges: BTreeMap<(usize, usize, String), (i64, u64)>,
 }
 
 impl<'a> Sketch<'a> {
-    fn new(catalog: &'a Catalog) -> Sketch<'a> {
-        let hosts = catalog.processes.iter().map(|process| (process.rank, process.host.as_str())).collect();
-        Sketch { hosts, places: BTreeMap::new(), nodes: Vec::new(), edges: BTreeMap::new() }
+    fn new(ends: &'a Places) -> Sketch<'a> {
+        Sketch { ends, places: BTreeMap::new(), nodes: Vec::new(), edges: BTreeMap::new() }
     }
 
     fn host(&self, end: End) -> &'a str {
-        end.rank().and_then(|rank| self.hosts.get(&rank).copied()).unwrap_or_default()
+        self.ends.host(end)
     }
 
     fn node(&mut self, id: String, kind: &str, host: &str, label: &str) -> usize {
@@ -72,6 +71,10 @@ impl<'a> Sketch<'a> {
     fn process(&mut self, end: End) -> usize {
         let host = self.host(end);
         match end {
+            End::Rank(_) if self.ends.are_hosts() => {
+                let name = self.ends.name(end);
+                self.node(format!("host {name}"), "host", host, &name)
+            }
             End::Rank(rank) => self.node(format!("rank {rank}"), "process", host, &rank.to_string()),
             End::Unknown => self.node("?".to_owned(), "unknown", "", "?"),
             End::Remote => self.node("other world".to_owned(), "other world", "", "other world"),

@@ -1,11 +1,12 @@
-//! Processes, and what each sent to which other one over which transport.
+//! Processes or hosts, and what each sent to which other one over which transport.
 
 use super::{Graph, Sketch};
 use crate::query::catalog::Catalog;
 use crate::query::flows::Flow;
+use crate::query::hosts::Places;
 
-pub fn processes(flows: &[Flow], catalog: &Catalog) -> Graph {
-    let mut sketch = Sketch::new(catalog);
+pub fn processes(flows: &[Flow], catalog: &Catalog, ends: &Places) -> Graph {
+    let mut sketch = Sketch::new(ends);
     // Nodes in the order of the ends, whatever order the flows have.
     let mut ends: Vec<_> = flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
     ends.sort();

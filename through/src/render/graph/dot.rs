@@ -67,7 +67,7 @@ fn title(graph: &Graph, caption: &Caption) -> Vec<String> {
 
 fn shape(kind: &str) -> &'static str {
     match kind {
-        "process" => "box",
+        "process" | "host" => "box",
         "network" => "hexagon",
         "memory" => "cylinder",
         "gpu" => "component",

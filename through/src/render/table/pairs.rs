@@ -24,7 +24,8 @@ pub fn print(pairs: &Pairs, terminal: &Terminal, out: &mut dyn Write) -> io::Res
     header(&pairs.head, terminal, out)?;
     writeln!(out)?;
     let what = if pairs.counts { "calls" } else { "bytes" };
-    let title = format!("{what} of {} from rank (row) to rank (column)", crate::escape::visible(pairs.layer));
+    let end = if pairs.ends.are_hosts() { "host" } else { "rank" };
+    let title = format!("{what} of {} from {end} (row) to {end} (column)", crate::escape::visible(pairs.layer));
     writeln!(out, "{}", terminal.paint(Paint::Strong, &crate::escape::cut(&title, terminal.columns)))?;
     if pairs.top.is_none() {
         let ends = ends(pairs);
@@ -57,19 +58,16 @@ fn legend(pairs: &Pairs, terminal: &Terminal, out: &mut dyn Write) -> io::Result
     remark(&words.join(" "), terminal, out)
 }
 
-/// What the ends are called.
-fn name(end: End) -> String {
-    match end {
-        End::Rank(rank) => rank.to_string(),
-        End::Unknown => "?".to_owned(),
-        End::Remote => "other world".to_owned(),
-    }
+/// What an end is called.
+fn name(pairs: &Pairs, end: End) -> String {
+    crate::escape::visible(&pairs.ends.name(end)).into_owned()
 }
 
-/// All ranks, also those that sent and received nothing, and who else took part.
+/// All ranks or hosts, also those that sent and received nothing, and who else took part.
 fn ends(pairs: &Pairs) -> Vec<End> {
     let ranks = pairs.head.catalog.processes.iter().filter(|process| pairs.head.filter.has_rank(process.rank));
     let all = ranks.map(|process| End::of_rank(process.rank)).filter(|end| *end != End::Unknown);
+    let all = all.map(|end| pairs.ends.place(end));
     let ends: BTreeSet<End> = pairs.pairs.iter().flat_map(|pair| [pair.from, pair.to]).chain(all).collect();
     ends.into_iter().collect()
 }
@@ -84,6 +82,7 @@ enum Digits {
 /// The whole matrix as text.
 struct Square {
     ends: Vec<End>,
+    names: HashMap<End, String>,
     cells: HashMap<(End, End), String>,
     label: usize,
     widths: Vec<usize>,
@@ -93,14 +92,15 @@ impl Square {
     fn of(pairs: &Pairs, ends: &[End], digits: Digits) -> Square {
         let cell = |pair: &Pair| ((pair.from, pair.to), short(pairs.weight(pair), digits));
         let cells: HashMap<(End, End), String> = pairs.pairs.iter().map(cell).collect();
-        let mut widths: HashMap<End, usize> = ends.iter().map(|end| (*end, name(*end).width())).collect();
+        let names: HashMap<End, String> = ends.iter().map(|end| (*end, name(pairs, *end))).collect();
+        let mut widths: HashMap<End, usize> = names.iter().map(|(end, name)| (*end, name.width())).collect();
         for ((_, to), text) in &cells {
             let width = widths.entry(*to).or_default();
             *width = text.width().max(*width);
         }
-        let label = ends.iter().map(|end| name(*end).width()).max().unwrap_or(0);
+        let label = names.values().map(|name| name.width()).max().unwrap_or(0);
         let widths = ends.iter().map(|end| widths[end]).collect();
-        Square { ends: ends.to_vec(), cells, label, widths }
+        Square { ends: ends.to_vec(), names, cells, label, widths }
     }
 
     fn columns(&self) -> usize {
@@ -115,11 +115,11 @@ impl Square {
             }
             line
         };
-        let titles = line("", &mut self.ends.iter().map(|end| name(*end)));
+        let titles = line("", &mut self.ends.iter().map(|end| self.names[end].clone()));
         writeln!(out, "{}", terminal.paint(Paint::Faint, &titles))?;
         for from in &self.ends {
             let cell = |to: &End| self.cells.get(&(*from, *to)).cloned().unwrap_or_else(|| "-".to_owned());
-            writeln!(out, "{}", line(&name(*from), &mut self.ends.iter().map(cell)))?;
+            writeln!(out, "{}", line(&self.names[from], &mut self.ends.iter().map(cell)))?;
         }
         Ok(())
     }
@@ -161,7 +161,13 @@ fn list(pairs: &Pairs, terminal: &Terminal, out: &mut dyn Write) -> io::Result<(
         false => units::percent(pair.bytes as f64, whole.0 as f64),
     };
     let cells = |pair: &Pair| {
-        vec![name(pair.from), name(pair.to), units::bytes(pair.bytes), share(pair), pair.calls.to_string()]
+        vec![
+            name(pairs, pair.from),
+            name(pairs, pair.to),
+            units::bytes(pair.bytes),
+            share(pair),
+            pair.calls.to_string(),
+        ]
     };
     let rows: Vec<Vec<String>> = shown.iter().map(cells).collect();
     Grid::fit(&COLUMNS, rows.iter(), terminal).print(&rows, terminal, out)?;

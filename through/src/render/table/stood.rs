@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use super::operations::operation;
 use super::remark;
 use super::words::titled;
+use crate::escape::visible;
+use crate::query::hosts::{compact, hosts};
 use crate::query::standing::{Group, Place};
 use crate::render::grid::{Column, Grid, number, text};
 use crate::report::Report;
@@ -12,16 +14,20 @@ use crate::terminal::{Paint, Terminal};
 use crate::units;
 
 const FOR: Column = number("for");
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 7] = [
     text("where"),
     text("communicator"),
     text("ranks"),
+    text("hosts"),
     number("threads").optional(1),
     number("since"),
     text("not in it"),
 ];
 /// Where the column of durations stands, of a job that goes on.
-const FOR_PLACE: usize = 5;
+const FOR_PLACE: usize = 6;
+
+/// Longer lists of hosts are counted: the other columns need the room.
+const HOSTS_WIDTH: usize = 18;
 
 const LEGEND: &str = "Since: the run time at which the first and the last rank got there; (in the program): at which it left its \
      last MPI call. Not in it: members of the communicator that are not in this collective call. Calls that have not returned \
@@ -56,14 +62,21 @@ pub fn lines(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut columns = COLUMNS.to_vec();
-    let goes_on = report.catalog.processes.iter().any(|process| process.state == "running");
+    let goes_on = report.catalog.processes.iter().any(|process| process.state == "running")
+        // Of ranks on other hosts alone nobody can tell here.
+        && groups.iter().any(|group| group.for_ns.is_some());
     if goes_on {
         columns.insert(FOR_PLACE, FOR);
     }
     let has_threads = groups.iter().any(|group| group.threads > group.ranks.count());
     let has_absent = groups.iter().any(|group| !group.absent.is_empty());
-    let is_shown =
-        |column: &Column| (column.title != "threads" || has_threads) && (column.title != "not in it" || has_absent);
+    let has_hosts = groups.iter().any(|group| !hosts(&report.catalog, &group.ranks).is_empty());
+    let is_shown = |column: &Column| match column.title {
+        "hosts" => has_hosts,
+        "threads" => has_threads,
+        "not in it" => has_absent,
+        _ => true,
+    };
     let shown: Vec<bool> = columns.iter().map(is_shown).collect();
     let keep = |cells: Vec<String>| cells.into_iter().zip(&shown).filter_map(|(cell, shown)| shown.then_some(cell));
     let rows: Vec<Vec<String>> =
@@ -96,8 +109,13 @@ fn cells(report: &Report, group: &Group, goes_on: bool) -> Vec<String> {
             (first, last) => format!("{first} to {last}"),
         },
     };
-    let mut cells =
-        vec![where_, comm, group.ranks.to_string(), group.threads.to_string(), since, group.absent.to_string()];
+    let on = hosts(&report.catalog, &group.ranks);
+    let on = match compact(&on) {
+        list if list.len() <= HOSTS_WIDTH => visible(&list).into_owned(),
+        _ => units::count(on.len() as u64, "host"),
+    };
+    let (ranks, threads, absent) = (group.ranks.to_string(), group.threads.to_string(), group.absent.to_string());
+    let mut cells = vec![where_, comm, ranks, on, threads, since, absent];
     if goes_on {
         cells.insert(FOR_PLACE, group.for_ns.map(units::time).unwrap_or_default());
     }

@@ -1,0 +1,78 @@
+//! Batch jobs: what profiles are called, and what they and shards say of the job.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use common::{Launch, Mpi, Program, execute, library};
+use commsee::profile::recover;
+use rusqlite::Connection;
+
+/// What Slurm tells a step in a task of an array. Set for the program alone, since launchers act on some of them.
+const STEP: [&str; 5] =
+    ["SLURM_JOB_ID=17", "SLURM_ARRAY_JOB_ID=16", "SLURM_ARRAY_TASK_ID=3", "SLURM_STEP_ID=2", "SLURM_JOB_NUM_NODES=4"];
+
+fn in_a_step(mpi: Mpi, program: &'static str) -> Launch {
+    let program = Program { name: program, link: Vec::new() }.compiled(mpi);
+    let words = [&STEP[..], &[program.to_str().expect("UTF-8")]].concat();
+    Launch::of(mpi, "/usr/bin/env".into()).arguments(&words).preload(library())
+}
+
+fn job_of(profile: &Path) -> BTreeMap<String, String> {
+    let db = Connection::open(profile).expect("the profile");
+    let sql = "SELECT key, value FROM meta WHERE key LIKE 'job%' OR key = 'batch_system'";
+    let mut query = db.prepare(sql).expect("the view");
+    query.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
+}
+
+fn expected() -> BTreeMap<String, String> {
+    let facts = [("batch_system", "Slurm"), ("job", "16_3"), ("job_step", "2"), ("job_task", "3"), ("job_nodes", "4")];
+    facts.map(|(key, value)| (key.to_owned(), value.to_owned())).into()
+}
+
+#[test]
+fn profiles_are_named_after_job_and_step_and_tell_them() {
+    for mpi in Mpi::ALL {
+        let run = in_a_step(mpi, "foreign").variable("COMMSEE_OUT", "run-%j.%s.db").run().succeeded();
+        assert_eq!(job_of(&run.folder().join("run-16_3.2.db")), expected(), "{mpi}");
+    }
+}
+
+#[test]
+fn shards_tell_their_job_to_those_outside_of_it() {
+    for mpi in Mpi::ALL {
+        let run = in_a_step(mpi, "killed").arguments(&["1", "400", "0", "30", "SIGKILL"]).run();
+        let left = run.left_over();
+        assert_eq!(left.origin.expand("%j.%s"), "16_3.2", "{mpi}");
+        assert_eq!(left.origin.host, recover::host_name());
+        let recovered = recover::recover(&left, &run.folder().join("recovered.db")).expect("a profile");
+        assert_eq!(job_of(&recovered.path), expected(), "{mpi}");
+    }
+}
+
+/// The profiler and `through run` agree on where it goes then.
+#[test]
+fn through_run_finds_the_profile_that_had_to_go_elsewhere() {
+    for mpi in Mpi::ALL {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let program = Program { name: "foreign", link: Vec::new() }.compiled(mpi);
+        let launcher = mpi.launcher(2, &[]);
+        let mut command = Command::new(library().with_file_name("through"));
+        command.args(["run", "-o", "/missing/folder/run.db", "--"]).arg(launcher.get_program());
+        command.args(launcher.get_args()).arg(program).current_dir(folder.path()).env_remove("LD_PRELOAD");
+        command.envs(launcher.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let done = execute(&mut command);
+        assert!(done.status.success(), "{mpi}: {}", done.stderr);
+        assert!(done.stderr.contains("/missing/folder/run.db cannot be written on host "), "{}", done.stderr);
+        assert!(done.stderr.contains("\nprofile    run.db\n"), "{mpi}: {}", done.stderr);
+        assert!(folder.path().join("run.db").exists(), "{mpi}");
+    }
+}
+
+#[test]
+fn outside_of_a_job_nothing_is_told() {
+    let run = Launch::new(Mpi::Mpich, "foreign").variable("COMMSEE_OUT", "run-%j.%s.db").run().succeeded();
+    assert_eq!(job_of(&run.folder().join("run-0.0.db")), BTreeMap::new());
+}

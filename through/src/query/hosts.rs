@@ -1,0 +1,139 @@
+//! Hosts: the short way to write many of them, and what stands for ranks where hosts are looked at.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use commsee::ranks::{Ranks, format_ranges};
+
+use super::catalog::{Catalog, Detail, Process};
+use super::flows::Flow;
+use super::transfers::End;
+
+/// What a matrix or a graph is drawn between: ranks, or the hosts that they ran on.
+pub struct Places {
+    are_hosts: bool,
+    hosts: BTreeMap<i64, String>,
+    /// What a host is called, and its lowest rank, which stands for it.
+    known: BTreeMap<String, (String, i64)>,
+}
+
+impl Places {
+    /// Of a profile that keeps ranks of a host together, hosts in any case.
+    pub fn of(catalog: &Catalog, are_hosts: bool) -> Places {
+        let names: BTreeSet<&str> = catalog.processes.iter().map(|process| process.host.as_str()).collect();
+        let heads: BTreeSet<&str> = names.iter().map(|name| head(name)).collect();
+        // The domain is the same for all, or needed.
+        let called = |host: &str| if heads.len() == names.len() { head(host) } else { host }.to_owned();
+        let mut known: BTreeMap<String, (String, i64)> = BTreeMap::new();
+        for Process { rank, host, .. } in catalog.processes.iter().filter(|process| !process.host.is_empty()) {
+            known.entry(host.clone()).or_insert_with(|| (called(host), *rank));
+        }
+        let hosts = catalog.processes.iter().map(|process| (process.rank, process.host.clone())).collect();
+        Places { are_hosts: are_hosts || catalog.detail == Detail::Node, hosts, known }
+    }
+
+    pub fn are_hosts(&self) -> bool {
+        self.are_hosts
+    }
+
+    /// Where a rank ran; empty where that is not known.
+    pub fn host(&self, end: End) -> &str {
+        end.rank().and_then(|rank| self.hosts.get(&rank)).map(String::as_str).unwrap_or_default()
+    }
+
+    /// What stands for a rank.
+    pub fn place(&self, end: End) -> End {
+        match self.known.get(self.host(end)) {
+            Some((_, lowest)) if self.are_hosts => End::Rank(*lowest),
+            _ => end,
+        }
+    }
+
+    pub fn name(&self, end: End) -> String {
+        match (end, self.known.get(self.host(end))) {
+            (End::Rank(_), Some((name, _))) if self.are_hosts => name.clone(),
+            (End::Rank(rank), _) if self.are_hosts => format!("rank {rank}"),
+            (End::Rank(rank), _) => rank.to_string(),
+            (End::Unknown, _) => "?".to_owned(),
+            (End::Remote, _) => "other world".to_owned(),
+        }
+    }
+
+    /// Flows between what stands for the ranks.
+    pub fn between(&self, mut flows: Vec<Flow>) -> Vec<Flow> {
+        for flow in &mut flows {
+            (flow.from, flow.to) = (self.place(flow.from), self.place(flow.to));
+        }
+        flows
+    }
+}
+
+/// The hosts of some ranks. Nothing where all ran on one host, which then says nothing.
+pub fn hosts<'a>(catalog: &'a Catalog, ranks: &Ranks) -> BTreeSet<&'a str> {
+    let processes = &catalog.processes;
+    let first = processes.first().map(|process| process.host.as_str());
+    if processes.iter().all(|process| Some(process.host.as_str()) == first) {
+        return BTreeSet::new();
+    }
+    let is_meant = |process: &&Process| u32::try_from(process.rank).is_ok_and(|rank| ranks.contains(rank));
+    processes.iter().filter(is_meant).map(|process| process.host.as_str()).collect()
+}
+
+/// `login,node[1-3,7]`, as Slurm writes lists of hosts.
+pub fn compact(hosts: &BTreeSet<&str>) -> String {
+    let mut numbered: BTreeMap<(&str, usize, &str), Vec<u32>> = BTreeMap::new();
+    let mut all = Vec::new();
+    for host in hosts {
+        match split(host) {
+            Some((stem, digits, number, domain)) => numbered.entry((stem, digits, domain)).or_default().push(number),
+            None => all.push((*host).to_owned()),
+        }
+    }
+    for ((stem, digits, domain), numbers) in numbered {
+        let one = |number: u32| format!("{number:0digits$}");
+        let ranges: Ranks = numbers.iter().copied().collect();
+        let ranges = ranges.ranges();
+        all.push(match (ranges, digits) {
+            ([(first, last)], _) if first == last => format!("{stem}{}{domain}", one(*first)),
+            (_, 1) => format!("{stem}[{}]{domain}", format_ranges(ranges)),
+            _ => {
+                let range = |(first, last): &(u32, u32)| match first == last {
+                    true => one(*first),
+                    false => format!("{}-{}", one(*first), one(*last)),
+                };
+                format!("{stem}[{}]{domain}", ranges.iter().map(range).collect::<Vec<_>>().join(","))
+            }
+        });
+    }
+    all.sort();
+    all.join(",")
+}
+
+/// `node`, how many digits at least, the number, and the domain with its dot.
+fn split(host: &str) -> Option<(&str, usize, u32, &str)> {
+    let (head, domain) = host.split_at(head(host).len());
+    let stem = head.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = &head[stem.len()..];
+    let digits = if number.starts_with('0') { number.len() } else { 1 };
+    Some((stem, digits, number.parse().ok()?, domain)).filter(|_| !stem.is_empty())
+}
+
+/// A host's name without its domain.
+fn head(host: &str) -> &str {
+    host.split('.').next().unwrap_or(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_hosts_are_written_as_slurm_does() {
+        let compact = |names: &[&str]| compact(&names.iter().copied().collect());
+        assert_eq!(compact(&[]), "");
+        assert_eq!(compact(&["node7"]), "node7");
+        assert_eq!(compact(&["node10", "node1", "node2", "login", "node9"]), "login,node[1-2,9-10]");
+        assert_eq!(compact(&["n001", "n002", "n010", "n7"]), "n7,n[001-002,010]");
+        assert_eq!(compact(&["a1.x", "a2.x", "a3.y", "10.0.0.1", "10.0.0.2"]), "10.0.0.1,10.0.0.2,a3.y,a[1-2].x");
+        assert_eq!(compact(&["node99999999999", "x"]), "node99999999999,x");
+    }
+}
