@@ -8,6 +8,7 @@ mod life;
 pub mod locks;
 mod name;
 mod number;
+pub mod parts;
 mod place;
 pub mod recover;
 mod tables;

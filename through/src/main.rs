@@ -19,6 +19,7 @@ mod message;
 mod open;
 mod order;
 mod output;
+mod parts;
 mod preload;
 mod query;
 mod range;
