@@ -41,15 +41,19 @@ pub fn join(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
 }
 
 fn join_files(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
-    let writer = gather::create(wanted)?;
-    let read =
-        |file: &Path| {
-            let bytes = read_file(file).map_err(|error| format!("{}: {error}", file.display()))?;
-            Ok::<_, String>(Shard::parse(&bytes).map_err(|error| error.to_string()).and_then(|shard| {
-                if shard.header.run == own_run() { Ok(shard) } else { Err("of another run".to_owned()) }
-            }))
-        };
-    let extents = files.iter().filter_map(|file| Some(Extent::of(&read(file).ok()?.ok()?)));
+    let mut writer = gather::create(wanted)?;
+    let read = |file: &Path| {
+        let bytes = read_file(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        Ok::<_, String>(Shard::parse(&bytes).map_err(|error| error.to_string()).and_then(|shard| {
+            if shard.header.run == own_run() { Ok((shard, bytes)) } else { Err("of another run".to_owned()) }
+        }))
+    };
+    let (mut found, mut ranks) = (0, 0);
+    let extents = files.iter().filter_map(|file| {
+        let (shard, _) = read(file).ok()?.ok()?;
+        (found, ranks) = (found + 1, shard.header.world_size);
+        Some(Extent::of(&shard))
+    });
     let extent = Extent::of_all(extents);
     let (detail, trouble) = Detail::wanted(extent);
     trouble.iter().for_each(|trouble| say::warn(trouble));
@@ -59,7 +63,11 @@ fn join_files(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
     let mut pile = Pile::new(detail, extent.is_phased);
     for file in files {
         match read(file)? {
-            Ok(mut shard) => {
+            Ok((mut shard, bytes)) => {
+                if found < ranks {
+                    // Others may have left the rest.
+                    writer.keep(shard.header.world_rank, &bytes).map_err(|error| error.to_string())?;
+                }
                 shard.coarsen(&extent.buckets());
                 pile.add(shard);
             }

@@ -9,6 +9,7 @@ mod life;
 pub mod locks;
 mod name;
 mod number;
+pub mod parts;
 mod place;
 pub mod recover;
 mod tables;

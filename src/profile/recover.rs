@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::debris::{self, entries, others, state};
@@ -10,7 +11,7 @@ pub use super::life::{host_name, is_here, process_start};
 use super::name::Origin;
 use super::write::{Error, Writer};
 use crate::ranks::Ranks;
-use crate::shard::{self, FORMAT, RUNNING, SNAPSHOT, Shard, read_file, read_header};
+use crate::shard::{self, FORMAT, HEADER_BYTES, Header, RUNNING, SNAPSHOT, Shard, read_file, read_header};
 use crate::stream::{Detail, Extent, OTHER_EDGES, Pile};
 
 /// How names of files and directories tell the run.
@@ -44,6 +45,8 @@ pub struct Run {
     pub away: BTreeSet<(State, String)>,
     pub world_size: u32,
     pub shards: Vec<PathBuf>,
+    /// Shards in profiles that lack ranks.
+    pub parts: Vec<Part>,
     /// What else lies there of it: snapshots, claims, what was in the making.
     pub others: Vec<PathBuf>,
     pub started_unix_ns: u64,
@@ -52,13 +55,40 @@ pub struct Run {
     pub origin: Origin,
 }
 
+/// A shard that a profile carries (`parts.rs`).
+pub struct Part {
+    pub profile: PathBuf,
+    pub rank: u32,
+    /// Its bytes, or what is wrong with them.
+    pub read: Box<dyn Fn() -> Result<Vec<u8>, String>>,
+}
+
 /// A profile made of shards.
 pub struct Recovered {
     /// The name that was free.
     pub path: PathBuf,
     pub missing_ranks: Ranks,
+    pub absence: Absence,
     /// What could not be read, in one line for each kind of trouble.
     pub notes: Vec<String>,
+}
+
+/// Why ranks are missing, as far as those that are there tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absence {
+    /// All ranks were on one host: they left no shard.
+    NoShard,
+    /// All ranks of the hosts that are here are here.
+    OtherHosts,
+    /// One or the other.
+    Unknown,
+}
+
+/// Where the bytes of a shard are.
+#[derive(Clone, Copy)]
+enum From<'a> {
+    File(&'a Path),
+    Part(&'a Part),
 }
 
 /// All runs with shards in these directories. What cannot be read, or is no shard, is passed over.
@@ -82,24 +112,13 @@ pub fn find(directories: &[PathBuf]) -> Vec<Run> {
             shards.push((is_torn, id, path, header));
         }
         shards.sort_by_key(|(is_torn, _, _, header)| (*is_torn, header.world_rank));
-        for (is_torn, id, path, header) in shards {
-            if !is_torn && !seen.insert((id, header.world_rank)) {
+        for (_, id, path, header) in shards {
+            // A directory may have been named twice, or have two names.
+            let inode = path.metadata().map(|facts| (facts.dev(), facts.ino())).unwrap_or_default();
+            if !seen.insert(inode) {
                 continue;
             }
-            let run = runs.entry(id).or_insert_with(|| Run {
-                id: hex(id),
-                launch: if header.launch == [0, 0] { String::new() } else { hex(header.launch) },
-                alive: false,
-                elsewhere: false,
-                unknown: false,
-                away: BTreeSet::new(),
-                world_size: header.world_size,
-                shards: Vec::new(),
-                others: Vec::new(),
-                started_unix_ns: header.start_realtime_ns,
-                command: shard::text(&header.command),
-                origin: Origin::of_shard(&header),
-            });
+            let run = runs.entry(id).or_insert_with(|| Run::new(id, &header));
             let state = life(path, &header);
             run.note(state);
             if state != State::Dead && !is_here(&header) {
@@ -119,37 +138,64 @@ pub fn find(directories: &[PathBuf]) -> Vec<Run> {
     runs
 }
 
-/// Makes a profile of what a run left, or has in its shards so far, under the wanted name or the next free one.
+/// Adds the shards that a profile carries to those of its run, which may be a new one.
+pub fn add_parts(runs: &mut Vec<Run>, parts: Vec<Part>) -> Result<(), String> {
+    let read = |part: &Part| parse((part.read)()?);
+    let Some((shard, _)) = parts.iter().find_map(|part| read(part).ok()) else {
+        return parts.first().map_or(Ok(()), |part| Err(read(part).err().unwrap_or_default()));
+    };
+    let id = shard.header.run;
+    let known = runs.iter().position(|run| run.id == hex(id));
+    let at = known.unwrap_or_else(|| {
+        runs.push(Run::new(id, &shard.header));
+        runs.len() - 1
+    });
+    runs[at].parts.extend(parts);
+    Ok(())
+}
+
+/// Makes a profile of what a run left, or has in its shards so far, under the wanted name or the next free one. A profile that lacks ranks
+/// carries the shards.
 pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
     let (mut damaged, mut damaged_parts, mut left_out) = (Vec::new(), 0, Vec::new());
     let mut ranks = 0;
     let mut present = BTreeSet::new();
-    let writer = Writer::create(wanted)?;
-    let extents = run.shards.iter().filter_map(|path| Some(Extent::of(&read(path, run).ok()?)));
+    let mut hosts = Hosts::default();
+    let mut writer = Writer::create(wanted)?;
+    let mut found = BTreeSet::new();
+    let extents = run.sources().filter_map(|from| {
+        let (shard, _) = from.read(run).ok()?;
+        ranks = shard.header.world_size;
+        found.insert(shard.header.world_rank);
+        Some(Extent::of(&shard))
+    });
     let extent = Extent::of_all(extents);
+    let is_part = (found.len() as u64) < u64::from(ranks);
     let (detail, trouble) = Detail::wanted(extent);
     let mut pile = Pile::new(detail, extent.is_phased);
-    for path in &run.shards {
-        match read(path, run) {
-            Ok(mut shard) if present.insert(shard.header.world_rank) => {
-                let may_live = match life(path, &shard.header) {
-                    State::Alive => true,
-                    State::Dead => false,
-                    State::Elsewhere | State::Unknown => run.alive,
-                };
-                if may_live {
+    for from in run.sources() {
+        match from.read(run) {
+            Ok((mut shard, mut bytes)) if present.insert(shard.header.world_rank) => {
+                if from.may_live(&shard.header, run) {
                     mark_alive(&mut shard);
                 }
                 if shard.damaged > 0 {
-                    damaged.push(path);
+                    damaged.push(from.name());
                     damaged_parts += shard.damaged;
                 }
                 ranks = shard.header.world_size;
+                hosts.add(&shard.header);
+                if is_part {
+                    bytes[..HEADER_BYTES].copy_from_slice(bytemuck::bytes_of(&*shard.header));
+                    writer.keep(shard.header.world_rank, &bytes)?;
+                }
                 shard.coarsen(&extent.buckets());
                 pile.add(shard);
             }
-            Ok(_) => left_out.push((path, "another shard is of the same rank".to_owned())),
-            Err(error) => left_out.push((path, error)),
+            Ok((shard, _)) => {
+                left_out.push((from.name(), format!("rank {} is there already", shard.header.world_rank)))
+            }
+            Err(error) => left_out.push((from.name(), error)),
         }
     }
     let mut notes: Vec<String> = trouble.into_iter().collect();
@@ -166,7 +212,38 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
         return Err(notes.pop().map_or(Error::Nothing, Error::Unreadable));
     }
     let missing_ranks = Ranks::first(ranks.into()).without(&present.into_iter().collect());
-    Ok(Recovered { path: writer.write(detail, &mut pile.stream())?.path, missing_ranks, notes })
+    let absence = hosts.absence(ranks);
+    Ok(Recovered { path: writer.write(detail, &mut pile.stream())?.path, missing_ranks, absence, notes })
+}
+
+impl Recovered {
+    /// Whether the ranks that are missing may have left shards somewhere else.
+    pub fn is_part(&self) -> bool {
+        self.missing_ranks.count() > 0 && self.absence != Absence::NoShard
+    }
+}
+
+/// The hosts of the shards that are there: so many of them, and how many ranks the launcher said that there are.
+#[derive(Default)]
+struct Hosts(BTreeMap<(String, [u64; 2]), (u32, u32)>);
+
+impl Hosts {
+    fn add(&mut self, header: &Header) {
+        let host = self.0.entry((shard::text(&header.host), header.boot)).or_default();
+        *host = (host.0 + 1, host.1.max(header.local_ranks));
+    }
+
+    fn absence(&self, ranks: u32) -> Absence {
+        let all_of_them = |(_, said): &(u32, u32)| *said == ranks;
+        let as_many_as_said = |(there, said): &(u32, u32)| there >= said && *said > 0;
+        if self.0.values().any(all_of_them) {
+            Absence::NoShard
+        } else if self.0.values().all(as_many_as_said) {
+            Absence::OtherHosts
+        } else {
+            Absence::Unknown
+        }
+    }
 }
 
 /// The process of this shard goes on: what was read holds until now, as far as its clock can be asked here.
@@ -189,19 +266,45 @@ fn mark_alive(shard: &mut Shard) {
     }
 }
 
-/// Reads a shard, which may have been replaced since it was found.
-fn read(path: &Path, run: &Run) -> Result<Shard, String> {
-    let bytes = read_file(path).map_err(|error| error.to_string())?;
-    let shard = Shard::parse(&bytes).map_err(|error| error.to_string())?;
-    if hex(shard.header.run) == run.id { Ok(shard) } else { Err("it belongs to another run".to_owned()) }
+impl From<'_> {
+    /// A shard of this run, and its bytes. A file may have been replaced since it was found.
+    fn read(self, run: &Run) -> Result<(Shard, Vec<u8>), String> {
+        let (shard, bytes) = match self {
+            From::File(path) => parse(read_file(path).map_err(|error| error.to_string())?)?,
+            From::Part(part) => parse((part.read)()?)?,
+        };
+        if hex(shard.header.run) == run.id { Ok((shard, bytes)) } else { Err("it belongs to another run".to_owned()) }
+    }
+
+    fn name(self) -> String {
+        match self {
+            From::File(path) => path.display().to_string(),
+            From::Part(part) => format!("{}, rank {}", part.profile.display(), part.rank),
+        }
+    }
+
+    fn may_live(self, header: &Header, run: &Run) -> bool {
+        match self {
+            From::File(path) => match life(path, header) {
+                State::Alive => true,
+                State::Dead => false,
+                State::Elsewhere | State::Unknown => run.alive,
+            },
+            From::Part(_) => false,
+        }
+    }
+}
+
+fn parse(bytes: Vec<u8>) -> Result<(Shard, Vec<u8>), String> {
+    Ok((Shard::parse(&bytes).map_err(|error| error.to_string())?, bytes))
 }
 
 /// `a.shard`, or `a.shard and 3 more shards`.
-fn several(first: &Path, count: usize) -> String {
+fn several(first: &str, count: usize) -> String {
     match count {
-        1 => first.display().to_string(),
-        2 => format!("{} and one more shard", first.display()),
-        _ => format!("{} and {} more shards", first.display(), count - 1),
+        1 => first.to_owned(),
+        2 => format!("{first} and one more shard"),
+        _ => format!("{first} and {} more shards", count - 1),
     }
 }
 
@@ -217,6 +320,30 @@ fn run_in_name(name: &str) -> Option<[u64; 2]> {
 }
 
 impl Run {
+    fn new(id: [u64; 2], header: &Header) -> Run {
+        Run {
+            id: hex(id),
+            launch: if header.launch == [0, 0] { String::new() } else { hex(header.launch) },
+            alive: false,
+            elsewhere: false,
+            unknown: false,
+            away: BTreeSet::new(),
+            world_size: header.world_size,
+            shards: Vec::new(),
+            parts: Vec::new(),
+            others: Vec::new(),
+            started_unix_ns: header.start_realtime_ns,
+            command: shard::text(&header.command),
+            origin: Origin::of_shard(header),
+        }
+    }
+
+    /// Files first.
+    fn sources(&self) -> impl Iterator<Item = From<'_>> {
+        let files = self.shards.iter().map(|path| From::File(path));
+        files.chain(self.parts.iter().map(From::Part))
+    }
+
     /// Whether it goes on.
     pub fn state(&self) -> State {
         match self {

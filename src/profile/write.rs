@@ -3,8 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, params};
 
+use super::parts::{PART_SCHEMA, pack};
 use super::tables::Tables;
 use super::{APPLICATION_ID, Place, SCHEMA, SCHEMA_VERSION};
 use crate::stream::{Detail, Item, Source};
@@ -27,6 +28,7 @@ pub struct Writer {
     db: Connection,
     place: Place,
     wanted: PathBuf,
+    has_parts: bool,
 }
 
 /// A profile that is whole.
@@ -50,7 +52,17 @@ impl Writer {
         db.execute_batch("PRAGMA page_size = 1024; PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384;")?;
         db.execute_batch("BEGIN")?;
         db.execute_batch(SCHEMA)?;
-        Ok(Writer { db, place, wanted: wanted.to_owned() })
+        Ok(Writer { db, place, wanted: wanted.to_owned(), has_parts: false })
+    }
+
+    /// Keeps the bytes of a shard that the profile is made of: it lacks ranks, and may be joined with them.
+    pub fn keep(&mut self, rank: u32, shard: &[u8]) -> Result<(), Error> {
+        if !std::mem::replace(&mut self.has_parts, true) {
+            self.db.execute_batch(PART_SCHEMA)?;
+        }
+        let mut insert = self.db.prepare_cached("INSERT INTO part VALUES (?, ?, ?)")?;
+        insert.execute(params![rank, shard.len() as i64, pack(shard)])?;
+        Ok(())
     }
 
     /// Writes all items of a stream and gives the profile its name.

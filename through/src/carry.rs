@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use commsee::profile::hosts::{self, Folder, Made, Note, Told};
-use commsee::profile::recover::{self, Recovered};
+use commsee::profile::recover::{self, Absence, Recovered, Run};
 use commsee::profile::{State, life};
 use commsee::ranks::Ranks;
 use commsee::shard::{Header, read_header};
@@ -96,7 +96,7 @@ pub fn are_all_hosts(told: &[Told]) -> bool {
 
 /// Makes the profile of what all hosts carried into a folder, which goes if nothing more can come. `None`: there is nothing, somebody
 /// else does it, or it cannot be done.
-pub fn join(folder: &Folder) -> Option<Recovered> {
+pub fn join(folder: &Folder) -> Option<(Run, Recovered)> {
     let _claim = folder.claim()?;
     let Some(run) = folder.run() else {
         if folder.waiting().is_empty() {
@@ -108,7 +108,8 @@ pub fn join(folder: &Folder) -> Option<Recovered> {
     let is_whole = folder.waiting().is_empty();
     if let Some(made) = folder.made().filter(|made| made.ranks == present.to_string() && made.path.exists()) {
         let missing_ranks = Ranks::first(run.world_size.into()).without(&present);
-        return Some(Recovered { path: made.path, missing_ranks, notes: Vec::new() });
+        let absence = Absence::OtherHosts;
+        return Some((run, Recovered { path: made.path, missing_ranks, absence, notes: Vec::new() }));
     }
     let recovered = leftovers::recover(&run, &folder.wanted()?).ok()?;
     if is_whole {
@@ -116,7 +117,7 @@ pub fn join(folder: &Folder) -> Option<Recovered> {
     } else {
         let _ = folder.set_made(&Made { path: recovered.path.clone(), ranks: present.to_string() });
     }
-    Some(recovered)
+    Some((run, recovered))
 }
 
 /// Directories in which jobs whose profile is wanted there have their folders.

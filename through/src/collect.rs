@@ -8,7 +8,7 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use commsee::profile::hosts::{Folder, Note, Told};
-use commsee::profile::recover::{Recovered, host_name};
+use commsee::profile::recover::{Recovered, Run, host_name};
 
 use crate::carry::{self, Carried};
 use crate::cli::Collect;
@@ -28,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 #[derive(Default)]
 pub struct Collected {
     /// `None`: somebody else made the profile, or nobody.
-    pub joined: Option<Recovered>,
+    pub joined: Option<(Run, Recovered)>,
     /// Hosts on which ranks live.
     pub living: Vec<Absent>,
     /// Hosts whose shards could not be had.
@@ -135,10 +135,10 @@ pub fn command(arguments: &Collect) -> Result<bool, Error> {
     for folder in &folders {
         let collected = collect(folder, &reach);
         collected.absent().iter().for_each(say);
-        if let Some(recovered) = collected.joined {
+        if let Some((run, recovered)) = &collected.joined {
             any = true;
-            let _ = writeln!(io::stdout(), "{}", path(&recovered.path));
-            if let Some(missing) = leftovers::missing(&recovered).filter(|_| collected.lost.is_empty()) {
+            let _ = writeln!(io::stdout(), "{}: {}", path(&recovered.path), leftovers::describe(run));
+            if let Some(missing) = leftovers::missing(run, recovered).filter(|_| collected.lost.is_empty()) {
                 say(missing);
             }
             recovered.notes.iter().for_each(say);

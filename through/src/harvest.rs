@@ -84,7 +84,7 @@ fn run_of(folder: &Folder) -> Option<String> {
 fn recover_hosts(folder: &Folder, reach: &Reach, harvest: &mut Harvest) {
     let collected = collect::collect(folder, reach);
     harvest.is_alive |= !collected.living.is_empty();
-    if let Some(recovered) = &collected.joined {
+    if let Some((_, recovered)) = &collected.joined {
         // Whether all reached MPI_Finalize is in the summary.
         let missing = &recovered.missing_ranks;
         if missing.count() > 0 {
@@ -119,10 +119,15 @@ fn recover(run: &Run, pattern: &Path, harvest: &mut Harvest) {
         Ok(recovered) => recovered,
         Err(error) => return harvest.remarks.push(format!("{error}; its shards are kept: through recover")),
     };
-    let missing = leftovers::missing(&recovered).map(|missing| format!("; {missing}")).unwrap_or_default();
+    let missing = leftovers::missing(run, &recovered).map(|missing| format!("; {missing}")).unwrap_or_default();
     harvest.remarks.push(format!("the job did not reach MPI_Finalize; its profile was recovered{missing}"));
+    let is_part = recovered.is_part();
     harvest.remarks.extend(recovered.notes.into_iter().take(3));
     harvest.profiles.push(recovered.path);
+    if is_part {
+        let next = "its shards are kept; `through recover` on the other hosts makes profiles to join: through recover A.db B.db";
+        return harvest.remarks.push(next.to_owned());
+    }
     if run.state() != State::Dead {
         let whole = "processes on other hosts may still run: the shards are kept; when they have ended: through recover --force";
         return harvest.remarks.push(whole.to_owned());

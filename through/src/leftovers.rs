@@ -4,10 +4,12 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use commsee::profile::debris::{self, Debris, State};
-use commsee::profile::recover::{self, Recovered, Run};
+use commsee::profile::hosts::{Folder, Told};
+use commsee::profile::recover::{self, Absence, Recovered, Run};
 use commsee::ranks::Ranks;
 use commsee::settings;
 
+use crate::carry;
 use crate::error::Error;
 use crate::escape::{cut, visible};
 use crate::units;
@@ -87,7 +89,7 @@ pub fn title(run: &Run) -> String {
 /// `run 1a2b3c4d, started 2026-11-21T07:15:00Z, 3 shards of 4 ranks: ./heat -n 4`.
 pub fn describe(run: &Run) -> String {
     let started = commsee::profile::utc(run.started_unix_ns);
-    let shards = units::count(run.shards.len() as u64, "shard");
+    let shards = units::count((run.shards.len() + run.parts.len()) as u64, "shard");
     let of = units::count(u64::from(run.world_size), "rank");
     let command = visible(&run.command);
     let job = run.origin.job.title().map(|job| format!(" of job {}", visible(&job))).unwrap_or_default();
@@ -99,12 +101,37 @@ pub fn ranks(ranks: &Ranks) -> String {
     if ranks.count() == 1 { format!("rank {ranks}") } else { format!("ranks {ranks}") }
 }
 
-/// Which ranks are missing, in words; nothing if none are.
-pub fn missing(recovered: &Recovered) -> Option<String> {
+/// Which ranks are missing and where they are, in words; nothing if none are.
+pub fn missing(run: &Run, recovered: &Recovered) -> Option<String> {
     let missing = &recovered.missing_ranks;
-    match missing.count() {
-        0 => None,
-        1 => Some(format!("rank {missing} left no shard")),
-        _ => Some(format!("ranks {missing} left no shard")),
-    }
+    let (ranks, they) = match missing.count() {
+        0 => return None,
+        1 => (format!("rank {missing}"), "it"),
+        _ => (format!("ranks {missing}"), "they"),
+    };
+    let known: Vec<String> = elsewhere(run)
+        .into_iter()
+        .map(|(host, ranks, directory)| {
+            let directory = directory.display().to_string();
+            format!("those of {ranks} on {}, in {}", visible(&host), visible(&directory))
+        })
+        .collect();
+    Some(match recovered.absence {
+        Absence::NoShard => format!("{ranks} left no shard"),
+        _ if !known.is_empty() => format!("{ranks} not in it; their shards are elsewhere: {}", known.join("; ")),
+        Absence::OtherHosts => format!("{ranks} not in it: {they} ran on other hosts"),
+        Absence::Unknown => format!("{ranks} not in it: {they} left no shard, or left it on another host"),
+    })
+}
+
+/// Shards of a run that its hosts have told of, and that are not here: the host, the ranks and the directory.
+fn elsewhere(run: &Run) -> Vec<(String, String, PathBuf)> {
+    let is_away = |told: &Told| told.note.run == run.id && told.note.host != recover::host_name();
+    let folders = Folder::find(&carry::places(None)).into_iter();
+    let told = folders.flat_map(|folder| folder.waiting().into_iter().map(move |told| (folder.clone(), told)));
+    let place = |(folder, told): (Folder, Told)| {
+        let ranks = folder.ranks_of(&told.note).map_or_else(|| "its ranks".to_owned(), |known| ranks(&known));
+        (told.note.host, ranks, told.note.directories.into_iter().next().unwrap_or_default())
+    };
+    told.filter(|(_, told)| is_away(told)).map(place).collect()
 }

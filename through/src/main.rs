@@ -21,6 +21,7 @@ mod message;
 mod open;
 mod order;
 mod output;
+mod parts;
 mod preload;
 mod query;
 mod range;

@@ -4,25 +4,39 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use commsee::profile::debris::State;
-use commsee::profile::recover::Run;
+use commsee::profile::recover::{self, Run};
+use commsee::shard::read_header;
 
 use crate::cli::Recover;
 use crate::error::Error;
 use crate::escape::{path, visible};
 use crate::leftovers;
 use crate::message::say;
+use crate::parts::parts;
 
 /// Hosts that a line names.
 const MOST_HOSTS: usize = 3;
 
 /// Whether there was anything to recover.
 pub fn recover(arguments: &Recover) -> Result<bool, Error> {
-    let directories = leftovers::directories(&arguments.directories);
+    let (profiles, named): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        arguments.sources.iter().partition(|source| !source.is_dir() && source.exists());
+    let named: Vec<PathBuf> = named.into_iter().cloned().collect();
+    // Who names profiles alone wants nothing else.
+    let directories = if profiles.is_empty() { leftovers::directories(&named) } else { named };
+    let mut runs = leftovers::find(&directories);
+    for profile in &profiles {
+        if read_header(profile).is_some() {
+            return Err(Error::Recover(format!("{}: is a shard: name its directory", profile.display())));
+        }
+        let joined = recover::add_parts(&mut runs, parts(profile)?);
+        joined.map_err(|error| Error::Recover(format!("{}: {error}", profile.display())))?;
+    }
     let mut any = false;
     let mut trouble = None;
-    for run in leftovers::find(&directories) {
+    for run in runs {
         if arguments.running {
-            if run.alive || run.elsewhere {
+            if run.state() != State::Dead {
                 if !run.alive {
                     say(format_args!(
                         "{}: whether it still runs cannot be seen on this host",
@@ -93,9 +107,19 @@ fn one(run: &Run, arguments: &Recover) -> Result<(), Error> {
     let recovered = leftovers::recover(run, &wanted)?;
     let mut out = io::stdout();
     let _ = writeln!(out, "{}: {}", path(&recovered.path), leftovers::describe(run));
-    if let Some(missing) = leftovers::missing(&recovered) {
+    if let Some(missing) = leftovers::missing(run, &recovered) {
         let _ = writeln!(out, "  {missing}");
     }
     recovered.notes.iter().for_each(say);
-    if arguments.keep || run.alive { Ok(()) } else { leftovers::remove(run) }
+    if run.alive {
+        return Ok(());
+    }
+    if recovered.is_part() {
+        let kept = if run.shards.is_empty() { "" } else { "the shards are kept; " };
+        let name = path(&recovered.path);
+        let _ =
+            writeln!(out, "  {kept}join it with what is recovered on the other hosts: through recover {name} OTHER.db");
+        return Ok(());
+    }
+    if arguments.keep { Ok(()) } else { leftovers::remove(run) }
 }

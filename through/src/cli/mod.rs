@@ -191,15 +191,15 @@ pub struct Recover {
     /// Only runs that go on, such as one that hangs; they are not disturbed, and their shards stay
     #[arg(long)]
     pub running: bool,
-    /// Keep the shards
+    /// Keep the shards, also if no rank is missing
     #[arg(long)]
     pub keep: bool,
     /// Also runs of other hosts and containers of which nobody here can see whether they have ended
     #[arg(long)]
     pub force: bool,
-    /// Where shards lie [default: $COMMSEE_DIR, else /dev/shm, $TMPDIR and /tmp]
-    #[arg(value_name = "DIR")]
-    pub directories: Vec<PathBuf>,
+    /// Where shards lie, and profiles that lack ranks, which are joined [default: $COMMSEE_DIR, else /dev/shm, $TMPDIR and /tmp]
+    #[arg(value_name = "DIR|PROFILE")]
+    pub sources: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -156,7 +156,9 @@ fn job(catalog: &Catalog) -> Option<String> {
 fn placed(overview: &Overview, started: Option<&str>) -> String {
     let hosts = units::count(overview.hosts, "host");
     match started.and_then(|ranks| ranks.parse::<u64>().ok()) {
-        Some(started) if started > overview.ranks => format!("{} of {started} recorded, on {hosts}", overview.ranks),
+        Some(started) if started > overview.ranks => {
+            format!("{} of {started} recorded, these on {hosts}", overview.ranks)
+        }
         _ => format!("{} on {hosts}", overview.ranks),
     }
 }

@@ -132,6 +132,35 @@ fn recovered_profiles_are_named_after_the_job_of_the_shards() {
     assert_eq!(folder.names(), names);
 }
 
+/// The launcher said nothing of other hosts, or that there are some: then the rest may be there, and be joined.
+#[test]
+fn shards_of_parts_are_kept_until_they_are_whole() {
+    for (local_ranks, said) in [
+        (0, "rank 2 not in it: it left no shard, or left it on another host"),
+        (1, "rank 2 not in it: it left no shard, or left it on another host"),
+        (2, "rank 2 not in it: it ran on other hosts"),
+    ] {
+        // With 1: of the two ranks that were on host a one is there.
+        let folder = Folder::empty();
+        let say = |header: &mut Header| {
+            header.local_ranks = local_ranks;
+            if local_ranks == 1 {
+                header.local_ranks = 2 - header.world_rank;
+                set_text(&mut header.host, if header.world_rank == 0 { "a" } else { "b" });
+                header.lock = LOCKED;
+            }
+        };
+        write_as(folder.0.path(), "", 0, 3, DEAD, Vec::new(), say);
+        write_as(folder.0.path(), "", 1, 3, DEAD, Vec::new(), say);
+        let out = folder.through(&["recover", "-o", "a.db"]).ok();
+        assert!(out.contains(&format!("  {said}\n  the shards are kept; ")), "{out}");
+        assert!(out.ends_with("through recover a.db OTHER.db\n"), "{out}");
+        assert_eq!(folder.names().len(), 3);
+        let head = folder.through(&["a.db"]).ok();
+        assert!(head.contains(" 2 of 3 recorded, these on "), "{head}");
+    }
+}
+
 /// What stands in a shard of phases and datatypes is there after a crash, too; what refers to nothing is left out.
 #[test]
 fn phases_and_datatypes_survive() {

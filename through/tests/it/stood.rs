@@ -136,7 +136,10 @@ fn a_run_that_goes_on_is_looked_at_and_left_alone() {
 fn ranks_of_other_hosts_are_looked_at_too() {
     let folder = deadlock(DEAD);
     for (rank, host) in [(0, "node1"), (1, "node1"), (2, "node2"), (4, "node3"), (5, "gpu-node-7")] {
-        shards::change(folder.0.path(), rank, DEAD, |header| set_text(&mut header.host, host));
+        shards::change(folder.0.path(), rank, DEAD, |header| {
+            set_text(&mut header.host, host);
+            (header.lock, header.boot) = (UNLOCKED, [1, 2]);
+        });
     }
     let before = folder.names();
     let answer = folder.through(&["recover", "--running", "-o", "a.db"]);
