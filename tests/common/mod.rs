@@ -4,13 +4,16 @@
 // Every test file is a crate of its own and uses its part of this.
 #![allow(dead_code, unused_imports)]
 
+mod cluster;
 mod compile;
 mod invariants;
 mod launch;
 mod mpi;
 mod profile;
+pub mod timeline;
 mod truth;
 
+pub use cluster::{Cluster, Job, Running, skip, wait_for};
 pub use compile::{
     Program, c_source, executable, fortran, fortran_library, fortran_source, mpi_shared_library, plugin,
     shared_library, symbols, with_fortran,
