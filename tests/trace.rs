@@ -8,7 +8,6 @@ use std::path::Path;
 use std::process::Command;
 
 use commsee::profile::recover;
-use rusqlite::Connection;
 
 use common::timeline::{check_calls, check_messages, rows};
 use common::{Launch, Mpi, Run, library, mpi_shared_library};

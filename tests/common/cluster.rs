@@ -95,11 +95,11 @@ impl Cluster {
         self.tell("login", &format!("vkill {node}"));
     }
 
-    /// Sends a signal to all processes of a host that bear one of these names.
+    /// Sends a signal to all processes of a host that bear one of these names, if there are any.
     pub fn signal(&self, host: &str, signal: &str, names: &[&str]) {
         let patterns: Vec<String> = names.iter().map(|name| format!("-e '{name}'")).collect();
         let found = format!("grep -lx {} /proc/[0-9]*/comm 2>/dev/null | cut -d/ -f3", patterns.join(" "));
-        self.tell(host, &format!("pids=$({found}); [ -n \"$pids\" ] && kill -{signal} $pids"));
+        self.tell(host, &format!("pids=$({found}); [ -z \"$pids\" ] || kill -{signal} $pids"));
     }
 
     /// Whether a process of this name runs on a host.
@@ -125,10 +125,7 @@ impl Cluster {
     /// A job of a program of `tests/programs/`, profiled, with one rank on each node.
     pub fn job(&self, mpi: Mpi, program: &str) -> Job<'_> {
         let program = Program { name: program, link: Vec::new() }.compiled(mpi);
-        let folder = shared_folder();
-        for name in ["shards", "truth"] {
-            fs::create_dir(folder.path().join(name)).expect("a folder in the temporary folder");
-        }
+        let folder = job_folder();
         Job {
             cluster: self,
             mpi,
@@ -362,4 +359,13 @@ fn script() -> PathBuf {
 fn shared_folder() -> TempDir {
     let builder = |folder: &Path| tempfile::Builder::new().prefix("cluster-").tempdir_in(folder);
     builder(Path::new(env!("CARGO_TARGET_TMPDIR"))).expect("a temporary folder")
+}
+
+/// Such a folder for a job, with what a `Run` expects.
+pub fn job_folder() -> TempDir {
+    let folder = shared_folder();
+    for name in ["shards", "truth"] {
+        fs::create_dir(folder.path().join(name)).expect("a folder in the temporary folder");
+    }
+    folder
 }

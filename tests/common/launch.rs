@@ -140,6 +140,11 @@ impl Launch {
 }
 
 impl Run {
+    /// What became of a job that was started in another way, in such a folder.
+    pub fn of(mpi: Mpi, ranks: usize, done: Done, folder: TempDir) -> Run {
+        Run { status: done.status, stdout: done.stdout, stderr: done.stderr, mpi, ranks, folder }
+    }
+
     /// Fails the test if the job did not end well.
     pub fn succeeded(self) -> Run {
         assert!(self.status.success(), "{} ranks under {}: {}\n{}", self.ranks, self.mpi, self.status, self.output());
