@@ -102,9 +102,10 @@ impl Cluster {
         self.tell(host, &format!("pids=$({found}); [ -z \"$pids\" ] || kill -{signal} $pids"));
     }
 
-    /// Whether a process of this name runs on a host.
-    pub fn runs(&self, host: &str, name: &str) -> bool {
-        self.on(host, &format!("cat /proc/[0-9]*/comm 2>/dev/null | grep -qx '{name}'")).status.success()
+    /// How many processes of this name run on a host.
+    pub fn running(&self, host: &str, name: &str) -> usize {
+        let line = format!("cat /proc/[0-9]*/comm 2>/dev/null | grep -cx '{name}' || true");
+        self.tell(host, &line).trim_end().parse().expect("a number")
     }
 
     /// What lies in `/dev/shm` and `/tmp` of the hosts that is commsee's, as `HOST:PATH`.
