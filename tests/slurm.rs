@@ -175,11 +175,11 @@ fn check_lines(slurm: &Slurm, is_batch: bool) {
                 true => place.on(&format!("sbatch -W -N2 -n4 -o truth/output {}", place.script(&line))),
                 false => place.on(&line),
             };
-            done.stdout.push_str(&place.output());
+            done.stderr.push_str(&place.output());
             assert!(done.status.success(), "{mpi}: {line}: {}{}{}", done.stdout, done.stderr, slurm.log());
             let run = place.into_run(done);
             check(&run);
-            assert!(run.stdout.contains("the sum is 6\n"), "{mpi}: {line}: {}", run.output());
+            assert!(run.output().contains("the sum is 6\n"), "{mpi}: {line}: {}", run.output());
             let hosts: Vec<String> = run.profile().ranks.into_iter().map(|rank| rank.host).collect();
             assert!(hosts.iter().any(|host| host == "node1") && hosts.iter().any(|host| host == "node2"), "{hosts:?}");
             slurm.check_nothing_is_left(|| run.output());
