@@ -106,6 +106,16 @@ impl Place<'_> {
         done.stdout.trim_end().to_owned()
     }
 
+    /// Runs such a script to its end: the status of its line, in the worst of an array's tasks, with what was said.
+    /// (`sbatch --wait` may look every 32 s only.)
+    fn batch(&self, options: &str, line: &str) -> Done {
+        let job = self.submit(options, &format!("{line}\necho $? >>truth/status"));
+        self.wait_until_over(&job);
+        let mut done = self.on("exit $(sort -n truth/status | tail -n 1)");
+        done.stderr.push_str(&self.output());
+        done
+    }
+
     /// Until all ranks have come to the meeting point of `meet.h`.
     fn wait_until_met(&self) {
         let truth = self.folder.path().join("truth");
@@ -171,11 +181,10 @@ fn check_lines(slurm: &Slurm, is_batch: bool) {
                        $S --export=ALL,LD_PRELOAD=$P,COMMSEE_OUT=run-%j.db";
         for line in [format!("$S $T exec -- '{program}' returns"), format!("{by_hand} '{program}' returns")] {
             let place = slurm.place(mpi);
-            let mut done = match is_batch {
-                true => place.on(&format!("sbatch -W -N2 -n4 -o truth/output {}", place.script(&line))),
+            let done = match is_batch {
+                true => place.batch("", &line),
                 false => place.on(&line),
             };
-            done.stderr.push_str(&place.output());
             assert!(done.status.success(), "{mpi}: {line}: {}{}{}", done.stdout, done.stderr, slurm.log());
             let run = place.into_run(done);
             check(&run);
@@ -234,7 +243,7 @@ fn launchers_inside_an_allocation_leave_one_profile() {
         let launcher = if mpi == Mpi::OpenMpi { "mpirun.openmpi" } else { "mpiexec.mpich" };
         let place = slurm.place(mpi);
         let line = format!("$T run -o run-%j.db -- {launcher} -n 4 '{}' returns", compiled(mpi, "exits"));
-        let done = place.on(&format!("sbatch -W -N2 -n4 -o truth/output {}", place.script(&line)));
+        let done = place.batch("", &line);
         assert!(done.status.success(), "{mpi}: {}{}", done.stderr, place.output());
         assert!(place.output().contains("4 ranks on 2 hosts"), "{mpi}: {}", place.output());
         let run = place.into_run(done);
@@ -252,8 +261,7 @@ fn steps_and_tasks_of_an_array_keep_apart() {
         let program = compiled(mpi, "exits");
         let place = slurm.place(mpi);
         let step = format!("$S $T exec -- '{program}' returns");
-        let done =
-            place.on(&format!("sbatch -W -N2 -n4 -o truth/output {}", place.script(&format!("{step} && {step}"))));
+        let done = place.batch("", &format!("{step} && {step}"));
         assert!(done.status.success(), "{mpi}: {}{}", done.stderr, place.output());
         let of_steps = place.profiles();
         assert_eq!(of_steps.len(), 2, "{mpi}: {of_steps:?}\n{}", place.output());
@@ -264,9 +272,8 @@ fn steps_and_tasks_of_an_array_keep_apart() {
 
         // Both at once: each has half of the processors.
         let place = slurm.place(mpi);
-        let script = place
-            .script(&format!("mkdir truth/$SLURM_ARRAY_TASK_ID; TRUTH_DIR=$PWD/truth/$SLURM_ARRAY_TASK_ID {step}"));
-        let done = place.on(&format!("sbatch -W --array=1-2 -N2 -n4 -o truth/output {script}"));
+        let own = "mkdir truth/$SLURM_ARRAY_TASK_ID; TRUTH_DIR=$PWD/truth/$SLURM_ARRAY_TASK_ID";
+        let done = place.batch("--array=1-2", &format!("{own} {step}"));
         assert!(done.status.success(), "{mpi}: {}{}", done.stderr, place.output());
         let of_tasks = place.profiles();
         assert_eq!(of_tasks.len(), 2, "{mpi}: {of_tasks:?}\n{}", place.output());
