@@ -47,7 +47,7 @@ fn check_ranks(profile: &Profile, ranks: usize) {
     let mut seen: Vec<u32> = profile.ranks.iter().map(|rank| rank.rank).collect();
     seen.sort_unstable();
     assert_eq!(seen, (0..ranks as u32).collect::<Vec<_>>());
-    let pids: HashSet<u32> = profile.ranks.iter().map(|rank| rank.pid).collect();
+    let pids: HashSet<(&str, u32)> = profile.ranks.iter().map(|rank| (rank.host.as_str(), rank.pid)).collect();
     assert_eq!(pids.len(), ranks, "every rank is a process of its own");
     // Programs with sessions need no MPI_Init.
     let has_world = profile.communicators.iter().any(|communicator| communicator.creator == "MPI_COMM_WORLD");

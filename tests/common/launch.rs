@@ -33,7 +33,7 @@ pub struct Run {
     pub stderr: String,
     pub mpi: Mpi,
     pub ranks: usize,
-    folder: TempDir,
+    pub(super) folder: TempDir,
 }
 
 impl Launch {
@@ -140,6 +140,11 @@ impl Launch {
 }
 
 impl Run {
+    /// What became of a job that was started in another way, in such a folder.
+    pub fn of(mpi: Mpi, ranks: usize, done: Done, folder: TempDir) -> Run {
+        Run { status: done.status, stdout: done.stdout, stderr: done.stderr, mpi, ranks, folder }
+    }
+
     /// Fails the test if the job did not end well.
     pub fn succeeded(self) -> Run {
         assert!(self.status.success(), "{} ranks under {}: {}\n{}", self.ranks, self.mpi, self.status, self.output());
@@ -268,10 +273,10 @@ fn execute_within(command: &mut Command, limit: Duration) -> Done {
 
 /// The turn to run a job: several at a time would only take the processors from each other. A file's lock, because test
 /// files may run as processes side by side.
-struct Turn(File);
+pub(super) struct Turn(File);
 
 impl Turn {
-    fn take() -> Turn {
+    pub fn take() -> Turn {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("turn.lock");
         let file = File::create(path).expect("the lock file");
         // SAFETY: the descriptor is open; the lock goes with it.

@@ -4,19 +4,22 @@
 // Every test file is a crate of its own and uses its part of this.
 #![allow(dead_code, unused_imports)]
 
+mod cluster;
 mod compile;
 mod invariants;
 mod launch;
 mod mpi;
 mod profile;
+pub mod timeline;
 mod truth;
 
+pub use cluster::{Cluster, Job, Running, job_folder, skip, wait_for};
 pub use compile::{
     Program, c_source, executable, fortran, fortran_library, fortran_source, mpi_shared_library, plugin,
     shared_library, symbols, with_fortran,
 };
 pub use invariants::check as check_invariants;
-pub use launch::{Launch, Run, execute, execute_within_s, hook, library, static_library, target_folder};
+pub use launch::{Done, Launch, Run, execute, execute_within_s, hook, library, static_library, target_folder};
 pub use mpi::{Mpi, demand, fortran_symbols, library_file, mpi_symbols};
 pub use profile::{Call, Communicator, Profile};
 pub use truth::{Facts, check, check_profile};

@@ -169,11 +169,13 @@ static void splits(void)
     made(part, half, "MPI_Comm_split", "WORLD");
     use(part, half);
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    made(node, "node", "MPI_Comm_split_type", "WORLD");
-    use(node, "node");
+    const char *of_node = label_of("node of %d", world_rank_of(node, 0));
+    made(node, of_node, "MPI_Comm_split_type", "WORLD");
+    use(node, of_node);
     MPI_Comm_split_type(MPI_COMM_WORLD, world_rank ? MPI_COMM_TYPE_SHARED : MPI_UNDEFINED, 0, MPI_INFO_NULL, &node);
-    made(node, "node without 0", "MPI_Comm_split_type", "WORLD");
-    use(node, "node without 0");
+    of_node = label_of("node of %d without 0", node == MPI_COMM_NULL ? 0 : world_rank_of(node, 0));
+    made(node, of_node, "MPI_Comm_split_type", "WORLD");
+    use(node, of_node);
 }
 
 static void groups(void)

@@ -1,4 +1,6 @@
-/* exits HOW: ways for a job to end. Everything is stated before, so that it can be compared with what was left. */
+/* exits HOW [VICTIM]: ways for a job to end, by rank VICTIM (1) where one ends it. Everything is stated before, so that it can be compared
+ * with what was left. */
+#include "meet.h"
 #include "truth.h"
 
 #include <signal.h>
@@ -11,9 +13,10 @@ static void finalize_late(void)
 
 int main(int argc, char **argv)
 {
-    if (argc != 2)
+    if (argc < 2)
         return 64;
     const char *how = argv[1];
+    int victim = argc > 2 ? atoi(argv[2]) : 1;
     if (!strcmp(how, "never-begins")) {
         printf("no MPI at all\n");
         return 5;
@@ -43,7 +46,15 @@ int main(int argc, char **argv)
         printf("the sum is %d\n", sum);
     fflush(stdout);
 
-    int ends_well = !strcmp(how, "returns") || !strcmp(how, "exits-3-after-finalize") ||
+    if (!strcmp(how, "goes-on")) {
+        /* Whoever runs it looks at it now. */
+        meet(world_rank, world_size);
+        char go[4096];
+        snprintf(go, sizeof go, "%s/go", getenv("TRUTH_DIR"));
+        while (access(go, F_OK))
+            usleep(10000);
+    }
+    int ends_well = !strcmp(how, "returns") || !strcmp(how, "goes-on") || !strcmp(how, "exits-3-after-finalize") ||
                     !strcmp(how, "finalizes-at-exit");
     if (ends_well) {
         MPI_Cancel(&request);
@@ -51,7 +62,7 @@ int main(int argc, char **argv)
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         called("own", "MPI_Wait");
     }
-    if (!strcmp(how, "returns")) {
+    if (!strcmp(how, "returns") || !strcmp(how, "goes-on")) {
         truth_finalize();
         return 0;
     }
@@ -67,21 +78,24 @@ int main(int argc, char **argv)
     }
     /* The others do not end well: all have said everything before the first one goes. */
     truth_write();
-    PMPI_Barrier(MPI_COMM_WORLD);
+    meet(world_rank, world_size);
     if (!strcmp(how, "aborts-7")) {
-        if (world_rank == 1)
+        if (world_rank == victim)
             MPI_Abort(MPI_COMM_WORLD, 7);
     } else if (!strcmp(how, "is-killed")) {
-        if (world_rank == 1)
+        if (world_rank == victim)
             raise(SIGKILL);
     } else if (!strcmp(how, "segfaults")) {
-        if (world_rank == 1)
+        if (world_rank == victim)
             raise(SIGSEGV);
     } else if (!strcmp(how, "exits-4-without-finalize")) {
         _exit(4);
-    } else {
+    } else if (!strcmp(how, "one-exits-3")) {
+        if (world_rank == victim)
+            exit(3);
+    } else if (strcmp(how, "waits")) {
         return 65;
     }
-    for (;;) /* to be ended by the launcher */
+    for (;;) /* to be ended from outside */
         pause();
 }

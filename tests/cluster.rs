@@ -1,0 +1,181 @@
+//! Jobs over several hosts, which are namespaces of this machine (`tests/cluster/vcluster.sh`).
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use common::timeline::{check_calls, check_messages, rows};
+use common::{Cluster, Mpi, Profile, Run, check, library};
+
+/// The host of each rank.
+fn hosts(profile: &Profile) -> Vec<&str> {
+    profile.ranks.iter().map(|rank| rank.host.as_str()).collect()
+}
+
+/// Nothing of commsee's is left on the hosts, nor in the folder of the job but for its profile.
+fn check_nothing_is_left(cluster: &Cluster, run: &Run) {
+    assert_eq!(cluster.left_on_hosts(), Vec::<String>::new(), "{}", run.output());
+    assert_eq!(run.left_behind(), Vec::<std::path::PathBuf>::new(), "{}", run.output());
+    let at_home: Vec<_> = fs::read_dir(cluster.home()).expect("$HOME").map(|entry| entry.unwrap().path()).collect();
+    assert!(at_home.iter().all(|path| !path.to_string_lossy().contains("commsee")), "{at_home:?}\n{}", run.output());
+}
+
+#[test]
+fn every_row_is_true_over_several_hosts() {
+    let Some(cluster) = Cluster::start(3) else { return };
+    for mpi in Mpi::ALL {
+        for program in ["p2p", "creators", "collectives"] {
+            let run = cluster.job(mpi, program).hosts(&[("node2", 2), ("node1", 1), ("node3", 1)]).run().succeeded();
+            check(&run);
+            assert_eq!(hosts(&run.profile()), ["node2", "node2", "node1", "node3"], "{mpi} {program}");
+            check_nothing_is_left(&cluster, &run);
+        }
+    }
+}
+
+/// Hosts meet in the directory where the job was started, and the profile lies where rank 0 was told to put it.
+#[test]
+fn a_profile_may_go_to_a_directory_of_rank_0s_host() {
+    let Some(cluster) = Cluster::start(2) else { return };
+    for mpi in Mpi::ALL {
+        let job = cluster.job(mpi, "exits").arguments(&["returns"]).variable("COMMSEE_OUT", "/tmp/profiles/run.db");
+        let job = job.hosts(&[("node1", 2), ("node2", 1)]);
+        cluster.tell("node1", "rm -rf /tmp/profiles; mkdir /tmp/profiles");
+        let run = job.run().succeeded();
+        assert_eq!(cluster.tell("node1", "ls -A /tmp/profiles"), "run.db\n", "{mpi}: {}", run.output());
+        cluster.tell("node1", &format!("cp /tmp/profiles/run.db '{}'", run.profile_path().display()));
+        check(&run);
+        assert_eq!(hosts(&run.profile()), ["node1", "node1", "node2"]);
+        check_nothing_is_left(&cluster, &run);
+    }
+}
+
+/// The clock of node K is K × 1000 s ahead: the offsets that were found are those, within the error that is said, and nothing arrives
+/// before it was sent.
+#[test]
+fn clocks_of_hosts_are_aligned() {
+    let Some(cluster) = Cluster::start(4) else { return };
+    let nodes = [3, 1, 4, 2];
+    let places = nodes.map(|node| (format!("node{node}"), 1));
+    let places: Vec<(&str, usize)> = places.iter().map(|(host, ranks)| (host.as_str(), *ranks)).collect();
+    for mpi in Mpi::ALL {
+        let run = cluster.job(mpi, "hooked").hosts(&places).variable("COMMSEE_TRACE", "1").run().succeeded();
+        run.profile();
+        let path = run.profile_path();
+        check_calls(&path);
+        check_messages(&path);
+        let sql = "SELECT rank, begin_offset_ns, begin_error_ns, end_offset_ns, end_error_ns, lost_events FROM clock ORDER BY rank";
+        let clocks = rows(&path, sql);
+        assert_eq!(clocks.len(), 4);
+        for clock in clocks {
+            // What is to be added, to have the time of rank 0.
+            let known_ns = (nodes[0] - nodes[clock[0] as usize]) * 1_000_000_000_000;
+            for [offset_ns, error_ns] in [[clock[1], clock[2]], [clock[3], clock[4]]] {
+                assert!((offset_ns - known_ns).abs() <= error_ns, "{mpi}: {clock:?}, and not {known_ns}");
+                // An error of seconds would be true as well, and of no use.
+                assert!(error_ns < 1_000_000_000, "{mpi}: {clock:?}");
+            }
+            assert_eq!(clock[5], 0, "{mpi}: {clock:?}");
+        }
+        let back = "SELECT count(*) FROM (SELECT begin_ns < lag(begin_ns) OVER (PARTITION BY rank ORDER BY rowid) AS back, \
+                    end_ns < begin_ns AS reversed FROM event) WHERE back OR reversed";
+        assert_eq!(rows(&path, back), [[0]], "{mpi}");
+        // All of them happened within the seconds that the job took.
+        let span = "SELECT max(end_ns) - min(begin_ns) FROM event";
+        assert!(rows(&path, span)[0][0] < 200_000_000_000, "{mpi}");
+    }
+}
+
+/// Calls, failures and bytes by communicator, operation, bucket, phase and host.
+type OfHosts = BTreeMap<(String, String, u64, String, String), [u64; 4]>;
+
+fn of_hosts(profile: &Profile) -> OfHosts {
+    let mut sums = OfHosts::new();
+    // How often a program asks before a message is there differs from run to run.
+    let is_fixed = |op: &str| !op.contains("Test") && !op.contains("robe");
+    for call in profile.calls.iter().filter(|call| is_fixed(&call.op)) {
+        let host = &profile.ranks.iter().find(|rank| rank.rank == call.rank).expect("its rank").host;
+        let key = (call.comm.clone(), call.op.clone(), call.bucket_lo, call.phase.clone(), host.clone());
+        let sum = sums.entry(key).or_default();
+        for (part, more) in sum.iter_mut().zip([call.calls, call.failed, call.bytes_sent, call.bytes_recv]) {
+            *part += more;
+        }
+    }
+    sums
+}
+
+/// The row of a host is the sum over its ranks.
+#[test]
+fn rows_of_hosts_are_sums_over_their_ranks() {
+    let Some(cluster) = Cluster::start(2) else { return };
+    for mpi in Mpi::ALL {
+        let run = |detail: &str| {
+            let job = cluster.job(mpi, "phases").hosts(&[("node1", 3), ("node2", 1)]);
+            let run = job.variable("COMMSEE_DETAIL", detail).run().succeeded();
+            check_nothing_is_left(&cluster, &run);
+            let profile = Profile::read(&run.profile_path());
+            assert_eq!(profile.meta["detail"], detail);
+            (run, profile)
+        };
+        let (single, ranks) = run("rank");
+        check(&single);
+        let (_, nodes) = run("node");
+        let mut rows: Vec<u32> = nodes.calls.iter().map(|call| call.rank).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        assert_eq!(rows, [0, 3], "{mpi}: a host goes by its first rank");
+        assert_eq!(hosts(&nodes), hosts(&ranks), "{mpi}");
+        assert_eq!(of_hosts(&nodes), of_hosts(&ranks), "{mpi}");
+    }
+}
+
+/// A library path that only some hosts have: the program's messages meet none of commsee's, and the profile says whose it is.
+#[test]
+fn a_library_that_some_hosts_lack_harms_nobody() {
+    let Some(cluster) = Cluster::start(3) else { return };
+    let path = Path::new("/tmp/only-here/libcommsee.so");
+    let copy = format!("mkdir -p /tmp/only-here; cp '{}' '{}'", library().display(), path.display());
+    for mpi in Mpi::ALL {
+        let job = || cluster.job(mpi, "foremost").hosts(&[("node1", 2), ("node2", 1), ("node3", 1)]);
+        let plain = job().plain().run();
+        assert_eq!((plain.status.code(), plain.stdout.as_str()), (Some(3), "0 wrong\n"), "{}", plain.output());
+        let whole = calls(&job().run().profile());
+        // Each of them takes seconds: hosts wait for each other.
+        let others: (&[&str], &[u32]) = match mpi {
+            Mpi::OpenMpi => (&["node1"], &[0, 1]),
+            _ => (&["node1", "node3"], &[0, 1, 3]),
+        };
+        for (with, present) in [(&["node2", "node3"][..], &[2, 3][..]), others] {
+            let of_path = |line: &str| with.iter().for_each(|node| _ = cluster.tell(node, line));
+            of_path(&copy);
+            let run = job().preload(path).run();
+            of_path("rm -r /tmp/only-here");
+            assert_eq!((run.status, &run.stdout), (plain.status, &plain.stdout), "{mpi} {with:?}: {}", run.output());
+            let profile = Profile::read(&run.profile_path());
+            let found: Vec<u32> = profile.ranks.iter().map(|rank| rank.rank).collect();
+            assert_eq!(found, present, "{mpi} {with:?}: {}", run.output());
+            let expected = whole.iter().filter(|(key, _)| present.contains(&key.3));
+            let expected: Calls = expected.map(|(key, sum)| (key.clone(), *sum)).collect();
+            assert_eq!(calls(&profile), expected, "{mpi} {with:?}");
+            let world = profile.communicator("W0.0").expect("MPI_COMM_WORLD");
+            assert_eq!((world.size, &world.ranks[..]), (4, present), "{mpi} {with:?}");
+            assert_eq!(run.stderr.matches("of 4 are in the profile").count(), 1, "{mpi} {with:?}: {}", run.stderr);
+            check_nothing_is_left(&cluster, &run);
+        }
+    }
+}
+
+/// Calls and bytes by operation, bucket, size of the communicator and rank: what does not depend on names, of which the rank that
+/// gives it may be missing.
+type Calls = BTreeMap<(String, u64, Option<u32>, u32), (u64, u64, u64)>;
+
+fn calls(profile: &Profile) -> Calls {
+    let mut sums = Calls::new();
+    for call in &profile.calls {
+        let sum = sums.entry((call.op.clone(), call.bucket_lo, call.comm_size, call.rank)).or_default();
+        *sum = (sum.0 + call.calls, sum.1 + call.bytes_sent, sum.2 + call.bytes_recv);
+    }
+    sums
+}
