@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use commsee::profile::hosts::{self, Folder, Made, Note, Told};
-use commsee::profile::recover::{self, Absence, Recovered, Run};
+use commsee::profile::recover::{Absence, Recovered, Run};
 use commsee::profile::{State, life};
 use commsee::ranks::Ranks;
-use commsee::shard::{Header, read_header};
+use commsee::shard::{self, Header, read_header};
 
 use crate::leftovers;
 
-/// The shards of a job on this host, wherever they lie.
-pub fn shards_here(note: &Note) -> Vec<(PathBuf, Header)> {
+/// The shards of a host of a job, where they can be seen from here.
+pub fn shards_of(note: &Note) -> Vec<(PathBuf, Header)> {
     let prefix = format!("commsee-{}-", note.run);
     let is_shard = |path: &PathBuf| {
         path.extension() == Some(OsStr::new("shard"))
@@ -22,7 +22,8 @@ pub fn shards_here(note: &Note) -> Vec<(PathBuf, Header)> {
     };
     let entries = note.directories.iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten().flatten();
     let paths = entries.map(|entry| entry.path()).filter(is_shard);
-    paths.filter_map(|path| read_header(&path).filter(recover::is_here).map(|header| (path, header))).collect()
+    let is_of_host = |header: &Header| shard::text(&header.host) == note.host;
+    paths.filter_map(|path| read_header(&path).filter(is_of_host).map(|header| (path, header))).collect()
 }
 
 /// What became of a host's shards.
@@ -56,9 +57,9 @@ impl Carried {
 /// The exit status for ranks that live.
 pub const LIVING: u8 = 3;
 
-/// Carries the shards of this host, whose ranks have ended.
+/// Carries the shards of a host whose directories can be seen from here, and whose ranks have ended.
 pub fn host(told: &Told, folder: &Folder) -> Carried {
-    let shards = shards_here(&told.note);
+    let shards = shards_of(&told.note);
     if shards.iter().any(|(path, header)| life(path, header) != State::Dead) {
         return Carried::Living;
     }

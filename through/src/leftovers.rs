@@ -24,6 +24,13 @@ pub fn directories(named: &[PathBuf]) -> Vec<PathBuf> {
     places.into_iter().map(PathBuf::from).collect()
 }
 
+/// Folders in which hosts carried shards, beside where this is or in the directories that are named, and nobody carries any more.
+pub fn folders(named: &[PathBuf]) -> Vec<Folder> {
+    let places = if named.is_empty() { carry::places(None) } else { named.to_vec() };
+    let is_settled = |folder: &Folder| folder.told().iter().all(|told| told.is_held() != Some(true));
+    Folder::find(&places).into_iter().filter(is_settled).collect()
+}
+
 pub fn find(directories: &[PathBuf]) -> Vec<Run> {
     recover::find(directories)
 }

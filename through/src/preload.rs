@@ -33,14 +33,22 @@ pub fn variables(profiling: &Profiling) -> Result<Variables, Error> {
     Ok(variables)
 }
 
+/// The pattern of the profile's name, from the root on.
+pub fn pattern(profiling: &Profiling) -> PathBuf {
+    match &profiling.output {
+        Some(output) => absolute_pattern(output.as_os_str()),
+        None => absolute_pattern(&default_pattern()),
+    }
+}
+
 /// The pattern of the profile's name that is in force without the option for it.
-pub fn default_pattern() -> OsString {
+fn default_pattern() -> OsString {
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
     set(settings::OUT).or_else(|| set(settings::OUT_COMPATIBLE)).unwrap_or_else(|| settings::DEFAULT_OUT.into())
 }
 
 /// The pattern from the root on: the processes of a job may start in other directories.
-pub fn absolute_pattern(pattern: &OsStr) -> PathBuf {
+fn absolute_pattern(pattern: &OsStr) -> PathBuf {
     if Path::new(pattern).is_absolute() {
         return PathBuf::from(pattern);
     }

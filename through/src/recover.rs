@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use commsee::profile::debris::State;
+use commsee::profile::hosts::Folder;
 use commsee::profile::recover::{self, Run};
 use commsee::shard::read_header;
 
@@ -23,7 +24,10 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
         arguments.sources.iter().partition(|source| !source.is_dir() && source.exists());
     let named: Vec<PathBuf> = named.into_iter().cloned().collect();
     // Who names profiles alone wants nothing else.
-    let directories = if profiles.is_empty() { leftovers::directories(&named) } else { named };
+    let mut directories = if profiles.is_empty() { leftovers::directories(&named) } else { named };
+    // What hosts carried for a job whose profile nobody made.
+    let folders = if profiles.is_empty() { leftovers::folders(&arguments.sources) } else { Vec::new() };
+    directories.extend(folders.iter().map(|folder| folder.path().to_owned()));
     let mut runs = leftovers::find(&directories);
     for profile in &profiles {
         if read_header(profile).is_some() {
@@ -43,7 +47,7 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
                         leftovers::describe(&run)
                     ));
                 }
-                match one(&Run { alive: true, ..run }, arguments) {
+                match one(&Run { alive: true, ..run }, arguments, &folders) {
                     Ok(()) => any = true,
                     Err(error) => trouble = trouble.or(Some(error)),
                 }
@@ -52,7 +56,7 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
         }
         match obstacle(&run, arguments.force) {
             Some(obstacle) => say(format_args!("{}: left alone, {obstacle}", leftovers::describe(&run))),
-            None => match one(&run, arguments) {
+            None => match one(&run, arguments, &folders) {
                 Ok(()) => any = true,
                 // The others are worth having.
                 Err(error) => trouble = trouble.or(Some(error)),
@@ -98,7 +102,7 @@ pub fn obstacle(run: &Run, is_forced: bool) -> Option<String> {
     }
 }
 
-fn one(run: &Run, arguments: &Recover) -> Result<(), Error> {
+fn one(run: &Run, arguments: &Recover, folders: &[Folder]) -> Result<(), Error> {
     let kind = if run.alive { "running" } else { "recovered" };
     let wanted = match &arguments.output {
         Some(output) => PathBuf::from(run.origin.expand(&output.to_string_lossy())),
@@ -121,5 +125,11 @@ fn one(run: &Run, arguments: &Recover) -> Result<(), Error> {
             writeln!(out, "  {kept}join it with what is recovered on the other hosts: through recover {name} OTHER.db");
         return Ok(());
     }
-    if arguments.keep { Ok(()) } else { leftovers::remove(run) }
+    if arguments.keep {
+        return Ok(());
+    }
+    leftovers::remove(run)?;
+    let is_of_run = |folder: &&Folder| folder.told().iter().any(|told| told.note.run == run.id);
+    folders.iter().filter(is_of_run).for_each(Folder::remove);
+    Ok(())
 }

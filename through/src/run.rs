@@ -19,10 +19,7 @@ use crate::{launcher, preload, signals, summary};
 
 /// Returns the status of the job.
 pub fn run(run: &Run) -> Result<u8, Error> {
-    let pattern = match &run.profiling.output {
-        Some(output) => preload::absolute_pattern(output.as_os_str()),
-        None => preload::absolute_pattern(&preload::default_pattern()),
-    };
+    let pattern = preload::pattern(&run.profiling);
     let launch = launch_token().map_err(Error::Random)?;
     let mut variables = preload::variables(&run.profiling)?;
     variables.retain(|(name, _)| *name != settings::OUT);

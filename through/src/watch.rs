@@ -109,7 +109,7 @@ impl Watcher {
 
     /// Looks for shards of ranks that were not known yet.
     fn scan(&mut self) {
-        for (path, header) in carry::shards_here(&self.note) {
+        for (path, header) in carry::shards_of(&self.note) {
             if self.shards.contains_key(&path) {
                 continue;
             }

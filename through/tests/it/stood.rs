@@ -2,7 +2,7 @@
 
 use bytemuck::{Zeroable, bytes_of};
 use commsee::calls::op;
-use commsee::shard::{COMMUNICATORS, Communicator, FIRST_COMM, LABELS, STANDINGS, Standing, Text, set_text};
+use commsee::shard::{COMMUNICATORS, Communicator, FIRST_COMM, LABELS, STANDINGS, Standing, Text, UNLOCKED, set_text};
 
 use crate::common::Folder;
 use crate::shards::{self, DEAD, block, write_with};
