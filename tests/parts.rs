@@ -109,9 +109,8 @@ fn parts_make_the_profile_that_all_shards_make() {
         assert_eq!(rows(&left.path("twice.db")), whole, "{mpi}");
 
         let cost = |name: &str| fs::metadata(left.path(name)).unwrap().len();
-        let shards: i64 = match &rows(&left.path("node1.db"))["part"][..] {
-            parts => parts.iter().map(|part| if let Value::Integer(bytes) = part[1] { bytes } else { 0 }).sum(),
-        };
+        let bytes = |part: &Vec<Value>| if let Value::Integer(bytes) = part[1] { bytes } else { 0 };
+        let shards: i64 = rows(&left.path("node1.db"))["part"].iter().map(bytes).sum();
         eprintln!("{mpi}: 2 shards of {shards} bytes; profiles: part {}, whole {}", cost("node1.db"), cost("whole.db"));
         assert!(cost("node1.db") < cost("whole.db") + shards as u64 / 4, "shards are compressed");
     }

@@ -41,8 +41,8 @@ pub struct Run {
     pub elsewhere: bool,
     /// Nor whether those do that have numbers of their own: in a container, or on another host of the same name.
     pub unknown: bool,
-    /// Hosts, other than this one, of processes that have not ended for certain, and what is known of them.
-    pub away: BTreeSet<(State, String)>,
+    /// Hosts of processes that have not ended for certain, and what is known of them.
+    pub going: BTreeSet<(State, String)>,
     pub world_size: u32,
     pub shards: Vec<PathBuf>,
     /// Shards in profiles that lack ranks.
@@ -121,8 +121,8 @@ pub fn find(directories: &[PathBuf]) -> Vec<Run> {
             let run = runs.entry(id).or_insert_with(|| Run::new(id, &header));
             let state = life(path, &header);
             run.note(state);
-            if state != State::Dead && !is_here(&header) {
-                run.away.insert((state, shard::text(&header.host)));
+            if state != State::Dead {
+                run.going.insert((state, shard::text(&header.host)));
             }
             run.shards.push(path.clone());
         }
@@ -327,7 +327,7 @@ impl Run {
             alive: false,
             elsewhere: false,
             unknown: false,
-            away: BTreeSet::new(),
+            going: BTreeSet::new(),
             world_size: header.world_size,
             shards: Vec::new(),
             parts: Vec::new(),
@@ -354,9 +354,9 @@ impl Run {
         }
     }
 
-    /// The other hosts on which it goes on, or may go on.
+    /// The hosts on which it goes on, or may go on.
     pub fn hosts(&self) -> Vec<&str> {
-        self.away.iter().filter(|(state, _)| *state == self.state()).map(|(_, host)| host.as_str()).collect()
+        self.going.iter().filter(|(state, _)| *state == self.state()).map(|(_, host)| host.as_str()).collect()
     }
 
     /// One of its processes is in this state.

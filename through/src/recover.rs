@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use commsee::profile::debris::State;
 use commsee::profile::hosts::Folder;
-use commsee::profile::recover::{self, Run};
+use commsee::profile::recover::{self, Run, host_name};
 use commsee::shard::read_header;
 
 use crate::cli::Recover;
@@ -90,7 +90,7 @@ pub fn obstacle(run: &Run, is_forced: bool) -> Option<String> {
         _ => format!("{} and {} more hosts", names[..MOST_HOSTS].join(", "), names.len() - MOST_HOSTS),
     };
     match run.state() {
-        State::Alive if names.is_empty() => Some("it still runs".to_owned()),
+        State::Alive if names.iter().all(|name| *name == host_name()) => Some("it still runs".to_owned()),
         State::Alive => Some(format!("it still runs (on {hosts})")),
         _ if is_forced => None,
         State::Elsewhere => Some(format!("it ran on {hosts} and may still run there (--force)")),
