@@ -100,7 +100,7 @@ fn cells(report: &Report, group: &Group, goes_on: bool) -> Vec<String> {
         Place::Program => "(in the program)".to_owned(),
         Place::Unknown => "(counting paused)".to_owned(),
         Place::Finished => "(finished)".to_owned(),
-        Place::Missing => "(left no shard)".to_owned(),
+        Place::Missing => "(no shard)".to_owned(),
     };
     let since = match group.since_ns {
         None => String::new(),
