@@ -38,8 +38,11 @@ fn watchers(folder: &Path) -> Vec<String> {
 
 #[test]
 fn what_dead_ranks_leave_becomes_a_profile_by_itself() {
+    let all = ["is-killed", "aborts-7", "segfaults", "exits-4-without-finalize"];
     for mpi in Mpi::ALL {
-        for how in ["aborts-7", "is-killed", "segfaults", "exits-4-without-finalize"] {
+        // What the launcher makes of it is the launcher's; over several hosts all are tried with both.
+        let ways = if mpi == Mpi::OpenMpi { &all[..] } else { &all[..1] };
+        for how in ways {
             let run = untold(mpi, "exits", &[how]).ranks(3).preload(library()).run();
             assert!(!run.status.success(), "{}", run.output());
             until("the profile is there, and nothing else", &run, || {

@@ -193,7 +193,7 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, beg
     // Time in MPI_Finalize is the time until all ranks have got there; what commsee does after that is its own.
     let ticks = clock::now().wrapping_sub(begin.ticks);
     let rank = shard::header().map_or(0, |header| header.world_rank());
-    let notes = if rank == 0 { roll_call.settle_between() } else { Vec::new() };
+    roll_call.settle_between();
     // SAFETY: as above.
     let Some(gathering) = arrived.and_then(|()| unsafe { gather::open() }) else {
         say::warn("MPI fails in MPI_Finalize: the profile can be made by `through recover`");
@@ -210,17 +210,13 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, beg
     }
     if let Some(tracers) = TRACERS.lock().take() {
         tracers.clear_here(rank);
-        if rank == 0 {
-            tracers.forget(&tracers.settle_between());
-        }
+        tracers.settle_between();
     }
     // SAFETY: as above. A process without a shard passes on what others send.
     if unsafe { gathering.run(&wanted(), snapshots::left()) } {
         shard::remove();
         // Of shards that stay the notes still tell.
-        if rank == 0 {
-            roll_call.forget(&notes);
-        }
+        roll_call.forget();
     }
     snapshots::remove();
     world::forget();

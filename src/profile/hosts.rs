@@ -72,16 +72,21 @@ pub struct Told {
 }
 
 impl Told {
-    /// Whether somebody on that host will still carry its shards; `None` where the file system cannot tell.
+    /// See [`is_held`].
     pub fn is_held(&self) -> Option<bool> {
-        let is_told = |held: &bool| *held || locks::reach(self.path.parent().unwrap_or(&self.path)) != Reach::Doubtful;
-        locks::is_held(&self.path).filter(is_told)
+        is_held(&self.path)
     }
 
     /// Holds the note for as long as the file is open.
     pub fn hold(path: &Path) -> Option<File> {
         claim::hold(path)
     }
+}
+
+/// Whether somebody on the host of a note will still carry its shards; `None` where the file system cannot tell.
+pub fn is_held(note: &Path) -> Option<bool> {
+    let is_told = |held: &bool| *held || locks::reach(note.parent().unwrap_or(note)) != Reach::Doubtful;
+    locks::is_held(note).filter(is_told)
 }
 
 /// The folder of a job, hidden beside its profile or wherever its hosts all see it.
@@ -171,7 +176,14 @@ impl Folder {
 
     /// The hosts that have not carried their shards yet.
     pub fn waiting(&self) -> Vec<Told> {
-        self.told().into_iter().filter(|told| !told.is_carried).collect()
+        let mut waiting: Vec<Told> = self.waiting_notes().iter().filter_map(|path| read(path)).collect();
+        waiting.sort_by_key(|told| told.note.rank);
+        waiting
+    }
+
+    /// Their notes, by name alone.
+    pub fn waiting_notes(&self) -> Vec<PathBuf> {
+        self.files(&[HOST])
     }
 
     /// The ranks of a host that record, if it told them to the other hosts.

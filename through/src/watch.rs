@@ -186,30 +186,36 @@ impl Watcher {
         true
     }
 
-    fn world_size(&self) -> usize {
-        self.note.world_size as usize
-    }
-
-    /// Whether all other hosts are done, or lost.
+    /// Whether all other hosts are done, or lost. Thousands may ask at the same time: what names tell is not read.
     fn is_last(&self) -> bool {
         let begun = Instant::now();
+        let mut pause = PAUSE;
         loop {
             self.folder.look_again();
-            let told = self.folder.told();
-            let waiting: Vec<&Told> = told.iter().filter(|told| !told.is_carried).collect();
-            let is_whole = carry::are_all_hosts(&told) || self.folder.files(&["shard"]).len() >= self.world_size();
-            if waiting.is_empty() && (is_whole || begun.elapsed() > PATIENCE / 2) {
+            let waiting = self.folder.waiting_notes();
+            if waiting.is_empty() && (self.is_whole() || begun.elapsed() > PATIENCE / 2) {
                 return true;
             }
-            let held: Vec<Option<bool>> = waiting.iter().map(|told| told.is_held()).collect();
-            if held.contains(&Some(true)) {
-                // Ranks live there. Whoever carries what they leave makes the profile.
-                return false;
+            let mut is_known = true;
+            for note in &waiting {
+                match hosts::is_held(note) {
+                    // Ranks live there. Whoever carries what they leave makes the profile.
+                    Some(true) => return false,
+                    Some(false) => {}
+                    None => is_known = false,
+                }
             }
             if begun.elapsed() > PATIENCE {
-                return !held.contains(&None);
+                return is_known;
             }
-            sleep(PAUSE);
+            sleep(pause);
+            pause = (pause * 2).min(LOOK);
         }
+    }
+
+    /// Whether the shards of all ranks were carried, or those of all hosts.
+    fn is_whole(&self) -> bool {
+        let shards = self.folder.files(&["shard"]).len();
+        shards >= self.note.world_size as usize || carry::are_all_hosts(&self.folder.told())
     }
 }

@@ -71,8 +71,9 @@ impl Hosts {
         &self.folder
     }
 
-    fn records(&self, rank: u32) -> PathBuf {
-        self.folder.path().join(format!("{rank}.{RECORDS}"))
+    /// The name tells how many ranks, so that nobody has to open thousands of files.
+    fn records(first: u32, count: usize) -> String {
+        format!("{first}-{count}.{RECORDS}")
     }
 
     /// Tells those who come after the job of this host. Returns the note.
@@ -84,7 +85,7 @@ impl Hosts {
     pub fn tell(&self, present: &[u32]) -> io::Result<u32> {
         let first = *present.first().ok_or(io::ErrorKind::NotFound)?;
         let ranks = present.iter().copied().collect::<Ranks>().to_string();
-        self.folder.write(&format!("{first}.{RECORDS}"), ranks.as_bytes())?;
+        self.folder.write(&Hosts::records(first, present.len()), ranks.as_bytes())?;
         Ok(first)
     }
 
@@ -102,7 +103,12 @@ impl Hosts {
         }
         self.verdict().unwrap_or_else(|| {
             // Nothing can be decided from here. Without what this host told nobody else finds all.
-            told.iter().for_each(|rank| _ = fs::remove_file(self.records(*rank)));
+            let prefix = told.map(|rank| format!("{rank}-"));
+            let is_own = |path: &PathBuf| {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                prefix.as_ref().is_some_and(|prefix| name.starts_with(prefix))
+            };
+            self.folder.files(&[RECORDS]).iter().filter(|path| is_own(path)).for_each(|path| _ = fs::remove_file(path));
             self.verdict().unwrap_or(Verdict::Some)
         })
     }
@@ -110,8 +116,8 @@ impl Hosts {
     /// How many ranks have told that they record.
     pub fn count(&self) -> u64 {
         self.folder.look_again();
-        let told = self.folder.files(&[RECORDS]);
-        told.iter().filter_map(|file| Some(Ranks::read(&fs::read_to_string(file).ok()?).count())).sum()
+        let ranks = |path: &PathBuf| path.file_stem()?.to_str()?.split_once('-')?.1.parse::<u64>().ok();
+        self.folder.files(&[RECORDS]).iter().filter_map(ranks).sum()
     }
 
     /// The shards of this host lie in the folder now. Returns the claim to make the profile if those of all hosts do, and nobody else
@@ -119,20 +125,24 @@ impl Hosts {
     pub fn carried(&self, note: Option<&Path>) -> Option<Claim> {
         Folder::set_carried(note?).ok()?;
         self.folder.look_again();
-        if self.folder.waiting().is_empty() { self.folder.claim() } else { None }
+        if self.folder.waiting_notes().is_empty() { self.folder.claim() } else { None }
     }
 
-    /// All hosts know the verdict. What stays is for those who come after the job, if it does not end well from here on. A next program
-    /// under the same launcher may add to it soon.
-    pub fn settle(&self) -> Vec<PathBuf> {
-        self.folder.files(&[RECORDS]).iter().for_each(|file| _ = fs::remove_file(file));
-        let _ = fs::remove_file(self.folder.path().join(DECISION));
-        self.folder.waiting().into_iter().map(|told| told.path).collect()
+    /// All hosts know the verdict: takes away what this one told for it, and the verdict, so that a next program under the same
+    /// launcher finds neither. Its note stays for those who come after the job, if it does not end well from here on.
+    pub fn settle(&self, present: &[u32]) {
+        if let Some(first) = present.first() {
+            let _ = fs::remove_file(self.folder.path().join(Hosts::records(*first, present.len())));
+        }
+        if present.contains(&0) {
+            let _ = fs::remove_file(self.folder.path().join(DECISION));
+        }
+        self.folder.remove_if_empty();
     }
 
-    /// The profile is made: removes these notes, and the folder if nothing else is in it.
-    pub fn forget(&self, notes: &[PathBuf]) {
-        notes.iter().for_each(|note| _ = fs::remove_file(note));
+    /// The profile is made: removes the note, and the last host the folder.
+    pub fn forget(&self, note: Option<&Path>) {
+        note.iter().for_each(|note| _ = fs::remove_file(note));
         self.folder.remove_if_empty();
     }
 

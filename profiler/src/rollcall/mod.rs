@@ -40,8 +40,12 @@ const LATE: Duration = Duration::from_secs(2);
 const LATE_BETWEEN_HOSTS: Duration = Duration::from_secs(5);
 /// Hosts on which ranks are missing tell so when these are late: the others read that a little later.
 const TOLD_LATE: Duration = Duration::from_secs(1);
+/// What each host adds to the time that the last one of them leaves to the others.
+const TURN: Duration = Duration::from_micros(100);
 const FIRST_PAUSE: Duration = Duration::from_micros(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
+/// The same for what a file server is asked.
+const LONGEST_PAUSE_BETWEEN_HOSTS: Duration = Duration::from_millis(100);
 
 pub struct RollCall {
     ranks: u32,
@@ -160,11 +164,27 @@ impl RollCall {
         if roll.told().is_none() {
             roll.set_told(hosts.tell(&roll.present()).ok());
         }
-        let ranks = u64::from(self.ranks);
-        let all = || (hosts.count() == ranks).then(|| hosts.decide(Verdict::All, roll.told()));
-        let until = until + TOLD_LATE;
-        let verdict = roll.told().and_then(|_| wait(until, goes_on, || hosts.verdict().or_else(all)));
+        let is_own_turn = Instant::now() + self.turn(roll);
+        let until = until.max(is_own_turn) + TOLD_LATE;
+        let all = || hosts.count() == u64::from(self.ranks);
+        let mut pace = Pace::new();
+        let mut ask = || {
+            if !pace.is_due() {
+                return None;
+            }
+            let counted = || (Instant::now() >= is_own_turn && all()).then(|| hosts.decide(Verdict::All, roll.told()));
+            hosts.verdict().or_else(counted)
+        };
+        let verdict = roll.told().and_then(|_| wait(until, goes_on, &mut ask));
         roll.answer(verdict.unwrap_or_else(|| hosts.decide(Verdict::Some, roll.told())));
+    }
+
+    /// How long this host leaves it to others to count, so that not thousands read the same folder at the same time. The host of rank 0
+    /// does it at once.
+    fn turn(&self, roll: &Roll) -> Duration {
+        let hosts = self.ranks / self.local_ranks.unwrap_or(1).max(1);
+        let rank = roll.told().unwrap_or(0);
+        TURN * (u64::from(hosts) * u64::from(rank) / u64::from(self.ranks)) as u32
     }
 
     /// All ranks of this host have the answer that all record: it is needed no more. Before any of them goes on, so that a next
@@ -175,15 +195,22 @@ impl RollCall {
         }
     }
 
-    /// All hosts have the answer. Returns what tells of them, until the profile is made.
-    pub fn settle_between(&self) -> Vec<PathBuf> {
-        self.hosts.as_ref().map(Hosts::settle).unwrap_or_default()
+    /// All hosts have the answer: the first rank of each takes away what it told for it.
+    pub fn settle_between(&self) {
+        if let (Some(roll), Some(hosts)) = (&self.roll, &self.hosts)
+            && roll.is_opener()
+        {
+            hosts.settle(&roll.present());
+        }
     }
 
-    /// The profile is made.
-    pub fn forget(&self, notes: &[PathBuf]) {
-        if let Some(hosts) = &self.hosts {
-            hosts.forget(notes);
+    /// The profile is made: nobody comes after this job.
+    pub fn forget(&self) {
+        if let (Some(roll), Some(hosts)) = (&self.roll, &self.hosts)
+            && roll.is_opener()
+        {
+            let note = roll.announcer().map(|(rank, pid)| hosts.folder().note(rank, pid));
+            hosts.forget(note.as_deref());
         }
     }
 
@@ -239,5 +266,27 @@ fn wait<T>(until: Instant, goes_on: &impl Fn() -> bool, mut ask: impl FnMut() ->
         }
         thread::sleep(pause);
         pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// When to ask a file server again: ever more rarely, as MPI must make progress more often than that.
+struct Pace {
+    due: Instant,
+    pause: Duration,
+}
+
+impl Pace {
+    fn new() -> Pace {
+        Pace { due: Instant::now(), pause: FIRST_PAUSE }
+    }
+
+    fn is_due(&mut self) -> bool {
+        let now = Instant::now();
+        let is_due = now >= self.due;
+        if is_due {
+            self.pause = (self.pause * 3 / 2).min(LONGEST_PAUSE_BETWEEN_HOSTS);
+            self.due = now + self.pause;
+        }
+        is_due
     }
 }
