@@ -16,7 +16,7 @@ use host::Roll;
 use hosts::Hosts;
 pub use job::{Job, find};
 use vocabulary::profile::Claim;
-use vocabulary::profile::hosts::{Folder, Note};
+use vocabulary::profile::hosts::{Folder, Note, is_held};
 use vocabulary::profile::recover::host_name;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -115,7 +115,9 @@ impl RollCall {
 
     /// Whether somebody carries what ranks leave on this host.
     pub fn is_watched(&self) -> bool {
-        self.roll.as_ref().is_some_and(Roll::is_watched)
+        let (Some(roll), Some(hosts)) = (&self.roll, &self.hosts) else { return false };
+        let note = roll.announcer().map(|(rank, pid)| hosts.folder().note(rank, pid));
+        roll.is_watched() && note.is_some_and(|note| is_held(&note) != Some(false))
     }
 
     /// Ranks of this host that have joined so far.

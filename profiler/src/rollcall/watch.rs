@@ -7,6 +7,7 @@ use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use vocabulary::settings;
 
@@ -57,6 +58,8 @@ struct Plan {
     arguments: [*const c_char; 4],
     environment: Vec<*const c_char>,
     second_stack: *mut c_void,
+    /// Set by the process that could not become the watcher.
+    has_failed: AtomicBool,
 }
 
 fn launch(program: &CStr, note: &CStr) -> bool {
@@ -80,6 +83,7 @@ fn launch(program: &CStr, note: &CStr) -> bool {
             arguments: [program.as_ptr(), c"watch".as_ptr(), note.as_ptr(), ptr::null()],
             environment,
             second_stack: stacks.byte_add(2 * STACK_BYTES),
+            has_failed: AtomicBool::new(false),
         };
         let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = std::mem::zeroed();
         libc::sigfillset(&mut all);
@@ -90,7 +94,7 @@ fn launch(program: &CStr, note: &CStr) -> bool {
         let has_ended = child > 0 && libc::waitpid(child, &mut status, libc::__WCLONE) == child;
         libc::pthread_sigmask(libc::SIG_SETMASK, &before, ptr::null_mut());
         libc::munmap(stacks, 2 * STACK_BYTES);
-        has_ended && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+        has_ended && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 && !plan.has_failed.into_inner()
     }
 }
 
@@ -130,6 +134,8 @@ extern "C" fn become_watcher(plan: *mut c_void) -> c_int {
         libc::sigemptyset(&mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &none, ptr::null_mut());
         libc::execve(plan.program, plan.arguments.as_ptr(), plan.environment.as_ptr());
+        // In the rank's memory, too.
+        plan.has_failed.store(true, Ordering::Release);
         libc::_exit(1)
     }
 }
