@@ -415,7 +415,7 @@ fn what_is_killed_at_once_without_a_script_stays_on_its_hosts() {
                 said.contains("ranks 0-2 left shards on node1") && said.contains("rank 3 left shards on node2"),
                 "{said}"
             );
-            assert!(said.contains("Invalid job id"), "{said}");
+            assert!(said.contains("(srun: error: "), "{said}");
             let told = place.on("$T collect --rsh vssh");
             assert!(told.status.success(), "{context}: {}", told.stderr);
             place.check_whole(&context);

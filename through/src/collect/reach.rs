@@ -49,7 +49,7 @@ impl Reach {
     /// The way of a launcher, from its command line.
     pub fn of_launcher(words: &[OsString]) -> Reach {
         let behind = words.windows(2).find(|pair| OPTIONS.iter().any(|option| pair[0] == *option));
-        let variable = || VARIABLES.iter().find_map(|name| env::var_os(name)).filter(|value| !value.is_empty());
+        let variable = || VARIABLES.iter().find_map(env::var_os).filter(|value| !value.is_empty());
         Reach { said: behind.map(|pair| pair[1].clone()).or_else(variable).map(|agent| split(&agent)) }
     }
 
@@ -63,7 +63,7 @@ impl Reach {
     /// Has a host carry its shards.
     pub fn carry(&self, told: &Told) -> Result<Carried, String> {
         let program = env::current_exe().map_err(|error| plain(&error))?;
-        let by_shell = |said| ask(by_shell(said, &told.note.host, &program, &told.path));
+        let by_shell = |said: Option<&[OsString]>| ask(by_shell(said, &told.note.host, &program, &told.path));
         match (&self.said, &told.note.slurm_job) {
             // Slurm knows no way to the nodes of a job that is over.
             (None, Some(job)) => ask(by_slurm(job, &told.note.host, &program, &told.path))
