@@ -7,6 +7,12 @@ shift
 for command in slurmctld slurmd srun munged; do
     command -v "$command" >/dev/null || { echo "no Slurm: $command is missing (packages slurm-wlm and munge)" >&2; exit 77; }
 done
+cgroups=/sys/fs/cgroup/freezer/${VC_STATE##*/}
+if [[ $* == *ProctrackType=proctrack/cgroup* ]]; then
+    mkdir "$cgroups" 2>/dev/null || { echo "no cgroups of version 1 with a freezer that can be changed: proctrack/cgroup is not tested" >&2; exit 77; }
+    # A tree for each host: hosts have numbers of their own for jobs' processes, and other clusters may run on this machine.
+    for k in $(seq "$nodes"); do vssh "node$k" "mkdir '$cgroups/node$k' && mount --bind '$cgroups/node$k' /sys/fs/cgroup/freezer"; done
+fi
 [ -e /etc/munge/munge.key ] || { echo "no Slurm: /etc/munge/munge.key is missing (package munge makes it)" >&2; exit 77; }
 
 export SLURM_CONF=$VC_STATE/slurm.conf
@@ -33,6 +39,8 @@ ReturnToService=2
 NodeName=node[1-$nodes] CPUs=8 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 CONF
+# A line of the caller's replaces one of these.
+for line in "$@"; do sed -i "/^${line%%=*}=/d" "$SLURM_CONF"; done
 printf '%s\n' "$@" >>"$SLURM_CONF"
 printf 'BasePath=/run/jobs\nAutoBasePath=true\n' >"$VC_STATE/job_container.conf"
 printf 'CgroupPlugin=cgroup/v1\n' >"$VC_STATE/cgroup.conf"

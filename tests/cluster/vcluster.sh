@@ -101,13 +101,22 @@ probe() {
         ip link add br0 type bridge && ip link add veth1 type veth peer name eth0' 2>&1) || cannot "${said//$'\n'/; }"
 }
 
+# What batch systems made on the hosts. Empty by now, but for processes that are still ending.
+remove_cgroups() {
+    local tree=/sys/fs/cgroup/freezer/${VC_STATE##*/} tries
+    for tries in $(seq 100); do
+        [ -d "$tree" ] || return 0
+        find "$tree" -depth -type d -exec rmdir {} + 2>/dev/null || sleep 0.05
+    done
+}
+
 start() {
     local nodes=$1 k status=0
     shift
     probe
     VC_STATE=$(mktemp -d "${VC_PARENT:-/var/tmp}/vcluster.XXXXXX")
     export VC_STATE VC_SELF
-    trap 'rm -rf --one-file-system "$VC_STATE"' EXIT
+    trap 'rm -rf --one-file-system "$VC_STATE"; remove_cgroups' EXIT
     # Ended from outside, it takes its cluster along.
     trap 'kill -KILL "$cluster" 2>/dev/null; exit 143' TERM INT HUP
     {

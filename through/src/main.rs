@@ -31,6 +31,7 @@ mod report;
 mod run;
 mod show;
 mod signals;
+mod stay;
 mod summary;
 mod terminal;
 mod trace;

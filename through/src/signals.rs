@@ -32,17 +32,6 @@ pub fn run(command: &mut Command) -> io::Result<ExitStatus> {
     result
 }
 
-/// Runs a command to its end, as if it were this process: signals that reach both leave this one alone. The command is its parent's in
-/// nothing else.
-pub fn outlive(command: &mut Command) -> io::Result<ExitStatus> {
-    let mut job = command.spawn()?;
-    // SAFETY: the handler does nothing. A signal that came before ended this process, which a program may as well.
-    PASSED_ON.iter().for_each(|signal| unsafe { _ = libc::signal(*signal, nothing as *const () as usize) });
-    wait(&mut job)
-}
-
-extern "C" fn nothing(_: libc::c_int) {}
-
 /// Waits in two steps, so that no signal is sent to a process number that is free again.
 fn wait(job: &mut Child) -> io::Result<ExitStatus> {
     loop {

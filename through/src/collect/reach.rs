@@ -2,8 +2,10 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::io::Read;
+use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -11,6 +13,7 @@ use commsee::profile::hosts::Told;
 
 use crate::carry::{Carried, LIVING};
 use crate::error::plain;
+use crate::escape::visible;
 use crate::preload::PRELOAD;
 
 /// Longer than this no host is waited for.
@@ -46,7 +49,7 @@ impl Reach {
     /// The way of a launcher, from its command line.
     pub fn of_launcher(words: &[OsString]) -> Reach {
         let behind = words.windows(2).find(|pair| OPTIONS.iter().any(|option| pair[0] == *option));
-        let variable = || VARIABLES.iter().find_map(|name| env::var_os(name)).filter(|value| !value.is_empty());
+        let variable = || VARIABLES.iter().find_map(env::var_os).filter(|value| !value.is_empty());
         Reach { said: behind.map(|pair| pair[1].clone()).or_else(variable).map(|agent| split(&agent)) }
     }
 
@@ -60,20 +63,40 @@ impl Reach {
     /// Has a host carry its shards.
     pub fn carry(&self, told: &Told) -> Result<Carried, String> {
         let program = env::current_exe().map_err(|error| plain(&error))?;
-        let mut command = match (&self.said, &told.note.slurm_job) {
-            (None, Some(job)) => by_slurm(job, &told.note.host, &program, &told.path),
-            (said, _) => by_shell(said.as_deref(), &told.note.host, &program, &told.path),
-        };
-        let name = command.get_program().to_string_lossy().into_owned();
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).env_remove(PRELOAD);
-        let child = command.spawn().map_err(|error| format!("{name}: {}", plain(&error)))?;
-        match wait(child) {
-            Some(status) if status.success() => Ok(Carried::All),
-            Some(status) if status.code() == Some(LIVING.into()) => Ok(Carried::Living),
-            Some(status) => Err(format!("{name}: {status}")),
-            None => Err(format!("{name} did not answer")),
+        let by_shell = |said: Option<&[OsString]>| ask(by_shell(said, &told.note.host, &program, &told.path));
+        match (&self.said, &told.note.slurm_job) {
+            // Slurm knows no way to the nodes of a job that is over.
+            (None, Some(job)) => ask(by_slurm(job, &told.note.host, &program, &told.path))
+                .or_else(|of_slurm| by_shell(None).map_err(|of_shell| format!("{of_slurm}; {of_shell}"))),
+            (said, _) => by_shell(said.as_deref()),
         }
     }
+}
+
+fn ask(mut command: Command) -> Result<Carried, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).env_remove(PRELOAD);
+    let mut child = command.spawn().map_err(|error| format!("{name}: {}", plain(&error)))?;
+    let stderr = child.stderr.take();
+    match wait(child) {
+        Some(status) if status.success() => Ok(Carried::All),
+        Some(status) if status.code() == Some(LIVING.into()) => Ok(Carried::Living),
+        Some(status) => Err(first_line(stderr).unwrap_or_else(|| format!("{name}: {status}"))),
+        None => Err(format!("{name} did not answer")),
+    }
+}
+
+/// What a launcher says first names the cause.
+fn first_line(stderr: Option<ChildStderr>) -> Option<String> {
+    let mut stderr = stderr?;
+    // Something in the background may hold the pipe, as ssh's shared connections do; what was said is there.
+    // SAFETY: a plain system call.
+    unsafe { libc::fcntl(stderr.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+    let mut said = [0; 1024];
+    let length = stderr.read(&mut said).ok()?;
+    let text = String::from_utf8_lossy(&said[..length]);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(visible(line).into_owned())
 }
 
 fn by_slurm(job: &str, host: &str, program: &Path, note: &Path) -> Command {

@@ -3,6 +3,7 @@
 mod common;
 mod datatypes;
 mod docs;
+mod exec;
 mod filters;
 mod fuzzed;
 mod golden;
