@@ -24,6 +24,7 @@ Examples:
   through heat.db -a --format csv -o heat.csv     everything, for other programs
   through ucx heat.db --by comm                   the layers below, by communicator
   through trace heat.db -o heat.json              what happened when, for Perfetto
+  through recover                                 a profile of what a crash left
 
 Exit status: 0 fine, 1 nothing matches, 2 trouble; of `run` and `exec` that of
 what they ran. A profile named like a command needs its directory: ./run";
@@ -56,13 +57,13 @@ pub enum Command {
     Trace(Box<Trace>),
     /// Run a job profiled, and print a summary on standard error
     Run(Run),
-    /// Become a program that is profiled; stands in front of it, under any launcher
+    /// Run a program with the profiler preloaded: srun through exec -- ./app
     Exec(Exec),
-    /// Make profiles of what jobs left that did not reach MPI_Finalize
+    /// Make profiles of jobs that did not reach MPI_Finalize, from the shards on this host
     Recover(Recover),
-    /// Fetch what the ranks of a job left on its hosts, and make its profile
+    /// Fetch the shards of such jobs from all their hosts, and make their profiles
     Collect(Collect),
-    /// Remove what jobs left that did not reach MPI_Finalize
+    /// Remove what such jobs left on this host
     Clean(Clean),
     /// Carry what ranks leave on this host to where the others see it; libcommsee.so starts it
     #[command(hide = true)]
@@ -217,10 +218,10 @@ pub struct Clean {
 
 #[derive(Debug, Args)]
 pub struct Collect {
-    /// How hosts are reached: a command that is given HOST and what to run there [default: srun in a Slurm job, else ssh]
+    /// How to reach a host: COMMAND HOST LINE runs LINE there [default: srun for jobs of Slurm, else ssh]
     #[arg(long, value_name = "COMMAND")]
     pub rsh: Option<OsString>,
-    /// Where the job was started or its profile is wanted [default: here and $HOME]
+    /// Where the job was started, or where its profile is wanted [default: here and $HOME]
     #[arg(value_name = "DIR")]
     pub directories: Vec<PathBuf>,
 }
