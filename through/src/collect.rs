@@ -134,7 +134,10 @@ impl Collected {
             match why {
                 Why::Living { is_watched: true } => {
                     let profile = folder.wanted().unwrap_or_default();
-                    format!("{host} still runs {ranks}; afterwards the profile is made by itself: {}", profile.display())
+                    format!(
+                        "{host} still runs {ranks}; afterwards the profile is made by itself: {}",
+                        profile.display()
+                    )
                 }
                 Why::Living { is_watched: false } => format!("{host} still runs {ranks}; afterwards: {command}"),
                 Why::Stuck => format!(
