@@ -85,8 +85,8 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: WATCH,
         default: "1",
-        meaning: "0: of a job over several hosts no process stays behind that carries the shards of ranks which died to where the \
-                  profile is wanted.",
+        meaning: "0: no `through watch` on the hosts of a job over several: shards of ranks that die stay on their hosts, until \
+                  `through run` or `through collect` fetches them.",
     },
     Variable {
         name: LAUNCH,

@@ -258,5 +258,6 @@ pub fn say_where(path: &Path, wanted: &Path) {
 /// Without the path, which the sentence names anyway.
 fn reason(error: &Error, path: &Path) -> String {
     let text = error.to_string();
-    text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&text).to_owned()
+    let text = text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&text);
+    text.split(" (os error").next().unwrap_or(text).to_owned()
 }

@@ -48,7 +48,7 @@ impl Carried {
     fn status(self) -> u8 {
         match self {
             Carried::All => 0,
-            Carried::Stuck => 2,
+            Carried::Stuck => STUCK,
             Carried::Living => LIVING,
         }
     }
@@ -56,6 +56,8 @@ impl Carried {
 
 /// The exit status for ranks that live.
 pub const LIVING: u8 = 3;
+/// The exit status for shards that could not be moved.
+pub const STUCK: u8 = 2;
 
 /// Carries the shards of a host whose directories can be seen from here, and whose ranks have ended.
 pub fn host(told: &Told, folder: &Folder) -> Carried {
@@ -107,12 +109,18 @@ pub fn join(folder: &Folder) -> Option<(Run, Recovered)> {
     };
     let present: Ranks = run.shards.iter().filter_map(|path| Some(read_header(path)?.world_rank)).collect();
     let is_whole = folder.waiting().is_empty();
-    if let Some(made) = folder.made().filter(|made| made.ranks == present.to_string() && made.path.exists()) {
+    let made = folder.made().filter(|made| made.path.exists());
+    if let Some(made) = made.as_ref().filter(|made| made.ranks == present.to_string()) {
         let missing_ranks = Ranks::first(run.world_size.into()).without(&present);
         let absence = Absence::OtherHosts;
-        return Some((run, Recovered { path: made.path, missing_ranks, absence, notes: Vec::new() }));
+        let recovered = Recovered { path: made.path.clone(), missing_ranks, absence, notes: Vec::new() };
+        return Some((run, recovered));
     }
-    let recovered = leftovers::recover(&run, &folder.wanted()?).ok()?;
+    let mut recovered = leftovers::recover(&run, &folder.wanted()?).ok()?;
+    if let Some(made) = made {
+        let has = leftovers::ranks(&Ranks::read(&made.ranks));
+        recovered.notes.push(format!("{}, made before, has {has} only", made.path.display()));
+    }
     if is_whole {
         folder.remove();
     } else {

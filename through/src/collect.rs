@@ -3,7 +3,9 @@
 
 mod reach;
 
+use std::fs;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
@@ -16,6 +18,7 @@ use crate::error::Error;
 use crate::escape::path;
 use crate::leftovers;
 use crate::message::say;
+use crate::summary::relative;
 pub use reach::Reach;
 
 /// How long watchers are waited for.
@@ -29,18 +32,25 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub struct Collected {
     /// `None`: somebody else made the profile, or nobody.
     pub joined: Option<(Run, Recovered)>,
-    /// Hosts on which ranks live.
-    pub living: Vec<Absent>,
-    /// Hosts whose shards could not be had.
-    pub lost: Vec<Absent>,
+    /// Hosts whose shards are not here.
+    absent: Vec<Absent>,
 }
 
 /// A host whose shards are not here.
-pub struct Absent {
+struct Absent {
     note: Note,
     /// Its ranks, in words.
     ranks: String,
-    why: String,
+    why: Why,
+}
+
+enum Why {
+    /// Ranks live there. Whether somebody will carry what they leave.
+    Living { is_watched: bool },
+    /// Its shards cannot be moved.
+    Stuck,
+    /// It could not be asked.
+    Unreached(String),
 }
 
 /// Collects what the hosts of a folder hold, and makes the profile.
@@ -61,7 +71,7 @@ pub fn collect(folder: &Folder, reach: &Reach) -> Collected {
             is_asked = true;
             ask(folder, waiting, reach, &mut collected);
         } else if is_asked {
-            if collected.living.is_empty() {
+            if !collected.is_alive() {
                 collected.joined = carry::join(folder);
             }
             break;
@@ -83,16 +93,19 @@ fn ask(folder: &Folder, hosts: Vec<Told>, reach: &Reach, collected: &mut Collect
         asked.into_iter().map(|asked| asked.join().unwrap_or_else(|_| Err("it cannot be asked".to_owned()))).collect()
     });
     for (told, answer) in hosts.into_iter().zip(answers) {
-        let all = || format!("the ranks of {}", told.note.host);
-        let ranks = folder.ranks_of(&told.note).map_or_else(all, |ranks| leftovers::ranks(&ranks));
-        let absent = |why: String| Absent { note: told.note.clone(), ranks, why };
-        match answer {
-            Ok(Carried::All) => {}
-            Ok(Carried::Living) => collected.living.push(absent(String::new())),
-            Ok(Carried::Stuck) => collected.lost.push(absent("its shards cannot be moved".to_owned())),
-            Err(why) => collected.lost.push(absent(why)),
-        }
+        let why = match answer {
+            Ok(Carried::All) => continue,
+            Ok(Carried::Living) => Why::Living { is_watched: told.is_held() == Some(true) },
+            Ok(Carried::Stuck) => Why::Stuck,
+            Err(why) => Why::Unreached(why),
+        };
+        collected.absent.push(Absent { ranks: ranks_of(folder, &told.note), note: told.note, why });
     }
+}
+
+/// The ranks of a host in words.
+pub fn ranks_of(folder: &Folder, note: &Note) -> String {
+    folder.ranks_of(note).map_or_else(|| format!("the ranks of {}", note.host), |ranks| leftovers::ranks(&ranks))
 }
 
 fn ask_one(folder: &Folder, told: &Told, reach: &Reach) -> Result<Carried, String> {
@@ -108,21 +121,56 @@ fn ask_one(folder: &Folder, told: &Told, reach: &Reach) -> Result<Carried, Strin
 }
 
 impl Collected {
-    /// What is not in the profile, where it is, and what to do about it.
-    pub fn absent(&self) -> Vec<String> {
-        let living = self.living.iter().map(|Absent { note, ranks, .. }| {
-            format!("{ranks} still run on {}: their profile is made when they end", note.host)
-        });
-        let lost = self.lost.iter().map(|Absent { note, ranks, why }| {
-            let places: Vec<String> = note.directories.iter().map(|place| place.display().to_string()).collect();
-            format!(
-                "{ranks} left shards on {} (in {}), which was not reached ({why}); when it can be: through collect",
-                note.host,
-                places.join(" or ")
-            )
-        });
-        living.chain(lost).collect()
+    /// Ranks of the job live.
+    pub fn is_alive(&self) -> bool {
+        self.absent.iter().any(|absent| matches!(absent.why, Why::Living { .. }))
     }
+
+    /// What is not in the profile, where it is, and what to do about it: `command`.
+    pub fn absent(&self, folder: &Folder, command: &str) -> Vec<String> {
+        let describe = |Absent { note, ranks, why }: &Absent| {
+            let host = &note.host;
+            let place = note.directories.first().map(|place| place.display().to_string()).unwrap_or_default();
+            match why {
+                Why::Living { is_watched: true } => {
+                    let profile = folder.wanted().unwrap_or_default();
+                    format!(
+                        "{host} still runs {ranks}; afterwards the profile is made by itself: {}",
+                        profile.display()
+                    )
+                }
+                Why::Living { is_watched: false } => format!("{host} still runs {ranks}; afterwards: {command}"),
+                Why::Stuck => format!(
+                    "{host} cannot move the shards of {ranks} from {place} to {}; when it can: {command}",
+                    folder.path().display()
+                ),
+                Why::Unreached(why) => format!(
+                    "{host} cannot be reached ({why}), and the shards of {ranks} are there, in {place}; when it answers: {command}"
+                ),
+            }
+        };
+        self.absent.iter().map(describe).collect()
+    }
+}
+
+/// What `through recover` has to say of jobs whose shards are on other hosts: a line for each.
+pub fn elsewhere(folders: &[Folder], is_running_wanted: bool) -> Vec<String> {
+    let line = |folder: &Folder| {
+        let told = folder.waiting();
+        let run = told.first()?.note.run.get(..8)?.to_owned();
+        let hosts: Vec<String> =
+            told.iter().map(|told| format!("{} on {}", ranks_of(folder, &told.note), told.note.host)).collect();
+        let hosts = hosts.join(", ");
+        let is_held = told.iter().any(|told| told.is_held() == Some(true));
+        Some(match (is_held, is_running_wanted) {
+            (true, true) => format!("run {run} goes on ({hosts}); on each of these hosts: through recover --running"),
+            (true, false) => format!("run {run} goes on ({hosts}); when it ends, its profile is made by itself"),
+            (false, _) => {
+                format!("run {run}: there are shards of {hosts}; to fetch them: {}", Reach::asked(None).command(folder))
+            }
+        })
+    };
+    folders.iter().filter_map(line).collect()
 }
 
 /// `through collect`: whether there was anything to make a profile of.
@@ -135,19 +183,47 @@ pub fn command(arguments: &Collect) -> Result<bool, Error> {
     let folders = Folder::find(&places);
     let mut any = false;
     for folder in &folders {
+        let (run, wanted) = (folder.told().first().map(|told| told.note.run.clone()), folder.wanted());
+        let before = wanted.as_deref().map(profiles_beside).unwrap_or_default();
         let collected = collect(folder, &reach);
-        collected.absent().iter().for_each(say);
+        let absent = collected.absent(folder, &reach.command(folder));
         if let Some((run, recovered)) = &collected.joined {
             any = true;
-            let _ = writeln!(io::stdout(), "{}: {}", path(&recovered.path), leftovers::describe(run));
-            if let Some(missing) = leftovers::missing(run, recovered).filter(|_| collected.lost.is_empty()) {
-                say(missing);
+            let shown = relative(&recovered.path);
+            let _ = writeln!(io::stdout(), "{}: {}", path(&shown), leftovers::describe(run));
+            if recovered.missing_ranks.count() > 0 && absent.is_empty() {
+                say(leftovers::no_shard(&recovered.missing_ranks));
             }
             recovered.notes.iter().for_each(say);
+        } else if absent.is_empty()
+            && let Some(run) = run.as_deref().and_then(|run| run.get(..8))
+        {
+            // The hosts were done while this one waited for them; or somebody has removed all.
+            let now = wanted.as_deref().map(profiles_beside).unwrap_or_default();
+            match now.into_iter().find(|path| !before.contains(path)) {
+                Some(made) => {
+                    any = true;
+                    let _ = writeln!(
+                        io::stdout(),
+                        "{}: its hosts have made the profile of run {run}",
+                        path(&relative(&made))
+                    );
+                }
+                None => say(format_args!("run {run}: no shard is left on its hosts")),
+            }
         }
+        absent.iter().for_each(say);
     }
     if folders.is_empty() {
-        say(format_args!("no job has left anything on other hosts, as far as {} tell", leftovers::names(&places)));
+        say(format_args!(
+            "nothing to collect: no job started in {} has shards on other hosts",
+            leftovers::names(&places)
+        ));
     }
     Ok(any)
+}
+
+fn profiles_beside(wanted: &Path) -> Vec<PathBuf> {
+    let entries = wanted.parent().and_then(|parent| fs::read_dir(parent).ok()).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.extension() == wanted.extension()).collect()
 }

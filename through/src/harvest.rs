@@ -29,13 +29,15 @@ pub struct Harvest {
     pub remarks: Vec<String>,
     /// Processes of the job are still there.
     pub is_alive: bool,
+    /// Where the profile was to go.
+    pub wanted: PathBuf,
 }
 
 /// Finds the profiles of one launch, and makes them where only shards are left. `reach`: how its hosts are reached.
 pub fn gather(pattern: &Path, launch: &str, started: SystemTime, reach: &Reach) -> Harvest {
-    let mut harvest = Harvest::default();
     let shards = leftovers::directories(&[]);
     let wanted = expanded(pattern);
+    let mut harvest = Harvest { wanted: wanted.clone(), ..Harvest::default() };
     let of_hosts = carry::places(Some(&wanted));
     for folder in folders(&of_hosts, launch) {
         recover_hosts(&folder, reach, &mut harvest);
@@ -83,17 +85,17 @@ fn run_of(folder: &Folder) -> Option<String> {
 /// A job over several hosts ended without a profile: their watchers make it; where there is none the hosts are asked for what they have.
 fn recover_hosts(folder: &Folder, reach: &Reach, harvest: &mut Harvest) {
     let collected = collect::collect(folder, reach);
-    harvest.is_alive |= !collected.living.is_empty();
+    harvest.is_alive |= collected.is_alive();
+    let absent = collected.absent(folder, &reach.command(folder));
     if let Some((_, recovered)) = &collected.joined {
-        // Whether all reached MPI_Finalize is in the summary.
+        // That it was recovered, and without whom, is in the summary; here is why.
         let missing = &recovered.missing_ranks;
-        if missing.count() > 0 {
-            harvest.remarks.push(format!("the profile was recovered without {}", leftovers::ranks(missing)));
+        if missing.count() > 0 && absent.is_empty() {
+            harvest.remarks.push(leftovers::no_shard(missing));
         }
         harvest.remarks.extend(recovered.notes.iter().take(3).cloned());
         harvest.profiles.push(recovered.path.clone());
     }
-    let absent = collected.absent();
     harvest.remarks.extend(absent);
 }
 
@@ -117,20 +119,26 @@ fn ended(directories: &[PathBuf], launch: &str, is_alive: &mut bool) -> Vec<Run>
 fn recover(run: &Run, pattern: &Path, harvest: &mut Harvest) {
     let recovered = match leftovers::recover(run, Path::new(&run.origin.expand(&pattern.to_string_lossy()))) {
         Ok(recovered) => recovered,
-        Err(error) => return harvest.remarks.push(format!("{error}; its shards are kept: through recover")),
+        Err(error) => {
+            let next = "its shards are kept; when that is mended: through recover";
+            return harvest.remarks.push(format!("the profile cannot be recovered: {error}; {next}"));
+        }
     };
-    let missing = leftovers::missing(run, &recovered).map(|missing| format!("; {missing}")).unwrap_or_default();
-    harvest.remarks.push(format!("the job did not reach MPI_Finalize; its profile was recovered{missing}"));
+    // That it was recovered, and without whom, is in the summary.
+    harvest.remarks.extend(leftovers::missing(run, &recovered));
     let is_part = recovered.is_part();
     harvest.remarks.extend(recovered.notes.into_iter().take(3));
     harvest.profiles.push(recovered.path);
     if is_part {
-        let next = "its shards are kept; `through recover` on the other hosts makes profiles to join: through recover A.db B.db";
+        let next = "its shards are kept, to be joined with those of other hosts; on each of these: through recover";
         return harvest.remarks.push(next.to_owned());
     }
     if run.state() != State::Dead {
-        let whole = "processes on other hosts may still run: the shards are kept; when they have ended: through recover --force";
-        return harvest.remarks.push(whole.to_owned());
+        let hosts = run.hosts().join(", ");
+        let whole = format!(
+            "whether ranks on {hosts} still run cannot be seen here: their shards are kept; when they have ended: through recover --force"
+        );
+        return harvest.remarks.push(whole);
     }
     if let Err(error) = leftovers::remove(run) {
         say(error);

@@ -108,37 +108,37 @@ pub fn ranks(ranks: &Ranks) -> String {
     if ranks.count() == 1 { format!("rank {ranks}") } else { format!("ranks {ranks}") }
 }
 
-/// Which ranks are missing and where they are, in words; nothing if none are.
+/// Which ranks are missing and why, in words; nothing if none are.
 pub fn missing(run: &Run, recovered: &Recovered) -> Option<String> {
     let missing = &recovered.missing_ranks;
-    let (ranks, they) = match missing.count() {
-        0 => return None,
-        1 => (format!("rank {missing}"), "it"),
-        _ => (format!("ranks {missing}"), "they"),
-    };
-    let known: Vec<String> = elsewhere(run)
-        .into_iter()
-        .map(|(host, ranks, directory)| {
-            let directory = directory.display().to_string();
-            format!("those of {ranks} on {}, in {}", visible(&host), visible(&directory))
-        })
-        .collect();
+    if missing.count() == 0 {
+        return None;
+    }
+    let of = ranks(missing);
+    let known: Vec<String> = elsewhere(run).into_iter().map(|(_, place)| place).collect();
     Some(match recovered.absence {
-        Absence::NoShard => format!("{ranks} left no shard"),
-        _ if !known.is_empty() => format!("{ranks} not in it; their shards are elsewhere: {}", known.join("; ")),
-        Absence::OtherHosts => format!("{ranks} not in it: {they} ran on other hosts"),
-        Absence::Unknown => format!("{ranks} not in it: {they} left no shard, or left it on another host"),
+        Absence::NoShard => no_shard(missing),
+        _ if !known.is_empty() => format!("without {of}: there are shards on {}", known.join(" and ")),
+        Absence::OtherHosts => format!("without {of}, which ran on other hosts"),
+        Absence::Unknown => format!("without {of}: no shard is here, there may be some on other hosts"),
     })
 }
 
-/// Shards of a run that its hosts have told of, and that are not here: the host, the ranks and the directory.
-fn elsewhere(run: &Run) -> Vec<(String, String, PathBuf)> {
+/// Why ranks are missing that are known to be nowhere else.
+pub fn no_shard(missing: &Ranks) -> String {
+    format!("{} left no shard: not through MPI_Init, or commsee was not loaded there", ranks(missing))
+}
+
+/// The folder of a run whose hosts have told of shards that are not here, and in words where they are.
+pub fn elsewhere(run: &Run) -> Vec<(Folder, String)> {
     let is_away = |told: &Told| told.note.run == run.id && told.note.host != recover::host_name();
     let folders = Folder::find(&carry::places(None)).into_iter();
     let told = folders.flat_map(|folder| folder.waiting().into_iter().map(move |told| (folder.clone(), told)));
     let place = |(folder, told): (Folder, Told)| {
-        let ranks = folder.ranks_of(&told.note).map_or_else(|| "its ranks".to_owned(), |known| ranks(&known));
-        (told.note.host, ranks, told.note.directories.into_iter().next().unwrap_or_default())
+        let ranks = folder.ranks_of(&told.note).map(|known| format!("{}, ", ranks(&known))).unwrap_or_default();
+        let directory = told.note.directories.first().map(|place| place.display().to_string()).unwrap_or_default();
+        let place = format!("{} ({ranks}in {})", visible(&told.note.host), visible(&directory));
+        (folder, place)
     };
     told.filter(|(_, told)| is_away(told)).map(place).collect()
 }

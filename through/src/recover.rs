@@ -9,11 +9,12 @@ use commsee::profile::recover::{self, Run, host_name};
 use commsee::shard::read_header;
 
 use crate::cli::Recover;
+use crate::collect::{self, Reach};
 use crate::error::Error;
 use crate::escape::{path, visible};
-use crate::leftovers;
 use crate::message::say;
 use crate::parts::parts;
+use crate::{carry, leftovers};
 
 /// Hosts that a line names.
 const MOST_HOSTS: usize = 3;
@@ -24,7 +25,7 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
         arguments.sources.iter().partition(|source| !source.is_dir() && source.exists());
     let named: Vec<PathBuf> = named.into_iter().cloned().collect();
     // Who names profiles alone wants nothing else.
-    let mut directories = if profiles.is_empty() { leftovers::directories(&named) } else { named };
+    let mut directories = if profiles.is_empty() { leftovers::directories(&named) } else { named.clone() };
     // What hosts carried for a job whose profile nobody made.
     let folders = if profiles.is_empty() { leftovers::folders(&arguments.sources) } else { Vec::new() };
     directories.extend(folders.iter().map(|folder| folder.path().to_owned()));
@@ -36,6 +37,7 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
         let joined = recover::add_parts(&mut runs, parts(profile)?);
         joined.map_err(|error| Error::Recover(format!("{}: {error}", profile.display())))?;
     }
+    let seen: Vec<String> = runs.iter().map(|run| run.id.clone()).collect();
     let mut any = false;
     let mut trouble = None;
     for run in runs {
@@ -63,6 +65,14 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
             },
         }
     }
+    let mut elsewhere = Vec::new();
+    if profiles.is_empty() {
+        let places = if named.is_empty() { carry::places(None) } else { named };
+        let mut away = Folder::find(&places);
+        away.retain(|folder| !folder.told().iter().any(|told| seen.contains(&told.note.run)));
+        elsewhere = collect::elsewhere(&away, arguments.running);
+        elsewhere.iter().for_each(say);
+    }
     if !(arguments.running || arguments.keep) {
         // Of runs whose shards are gone: whoever joined them was killed before all was removed.
         for debris in leftovers::debris(&directories).iter().filter(|debris| debris.is_worthless()) {
@@ -72,12 +82,14 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
     }
     match trouble {
         Some(error) => Err(error),
-        None if !any => {
+        None if !any && elsewhere.is_empty() => {
             let what = if arguments.running { "no run goes on with shards" } else { "nothing to recover" };
+            // A hidden folder says nothing to the user.
+            directories.retain(|directory| !folders.iter().any(|folder| folder.path() == directory));
             say(format_args!("{what} in {}", leftovers::names(&directories)));
             Ok(false)
         }
-        None => Ok(true),
+        None => Ok(any),
     }
 }
 
@@ -119,17 +131,24 @@ fn one(run: &Run, arguments: &Recover, folders: &[Folder]) -> Result<(), Error> 
         return Ok(());
     }
     if recovered.is_part() {
-        let kept = if run.shards.is_empty() { "" } else { "the shards are kept; " };
-        let name = path(&recovered.path);
-        let _ =
-            writeln!(out, "  {kept}join it with what is recovered on the other hosts: through recover {name} OTHER.db");
+        let kept = if run.shards.is_empty() { "" } else { "the shards here are kept; " };
+        let next = match leftovers::elsewhere(run).first() {
+            Some((folder, _)) => format!("to fetch the others: {}", Reach::asked(None).command(folder)),
+            None => format!("recover on the other hosts, and join: through recover {} OTHER.db", path(&recovered.path)),
+        };
+        let _ = writeln!(out, "  {kept}{next}");
         return Ok(());
     }
     if arguments.keep {
         return Ok(());
     }
     leftovers::remove(run)?;
+    // What hosts told of the run is over, wherever it lies.
     let is_of_run = |folder: &&Folder| folder.told().iter().any(|told| told.note.run == run.id);
-    folders.iter().filter(is_of_run).for_each(Folder::remove);
+    let others = leftovers::folders(&[]);
+    folders.iter().chain(&others).filter(is_of_run).for_each(Folder::remove);
+    if run.shards.is_empty() {
+        let _ = writeln!(out, "  nothing is missing; to remove the shards, on each of the hosts: through clean");
+    }
     Ok(())
 }

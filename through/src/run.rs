@@ -45,10 +45,10 @@ fn report(harvest: &Harvest, status: ExitStatus) {
         Some(_) => summary::print(harvest, status),
         None if is_disabled => say(format_args!("nothing was profiled: {} is set", settings::DISABLE)),
         None if !harvest.remarks.is_empty() => {}
-        None if harvest.is_alive => say("processes of the job still run; when they have ended: through recover"),
+        None if harvest.is_alive => say("ranks of the job still run; when they have ended: through recover"),
         None => {
             say("nothing was profiled: no MPI_Init passed through the profiler. Either");
-            say("- the program does not call it;");
+            say("- the job ended before that, or the program does not call it;");
             say("- it takes MPI from a library handle (ctypes, Julia), past LD_PRELOAD;");
             say("- it is setuid, or statically linked with MPI: link libcommsee.a;");
             say("- the launcher drops LD_PRELOAD: it wants `through exec -- PROGRAM`;");

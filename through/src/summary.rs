@@ -11,6 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::cli::Show;
 use crate::escape::{cut, path, visible};
 use crate::harvest::Harvest;
+use crate::leftovers;
 use crate::message::say;
 use crate::open::Profile;
 use crate::render::grid::{Column, Grid, number, text};
@@ -58,16 +59,24 @@ fn write(
         writeln!(out, "{}{}", terminal.paint(Paint::Faint, &format!("{title:<11}")), cut(value, terminal.columns - 11))
     };
     let hosts = units::count(overview.hosts, "host");
-    line("job", &format!("{}, {} on {hosts}", ended(status), units::count(overview.ranks, "rank")))?;
+    let ranks = match overview.missing.count() {
+        0 => format!("{} on {hosts}", units::count(overview.ranks, "rank")),
+        missing => format!("{} of {} ranks recorded, these on {hosts}", overview.ranks, overview.ranks + missing),
+    };
+    line("job", &format!("{}, {ranks}", ended(status)))?;
     line("profile", &path(&name))?;
     for other in harvest.profiles.iter().skip(1).take(OTHER_PROFILES) {
         line("", &path(&relative(other)))?;
     }
     if !overview.unfinished.is_empty() {
-        line("note", &format!("ended before MPI_Finalize: ranks {}", overview.unfinished))?;
+        // Of a job that ended well commsee has said it.
+        if let Some(other) = harvest.wanted.parent().filter(|place| Some(*place) != report.path.parent()) {
+            line("note", &format!("not in {}, which the hosts may not share", path(other)))?;
+        }
+        line("note", &format!("recovered: {} ended before MPI_Finalize", leftovers::ranks(&overview.unfinished)))?;
     }
     if !overview.missing.is_empty() {
-        line("note", &format!("not in the profile: ranks {}", overview.missing))?;
+        line("note", &format!("not in the profile: {}", leftovers::ranks(&overview.missing)))?;
     }
     let time = units::precise_time;
     let share = units::percent(overview.mpi_avg_ns, overview.wall_avg_ns);
@@ -138,7 +147,7 @@ fn ended(status: ExitStatus) -> String {
 }
 
 /// The path as the user would type it here.
-fn relative(path: &Path) -> PathBuf {
+pub fn relative(path: &Path) -> PathBuf {
     let here = env::current_dir().unwrap_or_default();
     path.strip_prefix(here).map(Path::to_owned).unwrap_or_else(|_| path.to_owned())
 }

@@ -24,6 +24,7 @@ Examples:
   through heat.db -a --format csv -o heat.csv     everything, for other programs
   through ucx heat.db --by comm                   the layers below, by communicator
   through trace heat.db -o heat.json              what happened when, for Perfetto
+  through recover                                 a profile of what a crash left
 
 Exit status: 0 fine, 1 nothing matches, 2 trouble; of `run` and `exec` that of
 what they ran. A profile named like a command needs its directory: ./run";
@@ -56,13 +57,13 @@ pub enum Command {
     Trace(Box<Trace>),
     /// Run a job profiled, and print a summary on standard error
     Run(Run),
-    /// Become a program that is profiled; stands in front of it, under any launcher
+    /// Run a program with the profiler preloaded: srun through exec -- ./app
     Exec(Exec),
-    /// Make profiles of what jobs left that did not reach MPI_Finalize
+    /// Make profiles of jobs that did not reach MPI_Finalize, from shards on this host
     Recover(Recover),
-    /// Fetch what the ranks of a job left on its hosts, and make its profile
+    /// The same from shards on all hosts of a job, which are fetched
     Collect(Collect),
-    /// Remove what jobs left that did not reach MPI_Finalize
+    /// Remove what jobs left on this host that did not reach MPI_Finalize
     Clean(Clean),
     /// Carry what ranks leave on this host to where the others see it; libcommsee.so starts it
     #[command(hide = true)]
@@ -184,20 +185,20 @@ pub struct Profiling {
 
 #[derive(Debug, Args)]
 pub struct Recover {
-    /// Name of the profile in which %j, %s, %h, %p and %t stand for what is known of the run [default: commsee-recovered-ID.db, of a
-    /// run that goes on commsee-running-ID.db; ID is that of the batch job and its step, else that of the run]
+    /// Name of the profile; %j, %s, %h, %p and %t are those of the run [default: commsee-recovered-ID.db, with --running
+    /// commsee-running-ID.db; ID is the batch job with its step, else the run]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Only runs that go on, such as one that hangs; they are not disturbed, and their shards stay
+    /// Look at runs that go on, such as one that hangs; they are not disturbed, and keep their shards
     #[arg(long)]
     pub running: bool,
-    /// Keep the shards, also if no rank is missing
+    /// Keep the shards, even if no rank is missing
     #[arg(long)]
     pub keep: bool,
-    /// Also runs of other hosts and containers of which nobody here can see whether they have ended
+    /// Also take runs of other hosts and containers that may still run, as far as this host can tell
     #[arg(long)]
     pub force: bool,
-    /// Where shards lie, and profiles that lack ranks, which are joined [default: $COMMSEE_DIR, else /dev/shm, $TMPDIR and /tmp]
+    /// Directories of shards, and profiles that lack ranks, to be joined [default: $COMMSEE_DIR, else /dev/shm, $TMPDIR and /tmp]
     #[arg(value_name = "DIR|PROFILE")]
     pub sources: Vec<PathBuf>,
 }
@@ -207,7 +208,7 @@ pub struct Clean {
     /// Only list them
     #[arg(short = 'n', long)]
     pub dry_run: bool,
-    /// Also runs of other hosts and containers, and files without a shard, of which nobody here can see whether they have ended
+    /// Also take runs of other hosts and containers, and files without a shard, that may still be in use, as far as this host can tell
     #[arg(long)]
     pub force: bool,
     /// Where shards lie [default: $COMMSEE_DIR, else /dev/shm, $TMPDIR and /tmp]
@@ -217,10 +218,10 @@ pub struct Clean {
 
 #[derive(Debug, Args)]
 pub struct Collect {
-    /// How hosts are reached: a command that is given HOST and what to run there [default: srun in a Slurm job, else ssh]
+    /// How to reach a host: COMMAND HOST LINE runs LINE there [default: srun for jobs of Slurm, else ssh]
     #[arg(long, value_name = "COMMAND")]
     pub rsh: Option<OsString>,
-    /// Where the job was started or its profile is wanted [default: here and $HOME]
+    /// Where the job was started, or where its profile is wanted [default: here and $HOME]
     #[arg(value_name = "DIR")]
     pub directories: Vec<PathBuf>,
 }

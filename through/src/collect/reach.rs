@@ -9,16 +9,19 @@ use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use commsee::profile::hosts::Told;
+use commsee::profile::hosts::{Folder, Told};
 
-use crate::carry::{Carried, LIVING};
+use crate::carry::{self, Carried, LIVING, STUCK};
 use crate::error::plain;
 use crate::escape::visible;
 use crate::preload::PRELOAD;
+use crate::summary::quoted as quoted_if_need_be;
 
 /// Longer than this no host is waited for.
 const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(20);
+/// What a shell ends with that finds no such program.
+const NOT_FOUND: i32 = 127;
 
 /// Options of launchers that name the program which reaches hosts. Of `--mca` it is the one behind the parameter's name.
 const OPTIONS: [&str; 8] = [
@@ -43,6 +46,8 @@ const VARIABLES: [&str; 5] = [
 pub struct Reach {
     /// The command in front of a host's name, where somebody said so.
     said: Option<Vec<OsString>>,
+    /// What the user says to go the same way again, where the environment does not.
+    option: Option<OsString>,
 }
 
 impl Reach {
@@ -50,30 +55,44 @@ impl Reach {
     pub fn of_launcher(words: &[OsString]) -> Reach {
         let behind = words.windows(2).find(|pair| OPTIONS.iter().any(|option| pair[0] == *option));
         let variable = || VARIABLES.iter().find_map(env::var_os).filter(|value| !value.is_empty());
-        Reach { said: behind.map(|pair| pair[1].clone()).or_else(variable).map(|agent| split(&agent)) }
+        let option = behind.map(|pair| pair[1].clone());
+        Reach { said: option.clone().or_else(variable).map(|agent| split(&agent)), option }
     }
 
     pub fn asked(command: Option<&OsStr>) -> Reach {
         match command {
-            Some(command) => Reach { said: Some(split(command)) },
+            Some(command) => Reach { said: Some(split(command)), option: Some(command.to_owned()) },
             None => Reach::of_launcher(&[]),
         }
+    }
+
+    /// The command with which the user collects again from here.
+    pub fn command(&self, folder: &Folder) -> String {
+        let mut command = "through collect".to_owned();
+        if let Some(option) = &self.option {
+            command += &format!(" --rsh {}", quoted_if_need_be(Path::new(option)));
+        }
+        let beside = folder.path().parent().unwrap_or(Path::new("."));
+        if !carry::places(None).iter().any(|place| place == beside) {
+            command += &format!(" {}", quoted_if_need_be(beside));
+        }
+        command
     }
 
     /// Has a host carry its shards.
     pub fn carry(&self, told: &Told) -> Result<Carried, String> {
         let program = env::current_exe().map_err(|error| plain(&error))?;
-        let by_shell = |said: Option<&[OsString]>| ask(by_shell(said, &told.note.host, &program, &told.path));
+        let by_shell = |said: Option<&[OsString]>| ask(by_shell(said, &told.note.host, &program, &told.path), &program);
         match (&self.said, &told.note.slurm_job) {
             // Slurm knows no way to the nodes of a job that is over.
-            (None, Some(job)) => ask(by_slurm(job, &told.note.host, &program, &told.path))
+            (None, Some(job)) => ask(by_slurm(job, &told.note.host, &program, &told.path), &program)
                 .or_else(|of_slurm| by_shell(None).map_err(|of_shell| format!("{of_slurm}; {of_shell}"))),
             (said, _) => by_shell(said.as_deref()),
         }
     }
 }
 
-fn ask(mut command: Command) -> Result<Carried, String> {
+fn ask(mut command: Command, program: &Path) -> Result<Carried, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).env_remove(PRELOAD);
     let mut child = command.spawn().map_err(|error| format!("{name}: {}", plain(&error)))?;
@@ -81,8 +100,10 @@ fn ask(mut command: Command) -> Result<Carried, String> {
     match wait(child) {
         Some(status) if status.success() => Ok(Carried::All),
         Some(status) if status.code() == Some(LIVING.into()) => Ok(Carried::Living),
+        Some(status) if status.code() == Some(STUCK.into()) => Ok(Carried::Stuck),
+        Some(status) if status.code() == Some(NOT_FOUND) => Err(format!("{} is not there", program.display())),
         Some(status) => Err(first_line(stderr).unwrap_or_else(|| format!("{name}: {status}"))),
-        None => Err(format!("{name} did not answer")),
+        None => Err(format!("{name} did not answer within {} s", PATIENCE.as_secs())),
     }
 }
 

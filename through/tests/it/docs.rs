@@ -58,7 +58,7 @@ fn the_reference_is_complete() {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGES[1])).unwrap();
     let folder = Folder::empty();
     heat(&folder.path("heat.db"));
-    for command in ["", "ucx", "matrix", "graph", "run", "exec", "recover", "clean"] {
+    for command in ["", "ucx", "matrix", "graph", "run", "exec", "recover", "collect", "clean"] {
         let words = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>();
         let help = folder.through(&words).ok();
         for option in help.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '-'))

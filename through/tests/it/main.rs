@@ -9,6 +9,7 @@ mod fuzzed;
 mod golden;
 mod graphs;
 mod hostile;
+mod hosts;
 mod jobs;
 mod layers;
 mod matrix;

@@ -136,9 +136,9 @@ fn recovered_profiles_are_named_after_the_job_of_the_shards() {
 #[test]
 fn shards_of_parts_are_kept_until_they_are_whole() {
     for (local_ranks, said) in [
-        (0, "rank 2 not in it: it left no shard, or left it on another host"),
-        (1, "rank 2 not in it: it left no shard, or left it on another host"),
-        (2, "rank 2 not in it: it ran on other hosts"),
+        (0, "without rank 2: no shard is here, there may be some on other hosts"),
+        (1, "without rank 2: no shard is here, there may be some on other hosts"),
+        (2, "without rank 2, which ran on other hosts"),
     ] {
         // With 1: of the two ranks that were on host a one is there.
         let folder = Folder::empty();
@@ -153,7 +153,7 @@ fn shards_of_parts_are_kept_until_they_are_whole() {
         write_as(folder.0.path(), "", 0, 3, DEAD, Vec::new(), say);
         write_as(folder.0.path(), "", 1, 3, DEAD, Vec::new(), say);
         let out = folder.through(&["recover", "-o", "a.db"]).ok();
-        assert!(out.contains(&format!("  {said}\n  the shards are kept; ")), "{out}");
+        assert!(out.contains(&format!("  {said}\n  the shards here are kept; ")), "{out}");
         assert!(out.ends_with("through recover a.db OTHER.db\n"), "{out}");
         assert_eq!(folder.names().len(), 3);
         let head = folder.through(&["a.db"]).ok();
