@@ -63,6 +63,16 @@ pub struct Note {
     pub slurm_job: Option<String>,
 }
 
+impl Note {
+    /// [`Note::roll`], if that is what it says.
+    pub fn own_roll(&self) -> Option<&Path> {
+        let name = self.roll.as_deref()?.file_name()?.to_str()?;
+        let is_roll =
+            self.run.len() == 32 && name.starts_with(&format!("commsee-{}-", self.run)) && !name.ends_with(".shard");
+        self.roll.as_deref().filter(|_| is_roll)
+    }
+}
+
 /// A note as it lies in a folder.
 pub struct Told {
     pub note: Note,
@@ -114,10 +124,11 @@ impl Folder {
         folders
     }
 
-    fn is_ours(&self) -> bool {
+    /// Notes name files to be removed and hosts to be reached: those of others are not believed, by root least of all.
+    pub fn is_ours(&self) -> bool {
         // SAFETY: asks for a number.
         let user = unsafe { libc::geteuid() };
-        fs::symlink_metadata(&self.0).is_ok_and(|facts| facts.is_dir() && (user == 0 || facts.uid() == user))
+        fs::symlink_metadata(&self.0).is_ok_and(|facts| facts.is_dir() && facts.uid() == user)
     }
 
     pub fn path(&self) -> &Path {
@@ -141,13 +152,32 @@ impl Folder {
         let aside = self.0.join(format!("{name}.{}.part", std::process::id()));
         let path = self.0.join(name);
         let written = (|| {
-            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
+            let mut file = self.create(&aside)?;
             file.write_all(content)?;
             // Not synced: a batch system may leave only milliseconds, and closing a file is what other hosts see it by.
             drop(file);
             fs::rename(&aside, &path)
         })();
         written.inspect_err(|_| _ = fs::remove_file(&aside)).map(|()| path)
+    }
+
+    /// A new file. The folder may be in a directory where others can make folders of this name, with links in them.
+    fn create(&self, path: &Path) -> io::Result<File> {
+        let open = || OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(NOT_FOLLOWED).open(path);
+        let file = match open() {
+            // Of a process that died, and had the same number.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                fs::remove_file(path).and_then(|()| open())?
+            }
+            opened => opened?,
+        };
+        let folder = fs::symlink_metadata(&self.0)?;
+        // Compared with the new file: a file server may give both another owner than this user.
+        if folder.is_dir() && folder.uid() == file.metadata()?.uid() {
+            return Ok(file);
+        }
+        let _ = fs::remove_file(path);
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{} is somebody else's", self.0.display())))
     }
 
     /// Tells of a host. Returns the note's file.
@@ -190,8 +220,9 @@ impl Folder {
     /// A file server's client believes its own changes at once: after one it asks again for what is in the folder.
     pub fn look_again(&self) {
         let fresh = self.0.join(format!("{}.look", std::process::id()));
-        let _ = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh);
-        let _ = fs::remove_file(&fresh);
+        if self.create(&fresh).is_ok() {
+            let _ = fs::remove_file(&fresh);
+        }
     }
 
     /// Copies a shard into the folder, as far as it is in use.
@@ -310,6 +341,45 @@ mod tests {
         assert_eq!(folder.wanted(), Some(place.path().join("a.db")));
         folder.remove();
         assert!(!folder.exists() && Folder::find(&[place.path().to_owned()]).is_empty());
+    }
+
+    #[test]
+    fn no_link_in_a_folder_leads_to_other_files() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::new(place.path(), &note(0).run, JOINED);
+        folder.make().unwrap();
+        let precious = place.path().join("precious");
+        fs::write(&precious, "kept").unwrap();
+        let pid = std::process::id();
+        for name in [format!("{pid}.look"), format!("0-7.host.{pid}.part")] {
+            std::os::unix::fs::symlink(&precious, folder.path().join(name)).unwrap();
+        }
+        folder.look_again();
+        let path = folder.tell(&note(0)).unwrap();
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "kept");
+        assert!(fs::symlink_metadata(path).unwrap().is_file());
+    }
+
+    /// As root, who may give things away.
+    #[test]
+    fn a_folder_of_somebody_else_is_not_used() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::new(place.path(), &note(0).run, JOINED);
+        folder.make().unwrap();
+        if std::os::unix::fs::chown(folder.path(), Some(12345), None).is_err() {
+            return;
+        }
+        assert!(folder.tell(&note(0)).is_err());
+        assert!(folder.files(&[HOST, "part"]).is_empty());
+        assert!(Folder::find(&[place.path().to_owned()]).is_empty());
+    }
+
+    #[test]
+    fn a_note_names_no_file_for_removal_but_a_roll_of_its_run() {
+        let roll = |path: &str| Note { roll: Some(path.into()), ..note(0) }.own_roll().is_some();
+        assert!(roll(&format!("/dev/shm/commsee-{}-01234567.joined", note(0).run)));
+        assert!(!roll("/etc/passwd") && !roll(&format!("/dev/shm/commsee-{}-0.shard", note(0).run)));
+        assert!(!roll(&format!("/dev/shm/commsee-{}-0.joined", "1".repeat(32))));
     }
 
     #[test]

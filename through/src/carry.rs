@@ -39,7 +39,7 @@ pub enum Carried {
 /// `through carry NOTE`, on the host that the note is of. The exit status tells the one who asked.
 pub fn command(note: &Path) -> u8 {
     match (hosts::read(note), Folder::of_note(note)) {
-        (Some(told), Some(folder)) => host(&told, &folder).status(),
+        (Some(told), Some(folder)) if folder.is_ours() => host(&told, &folder).status(),
         _ => Carried::Stuck.status(),
     }
 }
@@ -67,7 +67,7 @@ pub fn host(told: &Told, folder: &Folder) -> Carried {
     if !all(folder, &paths) {
         return Carried::Stuck;
     }
-    if let Some(roll) = &told.note.roll {
+    if let Some(roll) = told.note.own_roll() {
         let _ = fs::remove_file(roll);
     }
     let _ = Folder::set_carried(&told.path);

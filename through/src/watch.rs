@@ -59,7 +59,7 @@ pub fn watch(path: &Path) -> bool {
     // No file system is kept busy.
     let _ = std::env::set_current_dir("/");
     let mut watcher = Watcher {
-        roll: told.note.roll.as_deref().and_then(inode),
+        roll: told.note.own_roll().and_then(inode),
         note: told.note,
         path: path.to_owned(),
         folder,
@@ -170,7 +170,7 @@ impl Watcher {
             return false;
         }
         // A next program under the same launcher may have made a roll of its own by now.
-        if let Some(roll) = self.note.roll.as_ref().filter(|roll| self.roll.is_some() && inode(roll) == self.roll) {
+        if let Some(roll) = self.note.own_roll().filter(|roll| self.roll.is_some() && inode(roll) == self.roll) {
             let _ = fs::remove_file(roll);
         }
         if self.held.is_none() {

@@ -100,9 +100,11 @@ impl Hosts {
         if symlink(target, self.folder.path().join(DECISION)).is_ok() {
             return verdict;
         }
+        // Nobody finds all without what this host tells. A link that says so is none of ours: the folder may be somebody else's.
+        let Some(told) = told else { return Verdict::Some };
         self.verdict().unwrap_or_else(|| {
-            // Nothing can be decided from here. Without what this host told nobody else finds all.
-            told.iter().for_each(|rank| _ = fs::remove_file(self.records(*rank)));
+            // Nothing can be decided from here.
+            let _ = fs::remove_file(self.records(told));
             self.verdict().unwrap_or(Verdict::Some)
         })
     }

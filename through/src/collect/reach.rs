@@ -59,6 +59,9 @@ impl Reach {
 
     /// Has a host carry its shards.
     pub fn carry(&self, told: &Told) -> Result<Carried, String> {
+        if !is_host_name(&told.note.host) {
+            return Err("that is no name of a host".to_owned());
+        }
         let program = env::current_exe().map_err(|error| plain(&error))?;
         let mut command = match (&self.said, &told.note.slurm_job) {
             (None, Some(job)) => by_slurm(job, &told.note.host, &program, &told.path),
@@ -74,6 +77,12 @@ impl Reach {
             None => Err(format!("{name} did not answer")),
         }
     }
+}
+
+/// Programs that reach hosts take other words for options (`-oProxyCommand=…`), or for several hosts.
+fn is_host_name(host: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    host.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric()) && host.bytes().all(is_plain)
 }
 
 fn by_slurm(job: &str, host: &str, program: &Path, note: &Path) -> Command {
@@ -144,6 +153,14 @@ mod tests {
         assert_eq!(reach("mpiexec -launcher ssh -launcher-exec /bin/vssh -n 4 ./a"), ["/bin/vssh"]);
         assert_eq!(reach("mpirun --mca plm_rsh_agent vssh -n 4 ./a"), ["vssh"]);
         assert_eq!(split(OsStr::new("ssh -q : rsh")), ["ssh", "-q"]);
+    }
+
+    #[test]
+    fn only_names_of_hosts_are_handed_on() {
+        assert!(is_host_name("node-1.cluster_a") && is_host_name("10.77.0.1"));
+        for name in ["", "-oProxyCommand=touch x", "-la", "a b", "a,b", "me@host", "a;b", "n[1-2]"] {
+            assert!(!is_host_name(name), "{name}");
+        }
     }
 
     #[test]
