@@ -84,14 +84,19 @@ pub struct Told {
 impl Told {
     /// Whether somebody on that host will still carry its shards; `None` where the file system cannot tell.
     pub fn is_held(&self) -> Option<bool> {
-        let is_told = |held: &bool| *held || locks::reach(self.path.parent().unwrap_or(&self.path)) != Reach::Doubtful;
-        locks::is_held(&self.path).filter(is_told)
+        is_held(&self.path)
     }
 
     /// Holds the note for as long as the file is open.
     pub fn hold(path: &Path) -> Option<File> {
         claim::hold(path)
     }
+}
+
+/// [`Told::is_held`] of a note that need not be read.
+pub fn is_held(note: &Path) -> Option<bool> {
+    let is_told = |held: &bool| *held || locks::reach(note.parent().unwrap_or(note)) != Reach::Doubtful;
+    locks::is_held(note).filter(is_told)
 }
 
 /// The folder of a job, hidden beside its profile or wherever its hosts all see it.
@@ -111,10 +116,6 @@ impl Folder {
 
     /// All folders in these directories that are this user's.
     pub fn find(directories: &[PathBuf]) -> Vec<Folder> {
-        let is_folder = |name: &OsStr| {
-            let name = name.to_string_lossy();
-            name.starts_with(".commsee-") && name.strip_suffix(JOINED).is_some_and(|rest| rest.ends_with('.'))
-        };
         let entries = directories.iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten().flatten();
         let mut folders: Vec<Folder> =
             entries.filter(|entry| is_folder(&entry.file_name())).map(|entry| Folder(entry.path())).collect();
@@ -122,6 +123,12 @@ impl Folder {
         folders.sort();
         folders.dedup();
         folders
+    }
+
+    /// The folder that shards lie in, if it is one.
+    pub fn of_shard(shard: &Path) -> Option<Folder> {
+        let folder = shard.parent()?;
+        folder.file_name().is_some_and(is_folder).then(|| Folder(folder.to_owned()))
     }
 
     /// Notes name files to be removed and hosts to be reached: those of others are not believed, by root least of all.
@@ -201,7 +208,14 @@ impl Folder {
 
     /// The hosts that have not carried their shards yet.
     pub fn waiting(&self) -> Vec<Told> {
-        self.told().into_iter().filter(|told| !told.is_carried).collect()
+        let mut all: Vec<Told> = self.waiting_notes().iter().filter_map(|path| read(path)).collect();
+        all.sort_by_key(|told| told.note.rank);
+        all
+    }
+
+    /// The files of these notes: thousands of hosts that each read the notes of all would keep a file server busy.
+    pub fn waiting_notes(&self) -> Vec<PathBuf> {
+        self.files(&[HOST])
     }
 
     /// The ranks of a host that record, if it told them to the other hosts.
@@ -226,9 +240,9 @@ impl Folder {
     }
 
     /// Copies a shard into the folder, as far as it is in use.
-    pub fn copy(&self, shard: &Path) -> io::Result<()> {
+    pub fn copy(&self, shard: &Path) -> io::Result<PathBuf> {
         let name = shard.file_name().and_then(OsStr::to_str).ok_or(io::ErrorKind::InvalidInput)?;
-        self.write(name, &read_file(shard)?).map(|_| ())
+        self.write(name, &read_file(shard)?)
     }
 
     /// Moves a shard into the folder.
@@ -244,12 +258,21 @@ impl Folder {
 
     /// The shards of this host lie in the folder now.
     pub fn set_carried(note: &Path) -> io::Result<()> {
-        fs::rename(note, note.with_extension(CARRIED))
+        fs::rename(note, Folder::as_carried(note))
+    }
+
+    /// What a note is called when the shards of its host lie in the folder.
+    pub fn as_carried(note: &Path) -> PathBuf {
+        note.with_extension(CARRIED)
     }
 
     /// For whoever makes the profile; nobody else does meanwhile.
     pub fn claim(&self) -> Option<Claim> {
-        Claim::take(&self.0.join(CLAIM))
+        Claim::take(&self.claim_path())
+    }
+
+    pub fn claim_path(&self) -> PathBuf {
+        self.0.join(CLAIM)
     }
 
     /// The profile that was made of what had been carried.
@@ -275,14 +298,22 @@ impl Folder {
 
     /// Removes the folder with all that is in it.
     pub fn remove(&self) {
-        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
-        entries.for_each(|entry| _ = fs::remove_file(entry.path()));
+        let claim = self.claim_path();
+        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten().map(|entry| entry.path());
+        entries.filter(|path| *path != claim).for_each(|path| _ = fs::remove_file(path));
+        // Last: whoever takes it finds nothing to make a profile of.
+        let _ = fs::remove_file(claim);
         self.remove_if_empty();
     }
 
     pub fn remove_if_empty(&self) {
         let _ = fs::remove_dir(&self.0);
     }
+}
+
+fn is_folder(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with(".commsee-") && name.strip_suffix(JOINED).is_some_and(|rest| rest.ends_with('.'))
 }
 
 /// Reads a note.
@@ -341,6 +372,33 @@ mod tests {
         assert_eq!(folder.wanted(), Some(place.path().join("a.db")));
         folder.remove();
         assert!(!folder.exists() && Folder::find(&[place.path().to_owned()]).is_empty());
+    }
+
+    #[test]
+    fn nobody_takes_the_claim_of_a_folder_that_is_not_cleared() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::new(place.path(), &note(0).run, JOINED);
+        for _ in 0..5 {
+            folder.make().unwrap();
+            let claim = folder.claim().unwrap();
+            for rank in 0..500 {
+                fs::write(folder.path().join(format!("commsee-{rank}.shard")), "").unwrap();
+            }
+            std::thread::scope(|scope| {
+                let other = scope.spawn(|| {
+                    while folder.exists() {
+                        if folder.claim().is_some() {
+                            assert!(folder.files(&["shard"]).is_empty(), "some are there still");
+                        }
+                    }
+                });
+                folder.remove();
+                drop(claim);
+                folder.remove();
+                let _ = fs::remove_dir_all(folder.path());
+                other.join().unwrap();
+            });
+        }
     }
 
     #[test]

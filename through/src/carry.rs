@@ -34,6 +34,8 @@ pub enum Carried {
     Living,
     /// Some could not be moved, and stay where they are.
     Stuck,
+    /// None of them are to be seen here: another host may bear this name, or other processes other directories.
+    Elsewhere,
 }
 
 /// `through carry NOTE`, on the host that the note is of. The exit status tells the one who asked.
@@ -48,14 +50,18 @@ impl Carried {
     fn status(self) -> u8 {
         match self {
             Carried::All => 0,
-            Carried::Stuck => 2,
-            Carried::Living => LIVING,
+            Carried::Living => 3,
+            Carried::Stuck => 4,
+            Carried::Elsewhere => 5,
         }
     }
-}
 
-/// The exit status for ranks that live.
-pub const LIVING: u8 = 3;
+    /// What an exit status says; `None`: it is not one of `through carry`.
+    pub fn of_status(status: i32) -> Option<Carried> {
+        let all = [Carried::All, Carried::Living, Carried::Stuck, Carried::Elsewhere];
+        all.into_iter().find(|carried| i32::from(carried.status()) == status)
+    }
+}
 
 /// Carries the shards of a host whose directories can be seen from here, and whose ranks have ended.
 pub fn host(told: &Told, folder: &Folder) -> Carried {
@@ -64,6 +70,11 @@ pub fn host(told: &Told, folder: &Folder) -> Carried {
         return Carried::Living;
     }
     let paths: Vec<PathBuf> = shards.into_iter().map(|(path, _)| path).collect();
+    // The rank that told of the host had its shard by then.
+    let first = format!("commsee-{}-{}.shard", told.note.run, told.note.rank);
+    if !folder.has(first.as_ref()) && !paths.iter().any(|path| path.ends_with(&first)) {
+        return Carried::Elsewhere;
+    }
     if !all(folder, &paths) {
         return Carried::Stuck;
     }

@@ -89,8 +89,9 @@ fn ask(folder: &Folder, hosts: Vec<Told>, reach: &Reach, collected: &mut Collect
         match answer {
             Ok(Carried::All) => {}
             Ok(Carried::Living) => collected.living.push(absent(String::new())),
-            Ok(Carried::Stuck) => collected.lost.push(absent("its shards cannot be moved".to_owned())),
-            Err(why) => collected.lost.push(absent(why)),
+            Ok(Carried::Stuck) => collected.lost.push(absent("they cannot be moved".to_owned())),
+            Ok(Carried::Elsewhere) => collected.lost.push(absent("none of them is to be seen there".to_owned())),
+            Err(why) => collected.lost.push(absent(format!("it was not reached ({why})"))),
         }
     }
 }
@@ -116,7 +117,7 @@ impl Collected {
         let lost = self.lost.iter().map(|Absent { note, ranks, why }| {
             let places: Vec<String> = note.directories.iter().map(|place| place.display().to_string()).collect();
             format!(
-                "{ranks} left shards on {} (in {}), which was not reached ({why}); when it can be: through collect",
+                "{ranks} left shards on {} (in {}), but {why}; when that has changed: through collect",
                 note.host,
                 places.join(" or ")
             )

@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use commsee::profile::hosts::Folder;
+use commsee::profile::hosts::{self, Folder};
 use commsee::profile::recover::host_name;
 
 use crate::cli::Exec;
@@ -47,13 +47,12 @@ fn stays(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
 fn await_watcher(job: &str, wanted: &std::path::Path) {
     let host = host_name();
     let places = carry::places(Some(wanted));
-    let is_busy = || {
-        let told = Folder::find(&places).into_iter().flat_map(|folder| folder.told());
-        let mut own = told.filter(|told| told.note.host == host && told.note.slurm_job.as_deref() == Some(job));
-        own.any(|told| told.is_held() == Some(true))
-    };
+    let told = Folder::find(&places).into_iter().flat_map(|folder| folder.told());
+    let own = told.filter(|told| told.note.host == host && told.note.slurm_job.as_deref() == Some(job));
+    // Read once: all nodes do this at the same time.
+    let notes: Vec<PathBuf> = own.flat_map(|told| [told.path.clone(), Folder::as_carried(&told.path)]).collect();
     let begun = Instant::now();
-    while begun.elapsed() < PATIENCE && is_busy() {
+    while begun.elapsed() < PATIENCE && notes.iter().any(|note| hosts::is_held(note) == Some(true)) {
         sleep(PAUSE);
     }
 }

@@ -121,7 +121,7 @@ impl Hosts {
     pub fn carried(&self, note: Option<&Path>) -> Option<Claim> {
         Folder::set_carried(note?).ok()?;
         self.folder.look_again();
-        if self.folder.waiting().is_empty() { self.folder.claim() } else { None }
+        if self.folder.waiting_notes().is_empty() { self.folder.claim() } else { None }
     }
 
     /// All hosts know the verdict. What stays is for those who come after the job, if it does not end well from here on. A next program
@@ -129,7 +129,7 @@ impl Hosts {
     pub fn settle(&self) -> Vec<PathBuf> {
         self.folder.files(&[RECORDS]).iter().for_each(|file| _ = fs::remove_file(file));
         let _ = fs::remove_file(self.folder.path().join(DECISION));
-        self.folder.waiting().into_iter().map(|told| told.path).collect()
+        self.folder.waiting_notes()
     }
 
     /// The profile is made: removes these notes, and the folder if nothing else is in it.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use commsee::profile::hosts::Told;
 
-use crate::carry::{Carried, LIVING};
+use crate::carry::Carried;
 use crate::error::plain;
 use crate::preload::PRELOAD;
 
@@ -70,12 +70,8 @@ impl Reach {
         let name = command.get_program().to_string_lossy().into_owned();
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).env_remove(PRELOAD);
         let child = command.spawn().map_err(|error| format!("{name}: {}", plain(&error)))?;
-        match wait(child) {
-            Some(status) if status.success() => Ok(Carried::All),
-            Some(status) if status.code() == Some(LIVING.into()) => Ok(Carried::Living),
-            Some(status) => Err(format!("{name}: {status}")),
-            None => Err(format!("{name} did not answer")),
-        }
+        let Some(status) = wait(child) else { return Err(format!("{name} did not answer")) };
+        status.code().and_then(Carried::of_status).ok_or_else(|| format!("{name}: {status}"))
     }
 }
 

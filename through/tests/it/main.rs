@@ -19,3 +19,4 @@ mod stood;
 mod summed;
 mod versions;
 mod views;
+mod watch;
