@@ -294,3 +294,46 @@ fn sessions_over_several_hosts_are_one_run() {
         );
     }
 }
+
+/// A batch system tells all processes of a step to end, and the program ends well nonetheless: what watchers had copied to be safe must not
+/// become a second profile.
+#[test]
+fn a_job_that_was_told_to_end_and_ends_well_leaves_its_profile_alone() {
+    let Some(cluster) = Cluster::start(2) else { return };
+    for mpi in Mpi::ALL {
+        let job = cluster.job(mpi, "exits").hosts(&[("node1", 2), ("node2", 2)]).arguments(&["goes-on"]);
+        let running = job.start();
+        running.wait_until_met();
+        for host in ["node1", "node2"] {
+            cluster.signal(host, "TERM", &["through"]);
+        }
+        let copies = || {
+            let folders = fs::read_dir(running.folder()).expect("the folder").map(|entry| entry.unwrap().path());
+            let joined = folders.filter(|path| path.extension().is_some_and(|end| end == "joined"));
+            let all: usize = joined.map(|folder| shards(&folder).len()).sum();
+            (all == 4).then_some(())
+        };
+        wait_for("copies of all shards", copies, || running.output());
+        running.go();
+        let run = running.wait().succeeded();
+        let are_gone = || ["node1", "node2"].iter().all(|host| cluster.running(host, "through") == 0).then_some(());
+        wait_for("end of watchers", are_gone, || format!("{mpi}: {:?}", left(&cluster, &run)));
+        check(&run);
+        assert_eq!(left(&cluster, &run), Vec::<String>::new(), "{mpi}: {}", run.output());
+    }
+}
+
+/// The host with the shards bears the name of the one where somebody looks for them.
+#[test]
+fn a_host_of_the_same_name_is_not_taken_for_the_one_with_the_shards() {
+    let Some(cluster) = Cluster::start(2) else { return };
+    cluster.tell("node2", "hostname login");
+    let job = cluster.job(Mpi::Mpich, "exits").hosts(&[("node1", 1), ("node2", 1)]).arguments(&["aborts-7"]);
+    let run = job.variable("COMMSEE_WATCH", "0").through().run();
+    let is_shard = |path: &&String| path.starts_with("node2:") && path.ends_with(".shard");
+    assert_eq!(left(&cluster, &run).iter().filter(is_shard).count(), 1, "{}", run.output());
+    let said = |line: &str| line.contains("login") && line.contains("through collect");
+    assert!(run.stderr.lines().any(said), "{}", run.stderr);
+    // What tells of it stays for whoever comes after.
+    assert!(left(&cluster, &run).iter().any(|path| path.ends_with(".joined")), "{}", run.output());
+}

@@ -83,8 +83,23 @@ fn a_program_sees_nothing_of_its_watcher() {
             lines.sort();
             lines
         };
-        let plain = sorted(untold(mpi, "kin", &[]).run());
-        assert_eq!(plain.len(), 2);
-        assert_eq!(sorted(untold(mpi, "kin", &[]).preload(library()).run()), plain);
+        for arguments in [&[][..], &["adopts"]] {
+            let plain = sorted(untold(mpi, "kin", arguments).run());
+            assert_eq!(plain.len(), 2);
+            assert_eq!(sorted(untold(mpi, "kin", arguments).preload(library()).run()), plain, "{arguments:?}");
+        }
+    }
+}
+
+/// Until the watcher is another program it shares the program's memory, and so that of all tools in it.
+#[test]
+fn no_tool_in_the_program_sees_its_watcher_begin() {
+    for mpi in Mpi::ALL {
+        let launch = untold(mpi, "exits", &["returns"]).ranks(3).preload(library());
+        let run = launch.preload(common::shared_library("nosy")).run().succeeded();
+        let files = fs::read_dir(run.truth_folder()).expect("the folder").map(|entry| entry.unwrap().path());
+        let records = files.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("nosy-"));
+        let records: Vec<String> = records.map(|path| fs::read_to_string(path).expect("a record")).collect();
+        assert!(records.len() >= 3 && records.iter().all(|strangers| strangers == "0"), "{mpi}: {records:?}");
     }
 }

@@ -63,6 +63,16 @@ pub struct Note {
     pub slurm_job: Option<String>,
 }
 
+impl Note {
+    /// [`Note::roll`], if that is what it says.
+    pub fn own_roll(&self) -> Option<&Path> {
+        let name = self.roll.as_deref()?.file_name()?.to_str()?;
+        let is_roll =
+            self.run.len() == 32 && name.starts_with(&format!("commsee-{}-", self.run)) && !name.ends_with(".shard");
+        self.roll.as_deref().filter(|_| is_roll)
+    }
+}
+
 /// A note as it lies in a folder.
 pub struct Told {
     pub note: Note,
@@ -106,10 +116,6 @@ impl Folder {
 
     /// All folders in these directories that are this user's.
     pub fn find(directories: &[PathBuf]) -> Vec<Folder> {
-        let is_folder = |name: &OsStr| {
-            let name = name.to_string_lossy();
-            name.starts_with(".commsee-") && name.strip_suffix(JOINED).is_some_and(|rest| rest.ends_with('.'))
-        };
         let entries = directories.iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten().flatten();
         let mut folders: Vec<Folder> =
             entries.filter(|entry| is_folder(&entry.file_name())).map(|entry| Folder(entry.path())).collect();
@@ -119,10 +125,17 @@ impl Folder {
         folders
     }
 
-    fn is_ours(&self) -> bool {
+    /// The folder that shards lie in, if it is one.
+    pub fn of_shard(shard: &Path) -> Option<Folder> {
+        let folder = shard.parent()?;
+        folder.file_name().is_some_and(is_folder).then(|| Folder(folder.to_owned()))
+    }
+
+    /// Notes name files to be removed and hosts to be reached: those of others are not believed, by root least of all.
+    pub fn is_ours(&self) -> bool {
         // SAFETY: asks for a number.
         let user = unsafe { libc::geteuid() };
-        fs::symlink_metadata(&self.0).is_ok_and(|facts| facts.is_dir() && (user == 0 || facts.uid() == user))
+        fs::symlink_metadata(&self.0).is_ok_and(|facts| facts.is_dir() && facts.uid() == user)
     }
 
     pub fn path(&self) -> &Path {
@@ -146,13 +159,32 @@ impl Folder {
         let aside = self.0.join(format!("{name}.{}.part", std::process::id()));
         let path = self.0.join(name);
         let written = (|| {
-            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
+            let mut file = self.create(&aside)?;
             file.write_all(content)?;
             // Not synced: a batch system may leave only milliseconds, and closing a file is what other hosts see it by.
             drop(file);
             fs::rename(&aside, &path)
         })();
         written.inspect_err(|_| _ = fs::remove_file(&aside)).map(|()| path)
+    }
+
+    /// A new file. The folder may be in a directory where others can make folders of this name, with links in them.
+    fn create(&self, path: &Path) -> io::Result<File> {
+        let open = || OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(NOT_FOLLOWED).open(path);
+        let file = match open() {
+            // Of a process that died, and had the same number.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                fs::remove_file(path).and_then(|()| open())?
+            }
+            opened => opened?,
+        };
+        let folder = fs::symlink_metadata(&self.0)?;
+        // Compared with the new file: a file server may give both another owner than this user.
+        if folder.is_dir() && folder.uid() == file.metadata()?.uid() {
+            return Ok(file);
+        }
+        let _ = fs::remove_file(path);
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{} is somebody else's", self.0.display())))
     }
 
     /// Tells of a host. Returns the note's file.
@@ -202,14 +234,15 @@ impl Folder {
     /// A file server's client believes its own changes at once: after one it asks again for what is in the folder.
     pub fn look_again(&self) {
         let fresh = self.0.join(format!("{}.look", std::process::id()));
-        let _ = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh);
-        let _ = fs::remove_file(&fresh);
+        if self.create(&fresh).is_ok() {
+            let _ = fs::remove_file(&fresh);
+        }
     }
 
     /// Copies a shard into the folder, as far as it is in use.
-    pub fn copy(&self, shard: &Path) -> io::Result<()> {
+    pub fn copy(&self, shard: &Path) -> io::Result<PathBuf> {
         let name = shard.file_name().and_then(OsStr::to_str).ok_or(io::ErrorKind::InvalidInput)?;
-        self.write(name, &read_file(shard)?).map(|_| ())
+        self.write(name, &read_file(shard)?)
     }
 
     /// Moves a shard into the folder.
@@ -225,12 +258,21 @@ impl Folder {
 
     /// The shards of this host lie in the folder now.
     pub fn set_carried(note: &Path) -> io::Result<()> {
-        fs::rename(note, note.with_extension(CARRIED))
+        fs::rename(note, Folder::as_carried(note))
+    }
+
+    /// What a note is called when the shards of its host lie in the folder.
+    pub fn as_carried(note: &Path) -> PathBuf {
+        note.with_extension(CARRIED)
     }
 
     /// For whoever makes the profile; nobody else does meanwhile.
     pub fn claim(&self) -> Option<Claim> {
-        Claim::take(&self.0.join(CLAIM))
+        Claim::take(&self.claim_path())
+    }
+
+    pub fn claim_path(&self) -> PathBuf {
+        self.0.join(CLAIM)
     }
 
     /// The profile that was made of what had been carried.
@@ -256,14 +298,22 @@ impl Folder {
 
     /// Removes the folder with all that is in it.
     pub fn remove(&self) {
-        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
-        entries.for_each(|entry| _ = fs::remove_file(entry.path()));
+        let claim = self.claim_path();
+        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten().map(|entry| entry.path());
+        entries.filter(|path| *path != claim).for_each(|path| _ = fs::remove_file(path));
+        // Last: whoever takes it finds nothing to make a profile of.
+        let _ = fs::remove_file(claim);
         self.remove_if_empty();
     }
 
     pub fn remove_if_empty(&self) {
         let _ = fs::remove_dir(&self.0);
     }
+}
+
+fn is_folder(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with(".commsee-") && name.strip_suffix(JOINED).is_some_and(|rest| rest.ends_with('.'))
 }
 
 /// Reads a note.
@@ -322,6 +372,72 @@ mod tests {
         assert_eq!(folder.wanted(), Some(place.path().join("a.db")));
         folder.remove();
         assert!(!folder.exists() && Folder::find(&[place.path().to_owned()]).is_empty());
+    }
+
+    #[test]
+    fn nobody_takes_the_claim_of_a_folder_that_is_not_cleared() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::new(place.path(), &note(0).run, JOINED);
+        for _ in 0..5 {
+            folder.make().unwrap();
+            let claim = folder.claim().unwrap();
+            for rank in 0..500 {
+                fs::write(folder.path().join(format!("commsee-{rank}.shard")), "").unwrap();
+            }
+            std::thread::scope(|scope| {
+                let other = scope.spawn(|| {
+                    while folder.exists() {
+                        if folder.claim().is_some() {
+                            assert!(folder.files(&["shard"]).is_empty(), "some are there still");
+                        }
+                    }
+                });
+                folder.remove();
+                drop(claim);
+                folder.remove();
+                let _ = fs::remove_dir_all(folder.path());
+                other.join().unwrap();
+            });
+        }
+    }
+
+    #[test]
+    fn no_link_in_a_folder_leads_to_other_files() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::new(place.path(), &note(0).run, JOINED);
+        folder.make().unwrap();
+        let precious = place.path().join("precious");
+        fs::write(&precious, "kept").unwrap();
+        let pid = std::process::id();
+        for name in [format!("{pid}.look"), format!("0-7.host.{pid}.part")] {
+            std::os::unix::fs::symlink(&precious, folder.path().join(name)).unwrap();
+        }
+        folder.look_again();
+        let path = folder.tell(&note(0)).unwrap();
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "kept");
+        assert!(fs::symlink_metadata(path).unwrap().is_file());
+    }
+
+    /// As root, who may give things away.
+    #[test]
+    fn a_folder_of_somebody_else_is_not_used() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::new(place.path(), &note(0).run, JOINED);
+        folder.make().unwrap();
+        if std::os::unix::fs::chown(folder.path(), Some(12345), None).is_err() {
+            return;
+        }
+        assert!(folder.tell(&note(0)).is_err());
+        assert!(folder.files(&[HOST, "part"]).is_empty());
+        assert!(Folder::find(&[place.path().to_owned()]).is_empty());
+    }
+
+    #[test]
+    fn a_note_names_no_file_for_removal_but_a_roll_of_its_run() {
+        let roll = |path: &str| Note { roll: Some(path.into()), ..note(0) }.own_roll().is_some();
+        assert!(roll(&format!("/dev/shm/commsee-{}-01234567.joined", note(0).run)));
+        assert!(!roll("/etc/passwd") && !roll(&format!("/dev/shm/commsee-{}-0.shard", note(0).run)));
+        assert!(!roll(&format!("/dev/shm/commsee-{}-0.joined", "1".repeat(32))));
     }
 
     #[test]

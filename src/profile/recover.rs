@@ -93,6 +93,11 @@ enum From<'a> {
 
 /// All runs with shards in these directories. What cannot be read, or is no shard, is passed over.
 pub fn find(directories: &[PathBuf]) -> Vec<Run> {
+    find_except(directories, &[])
+}
+
+/// The same, but for these files: claims of the process that asks say nothing of others.
+pub fn find_except(directories: &[PathBuf], own: &[PathBuf]) -> Vec<Run> {
     let mut runs: BTreeMap<[u64; 2], Run> = BTreeMap::new();
     let mut seen = std::collections::HashSet::new();
     let mut all = Vec::new();
@@ -128,6 +133,7 @@ pub fn find(directories: &[PathBuf]) -> Vec<Run> {
         }
         all.extend(paths);
     }
+    all.retain(|path| !own.contains(path));
     let mut others = others(&all);
     let mut runs: Vec<Run> = runs.into_values().collect();
     for run in &mut runs {

@@ -34,12 +34,14 @@ pub enum Carried {
     Living,
     /// Some could not be moved, and stay where they are.
     Stuck,
+    /// None of them are to be seen here: another host may bear this name, or other processes other directories.
+    Elsewhere,
 }
 
 /// `through carry NOTE`, on the host that the note is of. The exit status tells the one who asked.
 pub fn command(note: &Path) -> u8 {
     match (hosts::read(note), Folder::of_note(note)) {
-        (Some(told), Some(folder)) => host(&told, &folder).status(),
+        (Some(told), Some(folder)) if folder.is_ours() => host(&told, &folder).status(),
         _ => Carried::Stuck.status(),
     }
 }
@@ -48,16 +50,18 @@ impl Carried {
     fn status(self) -> u8 {
         match self {
             Carried::All => 0,
-            Carried::Stuck => STUCK,
-            Carried::Living => LIVING,
+            Carried::Living => 3,
+            Carried::Stuck => 4,
+            Carried::Elsewhere => 5,
         }
     }
-}
 
-/// The exit status for ranks that live.
-pub const LIVING: u8 = 3;
-/// The exit status for shards that could not be moved.
-pub const STUCK: u8 = 2;
+    /// What an exit status says; `None`: it is not one of `through carry`.
+    pub fn of_status(status: i32) -> Option<Carried> {
+        let all = [Carried::All, Carried::Living, Carried::Stuck, Carried::Elsewhere];
+        all.into_iter().find(|carried| i32::from(carried.status()) == status)
+    }
+}
 
 /// Carries the shards of a host whose directories can be seen from here, and whose ranks have ended.
 pub fn host(told: &Told, folder: &Folder) -> Carried {
@@ -66,10 +70,15 @@ pub fn host(told: &Told, folder: &Folder) -> Carried {
         return Carried::Living;
     }
     let paths: Vec<PathBuf> = shards.into_iter().map(|(path, _)| path).collect();
+    // The rank that told of the host had its shard by then.
+    let first = format!("commsee-{}-{}.shard", told.note.run, told.note.rank);
+    if !folder.has(first.as_ref()) && !paths.iter().any(|path| path.ends_with(&first)) {
+        return Carried::Elsewhere;
+    }
     if !all(folder, &paths) {
         return Carried::Stuck;
     }
-    if let Some(roll) = &told.note.roll {
+    if let Some(roll) = told.note.own_roll() {
         let _ = fs::remove_file(roll);
     }
     let _ = Folder::set_carried(&told.path);

@@ -49,6 +49,8 @@ enum Why {
     Living { is_watched: bool },
     /// Its shards cannot be moved.
     Stuck,
+    /// It does not see them.
+    Elsewhere,
     /// It could not be asked.
     Unreached(String),
 }
@@ -97,6 +99,7 @@ fn ask(folder: &Folder, hosts: Vec<Told>, reach: &Reach, collected: &mut Collect
             Ok(Carried::All) => continue,
             Ok(Carried::Living) => Why::Living { is_watched: told.is_held() == Some(true) },
             Ok(Carried::Stuck) => Why::Stuck,
+            Ok(Carried::Elsewhere) => Why::Elsewhere,
             Err(why) => Why::Unreached(why),
         };
         collected.absent.push(Absent { ranks: ranks_of(folder, &told.note), note: told.note, why });
@@ -143,6 +146,9 @@ impl Collected {
                 Why::Stuck => format!(
                     "{host} cannot move the shards of {ranks} from {place} to {}; when it can: {command}",
                     folder.path().display()
+                ),
+                Why::Elsewhere => format!(
+                    "{host} has no shards of {ranks} in {place}: another host may bear its name, or they are gone; to look again: {command}"
                 ),
                 Why::Unreached(why) => format!(
                     "{host} cannot be reached ({why}), and the shards of {ranks} are there, in {place}; when it answers: {command}"

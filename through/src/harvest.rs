@@ -48,7 +48,10 @@ pub fn gather(pattern: &Path, launch: &str, started: SystemTime, reach: &Reach) 
     // Of a job whose other hosts still have shards none is joined alone.
     let left: Vec<String> = folders(&of_hosts, launch).iter().filter_map(run_of).collect();
     for run in ended(&searched, launch, &mut harvest.is_alive) {
-        if !left.contains(&run.id) {
+        if left.contains(&run.id) {
+            continue;
+        }
+        if let Some((run, _claims)) = leftovers::take(run, &searched) {
             recover(&run, pattern, &mut harvest);
         }
     }

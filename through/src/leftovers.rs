@@ -1,10 +1,15 @@
 //! Shards of jobs that did not reach `MPI_Finalize`: the one place that knows how the library finds and joins them.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
+use commsee::profile::Claim;
 use commsee::profile::debris::{self, Debris, State};
 use commsee::profile::hosts::{Folder, Told};
+use commsee::profile::locks;
 use commsee::profile::recover::{self, Absence, Recovered, Run};
 use commsee::ranks::Ranks;
 use commsee::settings;
@@ -33,6 +38,48 @@ pub fn folders(named: &[PathBuf]) -> Vec<Folder> {
 
 pub fn find(directories: &[PathBuf]) -> Vec<Run> {
     recover::find(directories)
+}
+
+/// How long another process may take to make a profile.
+const PATIENCE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The right to make the profile of a run and to remove its shards, as long as the claims are kept: several tasks of a node may be told to
+/// recover at the same time. The run as it is by then; `None`: another process has made its profile, or does so.
+pub fn take(run: Run, directories: &[PathBuf]) -> Option<(Run, Vec<Claim>)> {
+    let paths = claim_paths(&run);
+    if paths.is_empty() {
+        return Some((run, Vec::new()));
+    }
+    let begun = Instant::now();
+    let claims = loop {
+        let claims: Vec<Claim> = paths.iter().map_while(|path| Claim::take(path)).collect();
+        // Where no file can be made nothing can be removed either.
+        let missing = paths.get(claims.len());
+        if missing.is_none_or(|path| locks::is_held(path) != Some(true)) {
+            break claims;
+        }
+        drop(claims);
+        if begun.elapsed() > PATIENCE {
+            return None;
+        }
+        sleep(PAUSE);
+    };
+    let found = recover::find_except(directories, &paths).into_iter().find(|found| found.id == run.id)?;
+    Some((Run { parts: run.parts, ..found }, claims))
+}
+
+/// Whether another process makes its profile now.
+pub fn is_claimed(run: &Run) -> bool {
+    claim_paths(run).iter().any(|path| locks::is_held(path) == Some(true))
+}
+
+fn claim_paths(run: &Run) -> Vec<PathBuf> {
+    let beside = |shard: &PathBuf| shard.with_file_name(format!("commsee-{}.claim", run.id));
+    let of_shard =
+        |shard: &PathBuf| Folder::of_shard(shard).map_or_else(|| beside(shard), |folder| folder.claim_path());
+    let paths: BTreeSet<PathBuf> = run.shards.iter().map(of_shard).collect();
+    paths.into_iter().collect()
 }
 
 /// What is left of runs without a shard in these directories, and whether they have ended. Their shards may lie where shards lie

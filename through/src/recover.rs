@@ -56,8 +56,18 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
             }
             continue;
         }
+        let (description, is_claimed) = (leftovers::describe(&run), leftovers::is_claimed(&run));
+        if let (false, Some(obstacle)) = (is_claimed, obstacle(&run, arguments.force)) {
+            say(format_args!("{description}: left alone, {obstacle}"));
+            continue;
+        }
+        let Some((run, _claims)) = leftovers::take(run, &directories) else {
+            any = true;
+            say(format_args!("{description}: another process has made its profile, or does so"));
+            continue;
+        };
         match obstacle(&run, arguments.force) {
-            Some(obstacle) => say(format_args!("{}: left alone, {obstacle}", leftovers::describe(&run))),
+            Some(obstacle) => say(format_args!("{description}: left alone, {obstacle}")),
             None => match one(&run, arguments, &folders) {
                 Ok(()) => any = true,
                 // The others are worth having.

@@ -31,8 +31,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// A shard of this host.
 struct Local {
     process: Process,
-    /// A copy was made while the process lived.
-    is_copied: bool,
+    /// A next program under the same launcher has shards of the same names.
+    inode: Option<(u64, u64)>,
 }
 
 struct Watcher {
@@ -41,6 +41,8 @@ struct Watcher {
     folder: Folder,
     watch: Watch,
     shards: BTreeMap<PathBuf, Local>,
+    /// Copies in the folder that were made while their processes lived.
+    copies: BTreeMap<PathBuf, Option<(u64, u64)>>,
     /// Ranks whose shard was seen.
     seen: u32,
     has_carried: bool,
@@ -59,12 +61,13 @@ pub fn watch(path: &Path) -> bool {
     // No file system is kept busy.
     let _ = std::env::set_current_dir("/");
     let mut watcher = Watcher {
-        roll: told.note.roll.as_deref().and_then(inode),
+        roll: told.note.own_roll().and_then(inode),
         note: told.note,
         path: path.to_owned(),
         folder,
         watch,
         shards: BTreeMap::new(),
+        copies: BTreeMap::new(),
         seen: 0,
         has_carried: false,
         held: Some(held),
@@ -116,23 +119,30 @@ impl Watcher {
             // Another host of this name may use the same directory.
             let Some(process) = Process::of(&header, &path) else { continue };
             self.watch.add(&path);
-            self.shards.insert(path, Local { process, is_copied: false });
+            let inode = inode(&path);
+            self.shards.insert(path, Local { process, inode });
             self.seen += 1;
         }
     }
 
     /// Shards that were gathered, or joined by the ranks themselves.
     fn drop_gone(&mut self) {
-        let is_over = !self.path.exists();
-        let folder = &self.folder;
-        self.shards.retain(|path, local| {
-            let is_there = path.exists();
-            // The copy is needed no more if the job ended well; then its notes are gone.
-            if let (false, true, true, Some(name)) = (is_there, local.is_copied, is_over, path.file_name()) {
-                let _ = fs::remove_file(folder.path().join(name));
-            }
-            is_there
-        });
+        self.shards.retain(|path, local| inode(path).is_some_and(|found| Some(found) == local.inode));
+    }
+
+    /// Of a job that ended well no copy is needed: then its notes are gone, some time after its shards. Those that the ranks brought there
+    /// themselves bear the same names.
+    fn drop_copies(&self) {
+        let begun = Instant::now();
+        while !self.copies.is_empty() && self.path.exists() && begun.elapsed() < PATIENCE {
+            sleep(PAUSE);
+            self.folder.look_again();
+        }
+        if self.path.exists() || Folder::as_carried(&self.path).exists() {
+            return;
+        }
+        let unchanged = self.copies.iter().filter(|(copy, known)| known.is_some() && inode(copy) == **known);
+        unchanged.for_each(|(copy, _)| _ = fs::remove_file(copy));
     }
 
     /// What a rank left that died is carried at once: a batch system may leave little time. Ranks that have reached `MPI_Finalize` have
@@ -157,8 +167,11 @@ impl Watcher {
 
     /// Somebody is about to end all processes here.
     fn copy_all(&mut self) {
-        for (path, local) in &mut self.shards {
-            local.is_copied |= self.folder.copy(path).is_ok();
+        for path in self.shards.keys() {
+            if let Ok(copy) = self.folder.copy(path) {
+                let known = inode(&copy);
+                self.copies.insert(copy, known);
+            }
         }
     }
 
@@ -166,11 +179,12 @@ impl Watcher {
     fn end(mut self) -> bool {
         if !self.has_carried {
             drop(self.held.take());
+            self.drop_copies();
             self.folder.remove_if_empty();
             return false;
         }
         // A next program under the same launcher may have made a roll of its own by now.
-        if let Some(roll) = self.note.roll.as_ref().filter(|roll| self.roll.is_some() && inode(roll) == self.roll) {
+        if let Some(roll) = self.note.own_roll().filter(|roll| self.roll.is_some() && inode(roll) == self.roll) {
             let _ = fs::remove_file(roll);
         }
         if self.held.is_none() {

@@ -101,13 +101,13 @@ impl Hosts {
         if symlink(target, self.folder.path().join(DECISION)).is_ok() {
             return verdict;
         }
+        // Nobody finds all without what this host tells. A link that says so is none of ours: the folder may be somebody else's.
+        let Some(told) = told else { return Verdict::Some };
         self.verdict().unwrap_or_else(|| {
-            // Nothing can be decided from here. Without what this host told nobody else finds all.
-            let prefix = told.map(|rank| format!("{rank}-"));
-            let is_own = |path: &PathBuf| {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                prefix.as_ref().is_some_and(|prefix| name.starts_with(prefix))
-            };
+            // Nothing can be decided from here.
+            let prefix = format!("{told}-");
+            let is_own =
+                |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix));
             self.folder.files(&[RECORDS]).iter().filter(|path| is_own(path)).for_each(|path| _ = fs::remove_file(path));
             self.verdict().unwrap_or(Verdict::Some)
         })

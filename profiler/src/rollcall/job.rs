@@ -106,7 +106,15 @@ fn said_by(launcher: &Launcher) -> Option<String> {
         }
         Kind::Slurm => {
             variable("SLURM_STEP_ID")?;
-            let step = ["SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT", "PMIX_NAMESPACE"];
+            // Numbers of jobs begin again some day, and clusters that share directories have the same ones.
+            let step = [
+                "SLURM_CLUSTER_NAME",
+                "SLURM_JOB_ID",
+                "SLURM_STEP_ID",
+                "SLURM_RESTART_COUNT",
+                "SLURM_JOB_START_TIME",
+                "PMIX_NAMESPACE",
+            ];
             Some(format!("slurm\n{}", all(&step)))
         }
         Kind::OpenMpi | Kind::Other => {

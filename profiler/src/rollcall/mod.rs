@@ -159,7 +159,8 @@ impl RollCall {
     fn ask_hosts(&self, roll: &Roll, hosts: &Hosts, patience: Duration, goes_on: &impl Fn() -> bool) {
         let until = self.joined + patience;
         // This host first: it has told the others already if all its ranks are known to have joined.
-        wait(until, goes_on, || (roll.is_published() || roll.verdict().is_some()).then_some(()));
+        let is_known = || roll.is_published() || roll.verdict().is_some() || roll.joined() == self.ranks;
+        wait(until, goes_on, || is_known().then_some(()));
         if !roll.ask() {
             return;
         }

@@ -21,10 +21,21 @@ pub fn start(note: &Path) -> bool {
     if env::var(settings::WATCH).is_ok_and(|wanted| !settings::is_on(Some(&wanted))) {
         return false;
     }
+    if adopts() {
+        return false;
+    }
     let Some(program) = program() else { return false };
     let Ok(program) = CString::new(program.into_os_string().into_vec()) else { return false };
     let Ok(note) = CString::new(note.as_os_str().as_bytes()) else { return false };
     errno::kept(|| signals::not_cancelled(|| launch(&program, &note)))
+}
+
+/// Whether the watcher would become a child of this program, which may wait for all of its children: as process 1 of a container, or
+/// where it asked for that.
+fn adopts() -> bool {
+    let mut is_asked: c_int = 0;
+    // SAFETY: plain system calls; the place is of the right type.
+    unsafe { libc::getpid() == 1 || libc::prctl(libc::PR_GET_CHILD_SUBREAPER, &raw mut is_asked) == 0 && is_asked != 0 }
 }
 
 /// `through`, beside this library or in `../bin` of it.
@@ -106,37 +117,56 @@ extern "C" fn lead(plan: *mut c_void) -> c_int {
     // SAFETY: the rank waits, and its plan lives.
     unsafe {
         // Launchers end the processes of a session, terminals those of a group.
-        libc::setsid();
+        libc::syscall(libc::SYS_setsid);
         let stack = (*plan.cast::<Plan>()).second_stack;
         let status = i32::from(libc::clone(become_watcher, stack, QUIETLY, plan) < 0);
-        libc::_exit(status)
+        libc::syscall(libc::SYS_exit_group, status);
+        status
     }
 }
 
 extern "C" fn become_watcher(plan: *mut c_void) -> c_int {
-    // SAFETY: as above; these are system calls, the program's descriptors are a copy.
+    // SAFETY: as above; these are system calls, the program's descriptors and handlers are a copy. The C library's functions of these
+    // names may be those of another tool in the program, which would write down in its memory what is done here.
     unsafe {
         let plan = &*plan.cast::<Plan>();
         // A launcher waits until all have closed the ends of its pipes.
         if libc::syscall(libc::SYS_close_range, 0u32, u32::MAX, 0u32) != 0 {
             let mut limit: libc::rlimit = std::mem::zeroed();
-            libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
-            (0..limit.rlim_cur.min(1 << 16) as c_int).for_each(|descriptor| _ = libc::close(descriptor));
+            libc::syscall(libc::SYS_prlimit64, 0, libc::RLIMIT_NOFILE, ptr::null::<libc::rlimit>(), &raw mut limit);
+            (0..limit.rlim_cur.min(1 << 16)).for_each(|descriptor| _ = libc::syscall(libc::SYS_close, descriptor));
         }
         for _ in 0..3 {
-            libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+            libc::syscall(libc::SYS_openat, libc::AT_FDCWD, c"/dev/null".as_ptr(), libc::O_RDWR, 0);
         }
         // A handler of the program's must not run here.
-        let mut default: libc::sigaction = std::mem::zeroed();
-        default.sa_sigaction = libc::SIG_DFL;
-        (1..=64).for_each(|signal| _ = libc::sigaction(signal, &default, ptr::null_mut()));
-        let mut none: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&mut none);
-        libc::sigprocmask(libc::SIG_SETMASK, &none, ptr::null_mut());
-        libc::execve(plan.program, plan.arguments.as_ptr(), plan.environment.as_ptr());
+        let default = [0u64; KERNEL_ACTION_WORDS];
+        let none = ptr::null_mut::<u64>();
+        (1..=64).for_each(|signal| {
+            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), none, size_of::<u64>());
+        });
+        // The watcher itself wants these; one that comes before it is there must not end it.
+        let held_back = libc::SIGTERM.bit() | libc::SIGINT.bit() | libc::SIGHUP.bit() | libc::SIGQUIT.bit();
+        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const held_back, none, size_of::<u64>());
+        libc::syscall(libc::SYS_execve, plan.program, plan.arguments.as_ptr(), plan.environment.as_ptr());
         // In the rank's memory, too.
         plan.has_failed.store(true, Ordering::Release);
-        libc::_exit(1)
+        libc::syscall(libc::SYS_exit_group, 1);
+        1
+    }
+}
+
+/// The kernel's structure (handler, flags, restorer where there is one, mask), of which all zero is the default.
+const KERNEL_ACTION_WORDS: usize = 4;
+
+trait Bit {
+    /// In the kernel's set of signals.
+    fn bit(self) -> u64;
+}
+
+impl Bit for c_int {
+    fn bit(self) -> u64 {
+        1 << (self - 1)
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use commsee::profile::hosts::{Folder, Told};
 
-use crate::carry::{self, Carried, LIVING, STUCK};
+use crate::carry::{self, Carried};
 use crate::error::plain;
 use crate::escape::visible;
 use crate::preload::PRELOAD;
@@ -81,6 +81,9 @@ impl Reach {
 
     /// Has a host carry its shards.
     pub fn carry(&self, told: &Told) -> Result<Carried, String> {
+        if !is_host_name(&told.note.host) {
+            return Err("that is no name of a host".to_owned());
+        }
         let program = env::current_exe().map_err(|error| plain(&error))?;
         let by_shell = |said: Option<&[OsString]>| ask(by_shell(said, &told.note.host, &program, &told.path), &program);
         match (&self.said, &told.note.slurm_job) {
@@ -98,11 +101,11 @@ fn ask(mut command: Command, program: &Path) -> Result<Carried, String> {
     let mut child = command.spawn().map_err(|error| format!("{name}: {}", plain(&error)))?;
     let stderr = child.stderr.take();
     match wait(child) {
-        Some(status) if status.success() => Ok(Carried::All),
-        Some(status) if status.code() == Some(LIVING.into()) => Ok(Carried::Living),
-        Some(status) if status.code() == Some(STUCK.into()) => Ok(Carried::Stuck),
         Some(status) if status.code() == Some(NOT_FOUND) => Err(format!("{} is not there", program.display())),
-        Some(status) => Err(first_line(stderr).unwrap_or_else(|| format!("{name}: {status}"))),
+        Some(status) => {
+            let carried = status.code().and_then(Carried::of_status);
+            carried.ok_or_else(|| first_line(stderr).unwrap_or_else(|| format!("{name}: {status}")))
+        }
         None => Err(format!("{name} did not answer within {} s", PATIENCE.as_secs())),
     }
 }
@@ -118,6 +121,12 @@ fn first_line(stderr: Option<ChildStderr>) -> Option<String> {
     let text = String::from_utf8_lossy(&said[..length]);
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     Some(visible(line).into_owned())
+}
+
+/// Programs that reach hosts take other words for options (`-oProxyCommand=…`), or for several hosts.
+fn is_host_name(host: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    host.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric()) && host.bytes().all(is_plain)
 }
 
 fn by_slurm(job: &str, host: &str, program: &Path, note: &Path) -> Command {
@@ -188,6 +197,14 @@ mod tests {
         assert_eq!(reach("mpiexec -launcher ssh -launcher-exec /bin/vssh -n 4 ./a"), ["/bin/vssh"]);
         assert_eq!(reach("mpirun --mca plm_rsh_agent vssh -n 4 ./a"), ["vssh"]);
         assert_eq!(split(OsStr::new("ssh -q : rsh")), ["ssh", "-q"]);
+    }
+
+    #[test]
+    fn only_names_of_hosts_are_handed_on() {
+        assert!(is_host_name("node-1.cluster_a") && is_host_name("10.77.0.1"));
+        for name in ["", "-oProxyCommand=touch x", "-la", "a b", "a,b", "me@host", "a;b", "n[1-2]"] {
+            assert!(!is_host_name(name), "{name}");
+        }
     }
 
     #[test]

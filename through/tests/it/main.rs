@@ -21,3 +21,4 @@ mod stood;
 mod summed;
 mod versions;
 mod views;
+mod watch;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::fd::AsRawFd;
 use std::path::Path;
+use std::process::Stdio;
 
 use bytemuck::{Zeroable, bytes_of};
 use commsee::calls::{TABLE_HASH, op};
@@ -73,6 +74,20 @@ fn write_as(folder: &Path, launch: &str, rank: u32, ranks: u32, pid: u32, more: 
     header.used_bytes = (size_of::<Header>() + blocks.len()) as u64;
     let bytes = [bytes_of(&header), &blocks].concat();
     fs::write(folder.join(shard_name(header.run, rank)), bytes).unwrap();
+}
+
+/// The run of such shards.
+pub fn run(pid: u32) -> String {
+    recover::run_name([0xabcd_ef01, u64::from(pid)])
+}
+
+pub fn path(folder: &Path, rank: u32, pid: u32) -> std::path::PathBuf {
+    folder.join(shard_name([0xabcd_ef01, u64::from(pid)], rank))
+}
+
+/// Of another process, in the run of this one.
+pub fn write_of_run(folder: &Path, pid: u32, of: u32) {
+    write_as(folder, "", 0, 1, of, Vec::new(), |header| header.run = [0xabcd_ef01, u64::from(pid)]);
 }
 
 /// Writes another header in front of a shard.
@@ -218,6 +233,27 @@ fn live_runs_are_left_alone() {
         assert!(answer.err.contains("left alone, it still runs"), "{}", answer.err);
     }
     assert_eq!(folder.names().len(), 1);
+}
+
+/// As when each task of a node runs `through recover`.
+#[test]
+fn many_who_recover_at_once_make_one_profile() {
+    let folder = Folder::empty();
+    for rank in 0..4 {
+        write(folder.0.path(), "", rank, 4, u32::MAX / 2);
+    }
+    let recover = || folder.command(&["recover", "-o", "a.db"]).stderr(Stdio::piped()).spawn().unwrap();
+    let children: Vec<_> = (0..8).map(|_| recover()).collect();
+    let answers: Vec<_> = children.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+    assert_eq!(folder.names(), ["a.db"], "{answers:?}");
+    let said = |answer: &std::process::Output| String::from_utf8_lossy(&answer.stderr).into_owned();
+    // Those that come when all is done find nothing.
+    let is_true =
+        |answer: &std::process::Output| answer.status.success() || said(answer).contains("nothing to recover");
+    assert!(
+        answers.iter().all(is_true) && !answers.iter().any(|answer| said(answer).contains("still runs")),
+        "{answers:?}"
+    );
 }
 
 #[test]
