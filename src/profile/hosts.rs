@@ -232,7 +232,7 @@ impl Folder {
 
     /// What was carried here.
     pub fn run(&self) -> Option<Run> {
-        find_runs(&[self.0.clone()]).into_iter().max_by_key(|run| run.shards.len())
+        find_runs(std::slice::from_ref(&self.0)).into_iter().max_by_key(|run| run.shards.len())
     }
 
     /// Where the profile goes: under its wanted name, and into the folder's own directory if the wanted one may be another on each host.

@@ -51,7 +51,7 @@ impl Reach {
     /// The way of a launcher, from its command line.
     pub fn of_launcher(words: &[OsString]) -> Reach {
         let behind = words.windows(2).find(|pair| OPTIONS.iter().any(|option| pair[0] == *option));
-        let variable = || VARIABLES.iter().find_map(|name| env::var_os(name)).filter(|value| !value.is_empty());
+        let variable = || VARIABLES.iter().find_map(env::var_os).filter(|value| !value.is_empty());
         let option = behind.map(|pair| pair[1].clone());
         Reach { said: option.clone().or_else(variable).map(|agent| split(&agent)), option }
     }
