@@ -183,6 +183,6 @@ fn through_run_shows_what_there_is() {
         let profile = Profile::read(&folder.path().join("run.db"));
         assert_eq!(profile.ranks.iter().map(|rank| rank.rank).collect::<Vec<_>>(), [0, 2], "{}", done.stderr);
         assert!(done.stderr.contains("only ranks 0,2 of 3"), "{}", done.stderr);
-        assert!(done.stderr.contains("not in the profile: ranks 1"), "{}", done.stderr);
+        assert!(done.stderr.contains("not in the profile: rank 1"), "{}", done.stderr);
     }
 }
