@@ -133,7 +133,10 @@ pub fn find_except(directories: &[PathBuf], own: &[PathBuf]) -> Vec<Run> {
         }
         all.extend(paths);
     }
-    all.retain(|path| !own.contains(path));
+    // By any of their names.
+    let inode = |path: &PathBuf| path.symlink_metadata().ok().map(|facts| (facts.dev(), facts.ino()));
+    let own: Vec<_> = own.iter().filter_map(inode).collect();
+    all.retain(|path| own.is_empty() || !inode(path).is_some_and(|inode| own.contains(&inode)));
     let mut others = others(&all);
     let mut runs: Vec<Run> = runs.into_values().collect();
     for run in &mut runs {
