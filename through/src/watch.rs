@@ -150,12 +150,17 @@ impl Watcher {
     fn carry_dead(&mut self) {
         let is_any_alive = self.shards.values().any(|local| local.process.lives());
         let mut dead: Vec<PathBuf> = Vec::new();
-        for (path, local) in &self.shards {
-            let has_agreed = is_any_alive && read_header(path).is_some_and(|header| header.state >= FINISHED);
-            if !local.process.lives() && !has_agreed {
+        self.shards.retain(|path, local| {
+            if local.process.lives() {
+                return true;
+            }
+            // An inode may be another file's by now.
+            let Some(header) = read_header(path).filter(|header| local.process.is_of(header)) else { return false };
+            if !is_any_alive || header.state < FINISHED {
                 dead.push(path.clone());
             }
-        }
+            true
+        });
         let is_carried = carry::all(&self.folder, &dead);
         self.has_carried |= !dead.is_empty();
         dead.iter().for_each(|path| _ = self.shards.remove(path));

@@ -37,6 +37,11 @@ impl Process {
         self.handle.is_some()
     }
 
+    /// Whether a shard is its own.
+    pub fn is_of(&self, header: &Header) -> bool {
+        (self.header.pid, self.header.process_start) == (header.pid, header.process_start)
+    }
+
     pub fn lives(&self) -> bool {
         match &self.handle {
             Some(handle) => !is_readable(handle),

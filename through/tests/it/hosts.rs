@@ -75,7 +75,7 @@ fn collect_says_why_it_has_no_profile_and_what_to_do() {
         (255, "node1.nowhere cannot be reached (AGENT: exit status: 255), and the shards of rank 1 are there"),
         (127, "is not there), and the shards"),
         (3, "node1.nowhere still runs rank 1; afterwards: through collect --rsh AGENT"),
-        (2, "node1.nowhere cannot move the shards of rank 1 from /nowhere/shards to "),
+        (4, "node1.nowhere cannot move the shards of rank 1 from /nowhere/shards to "),
     ] {
         let folder = Folder::empty();
         let hosts = told(&folder);

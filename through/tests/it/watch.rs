@@ -82,7 +82,7 @@ fn a_shard_of_the_next_program_is_not_carried() {
     fs::remove_file(&path).unwrap();
     drop(first);
     shards::write_of_run(folder.0.path(), pid, next.0.id());
-    assert!(path.exists());
+    assert!(path.exists(), "in some file systems with the inode of the first one");
     signal(&watcher, "-CONT");
     assert!(!watcher.wait().unwrap().success(), "it had nothing to carry");
     assert!(path.exists(), "the next program lives");
