@@ -1,7 +1,11 @@
 //! What the fuzz targets (`fuzz/`) were given and have found, once more: the same functions, on every build.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
+use tar::Archive;
 
 use crate::common::Folder;
 
@@ -14,11 +18,21 @@ mod shard;
 #[path = "../../../fuzz/drive/words.rs"]
 mod words;
 
+/// The inputs of a target, with their names.
 fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
-    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let inputs: Vec<_> = paths.map(|path| (path.clone(), fs::read(path).unwrap())).collect();
-    assert!(!inputs.is_empty());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus.tar.gz");
+    let mut archive = Archive::new(GzDecoder::new(File::open(path).unwrap()));
+    let mut inputs = Vec::new();
+    for entry in archive.entries().unwrap() {
+        let mut entry = entry.unwrap();
+        let name = entry.path().unwrap().into_owned();
+        if entry.header().entry_type().is_file() && name.parent().is_some_and(|folder| folder.ends_with(target)) {
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes).unwrap();
+            inputs.push((name, bytes));
+        }
+    }
+    assert!(inputs.len() > 50, "{} inputs of {target}", inputs.len());
     inputs
 }
 
