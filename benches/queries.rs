@@ -164,7 +164,7 @@ fn found(profile: &Profile, words: &[&str]) -> &'static str {
 fn make(path: &Path, arguments: &Arguments) {
     let db = Connection::open(path).unwrap();
     db.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN").unwrap();
-    db.execute_batch(commsee::profile::SCHEMA).unwrap();
+    db.execute_batch(&commsee::profile::SCHEMA).unwrap();
     db.execute_batch(
         "INSERT INTO metadata VALUES ('command', './app'), ('detail', 'rank'); INSERT INTO creator VALUES \
          ('W', 'MPI_COMM_WORLD'), ('d', 'MPI_Comm_dup'); INSERT INTO bucket VALUES (0, 0, 128), (1, 128, 1024), \

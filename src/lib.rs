@@ -5,12 +5,15 @@
 //! - [`buckets`], [`bytes`], [`ranks`]: message-size buckets, sizes such as `8K`, rank lists such as `0-3,8`;
 //! - [`settings`]: the environment variables, [`job`]: the batch job that they tell;
 //! - [`shard`]: the file of counters that each process leaves;
+//! - `counters`: the table of counters, from which rows, columns and their descriptions follow;
 //! - `stream`: what processes counted, on the way to one profile;
 //! - `profile`: the SQLite file that all shards together become.
 
 pub mod buckets;
 pub mod bytes;
 pub mod calls;
+#[cfg(feature = "profile")]
+pub mod counters;
 pub mod creators;
 pub mod job;
 #[cfg(feature = "profile")]

@@ -12,6 +12,7 @@ mod number;
 pub mod parts;
 mod place;
 pub mod recover;
+pub mod schema;
 mod tables;
 mod write;
 
@@ -19,6 +20,7 @@ pub use claim::Claim;
 pub use life::{State, boot, life, namespaces};
 pub use name::{Origin, expand};
 pub use place::Place;
+pub use schema::SCHEMA;
 pub use write::{Error, Writer, Written, utc};
 
 /// Raised with every change of `schema.sql`; `PRAGMA user_version` of the file.
@@ -26,6 +28,3 @@ pub const SCHEMA_VERSION: u32 = 4;
 
 /// `PRAGMA application_id` of the file: "msee" in ASCII.
 pub const APPLICATION_ID: u32 = 0x6d73_6565;
-
-/// The statements that make an empty profile.
-pub const SCHEMA: &str = include_str!("schema.sql");

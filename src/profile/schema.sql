@@ -1,4 +1,5 @@
--- The schema of a profile. docs/reference/profile.md explains every table and view.
+-- The schema of a profile. docs/reference/profile.md explains every table and view. A line @of a table@ stands for the columns that
+-- follow from the table of counters (src/counters.rs); schema.rs writes them.
 
 CREATE TABLE metadata (
     key   TEXT PRIMARY KEY,
@@ -76,49 +77,32 @@ CREATE TABLE total (
     bucket        INTEGER NOT NULL REFERENCES bucket(id),
     phase         INTEGER REFERENCES phase(id),
     ranks         INTEGER NOT NULL, -- that made such calls
-    calls         INTEGER NOT NULL,
-    bytes_sent    INTEGER NOT NULL,
-    bytes_recv    INTEGER NOT NULL,
-    time_ns       INTEGER NOT NULL,
+    @sums@,
     rank_min_ns   INTEGER,          -- time of the rank that spent least, and that rank; null: there is one rank
     rank_min      INTEGER NOT NULL,
     rank_max_ns   INTEGER,
     rank_max      INTEGER,
-    time_min_ns   INTEGER,          -- the shortest call, and the rank that made it; null: there is one call, or none
-    time_min_rank INTEGER,          -- null: rank_min
-    time_max_ns   INTEGER,
-    time_max_rank INTEGER,          -- null: rank_max
+    @extremes@, -- of single calls (null: there is one call, or none), and their ranks (null: rank_min or rank_max)
     last_rank     INTEGER           -- its cells are id to id + last_rank; null: it has none
 );
 
 -- Totals in which calls failed, or ranks differ in calls or bytes: the most of one rank, and what most cells have.
 CREATE TABLE uneven_total (
-    id          INTEGER PRIMARY KEY REFERENCES total(id),
-    calls_max   INTEGER NOT NULL,
-    failed      INTEGER NOT NULL,
-    failed_max  INTEGER NOT NULL,
-    cell_calls  INTEGER,
-    cell_failed INTEGER,
-    cell_sent   INTEGER,
-    cell_recv   INTEGER
+    id INTEGER PRIMARY KEY REFERENCES total(id),
+    @uneven totals@
 );
 
 -- What each rank counted (or each node: docs/reference/profile.md, detail). The rank is id - total.id. Calls and bytes are what
--- most cells of the total have; time_min_ns and time_max_ns are null where there was one call, or none.
+-- most cells of the total have; extremes are null where there was one call, or none.
 CREATE TABLE cell (
-    id          INTEGER PRIMARY KEY,
-    time_ns     INTEGER NOT NULL,
-    time_min_ns INTEGER,
-    time_max_ns INTEGER
+    id INTEGER PRIMARY KEY,
+    @cell@
 );
 
 -- Cells that have other calls or bytes.
 CREATE TABLE uneven_cell (
-    id         INTEGER PRIMARY KEY REFERENCES cell(id),
-    calls      INTEGER NOT NULL,
-    failed     INTEGER NOT NULL,
-    bytes_sent INTEGER NOT NULL,
-    bytes_recv INTEGER NOT NULL
+    id INTEGER PRIMARY KEY REFERENCES cell(id),
+    @uneven cell@
 );
 
 -- Messages between ranks, or nodes; dst -1 is a rank of another MPI_COMM_WORLD.
@@ -127,8 +111,7 @@ CREATE TABLE edge (
     op    INTEGER NOT NULL REFERENCES operation(id),
     src   INTEGER NOT NULL,
     dst   INTEGER NOT NULL,
-    calls INTEGER NOT NULL,
-    bytes INTEGER NOT NULL,
+    @messages@,
     PRIMARY KEY (comm, op, src, dst)
 ) WITHOUT ROWID;
 
@@ -156,8 +139,7 @@ CREATE TABLE datatype_use (
     op       INTEGER NOT NULL REFERENCES operation(id),
     datatype INTEGER NOT NULL REFERENCES datatype(id),
     rank     INTEGER NOT NULL,
-    calls    INTEGER NOT NULL,
-    bytes    INTEGER NOT NULL,
+    @arguments@,
     PRIMARY KEY (comm, op, datatype, rank)
 ) WITHOUT ROWID;
 
@@ -254,25 +236,13 @@ SELECT t.id AS id,
        t.bucket AS bucket,
        t.phase AS phase,
        t.ranks AS ranks,
-       t.calls AS calls,
-       coalesce(u.calls_max, t.calls / t.ranks) AS calls_max,
-       coalesce(u.failed, 0) AS failed,
-       coalesce(u.failed_max, 0) AS failed_max,
-       t.bytes_sent AS bytes_sent,
-       t.bytes_recv AS bytes_recv,
-       t.time_ns AS time_ns,
+       @summed@,
        coalesce(t.rank_min_ns, t.time_ns) AS rank_min_ns,
        t.rank_min AS rank_min,
        coalesce(t.rank_max_ns, t.time_ns) AS rank_max_ns,
        coalesce(t.rank_max, t.rank_min) AS rank_max,
-       CASE t.calls WHEN 1 THEN t.time_ns ELSE t.time_min_ns END AS time_min_ns,
-       CASE WHEN t.calls > 0 THEN coalesce(t.time_min_rank, t.rank_min) END AS time_min_rank,
-       CASE t.calls WHEN 1 THEN t.time_ns ELSE t.time_max_ns END AS time_max_ns,
-       CASE WHEN t.calls > 0 THEN coalesce(t.time_max_rank, t.rank_max, t.rank_min) END AS time_max_rank,
-       coalesce(u.cell_calls, t.calls / t.ranks) AS cell_calls,
-       coalesce(u.cell_failed, 0) AS cell_failed,
-       coalesce(u.cell_sent, t.bytes_sent / t.ranks) AS cell_sent,
-       coalesce(u.cell_recv, t.bytes_recv / t.ranks) AS cell_recv,
+       @summed extremes@,
+       @of most cells@,
        CASE WHEN t.last_rank IS NOT NULL THEN t.id END AS first_cell,
        t.id + t.last_rank AS last_cell
 FROM total t
@@ -285,18 +255,12 @@ SELECT s.comm AS comm,
        s.bucket AS bucket,
        x.id - s.first_cell AS rank,
        s.phase AS phase,
-       coalesce(u.calls, s.cell_calls) AS calls,
-       coalesce(u.failed, s.cell_failed) AS failed,
-       coalesce(u.bytes_sent, s.cell_sent) AS bytes_sent,
-       coalesce(u.bytes_recv, s.cell_recv) AS bytes_recv,
-       x.time_ns AS time_ns,
-       CASE coalesce(u.calls, s.cell_calls) WHEN 1 THEN x.time_ns ELSE x.time_min_ns END AS time_min_ns,
-       CASE coalesce(u.calls, s.cell_calls) WHEN 1 THEN x.time_ns ELSE x.time_max_ns END AS time_max_ns
+       @of a cell@
 FROM summary s
 CROSS JOIN cell x ON x.id BETWEEN s.first_cell AND s.last_cell
 LEFT JOIN uneven_cell u ON u.id = x.id
 UNION ALL
-SELECT s.comm, s.op, s.bucket, NULL, s.phase, s.calls, s.failed, s.bytes_sent, s.bytes_recv, s.time_ns, s.time_min_ns, s.time_max_ns
+SELECT s.comm, s.op, s.bucket, NULL, s.phase, @of a sum@
 FROM summary s
 WHERE s.first_cell IS NULL AND s.phase IS NOT NULL;
 
@@ -309,13 +273,7 @@ SELECT c.name AS comm,
        b.lo AS bucket_lo,
        b.hi AS bucket_hi,
        x.rank AS rank,
-       x.calls AS calls,
-       x.failed AS failed,
-       x.bytes_sent AS bytes_sent,
-       x.bytes_recv AS bytes_recv,
-       x.time_ns / 1e9 AS time_s,
-       x.time_min_ns / 1e9 AS time_min_s,
-       x.time_max_ns / 1e9 AS time_max_s,
+       @shown@,
        h.name AS phase
 FROM cells x
 JOIN communicator c ON c.id = x.comm
@@ -332,20 +290,12 @@ SELECT c.name AS comm,
        b.hi AS bucket_hi,
        h.name AS phase,
        s.ranks AS ranks,
-       s.calls AS calls,
-       s.calls_max AS calls_max,
-       s.failed AS failed,
-       s.bytes_sent AS bytes_sent,
-       s.bytes_recv AS bytes_recv,
-       s.time_ns / 1e9 AS time_s,
+       @shown sums@,
        s.rank_min_ns / 1e9 AS rank_min_s,
        s.rank_min AS rank_min,
        s.rank_max_ns / 1e9 AS rank_max_s,
        s.rank_max AS rank_max,
-       s.time_min_ns / 1e9 AS time_min_s,
-       s.time_min_rank AS time_min_rank,
-       s.time_max_ns / 1e9 AS time_max_s,
-       s.time_max_rank AS time_max_rank
+       @shown extremes@
 FROM summary s
 JOIN communicator c ON c.id = s.comm
 JOIN operation o ON o.id = s.op
@@ -368,7 +318,7 @@ LEFT JOIN members m ON m.id = c.members
 LEFT JOIN communicator p ON p.id = c.parent;
 
 CREATE VIEW matrix AS
-SELECT c.name AS comm, o.name AS op, e.src AS src, nullif(e.dst, -1) AS dst, e.calls AS calls, e.bytes AS bytes
+SELECT c.name AS comm, o.name AS op, e.src AS src, nullif(e.dst, -1) AS dst, @of messages@
 FROM edge e
 JOIN communicator c ON c.id = e.comm
 JOIN operation o ON o.id = e.op;
@@ -386,8 +336,7 @@ SELECT c.name AS comm,
        d.name AS datatype,
        d.contiguous AS contiguous,
        nullif(u.rank, -1) AS rank,
-       u.calls AS calls,
-       u.bytes AS bytes
+       @of arguments@
 FROM datatype_use u
 JOIN communicator c ON c.id = u.comm
 JOIN operation o ON o.id = u.op

@@ -6,15 +6,17 @@ use rusqlite::{CachedStatement, Connection, params};
 
 use super::layers::Layers;
 use super::number::{Named, number_communicators, number_names};
+use super::schema::{adding, is_in_total, is_rare};
 use super::utc;
 use super::write::Error;
 use crate::buckets::Buckets;
 use crate::calls::CALLS;
+use crate::counters::{Arguments, Calls, Counter, Merge, Messages};
 use crate::creators;
 use crate::ranks;
 use crate::shard::{self, BUCKET_INVOLVED, FINISHED, LEFT, NO_OPERATION, REMOTE_RANK, SNAPSHOT};
 use crate::stream::{
-    ALL_PHASES, Communicator, Detail, Each, Edge, Identity, Item, Key, NO_RANK, Name, Peak, Process, Program, Row, Run,
+    ALL_PHASES, Communicator, Detail, Each, Edge, Identity, Item, Key, NO_RANK, Name, Process, Program, Row, Run,
     Stand, Sum, Totals, Transfer, Use, add_ranges,
 };
 
@@ -49,8 +51,11 @@ struct Statements<'a> {
     process: CachedStatement<'a>,
     cell: CachedStatement<'a>,
     uneven_cell: CachedStatement<'a>,
+    total: CachedStatement<'a>,
+    uneven_total: CachedStatement<'a>,
     involvement: CachedStatement<'a>,
     edge: CachedStatement<'a>,
+    argument: CachedStatement<'a>,
 }
 
 /// The group whose rows are coming.
@@ -64,27 +69,30 @@ struct Group {
 }
 
 struct Cells {
-    common: Counts,
+    /// Of its counters those that most ranks have in common.
+    common: Calls,
     last_rank: u32,
 }
 
-/// Calls, failed calls, bytes sent and received.
-type Counts = [u64; 4];
-
 impl<'a> Tables<'a> {
     pub fn new(db: &'a Connection, detail: Detail, run: &Run) -> Result<Tables<'a>, Error> {
+        let insert_into = |table: &str, columns: usize| {
+            db.prepare_cached(&format!("INSERT INTO {table} VALUES ({})", vec!["?"; columns].join(", ")))
+        };
+        let columns =
+            |is_wanted: fn(&Counter) -> bool| Calls::TABLE.iter().filter(|counter| is_wanted(counter)).count();
         let insert = Statements {
             process: db.prepare_cached("INSERT INTO process VALUES (?, ?, ?, ?, ?, ?)")?,
-            cell: db.prepare_cached("INSERT INTO cell VALUES (?, ?, ?, ?)")?,
-            uneven_cell: db.prepare_cached("INSERT INTO uneven_cell VALUES (?, ?, ?, ?, ?)")?,
+            cell: insert_into("cell", 1 + columns(|counter| !counter.is_common()))?,
+            uneven_cell: insert_into("uneven_cell", 1 + columns(Counter::is_common))?,
+            total: insert_into("total", 11 + columns(is_in_total) + 2 * Calls::EXTREMES)?,
+            uneven_total: insert_into("uneven_total", 1 + columns(is_rare) + columns(|counter| counter.has_most) + columns(Counter::is_common))?,
             involvement: db.prepare_cached(
                 "INSERT INTO involvement VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = CAST(calls + excluded.calls AS INTEGER)",
             )?,
             // Messages to several ranks of a node are one row where rows stand for nodes.
-            edge: db.prepare_cached(
-                "INSERT INTO edge VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET \
-                 calls = CAST(calls + excluded.calls AS INTEGER), bytes = CAST(bytes + excluded.bytes AS INTEGER)",
-            )?,
+            edge: db.prepare_cached(&adding("edge", 4, Messages::TABLE))?,
+            argument: insert_into("datatype_use", 4 + Arguments::COUNT)?,
         };
         Ok(Tables {
             db,
@@ -285,7 +293,7 @@ impl<'a> Tables<'a> {
 
     fn add_sum(&mut self, sum: Sum) -> Result<(), Error> {
         if sum.key.bucket == BUCKET_INVOLVED {
-            return self.involve(sum.key, NO_RANK, sum.totals.calls);
+            return self.involve(sum.key, NO_RANK, sum.totals.sums.calls);
         }
         self.begin(sum.key)?;
         if let Some(group) = &mut self.group {
@@ -304,7 +312,7 @@ impl<'a> Tables<'a> {
 
     fn add_each(&mut self, each: &Each) -> Result<(), Error> {
         if each.key.bucket == BUCKET_INVOLVED {
-            let involve = |row: &Row| self.involve(each.key, self.known_by(row.rank), row.calls);
+            let involve = |row: &Row| self.involve(each.key, self.known_by(row.rank), row.counted.calls);
             return each.rows.iter().try_for_each(involve);
         }
         self.begin(each.key)?;
@@ -321,13 +329,13 @@ impl<'a> Tables<'a> {
                 }
             }
             let number = first_cell + i64::from(rank);
-            let bound = |ns: u64| (row.calls > 1).then_some(ns as i64);
-            let (shortest, longest) = (bound(row.time_min_ns), bound(row.time_max_ns));
-            self.insert.cell.execute(params![number, row.time_ns as i64, shortest, longest])?;
-            let counts = counts(row);
-            if counts != cells.common {
-                let [calls, failed, sent, received] = counts.map(|count| count as i64);
-                self.insert.uneven_cell.execute(params![number, calls, failed, sent, received])?;
+            let (counted, has_extremes) = (&row.counted, row.counted.calls > 1);
+            let of_cell = counted.values().into_iter().zip(Calls::TABLE).filter(|(_, counter)| !counter.is_common());
+            let of_cell = of_cell.map(|(value, counter)| (counter.is_sum() || has_extremes).then_some(value as i64));
+            insert(&mut self.insert.cell, [Some(number)].into_iter().chain(of_cell))?;
+            if counted.keep(Counter::is_common) != cells.common {
+                let common = counted.only(Counter::is_common).map(|count| Some(count as i64));
+                insert(&mut self.insert.uneven_cell, [Some(number)].into_iter().chain(common))?;
             }
         }
         Ok(())
@@ -340,51 +348,48 @@ impl<'a> Tables<'a> {
         // What the views make of null need not be stored.
         let of_several = |stored: u64| (ranks > 1).then_some(stored as i64);
         let (least, most) = (totals.rank_least, totals.rank_most);
-        let bound = |peak: Option<Peak>| peak.filter(|_| totals.calls != 1).map(|peak| peak.ns as i64);
-        let by = |peak: Option<Peak>, rank: u32| peak.map(|peak| peak.rank).filter(|by| *by != rank);
-        let mut insert = self
-            .db
-            .prepare_cached("INSERT INTO total VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
-        insert.execute(params![
-            number,
-            self.comm(key.identity),
-            key.operation,
-            key.bucket,
-            (key.phase != ALL_PHASES).then(|| self.phase(key.phase)),
-            ranks as i64,
-            totals.calls as i64,
-            totals.bytes_sent as i64,
-            totals.bytes_recv as i64,
-            totals.time_ns as i64,
+        let phase = (key.phase != ALL_PHASES).then(|| i64::from(self.phase(key.phase)));
+        let group = [
+            Some(number),
+            Some(self.comm(key.identity).into()),
+            Some(key.operation.into()),
+            Some(key.bucket.into()),
+            phase,
+        ];
+        let sums = totals.sums.only(is_in_total).map(|sum| Some(sum as i64));
+        let spread = [
             of_several(least.ns),
-            least.rank,
+            Some(least.rank.into()),
             of_several(most.ns),
-            (most.rank != least.rank).then_some(most.rank),
-            bound(totals.call_shortest),
-            by(totals.call_shortest, least.rank),
-            bound(totals.call_longest),
-            by(totals.call_longest, most.rank),
-            cells.as_ref().map(|cells| cells.last_rank)
-        ])?;
+            (most.rank != least.rank).then(|| most.rank.into()),
+        ];
+        let extremes = Calls::extremes().zip(totals.extremes).flat_map(|((_, counter), peak)| {
+            let left_out = if matches!(counter.merge, Merge::Least(_)) { least.rank } else { most.rank };
+            let ns = peak.filter(|_| totals.sums.calls != 1).map(|peak| peak.ns as i64);
+            [ns, peak.map(|peak| peak.rank).filter(|rank| *rank != left_out).map(i64::from)]
+        });
+        let last_rank = cells.as_ref().map(|cells| cells.last_rank.into());
+        let row =
+            group.into_iter().chain([Some(ranks as i64)]).chain(sums).chain(spread).chain(extremes).chain([last_rank]);
+        insert(&mut self.insert.total, row)?;
         let mean = |all: u64| (all as i64).checked_div(ranks as i64);
-        let means = [mean(totals.calls), Some(0), mean(totals.bytes_sent), mean(totals.bytes_recv)];
-        let common = cells.as_ref().map(|cells| cells.common.map(|count| count as i64));
-        let is_even = totals.failed == 0
-            && mean(totals.calls) == Some(totals.calls_max as i64)
-            && common.is_none_or(|common| common.map(Some) == means);
-        if !is_even {
-            let common = common.map_or([None; 4], |common| common.map(Some));
-            let sql = "INSERT INTO uneven_total VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
-            self.db.prepare_cached(sql)?.execute(params![
-                number,
-                totals.calls_max as i64,
-                totals.failed as i64,
-                totals.failed_max as i64,
-                common[0],
-                common[1],
-                common[2],
-                common[3]
-            ])?;
+        let is_mean = |(at, counter): (usize, &Counter)| {
+            let (sum, most) = (totals.sums.values()[at], totals.most.values()[at]);
+            let mean = if is_rare(counter) { Some(0) } else { mean(sum) };
+            let is_common = !counter.is_common()
+                || cells.as_ref().is_none_or(|cells| Some(cells.common.values()[at] as i64) == mean);
+            is_common && (!is_rare(counter) || sum == 0) && (!counter.has_most || Some(most as i64) == mean)
+        };
+        if !Calls::TABLE.iter().enumerate().all(is_mean) {
+            let of_all = Calls::TABLE.iter().enumerate().flat_map(|(at, counter)| {
+                let sum = is_rare(counter).then(|| totals.sums.values()[at]);
+                sum.into_iter()
+                    .chain(counter.has_most.then(|| totals.most.values()[at]))
+                    .map(|value| Some(value as i64))
+            });
+            let common = Calls::TABLE.iter().enumerate().filter(|(_, counter)| counter.is_common());
+            let common = common.map(|(at, _)| cells.as_ref().map(|cells| cells.common.values()[at] as i64));
+            insert(&mut self.insert.uneven_total, [Some(number)].into_iter().chain(of_all).chain(common))?;
         }
         Ok(())
     }
@@ -394,9 +399,8 @@ impl<'a> Tables<'a> {
         self.operations.insert(edge.operation);
         let source = self.known_by(edge.source_rank);
         let destination = if edge.destination == REMOTE_RANK { NO_RANK } else { self.known_by(edge.destination) };
-        let (comm, calls, bytes) = (self.comm(edge.identity), edge.calls as i64, edge.bytes as i64);
-        self.insert.edge.execute(params![comm, edge.operation, source, known(destination), calls, bytes])?;
-        Ok(())
+        let key = [self.comm(edge.identity).into(), edge.operation.into(), source.into(), known(destination)];
+        insert(&mut self.insert.edge, key.into_iter().chain(edge.counted.values().map(|value| value as i64)).map(Some))
     }
 
     fn add_transfer(&mut self, transfer: &Transfer) -> Result<(), Error> {
@@ -411,10 +415,11 @@ impl<'a> Tables<'a> {
         self.operations.insert(used.operation);
         let Some(datatype) = self.datatypes.get(&used.datatype) else { return Ok(()) };
         let rank = self.known_by(used.rank);
-        let mut insert = self.db.prepare_cached("INSERT INTO datatype_use VALUES (?, ?, ?, ?, ?, ?)")?;
-        let comm = self.comm(used.identity);
-        insert.execute(params![comm, used.operation, datatype, known(rank), used.calls as i64, used.bytes as i64])?;
-        Ok(())
+        let key = [self.comm(used.identity).into(), used.operation.into(), i64::from(*datatype), known(rank)];
+        insert(
+            &mut self.insert.argument,
+            key.into_iter().chain(used.counted.values().map(|value| value as i64)).map(Some),
+        )
     }
 
     fn add_stand(&mut self, stand: &Stand) -> Result<(), Error> {
@@ -522,18 +527,23 @@ pub fn known(rank: u32) -> i64 {
     if rank == NO_RANK { -1 } else { rank.into() }
 }
 
-fn counts(row: &Row) -> Counts {
-    [row.calls, row.failed, row.bytes_sent, row.bytes_recv]
+/// Adds a row, whatever the number of its columns.
+fn insert(statement: &mut CachedStatement, values: impl Iterator<Item = Option<i64>>) -> Result<(), Error> {
+    for (at, value) in (1..).zip(values) {
+        statement.raw_bind_parameter(at, value)?;
+    }
+    statement.raw_execute()?;
+    Ok(())
 }
 
-/// The counts of most rows, if more than half of them have the same (Boyer and Moore's vote); else those of some row.
-fn most_common(rows: &[Row]) -> Counts {
+/// What most rows have in common, if more than half of them have the same (Boyer and Moore's vote); else what some row has.
+fn most_common(rows: &[Row]) -> Calls {
     let mut votes = 0u32;
-    let mut winner = Counts::default();
-    for counts in rows.iter().map(counts) {
+    let mut winner = Calls::default();
+    for common in rows.iter().map(|row| row.counted.keep(Counter::is_common)) {
         match votes {
-            0 => (winner, votes) = (counts, 1),
-            _ if counts == winner => votes += 1,
+            0 => (winner, votes) = (common, 1),
+            _ if common == winner => votes += 1,
             _ => votes -= 1,
         }
     }

@@ -51,7 +51,7 @@ impl Writer {
         let db = Connection::open_with_flags_and_vfs(place.aside(), flags, c"unix-none")?;
         db.execute_batch("PRAGMA page_size = 1024; PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384;")?;
         db.execute_batch("BEGIN")?;
-        db.execute_batch(SCHEMA)?;
+        db.execute_batch(&SCHEMA)?;
         Ok(Writer { db, place, wanted: wanted.to_owned(), has_parts: false })
     }
 

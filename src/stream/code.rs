@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use super::group::{Each, Key, Row, Sum};
 use super::item::{Communicator, Edge, Identity, Item, Run, Transfer, Use};
 use super::merge::Source;
+use crate::counters::{Calls, Counter};
 use crate::shard::Header;
 
 /// Writes items into a chunk. What repeats from item to item is written once.
@@ -60,7 +61,7 @@ impl Encoder {
             Item::Edge(edge) => {
                 self.put_identity(edge.identity);
                 let places = (edge.operation, edge.source, edge.source_rank, edge.destination);
-                self.put(&(places, edge.calls, edge.bytes));
+                self.put(&(places, edge.counted));
             }
             Item::Transfer(transfer) => {
                 self.put_identity(transfer.identity);
@@ -71,7 +72,7 @@ impl Encoder {
             }
             Item::Use(used) => {
                 self.put_identity(used.identity);
-                self.put(&(used.operation, used.datatype, used.place, used.rank, used.calls, used.bytes));
+                self.put(&(used.operation, used.datatype, used.place, used.rank, used.counted));
             }
             Item::Stand(stand) => self.put(stand),
             Item::Clock(clock) => self.put(clock),
@@ -99,22 +100,32 @@ impl Encoder {
     fn put_each(&mut self, each: &Each) {
         self.put_key(&each.key);
         self.put(&(each.block, each.rows.len()));
-        let (mut place, mut counts) = (0, None);
+        let (mut place, mut common) = (0, None);
         for row in &each.rows {
-            let now = (row.calls, row.failed, row.bytes_sent, row.bytes_recv);
-            let new = (counts.replace(now) != Some(now)).then_some(now);
+            let counted = &row.counted;
+            let now = counted.keep(Counter::is_common);
+            let is_new = common.replace(now) != Some(now);
             let rank = (u64::from(row.rank) != row.place).then_some(row.rank);
-            let bounds = (row.time_min_ns, row.time_max_ns);
-            let bounds = (bounds != (row.time_ns, row.time_ns)).then_some(bounds);
-            self.put(&(row.place.wrapping_sub(place), rank, new, row.time_ns, bounds));
+            // One call is the shortest and the longest.
+            let has_extremes = Calls::extremes().any(|(at, extreme)| counted.values()[at] != counted.bounded(extreme));
+            self.put(&(row.place.wrapping_sub(place), rank, is_new, has_extremes));
+            for (value, counter) in counted.values().iter().zip(Calls::TABLE) {
+                if is_written(counter, is_new, has_extremes) {
+                    self.put(value);
+                }
+            }
             place = row.place;
         }
     }
 }
 
-/// A row: how far its place is from the one before; the rank where it is not the place; calls, failed calls, bytes sent and received
-/// where they are not those of the row before; its time; the extremes where they are not the same.
-type WireRow = (u64, Option<u32>, Option<(u64, u64, u64, u64)>, u64, Option<(u64, u64)>);
+/// Whether a row has the value of a counter: not where it is that of the row before, nor where an extreme is all that there is.
+fn is_written(counter: &Counter, is_new: bool, has_extremes: bool) -> bool {
+    if counter.is_common() { is_new } else { counter.is_sum() || has_extremes }
+}
+
+/// A row: how far its place is from the one before; the rank where it is not the place; whether counts and extremes follow.
+type WireRow = (u64, Option<u32>, bool, bool);
 
 /// The section of sums and rows.
 const SUM: u8 = 8;
@@ -172,8 +183,8 @@ impl Decoder {
             }
             9 => {
                 let identity = self.identity()?;
-                let ((operation, source, source_rank, destination), calls, bytes) = self.get()?;
-                Item::Edge(Edge { identity, operation, source, source_rank, destination, calls, bytes })
+                let ((operation, source, source_rank, destination), counted) = self.get()?;
+                Item::Edge(Edge { identity, operation, source, source_rank, destination, counted })
             }
             10 => {
                 let identity = self.identity()?;
@@ -198,8 +209,8 @@ impl Decoder {
             }
             11 => {
                 let identity = self.identity()?;
-                let (operation, datatype, place, rank, calls, bytes) = self.get()?;
-                Item::Use(Use { identity, operation, datatype, place, rank, calls, bytes })
+                let (operation, datatype, place, rank, counted) = self.get()?;
+                Item::Use(Use { identity, operation, datatype, place, rank, counted })
             }
             12 => Item::Stand(self.get()?),
             13 => Item::Clock(self.get()?),
@@ -234,15 +245,23 @@ impl Decoder {
         let (block, count): (u32, usize) = self.get()?;
         // A row takes five bytes or more.
         let mut rows = Vec::with_capacity(count.min(self.bytes.len() / 5));
-        let (mut place, mut counts) = (0u64, None);
+        let (mut place, mut common) = (0u64, None);
         for _ in 0..count {
-            let (step, rank, new, time_ns, bounds): WireRow = self.get()?;
+            let (step, rank, is_new, has_extremes): WireRow = self.get()?;
             place = place.wrapping_add(step);
-            counts = new.or(counts);
-            let (calls, failed, bytes_sent, bytes_recv) = counts?;
-            let (time_min_ns, time_max_ns) = bounds.unwrap_or((time_ns, time_ns));
-            let rank = rank.unwrap_or(place as u32);
-            rows.push(Row { place, rank, calls, failed, bytes_sent, bytes_recv, time_ns, time_min_ns, time_max_ns });
+            let mut values = if is_new { Calls::default() } else { common? }.values();
+            for (value, counter) in values.iter_mut().zip(Calls::TABLE) {
+                if is_written(counter, is_new, has_extremes) {
+                    *value = self.get()?;
+                }
+            }
+            let mut counted = Calls::of_values(values);
+            common = Some(counted.keep(Counter::is_common));
+            if !has_extremes {
+                Calls::extremes().for_each(|(at, extreme)| values[at] = counted.bounded(extreme));
+                counted = Calls::of_values(values);
+            }
+            rows.push(Row { place, rank: rank.unwrap_or(place as u32), counted });
         }
         Some(Each { key, block, rows })
     }

@@ -9,9 +9,10 @@ use super::group::{Key, NO_RANK, Peak, Row};
 use super::item::{self, Communicator, Edge, Identity, Item, Name, Process, Program, Run, Spread, Stand, Use};
 use super::leaf::ALL_PHASES;
 use crate::calls;
+use crate::counters::{Arguments, Calls, CellOf, Messages, ns};
 use crate::shard::{
-    self, BUCKET_FAILED, BUCKET_INVOLVED, BUCKET_PENDING, Bound, CONTIGUOUS, Cell, FINISHED, FIRST_COMM, FREED, LEFT,
-    NO_COMM, RUNNING, SEVERAL_COMMS, SNAPSHOT, Shard,
+    self, BUCKET_FAILED, BUCKET_INVOLVED, BUCKET_PENDING, CONTIGUOUS, Cell, FINISHED, FIRST_COMM, FREED, LEFT, NO_COMM,
+    RUNNING, SEVERAL_COMMS, SNAPSHOT, Shard,
 };
 
 /// A shard, and what its numbers mean to all processes.
@@ -139,9 +140,8 @@ impl Facts {
         }
     }
 
-    /// A process that was ended between two additions may leave a duration below zero.
     pub fn ns(&self, ticks: u64) -> u64 {
-        ((ticks as i64).max(0) as f64 * self.ns_per_tick).round() as u64
+        ns(ticks, self.ns_per_tick)
     }
 
     pub fn identity(&self, number: u32) -> Identity {
@@ -274,26 +274,8 @@ impl Facts {
 
     pub fn row(&self, index: u32) -> Row {
         let cell = &self.shard.cells[index as usize];
-        let bound = |bound: Bound| match cell.calls {
-            0 => 0,
-            // What is left of several pending receives may have seen others.
-            1 => self.ns(cell.ticks),
-            // A bound is rounded outwards.
-            _ => self.ns(bound.ticks()).min(self.ns(cell.ticks)),
-        };
-        // These have no times: their place keeps the call that was noted last.
-        let time_ns = if cell.bucket() == BUCKET_INVOLVED { 0 } else { self.ns(cell.ticks) };
-        Row {
-            place: self.place,
-            rank: self.rank,
-            calls: cell.calls,
-            failed: if cell.bucket() == BUCKET_FAILED { cell.calls } else { 0 },
-            bytes_sent: cell.bytes_sent,
-            bytes_recv: cell.bytes_recv,
-            time_ns,
-            time_min_ns: bound(cell.ticks_min),
-            time_max_ns: bound(cell.ticks_max),
-        }
+        let counted = Calls::read(&CellOf { cell, ns_per_tick: self.ns_per_tick });
+        Row { place: self.place, rank: self.rank, counted }
     }
 
     /// Without ranks there is nothing between which messages go.
@@ -309,8 +291,7 @@ impl Facts {
             source: self.place,
             source_rank: self.rank,
             destination: edge.world_rank,
-            calls: edge.calls,
-            bytes: edge.bytes,
+            counted: Messages::read(edge),
         })
     }
 
@@ -324,8 +305,7 @@ impl Facts {
                 datatype: self.datatype(entry.datatype()),
                 place: self.place,
                 rank,
-                calls: entry.calls,
-                bytes: entry.bytes,
+                counted: Arguments::read(entry),
             })
         })
     }

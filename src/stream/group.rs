@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Identity;
+use crate::counters::{Calls, Counter, Merge};
 
 /// Ranks whose rows travel together. It bounds what is held of one group at a time.
 pub const BLOCK_RANKS: u32 = 4096;
@@ -27,29 +28,13 @@ pub struct Row {
     pub place: u64,
     /// The lowest of the ranks.
     pub rank: u32,
-    pub calls: u64,
-    pub failed: u64,
-    pub bytes_sent: u64,
-    pub bytes_recv: u64,
-    pub time_ns: u64,
-    /// The shortest and the longest call; both 0 where there is none.
-    pub time_min_ns: u64,
-    pub time_max_ns: u64,
+    pub counted: Calls,
 }
 
 impl Row {
     pub fn add(&mut self, other: &Row) {
-        (self.time_min_ns, self.time_max_ns) = match (self.calls, other.calls) {
-            (_, 0) => (self.time_min_ns, self.time_max_ns),
-            (0, _) => (other.time_min_ns, other.time_max_ns),
-            _ => (self.time_min_ns.min(other.time_min_ns), self.time_max_ns.max(other.time_max_ns)),
-        };
         self.rank = self.rank.min(other.rank);
-        self.calls = self.calls.wrapping_add(other.calls);
-        self.failed = self.failed.wrapping_add(other.failed);
-        self.bytes_sent = self.bytes_sent.wrapping_add(other.bytes_sent);
-        self.bytes_recv = self.bytes_recv.wrapping_add(other.bytes_recv);
-        self.time_ns = self.time_ns.saturating_add(other.time_ns);
+        self.counted.add(&other.counted);
     }
 }
 
@@ -108,58 +93,57 @@ impl Peak {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     pub ranks: u64,
-    pub calls: u64,
-    pub calls_max: u64,
-    pub failed: u64,
-    pub failed_max: u64,
-    pub bytes_sent: u64,
-    pub bytes_recv: u64,
-    pub time_ns: u64,
+    /// Those counters that are summed up; the others are 0.
+    pub sums: Calls,
+    /// The most of one rank, where that is told; the others are 0.
+    pub most: Calls,
+    /// The time of the rank that spent least, and of the one that spent most.
     pub rank_least: Peak,
     pub rank_most: Peak,
-    /// None where no rank made a call: bytes may come without one.
-    pub call_shortest: Option<Peak>,
-    pub call_longest: Option<Peak>,
+    /// Extremes of single calls, in the order of the table. None where no rank made a call: bytes may come without one.
+    pub extremes: [Option<Peak>; Calls::EXTREMES],
 }
 
 impl Totals {
     /// Of the row of one rank.
     pub fn of(row: &Row) -> Totals {
         let peak = |ns| Peak { ns, rank: row.rank };
-        let call = |ns| (row.calls > 0).then_some(peak(ns));
+        let counted = &row.counted;
+        let mut extremes = counted.only(|counter| !counter.is_sum()).filter(|_| counted.calls > 0);
         Totals {
             ranks: 1,
-            calls: row.calls,
-            calls_max: row.calls,
-            failed: row.failed,
-            failed_max: row.failed,
-            bytes_sent: row.bytes_sent,
-            bytes_recv: row.bytes_recv,
-            time_ns: row.time_ns,
-            rank_least: peak(row.time_ns),
-            rank_most: peak(row.time_ns),
-            call_shortest: call(row.time_min_ns),
-            call_longest: call(row.time_max_ns),
+            sums: counted.keep(Counter::is_sum),
+            most: counted.keep(|counter| counter.has_most),
+            rank_least: peak(counted.time_ns),
+            rank_most: peak(counted.time_ns),
+            extremes: std::array::from_fn(|_| extremes.next().map(peak)),
         }
     }
 
     pub fn add(&mut self, other: &Totals) {
-        let either = |a: Option<Peak>, b: Option<Peak>, of_both: fn(Peak, Peak) -> Peak| match (a, b) {
-            (Some(a), Some(b)) => Some(of_both(a, b)),
-            (a, b) => a.or(b),
-        };
         self.ranks = self.ranks.wrapping_add(other.ranks);
-        self.calls = self.calls.wrapping_add(other.calls);
-        self.calls_max = self.calls_max.max(other.calls_max);
-        self.failed = self.failed.wrapping_add(other.failed);
-        self.failed_max = self.failed_max.max(other.failed_max);
-        self.bytes_sent = self.bytes_sent.wrapping_add(other.bytes_sent);
-        self.bytes_recv = self.bytes_recv.wrapping_add(other.bytes_recv);
-        self.time_ns = self.time_ns.saturating_add(other.time_ns);
+        self.sums.add(&other.sums);
+        let (own, others) = (self.most.values(), other.most.values());
+        self.most = Calls::of_values(std::array::from_fn(|at| own[at].max(others[at])));
         self.rank_least = self.rank_least.least(other.rank_least);
         self.rank_most = self.rank_most.most(other.rank_most);
-        self.call_shortest = either(self.call_shortest, other.call_shortest, Peak::least);
-        self.call_longest = either(self.call_longest, other.call_longest, Peak::most);
+        for ((_, counter), (own, other)) in Calls::extremes().zip(self.extremes.iter_mut().zip(other.extremes)) {
+            *own = match (*own, other) {
+                (Some(one), Some(other)) if matches!(counter.merge, Merge::Least(_)) => Some(one.least(other)),
+                (Some(one), Some(other)) => Some(one.most(other)),
+                (one, other) => one.or(other),
+            };
+        }
+    }
+
+    /// The row that the totals of a single rank were made of.
+    pub fn single(&self) -> Row {
+        let Peak { ns: _, rank } = self.rank_most;
+        let mut values = self.sums.values();
+        for ((at, _), peak) in Calls::extremes().zip(self.extremes) {
+            values[at] = peak.map_or(0, |peak| peak.ns);
+        }
+        Row { place: rank.into(), rank, counted: Calls::of_values(values) }
     }
 }
 
@@ -176,17 +160,8 @@ mod tests {
 
     fn row(rank: u32, calls: u64, time_ns: u64) -> Row {
         let (time_min_ns, time_max_ns) = (time_ns / 4, time_ns / 2);
-        Row {
-            place: rank.into(),
-            rank,
-            calls,
-            failed: 0,
-            bytes_sent: 8,
-            bytes_recv: 0,
-            time_ns,
-            time_min_ns,
-            time_max_ns,
-        }
+        let counted = Calls { calls, bytes_sent: 8, time_ns, time_min_ns, time_max_ns, ..Calls::default() };
+        Row { place: rank.into(), rank, counted }
     }
 
     #[test]
@@ -205,7 +180,8 @@ mod tests {
         }
         let mut twice = each(&[a, b]);
         twice.add(each(&[b, c]));
-        assert_eq!(twice.rows[1], Row { calls: 4, bytes_sent: 16, time_ns: 160, ..b });
+        let both = Calls { calls: 4, bytes_sent: 16, time_ns: 160, ..b.counted };
+        assert_eq!(twice.rows[1], Row { counted: both, ..b });
     }
 
     #[test]
@@ -213,12 +189,19 @@ mod tests {
         let mut totals = Totals::of(&row(3, 2, 80));
         totals.add(&Totals::of(&row(1, 5, 80)));
         totals.add(&Totals::of(&row(2, 1, 40)));
-        assert_eq!((totals.ranks, totals.calls, totals.calls_max, totals.time_ns), (3, 8, 5, 200));
+        let most = totals.most.calls;
+        assert_eq!((totals.ranks, totals.sums.calls, most, totals.sums.time_ns), (3, 8, 5, 200));
         assert_eq!((totals.rank_most, totals.rank_least), (Peak { ns: 80, rank: 1 }, Peak { ns: 40, rank: 2 }));
-        assert_eq!(totals.call_longest, Some(Peak { ns: 40, rank: 1 }));
+        assert_eq!(totals.extremes, [Some(Peak { ns: 10, rank: 2 }), Some(Peak { ns: 40, rank: 1 })]);
         let mut none = Totals::of(&row(7, 0, 0));
-        assert_eq!(none.call_shortest, None);
+        assert_eq!(none.extremes, [None; 2]);
         none.add(&totals);
-        assert_eq!(none.call_shortest, totals.call_shortest);
+        assert_eq!(none.extremes, totals.extremes);
+    }
+
+    #[test]
+    fn a_single_row_comes_back_from_its_totals() {
+        let one = row(3, 2, 80);
+        assert_eq!(Totals::of(&one).single(), one);
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::group::{Each, Peak, Sum};
+use crate::counters::{Arguments, Messages};
 use crate::shard::{Header, Way};
 
 pub type Identity = [u64; 2];
@@ -108,8 +109,7 @@ pub struct Edge {
     pub source: u64,
     pub source_rank: u32,
     pub destination: u32,
-    pub calls: u64,
-    pub bytes: u64,
+    pub counted: Messages,
 }
 
 /// Datatype arguments.
@@ -120,8 +120,7 @@ pub struct Use {
     pub datatype: u64,
     pub place: u64,
     pub rank: u32,
-    pub calls: u64,
-    pub bytes: u64,
+    pub counted: Arguments,
 }
 
 /// How a layer below MPI moved data.
@@ -272,8 +271,7 @@ impl Item {
             (Item::Each(each), Item::Each(other)) => each.add(other),
             (Item::Edge(edge), Item::Edge(other)) => {
                 edge.source_rank = edge.source_rank.min(other.source_rank);
-                edge.calls = edge.calls.wrapping_add(other.calls);
-                edge.bytes = edge.bytes.wrapping_add(other.bytes);
+                edge.counted.add(&other.counted);
             }
             (Item::Program(program), Item::Program(other)) => add_ranges(&mut program.members, other.members),
             (Item::Endpoint(endpoint), Item::Endpoint(other)) => endpoint.rank = endpoint.rank.min(other.rank),
@@ -281,8 +279,7 @@ impl Item {
             (Item::Transfer(transfer), Item::Transfer(other)) => transfer.add(&other),
             (Item::Use(used), Item::Use(other)) => {
                 used.rank = used.rank.min(other.rank);
-                used.calls = used.calls.wrapping_add(other.calls);
-                used.bytes = used.bytes.wrapping_add(other.bytes);
+                used.counted.add(&other.counted);
             }
             // One rank twice, which nobody should hand over: the first one counts.
             _ => {}

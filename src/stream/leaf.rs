@@ -5,7 +5,7 @@ use std::vec::IntoIter;
 
 use super::detail::Detail;
 use super::facts::Facts;
-use super::group::{BLOCK_RANKS, Each, Key, Peak, Row, Sum, Totals};
+use super::group::{BLOCK_RANKS, Each, Key, Row, Sum, Totals};
 use super::item::Item;
 use super::layers;
 use super::merge::Source;
@@ -105,7 +105,7 @@ impl Leaf {
             // One rank's parts are added up first, then they are a sum over ranks.
             match &mut self.over_phases {
                 Some(sum) => {
-                    let mut whole = row_of(&sum.totals);
+                    let mut whole = sum.totals.single();
                     whole.add(&row);
                     sum.totals = Totals::of(&whole);
                 }
@@ -131,21 +131,5 @@ impl Source for Leaf {
         let first = self.head.next().or_else(|| self.next_communicator()).or_else(|| self.names.next());
         let counted = first.or_else(|| self.next_group()).or_else(|| self.next_edge()).or_else(|| self.tail.next());
         counted.or_else(|| self.timeline.next(&self.facts)).or_else(|| self.program.take())
-    }
-}
-
-/// The row that the totals of a single rank were made of.
-fn row_of(totals: &Totals) -> Row {
-    let Peak { ns: time_ns, rank } = totals.rank_most;
-    Row {
-        place: rank.into(),
-        rank,
-        calls: totals.calls,
-        failed: totals.failed,
-        bytes_sent: totals.bytes_sent,
-        bytes_recv: totals.bytes_recv,
-        time_ns,
-        time_min_ns: totals.call_shortest.map_or(0, |peak| peak.ns),
-        time_max_ns: totals.call_longest.map_or(0, |peak| peak.ns),
     }
 }

@@ -288,7 +288,7 @@ mod tests {
         for name in ["a?mode=rwc.db", "b#c.db", "100%41.db", "d e.db", "ü.db", "e&immutable=0.db"] {
             let path = folder.path().join(name);
             let db = Connection::open(&path).unwrap();
-            db.execute_batch(commsee::profile::SCHEMA).unwrap();
+            db.execute_batch(&commsee::profile::SCHEMA).unwrap();
             db.pragma_update(None, "user_version", SCHEMA_VERSION).unwrap();
             db.close().unwrap();
             assert!(Profile::open(&path).is_ok(), "{name}");
@@ -301,7 +301,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
         let db = Connection::open(&path).unwrap();
-        db.execute_batch(commsee::profile::SCHEMA).unwrap();
+        db.execute_batch(&commsee::profile::SCHEMA).unwrap();
         db.execute_batch(
             "PRAGMA user_version = 3; INSERT INTO cell (id, time_ns) WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 \
              FROM n WHERE n < 9999) SELECT n, n FROM n",

@@ -44,7 +44,7 @@ impl Builder {
         let db = Connection::open(path).unwrap();
         db.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN")
             .unwrap();
-        db.execute_batch(SCHEMA).unwrap();
+        db.execute_batch(&SCHEMA).unwrap();
         for (letter, call) in commsee::creators::all() {
             db.execute("INSERT INTO creator VALUES (?, ?)", params![letter.to_string(), call]).unwrap();
         }

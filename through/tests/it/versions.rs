@@ -39,7 +39,7 @@ fn golden() -> PathBuf {
 fn converted(path: &Path, detail: &str) {
     let db = Connection::open(path).unwrap();
     db.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").unwrap();
-    db.execute_batch(commsee::profile::SCHEMA).unwrap();
+    db.execute_batch(&commsee::profile::SCHEMA).unwrap();
     db.execute("ATTACH ? AS old", [golden().to_str().unwrap()]).unwrap();
     let ranks = if detail == "rank" { "rank" } else { "-1" };
     db.execute_batch(&format!(

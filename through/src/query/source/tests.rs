@@ -8,7 +8,7 @@ use super::*;
 fn profile(folder: &TempDir, is_phased: bool) -> Profile {
     let path = folder.path().join(format!("{is_phased}.db"));
     let db = Connection::open(&path).unwrap();
-    db.execute_batch(commsee::profile::SCHEMA).unwrap();
+    db.execute_batch(&commsee::profile::SCHEMA).unwrap();
     db.execute_batch(
         "PRAGMA user_version = 3; INSERT INTO phase VALUES (0, ''); INSERT INTO bucket VALUES (0, 0, 128), (1, 128, NULL); \
          INSERT INTO operation VALUES (7, 'MPI_Send', 'p2p'), (8, 'MPI_Allreduce', 'collective'); \

@@ -1,0 +1,292 @@
+//! The counters: one row each. From a row follow what a process tells ([`Calls::read`]), how two are merged, how they travel
+//! (`stream::code`), the columns of tables and views (`profile::schema`) with what is written into them, what `through` reads, and the
+//! page docs/reference/counters.md. A row that lacks a part does not compile.
+
+use serde::{Deserialize, Serialize};
+
+use crate::shard::{self, BUCKET_FAILED, BUCKET_INVOLVED, Bound, Cell};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    Count,
+    Bytes,
+    /// Shown in seconds. Its column in a table ends with `_ns`, in a view with `_s`.
+    Nanoseconds,
+}
+
+/// What two values become: of two threads, two phases, or two ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merge {
+    Sum,
+    /// The least single value of the counter that it names.
+    Least(&'static str),
+    /// The greatest one.
+    Most(&'static str),
+}
+
+/// Where a profile has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// Most ranks have the same: once for all of them, in the column of `uneven_total` named here, which is null where it is the mean,
+    /// and apart in `uneven_cell` for ranks that differ. The sum is a column of `total`.
+    Common(&'static str),
+    /// The same of what is mostly zero. The sum is a column of `uneven_total`.
+    Rare(&'static str),
+    /// Ranks differ: a column of `cell`. The sum is a column of `total`.
+    Each,
+    /// A column of its own table.
+    Column,
+}
+
+/// One counter.
+#[derive(Clone, Copy, Debug)]
+pub struct Counter {
+    pub name: &'static str,
+    pub unit: Unit,
+    pub merge: Merge,
+    pub stored: Stored,
+    /// Whether a profile tells the most of one rank as well.
+    pub has_most: bool,
+    /// The version of the schema that brought it. Older profiles have 0.
+    pub since: u32,
+    pub meaning: &'static str,
+}
+
+impl Counter {
+    pub const fn is_sum(&self) -> bool {
+        matches!(self.merge, Merge::Sum)
+    }
+
+    pub const fn is_common(&self) -> bool {
+        matches!(self.stored, Stored::Common(_) | Stored::Rare(_))
+    }
+
+    /// Its name without the unit.
+    pub fn stem(&self) -> &'static str {
+        self.name.strip_suffix("_ns").unwrap_or(self.name)
+    }
+
+    /// Its column in a view.
+    pub fn column(&self) -> String {
+        self.in_view(self.name)
+    }
+
+    /// A column of its unit in a view, by the name that it has in tables.
+    pub fn in_view(&self, name: &str) -> String {
+        match self.unit {
+            Unit::Nanoseconds => name.strip_suffix("_ns").unwrap_or(name).to_owned() + "_s",
+            Unit::Count | Unit::Bytes => name.to_owned(),
+        }
+    }
+
+    fn merged(&self, one: u64, other: u64, are_counted: (bool, bool)) -> u64 {
+        match (self.merge, are_counted) {
+            (Merge::Sum, _) if self.unit == Unit::Nanoseconds => one.saturating_add(other),
+            // A count below zero stems from a process that was ended between two additions.
+            (Merge::Sum, _) => one.wrapping_add(other),
+            (_, (_, false)) => one,
+            (_, (false, true)) => other,
+            (Merge::Least(_), _) => one.min(other),
+            (Merge::Most(_), _) => one.max(other),
+        }
+    }
+}
+
+/// Makes a struct of counters. `of`: what they are read from. `where`: the counter without which the extremes say nothing. `most`: the
+/// most of one rank is told as well.
+macro_rules! counters {
+    (
+        $(#[$about:meta])*
+        $name:ident of $entry:ty, where $present:ident {
+            $($(#[doc = $meaning:literal])+ $counter:ident: $unit:ident, $merge:expr, $stored:expr, $(with $most:ident,)? since $since:literal, = $read:expr;)+
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub struct $name {
+            $($(#[doc = $meaning])+ pub $counter: u64,)+
+        }
+
+        impl $name {
+            pub const TABLE: &'static [Counter] = &[$(Counter {
+                name: stringify!($counter),
+                unit: Unit::$unit,
+                merge: $merge,
+                stored: $stored,
+                has_most: counters!(@most $($most)?),
+                since: $since,
+                meaning: concat!($($meaning),+),
+            }),+];
+            pub const COUNT: usize = $name::TABLE.len();
+
+            pub fn read(entry: &$entry) -> $name {
+                $name { $($counter: { let read: fn(&$entry) -> u64 = $read; read(entry) }),+ }
+            }
+
+            /// In the order of the table.
+            pub const fn values(&self) -> [u64; $name::COUNT] {
+                [$(self.$counter),+]
+            }
+
+            pub fn of_values(values: [u64; $name::COUNT]) -> $name {
+                let [$($counter),+] = values;
+                $name { $($counter),+ }
+            }
+
+            pub fn add(&mut self, other: &$name) {
+                let are_counted = (self.$present > 0, other.$present > 0);
+                let (own, others) = (self.values(), other.values());
+                let merge = |at: usize| $name::TABLE[at].merged(own[at], others[at], are_counted);
+                *self = $name::of_values(std::array::from_fn(merge));
+            }
+        }
+    };
+    (@most most) => { true };
+    (@most) => { false };
+}
+
+/// A cell of a shard, and how long one tick of its clock is.
+pub struct CellOf<'a> {
+    pub cell: &'a Cell,
+    pub ns_per_tick: f64,
+}
+
+impl CellOf<'_> {
+    fn ns(&self, ticks: u64) -> u64 {
+        ns(ticks, self.ns_per_tick)
+    }
+
+    /// Of all its calls.
+    fn time_ns(&self) -> u64 {
+        // How often a communicator took part has no time: its place keeps the call that was noted last.
+        if self.cell.bucket() == BUCKET_INVOLVED { 0 } else { self.ns(self.cell.ticks) }
+    }
+
+    /// Of a single call.
+    fn extreme_ns(&self, bound: Bound) -> u64 {
+        match self.cell.calls {
+            0 => 0,
+            // What is left of several pending receives may have seen others.
+            1 => self.ns(self.cell.ticks),
+            // A bound is rounded outwards.
+            _ => self.ns(bound.ticks()).min(self.ns(self.cell.ticks)),
+        }
+    }
+}
+
+/// A process that was ended between two additions may leave a duration below zero.
+pub fn ns(ticks: u64, ns_per_tick: f64) -> u64 {
+    ((ticks as i64).max(0) as f64 * ns_per_tick).round() as u64
+}
+
+counters! {
+    /// What one rank counted on a communicator, in an operation, a bucket and a phase.
+    Calls of CellOf<'_>, where calls {
+        /// calls that returned, those that returned an error included
+        calls: Count, Merge::Sum, Stored::Common("cell_calls"), with most, since 1, = |of| of.cell.calls;
+        /// calls among them that returned an error; they carry no bytes
+        failed: Count, Merge::Sum, Stored::Rare("cell_failed"), with most, since 1,
+            = |of| if of.cell.bucket() == BUCKET_FAILED { of.cell.calls } else { 0 };
+        /// bytes that the rank gave, by the rules in [calls](calls.md)
+        bytes_sent: Bytes, Merge::Sum, Stored::Common("cell_sent"), since 1, = |of| of.cell.bytes_sent;
+        /// bytes that the rank took
+        bytes_recv: Bytes, Merge::Sum, Stored::Common("cell_recv"), since 1, = |of| of.cell.bytes_recv;
+        /// time inside the MPI library
+        time_ns: Nanoseconds, Merge::Sum, Stored::Each, since 1, = |of| of.time_ns();
+        /// the shortest call
+        time_min_ns: Nanoseconds, Merge::Least("time_ns"), Stored::Each, since 1, = |of| of.extreme_ns(of.cell.ticks_min);
+        /// the longest call
+        time_max_ns: Nanoseconds, Merge::Most("time_ns"), Stored::Each, since 1, = |of| of.extreme_ns(of.cell.ticks_max);
+    }
+}
+
+counters! {
+    /// Messages from one rank to another, by communicator and operation.
+    Messages of shard::Edge, where calls {
+        /// messages
+        calls: Count, Merge::Sum, Stored::Column, since 1, = |edge| edge.calls;
+        /// bytes in them
+        bytes: Bytes, Merge::Sum, Stored::Column, since 1, = |edge| edge.bytes;
+    }
+}
+
+counters! {
+    /// Datatype arguments, by communicator, operation and datatype.
+    Arguments of shard::Use, where calls {
+        /// calls in which an argument was of the type
+        calls: Count, Merge::Sum, Stored::Column, since 2, = |used| used.calls;
+        /// bytes that these arguments describe
+        bytes: Bytes, Merge::Sum, Stored::Column, since 2, = |used| used.bytes;
+    }
+}
+
+impl Calls {
+    /// Counters that are extremes of single calls.
+    pub const EXTREMES: usize = {
+        let (mut at, mut extremes) = (0, 0);
+        while at < Calls::COUNT {
+            extremes += !Calls::TABLE[at].is_sum() as usize;
+            at += 1;
+        }
+        extremes
+    };
+
+    /// The extremes, in the order of the table.
+    pub fn extremes() -> impl Iterator<Item = (usize, &'static Counter)> {
+        Calls::TABLE.iter().enumerate().filter(|(_, counter)| !counter.is_sum())
+    }
+
+    /// The values of counters that a condition holds for, in the order of the table.
+    pub fn only(&self, is_wanted: fn(&Counter) -> bool) -> impl Iterator<Item = u64> {
+        self.values()
+            .into_iter()
+            .zip(Calls::TABLE)
+            .filter(move |(_, counter)| is_wanted(counter))
+            .map(|(value, _)| value)
+    }
+
+    /// Zero but for these counters.
+    pub fn keep(&self, is_kept: fn(&Counter) -> bool) -> Calls {
+        let values = self.values();
+        Calls::of_values(std::array::from_fn(|at| if is_kept(&Calls::TABLE[at]) { values[at] } else { 0 }))
+    }
+
+    /// The value of the counter that an extreme is about: one call has no other.
+    pub fn bounded(&self, extreme: &Counter) -> u64 {
+        let (Merge::Least(of) | Merge::Most(of)) = extreme.merge else { return 0 };
+        let at = Calls::TABLE.iter().position(|counter| counter.name == of);
+        at.map_or(0, |at| self.values()[at])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extremes_name_a_counter_of_their_unit() {
+        for table in [Calls::TABLE, Messages::TABLE, Arguments::TABLE] {
+            for counter in table {
+                if let Merge::Least(of) | Merge::Most(of) = counter.merge {
+                    let of = table.iter().find(|other| other.name == of).expect("a counter of the table");
+                    assert!(of.is_sum() && of.unit == counter.unit && of.stored == counter.stored, "{}", counter.name);
+                }
+                assert_eq!(counter.unit == Unit::Nanoseconds, counter.name.ends_with("_ns"), "{}", counter.name);
+                assert!(!counter.meaning.trim().ends_with('.'), "{}", counter.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_not_called_has_no_extremes() {
+        let called =
+            |time_ns: u64| Calls { calls: 1, time_ns, time_min_ns: time_ns, time_max_ns: time_ns, ..Calls::default() };
+        let mut sum = Calls { bytes_recv: 8, ..Calls::default() };
+        sum.add(&called(5));
+        assert_eq!((sum.calls, sum.time_min_ns, sum.time_max_ns, sum.bytes_recv), (1, 5, 5, 8));
+        sum.add(&called(3));
+        sum.add(&Calls::default());
+        assert_eq!((sum.calls, sum.time_ns, sum.time_min_ns, sum.time_max_ns), (2, 8, 3, 5));
+        assert_eq!(Calls::of_values(sum.values()), sum);
+    }
+}
