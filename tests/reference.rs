@@ -5,6 +5,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use commsee::calls::{CALLS, RULES};
+use commsee::counters::{Arguments, Calls, Counter, Merge, Messages, Stored, Unit};
 use commsee::settings::VARIABLES;
 
 fn check(page: &str, expected: &str) {
@@ -91,4 +92,69 @@ fn environment() {
     page += "\nThe directory of shards needs 32 KiB per rank, and 48 bytes more for each (communicator, operation, bucket) and \
         64 for each communicator that a rank uses (256 more where it has a name). Where it has no space, counters are kept in memory and commsee says so.\n";
     check("environment.md", &page);
+}
+
+#[test]
+fn counters() {
+    let mut page = String::from(
+        "# Counters\n\n\
+         Written from the table in `src/counters.rs`: what commsee counts, how the values of threads, phases and ranks become one, and where a \
+         profile has it. Views show times in seconds, tables hold integer nanoseconds.\n",
+    );
+    for (title, about, table) in [
+        (
+            "Calls",
+            "Per communicator, operation, message-size bucket, phase and rank, in the views `profile` and `cells`; summed over ranks in `summaries`.",
+            Calls::TABLE,
+        ),
+        ("Messages", "Per communicator, operation, source and destination, in the view `matrix`.", Messages::TABLE),
+        (
+            "Datatype arguments",
+            "Per communicator, operation, datatype and rank, in the view `datatypes`.",
+            Arguments::TABLE,
+        ),
+    ] {
+        write!(page, "\n## {title}\n\n{about}\n\n| column | in tables | unit | merged by | stored | meaning |\n|---|---|---|---|---|---|\n").unwrap();
+        for counter in table {
+            let Counter { name, meaning, .. } = counter;
+            let unit = match counter.unit {
+                Unit::Count => "count",
+                Unit::Bytes => "bytes",
+                Unit::Nanoseconds => "time",
+            };
+            let merge = match counter.merge {
+                Merge::Sum => "sum",
+                Merge::Least(_) => "least",
+                Merge::Most(_) => "most",
+            };
+            let stored = match counter.stored {
+                Stored::Common(_) => "once where ranks agree",
+                Stored::Rare(_) => "once where ranks agree; mostly zero",
+                Stored::Each => "for each rank",
+                Stored::Column => "in each row",
+            };
+            writeln!(page, "| `{}` | `{name}` | {unit} | {merge} | {stored} | {} |", counter.column(), meaning.trim())
+                .unwrap();
+        }
+    }
+    page += "\n`summaries` also tells the most that one rank counted of: ";
+    let most: Vec<String> = Calls::TABLE
+        .iter()
+        .filter(|counter| counter.has_most && !matches!(counter.stored, Stored::Rare(_)))
+        .map(|counter| format!("`{}`", counter.name))
+        .collect();
+    page += &format!("{}.\n", most.join(", "));
+    check("counters.md", &page);
+}
+
+/// The page that explains the views has a word for each counter.
+#[test]
+fn views_explain_their_counters() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/profile.md")).unwrap();
+    let (profile, rest) = page.split_once("### summaries").unwrap();
+    let summaries = rest.split_once("### cells").unwrap().0;
+    for counter in Calls::TABLE {
+        let column = format!("`{}`", counter.column());
+        assert!(profile.contains(&column) && summaries.contains(&column), "profile.md lacks {column}");
+    }
 }

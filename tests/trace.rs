@@ -9,7 +9,7 @@ use std::process::Command;
 
 use commsee::profile::recover;
 
-use common::timeline::{check_calls, check_messages, rows};
+use common::timeline::{check_calls, check_messages, check_sequences, rows};
 use common::{Launch, Mpi, Run, library, mpi_shared_library};
 
 fn traced(mpi: Mpi, program: &str, ranks: usize) -> Launch {
@@ -53,6 +53,10 @@ fn programs_of_all_kinds() {
             let run = traced(mpi, program, 4).run().succeeded();
             check_calls(&run.profile_path());
             check_clocks(&run.profile_path(), 4);
+        }
+        for program in ["collectives", "neighbors"] {
+            let run = traced(mpi, program, 4).run().succeeded();
+            check_sequences(&run.profile_path());
         }
         let run = traced(mpi, "threads", 2).run().succeeded();
         check_calls(&run.profile_path());

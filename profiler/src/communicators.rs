@@ -218,7 +218,7 @@ pub unsafe fn duplicate(parent: Record, sequence: u32, letter: u8) -> Option<Rec
     record.identity = identity::child(parent.identity, sequence, letter, parent.root);
     record.parent = parent.number;
     record.letter = letter;
-    record.children = 0;
+    (record.children, record.collectives) = (0, 0);
     record.flags &= !FREED;
     REGISTRY.with(|registry| registry.keep_counted(record))
 }

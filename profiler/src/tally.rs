@@ -133,7 +133,7 @@ pub fn with_volume(thread: &Thread, record: Record, done: Done, volume: Volume) 
 #[inline(always)]
 fn with_volume_in(thread: &Thread, record: Record, done: Done, phase: u8, volume: Volume) -> u8 {
     if trace::is_on() {
-        trace::volume(record, volume.sent.max(volume.received));
+        trace::volume(record, done.operation, volume.sent.max(volume.received));
     }
     let bucket = bucket_of(volume.message_bytes);
     thread.count(key_in(phase, record, done.operation, bucket), |cell| {

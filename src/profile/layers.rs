@@ -125,7 +125,7 @@ impl<'a> Layers<'a> {
             _ => is_layer.then(|| self.peer(event.peer, |rank| rank)),
         };
         let mut insert =
-            self.db.prepare_cached("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+            self.db.prepare_cached("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
         insert.execute(params![
             event.rank,
             event.thread,
@@ -140,7 +140,8 @@ impl<'a> Layers<'a> {
             peer,
             event.message.map(|(source, ..)| source),
             event.message.map(|(_, tag, ..)| tag),
-            event.message.filter(|_| event.kind == RECEIVED).map(|(.., posted)| posted)
+            event.message.filter(|_| event.kind == RECEIVED).map(|(.., posted)| posted),
+            event.sequence
         ])?;
         Ok(())
     }

@@ -210,7 +210,8 @@ CREATE TABLE clock (
 -- The timeline, where COMMSEE_TRACE asked for it, rank by rank in the order of begin_ns: nanoseconds since its begin, on the clock of
 -- rank 0. kind 0: an MPI call. 1: what a layer below MPI did; peer as in transfer. 2: a message that the call beginning at cause_ns
 -- sent; peer is the rank it went to (-2: of another MPI_COMM_WORLD). 3: a message that came with the call beginning at cause_ns; posted
--- counts the receives of its rank as they were posted. source is the sender's rank in the communicator.
+-- counts the receives of its rank as they were posted. source is the sender's rank in the communicator. sequence is the number of a
+-- collective call among those on its communicator, the same on all ranks.
 CREATE TABLE event (
     rank     INTEGER NOT NULL REFERENCES process(rank),
     thread   INTEGER NOT NULL,
@@ -225,7 +226,8 @@ CREATE TABLE event (
     peer     INTEGER,
     source   INTEGER,
     tag      INTEGER,
-    posted   INTEGER
+    posted   INTEGER,
+    sequence INTEGER
 );
 
 -- Sums over the ranks, with all their numbers, and where their cells lie.
@@ -413,7 +415,8 @@ SELECT e.rank AS rank,
        CASE WHEN e.peer >= 0 THEN e.peer END AS peer,
        e.source AS source,
        e.tag AS tag,
-       e.posted AS posted
+       e.posted AS posted,
+       e.sequence AS sequence
 FROM event e
 JOIN communicator c ON c.id = e.comm
 JOIN operation o ON o.id = e.op

@@ -17,7 +17,7 @@ pub struct Event {
     /// [`CALL`], [`LAYER`], [`SENT`] or [`RECEIVED`].
     pub kind: u8,
     pub reserved: u8,
-    /// Of a layer's operation.
+    /// Of a layer's operation. Of a collective call its number among those on its communicator, from 1.
     pub way: u32,
     /// Of a layer's operation: the peer's number. Of a message that was sent: the world rank it went to.
     pub peer: u32,
@@ -47,6 +47,12 @@ impl Event {
 
     pub fn tag(&self) -> i32 {
         self.end_ticks as i32
+    }
+
+    /// The number of a collective call among those on its communicator: the same on all ranks, since all make them in one order
+    /// (MPI-4.1, 6.1).
+    pub fn sequence(&self) -> Option<u32> {
+        (self.kind == CALL && self.way > 0).then_some(self.way)
     }
 
     pub fn is_message(&self) -> bool {

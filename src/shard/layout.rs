@@ -235,7 +235,9 @@ pub struct Communicator {
     pub children: u32,
     pub letter: u8,
     pub flags: u8,
-    pub reserved: [u8; 6],
+    pub reserved: [u8; 2],
+    /// Collective calls on the timeline so far.
+    pub collectives: u32,
     /// What the program calls it by.
     pub handle: u64,
 }

@@ -202,6 +202,8 @@ pub struct Event {
     pub identity: Identity,
     pub operation: u16,
     pub begin_ns: i64,
+    /// Of a collective call: its number among those on its communicator.
+    pub sequence: Option<u32>,
     /// Of what has a duration.
     pub end_ns: Option<i64>,
     /// The begin of the call that it belongs to.

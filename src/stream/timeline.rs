@@ -58,9 +58,10 @@ impl Timeline {
             operation: event.operation,
             begin_ns,
             end_ns,
+            sequence: event.sequence(),
             cause_ns: (event.cause_ticks > 0).then(|| self.converted.ns(event.cause_ticks)),
             bytes: event.bytes,
-            way: if event.is_message() { 0 } else { self.numbers.way(event.way) },
+            way: if event.kind == LAYER { self.numbers.way(event.way) } else { 0 },
             peer: if event.is_message() { 0 } else { self.numbers.peer(event.peer) },
             message,
         }))

@@ -27,6 +27,23 @@ pub fn check_calls(path: &Path) {
     assert_eq!(rows(path, &sql("count(*) FROM event WHERE kind = 0")), counted);
 }
 
+/// Collective calls of one number on a communicator are one operation: all its ranks made the same call.
+pub fn check_sequences(path: &Path) {
+    let collective = "kind = 0 AND op IN (SELECT id FROM operation WHERE class IN ('collective', 'neighborhood'))";
+    let calls = |condition: &str| rows(path, &format!("SELECT count(*) FROM event WHERE {condition}"))[0][0];
+    assert!(calls(collective) > 0);
+    assert_eq!(calls(&format!("{collective} AND sequence IS NULL")), 0);
+    assert_eq!(calls(&format!("sequence IS NOT NULL AND NOT ({collective})")), 0);
+    // From 1 on, in the order of their begin.
+    let numbered = "SELECT sequence, row_number() OVER (PARTITION BY rank, comm ORDER BY begin_ns) AS number FROM event WHERE sequence IS NOT NULL";
+    assert_eq!(rows(path, &format!("SELECT * FROM ({numbered}) WHERE sequence <> number")), Vec::<Vec<i64>>::new());
+    let shared = "SELECT e.comm, e.sequence, count(DISTINCT e.op), count(*), c.size + c.remote_size FROM event e \
+                  JOIN communicator c ON c.id = e.comm WHERE e.sequence IS NOT NULL GROUP BY 1, 2";
+    for row in rows(path, shared) {
+        assert_eq!((row[2], row[3]), (1, row[4]), "{row:?}");
+    }
+}
+
 /// Each message that was sent against the one that arrived: the same communicator, sender, receiver and tag, in the same order.
 pub fn check_messages(path: &Path) {
     let mut sent: BTreeMap<Vec<i64>, Vec<(i64, i64)>> = BTreeMap::new();

@@ -8,6 +8,7 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use commsee_hook::Call;
+use vocabulary::calls::{CALLS, Class};
 use vocabulary::shard::{CALL, Event, LAYER, RECEIVED, REMOTE_RANK, SENT, Standing};
 
 use crate::communicators::Record;
@@ -62,11 +63,23 @@ pub fn call(standing: &Standing, end_ticks: u64) {
 /// The bytes of the call that has returned last, and its communicator, which may have been met with this call.
 #[cold]
 #[inline(never)]
-pub fn volume(record: Record, bytes: u64) {
+pub fn volume(record: Record, operation: u16, bytes: u64) {
     if let Some(tracer) = tracer() {
         // SAFETY: records are never freed.
-        tracer.settle_call(unsafe { (*record).number }, bytes);
+        tracer.settle_call(unsafe { (*record).number }, sequence(record, operation), bytes);
     }
+}
+
+/// The number of a collective call among those on its communicator; 0 is none. Ranks that pause counting at different places number
+/// what follows differently.
+fn sequence(record: Record, operation: u16) -> u32 {
+    let call = CALLS.get(usize::from(operation));
+    if !call.is_some_and(|call| matches!(call.class, Class::Collective | Class::Neighborhood)) {
+        return 0;
+    }
+    // SAFETY: records are never freed. A communicator has one such call at a time, unless the program breaks the rules.
+    let collectives = unsafe { AtomicU32::from_ptr(&raw mut (*record).collectives) };
+    collectives.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
 }
 
 /// The tag of what the call that has returned last sends.

@@ -105,10 +105,10 @@ impl Tracer {
         place
     }
 
-    pub fn settle_call(&self, comm: u32, bytes: u64) {
+    pub fn settle_call(&self, comm: u32, sequence: u32, bytes: u64) {
         // SAFETY: null, or an event of ours.
         if let Some(event) = unsafe { self.last_call.get().as_mut() } {
-            (event.comm, event.bytes) = (comm, bytes);
+            (event.comm, event.way, event.bytes) = (comm, sequence, bytes);
         }
     }
 
