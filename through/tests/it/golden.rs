@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::Folder;
+use crate::common::{Answer, Folder};
 
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden").join(name)
@@ -63,4 +63,35 @@ fn version_2_says_what_it_said() {
 #[test]
 fn version_3_says_what_it_said() {
     says_what_it_said(3);
+}
+
+#[test]
+fn version_4_says_what_it_said() {
+    says_what_it_said(4);
+}
+
+/// What layers below MPI did, and the timeline. Columns that came later do not count.
+#[test]
+fn version_4_says_what_it_said_of_layers() {
+    let folder = Folder::empty();
+    fs::copy(golden("version-4-layers.db"), folder.path("old.db")).unwrap();
+    for (name, words) in
+        [("layers", &["ucx"][..]), ("transfers", &["ucx", "--all"]), ("between", &["matrix", "--layer", "made-up"])]
+    {
+        let csv = folder.through(&[words, &["--format", "csv"]].concat()).csv();
+        let path = golden(&format!("version-4-{name}.csv"));
+        let said = Answer { status: 0, out: fs::read_to_string(path).unwrap(), err: String::new() }.csv();
+        assert_eq!(csv.len(), said.len(), "{name}");
+        for (row, said) in csv.iter().zip(&said) {
+            said.iter().for_each(|(column, value)| assert_eq!(row.get(column), Some(value), "{name}: {column}"));
+        }
+    }
+    let devices = folder.through(&["graph", "--of=devices"]).ok();
+    assert_eq!(devices, fs::read_to_string(golden("version-4-devices.dot")).unwrap());
+    folder.through(&["trace", "-o", "trace.json"]);
+    let trace: serde_json::Value = serde_json::from_slice(&fs::read(folder.path("trace.json")).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let of = |phase: &str| events.iter().filter(|event| event["ph"] == phase).count();
+    // Calls and transfers; arrows begin and end.
+    assert_eq!((of("X"), of("s"), of("f")), (448, 300, 300));
 }
