@@ -4,6 +4,7 @@
 //! - [`calls`]: the table of MPI functions, [`creators`]: the letters that begin a communicator's name;
 //! - [`buckets`], [`bytes`], [`ranks`]: message-size buckets, sizes such as `8K`, rank lists such as `0-3,8`;
 //! - [`settings`]: the environment variables, [`job`]: the batch job that they tell;
+//! - [`host`]: the host and its processes;
 //! - [`shard`]: the file of counters that each process leaves;
 //! - `counters`: the table of counters, from which rows, columns and their descriptions follow;
 //! - `stream`: what processes counted, on the way to one profile;
@@ -15,6 +16,7 @@ pub mod calls;
 #[cfg(feature = "profile")]
 pub mod counters;
 pub mod creators;
+pub mod host;
 pub mod job;
 #[cfg(feature = "profile")]
 pub mod profile;

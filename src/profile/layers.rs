@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use rusqlite::{CachedStatement, Connection, params};
 
-use super::tables::known;
-use super::write::Error;
+use super::error::Error;
+use super::schema::known;
 use crate::shard::{LAYER, RECEIVED, SENT, Way};
 use crate::stream::{Clock, Endpoint, Event, KnownWay, NO_RANK, Note, Transfer};
 

@@ -1,30 +1,23 @@
 //! The SQLite file that all shards of a run together become: [`Writer`] takes the stream of what all processes counted, [`recover`] finds what a
 //! job left that did not end well.
 
-mod claim;
-pub mod debris;
-pub mod hosts;
+mod error;
 mod layers;
-mod life;
-pub mod locks;
 mod name;
 mod number;
 pub mod parts;
-mod place;
-pub mod recover;
+mod remains;
+mod reserved;
 pub mod schema;
 mod tables;
+mod utc;
 mod write;
 
-pub use claim::Claim;
-pub use life::{State, boot, life, namespaces};
+pub use crate::host::{boot, namespaces};
+pub use error::Error;
 pub use name::{Origin, expand};
-pub use place::Place;
-pub use schema::SCHEMA;
-pub use write::{Error, Writer, Written, utc};
-
-/// Raised with every change of `schema.sql`; `PRAGMA user_version` of the file.
-pub const SCHEMA_VERSION: u32 = 5;
-
-/// `PRAGMA application_id` of the file: "msee" in ASCII.
-pub const APPLICATION_ID: u32 = 0x6d73_6565;
+pub use remains::{Claim, State, debris, hosts, life, locks, recover};
+pub use reserved::Reserved;
+pub use schema::{APPLICATION_ID, SCHEMA, SCHEMA_VERSION};
+pub use utc::utc;
+pub use write::{Writer, Written};

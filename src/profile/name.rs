@@ -2,8 +2,8 @@
 
 use std::time::SystemTime;
 
-use super::recover::host_name;
-use super::utc;
+use super::utc::utc;
+use crate::host::host_name;
 use crate::job::Job;
 use crate::settings;
 use crate::shard::{self, Header};

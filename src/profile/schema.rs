@@ -3,6 +3,13 @@
 use std::sync::LazyLock;
 
 use crate::counters::{Arguments, Calls, Counter, Merge, Messages, Stored};
+use crate::stream::NO_RANK;
+
+/// Raised with every change of the schema; `PRAGMA user_version` of the file.
+pub const SCHEMA_VERSION: u32 = 5;
+
+/// `PRAGMA application_id` of the file: "msee" in ASCII.
+pub const APPLICATION_ID: u32 = 0x6d73_6565;
 
 /// The statements that make an empty profile.
 pub static SCHEMA: LazyLock<String> = LazyLock::new(|| {
@@ -53,6 +60,11 @@ fn integer(name: &str) -> String {
 
 fn not_null(name: &str) -> String {
     format!("{name} INTEGER NOT NULL")
+}
+
+/// A rank as tables have it: -1 is none, or all.
+pub fn known(rank: u32) -> i64 {
+    if rank == NO_RANK { -1 } else { rank.into() }
 }
 
 /// Whether its sum is a column of `total`.

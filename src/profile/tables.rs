@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rusqlite::{CachedStatement, Connection, params};
 
+use super::error::Error;
 use super::layers::Layers;
 use super::number::{Named, number_communicators, number_names};
-use super::schema::{adding, is_in_total, is_rare};
-use super::utc;
-use super::write::Error;
+use super::schema::{adding, is_in_total, is_rare, known};
+use super::utc::utc;
 use crate::buckets::Buckets;
 use crate::calls::CALLS;
 use crate::counters::{Arguments, Calls, Counter, Merge, Messages};
@@ -520,11 +520,6 @@ impl<'a> Tables<'a> {
 /// The rank that a row stands under: where it stands for a node the lowest of the node, also if that one counted nothing.
 fn known_by(node_of: &HashMap<u32, u32>, rank: u32) -> u32 {
     node_of.get(&rank).copied().unwrap_or(rank)
-}
-
-/// A rank as tables have it: -1 is none, or all.
-pub fn known(rank: u32) -> i64 {
-    if rank == NO_RANK { -1 } else { rank.into() }
 }
 
 /// Adds a row, whatever the number of its columns.

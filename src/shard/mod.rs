@@ -9,11 +9,13 @@
 mod event;
 mod file;
 mod layout;
+mod name;
 mod read;
 mod transfer;
 
 pub use event::{CALL, Event, LAYER, RECEIVED, SENT, Sync};
 pub use file::{read_file, read_header};
 pub use layout::*;
+pub use name::{run_in_name, run_name, shard_name, snapshot_name};
 pub use read::{Error, Shard, Stand};
 pub use transfer::{ARRIVES, FOREIGN, NO_OPERATION, OWN, Peer, Transfer, Way};

@@ -9,14 +9,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// A file that is being written for a wanted name.
-pub struct Place {
+pub struct Reserved {
     wanted: PathBuf,
     aside: PathBuf,
 }
 
-impl Place {
+impl Reserved {
     /// Creates the file aside, in the directory of the wanted name, readable by its owner's group as the umask says.
-    pub fn reserve(wanted: &Path) -> io::Result<Place> {
+    pub fn create(wanted: &Path) -> io::Result<Reserved> {
         let name = wanted.file_name().ok_or_else(|| io::Error::other("the name of a file is missing"))?;
         for attempt in 0..1000 {
             let mut hidden = OsString::from(".");
@@ -24,7 +24,7 @@ impl Place {
             hidden.push(format!(".{}-{attempt}.part", std::process::id()));
             let aside = wanted.with_file_name(hidden);
             match OpenOptions::new().write(true).create_new(true).mode(0o666).open(&aside) {
-                Ok(_) => return Ok(Place { wanted: wanted.to_owned(), aside }),
+                Ok(_) => return Ok(Reserved { wanted: wanted.to_owned(), aside }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),
             }
@@ -52,7 +52,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Reserved {
     fn drop(&mut self) {
         // After `publish` the name is gone already; otherwise nothing half-written stays behind.
         let _ = fs::remove_file(&self.aside);
@@ -108,7 +108,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let wanted = folder.path().join("run.db");
         for (number, content) in ["first", "second", "third"].iter().enumerate() {
-            let place = Place::reserve(&wanted).unwrap();
+            let place = Reserved::create(&wanted).unwrap();
             fs::write(place.aside(), content).unwrap();
             assert_eq!(place.publish().unwrap(), numbered(&wanted, number as u32));
         }
@@ -120,9 +120,9 @@ mod tests {
     #[test]
     fn nothing_stays_of_a_file_that_was_given_up() {
         let folder = tempfile::tempdir().unwrap();
-        drop(Place::reserve(&folder.path().join("run.db")).unwrap());
+        drop(Reserved::create(&folder.path().join("run.db")).unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        assert!(Place::reserve(&folder.path().join("missing/run.db")).is_err());
+        assert!(Reserved::create(&folder.path().join("missing/run.db")).is_err());
     }
 
     #[test]

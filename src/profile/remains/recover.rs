@@ -6,62 +6,15 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::debris::{self, entries, others, state};
-use super::life::{State, life};
-pub use super::life::{host_name, is_here, process_start};
-use super::name::Origin;
-use super::write::{Error, Writer};
+use super::life::{State, is_here, life};
+pub use super::run::{Part, Run};
+pub use crate::host::{host_name, process_start};
+use crate::profile::error::Error;
+use crate::profile::write::Writer;
 use crate::ranks::Ranks;
-use crate::shard::{self, FORMAT, HEADER_BYTES, Header, RUNNING, SNAPSHOT, Shard, read_file, read_header};
+use crate::shard::{self, FORMAT, HEADER_BYTES, Header, RUNNING, SNAPSHOT, Shard, read_file, read_header, run_in_name};
+pub use crate::shard::{run_name, shard_name, snapshot_name};
 use crate::stream::{Detail, Extent, OTHER_EDGES, Pile};
-
-/// How names of files and directories tell the run.
-pub fn run_name(run: [u64; 2]) -> String {
-    hex(run)
-}
-
-/// The name of a shard: `commsee-RUN-RANK.shard`.
-pub fn shard_name(run: [u64; 2], rank: u32) -> String {
-    format!("commsee-{}-{rank}.shard", hex(run))
-}
-
-/// The name of a copy that `MPI_Pcontrol(2)` makes of a shard: `commsee-RUN-RANK.snapshot-N`.
-pub fn snapshot_name(run: [u64; 2], rank: u32, number: u32) -> String {
-    format!("commsee-{}-{rank}.snapshot-{number}", hex(run))
-}
-
-/// The shards that one run left.
-pub struct Run {
-    /// 32 hexadecimal digits, drawn by the run.
-    pub id: String,
-    /// What `COMMSEE_LAUNCH` was, or nothing.
-    pub launch: String,
-    /// A process of it still lives, here or on another host.
-    pub alive: bool,
-    /// Whether processes of it live that ran on another host cannot be told here.
-    pub elsewhere: bool,
-    /// Nor whether those do that have numbers of their own: in a container, or on another host of the same name.
-    pub unknown: bool,
-    /// Hosts of processes that have not ended for certain, and what is known of them.
-    pub going: BTreeSet<(State, String)>,
-    pub world_size: u32,
-    pub shards: Vec<PathBuf>,
-    /// Shards in profiles that lack ranks.
-    pub parts: Vec<Part>,
-    /// What else lies there of it: snapshots, claims, what was in the making.
-    pub others: Vec<PathBuf>,
-    pub started_unix_ns: u64,
-    pub command: String,
-    /// Of its lowest rank here, whose shard tells it.
-    pub origin: Origin,
-}
-
-/// A shard that a profile carries (`parts.rs`).
-pub struct Part {
-    pub profile: PathBuf,
-    pub rank: u32,
-    /// Its bytes, or what is wrong with them.
-    pub read: Box<dyn Fn() -> Result<Vec<u8>, String>>,
-}
 
 /// A profile made of shards.
 pub struct Recovered {
@@ -154,7 +107,7 @@ pub fn add_parts(runs: &mut Vec<Run>, parts: Vec<Part>) -> Result<(), String> {
         return parts.first().map_or(Ok(()), |part| Err(read(part).err().unwrap_or_default()));
     };
     let id = shard.header.run;
-    let known = runs.iter().position(|run| run.id == hex(id));
+    let known = runs.iter().position(|run| run.id == run_name(id));
     let at = known.unwrap_or_else(|| {
         runs.push(Run::new(id, &shard.header));
         runs.len() - 1
@@ -282,7 +235,11 @@ impl From<'_> {
             From::File(path) => parse(read_file(path).map_err(|error| error.to_string())?)?,
             From::Part(part) => parse((part.read)()?)?,
         };
-        if hex(shard.header.run) == run.id { Ok((shard, bytes)) } else { Err("it belongs to another run".to_owned()) }
+        if run_name(shard.header.run) == run.id {
+            Ok((shard, bytes))
+        } else {
+            Err("it belongs to another run".to_owned())
+        }
     }
 
     fn name(self) -> String {
@@ -317,62 +274,11 @@ fn several(first: &str, count: usize) -> String {
     }
 }
 
-fn hex(words: [u64; 2]) -> String {
-    format!("{:016x}{:016x}", words[0], words[1])
-}
-
-/// The run that a shard's name tells.
-fn run_in_name(name: &str) -> Option<[u64; 2]> {
-    let digits = name.strip_prefix("commsee-")?.get(..32)?;
-    let word = |half: &str| u64::from_str_radix(half, 16).ok();
-    Some([word(digits.get(..16)?)?, word(digits.get(16..)?)?])
-}
-
 impl Run {
-    fn new(id: [u64; 2], header: &Header) -> Run {
-        Run {
-            id: hex(id),
-            launch: if header.launch == [0, 0] { String::new() } else { hex(header.launch) },
-            alive: false,
-            elsewhere: false,
-            unknown: false,
-            going: BTreeSet::new(),
-            world_size: header.world_size,
-            shards: Vec::new(),
-            parts: Vec::new(),
-            others: Vec::new(),
-            started_unix_ns: header.start_realtime_ns,
-            command: shard::text(&header.command),
-            origin: Origin::of_shard(header),
-        }
-    }
-
     /// Files first.
     fn sources(&self) -> impl Iterator<Item = From<'_>> {
         let files = self.shards.iter().map(|path| From::File(path));
         files.chain(self.parts.iter().map(From::Part))
-    }
-
-    /// Whether it goes on.
-    pub fn state(&self) -> State {
-        match self {
-            Run { alive: true, .. } => State::Alive,
-            Run { elsewhere: true, .. } => State::Elsewhere,
-            Run { unknown: true, .. } => State::Unknown,
-            _ => State::Dead,
-        }
-    }
-
-    /// The hosts on which it goes on, or may go on.
-    pub fn hosts(&self) -> Vec<&str> {
-        self.going.iter().filter(|(state, _)| *state == self.state()).map(|(_, host)| host.as_str()).collect()
-    }
-
-    /// One of its processes is in this state.
-    fn note(&mut self, state: State) {
-        self.alive |= state == State::Alive;
-        self.elsewhere |= state == State::Elsewhere;
-        self.unknown |= state == State::Unknown;
     }
 
     /// Removes the shards, and what else lies there of the run.

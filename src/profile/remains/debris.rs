@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub use super::life::State;
 use super::life::life;
 use super::locks::is_held;
-use super::recover::Run;
+use super::run::Run;
 use crate::shard::read_header;
 
 /// What one run left, of which no shard is there.
