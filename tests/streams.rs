@@ -8,14 +8,14 @@ mod shapes;
 use std::path::{Path, PathBuf};
 
 use commsee::profile::Writer;
-use commsee::stream::{Decoder, Detail, Encoder, Leaf, Merge, Pile, Source};
+use commsee::stream::{Decoder, Detail, Encoder, Merge, MergedShards, ProcessStream, Source};
 use rusqlite::{Connection, Row};
 use shapes::{SHAPES, Shape};
 
 const DETAILS: [Detail; 3] = [Detail::Rank, Detail::Node, Detail::Comm];
 
 fn leaf(shape: Shape, rank: u32, ranks: u32, detail: Detail) -> Box<dyn Source> {
-    Box::new(Leaf::new(shapes::shard(shape, rank, ranks), detail, false))
+    Box::new(ProcessStream::new(shapes::shard(shape, rank, ranks), detail, false))
 }
 
 fn encoded(mut source: impl Source) -> Vec<u8> {
@@ -37,9 +37,9 @@ fn up_the_tree(shape: Shape, first: u32, count: u32, ranks: u32, detail: Detail)
 }
 
 fn piled(shape: Shape, order: impl Iterator<Item = u32>, ranks: u32, detail: Detail) -> Vec<u8> {
-    let mut pile = Pile::new(detail, false);
-    order.for_each(|rank| pile.add(shapes::shard(shape, rank, ranks)));
-    encoded(pile.stream())
+    let mut merged = MergedShards::new(detail, false);
+    order.for_each(|rank| merged.add(shapes::shard(shape, rank, ranks)));
+    encoded(merged.stream())
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn the_way_of_merging_does_not_matter() {
                 let at_once = encoded(all);
                 assert!(at_once == up_the_tree(shape, 0, ranks, ranks, detail), "{name} {detail:?} {ranks}: a tree");
                 let backwards = piled(shape, (0..ranks).rev(), ranks, detail);
-                assert!(at_once == backwards, "{name} {detail:?} {ranks}: a pile");
+                assert!(at_once == backwards, "{name} {detail:?} {ranks}: a merged");
             }
         }
     }
@@ -83,10 +83,10 @@ fn bytes_that_are_cut_off_end_a_stream() {
 }
 
 fn profile(shape: Shape, ranks: u32, detail: Detail, folder: &Path) -> Connection {
-    let mut pile = Pile::new(detail, false);
-    (0..ranks).for_each(|rank| pile.add(shapes::shard(shape, rank, ranks)));
+    let mut merged = MergedShards::new(detail, false);
+    (0..ranks).for_each(|rank| merged.add(shapes::shard(shape, rank, ranks)));
     let wanted: PathBuf = folder.join("profile.db");
-    let written = Writer::create(&wanted).unwrap().write(detail, &mut pile.stream()).unwrap();
+    let written = Writer::create(&wanted).unwrap().write(detail, &mut merged.stream()).unwrap();
     assert_eq!(written.ranks, u64::from(ranks));
     Connection::open(written.path).unwrap()
 }

@@ -15,7 +15,7 @@ use std::process::{Command, exit};
 use std::time::Instant;
 
 use commsee::profile::Writer;
-use commsee::stream::{Decoder, Detail, Encoder, Extent, Item, Leaf, Merge, Source};
+use commsee::stream::{Decoder, Detail, Encoder, Extent, Item, Merge, ProcessStream, Source};
 use shapes::{SHAPES, Shape};
 
 /// As in the gathering.
@@ -140,7 +140,7 @@ impl Tree {
         let begin = Instant::now();
         let shard = shapes::shard(self.shape, first, self.ranks);
         self.rows += Extent::of(&shard).rows;
-        let mut sources: Vec<Box<dyn Source>> = vec![Box::new(Leaf::new(shard, self.detail, false))];
+        let mut sources: Vec<Box<dyn Source>> = vec![Box::new(ProcessStream::new(shard, self.detail, false))];
         sources.extend(parts.into_iter().map(|part| Box::new(Decoder::new(part)) as Box<dyn Source>));
         let mut merge = Merge::new(sources);
         let mut encoder = Encoder::default();

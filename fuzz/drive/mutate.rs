@@ -12,7 +12,7 @@ use commsee::shard::{
     Communicator, DATATYPES, EDGES, Edge, FINISHED, FIRST_COMM, FORMAT, HEADER_BYTES, Header, LABELS, MAGIC, Moment,
     PHASES, RUNNING, SEVERAL_COMMS, STANDINGS, Shard, Standing, Text, USES, Use, set_text,
 };
-use commsee::stream::{Detail, Pile};
+use commsee::stream::{Detail, MergedShards};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
@@ -134,11 +134,11 @@ fn made(state: u32) -> &'static Vec<u8> {
     static MADE: [OnceLock<Vec<u8>>; 2] = [const { OnceLock::new() }; 2];
     let make = || {
         let folder = tempfile::tempdir().unwrap();
-        let mut pile = Pile::new(Detail::Rank, true);
+        let mut merged = MergedShards::new(Detail::Rank, true);
         // Of one that was ended not every rank need be there.
-        (0..4).filter(|rank| state == FINISHED || *rank != 2).for_each(|rank| pile.add(shard(rank, state)));
+        (0..4).filter(|rank| state == FINISHED || *rank != 2).for_each(|rank| merged.add(shard(rank, state)));
         let writer = Writer::create(&folder.path().join("a.db")).unwrap();
-        fs::read(writer.write(Detail::Rank, &mut pile.stream()).unwrap().path).unwrap()
+        fs::read(writer.write(Detail::Rank, &mut merged.stream()).unwrap().path).unwrap()
     };
     MADE[usize::from(state == FINISHED)].get_or_init(make)
 }

@@ -9,7 +9,7 @@ use commsee::profile::Writer;
 use commsee::profile::recover::{self, shard_name};
 use commsee::ranks::Ranks;
 use commsee::shard::{FORMAT, HEADER_BYTES, Header, MAGIC, Moment, Shard};
-use commsee::stream::{Detail, Extent, Pile};
+use commsee::stream::{Detail, Extent, MergedShards};
 
 pub fn drive(data: &[u8]) {
     let Some((kind, rest)) = data.split_first() else { return };
@@ -76,11 +76,11 @@ fn profile(bytes: &[u8], twice: bool) {
         shards.push(Shard::parse(&[bytes_of(&header), blocks].concat()).expect("the header is whole"));
     }
     let extent = shards.iter().map(Extent::of).fold(Extent::default(), Extent::and);
-    let mut pile = Pile::new(detail, extent.is_phased);
+    let mut merged = MergedShards::new(detail, extent.is_phased);
     let count = shards.len() as u64;
-    shards.into_iter().for_each(|shard| pile.add(shard));
+    shards.into_iter().for_each(|shard| merged.add(shard));
     let writer = Writer::create(&folder.path().join("a.db")).unwrap();
-    let written = writer.write(detail, &mut pile.stream()).expect("any shard fits into a profile");
+    let written = writer.write(detail, &mut merged.stream()).expect("any shard fits into a profile");
     assert_eq!(written.ranks, count, "what was written can be read");
     let db = rusqlite::Connection::open(written.path).unwrap();
     let orphans: i64 = db.query_row("SELECT count(*) FROM pragma_foreign_key_check()", [], |row| row.get(0)).unwrap();

@@ -8,7 +8,7 @@ use vocabulary::buckets::MAX_EDGES;
 use vocabulary::profile::recover::host_name;
 use vocabulary::profile::{Error, Writer, Written};
 use vocabulary::shard::Shard;
-use vocabulary::stream::{Detail, Extent, Leaf, Merge, OTHER_EDGES, Source};
+use vocabulary::stream::{Detail, Extent, Merge, OTHER_EDGES, ProcessStream, Source};
 
 use crate::abi::{Word, abi};
 use crate::guard::guarded;
@@ -174,7 +174,7 @@ impl Gathering {
             let mut sources: Vec<Box<dyn Source + '_>> = Vec::new();
             if let Some(mut shard) = own {
                 shard.coarsen(&decision.extent.buckets());
-                sources.push(Box::new(Leaf::new(shard, decision.detail, decision.extent.is_phased)));
+                sources.push(Box::new(ProcessStream::new(shard, decision.detail, decision.extent.is_phased)));
             }
             sources.extend(down.iter().map(|child| Box::new(FromChild(child)) as Box<dyn Source>));
             work(Merge::new(sources))

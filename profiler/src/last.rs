@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use vocabulary::profile::Claim;
 use vocabulary::shard::{Header, Shard, read_file, read_header};
-use vocabulary::stream::{Detail, Extent, OTHER_EDGES, Pile};
+use vocabulary::stream::{Detail, Extent, MergedShards, OTHER_EDGES};
 
 use crate::{gather, say, shard, signals};
 
@@ -60,7 +60,7 @@ fn join_files(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
     if extent.has_lost_edges {
         say::warn(OTHER_EDGES);
     }
-    let mut pile = Pile::new(detail, extent.is_phased);
+    let mut merged = MergedShards::new(detail, extent.is_phased);
     for file in files {
         match read(file)? {
             Ok((mut shard, bytes)) => {
@@ -69,12 +69,12 @@ fn join_files(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
                     writer.keep(shard.header.world_rank, &bytes).map_err(|error| error.to_string())?;
                 }
                 shard.coarsen(&extent.buckets());
-                pile.add(shard);
+                merged.add(shard);
             }
             Err(error) => say::warn(&format!("{}: {error}: left out of the profile", file.display())),
         }
     }
-    writer.write(detail, &mut pile.stream()).map(|written| written.path).map_err(|error| error.to_string())
+    writer.write(detail, &mut merged.stream()).map(|written| written.path).map_err(|error| error.to_string())
 }
 
 fn own_run() -> [u64; 2] {

@@ -16,8 +16,8 @@ use crate::creators;
 use crate::ranks;
 use crate::shard::{self, BUCKET_INVOLVED, FINISHED, LEFT, NO_OPERATION, REMOTE_RANK, SNAPSHOT};
 use crate::stream::{
-    ALL_PHASES, Communicator, Detail, Each, Edge, Identity, Item, Key, NO_RANK, Name, Process, Program, Row, Run,
-    Stand, Sum, Totals, Transfer, Use, add_ranges,
+    ALL_PHASES, Communicator, Detail, Each, Edge, Identity, InFlight, Item, Key, NO_RANK, Name, Process, Program, Row,
+    Run, Sum, Totals, Transfer, Use, add_ranges,
 };
 
 /// Programs of a job that are told apart.
@@ -146,7 +146,7 @@ impl<'a> Tables<'a> {
             Item::Edge(edge) => self.add_edge(&edge),
             Item::Transfer(transfer) => self.add_transfer(&transfer),
             Item::Use(used) => self.add_use(&used),
-            Item::Stand(stand) => self.add_stand(&stand),
+            Item::InFlight(call) => self.add_in_flight(&call),
             Item::Clock(clock) => self.layers.add_clock(&clock),
             Item::Event(event) => {
                 self.number()?;
@@ -422,16 +422,16 @@ impl<'a> Tables<'a> {
         )
     }
 
-    fn add_stand(&mut self, stand: &Stand) -> Result<(), Error> {
+    fn add_in_flight(&mut self, in_flight: &InFlight) -> Result<(), Error> {
         self.number()?;
-        self.operations.extend(stand.call.map(|(_, operation)| operation));
+        self.operations.extend(in_flight.call.map(|(_, operation)| operation));
         self.db.prepare_cached("INSERT INTO standing VALUES (?, ?, ?, ?, ?, ?)")?.execute(params![
-            stand.rank,
-            stand.thread,
-            stand.call.map(|(identity, _)| self.comm(identity)),
-            stand.call.map(|(_, operation)| operation),
-            stand.since_ns.map(|ns| ns as i64),
-            stand.for_ns.map(|ns| ns as i64)
+            in_flight.rank,
+            in_flight.thread,
+            in_flight.call.map(|(identity, _)| self.comm(identity)),
+            in_flight.call.map(|(_, operation)| operation),
+            in_flight.since_ns.map(|ns| ns as i64),
+            in_flight.for_ns.map(|ns| ns as i64)
         ])?;
         Ok(())
     }

@@ -1,11 +1,12 @@
-//! Items as bytes, for messages and piles. Bytes are cut into chunks, each of which can be read by itself.
+//! Items as bytes, for messages and for merging in memory. Bytes are cut into chunks, each of which can be read by itself.
 
 use bytemuck::Zeroable;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::group::{Each, Key, Row, Sum};
-use super::item::{Communicator, Edge, Identity, Item, Run, Transfer, Use};
+use super::identity::Identity;
+use super::item::{Communicator, Edge, Item, Run, Transfer, Use};
 use super::merge::Source;
 use crate::counters::{Calls, Counter};
 use crate::shard::Header;
@@ -35,13 +36,13 @@ impl Encoder {
     }
 
     pub fn push(&mut self, item: &Item) {
-        self.bytes.push(item.place().0 + if matches!(item, Item::Each(_)) { EACH } else { 0 });
+        self.bytes.push(item.sort_key().0 + if matches!(item, Item::Each(_)) { EACH } else { 0 });
         match item {
             Item::Run(run) => {
                 self.bytes.extend_from_slice(bytemuck::bytes_of(&*run.header));
-                let facts =
+                let about =
                     (run.ns_per_tick, run.world_size, run.ranks, run.lost_calls, run.damaged, run.end_realtime_ns);
-                self.put(&facts);
+                self.put(&about);
             }
             Item::Process(process) => {
                 let host = (process.host != self.host).then_some(&process.host);
@@ -60,21 +61,21 @@ impl Encoder {
             Item::Each(each) => self.put_each(each),
             Item::Edge(edge) => {
                 self.put_identity(edge.identity);
-                let places = (edge.operation, edge.source, edge.source_rank, edge.destination);
-                self.put(&(places, edge.counted));
+                let ends = (edge.operation, edge.source, edge.source_rank, edge.destination);
+                self.put(&(ends, edge.counted));
             }
             Item::Transfer(transfer) => {
                 self.put_identity(transfer.identity);
-                let Transfer { operation, bucket, way, place, rank, peer, calls, bytes, .. } = *transfer;
-                self.put(&(operation, bucket, way, place, rank, peer, calls, bytes));
+                let Transfer { operation, bucket, way, location, rank, peer, calls, bytes, .. } = *transfer;
+                self.put(&(operation, bucket, way, location, rank, peer, calls, bytes));
                 let Transfer { later, time_ns, time_min_ns, time_max_ns, .. } = *transfer;
                 self.put(&(later > 0).then_some((later, time_ns, time_min_ns, time_max_ns)));
             }
             Item::Use(used) => {
                 self.put_identity(used.identity);
-                self.put(&(used.operation, used.datatype, used.place, used.rank, used.counted));
+                self.put(&(used.operation, used.datatype, used.location, used.rank, used.counted));
             }
-            Item::Stand(stand) => self.put(stand),
+            Item::InFlight(call) => self.put(call),
             Item::Clock(clock) => self.put(clock),
             Item::Event(event) => self.put(event),
             Item::Program(program) => self.put(program),
@@ -100,21 +101,21 @@ impl Encoder {
     fn put_each(&mut self, each: &Each) {
         self.put_key(&each.key);
         self.put(&(each.block, each.rows.len()));
-        let (mut place, mut common) = (0, None);
+        let (mut location, mut common) = (0, None);
         for row in &each.rows {
             let counted = &row.counted;
             let now = counted.keep(Counter::is_common);
             let is_new = common.replace(now) != Some(now);
-            let rank = (u64::from(row.rank) != row.place).then_some(row.rank);
+            let rank = (u64::from(row.rank) != row.location).then_some(row.rank);
             // One call is the shortest and the longest.
             let has_extremes = Calls::extremes().any(|(at, extreme)| counted.values()[at] != counted.bounded(extreme));
-            self.put(&(row.place.wrapping_sub(place), rank, is_new, has_extremes));
+            self.put(&(row.location.wrapping_sub(location), rank, is_new, has_extremes));
             for (value, counter) in counted.values().iter().zip(Calls::TABLE) {
                 if is_written(counter, is_new, has_extremes) {
                     self.put(value);
                 }
             }
-            place = row.place;
+            location = row.location;
         }
     }
 }
@@ -124,7 +125,7 @@ fn is_written(counter: &Counter, is_new: bool, has_extremes: bool) -> bool {
     if counter.is_common() { is_new } else { counter.is_sum() || has_extremes }
 }
 
-/// A row: how far its place is from the one before; the rank where it is not the place; whether counts and extremes follow.
+/// A row: how far its location is from the one before; the rank where it is not the location; whether counts and extremes follow.
 type WireRow = (u64, Option<u32>, bool, bool);
 
 /// The section of sums and rows.
@@ -188,7 +189,7 @@ impl Decoder {
             }
             10 => {
                 let identity = self.identity()?;
-                let (operation, bucket, way, place, rank, peer, calls, bytes) = self.get()?;
+                let (operation, bucket, way, location, rank, peer, calls, bytes) = self.get()?;
                 let times: Option<(u64, u64, u64, u64)> = self.get()?;
                 let (later, time_ns, time_min_ns, time_max_ns) = times.unwrap_or_default();
                 Item::Transfer(Transfer {
@@ -196,7 +197,7 @@ impl Decoder {
                     operation,
                     bucket,
                     way,
-                    place,
+                    location,
                     rank,
                     peer,
                     calls,
@@ -209,10 +210,10 @@ impl Decoder {
             }
             11 => {
                 let identity = self.identity()?;
-                let (operation, datatype, place, rank, counted) = self.get()?;
-                Item::Use(Use { identity, operation, datatype, place, rank, counted })
+                let (operation, datatype, location, rank, counted) = self.get()?;
+                Item::Use(Use { identity, operation, datatype, location, rank, counted })
             }
-            12 => Item::Stand(self.get()?),
+            12 => Item::InFlight(self.get()?),
             13 => Item::Clock(self.get()?),
             14 => Item::Event(self.get()?),
             15 => Item::Program(self.get()?),
@@ -245,10 +246,10 @@ impl Decoder {
         let (block, count): (u32, usize) = self.get()?;
         // A row takes five bytes or more.
         let mut rows = Vec::with_capacity(count.min(self.bytes.len() / 5));
-        let (mut place, mut common) = (0u64, None);
+        let (mut location, mut common) = (0u64, None);
         for _ in 0..count {
             let (step, rank, is_new, has_extremes): WireRow = self.get()?;
-            place = place.wrapping_add(step);
+            location = location.wrapping_add(step);
             let mut values = if is_new { Calls::default() } else { common? }.values();
             for (value, counter) in values.iter_mut().zip(Calls::TABLE) {
                 if is_written(counter, is_new, has_extremes) {
@@ -261,7 +262,7 @@ impl Decoder {
                 Calls::extremes().for_each(|(at, extreme)| values[at] = counted.bounded(extreme));
                 counted = Calls::of_values(values);
             }
-            rows.push(Row { place, rank: rank.unwrap_or(place as u32), counted });
+            rows.push(Row { location, rank: rank.unwrap_or(location as u32), counted });
         }
         Some(Each { key, block, rows })
     }

@@ -2,11 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Identity;
+use super::identity::Identity;
 use crate::counters::{Calls, Counter, Merge};
 
 /// Ranks whose rows travel together. It bounds what is held of one group at a time.
 pub const BLOCK_RANKS: u32 = 4096;
+
+/// The phase of a sum over all phases.
+pub const ALL_PHASES: u64 = u64::MAX;
 
 /// All ranks together.
 pub const NO_RANK: u32 = u32::MAX;
@@ -17,15 +20,15 @@ pub struct Key {
     pub identity: Identity,
     pub operation: u16,
     pub bucket: u8,
-    /// Hash of the phase's name; 0 is outside any, [`super::ALL_PHASES`] over all.
+    /// Hash of the phase's name; 0 is outside any, [`ALL_PHASES`] over all.
     pub phase: u64,
 }
 
 /// What one rank, or the ranks of one node, counted in a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The rank, or the hash of the node's name: rows of one place become one.
-    pub place: u64,
+    /// The rank, or the hash of the node's name: rows of one location become one.
+    pub location: u64,
     /// The lowest of the ranks.
     pub rank: u32,
     pub counted: Calls,
@@ -38,7 +41,7 @@ impl Row {
     }
 }
 
-/// Rows of a group, ascending by place: those of [`BLOCK_RANKS`] ranks, or of all nodes.
+/// Rows of a group, ascending by location: those of [`BLOCK_RANKS`] ranks, or of all nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Each {
     pub key: Key,
@@ -49,7 +52,7 @@ pub struct Each {
 impl Each {
     /// Adds another part of the same block.
     pub fn add(&mut self, other: Each) {
-        let is_behind = |last: &Row, first: &Row| last.place < first.place;
+        let is_behind = |last: &Row, first: &Row| last.location < first.location;
         match (self.rows.last(), other.rows.first(), self.rows.first(), other.rows.last()) {
             (Some(last), Some(first), ..) if is_behind(last, first) => self.rows.extend(other.rows),
             (_, _, Some(first), Some(last)) if is_behind(last, first) => {
@@ -58,9 +61,9 @@ impl Each {
             }
             _ => {
                 self.rows.extend(other.rows);
-                self.rows.sort_by_key(|row| row.place);
+                self.rows.sort_by_key(|row| row.location);
                 self.rows.dedup_by(|more, row| {
-                    let is_same = more.place == row.place;
+                    let is_same = more.location == row.location;
                     if is_same {
                         row.add(more);
                     }
@@ -143,7 +146,7 @@ impl Totals {
         for ((at, _), peak) in Calls::extremes().zip(self.extremes) {
             values[at] = peak.map_or(0, |peak| peak.ns);
         }
-        Row { place: rank.into(), rank, counted: Calls::of_values(values) }
+        Row { location: rank.into(), rank, counted: Calls::of_values(values) }
     }
 }
 
@@ -161,11 +164,11 @@ mod tests {
     fn row(rank: u32, calls: u64, time_ns: u64) -> Row {
         let (time_min_ns, time_max_ns) = (time_ns / 4, time_ns / 2);
         let counted = Calls { calls, bytes_sent: 8, time_ns, time_min_ns, time_max_ns, ..Calls::default() };
-        Row { place: rank.into(), rank, counted }
+        Row { location: rank.into(), rank, counted }
     }
 
     #[test]
-    fn rows_lie_in_the_order_of_places() {
+    fn rows_lie_in_the_order_of_locations() {
         let key = Key { identity: [1, 2], operation: 3, bucket: 0, phase: 0 };
         let each = |rows: &[Row]| Each { key, block: 0, rows: rows.to_vec() };
         let (a, b, c) = (row(0, 1, 40), row(1, 2, 80), row(2, 3, 120));

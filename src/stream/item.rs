@@ -3,14 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::group::{Each, Peak, Sum};
+use super::identity::Identity;
 use crate::counters::{Arguments, Messages};
 use crate::shard::{Header, Way};
-
-pub type Identity = [u64; 2];
-
-/// The identities of the rows `-` and `*`, which are no communicators.
-pub const NO_COMM: Identity = [0, 0];
-pub const SEVERAL_COMMS: Identity = [0, 1];
 
 #[derive(Clone)]
 pub enum Item {
@@ -27,13 +22,13 @@ pub enum Item {
     Edge(Edge),
     Transfer(Transfer),
     Use(Use),
-    Stand(Stand),
+    InFlight(InFlight),
     Clock(Clock),
     Event(Event),
     Program(Program),
 }
 
-/// Facts of the run as a whole.
+/// Resolved of the run as a whole.
 #[derive(Clone)]
 pub struct Run {
     /// Of the process with the lowest rank.
@@ -100,7 +95,7 @@ pub struct Name {
     pub first: (u32, u32),
 }
 
-/// Messages from one place to one rank.
+/// Messages from one rank, or node, to one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     pub identity: Identity,
@@ -118,7 +113,7 @@ pub struct Use {
     pub identity: Identity,
     pub operation: u16,
     pub datatype: u64,
-    pub place: u64,
+    pub location: u64,
     pub rank: u32,
     pub counted: Arguments,
 }
@@ -146,7 +141,7 @@ pub struct Note {
     pub ranks: u64,
 }
 
-/// What a layer below MPI did between one place and one process.
+/// What a layer below MPI did between one rank, or node, and one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     pub identity: Identity,
@@ -155,7 +150,7 @@ pub struct Transfer {
     /// [`KnownWay::hash`], or 0.
     pub way: u64,
     /// The rank, the hash of its node's name, or 0 for all.
-    pub place: u64,
+    pub location: u64,
     pub rank: u32,
     /// [`Endpoint::identity`], or 0.
     pub peer: u64,
@@ -168,9 +163,9 @@ pub struct Transfer {
     pub time_max_ns: u64,
 }
 
-/// Where a thread stood.
+/// The call that a thread was in, or the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stand {
+pub struct InFlight {
     pub rank: u32,
     pub thread: u32,
     /// Nothing in the program.
@@ -225,11 +220,11 @@ pub struct Program {
     pub members: Vec<(u32, u32)>,
 }
 
-/// The place of an item in a stream.
-pub type Place = (u8, Identity, u64, u64, u64, u64);
+/// By what the items of a stream are sorted.
+pub type SortKey = (u8, Identity, u64, u64, u64, u64);
 
 impl Item {
-    pub fn place(&self) -> Place {
+    pub fn sort_key(&self) -> SortKey {
         let none = [0, 0];
         let operation = |operation: u16, bucket: u8| u64::from(operation) << 8 | u64::from(bucket);
         match self {
@@ -251,17 +246,17 @@ impl Item {
             }
             Item::Transfer(transfer) => {
                 let group = operation(transfer.operation, transfer.bucket);
-                (10, transfer.identity, group, transfer.way, transfer.place, transfer.peer)
+                (10, transfer.identity, group, transfer.way, transfer.location, transfer.peer)
             }
-            Item::Use(used) => (11, used.identity, operation(used.operation, 0), used.datatype, used.place, 0),
-            Item::Stand(stand) => (12, none, stand.rank.into(), stand.thread.into(), 0, 0),
+            Item::Use(used) => (11, used.identity, operation(used.operation, 0), used.datatype, used.location, 0),
+            Item::InFlight(call) => (12, none, call.rank.into(), call.thread.into(), 0, 0),
             Item::Clock(clock) => (13, none, clock.rank.into(), 0, 0, 0),
             Item::Event(event) => (14, none, event.rank.into(), event.number.into(), 0, 0),
             Item::Program(program) => (15, none, program.hash, 0, 0, 0),
         }
     }
 
-    /// Adds an item of the same place.
+    /// Adds an item of the same key.
     pub fn add(&mut self, other: Item) {
         match (self, other) {
             (Item::Run(run), Item::Run(other)) => run.add(*other),

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use super::detail::Detail;
-use super::facts::{Facts, hash};
 use super::group::NO_RANK;
 use super::item::{Endpoint, Item, KnownWay, Note, Transfer};
+use super::resolved::{Resolved, hash};
 use crate::shard::{self, FOREIGN, OWN, Shard, Way};
 
-/// Seeds that tell names of different kinds apart (`facts.rs` has those below).
+/// Seeds that tell names of different kinds apart (`resolved.rs` has those below).
 const WAY: u8 = 3;
 const ARRIVING_WAY: u8 = 4;
 const NOTE: u8 = 5;
@@ -43,11 +43,11 @@ fn hash_of(way: &Way) -> u64 {
 }
 
 /// Ways, the process's own identities, and notes.
-pub fn names(facts: &Facts) -> Vec<Item> {
-    let shard = facts.shard();
+pub fn names(resolved: &Resolved) -> Vec<Item> {
+    let shard = resolved.shard();
     let ways = shard.ways.iter().map(Way::of).map(|way| Item::Way(Box::new(KnownWay { hash: hash_of(&way), way })));
     let own = shard.peers.iter().filter(|peer| peer.kind == OWN);
-    let endpoints = own.map(|peer| Item::Endpoint(Endpoint { identity: peer.identity, rank: facts.rank() }));
+    let endpoints = own.map(|peer| Item::Endpoint(Endpoint { identity: peer.identity, rank: resolved.rank() }));
     let notes = shard.notes.iter().map(|note| {
         let text = shard::text(&note.text);
         let (module, words) = text.split_once('\n').unwrap_or(("", &text));
@@ -56,22 +56,22 @@ pub fn names(facts: &Facts) -> Vec<Item> {
     ways.chain(endpoints).chain(notes).collect()
 }
 
-pub fn transfers(facts: &Facts) -> Vec<Item> {
-    let shard = facts.shard();
+pub fn transfers(resolved: &Resolved) -> Vec<Item> {
+    let shard = resolved.shard();
     let numbers = Numbers::of(shard);
-    let is_summed = facts.detail() == Detail::Comm;
+    let is_summed = resolved.detail() == Detail::Comm;
     let counted = shard.transfers.iter().filter(|transfer| transfer.calls as i64 > 0);
     counted
         .map(|transfer| {
             let later = transfer.later;
-            let bound = |ticks: u64| if later > 0 { facts.ns(ticks) } else { 0 };
+            let bound = |ticks: u64| if later > 0 { resolved.ns(ticks) } else { 0 };
             Item::Transfer(Transfer {
-                identity: facts.identity(transfer.comm()),
+                identity: resolved.identity(transfer.comm()),
                 operation: transfer.operation(),
                 bucket: transfer.bucket(),
                 way: numbers.way(transfer.way()),
-                place: facts.place(),
-                rank: if is_summed { NO_RANK } else { facts.rank() },
+                location: resolved.location(),
+                rank: if is_summed { NO_RANK } else { resolved.rank() },
                 peer: if is_summed { 0 } else { numbers.peer(transfer.peer()) },
                 calls: transfer.calls,
                 bytes: transfer.bytes,

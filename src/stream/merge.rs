@@ -1,8 +1,8 @@
 //! Several streams as one.
 
-use super::item::{Item, Place};
+use super::item::{Item, SortKey};
 
-/// A stream: items whose places ascend.
+/// A stream: items whose sort keys ascend.
 pub trait Source {
     fn next(&mut self) -> Option<Item>;
 }
@@ -13,11 +13,11 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
 }
 
-/// Merges streams; items of one place become one. It holds one item of each stream.
+/// Merges streams; items of one key become one. It holds one item of each stream.
 pub struct Merge<S> {
     sources: Vec<S>,
     /// The next item of each source that has one, with the source's index.
-    heads: Vec<(Place, usize, Item)>,
+    heads: Vec<(SortKey, usize, Item)>,
 }
 
 impl<S: Source> Merge<S> {
@@ -29,7 +29,7 @@ impl<S: Source> Merge<S> {
 
     fn refill(&mut self, index: usize) {
         if let Some(item) = self.sources[index].next() {
-            self.heads.push((item.place(), index, item));
+            self.heads.push((item.sort_key(), index, item));
         }
     }
 
@@ -39,17 +39,17 @@ impl<S: Source> Merge<S> {
         heads.min_by(|(_, (a, i, _)), (_, (b, j, _))| (a, i).cmp(&(b, j))).map(|(position, _)| position)
     }
 
-    fn take(&mut self, position: usize) -> (Place, Item) {
-        let (place, index, item) = self.heads.swap_remove(position);
+    fn take(&mut self, position: usize) -> (SortKey, Item) {
+        let (key, index, item) = self.heads.swap_remove(position);
         self.refill(index);
-        (place, item)
+        (key, item)
     }
 }
 
 impl<S: Source> Source for Merge<S> {
     fn next(&mut self) -> Option<Item> {
-        let (place, mut item) = self.take(self.least()?);
-        while let Some(position) = self.least().filter(|position| self.heads[*position].0 == place) {
+        let (key, mut item) = self.take(self.least()?);
+        while let Some(position) = self.least().filter(|position| self.heads[*position].0 == key) {
             item.add(self.take(position).1);
         }
         Some(item)

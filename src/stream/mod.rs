@@ -4,23 +4,25 @@
 
 mod code;
 mod detail;
-mod facts;
 mod group;
+mod identity;
 mod item;
 mod layers;
-mod leaf;
 mod merge;
-mod pile;
+mod merged;
+mod process;
+mod resolved;
 mod timeline;
 
 pub use code::{Decoder, Encoder};
 pub use detail::{AUTO_ROWS, Detail, Extent, OTHER_EDGES};
-pub use group::{BLOCK_RANKS, Each, Key, NO_RANK, Peak, Row, Sum, Totals};
+pub use group::{ALL_PHASES, BLOCK_RANKS, Each, Key, NO_RANK, Peak, Row, Sum, Totals};
+pub use identity::Identity;
 pub use item::add_ranges;
 pub use item::{
-    Clock, Communicator, Edge, Endpoint, Event, Identity, Item, KnownWay, Name, Note, Process, Program, Run, Stand,
-    Transfer, Use,
+    Clock, Communicator, Edge, Endpoint, Event, InFlight, Item, KnownWay, Name, Note, Process, Program, Run, Transfer,
+    Use,
 };
-pub use leaf::{ALL_PHASES, Leaf};
 pub use merge::{Merge, Source};
-pub use pile::Pile;
+pub use merged::MergedShards;
+pub use process::ProcessStream;

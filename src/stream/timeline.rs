@@ -1,8 +1,8 @@
 //! The timeline of one process, on the clock of rank 0.
 
-use super::facts::Facts;
 use super::item::{Clock, Event, Item};
 use super::layers::Numbers;
+use super::resolved::Resolved;
 use crate::shard::{self, CALL, Header, LAYER, RECEIVED};
 
 /// Events in the order of their begin, made into items when they are asked for.
@@ -15,28 +15,28 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    pub fn of(facts: &mut Facts) -> Timeline {
-        let mut events = facts.take_events();
-        events.sort_by_key(|(thread, event)| (place_ticks(event), *thread, event.kind));
+    pub fn of(resolved: &mut Resolved) -> Timeline {
+        let mut events = resolved.take_events();
+        events.sort_by_key(|(thread, event)| (position_ticks(event), *thread, event.kind));
         move_to_causes(&mut events);
-        let header = &facts.shard().header;
+        let header = &resolved.shard().header;
         let sync = |sync: &shard::Sync| (sync.monotonic_ns > 0).then_some((sync.offset_ns, sync.error_ns));
         let clock = Clock {
-            rank: facts.rank(),
+            rank: resolved.rank(),
             syncs: [sync(&header.syncs[0]), sync(&header.syncs[1])],
             events: events.len() as u64,
             lost_events: header.lost_events,
         };
         Timeline {
             clock: (header.trace_begin_ns > 0).then_some(clock),
-            converted: Converted::of(header, facts.ns_per_tick()),
+            converted: Converted::of(header, resolved.ns_per_tick()),
             events: events.into_iter(),
-            numbers: Numbers::of(facts.shard()),
+            numbers: Numbers::of(resolved.shard()),
             next: 0,
         }
     }
 
-    pub fn next(&mut self, facts: &Facts) -> Option<Item> {
+    pub fn next(&mut self, resolved: &Resolved) -> Option<Item> {
         if let Some(clock) = self.clock.take() {
             return Some(Item::Clock(clock));
         }
@@ -50,11 +50,11 @@ impl Timeline {
             (self.converted.ns(event.begin_ticks), Some(self.converted.ns(event.end_ticks)), None)
         };
         Some(Item::Event(Event {
-            rank: facts.rank(),
+            rank: resolved.rank(),
             number: self.next - 1,
             thread,
             kind: event.kind,
-            identity: facts.identity(event.comm),
+            identity: resolved.identity(event.comm),
             operation: event.operation,
             begin_ns,
             end_ns,
@@ -69,7 +69,7 @@ impl Timeline {
 }
 
 /// Receives have no begin: they follow the call that completed them.
-fn place_ticks(event: &shard::Event) -> u64 {
+fn position_ticks(event: &shard::Event) -> u64 {
     if event.kind == RECEIVED { event.cause_ticks } else { event.begin_ticks }
 }
 
@@ -80,8 +80,8 @@ fn move_to_causes(events: &mut [(u32, shard::Event)]) {
         if event.kind != LAYER || event.cause_ticks == 0 {
             continue;
         }
-        let first = events.partition_point(|(_, other)| place_ticks(other) < event.cause_ticks);
-        let begun = events[first..].iter().take_while(|(_, other)| place_ticks(other) == event.cause_ticks);
+        let first = events.partition_point(|(_, other)| position_ticks(other) < event.cause_ticks);
+        let begun = events[first..].iter().take_while(|(_, other)| position_ticks(other) == event.cause_ticks);
         let mut causes = begun.filter(|(_, other)| other.kind == CALL).map(|(thread, _)| *thread).peekable();
         let Some(other) = causes.peek().copied() else { continue };
         if !causes.any(|cause| cause == thread) {

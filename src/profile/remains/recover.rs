@@ -14,7 +14,7 @@ use crate::profile::write::Writer;
 use crate::ranks::Ranks;
 use crate::shard::{self, FORMAT, HEADER_BYTES, Header, RUNNING, SNAPSHOT, Shard, read_file, read_header, run_in_name};
 pub use crate::shard::{run_name, shard_name, snapshot_name};
-use crate::stream::{Detail, Extent, OTHER_EDGES, Pile};
+use crate::stream::{Detail, Extent, MergedShards, OTHER_EDGES};
 
 /// A profile made of shards.
 pub struct Recovered {
@@ -134,7 +134,7 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
     let extent = Extent::of_all(extents);
     let is_part = (found.len() as u64) < u64::from(ranks);
     let (detail, trouble) = Detail::wanted(extent);
-    let mut pile = Pile::new(detail, extent.is_phased);
+    let mut merged = MergedShards::new(detail, extent.is_phased);
     for from in run.sources() {
         match from.read(run) {
             Ok((mut shard, mut bytes)) if present.insert(shard.header.world_rank) => {
@@ -152,7 +152,7 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
                     writer.keep(shard.header.world_rank, &bytes)?;
                 }
                 shard.coarsen(&extent.buckets());
-                pile.add(shard);
+                merged.add(shard);
             }
             Ok((shard, _)) => {
                 left_out.push((from.name(), format!("rank {} is there already", shard.header.world_rank)))
@@ -175,7 +175,7 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
     }
     let missing_ranks = Ranks::first(ranks.into()).without(&present.into_iter().collect());
     let absence = hosts.absence(ranks);
-    Ok(Recovered { path: writer.write(detail, &mut pile.stream())?.path, missing_ranks, absence, notes })
+    Ok(Recovered { path: writer.write(detail, &mut merged.stream())?.path, missing_ranks, absence, notes })
 }
 
 impl Recovered {

@@ -4,20 +4,17 @@ use std::iter::Peekable;
 use std::vec::IntoIter;
 
 use super::detail::Detail;
-use super::facts::Facts;
-use super::group::{BLOCK_RANKS, Each, Key, Row, Sum, Totals};
+use super::group::{ALL_PHASES, BLOCK_RANKS, Each, Key, Row, Sum, Totals};
 use super::item::Item;
 use super::layers;
 use super::merge::Source;
+use super::resolved::Resolved;
 use super::timeline::Timeline;
 use crate::shard::{BUCKET_INVOLVED, Shard};
 
-/// The phase of a sum over all phases.
-pub const ALL_PHASES: u64 = u64::MAX;
-
 /// The items of one process, made when they are asked for: what is held beside the shard is the order of its entries.
-pub struct Leaf {
-    facts: Facts,
+pub struct ProcessStream {
+    resolved: Resolved,
     head: IntoIter<Item>,
     /// How many communicators were told.
     communicators: usize,
@@ -36,24 +33,25 @@ pub struct Leaf {
     is_phased: bool,
 }
 
-impl Leaf {
+impl ProcessStream {
     /// `is_phased`: whether any process of the run named a phase.
-    pub fn new(shard: Shard, detail: Detail, is_phased: bool) -> Leaf {
-        let mut facts = Facts::of(shard, detail);
+    pub fn new(shard: Shard, detail: Detail, is_phased: bool) -> ProcessStream {
+        let mut resolved = Resolved::of(shard, detail);
         let all = |count: usize| (0..count as u32).collect::<Vec<u32>>();
-        let mut cells = all(facts.cell_count());
-        cells.retain(|index| facts.has_cell(*index));
-        cells.sort_unstable_by_key(|index| facts.place_of_cell(*index));
-        let mut edges = all(facts.edge_count());
-        edges.retain(|index| facts.has_edge(*index));
-        edges.sort_unstable_by_key(|index| facts.place_of_edge(*index));
-        facts.add_up_times(&cells);
-        let mut names: Vec<Item> = facts.names().chain(layers::names(&facts)).collect();
-        names.sort_by_key(Item::place);
-        let mut tail: Vec<Item> = facts.uses().chain(facts.stands()).chain(layers::transfers(&facts)).collect();
-        tail.sort_by_key(Item::place);
-        Leaf {
-            head: vec![facts.run(), facts.process()].into_iter(),
+        let mut cells = all(resolved.cell_count());
+        cells.retain(|index| resolved.has_cell(*index));
+        cells.sort_unstable_by_key(|index| resolved.order_of_cell(*index));
+        let mut edges = all(resolved.edge_count());
+        edges.retain(|index| resolved.has_edge(*index));
+        edges.sort_unstable_by_key(|index| resolved.order_of_edge(*index));
+        resolved.add_up_times(&cells);
+        let mut names: Vec<Item> = resolved.names().chain(layers::names(&resolved)).collect();
+        names.sort_by_key(Item::sort_key);
+        let mut tail: Vec<Item> =
+            resolved.uses().chain(resolved.in_flight()).chain(layers::transfers(&resolved)).collect();
+        tail.sort_by_key(Item::sort_key);
+        ProcessStream {
+            head: vec![resolved.run(), resolved.process()].into_iter(),
             communicators: 0,
             names: names.into_iter(),
             cells: cells.into_iter().peekable(),
@@ -61,9 +59,9 @@ impl Leaf {
             over_phases: None,
             put_off: None,
             tail: tail.into_iter(),
-            timeline: Timeline::of(&mut facts),
-            program: Some(facts.program()),
-            facts,
+            timeline: Timeline::of(&mut resolved),
+            program: Some(resolved.program()),
+            resolved,
             detail,
             is_phased,
         }
@@ -71,30 +69,30 @@ impl Leaf {
 
     fn next_communicator(&mut self) -> Option<Item> {
         self.communicators += 1;
-        self.facts.communicator(self.communicators - 1)
+        self.resolved.communicator(self.communicators - 1)
     }
 
     /// All that was counted under the next key.
     fn next_row(&mut self) -> Option<(Key, Row)> {
         let first = self.cells.next()?;
-        let (key, mut row) = (self.facts.key(first), self.facts.row(first));
-        while let Some(next) = self.cells.next_if(|next| self.facts.key(*next) == key) {
-            row.add(&self.facts.row(next));
+        let (key, mut row) = (self.resolved.key(first), self.resolved.row(first));
+        while let Some(next) = self.cells.next_if(|next| self.resolved.key(*next) == key) {
+            row.add(&self.resolved.row(next));
         }
         Some((key, row))
     }
 
     fn next_edge(&mut self) -> Option<Item> {
-        self.edges.next().map(|index| self.facts.edge(index))
+        self.edges.next().map(|index| self.resolved.edge(index))
     }
 
     fn next_group(&mut self) -> Option<Item> {
         if let Some(item) = self.put_off.take() {
             return Some(item);
         }
-        let (cells, facts) = (&mut self.cells, &self.facts);
+        let (cells, resolved) = (&mut self.cells, &self.resolved);
         let mut goes_on =
-            |sum: &Sum| cells.peek().is_some_and(|next| Key { phase: ALL_PHASES, ..facts.key(*next) } == sum.key);
+            |sum: &Sum| cells.peek().is_some_and(|next| Key { phase: ALL_PHASES, ..resolved.key(*next) } == sum.key);
         if let Some(sum) = self.over_phases.take_if(|sum| !goes_on(sum)) {
             return Some(Item::Sum(Box::new(sum)));
         }
@@ -126,10 +124,10 @@ impl Leaf {
     }
 }
 
-impl Source for Leaf {
+impl Source for ProcessStream {
     fn next(&mut self) -> Option<Item> {
         let first = self.head.next().or_else(|| self.next_communicator()).or_else(|| self.names.next());
         let counted = first.or_else(|| self.next_group()).or_else(|| self.next_edge()).or_else(|| self.tail.next());
-        counted.or_else(|| self.timeline.next(&self.facts)).or_else(|| self.program.take())
+        counted.or_else(|| self.timeline.next(&self.resolved)).or_else(|| self.program.take())
     }
 }

@@ -1,30 +1,30 @@
-//! The streams of many processes at one place, one shard after the other, where there is no tree of processes to merge them.
+//! The streams of many processes in one process, shard by shard: where no tree of processes merges them.
 
 use super::code::{Decoder, Encoder};
 use super::detail::Detail;
-use super::leaf::Leaf;
 use super::merge::{Merge, Source};
+use super::process::ProcessStream;
 use crate::shard::Shard;
 
 /// Streams that become one as soon as there are so many.
 const MERGED_AT_ONCE: usize = 32;
 
 /// Streams as bytes, those of many shards merged already: so a merge never sees more than a few.
-pub struct Pile {
+pub struct MergedShards {
     detail: Detail,
     is_phased: bool,
     /// In level n each is made of up to 32ⁿ shards.
     levels: Vec<Vec<Vec<u8>>>,
 }
 
-impl Pile {
+impl MergedShards {
     /// `is_phased`: whether any of the shards has a phase.
-    pub fn new(detail: Detail, is_phased: bool) -> Pile {
-        Pile { detail, is_phased, levels: Vec::new() }
+    pub fn new(detail: Detail, is_phased: bool) -> MergedShards {
+        MergedShards { detail, is_phased, levels: Vec::new() }
     }
 
     pub fn add(&mut self, shard: Shard) {
-        let mut part = written(Leaf::new(shard, self.detail, self.is_phased));
+        let mut part = written(ProcessStream::new(shard, self.detail, self.is_phased));
         for level in 0.. {
             if self.levels.len() == level {
                 self.levels.push(Vec::new());

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::detail::Detail;
-use super::group::{Key, NO_RANK, Peak, Row};
-use super::item::{self, Communicator, Edge, Identity, Item, Name, Process, Program, Run, Spread, Stand, Use};
-use super::leaf::ALL_PHASES;
+use super::group::{ALL_PHASES, Key, NO_RANK, Peak, Row};
+use super::identity::{self, Identity};
+use super::item::{Communicator, Edge, InFlight, Item, Name, Process, Program, Run, Spread, Use};
 use crate::calls;
 use crate::counters::{Arguments, Calls, CellOf, Messages, ns};
 use crate::shard::{
@@ -16,15 +16,15 @@ use crate::shard::{
 };
 
 /// A shard, and what its numbers mean to all processes.
-pub struct Facts {
+pub struct Resolved {
     shard: Shard,
     rank: u32,
     ns_per_tick: f64,
     detail: Detail,
-    place: u64,
+    location: u64,
     /// Indices of the communicators in the order of their identities, and the other way round.
     by_identity: Vec<u32>,
-    place_by_index: Vec<u32>,
+    position_by_index: Vec<u32>,
     /// MPI time in the rows `-` and `*`, and in the communicators in the order of their identities, where anything was called.
     times_ns: Vec<Option<u64>>,
     phases: HashMap<u8, u64>,
@@ -35,12 +35,12 @@ pub struct Facts {
 const PROGRAM: u8 = 6;
 
 /// Behind the rows `-` and `*`.
-const FIRST_PLACE: u32 = 2;
+const FIRST_POSITION: u32 = 2;
 
-impl Facts {
-    pub fn of(shard: Shard, detail: Detail) -> Facts {
+impl Resolved {
+    pub fn of(shard: Shard, detail: Detail) -> Resolved {
         let rank = shard.header.world_rank;
-        let place = match detail {
+        let location = match detail {
             Detail::Rank => rank.into(),
             Detail::Node => hash(&shard::text(&shard.header.host), 0),
             Detail::Comm => 0,
@@ -48,13 +48,13 @@ impl Facts {
         let mut by_identity: Vec<u32> = (0..shard.communicators.len() as u32).collect();
         let identity = |index: u32| shard.communicators[index as usize].identity;
         by_identity.sort_by_key(|index| identity(*index));
-        let mut place_by_index = vec![0; by_identity.len()];
-        let mut last = (item::SEVERAL_COMMS, FIRST_PLACE - 1);
-        for (at, index) in (FIRST_PLACE..).zip(&by_identity) {
-            // Two records of one identity, which nobody should leave, have one place.
+        let mut position_by_index = vec![0; by_identity.len()];
+        let mut last = (identity::SEVERAL_COMMS, FIRST_POSITION - 1);
+        for (at, index) in (FIRST_POSITION..).zip(&by_identity) {
+            // Two records of one identity, which nobody should leave, have one position.
             let identity = identity(*index);
             last = if identity == last.0 { last } else { (identity, at) };
-            place_by_index[*index as usize] = last.1;
+            position_by_index[*index as usize] = last.1;
         }
         // One whose name was cut off altogether is like none.
         let named = shard.phases.iter().filter(|phase| phase.text[0] != 0);
@@ -62,14 +62,14 @@ impl Facts {
         let datatypes = shard.datatypes.iter().map(|datatype| {
             (datatype.number, hash(&shard::text(&datatype.text), 1 + u8::from(datatype.flags & CONTIGUOUS != 0)))
         });
-        Facts {
+        Resolved {
             rank,
             ns_per_tick: shard.ns_per_tick(),
             detail,
-            place,
-            times_ns: vec![None; by_identity.len() + FIRST_PLACE as usize],
+            location,
+            times_ns: vec![None; by_identity.len() + FIRST_POSITION as usize],
             by_identity,
-            place_by_index,
+            position_by_index,
             phases: phases.collect(),
             datatypes: datatypes.collect(),
             shard,
@@ -97,11 +97,11 @@ impl Facts {
     }
 
     /// What tells rows of this process from others: its rank, the hash of its node's name, or nothing.
-    pub fn place(&self) -> u64 {
-        self.place
+    pub fn location(&self) -> u64 {
+        self.location
     }
 
-    /// Where a communicator stands among the shard's.
+    /// The index of a communicator among the shard's.
     fn index(&self, number: u32) -> Option<usize> {
         let all = &self.shard.communicators;
         // Numbers have no gaps, but where a shard is damaged.
@@ -113,29 +113,29 @@ impl Facts {
     }
 
     /// Ascends as identities do.
-    fn place_of(&self, number: u32) -> u32 {
+    fn position_of(&self, number: u32) -> u32 {
         match number {
             NO_COMM | SEVERAL_COMMS => number,
-            _ => self.index(number).map_or(NO_COMM, |index| self.place_by_index[index]),
+            _ => self.index(number).map_or(NO_COMM, |index| self.position_by_index[index]),
         }
     }
 
-    pub fn place_of_cell(&self, index: u32) -> (u32, u16, u8, u64) {
+    pub fn order_of_cell(&self, index: u32) -> (u32, u16, u8, u64) {
         let cell = &self.shard.cells[index as usize];
-        (self.place_of(cell.comm()), cell.operation(), bucket_shown(cell), self.phase(cell.phase()))
+        (self.position_of(cell.comm()), cell.operation(), bucket_shown(cell), self.phase(cell.phase()))
     }
 
-    pub fn place_of_edge(&self, index: u32) -> (u32, u16, u32) {
+    pub fn order_of_edge(&self, index: u32) -> (u32, u16, u32) {
         let edge = &self.shard.edges[index as usize];
-        (self.place_of(edge.comm()), edge.operation(), edge.world_rank)
+        (self.position_of(edge.comm()), edge.operation(), edge.world_rank)
     }
 
     pub fn add_up_times(&mut self, cells: &[u32]) {
         for cell in cells.iter().map(|index| &self.shard.cells[*index as usize]) {
             if cell.bucket() != BUCKET_INVOLVED {
                 let time_ns = if calls::outside_span(cell.operation()) { 0 } else { self.ns(cell.ticks) };
-                let place = self.place_of(cell.comm()) as usize;
-                self.times_ns[place] = Some(self.times_ns[place].unwrap_or(0).saturating_add(time_ns));
+                let position = self.position_of(cell.comm()) as usize;
+                self.times_ns[position] = Some(self.times_ns[position].unwrap_or(0).saturating_add(time_ns));
             }
         }
     }
@@ -146,8 +146,8 @@ impl Facts {
 
     pub fn identity(&self, number: u32) -> Identity {
         match number {
-            SEVERAL_COMMS => item::SEVERAL_COMMS,
-            _ => self.index(number).map_or(item::NO_COMM, |index| self.shard.communicators[index].identity),
+            SEVERAL_COMMS => identity::SEVERAL_COMMS,
+            _ => self.index(number).map_or(identity::NO_COMM, |index| self.shard.communicators[index].identity),
         }
     }
 
@@ -187,13 +187,13 @@ impl Facts {
 
     /// The communicator that comes so many-th, the rows `-` and `*` before all others.
     pub fn communicator(&self, number: usize) -> Option<Item> {
-        let spread = |place: usize| {
-            let peak = Peak { ns: self.times_ns[place]?, rank: self.rank };
+        let spread = |position: usize| {
+            let peak = Peak { ns: self.times_ns[position]?, rank: self.rank };
             Some(Spread { ranks: 1, time_ns: peak.ns, least: peak, most: peak })
         };
-        let Some(at) = number.checked_sub(FIRST_PLACE as usize) else {
+        let Some(at) = number.checked_sub(FIRST_POSITION as usize) else {
             return Some(Item::Communicator(Box::new(Communicator {
-                identity: [item::NO_COMM, item::SEVERAL_COMMS][number],
+                identity: [identity::NO_COMM, identity::SEVERAL_COMMS][number],
                 letter: b' ',
                 root: 0,
                 size: 0,
@@ -212,7 +212,7 @@ impl Facts {
         let labels = &self.shard.labels;
         let named = labels.binary_search_by_key(&record.number, |label| label.number).ok();
         let label = named.map(|at| shard::text(&labels[at].text)).unwrap_or_default();
-        let place = self.place_by_index[index] as usize;
+        let position = self.position_by_index[index] as usize;
         Some(Item::Communicator(Box::new(Communicator {
             identity: record.identity,
             letter: record.letter,
@@ -227,7 +227,7 @@ impl Facts {
             source: self.rank,
             members: vec![(self.rank, self.rank)],
             // That of several records of one identity is told once.
-            spread: spread(place).filter(|_| place == number),
+            spread: spread(position).filter(|_| position == number),
         })))
     }
 
@@ -275,7 +275,7 @@ impl Facts {
     pub fn row(&self, index: u32) -> Row {
         let cell = &self.shard.cells[index as usize];
         let counted = Calls::read(&CellOf { cell, ns_per_tick: self.ns_per_tick });
-        Row { place: self.place, rank: self.rank, counted }
+        Row { location: self.location, rank: self.rank, counted }
     }
 
     /// Without ranks there is nothing between which messages go.
@@ -288,7 +288,7 @@ impl Facts {
         Item::Edge(Edge {
             identity: self.identity(edge.comm()),
             operation: edge.operation(),
-            source: self.place,
+            source: self.location,
             source_rank: self.rank,
             destination: edge.world_rank,
             counted: Messages::read(edge),
@@ -303,15 +303,15 @@ impl Facts {
                 identity: self.identity(entry.comm()),
                 operation: entry.operation(),
                 datatype: self.datatype(entry.datatype()),
-                place: self.place,
+                location: self.location,
                 rank,
                 counted: Arguments::read(entry),
             })
         })
     }
 
-    /// Where the threads of a process stood that had not finished.
-    pub fn stands(&self) -> impl Iterator<Item = Item> {
+    /// The calls that the threads of a process were in that had not finished.
+    pub fn in_flight(&self) -> impl Iterator<Item = Item> {
         let shard = &self.shard;
         let is_open = matches!(shard.header.state, RUNNING | SNAPSHOT);
         let last_ns = shard.since_start_ns(shard.last_sign_ticks());
@@ -320,7 +320,7 @@ impl Facts {
             let call = stand.call.map(|(number, operation)| (self.identity(number), operation));
             // Most calls of a process that pauses counting go by unseen.
             let is_known = call.is_some() || shard.header.paused == 0;
-            Item::Stand(Stand {
+            Item::InFlight(InFlight {
                 rank: self.rank,
                 thread: stand.thread,
                 call,
@@ -341,7 +341,7 @@ fn bucket_shown(cell: &Cell) -> u8 {
 }
 
 fn is_special(identity: Identity) -> bool {
-    [item::NO_COMM, item::SEVERAL_COMMS].contains(&identity)
+    [identity::NO_COMM, identity::SEVERAL_COMMS].contains(&identity)
 }
 
 fn is_empty(cell: &Cell) -> bool {
