@@ -53,10 +53,12 @@ pub struct Counter {
 }
 
 impl Counter {
+    #[inline(always)]
     pub const fn is_sum(&self) -> bool {
         matches!(self.merge, Merge::Sum)
     }
 
+    #[inline(always)]
     pub const fn is_common(&self) -> bool {
         matches!(self.stored, Stored::Common(_) | Stored::Rare(_))
     }
@@ -78,17 +80,19 @@ impl Counter {
             Unit::Count | Unit::Bytes => name.to_owned(),
         }
     }
+}
 
-    fn merged(&self, one: u64, other: u64, are_counted: (bool, bool)) -> u64 {
-        match (self.merge, are_counted) {
-            (Merge::Sum, _) if self.unit == Unit::Nanoseconds => one.saturating_add(other),
-            // A count below zero stems from a process that was ended between two additions.
-            (Merge::Sum, _) => one.wrapping_add(other),
-            (_, (_, false)) => one,
-            (_, (false, true)) => other,
-            (Merge::Least(_), _) => one.min(other),
-            (Merge::Most(_), _) => one.max(other),
-        }
+/// Merge and unit are constants where this is called.
+#[inline(always)]
+fn merged(merge: Merge, unit: Unit, one: u64, other: u64, are_counted: (bool, bool)) -> u64 {
+    match (merge, are_counted) {
+        (Merge::Sum, _) if unit == Unit::Nanoseconds => one.saturating_add(other),
+        // A count below zero stems from a process that was ended between two additions.
+        (Merge::Sum, _) => one.wrapping_add(other),
+        (_, (_, false)) => one,
+        (_, (false, true)) => other,
+        (Merge::Least(_), _) => one.min(other),
+        (Merge::Most(_), _) => one.max(other),
     }
 }
 
@@ -124,10 +128,12 @@ macro_rules! counters {
             }
 
             /// In the order of the table.
+            #[inline(always)]
             pub const fn values(&self) -> [u64; $name::COUNT] {
                 [$(self.$counter),+]
             }
 
+            #[inline(always)]
             pub fn of_values(values: [u64; $name::COUNT]) -> $name {
                 let [$($counter),+] = values;
                 $name { $($counter),+ }
@@ -135,9 +141,7 @@ macro_rules! counters {
 
             pub fn add(&mut self, other: &$name) {
                 let are_counted = (self.$present > 0, other.$present > 0);
-                let (own, others) = (self.values(), other.values());
-                let merge = |at: usize| $name::TABLE[at].merged(own[at], others[at], are_counted);
-                *self = $name::of_values(std::array::from_fn(merge));
+                $(self.$counter = merged($merge, Unit::$unit, self.$counter, other.$counter, are_counted);)+
             }
         }
     };
@@ -231,12 +235,27 @@ impl Calls {
         extremes
     };
 
+    /// Where each extreme is in the table, and where the counter that it is about: a single call has no other value than that.
+    pub const BOUNDED: [(usize, usize); Calls::EXTREMES] = {
+        let mut bounded = [(0, 0); Calls::EXTREMES];
+        let (mut at, mut known) = (0, 0);
+        while at < Calls::COUNT {
+            if let Merge::Least(of) | Merge::Most(of) = Calls::TABLE[at].merge {
+                bounded[known] = (at, position(Calls::TABLE, of));
+                known += 1;
+            }
+            at += 1;
+        }
+        bounded
+    };
+
     /// The extremes, in the order of the table.
     pub fn extremes() -> impl Iterator<Item = (usize, &'static Counter)> {
-        Calls::TABLE.iter().enumerate().filter(|(_, counter)| !counter.is_sum())
+        Calls::BOUNDED.into_iter().map(|(at, _)| (at, &Calls::TABLE[at]))
     }
 
     /// The values of counters that a condition holds for, in the order of the table.
+    #[inline(always)]
     pub fn only(&self, is_wanted: fn(&Counter) -> bool) -> impl Iterator<Item = u64> {
         self.values()
             .into_iter()
@@ -246,17 +265,28 @@ impl Calls {
     }
 
     /// Zero but for these counters.
+    #[inline(always)]
     pub fn keep(&self, is_kept: fn(&Counter) -> bool) -> Calls {
         let values = self.values();
         Calls::of_values(std::array::from_fn(|at| if is_kept(&Calls::TABLE[at]) { values[at] } else { 0 }))
     }
+}
 
-    /// The value of the counter that an extreme is about: one call has no other.
-    pub fn bounded(&self, extreme: &Counter) -> u64 {
-        let (Merge::Least(of) | Merge::Most(of)) = extreme.merge else { return 0 };
-        let at = Calls::TABLE.iter().position(|counter| counter.name == of);
-        at.map_or(0, |at| self.values()[at])
+/// The position of a name in a table. A name that is not there ends the build.
+const fn position(table: &[Counter], name: &str) -> usize {
+    let mut at = 0;
+    while !is_same(table[at].name.as_bytes(), name.as_bytes()) {
+        at += 1;
     }
+    at
+}
+
+const fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
 }
 
 #[cfg(test)]

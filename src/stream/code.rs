@@ -1,8 +1,10 @@
 //! Items as bytes, for messages and for merging in memory. Bytes are cut into chunks, each of which can be read by itself.
 
 use bytemuck::Zeroable;
-use serde::Serialize;
+use postcard::ser_flavors::Flavor;
+use postcard::{Deserializer, Serializer};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::group::{Each, Key, Row, Sum};
 use super::identity::Identity;
@@ -83,9 +85,10 @@ impl Encoder {
     }
 
     fn put(&mut self, value: &impl Serialize) {
-        let bytes = std::mem::take(&mut self.bytes);
+        let mut serializer = Serializer { output: Bytes(std::mem::take(&mut self.bytes)) };
         // Writing plain data into memory cannot fail.
-        self.bytes = postcard::to_extend(value, bytes).unwrap_or_default();
+        let _ = value.serialize(&mut serializer);
+        self.bytes = serializer.output.0;
     }
 
     fn put_identity(&mut self, identity: Identity) {
@@ -101,22 +104,49 @@ impl Encoder {
     fn put_each(&mut self, each: &Each) {
         self.put_key(&each.key);
         self.put(&(each.block, each.rows.len()));
-        let (mut location, mut common) = (0, None);
+        let mut serializer = Serializer { output: Bytes(std::mem::take(&mut self.bytes)) };
+        let (mut location, mut before) = (0, None);
         for row in &each.rows {
-            let counted = &row.counted;
-            let now = counted.keep(Counter::is_common);
-            let is_new = common.replace(now) != Some(now);
+            let values = row.counted.values();
+            let is_same = |before: [u64; Calls::COUNT]| {
+                let mut common = Calls::TABLE.iter().enumerate().filter(|(_, counter)| counter.is_common());
+                common.all(|(at, _)| before[at] == values[at])
+            };
+            let is_new = !before.replace(values).is_some_and(is_same);
             let rank = (u64::from(row.rank) != row.location).then_some(row.rank);
             // One call is the shortest and the longest.
-            let has_extremes = Calls::extremes().any(|(at, extreme)| counted.values()[at] != counted.bounded(extreme));
-            self.put(&(row.location.wrapping_sub(location), rank, is_new, has_extremes));
-            for (value, counter) in counted.values().iter().zip(Calls::TABLE) {
+            let has_extremes = Calls::BOUNDED.iter().any(|(at, of)| values[*at] != values[*of]);
+            let head: WireRow = (row.location.wrapping_sub(location), rank, is_new, has_extremes);
+            let _ = head.serialize(&mut serializer);
+            for (value, counter) in values.iter().zip(Calls::TABLE) {
                 if is_written(counter, is_new, has_extremes) {
-                    self.put(value);
+                    let _ = value.serialize(&mut serializer);
                 }
             }
             location = row.location;
         }
+        self.bytes = serializer.output.0;
+    }
+}
+
+/// What is written goes behind these.
+struct Bytes(Vec<u8>);
+
+impl Flavor for Bytes {
+    type Output = Vec<u8>;
+
+    fn try_extend(&mut self, data: &[u8]) -> postcard::Result<()> {
+        self.0.extend_from_slice(data);
+        Ok(())
+    }
+
+    fn try_push(&mut self, data: u8) -> postcard::Result<()> {
+        self.0.push(data);
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<Vec<u8>> {
+        Ok(self.0)
     }
 }
 
@@ -246,24 +276,25 @@ impl Decoder {
         let (block, count): (u32, usize) = self.get()?;
         // A row takes five bytes or more.
         let mut rows = Vec::with_capacity(count.min(self.bytes.len() / 5));
-        let (mut location, mut common) = (0u64, None);
+        let mut reader = Deserializer::from_bytes(self.bytes.get(self.at..)?);
+        let (mut location, mut values) = (0u64, None);
         for _ in 0..count {
-            let (step, rank, is_new, has_extremes): WireRow = self.get()?;
+            let (step, rank, is_new, has_extremes) = WireRow::deserialize(&mut reader).ok()?;
             location = location.wrapping_add(step);
-            let mut values = if is_new { Calls::default() } else { common? }.values();
-            for (value, counter) in values.iter_mut().zip(Calls::TABLE) {
+            // What is not written is what the row before had.
+            let mut row = if is_new { [0; Calls::COUNT] } else { values? };
+            for (value, counter) in row.iter_mut().zip(Calls::TABLE) {
                 if is_written(counter, is_new, has_extremes) {
-                    *value = self.get()?;
+                    *value = u64::deserialize(&mut reader).ok()?;
                 }
             }
-            let mut counted = Calls::of_values(values);
-            common = Some(counted.keep(Counter::is_common));
             if !has_extremes {
-                Calls::extremes().for_each(|(at, extreme)| values[at] = counted.bounded(extreme));
-                counted = Calls::of_values(values);
+                Calls::BOUNDED.iter().for_each(|(at, of)| row[*at] = row[*of]);
             }
-            rows.push(Row { location, rank: rank.unwrap_or(location as u32), counted });
+            values = Some(row);
+            rows.push(Row { location, rank: rank.unwrap_or(location as u32), counted: Calls::of_values(row) });
         }
+        self.at = self.bytes.len() - reader.finalize().ok()?.len();
         Some(Each { key, block, rows })
     }
 }
