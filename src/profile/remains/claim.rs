@@ -100,7 +100,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.claim");
         let mut command = Command::new(env::current_exe().unwrap());
-        command.args(["--exact", "profile::claim::tests::holder"]).env("COMMSEE_TEST_CLAIM", &path);
+        let holder = module_path!().split_once("::").unwrap().1.to_owned() + "::holder";
+        command.args(["--exact", &holder]).env("COMMSEE_TEST_CLAIM", &path);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         while !path.with_extension("taken").exists() {
             assert!(child.try_wait().unwrap().is_none());
