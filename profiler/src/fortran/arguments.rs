@@ -7,8 +7,8 @@ use std::ffi::{CString, c_int};
 use super::entry::Entry;
 use super::handles::{Object, handle, is_same};
 use super::sentinels;
-use crate::abi::{Word, abi};
-use crate::memory;
+use crate::mpi::abi::{Word, abi};
+use crate::shard::memory;
 
 #[inline(always)]
 pub unsafe fn int(place: Word) -> c_int {

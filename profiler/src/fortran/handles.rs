@@ -2,9 +2,9 @@
 
 use std::ffi::{CStr, c_int};
 
-use crate::abi::{Word, abi};
-use crate::real;
-use crate::settled::Settled;
+use crate::guest::settled::Settled;
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::real;
 
 /// The kinds of objects whose handles are translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

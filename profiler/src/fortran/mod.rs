@@ -12,9 +12,11 @@ mod trial;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 
-use crate::abi::{Word, abi};
-use crate::settled::Settled;
-use crate::{pmpi, say, state, thread};
+use crate::guest::settled::Settled;
+use crate::guest::{say, state};
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::pmpi;
+use crate::thread;
 
 pub use arguments::{Place, Requests, Statuses, Text, address, count, int, long};
 pub use entry::Entry;

@@ -6,8 +6,9 @@ use std::sync::OnceLock;
 
 use vocabulary::calls::op;
 
-use crate::abi::{Word, abi};
-use crate::{pmpi, real, thread};
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::{pmpi, real};
+use crate::thread;
 
 #[derive(Clone, Copy)]
 pub struct Trial {

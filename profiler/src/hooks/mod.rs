@@ -3,7 +3,6 @@
 //!
 //! Wrappers know nothing of modules: where a thread stands is written down anyway (`standing.rs`), and read here.
 
-mod counters;
 mod registry;
 
 use std::ffi::{CStr, c_char};
@@ -12,10 +11,10 @@ use commsee_hook::{Call, NO_OPERATION, NO_ROOM, NOT_WANTED, OTHER_VERSION, TRACE
 use vocabulary::settings;
 use vocabulary::shard::{self as image, NO_COMM};
 
-use crate::{clock, guard, say, state, tally, thread, trace};
-
-use counters::Counters;
-pub use counters::Place;
+use crate::guest::{clock, guard, say, state};
+use crate::record::tally;
+use crate::thread::transfers::Counters;
+use crate::{thread, trace};
 
 /// What is known so far goes into the shard, which has just been made.
 pub fn start() {

@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use super::Verdict;
-use crate::signals;
+use crate::guest::signals;
 
 /// In [`Head::state`]: nothing is decided yet.
 const OPEN: u32 = 0;

@@ -10,8 +10,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use commsee_hook::Call;
 use vocabulary::shard::{CALL, Event, LAYER, RECEIVED, REMOTE_RANK, SENT, Standing};
 
-use crate::communicators::Record;
-use crate::{shard, state, status, thread};
+use crate::guest::state;
+use crate::mpi::status;
+use crate::objects::communicators::Record;
+use crate::{shard, thread};
 
 pub use clocks::{Partner, compare};
 pub use tracer::Place;

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use vocabulary::shard::{BLOCK_HEADER_BYTES, BlockHeader, EVENTS, Event, Standing};
 
-use crate::communicators::LastLookUp;
-use crate::{guard, memory, shard};
+use crate::guest::guard;
+use crate::objects::communicators::LastLookUp;
+use crate::shard::{self, memory};
 
 use super::lost;
 

@@ -11,13 +11,13 @@ use std::ffi::c_int;
 
 use vocabulary::shard::{Communicator, INTER};
 
-use crate::abi::{Word, abi};
-use crate::communicators::{self, Record};
-use crate::datatypes::{self, size};
 use crate::fortran::{self, Object};
-use crate::memory;
-use crate::neighbors::{self, Neighbors};
-use crate::status;
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::status;
+use crate::objects::communicators::{self, Record};
+use crate::objects::datatypes::{self, size};
+use crate::objects::neighbors::{self, Neighbors};
+use crate::shard::memory;
 
 pub use collective::*;
 pub use files::*;

@@ -7,13 +7,16 @@ use vocabulary::calls::op;
 use vocabulary::shard::BUCKET_INVOLVED;
 
 use super::timed;
-use crate::abi::{Word, abi};
-use crate::communicators::{self, Record};
-use crate::guard::recorded;
-use crate::requests::{self, Kind};
-use crate::tally::{self, Done};
+use crate::guest::guard::recorded;
+use crate::guest::state;
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::status;
+use crate::objects::communicators::{self, Record};
+use crate::objects::requests::{self, Kind};
+use crate::record::tally::{self, Done};
+use crate::shard::memory;
 use crate::thread::Thread;
-use crate::{memory, state, status, trace};
+use crate::trace;
 
 /// The communicator that a call over one request belongs to, and whether the request is a receive.
 #[inline(always)]

@@ -6,16 +6,16 @@ use vocabulary::calls::op;
 use vocabulary::shard::{FREED, INTER};
 
 use super::timed;
-use crate::abi::{Word, abi};
-use crate::communicators::{self, Record};
-use crate::dying::Freeing;
 use crate::fortran::{self, Object};
-use crate::guard::{guarded, recorded};
-use crate::identity;
-use crate::labels;
-use crate::requests::{Extra, Kind, Request};
-use crate::state;
-use crate::tally::{self, Done};
+use crate::guest::guard::{guarded, recorded};
+use crate::guest::state;
+use crate::mpi::abi::{Word, abi};
+use crate::objects::communicators::{self, Record};
+use crate::objects::dying::Freeing;
+use crate::objects::identity;
+use crate::objects::labels;
+use crate::objects::requests::{Extra, Kind, Request};
+use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 
 /// The communicator that a creating call is collective over. One that is not known is registered now, before the call: all

@@ -4,11 +4,13 @@ use std::cell::Cell;
 use std::ffi::c_int;
 
 use super::{real_function, timed};
-use crate::abi::Word;
 use crate::fortran;
-use crate::guard::uncancelled;
-use crate::presence::where_present;
-use crate::{clock, lifecycle, phases, sessions, state, tally};
+use crate::guest::guard::uncancelled;
+use crate::guest::{clock, state};
+use crate::mpi::abi::Word;
+use crate::mpi::presence::where_present;
+use crate::record::{phases, tally};
+use crate::run::{lifecycle, sessions};
 
 where_present! {
     pub unsafe extern "C-unwind" fn MPI_Init(argc: Word, argv: Word) -> c_int {

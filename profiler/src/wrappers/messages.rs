@@ -3,13 +3,13 @@
 use std::ffi::c_int;
 
 use super::timed;
-use crate::abi::{Word, abi};
-use crate::communicators;
-use crate::guard::{Undo, recorded};
-use crate::message::{self, Matched};
-use crate::state;
-use crate::status;
-use crate::tally::{self, Done};
+use crate::guest::guard::{Undo, recorded};
+use crate::guest::state;
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::status;
+use crate::objects::communicators;
+use crate::objects::message::{self, Matched};
+use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 use crate::trace;
 use crate::volume;

@@ -20,7 +20,7 @@ pub use creators::Late;
 /// The real function of an operation, as the type that the wrapper's own arguments give.
 macro_rules! real_function {
     ($operation:ident, fn($($argument:ty),*)) => {{
-        let function = $crate::real::function(vocabulary::calls::op::$operation as usize);
+        let function = $crate::mpi::real::function(vocabulary::calls::op::$operation as usize);
         // SAFETY: the type repeats the function's declaration in the standard.
         unsafe { std::mem::transmute::<*mut std::ffi::c_void, unsafe extern "C-unwind" fn($($argument),*) -> std::ffi::c_int>(function) }
     }};
@@ -32,22 +32,26 @@ pub(crate) use real_function;
 macro_rules! timed {
     ($thread:ident, $record:expr, $operation:ident, $call:expr) => {{
         let record = $record;
-        let begin = $crate::clock::now();
-        let place = $crate::standing::enter_over($thread, record, vocabulary::calls::op::$operation, begin);
+        let begin = $crate::guest::clock::now();
+        let place = $crate::record::standing::enter_over($thread, record, vocabulary::calls::op::$operation, begin);
         // Where it stands in an unsafe block already, this one is not needed.
         #[allow(unused_unsafe)]
         let code = unsafe { $call };
-        let end = $crate::clock::now();
-        $crate::standing::leave(place, end);
-        $crate::tally::Done { operation: vocabulary::calls::op::$operation, code, ticks: end.wrapping_sub(begin) }
+        let end = $crate::guest::clock::now();
+        $crate::record::standing::leave(place, end);
+        $crate::record::tally::Done {
+            operation: vocabulary::calls::op::$operation,
+            code,
+            ticks: end.wrapping_sub(begin),
+        }
     }};
     ($operation:ident, $call:expr) => {{
-        let begin = $crate::clock::now();
+        let begin = $crate::guest::clock::now();
         // Where it stands in an unsafe block already, this one is not needed.
         #[allow(unused_unsafe)]
         let code = unsafe { $call };
-        let ticks = $crate::clock::now().wrapping_sub(begin);
-        $crate::tally::Done { operation: vocabulary::calls::op::$operation, code, ticks }
+        let ticks = $crate::guest::clock::now().wrapping_sub(begin);
+        $crate::record::tally::Done { operation: vocabulary::calls::op::$operation, code, ticks }
     }};
 }
 pub(crate) use timed;
@@ -65,13 +69,17 @@ mod body {
     pub use super::messages::*;
     pub use super::partitioned::*;
     pub use super::rma::*;
-    use crate::abi::Word;
-    use crate::guard::recorded;
-    use crate::requests::Starts;
-    use crate::tally::{self, Done};
+    use crate::guest::clock;
+    use crate::guest::guard::recorded;
+    use crate::mpi::abi::Word;
+    use crate::mpi::status;
+    use crate::objects::communicators;
+    use crate::objects::requests::Starts;
+    use crate::record::tally::{self, Done};
+    use crate::record::{files, standing, windows};
     use crate::thread::Thread;
     use crate::wrappers::creators;
-    use crate::{clock, communicators, files, standing, status, trace, volume, windows};
+    use crate::{trace, volume};
 
     include!(concat!(env!("OUT_DIR"), "/bodies.rs"));
 }
@@ -84,9 +92,10 @@ mod c {
     use vocabulary::calls::op;
 
     use super::{body, creators};
-    use crate::abi::Word;
-    use crate::presence::where_present;
-    use crate::{real, thread, volume};
+    use crate::mpi::abi::Word;
+    use crate::mpi::presence::where_present;
+    use crate::mpi::real;
+    use crate::{thread, volume};
 
     include!(concat!(env!("OUT_DIR"), "/shells.rs"));
 }
@@ -100,9 +109,9 @@ mod f {
 
     use super::lifecycle::*;
     use super::{body, creators};
-    use crate::abi::Word;
     use crate::fortran::{self, Object};
-    use crate::presence::where_present;
+    use crate::mpi::abi::Word;
+    use crate::mpi::presence::where_present;
     use crate::{thread, volume};
 
     include!(concat!(env!("OUT_DIR"), "/fortran.rs"));

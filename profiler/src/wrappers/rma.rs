@@ -3,14 +3,14 @@
 use std::ffi::c_int;
 
 use super::{creators, timed};
-use crate::abi::{Word, abi};
-use crate::communicators;
-use crate::dying::Freeing;
-use crate::guard::recorded;
-use crate::state;
-use crate::tally::{self, Done};
+use crate::guest::guard::recorded;
+use crate::guest::state;
+use crate::mpi::abi::{Word, abi};
+use crate::objects::communicators;
+use crate::objects::dying::Freeing;
+use crate::record::tally::{self, Done};
+use crate::record::windows;
 use crate::thread::Thread;
-use crate::windows;
 
 unsafe fn made(thread: &Thread, comm: Word, win: Word, done: Done) {
     if done.code != 0 {

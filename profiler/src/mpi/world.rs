@@ -1,0 +1,40 @@
+//! All processes that were started together: the group that world ranks refer to. It is that of `MPI_COMM_WORLD`, or in a
+//! program with sessions only that of the process set `mpi://WORLD`, which has the same ranks (MPI-4.1, 11.3.2).
+
+use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::mpi::abi::Word;
+use crate::mpi::pmpi::Group;
+
+/// A group's handle; 0 is none in any family.
+static GROUP: AtomicU64 = AtomicU64::new(0);
+
+/// Takes the group of a communicator.
+pub fn of_communicator(comm: Word) -> Option<()> {
+    // SAFETY: the communicator is alive.
+    let group = unsafe { Group::of(comm) }?;
+    keep(group);
+    Some(())
+}
+
+/// Takes a group over, in the place of the one before.
+pub fn keep(group: Group) {
+    forget();
+    GROUP.store(group.handle() as u64, Ordering::Release);
+    mem::forget(group);
+}
+
+/// The group's handle, while MPI is there.
+#[inline(always)]
+pub fn group() -> Option<Word> {
+    match GROUP.load(Ordering::Acquire) {
+        0 => None,
+        handle => Some(handle as Word),
+    }
+}
+
+/// Gives the group back to the library before that ends.
+pub fn forget() {
+    drop(Group::from_handle(GROUP.swap(0, Ordering::AcqRel)));
+}

@@ -1,0 +1,350 @@
+//! What a communicator handle means: a record in the shard. Records are never moved or freed, so that a request may outlive
+//! its communicator.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{Ordering, fence};
+
+use bytemuck::Zeroable;
+use vocabulary::creators;
+use vocabulary::shard::{
+    BLOCK_HEADER_BYTES, BlockHeader, COMMUNICATORS, Communicator, FIRST_COMM, FREED, INTER, NO_COMM, REMOTE,
+    SEVERAL_COMMS, Standing,
+};
+
+use crate::guest::serial::Serial;
+use crate::guest::settled::Settled;
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::pmpi::{self, Group};
+use crate::objects::handles::Handles;
+use crate::objects::identity::{self, Identity};
+use crate::shard;
+use crate::thread::Thread;
+
+pub type Record = *mut Communicator;
+
+const BLOCK_BYTES: (usize, usize) = (4 << 10, 64 << 10);
+pub static HANDLES: Handles = Handles::new();
+/// The rows `-` and `*`, which are no communicators.
+static ROWS: Settled<[Row; 2]> = Settled::new();
+
+struct Row(Record);
+
+// SAFETY: the two records are never written after they were made.
+unsafe impl Sync for Row {}
+
+struct Registry {
+    next_number: u32,
+    /// Communicators given to this process, MPI_COMM_WORLD apart.
+    counter: u32,
+    foreign: u32,
+    block: *mut BlockHeader,
+    capacity: usize,
+    next_bytes: usize,
+}
+
+// SAFETY: the block is only touched where the registry is held.
+unsafe impl Send for Registry {}
+
+static REGISTRY: Serial<Registry> = Serial::new(Registry {
+    next_number: FIRST_COMM,
+    counter: 0,
+    foreign: 0,
+    block: ptr::null_mut(),
+    capacity: 0,
+    next_bytes: BLOCK_BYTES.0,
+});
+
+/// Makes the table.
+pub fn prepare() {
+    let row = |number| Row(Box::into_raw(Box::new(Communicator { number, ..Communicator::zeroed() })));
+    // SAFETY: called in `MPI_Init`, before recording starts.
+    unsafe { ROWS.set([row(NO_COMM), row(SEVERAL_COMMS)]) };
+}
+
+/// Registers `MPI_COMM_WORLD`.
+pub fn add_world(world_rank: u32, world_size: u32) {
+    let mut record = Communicator::zeroed();
+    record.identity = identity::world();
+    record.letter = creators::WORLD as u8;
+    (record.rank, record.size) = (world_rank, world_size);
+    if let Some(record) = REGISTRY.with(|registry| registry.keep(record)) {
+        enter(abi().world, record);
+    }
+}
+
+/// The row `-`.
+#[inline(always)]
+pub fn none() -> Record {
+    // SAFETY: wrappers get here only while recording is on.
+    unsafe { ROWS.get()[0].0 }
+}
+
+/// The row `*`.
+pub fn several() -> Record {
+    // SAFETY: as above.
+    unsafe { ROWS.get()[1].0 }
+}
+
+/// The record of `MPI_COMM_WORLD`.
+pub fn world() -> Record {
+    find(abi().world).unwrap_or(none())
+}
+
+/// The record of a handle that a successful call was given. One that is not known yet is registered.
+#[inline(always)]
+pub fn of(thread: &Thread, comm: Word) -> Record {
+    let handle = comm & abi().mask;
+    let (last, epoch, record) = thread.last_comm.get();
+    if last == handle && epoch == HANDLES.epoch() { record } else { look_up(thread, handle) }
+}
+
+#[inline(never)]
+fn look_up(thread: &Thread, handle: Word) -> Record {
+    let epoch = HANDLES.epoch();
+    let record = find(handle).or_else(|| thread.dying.find(handle)).unwrap_or_else(|| foreign(handle));
+    thread.last_comm.set((handle, epoch, record));
+    record
+}
+
+/// The record of a handle that a call has been given which has not returned: nothing may be asked of the library now.
+fn during_call(handle: Word) -> Record {
+    find(handle).unwrap_or_else(|| if handle == abi().comm_self { foreign(handle) } else { none() })
+}
+
+/// The communicator that was looked up last while calls go on: its handle, the epoch of the table, its number.
+pub struct LastLookUp(Cell<(Word, u32, u32)>);
+
+impl LastLookUp {
+    pub const fn none() -> LastLookUp {
+        LastLookUp(Cell::new((0, u32::MAX, 0)))
+    }
+
+    /// The number of the communicator of a call.
+    #[inline(always)]
+    pub fn of(&self, standing: &Standing) -> u32 {
+        if !standing.is_of_handle() {
+            return standing.comm as u32;
+        }
+        let handle = standing.comm as Word & abi().mask;
+        let (last, epoch, number) = self.0.get();
+        let now = HANDLES.epoch();
+        if last == handle && epoch == now {
+            return number;
+        }
+        self.look_up(handle, now)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_up(&self, handle: Word, now: u32) -> u32 {
+        // SAFETY: records are never freed.
+        let number = unsafe { (*during_call(handle)).number };
+        self.0.set((handle, now, number));
+        number
+    }
+}
+
+/// The record of a handle that may be none at all, because the call failed.
+pub fn known(comm: Word) -> Record {
+    find(comm & abi().mask).unwrap_or(none())
+}
+
+fn find(handle: Word) -> Option<Record> {
+    HANDLES.find(handle)
+}
+
+/// A handle that nobody told us of: MPI_COMM_SELF, or what a library made without our seeing it.
+#[cold]
+fn foreign(handle: Word) -> Record {
+    if handle == abi().comm_null {
+        return none();
+    }
+    crate::guest::guard::guarded(|| {
+        let is_self = handle == abi().comm_self;
+        let letter = if is_self { creators::SELF } else { creators::FOREIGN };
+        // SAFETY: the program has just used it in a call that succeeded.
+        let mut record = if is_self { of_self() } else { unsafe { describe(handle, letter as u8) }? };
+        record.identity = if is_self {
+            identity::of_self(record.root)
+        } else {
+            let group = unsafe { union_identity(handle, record.flags) }?;
+            identity::of_facts(record.letter, group, &[])
+        };
+        REGISTRY.with(|registry| {
+            if let Some(known) = find(handle) {
+                return Some(known);
+            }
+            if !is_self {
+                registry.foreign += 1;
+                record.counter = registry.foreign;
+            }
+            let record = registry.keep(record)?;
+            enter(handle, record);
+            Some(record)
+        })
+    })
+    .flatten()
+    .unwrap_or(none())
+}
+
+/// `MPI_COMM_SELF`, of which everything is known.
+fn of_self() -> Communicator {
+    let root = shard::header().map_or(0, |header| header.world_rank());
+    Communicator { letter: creators::SELF as u8, root, size: 1, ..Communicator::zeroed() }
+}
+
+/// A communicator that is being made collectively over `parent`, which has seen `sequence` such calls.
+pub unsafe fn created(parent: Record, sequence: u32, letter: u8, comm: Word) {
+    let handle = comm & abi().mask;
+    if handle == abi().comm_null {
+        return;
+    }
+    // SAFETY: the call that made it has succeeded; records are never freed.
+    let Some(mut record) = (unsafe { describe(handle, letter) }) else { return };
+    unsafe {
+        record.parent = (*parent).number;
+        record.identity = identity::child((*parent).identity, sequence, letter, record.root);
+    }
+    register(record, handle);
+}
+
+/// A duplicate: all but its identity and name is its parent's. Its handle is entered when it is ready.
+pub unsafe fn duplicate(parent: Record, sequence: u32, letter: u8) -> Option<Record> {
+    // SAFETY: records are never freed.
+    let parent = unsafe { *parent };
+    let mut record = parent;
+    record.identity = identity::child(parent.identity, sequence, letter, parent.root);
+    record.parent = parent.number;
+    record.letter = letter;
+    record.children = 0;
+    record.flags &= !FREED;
+    REGISTRY.with(|registry| registry.keep_counted(record))
+}
+
+/// A communicator whose identity follows from facts that all its members know.
+pub unsafe fn created_from(
+    facts: impl FnOnce(&Communicator) -> Option<Identity>,
+    parent: Record,
+    letter: u8,
+    comm: Word,
+) {
+    let handle = comm & abi().mask;
+    if handle == abi().comm_null {
+        return;
+    }
+    // SAFETY: the call that made it has succeeded; records are never freed.
+    let Some(mut record) = (unsafe { describe(handle, letter) }) else { return };
+    record.parent = unsafe { (*parent).number };
+    let Some(identity) = facts(&record) else { return };
+    record.identity = identity;
+    register(record, handle);
+}
+
+fn register(record: Communicator, handle: Word) {
+    if let Some(record) = REGISTRY.with(|registry| registry.keep_counted(record)) {
+        enter(handle, record);
+    }
+}
+
+/// Gives a record the handle under which the program will use it.
+pub fn enter(handle: Word, record: Record) {
+    // SAFETY: records are never freed.
+    unsafe { (*record).handle = (handle & abi().mask) as u64 };
+    HANDLES.enter(handle & abi().mask, record);
+}
+
+/// Takes the handle away before the communicator is freed: another thread may get the same handle at once.
+pub fn leave(comm: Word) -> Record {
+    HANDLES.leave(comm & abi().mask).unwrap_or(none())
+}
+
+/// Has a thread look up the communicator it used last once more.
+pub fn forget_last(thread: &Thread) {
+    thread.last_comm.set((0, u32::MAX, ptr::null_mut()));
+}
+
+/// Size, rank, root and kind of a communicator, asked of the library without communication.
+unsafe fn describe(handle: Word, letter: u8) -> Option<Communicator> {
+    let mut record = Communicator::zeroed();
+    record.letter = letter;
+    unsafe {
+        record.rank = pmpi::comm_rank(handle)? as u32;
+        record.size = pmpi::comm_size(handle)? as u32;
+        record.root = first_world_rank(&Group::of(handle)?)?;
+        if record.root == u32::MAX {
+            // Rank 0 is a process of another world: the first member of this one stands in for it.
+            record.flags |= REMOTE;
+            let members = pmpi::members(Group::of(handle)?.handle())?;
+            record.root = members.into_iter().find(|rank| *rank != u32::MAX)?;
+        }
+        if pmpi::comm_test_inter(handle)? != 0 {
+            record.flags |= INTER;
+            record.remote_size = pmpi::comm_remote_size(handle)? as u32;
+            match first_world_rank(&Group::remote_of(handle)?)? {
+                u32::MAX => record.flags |= REMOTE,
+                // Both sides of these know a communicator of their own, even within one world.
+                _ if matches!(letter, b'k' | b'q' | b'v') => {}
+                remote => record.root = record.root.min(remote),
+            }
+        }
+    }
+    Some(record)
+}
+
+unsafe fn first_world_rank(group: &Group) -> Option<u32> {
+    unsafe { pmpi::world_ranks(group.handle(), &[0]) }?.first().copied()
+}
+
+/// The identity of a communicator's group; of an intercommunicator, of both groups in an order that both sides see alike.
+pub unsafe fn union_identity(handle: Word, flags: u8) -> Option<Identity> {
+    let local = identity::group(&unsafe { pmpi::members(Group::of(handle)?.handle()) }?);
+    if flags & INTER == 0 {
+        return Some(local);
+    }
+    let remote = identity::group(&unsafe { pmpi::members(Group::remote_of(handle)?.handle()) }?);
+    let (low, high) = (local.min(remote), local.max(remote));
+    Some([low[0] ^ high[1].rotate_left(1), low[1] ^ high[0].rotate_left(1)])
+}
+
+/// World rank of a rank of a communicator (of an intercommunicator: of its remote group); `None` where it cannot be had.
+pub unsafe fn world_rank_of(record: Record, comm: Word, rank: c_int) -> Option<u32> {
+    unsafe {
+        let handle = comm & abi().mask;
+        let group = if (*record).flags & INTER == 0 { Group::of(handle)? } else { Group::remote_of(handle)? };
+        pmpi::world_ranks(group.handle(), &[rank])?.first().copied()
+    }
+}
+
+impl Registry {
+    /// Keeps one that was given to the program.
+    fn keep_counted(&mut self, mut record: Communicator) -> Option<Record> {
+        self.counter += 1;
+        record.counter = self.counter;
+        self.keep(record)
+    }
+
+    /// Puts a record into the shard. Where there is no room for it, its calls are charged to the row `-`.
+    fn keep(&mut self, mut record: Communicator) -> Option<Record> {
+        record.number = self.next_number;
+        // SAFETY: `block` is null or our current block of records.
+        let used = unsafe { self.block.as_ref() }.map_or(0, |block| block.used as usize);
+        if used >= self.capacity {
+            self.block = shard::block(COMMUNICATORS, self.next_bytes).map(NonNull::as_ptr)?;
+            self.capacity = (self.next_bytes - BLOCK_HEADER_BYTES) / size_of::<Communicator>();
+            self.next_bytes = (self.next_bytes * 2).min(BLOCK_BYTES.1);
+            return self.keep(record);
+        }
+        self.next_number += 1;
+        // SAFETY: the block has room for one more record behind the used ones.
+        unsafe {
+            let place = (self.block as usize + BLOCK_HEADER_BYTES) as Record;
+            let place = place.add(used);
+            place.write(record);
+            fence(Ordering::Release);
+            (*self.block).used += 1;
+            Some(place)
+        }
+    }
+}

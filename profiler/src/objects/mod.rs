@@ -1,0 +1,11 @@
+//! What the handles of the program mean: communicators, datatypes, matched messages, requests.
+
+pub mod communicators;
+pub mod datatypes;
+pub mod dying;
+pub mod handles;
+pub mod identity;
+pub mod labels;
+pub mod message;
+pub mod neighbors;
+pub mod requests;
