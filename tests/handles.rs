@@ -32,13 +32,13 @@ mod state;
 
 /// The folders in which it finds them.
 mod guest {
-    pub use crate::{serial, state};
+    pub(crate) use crate::{serial, state};
 }
 mod mpi {
-    pub use crate::abi;
+    pub(crate) use crate::abi;
 }
 mod shard {
-    pub use crate::memory;
+    pub(crate) use crate::memory;
 }
 
 use std::collections::HashMap;

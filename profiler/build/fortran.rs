@@ -147,7 +147,7 @@ fn translated(argument: &Argument, length: &str) -> (Option<String>, String, boo
         "newmessage" => kept(format!("fortran::Place::new(Object::Message, {name})"), true),
         "message" => kept(format!("fortran::Place::holding(Object::Message, {name})"), true),
         "requests" => kept(format!("fortran::Requests::new({name}, fortran::int({length}))"), true),
-        "latecomm" => plain(format!("creators::Late::Fortran({name})")),
+        "latecomm" => plain(format!("HandleAddress::Fortran({name})")),
         "status" => kept(format!("fortran::Statuses::new({name}, 1)"), false),
         "statuses" => kept(format!("fortran::Statuses::new({name}, fortran::int({length}))"), false),
         "index" => kept(format!("fortran::Indices::new({name}, 1, entry)"), true),

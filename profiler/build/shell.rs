@@ -27,7 +27,7 @@ fn shell(text: &mut String, call: &Call, large: bool) {
             "count" => format!("i64::from({})", argument.name),
             "counts" => format!("volume::Counts {{ place: {}, large: {large} }}", argument.name),
             "buf" => format!("volume::Buffer::C({})", argument.name),
-            "latecomm" => format!("creators::Late::C({})", argument.name),
+            "latecomm" => format!("HandleAddress::C({})", argument.name),
             "types" => format!("volume::Types::C({})", argument.name),
             _ => argument.name.to_owned(),
         })

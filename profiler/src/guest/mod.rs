@@ -8,4 +8,5 @@ pub mod say;
 pub mod serial;
 pub mod settled;
 pub mod signals;
+pub mod stack;
 pub mod state;

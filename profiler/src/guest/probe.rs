@@ -2,13 +2,11 @@
 
 use std::ptr;
 
-use crate::mpi::abi::Word;
-
 /// The least size of a page: what begins within one is there as far as it goes, or not at all.
 const PAGE_BYTES: usize = 4096;
 
 /// Copies what lies at an address, and returns how many bytes of it there are.
-pub fn read(address: Word, into: &mut [u8]) -> usize {
+pub fn read(address: usize, into: &mut [u8]) -> usize {
     let mut read = 0;
     while read < into.len() {
         let Some(place) = address.checked_add(read) else { break };
@@ -22,7 +20,7 @@ pub fn read(address: Word, into: &mut [u8]) -> usize {
 }
 
 /// Copies bytes that lie on one page.
-fn copy(place: Word, into: &mut [u8]) -> bool {
+fn copy(place: usize, into: &mut [u8]) -> bool {
     let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     let remote = libc::iovec { iov_base: ptr::without_provenance_mut(place), iov_len: into.len() };
     // SAFETY: the system checks the remote address; the local one is our own.
@@ -35,7 +33,7 @@ fn copy(place: Word, into: &mut [u8]) -> bool {
 }
 
 /// A pipe takes as many bytes as we ever read at a time.
-fn copy_through_pipe(place: Word, into: &mut [u8]) -> bool {
+fn copy_through_pipe(place: usize, into: &mut [u8]) -> bool {
     let mut ends = [-1; 2];
     // SAFETY: plain system calls on descriptors of our own; what `write` cannot read it reports.
     unsafe {

@@ -1,7 +1,7 @@
 //! What hook modules call: `profiler/hooks/commsee_hook.h`, explained in docs/reference/hooks.md. A module tells what a layer below
 //! MPI did, and it is charged to the MPI call that the thread was in when it began.
 //!
-//! Wrappers know nothing of modules: where a thread stands is written down anyway (`standing.rs`), and read here.
+//! Wrappers know nothing of modules: where a thread stands is written down anyway (`in_flight.rs`), and read here.
 
 mod registry;
 
@@ -13,7 +13,7 @@ use vocabulary::shard::{self as image, NO_COMM};
 
 use crate::guest::{clock, guard, say, state};
 use crate::record::tally;
-use crate::thread::transfers::Counters;
+use crate::thread::transfers::Transferred;
 use crate::{thread, trace};
 
 /// What is known so far goes into the shard, which has just been made.
@@ -54,13 +54,13 @@ pub unsafe extern "C" fn commsee_hook_open(version: u32, module: *const c_char) 
 }
 
 /// What modules have counted in this thread, while anything may be.
-fn counters() -> Option<&'static Counters> {
+fn counters() -> Option<&'static Transferred> {
     thread::here()?.hooks.get()
 }
 
 /// The same where this thread has been here before, without a call that would have registers saved.
 #[inline(always)]
-fn known_counters() -> Option<&'static Counters> {
+fn known_counters() -> Option<&'static Transferred> {
     thread::known()?.hooks.known()
 }
 
@@ -106,11 +106,11 @@ unsafe fn first_here(call: *mut Call) -> i32 {
 }
 
 #[inline(always)]
-unsafe fn fill(own: &Counters, thread: &thread::Thread, call: *mut Call) -> i32 {
+unsafe fn fill(own: &Transferred, thread: &thread::Thread, call: *mut Call) -> i32 {
     let flags = if trace::is_on() { TRACED } else { 0 };
     // SAFETY: as above.
     unsafe {
-        let here = match thread.places.innermost() {
+        let here = match thread.in_flight.innermost() {
             Some(standing) => Call {
                 comm: own.communicator(&standing),
                 operation: (standing.word >> 16) as u16,

@@ -5,8 +5,8 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::mpi::abi::{Word, abi};
-use crate::mpi::{real, world};
+use crate::mpi::abi::Word;
+use crate::mpi::real;
 
 /// Declares a call: its arguments as the C function takes them, success told by the returned code.
 macro_rules! declare {
@@ -164,25 +164,4 @@ impl Drop for Group {
             unsafe { group_free(&mut self.0) };
         }
     }
-}
-
-/// World ranks of some ranks of a group. `u32::MAX` stands for a process of another world.
-pub unsafe fn world_ranks(group: Word, ranks: &[c_int]) -> Option<Vec<u32>> {
-    let mut translated = Vec::new();
-    translated.try_reserve_exact(ranks.len()).ok()?;
-    translated.resize(ranks.len(), abi().family.undefined);
-    unsafe {
-        let count = ranks.len() as c_int;
-        group_translate_ranks(group, count, ranks.as_ptr(), world::group()?, translated.as_mut_ptr())?;
-    }
-    Some(translated.into_iter().map(|rank| u32::try_from(rank).unwrap_or(u32::MAX)).collect())
-}
-
-/// World ranks of a whole group, in its order.
-pub unsafe fn members(group: Word) -> Option<Vec<u32>> {
-    let size = unsafe { group_size(group)? };
-    let mut ranks: Vec<c_int> = Vec::new();
-    ranks.try_reserve_exact(usize::try_from(size).ok()?).ok()?;
-    ranks.extend(0..size);
-    unsafe { world_ranks(group, &ranks) }
 }

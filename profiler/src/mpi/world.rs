@@ -1,11 +1,12 @@
 //! All processes that were started together: the group that world ranks refer to. It is that of `MPI_COMM_WORLD`, or in a
 //! program with sessions only that of the process set `mpi://WORLD`, which has the same ranks (MPI-4.1, 11.3.2).
 
+use std::ffi::c_int;
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::mpi::abi::Word;
-use crate::mpi::pmpi::Group;
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::pmpi::{self, Group};
 
 /// A group's handle; 0 is none in any family.
 static GROUP: AtomicU64 = AtomicU64::new(0);
@@ -37,4 +38,25 @@ pub fn group() -> Option<Word> {
 /// Gives the group back to the library before that ends.
 pub fn forget() {
     drop(Group::from_handle(GROUP.swap(0, Ordering::AcqRel)));
+}
+
+/// World ranks of some ranks of a group. `u32::MAX` stands for a process of another world.
+pub unsafe fn world_ranks(of: Word, ranks: &[c_int]) -> Option<Vec<u32>> {
+    let mut translated = Vec::new();
+    translated.try_reserve_exact(ranks.len()).ok()?;
+    translated.resize(ranks.len(), abi().family.undefined);
+    unsafe {
+        let count = ranks.len() as c_int;
+        pmpi::group_translate_ranks(of, count, ranks.as_ptr(), group()?, translated.as_mut_ptr())?;
+    }
+    Some(translated.into_iter().map(|rank| u32::try_from(rank).unwrap_or(u32::MAX)).collect())
+}
+
+/// World ranks of a whole group, in its order.
+pub unsafe fn members(group: Word) -> Option<Vec<u32>> {
+    let size = unsafe { pmpi::group_size(group)? };
+    let mut ranks: Vec<c_int> = Vec::new();
+    ranks.try_reserve_exact(usize::try_from(size).ok()?).ok()?;
+    ranks.extend(0..size);
+    unsafe { world_ranks(group, &ranks) }
 }

@@ -1,68 +1,25 @@
-//! What a communicator handle means: a record in the shard. Records are never moved or freed, so that a request may outlive
-//! its communicator.
+//! What a communicator handle means: a record in the shard.
 
 use std::cell::Cell;
 use std::ffi::c_int;
-use std::ptr::{self, NonNull};
-use std::sync::atomic::{Ordering, fence};
+use std::ptr;
 
 use bytemuck::Zeroable;
 use vocabulary::creators;
-use vocabulary::shard::{
-    BLOCK_HEADER_BYTES, BlockHeader, COMMUNICATORS, Communicator, FIRST_COMM, FREED, INTER, NO_COMM, REMOTE,
-    SEVERAL_COMMS, Standing,
-};
+use vocabulary::shard::{Communicator, FREED, INTER, REMOTE, Standing};
 
-use crate::guest::serial::Serial;
-use crate::guest::settled::Settled;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi::{self, Group};
+use crate::mpi::world;
+use crate::objects::freeing::BeingFreed;
 use crate::objects::handles::Handles;
 use crate::objects::identity::{self, Identity};
+use crate::objects::records::REGISTRY;
 use crate::shard;
-use crate::thread::Thread;
 
-pub type Record = *mut Communicator;
+pub use crate::objects::records::{Record, none, prepare, several};
 
-const BLOCK_BYTES: (usize, usize) = (4 << 10, 64 << 10);
 pub static HANDLES: Handles = Handles::new();
-/// The rows `-` and `*`, which are no communicators.
-static ROWS: Settled<[Row; 2]> = Settled::new();
-
-struct Row(Record);
-
-// SAFETY: the two records are never written after they were made.
-unsafe impl Sync for Row {}
-
-struct Registry {
-    next_number: u32,
-    /// Communicators given to this process, MPI_COMM_WORLD apart.
-    counter: u32,
-    foreign: u32,
-    block: *mut BlockHeader,
-    capacity: usize,
-    next_bytes: usize,
-}
-
-// SAFETY: the block is only touched where the registry is held.
-unsafe impl Send for Registry {}
-
-static REGISTRY: Serial<Registry> = Serial::new(Registry {
-    next_number: FIRST_COMM,
-    counter: 0,
-    foreign: 0,
-    block: ptr::null_mut(),
-    capacity: 0,
-    next_bytes: BLOCK_BYTES.0,
-});
-
-/// Makes the table.
-pub fn prepare() {
-    let row = |number| Row(Box::into_raw(Box::new(Communicator { number, ..Communicator::zeroed() })));
-    // SAFETY: called in `MPI_Init`, before recording starts.
-    unsafe { ROWS.set([row(NO_COMM), row(SEVERAL_COMMS)]) };
-}
-
 /// Registers `MPI_COMM_WORLD`.
 pub fn add_world(world_rank: u32, world_size: u32) {
     let mut record = Communicator::zeroed();
@@ -74,18 +31,26 @@ pub fn add_world(world_rank: u32, world_size: u32) {
     }
 }
 
-/// The row `-`.
-#[inline(always)]
-pub fn none() -> Record {
-    // SAFETY: wrappers get here only while recording is on.
-    unsafe { ROWS.get()[0].0 }
+/// What one thread does with communicators.
+pub struct Recent {
+    /// The communicator that it used last, valid in one epoch of the table.
+    used: Cell<(Word, u32, Record)>,
+    /// Communicators and windows that it is freeing just now.
+    pub freeing: BeingFreed,
 }
 
-/// The row `*`.
-pub fn several() -> Record {
-    // SAFETY: as above.
-    unsafe { ROWS.get()[1].0 }
+impl Recent {
+    pub const fn none() -> Recent {
+        Recent { used: Cell::new(NOT_USED), freeing: BeingFreed::none() }
+    }
+
+    /// Has the communicator that was used last looked up once more.
+    pub fn forget(&self) {
+        self.used.set(NOT_USED);
+    }
 }
+
+const NOT_USED: (Word, u32, Record) = (0, u32::MAX, ptr::null_mut());
 
 /// The record of `MPI_COMM_WORLD`.
 pub fn world() -> Record {
@@ -94,17 +59,17 @@ pub fn world() -> Record {
 
 /// The record of a handle that a successful call was given. One that is not known yet is registered.
 #[inline(always)]
-pub fn of(thread: &Thread, comm: Word) -> Record {
+pub fn of(recent: &Recent, comm: Word) -> Record {
     let handle = comm & abi().mask;
-    let (last, epoch, record) = thread.last_comm.get();
-    if last == handle && epoch == HANDLES.epoch() { record } else { look_up(thread, handle) }
+    let (last, epoch, record) = recent.used.get();
+    if last == handle && epoch == HANDLES.epoch() { record } else { look_up(recent, handle) }
 }
 
 #[inline(never)]
-fn look_up(thread: &Thread, handle: Word) -> Record {
+fn look_up(recent: &Recent, handle: Word) -> Record {
     let epoch = HANDLES.epoch();
-    let record = find(handle).or_else(|| thread.dying.find(handle)).unwrap_or_else(|| foreign(handle));
-    thread.last_comm.set((handle, epoch, record));
+    let record = find(handle).or_else(|| recent.freeing.find(handle)).unwrap_or_else(|| foreign(handle));
+    recent.used.set((handle, epoch, record));
     record
 }
 
@@ -177,8 +142,7 @@ fn foreign(handle: Word) -> Record {
                 return Some(known);
             }
             if !is_self {
-                registry.foreign += 1;
-                record.counter = registry.foreign;
+                record.counter = registry.next_foreign();
             }
             let record = registry.keep(record)?;
             enter(handle, record);
@@ -260,11 +224,6 @@ pub fn leave(comm: Word) -> Record {
     HANDLES.leave(comm & abi().mask).unwrap_or(none())
 }
 
-/// Has a thread look up the communicator it used last once more.
-pub fn forget_last(thread: &Thread) {
-    thread.last_comm.set((0, u32::MAX, ptr::null_mut()));
-}
-
 /// Size, rank, root and kind of a communicator, asked of the library without communication.
 unsafe fn describe(handle: Word, letter: u8) -> Option<Communicator> {
     let mut record = Communicator::zeroed();
@@ -276,7 +235,7 @@ unsafe fn describe(handle: Word, letter: u8) -> Option<Communicator> {
         if record.root == u32::MAX {
             // Rank 0 is a process of another world: the first member of this one stands in for it.
             record.flags |= REMOTE;
-            let members = pmpi::members(Group::of(handle)?.handle())?;
+            let members = world::members(Group::of(handle)?.handle())?;
             record.root = members.into_iter().find(|rank| *rank != u32::MAX)?;
         }
         if pmpi::comm_test_inter(handle)? != 0 {
@@ -294,16 +253,16 @@ unsafe fn describe(handle: Word, letter: u8) -> Option<Communicator> {
 }
 
 unsafe fn first_world_rank(group: &Group) -> Option<u32> {
-    unsafe { pmpi::world_ranks(group.handle(), &[0]) }?.first().copied()
+    unsafe { world::world_ranks(group.handle(), &[0]) }?.first().copied()
 }
 
 /// The identity of a communicator's group; of an intercommunicator, of both groups in an order that both sides see alike.
 pub unsafe fn union_identity(handle: Word, flags: u8) -> Option<Identity> {
-    let local = identity::group(&unsafe { pmpi::members(Group::of(handle)?.handle()) }?);
+    let local = identity::group(&unsafe { world::members(Group::of(handle)?.handle()) }?);
     if flags & INTER == 0 {
         return Some(local);
     }
-    let remote = identity::group(&unsafe { pmpi::members(Group::remote_of(handle)?.handle()) }?);
+    let remote = identity::group(&unsafe { world::members(Group::remote_of(handle)?.handle()) }?);
     let (low, high) = (local.min(remote), local.max(remote));
     Some([low[0] ^ high[1].rotate_left(1), low[1] ^ high[0].rotate_left(1)])
 }
@@ -313,38 +272,6 @@ pub unsafe fn world_rank_of(record: Record, comm: Word, rank: c_int) -> Option<u
     unsafe {
         let handle = comm & abi().mask;
         let group = if (*record).flags & INTER == 0 { Group::of(handle)? } else { Group::remote_of(handle)? };
-        pmpi::world_ranks(group.handle(), &[rank])?.first().copied()
-    }
-}
-
-impl Registry {
-    /// Keeps one that was given to the program.
-    fn keep_counted(&mut self, mut record: Communicator) -> Option<Record> {
-        self.counter += 1;
-        record.counter = self.counter;
-        self.keep(record)
-    }
-
-    /// Puts a record into the shard. Where there is no room for it, its calls are charged to the row `-`.
-    fn keep(&mut self, mut record: Communicator) -> Option<Record> {
-        record.number = self.next_number;
-        // SAFETY: `block` is null or our current block of records.
-        let used = unsafe { self.block.as_ref() }.map_or(0, |block| block.used as usize);
-        if used >= self.capacity {
-            self.block = shard::block(COMMUNICATORS, self.next_bytes).map(NonNull::as_ptr)?;
-            self.capacity = (self.next_bytes - BLOCK_HEADER_BYTES) / size_of::<Communicator>();
-            self.next_bytes = (self.next_bytes * 2).min(BLOCK_BYTES.1);
-            return self.keep(record);
-        }
-        self.next_number += 1;
-        // SAFETY: the block has room for one more record behind the used ones.
-        unsafe {
-            let place = (self.block as usize + BLOCK_HEADER_BYTES) as Record;
-            let place = place.add(used);
-            place.write(record);
-            fence(Ordering::Release);
-            (*self.block).used += 1;
-            Some(place)
-        }
+        world::world_ranks(group.handle(), &[rank])?.first().copied()
     }
 }

@@ -2,10 +2,11 @@
 
 pub mod communicators;
 pub mod datatypes;
-pub mod dying;
+pub mod freeing;
 pub mod handles;
 pub mod identity;
 pub mod labels;
 pub mod message;
 pub mod neighbors;
+pub mod records;
 pub mod requests;

@@ -73,8 +73,8 @@ fn key_in(phase: u8, record: Record, operation: u16, bucket: u8) -> u64 {
 #[inline(always)]
 pub fn plain(thread: &Thread, record: Record, done: Done) {
     let bucket = if done.code == 0 { 0 } else { BUCKET_FAILED };
-    thread.count(key(record, done.operation, bucket), |cell| add_time(cell, done.ticks));
-    thread.add_counted_ticks(done.ticks);
+    thread.counters.count(key(record, done.operation, bucket), |cell| add_time(cell, done.ticks));
+    thread.counters.add_ticks(done.ticks);
 }
 
 /// A call that never returned, since the program left it by an exception or a jump, over the communicator of this number.
@@ -82,8 +82,8 @@ pub fn plain(thread: &Thread, record: Record, done: Done) {
 pub fn left(thread: &Thread, comm: u32, operation: u16, ticks: u64) {
     if state::is_on() {
         let key = Cell::key(comm, operation, BUCKET_FAILED) | Cell::phase_bits(phases::current());
-        thread.count(key, |cell| add_time(cell, ticks));
-        thread.add_counted_ticks(ticks);
+        thread.counters.count(key, |cell| add_time(cell, ticks));
+        thread.counters.add_ticks(ticks);
     }
 }
 
@@ -102,7 +102,7 @@ pub fn call(thread: &Thread, comm: Word, done: Done, rule: impl FnOnce(&mut Now)
     if done.code != 0 {
         return failed(thread, comm, done);
     }
-    let record = communicators::of(thread, comm);
+    let record = communicators::of(&thread.communicators, comm);
     add(thread, record, comm, done, phases::current(), rule);
 }
 
@@ -136,12 +136,12 @@ fn with_volume_in(thread: &Thread, record: Record, done: Done, phase: u8, volume
         trace::volume(record, volume.sent.max(volume.received));
     }
     let bucket = bucket_of(volume.message_bytes);
-    thread.count(key_in(phase, record, done.operation, bucket), |cell| {
+    thread.counters.count(key_in(phase, record, done.operation, bucket), |cell| {
         add_time(cell, done.ticks);
         cell.bytes_sent += volume.sent;
         cell.bytes_recv += volume.received;
     });
-    thread.add_counted_ticks(done.ticks);
+    thread.counters.add_ticks(done.ticks);
     bucket
 }
 
@@ -151,7 +151,7 @@ pub fn started(thread: &Thread, comm: Word, request: Word, done: Done, rule: imp
     if done.code != 0 {
         return failed(thread, comm, done);
     }
-    let record = communicators::of(thread, comm);
+    let record = communicators::of(&thread.communicators, comm);
     if state::is_on() {
         add(thread, record, comm, done, phases::current(), rule);
     }
@@ -164,7 +164,7 @@ pub fn started_both(thread: &Thread, comm: Word, request: Word, done: Done, rule
     if done.code != 0 {
         return failed(thread, comm, done);
     }
-    let record = communicators::of(thread, comm);
+    let record = communicators::of(&thread.communicators, comm);
     if state::is_on() {
         let phase = phases::current();
         let bucket = add(thread, record, comm, done, phase, rule);
@@ -209,8 +209,8 @@ pub fn receiving(thread: &Thread, record: Record, request: Word, done: Done, rul
 
 #[inline(always)]
 fn pending(thread: &Thread, record: Record, done: Done, phase: u8) {
-    thread.count(key_in(phase, record, done.operation, BUCKET_PENDING), |cell| add_time(cell, done.ticks));
-    thread.add_counted_ticks(done.ticks);
+    thread.counters.count(key_in(phase, record, done.operation, BUCKET_PENDING), |cell| add_time(cell, done.ticks));
+    thread.counters.add_ticks(done.ticks);
 }
 
 #[inline(always)]
@@ -239,7 +239,7 @@ pub fn prepared(
     if done.code != 0 {
         return failed(thread, comm, done);
     }
-    let record = communicators::of(thread, comm);
+    let record = communicators::of(&thread.communicators, comm);
     let mut later = Later { thread, record, comm, messages: Vec::new(), datatypes: Vec::new() };
     let volume = rule(&mut later);
     let (messages, datatypes) = (later.messages.into(), later.datatypes.into());
@@ -285,7 +285,7 @@ pub fn restarted_among(thread: &Thread, record: Record, operation: u16, persiste
     if persistent.starts == Starts::Partitions {
         return replay_uses(thread, record, operation, persistent);
     }
-    thread.count(key_in(persistent.phase, record, operation, 0), |cell| {
+    thread.counters.count(key_in(persistent.phase, record, operation, 0), |cell| {
         cell.bytes_sent += persistent.sent;
         cell.bytes_recv += persistent.received;
     });
@@ -295,7 +295,7 @@ pub fn restarted_among(thread: &Thread, record: Record, operation: u16, persiste
 fn replay_uses(thread: &Thread, record: Record, operation: u16, persistent: &Persistent) {
     for (datatype, bytes) in persistent.datatypes.iter() {
         // SAFETY: records are never freed.
-        thread.add_use(unsafe { (*record).number }, operation, *datatype, *bytes);
+        thread.counters.count_use(unsafe { (*record).number }, operation, *datatype, *bytes);
     }
 }
 
@@ -330,7 +330,7 @@ pub fn messages(
 ) -> u32 {
     // SAFETY: records are never freed.
     let key = Edge::key(unsafe { (*record).number }, operation, destination as u32);
-    thread.count_edge(key, (count, bytes), || world_rank().unwrap_or(REMOTE_RANK))
+    thread.counters.count_messages(key, (count, bytes), || world_rank().unwrap_or(REMOTE_RANK))
 }
 
 impl Persistent {
@@ -347,17 +347,17 @@ pub fn arrived(thread: &Thread, request: &Completed, bytes: u64) {
         Kind::Receive => {
             // The call moves from the row of pending receives to its bucket. Its row may be another thread's: counts
             // wrap, and are right when threads are added up.
-            thread.count(key(BUCKET_PENDING), |pending| {
+            thread.counters.count(key(BUCKET_PENDING), |pending| {
                 pending.calls = pending.calls.wrapping_sub(1);
                 pending.ticks = pending.ticks.wrapping_sub(request.ticks);
             });
-            thread.count(key(bucket_of(bytes)), |cell| {
+            thread.counters.count(key(bucket_of(bytes)), |cell| {
                 add_time(cell, request.ticks);
                 cell.bytes_recv += bytes;
             });
         }
         Kind::ReceiveInto(bucket) | Kind::Read(bucket) => {
-            thread.count(key(bucket), |cell| cell.bytes_recv += bytes);
+            thread.counters.count(key(bucket), |cell| cell.bytes_recv += bytes);
         }
         Kind::Plain | Kind::Duplicate => {}
     }
@@ -416,10 +416,10 @@ impl Context for Now<'_> {
 #[inline(never)]
 pub fn add_use(thread: &Thread, record: Record, operation: u16, datatype: Word, elements: u64) {
     let size_bytes = datatypes::size(datatype);
-    if let Some(number) = thread.datatype(datatype, size_bytes) {
+    if let Some(number) = thread.counters.datatype(datatype, size_bytes) {
         // SAFETY: records are never freed.
         let comm = unsafe { (*record).number };
-        thread.add_use(comm, operation, number, elements.wrapping_mul(size_bytes));
+        thread.counters.count_use(comm, operation, number, elements.wrapping_mul(size_bytes));
     }
 }
 
@@ -452,7 +452,7 @@ impl Context for Later<'_> {
 
     fn describe(&mut self, datatype: Word, elements: u64) {
         let size_bytes = datatypes::size(datatype);
-        if let Some(number) = self.thread.datatype(datatype, size_bytes) {
+        if let Some(number) = self.thread.counters.datatype(datatype, size_bytes) {
             match self.datatypes.try_reserve(1) {
                 Ok(()) => self.datatypes.push((number, elements.wrapping_mul(size_bytes))),
                 Err(_) => memory::lose_call(),

@@ -5,7 +5,8 @@ use std::ffi::c_int;
 
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
-use crate::mpi::pmpi::{self, Group};
+use crate::mpi::pmpi::Group;
+use crate::mpi::world;
 use crate::objects::communicators::{self, Record};
 use crate::objects::handles::Handles;
 use crate::record::tally::{self, Done};
@@ -19,7 +20,7 @@ pub static HANDLES: Handles = Handles::new();
 #[inline(always)]
 pub fn of(thread: &Thread, win: Word) -> Record {
     let handle = win & abi().mask;
-    HANDLES.find(handle).or_else(|| thread.dying.find(handle)).unwrap_or(communicators::none())
+    HANDLES.find(handle).or_else(|| thread.communicators.freeing.find(handle)).unwrap_or(communicators::none())
 }
 
 pub fn enter(win: Word, record: Record) {
@@ -94,6 +95,6 @@ impl Context for Access<'_> {
 unsafe fn world_rank_of(win: Word, rank: c_int) -> Option<u32> {
     unsafe {
         let group = Group::of_window(win & abi().mask)?;
-        pmpi::world_ranks(group.handle(), &[rank])?.first().copied()
+        world::world_ranks(group.handle(), &[rank])?.first().copied()
     }
 }

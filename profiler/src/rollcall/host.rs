@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use super::Verdict;
+use super::verdict::Verdict;
 use crate::guest::signals;
 
 /// In [`Head::state`]: nothing is decided yet.

@@ -5,8 +5,7 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use vocabulary::buckets::MAX_EDGES;
-use vocabulary::profile::recover::host_name;
-use vocabulary::profile::{Error, Writer, Written};
+use vocabulary::profile::{Writer, Written};
 use vocabulary::shard::Shard;
 use vocabulary::stream::{Detail, Extent, Leaf, Merge, OTHER_EDGES, Source};
 
@@ -16,7 +15,7 @@ use crate::guest::{say, signals};
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi::{self, Group};
 use crate::run::tree::{Down, FromChild, Tree, Up};
-use crate::run::{lifecycle, snapshots};
+use crate::run::{output, snapshots};
 use crate::shard;
 
 /// All ranks, while they gather.
@@ -72,7 +71,7 @@ impl Gathering {
     /// Returns whether the profile is written, so that shards are needed no more.
     pub unsafe fn run(mut self, wanted: &Path, left: u64) -> bool {
         unsafe {
-            let (written, left) = self.round(wanted, shard::parse(), left, say_lost);
+            let (written, left) = self.round(wanted, shard::parse(), left, output::say_lost);
             let state = self.0.spread([u64::from(written), left, 0]);
             let left = state.map_or(0, |state| state[1]);
             for number in (1..=snapshots::MOST).filter(|number| left >> number & 1 == 1) {
@@ -113,7 +112,7 @@ impl Gathering {
     }
 
     fn create(&self, wanted: &Path, lost: fn(&str)) -> Option<Writer> {
-        signals::held_back(|| create(wanted)).inspect_err(|trouble| lost(trouble)).ok()
+        signals::held_back(|| output::create(wanted)).inspect_err(|trouble| lost(trouble)).ok()
     }
 
     /// Rank 0: everything into the profile.
@@ -145,7 +144,7 @@ impl Gathering {
                 "some counters did not arrive whole, and the profile lacks them; `through recover` makes one of the shards",
             );
         }
-        say_where(&path, wanted);
+        output::say_where(&path, wanted);
         missing == 0 && is_whole
     }
 
@@ -213,53 +212,4 @@ impl Gathering {
         let (detail, extent) = (Detail::of_number(words[1]), extent_of(&words[2..]));
         Some(Decision { is_wanted: words[0] == 1, detail, extent })
     }
-}
-
-pub fn say_lost(trouble: &str) {
-    say::warn(&match shard::path() {
-        Some(_) => format!("no profile could be written ({trouble}); `through recover` can make it of the shards"),
-        None => format!(
-            "no profile could be written ({trouble}), and what this process counted is lost; `through recover` reads the shards \
-             that other ranks may have left"
-        ),
-    });
-}
-
-/// Opens the profile under the wanted name, or where that cannot be, under the same name where the job was started or beside the
-/// shards.
-pub fn create(output: &Path) -> Result<Writer, String> {
-    let trouble = match Writer::create(output) {
-        Ok(writer) => return Ok(writer),
-        Err(error) => format!("{} on host {}: {}", output.display(), host_name(), reason(&error, output)),
-    };
-    let name = output.file_name().unwrap_or_default();
-    let others = lifecycle::other_places().into_iter().map(|directory| directory.join(name));
-    let found = others.filter(|path| path != output).find_map(|path| Writer::create(&path).ok());
-    found.ok_or(trouble)
-}
-
-/// Silent where the profile is where the user wants it and `COMMSEE_LOG` asks for warnings only.
-pub fn say_where(path: &Path, wanted: &Path) {
-    let shown = path.display();
-    if path == wanted {
-        say::info(&format!("profile in {shown}"));
-    } else if path.parent() == wanted.parent() {
-        say::warn(&format!("{} exists already; profile in {shown}", wanted.display()));
-    } else {
-        // Asked again: what was in the way is most likely there still.
-        let trouble = Writer::create(wanted).err().map(|error| format!(" ({})", reason(&error, wanted)));
-        say::warn(&format!(
-            "{} cannot be written on host {}{}; the profile is in {shown}",
-            wanted.display(),
-            host_name(),
-            trouble.unwrap_or_default()
-        ));
-    }
-}
-
-/// Without the path, which the sentence names anyway.
-fn reason(error: &Error, path: &Path) -> String {
-    let text = error.to_string();
-    let text = text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&text);
-    text.split(" (os error").next().unwrap_or(text).to_owned()
 }

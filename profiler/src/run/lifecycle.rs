@@ -1,44 +1,33 @@
 //! The begin of recording in `MPI_Init` and its end in `MPI_Finalize`. Programs without `MPI_Init`: `sessions.rs`.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use vocabulary::calls::op;
-use vocabulary::settings;
 use vocabulary::shard::{FINISHED, Moment, RUNNING, Sync};
 
 use crate::guest::{clock, say, state};
 use crate::mpi::abi::abi;
 use crate::mpi::{pmpi, world};
 use crate::objects::communicators;
-use crate::record::standing;
+use crate::record::in_flight;
 use crate::record::tally::{self, Done};
-use crate::rollcall::{self, Job, RollCall};
+use crate::rollcall::{self, RollCall};
 use crate::run::setup::{self, Facts};
 use crate::run::tree::Tree;
-use crate::run::{gather, sessions, snapshots, ungathered};
+use crate::run::{ending, gather, sessions, snapshots, ungathered};
+use crate::shard::paths;
 use crate::{shard, thread, trace};
 
 static STARTED: AtomicBool = AtomicBool::new(false);
-
-/// Which ranks record; there from the start on for `MPI_Finalize`. It takes part in what all agree on there whatever happens to
-/// recording meanwhile.
-static ROLL_CALL: Mutex<Option<Arc<RollCall>>> = parking_lot::const_mutex(None);
 
 /// Whether the clocks were compared at the start: then they are at the end.
 static TRACED: AtomicBool = AtomicBool::new(false);
 
 /// Of the ranks that keep a timeline, whose clocks must be compared. Kept until the end, since it lies in files.
 static TRACERS: Mutex<Option<RollCall>> = parking_lot::const_mutex(None);
-
-/// Where the profile will be written: settled at the start, since a program may change its directory.
-static OUTPUT: Mutex<Option<PathBuf>> = parking_lot::const_mutex(None);
-
-/// The directory of the process at the start.
-static STARTED_IN: Mutex<Option<PathBuf>> = parking_lot::const_mutex(None);
 
 /// How long `MPI_Init` waits for others that keep a timeline, too: all come out of the library's at the same time.
 const TRACERS_COME: Duration = Duration::from_secs(10);
@@ -77,7 +66,7 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
             header.seal();
         }
         None => {
-            settle_output();
+            paths::choose();
             let edges_bytes = buckets.edges();
             let (run, local_ranks) = (job.run, job.local_ranks);
             setup::set_up(&Facts { rank, size, run, local_ranks, edges_bytes, thread_level, clock, entered })?;
@@ -85,11 +74,11 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
     }
     let trace_bytes = setup::trace_bytes();
     // Ranks with a timeline stand on both rolls once they stand on the second one.
-    let tracers = (trace_bytes > 0).then(|| roll_call(&job, rollcall::TRACED, rank, size));
-    let recorders = Arc::new(roll_call(&job, rollcall::JOINED, rank, size));
+    let tracers = (trace_bytes > 0).then(|| ending::roll_call(&job, rollcall::TRACED, rank, size));
+    let recorders = Arc::new(ending::roll_call(&job, rollcall::JOINED, rank, size));
     // Whatever happens from here on: others may count on this rank in MPI_Finalize.
-    *ROLL_CALL.lock() = Some(recorders.clone());
-    recorders.announce(|roll| setup::note(roll, &job, &wanted()));
+    ending::in_finalize(recorders.clone());
+    recorders.announce(|roll| setup::note(roll, &job, &paths::profile()));
     if let (Some(tracers), Some(header)) = (&tracers, shard::header()) {
         let (begin_ns, sync) = agree_on_time(tracers, &recorders, rank, size);
         header.set_trace_begin_ns(begin_ns);
@@ -104,12 +93,6 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
         tally::plain(thread, communicators::world(), init);
     }
     Ok(())
-}
-
-pub fn roll_call(job: &Job, kind: &str, rank: u32, size: u32) -> RollCall {
-    let wanted = wanted();
-    let beside = wanted.parent().unwrap_or(std::path::Path::new("."));
-    RollCall::join(job, kind, rank, size, &setup::shard_directories(), beside)
 }
 
 /// When the timeline begins, on the clock of rank 0, and this process's clock against that one. Where all ranks keep a timeline
@@ -142,31 +125,16 @@ fn make_progress() -> bool {
     true
 }
 
-/// A child made by `fork` shares the shard's memory, and must not count into it.
-pub unsafe extern "C" fn forget_in_child() {
-    if let Some(mut roll_call) = ROLL_CALL.try_lock() {
-        *roll_call = None;
-    }
-    sessions::forget();
-    state::stop();
-    shard::forget();
-}
-
-/// Whether `MPI_Finalize` will see to what this process counts.
-pub fn ends_in_finalize() -> bool {
-    ROLL_CALL.lock().is_some()
-}
-
 /// `MPI_Finalize` was called. Where all ranks record they gather now, and rank 0 writes the profile. Else no message may be sent:
 /// the last rank joins what all have left. Before the library's `MPI_Finalize`, since launchers end a job as soon as one of its
 /// processes exits with a status other than 0.
 pub fn finish() {
-    let Some(roll_call) = ROLL_CALL.lock().take() else { return };
+    let Some(roll_call) = ending::take_roll_call() else { return };
     let thread = thread::following(op::MPI_Finalize);
     state::stop();
     let begin = clock::moment();
     if let Some(thread) = &thread {
-        standing::stay(thread, communicators::world(), op::MPI_Finalize, begin.ticks);
+        in_flight::stay(thread, communicators::world(), op::MPI_Finalize, begin.ticks);
     }
     if let Some(header) = shard::header() {
         header.set_latest(begin);
@@ -215,29 +183,13 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, beg
         tracers.settle_between();
     }
     // SAFETY: as above. A process without a shard passes on what others send.
-    if unsafe { gathering.run(&wanted(), snapshots::left()) } {
+    if unsafe { gathering.run(&paths::profile(), snapshots::left()) } {
         shard::remove();
         // Of shards that stay the notes still tell.
         roll_call.forget();
     }
     snapshots::remove();
     world::forget();
-}
-
-/// Remembers where the profile is wanted.
-pub fn settle_output() {
-    *OUTPUT.lock() = Some(setup::output());
-    *STARTED_IN.lock() = Some(std::env::current_dir().unwrap_or_default());
-}
-
-/// Where else the profile may go, in order of preference.
-pub fn other_places() -> Vec<PathBuf> {
-    let started_in = STARTED_IN.lock().clone().unwrap_or_default();
-    settings::profile_directories(&started_in, |name| std::env::var(name).ok())
-}
-
-pub fn wanted() -> PathBuf {
-    OUTPUT.lock().clone().unwrap_or_else(|| PathBuf::from("commsee.db"))
 }
 
 /// Compares the clocks of all processes, where there is a timeline.

@@ -1,8 +1,11 @@
 //! Begin and end of a run, and how the counts of its processes become a profile.
 
+pub mod control;
+pub mod ending;
 pub mod gather;
-pub mod last;
 pub mod lifecycle;
+pub mod local;
+pub mod output;
 pub mod sessions;
 pub mod setup;
 pub mod snapshots;

@@ -4,7 +4,6 @@
 
 use std::cell::Cell;
 use std::ffi::{CString, c_int};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use vocabulary::calls::op;
@@ -19,7 +18,8 @@ use crate::objects::communicators;
 use crate::record::tally::{self, Done};
 use crate::rollcall::{self, RollCall};
 use crate::run::setup::{self, Facts};
-use crate::run::{gather, last, lifecycle};
+use crate::run::{ending, local, output};
+use crate::shard::paths;
 use crate::thread::Thread;
 use crate::{shard, thread};
 
@@ -44,19 +44,16 @@ thread_local! {
 /// Of a job over several hosts, whose processes cannot find each other's shards.
 static HOSTS: Mutex<Option<RollCall>> = parking_lot::const_mutex(None);
 
-/// The shard was made here, not in `MPI_Init`.
-static ALONE: AtomicBool = AtomicBool::new(false);
-
 /// `MPI_Session_init` has succeeded. `session` is where its handle is, or 0 where that cannot be read.
 pub fn opened(clock: u32, entered: Moment, session: Word, done: Done) {
     let mut sessions = SESSIONS.lock();
     sessions.open += 1;
     sessions.opened += 1;
-    if !lifecycle::ends_in_finalize() && sessions.open == 1 {
+    if !ending::ends_in_finalize() && sessions.open == 1 {
         let trouble = match shard::header() {
-            None if ALONE.load(Ordering::Acquire) || !setup::is_wanted() => return,
+            None if ending::is_alone() || !setup::is_wanted() => return,
             None => begin(&mut sessions, clock, entered, thread_level(session)),
-            Some(header) if ALONE.load(Ordering::Acquire) => {
+            Some(header) if ending::is_alone() => {
                 header.set_state(RUNNING);
                 enter_world(&mut sessions).map(|_| state::start(header.thread_level() == 3))
             }
@@ -91,7 +88,7 @@ pub fn closing() -> Option<Closing> {
     let mut sessions = SESSIONS.lock();
     let thread = thread::recording(op::MPI_Session_finalize);
     sessions.open = sessions.open.saturating_sub(1);
-    let is_last = sessions.open == 0 && !lifecycle::ends_in_finalize() && ALONE.load(Ordering::Acquire);
+    let is_last = sessions.open == 0 && !ending::ends_in_finalize() && ending::is_alone();
     if is_last {
         state::stop();
         if let Some(header) = shard::header() {
@@ -145,14 +142,14 @@ fn record_alone(sessions: &mut Sessions, clock: u32, entered: Moment, thread_lev
     let job = rollcall::find(size);
     let (run, local_ranks) = (job.run, job.local_ranks);
     let facts = Facts { rank, size, run, local_ranks, edges_bytes: buckets.edges(), thread_level, clock, entered };
-    lifecycle::settle_output();
+    paths::choose();
     setup::set_up(&facts)?;
     if job.spans_hosts && job.local_ranks != Some(size) {
-        let roll_call = lifecycle::roll_call(&job, rollcall::SESSIONS, rank, size);
-        roll_call.announce(|roll| setup::note(roll, &job, &lifecycle::wanted()));
+        let roll_call = ending::roll_call(&job, rollcall::SESSIONS, rank, size);
+        roll_call.announce(|roll| setup::note(roll, &job, &paths::profile()));
         *HOSTS.lock() = Some(roll_call);
     }
-    ALONE.store(true, Ordering::Release);
+    ending::set_alone(true);
     // SAFETY: the handler takes no argument and does not unwind.
     unsafe { libc::atexit(leave) };
     state::start(thread_level == 3);
@@ -205,7 +202,7 @@ fn thread_level(session: Word) -> u32 {
 
 /// `MPI_Init` takes over: its group of all processes is in force now, and `MPI_Finalize` will gather.
 pub fn hand_over() {
-    ALONE.store(false, Ordering::Release);
+    ending::set_alone(false);
     let mut sessions = SESSIONS.lock();
     if sessions.own != 0 {
         // SAFETY: our own session, from which nothing is left.
@@ -214,16 +211,11 @@ pub fn hand_over() {
     }
 }
 
-/// This process is a child now.
-pub fn forget() {
-    ALONE.store(false, Ordering::Release);
-}
-
 /// The process exits: nothing will be counted any more. Whoever finds that of all others, too, makes the profile.
 extern "C" fn leave() {
     crate::guest::guard::guarded(|| {
         let Some(header) = shard::header() else { return };
-        if !ALONE.load(Ordering::Acquire) || header.state() != FINISHED || header.pid() != std::process::id() {
+        if !ending::is_alone() || header.state() != FINISHED || header.pid() != std::process::id() {
             return;
         }
         header.set_state(LEFT);
@@ -233,6 +225,6 @@ extern "C" fn leave() {
         }
         let (run, size) = (header.run(), header.world_size());
         let names: Vec<String> = (0..size).map(|rank| shard_name(run, rank)).collect();
-        last::write(&names, |header| header.state == LEFT, &lifecycle::wanted(), gather::say_lost);
+        local::write(&names, |header| header.state == LEFT, &paths::profile(), output::say_lost);
     });
 }

@@ -17,9 +17,10 @@ use crate::guest::{clock, guard, say};
 use crate::mpi::abi::{self, abi};
 use crate::mpi::pmpi;
 use crate::objects::{communicators, datatypes};
-use crate::record::tally;
-use crate::run::lifecycle;
-use crate::{fortran, hooks, rollcall, shard};
+use crate::record::{in_flight, tally};
+use crate::run::ending;
+use crate::shard::paths;
+use crate::{fortran, hooks, rollcall, shard, thread};
 
 /// What must be known before recording can start.
 pub struct Facts<'a> {
@@ -97,18 +98,20 @@ pub fn set_up(facts: &Facts) -> Result<(), String> {
     header.latest = header.started;
     header.seal();
 
-    shard::create(&shard_directories(), &shard_name(facts.run, facts.rank), &header)?;
+    shard::create(&paths::of_shards(), &shard_name(facts.run, facts.rank), &header)?;
     if facts.rank == 0 {
         hooks::say_missing();
     }
     hooks::start();
+    // SAFETY: recording is off until `state::start`.
+    unsafe { thread::prepare(in_flight::end_all) };
     // SAFETY: recording is off until `state::start`.
     unsafe { tally::prepare(buckets) };
     datatypes::prepare();
     fortran::prepare();
     communicators::prepare();
     // SAFETY: the handler only stores numbers.
-    unsafe { libc::pthread_atfork(None, None, Some(lifecycle::forget_in_child)) };
+    unsafe { libc::pthread_atfork(None, None, Some(ending::forget_in_child)) };
     if let (Some(path), true) = (shard::path(), facts.rank == 0) {
         say::debug(&format!("counters in {}", path.display()));
     }
@@ -121,7 +124,7 @@ pub fn note(roll: Option<PathBuf>, job: &rollcall::Job, wanted: &Path) -> Note {
     let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let own_shard = shard::path().and_then(|path| path.parent().map(Path::to_owned));
     let mut directories: Vec<PathBuf> = own_shard.into_iter().collect();
-    for directory in shard_directories().into_iter().map(PathBuf::from) {
+    for directory in paths::of_shards().into_iter().map(PathBuf::from) {
         if !directories.contains(&directory) {
             directories.push(directory);
         }
@@ -141,11 +144,6 @@ pub fn note(roll: Option<PathBuf>, job: &rollcall::Job, wanted: &Path) -> Note {
         started_unix_ns: clock::realtime_ns(),
         slurm_job: text("SLURM_JOB_ID"),
     }
-}
-
-/// Where shards live, in order of preference.
-pub fn shard_directories() -> Vec<String> {
-    settings::shard_directories(env::var(settings::DIR).ok(), env::var("TMPDIR").ok())
 }
 
 /// The edges that the environment asks for, else the default ones.
@@ -172,21 +170,6 @@ pub fn trace_bytes() -> u64 {
         ));
         settings::TRACE_BYTES
     })
-}
-
-/// Where the profile is wanted.
-pub fn output() -> PathBuf {
-    let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-    let pattern = set(settings::OUT).or_else(|| set(settings::OUT_COMPATIBLE));
-    let name = vocabulary::profile::expand(&pattern.unwrap_or_else(|| settings::DEFAULT_OUT.to_owned()));
-    launched_in().join(name)
-}
-
-/// Where the user is who started the job. A launcher whose host lacks that directory starts the program in another one: Slurm in
-/// `/tmp`.
-fn launched_in() -> PathBuf {
-    let told = env::var_os("PWD").map(PathBuf::from).filter(|told| told.is_absolute() && !told.exists());
-    told.unwrap_or_else(|| env::current_dir().unwrap_or_default())
 }
 
 fn options_in_force() -> String {

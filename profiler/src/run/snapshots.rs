@@ -14,8 +14,9 @@ use vocabulary::shard::{Header, SNAPSHOT, Shard};
 
 use crate::guest::say::warn_once;
 use crate::guest::{clock, say, signals};
-use crate::run::{last, lifecycle};
+use crate::run::local;
 use crate::shard;
+use crate::shard::paths;
 
 /// As many as there are bits in the word that says which are left.
 pub const MOST: u32 = 63;
@@ -43,12 +44,12 @@ pub fn take() {
     taken.push(path);
     let (run, size) = (header.run(), header.world_size());
     let names: Vec<String> = (0..size).map(|rank| snapshot_name(run, rank, number)).collect();
-    last::write(&names, |header| header.state == SNAPSHOT, &wanted(number), say_lost);
+    local::write(&names, |header| header.state == SNAPSHOT, &wanted(number), say_lost);
 }
 
 /// Where the profile of a snapshot is wanted: `run-snapshot-1.db` beside `run.db`.
 pub fn wanted(number: u32) -> PathBuf {
-    let whole = lifecycle::wanted();
+    let whole = paths::profile();
     let stem = whole.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let extension = whole.extension().map(|extension| format!(".{}", extension.to_string_lossy())).unwrap_or_default();
     whole.with_file_name(format!("{stem}-snapshot-{number}{extension}"))

@@ -11,8 +11,9 @@ use vocabulary::shard::{FINISHED, read_header};
 
 use crate::guest::{say, signals};
 use crate::rollcall::{Remains, RollCall};
-use crate::run::{gather, last, lifecycle, setup, snapshots};
+use crate::run::{local, output, snapshots};
 use crate::shard;
+use crate::shard::paths;
 
 /// This rank is done.
 pub fn finish(roll_call: &RollCall) {
@@ -21,7 +22,7 @@ pub fn finish(roll_call: &RollCall) {
     let (run, size) = (header.run(), header.world_size());
     let settled = signals::held_back(shard::settle);
     if let Err(trouble) = &settled {
-        gather::say_lost(trouble);
+        output::say_lost(trouble);
     }
     let bring = |local: &[u32], folder: &Folder| local.iter().all(|rank| bring(&shard_name(run, *rank), folder));
     let Some(remains) = roll_call.finish(bring) else { return };
@@ -33,16 +34,16 @@ pub fn finish(roll_call: &RollCall) {
     if files.is_empty() {
         return;
     }
-    match last::join(&files, &lifecycle::wanted()) {
+    match local::join(&files, &paths::profile()) {
         Ok(path) => {
-            gather::say_where(&path, &lifecycle::wanted());
+            output::say_where(&path, &paths::profile());
             let may_be_elsewhere = remains.carried.is_none() && roll_call.spans_hosts();
             say_missing(&files, size, may_be_elsewhere);
             remove(&files);
             write_snapshots(run, size);
             roll_call.clear();
         }
-        Err(trouble) => gather::say_lost(&trouble),
+        Err(trouble) => output::say_lost(&trouble),
     }
 }
 
@@ -66,8 +67,8 @@ fn write_snapshots(run: [u64; 2], size: u32) {
         if files.is_empty() {
             return;
         }
-        match last::join(&files, &snapshots::wanted(number)) {
-            Ok(path) => gather::say_where(&path, &snapshots::wanted(number)),
+        match local::join(&files, &snapshots::wanted(number)) {
+            Ok(path) => output::say_where(&path, &snapshots::wanted(number)),
             Err(trouble) => snapshots::say_lost(&trouble),
         }
         remove(&files);
@@ -80,8 +81,8 @@ fn remove(files: &[PathBuf]) {
 
 /// Where a file of this run lies, which another rank made.
 fn find(name: &str) -> Option<PathBuf> {
-    let beside = lifecycle::wanted().parent().map(|parent| parent.to_string_lossy().into_owned());
-    let directories = setup::shard_directories().into_iter().chain(beside);
+    let beside = paths::profile().parent().map(|parent| parent.to_string_lossy().into_owned());
+    let directories = paths::of_shards().into_iter().chain(beside);
     directories.map(|directory| Path::new(&directory).join(name)).find(|path| path.exists())
 }
 

@@ -20,8 +20,8 @@ use vocabulary::shard::{
 
 use crate::guest::say::warn_once;
 use crate::guest::{clock, errno, say, signals};
-use crate::run::{lifecycle, setup};
 use crate::shard::lock::Lock;
+use crate::shard::paths;
 
 /// Address space set aside for growth: as much as indexes can tell apart (`thread/`). Where it is limited at most a small part
 /// of it, since the program needs the rest.
@@ -291,8 +291,8 @@ pub fn settle() -> Result<PathBuf, String> {
     let image = unlocked(image());
     let Some(header) = header() else { return Err("there are no counters".to_owned()) };
     let name = shard_name(header.run(), header.world_rank());
-    let beside = lifecycle::wanted().parent().map(Path::to_owned);
-    let directories = setup::shard_directories().into_iter().map(PathBuf::from).chain(beside);
+    let beside = paths::profile().parent().map(Path::to_owned);
+    let directories = paths::of_shards().into_iter().map(PathBuf::from).chain(beside);
     let places = file.into_iter().chain(directories.map(|directory| directory.join(&name)));
     let mut trouble = String::new();
     for path in places {

@@ -4,6 +4,7 @@ mod file;
 pub mod index;
 pub mod lock;
 pub mod memory;
+pub mod paths;
 pub mod texts;
 
 pub use file::*;

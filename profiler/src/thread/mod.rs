@@ -1,62 +1,49 @@
-//! What one thread of the program counts: an index over its cells and edges in the shard, and its live requests.
+//! A thread of the program: where lies what each room knows of one thread. Each room defines its own part.
 //! Only the thread itself touches its counters, so that counting needs no lock and no atomic operation.
 //!
 //! The library's callbacks (of attributes, errors, reductions, generalized requests) call MPI again in the midst of a call, and find
 //! the same thread there. So a thread is shared by reference; what it holds is read and written in pieces, and no piece is held
 //! while a call is forwarded.
 
-mod tls;
+pub mod counters;
+pub mod in_flight;
+pub mod tracer;
 pub mod transfers;
 
 use std::cell::Cell;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
 use parking_lot::Mutex;
-use vocabulary::shard::{self as image, Bound, Communicator, Edge, NO_OPERATION, STANDING_LEVELS, Use};
+use vocabulary::shard::NO_OPERATION;
 
-use crate::guest::{clock, state};
+use crate::guest::settled::Settled;
+use crate::guest::{clock, guard, stack, state};
 use crate::mpi::abi::Word;
-use crate::objects::datatypes::{self, Recent};
-use crate::objects::dying::Dying;
+use crate::objects::communicators;
 use crate::objects::requests::{Requests, Unknown};
-use crate::record::standing::{self, Places};
-use crate::shard::index::Index;
 use crate::shard::{self, memory};
-use crate::thread::transfers::Transfers;
-use crate::trace;
+
+use counters::Counters;
+use in_flight::InFlight;
+use tracer::TracerState;
+use transfers::HookState;
 
 /// Not even a neighbour on the heap shares its cache lines.
 #[repr(align(128))]
 pub struct Thread {
-    cells: Index<image::Cell>,
-    edges: Index<Edge>,
-    /// Only where datatypes are recorded.
-    uses: Cell<*const Uses>,
-    /// The communicator that this thread used last, valid in one epoch of the table of communicators.
-    pub last_comm: Cell<(Word, u32, *mut Communicator)>,
-    /// Where it stands, for those who come after a crash.
-    pub places: Places,
-    /// The stack pointers of the wrappers that the thread is in, by level: they tell a call that it is still in from one that it has
-    /// jumped out of.
-    pub frames: [Cell<usize>; STANDING_LEVELS],
-    /// For each level the begin of a call in which another one was made, and the time of all calls counted by then.
-    pub counted_within: [Cell<(u64, u64)>; STANDING_LEVELS],
-    /// How often a call was taken for one within another.
-    pub nested: Cell<u32>,
+    pub counters: Counters,
+    /// What was used last, and what is being freed.
+    pub communicators: communicators::Recent,
+    pub in_flight: InFlight,
     /// The operation of the Fortran call that is being forwarded to the library's Fortran layer, and its stack pointer.
     passing: Cell<(u16, usize)>,
     /// What hook modules count, from within the calls of this thread.
-    pub hooks: Transfers,
+    pub hooks: HookState,
     /// Where it writes the timeline.
-    pub tracer: trace::Place,
+    pub tracer: TracerState,
     /// Handles of the requests of one completing call, kept here so that no call allocates.
     pub handles: Cell<Vec<Word>>,
     pub statuses: Cell<Vec<u64>>,
-    /// Communicators and windows that this thread is freeing just now.
-    pub dying: Dying,
-    /// The time of all calls counted so far, so that a call whose callbacks made others is charged for the rest only.
-    pub counted_ticks: Cell<u64>,
     /// Tells one completing call of this thread from all others of the process.
     last_stamp: Cell<u64>,
     /// Handles that were asked for and that no thread knew.
@@ -68,8 +55,6 @@ pub struct Thread {
 #[repr(align(128))]
 struct Apart {
     requests: Requests,
-    /// The thread that came next, once there is one.
-    next: AtomicPtr<Thread>,
     /// Under the lock of `IDLE`.
     next_idle: Cell<*const Thread>,
 }
@@ -77,9 +62,14 @@ struct Apart {
 // SAFETY: other threads touch nothing of a thread but what stands apart.
 unsafe impl Sync for Thread {}
 
-/// The first of all threads that ever called MPI while recording: each knows the next. They are never freed, so nobody needs a lock
-/// to go through them.
-static FIRST: AtomicPtr<Thread> = AtomicPtr::new(ptr::null_mut());
+/// Ends the calls that a thread has not returned from.
+static AT_END: Settled<fn(&Thread)> = Settled::new();
+
+/// `at_end` sees a thread that ends. SAFETY: recording is off.
+pub unsafe fn prepare(at_end: fn(&Thread)) {
+    unsafe { AT_END.set(at_end) };
+}
+
 /// Threads that have ended. Each leaves its counters to the next one that starts.
 static IDLE: Mutex<Idle> = parking_lot::const_mutex(Idle { latest: ptr::null(), threads: 0 });
 
@@ -140,14 +130,14 @@ fn enter(operation: u16) -> Option<&'static Thread> {
     if let Some(thread) = unsafe { passing::get().as_ref() } {
         return within(thread, operation);
     }
-    crate::guest::guard::guarded(first).flatten()
+    guard::guarded(first).flatten()
 }
 
 /// This thread has called the library's Fortran layer, which calls a C function now.
 fn within(thread: &'static Thread, operation: u16) -> Option<&'static Thread> {
     let (forwarded, frame) = thread.passing.get();
     // It may have jumped out of that call. Then this one has no caller below the frame.
-    let is_left = standing::stack_pointer() >= frame && frame != 0;
+    let is_left = stack::pointer() >= frame && frame != 0;
     if operation != forwarded && !is_left {
         return Some(thread);
     }
@@ -172,24 +162,19 @@ fn first() -> Option<&'static Thread> {
                 return None;
             };
             idle.threads += 1;
-            append(new);
+            new.apart.requests.join();
             new
         }
     };
     tls::set(ptr::from_ref(thread).cast_mut());
     leave_at_exit(thread);
-    thread.places.set(clock::now());
+    thread.in_flight.set(clock::now());
     Some(thread)
 }
 
-/// Under the lock of `IDLE`.
-fn append(new: &'static Thread) {
-    let mut end = &FIRST;
-    // SAFETY: threads are never freed.
-    while let Some(thread) = unsafe { end.load(Ordering::Acquire).as_ref() } {
-        end = &thread.apart.next;
-    }
-    end.store(ptr::from_ref(new).cast_mut(), Ordering::Release);
+mod tls {
+    //! This thread, by a pointer that is reached without a call.
+    commsee_hook::thread_pointer!(crate::thread::Thread, "commsee_thread");
 }
 
 mod passing {
@@ -209,7 +194,7 @@ pub fn within_fortran(operation: u16, call: impl FnOnce()) -> bool {
     };
     // Also where the program leaves the call by an exception, or ends its thread.
     let back = Back { thread, own, outer, passing: thread.passing.get() };
-    thread.passing.set((operation, standing::stack_pointer()));
+    thread.passing.set((operation, stack::pointer()));
     passing::set(place);
     tls::set(ptr::null_mut());
     call();
@@ -262,55 +247,29 @@ unsafe extern "C" fn leave(thread: *mut libc::c_void) {
     // SAFETY: it is still this thread's own, and never freed.
     let thread = unsafe { &*thread.cast::<Thread>() };
     // It may have ended in the midst of calls, by a jump out of them.
-    standing::end_all(thread);
-    thread.places.set(0);
+    // SAFETY: set before recording starts, and so before any thread is entered.
+    (unsafe { AT_END.get() })(thread);
+    thread.in_flight.set(0);
     let mut idle = IDLE.lock();
     thread.apart.next_idle.set(idle.latest);
     idle.latest = thread;
-}
-
-/// All other threads.
-pub fn others(own: &Thread) -> impl Iterator<Item = &'static Requests> {
-    let mut next = &FIRST;
-    let own = ptr::from_ref(own);
-    std::iter::from_fn(move || {
-        loop {
-            // SAFETY: threads are never freed.
-            let thread = unsafe { next.load(Ordering::Acquire).as_ref() }?;
-            next = &thread.apart.next;
-            if !ptr::eq(thread, own) {
-                return Some(&thread.apart.requests);
-            }
-        }
-    })
 }
 
 impl Thread {
     /// None where there is no memory for it.
     fn new(number: usize) -> Option<Thread> {
         Some(Thread {
-            cells: Index::new()?,
-            edges: Index::new()?,
-            uses: Cell::new(ptr::null()),
-            last_comm: Cell::new((0, u32::MAX, ptr::null_mut())),
-            places: Places::new(number)?,
-            frames: [const { Cell::new(0) }; STANDING_LEVELS],
-            counted_within: [const { Cell::new((0, 0)) }; STANDING_LEVELS],
-            nested: Cell::new(0),
+            counters: Counters::new()?,
+            communicators: communicators::Recent::none(),
+            in_flight: InFlight::new(number)?,
             passing: Cell::new((NO_OPERATION, 0)),
-            hooks: Transfers::empty(),
-            tracer: trace::Place::empty(),
+            hooks: HookState::empty(),
+            tracer: TracerState::empty(),
             handles: Cell::new(Vec::new()),
             statuses: Cell::new(Vec::new()),
-            dying: Dying::none(),
-            counted_ticks: Cell::new(0),
             last_stamp: Cell::new((number as u64) << 48),
             unknown: Unknown::none(),
-            apart: Apart {
-                requests: Requests::new()?,
-                next: AtomicPtr::new(ptr::null_mut()),
-                next_idle: Cell::new(ptr::null()),
-            },
+            apart: Apart { requests: Requests::new()?, next_idle: Cell::new(ptr::null()) },
         })
     }
 
@@ -326,88 +285,4 @@ impl Thread {
         self.last_stamp.set(stamp);
         stamp
     }
-
-    #[inline(always)]
-    pub fn add_counted_ticks(&self, ticks: u64) {
-        self.counted_ticks.set(self.counted_ticks.get().wrapping_add(ticks));
-    }
-
-    /// Adds to the counters of a (communicator, operation, bucket). The work calls nothing that comes back here.
-    #[inline(always)]
-    pub fn count<R>(&self, key: u64, work: impl FnOnce(&mut image::Cell) -> R) -> R {
-        let cell = match self.cells.find(key) {
-            Some(cell) => cell,
-            None => self.new_cell(key),
-        };
-        // SAFETY: the index holds addresses of live entries of this thread only.
-        work(unsafe { &mut *cell })
-    }
-
-    /// The counters of this key will be asked for soon: their place in a large index is fetched while the library works.
-    #[inline(always)]
-    pub fn expect_cell(&self, key: u64) {
-        self.cells.expect(key);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn new_cell(&self, key: u64) -> *mut image::Cell {
-        self.cells.add(key, image::Cell { key, ticks_min: Bound::LONGEST, ..bytemuck::Zeroable::zeroed() })
-    }
-
-    /// Adds messages to the counters of a (communicator, operation, destination), and returns the receiver's world rank, which is
-    /// asked for when it is new.
-    #[inline(always)]
-    pub fn count_edge(&self, key: u64, (count, bytes): (u64, u64), world_rank: impl FnOnce() -> u32) -> u32 {
-        let edge = match self.edges.find(key) {
-            Some(edge) => edge,
-            None => self.new_edge(key, world_rank()),
-        };
-        // SAFETY: as above.
-        let edge = unsafe { &mut *edge };
-        edge.calls += count;
-        edge.bytes = edge.bytes.wrapping_add(bytes);
-        edge.world_rank
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn new_edge(&self, key: u64, world_rank: u32) -> *mut Edge {
-        self.edges.add(key, Edge { key, world_rank, reserved: 0, calls: 0, bytes: 0 })
-    }
-
-    /// The number of a datatype that a successful call was given.
-    pub fn datatype(&self, datatype: Word, size_bytes: u64) -> Option<u32> {
-        datatypes::number_of(&self.uses()?.recent, datatype, size_bytes)
-    }
-
-    /// Counts one datatype argument.
-    pub fn add_use(&self, comm: u32, operation: u16, datatype: u32, bytes: u64) {
-        let Some(uses) = self.uses() else { return };
-        let key = Edge::key(comm, operation, datatype);
-        let entry = uses.index.find(key).unwrap_or_else(|| uses.index.add(key, Use { key, calls: 0, bytes: 0 }));
-        // SAFETY: the index holds addresses of live entries of this thread only.
-        let entry = unsafe { &mut *entry };
-        entry.calls += 1;
-        entry.bytes = entry.bytes.wrapping_add(bytes);
-    }
-
-    fn uses(&self) -> Option<&Uses> {
-        // SAFETY: null, or kept below and never freed.
-        if let Some(known) = unsafe { self.uses.get().as_ref() } {
-            return Some(known);
-        }
-        let new = Index::new().map(|index| Uses { index, recent: Recent::new() }).and_then(memory::keep);
-        match new {
-            Some(new) => self.uses.set(new),
-            None => memory::lose_call(),
-        }
-        new
-    }
-}
-
-/// What a thread knows of datatypes.
-struct Uses {
-    index: Index<Use>,
-    recent: Recent,
 }

@@ -12,34 +12,34 @@ use crate::objects::communicators::LastLookUp;
 use crate::shard::index::Index;
 use crate::shard::memory;
 
-pub struct Counters {
+pub struct Transferred {
     words: [UnsafeCell<u64>; MODULES],
     index: Index<Transfer>,
     last_comm: LastLookUp,
 }
 
-/// Where a thread keeps its counters: made when a module asks for them first.
-pub struct Transfers(Cell<*const Counters>);
+/// Where a thread keeps these: made when a module asks for them first.
+pub struct HookState(Cell<*const Transferred>);
 
-impl Transfers {
-    pub const fn empty() -> Transfers {
-        Transfers(Cell::new(ptr::null()))
+impl HookState {
+    pub const fn empty() -> HookState {
+        HookState(Cell::new(ptr::null()))
     }
 
     #[inline(always)]
-    pub fn known(&self) -> Option<&'static Counters> {
+    pub fn known(&self) -> Option<&'static Transferred> {
         // SAFETY: made below, and never freed.
         unsafe { self.0.get().as_ref() }
     }
 
-    pub fn get(&self) -> Option<&'static Counters> {
+    pub fn get(&self) -> Option<&'static Transferred> {
         self.known().or_else(|| self.make())
     }
 
     #[cold]
     #[inline(never)]
-    fn make(&self) -> Option<&'static Counters> {
-        let new = Counters::new().and_then(memory::keep);
+    fn make(&self) -> Option<&'static Transferred> {
+        let new = Transferred::new().and_then(memory::keep);
         let Some(new) = new else {
             memory::lose_call();
             return None;
@@ -49,10 +49,10 @@ impl Transfers {
     }
 }
 
-impl Counters {
+impl Transferred {
     /// None where there is no memory for it.
-    fn new() -> Option<Counters> {
-        Some(Counters {
+    fn new() -> Option<Transferred> {
+        Some(Transferred {
             words: [const { UnsafeCell::new(0) }; MODULES],
             index: Index::new()?,
             last_comm: LastLookUp::none(),

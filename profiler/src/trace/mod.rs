@@ -2,7 +2,6 @@
 //! Each thread writes its own. When all together have the size that was asked for, a thread overwrites its oldest block.
 
 mod clocks;
-mod tracer;
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -13,11 +12,10 @@ use vocabulary::shard::{CALL, Event, LAYER, RECEIVED, REMOTE_RANK, SENT, Standin
 use crate::guest::state;
 use crate::mpi::status;
 use crate::objects::communicators::Record;
-use crate::{shard, thread};
+use crate::thread;
+use crate::thread::tracer::{self, Tracer};
 
 pub use clocks::{Partner, compare};
-pub use tracer::Place;
-use tracer::Tracer;
 
 static WANTED: AtomicBool = AtomicBool::new(false);
 /// Receives that were posted so far.
@@ -39,7 +37,7 @@ fn tracer() -> Option<&'static Tracer> {
         return None;
     }
     let thread = thread::here()?;
-    thread.tracer.get(thread.places.thread())
+    thread.tracer.get(thread.in_flight.thread())
 }
 
 /// A call has returned.
@@ -169,11 +167,4 @@ pub fn layer(call: &Call, way: u32, peer: u32, bytes: u64, begin_ticks: u64, end
         way,
         peer,
     });
-}
-
-/// An event found no room.
-fn lost() {
-    if let Some(header) = shard::header() {
-        header.lose_events(1);
-    }
 }

@@ -6,13 +6,15 @@ use std::ffi::c_int;
 use vocabulary::calls::op;
 use vocabulary::shard::BUCKET_INVOLVED;
 
-use super::timed;
+use super::creators;
+use super::forward::timed;
 use crate::guest::guard::recorded;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
-use crate::objects::requests::{self, Kind};
+use crate::objects::requests::{self, Kind, Persistent};
+use crate::record::phases;
 use crate::record::tally::{self, Done};
 use crate::shard::memory;
 use crate::thread::Thread;
@@ -33,7 +35,7 @@ fn of_handle(thread: &Thread, handle: Word, stamp: u64) -> (Record, bool) {
     if handle == abi().request_null {
         return (communicators::none(), false);
     }
-    match requests::seen(thread, handle, stamp) {
+    match requests::seen(thread.requests(), &thread.unknown, handle, stamp) {
         Some(seen) if seen.active => (seen.comm, seen.receives),
         _ => (communicators::none(), false),
     }
@@ -50,7 +52,7 @@ fn count(thread: &Thread, record: Record, done: Done) {
 /// What is left to do for a request that has completed. An error keeps the message away.
 #[inline(always)]
 unsafe fn finish(thread: &Thread, handle: Word, code: c_int, receives: bool, status: Word) {
-    let Some(completed) = requests::complete(thread, handle) else { return };
+    let Some(completed) = thread.requests().complete(handle) else { return };
     match completed.kind {
         Kind::Plain => {}
         Kind::Receive | Kind::ReceiveInto(_) | Kind::Read(_) => {
@@ -69,7 +71,7 @@ unsafe fn finish(thread: &Thread, handle: Word, code: c_int, receives: bool, sta
         Kind::Duplicate => {
             let (place, record) = completed.duplicate;
             // SAFETY: the request has completed.
-            let comm = unsafe { place.load() };
+            let comm = unsafe { creators::made(place) };
             if comm != abi().comm_null {
                 communicators::enter(comm, record);
             }
@@ -99,7 +101,7 @@ pub unsafe fn MPI_Wait(thread: &Thread, request: Word, status: Word, forward: im
                 finish(thread, handle, done.code, receives, status);
             }
         }
-        requests::looked(thread);
+        thread.requests().looked();
     });
     done.code
 }
@@ -129,7 +131,7 @@ pub unsafe fn MPI_Test(
                 finish(thread, handle, done.code, receives, status);
             }
         }
-        requests::looked(thread);
+        thread.requests().looked();
     });
     done.code
 }
@@ -170,7 +172,7 @@ impl Several {
             if handle == abi().request_null {
                 continue;
             }
-            let Some(seen) = requests::seen(thread, handle, stamp) else { continue };
+            let Some(seen) = requests::seen(thread.requests(), &thread.unknown, handle, stamp) else { continue };
             if !seen.active && !inactive {
                 continue;
             }
@@ -197,9 +199,9 @@ impl Several {
         }
         let stamp = thread.stamp();
         for handle in self.handles.iter().filter(|handle| **handle != abi().request_null) {
-            let Some(seen) = requests::seen(thread, *handle, stamp) else { continue };
+            let Some(seen) = requests::seen(thread.requests(), &thread.unknown, *handle, stamp) else { continue };
             if seen.active || inactive {
-                thread.count(tally::key(seen.comm, operation, BUCKET_INVOLVED), |cell| {
+                thread.counters.count(tally::key(seen.comm, operation, BUCKET_INVOLVED), |cell| {
                     // These counters have no times: their place keeps the call that was noted last.
                     if cell.ticks != stamp {
                         cell.ticks = stamp;
@@ -246,7 +248,7 @@ impl Several {
 
     /// Gives the buffers back for the next call.
     fn leave(self, thread: &Thread) {
-        requests::looked(thread);
+        thread.requests().looked();
         thread.handles.set(self.handles);
         thread.statuses.set(self.statuses);
     }
@@ -488,7 +490,7 @@ pub unsafe fn MPI_Request_get_status_some(
 
 pub unsafe fn MPI_Cancel(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let (_, record, _) = unsafe { look(thread, request) };
-    requests::looked(thread);
+    thread.requests().looked();
     let done = timed!(thread, record, MPI_Cancel, forward());
     recorded(|| {
         count(thread, record, done);
@@ -502,9 +504,9 @@ pub unsafe fn MPI_Request_free(thread: &Thread, request: Word, forward: impl FnO
     recorded(|| {
         count(thread, record, done);
         if done.code == 0 {
-            requests::forget(thread, handle);
+            thread.requests().forget(handle);
         }
-        requests::looked(thread);
+        thread.requests().looked();
     });
     done.code
 }
@@ -513,19 +515,23 @@ pub unsafe fn MPI_Request_free(thread: &Thread, request: Word, forward: impl FnO
 unsafe fn look_any(thread: &Thread, request: Word) -> (Word, Record, bool) {
     let handle = if request == 0 { abi().request_null } else { unsafe { abi().load(request) } };
     let stamp = thread.stamp();
-    match requests::seen(thread, handle, stamp) {
+    match requests::seen(thread.requests(), &thread.unknown, handle, stamp) {
         Some(seen) => (handle, seen.comm, seen.receives),
         None => (handle, communicators::none(), false),
     }
+}
+
+fn activate(thread: &Thread, handle: Word, done: Done) -> Option<(Record, Persistent)> {
+    let posted = || if trace::is_on() { trace::posted() } else { 0 };
+    thread.requests().activate(handle, (done.operation, done.ticks, phases::current()), posted)
 }
 
 pub unsafe fn MPI_Start(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let (handle, record, _) = unsafe { look_any(thread, request) };
     let done = timed!(thread, record, MPI_Start, forward());
     recorded(|| {
-        let started =
-            if done.code == 0 { requests::activate(thread, handle, done.operation, done.ticks) } else { None };
-        requests::looked(thread);
+        let started = if done.code == 0 { activate(thread, handle, done) } else { None };
+        thread.requests().looked();
         if state::is_on() {
             match started {
                 Some((record, persistent)) => tally::restarted(thread, record, done, &persistent),
@@ -545,7 +551,7 @@ pub unsafe fn MPI_Startall(thread: &Thread, length: c_int, array: Word, forward:
         recorded(|| {
             count(thread, several.record, done);
             for handle in several.handles.iter().filter(|_| done.code == 0) {
-                match requests::activate(thread, *handle, done.operation, done.ticks) {
+                match activate(thread, *handle, done) {
                     Some((record, persistent)) if state::is_on() => {
                         tally::restarted_among(thread, record, done.operation, &persistent);
                     }
@@ -561,5 +567,5 @@ pub unsafe fn MPI_Startall(thread: &Thread, length: c_int, array: Word, forward:
 
 /// A request that was started while counting pauses must not be counted when its message arrives.
 fn uncount(thread: &Thread, handle: Word) {
-    requests::set_kind(thread, handle, Kind::Plain);
+    thread.requests().set_kind(handle, Kind::Plain);
 }

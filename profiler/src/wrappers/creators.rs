@@ -5,16 +5,16 @@ use std::ffi::{CStr, c_char, c_int};
 use vocabulary::calls::op;
 use vocabulary::shard::{FREED, INTER};
 
-use super::timed;
+use super::forward::timed;
 use crate::fortran::{self, Object};
 use crate::guest::guard::{guarded, recorded};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
-use crate::objects::dying::Freeing;
+use crate::objects::freeing::Freeing;
 use crate::objects::identity;
 use crate::objects::labels;
-use crate::objects::requests::{Extra, Kind, Request};
+use crate::objects::requests::{Extra, HandleAddress, Kind, Request};
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 
@@ -26,7 +26,7 @@ pub fn parent(thread: &Thread, comm: Word) -> Record {
     if known != communicators::none() || comm & abi().mask == abi().comm_null {
         return known;
     }
-    if comm & abi().mask == abi().comm_self { communicators::of(thread, comm) } else { known }
+    if comm & abi().mask == abi().comm_self { communicators::of(&thread.communicators, comm) } else { known }
 }
 
 /// Notes that a parent has seen one more creating call, and returns which one it was.
@@ -41,7 +41,7 @@ unsafe fn next_child(parent: Record) -> u32 {
 /// The time of a call without that of the calls that the program's callbacks (copy and delete functions of attributes) made
 /// in it: those are counted themselves, and a moment is charged once.
 pub fn without_nested(thread: &Thread, counted_before: u64, ticks: u64) -> u64 {
-    ticks.saturating_sub(thread.counted_ticks.get().wrapping_sub(counted_before))
+    ticks.saturating_sub(thread.counters.counted_ticks.get().wrapping_sub(counted_before))
 }
 
 fn count(thread: &Thread, record: Record, done: Done) {
@@ -55,7 +55,7 @@ pub unsafe fn created(thread: &Thread, parent: Record, letter: u8, comm: Word, p
     if done.code != 0 {
         return tally::failed(thread, comm, done);
     }
-    let parent = if parent == communicators::none() { communicators::of(thread, comm) } else { parent };
+    let parent = if parent == communicators::none() { communicators::of(&thread.communicators, comm) } else { parent };
     count(thread, parent, done);
     // SAFETY: the call succeeded, so it has filled the place.
     let (sequence, made) = unsafe { (next_child(parent), abi().load(place)) };
@@ -69,38 +69,30 @@ pub unsafe fn created(thread: &Thread, parent: Record, letter: u8, comm: Word, p
     }
 }
 
-/// Where the program will find a communicator's handle when its request has completed.
-#[derive(Clone, Copy)]
-pub enum Late {
-    C(Word),
-    Fortran(Word),
-}
-
-impl Late {
-    pub unsafe fn load(self) -> Word {
-        // SAFETY: the program keeps the place until the request has completed.
-        unsafe {
-            match self {
-                Late::C(place) => abi().load(place),
-                Late::Fortran(place) => fortran::handle(Object::Comm, place),
-            }
+/// The handle that a nonblocking duplication has made.
+pub unsafe fn made(place: HandleAddress) -> Word {
+    // SAFETY: the program keeps the place until the request has completed.
+    unsafe {
+        match place {
+            HandleAddress::C(place) => abi().load(place),
+            HandleAddress::Fortran(place) => fortran::handle(Object::Comm, place),
         }
     }
 }
 
 /// After a nonblocking duplication: named now, entered under its handle when the request has completed.
-unsafe fn duplicating(thread: &Thread, letter: u8, comm: Word, place: Late, request: Word, done: Done) {
+unsafe fn duplicating(thread: &Thread, letter: u8, comm: Word, place: HandleAddress, request: Word, done: Done) {
     if done.code != 0 {
         return tally::failed(thread, comm, done);
     }
-    let parent = communicators::of(thread, comm);
+    let parent = communicators::of(&thread.communicators, comm);
     count(thread, parent, done);
     guarded(|| unsafe {
         let sequence = next_child(parent);
         let Some(record) = communicators::duplicate(parent, sequence, letter) else { return };
         let handle = abi().load(request);
         if handle == abi().request_null {
-            return communicators::enter(place.load(), record);
+            return communicators::enter(made(place), record);
         }
         let request = Request::new(handle, parent, done.operation, Kind::Duplicate, done.ticks);
         thread.requests().start_with(request, Extra::Duplicate { place, record });
@@ -112,7 +104,7 @@ macro_rules! duplications {
         pub unsafe fn $name(
             thread: &Thread,
             comm: Word,
-            newcomm: Late,
+            newcomm: HandleAddress,
             request: Word,
             forward: impl FnOnce() -> c_int,
         ) -> c_int {
@@ -144,7 +136,7 @@ pub unsafe fn MPI_Comm_create_group(
             tally::failed(thread, comm, done);
             return;
         }
-        let parent = communicators::of(thread, comm);
+        let parent = communicators::of(&thread.communicators, comm);
         count(thread, parent, done);
         guarded(|| unsafe {
             let made = abi().load(newcomm);
@@ -197,7 +189,7 @@ pub unsafe fn MPI_Intercomm_create(
             tally::failed(thread, local_comm, done);
             return;
         }
-        let parent = communicators::of(thread, local_comm);
+        let parent = communicators::of(&thread.communicators, local_comm);
         count(thread, parent, done);
         guarded(|| unsafe {
             let made = abi().load(newintercomm);
@@ -238,7 +230,7 @@ pub unsafe fn MPI_Intercomm_create_from_groups(
 pub unsafe fn MPI_Comm_join(thread: &Thread, intercomm: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let done = timed!(thread, communicators::known(abi().comm_self), MPI_Comm_join, forward());
     recorded(|| {
-        let own = communicators::of(thread, abi().comm_self);
+        let own = communicators::of(&thread.communicators, abi().comm_self);
         unsafe { created(thread, own, b'v', abi().comm_self, intercomm, done) };
     });
     done.code
@@ -268,15 +260,15 @@ unsafe fn free(thread: &Thread, operation: u16, comm: Word, forward: impl FnOnce
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = if comm == 0 { abi().comm_null } else { unsafe { abi().load(comm) } };
     let record = communicators::leave(handle);
-    thread.expect_cell(tally::key(record, operation, 0));
+    thread.counters.expect(tally::key(record, operation, 0));
     // Delete functions of attributes may still use it, during the call.
-    let freeing = Freeing::begin(thread, &communicators::HANDLES, handle & abi().mask, record);
-    let counted = thread.counted_ticks.get();
+    let freeing = Freeing::begin(&thread.communicators.freeing, &communicators::HANDLES, handle & abi().mask, record);
+    let counted = thread.counters.counted_ticks.get();
     let mut done = forward(thread, record);
     recorded(|| {
         done.ticks = without_nested(thread, counted, done.ticks);
         freeing.end();
-        communicators::forget_last(thread);
+        thread.communicators.forget();
         count(thread, record, done);
         if record != communicators::none() {
             if done.code == 0 {
@@ -314,7 +306,7 @@ pub unsafe fn MPI_Comm_set_name(
             tally::failed(thread, comm, done);
             return;
         }
-        let record = communicators::of(thread, comm);
+        let record = communicators::of(&thread.communicators, comm);
         count(thread, record, done);
         if record == communicators::none() {
             return;

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use super::timed;
+use super::forward::timed;
 use crate::guest::guard::{Undo, recorded};
 use crate::guest::state;
 use crate::mpi::abi::Word;
@@ -20,7 +20,7 @@ pub unsafe fn MPI_File_open(thread: &Thread, comm: Word, fh: Word, forward: impl
             tally::failed(thread, comm, done);
             return;
         }
-        let record = communicators::of(thread, comm);
+        let record = communicators::of(&thread.communicators, comm);
         if state::is_on() {
             tally::plain(thread, record, done);
         }

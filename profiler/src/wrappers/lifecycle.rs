@@ -3,14 +3,14 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 
-use super::{real_function, timed};
+use super::forward::{real_function, timed};
 use crate::fortran;
 use crate::guest::guard::uncancelled;
 use crate::guest::{clock, state};
 use crate::mpi::abi::Word;
 use crate::mpi::presence::where_present;
-use crate::record::{phases, tally};
-use crate::run::{lifecycle, sessions};
+use crate::record::tally;
+use crate::run::{control, lifecycle, sessions};
 
 where_present! {
     pub unsafe extern "C-unwind" fn MPI_Init(argc: Word, argv: Word) -> c_int {
@@ -83,7 +83,7 @@ fn closed(forward: impl FnOnce() -> tally::Done) -> c_int {
 // second argument, which holds anything where nothing was passed.
 where_present! {
     pub unsafe extern "C-unwind" fn MPI_Pcontrol(level: c_int, name: Word) -> c_int {
-        uncancelled(|| phases::control(level, Some(name)));
+        uncancelled(|| control::control(level, Some(name)));
         0
     }
 }
@@ -192,7 +192,7 @@ pub unsafe fn fortran_MPI_Pcontrol(entry: &fortran::Entry, level: Word) -> Word 
         return unsafe { real(level) };
     }
     if fortran::understood(entry) {
-        uncancelled(|| phases::control(unsafe { fortran::int(level) }, None));
+        uncancelled(|| control::control(unsafe { fortran::int(level) }, None));
     }
     0
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use super::timed;
+use super::forward::timed;
 use crate::guest::guard::{Undo, recorded};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
@@ -51,7 +51,7 @@ unsafe fn probed(thread: &Thread, comm: Word, message: Word, found: bool, done: 
     if done.code != 0 {
         return tally::failed(thread, comm, done);
     }
-    let record = communicators::of(thread, comm);
+    let record = communicators::of(&thread.communicators, comm);
     if found {
         let posted = if trace::is_on() { trace::posted() } else { 0 };
         // SAFETY: the call succeeded and filled the place.

@@ -2,12 +2,13 @@
 
 use std::ffi::c_int;
 
-use super::{creators, timed};
+use super::creators;
+use super::forward::timed;
 use crate::guest::guard::recorded;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators;
-use crate::objects::dying::Freeing;
+use crate::objects::freeing::Freeing;
 use crate::record::tally::{self, Done};
 use crate::record::windows;
 use crate::thread::Thread;
@@ -16,7 +17,7 @@ unsafe fn made(thread: &Thread, comm: Word, win: Word, done: Done) {
     if done.code != 0 {
         return tally::failed(thread, comm, done);
     }
-    let record = communicators::of(thread, comm);
+    let record = communicators::of(&thread.communicators, comm);
     if state::is_on() {
         tally::plain(thread, record, done);
     }
@@ -43,10 +44,10 @@ pub unsafe fn MPI_Win_free(thread: &Thread, win: Word, forward: impl FnOnce() ->
     let handle = (win != 0).then(|| unsafe { abi().load(win) });
     let record = handle.and_then(windows::leave);
     // Delete functions of attributes may still use it, during the call.
-    let freeing = handle
-        .zip(record)
-        .map(|(handle, record)| Freeing::begin(thread, &windows::HANDLES, handle & abi().mask, record));
-    let counted = thread.counted_ticks.get();
+    let freeing = handle.zip(record).map(|(handle, record)| {
+        Freeing::begin(&thread.communicators.freeing, &windows::HANDLES, handle & abi().mask, record)
+    });
+    let counted = thread.counters.counted_ticks.get();
     let mut done = timed!(thread, record.unwrap_or(communicators::none()), MPI_Win_free, forward());
     recorded(|| {
         done.ticks = creators::without_nested(thread, counted, done.ticks);

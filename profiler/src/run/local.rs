@@ -9,7 +9,7 @@ use vocabulary::shard::{Header, Shard, read_file, read_header};
 use vocabulary::stream::{Detail, Extent, OTHER_EDGES, Pile};
 
 use crate::guest::{say, signals};
-use crate::run::gather;
+use crate::run::output;
 use crate::shard;
 
 /// Writes the profile if the files of all processes are there and ready, and removes them. Returns whether it did; `lost` says why it
@@ -29,7 +29,7 @@ pub fn write(names: &[String], is_ready: impl Fn(&Header) -> bool, wanted: &Path
     let written = join(&files, wanted);
     match &written {
         Ok(path) => {
-            gather::say_where(path, wanted);
+            output::say_where(path, wanted);
             files.iter().for_each(|file| _ = fs::remove_file(file));
         }
         Err(trouble) => lost(trouble),
@@ -43,7 +43,7 @@ pub fn join(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
 }
 
 fn join_files(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
-    let mut writer = gather::create(wanted)?;
+    let mut writer = output::create(wanted)?;
     let read = |file: &Path| {
         let bytes = read_file(file).map_err(|error| format!("{}: {error}", file.display()))?;
         Ok::<_, String>(Shard::parse(&bytes).map_err(|error| error.to_string()).and_then(|shard| {

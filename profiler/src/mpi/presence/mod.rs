@@ -9,14 +9,20 @@
 //!   would warn of each that is bound before this library is relocated.)
 //!
 //! All of this runs while the loader works, perhaps before anything here is relocated. Until the address in [`ITERATE`] is there, this
-//! file calls no function of any library and reads no address that the loader fills in: it finds the loaded objects by way of the
+//! folder calls no function of any library and reads no address that the loader fills in: it finds the loaded objects by way of the
 //! kernel. Bytes are read one by one through [`byte`], lest the compiler makes a call of the loop.
 
-use std::ffi::{c_char, c_int, c_void};
+mod elf;
+mod kernel;
+mod loader;
+
+use std::ffi::{c_int, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::mpi::linked;
+
+use elf::{Dynamic, Object, STB_WEAK, STT_FUNC, STT_GNU_IFUNC, byte, dynamic_of, gnu_hash, is_same};
+use loader::{Map, first_map};
 
 /// Makes an exported function, which is there only where the MPI library has one of its name. The section `commsee_optional` lists
 /// all of them (see [`Optional`]). In `libcommsee.a` this is so for those marked `late`, which are not in every library: there
@@ -174,104 +180,6 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: 
     }
 }
 
-unsafe fn dynamic_of(headers: *const libc::Elf64_Phdr, count: usize, base: usize) -> Option<*const Dynamic> {
-    let mut at = 0;
-    while at < count {
-        let header = unsafe { headers.add(at).read() };
-        if header.p_type == libc::PT_DYNAMIC {
-            return Some((base + header.p_vaddr as usize) as *const Dynamic);
-        }
-        at += 1;
-    }
-    None
-}
-
-/// An entry of an object's dynamic section.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Dynamic {
-    tag: i64,
-    value: usize,
-}
-
-const DT_NULL: i64 = 0;
-const DT_HASH: i64 = 4;
-const DT_STRTAB: i64 = 5;
-const DT_SYMTAB: i64 = 6;
-const DT_RELA: i64 = 7;
-const DT_RELASZ: i64 = 8;
-const DT_DEBUG: i64 = 21;
-const DT_GNU_HASH: i64 = 0x6fff_fef5;
-
-const STT_FUNC: u8 = 2;
-const STT_GNU_IFUNC: u8 = 10;
-const STB_WEAK: u8 = 2;
-
-/// The tables of a loaded object.
-struct Object {
-    base: usize,
-    hash: usize,
-    gnu: usize,
-    strings: usize,
-    symbols: usize,
-    relocations: usize,
-    relocations_bytes: usize,
-}
-
-impl Object {
-    unsafe fn of(base: usize, dynamic: *const Dynamic) -> Object {
-        let mut object = Object { base, hash: 0, gnu: 0, strings: 0, symbols: 0, relocations: 0, relocations_bytes: 0 };
-        let mut entry = dynamic;
-        loop {
-            let Dynamic { tag, value } = unsafe { entry.read() };
-            // glibc makes addresses of them, other loaders leave offsets.
-            let address = if value < base { base + value } else { value };
-            match tag {
-                DT_NULL => return object,
-                DT_HASH => object.hash = address,
-                DT_GNU_HASH => object.gnu = address,
-                DT_STRTAB => object.strings = address,
-                DT_SYMTAB => object.symbols = address,
-                DT_RELA => object.relocations = address,
-                DT_RELASZ => object.relocations_bytes = value,
-                _ => {}
-            }
-            entry = unsafe { entry.add(1) };
-        }
-    }
-
-    /// The symbol of this name that the object defines.
-    unsafe fn find(&self, name: *const u8, hash: u32) -> Option<*mut libc::Elf64_Sym> {
-        if self.strings == 0 || self.symbols == 0 {
-            return None;
-        }
-        let symbols = self.symbols as *mut libc::Elf64_Sym;
-        let is_it = |index: usize| unsafe {
-            let symbol = &*symbols.add(index);
-            symbol.st_shndx != 0 && symbol.st_value != 0 && is_same(self.name(symbol), name)
-        };
-        unsafe {
-            if self.gnu != 0 {
-                in_gnu_table(self.gnu as *const u32, hash, is_it).map(|index| symbols.add(index))
-            } else if self.hash != 0 {
-                // Entries: buckets, chains; then the first of each bucket's chain. There are as many chains as symbols.
-                let count = (self.hash as *const u32).add(1).read() as usize;
-                let mut index = 1;
-                while index < count && !is_it(index) {
-                    index += 1;
-                }
-                if index < count { Some(symbols.add(index)) } else { None }
-            } else {
-                None
-            }
-        }
-    }
-
-    unsafe fn name(&self, symbol: &libc::Elf64_Sym) -> *const u8 {
-        (self.strings + symbol.st_name as usize) as *const u8
-    }
-}
-
 /// Whether an object defines the name. Indirect functions do not count: those are ours.
 unsafe fn has(base: usize, dynamic: *const Dynamic, search: &Search) -> bool {
     unsafe {
@@ -279,85 +187,6 @@ unsafe fn has(base: usize, dynamic: *const Dynamic, search: &Search) -> bool {
         symbol.is_some_and(|symbol| (*symbol).st_info & 0xf != STT_GNU_IFUNC)
     }
 }
-
-/// The table of `DT_GNU_HASH`: four words, a Bloom filter, buckets, and hashes whose last bit ends a chain.
-unsafe fn in_gnu_table(table: *const u32, hash: u32, is_it: impl Fn(usize) -> bool) -> Option<usize> {
-    unsafe {
-        let buckets = table.read();
-        let first_symbol = table.add(1).read();
-        let (words, shift) = (table.add(2).read(), table.add(3).read() & 31);
-        if buckets == 0 || words == 0 {
-            return None;
-        }
-        let filter = table.add(4).cast::<u64>();
-        let word = filter.add(((hash / u64::BITS) & (words - 1)) as usize).read();
-        if word >> (hash % u64::BITS) & (word >> ((hash >> shift) % u64::BITS)) & 1 == 0 {
-            return None;
-        }
-        let starts = filter.add(words as usize).cast::<u32>();
-        let chains = starts.add(buckets as usize);
-        let mut index = starts.add((hash % buckets) as usize).read();
-        if index < first_symbol {
-            return None;
-        }
-        loop {
-            let known = chains.add((index - first_symbol) as usize).read();
-            if known | 1 == hash | 1 && is_it(index as usize) {
-                return Some(index as usize);
-            }
-            if known & 1 == 1 {
-                return None;
-            }
-            index += 1;
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn byte(place: *const u8) -> u8 {
-    unsafe { ptr::read_volatile(place) }
-}
-
-unsafe fn gnu_hash(mut name: *const u8) -> u32 {
-    let mut hash = 5381u32;
-    unsafe {
-        while byte(name) != 0 {
-            hash = hash.wrapping_mul(33).wrapping_add(byte(name).into());
-            name = name.add(1);
-        }
-    }
-    hash
-}
-
-unsafe fn is_same(mut one: *const u8, mut other: *const u8) -> bool {
-    unsafe {
-        while byte(one) == byte(other) {
-            if byte(one) == 0 {
-                return true;
-            }
-            (one, other) = (one.add(1), other.add(1));
-        }
-    }
-    false
-}
-
-/// The list of loaded objects that the loader keeps for debuggers (`link.h`).
-#[repr(C)]
-struct Debug {
-    version: c_int,
-    map: *const Map,
-}
-
-#[repr(C)]
-struct Map {
-    base: usize,
-    name: *const c_char,
-    dynamic: *const Dynamic,
-    next: *const Map,
-}
-
-/// Where the loader keeps it; 0 is not known yet.
-static DEBUG: AtomicUsize = AtomicUsize::new(0);
 
 /// While the loader starts the program there is only one thread, and the list is whole.
 unsafe fn search_unrelocated(search: &mut Search) {
@@ -367,62 +196,6 @@ unsafe fn search_unrelocated(search: &mut Search) {
             search.found = has((*map).base, (*map).dynamic, search);
             map = (*map).next;
         }
-    }
-}
-
-unsafe fn first_map() -> *const Map {
-    let mut debug = DEBUG.load(Ordering::Relaxed) as *const Debug;
-    unsafe {
-        if debug.is_null() {
-            debug = find_debug();
-            DEBUG.store(debug as usize, Ordering::Relaxed);
-        }
-        if debug.is_null() { ptr::null() } else { (*debug).map }
-    }
-}
-
-/// From the program's headers, of which the kernel tells the place.
-unsafe fn find_debug() -> *const Debug {
-    const AT_PHDR: usize = 3;
-    const AT_PHNUM: usize = 5;
-    let (mut headers, mut count) = (0, 0);
-    unsafe {
-        let file = kernel::open(c"/proc/self/auxv".as_ptr().cast());
-        if file < 0 {
-            return ptr::null();
-        }
-        let mut pair = std::mem::MaybeUninit::<[usize; 2]>::uninit();
-        while kernel::read(file, pair.as_mut_ptr().cast(), size_of::<[usize; 2]>()) == size_of::<[usize; 2]>() as isize
-        {
-            let [kind, value] = pair.assume_init_read();
-            match kind {
-                AT_PHDR => headers = value,
-                AT_PHNUM => count = value,
-                _ => {}
-            }
-        }
-        kernel::close(file);
-        let headers = headers as *const libc::Elf64_Phdr;
-        if headers.is_null() {
-            return ptr::null();
-        }
-        // Where the headers are told to be, less where they are: what the program was moved by.
-        let (mut base, mut at) = (0, 0);
-        while at < count {
-            let header = headers.add(at).read();
-            if header.p_type == libc::PT_PHDR {
-                base = (headers as usize).wrapping_sub(header.p_vaddr as usize);
-            }
-            at += 1;
-        }
-        let Some(mut entry) = dynamic_of(headers, count, base) else { return ptr::null() };
-        while (*entry).tag != DT_NULL {
-            if (*entry).tag == DT_DEBUG {
-                return (*entry).value as *const Debug;
-            }
-            entry = entry.add(1);
-        }
-        ptr::null()
     }
 }
 
@@ -588,49 +361,5 @@ unsafe fn is_elsewhere(own: *const Map, name: *const u8, hash: u32) -> bool {
             map = (*map).next;
         }
         false
-    }
-}
-
-/// System calls without the C library.
-mod kernel {
-    use std::arch::asm;
-
-    #[cfg(target_arch = "x86_64")]
-    unsafe fn call(number: usize, arguments: [usize; 4]) -> isize {
-        let result: isize;
-        unsafe {
-            asm!("syscall", inlateout("rax") number as isize => result, in("rdi") arguments[0], in("rsi") arguments[1],
-                in("rdx") arguments[2], in("r10") arguments[3], out("rcx") _, out("r11") _, options(nostack));
-        }
-        result
-    }
-
-    #[cfg(target_arch = "aarch64")]
-    unsafe fn call(number: usize, arguments: [usize; 4]) -> isize {
-        let result: isize;
-        unsafe {
-            asm!("svc 0", in("x8") number, inlateout("x0") arguments[0] as isize => result, in("x1") arguments[1],
-                in("x2") arguments[2], in("x3") arguments[3], options(nostack));
-        }
-        result
-    }
-
-    pub unsafe fn open(path: *const u8) -> isize {
-        let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
-        unsafe { call(libc::SYS_openat as usize, [libc::AT_FDCWD as usize, path as usize, flags, 0]) }
-    }
-
-    pub unsafe fn read(file: isize, place: *mut u8, bytes: usize) -> isize {
-        unsafe { call(libc::SYS_read as usize, [file as usize, place as usize, bytes, 0]) }
-    }
-
-    /// Pages become writable, or readable only. Below 0 if they cannot.
-    pub unsafe fn protect([begin, end]: [usize; 2], writable: bool) -> isize {
-        let access = libc::PROT_READ | if writable { libc::PROT_WRITE } else { 0 };
-        unsafe { call(libc::SYS_mprotect as usize, [begin, end - begin, access as usize, 0]) }
-    }
-
-    pub unsafe fn close(file: isize) {
-        unsafe { call(libc::SYS_close as usize, [file as usize, 0, 0, 0]) };
     }
 }

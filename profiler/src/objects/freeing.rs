@@ -6,12 +6,10 @@ use std::ptr;
 
 use vocabulary::shard::Communicator;
 
-use crate::guest::guard;
+use crate::guest::{guard, stack};
 use crate::mpi::abi::Word;
-use crate::objects::communicators;
 use crate::objects::handles::Handles;
-use crate::record::standing;
-use crate::thread::Thread;
+use crate::objects::records;
 
 /// Delete functions that free further objects, whose delete functions free further ones: nobody goes deeper.
 const MOST: usize = 8;
@@ -26,15 +24,15 @@ struct Entry {
     frame: usize,
 }
 
-pub struct Dying {
+pub struct BeingFreed {
     entries: [Cell<Entry>; MOST],
     length: Cell<usize>,
 }
 
-impl Dying {
-    pub const fn none() -> Dying {
+impl BeingFreed {
+    pub const fn none() -> BeingFreed {
         const NONE: Entry = Entry { handle: 0, record: ptr::null_mut(), table: None, frame: 0 };
-        Dying { entries: [const { Cell::new(NONE) }; MOST], length: Cell::new(0) }
+        BeingFreed { entries: [const { Cell::new(NONE) }; MOST], length: Cell::new(0) }
     }
 
     /// The record of a handle that this thread is freeing.
@@ -67,26 +65,31 @@ impl Dying {
 
 /// A call that frees is under way. Where the program leaves it by an exception, the handle has its meaning again.
 pub struct Freeing<'a> {
-    thread: &'a Thread,
+    freeing: &'a BeingFreed,
 }
 
 impl<'a> Freeing<'a> {
     #[inline(always)]
-    pub fn begin(thread: &'a Thread, table: &'static Handles, handle: Word, record: *mut Communicator) -> Freeing<'a> {
-        let length = thread.dying.length.get();
-        if let Some(place) = thread.dying.entries.get(length) {
-            let is_known = !ptr::eq(record, communicators::none());
-            place.set(Entry { handle, record, table: is_known.then_some(table), frame: standing::stack_pointer() });
+    pub fn begin(
+        freeing: &'a BeingFreed,
+        table: &'static Handles,
+        handle: Word,
+        record: *mut Communicator,
+    ) -> Freeing<'a> {
+        let length = freeing.length.get();
+        if let Some(place) = freeing.entries.get(length) {
+            let is_known = !ptr::eq(record, records::none());
+            place.set(Entry { handle, record, table: is_known.then_some(table), frame: stack::pointer() });
         }
-        thread.dying.length.set(length + 1);
-        Freeing { thread }
+        freeing.length.set(length + 1);
+        Freeing { freeing }
     }
 
     /// The call has returned.
     #[inline(always)]
     pub fn end(self) {
-        let dying = &self.thread.dying;
-        dying.length.set(dying.length.get().saturating_sub(1));
+        let length = &self.freeing.length;
+        length.set(length.get().saturating_sub(1));
         std::mem::forget(self);
     }
 }
@@ -95,6 +98,6 @@ impl Drop for Freeing<'_> {
     // Inlined, so that nothing of it lies in memory.
     #[inline(always)]
     fn drop(&mut self) {
-        self.thread.dying.revive_latest();
+        self.freeing.revive_latest();
     }
 }

@@ -12,8 +12,6 @@ use crate::guest::guard;
 use crate::objects::communicators::LastLookUp;
 use crate::shard::{self, memory};
 
-use super::lost;
-
 const BLOCK_BYTES: usize = 64 << 10;
 const CAPACITY: u32 = ((BLOCK_BYTES - BLOCK_HEADER_BYTES) / size_of::<Event>()) as u32;
 
@@ -42,11 +40,11 @@ pub struct Tracer {
 }
 
 /// Where a thread keeps its tracer: made with its first event.
-pub struct Place(Cell<*const Tracer>);
+pub struct TracerState(Cell<*const Tracer>);
 
-impl Place {
-    pub const fn empty() -> Place {
-        Place(Cell::new(ptr::null()))
+impl TracerState {
+    pub const fn empty() -> TracerState {
+        TracerState(Cell::new(ptr::null()))
     }
 
     /// `thread`: its number.
@@ -165,5 +163,12 @@ impl Tracer {
             true
         })
         .unwrap_or(false)
+    }
+}
+
+/// An event found no room.
+fn lost() {
+    if let Some(header) = shard::header() {
+        header.lose_events(1);
     }
 }
