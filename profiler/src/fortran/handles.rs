@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_int};
 
-use crate::guest::settled::Settled;
+use crate::guest::set_once::SetOnce;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::real;
 
@@ -32,7 +32,7 @@ const FUNCTIONS: [(&CStr, &CStr); 7] = [
 /// `None`: a C handle is the same number.
 type Function = Option<unsafe extern "C" fn(c_int) -> Word>;
 
-static TRANSLATION: Settled<[Function; FUNCTIONS.len()]> = Settled::new();
+static TRANSLATION: SetOnce<[Function; FUNCTIONS.len()]> = SetOnce::new();
 
 /// Returns whether all kinds of handles can be translated.
 pub fn prepare() -> bool {

@@ -12,7 +12,7 @@ mod trial;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 
-use crate::guest::settled::Settled;
+use crate::guest::set_once::SetOnce;
 use crate::guest::{say, state};
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi;
@@ -24,9 +24,9 @@ pub use handles::{Object, handle};
 pub use indices::Indices;
 pub use sentinels::is_in_place;
 
-static UNDERSTOOD: Settled<bool> = Settled::new();
+static UNDERSTOOD: SetOnce<bool> = SetOnce::new();
 /// The library's Fortran layer calls C functions by their `MPI_` names.
-static CALLS_C: Settled<bool> = Settled::new();
+static CALLS_C: SetOnce<bool> = SetOnce::new();
 
 /// Learns how the library's Fortran looks. Called in `MPI_Init`, before recording starts.
 pub fn prepare() {

@@ -6,7 +6,7 @@ pub mod guard;
 pub mod probe;
 pub mod say;
 pub mod serial;
-pub mod settled;
+pub mod set_once;
 pub mod signals;
 pub mod stack;
 pub mod state;

@@ -135,7 +135,7 @@ fn foreign(handle: Word) -> Record {
             identity::of_self(record.root)
         } else {
             let group = unsafe { union_identity(handle, record.flags) }?;
-            identity::of_facts(record.letter, group, &[])
+            identity::of_known(record.letter, group, &[])
         };
         REGISTRY.with(|registry| {
             if let Some(known) = find(handle) {
@@ -187,9 +187,9 @@ pub unsafe fn duplicate(parent: Record, sequence: u32, letter: u8) -> Option<Rec
     REGISTRY.with(|registry| registry.keep_counted(record))
 }
 
-/// A communicator whose identity follows from facts that all its members know.
+/// A communicator whose identity follows from what all its members know.
 pub unsafe fn created_from(
-    facts: impl FnOnce(&Communicator) -> Option<Identity>,
+    identity_of: impl FnOnce(&Communicator) -> Option<Identity>,
     parent: Record,
     letter: u8,
     comm: Word,
@@ -201,7 +201,7 @@ pub unsafe fn created_from(
     // SAFETY: the call that made it has succeeded; records are never freed.
     let Some(mut record) = (unsafe { describe(handle, letter) }) else { return };
     record.parent = unsafe { (*parent).number };
-    let Some(identity) = facts(&record) else { return };
+    let Some(identity) = identity_of(&record) else { return };
     record.identity = identity;
     register(record, handle);
 }

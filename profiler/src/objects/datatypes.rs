@@ -10,7 +10,7 @@ use vocabulary::settings;
 
 pub use registry::{Recent, are_recorded, forget, number_of};
 
-use crate::guest::settled::Settled;
+use crate::guest::set_once::SetOnce;
 use crate::mpi::abi::{Datatypes, Word, abi};
 use crate::mpi::{pmpi, real};
 
@@ -22,7 +22,7 @@ struct Sizes {
 
 const EMPTY: Word = Word::MAX;
 
-static SIZES: Settled<Sizes> = Settled::new();
+static SIZES: SetOnce<Sizes> = SetOnce::new();
 
 #[inline(always)]
 fn first_slot(datatype: Word, shift: u32) -> usize {

@@ -63,41 +63,42 @@ impl BeingFreed {
     }
 }
 
-/// A call that frees is under way. Where the program leaves it by an exception, the handle has its meaning again.
-pub struct Freeing<'a> {
-    freeing: &'a BeingFreed,
+/// Who keeps them.
+pub trait Frees {
+    fn being_freed(&self) -> &BeingFreed;
 }
 
-impl<'a> Freeing<'a> {
+/// A call that frees is under way. Where the program leaves it by an exception, the handle has its meaning again.
+pub struct Freeing<'a, T: Frees> {
+    owner: &'a T,
+}
+
+impl<'a, T: Frees> Freeing<'a, T> {
     #[inline(always)]
-    pub fn begin(
-        freeing: &'a BeingFreed,
-        table: &'static Handles,
-        handle: Word,
-        record: *mut Communicator,
-    ) -> Freeing<'a> {
+    pub fn begin(owner: &'a T, table: &'static Handles, handle: Word, record: *mut Communicator) -> Freeing<'a, T> {
+        let freeing = owner.being_freed();
         let length = freeing.length.get();
         if let Some(place) = freeing.entries.get(length) {
             let is_known = !ptr::eq(record, records::none());
             place.set(Entry { handle, record, table: is_known.then_some(table), frame: stack::pointer() });
         }
         freeing.length.set(length + 1);
-        Freeing { freeing }
+        Freeing { owner }
     }
 
     /// The call has returned.
     #[inline(always)]
     pub fn end(self) {
-        let length = &self.freeing.length;
+        let length = &self.owner.being_freed().length;
         length.set(length.get().saturating_sub(1));
         std::mem::forget(self);
     }
 }
 
-impl Drop for Freeing<'_> {
+impl<T: Frees> Drop for Freeing<'_, T> {
     // Inlined, so that nothing of it lies in memory.
     #[inline(always)]
     fn drop(&mut self) {
-        self.freeing.revive_latest();
+        self.owner.being_freed().revive_latest();
     }
 }

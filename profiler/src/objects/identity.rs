@@ -46,10 +46,10 @@ pub fn child(parent: Identity, sequence: u32, letter: u8, root: u32) -> Identity
     hash(u64::from(letter) << 8, parent, &[u64::from(sequence) << 32 | u64::from(root)])
 }
 
-/// Of some facts that all members know, the `n`-th communicator made with just these.
-pub fn of_facts(kind: u8, parent: Identity, facts: &[u64]) -> Identity {
+/// Of what all members know, the `n`-th communicator made with just these.
+pub fn of_known(kind: u8, parent: Identity, known: &[u64]) -> Identity {
     static SEEN: Mutex<Option<HashMap<Identity, u64>>> = parking_lot::const_mutex(None);
-    let key = hash(kind.into(), parent, facts);
+    let key = hash(kind.into(), parent, known);
     let mut seen = SEEN.lock();
     let seen = seen.get_or_insert_default();
     if seen.try_reserve(1).is_err() {

@@ -9,14 +9,14 @@ use vocabulary::shard::{
 };
 
 use crate::guest::serial::Serial;
-use crate::guest::settled::Settled;
+use crate::guest::set_once::SetOnce;
 use crate::shard;
 
 pub type Record = *mut Communicator;
 
 const BLOCK_BYTES: (usize, usize) = (4 << 10, 64 << 10);
 /// The rows `-` and `*`, which are no communicators.
-static ROWS: Settled<[Row; 2]> = Settled::new();
+static ROWS: SetOnce<[Row; 2]> = SetOnce::new();
 
 struct Row(Record);
 

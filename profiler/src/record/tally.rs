@@ -14,7 +14,7 @@ use std::ffi::c_int;
 use vocabulary::buckets::Buckets;
 use vocabulary::shard::{BUCKET_FAILED, BUCKET_PENDING, Bound, Cell, Edge, NO_PHASE, REMOTE_RANK};
 
-use crate::guest::settled::Settled;
+use crate::guest::set_once::SetOnce;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
@@ -26,7 +26,7 @@ use crate::thread::Thread;
 use crate::trace;
 use crate::volume::{Context, Volume};
 
-static BUCKETS: Settled<Buckets> = Settled::new();
+static BUCKETS: SetOnce<Buckets> = SetOnce::new();
 
 /// SAFETY: called in `MPI_Init`, before recording starts.
 pub unsafe fn prepare(buckets: Buckets) {
@@ -234,15 +234,15 @@ pub fn prepared(
     request: Word,
     done: Done,
     starts: Starts,
-    rule: impl FnOnce(&mut Later) -> Volume,
+    rule: impl FnOnce(&mut Prepared) -> Volume,
 ) {
     if done.code != 0 {
         return failed(thread, comm, done);
     }
     let record = communicators::of(&thread.communicators, comm);
-    let mut later = Later { thread, record, comm, messages: Vec::new(), datatypes: Vec::new() };
-    let volume = rule(&mut later);
-    let (messages, datatypes) = (later.messages.into(), later.datatypes.into());
+    let mut prepared = Prepared { thread, record, comm, messages: Vec::new(), datatypes: Vec::new() };
+    let volume = rule(&mut prepared);
+    let (messages, datatypes) = (prepared.messages.into(), prepared.datatypes.into());
     if state::is_on() {
         let setup = Volume { message_bytes: volume.message_bytes, ..Volume::default() };
         with_volume(thread, record, done, setup);
@@ -424,7 +424,7 @@ pub fn add_use(thread: &Thread, record: Record, operation: u16, datatype: Word, 
 }
 
 /// Rules keep the messages of a persistent request for its starts.
-pub struct Later<'a> {
+pub struct Prepared<'a> {
     thread: &'a Thread,
     record: Record,
     comm: Word,
@@ -432,7 +432,7 @@ pub struct Later<'a> {
     datatypes: Vec<(u32, u64)>,
 }
 
-impl Context for Later<'_> {
+impl Context for Prepared<'_> {
     fn record(&self) -> Record {
         self.record
     }

@@ -15,9 +15,9 @@ use crate::objects::communicators;
 use crate::record::in_flight;
 use crate::record::tally::{self, Done};
 use crate::rollcall::{self, RollCall};
-use crate::run::setup::{self, Facts};
+use crate::run::setup::{self, Process};
 use crate::run::tree::Tree;
-use crate::run::{ending, gather, sessions, snapshots, ungathered};
+use crate::run::{ending, gather, partial, sessions, snapshots};
 use crate::shard::paths;
 use crate::{shard, thread, trace};
 
@@ -69,7 +69,7 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
             paths::choose();
             let edges_bytes = buckets.edges();
             let (run, local_ranks) = (job.run, job.local_ranks);
-            setup::set_up(&Facts { rank, size, run, local_ranks, edges_bytes, thread_level, clock, entered })?;
+            setup::set_up(&Process { rank, size, run, local_ranks, edges_bytes, thread_level, clock, entered })?;
         }
     }
     let trace_bytes = setup::trace_bytes();
@@ -150,7 +150,7 @@ pub fn finish() {
     if let Some(thread) = thread {
         tally::plain(thread, communicators::world(), Done { operation: op::MPI_Finalize, code: 0, ticks: 0 });
     }
-    ungathered::finish(&roll_call);
+    partial::finish(&roll_call);
     if let Some(tracers) = TRACERS.lock().take() {
         tracers.clear_here(shard::header().map_or(0, |header| header.world_rank()));
     }

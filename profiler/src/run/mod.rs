@@ -3,11 +3,11 @@
 pub mod control;
 pub mod ending;
 pub mod gather;
+pub mod join;
 pub mod lifecycle;
-pub mod local;
 pub mod output;
+pub mod partial;
 pub mod sessions;
 pub mod setup;
 pub mod snapshots;
 pub mod tree;
-pub mod ungathered;

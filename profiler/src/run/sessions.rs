@@ -1,6 +1,6 @@
 //! Programs that use sessions and never call `MPI_Init`. Nothing here is collective: a process that opens a session need not
 //! meet any other one, so every process sets itself up alone, and the last one to exit finds all shards finished and makes
-//! the profile (`last.rs`). Beside `MPI_Init` sessions are part of what `MPI_Finalize` gathers.
+//! the profile (`join.rs`). Beside `MPI_Init` sessions are part of what `MPI_Finalize` gathers.
 
 use std::cell::Cell;
 use std::ffi::{CString, c_int};
@@ -17,8 +17,8 @@ use crate::mpi::world;
 use crate::objects::communicators;
 use crate::record::tally::{self, Done};
 use crate::rollcall::{self, RollCall};
-use crate::run::setup::{self, Facts};
-use crate::run::{ending, local, output};
+use crate::run::setup::{self, Process};
+use crate::run::{ending, join, output};
 use crate::shard::paths;
 use crate::thread::Thread;
 use crate::{shard, thread};
@@ -141,9 +141,9 @@ fn record_alone(sessions: &mut Sessions, clock: u32, entered: Moment, thread_lev
     let buckets = setup::buckets_wanted();
     let job = rollcall::find(size);
     let (run, local_ranks) = (job.run, job.local_ranks);
-    let facts = Facts { rank, size, run, local_ranks, edges_bytes: buckets.edges(), thread_level, clock, entered };
+    let process = Process { rank, size, run, local_ranks, edges_bytes: buckets.edges(), thread_level, clock, entered };
     paths::choose();
-    setup::set_up(&facts)?;
+    setup::set_up(&process)?;
     if job.spans_hosts && job.local_ranks != Some(size) {
         let roll_call = ending::roll_call(&job, rollcall::SESSIONS, rank, size);
         roll_call.announce(|roll| setup::note(roll, &job, &paths::profile()));
@@ -225,6 +225,6 @@ extern "C" fn leave() {
         }
         let (run, size) = (header.run(), header.world_size());
         let names: Vec<String> = (0..size).map(|rank| shard_name(run, rank)).collect();
-        local::write(&names, |header| header.state == LEFT, &paths::profile(), output::say_lost);
+        join::when_complete(&names, |header| header.state == LEFT, &paths::profile(), output::say_lost);
     });
 }

@@ -23,7 +23,7 @@ use crate::shard::paths;
 use crate::{fortran, hooks, rollcall, shard, thread};
 
 /// What must be known before recording can start.
-pub struct Facts<'a> {
+pub struct Process<'a> {
     /// Of the process among all processes that were started together.
     pub rank: u32,
     pub size: u32,
@@ -62,28 +62,28 @@ pub fn is_wanted() -> bool {
 }
 
 /// Makes the shard and fills all tables. Recording is still off.
-pub fn set_up(facts: &Facts) -> Result<(), String> {
-    let buckets = Buckets::new(facts.edges_bytes)?;
+pub fn set_up(process: &Process) -> Result<(), String> {
+    let buckets = Buckets::new(process.edges_bytes)?;
     let mut header = Header::zeroed();
     header.magic = MAGIC;
     (header.format, header.state, header.table_hash) = (FORMAT, RUNNING, TABLE_HASH);
-    header.run = facts.run;
+    header.run = process.run;
     header.launch = launch_token(env::var(settings::LAUNCH).ok().as_deref());
-    (header.world_rank, header.world_size) = (facts.rank, facts.size);
+    (header.world_rank, header.world_size) = (process.rank, process.size);
     header.pid = std::process::id();
     header.process_start = process_start(header.pid).unwrap_or(0);
     (header.boot, header.namespaces) = (boot(), namespaces());
-    header.local_ranks = facts.local_ranks.unwrap_or(0);
-    header.clock = facts.clock;
+    header.local_ranks = process.local_ranks.unwrap_or(0);
+    header.clock = process.clock;
     header.family = abi().family.id;
     header.handle_mask = abi().mask as u64;
-    header.thread_level = facts.thread_level;
+    header.thread_level = process.thread_level;
     let (mut version, mut subversion) = (0, 0);
     // SAFETY: both places are of the right type; the function may be called at any time.
     unsafe { pmpi::get_version(&mut version, &mut subversion) };
     header.mpi_version = [version as u32, subversion as u32];
-    header.edge_count = facts.edges_bytes.len() as u32;
-    header.edges_bytes[..facts.edges_bytes.len()].copy_from_slice(facts.edges_bytes);
+    header.edge_count = process.edges_bytes.len() as u32;
+    header.edges_bytes[..process.edges_bytes.len()].copy_from_slice(process.edges_bytes);
     set_text(&mut header.host, &host_name());
     let library = abi::library_version();
     let words: Vec<&str> = library.lines().next().unwrap_or("").split_whitespace().collect();
@@ -92,14 +92,14 @@ pub fn set_up(facts: &Facts) -> Result<(), String> {
     header.set_job(&Job::of_environment());
     let keep_arguments = !settings::is_on(env::var(settings::NO_ARGS).ok().as_deref());
     set_text(&mut header.command, &command_line(keep_arguments));
-    header.entered = facts.entered;
+    header.entered = process.entered;
     header.start_realtime_ns = clock::realtime_ns();
     header.started = clock::moment();
     header.latest = header.started;
     header.seal();
 
-    shard::create(&paths::of_shards(), &shard_name(facts.run, facts.rank), &header)?;
-    if facts.rank == 0 {
+    shard::create(&paths::of_shards(), &shard_name(process.run, process.rank), &header)?;
+    if process.rank == 0 {
         hooks::say_missing();
     }
     hooks::start();
@@ -112,7 +112,7 @@ pub fn set_up(facts: &Facts) -> Result<(), String> {
     communicators::prepare();
     // SAFETY: the handler only stores numbers.
     unsafe { libc::pthread_atfork(None, None, Some(ending::forget_in_child)) };
-    if let (Some(path), true) = (shard::path(), facts.rank == 0) {
+    if let (Some(path), true) = (shard::path(), process.rank == 0) {
         say::debug(&format!("counters in {}", path.display()));
     }
     Ok(())

@@ -14,7 +14,7 @@ use vocabulary::shard::{Header, SNAPSHOT, Shard};
 
 use crate::guest::say::warn_once;
 use crate::guest::{clock, say, signals};
-use crate::run::local;
+use crate::run::join;
 use crate::shard;
 use crate::shard::paths;
 
@@ -44,7 +44,7 @@ pub fn take() {
     taken.push(path);
     let (run, size) = (header.run(), header.world_size());
     let names: Vec<String> = (0..size).map(|rank| snapshot_name(run, rank, number)).collect();
-    local::write(&names, |header| header.state == SNAPSHOT, &wanted(number), say_lost);
+    join::when_complete(&names, |header| header.state == SNAPSHOT, &wanted(number), say_lost);
 }
 
 /// Where the profile of a snapshot is wanted: `run-snapshot-1.db` beside `run.db`.

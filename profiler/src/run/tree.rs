@@ -174,12 +174,12 @@ impl<'a> Up<'a> {
 
     fn send(&mut self, state: u64) {
         let (chunk, parent) = (self.encoder.take(), parent(self.tree.rank));
-        let facts = [chunk.len() as u64, state];
+        let process = [chunk.len() as u64, state];
         // SAFETY: the slices outlive the calls.
         let sent = unsafe {
-            let facts = self.tree.send(bytemuck::cast_slice(&facts), parent, TAG_SIZE);
+            let process = self.tree.send(bytemuck::cast_slice(&process), parent, TAG_SIZE);
             let parts = chunk.chunks(MESSAGE_BYTES);
-            facts.and_then(|()| parts.into_iter().try_for_each(|part| self.tree.send(part, parent, TAG_DATA)))
+            process.and_then(|()| parts.into_iter().try_for_each(|part| self.tree.send(part, parent, TAG_DATA)))
         };
         self.is_broken |= sent.is_none();
     }
@@ -200,16 +200,16 @@ impl<'a> Down<'a> {
     }
 
     fn next_chunk(&mut self) -> Option<Vec<u8>> {
-        let mut facts = [0u64; 2];
+        let mut process = [0u64; 2];
         let mut chunk = Vec::new();
         let was_whole = self.is_whole && self.chunk.is_whole();
         (self.goes_on, self.is_whole) = (false, false);
         // SAFETY: the slices outlive the calls.
         unsafe {
-            self.tree.receive(bytemuck::cast_slice_mut(&mut facts), self.child, TAG_SIZE)?;
+            self.tree.receive(bytemuck::cast_slice_mut(&mut process), self.child, TAG_SIZE)?;
             // Whatever becomes of this chunk: the child sends the next one, and waits until it is received.
-            self.goes_on = facts[1] == GOES_ON;
-            chunk.resize(usize::try_from(facts[0]).ok()?, 0);
+            self.goes_on = process[1] == GOES_ON;
+            chunk.resize(usize::try_from(process[0]).ok()?, 0);
             let mut received = Some(());
             // All of them, also behind one that failed.
             for part in chunk.chunks_mut(MESSAGE_BYTES) {
@@ -217,7 +217,7 @@ impl<'a> Down<'a> {
             }
             received?;
         }
-        self.is_whole = was_whole && facts[1] != BROKEN_END;
+        self.is_whole = was_whole && process[1] != BROKEN_END;
         Some(chunk)
     }
 

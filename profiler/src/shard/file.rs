@@ -280,7 +280,7 @@ pub fn image() -> Vec<u8> {
 }
 
 /// Sees to it that all that was counted is in the file. Called when nothing is counted any more.
-pub fn settle() -> Result<PathBuf, String> {
+pub fn make_final() -> Result<PathBuf, String> {
     let (file, is_in_memory) = match MAPPING.lock().as_ref() {
         Some(mapping) => (mapping.file.as_ref().map(|file| file.path.clone()), mapping.is_in_memory),
         None => return Err("there are no counters".to_owned()),

@@ -16,10 +16,11 @@ use std::ptr;
 use parking_lot::Mutex;
 use vocabulary::shard::NO_OPERATION;
 
-use crate::guest::settled::Settled;
+use crate::guest::set_once::SetOnce;
 use crate::guest::{clock, guard, stack, state};
 use crate::mpi::abi::Word;
 use crate::objects::communicators;
+use crate::objects::freeing::{BeingFreed, Frees};
 use crate::objects::requests::{Requests, Unknown};
 use crate::shard::{self, memory};
 
@@ -28,8 +29,8 @@ use in_flight::InFlight;
 use tracer::TracerState;
 use transfers::HookState;
 
-/// Not even a neighbour on the heap shares its cache lines.
-#[repr(align(128))]
+/// Not even a neighbour on the heap shares its cache lines. What every call needs comes first.
+#[repr(C, align(128))]
 pub struct Thread {
     pub counters: Counters,
     /// What was used last, and what is being freed.
@@ -63,7 +64,7 @@ struct Apart {
 unsafe impl Sync for Thread {}
 
 /// Ends the calls that a thread has not returned from.
-static AT_END: Settled<fn(&Thread)> = Settled::new();
+static AT_END: SetOnce<fn(&Thread)> = SetOnce::new();
 
 /// `at_end` sees a thread that ends. SAFETY: recording is off.
 pub unsafe fn prepare(at_end: fn(&Thread)) {
@@ -253,6 +254,13 @@ unsafe extern "C" fn leave(thread: *mut libc::c_void) {
     let mut idle = IDLE.lock();
     thread.apart.next_idle.set(idle.latest);
     idle.latest = thread;
+}
+
+impl Frees for Thread {
+    #[inline(always)]
+    fn being_freed(&self) -> &BeingFreed {
+        &self.communicators.freeing
+    }
 }
 
 impl Thread {

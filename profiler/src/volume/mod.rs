@@ -56,7 +56,7 @@ pub trait Context {
     }
 
     #[inline(always)]
-    fn facts(&self) -> Communicator {
+    fn communicator(&self) -> Communicator {
         // SAFETY: records are never freed. A copy, of which only what is asked for is read: other threads may be writing to the rest.
         unsafe { *self.record() }
     }
@@ -64,27 +64,27 @@ pub trait Context {
     /// Ranks that a block goes to or comes from: the other group's in an intercommunicator.
     #[inline(always)]
     fn peers(&self) -> u64 {
-        let facts = self.facts();
-        u64::from(if facts.flags & INTER == 0 { facts.size } else { facts.remote_size })
+        let communicator = self.communicator();
+        u64::from(if communicator.flags & INTER == 0 { communicator.size } else { communicator.remote_size })
     }
 
     /// Whether this rank is the root of a rooted collective.
     #[inline(always)]
     fn is_root(&self, root: c_int) -> bool {
-        let facts = self.facts();
-        if facts.flags & INTER == 0 { facts.rank == root as u32 } else { root == abi().root }
+        let communicator = self.communicator();
+        if communicator.flags & INTER == 0 { communicator.rank == root as u32 } else { root == abi().root }
     }
 
     /// In an intercommunicator the root's own group takes no part, but for the root.
     #[inline(always)]
     fn is_idle(&self, root: c_int) -> bool {
-        self.facts().flags & INTER != 0 && root == abi().proc_null
+        self.communicator().flags & INTER != 0 && root == abi().proc_null
     }
 
     /// In an intercommunicator the root is the only one of its group to send or receive.
     #[inline(always)]
     fn is_inter_root(&self, root: c_int) -> bool {
-        self.facts().flags & INTER != 0 && root == abi().root
+        self.communicator().flags & INTER != 0 && root == abi().root
     }
 
     fn neighbors(&self) -> &'static Neighbors {

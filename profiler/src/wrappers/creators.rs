@@ -140,11 +140,11 @@ pub unsafe fn MPI_Comm_create_group(
         count(thread, parent, done);
         guarded(|| unsafe {
             let made = abi().load(newcomm);
-            let facts = |_: &_| {
+            let identity = |_: &_| {
                 let [low, high] = communicators::union_identity(made, 0)?;
-                Some(identity::of_facts(b'u', (*parent).identity, &[tag as u64, low, high]))
+                Some(identity::of_known(b'u', (*parent).identity, &[tag as u64, low, high]))
             };
-            communicators::created_from(facts, parent, b'u', made);
+            communicators::created_from(identity, parent, b'u', made);
         });
     });
     done.code
@@ -163,11 +163,11 @@ pub unsafe fn MPI_Comm_create_from_group(
         if done.code == 0 {
             guarded(|| unsafe {
                 let made = abi().load(newcomm);
-                let facts = |_: &_| {
+                let identity = |_: &_| {
                     let [low, high] = communicators::union_identity(made, 0)?;
-                    Some(identity::of_facts(b'f', [low, high], &text_words(stringtag)))
+                    Some(identity::of_known(b'f', [low, high], &text_words(stringtag)))
                 };
-                communicators::created_from(facts, communicators::none(), b'f', made);
+                communicators::created_from(identity, communicators::none(), b'f', made);
             });
         }
     });
@@ -193,11 +193,11 @@ pub unsafe fn MPI_Intercomm_create(
         count(thread, parent, done);
         guarded(|| unsafe {
             let made = abi().load(newintercomm);
-            let facts = |_: &_| {
+            let identity = |_: &_| {
                 let pair = communicators::union_identity(made, INTER)?;
-                Some(identity::of_facts(b'n', pair, &[tag as u64]))
+                Some(identity::of_known(b'n', pair, &[tag as u64]))
             };
-            communicators::created_from(facts, parent, b'n', made);
+            communicators::created_from(identity, parent, b'n', made);
         });
     });
     done.code
@@ -215,11 +215,11 @@ pub unsafe fn MPI_Intercomm_create_from_groups(
         if done.code == 0 {
             guarded(|| unsafe {
                 let made = abi().load(newintercomm);
-                let facts = |_: &_| {
+                let identity = |_: &_| {
                     let pair = communicators::union_identity(made, INTER)?;
-                    Some(identity::of_facts(b'N', pair, &text_words(stringtag)))
+                    Some(identity::of_known(b'N', pair, &text_words(stringtag)))
                 };
-                communicators::created_from(facts, communicators::none(), b'N', made);
+                communicators::created_from(identity, communicators::none(), b'N', made);
             });
         }
     });
@@ -246,8 +246,8 @@ pub unsafe fn MPI_Comm_get_parent(thread: &Thread, parent: Word, forward: impl F
             guarded(|| unsafe {
                 let made = abi().load(parent);
                 if communicators::known(made) == communicators::none() {
-                    let facts = |_: &_| Some(identity::of_facts(b'e', (*world).identity, &[]));
-                    communicators::created_from(facts, world, b'e', made);
+                    let identity = |_: &_| Some(identity::of_known(b'e', (*world).identity, &[]));
+                    communicators::created_from(identity, world, b'e', made);
                 }
             });
         }
@@ -262,7 +262,7 @@ unsafe fn free(thread: &Thread, operation: u16, comm: Word, forward: impl FnOnce
     let record = communicators::leave(handle);
     thread.counters.expect(tally::key(record, operation, 0));
     // Delete functions of attributes may still use it, during the call.
-    let freeing = Freeing::begin(&thread.communicators.freeing, &communicators::HANDLES, handle & abi().mask, record);
+    let freeing = Freeing::begin(thread, &communicators::HANDLES, handle & abi().mask, record);
     let counted = thread.counters.counted_ticks.get();
     let mut done = forward(thread, record);
     recorded(|| {

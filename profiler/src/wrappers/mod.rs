@@ -12,8 +12,10 @@ mod datatypes;
 mod forward;
 mod io;
 mod lifecycle;
+mod look;
 mod messages;
 mod partitioned;
+mod requests;
 mod rma;
 
 // build.rs writes every rule as a call in a closure, also where the rule takes no arguments.
@@ -28,6 +30,7 @@ mod body {
     pub use super::io::*;
     pub use super::messages::*;
     pub use super::partitioned::*;
+    pub use super::requests::*;
     pub use super::rma::*;
     use crate::guest::clock;
     use crate::guest::guard::recorded;

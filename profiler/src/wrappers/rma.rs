@@ -44,9 +44,9 @@ pub unsafe fn MPI_Win_free(thread: &Thread, win: Word, forward: impl FnOnce() ->
     let handle = (win != 0).then(|| unsafe { abi().load(win) });
     let record = handle.and_then(windows::leave);
     // Delete functions of attributes may still use it, during the call.
-    let freeing = handle.zip(record).map(|(handle, record)| {
-        Freeing::begin(&thread.communicators.freeing, &windows::HANDLES, handle & abi().mask, record)
-    });
+    let freeing = handle
+        .zip(record)
+        .map(|(handle, record)| Freeing::begin(thread, &windows::HANDLES, handle & abi().mask, record));
     let counted = thread.counters.counted_ticks.get();
     let mut done = timed!(thread, record.unwrap_or(communicators::none()), MPI_Win_free, forward());
     recorded(|| {

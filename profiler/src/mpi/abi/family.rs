@@ -1,4 +1,4 @@
-//! The facts about an ABI family. `tests/abi.rs` compares them with every installed `mpi.h`.
+//! What is known of an ABI family. `tests/abi.rs` compares them with every installed `mpi.h`.
 
 use std::ffi::{CStr, c_int};
 

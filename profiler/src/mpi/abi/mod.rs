@@ -12,7 +12,7 @@ use vocabulary::calls::op;
 
 pub use family::{Count, Datatypes, Family, Handle, Status, Word};
 
-use crate::guest::settled::Settled;
+use crate::guest::set_once::SetOnce;
 use crate::mpi::real;
 
 /// The family in force with its handles resolved.
@@ -60,7 +60,7 @@ impl Abi {
     }
 }
 
-static ABI: Settled<Abi> = Settled::new();
+static ABI: SetOnce<Abi> = SetOnce::new();
 
 /// The ABI in force. Only to be asked where `detect` has succeeded: by wrappers that found recording on, and in the
 /// slow paths behind it.

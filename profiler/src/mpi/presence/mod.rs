@@ -2,7 +2,7 @@
 //! (every mpi4py since 4.1), and would find ours.
 //!
 //! - In `libcommsee.so` names are those of plain functions, so that libraries which the loader relocates before this one may refer
-//!   to them. When this library is relocated ([`settle`]) the program's libraries are loaded: names that its MPI lacks are taken out of the
+//!   to them. When this library is relocated ([`at_relocation`]) the program's libraries are loaded: names that its MPI lacks are taken out of the
 //!   table of symbols in memory. Where there is no MPI yet, or none for Fortran, since Python or another host of plugins may open it,
 //!   they become indirect functions (GNU IFUNC): the loader asks [`resolve`] when it binds one, and null means that there is none.
 //! - In `libcommsee.a` those that are not in every library are indirect functions from the start. (In a shared library the loader
@@ -121,14 +121,14 @@ std::arch::global_asm!(
     ".globl commsee_at_relocation",
     ".hidden commsee_at_relocation",
     ".type commsee_at_relocation, @gnu_indirect_function",
-    ".set commsee_at_relocation, {settle}",
+    ".set commsee_at_relocation, {at_relocation}",
     ".hidden __start_commsee_optional",
     ".hidden __stop_commsee_optional",
     ".pushsection .data.rel.ro.commsee_settled, \"awR\", @progbits",
     ".balign 8",
     ".quad commsee_at_relocation",
     ".popsection",
-    settle = sym settle,
+    at_relocation = sym at_relocation,
 );
 
 /// What is looked for among the loaded objects.
@@ -201,7 +201,7 @@ unsafe fn search_unrelocated(search: &mut Search) {
 
 /// This library is relocated, and so are those that the program's start loaded behind it; not yet the program itself. Returns what the
 /// loader stores, which nobody reads.
-unsafe extern "C" fn settle() -> usize {
+unsafe extern "C" fn at_relocation() -> usize {
     unsafe {
         let first = &raw const FIRST;
         let mut own: *const Map = ptr::null();
@@ -333,7 +333,7 @@ fn is_address(kind: u32) -> bool {
 unsafe fn is_own(object: &Object, symbol: *const libc::Elf64_Sym) -> bool {
     unsafe {
         let place = object.base + (*symbol).st_value as usize;
-        let here = settle as *const () as usize;
+        let here = at_relocation as *const () as usize;
         (*symbol).st_info & 0xf == STT_FUNC && place.abs_diff(here) < OWN_BYTES
     }
 }

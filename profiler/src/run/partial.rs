@@ -11,7 +11,7 @@ use vocabulary::shard::{FINISHED, read_header};
 
 use crate::guest::{say, signals};
 use crate::rollcall::{Remains, RollCall};
-use crate::run::{local, output, snapshots};
+use crate::run::{join, output, snapshots};
 use crate::shard;
 use crate::shard::paths;
 
@@ -20,21 +20,21 @@ pub fn finish(roll_call: &RollCall) {
     let Some(header) = shard::header() else { return };
     header.set_state(FINISHED);
     let (run, size) = (header.run(), header.world_size());
-    let settled = signals::held_back(shard::settle);
-    if let Err(trouble) = &settled {
+    let own = signals::held_back(shard::make_final);
+    if let Err(trouble) = &own {
         output::say_lost(trouble);
     }
     let bring = |local: &[u32], folder: &Folder| local.iter().all(|rank| bring(&shard_name(run, *rank), folder));
     let Some(remains) = roll_call.finish(bring) else { return };
     let files = match &remains {
         Remains { carried: Some((folder, _)), .. } => folder.files(&["shard"]),
-        Remains { local, .. } if local.is_empty() => settled.into_iter().collect(),
+        Remains { local, .. } if local.is_empty() => own.into_iter().collect(),
         Remains { local, .. } => local.iter().filter_map(|rank| find(&shard_name(run, *rank))).collect(),
     };
     if files.is_empty() {
         return;
     }
-    match local::join(&files, &paths::profile()) {
+    match join::files(&files, &paths::profile()) {
         Ok(path) => {
             output::say_where(&path, &paths::profile());
             let may_be_elsewhere = remains.carried.is_none() && roll_call.spans_hosts();
@@ -67,7 +67,7 @@ fn write_snapshots(run: [u64; 2], size: u32) {
         if files.is_empty() {
             return;
         }
-        match local::join(&files, &snapshots::wanted(number)) {
+        match join::files(&files, &snapshots::wanted(number)) {
             Ok(path) => output::say_where(&path, &snapshots::wanted(number)),
             Err(trouble) => snapshots::say_lost(&trouble),
         }

@@ -14,7 +14,7 @@ use crate::shard;
 
 /// Writes the profile if the files of all processes are there and ready, and removes them. Returns whether it did; `lost` says why it
 /// could not.
-pub fn write(names: &[String], is_ready: impl Fn(&Header) -> bool, wanted: &Path, lost: fn(&str)) -> bool {
+pub fn when_complete(names: &[String], is_ready: impl Fn(&Header) -> bool, wanted: &Path, lost: fn(&str)) -> bool {
     let Some(directory) = shard::path().and_then(|path| path.parent().map(Path::to_owned)) else { return false };
     let files: Vec<PathBuf> = names.iter().map(|name| directory.join(name)).collect();
     if !files.iter().all(|file| read_header(file).is_some_and(|header| is_ready(&header))) {
@@ -26,7 +26,7 @@ pub fn write(names: &[String], is_ready: impl Fn(&Header) -> bool, wanted: &Path
     if !files.iter().all(|file| file.exists()) {
         return false;
     }
-    let written = join(&files, wanted);
+    let written = self::files(&files, wanted);
     match &written {
         Ok(path) => {
             output::say_where(path, wanted);
@@ -38,7 +38,7 @@ pub fn write(names: &[String], is_ready: impl Fn(&Header) -> bool, wanted: &Path
 }
 
 /// Makes a profile of the shards or snapshots of this run.
-pub fn join(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
+pub fn files(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
     signals::held_back(|| join_files(files, wanted))
 }
 

@@ -3,14 +3,14 @@
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 
-pub struct Settled<T>(UnsafeCell<MaybeUninit<T>>);
+pub struct SetOnce<T>(UnsafeCell<MaybeUninit<T>>);
 
 // SAFETY: see `set` and `get`.
-unsafe impl<T: Sync> Sync for Settled<T> {}
+unsafe impl<T: Sync> Sync for SetOnce<T> {}
 
-impl<T> Settled<T> {
-    pub const fn new() -> Settled<T> {
-        Settled(UnsafeCell::new(MaybeUninit::uninit()))
+impl<T> SetOnce<T> {
+    pub const fn new() -> SetOnce<T> {
+        SetOnce(UnsafeCell::new(MaybeUninit::uninit()))
     }
 
     /// SAFETY: called before any `get`, and not while another thread calls either: in `MPI_Init`, before `state::start`,
