@@ -92,7 +92,8 @@ pub fn write(call: &Call) -> String {
         Shape::Creator => {
             let letter = call.letter.expect("has a letter");
             line(&format!(
-                "        unsafe {{ creators::created(thread, parent, b'{letter}', {comm}, {made}, done) }};"
+                "        // SAFETY: the call has filled the place where it succeeded.
+        unsafe {{ creators::created(thread, parent, b'{letter}', {comm}, {made}, done) }};"
             ));
         }
         Shape::Hand | Shape::Own => unreachable!(),
@@ -119,5 +120,5 @@ fn rule_call(call: &Call) -> String {
     };
     let words: String = rule(call).arguments.iter().map(|name| format!(", {name}")).collect();
     let call = format!("volume::{function}(context{words}{status})");
-    if status.is_empty() { call } else { format!("unsafe {{ {call} }}") }
+    if status.is_empty() { call } else { format!("{{\n            // SAFETY: the call has filled the status.\n            unsafe {{ {call} }}\n        }}") }
 }

@@ -82,6 +82,7 @@ pub unsafe fn forward(operation: u16, entry: &Entry, ierror: Word, call: impl Fn
         true => _ = thread::within_fortran(operation, call),
         false => call(),
     };
+    // SAFETY: `given` returned the place that the call fills.
     unsafe { code(ierror, call) }
 }
 

@@ -23,6 +23,7 @@ pub fn result() -> Trial {
     let usual = Trial { counts_from_zero: false, calls_c: abi().family.fortran_calls_c };
     // Where handles are pointers no library with such habits is known.
     let worth_it = abi().family.handle_bytes == size_of::<c_int>();
+    // SAFETY: the program may call MPI where this is asked.
     *KNOWN.get_or_init(|| if worth_it { unsafe { find_out() }.unwrap_or(usual) } else { usual })
 }
 

@@ -43,6 +43,7 @@ pub fn say_missing() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn commsee_hook_open(version: u32, module: *const c_char) -> i32 {
     guard::guarded(|| {
+        // SAFETY: the module passes its name, which ends with a zero byte.
         let name = unsafe { text(module) }.to_ascii_lowercase();
         match version {
             VERSION if wanted().contains(&name) => registry::open(name).unwrap_or(NO_ROOM),
@@ -83,6 +84,7 @@ pub unsafe extern "C" fn commsee_hook_here(call: *mut Call) -> i32 {
     if !state::is_on() {
         return 0;
     }
+    // SAFETY: the module passes a place.
     let Some(thread) = thread::known() else { return unsafe { first_here(call) } };
     // SAFETY: the module passes a place. Where a thread stands is written by itself alone, before it came here.
     unsafe {
@@ -167,10 +169,13 @@ pub unsafe extern "C" fn commsee_hook_count(
     bytes: u64,
     ticks: u64,
 ) {
+    // SAFETY: the module passes a call, as the interface demands.
     let Some(own) = known_counters() else { return unsafe { count_new(call, way, peer, size_bytes, bytes, ticks) } };
+    // SAFETY: as above.
     let key = unsafe { key(call, way, peer, size_bytes) };
     match own.find(key) {
         Some(entry) => entry.add(bytes, ticks),
+        // SAFETY: as above.
         None => unsafe { count_new(call, way, peer, size_bytes, bytes, ticks) },
     }
 }
@@ -178,6 +183,7 @@ pub unsafe extern "C" fn commsee_hook_count(
 /// SAFETY: the module passes a call that `commsee_hook_here` filled in, or one of no MPI call.
 #[inline(always)]
 unsafe fn key(call: *const Call, way: u32, peer: u32, size_bytes: u64) -> [u64; 2] {
+    // SAFETY: the module passes a call, as the interface demands.
     let call = unsafe { &*call };
     let comm = if call.operation == NO_OPERATION { NO_COMM } else { call.comm };
     image::Transfer::key(comm, call.operation, tally::bucket_of(size_bytes), way, peer)
@@ -188,6 +194,7 @@ unsafe fn key(call: *const Call, way: u32, peer: u32, size_bytes: u64) -> [u64; 
 #[inline(never)]
 unsafe extern "C" fn count_new(call: *const Call, way: u32, peer: u32, size_bytes: u64, bytes: u64, ticks: u64) {
     if let Some(own) = counters() {
+        // SAFETY: as above.
         own.make(unsafe { key(call, way, peer, size_bytes) }).add(bytes, ticks);
     }
 }
@@ -215,10 +222,12 @@ pub unsafe extern "C" fn commsee_hook_event(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn commsee_hook_note(module: i32, note: *const c_char) {
+    // SAFETY: the module passes a text that ends with a zero byte.
     guard::guarded(|| registry::note(module, unsafe { text(note) }));
 }
 
 /// SAFETY: null, or ends with a zero byte.
 unsafe fn text(place: *const c_char) -> String {
+    // SAFETY: it is not null, and so ends with a zero byte.
     if place.is_null() { String::new() } else { unsafe { CStr::from_ptr(place) }.to_string_lossy().into_owned() }
 }

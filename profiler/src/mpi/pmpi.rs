@@ -107,6 +107,7 @@ macro_rules! output {
     ($($name:ident = $raw:ident ($($argument:ident: $type:ty),*);)*) => {$(
         pub unsafe fn $name($($argument: $type),*) -> Option<c_int> {
             let mut output = 0;
+            // SAFETY: the caller passes what the function is told to take; the place is of the right type.
             unsafe { $raw($($argument,)* &mut output) }.map(|()| output)
         }
     )*};
@@ -128,16 +129,19 @@ pub struct Group(u64);
 impl Group {
     pub unsafe fn of(comm: Word) -> Option<Group> {
         let mut group = Group(0);
+        // SAFETY: the caller passes a communicator; the place has room for a handle of any family.
         unsafe { comm_group_into(comm, &mut group.0) }.map(|()| group)
     }
 
     pub unsafe fn remote_of(comm: Word) -> Option<Group> {
         let mut group = Group(0);
+        // SAFETY: as above.
         unsafe { comm_remote_group_into(comm, &mut group.0) }.map(|()| group)
     }
 
     pub unsafe fn of_window(win: Word) -> Option<Group> {
         let mut group = Group(0);
+        // SAFETY: the caller passes a window; the place has room for a handle of any family.
         unsafe { win_get_group_into(win, &mut group.0) }.map(|()| group)
     }
 
@@ -153,6 +157,7 @@ impl Group {
     /// The processes of a process set.
     pub unsafe fn of_process_set(session: Word, name: &CStr) -> Option<Group> {
         let mut group = Group(0);
+        // SAFETY: the caller passes a session; the place has room for a handle of any family.
         unsafe { group_from_session_pset(session, name.as_ptr(), &mut group.0) }.map(|()| group)
     }
 }

@@ -61,6 +61,7 @@ pub fn symbol(name: &CStr) -> *mut c_void {
         return next;
     }
     match library() {
+        // SAFETY: the name ends with a zero byte.
         Some(handle) => unsafe { libc::dlsym(handle, name.as_ptr()) },
         None => ptr::null_mut(),
     }
@@ -75,6 +76,7 @@ pub fn data(name: &CStr) -> Option<usize> {
     // SAFETY: the name ends with a zero byte.
     let mut found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     if let (true, Some(handle)) = (found.is_null(), library()) {
+        // SAFETY: as above.
         found = unsafe { libc::dlsym(handle, name.as_ptr()) };
     }
     (!found.is_null()).then_some(found as usize)
@@ -123,6 +125,7 @@ fn library() -> Option<*mut c_void> {
         libraries().iter().find_map(|name| {
             // SAFETY: RTLD_NOLOAD opens nothing that is not there already.
             let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
+            // SAFETY: as above.
             let ours = !handle.is_null() && unsafe { !libc::dlsym(handle, c"PMPI_Init".as_ptr()).is_null() };
             ours.then_some(handle as usize)
         })
@@ -142,6 +145,7 @@ unsafe extern "C" fn collect(info: *mut libc::dl_phdr_info, _size: usize, names:
     // SAFETY: the loader passes a valid entry, `libraries` the vector.
     let (name, names) = unsafe { ((*info).dlpi_name, &mut *names.cast::<Vec<CString>>()) };
     if !name.is_null() {
+        // SAFETY: it is not null, and ends with a zero byte.
         let name = unsafe { CStr::from_ptr(name) };
         let file = name.to_string_lossy();
         if file.rsplit('/').next().is_some_and(|file| file.contains("mpi")) {

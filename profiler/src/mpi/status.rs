@@ -60,12 +60,14 @@ pub unsafe fn bytes_read(status: Word) -> u64 {
 /// Where a message came from, and its tag: in every family they stand before the error.
 pub unsafe fn source_and_tag(status: Word) -> (c_int, c_int) {
     let error = (status + abi().status.error) as *const c_int;
+    // SAFETY: the caller passes the address of a status that the library has filled.
     unsafe { (*error.sub(2), *error.sub(1)) }
 }
 
 /// The error code of one status out of an array.
 #[inline(always)]
 pub unsafe fn error(status: Word) -> c_int {
+    // SAFETY: as above.
     unsafe { *((status + abi().status.error) as *const c_int) }
 }
 
@@ -83,17 +85,20 @@ pub unsafe fn is_cancelled(status: Word) -> bool {
 
 unsafe fn is_cancelled_asked(status: Word) -> bool {
     let mut cancelled = 0;
+    // SAFETY: as above.
     let known = unsafe { pmpi::test_cancelled(status, &mut cancelled) };
     known.is_none() || cancelled != 0
 }
 
 #[cold]
 unsafe fn asked(status: Word) -> u64 {
+    // SAFETY: as above.
     unsafe { if is_cancelled_asked(status) { 0 } else { elements(status) } }
 }
 
 unsafe fn elements(status: Word) -> u64 {
     let mut count = 0;
+    // SAFETY: as above.
     unsafe { pmpi::get_elements_x(status, abi().byte, &mut count) };
     u64::try_from(count).unwrap_or(0)
 }

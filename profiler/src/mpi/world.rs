@@ -45,6 +45,7 @@ pub unsafe fn world_ranks(of: Word, ranks: &[c_int]) -> Option<Vec<u32>> {
     let mut translated = Vec::new();
     translated.try_reserve_exact(ranks.len()).ok()?;
     translated.resize(ranks.len(), abi().family.undefined);
+    // SAFETY: both groups are alive, and there is room for as many ranks as are asked for.
     unsafe {
         let count = ranks.len() as c_int;
         pmpi::group_translate_ranks(of, count, ranks.as_ptr(), group()?, translated.as_mut_ptr())?;
@@ -54,9 +55,11 @@ pub unsafe fn world_ranks(of: Word, ranks: &[c_int]) -> Option<Vec<u32>> {
 
 /// World ranks of a whole group, in its order.
 pub unsafe fn members(group: Word) -> Option<Vec<u32>> {
+    // SAFETY: the caller passes a group.
     let size = unsafe { pmpi::group_size(group)? };
     let mut ranks: Vec<c_int> = Vec::new();
     ranks.try_reserve_exact(usize::try_from(size).ok()?).ok()?;
     ranks.extend(0..size);
+    // SAFETY: as above; it has these ranks.
     unsafe { world_ranks(group, &ranks) }
 }

@@ -134,6 +134,7 @@ fn foreign(handle: Word) -> Record {
         record.identity = if is_self {
             identity::of_self(record.root)
         } else {
+            // SAFETY: the program has just used it in a call that succeeded.
             let group = unsafe { union_identity(handle, record.flags) }?;
             identity::of_known(record.letter, group, &[])
         };
@@ -167,6 +168,7 @@ pub unsafe fn created(parent: Record, sequence: u32, letter: u8, comm: Word) {
     }
     // SAFETY: the call that made it has succeeded; records are never freed.
     let Some(mut record) = (unsafe { describe(handle, letter) }) else { return };
+    // SAFETY: records are never freed.
     unsafe {
         record.parent = (*parent).number;
         record.identity = identity::child((*parent).identity, sequence, letter, record.root);
@@ -200,6 +202,7 @@ pub unsafe fn created_from(
     }
     // SAFETY: the call that made it has succeeded; records are never freed.
     let Some(mut record) = (unsafe { describe(handle, letter) }) else { return };
+    // SAFETY: records are never freed.
     record.parent = unsafe { (*parent).number };
     let Some(identity) = identity_of(&record) else { return };
     record.identity = identity;
@@ -228,6 +231,7 @@ pub fn leave(comm: Word) -> Record {
 unsafe fn describe(handle: Word, letter: u8) -> Option<Communicator> {
     let mut record = Communicator::zeroed();
     record.letter = letter;
+    // SAFETY: the caller passes a communicator.
     unsafe {
         record.rank = pmpi::comm_rank(handle)? as u32;
         record.size = pmpi::comm_size(handle)? as u32;
@@ -253,15 +257,18 @@ unsafe fn describe(handle: Word, letter: u8) -> Option<Communicator> {
 }
 
 unsafe fn first_world_rank(group: &Group) -> Option<u32> {
+    // SAFETY: a group has a rank 0.
     unsafe { world::world_ranks(group.handle(), &[0]) }?.first().copied()
 }
 
 /// The identity of a communicator's group; of an intercommunicator, of both groups in an order that both sides see alike.
 pub unsafe fn union_identity(handle: Word, flags: u8) -> Option<Identity> {
+    // SAFETY: the caller passes a communicator.
     let local = identity::group(&unsafe { world::members(Group::of(handle)?.handle()) }?);
     if flags & INTER == 0 {
         return Some(local);
     }
+    // SAFETY: as above; it has a remote group.
     let remote = identity::group(&unsafe { world::members(Group::remote_of(handle)?.handle()) }?);
     let (low, high) = (local.min(remote), local.max(remote));
     Some([low[0] ^ high[1].rotate_left(1), low[1] ^ high[0].rotate_left(1)])
@@ -269,6 +276,7 @@ pub unsafe fn union_identity(handle: Word, flags: u8) -> Option<Identity> {
 
 /// World rank of a rank of a communicator (of an intercommunicator: of its remote group); `None` where it cannot be had.
 pub unsafe fn world_rank_of(record: Record, comm: Word, rank: c_int) -> Option<u32> {
+    // SAFETY: the caller passes a communicator with its record, which is never freed.
     unsafe {
         let handle = comm & abi().mask;
         let group = if (*record).flags & INTER == 0 { Group::of(handle)? } else { Group::remote_of(handle)? };

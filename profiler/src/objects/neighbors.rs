@@ -78,6 +78,7 @@ fn copy(ranks: &[c_int]) -> Option<Vec<c_int>> {
 
 unsafe fn ask(comm: Word, rank: c_int) -> Option<Neighbors> {
     let mut neighbors = Neighbors::default();
+    // SAFETY: the caller passes a communicator; what is asked of it has room for what the library says there is.
     unsafe {
         let mut topology = 0;
         pmpi::topo_test(comm, &mut topology)?;

@@ -30,6 +30,7 @@ static BUCKETS: SetOnce<Buckets> = SetOnce::new();
 
 /// SAFETY: called in `MPI_Init`, before recording starts.
 pub unsafe fn prepare(buckets: Buckets) {
+    // SAFETY: the caller sees to it.
     unsafe { BUCKETS.set(buckets) };
 }
 
@@ -401,6 +402,7 @@ impl Context for Now<'_> {
     #[inline(always)]
     unsafe fn arrived(&mut self, status: Word, bytes: u64) {
         if trace::is_on() {
+            // SAFETY: the caller passes a status that the library has filled.
             unsafe { trace::received(self.record, self.operation, trace::posted(), status, bytes) };
         }
     }

@@ -93,6 +93,7 @@ impl Context for Access<'_> {
 }
 
 unsafe fn world_rank_of(win: Word, rank: c_int) -> Option<u32> {
+    // SAFETY: the caller passes a window.
     unsafe {
         let group = Group::of_window(win & abi().mask)?;
         world::world_ranks(group.handle(), &[rank])?.first().copied()

@@ -50,6 +50,7 @@ fn extent_of(words: &[u64]) -> Extent {
 
 /// Collective. Not a duplicate of `MPI_COMM_WORLD`: duplicating calls the copy functions of the program's attributes.
 pub unsafe fn open() -> Option<Gathering> {
+    // SAFETY: all ranks are here, and MPI is.
     unsafe {
         let group = Group::of(abi().world)?;
         let mut comm = 0;
@@ -70,6 +71,7 @@ impl Gathering {
     /// Collective. Gathers what was counted, then the snapshots that nobody has written yet; `left` says which this process has.
     /// Returns whether the profile is written, so that shards are needed no more.
     pub unsafe fn run(mut self, wanted: &Path, left: u64) -> bool {
+        // SAFETY: as above.
         unsafe {
             let (written, left) = self.round(wanted, shard::parse(), left, output::say_lost);
             let state = self.0.spread([u64::from(written), left, 0]);
@@ -88,6 +90,7 @@ impl Gathering {
     /// Collective. One profile of the shards that all ranks have. At rank 0: whether it is written, and which snapshots any rank has
     /// left. `lost` says why not.
     unsafe fn round(&self, wanted: &Path, own: Option<Shard>, left: u64, lost: fn(&str)) -> (bool, u64) {
+        // SAFETY: as above.
         unsafe {
             let (extent, left) = self.sum_up(own.as_ref().map(Extent::of).unwrap_or_default(), left);
             let writer = if self.0.rank == 0 { self.create(wanted, lost) } else { None };
@@ -199,6 +202,7 @@ impl Gathering {
             let left = sum[EXTENT_WORDS] | more[EXTENT_WORDS];
             *sum = words(extent_of(sum).and(extent_of(&more)), left);
         };
+        // SAFETY: all ranks come here.
         let all = unsafe { self.0.sum_up(words(own, left), add) };
         (extent_of(&all), all[EXTENT_WORDS])
     }
@@ -208,6 +212,7 @@ impl Gathering {
         let mut words = [0; 2 + EXTENT_WORDS];
         words[..2].copy_from_slice(&[u64::from(decision.is_wanted), decision.detail.number()]);
         words[2..].copy_from_slice(&words_of(decision.extent));
+        // SAFETY: all ranks come here.
         let words = unsafe { self.0.spread(words) }?;
         let (detail, extent) = (Detail::of_number(words[1]), extent_of(&words[2..]));
         Some(Decision { is_wanted: words[0] == 1, detail, extent })

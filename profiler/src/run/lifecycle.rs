@@ -197,6 +197,7 @@ unsafe fn compare_clocks(tree: &Tree) -> Sync {
     if !TRACED.load(Ordering::Acquire) {
         return Sync::default();
     }
+    // SAFETY: the caller sees to it that all ranks come here.
     unsafe { tree.compare_clocks() }.unwrap_or_else(|| {
         say::warn("the clocks of the ranks could not be compared: times of the timeline are each rank's own");
         Sync::default()

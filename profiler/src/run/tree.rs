@@ -49,11 +49,13 @@ impl Tree {
     ) -> [u64; N] {
         for child in self.children() {
             let mut more = [0u64; N];
+            // SAFETY: the child sends as many bytes, since all ranks come here.
             if unsafe { self.receive(bytemuck::cast_slice_mut(&mut more), child, TAG_EXTENT) }.is_some() {
                 add(&mut words, more);
             }
         }
         if self.rank > 0 {
+            // SAFETY: the parent receives as many bytes.
             unsafe { self.send(bytemuck::cast_slice(&words), parent(self.rank), TAG_EXTENT) };
         }
         words
@@ -63,11 +65,13 @@ impl Tree {
     pub unsafe fn spread<const N: usize>(&self, mut words: [u64; N]) -> Option<[u64; N]> {
         let received = match self.rank {
             0 => Some(()),
+            // SAFETY: the parent sends as many bytes.
             rank => unsafe { self.receive(bytemuck::cast_slice_mut(&mut words), parent(rank), TAG_DOWN) },
         };
         // Also what did not come is passed on, so that nobody waits for it: nothing is wanted then.
         words = received.map_or([0; N], |()| words);
         for child in self.children() {
+            // SAFETY: the child receives as many bytes.
             unsafe { self.send(bytemuck::cast_slice(&words), child, TAG_DOWN) };
         }
         received.map(|()| words)
@@ -80,6 +84,7 @@ impl Tree {
 
     unsafe fn send(&self, bytes: &[u8], to: u32, tag: c_int) -> Option<()> {
         let place = bytes.as_ptr().cast::<c_void>();
+        // SAFETY: the bytes are there until the call has returned.
         unsafe { pmpi::send(place, bytes.len() as c_int, abi().byte, to as c_int, tag, self.comm()) }
     }
 
@@ -87,6 +92,7 @@ impl Tree {
         let place = bytes.as_mut_ptr().cast::<c_void>();
         let ignore = abi().status_ignore;
         self.wait_for(from, tag);
+        // SAFETY: there is room for so many bytes.
         unsafe { pmpi::recv(place, bytes.len() as c_int, abi().byte, from as c_int, tag, self.comm(), ignore) }
     }
 

@@ -32,6 +32,7 @@ pub fn array<T>(length: usize) -> Option<NonNull<T>> {
 /// SAFETY: `place` came from [`array`] with this length, and nobody refers to it.
 pub unsafe fn free<T>(place: *mut T, length: usize) {
     if let Ok(layout) = Layout::array::<T>(length) {
+        // SAFETY: it came from `array` with this length, as the caller sees to.
         unsafe { System.dealloc(place.cast(), layout) };
     }
 }
@@ -144,18 +145,21 @@ impl Reserve {
 unsafe impl GlobalAlloc for Memory {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`.
         let place = unsafe { System.alloc(layout) };
         if place.is_null() { RESERVE.alloc(layout) } else { place }
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
         let place = unsafe { System.alloc_zeroed(layout) };
         if !place.is_null() {
             return place;
         }
         let place = RESERVE.alloc(layout);
         if !place.is_null() {
+            // SAFETY: there is room for so many bytes.
             unsafe { place.write_bytes(0, layout.size()) };
         }
         place
@@ -163,11 +167,13 @@ unsafe impl GlobalAlloc for Memory {
 
     #[inline]
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`, and the place is none of ours.
         if RESERVE.holds(place) { RESERVE.free(place, layout.size()) } else { unsafe { System.dealloc(place, layout) } }
     }
 
     #[inline]
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`; both places have room for what is copied.
         unsafe {
             if !RESERVE.holds(place) {
                 let moved = System.realloc(place, layout, bytes);

@@ -68,6 +68,7 @@ static AT_END: SetOnce<fn(&Thread)> = SetOnce::new();
 
 /// `at_end` sees a thread that ends. SAFETY: recording is off.
 pub unsafe fn prepare(at_end: fn(&Thread)) {
+    // SAFETY: the caller sees to it.
     unsafe { AT_END.set(at_end) };
 }
 

@@ -218,6 +218,7 @@ pub fn send(context: &mut impl Context, count: i64, datatype: Word, destination:
 #[inline(always)]
 pub unsafe fn recv(context: &mut impl Context, count: i64, datatype: Word, source: c_int, status: Word) -> Volume {
     posted(context, count, datatype, source);
+    // SAFETY: the caller passes a status that the library has filled.
     unsafe { arrived(context, status) }
 }
 
@@ -233,6 +234,7 @@ pub fn posted(context: &mut impl Context, count: i64, datatype: Word, source: c_
 /// The receive of a matched message.
 pub unsafe fn mrecv(context: &mut impl Context, count: i64, datatype: Word, status: Word) -> Volume {
     imrecv(context, count, datatype);
+    // SAFETY: as above.
     unsafe { arrived(context, status) }
 }
 
@@ -267,6 +269,7 @@ pub unsafe fn sendrecv(
     status: Word,
 ) -> Volume {
     let given = sendrecv_posted(context, count, datatype, destination, recvcount, recvtype, source);
+    // SAFETY: as above.
     Volume { received: unsafe { arrived(context, status) }.received, ..given }
 }
 
@@ -294,6 +297,7 @@ pub unsafe fn sendrecv_replace(
     status: Word,
 ) -> Volume {
     let given = sendrecv_replace_posted(context, count, datatype, destination, source);
+    // SAFETY: as above.
     Volume { received: unsafe { arrived(context, status) }.received, ..given }
 }
 

@@ -13,15 +13,18 @@ use crate::mpi::status;
 use crate::thread::Thread;
 
 pub unsafe fn MPI_Wait(thread: &Thread, request: Word, status: Word, forward: impl FnOnce(Word) -> c_int) -> c_int {
+    // SAFETY: the program passes the place of a request.
     if unsafe { passes_by(request) } {
         return forward(status);
     }
+    // SAFETY: as above.
     let (handle, record, receives) = unsafe { look(thread, request) };
     let mut own = status::Own::new();
     let status = if receives { own.stand_in(status) } else { status };
     let done = timed!(thread, record, MPI_Wait, forward(status));
     recorded(|| {
         count(thread, record, done);
+        // SAFETY: the call has returned, and the program's places are still there.
         unsafe {
             if handle != abi().request_null && (done.code == 0 || abi().load(request) == abi().request_null) {
                 finish(thread, handle, done.code, receives, status);
@@ -39,15 +42,18 @@ pub unsafe fn MPI_Test(
     status: Word,
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
+    // SAFETY: the program passes the place of a request.
     if unsafe { passes_by(request) } {
         return forward(status);
     }
+    // SAFETY: as above.
     let (handle, record, receives) = unsafe { look(thread, request) };
     let mut own = status::Own::new();
     let status = if receives { own.stand_in(status) } else { status };
     let done = timed!(thread, record, MPI_Test, forward(status));
     recorded(|| {
         count(thread, record, done);
+        // SAFETY: the call has returned, and has filled the places that the program passed.
         unsafe {
             let completed = match done.code {
                 0 => *(flag as *const c_int) != 0,
@@ -74,6 +80,7 @@ pub unsafe fn MPI_Waitall(
     statuses: Word,
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
+    // SAFETY: the program passes arrays of so many requests and statuses.
     unsafe {
         let mut several = Several::look(thread, op::MPI_Waitall, length, array, false);
         let statuses = several.statuses(statuses, several.handles.len());
@@ -95,6 +102,7 @@ pub unsafe fn MPI_Testall(
     statuses: Word,
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
+    // SAFETY: as above.
     unsafe {
         let mut several = Several::look(thread, op::MPI_Testall, length, array, false);
         let statuses = several.statuses(statuses, several.handles.len());
@@ -114,6 +122,7 @@ pub unsafe fn MPI_Testall(
 unsafe fn chosen(code: c_int, index: Word, length: usize, status: Word) -> impl Iterator<Item = (usize, Word)> {
     let status = if status == abi().status_ignore { 0 } else { status };
     // Where the call failed, every request may be the one: those it completed have become null.
+    // SAFETY: the call has returned, and the program passed a place for the index.
     let places = match (code, unsafe { usize::try_from(*(index as *const c_int)) }) {
         (0, Ok(index)) => index..index + 1,
         (0, Err(_)) => 0..0,
@@ -130,6 +139,7 @@ pub unsafe fn MPI_Waitany(
     status: Word,
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
+    // SAFETY: the program passes an array of so many requests, and places for the rest.
     unsafe {
         let mut several = Several::look(thread, op::MPI_Waitany, length, array, false);
         let status = several.statuses(status, 1);
@@ -152,6 +162,7 @@ pub unsafe fn MPI_Testany(
     status: Word,
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
+    // SAFETY: as above.
     unsafe {
         let mut several = Several::look(thread, op::MPI_Testany, length, array, false);
         let status = several.statuses(status, 1);
@@ -170,9 +181,11 @@ pub unsafe fn MPI_Testany(
 /// The requests that a call of the `some` kind completed: their indices, and their statuses in that order.
 unsafe fn some(code: c_int, count: Word, indices: Word, statuses: Word) -> impl Iterator<Item = (usize, Word)> {
     let known = indices != 0 && (code == 0 || code == abi().family.err_in_status);
+    // SAFETY: the call has filled the place.
     let count = if known { unsafe { *(count as *const c_int) } } else { 0 };
     // A count below zero is MPI_UNDEFINED: no request was active.
     (0..usize::try_from(count).unwrap_or(0)).filter_map(move |place| {
+        // SAFETY: the call has filled so many places.
         let index = unsafe { *(indices as *const c_int).add(place) };
         Some((usize::try_from(index).ok()?, status_at(statuses, place)))
     })
@@ -190,6 +203,7 @@ macro_rules! some_of {
             statuses: Word,
             forward: impl FnOnce(Word) -> c_int,
         ) -> c_int {
+            // SAFETY: the program passes arrays of so many places.
             unsafe {
                 let mut several = Several::look(thread, op::$name, length, array, false);
                 let statuses = several.statuses(statuses, several.handles.len());

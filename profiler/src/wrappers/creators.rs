@@ -65,6 +65,7 @@ pub unsafe fn created(thread: &Thread, parent: Record, letter: u8, comm: Word, p
             communicators::enter(made, record);
         }
     } else {
+        // SAFETY: the call that made it has succeeded.
         guarded(|| unsafe { communicators::created(parent, sequence, letter, made) });
     }
 }
@@ -87,6 +88,7 @@ unsafe fn duplicating(thread: &Thread, letter: u8, comm: Word, place: HandleAddr
     }
     let parent = communicators::of(&thread.communicators, comm);
     count(thread, parent, done);
+    // SAFETY: the call has succeeded, so the program passed a place for the request.
     guarded(|| unsafe {
         let sequence = next_child(parent);
         let Some(record) = communicators::duplicate(parent, sequence, letter) else { return };
@@ -110,6 +112,7 @@ macro_rules! duplications {
         ) -> c_int {
             let done = timed!(thread, communicators::known(comm), $name, forward());
             recorded(|| {
+                // SAFETY: the program passed places for what the call makes.
                 unsafe { duplicating(thread, $letter, comm, newcomm, request, done) };
             });
             done.code
@@ -138,6 +141,7 @@ pub unsafe fn MPI_Comm_create_group(
         }
         let parent = communicators::of(&thread.communicators, comm);
         count(thread, parent, done);
+        // SAFETY: the call has succeeded and filled the place; records are never freed.
         guarded(|| unsafe {
             let made = abi().load(newcomm);
             let identity = |_: &_| {
@@ -161,6 +165,7 @@ pub unsafe fn MPI_Comm_create_from_group(
     recorded(|| {
         count(thread, communicators::none(), done);
         if done.code == 0 {
+            // SAFETY: as above.
             guarded(|| unsafe {
                 let made = abi().load(newcomm);
                 let identity = |_: &_| {
@@ -191,6 +196,7 @@ pub unsafe fn MPI_Intercomm_create(
         }
         let parent = communicators::of(&thread.communicators, local_comm);
         count(thread, parent, done);
+        // SAFETY: as above.
         guarded(|| unsafe {
             let made = abi().load(newintercomm);
             let identity = |_: &_| {
@@ -213,6 +219,7 @@ pub unsafe fn MPI_Intercomm_create_from_groups(
     recorded(|| {
         count(thread, communicators::none(), done);
         if done.code == 0 {
+            // SAFETY: as above.
             guarded(|| unsafe {
                 let made = abi().load(newintercomm);
                 let identity = |_: &_| {
@@ -231,6 +238,7 @@ pub unsafe fn MPI_Comm_join(thread: &Thread, intercomm: Word, forward: impl FnOn
     let done = timed!(thread, communicators::known(abi().comm_self), MPI_Comm_join, forward());
     recorded(|| {
         let own = communicators::of(&thread.communicators, abi().comm_self);
+        // SAFETY: the call has filled the place where it succeeded.
         unsafe { created(thread, own, b'v', abi().comm_self, intercomm, done) };
     });
     done.code
@@ -243,6 +251,7 @@ pub unsafe fn MPI_Comm_get_parent(thread: &Thread, parent: Word, forward: impl F
         let world = communicators::world();
         count(thread, world, done);
         if done.code == 0 {
+            // SAFETY: the call has succeeded and filled the place; records are never freed.
             guarded(|| unsafe {
                 let made = abi().load(parent);
                 if communicators::known(made) == communicators::none() {
@@ -283,10 +292,12 @@ unsafe fn free(thread: &Thread, operation: u16, comm: Word, forward: impl FnOnce
 }
 
 pub unsafe fn MPI_Comm_free(thread: &Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the program passes the place of a communicator.
     unsafe { free(thread, op::MPI_Comm_free, comm, |thread, record| timed!(thread, record, MPI_Comm_free, forward())) }
 }
 
 pub unsafe fn MPI_Comm_disconnect(thread: &Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: as above.
     unsafe {
         free(thread, op::MPI_Comm_disconnect, comm, |thread, record| {
             timed!(thread, record, MPI_Comm_disconnect, forward())
@@ -311,6 +322,7 @@ pub unsafe fn MPI_Comm_set_name(
         if record == communicators::none() {
             return;
         }
+        // SAFETY: the call has succeeded, so it was given a text that ends with a zero byte.
         guarded(|| unsafe {
             let label = CStr::from_ptr(comm_name as *const c_char).to_string_lossy();
             labels::set(record, &label);

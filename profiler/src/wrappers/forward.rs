@@ -18,6 +18,7 @@ macro_rules! timed {
         let begin = $crate::guest::clock::now();
         let place = $crate::record::in_flight::enter_over($thread, record, vocabulary::calls::op::$operation, begin);
         // Where it stands in an unsafe block already, this one is not needed.
+        // SAFETY: the program passes what the function takes, and it is passed on.
         #[allow(unused_unsafe)]
         let code = unsafe { $call };
         let end = $crate::guest::clock::now();
@@ -31,6 +32,7 @@ macro_rules! timed {
     ($operation:ident, $call:expr) => {{
         let begin = $crate::guest::clock::now();
         // Where it stands in an unsafe block already, this one is not needed.
+        // SAFETY: as above.
         #[allow(unused_unsafe)]
         let code = unsafe { $call };
         let ticks = $crate::guest::clock::now().wrapping_sub(begin);

@@ -41,6 +41,7 @@ where_present! {
         let real = real_function!(MPI_Finalize, fn());
         uncancelled(lifecycle::finish);
         state::stop();
+        // SAFETY: it takes nothing.
         unsafe { real() }
     }
 }
@@ -92,6 +93,7 @@ pub unsafe fn fortran_MPI_Init(entry: &fortran::Entry, ierror: Word) -> Word {
     // SAFETY: the type is that of the function in Fortran.
     let real: unsafe extern "C-unwind" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
+        // SAFETY: the program's own arguments, unchanged.
         return unsafe { real(ierror) };
     }
     let own_error = Cell::new(0);
@@ -104,6 +106,7 @@ pub unsafe fn fortran_MPI_Init_thread(entry: &fortran::Entry, required: Word, pr
     // SAFETY: as above.
     let real: unsafe extern "C-unwind" fn(Word, Word, Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
+        // SAFETY: as above.
         return unsafe { real(required, provided, ierror) };
     }
     let own_error = Cell::new(0);
@@ -116,10 +119,12 @@ pub unsafe fn fortran_MPI_Finalize(entry: &fortran::Entry, ierror: Word) -> Word
     // SAFETY: as above.
     let real: unsafe extern "C-unwind" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
+        // SAFETY: as above.
         return unsafe { real(ierror) };
     }
     uncancelled(lifecycle::finish);
     state::stop();
+    // SAFETY: as above.
     unsafe { real(ierror) }
 }
 
@@ -134,6 +139,7 @@ pub unsafe fn fortran_MPI_Session_init(
     let real: unsafe extern "C-unwind" fn(Word, Word, Word, Word) -> Word =
         unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
+        // SAFETY: as above.
         return unsafe { real(info, errhandler, session, ierror) };
     }
     let own_error = Cell::new(0);
@@ -158,6 +164,7 @@ pub unsafe fn fortran_MPI_Session_finalize(entry: &fortran::Entry, session: Word
     // SAFETY: as above.
     let real: unsafe extern "C-unwind" fn(Word, Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
+        // SAFETY: as above.
         return unsafe { real(session, ierror) };
     }
     let own_error = Cell::new(0);
@@ -189,9 +196,11 @@ pub unsafe fn fortran_MPI_Pcontrol(entry: &fortran::Entry, level: Word) -> Word 
     // SAFETY: as above.
     let real: unsafe extern "C-unwind" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
+        // SAFETY: as above.
         return unsafe { real(level) };
     }
     if fortran::understood(entry) {
+        // SAFETY: the program passes the place of an INTEGER.
         uncancelled(|| control::control(unsafe { fortran::int(level) }, None));
     }
     0

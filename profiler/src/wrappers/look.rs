@@ -54,6 +54,7 @@ pub unsafe fn finish(thread: &Thread, handle: Word, code: c_int, receives: bool,
             let arrived = match code == 0 && receives {
                 // SAFETY: the call has filled the status.
                 true if matches!(completed.kind, Kind::Read(_)) => unsafe { status::bytes_read(status) },
+                // SAFETY: as above.
                 true => unsafe { status::bytes(status) },
                 false => 0,
             };
@@ -187,6 +188,7 @@ impl Several {
             let Some(handle) = self.handles.get(index).copied().filter(|handle| *handle != abi().request_null) else {
                 continue;
             };
+            // SAFETY: the call has filled the statuses, and the array has this many handles.
             unsafe {
                 // A call that fails has completed those requests whose handle it has set to null.
                 let is_error = code != 0 && (status == 0 || status::error(status) != 0);
@@ -211,6 +213,7 @@ pub fn status_at(statuses: Word, index: usize) -> Word {
 
 /// Like `look`, but an inactive persistent request belongs to its communicator, too.
 pub unsafe fn look_any(thread: &Thread, request: Word) -> (Word, Record, bool) {
+    // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = if request == 0 { abi().request_null } else { unsafe { abi().load(request) } };
     let stamp = thread.stamp();
     match requests::seen(thread.requests(), &thread.unknown, handle, stamp) {

@@ -24,6 +24,7 @@ pub unsafe fn MPI_Mprobe(
 ) -> c_int {
     let done = timed!(thread, communicators::known(comm), MPI_Mprobe, forward(status));
     recorded(|| {
+        // SAFETY: the program passes the place of a message.
         unsafe { probed(thread, comm, message, source != abi().proc_null, done) };
     });
     done.code
@@ -40,7 +41,9 @@ pub unsafe fn MPI_Improbe(
 ) -> c_int {
     let done = timed!(thread, communicators::known(comm), MPI_Improbe, forward(status));
     recorded(|| {
+        // SAFETY: the call has succeeded and filled the flag.
         let found = done.code == 0 && source != abi().proc_null && unsafe { *(flag as *const c_int) } != 0;
+        // SAFETY: as above.
         unsafe { probed(thread, comm, message, found, done) };
     });
     done.code
@@ -75,11 +78,13 @@ pub unsafe fn MPI_Mrecv(
     let call = |comm| timed!(thread, comm, MPI_Mrecv, forward(status));
     let count = |comm, done| {
         if state::is_on() {
+            // SAFETY: the call has filled the status.
             tally::of_record(thread, comm, done, |context| unsafe {
                 volume::mrecv(context, elements, datatype, status)
             });
         }
     };
+    // SAFETY: the program passes the place of a message.
     unsafe { receive(thread, message, call, count) }
 }
 
@@ -95,6 +100,7 @@ pub unsafe fn MPI_Imrecv(
     let count = |comm, done| {
         tally::receiving(thread, comm, request, done, |context| volume::imrecv(context, elements, datatype));
     };
+    // SAFETY: as above.
     unsafe { receive(thread, message, call, count) }
 }
 

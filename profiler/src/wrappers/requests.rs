@@ -40,6 +40,7 @@ unsafe fn look_at(
     array: Word,
     forward: impl FnOnce(&Thread, Record) -> Done,
 ) -> c_int {
+    // SAFETY: the program passes an array of so many requests.
     unsafe {
         let several = Several::look(thread, operation, length, array, false);
         let done = forward(thread, several.record);
@@ -61,6 +62,7 @@ pub unsafe fn MPI_Request_get_status_any(
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
     let operation = op::MPI_Request_get_status_any;
+    // SAFETY: as above.
     unsafe {
         look_at(thread, operation, length, array, |thread, record| {
             timed!(thread, record, MPI_Request_get_status_any, forward(status))
@@ -77,6 +79,7 @@ pub unsafe fn MPI_Request_get_status_all(
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
     let operation = op::MPI_Request_get_status_all;
+    // SAFETY: as above.
     unsafe {
         look_at(thread, operation, length, array, |thread, record| {
             timed!(thread, record, MPI_Request_get_status_all, forward(statuses))
@@ -94,6 +97,7 @@ pub unsafe fn MPI_Request_get_status_some(
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
     let operation = op::MPI_Request_get_status_some;
+    // SAFETY: as above.
     unsafe {
         look_at(thread, operation, length, array, |thread, record| {
             timed!(thread, record, MPI_Request_get_status_some, forward(statuses))
@@ -102,6 +106,7 @@ pub unsafe fn MPI_Request_get_status_some(
 }
 
 pub unsafe fn MPI_Cancel(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the program passes the place of a request.
     let (_, record, _) = unsafe { look(thread, request) };
     thread.requests().looked();
     let done = timed!(thread, record, MPI_Cancel, forward());
@@ -112,6 +117,7 @@ pub unsafe fn MPI_Cancel(thread: &Thread, request: Word, forward: impl FnOnce() 
 }
 
 pub unsafe fn MPI_Request_free(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: as above.
     let (handle, record, _) = unsafe { look_any(thread, request) };
     let done = timed!(thread, record, MPI_Request_free, forward());
     recorded(|| {
@@ -130,6 +136,7 @@ fn activate(thread: &Thread, handle: Word, done: Done) -> Option<(Record, Persis
 }
 
 pub unsafe fn MPI_Start(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: as above.
     let (handle, record, _) = unsafe { look_any(thread, request) };
     let done = timed!(thread, record, MPI_Start, forward());
     recorded(|| {
@@ -148,6 +155,7 @@ pub unsafe fn MPI_Start(thread: &Thread, request: Word, forward: impl FnOnce() -
 }
 
 pub unsafe fn MPI_Startall(thread: &Thread, length: c_int, array: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the program passes an array of so many requests.
     unsafe {
         let several = Several::look(thread, op::MPI_Startall, length, array, true);
         let done = timed!(thread, several.record, MPI_Startall, forward());

@@ -30,6 +30,7 @@ macro_rules! constructors {
         pub unsafe fn $name(thread: &Thread, comm: Word, win: Word, forward: impl FnOnce() -> c_int) -> c_int {
             let done = timed!(thread, communicators::known(comm), $name, forward());
             recorded(|| {
+                // SAFETY: the program passed a place for the window.
                 unsafe { made(thread, comm, win, done) };
             });
             done.code

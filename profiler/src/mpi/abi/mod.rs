@@ -56,6 +56,7 @@ impl Abi {
     /// The handle at a place in an array of handles.
     #[inline(always)]
     pub unsafe fn load_at(&self, array: Word, index: usize) -> Word {
+        // SAFETY: the caller passes an array that has this many handles.
         unsafe { self.load(array + index * self.family.handle_bytes) }
     }
 }

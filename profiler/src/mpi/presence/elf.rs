@@ -5,6 +5,7 @@ use std::ptr;
 pub unsafe fn dynamic_of(headers: *const libc::Elf64_Phdr, count: usize, base: usize) -> Option<*const Dynamic> {
     let mut at = 0;
     while at < count {
+        // SAFETY: the loader says that there are so many.
         let header = unsafe { headers.add(at).read() };
         if header.p_type == libc::PT_DYNAMIC {
             return Some((base + header.p_vaddr as usize) as *const Dynamic);
@@ -51,6 +52,7 @@ impl Object {
         let mut object = Object { base, hash: 0, gnu: 0, strings: 0, symbols: 0, relocations: 0, relocations_bytes: 0 };
         let mut entry = dynamic;
         loop {
+            // SAFETY: the section ends with an entry of the kind `DT_NULL`, behind which nothing is read.
             let Dynamic { tag, value } = unsafe { entry.read() };
             // glibc makes addresses of them, other loaders leave offsets.
             let address = if value < base { base + value } else { value };
@@ -64,6 +66,7 @@ impl Object {
                 DT_RELASZ => object.relocations_bytes = value,
                 _ => {}
             }
+            // SAFETY: as above.
             entry = unsafe { entry.add(1) };
         }
     }
@@ -74,10 +77,12 @@ impl Object {
             return None;
         }
         let symbols = self.symbols as *mut libc::Elf64_Sym;
+        // SAFETY: an index from the table of names is one of a symbol, whose name ends with a zero byte.
         let is_it = |index: usize| unsafe {
             let symbol = &*symbols.add(index);
             symbol.st_shndx != 0 && symbol.st_value != 0 && is_same(self.name(symbol), name)
         };
+        // SAFETY: the tables are those that the loader itself reads.
         unsafe {
             if self.gnu != 0 {
                 in_gnu_table(self.gnu as *const u32, hash, is_it).map(|index| symbols.add(index))
@@ -102,6 +107,7 @@ impl Object {
 
 /// The table of `DT_GNU_HASH`: four words, a Bloom filter, buckets, and hashes whose last bit ends a chain.
 unsafe fn in_gnu_table(table: *const u32, hash: u32, is_it: impl Fn(usize) -> bool) -> Option<usize> {
+    // SAFETY: the table is one that the loader itself reads; its words tell how long its parts are.
     unsafe {
         let buckets = table.read();
         let first_symbol = table.add(1).read();
@@ -135,11 +141,13 @@ unsafe fn in_gnu_table(table: *const u32, hash: u32, is_it: impl Fn(usize) -> bo
 
 #[inline(always)]
 pub unsafe fn byte(place: *const u8) -> u8 {
+    // SAFETY: the caller passes the address of a byte that is there.
     unsafe { ptr::read_volatile(place) }
 }
 
 pub unsafe fn gnu_hash(mut name: *const u8) -> u32 {
     let mut hash = 5381u32;
+    // SAFETY: names end with a zero byte, behind which nothing is read.
     unsafe {
         while byte(name) != 0 {
             hash = hash.wrapping_mul(33).wrapping_add(byte(name).into());
@@ -150,6 +158,7 @@ pub unsafe fn gnu_hash(mut name: *const u8) -> u32 {
 }
 
 pub unsafe fn is_same(mut one: *const u8, mut other: *const u8) -> bool {
+    // SAFETY: as above.
     unsafe {
         while byte(one) == byte(other) {
             if byte(one) == 0 {

@@ -27,6 +27,7 @@ static DEBUG: AtomicUsize = AtomicUsize::new(0);
 
 pub unsafe fn first_map() -> *const Map {
     let mut debug = DEBUG.load(Ordering::Relaxed) as *const Debug;
+    // SAFETY: the loader keeps its list where it says, and only one thread runs.
     unsafe {
         if debug.is_null() {
             debug = find_debug();
@@ -41,6 +42,7 @@ unsafe fn find_debug() -> *const Debug {
     const AT_PHDR: usize = 3;
     const AT_PHNUM: usize = 5;
     let (mut headers, mut count) = (0, 0);
+    // SAFETY: the kernel tells where the headers of the program are; they, and the section they name, are there as long as the program.
     unsafe {
         let file = kernel::open(c"/proc/self/auxv".as_ptr().cast());
         if file < 0 {

@@ -182,6 +182,7 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: 
 
 /// Whether an object defines the name. Indirect functions do not count: those are ours.
 unsafe fn has(base: usize, dynamic: *const Dynamic, search: &Search) -> bool {
+    // SAFETY: the caller passes a loaded object.
     unsafe {
         let symbol = Object::of(base, dynamic).find(search.name, search.hash);
         symbol.is_some_and(|symbol| (*symbol).st_info & 0xf != STT_GNU_IFUNC)
@@ -190,6 +191,7 @@ unsafe fn has(base: usize, dynamic: *const Dynamic, search: &Search) -> bool {
 
 /// While the loader starts the program there is only one thread, and the list is whole.
 unsafe fn search_unrelocated(search: &mut Search) {
+    // SAFETY: the list is the loader's own, which changes it only while another thread loads.
     unsafe {
         let mut map = first_map();
         while !map.is_null() && !search.found {
@@ -202,6 +204,7 @@ unsafe fn search_unrelocated(search: &mut Search) {
 /// This library is relocated, and so are those that the program's start loaded behind it; not yet the program itself. Returns what the
 /// loader stores, which nobody reads.
 unsafe extern "C" fn at_relocation() -> usize {
+    // SAFETY: only this thread runs yet; what is written are the symbols of this library, on pages that have been made writable.
     unsafe {
         let first = &raw const FIRST;
         let mut own: *const Map = ptr::null();
@@ -257,12 +260,14 @@ unsafe extern "C" fn at_relocation() -> usize {
 
 /// `MPI_Send`, and neither `mpi_send_` nor `MPI_SEND`.
 unsafe fn is_of_c(name: *const u8) -> bool {
+    // SAFETY: names of MPI's functions are longer.
     unsafe { byte(name) == b'M' && byte(name.add(5)) & 0x20 != 0 }
 }
 
 /// Libraries that were relocated before this one may have been given a name that is gone now: of weak references, which ask whether
 /// it is there, the answer is taken back.
 unsafe fn withdraw_from_others(own: *const Map) {
+    // SAFETY: only this thread runs yet; objects behind this one in the list are relocated, and their tables whole.
     unsafe {
         let mut map = first_map();
         while !map.is_null() {
@@ -287,6 +292,7 @@ unsafe fn withdraw_from_others(own: *const Map) {
 
 /// Whether the name is one of ours that no other object has.
 unsafe fn is_withdrawn(own: *const Map, name: *const u8) -> bool {
+    // SAFETY: names end with a zero byte, and ours lie between the two marks of the linker.
     unsafe {
         // Fast for the many that are none of MPI's.
         if (byte(name) | 0x20, byte(name.add(1)) | 0x20) != (b'm', b'p') {
@@ -306,6 +312,7 @@ unsafe fn is_withdrawn(own: *const Map, name: *const u8) -> bool {
 /// Sets all addresses to 0 that the loader stored for one symbol of an object.
 unsafe fn withdraw(object: &Object, index: u64) {
     const PAGE_BYTES: usize = 4096;
+    // SAFETY: the relocations are those of a loaded object, whose addresses the loader has written to.
     unsafe {
         let count = object.relocations_bytes / size_of::<libc::Elf64_Rela>();
         let mut at = 0;
@@ -331,6 +338,7 @@ fn is_address(kind: u32) -> bool {
 
 /// Whether this symbol is the wrapper that lies in this very copy of the library.
 unsafe fn is_own(object: &Object, symbol: *const libc::Elf64_Sym) -> bool {
+    // SAFETY: the symbol is one of this object.
     unsafe {
         let place = object.base + (*symbol).st_value as usize;
         let here = at_relocation as *const () as usize;
@@ -352,6 +360,7 @@ unsafe fn symbol_pages(object: &Object) -> Option<[usize; 2]> {
 }
 
 unsafe fn is_elsewhere(own: *const Map, name: *const u8, hash: u32) -> bool {
+    // SAFETY: the list is the loader's own, and only this thread runs yet.
     unsafe {
         let mut map = first_map();
         while !map.is_null() {
