@@ -99,6 +99,13 @@ impl<T: Frees> Drop for Freeing<'_, T> {
     // Inlined, so that nothing of it lies in memory.
     #[inline(always)]
     fn drop(&mut self) {
-        self.owner.being_freed().revive_latest();
+        left(self.owner);
     }
+}
+
+/// Given the owner, which the hot path holds anyway.
+#[cold]
+#[inline(never)]
+fn left<T: Frees>(owner: &T) {
+    owner.being_freed().revive_latest();
 }
