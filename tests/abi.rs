@@ -4,13 +4,13 @@ mod common;
 
 // The tables themselves, as the library is compiled with them.
 #[allow(dead_code)]
-#[path = "../profiler/src/abi/family.rs"]
+#[path = "../profiler/src/mpi/abi/family.rs"]
 mod family;
-#[path = "../profiler/src/abi/mpi5.rs"]
+#[path = "../profiler/src/mpi/abi/mpi5.rs"]
 mod mpi5;
-#[path = "../profiler/src/abi/mpich.rs"]
+#[path = "../profiler/src/mpi/abi/mpich.rs"]
 mod mpich;
-#[path = "../profiler/src/abi/openmpi.rs"]
+#[path = "../profiler/src/mpi/abi/openmpi.rs"]
 mod openmpi;
 
 use std::collections::HashMap;

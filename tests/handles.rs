@@ -5,7 +5,7 @@ extern crate commsee as vocabulary;
 mod abi {
     pub type Word = usize;
 }
-#[path = "../profiler/src/handles.rs"]
+#[path = "../profiler/src/objects/handles.rs"]
 mod handles;
 /// Memory that is never refused.
 mod memory {
@@ -24,11 +24,22 @@ mod memory {
         panic!("there is memory");
     }
 }
-#[path = "../profiler/src/serial.rs"]
+#[path = "../profiler/src/guest/serial.rs"]
 mod serial;
 #[allow(dead_code)]
-#[path = "../profiler/src/state.rs"]
+#[path = "../profiler/src/guest/state.rs"]
 mod state;
+
+/// The folders in which it finds them.
+mod guest {
+    pub(crate) use crate::{serial, state};
+}
+mod mpi {
+    pub(crate) use crate::abi;
+}
+mod shard {
+    pub(crate) use crate::memory;
+}
 
 use std::collections::HashMap;
 use std::ptr;

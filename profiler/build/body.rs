@@ -38,7 +38,7 @@ pub fn write(call: &Call) -> String {
     }
     if call.shape == Shape::Creator {
         line(&format!("    let parent = creators::parent(thread, {comm});"));
-        line("    let counted = thread.counted_ticks.get();");
+        line("    let counted = thread.counters.counted_ticks.get();");
     }
     let enter = match (call.shape, carrier.kind) {
         (Shape::Creator, _) => "enter_over(thread, parent".to_owned(),
@@ -47,10 +47,10 @@ pub fn write(call: &Call) -> String {
         _ => format!("enter_over(thread, files::of({comm})"),
     };
     line("    let begin = clock::now();");
-    line(&format!("    let place = standing::{enter}, op::{name}, begin);"));
+    line(&format!("    let place = in_flight::{enter}, op::{name}, begin);"));
     line(&format!("    let code = forward({forwarded});"));
     line("    let end = clock::now();");
-    line("    standing::leave(place, end);");
+    line("    in_flight::leave(place, end);");
     // What fails in here must not cost the program more than its counts.
     line("    recorded(|| {");
     if let Some(tag) = tag(call) {
@@ -68,7 +68,7 @@ pub fn write(call: &Call) -> String {
             line("        if code != 0 {");
             line(&format!("            tally::failed(thread, {comm}, done);"));
             line("        } else {");
-            line(&format!("            let record = communicators::of(thread, {comm});"));
+            line(&format!("            let record = communicators::of(&thread.communicators, {comm});"));
             line(&format!("            tally::receiving(thread, record, {request}, done, |context| {rule});"));
             line("        }");
         }
@@ -92,7 +92,8 @@ pub fn write(call: &Call) -> String {
         Shape::Creator => {
             let letter = call.letter.expect("has a letter");
             line(&format!(
-                "        unsafe {{ creators::created(thread, parent, b'{letter}', {comm}, {made}, done) }};"
+                "        // SAFETY: the call has filled the place where it succeeded.
+        unsafe {{ creators::created(thread, parent, b'{letter}', {comm}, {made}, done) }};"
             ));
         }
         Shape::Hand | Shape::Own => unreachable!(),
@@ -119,5 +120,5 @@ fn rule_call(call: &Call) -> String {
     };
     let words: String = rule(call).arguments.iter().map(|name| format!(", {name}")).collect();
     let call = format!("volume::{function}(context{words}{status})");
-    if status.is_empty() { call } else { format!("unsafe {{ {call} }}") }
+    if status.is_empty() { call } else { format!("{{\n            // SAFETY: the call has filled the status.\n            unsafe {{ {call} }}\n        }}") }
 }

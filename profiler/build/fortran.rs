@@ -75,7 +75,9 @@ fn translation(call: &Call) -> String {
     let mut text = String::new();
     let mut line = |words: &str| writeln!(text, "{words}").unwrap();
     line("#[inline(never)]");
-    line(&format!("unsafe fn fortran_{name}(entry: &'static fortran::Entry, {}) -> Word {{ unsafe {{", typed(&all)));
+    line(&format!("unsafe fn fortran_{name}(entry: &'static fortran::Entry, {}) -> Word {{", typed(&all)));
+    line("    // SAFETY: the program passes what the function takes, and it is passed on, or read as such.");
+    line("    unsafe {");
     line(&format!("    let real: unsafe extern \"C-unwind\" fn({types}) -> Word = std::mem::transmute(entry.real());"));
     line(
         "    let Some(thread) = entry.is_mpi().then(|| thread::{enter}(op::{name})).flatten().filter(|_| fortran::is_understood()) else {"
@@ -147,7 +149,7 @@ fn translated(argument: &Argument, length: &str) -> (Option<String>, String, boo
         "newmessage" => kept(format!("fortran::Place::new(Object::Message, {name})"), true),
         "message" => kept(format!("fortran::Place::holding(Object::Message, {name})"), true),
         "requests" => kept(format!("fortran::Requests::new({name}, fortran::int({length}))"), true),
-        "latecomm" => plain(format!("creators::Late::Fortran({name})")),
+        "latecomm" => plain(format!("HandleAddress::Fortran({name})")),
         "status" => kept(format!("fortran::Statuses::new({name}, 1)"), false),
         "statuses" => kept(format!("fortran::Statuses::new({name}, fortran::int({length}))"), false),
         "index" => kept(format!("fortran::Indices::new({name}, 1, entry)"), true),
@@ -169,6 +171,7 @@ fn entry(text: &mut String, call: &Call, form: &Form) {
         text,
         "where_present! {{ {late}pub unsafe extern \"C-unwind\" fn {name}({}) -> Word {{
     static ENTRY: fortran::Entry = fortran::Entry::new(c\"{name}\", {}, {large}, {descriptors});
+    // SAFETY: the program passes what the function takes.
     unsafe {{ fortran_{}(&ENTRY, {}) }}
 }} }}
 

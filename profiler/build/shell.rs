@@ -27,7 +27,7 @@ fn shell(text: &mut String, call: &Call, large: bool) {
             "count" => format!("i64::from({})", argument.name),
             "counts" => format!("volume::Counts {{ place: {}, large: {large} }}", argument.name),
             "buf" => format!("volume::Buffer::C({})", argument.name),
-            "latecomm" => format!("creators::Late::C({})", argument.name),
+            "latecomm" => format!("HandleAddress::C({})", argument.name),
             "types" => format!("volume::Types::C({})", argument.name),
             _ => argument.name.to_owned(),
         })
@@ -40,9 +40,12 @@ fn shell(text: &mut String, call: &Call, large: bool) {
     write!(
         text,
         "where_present! {{ {late}pub unsafe extern \"C-unwind\" fn {name}{suffix}({parameters}) -> c_int {{
+    // SAFETY: the type repeats the function's declaration in the standard.
     let real: unsafe extern \"C-unwind\" fn({types}) -> c_int = unsafe {{ std::mem::transmute(real::function({slot})) }};
     match thread::{enter}(op::{name}) {{
+        // SAFETY: the program passes what the function takes, and it is passed on.
         Some(thread) => unsafe {{ body::{name}(thread, {given}{comma}{forward} real({names})) }},
+        // SAFETY: as above.
         None => unsafe {{ real({names}) }},
     }}
 }} }}

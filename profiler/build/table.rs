@@ -82,7 +82,7 @@ pub fn body_type(argument: &Argument) -> &'static str {
         "counts" => "volume::Counts",
         "types" => "volume::Types",
         "buf" => "volume::Buffer",
-        "latecomm" => "creators::Late",
+        "latecomm" => "HandleAddress",
         _ => "Word",
     }
 }

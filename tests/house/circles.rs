@@ -1,4 +1,4 @@
-//! Circles among the rooms of a crate: at its root all files and folders, in a folder the folders in it.
+//! Circles among the rooms of a crate: at its root all files and folders, in a folder the folders in it, or its files as well.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -9,15 +9,25 @@ use crate::source::{Crate, ModuleId};
 /// Which room needs which, and where it says so.
 type Arrows = BTreeMap<(String, String), BTreeSet<String>>;
 
+/// What counts as a room of a folder.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Rooms {
+    Folders,
+    Files,
+}
+
 /// Each circle as a text that names the files and lines that tie it.
-pub fn circles(house: &Crate, base: &Path) -> Vec<String> {
+pub fn circles(house: &Crate, rooms: Rooms, base: &Path) -> Vec<String> {
     let mut scopes: BTreeMap<ModuleId, Arrows> = BTreeMap::new();
     for reference in house.references.iter().filter(|reference| house.needs(reference)) {
         let Some(target) = house.resolve(reference.from, &reference.path) else { continue };
-        let (from, to) = (house.route(reference.from), house.route(target));
+        let file_of = |module: ModuleId| house.route(house.modules[module].in_file_of);
+        let (from, to) = (file_of(reference.from), file_of(target));
         let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
         let scope = from[common - 1];
-        let (Some(a), Some(b)) = (room(house, scope, from.get(common)), room(house, scope, to.get(common))) else {
+        let (Some(a), Some(b)) =
+            (room(house, rooms, scope, from.get(common)), room(house, rooms, scope, to.get(common)))
+        else {
             continue;
         };
         let file = reference.file.strip_prefix(base).unwrap_or(&reference.file);
@@ -33,13 +43,15 @@ fn name(house: &Crate, module: ModuleId) -> String {
     house.route(module).iter().map(|&id| house.modules[id].name.as_str()).collect::<Vec<_>>().join("::")
 }
 
-/// The room in which a module lies. The root's own code is a room of the root; a folder's `mod.rs` speaks for all of it.
-fn room(house: &Crate, scope: ModuleId, module: Option<&ModuleId>) -> Option<String> {
+/// The room in which a module lies. What stands in the root file itself is a room, too; among folders, a `mod.rs` speaks for all of its own.
+fn room(house: &Crate, rooms: Rooms, scope: ModuleId, module: Option<&ModuleId>) -> Option<String> {
     let is_root = house.modules[scope].parent.is_none();
     match module {
-        Some(&module) if is_root || house.modules[module].is_folder => Some(house.modules[module].name.clone()),
+        Some(&module) if is_root || rooms == Rooms::Files || house.modules[module].is_folder => {
+            Some(house.modules[module].name.clone())
+        }
         Some(_) => None,
-        None => is_root.then(|| "(root)".to_owned()),
+        None => (is_root || rooms == Rooms::Files).then(|| "(itself)".to_owned()),
     }
 }
 

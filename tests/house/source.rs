@@ -17,6 +17,8 @@ pub struct Module {
     pub children: HashMap<String, ModuleId>,
     /// It has modules in files of their own: a folder.
     pub is_folder: bool,
+    /// The module whose file it stands in: its own but for `mod … { … }`.
+    pub in_file_of: ModuleId,
     defined: HashSet<String>,
     names: HashMap<String, Vec<String>>,
     globs: Vec<Vec<String>>,
@@ -62,6 +64,7 @@ impl Crate {
             parent,
             children: HashMap::new(),
             is_folder: false,
+            in_file_of: id,
             defined: HashSet::new(),
             names: HashMap::new(),
             globs: Vec::new(),
@@ -100,6 +103,7 @@ impl Crate {
         let name = item.ident.unraw().to_string();
         if let Some((_, items)) = &item.content {
             let module = self.add(&name, Some(parent));
+            self.modules[module].in_file_of = self.modules[parent].in_file_of;
             self.items(module, items, file, &folder.join(&name));
             return;
         }

@@ -7,8 +7,8 @@ use std::ffi::{CString, c_int};
 use super::entry::Entry;
 use super::handles::{Object, handle, is_same};
 use super::sentinels;
-use crate::abi::{Word, abi};
-use crate::memory;
+use crate::mpi::abi::{Word, abi};
+use crate::shard::memory;
 
 #[inline(always)]
 pub unsafe fn int(place: Word) -> c_int {
@@ -54,6 +54,7 @@ impl Place {
     #[inline(always)]
     pub unsafe fn holding(object: Object, fortran: Word) -> Place {
         let place = Place::new(object, fortran);
+        // SAFETY: the caller passes the place of a handle.
         unsafe { place.refresh() };
         place
     }
@@ -66,6 +67,7 @@ impl Place {
     #[inline(always)]
     pub unsafe fn refresh(&self) {
         if !is_same(self.object) {
+            // SAFETY: whoever made this passed the place of a handle.
             self.c.set(unsafe { handle(self.object, self.fortran) });
         }
     }
@@ -91,6 +93,7 @@ impl Requests {
     pub unsafe fn new(fortran: Word, length: c_int) -> Requests {
         let length = if is_same(Object::Request) { 0 } else { usize::try_from(length).unwrap_or(0) };
         let requests = Requests { fortran, c: cells(length) };
+        // SAFETY: the caller passes an array of so many handles.
         unsafe { requests.refresh() };
         requests
     }
@@ -106,6 +109,7 @@ impl Requests {
 
     pub unsafe fn refresh(&self) {
         for (index, place) in self.c.iter().enumerate() {
+            // SAFETY: whoever made this passed an array of so many handles.
             place.set(unsafe { handle(Object::Request, self.fortran + index * size_of::<c_int>()) });
         }
     }

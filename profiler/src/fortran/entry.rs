@@ -5,9 +5,9 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use super::sentinels;
-use crate::abi::Word;
-use crate::real;
-use crate::say::warn_once;
+use crate::guest::say::warn_once;
+use crate::mpi::abi::Word;
+use crate::mpi::real;
 
 /// One exported symbol.
 pub struct Entry {

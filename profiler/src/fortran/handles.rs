@@ -2,9 +2,9 @@
 
 use std::ffi::{CStr, c_int};
 
-use crate::abi::{Word, abi};
-use crate::real;
-use crate::settled::Settled;
+use crate::guest::set_once::SetOnce;
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::real;
 
 /// The kinds of objects whose handles are translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ const FUNCTIONS: [(&CStr, &CStr); 7] = [
 /// `None`: a C handle is the same number.
 type Function = Option<unsafe extern "C" fn(c_int) -> Word>;
 
-static TRANSLATION: Settled<[Function; FUNCTIONS.len()]> = Settled::new();
+static TRANSLATION: SetOnce<[Function; FUNCTIONS.len()]> = SetOnce::new();
 
 /// Returns whether all kinds of handles can be translated.
 pub fn prepare() -> bool {

@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use super::arguments::cells;
 use super::entry::Entry;
 use super::trial;
-use crate::abi::{Word, abi};
+use crate::mpi::abi::{Word, abi};
 
 /// The places of one or several indices.
 pub struct Indices {

@@ -12,9 +12,11 @@ mod trial;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 
-use crate::abi::{Word, abi};
-use crate::settled::Settled;
-use crate::{pmpi, say, state, thread};
+use crate::guest::set_once::SetOnce;
+use crate::guest::{say, state};
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::pmpi;
+use crate::thread;
 
 pub use arguments::{Place, Requests, Statuses, Text, address, count, int, long};
 pub use entry::Entry;
@@ -22,9 +24,9 @@ pub use handles::{Object, handle};
 pub use indices::Indices;
 pub use sentinels::is_in_place;
 
-static UNDERSTOOD: Settled<bool> = Settled::new();
+static UNDERSTOOD: SetOnce<bool> = SetOnce::new();
 /// The library's Fortran layer calls C functions by their `MPI_` names.
-static CALLS_C: Settled<bool> = Settled::new();
+static CALLS_C: SetOnce<bool> = SetOnce::new();
 
 /// Learns how the library's Fortran looks. Called in `MPI_Init`, before recording starts.
 pub fn prepare() {
@@ -80,6 +82,7 @@ pub unsafe fn forward(operation: u16, entry: &Entry, ierror: Word, call: impl Fn
         true => _ = thread::within_fortran(operation, call),
         false => call(),
     };
+    // SAFETY: `given` returned the place that the call fills.
     unsafe { code(ierror, call) }
 }
 

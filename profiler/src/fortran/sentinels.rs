@@ -4,8 +4,8 @@ use std::ffi::{CStr, c_int};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::abi::Word;
-use crate::real;
+use crate::mpi::abi::Word;
+use crate::mpi::real;
 
 struct Sentinels {
     in_place: Vec<Sentinel>,

@@ -6,8 +6,9 @@ use std::sync::OnceLock;
 
 use vocabulary::calls::op;
 
-use crate::abi::{Word, abi};
-use crate::{pmpi, real, thread};
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::{pmpi, real};
+use crate::thread;
 
 #[derive(Clone, Copy)]
 pub struct Trial {
@@ -22,6 +23,7 @@ pub fn result() -> Trial {
     let usual = Trial { counts_from_zero: false, calls_c: abi().family.fortran_calls_c };
     // Where handles are pointers no library with such habits is known.
     let worth_it = abi().family.handle_bytes == size_of::<c_int>();
+    // SAFETY: the program may call MPI where this is asked.
     *KNOWN.get_or_init(|| if worth_it { unsafe { find_out() }.unwrap_or(usual) } else { usual })
 }
 

@@ -1,9 +1,8 @@
 //! What hook modules call: `profiler/hooks/commsee_hook.h`, explained in docs/reference/hooks.md. A module tells what a layer below
 //! MPI did, and it is charged to the MPI call that the thread was in when it began.
 //!
-//! Wrappers know nothing of modules: where a thread stands is written down anyway (`standing.rs`), and read here.
+//! Wrappers know nothing of modules: where a thread stands is written down anyway (`in_flight.rs`), and read here.
 
-mod counters;
 mod registry;
 
 use std::ffi::{CStr, c_char};
@@ -12,10 +11,10 @@ use commsee_hook::{Call, NO_OPERATION, NO_ROOM, NOT_WANTED, OTHER_VERSION, TRACE
 use vocabulary::settings;
 use vocabulary::shard::{self as image, NO_COMM};
 
-use crate::{clock, guard, say, state, tally, thread, trace};
-
-use counters::Counters;
-pub use counters::Place;
+use crate::guest::{clock, guard, say, state};
+use crate::record::tally;
+use crate::thread::transfers::Transferred;
+use crate::{thread, trace};
 
 /// What is known so far goes into the shard, which has just been made.
 pub fn start() {
@@ -44,6 +43,7 @@ pub fn say_missing() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn commsee_hook_open(version: u32, module: *const c_char) -> i32 {
     guard::guarded(|| {
+        // SAFETY: the module passes its name, which ends with a zero byte.
         let name = unsafe { text(module) }.to_ascii_lowercase();
         match version {
             VERSION if wanted().contains(&name) => registry::open(name).unwrap_or(NO_ROOM),
@@ -55,13 +55,13 @@ pub unsafe extern "C" fn commsee_hook_open(version: u32, module: *const c_char) 
 }
 
 /// What modules have counted in this thread, while anything may be.
-fn counters() -> Option<&'static Counters> {
+fn counters() -> Option<&'static Transferred> {
     thread::here()?.hooks.get()
 }
 
 /// The same where this thread has been here before, without a call that would have registers saved.
 #[inline(always)]
-fn known_counters() -> Option<&'static Counters> {
+fn known_counters() -> Option<&'static Transferred> {
     thread::known()?.hooks.known()
 }
 
@@ -84,6 +84,7 @@ pub unsafe extern "C" fn commsee_hook_here(call: *mut Call) -> i32 {
     if !state::is_on() {
         return 0;
     }
+    // SAFETY: the module passes a place.
     let Some(thread) = thread::known() else { return unsafe { first_here(call) } };
     // SAFETY: the module passes a place. Where a thread stands is written by itself alone, before it came here.
     unsafe {
@@ -107,11 +108,11 @@ unsafe fn first_here(call: *mut Call) -> i32 {
 }
 
 #[inline(always)]
-unsafe fn fill(own: &Counters, thread: &thread::Thread, call: *mut Call) -> i32 {
+unsafe fn fill(own: &Transferred, thread: &thread::Thread, call: *mut Call) -> i32 {
     let flags = if trace::is_on() { TRACED } else { 0 };
     // SAFETY: as above.
     unsafe {
-        let here = match thread.places.innermost() {
+        let here = match thread.in_flight.innermost() {
             Some(standing) => Call {
                 comm: own.communicator(&standing),
                 operation: (standing.word >> 16) as u16,
@@ -168,10 +169,13 @@ pub unsafe extern "C" fn commsee_hook_count(
     bytes: u64,
     ticks: u64,
 ) {
+    // SAFETY: the module passes a call, as the interface demands.
     let Some(own) = known_counters() else { return unsafe { count_new(call, way, peer, size_bytes, bytes, ticks) } };
+    // SAFETY: as above.
     let key = unsafe { key(call, way, peer, size_bytes) };
     match own.find(key) {
         Some(entry) => entry.add(bytes, ticks),
+        // SAFETY: as above.
         None => unsafe { count_new(call, way, peer, size_bytes, bytes, ticks) },
     }
 }
@@ -179,6 +183,7 @@ pub unsafe extern "C" fn commsee_hook_count(
 /// SAFETY: the module passes a call that `commsee_hook_here` filled in, or one of no MPI call.
 #[inline(always)]
 unsafe fn key(call: *const Call, way: u32, peer: u32, size_bytes: u64) -> [u64; 2] {
+    // SAFETY: the module passes a call, as the interface demands.
     let call = unsafe { &*call };
     let comm = if call.operation == NO_OPERATION { NO_COMM } else { call.comm };
     image::Transfer::key(comm, call.operation, tally::bucket_of(size_bytes), way, peer)
@@ -189,6 +194,7 @@ unsafe fn key(call: *const Call, way: u32, peer: u32, size_bytes: u64) -> [u64; 
 #[inline(never)]
 unsafe extern "C" fn count_new(call: *const Call, way: u32, peer: u32, size_bytes: u64, bytes: u64, ticks: u64) {
     if let Some(own) = counters() {
+        // SAFETY: as above.
         own.make(unsafe { key(call, way, peer, size_bytes) }).add(bytes, ticks);
     }
 }
@@ -216,10 +222,12 @@ pub unsafe extern "C" fn commsee_hook_event(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn commsee_hook_note(module: i32, note: *const c_char) {
+    // SAFETY: the module passes a text that ends with a zero byte.
     guard::guarded(|| registry::note(module, unsafe { text(note) }));
 }
 
 /// SAFETY: null, or ends with a zero byte.
 unsafe fn text(place: *const c_char) -> String {
+    // SAFETY: it is not null, and so ends with a zero byte.
     if place.is_null() { String::new() } else { unsafe { CStr::from_ptr(place) }.to_string_lossy().into_owned() }
 }

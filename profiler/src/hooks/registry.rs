@@ -13,7 +13,7 @@ use vocabulary::shard::{ARRIVES, BLOCK_HEADER_BYTES, BlockHeader, FOREIGN, NOTES
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::shard;
-use crate::texts::Texts;
+use crate::shard::texts::Texts;
 
 static REGISTRY: Mutex<Option<Registry>> = parking_lot::const_mutex(None);
 

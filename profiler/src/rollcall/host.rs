@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use super::Verdict;
-use crate::signals;
+use super::verdict::Verdict;
+use crate::guest::signals;
 
 /// In [`Head::state`]: nothing is decided yet.
 const OPEN: u32 = 0;
@@ -215,6 +215,7 @@ impl Roll {
 
 /// Maps the file of a roll, which must be ours and no other user's.
 unsafe fn map(fd: libc::c_int, bytes: usize) -> Option<NonNull<libc::c_void>> {
+    // SAFETY: plain system calls on the caller's descriptor; the structure is plain data that the call fills.
     unsafe {
         let mut status: libc::stat = std::mem::zeroed();
         let is_ours = libc::fstat(fd, &mut status) == 0

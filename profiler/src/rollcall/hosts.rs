@@ -15,7 +15,7 @@ pub use vocabulary::profile::hosts::JOINED;
 use vocabulary::profile::hosts::{Folder, Note, RECORDS};
 use vocabulary::ranks::Ranks;
 
-use super::Verdict;
+use super::verdict::Verdict;
 
 /// The link's name; what it points to is the decision.
 const DECISION: &str = "decision";

@@ -83,7 +83,7 @@ fn drawn() -> [u64; 2] {
     let mut run = [0u64; 2];
     // SAFETY: fills the words it is given. Where it fails the clock and the process still tell runs apart.
     unsafe { libc::getrandom((&raw mut run).cast(), size_of_val(&run), 0) };
-    [run[0] ^ crate::clock::realtime_ns(), run[1] ^ u64::from(std::process::id())]
+    [run[0] ^ crate::guest::clock::realtime_ns(), run[1] ^ u64::from(std::process::id())]
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -6,6 +6,7 @@
 mod host;
 mod hosts;
 mod job;
+mod verdict;
 mod watch;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 use host::Roll;
 use hosts::Hosts;
 pub use job::{Job, find};
+use verdict::Verdict;
 use vocabulary::profile::Claim;
 use vocabulary::profile::hosts::{Folder, Note, is_held};
 use vocabulary::profile::recover::host_name;
@@ -25,13 +27,6 @@ use xxhash_rust::xxh3::xxh3_64;
 pub const JOINED: &str = hosts::JOINED;
 pub const TRACED: &str = "traced";
 pub const SESSIONS: &str = "sessions";
-
-/// Whether all ranks record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    All,
-    Some,
-}
 
 /// How long after its `MPI_Init` a rank gives others to come out of theirs, which all enter together. A job that ran longer
 /// has nobody to wait for.

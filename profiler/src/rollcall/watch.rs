@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use vocabulary::settings;
 
-use crate::{errno, signals};
+use crate::guest::{errno, signals};
 
 /// Stack of each of the two processes that lead to the watcher; they only make system calls.
 const STACK_BYTES: usize = 64 << 10;

@@ -3,7 +3,7 @@
 
 use vocabulary::shard::Sync;
 
-use crate::clock;
+use crate::guest::clock;
 
 /// Questions to the parent. The first ones wait until the parent has got its own answers.
 const QUESTIONS: usize = 20;

@@ -2,7 +2,6 @@
 //! Each thread writes its own. When all together have the size that was asked for, a thread overwrites its oldest block.
 
 mod clocks;
-mod tracer;
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -11,12 +10,13 @@ use commsee_hook::Call;
 use vocabulary::calls::{CALLS, Class};
 use vocabulary::shard::{CALL, Event, LAYER, RECEIVED, REMOTE_RANK, SENT, Standing};
 
-use crate::communicators::Record;
-use crate::{shard, state, status, thread};
+use crate::guest::state;
+use crate::mpi::status;
+use crate::objects::communicators::Record;
+use crate::thread;
+use crate::thread::tracer::{self, Tracer};
 
 pub use clocks::{Partner, compare};
-pub use tracer::Place;
-use tracer::Tracer;
 
 static WANTED: AtomicBool = AtomicBool::new(false);
 /// Receives that were posted so far.
@@ -38,7 +38,7 @@ fn tracer() -> Option<&'static Tracer> {
         return None;
     }
     let thread = thread::here()?;
-    thread.tracer.get(thread.places.thread())
+    thread.tracer.get(thread.in_flight.thread())
 }
 
 /// A call has returned.
@@ -180,11 +180,4 @@ pub fn layer(call: &Call, way: u32, peer: u32, bytes: u64, begin_ticks: u64, end
         way,
         peer,
     });
-}
-
-/// An event found no room.
-fn lost() {
-    if let Some(header) = shard::header() {
-        header.lose_events(1);
-    }
 }

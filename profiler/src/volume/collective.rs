@@ -40,7 +40,7 @@ pub fn scan(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
 pub fn exscan(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
     let bytes = block(count, datatype);
     context.described(datatype, count as u64);
-    Volume { sent: bytes, received: if context.facts().rank == 0 { 0 } else { bytes }, message_bytes: bytes }
+    Volume { sent: bytes, received: if context.communicator().rank == 0 { 0 } else { bytes }, message_bytes: bytes }
 }
 
 pub fn gather(
@@ -84,7 +84,7 @@ pub fn gatherv(
     let sent = if context.is_inter_root(root) {
         0
     } else if sendbuf.is_in_place() {
-        bytes_of(recvcounts.at(context.facts().rank as usize), recvtype)
+        bytes_of(recvcounts.at(context.communicator().rank as usize), recvtype)
     } else {
         context.described(sendtype, sendcount as u64);
         block(sendcount, sendtype)
@@ -134,7 +134,7 @@ pub fn scatterv(
     let received = if context.is_inter_root(root) {
         0
     } else if recvbuf.is_in_place() {
-        bytes_of(sendcounts.at(context.facts().rank as usize), sendtype)
+        bytes_of(sendcounts.at(context.communicator().rank as usize), sendtype)
     } else {
         context.described(recvtype, recvcount as u64);
         block(recvcount, recvtype)
@@ -172,7 +172,7 @@ pub fn allgatherv(
     recvtype: Word,
 ) -> Volume {
     let own = if sendbuf.is_in_place() {
-        bytes_of(recvcounts.at(context.facts().rank as usize), recvtype)
+        bytes_of(recvcounts.at(context.communicator().rank as usize), recvtype)
     } else {
         context.described(sendtype, sendcount as u64);
         block(sendcount, sendtype)
@@ -244,15 +244,15 @@ pub fn alltoallw(
 #[inline(always)]
 pub fn reduce_scatter_block(context: &mut impl Context, recvcount: i64, datatype: Word) -> Volume {
     let bytes = block(recvcount, datatype);
-    let blocks = u64::from(context.facts().size);
+    let blocks = u64::from(context.communicator().size);
     context.described(datatype, blocks.wrapping_mul(recvcount as u64));
     Volume { sent: blocks.wrapping_mul(bytes), received: bytes, message_bytes: bytes }
 }
 
 pub fn reduce_scatter(context: &mut impl Context, recvcounts: Counts, datatype: Word) -> Volume {
-    let facts = context.facts();
-    let elements = recvcounts.sum(facts.size.into());
+    let communicator = context.communicator();
+    let elements = recvcounts.sum(communicator.size.into());
     context.described(datatype, elements);
     let sent = bytes_of(elements, datatype);
-    Volume { sent, received: bytes_of(recvcounts.at(facts.rank as usize), datatype), message_bytes: sent }
+    Volume { sent, received: bytes_of(recvcounts.at(communicator.rank as usize), datatype), message_bytes: sent }
 }

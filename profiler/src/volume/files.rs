@@ -11,6 +11,7 @@ pub fn write(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
 pub unsafe fn read(context: &mut impl Context, count: i64, datatype: Word, status: Word) -> Volume {
     context.described(datatype, count as u64);
     let asked = block(count, datatype);
+    // SAFETY: the caller passes a status that the library has filled.
     Volume { sent: 0, received: unsafe { status::bytes_read(status) }, message_bytes: asked }
 }
 

@@ -11,13 +11,13 @@ use std::ffi::c_int;
 
 use vocabulary::shard::{Communicator, INTER};
 
-use crate::abi::{Word, abi};
-use crate::communicators::{self, Record};
-use crate::datatypes::{self, size};
 use crate::fortran::{self, Object};
-use crate::memory;
-use crate::neighbors::{self, Neighbors};
-use crate::status;
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::status;
+use crate::objects::communicators::{self, Record};
+use crate::objects::datatypes::{self, size};
+use crate::objects::neighbors::{self, Neighbors};
+use crate::shard::memory;
 
 pub use collective::*;
 pub use files::*;
@@ -56,7 +56,7 @@ pub trait Context {
     }
 
     #[inline(always)]
-    fn facts(&self) -> Communicator {
+    fn communicator(&self) -> Communicator {
         // SAFETY: records are never freed. A copy, of which only what is asked for is read: other threads may be writing to the rest.
         unsafe { *self.record() }
     }
@@ -64,27 +64,27 @@ pub trait Context {
     /// Ranks that a block goes to or comes from: the other group's in an intercommunicator.
     #[inline(always)]
     fn peers(&self) -> u64 {
-        let facts = self.facts();
-        u64::from(if facts.flags & INTER == 0 { facts.size } else { facts.remote_size })
+        let communicator = self.communicator();
+        u64::from(if communicator.flags & INTER == 0 { communicator.size } else { communicator.remote_size })
     }
 
     /// Whether this rank is the root of a rooted collective.
     #[inline(always)]
     fn is_root(&self, root: c_int) -> bool {
-        let facts = self.facts();
-        if facts.flags & INTER == 0 { facts.rank == root as u32 } else { root == abi().root }
+        let communicator = self.communicator();
+        if communicator.flags & INTER == 0 { communicator.rank == root as u32 } else { root == abi().root }
     }
 
     /// In an intercommunicator the root's own group takes no part, but for the root.
     #[inline(always)]
     fn is_idle(&self, root: c_int) -> bool {
-        self.facts().flags & INTER != 0 && root == abi().proc_null
+        self.communicator().flags & INTER != 0 && root == abi().proc_null
     }
 
     /// In an intercommunicator the root is the only one of its group to send or receive.
     #[inline(always)]
     fn is_inter_root(&self, root: c_int) -> bool {
-        self.facts().flags & INTER != 0 && root == abi().root
+        self.communicator().flags & INTER != 0 && root == abi().root
     }
 
     fn neighbors(&self) -> &'static Neighbors {
@@ -218,6 +218,7 @@ pub fn send(context: &mut impl Context, count: i64, datatype: Word, destination:
 #[inline(always)]
 pub unsafe fn recv(context: &mut impl Context, count: i64, datatype: Word, source: c_int, status: Word) -> Volume {
     posted(context, count, datatype, source);
+    // SAFETY: the caller passes a status that the library has filled.
     unsafe { arrived(context, status) }
 }
 
@@ -233,6 +234,7 @@ pub fn posted(context: &mut impl Context, count: i64, datatype: Word, source: c_
 /// The receive of a matched message.
 pub unsafe fn mrecv(context: &mut impl Context, count: i64, datatype: Word, status: Word) -> Volume {
     imrecv(context, count, datatype);
+    // SAFETY: as above.
     unsafe { arrived(context, status) }
 }
 
@@ -267,6 +269,7 @@ pub unsafe fn sendrecv(
     status: Word,
 ) -> Volume {
     let given = sendrecv_posted(context, count, datatype, destination, recvcount, recvtype, source);
+    // SAFETY: as above.
     Volume { received: unsafe { arrived(context, status) }.received, ..given }
 }
 
@@ -294,6 +297,7 @@ pub unsafe fn sendrecv_replace(
     status: Word,
 ) -> Volume {
     let given = sendrecv_replace_posted(context, count, datatype, destination, source);
+    // SAFETY: as above.
     Volume { received: unsafe { arrived(context, status) }.received, ..given }
 }
 

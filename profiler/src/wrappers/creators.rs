@@ -5,17 +5,17 @@ use std::ffi::{CStr, c_char, c_int};
 use vocabulary::calls::op;
 use vocabulary::shard::{FREED, INTER};
 
-use super::timed;
-use crate::abi::{Word, abi};
-use crate::communicators::{self, Record};
-use crate::dying::Freeing;
+use super::forward::timed;
 use crate::fortran::{self, Object};
-use crate::guard::{guarded, recorded};
-use crate::identity;
-use crate::labels;
-use crate::requests::{Extra, Kind, Request};
-use crate::state;
-use crate::tally::{self, Done};
+use crate::guest::guard::{guarded, recorded};
+use crate::guest::state;
+use crate::mpi::abi::{Word, abi};
+use crate::objects::communicators::{self, Record};
+use crate::objects::freeing::Freeing;
+use crate::objects::identity;
+use crate::objects::labels;
+use crate::objects::requests::{Extra, HandleAddress, Kind, Request};
+use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 
 /// The communicator that a creating call is collective over. One that is not known is registered now, before the call: all
@@ -26,7 +26,7 @@ pub fn parent(thread: &Thread, comm: Word) -> Record {
     if known != communicators::none() || comm & abi().mask == abi().comm_null {
         return known;
     }
-    if comm & abi().mask == abi().comm_self { communicators::of(thread, comm) } else { known }
+    if comm & abi().mask == abi().comm_self { communicators::of(&thread.communicators, comm) } else { known }
 }
 
 /// Notes that a parent has seen one more creating call, and returns which one it was.
@@ -41,7 +41,7 @@ unsafe fn next_child(parent: Record) -> u32 {
 /// The time of a call without that of the calls that the program's callbacks (copy and delete functions of attributes) made
 /// in it: those are counted themselves, and a moment is charged once.
 pub fn without_nested(thread: &Thread, counted_before: u64, ticks: u64) -> u64 {
-    ticks.saturating_sub(thread.counted_ticks.get().wrapping_sub(counted_before))
+    ticks.saturating_sub(thread.counters.counted_ticks.get().wrapping_sub(counted_before))
 }
 
 fn count(thread: &Thread, record: Record, done: Done) {
@@ -55,7 +55,7 @@ pub unsafe fn created(thread: &Thread, parent: Record, letter: u8, comm: Word, p
     if done.code != 0 {
         return tally::failed(thread, comm, done);
     }
-    let parent = if parent == communicators::none() { communicators::of(thread, comm) } else { parent };
+    let parent = if parent == communicators::none() { communicators::of(&thread.communicators, comm) } else { parent };
     count(thread, parent, done);
     // SAFETY: the call succeeded, so it has filled the place.
     let (sequence, made) = unsafe { (next_child(parent), abi().load(place)) };
@@ -65,42 +65,36 @@ pub unsafe fn created(thread: &Thread, parent: Record, letter: u8, comm: Word, p
             communicators::enter(made, record);
         }
     } else {
+        // SAFETY: the call that made it has succeeded.
         guarded(|| unsafe { communicators::created(parent, sequence, letter, made) });
     }
 }
 
-/// Where the program will find a communicator's handle when its request has completed.
-#[derive(Clone, Copy)]
-pub enum Late {
-    C(Word),
-    Fortran(Word),
-}
-
-impl Late {
-    pub unsafe fn load(self) -> Word {
-        // SAFETY: the program keeps the place until the request has completed.
-        unsafe {
-            match self {
-                Late::C(place) => abi().load(place),
-                Late::Fortran(place) => fortran::handle(Object::Comm, place),
-            }
+/// The handle that a nonblocking duplication has made.
+pub unsafe fn made(place: HandleAddress) -> Word {
+    // SAFETY: the program keeps the place until the request has completed.
+    unsafe {
+        match place {
+            HandleAddress::C(place) => abi().load(place),
+            HandleAddress::Fortran(place) => fortran::handle(Object::Comm, place),
         }
     }
 }
 
 /// After a nonblocking duplication: named now, entered under its handle when the request has completed.
-unsafe fn duplicating(thread: &Thread, letter: u8, comm: Word, place: Late, request: Word, done: Done) {
+unsafe fn duplicating(thread: &Thread, letter: u8, comm: Word, place: HandleAddress, request: Word, done: Done) {
     if done.code != 0 {
         return tally::failed(thread, comm, done);
     }
-    let parent = communicators::of(thread, comm);
+    let parent = communicators::of(&thread.communicators, comm);
     count(thread, parent, done);
+    // SAFETY: the call has succeeded, so the program passed a place for the request.
     guarded(|| unsafe {
         let sequence = next_child(parent);
         let Some(record) = communicators::duplicate(parent, sequence, letter) else { return };
         let handle = abi().load(request);
         if handle == abi().request_null {
-            return communicators::enter(place.load(), record);
+            return communicators::enter(made(place), record);
         }
         let request = Request::new(handle, parent, done.operation, Kind::Duplicate, done.ticks);
         thread.requests().start_with(request, Extra::Duplicate { place, record });
@@ -112,12 +106,13 @@ macro_rules! duplications {
         pub unsafe fn $name(
             thread: &Thread,
             comm: Word,
-            newcomm: Late,
+            newcomm: HandleAddress,
             request: Word,
             forward: impl FnOnce() -> c_int,
         ) -> c_int {
             let done = timed!(thread, communicators::known(comm), $name, forward());
             recorded(|| {
+                // SAFETY: the program passed places for what the call makes.
                 unsafe { duplicating(thread, $letter, comm, newcomm, request, done) };
             });
             done.code
@@ -144,15 +139,16 @@ pub unsafe fn MPI_Comm_create_group(
             tally::failed(thread, comm, done);
             return;
         }
-        let parent = communicators::of(thread, comm);
+        let parent = communicators::of(&thread.communicators, comm);
         count(thread, parent, done);
+        // SAFETY: the call has succeeded and filled the place; records are never freed.
         guarded(|| unsafe {
             let made = abi().load(newcomm);
-            let facts = |_: &_| {
+            let identity = |_: &_| {
                 let [low, high] = communicators::union_identity(made, 0)?;
-                Some(identity::of_facts(b'u', (*parent).identity, &[tag as u64, low, high]))
+                Some(identity::of_known(b'u', (*parent).identity, &[tag as u64, low, high]))
             };
-            communicators::created_from(facts, parent, b'u', made);
+            communicators::created_from(identity, parent, b'u', made);
         });
     });
     done.code
@@ -169,13 +165,14 @@ pub unsafe fn MPI_Comm_create_from_group(
     recorded(|| {
         count(thread, communicators::none(), done);
         if done.code == 0 {
+            // SAFETY: as above.
             guarded(|| unsafe {
                 let made = abi().load(newcomm);
-                let facts = |_: &_| {
+                let identity = |_: &_| {
                     let [low, high] = communicators::union_identity(made, 0)?;
-                    Some(identity::of_facts(b'f', [low, high], &text_words(stringtag)))
+                    Some(identity::of_known(b'f', [low, high], &text_words(stringtag)))
                 };
-                communicators::created_from(facts, communicators::none(), b'f', made);
+                communicators::created_from(identity, communicators::none(), b'f', made);
             });
         }
     });
@@ -197,15 +194,16 @@ pub unsafe fn MPI_Intercomm_create(
             tally::failed(thread, local_comm, done);
             return;
         }
-        let parent = communicators::of(thread, local_comm);
+        let parent = communicators::of(&thread.communicators, local_comm);
         count(thread, parent, done);
+        // SAFETY: as above.
         guarded(|| unsafe {
             let made = abi().load(newintercomm);
-            let facts = |_: &_| {
+            let identity = |_: &_| {
                 let pair = communicators::union_identity(made, INTER)?;
-                Some(identity::of_facts(b'n', pair, &[tag as u64]))
+                Some(identity::of_known(b'n', pair, &[tag as u64]))
             };
-            communicators::created_from(facts, parent, b'n', made);
+            communicators::created_from(identity, parent, b'n', made);
         });
     });
     done.code
@@ -221,13 +219,14 @@ pub unsafe fn MPI_Intercomm_create_from_groups(
     recorded(|| {
         count(thread, communicators::none(), done);
         if done.code == 0 {
+            // SAFETY: as above.
             guarded(|| unsafe {
                 let made = abi().load(newintercomm);
-                let facts = |_: &_| {
+                let identity = |_: &_| {
                     let pair = communicators::union_identity(made, INTER)?;
-                    Some(identity::of_facts(b'N', pair, &text_words(stringtag)))
+                    Some(identity::of_known(b'N', pair, &text_words(stringtag)))
                 };
-                communicators::created_from(facts, communicators::none(), b'N', made);
+                communicators::created_from(identity, communicators::none(), b'N', made);
             });
         }
     });
@@ -238,7 +237,8 @@ pub unsafe fn MPI_Intercomm_create_from_groups(
 pub unsafe fn MPI_Comm_join(thread: &Thread, intercomm: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let done = timed!(thread, communicators::known(abi().comm_self), MPI_Comm_join, forward());
     recorded(|| {
-        let own = communicators::of(thread, abi().comm_self);
+        let own = communicators::of(&thread.communicators, abi().comm_self);
+        // SAFETY: the call has filled the place where it succeeded.
         unsafe { created(thread, own, b'v', abi().comm_self, intercomm, done) };
     });
     done.code
@@ -251,11 +251,12 @@ pub unsafe fn MPI_Comm_get_parent(thread: &Thread, parent: Word, forward: impl F
         let world = communicators::world();
         count(thread, world, done);
         if done.code == 0 {
+            // SAFETY: the call has succeeded and filled the place; records are never freed.
             guarded(|| unsafe {
                 let made = abi().load(parent);
                 if communicators::known(made) == communicators::none() {
-                    let facts = |_: &_| Some(identity::of_facts(b'e', (*world).identity, &[]));
-                    communicators::created_from(facts, world, b'e', made);
+                    let identity = |_: &_| Some(identity::of_known(b'e', (*world).identity, &[]));
+                    communicators::created_from(identity, world, b'e', made);
                 }
             });
         }
@@ -268,15 +269,15 @@ unsafe fn free(thread: &Thread, operation: u16, comm: Word, forward: impl FnOnce
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = if comm == 0 { abi().comm_null } else { unsafe { abi().load(comm) } };
     let record = communicators::leave(handle);
-    thread.expect_cell(tally::key(record, operation, 0));
+    thread.counters.expect(tally::key(record, operation, 0));
     // Delete functions of attributes may still use it, during the call.
     let freeing = Freeing::begin(thread, &communicators::HANDLES, handle & abi().mask, record);
-    let counted = thread.counted_ticks.get();
+    let counted = thread.counters.counted_ticks.get();
     let mut done = forward(thread, record);
     recorded(|| {
         done.ticks = without_nested(thread, counted, done.ticks);
         freeing.end();
-        communicators::forget_last(thread);
+        thread.communicators.forget();
         count(thread, record, done);
         if record != communicators::none() {
             if done.code == 0 {
@@ -291,10 +292,12 @@ unsafe fn free(thread: &Thread, operation: u16, comm: Word, forward: impl FnOnce
 }
 
 pub unsafe fn MPI_Comm_free(thread: &Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the program passes the place of a communicator.
     unsafe { free(thread, op::MPI_Comm_free, comm, |thread, record| timed!(thread, record, MPI_Comm_free, forward())) }
 }
 
 pub unsafe fn MPI_Comm_disconnect(thread: &Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: as above.
     unsafe {
         free(thread, op::MPI_Comm_disconnect, comm, |thread, record| {
             timed!(thread, record, MPI_Comm_disconnect, forward())
@@ -314,11 +317,12 @@ pub unsafe fn MPI_Comm_set_name(
             tally::failed(thread, comm, done);
             return;
         }
-        let record = communicators::of(thread, comm);
+        let record = communicators::of(&thread.communicators, comm);
         count(thread, record, done);
         if record == communicators::none() {
             return;
         }
+        // SAFETY: the call has succeeded, so it was given a text that ends with a zero byte.
         guarded(|| unsafe {
             let label = CStr::from_ptr(comm_name as *const c_char).to_string_lossy();
             labels::set(record, &label);

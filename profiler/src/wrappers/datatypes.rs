@@ -4,10 +4,12 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::abi::{Word, abi};
 use crate::fortran::{self, Object};
-use crate::presence::where_present;
-use crate::{datatypes, real, state};
+use crate::guest::state;
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::presence::where_present;
+use crate::mpi::real;
+use crate::objects::datatypes;
 
 static FUNCTION: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 

@@ -2,13 +2,16 @@
 
 use std::ffi::c_int;
 
-use super::timed;
-use crate::abi::Word;
-use crate::guard::{Undo, recorded};
-use crate::tally::{self, Now};
+use super::forward::timed;
+use crate::guest::guard::{Undo, recorded};
+use crate::guest::state;
+use crate::mpi::abi::Word;
+use crate::mpi::status;
+use crate::objects::communicators;
+use crate::record::files;
+use crate::record::tally::{self, Now};
 use crate::thread::Thread;
 use crate::volume::{self, Volume};
-use crate::{communicators, files, state, status};
 
 pub unsafe fn MPI_File_open(thread: &Thread, comm: Word, fh: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let done = timed!(thread, communicators::known(comm), MPI_File_open, forward());
@@ -17,7 +20,7 @@ pub unsafe fn MPI_File_open(thread: &Thread, comm: Word, fh: Word, forward: impl
             tally::failed(thread, comm, done);
             return;
         }
-        let record = communicators::of(thread, comm);
+        let record = communicators::of(&thread.communicators, comm);
         if state::is_on() {
             tally::plain(thread, record, done);
         }

@@ -3,12 +3,14 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 
-use super::{real_function, timed};
-use crate::abi::Word;
+use super::forward::{real_function, timed};
 use crate::fortran;
-use crate::guard::uncancelled;
-use crate::presence::where_present;
-use crate::{clock, lifecycle, phases, sessions, state, tally};
+use crate::guest::guard::uncancelled;
+use crate::guest::{clock, state};
+use crate::mpi::abi::Word;
+use crate::mpi::presence::where_present;
+use crate::record::tally;
+use crate::run::{control, lifecycle, sessions};
 
 where_present! {
     pub unsafe extern "C-unwind" fn MPI_Init(argc: Word, argv: Word) -> c_int {
@@ -39,6 +41,7 @@ where_present! {
         let real = real_function!(MPI_Finalize, fn());
         uncancelled(lifecycle::finish);
         state::stop();
+        // SAFETY: it takes nothing.
         unsafe { real() }
     }
 }
@@ -81,7 +84,7 @@ fn closed(forward: impl FnOnce() -> tally::Done) -> c_int {
 // second argument, which holds anything where nothing was passed.
 where_present! {
     pub unsafe extern "C-unwind" fn MPI_Pcontrol(level: c_int, name: Word) -> c_int {
-        uncancelled(|| phases::control(level, Some(name)));
+        uncancelled(|| control::control(level, Some(name)));
         0
     }
 }
@@ -90,6 +93,7 @@ pub unsafe fn fortran_MPI_Init(entry: &fortran::Entry, ierror: Word) -> Word {
     // SAFETY: the type is that of the function in Fortran.
     let real: unsafe extern "C-unwind" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
+        // SAFETY: the program's own arguments, unchanged.
         return unsafe { real(ierror) };
     }
     let own_error = Cell::new(0);
@@ -102,6 +106,7 @@ pub unsafe fn fortran_MPI_Init_thread(entry: &fortran::Entry, required: Word, pr
     // SAFETY: as above.
     let real: unsafe extern "C-unwind" fn(Word, Word, Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
+        // SAFETY: as above.
         return unsafe { real(required, provided, ierror) };
     }
     let own_error = Cell::new(0);
@@ -114,10 +119,12 @@ pub unsafe fn fortran_MPI_Finalize(entry: &fortran::Entry, ierror: Word) -> Word
     // SAFETY: as above.
     let real: unsafe extern "C-unwind" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
+        // SAFETY: as above.
         return unsafe { real(ierror) };
     }
     uncancelled(lifecycle::finish);
     state::stop();
+    // SAFETY: as above.
     unsafe { real(ierror) }
 }
 
@@ -132,6 +139,7 @@ pub unsafe fn fortran_MPI_Session_init(
     let real: unsafe extern "C-unwind" fn(Word, Word, Word, Word) -> Word =
         unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
+        // SAFETY: as above.
         return unsafe { real(info, errhandler, session, ierror) };
     }
     let own_error = Cell::new(0);
@@ -156,6 +164,7 @@ pub unsafe fn fortran_MPI_Session_finalize(entry: &fortran::Entry, session: Word
     // SAFETY: as above.
     let real: unsafe extern "C-unwind" fn(Word, Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
+        // SAFETY: as above.
         return unsafe { real(session, ierror) };
     }
     let own_error = Cell::new(0);
@@ -187,10 +196,12 @@ pub unsafe fn fortran_MPI_Pcontrol(entry: &fortran::Entry, level: Word) -> Word 
     // SAFETY: as above.
     let real: unsafe extern "C-unwind" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
+        // SAFETY: as above.
         return unsafe { real(level) };
     }
     if fortran::understood(entry) {
-        uncancelled(|| phases::control(unsafe { fortran::int(level) }, None));
+        // SAFETY: the program passes the place of an INTEGER.
+        uncancelled(|| control::control(unsafe { fortran::int(level) }, None));
     }
     0
 }

@@ -2,14 +2,14 @@
 
 use std::ffi::c_int;
 
-use super::timed;
-use crate::abi::{Word, abi};
-use crate::communicators;
-use crate::guard::{Undo, recorded};
-use crate::message::{self, Matched};
-use crate::state;
-use crate::status;
-use crate::tally::{self, Done};
+use super::forward::timed;
+use crate::guest::guard::{Undo, recorded};
+use crate::guest::state;
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::status;
+use crate::objects::communicators::{self, Record};
+use crate::objects::message::{self, Matched};
+use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 use crate::trace;
 use crate::volume;
@@ -24,6 +24,7 @@ pub unsafe fn MPI_Mprobe(
 ) -> c_int {
     let done = timed!(thread, communicators::known(comm), MPI_Mprobe, forward(status));
     recorded(|| {
+        // SAFETY: the program passes the place of a message.
         unsafe { probed(thread, comm, message, source != abi().proc_null, done) };
     });
     done.code
@@ -40,7 +41,9 @@ pub unsafe fn MPI_Improbe(
 ) -> c_int {
     let done = timed!(thread, communicators::known(comm), MPI_Improbe, forward(status));
     recorded(|| {
+        // SAFETY: the call has succeeded and filled the flag.
         let found = done.code == 0 && source != abi().proc_null && unsafe { *(flag as *const c_int) } != 0;
+        // SAFETY: as above.
         unsafe { probed(thread, comm, message, found, done) };
     });
     done.code
@@ -51,7 +54,7 @@ unsafe fn probed(thread: &Thread, comm: Word, message: Word, found: bool, done: 
     if done.code != 0 {
         return tally::failed(thread, comm, done);
     }
-    let record = communicators::of(thread, comm);
+    let record = communicators::of(&thread.communicators, comm);
     if found {
         let posted = if trace::is_on() { trace::posted() } else { 0 };
         // SAFETY: the call succeeded and filled the place.
@@ -64,7 +67,7 @@ unsafe fn probed(thread: &Thread, comm: Word, message: Word, found: bool, done: 
 
 pub unsafe fn MPI_Mrecv(
     thread: &Thread,
-    count: i64,
+    elements: i64,
     datatype: Word,
     message: Word,
     status: Word,
@@ -72,43 +75,47 @@ pub unsafe fn MPI_Mrecv(
 ) -> c_int {
     let mut own = status::Own::new();
     let status = own.stand_in(status);
-    // SAFETY: the program passes the place of a message's handle.
-    let handle = unsafe { abi().load(message) };
-    let matched = message::received(handle);
-    let undo = Undo(|| message::matched(handle, matched));
-    let done = timed!(thread, matched.comm, MPI_Mrecv, forward(status));
-    undo.forget();
-    recorded(|| {
-        if done.code != 0 {
-            message::matched(handle, matched);
-            tally::failed(thread, abi().comm_null, done);
-            return;
-        }
-        if trace::is_on() {
-            trace::set_posted(matched.posted);
-        }
+    let call = |comm| timed!(thread, comm, MPI_Mrecv, forward(status));
+    let count = |comm, done| {
         if state::is_on() {
-            tally::of_record(thread, matched.comm, done, |context| unsafe {
-                volume::mrecv(context, count, datatype, status)
+            // SAFETY: the call has filled the status.
+            tally::of_record(thread, comm, done, |context| unsafe {
+                volume::mrecv(context, elements, datatype, status)
             });
         }
-    });
-    done.code
+    };
+    // SAFETY: the program passes the place of a message.
+    unsafe { receive(thread, message, call, count) }
 }
 
 pub unsafe fn MPI_Imrecv(
     thread: &Thread,
-    count: i64,
+    elements: i64,
     datatype: Word,
     message: Word,
     request: Word,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
+    let call = |comm| timed!(thread, comm, MPI_Imrecv, forward());
+    let count = |comm, done| {
+        tally::receiving(thread, comm, request, done, |context| volume::imrecv(context, elements, datatype));
+    };
+    // SAFETY: as above.
+    unsafe { receive(thread, message, call, count) }
+}
+
+/// A call that receives a matched message, and what is counted where it succeeds. Where it fails or is left, the message waits on.
+unsafe fn receive(
+    thread: &Thread,
+    message: Word,
+    call: impl FnOnce(Record) -> Done,
+    count: impl FnOnce(Record, Done),
+) -> c_int {
     // SAFETY: the program passes the place of a message's handle.
     let handle = unsafe { abi().load(message) };
     let matched = message::received(handle);
     let undo = Undo(|| message::matched(handle, matched));
-    let done = timed!(thread, matched.comm, MPI_Imrecv, forward());
+    let done = call(matched.comm);
     undo.forget();
     recorded(|| {
         if done.code != 0 {
@@ -119,7 +126,7 @@ pub unsafe fn MPI_Imrecv(
         if trace::is_on() {
             trace::set_posted(matched.posted);
         }
-        tally::receiving(thread, matched.comm, request, done, |context| volume::imrecv(context, count, datatype));
+        count(matched.comm, done);
     });
     done.code
 }

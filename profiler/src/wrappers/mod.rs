@@ -9,48 +9,14 @@
 mod completion;
 mod creators;
 mod datatypes;
+mod forward;
 mod io;
 mod lifecycle;
+mod look;
 mod messages;
 mod partitioned;
+mod requests;
 mod rma;
-
-pub use creators::Late;
-
-/// The real function of an operation, as the type that the wrapper's own arguments give.
-macro_rules! real_function {
-    ($operation:ident, fn($($argument:ty),*)) => {{
-        let function = $crate::real::function(vocabulary::calls::op::$operation as usize);
-        // SAFETY: the type repeats the function's declaration in the standard.
-        unsafe { std::mem::transmute::<*mut std::ffi::c_void, unsafe extern "C-unwind" fn($($argument),*) -> std::ffi::c_int>(function) }
-    }};
-}
-pub(crate) use real_function;
-
-/// Runs the real function between two readings of the clock, with a note of where the thread stands: in a call over the
-/// communicator of this record, or in a call that no shard knows of, because there is none yet.
-macro_rules! timed {
-    ($thread:ident, $record:expr, $operation:ident, $call:expr) => {{
-        let record = $record;
-        let begin = $crate::clock::now();
-        let place = $crate::standing::enter_over($thread, record, vocabulary::calls::op::$operation, begin);
-        // Where it stands in an unsafe block already, this one is not needed.
-        #[allow(unused_unsafe)]
-        let code = unsafe { $call };
-        let end = $crate::clock::now();
-        $crate::standing::leave(place, end);
-        $crate::tally::Done { operation: vocabulary::calls::op::$operation, code, ticks: end.wrapping_sub(begin) }
-    }};
-    ($operation:ident, $call:expr) => {{
-        let begin = $crate::clock::now();
-        // Where it stands in an unsafe block already, this one is not needed.
-        #[allow(unused_unsafe)]
-        let code = unsafe { $call };
-        let ticks = $crate::clock::now().wrapping_sub(begin);
-        $crate::tally::Done { operation: vocabulary::calls::op::$operation, code, ticks }
-    }};
-}
-pub(crate) use timed;
 
 // build.rs writes every rule as a call in a closure, also where the rule takes no arguments.
 #[allow(clippy::redundant_closure)]
@@ -64,14 +30,19 @@ mod body {
     pub use super::io::*;
     pub use super::messages::*;
     pub use super::partitioned::*;
+    pub use super::requests::*;
     pub use super::rma::*;
-    use crate::abi::Word;
-    use crate::guard::recorded;
-    use crate::requests::Starts;
-    use crate::tally::{self, Done};
+    use crate::guest::clock;
+    use crate::guest::guard::recorded;
+    use crate::mpi::abi::Word;
+    use crate::mpi::status;
+    use crate::objects::communicators;
+    use crate::objects::requests::Starts;
+    use crate::record::tally::{self, Done};
+    use crate::record::{files, in_flight, windows};
     use crate::thread::Thread;
     use crate::wrappers::creators;
-    use crate::{clock, communicators, files, standing, status, trace, volume, windows};
+    use crate::{trace, volume};
 
     include!(concat!(env!("OUT_DIR"), "/bodies.rs"));
 }
@@ -83,10 +54,12 @@ mod c {
 
     use vocabulary::calls::op;
 
-    use super::{body, creators};
-    use crate::abi::Word;
-    use crate::presence::where_present;
-    use crate::{real, thread, volume};
+    use super::body;
+    use crate::mpi::abi::Word;
+    use crate::mpi::presence::where_present;
+    use crate::mpi::real;
+    use crate::objects::requests::HandleAddress;
+    use crate::{thread, volume};
 
     include!(concat!(env!("OUT_DIR"), "/shells.rs"));
 }
@@ -98,11 +71,12 @@ mod f {
 
     use vocabulary::calls::op;
 
+    use super::body;
     use super::lifecycle::*;
-    use super::{body, creators};
-    use crate::abi::Word;
     use crate::fortran::{self, Object};
-    use crate::presence::where_present;
+    use crate::mpi::abi::Word;
+    use crate::mpi::presence::where_present;
+    use crate::objects::requests::HandleAddress;
     use crate::{thread, volume};
 
     include!(concat!(env!("OUT_DIR"), "/fortran.rs"));

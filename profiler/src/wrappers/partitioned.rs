@@ -3,17 +3,18 @@
 
 use std::ffi::c_int;
 
-use super::timed;
-use crate::abi::{Word, abi};
-use crate::guard::recorded;
-use crate::requests::{self, Partition};
-use crate::tally::{self, Done};
+use super::forward::timed;
+use crate::guest::guard::recorded;
+use crate::guest::state;
+use crate::mpi::abi::{Word, abi};
+use crate::objects::communicators;
+use crate::objects::requests::Partition;
+use crate::record::tally::{self, Done};
 use crate::thread::Thread;
-use crate::{communicators, state};
 
 fn look(thread: &Thread, request: Word) -> Partition {
     let unknown = Partition { comm: communicators::none(), bytes: 0, destination: None };
-    requests::partition(thread, request & abi().mask).unwrap_or(unknown)
+    thread.requests().partition(request & abi().mask).unwrap_or(unknown)
 }
 
 fn marked(thread: &Thread, done: Done, partition: Partition, count: u64) {

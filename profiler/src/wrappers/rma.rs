@@ -2,21 +2,22 @@
 
 use std::ffi::c_int;
 
-use super::{creators, timed};
-use crate::abi::{Word, abi};
-use crate::communicators;
-use crate::dying::Freeing;
-use crate::guard::recorded;
-use crate::state;
-use crate::tally::{self, Done};
+use super::creators;
+use super::forward::timed;
+use crate::guest::guard::recorded;
+use crate::guest::state;
+use crate::mpi::abi::{Word, abi};
+use crate::objects::communicators;
+use crate::objects::freeing::Freeing;
+use crate::record::tally::{self, Done};
+use crate::record::windows;
 use crate::thread::Thread;
-use crate::windows;
 
 unsafe fn made(thread: &Thread, comm: Word, win: Word, done: Done) {
     if done.code != 0 {
         return tally::failed(thread, comm, done);
     }
-    let record = communicators::of(thread, comm);
+    let record = communicators::of(&thread.communicators, comm);
     if state::is_on() {
         tally::plain(thread, record, done);
     }
@@ -29,6 +30,7 @@ macro_rules! constructors {
         pub unsafe fn $name(thread: &Thread, comm: Word, win: Word, forward: impl FnOnce() -> c_int) -> c_int {
             let done = timed!(thread, communicators::known(comm), $name, forward());
             recorded(|| {
+                // SAFETY: the program passed a place for the window.
                 unsafe { made(thread, comm, win, done) };
             });
             done.code
@@ -46,7 +48,7 @@ pub unsafe fn MPI_Win_free(thread: &Thread, win: Word, forward: impl FnOnce() ->
     let freeing = handle
         .zip(record)
         .map(|(handle, record)| Freeing::begin(thread, &windows::HANDLES, handle & abi().mask, record));
-    let counted = thread.counted_ticks.get();
+    let counted = thread.counters.counted_ticks.get();
     let mut done = timed!(thread, record.unwrap_or(communicators::none()), MPI_Win_free, forward());
     recorded(|| {
         done.ticks = creators::without_nested(thread, counted, done.ticks);

@@ -1,0 +1,12 @@
+//! What keeps the program from harm, and what little the other folders need of the system.
+
+pub mod clock;
+pub mod errno;
+pub mod guard;
+pub mod probe;
+pub mod say;
+pub mod serial;
+pub mod set_once;
+pub mod signals;
+pub mod stack;
+pub mod state;

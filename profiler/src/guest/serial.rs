@@ -1,0 +1,46 @@
+//! Data that calls change one after the other. Only under `MPI_THREAD_MULTIPLE` a lock sees to it; below, the program itself
+//! must (MPI-4.1, 11.6), and a lock would be for nothing.
+
+use std::cell::UnsafeCell;
+
+use parking_lot::lock_api::RawMutex as _;
+
+use crate::guest::state;
+
+pub struct Serial<T> {
+    lock: parking_lot::RawMutex,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: `value` is only reached through `with`.
+unsafe impl<T: Send> Sync for Serial<T> {}
+
+impl<T> Serial<T> {
+    pub const fn new(value: T) -> Serial<T> {
+        Serial { lock: parking_lot::RawMutex::INIT, value: UnsafeCell::new(value) }
+    }
+
+    /// The work must not come back here.
+    #[inline(always)]
+    pub fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        if !state::is_threaded() {
+            // SAFETY: see above.
+            return work(unsafe { &mut *self.value.get() });
+        }
+        self.lock.lock();
+        let _unlock = Unlock(&self.lock);
+        // SAFETY: locked, here and by all others.
+        work(unsafe { &mut *self.value.get() })
+    }
+}
+
+/// Also where the work panics: others may be waiting.
+struct Unlock<'a>(&'a parking_lot::RawMutex);
+
+impl Drop for Unlock<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: made where it was locked.
+        unsafe { self.0.unlock() };
+    }
+}

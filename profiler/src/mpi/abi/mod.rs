@@ -1,0 +1,140 @@
+//! What differs between MPI libraries: predefined handles, sentinels, the width of a handle, the layout of a status.
+//! One small table per ABI family. Which one applies is read off the loaded library, never known when commsee is built.
+
+mod family;
+mod mpi5;
+mod mpich;
+mod openmpi;
+
+use std::ffi::c_int;
+
+use vocabulary::calls::op;
+
+pub use family::{Count, Datatypes, Family, Handle, Status, Word};
+
+use crate::guest::set_once::SetOnce;
+use crate::mpi::real;
+
+/// The family in force with its handles resolved.
+pub struct Abi {
+    pub family: &'static Family,
+    /// Clears what a caller leaves undefined in a word that holds a handle.
+    pub mask: Word,
+    pub world: Word,
+    pub comm_self: Word,
+    pub comm_null: Word,
+    pub request_null: Word,
+    pub errors_return: Word,
+    pub info_null: Word,
+    pub byte: Word,
+    pub no_op: Word,
+    pub proc_null: c_int,
+    pub root: c_int,
+    pub in_place: Word,
+    pub status_ignore: Word,
+    pub status: Status,
+}
+
+impl Abi {
+    /// Reads a handle that the program or the library stored.
+    #[inline(always)]
+    pub unsafe fn load(&self, place: Word) -> Word {
+        // SAFETY: the caller passes the address of a handle of this family.
+        unsafe {
+            match self.family.handle_bytes {
+                4 => *(place as *const u32) as Word,
+                _ => *(place as *const u64) as Word,
+            }
+        }
+    }
+
+    /// How a datatype is built, by what `MPI_Type_get_envelope` says.
+    pub fn combiner(&self, value: c_int) -> Option<&'static str> {
+        self.family.combiners.iter().find(|(known, _)| *known == value).map(|(_, name)| *name)
+    }
+
+    /// The handle at a place in an array of handles.
+    #[inline(always)]
+    pub unsafe fn load_at(&self, array: Word, index: usize) -> Word {
+        // SAFETY: the caller passes an array that has this many handles.
+        unsafe { self.load(array + index * self.family.handle_bytes) }
+    }
+}
+
+static ABI: SetOnce<Abi> = SetOnce::new();
+
+/// The ABI in force. Only to be asked where `detect` has succeeded: by wrappers that found recording on, and in the
+/// slow paths behind it.
+#[inline(always)]
+pub fn abi() -> &'static Abi {
+    // SAFETY: see above.
+    unsafe { ABI.get() }
+}
+
+/// Finds the family of the loaded library and puts it in force; the error says what was found instead.
+pub fn detect() -> Result<(), String> {
+    let family = family_of_library()?;
+    let resolve = |handle: Handle| match handle {
+        Handle::Value(value) => Ok(value),
+        Handle::Symbol(name) => {
+            real::data(name).ok_or_else(|| format!("the MPI library lacks {}", name.to_string_lossy()))
+        }
+    };
+    let found = Abi {
+        family,
+        mask: if family.handle_bytes == 4 { u32::MAX as Word } else { Word::MAX },
+        world: resolve(family.world)?,
+        comm_self: resolve(family.comm_self)?,
+        comm_null: resolve(family.comm_null)?,
+        request_null: resolve(family.request_null)?,
+        errors_return: resolve(family.errors_return)?,
+        info_null: resolve(family.info_null)?,
+        byte: resolve(family.byte)?,
+        no_op: resolve(family.no_op)?,
+        proc_null: family.proc_null,
+        root: family.root,
+        in_place: family.in_place,
+        status_ignore: family.status_ignore,
+        status: family.status,
+    };
+    // SAFETY: `MPI_Init` has just returned, recording is off.
+    unsafe { ABI.set(found) };
+    Ok(())
+}
+
+/// What `MPI_Get_library_version` says; it may be called at any time.
+pub fn library_version() -> String {
+    // Longer than any MPI_MAX_LIBRARY_VERSION_STRING: 256 in Open MPI, 8192 in MPICH.
+    let mut text = vec![0u8; 16 * 1024];
+    let mut length: c_int = 0;
+    real::get_library_version(&mut text, &mut length);
+    let end = text.iter().position(|byte| *byte == 0).unwrap_or(0);
+    String::from_utf8_lossy(&text[..end]).trim().to_owned()
+}
+
+fn family_of_library() -> Result<&'static Family, String> {
+    let version = library_version();
+    if version.is_empty() && !real::exists(op::MPI_Init) {
+        return Err("no MPI library is loaded".to_owned());
+    }
+    if real::standard_abi() {
+        return Ok(&mpi5::FAMILY);
+    }
+    if real::data(c"ompi_mpi_comm_world").is_some() {
+        let major = version.split(" v").nth(1).and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
+        return match major {
+            Some(3..=5) => Ok(&openmpi::FAMILY),
+            _ => Err(format!("'{}' is no Open MPI whose ABI is known (3 to 5 are)", first_line(&version))),
+        };
+    }
+    // The libraries of the MPICH ABI compatibility initiative, and others derived from MPICH.
+    let derived = ["MPICH", "Intel(R) MPI", "CRAY MPICH", "MVAPICH", "ParaStation MPI"];
+    if derived.iter().any(|name| version.contains(name)) {
+        return Ok(&mpich::FAMILY);
+    }
+    Err(format!("'{}' is of no known ABI family", first_line(&version)))
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or("").trim()
+}

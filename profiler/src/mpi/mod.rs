@@ -1,0 +1,9 @@
+//! The MPI library below: its ABI, its real functions, the calls that commsee makes itself, and the names that programs find.
+
+pub mod abi;
+pub mod linked;
+pub mod pmpi;
+pub mod presence;
+pub mod real;
+pub mod status;
+pub mod world;

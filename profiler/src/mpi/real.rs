@@ -1,0 +1,182 @@
+//! Finds the functions of the MPI library that the program runs on. commsee links to none.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use vocabulary::calls::CALLS;
+
+use crate::guest::say::warn_once;
+use crate::guest::{errno, signals};
+use crate::mpi::linked;
+
+/// Two slots per operation: the plain function and its large-count form.
+pub const LARGE: usize = CALLS.len();
+
+static FUNCTIONS: [AtomicPtr<c_void>; 2 * LARGE] = [const { AtomicPtr::new(ptr::null_mut()) }; 2 * LARGE];
+
+/// The real function of a slot. Never null: a function that the library lacks is replaced by one that returns
+/// `MPI_ERR_OTHER`, which only a program can meet that calls what its library does not have.
+#[inline(always)]
+pub fn function(slot: usize) -> *mut c_void {
+    let known = FUNCTIONS[slot].load(Ordering::Relaxed);
+    if known.is_null() { find(slot) } else { known }
+}
+
+/// Whether the library has the function of a slot.
+pub fn exists(slot: u16) -> bool {
+    function(slot.into()) != missing as *mut c_void
+}
+
+#[cold]
+#[inline(never)]
+fn find(slot: usize) -> *mut c_void {
+    let name = format!("P{}{}", CALLS[slot % LARGE].name, if slot < LARGE { "" } else { "_c" });
+    let name = CString::new(name).unwrap_or_default();
+    // Looking through libraries opens files.
+    let mut found = errno::kept(|| signals::not_cancelled(|| symbol(&name)));
+    if found.is_null() {
+        found = missing as *mut c_void;
+    }
+    FUNCTIONS[slot].store(found, Ordering::Relaxed);
+    found
+}
+
+/// Stands in for every function that the library lacks; what the caller passes is not looked at.
+unsafe extern "C-unwind" fn missing() -> c_int {
+    warn_once!("the program called an MPI function that its MPI library does not have");
+    // MPI_ERR_OTHER is 16 in Open MPI and in the standard ABI, 15 in MPICH; 16 is MPI_ERR_INTERN there.
+    16
+}
+
+/// A function of the MPI library, or null.
+pub fn symbol(name: &CStr) -> *mut c_void {
+    if let Some(linked) = linked::symbol(name) {
+        return linked;
+    }
+    // SAFETY: the name ends with a zero byte.
+    let next = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    if !next.is_null() {
+        return next;
+    }
+    match library() {
+        // SAFETY: the name ends with a zero byte.
+        Some(handle) => unsafe { libc::dlsym(handle, name.as_ptr()) },
+        None => ptr::null_mut(),
+    }
+}
+
+/// The address of an object that the MPI library exports. The default search order comes first: a program that is no
+/// position-independent executable holds its own copy, and passes that one's address.
+pub fn data(name: &CStr) -> Option<usize> {
+    if let Some(linked) = linked::symbol(name) {
+        return Some(linked as usize);
+    }
+    // SAFETY: the name ends with a zero byte.
+    let mut found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    if let (true, Some(handle)) = (found.is_null(), library()) {
+        // SAFETY: as above.
+        found = unsafe { libc::dlsym(handle, name.as_ptr()) };
+    }
+    (!found.is_null()).then_some(found as usize)
+}
+
+/// A function of the MPI library's Fortran layer, or null: it lies in a library of its own, which the search order leads to
+/// unless what links to it was opened with `RTLD_LOCAL`.
+pub fn symbol_anywhere(name: &CStr) -> *mut c_void {
+    if let Some(linked) = linked::symbol(name) {
+        return linked;
+    }
+    // SAFETY: the name ends with a zero byte.
+    let next = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    if next.is_null() { in_any_library(name).unwrap_or(ptr::null_mut()) } else { next }
+}
+
+/// The address of an object of the Fortran layer.
+pub fn data_anywhere(name: &CStr) -> Option<usize> {
+    data(name).or_else(|| in_any_library(name).map(|found| found as usize))
+}
+
+fn in_any_library(name: &CStr) -> Option<*mut c_void> {
+    libraries().into_iter().find_map(|library| {
+        // SAFETY: RTLD_NOLOAD opens nothing that is not there already; the name ends with a zero byte.
+        let found = unsafe {
+            let handle = libc::dlopen(library.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);
+            if handle.is_null() { ptr::null_mut() } else { libc::dlsym(handle, name.as_ptr()) }
+        };
+        (!found.is_null()).then_some(found)
+    })
+}
+
+/// All loaded libraries whose file name speaks of MPI.
+fn libraries() -> Vec<CString> {
+    let mut names: Vec<CString> = Vec::new();
+    // SAFETY: the callback only runs during the call.
+    unsafe { libc::dl_iterate_phdr(Some(collect), (&raw mut names).cast()) };
+    names
+}
+
+/// The MPI library where the search order does not lead to it: the program opened it, or something that links to it,
+/// with `RTLD_LOCAL`, as Python does.
+fn library() -> Option<*mut c_void> {
+    static LIBRARY: OnceLock<Option<usize>> = OnceLock::new();
+    let find = || {
+        libraries().iter().find_map(|name| {
+            // SAFETY: RTLD_NOLOAD opens nothing that is not there already.
+            let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
+            // SAFETY: as above.
+            let ours = !handle.is_null() && unsafe { !libc::dlsym(handle, c"PMPI_Init".as_ptr()).is_null() };
+            ours.then_some(handle as usize)
+        })
+    };
+    // While no library is there the search is not settled: it may be opened later.
+    match LIBRARY.get() {
+        Some(found) => found.map(|handle| handle as *mut c_void),
+        None => {
+            let found = find()?;
+            let _ = LIBRARY.set(Some(found));
+            Some(found as *mut c_void)
+        }
+    }
+}
+
+unsafe extern "C" fn collect(info: *mut libc::dl_phdr_info, _size: usize, names: *mut c_void) -> c_int {
+    // SAFETY: the loader passes a valid entry, `libraries` the vector.
+    let (name, names) = unsafe { ((*info).dlpi_name, &mut *names.cast::<Vec<CString>>()) };
+    if !name.is_null() {
+        // SAFETY: it is not null, and ends with a zero byte.
+        let name = unsafe { CStr::from_ptr(name) };
+        let file = name.to_string_lossy();
+        if file.rsplit('/').next().is_some_and(|file| file.contains("mpi")) {
+            names.push(name.to_owned());
+        }
+    }
+    0
+}
+
+/// `PMPI_Get_library_version`, which may be called before `MPI_Init`.
+pub fn get_library_version(text: &mut [u8], length: &mut c_int) {
+    let function = symbol(c"PMPI_Get_library_version");
+    if !function.is_null() {
+        // SAFETY: this is its type; `text` is longer than any MPI_MAX_LIBRARY_VERSION_STRING.
+        unsafe {
+            let function: unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int = std::mem::transmute(function);
+            function(text.as_mut_ptr().cast(), length);
+        }
+    }
+}
+
+/// Whether the library implements the standard ABI of MPI 5.0: `MPI_Abi_get_version` gives a version, not -1.
+pub fn standard_abi() -> bool {
+    let function = symbol(c"PMPI_Abi_get_version");
+    if function.is_null() {
+        return false;
+    }
+    let (mut major, mut minor): (c_int, c_int) = (-1, -1);
+    // SAFETY: this is its type.
+    unsafe {
+        let function: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int = std::mem::transmute(function);
+        function(&mut major, &mut minor) == 0 && major >= 1
+    }
+}

@@ -1,0 +1,104 @@
+//! What arrived, read off a status. Where the program ignores statuses, one of ours takes the place.
+
+use std::ffi::c_int;
+
+use crate::mpi::abi::{Count, Word, abi};
+use crate::mpi::pmpi;
+
+/// Room for one status of any family.
+#[repr(C, align(8))]
+pub struct Own([u8; 40]);
+
+impl Own {
+    #[inline(always)]
+    pub fn new() -> Own {
+        Own([0; 40])
+    }
+
+    /// The status to pass on: the program's, or ours where it passes `MPI_STATUS_IGNORE`.
+    #[inline(always)]
+    pub fn stand_in(&mut self, status: Word) -> Word {
+        if status == abi().status_ignore { self.0.as_mut_ptr() as Word } else { status }
+    }
+}
+
+/// Bytes that arrived with a completed receive; 0 if it was cancelled.
+#[inline(always)]
+pub unsafe fn bytes(status: Word) -> u64 {
+    // SAFETY: the caller passes the address of a status that the library has filled.
+    unsafe {
+        match abi().status.count {
+            Count::Size { count, cancelled } => match *((status + cancelled) as *const c_int) {
+                0 => *((status + count) as *const u64),
+                _ => 0,
+            },
+            Count::Halves { low, high } => {
+                let (low, high) = (*((status + low) as *const u32), *((status + high) as *const u32));
+                if high & 1 == 0 { (u64::from(high) >> 1) << 32 | u64::from(low) } else { 0 }
+            }
+            Count::Opaque => asked(status),
+        }
+    }
+}
+
+/// Bytes that a read of a file brought. Reads are never cancelled, and not every library sets the flag: Open MPI's ompio
+/// leaves in it what the program's memory held before.
+pub unsafe fn bytes_read(status: Word) -> u64 {
+    // SAFETY: as above.
+    unsafe {
+        match abi().status.count {
+            Count::Size { count, .. } => *((status + count) as *const u64),
+            Count::Halves { low, high } => {
+                let (low, high) = (*((status + low) as *const u32), *((status + high) as *const u32));
+                (u64::from(high) >> 1) << 32 | u64::from(low)
+            }
+            Count::Opaque => elements(status),
+        }
+    }
+}
+
+/// Where a message came from, and its tag: in every family they stand before the error.
+pub unsafe fn source_and_tag(status: Word) -> (c_int, c_int) {
+    let error = (status + abi().status.error) as *const c_int;
+    // SAFETY: the caller passes the address of a status that the library has filled.
+    unsafe { (*error.sub(2), *error.sub(1)) }
+}
+
+/// The error code of one status out of an array.
+#[inline(always)]
+pub unsafe fn error(status: Word) -> c_int {
+    // SAFETY: as above.
+    unsafe { *((status + abi().status.error) as *const c_int) }
+}
+
+/// Whether the receive was cancelled: then no message came, and the rest of the status is whatever it was.
+pub unsafe fn is_cancelled(status: Word) -> bool {
+    // SAFETY: as above.
+    unsafe {
+        match abi().status.count {
+            Count::Size { cancelled, .. } => *((status + cancelled) as *const c_int) != 0,
+            Count::Halves { high, .. } => *((status + high) as *const u32) & 1 != 0,
+            Count::Opaque => is_cancelled_asked(status),
+        }
+    }
+}
+
+unsafe fn is_cancelled_asked(status: Word) -> bool {
+    let mut cancelled = 0;
+    // SAFETY: as above.
+    let known = unsafe { pmpi::test_cancelled(status, &mut cancelled) };
+    known.is_none() || cancelled != 0
+}
+
+#[cold]
+unsafe fn asked(status: Word) -> u64 {
+    // SAFETY: as above.
+    unsafe { if is_cancelled_asked(status) { 0 } else { elements(status) } }
+}
+
+unsafe fn elements(status: Word) -> u64 {
+    let mut count = 0;
+    // SAFETY: as above.
+    unsafe { pmpi::get_elements_x(status, abi().byte, &mut count) };
+    u64::try_from(count).unwrap_or(0)
+}

@@ -1,0 +1,285 @@
+//! What a communicator handle means: a record in the shard.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::ptr;
+
+use bytemuck::Zeroable;
+use vocabulary::creators;
+use vocabulary::shard::{Communicator, FREED, INTER, REMOTE, Standing};
+
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::pmpi::{self, Group};
+use crate::mpi::world;
+use crate::objects::freeing::BeingFreed;
+use crate::objects::handles::Handles;
+use crate::objects::identity::{self, Identity};
+use crate::objects::records::REGISTRY;
+use crate::shard;
+
+pub use crate::objects::records::{Record, none, prepare, several};
+
+pub static HANDLES: Handles = Handles::new();
+/// Registers `MPI_COMM_WORLD`.
+pub fn add_world(world_rank: u32, world_size: u32) {
+    let mut record = Communicator::zeroed();
+    record.identity = identity::world();
+    record.letter = creators::WORLD as u8;
+    (record.rank, record.size) = (world_rank, world_size);
+    if let Some(record) = REGISTRY.with(|registry| registry.keep(record)) {
+        enter(abi().world, record);
+    }
+}
+
+/// What one thread does with communicators.
+pub struct Recent {
+    /// The communicator that it used last, valid in one epoch of the table.
+    used: Cell<(Word, u32, Record)>,
+    /// Communicators and windows that it is freeing just now.
+    pub freeing: BeingFreed,
+}
+
+impl Recent {
+    pub const fn none() -> Recent {
+        Recent { used: Cell::new(NOT_USED), freeing: BeingFreed::none() }
+    }
+
+    /// Has the communicator that was used last looked up once more.
+    pub fn forget(&self) {
+        self.used.set(NOT_USED);
+    }
+}
+
+const NOT_USED: (Word, u32, Record) = (0, u32::MAX, ptr::null_mut());
+
+/// The record of `MPI_COMM_WORLD`.
+pub fn world() -> Record {
+    find(abi().world).unwrap_or(none())
+}
+
+/// The record of a handle that a successful call was given. One that is not known yet is registered.
+#[inline(always)]
+pub fn of(recent: &Recent, comm: Word) -> Record {
+    let handle = comm & abi().mask;
+    let (last, epoch, record) = recent.used.get();
+    if last == handle && epoch == HANDLES.epoch() { record } else { look_up(recent, handle) }
+}
+
+#[inline(never)]
+fn look_up(recent: &Recent, handle: Word) -> Record {
+    let epoch = HANDLES.epoch();
+    let record = find(handle).or_else(|| recent.freeing.find(handle)).unwrap_or_else(|| foreign(handle));
+    recent.used.set((handle, epoch, record));
+    record
+}
+
+/// The record of a handle that a call has been given which has not returned: nothing may be asked of the library now.
+fn during_call(handle: Word) -> Record {
+    find(handle).unwrap_or_else(|| if handle == abi().comm_self { foreign(handle) } else { none() })
+}
+
+/// The communicator that was looked up last while calls go on: its handle, the epoch of the table, its number.
+pub struct LastLookUp(Cell<(Word, u32, u32)>);
+
+impl LastLookUp {
+    pub const fn none() -> LastLookUp {
+        LastLookUp(Cell::new((0, u32::MAX, 0)))
+    }
+
+    /// The number of the communicator of a call.
+    #[inline(always)]
+    pub fn of(&self, standing: &Standing) -> u32 {
+        if !standing.is_of_handle() {
+            return standing.comm as u32;
+        }
+        let handle = standing.comm as Word & abi().mask;
+        let (last, epoch, number) = self.0.get();
+        let now = HANDLES.epoch();
+        if last == handle && epoch == now {
+            return number;
+        }
+        self.look_up(handle, now)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_up(&self, handle: Word, now: u32) -> u32 {
+        // SAFETY: records are never freed.
+        let number = unsafe { (*during_call(handle)).number };
+        self.0.set((handle, now, number));
+        number
+    }
+}
+
+/// The record of a handle that may be none at all, because the call failed.
+pub fn known(comm: Word) -> Record {
+    find(comm & abi().mask).unwrap_or(none())
+}
+
+fn find(handle: Word) -> Option<Record> {
+    HANDLES.find(handle)
+}
+
+/// A handle that nobody told us of: MPI_COMM_SELF, or what a library made without our seeing it.
+#[cold]
+fn foreign(handle: Word) -> Record {
+    if handle == abi().comm_null {
+        return none();
+    }
+    crate::guest::guard::guarded(|| {
+        let is_self = handle == abi().comm_self;
+        let letter = if is_self { creators::SELF } else { creators::FOREIGN };
+        // SAFETY: the program has just used it in a call that succeeded.
+        let mut record = if is_self { of_self() } else { unsafe { describe(handle, letter as u8) }? };
+        record.identity = if is_self {
+            identity::of_self(record.root)
+        } else {
+            // SAFETY: the program has just used it in a call that succeeded.
+            let group = unsafe { union_identity(handle, record.flags) }?;
+            identity::of_known(record.letter, group, &[])
+        };
+        REGISTRY.with(|registry| {
+            if let Some(known) = find(handle) {
+                return Some(known);
+            }
+            if !is_self {
+                record.counter = registry.next_foreign();
+            }
+            let record = registry.keep(record)?;
+            enter(handle, record);
+            Some(record)
+        })
+    })
+    .flatten()
+    .unwrap_or(none())
+}
+
+/// `MPI_COMM_SELF`, of which everything is known.
+fn of_self() -> Communicator {
+    let root = shard::header().map_or(0, |header| header.world_rank());
+    Communicator { letter: creators::SELF as u8, root, size: 1, ..Communicator::zeroed() }
+}
+
+/// A communicator that is being made collectively over `parent`, which has seen `sequence` such calls.
+pub unsafe fn created(parent: Record, sequence: u32, letter: u8, comm: Word) {
+    let handle = comm & abi().mask;
+    if handle == abi().comm_null {
+        return;
+    }
+    // SAFETY: the call that made it has succeeded; records are never freed.
+    let Some(mut record) = (unsafe { describe(handle, letter) }) else { return };
+    // SAFETY: records are never freed.
+    unsafe {
+        record.parent = (*parent).number;
+        record.identity = identity::child((*parent).identity, sequence, letter, record.root);
+    }
+    register(record, handle);
+}
+
+/// A duplicate: all but its identity and name is its parent's. Its handle is entered when it is ready.
+pub unsafe fn duplicate(parent: Record, sequence: u32, letter: u8) -> Option<Record> {
+    // SAFETY: records are never freed.
+    let parent = unsafe { *parent };
+    let mut record = parent;
+    record.identity = identity::child(parent.identity, sequence, letter, parent.root);
+    record.parent = parent.number;
+    record.letter = letter;
+    (record.children, record.collectives) = (0, 0);
+    record.flags &= !FREED;
+    REGISTRY.with(|registry| registry.keep_counted(record))
+}
+
+/// A communicator whose identity follows from what all its members know.
+pub unsafe fn created_from(
+    identity_of: impl FnOnce(&Communicator) -> Option<Identity>,
+    parent: Record,
+    letter: u8,
+    comm: Word,
+) {
+    let handle = comm & abi().mask;
+    if handle == abi().comm_null {
+        return;
+    }
+    // SAFETY: the call that made it has succeeded; records are never freed.
+    let Some(mut record) = (unsafe { describe(handle, letter) }) else { return };
+    // SAFETY: records are never freed.
+    record.parent = unsafe { (*parent).number };
+    let Some(identity) = identity_of(&record) else { return };
+    record.identity = identity;
+    register(record, handle);
+}
+
+fn register(record: Communicator, handle: Word) {
+    if let Some(record) = REGISTRY.with(|registry| registry.keep_counted(record)) {
+        enter(handle, record);
+    }
+}
+
+/// Gives a record the handle under which the program will use it.
+pub fn enter(handle: Word, record: Record) {
+    // SAFETY: records are never freed.
+    unsafe { (*record).handle = (handle & abi().mask) as u64 };
+    HANDLES.enter(handle & abi().mask, record);
+}
+
+/// Takes the handle away before the communicator is freed: another thread may get the same handle at once.
+pub fn leave(comm: Word) -> Record {
+    HANDLES.leave(comm & abi().mask).unwrap_or(none())
+}
+
+/// Size, rank, root and kind of a communicator, asked of the library without communication.
+unsafe fn describe(handle: Word, letter: u8) -> Option<Communicator> {
+    let mut record = Communicator::zeroed();
+    record.letter = letter;
+    // SAFETY: the caller passes a communicator.
+    unsafe {
+        record.rank = pmpi::comm_rank(handle)? as u32;
+        record.size = pmpi::comm_size(handle)? as u32;
+        record.root = first_world_rank(&Group::of(handle)?)?;
+        if record.root == u32::MAX {
+            // Rank 0 is a process of another world: the first member of this one stands in for it.
+            record.flags |= REMOTE;
+            let members = world::members(Group::of(handle)?.handle())?;
+            record.root = members.into_iter().find(|rank| *rank != u32::MAX)?;
+        }
+        if pmpi::comm_test_inter(handle)? != 0 {
+            record.flags |= INTER;
+            record.remote_size = pmpi::comm_remote_size(handle)? as u32;
+            match first_world_rank(&Group::remote_of(handle)?)? {
+                u32::MAX => record.flags |= REMOTE,
+                // Both sides of these know a communicator of their own, even within one world.
+                _ if matches!(letter, b'k' | b'q' | b'v') => {}
+                remote => record.root = record.root.min(remote),
+            }
+        }
+    }
+    Some(record)
+}
+
+unsafe fn first_world_rank(group: &Group) -> Option<u32> {
+    // SAFETY: a group has a rank 0.
+    unsafe { world::world_ranks(group.handle(), &[0]) }?.first().copied()
+}
+
+/// The identity of a communicator's group; of an intercommunicator, of both groups in an order that both sides see alike.
+pub unsafe fn union_identity(handle: Word, flags: u8) -> Option<Identity> {
+    // SAFETY: the caller passes a communicator.
+    let local = identity::group(&unsafe { world::members(Group::of(handle)?.handle()) }?);
+    if flags & INTER == 0 {
+        return Some(local);
+    }
+    // SAFETY: as above; it has a remote group.
+    let remote = identity::group(&unsafe { world::members(Group::remote_of(handle)?.handle()) }?);
+    let (low, high) = (local.min(remote), local.max(remote));
+    Some([low[0] ^ high[1].rotate_left(1), low[1] ^ high[0].rotate_left(1)])
+}
+
+/// World rank of a rank of a communicator (of an intercommunicator: of its remote group); `None` where it cannot be had.
+pub unsafe fn world_rank_of(record: Record, comm: Word, rank: c_int) -> Option<u32> {
+    // SAFETY: the caller passes a communicator with its record, which is never freed.
+    unsafe {
+        let handle = comm & abi().mask;
+        let group = if (*record).flags & INTER == 0 { Group::of(handle)? } else { Group::remote_of(handle)? };
+        world::world_ranks(group.handle(), &[rank])?.first().copied()
+    }
+}

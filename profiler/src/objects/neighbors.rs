@@ -1,0 +1,119 @@
+//! The neighbours of this process in a communicator with a topology, asked of the library when a neighbourhood collective
+//! is first called over it.
+
+use std::collections::HashMap;
+use std::ffi::c_int;
+
+use parking_lot::Mutex;
+
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::pmpi;
+use crate::objects::communicators::Record;
+use crate::shard::memory;
+
+/// Ranks of the communicator in the order of the buffers' blocks; beyond the border of a grid `MPI_PROC_NULL`, which is
+/// negative and neither sends nor receives.
+#[derive(Default)]
+pub struct Neighbors {
+    sources: Vec<c_int>,
+    destinations: Vec<c_int>,
+}
+
+impl Neighbors {
+    /// Places and ranks of the sources that exist.
+    pub fn real_sources(&self) -> impl Iterator<Item = (usize, c_int)> {
+        real(&self.sources)
+    }
+
+    pub fn real_destinations(&self) -> impl Iterator<Item = (usize, c_int)> {
+        real(&self.destinations)
+    }
+}
+
+fn real(ranks: &[c_int]) -> impl Iterator<Item = (usize, c_int)> {
+    ranks.iter().copied().enumerate().filter(|(_, rank)| *rank >= 0)
+}
+
+static KNOWN: Mutex<Option<HashMap<u32, &'static Neighbors>>> = parking_lot::const_mutex(None);
+
+/// The neighbours in a communicator over which a call has just succeeded.
+pub fn of(record: Record, comm: Word) -> &'static Neighbors {
+    // SAFETY: records are never freed.
+    let number = unsafe { (*record).number };
+    if let Some(known) = KNOWN.lock().as_ref().and_then(|known| known.get(&number).copied()) {
+        return known;
+    }
+    // Without the lock: this calls the MPI library. The communicator is alive; one that has no topology gives nothing.
+    // SAFETY: as above.
+    let neighbors = unsafe { ask(comm & abi().mask, (*record).rank as c_int) };
+    let kept = neighbors.and_then(memory::keep);
+    let mut known = KNOWN.lock();
+    let known = known.get_or_insert_default();
+    match kept.filter(|_| known.try_reserve(1).is_ok()) {
+        Some(neighbors) => known.entry(number).or_insert(neighbors),
+        None => {
+            memory::lose_call();
+            &NOBODY
+        }
+    }
+}
+
+static NOBODY: Neighbors = Neighbors { sources: Vec::new(), destinations: Vec::new() };
+
+/// So many zeros, if there is memory for them.
+fn zeros(length: c_int) -> Option<Vec<c_int>> {
+    let length = usize::try_from(length).ok()?;
+    let mut zeros = Vec::new();
+    zeros.try_reserve_exact(length).ok()?;
+    zeros.resize(length, 0);
+    Some(zeros)
+}
+
+fn copy(ranks: &[c_int]) -> Option<Vec<c_int>> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(ranks.len()).ok()?;
+    copy.extend_from_slice(ranks);
+    Some(copy)
+}
+
+unsafe fn ask(comm: Word, rank: c_int) -> Option<Neighbors> {
+    let mut neighbors = Neighbors::default();
+    // SAFETY: the caller passes a communicator; what is asked of it has room for what the library says there is.
+    unsafe {
+        let mut topology = 0;
+        pmpi::topo_test(comm, &mut topology)?;
+        let family = abi().family;
+        if topology == family.cart {
+            let mut dimensions = 0;
+            pmpi::cartdim_get(comm, &mut dimensions)?;
+            neighbors.sources.try_reserve_exact(usize::try_from(dimensions).ok()? * 2).ok()?;
+            for dimension in 0..dimensions {
+                let (mut below, mut above) = (0, 0);
+                pmpi::cart_shift(comm, dimension, 1, &mut below, &mut above)?;
+                neighbors.sources.extend([below, above]);
+            }
+            neighbors.destinations = copy(&neighbors.sources)?;
+        } else if topology == family.graph {
+            let mut count = 0;
+            pmpi::graph_neighbors_count(comm, rank, &mut count)?;
+            neighbors.sources = zeros(count)?;
+            pmpi::graph_neighbors(comm, rank, count, neighbors.sources.as_mut_ptr())?;
+            neighbors.destinations = copy(&neighbors.sources)?;
+        } else if topology == family.dist_graph {
+            let (mut sources, mut destinations, mut weighted) = (0, 0, 0);
+            pmpi::dist_graph_neighbors_count(comm, &mut sources, &mut destinations, &mut weighted)?;
+            (neighbors.sources, neighbors.destinations) = (zeros(sources)?, zeros(destinations)?);
+            let (mut in_weights, mut out_weights) = (zeros(sources)?, zeros(destinations)?);
+            pmpi::dist_graph_neighbors(
+                comm,
+                sources,
+                neighbors.sources.as_mut_ptr(),
+                in_weights.as_mut_ptr(),
+                destinations,
+                neighbors.destinations.as_mut_ptr(),
+                out_weights.as_mut_ptr(),
+            )?;
+        }
+    }
+    Some(neighbors)
+}

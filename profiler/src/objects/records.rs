@@ -1,0 +1,104 @@
+//! The records of communicators, in the shard: never moved or freed, so that a request may outlive its communicator.
+
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{Ordering, fence};
+
+use bytemuck::Zeroable;
+use vocabulary::shard::{
+    BLOCK_HEADER_BYTES, BlockHeader, COMMUNICATORS, Communicator, FIRST_COMM, NO_COMM, SEVERAL_COMMS,
+};
+
+use crate::guest::serial::Serial;
+use crate::guest::set_once::SetOnce;
+use crate::shard;
+
+pub type Record = *mut Communicator;
+
+const BLOCK_BYTES: (usize, usize) = (4 << 10, 64 << 10);
+/// The rows `-` and `*`, which are no communicators.
+static ROWS: SetOnce<[Row; 2]> = SetOnce::new();
+
+struct Row(Record);
+
+// SAFETY: the two records are never written after they were made.
+unsafe impl Sync for Row {}
+
+pub struct Registry {
+    next_number: u32,
+    /// Communicators given to this process, MPI_COMM_WORLD apart.
+    counter: u32,
+    foreign: u32,
+    block: *mut BlockHeader,
+    capacity: usize,
+    next_bytes: usize,
+}
+
+// SAFETY: the block is only touched where the registry is held.
+unsafe impl Send for Registry {}
+
+pub static REGISTRY: Serial<Registry> = Serial::new(Registry {
+    next_number: FIRST_COMM,
+    counter: 0,
+    foreign: 0,
+    block: ptr::null_mut(),
+    capacity: 0,
+    next_bytes: BLOCK_BYTES.0,
+});
+
+/// Makes the table.
+pub fn prepare() {
+    let row = |number| Row(Box::into_raw(Box::new(Communicator { number, ..Communicator::zeroed() })));
+    // SAFETY: called in `MPI_Init`, before recording starts.
+    unsafe { ROWS.set([row(NO_COMM), row(SEVERAL_COMMS)]) };
+}
+
+/// The row `-`.
+#[inline(always)]
+pub fn none() -> Record {
+    // SAFETY: wrappers get here only while recording is on.
+    unsafe { ROWS.get()[0].0 }
+}
+
+/// The row `*`.
+pub fn several() -> Record {
+    // SAFETY: as above.
+    unsafe { ROWS.get()[1].0 }
+}
+
+impl Registry {
+    /// The number of the next communicator that another library made.
+    pub fn next_foreign(&mut self) -> u32 {
+        self.foreign += 1;
+        self.foreign
+    }
+
+    /// Keeps one that was given to the program.
+    pub fn keep_counted(&mut self, mut record: Communicator) -> Option<Record> {
+        self.counter += 1;
+        record.counter = self.counter;
+        self.keep(record)
+    }
+
+    /// Puts a record into the shard. Where there is no room for it, its calls are charged to the row `-`.
+    pub fn keep(&mut self, mut record: Communicator) -> Option<Record> {
+        record.number = self.next_number;
+        // SAFETY: `block` is null or our current block of records.
+        let used = unsafe { self.block.as_ref() }.map_or(0, |block| block.used as usize);
+        if used >= self.capacity {
+            self.block = shard::block(COMMUNICATORS, self.next_bytes).map(NonNull::as_ptr)?;
+            self.capacity = (self.next_bytes - BLOCK_HEADER_BYTES) / size_of::<Communicator>();
+            self.next_bytes = (self.next_bytes * 2).min(BLOCK_BYTES.1);
+            return self.keep(record);
+        }
+        self.next_number += 1;
+        // SAFETY: the block has room for one more record behind the used ones.
+        unsafe {
+            let place = (self.block as usize + BLOCK_HEADER_BYTES) as Record;
+            let place = place.add(used);
+            place.write(record);
+            fence(Ordering::Release);
+            (*self.block).used += 1;
+            Some(place)
+        }
+    }
+}

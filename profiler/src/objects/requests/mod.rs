@@ -1,0 +1,327 @@
+//! To whom a request belongs. A handle alone does not tell: libraries give one handle to several live requests (those that
+//! are complete at once, in Open MPI and in MPICH) and give it again as soon as it is free. So under each handle stands a
+//! queue of the requests that were started, oldest first, and one is taken out per completion.
+
+mod request;
+mod table;
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::{iter, ptr};
+
+use vocabulary::calls::op;
+
+use crate::guest::serial::Serial;
+use crate::mpi::abi::Word;
+use crate::objects::records::Record;
+use crate::shard::memory;
+
+use request::NOWHERE;
+pub use request::{Completed, Extra, HandleAddress, Kind, Partition, Persistent, Request, Starts};
+use table::{EMPTY, Table};
+
+/// The requests that one thread started, and those of other threads that it has looked at since. Locked only where several
+/// threads may call MPI at once.
+pub struct Requests {
+    /// The look of the completing call that the owner is in, or 0.
+    looking: AtomicU64,
+    /// How many requests were entered so far. Read by other threads, without the lock.
+    entered: AtomicU32,
+    table: Serial<Table>,
+    /// Those of the thread that came next, once there is one.
+    next: AtomicPtr<Requests>,
+}
+
+/// Those of the first of all threads that ever called MPI while recording: each knows the next. They are never freed, so nobody needs
+/// a lock to go through them.
+static FIRST: AtomicPtr<Requests> = AtomicPtr::new(ptr::null_mut());
+
+/// Handles that a thread asked for and that no thread knew, each with how many requests all threads had entered by then: generalized
+/// requests, say, which a program polls. As long as nobody enters another one, nobody is asked again.
+pub struct Unknown([Cell<(Word, u64)>; UNKNOWN]);
+
+const UNKNOWN: usize = 16;
+
+impl Unknown {
+    pub const fn none() -> Unknown {
+        Unknown([const { Cell::new((EMPTY, 0)) }; UNKNOWN])
+    }
+
+    fn place(&self, handle: Word) -> &Cell<(Word, u64)> {
+        &self.0[(handle ^ handle >> 4 ^ handle >> 8) % UNKNOWN]
+    }
+}
+
+/// What a thread answers that is asked for a request.
+enum Given {
+    Request(Request, Option<Extra>),
+    /// It may know one, but is completing it just now.
+    Busy,
+    Unknown,
+}
+
+/// One request as a completing call sees it.
+#[derive(Clone, Copy)]
+pub struct Seen {
+    pub comm: Record,
+    pub active: bool,
+    pub receives: bool,
+}
+
+impl Seen {
+    #[inline(always)]
+    fn of(request: &Request) -> Seen {
+        let receives = matches!(request.kind, Kind::Receive | Kind::ReceiveInto(_) | Kind::Read(_));
+        Seen { comm: request.comm, active: request.active, receives }
+    }
+}
+
+/// What a look finds under a handle. With a stamp, what was seen is this thread's until `looked`, and a further look with the same stamp finds the next one under the same handle.
+/// A request that another thread started moves to this one: when it has completed its handle may be given to a third
+/// thread's request at once, and looking among all threads would take that one for it.
+#[inline(always)]
+pub fn seen(own: &Requests, unknown: &Unknown, handle: Word, stamp: u64) -> Option<Seen> {
+    match own.seen(handle, stamp) {
+        Some(seen) => Some(seen),
+        None => own.take_over(unknown, handle, stamp),
+    }
+}
+
+impl Requests {
+    /// None where there is no memory for it.
+    pub fn new() -> Option<Requests> {
+        Some(Requests {
+            looking: AtomicU64::new(0),
+            entered: AtomicU32::new(0),
+            table: Serial::new(Table::new()?),
+            next: AtomicPtr::new(ptr::null_mut()),
+        })
+    }
+
+    /// A new thread's requests become known to all others. One thread at a time may do so.
+    pub fn join(&'static self) {
+        let mut end = &FIRST;
+        // SAFETY: requests of threads are never freed.
+        while let Some(requests) = unsafe { end.load(Ordering::Acquire).as_ref() } {
+            end = &requests.next;
+        }
+        end.store(ptr::from_ref(self).cast_mut(), Ordering::Release);
+    }
+
+    /// Those of all other threads.
+    fn others(&self) -> impl Iterator<Item = &'static Requests> {
+        let mut next = &FIRST;
+        iter::from_fn(move || {
+            loop {
+                // SAFETY: as above.
+                let requests = unsafe { next.load(Ordering::Acquire).as_ref() }?;
+                next = &requests.next;
+                if !ptr::eq(requests, self) {
+                    return Some(requests);
+                }
+            }
+        })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_over(&self, unknown: &Unknown, handle: Word, stamp: u64) -> Option<Seen> {
+        let others = || self.others();
+        others().next()?;
+        // A request that this thread may ask for was entered before its program knew of it, and so is among these.
+        let entered =
+            others().fold(0u64, |sum, requests| sum.wrapping_add(requests.entered.load(Ordering::Acquire).into()));
+        let place = unknown.place(handle);
+        if place.get() == (handle, entered) {
+            return None;
+        }
+        let mut is_unknown = true;
+        for requests in others() {
+            match requests.give(handle) {
+                Given::Request(request, extra) => {
+                    let seen = Seen::of(&request);
+                    self.adopt(request, extra, stamp);
+                    return Some(seen);
+                }
+                Given::Busy => is_unknown = false,
+                Given::Unknown => {}
+            }
+        }
+        if is_unknown {
+            place.set((handle, entered));
+        }
+        None
+    }
+
+    /// The completing call that looked has ended, and what it completed has been taken out.
+    #[inline(always)]
+    pub fn looked(&self) {
+        self.looking.store(0, Ordering::Release);
+    }
+
+    /// Enters a request. What finds no room is not followed.
+    #[inline(always)]
+    fn enter(&self, requests: &mut Table, request: Request) {
+        requests.insert(request);
+        self.entered.store(self.entered.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
+    }
+
+    #[inline(always)]
+    pub fn start(&self, request: Request) {
+        self.table.with(|requests| self.enter(requests, request));
+    }
+
+    pub fn start_with(&self, mut request: Request, extra: Extra) {
+        self.table.with(|requests| {
+            request.active = !matches!(extra, Extra::Persistent(_));
+            match requests.keep_extra(extra) {
+                Some(place) => request.extra = place,
+                None => return memory::lose_call(),
+            }
+            self.enter(requests, request);
+        });
+    }
+
+    #[inline(always)]
+    fn seen(&self, handle: Word, stamp: u64) -> Option<Seen> {
+        self.table.with(|requests| {
+            self.looking.store(stamp, Ordering::Relaxed);
+            let slot = requests.slot_of(handle)?;
+            let slot = requests.slots.at(slot);
+            let request = if stamp == 0 || slot.stamp != stamp {
+                (slot.stamp, slot.cursor) = (stamp, slot.first);
+                &slot.request
+            } else {
+                let (request, next) = requests.queued.get(slot.cursor as usize)?;
+                slot.cursor = *next;
+                request
+            };
+            Some(Seen::of(request))
+        })
+    }
+
+    /// The request of this handle, which this thread has looked at, has completed: its entry is taken out, or made inactive if it
+    /// is persistent.
+    #[inline(always)]
+    pub fn complete(&self, handle: Word) -> Option<Completed> {
+        self.table.with(|requests| {
+            let slot = requests.slot_of(handle)?;
+            let Request { comm, ticks, operation, kind, phase, posted, active, extra, .. } =
+                requests.slots.at(slot).request;
+            if !active {
+                return None;
+            }
+            let mut completed =
+                Completed { comm, ticks, operation, kind, phase, posted, duplicate: (HandleAddress::C(0), comm) };
+            if extra == NOWHERE {
+                requests.remove_first(slot);
+            } else {
+                requests.complete_with_extra(slot, &mut completed);
+            }
+            Some(completed)
+        })
+    }
+
+    /// `MPI_Request_free` of a request that this thread has looked at.
+    pub fn forget(&self, handle: Word) {
+        self.table.with(|requests| {
+            if let Some(slot) = requests.slot_of(handle) {
+                let extra = requests.slots.at(slot).request.extra;
+                requests.remove_first(slot);
+                requests.take_extra(extra);
+            }
+        });
+    }
+
+    /// What remains to be done for an active request is changed.
+    pub fn set_kind(&self, handle: Word, kind: Kind) {
+        self.table.with(|requests| {
+            if let Some(slot) = requests.slot_of(handle) {
+                requests.slots.at(slot).request.kind = kind;
+            }
+        });
+    }
+
+    /// A persistent request that this thread has looked at is started by `operation`, which took so many ticks. `posted` gives its
+    /// number on the timeline.
+    pub fn activate(
+        &self,
+        handle: Word,
+        (operation, ticks, phase): (u16, u64, u8),
+        posted: impl FnOnce() -> u32,
+    ) -> Option<(Record, Persistent)> {
+        self.table.with(|requests| {
+            let slot = requests.slot_of(handle)?;
+            let request = &mut requests.slots.at(slot).request;
+            let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(request.extra as usize) else {
+                return None;
+            };
+            request.active = true;
+            request.operation = operation;
+            request.ticks = ticks;
+            request.phase = phase;
+            request.posted = posted();
+            request.kind = match persistent.starts {
+                Starts::Sends | Starts::Partitions => Kind::Plain,
+                Starts::Receives if operation == op::MPI_Start => Kind::Receive,
+                Starts::Receives => Kind::ReceiveInto(0),
+            };
+            Some((request.comm, Persistent { phase: request.phase, ..persistent.clone() }))
+        })
+    }
+
+    /// What is known of a partitioned request. It stays where it is: several threads may mark its partitions at the same time.
+    pub fn partition(&self, handle: Word) -> Option<Partition> {
+        self.own_partition(handle).or_else(|| self.others().find_map(|requests| requests.own_partition(handle)))
+    }
+
+    fn own_partition(&self, handle: Word) -> Option<Partition> {
+        self.table.with(|requests| {
+            let slot = requests.slot_of(handle)?;
+            let Request { comm, extra, .. } = requests.slots.at(slot).request;
+            let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(extra as usize) else { return None };
+            let destination = persistent.messages.first().map(|(rank, world_rank, _)| (*rank, *world_rank));
+            Some(Partition { comm, bytes: persistent.message_bytes, destination })
+        })
+    }
+
+    /// The oldest request of a handle is handed to another thread, but none that the owner is completing just now: the
+    /// library may already have given its handle to the request that the other thread asks for.
+    fn give(&self, handle: Word) -> Given {
+        self.table.with(|requests| {
+            let Some(place) = requests.slot_of(handle) else { return Given::Unknown };
+            let slot = *requests.slots.at(place);
+            let request = if slot.stamp != 0 && slot.stamp == self.looking.load(Ordering::Acquire) {
+                match requests.take_unseen(place) {
+                    Some(request) => request,
+                    None => return Given::Busy,
+                }
+            } else {
+                requests.remove_first(place);
+                slot.request
+            };
+            let extra = requests.give_extra(request.extra);
+            Given::Request(request, extra)
+        })
+    }
+
+    /// Takes a request over from another thread, as one that the look with this stamp has seen.
+    fn adopt(&self, mut request: Request, extra: Option<Extra>, stamp: u64) {
+        self.table.with(|requests| {
+            if let Some(extra) = extra {
+                match requests.keep_extra(extra) {
+                    Some(place) => request.extra = place,
+                    None => return memory::lose_call(),
+                }
+            }
+            let handle = request.handle;
+            self.enter(requests, request);
+            if let Some(slot) = requests.slot_of(handle) {
+                let slot = requests.slots.at(slot);
+                if slot.stamp != stamp {
+                    (slot.stamp, slot.cursor) = (stamp, slot.first);
+                }
+            }
+        });
+    }
+}

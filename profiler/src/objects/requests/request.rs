@@ -1,0 +1,118 @@
+//! What is known of a request.
+
+use std::ffi::c_int;
+use std::sync::Arc;
+
+use vocabulary::shard::NO_PHASE;
+
+use crate::mpi::abi::Word;
+use crate::objects::records::Record;
+
+/// No index.
+pub const NOWHERE: u32 = u32::MAX;
+
+/// What remains to be done when a request completes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Nothing: all was counted when it started.
+    Plain,
+    /// Count the receive in the bucket of the message that arrived.
+    Receive,
+    /// Add the bytes that arrived to the call's own bucket.
+    ReceiveInto(u8),
+    /// The same for what was read from a file.
+    Read(u8),
+    /// Enter the communicator that is now ready.
+    Duplicate,
+}
+
+#[derive(Clone, Copy)]
+pub struct Request {
+    pub handle: Word,
+    pub comm: Record,
+    /// Duration of the call that started it.
+    pub ticks: u64,
+    /// Index of what few requests have, or `NOWHERE`.
+    pub extra: u32,
+    pub operation: u16,
+    pub kind: Kind,
+    /// The phase that it was started in.
+    pub phase: u8,
+    pub active: bool,
+    /// The number of a receive on the timeline.
+    pub posted: u32,
+}
+
+/// Where the program will find a communicator's handle when its request has completed.
+#[derive(Clone, Copy)]
+pub enum HandleAddress {
+    C(Word),
+    Fortran(Word),
+}
+
+/// What a completed request leaves to be done.
+#[derive(Clone, Copy)]
+pub struct Completed {
+    pub comm: Record,
+    pub ticks: u64,
+    pub operation: u16,
+    pub kind: Kind,
+    pub phase: u8,
+    pub posted: u32,
+    /// For `Kind::Duplicate`: where the program wants the handle, and the record that waits for it.
+    pub duplicate: (HandleAddress, Record),
+}
+
+/// What few requests have.
+pub enum Extra {
+    Persistent(Persistent),
+    /// Where the program wants the handle, and the record that waits for it.
+    Duplicate {
+        place: HandleAddress,
+        record: Record,
+    },
+}
+
+/// What the start of a persistent request brings with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Starts {
+    /// All its bytes and messages.
+    Sends,
+    /// Bytes that are known only when its message has arrived.
+    Receives,
+    /// Nothing: each partition is a message of its own when it is ready.
+    Partitions,
+}
+
+/// What is known of each partition of a partitioned request.
+#[derive(Clone, Copy)]
+pub struct Partition {
+    pub comm: Record,
+    pub bytes: u64,
+    /// Rank in the communicator and world rank of the receiver, if there is one.
+    pub destination: Option<(c_int, u32)>,
+}
+
+/// What each start of a persistent request does.
+#[derive(Clone)]
+pub struct Persistent {
+    pub sent: u64,
+    pub received: u64,
+    /// Of the message, or of a partition.
+    pub message_bytes: u64,
+    pub starts: Starts,
+    /// Rank in the communicator, world rank and bytes of each message.
+    pub messages: Arc<[(c_int, u32, u64)]>,
+    /// Number and bytes of each datatype argument, where they are recorded.
+    pub datatypes: Arc<[(u32, u64)]>,
+    /// The phase of the start that is being counted.
+    pub phase: u8,
+    /// Of what it sends, where there is a timeline.
+    pub tag: Option<c_int>,
+}
+
+impl Request {
+    pub fn new(handle: Word, comm: Record, operation: u16, kind: Kind, ticks: u64) -> Request {
+        Request { handle, comm, ticks, extra: NOWHERE, operation, kind, phase: NO_PHASE, active: true, posted: 0 }
+    }
+}

@@ -1,0 +1,197 @@
+//! Where a thread stands: the call that it is in is in the shard before the library is called, so that a job that hangs or is
+//! killed leaves word of it. Each thread writes cache lines of its own.
+//!
+//! What it costs a call: before it, one load, one compare and four stores, after it one store, and a look at whether there is a
+//! timeline. The communicator stands there as
+//! the program's handle: what that means is looked up by whoever reads it.
+//!
+//! A program may leave a call otherwise than by its return. By an exception, or by the end of its thread: then the way out leads
+//! through the wrapper, which a value to be dropped there costs nothing as long as nobody comes that way ([`Inside`]). Or by
+//! `longjmp`, of which nobody is told: the thread's next call finds the place taken, compares stack pointers, and ends the call that
+//! was left. So the stack pointer is the fourth word that is stored. A call that was left counts as one that failed.
+
+use std::cell::Cell;
+
+use vocabulary::shard::{NO_COMM, STANDING_LEVELS, Standing};
+
+use crate::guest::guard::caught;
+use crate::guest::{clock, stack};
+use crate::mpi::abi::Word;
+use crate::objects::communicators::{self, Record};
+use crate::record::tally;
+use crate::thread::Thread;
+use crate::thread::in_flight::Level;
+use crate::trace;
+
+/// A call that the thread is in. Dropped where the program leaves it by an exception or by the end of its thread.
+pub struct Inside<'a> {
+    thread: &'a Thread,
+    level: Level,
+}
+
+impl Drop for Inside<'_> {
+    // Inlined, so that its parts stay in registers.
+    #[inline(always)]
+    fn drop(&mut self) {
+        left(self.thread, self.level);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn left(thread: &Thread, level: Level) {
+    caught(|| {
+        let end_ticks = clock::now();
+        level.set_end(end_ticks);
+        let standing = level.noted();
+        if trace::is_on() {
+            trace::call(&standing, end_ticks);
+        }
+        thread.requests().looked();
+        // Without that of the calls that were made in it, which are counted themselves.
+        let within = thread.in_flight.counted_within.get(standing.level as usize).map(Cell::get);
+        let within = within.filter(|(begin_ticks, _)| *begin_ticks == standing.begin_ticks);
+        let counted = within.map_or(0, |(_, before)| thread.counters.counted_ticks.get().wrapping_sub(before));
+        let ticks = end_ticks.wrapping_sub(standing.begin_ticks).saturating_sub(counted);
+        tally::left(thread, number_of(&standing), operation_of(&standing), ticks);
+    });
+}
+
+fn operation_of(standing: &Standing) -> u16 {
+    (standing.word >> 16) as u16
+}
+
+fn number_of(standing: &Standing) -> u32 {
+    if !standing.is_of_handle() {
+        return standing.comm as u32;
+    }
+    // SAFETY: records are never freed.
+    unsafe { (*communicators::known(standing.comm as Word)).number }
+}
+
+#[inline(always)]
+fn free_level(thread: &Thread) -> Level {
+    let lowest = thread.in_flight.level(0);
+    if lowest.is_inside() {
+        return above(thread, stack::pointer());
+    }
+    note_frame(thread);
+    lowest
+}
+
+/// The program's callbacks (of attributes, reductions, errors) may call MPI themselves, or it has jumped out of a call.
+#[cold]
+#[inline(never)]
+fn above(thread: &Thread, frame: usize) -> Level {
+    let at = |level| thread.in_flight.level(level);
+    let mut free = STANDING_LEVELS - 1;
+    for level in 0..STANDING_LEVELS {
+        if !at(level).is_inside() {
+            free = level;
+            break;
+        }
+        if is_left(thread, thread.in_flight.frames[level].get(), frame) {
+            end_from(thread, level, |of| is_left(thread, of, frame));
+            free = level;
+            break;
+        }
+    }
+    thread.in_flight.frames[free].set(frame);
+    if let Some(outer) = free.checked_sub(1) {
+        let begin_ticks = at(outer).noted().begin_ticks;
+        if thread.in_flight.counted_within[outer].get().0 != begin_ticks {
+            thread.in_flight.counted_within[outer].set((begin_ticks, thread.counters.counted_ticks.get()));
+        }
+    }
+    at(free)
+}
+
+/// Two stack pointers that lie closer may be those of two wrappers that were called from one place: no wrapper needs more.
+const LARGEST_FRAME_BYTES: usize = 1024;
+/// One of so many calls that seem to be made within another is looked at closely.
+const NESTED_UNSEEN: u32 = 256;
+
+/// Whether the program has jumped out of the call that had one stack pointer, as a call tells that has another one. What was called
+/// from within lies below.
+fn is_left(thread: &Thread, outer: usize, frame: usize) -> bool {
+    if outer == 0 {
+        return false;
+    }
+    thread.in_flight.nested.set(thread.in_flight.nested.get().wrapping_add(1));
+    frame >= outer
+        || (outer - frame <= LARGEST_FRAME_BYTES || thread.in_flight.nested.get().is_multiple_of(NESTED_UNSEEN))
+            && !stack::is_executing(outer)
+}
+
+/// The calls of a level and of those above it have been left.
+fn end_from(thread: &Thread, level: usize, is_left: impl Fn(usize) -> bool) {
+    caught(|| {
+        thread.communicators.freeing.revive(is_left);
+        thread.requests().looked();
+        for level in level..STANDING_LEVELS {
+            let level = thread.in_flight.level(level);
+            if level.is_inside() {
+                let standing = level.noted();
+                // Nobody knows when. The call that finds this out has begun already, and must not seem to have ended.
+                level.set_end(standing.begin_ticks);
+                tally::left(thread, number_of(&standing), operation_of(&standing), 0);
+            }
+        }
+    });
+}
+
+/// The thread ends, and so do all calls that it has not returned from.
+pub fn end_all(thread: &Thread) {
+    end_from(thread, 0, |_| true);
+}
+
+/// One instruction where the machine has one for it.
+#[inline(always)]
+fn note_frame(thread: &Thread) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: writes this thread's own field.
+    unsafe {
+        std::arch::asm!(
+            "mov qword ptr [{thread} + {frames}], rsp",
+            thread = in(reg) thread,
+            frames = const std::mem::offset_of!(Thread, in_flight.frames),
+            options(nostack, preserves_flags)
+        );
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    thread.in_flight.frames[0].set(stack::pointer());
+}
+
+/// The thread is about to enter a call that is given this handle of a communicator, which may be none at all.
+#[inline(always)]
+pub fn enter(thread: &Thread, comm: Word, operation: u16, begin_ticks: u64) -> Inside<'_> {
+    let level = free_level(thread);
+    level.fill(Standing::word(operation, true, begin_ticks), comm as u64, begin_ticks);
+    Inside { thread, level }
+}
+
+/// The same where the communicator is known by its record.
+#[inline(always)]
+pub fn enter_over(thread: &Thread, record: Record, operation: u16, begin_ticks: u64) -> Inside<'_> {
+    // SAFETY: records are never freed.
+    let number = if record.is_null() { NO_COMM } else { unsafe { (*record).number } };
+    let level = free_level(thread);
+    level.fill(Standing::word(operation, false, begin_ticks), number.into(), begin_ticks);
+    Inside { thread, level }
+}
+
+/// The thread is in a call whose return nobody will see any more.
+pub fn stay(thread: &Thread, record: Record, operation: u16, begin_ticks: u64) {
+    std::mem::forget(enter_over(thread, record, operation, begin_ticks));
+}
+
+/// The call has returned.
+#[inline(always)]
+pub fn leave(inside: Inside, end_ticks: u64) {
+    let level = inside.level;
+    std::mem::forget(inside);
+    level.set_end(end_ticks);
+    if trace::is_on() {
+        trace::call(level.as_noted(), end_ticks);
+    }
+}

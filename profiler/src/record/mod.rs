@@ -1,0 +1,7 @@
+//! What a call adds to the counters of its thread, and what must be known for that.
+
+pub mod files;
+pub mod in_flight;
+pub mod phases;
+pub mod tally;
+pub mod windows;

@@ -1,0 +1,59 @@
+//! Parts of the program that it marks itself, by `MPI_Pcontrol`: every call is counted in the phase that its process is in when
+//! the call is made.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use parking_lot::Mutex;
+use vocabulary::shard::{NO_PHASE, OTHER_PHASE, PHASES};
+
+use crate::guest::say::warn_once;
+use crate::shard::texts::Texts;
+
+/// The name of what comes when all numbers are given away.
+const OTHER: &str = "other";
+
+static CURRENT: AtomicU8 = AtomicU8::new(NO_PHASE);
+
+struct Phases {
+    /// In the order of their numbers, the first being 1.
+    names: Vec<String>,
+    texts: Texts,
+}
+
+static ALL: Mutex<Phases> = parking_lot::const_mutex(Phases { names: Vec::new(), texts: Texts::new(PHASES) });
+
+/// The phase that calls made now belong to.
+#[inline(always)]
+pub fn current() -> u8 {
+    CURRENT.load(Ordering::Relaxed)
+}
+
+/// What is called from now on belongs to the phase of this name.
+pub fn begin(name: &str) {
+    CURRENT.store(number_of(name), Ordering::Relaxed);
+}
+
+pub fn end() {
+    CURRENT.store(NO_PHASE, Ordering::Relaxed);
+}
+
+/// The number of a phase, which gets one when it is first named.
+fn number_of(name: &str) -> u8 {
+    let mut phases = ALL.lock();
+    if let Some(place) = phases.names.iter().position(|known| known == name) {
+        return place as u8 + 1;
+    }
+    let next = phases.names.len() as u32 + 1;
+    if next > OTHER_PHASE.into() {
+        return OTHER_PHASE;
+    }
+    let name = if next < OTHER_PHASE.into() { name } else { OTHER };
+    if next == u32::from(OTHER_PHASE) {
+        warn_once!("more than {} phases: from now on new ones are counted as one, '{OTHER}'", OTHER_PHASE - 1);
+    }
+    if phases.texts.add(next, 0, name).is_none() {
+        return NO_PHASE;
+    }
+    phases.names.push(name.to_owned());
+    next as u8
+}

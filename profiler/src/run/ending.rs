@@ -1,0 +1,58 @@
+//! How what this process counts will become part of a profile: gathered in `MPI_Finalize`, or left in its shard by a program that has
+//! sessions only.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::guest::state;
+use crate::rollcall::{Job, RollCall};
+use crate::shard::{self, paths};
+
+/// Which ranks record; there from the start on for `MPI_Finalize`. It takes part in what all agree on there whatever happens to
+/// recording meanwhile.
+static ROLL_CALL: Mutex<Option<Arc<RollCall>>> = parking_lot::const_mutex(None);
+
+/// The shard was made for a session, not in `MPI_Init`.
+static ALONE: AtomicBool = AtomicBool::new(false);
+
+/// Others may count on this rank in `MPI_Finalize` from now on.
+pub fn in_finalize(roll_call: Arc<RollCall>) {
+    *ROLL_CALL.lock() = Some(roll_call);
+}
+
+/// The roll of those that gather, for the one call of `MPI_Finalize`.
+pub fn take_roll_call() -> Option<Arc<RollCall>> {
+    ROLL_CALL.lock().take()
+}
+
+/// Whether `MPI_Finalize` will see to what this process counts.
+pub fn ends_in_finalize() -> bool {
+    ROLL_CALL.lock().is_some()
+}
+
+/// Whether this process leaves its shard by itself.
+pub fn is_alone() -> bool {
+    ALONE.load(Ordering::Acquire)
+}
+
+pub fn set_alone(alone: bool) {
+    ALONE.store(alone, Ordering::Release);
+}
+
+pub fn roll_call(job: &Job, kind: &str, rank: u32, size: u32) -> RollCall {
+    let wanted = paths::profile();
+    let beside = wanted.parent().unwrap_or(std::path::Path::new("."));
+    RollCall::join(job, kind, rank, size, &paths::of_shards(), beside)
+}
+
+/// A child made by `fork` shares the shard's memory, and must not count into it.
+pub unsafe extern "C" fn forget_in_child() {
+    if let Some(mut roll_call) = ROLL_CALL.try_lock() {
+        *roll_call = None;
+    }
+    set_alone(false);
+    state::stop();
+    shard::forget();
+}

@@ -1,0 +1,13 @@
+//! Begin and end of a run, and how the counts of its processes become a profile.
+
+pub mod control;
+pub mod ending;
+pub mod gather;
+pub mod join;
+pub mod lifecycle;
+pub mod output;
+pub mod partial;
+pub mod sessions;
+pub mod setup;
+pub mod snapshots;
+pub mod tree;

@@ -1,0 +1,58 @@
+//! Where the profile of a run goes, and what the user hears of it.
+
+use std::path::Path;
+
+use vocabulary::profile::recover::host_name;
+use vocabulary::profile::{Error, Writer};
+
+use crate::guest::say;
+use crate::shard::{self, paths};
+
+pub fn say_lost(trouble: &str) {
+    say::warn(&match shard::path() {
+        Some(_) => format!("no profile could be written ({trouble}); `through recover` can make it of the shards"),
+        None => format!(
+            "no profile could be written ({trouble}), and what this process counted is lost; `through recover` reads the shards \
+             that other ranks may have left"
+        ),
+    });
+}
+
+/// Opens the profile under the wanted name, or where that cannot be, under the same name where the job was started or beside the
+/// shards.
+pub fn create(output: &Path) -> Result<Writer, String> {
+    let trouble = match Writer::create(output) {
+        Ok(writer) => return Ok(writer),
+        Err(error) => format!("{} on host {}: {}", output.display(), host_name(), reason(&error, output)),
+    };
+    let name = output.file_name().unwrap_or_default();
+    let others = paths::instead().into_iter().map(|directory| directory.join(name));
+    let found = others.filter(|path| path != output).find_map(|path| Writer::create(&path).ok());
+    found.ok_or(trouble)
+}
+
+/// Silent where the profile is where the user wants it and `COMMSEE_LOG` asks for warnings only.
+pub fn say_where(path: &Path, wanted: &Path) {
+    let shown = path.display();
+    if path == wanted {
+        say::info(&format!("profile in {shown}"));
+    } else if path.parent() == wanted.parent() {
+        say::warn(&format!("{} exists already; profile in {shown}", wanted.display()));
+    } else {
+        // Asked again: what was in the way is most likely there still.
+        let trouble = Writer::create(wanted).err().map(|error| format!(" ({})", reason(&error, wanted)));
+        say::warn(&format!(
+            "{} cannot be written on host {}{}; the profile is in {shown}",
+            wanted.display(),
+            host_name(),
+            trouble.unwrap_or_default()
+        ));
+    }
+}
+
+/// Without the path, which the sentence names anyway.
+fn reason(error: &Error, path: &Path) -> String {
+    let text = error.to_string();
+    let text = text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&text);
+    text.split(" (os error").next().unwrap_or(text).to_owned()
+}

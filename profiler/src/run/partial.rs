@@ -1,0 +1,95 @@
+//! The end of a job of which not all ranks record. No message may be sent; each rank leaves its shard final, and the last to do so
+//! makes the profile of all shards there are.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use vocabulary::profile::hosts::Folder;
+use vocabulary::profile::recover::{shard_name, snapshot_name};
+use vocabulary::ranks::Ranks;
+use vocabulary::shard::{FINISHED, read_header};
+
+use crate::guest::{say, signals};
+use crate::rollcall::{Remains, RollCall};
+use crate::run::{join, output, snapshots};
+use crate::shard;
+use crate::shard::paths;
+
+/// This rank is done.
+pub fn finish(roll_call: &RollCall) {
+    let Some(header) = shard::header() else { return };
+    header.set_state(FINISHED);
+    let (run, size) = (header.run(), header.world_size());
+    let own = signals::held_back(shard::make_final);
+    if let Err(trouble) = &own {
+        output::say_lost(trouble);
+    }
+    let bring = |local: &[u32], folder: &Folder| local.iter().all(|rank| bring(&shard_name(run, *rank), folder));
+    let Some(remains) = roll_call.finish(bring) else { return };
+    let files = match &remains {
+        Remains { carried: Some((folder, _)), .. } => folder.files(&["shard"]),
+        Remains { local, .. } if local.is_empty() => own.into_iter().collect(),
+        Remains { local, .. } => local.iter().filter_map(|rank| find(&shard_name(run, *rank))).collect(),
+    };
+    if files.is_empty() {
+        return;
+    }
+    match join::files(&files, &paths::profile()) {
+        Ok(path) => {
+            output::say_where(&path, &paths::profile());
+            let may_be_elsewhere = remains.carried.is_none() && roll_call.spans_hosts();
+            say_missing(&files, size, may_be_elsewhere);
+            remove(&files);
+            write_snapshots(run, size);
+            roll_call.clear();
+        }
+        Err(trouble) => output::say_lost(&trouble),
+    }
+}
+
+/// Which ranks the profile lacks. It must not be taken for whole.
+fn say_missing(files: &[PathBuf], size: u32, may_be_elsewhere: bool) {
+    let present: Ranks = files.iter().filter_map(|file| Some(read_header(file)?.world_rank)).collect();
+    if present.count() == u64::from(size) {
+        return;
+    }
+    let elsewhere = if may_be_elsewhere { ", or their shards are on other hosts" } else { "" };
+    say::warn(&format!(
+        "only ranks {present} of {size} are in the profile: commsee was not loaded on the others, or switched off there{elsewhere}"
+    ));
+}
+
+/// Snapshots that not all ranks took part in.
+fn write_snapshots(run: [u64; 2], size: u32) {
+    for number in 1..=snapshots::MOST {
+        let of_this = |rank| find(&snapshot_name(run, rank, number));
+        let files: Vec<PathBuf> = (0..size).filter_map(of_this).collect();
+        if files.is_empty() {
+            return;
+        }
+        match join::files(&files, &snapshots::wanted(number)) {
+            Ok(path) => output::say_where(&path, &snapshots::wanted(number)),
+            Err(trouble) => snapshots::say_lost(&trouble),
+        }
+        remove(&files);
+    }
+}
+
+fn remove(files: &[PathBuf]) {
+    files.iter().for_each(|file| _ = fs::remove_file(file));
+}
+
+/// Where a file of this run lies, which another rank made.
+fn find(name: &str) -> Option<PathBuf> {
+    let beside = paths::profile().parent().map(|parent| parent.to_string_lossy().into_owned());
+    let directories = paths::of_shards().into_iter().chain(beside);
+    directories.map(|directory| Path::new(&directory).join(name)).find(|path| path.exists())
+}
+
+/// Moves a shard to where other hosts may see it. Of a rank that died somebody else may have done so.
+fn bring(name: &str, folder: &Folder) -> bool {
+    match find(name) {
+        Some(shard) => folder.carry(&shard).is_ok(),
+        None => folder.has(name.as_ref()),
+    }
+}

@@ -1,0 +1,230 @@
+//! Programs that use sessions and never call `MPI_Init`. Nothing here is collective: a process that opens a session need not
+//! meet any other one, so every process sets itself up alone, and the last one to exit finds all shards finished and makes
+//! the profile (`join.rs`). Beside `MPI_Init` sessions are part of what `MPI_Finalize` gathers.
+
+use std::cell::Cell;
+use std::ffi::{CString, c_int};
+
+use parking_lot::Mutex;
+use vocabulary::calls::op;
+use vocabulary::profile::recover::shard_name;
+use vocabulary::shard::{FINISHED, LEFT, Moment, RUNNING};
+
+use crate::guest::{clock, say, state};
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::pmpi::{self, Group};
+use crate::mpi::world;
+use crate::objects::communicators;
+use crate::record::tally::{self, Done};
+use crate::rollcall::{self, RollCall};
+use crate::run::setup::{self, Process};
+use crate::run::{ending, join, output};
+use crate::shard::paths;
+use crate::thread::Thread;
+use crate::{shard, thread};
+
+struct Sessions {
+    /// The program's, open now.
+    open: u32,
+    /// Ours, while any of the program's is open: it keeps the group of all processes alive.
+    own: u64,
+    opened: u64,
+}
+
+/// `MPI_THREAD_MULTIPLE`, as shards count levels.
+const HIGHEST: u32 = 3;
+
+static SESSIONS: Mutex<Sessions> = parking_lot::const_mutex(Sessions { open: 0, own: 0, opened: 0 });
+
+thread_local! {
+    /// This thread is closing a session from Fortran, and `closing` has been called.
+    static SEEN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Of a job over several hosts, whose processes cannot find each other's shards.
+static HOSTS: Mutex<Option<RollCall>> = parking_lot::const_mutex(None);
+
+/// `MPI_Session_init` has succeeded. `session` is where its handle is, or 0 where that cannot be read.
+pub fn opened(clock: u32, entered: Moment, session: Word, done: Done) {
+    let mut sessions = SESSIONS.lock();
+    sessions.open += 1;
+    sessions.opened += 1;
+    if !ending::ends_in_finalize() && sessions.open == 1 {
+        let trouble = match shard::header() {
+            None if ending::is_alone() || !setup::is_wanted() => return,
+            None => begin(&mut sessions, clock, entered, thread_level(session)),
+            Some(header) if ending::is_alone() => {
+                header.set_state(RUNNING);
+                enter_world(&mut sessions).map(|_| state::start(header.thread_level() == 3))
+            }
+            // MPI_Finalize has written the profile.
+            Some(_) => return,
+        };
+        if let Err(trouble) = trouble {
+            say::warn(&format!("{trouble}: nothing is recorded, the program runs as without commsee"));
+        }
+    }
+    drop(sessions);
+    if thread_level(session) == HIGHEST {
+        state::several_threads();
+    }
+    if let Some(thread) = thread::recording(op::MPI_Session_init) {
+        tally::plain(thread, communicators::none(), done);
+    }
+}
+
+/// A session that is being closed.
+pub struct Closing {
+    thread: Option<&'static Thread>,
+    /// No other one is open.
+    is_last: bool,
+}
+
+/// `MPI_Session_finalize` is about to be called: of the last session ours go first, since MPI ends with it.
+pub fn closing() -> Option<Closing> {
+    if SEEN.get() {
+        return None;
+    }
+    let mut sessions = SESSIONS.lock();
+    let thread = thread::recording(op::MPI_Session_finalize);
+    sessions.open = sessions.open.saturating_sub(1);
+    let is_last = sessions.open == 0 && !ending::ends_in_finalize() && ending::is_alone();
+    if is_last {
+        state::stop();
+        if let Some(header) = shard::header() {
+            header.set_latest(clock::moment());
+            header.set_state(FINISHED);
+        }
+        leave_world(&mut sessions);
+    }
+    Some(Closing { thread, is_last })
+}
+
+/// `MPI_Session_finalize` has returned. A session that could not be closed is still open.
+pub fn closed(closing: Closing, done: Done) {
+    if let Some(thread) = closing.thread {
+        tally::plain(thread, communicators::none(), done);
+    }
+    if done.code == 0 {
+        return;
+    }
+    let mut sessions = SESSIONS.lock();
+    sessions.open += 1;
+    if let (true, Some(header)) = (closing.is_last, shard::header()) {
+        header.set_state(RUNNING);
+        if enter_world(&mut sessions).is_ok() {
+            state::start(header.thread_level() == 3);
+        }
+    }
+}
+
+/// How many sessions the program has opened so far.
+pub fn opened_so_far() -> u64 {
+    SESSIONS.lock().opened
+}
+
+pub fn closing_is_seen(seen: bool) {
+    SEEN.set(seen);
+}
+
+fn begin(sessions: &mut Sessions, clock: u32, entered: Moment, thread_level: u32) -> Result<(), String> {
+    let done = record_alone(sessions, clock, entered, thread_level);
+    if done.is_err() {
+        leave_world(sessions);
+    }
+    done
+}
+
+fn record_alone(sessions: &mut Sessions, clock: u32, entered: Moment, thread_level: u32) -> Result<(), String> {
+    let (rank, size) = enter_world(sessions)?;
+    say::set_rank(rank);
+    let buckets = setup::buckets_wanted();
+    let job = rollcall::find(size);
+    let (run, local_ranks) = (job.run, job.local_ranks);
+    let process = Process { rank, size, run, local_ranks, edges_bytes: buckets.edges(), thread_level, clock, entered };
+    paths::choose();
+    setup::set_up(&process)?;
+    if job.spans_hosts && job.local_ranks != Some(size) {
+        let roll_call = ending::roll_call(&job, rollcall::SESSIONS, rank, size);
+        roll_call.announce(|roll| setup::note(roll, &job, &paths::profile()));
+        *HOSTS.lock() = Some(roll_call);
+    }
+    ending::set_alone(true);
+    // SAFETY: the handler takes no argument and does not unwind.
+    unsafe { libc::atexit(leave) };
+    state::start(thread_level == 3);
+    Ok(())
+}
+
+/// Finds out which process of which this is, without a message.
+fn enter_world(sessions: &mut Sessions) -> Result<(u32, u32), String> {
+    // SAFETY: the program has just opened a session, so MPI is there; the places are of the right types.
+    unsafe {
+        pmpi::session_init(abi().info_null, abi().errors_return, &mut sessions.own).ok_or("MPI_Session_init fails")?;
+        let group = Group::of_process_set(sessions.own as Word, c"mpi://WORLD").ok_or("there is no set mpi://WORLD")?;
+        let rank = pmpi::group_rank(group.handle()).ok_or("MPI_Group_rank fails")? as u32;
+        let size = pmpi::group_size(group.handle()).ok_or("MPI_Group_size fails")? as u32;
+        world::keep(group);
+        Ok((rank, size))
+    }
+}
+
+fn leave_world(sessions: &mut Sessions) {
+    world::forget();
+    if sessions.own != 0 {
+        // SAFETY: our own session, from which nothing is left.
+        unsafe { pmpi::session_finalize(&mut sessions.own) };
+        sessions.own = 0;
+    }
+}
+
+/// The level of thread support that a session has (MPI-4.1, 11.3.1); the highest where it does not say.
+fn thread_level(session: Word) -> u32 {
+    if session == 0 || shard::header().is_none() && world::group().is_none() {
+        return HIGHEST;
+    }
+    let (mut info, mut value, mut found): (u64, [u8; 64], c_int) = (0, [0; 64], 0);
+    let key = CString::from(c"thread_level");
+    // SAFETY: the session was just opened; the places are of the right types and sizes.
+    unsafe {
+        if pmpi::session_get_info(abi().load(session), &mut info).is_none() {
+            return HIGHEST;
+        }
+        let longest = value.len() as c_int - 1;
+        pmpi::info_get(info as Word, key.as_ptr(), longest, value.as_mut_ptr().cast(), &mut found);
+        pmpi::info_free(&mut info);
+    }
+    let text = vocabulary::shard::text(&value);
+    let names = ["MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"];
+    let level = names.iter().position(|name| text.eq_ignore_ascii_case(name));
+    if found == 0 { HIGHEST } else { level.map_or(HIGHEST, |level| level as u32) }
+}
+
+/// `MPI_Init` takes over: its group of all processes is in force now, and `MPI_Finalize` will gather.
+pub fn hand_over() {
+    ending::set_alone(false);
+    let mut sessions = SESSIONS.lock();
+    if sessions.own != 0 {
+        // SAFETY: our own session, from which nothing is left.
+        unsafe { pmpi::session_finalize(&mut sessions.own) };
+        sessions.own = 0;
+    }
+}
+
+/// The process exits: nothing will be counted any more. Whoever finds that of all others, too, makes the profile.
+extern "C" fn leave() {
+    crate::guest::guard::guarded(|| {
+        let Some(header) = shard::header() else { return };
+        if !ending::is_alone() || header.state() != FINISHED || header.pid() != std::process::id() {
+            return;
+        }
+        header.set_state(LEFT);
+        // Somebody waits for the last process of each host.
+        if HOSTS.try_lock().is_some_and(|hosts| hosts.as_ref().is_some_and(RollCall::is_watched)) {
+            return;
+        }
+        let (run, size) = (header.run(), header.world_size());
+        let names: Vec<String> = (0..size).map(|rank| shard_name(run, rank)).collect();
+        join::when_complete(&names, |header| header.state == LEFT, &paths::profile(), output::say_lost);
+    });
+}

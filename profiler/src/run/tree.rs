@@ -1,0 +1,257 @@
+//! The binomial tree over all ranks that the gathering goes up and down: who sends to whom, and streams of items as chunks in
+//! messages.
+
+use std::cell::RefCell;
+use std::ffi::{c_int, c_void};
+use std::thread;
+use std::time::Duration;
+
+use vocabulary::shard::Sync;
+use vocabulary::stream::{Decoder, Encoder, Item, Source};
+
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::pmpi;
+use crate::trace;
+
+/// Bytes of items that travel together, beyond what most libraries send without being asked: so a sender waits for its receiver.
+const CHUNK_BYTES: usize = 256 << 10;
+/// Large chunks go in messages of at most this size: far below what an `int` counts.
+const MESSAGE_BYTES: usize = 1 << 20;
+
+const TAG_EXTENT: c_int = 1;
+const TAG_SIZE: c_int = 2;
+const TAG_DATA: c_int = 3;
+const TAG_DOWN: c_int = 4;
+/// Over `MPI_COMM_WORLD` as well, at a time when the program cannot have sent anything.
+const TAG_CLOCK: c_int = 5;
+
+/// A communicator of our own over all of `MPI_COMM_WORLD`, and this process's place in it.
+pub struct Tree {
+    pub comm: u64,
+    pub rank: u32,
+    pub ranks: u32,
+}
+
+impl Tree {
+    fn comm(&self) -> Word {
+        self.comm as Word
+    }
+
+    pub fn children(&self) -> impl Iterator<Item = u32> + use<> {
+        children(self.rank, self.ranks)
+    }
+
+    /// Adds up words over the tree, by `add` from those of a child; right at rank 0.
+    pub unsafe fn sum_up<const N: usize>(
+        &self,
+        mut words: [u64; N],
+        add: impl Fn(&mut [u64; N], [u64; N]),
+    ) -> [u64; N] {
+        for child in self.children() {
+            let mut more = [0u64; N];
+            // SAFETY: the child sends as many bytes, since all ranks come here.
+            if unsafe { self.receive(bytemuck::cast_slice_mut(&mut more), child, TAG_EXTENT) }.is_some() {
+                add(&mut words, more);
+            }
+        }
+        if self.rank > 0 {
+            // SAFETY: the parent receives as many bytes.
+            unsafe { self.send(bytemuck::cast_slice(&words), parent(self.rank), TAG_EXTENT) };
+        }
+        words
+    }
+
+    /// What rank 0 says comes down the tree to everybody.
+    pub unsafe fn spread<const N: usize>(&self, mut words: [u64; N]) -> Option<[u64; N]> {
+        let received = match self.rank {
+            0 => Some(()),
+            // SAFETY: the parent sends as many bytes.
+            rank => unsafe { self.receive(bytemuck::cast_slice_mut(&mut words), parent(rank), TAG_DOWN) },
+        };
+        // Also what did not come is passed on, so that nobody waits for it: nothing is wanted then.
+        words = received.map_or([0; N], |()| words);
+        for child in self.children() {
+            // SAFETY: the child receives as many bytes.
+            unsafe { self.send(bytemuck::cast_slice(&words), child, TAG_DOWN) };
+        }
+        received.map(|()| words)
+    }
+
+    /// Compares this process's clock with that of rank 0. Collective.
+    pub unsafe fn compare_clocks(&self) -> Option<Sync> {
+        trace::compare(self, (self.rank > 0).then(|| parent(self.rank)), self.children())
+    }
+
+    unsafe fn send(&self, bytes: &[u8], to: u32, tag: c_int) -> Option<()> {
+        let place = bytes.as_ptr().cast::<c_void>();
+        // SAFETY: the bytes are there until the call has returned.
+        unsafe { pmpi::send(place, bytes.len() as c_int, abi().byte, to as c_int, tag, self.comm()) }
+    }
+
+    unsafe fn receive(&self, bytes: &mut [u8], from: u32, tag: c_int) -> Option<()> {
+        let place = bytes.as_mut_ptr().cast::<c_void>();
+        let ignore = abi().status_ignore;
+        self.wait_for(from, tag);
+        // SAFETY: there is room for so many bytes.
+        unsafe { pmpi::recv(place, bytes.len() as c_int, abi().byte, from as c_int, tag, self.comm(), ignore) }
+    }
+
+    /// Waits for a message without keeping a processor busy: where ranks share them, libraries that spin take them from rank 0,
+    /// for which all wait.
+    fn wait_for(&self, from: u32, tag: c_int) {
+        let mut pause = FIRST_PAUSE;
+        for attempt in 0.. {
+            let mut is_there = 0;
+            // SAFETY: asks about our own communicator.
+            let asked = unsafe { pmpi::iprobe(from as c_int, tag, self.comm(), &mut is_there, abi().status_ignore) };
+            if asked.is_none() || is_there != 0 {
+                return;
+            }
+            if attempt >= ATTEMPTS_AT_ONCE {
+                thread::sleep(pause);
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        }
+    }
+}
+
+impl trace::Partner for Tree {
+    fn send(&self, words: [u64; 3], to: u32) -> Option<()> {
+        // SAFETY: the slice outlives the call.
+        unsafe { self.send(bytemuck::cast_slice(&words), to, TAG_CLOCK) }
+    }
+
+    /// Without the pauses of [`Tree::wait_for`], which would be in the answer.
+    fn receive(&self, from: u32) -> Option<[u64; 3]> {
+        let mut words = [0u64; 3];
+        let (place, ignore) = (words.as_mut_ptr().cast::<c_void>(), abi().status_ignore);
+        let bytes = size_of_val(&words) as c_int;
+        // SAFETY: the place has room for so many bytes.
+        unsafe { pmpi::recv(place, bytes, abi().byte, from as c_int, TAG_CLOCK, self.comm(), ignore)? };
+        Some(words)
+    }
+}
+
+/// How often is asked without a pause: some 20 µs, as long as a message takes in a machine.
+const ATTEMPTS_AT_ONCE: u32 = 100;
+const FIRST_PAUSE: Duration = Duration::from_micros(20);
+/// What a level of the tree may lose.
+const LONGEST_PAUSE: Duration = Duration::from_micros(500);
+
+/// The binomial tree: below rank r are the ranks up to the next multiple of its lowest set bit.
+fn parent(rank: u32) -> u32 {
+    rank & rank.wrapping_sub(1)
+}
+
+fn children(rank: u32, ranks: u32) -> impl Iterator<Item = u32> {
+    let own_bits = if rank == 0 { u32::BITS } else { rank.trailing_zeros() };
+    (0..own_bits).map_while(move |bit| rank.checked_add(1 << bit)).take_while(move |child| *child < ranks)
+}
+
+/// What comes after a chunk: another one, or nothing, all that came being whole or not.
+const WHOLE_END: u64 = 0;
+const GOES_ON: u64 = 1;
+const BROKEN_END: u64 = 2;
+
+/// The way to the parent.
+pub struct Up<'a> {
+    tree: &'a Tree,
+    encoder: Encoder,
+    is_broken: bool,
+}
+
+impl<'a> Up<'a> {
+    pub fn of(tree: &'a Tree) -> Up<'a> {
+        Up { tree, encoder: Encoder::default(), is_broken: false }
+    }
+
+    pub fn push(&mut self, item: &Item) {
+        self.encoder.push(item);
+        if self.encoder.len() >= CHUNK_BYTES {
+            self.send(GOES_ON);
+        }
+    }
+
+    /// `None` if anything could not be sent.
+    pub fn end(mut self, is_whole: bool) -> Option<()> {
+        self.send(if is_whole && !self.is_broken { WHOLE_END } else { BROKEN_END });
+        (!self.is_broken).then_some(())
+    }
+
+    fn send(&mut self, state: u64) {
+        let (chunk, parent) = (self.encoder.take(), parent(self.tree.rank));
+        let process = [chunk.len() as u64, state];
+        // SAFETY: the slices outlive the calls.
+        let sent = unsafe {
+            let process = self.tree.send(bytemuck::cast_slice(&process), parent, TAG_SIZE);
+            let parts = chunk.chunks(MESSAGE_BYTES);
+            process.and_then(|()| parts.into_iter().try_for_each(|part| self.tree.send(part, parent, TAG_DATA)))
+        };
+        self.is_broken |= sent.is_none();
+    }
+}
+
+/// The way from one child.
+pub struct Down<'a> {
+    tree: &'a Tree,
+    child: u32,
+    chunk: Decoder,
+    goes_on: bool,
+    is_whole: bool,
+}
+
+impl<'a> Down<'a> {
+    pub fn of(tree: &'a Tree, child: u32) -> RefCell<Down<'a>> {
+        RefCell::new(Down { tree, child, chunk: Decoder::new(Vec::new()), goes_on: true, is_whole: true })
+    }
+
+    fn next_chunk(&mut self) -> Option<Vec<u8>> {
+        let mut process = [0u64; 2];
+        let mut chunk = Vec::new();
+        let was_whole = self.is_whole && self.chunk.is_whole();
+        (self.goes_on, self.is_whole) = (false, false);
+        // SAFETY: the slices outlive the calls.
+        unsafe {
+            self.tree.receive(bytemuck::cast_slice_mut(&mut process), self.child, TAG_SIZE)?;
+            // Whatever becomes of this chunk: the child sends the next one, and waits until it is received.
+            self.goes_on = process[1] == GOES_ON;
+            chunk.resize(usize::try_from(process[0]).ok()?, 0);
+            let mut received = Some(());
+            // All of them, also behind one that failed.
+            for part in chunk.chunks_mut(MESSAGE_BYTES) {
+                received = self.tree.receive(part, self.child, TAG_DATA).and(received);
+            }
+            received?;
+        }
+        self.is_whole = was_whole && process[1] != BROKEN_END;
+        Some(chunk)
+    }
+
+    /// Receives what is left; returns whether all was whole.
+    pub fn end(&mut self) -> bool {
+        while self.goes_on {
+            // Nobody has seen it.
+            self.next_chunk();
+            self.is_whole = false;
+        }
+        self.is_whole && self.chunk.is_whole()
+    }
+}
+
+pub struct FromChild<'a>(pub &'a RefCell<Down<'a>>);
+
+impl Source for FromChild<'_> {
+    fn next(&mut self) -> Option<Item> {
+        let mut down = self.0.borrow_mut();
+        loop {
+            if let Some(item) = down.chunk.next() {
+                return Some(item);
+            }
+            if !down.goes_on {
+                return None;
+            }
+            let chunk = down.next_chunk()?;
+            down.chunk = Decoder::new(chunk);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Memory that may be refused. What a call needs is asked for here and may be missing: then the call is forwarded and not
+//! counted. What the standard library asks for by itself (texts, paths, tables of rare things) cannot be missing there, for it
+//! ends the program: so a small reserve answers when the system does not, and recording stops before that is used up.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::UnsafeCell;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::guest::say::warn_once;
+use crate::guest::{errno, state};
+use crate::shard;
+
+/// Room for one value that is never freed, if there is memory for it.
+pub fn keep<T>(value: T) -> Option<&'static T> {
+    let place = array::<T>(1)?;
+    // SAFETY: room for one, which nobody else knows of.
+    unsafe {
+        place.write(value);
+        Some(place.as_ref())
+    }
+}
+
+/// Room for so many values, which is not filled yet.
+#[cold]
+pub fn array<T>(length: usize) -> Option<NonNull<T>> {
+    let layout = Layout::array::<T>(length).ok().filter(|layout| layout.size() > 0)?;
+    // SAFETY: the layout is not empty.
+    errno::kept(|| NonNull::new(unsafe { System.alloc(layout) }.cast()))
+}
+
+/// SAFETY: `place` came from [`array`] with this length, and nobody refers to it.
+pub unsafe fn free<T>(place: *mut T, length: usize) {
+    if let Ok(layout) = Layout::array::<T>(length) {
+        // SAFETY: it came from `array` with this length, as the caller sees to.
+        unsafe { System.dealloc(place.cast(), layout) };
+    }
+}
+
+/// A call finds no memory for what is to be counted.
+#[cold]
+#[inline(never)]
+pub fn lose_call() {
+    if let Some(header) = shard::header() {
+        header.lose_call();
+    }
+    warn_once!("no memory for more counters: what finds none is lost, and missing from the profile");
+}
+
+/// Mostly untouched, and then no memory either: the loader maps it as zeros.
+const RESERVE_BYTES: usize = 4 << 20;
+/// Recording stops when so much of it was needed. The rest is for what comes after, such as the gathering.
+const STOP_BYTES: usize = RESERVE_BYTES / 4;
+
+struct Memory;
+
+#[global_allocator]
+static MEMORY: Memory = Memory;
+
+static RESERVE: Reserve = Reserve {
+    locked: AtomicBool::new(false),
+    used: UnsafeCell::new((0, 0)),
+    bytes: UnsafeCell::new([0; RESERVE_BYTES]),
+};
+
+#[repr(align(64))]
+struct Reserve {
+    locked: AtomicBool,
+    /// Bytes from the begin that were given away, and how many pieces are still in use: without any all is free again.
+    used: UnsafeCell<(usize, usize)>,
+    bytes: UnsafeCell<[u8; RESERVE_BYTES]>,
+}
+
+// SAFETY: `used` is touched under the lock, and `bytes` belong to whom they were given.
+unsafe impl Sync for Reserve {}
+
+impl Reserve {
+    /// The lock is held for a few instructions, and nothing that may wait or fail comes in between.
+    fn with<R>(&self, work: impl FnOnce(&mut (usize, usize)) -> R) -> R {
+        while self.locked.swap(true, Ordering::Acquire) {
+            std::hint::spin_loop();
+        }
+        // SAFETY: locked.
+        let result = work(unsafe { &mut *self.used.get() });
+        self.locked.store(false, Ordering::Release);
+        result
+    }
+
+    fn begin(&self) -> usize {
+        self.bytes.get() as usize
+    }
+
+    #[inline(always)]
+    fn holds(&self, place: *mut u8) -> bool {
+        (place as usize).wrapping_sub(self.begin()) < RESERVE_BYTES
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn alloc(&self, layout: Layout) -> *mut u8 {
+        let (place, is_much) = self.with(|(used, pieces)| {
+            let begin = (self.begin() + *used).next_multiple_of(layout.align()) - self.begin();
+            let end = begin.saturating_add(layout.size());
+            if end > RESERVE_BYTES {
+                return (ptr::null_mut(), true);
+            }
+            (*used, *pieces) = (end, *pieces + 1);
+            ((self.begin() + begin) as *mut u8, end > STOP_BYTES)
+        });
+        if is_much && !state::is_off() {
+            state::stop();
+            warn_once!("no memory: recording stops, the rest of the run is lost (the program goes on)");
+        }
+        place
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn free(&self, place: *mut u8, bytes: usize) {
+        let begin = place as usize - self.begin();
+        self.with(|(used, pieces)| {
+            *pieces -= 1;
+            if *pieces == 0 {
+                *used = 0;
+            } else if begin + bytes == *used {
+                *used = begin;
+            }
+        });
+    }
+
+    /// Whether the piece could be made larger or smaller where it is, which the latest one can.
+    fn resize(&self, place: *mut u8, before: usize, bytes: usize) -> bool {
+        let begin = place as usize - self.begin();
+        self.with(|(used, _)| {
+            let fits = begin + before == *used && begin.saturating_add(bytes) <= RESERVE_BYTES;
+            if fits {
+                *used = begin + bytes;
+            }
+            fits
+        })
+    }
+}
+
+// SAFETY: memory of the system, or a piece of the reserve that nobody else has. Nothing in here unwinds.
+unsafe impl GlobalAlloc for Memory {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`.
+        let place = unsafe { System.alloc(layout) };
+        if place.is_null() { RESERVE.alloc(layout) } else { place }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        let place = unsafe { System.alloc_zeroed(layout) };
+        if !place.is_null() {
+            return place;
+        }
+        let place = RESERVE.alloc(layout);
+        if !place.is_null() {
+            // SAFETY: there is room for so many bytes.
+            unsafe { place.write_bytes(0, layout.size()) };
+        }
+        place
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`, and the place is none of ours.
+        if RESERVE.holds(place) { RESERVE.free(place, layout.size()) } else { unsafe { System.dealloc(place, layout) } }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`; both places have room for what is copied.
+        unsafe {
+            if !RESERVE.holds(place) {
+                let moved = System.realloc(place, layout, bytes);
+                if !moved.is_null() {
+                    return moved;
+                }
+            } else if RESERVE.resize(place, layout.size(), bytes) {
+                return place;
+            }
+            let Ok(wanted) = Layout::from_size_align(bytes, layout.align()) else { return ptr::null_mut() };
+            let moved = self.alloc(wanted);
+            if !moved.is_null() {
+                ptr::copy_nonoverlapping(place, moved, layout.size().min(bytes));
+                self.dealloc(place, layout);
+            }
+            moved
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What one thread counted: an index over its cells and edges in the shard.
+
+use std::cell::Cell;
+use std::ptr;
+
+use vocabulary::shard::{self as image, Bound, Edge, Use};
+
+use crate::mpi::abi::Word;
+use crate::objects::datatypes::{self, Recent};
+use crate::shard::index::Index;
+use crate::shard::memory;
+
+pub struct Counters {
+    cells: Index<image::Cell>,
+    edges: Index<Edge>,
+    /// Only where datatypes are recorded.
+    uses: Cell<*const Uses>,
+    /// The time of all calls counted so far, so that a call whose callbacks made others is charged for the rest only.
+    pub counted_ticks: Cell<u64>,
+}
+
+impl Counters {
+    /// None where there is no memory for it.
+    pub fn new() -> Option<Counters> {
+        Some(Counters {
+            cells: Index::new()?,
+            edges: Index::new()?,
+            uses: Cell::new(ptr::null()),
+            counted_ticks: Cell::new(0),
+        })
+    }
+
+    #[inline(always)]
+    pub fn add_ticks(&self, ticks: u64) {
+        self.counted_ticks.set(self.counted_ticks.get().wrapping_add(ticks));
+    }
+
+    /// Adds to the counters of a (communicator, operation, bucket). The work calls nothing that comes back here.
+    #[inline(always)]
+    pub fn count<R>(&self, key: u64, work: impl FnOnce(&mut image::Cell) -> R) -> R {
+        let cell = match self.cells.find(key) {
+            Some(cell) => cell,
+            None => self.new_cell(key),
+        };
+        // SAFETY: the index holds addresses of live entries of this thread only.
+        work(unsafe { &mut *cell })
+    }
+
+    /// The counters of this key will be asked for soon: their place in a large index is fetched while the library works.
+    #[inline(always)]
+    pub fn expect(&self, key: u64) {
+        self.cells.expect(key);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn new_cell(&self, key: u64) -> *mut image::Cell {
+        self.cells.add(key, image::Cell { key, ticks_min: Bound::LONGEST, ..bytemuck::Zeroable::zeroed() })
+    }
+
+    /// Adds messages to the counters of a (communicator, operation, destination), and returns the receiver's world rank, which is
+    /// asked for when it is new.
+    #[inline(always)]
+    pub fn count_messages(&self, key: u64, (count, bytes): (u64, u64), world_rank: impl FnOnce() -> u32) -> u32 {
+        let edge = match self.edges.find(key) {
+            Some(edge) => edge,
+            None => self.new_edge(key, world_rank()),
+        };
+        // SAFETY: as above.
+        let edge = unsafe { &mut *edge };
+        edge.calls += count;
+        edge.bytes = edge.bytes.wrapping_add(bytes);
+        edge.world_rank
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn new_edge(&self, key: u64, world_rank: u32) -> *mut Edge {
+        self.edges.add(key, Edge { key, world_rank, reserved: 0, calls: 0, bytes: 0 })
+    }
+
+    /// The number of a datatype that a successful call was given.
+    pub fn datatype(&self, datatype: Word, size_bytes: u64) -> Option<u32> {
+        datatypes::number_of(&self.uses()?.recent, datatype, size_bytes)
+    }
+
+    /// Counts one datatype argument.
+    pub fn count_use(&self, comm: u32, operation: u16, datatype: u32, bytes: u64) {
+        let Some(uses) = self.uses() else { return };
+        let key = Edge::key(comm, operation, datatype);
+        let entry = uses.index.find(key).unwrap_or_else(|| uses.index.add(key, Use { key, calls: 0, bytes: 0 }));
+        // SAFETY: the index holds addresses of live entries of this thread only.
+        let entry = unsafe { &mut *entry };
+        entry.calls += 1;
+        entry.bytes = entry.bytes.wrapping_add(bytes);
+    }
+
+    fn uses(&self) -> Option<&Uses> {
+        // SAFETY: null, or kept below and never freed.
+        if let Some(known) = unsafe { self.uses.get().as_ref() } {
+            return Some(known);
+        }
+        let new = Index::new().map(|index| Uses { index, recent: Recent::new() }).and_then(memory::keep);
+        match new {
+            Some(new) => self.uses.set(new),
+            None => memory::lose_call(),
+        }
+        new
+    }
+}
+
+/// What a thread knows of datatypes.
+struct Uses {
+    index: Index<Use>,
+    recent: Recent,
+}

@@ -1,0 +1,146 @@
+//! The calls that a thread is in, by level: in the shard, so that whoever comes after a crash finds them.
+
+use std::cell::Cell;
+
+use vocabulary::shard::{BLOCK_HEADER_BYTES, STANDING_LEVELS, STANDINGS, Standing};
+
+use crate::shard::{self, memory};
+
+/// The calls that a thread is in, the outermost first.
+pub struct InFlight {
+    /// The lowest level.
+    first: *mut Standing,
+    /// The stack pointers of the wrappers that the thread is in, by level: they tell a call that it is still in from one that it has
+    /// jumped out of.
+    pub frames: [Cell<usize>; STANDING_LEVELS],
+    /// For each level the begin of a call in which another one was made, and the time of all calls counted by then.
+    pub counted_within: [Cell<(u64, u64)>; STANDING_LEVELS],
+    /// How often a call was taken for one within another.
+    pub nested: Cell<u32>,
+}
+
+impl InFlight {
+    /// None where there is no memory for it.
+    pub fn new(thread: usize) -> Option<InFlight> {
+        Some(InFlight {
+            first: first_level(thread)?,
+            frames: [const { Cell::new(0) }; STANDING_LEVELS],
+            counted_within: [const { Cell::new((0, 0)) }; STANDING_LEVELS],
+            nested: Cell::new(0),
+        })
+    }
+
+    /// One of `STANDING_LEVELS`.
+    #[inline(always)]
+    pub fn level(&self, level: usize) -> Level {
+        debug_assert!(level < STANDING_LEVELS);
+        // SAFETY: there are so many, and they are this thread's.
+        Level(unsafe { self.first.add(level) })
+    }
+
+    /// The thread's number.
+    pub fn thread(&self) -> u32 {
+        // SAFETY: the entry is this thread's, and never freed.
+        unsafe { (*self.first).thread }
+    }
+
+    /// The call that the thread is in, the innermost if a callback made another one.
+    #[inline(always)]
+    pub fn innermost(&self) -> Option<Standing> {
+        let at = |level| self.level(level);
+        let mut innermost = at(0);
+        if !innermost.is_inside() {
+            return None;
+        }
+        for level in (1..STANDING_LEVELS).map(at).take_while(|level| level.is_inside()) {
+            innermost = level;
+        }
+        // SAFETY: as above.
+        Some(unsafe { *innermost.0 })
+    }
+
+    /// A thread begins to be seen, or ends (0).
+    pub fn set(&self, now_ticks: u64) {
+        for level in 0..STANDING_LEVELS {
+            let place = self.level(level);
+            place.set_begin(0);
+            place.set_end(if level == 0 { now_ticks } else { 0 });
+        }
+    }
+}
+
+/// Room for all levels of a thread. None where there is no memory for it.
+fn first_level(thread: usize) -> Option<*mut Standing> {
+    let empty = |level| Standing {
+        word: 0,
+        comm: 0,
+        begin_ticks: 0,
+        end_ticks: 0,
+        thread: thread as u32,
+        level: level as u32,
+        reserved: [0; 6],
+    };
+    let levels: [Standing; STANDING_LEVELS] = std::array::from_fn(empty);
+    match shard::block(STANDINGS, BLOCK_HEADER_BYTES + size_of_val(&levels)) {
+        // SAFETY: the block has room for these entries behind its header, and belongs to nobody else.
+        Some(block) => unsafe {
+            let first = (block.as_ptr() as usize + BLOCK_HEADER_BYTES) as *mut Standing;
+            first.cast::<[Standing; STANDING_LEVELS]>().write(levels);
+            (*block.as_ptr()).used = STANDING_LEVELS as u32;
+            Some(first)
+        },
+        // Without room in the shard nobody reads it; so the hot path needs no test.
+        None => {
+            let place = memory::array::<[Standing; STANDING_LEVELS]>(1)?.as_ptr();
+            // SAFETY: room for it, which belongs to nobody else.
+            unsafe { place.write(levels) };
+            Some(place.cast())
+        }
+    }
+}
+
+/// Where one call is noted. The words are written one by one: a reader may come, or the process end, between them.
+#[derive(Clone, Copy)]
+pub struct Level(*mut Standing);
+
+impl Level {
+    #[inline(always)]
+    pub fn is_inside(self) -> bool {
+        // SAFETY: the entry is this thread's, and never freed.
+        unsafe { Standing::is_inside((*self.0).begin_ticks, (*self.0).end_ticks) }
+    }
+
+    #[inline(always)]
+    fn set_begin(self, begin_ticks: u64) {
+        // SAFETY: as above.
+        unsafe { (&raw mut (*self.0).begin_ticks).write_volatile(begin_ticks) };
+    }
+
+    #[inline(always)]
+    pub fn set_end(self, end_ticks: u64) {
+        // SAFETY: as above.
+        unsafe { (&raw mut (*self.0).end_ticks).write_volatile(end_ticks) };
+    }
+
+    #[inline(always)]
+    pub fn fill(self, word: u64, comm: u64, begin_ticks: u64) {
+        // SAFETY: as above.
+        unsafe {
+            (&raw mut (*self.0).comm).write_volatile(comm);
+            (&raw mut (*self.0).word).write_volatile(word);
+        }
+        self.set_begin(begin_ticks);
+    }
+
+    /// The call, as it was noted.
+    pub fn noted(self) -> Standing {
+        // SAFETY: as above.
+        unsafe { *self.0 }
+    }
+
+    #[inline(always)]
+    pub fn as_noted<'a>(self) -> &'a Standing {
+        // SAFETY: as above; only its thread writes it.
+        unsafe { &*self.0 }
+    }
+}

@@ -1,0 +1,297 @@
+//! A thread of the program: where lies what each room knows of one thread. Each room defines its own part.
+//! Only the thread itself touches its counters, so that counting needs no lock and no atomic operation.
+//!
+//! The library's callbacks (of attributes, errors, reductions, generalized requests) call MPI again in the midst of a call, and find
+//! the same thread there. So a thread is shared by reference; what it holds is read and written in pieces, and no piece is held
+//! while a call is forwarded.
+
+pub mod counters;
+pub mod in_flight;
+pub mod tracer;
+pub mod transfers;
+
+use std::cell::Cell;
+use std::ptr;
+
+use parking_lot::Mutex;
+use vocabulary::shard::NO_OPERATION;
+
+use crate::guest::set_once::SetOnce;
+use crate::guest::{clock, guard, stack, state};
+use crate::mpi::abi::Word;
+use crate::objects::communicators;
+use crate::objects::freeing::{BeingFreed, Frees};
+use crate::objects::requests::{Requests, Unknown};
+use crate::shard::{self, memory};
+
+use counters::Counters;
+use in_flight::InFlight;
+use tracer::TracerState;
+use transfers::HookState;
+
+/// Not even a neighbour on the heap shares its cache lines. What every call needs comes first.
+#[repr(C, align(128))]
+pub struct Thread {
+    pub counters: Counters,
+    /// What was used last, and what is being freed.
+    pub communicators: communicators::Recent,
+    pub in_flight: InFlight,
+    /// The operation of the Fortran call that is being forwarded to the library's Fortran layer, and its stack pointer.
+    passing: Cell<(u16, usize)>,
+    /// What hook modules count, from within the calls of this thread.
+    pub hooks: HookState,
+    /// Where it writes the timeline.
+    pub tracer: TracerState,
+    /// Handles of the requests of one completing call, kept here so that no call allocates.
+    pub handles: Cell<Vec<Word>>,
+    pub statuses: Cell<Vec<u64>>,
+    /// Tells one completing call of this thread from all others of the process.
+    last_stamp: Cell<u64>,
+    /// Handles that were asked for and that no thread knew.
+    pub unknown: Unknown,
+    apart: Apart,
+}
+
+/// What other threads reach, too: apart from the thread's own data.
+#[repr(align(128))]
+struct Apart {
+    requests: Requests,
+    /// Under the lock of `IDLE`.
+    next_idle: Cell<*const Thread>,
+}
+
+// SAFETY: other threads touch nothing of a thread but what stands apart.
+unsafe impl Sync for Thread {}
+
+/// Ends the calls that a thread has not returned from.
+static AT_END: SetOnce<fn(&Thread)> = SetOnce::new();
+
+/// `at_end` sees a thread that ends. SAFETY: recording is off.
+pub unsafe fn prepare(at_end: fn(&Thread)) {
+    // SAFETY: the caller sees to it.
+    unsafe { AT_END.set(at_end) };
+}
+
+/// Threads that have ended. Each leaves its counters to the next one that starts.
+static IDLE: Mutex<Idle> = parking_lot::const_mutex(Idle { latest: ptr::null(), threads: 0 });
+
+struct Idle {
+    latest: *const Thread,
+    /// All that there ever were.
+    threads: usize,
+}
+
+// SAFETY: threads are never freed.
+unsafe impl Send for Idle {}
+
+/// This thread, if calls are recorded.
+#[inline(always)]
+pub fn recording(operation: u16) -> Option<&'static Thread> {
+    if !state::is_on() {
+        return None;
+    }
+    current(operation)
+}
+
+/// This thread, also while recording pauses: for calls whose requests and communicators must be followed.
+#[inline(always)]
+pub fn following(operation: u16) -> Option<&'static Thread> {
+    if state::is_off() {
+        return None;
+    }
+    current(operation)
+}
+
+#[inline(always)]
+fn current(operation: u16) -> Option<&'static Thread> {
+    // SAFETY: null, or set by `enter` for this thread alone, and never freed.
+    match unsafe { tls::get().as_ref() } {
+        None => enter(operation),
+        thread => thread,
+    }
+}
+
+/// The same where the thread has been seen before.
+#[inline(always)]
+pub fn known() -> Option<&'static Thread> {
+    // SAFETY: as above.
+    let thread = unsafe { tls::get().as_ref() };
+    if state::is_off() { None } else { thread }
+}
+
+/// This thread as a hook module finds it, perhaps in the midst of a call, while anything may be counted.
+#[inline(always)]
+pub fn here() -> Option<&'static Thread> {
+    following(NO_OPERATION)
+}
+
+#[cold]
+#[inline(never)]
+fn enter(operation: u16) -> Option<&'static Thread> {
+    // SAFETY: null, or this thread, which is never freed.
+    if let Some(thread) = unsafe { passing::get().as_ref() } {
+        return within(thread, operation);
+    }
+    guard::guarded(first).flatten()
+}
+
+/// This thread has called the library's Fortran layer, which calls a C function now.
+fn within(thread: &'static Thread, operation: u16) -> Option<&'static Thread> {
+    let (forwarded, frame) = thread.passing.get();
+    // It may have jumped out of that call. Then this one has no caller below the frame.
+    let is_left = stack::pointer() >= frame && frame != 0;
+    if operation != forwarded && !is_left {
+        return Some(thread);
+    }
+    // What its callbacks call from here on is the program's own.
+    passing::set(ptr::null_mut());
+    tls::set(ptr::from_ref(thread).cast_mut());
+    is_left.then_some(thread)
+}
+
+/// This thread's first call.
+fn first() -> Option<&'static Thread> {
+    let mut idle = IDLE.lock();
+    // SAFETY: null, or a thread that has ended.
+    let thread = match unsafe { idle.latest.as_ref() } {
+        Some(left) => {
+            idle.latest = left.apart.next_idle.get();
+            left
+        }
+        None => {
+            let Some(new) = Thread::new(idle.threads).and_then(memory::keep) else {
+                memory::lose_call();
+                return None;
+            };
+            idle.threads += 1;
+            new.apart.requests.join();
+            new
+        }
+    };
+    tls::set(ptr::from_ref(thread).cast_mut());
+    leave_at_exit(thread);
+    thread.in_flight.set(clock::now());
+    Some(thread)
+}
+
+mod tls {
+    //! This thread, by a pointer that is reached without a call.
+    commsee_hook::thread_pointer!(crate::thread::Thread, "commsee_thread");
+}
+
+mod passing {
+    //! While the library's Fortran layer does a call that is recorded already: this thread, by which only `enter` finds it then.
+    commsee_hook::thread_pointer!(crate::thread::Thread, "commsee_passing_thread");
+}
+
+/// Runs the library's Fortran entry point, and returns whether that one called the C function by its `MPI_` name: then the C
+/// wrapper finds no thread and asks in `enter`. So C calls pay nothing for this.
+pub fn within_fortran(operation: u16, call: impl FnOnce()) -> bool {
+    let (own, outer) = (tls::get(), passing::get());
+    let place = if own.is_null() { outer } else { own };
+    // SAFETY: null, or this thread, which is never freed.
+    let Some(thread) = (unsafe { place.as_ref() }) else {
+        call();
+        return false;
+    };
+    // Also where the program leaves the call by an exception, or ends its thread.
+    let back = Back { thread, own, outer, passing: thread.passing.get() };
+    thread.passing.set((operation, stack::pointer()));
+    passing::set(place);
+    tls::set(ptr::null_mut());
+    call();
+    let is_met = passing::get().is_null();
+    drop(back);
+    is_met
+}
+
+struct Back<'a> {
+    thread: &'a Thread,
+    own: *mut Thread,
+    outer: *mut Thread,
+    passing: (u16, usize),
+}
+
+impl Drop for Back<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        tls::set(self.own);
+        passing::set(self.outer);
+        self.thread.passing.set(self.passing);
+    }
+}
+
+/// Has the thread hand its counters on when it ends.
+fn leave_at_exit(thread: &'static Thread) {
+    static KEY: Mutex<Option<libc::pthread_key_t>> = parking_lot::const_mutex(None);
+    let mut key = KEY.lock();
+    // SAFETY: plain use of a pthread key.
+    unsafe {
+        if key.is_none() {
+            let mut new = 0;
+            if libc::pthread_key_create(&mut new, Some(leave)) == 0 {
+                *key = Some(new);
+            }
+        }
+        if let Some(key) = *key {
+            libc::pthread_setspecific(key, ptr::from_ref(thread).cast());
+        }
+    }
+}
+
+unsafe extern "C" fn leave(thread: *mut libc::c_void) {
+    tls::set(ptr::null_mut());
+    passing::set(ptr::null_mut());
+    if shard::header().is_none() {
+        // A child made by `fork`: another thread may have held the lock when it was made.
+        return;
+    }
+    // SAFETY: it is still this thread's own, and never freed.
+    let thread = unsafe { &*thread.cast::<Thread>() };
+    // It may have ended in the midst of calls, by a jump out of them.
+    // SAFETY: set before recording starts, and so before any thread is entered.
+    (unsafe { AT_END.get() })(thread);
+    thread.in_flight.set(0);
+    let mut idle = IDLE.lock();
+    thread.apart.next_idle.set(idle.latest);
+    idle.latest = thread;
+}
+
+impl Frees for Thread {
+    #[inline(always)]
+    fn being_freed(&self) -> &BeingFreed {
+        &self.communicators.freeing
+    }
+}
+
+impl Thread {
+    /// None where there is no memory for it.
+    fn new(number: usize) -> Option<Thread> {
+        Some(Thread {
+            counters: Counters::new()?,
+            communicators: communicators::Recent::none(),
+            in_flight: InFlight::new(number)?,
+            passing: Cell::new((NO_OPERATION, 0)),
+            hooks: HookState::empty(),
+            tracer: TracerState::empty(),
+            handles: Cell::new(Vec::new()),
+            statuses: Cell::new(Vec::new()),
+            last_stamp: Cell::new((number as u64) << 48),
+            unknown: Unknown::none(),
+            apart: Apart { requests: Requests::new()?, next_idle: Cell::new(ptr::null()) },
+        })
+    }
+
+    #[inline(always)]
+    pub fn requests(&self) -> &Requests {
+        &self.apart.requests
+    }
+
+    /// A number that no other look at requests has: this thread's number above a count.
+    #[inline(always)]
+    pub fn stamp(&self) -> u64 {
+        let stamp = self.last_stamp.get() + 1;
+        self.last_stamp.set(stamp);
+        stamp
+    }
+}

@@ -1,0 +1,102 @@
+//! What hook modules counted in one thread. Apart from [`super::Thread`], which a wrapper may be holding while the
+//! library below it comes here.
+
+use std::cell::{Cell, UnsafeCell};
+use std::ptr;
+
+use bytemuck::Zeroable;
+use commsee_hook::{AT_ONCE, MODULES};
+use vocabulary::shard::{Bound, Standing, Transfer};
+
+use crate::objects::communicators::LastLookUp;
+use crate::shard::index::Index;
+use crate::shard::memory;
+
+pub struct Transferred {
+    words: [UnsafeCell<u64>; MODULES],
+    index: Index<Transfer>,
+    last_comm: LastLookUp,
+}
+
+/// Where a thread keeps these: made when a module asks for them first.
+pub struct HookState(Cell<*const Transferred>);
+
+impl HookState {
+    pub const fn empty() -> HookState {
+        HookState(Cell::new(ptr::null()))
+    }
+
+    #[inline(always)]
+    pub fn known(&self) -> Option<&'static Transferred> {
+        // SAFETY: made below, and never freed.
+        unsafe { self.0.get().as_ref() }
+    }
+
+    pub fn get(&self) -> Option<&'static Transferred> {
+        self.known().or_else(|| self.make())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make(&self) -> Option<&'static Transferred> {
+        let new = Transferred::new().and_then(memory::keep);
+        let Some(new) = new else {
+            memory::lose_call();
+            return None;
+        };
+        self.0.set(new);
+        Some(new)
+    }
+}
+
+impl Transferred {
+    /// None where there is no memory for it.
+    fn new() -> Option<Transferred> {
+        Some(Transferred {
+            words: [const { UnsafeCell::new(0) }; MODULES],
+            index: Index::new()?,
+            last_comm: LastLookUp::none(),
+        })
+    }
+
+    #[inline(always)]
+    pub fn word(&self, module: i32) -> Option<*mut u64> {
+        self.words.get(module as usize).map(UnsafeCell::get)
+    }
+
+    /// The number of the communicator of a call.
+    #[inline(always)]
+    pub fn communicator(&self, standing: &Standing) -> u32 {
+        self.last_comm.of(standing)
+    }
+
+    #[inline(always)]
+    pub fn find(&self, key: [u64; 2]) -> Option<Entry> {
+        self.index.find(key).map(Entry)
+    }
+
+    /// The entry of a key, which may not be there yet.
+    pub fn make(&self, key: [u64; 2]) -> Entry {
+        let new = || Transfer { key, ticks_min: Bound::LONGEST, ..Transfer::zeroed() };
+        Entry(self.index.find(key).unwrap_or_else(|| self.index.add(key, new())))
+    }
+}
+
+/// One of this thread's counters.
+pub struct Entry(*mut Transfer);
+
+impl Entry {
+    #[inline(always)]
+    pub fn add(self, bytes: u64, ticks: u64) {
+        // SAFETY: the index holds addresses of live entries of this thread only.
+        let entry = unsafe { &mut *self.0 };
+        entry.calls += 1;
+        entry.bytes = entry.bytes.wrapping_add(bytes);
+        if ticks != AT_ONCE {
+            entry.later += 1;
+            entry.ticks = entry.ticks.wrapping_add(ticks);
+            entry.ticks_min = entry.ticks_min.min(Bound::below(ticks));
+            entry.ticks_max = entry.ticks_max.max(Bound::above(ticks));
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! How a wrapper calls the real function.
+
+/// The real function of an operation, as the type that the wrapper's own arguments give.
+macro_rules! real_function {
+    ($operation:ident, fn($($argument:ty),*)) => {{
+        let function = $crate::mpi::real::function(vocabulary::calls::op::$operation as usize);
+        // SAFETY: the type repeats the function's declaration in the standard.
+        unsafe { std::mem::transmute::<*mut std::ffi::c_void, unsafe extern "C-unwind" fn($($argument),*) -> std::ffi::c_int>(function) }
+    }};
+}
+pub(crate) use real_function;
+
+/// Runs the real function between two readings of the clock, with a note of where the thread stands: in a call over the
+/// communicator of this record, or in a call that no shard knows of, because there is none yet.
+macro_rules! timed {
+    ($thread:ident, $record:expr, $operation:ident, $call:expr) => {{
+        let record = $record;
+        let begin = $crate::guest::clock::now();
+        let place = $crate::record::in_flight::enter_over($thread, record, vocabulary::calls::op::$operation, begin);
+        // Where it stands in an unsafe block already, this one is not needed.
+        // SAFETY: the program passes what the function takes, and it is passed on.
+        #[allow(unused_unsafe)]
+        let code = unsafe { $call };
+        let end = $crate::guest::clock::now();
+        $crate::record::in_flight::leave(place, end);
+        $crate::record::tally::Done {
+            operation: vocabulary::calls::op::$operation,
+            code,
+            ticks: end.wrapping_sub(begin),
+        }
+    }};
+    ($operation:ident, $call:expr) => {{
+        let begin = $crate::guest::clock::now();
+        // Where it stands in an unsafe block already, this one is not needed.
+        // SAFETY: as above.
+        #[allow(unused_unsafe)]
+        let code = unsafe { $call };
+        let ticks = $crate::guest::clock::now().wrapping_sub(begin);
+        $crate::record::tally::Done { operation: vocabulary::calls::op::$operation, code, ticks }
+    }};
+}
+pub(crate) use timed;

@@ -1,0 +1,182 @@
+//! What a program does with requests beside completing them: it looks at them, cancels, frees and starts them.
+
+use std::ffi::c_int;
+
+use vocabulary::calls::op;
+
+use super::forward::timed;
+use super::look::{Several, count, look, look_any, of_handle};
+use crate::guest::guard::recorded;
+use crate::guest::state;
+use crate::mpi::abi::{Word, abi};
+use crate::objects::communicators::Record;
+use crate::objects::requests::{Kind, Persistent};
+use crate::record::phases;
+use crate::record::tally::{self, Done};
+use crate::thread::Thread;
+use crate::trace;
+
+/// Looks at a request without completing it. The request is passed by value.
+pub unsafe fn MPI_Request_get_status(
+    thread: &Thread,
+    request: Word,
+    _: Word,
+    status: Word,
+    forward: impl FnOnce(Word) -> c_int,
+) -> c_int {
+    let (record, _) = of_handle(thread, request & abi().mask, 0);
+    let done = timed!(thread, record, MPI_Request_get_status, forward(status));
+    recorded(|| {
+        count(thread, record, done);
+    });
+    done.code
+}
+
+/// Looks at several requests without completing any.
+unsafe fn look_at(
+    thread: &Thread,
+    operation: u16,
+    length: c_int,
+    array: Word,
+    forward: impl FnOnce(&Thread, Record) -> Done,
+) -> c_int {
+    // SAFETY: the program passes an array of so many requests.
+    unsafe {
+        let several = Several::look(thread, operation, length, array, false);
+        let done = forward(thread, several.record);
+        recorded(|| {
+            count(thread, several.record, done);
+            several.leave(thread);
+        });
+        done.code
+    }
+}
+
+pub unsafe fn MPI_Request_get_status_any(
+    thread: &Thread,
+    length: c_int,
+    array: Word,
+    _: Word,
+    _: Word,
+    status: Word,
+    forward: impl FnOnce(Word) -> c_int,
+) -> c_int {
+    let operation = op::MPI_Request_get_status_any;
+    // SAFETY: as above.
+    unsafe {
+        look_at(thread, operation, length, array, |thread, record| {
+            timed!(thread, record, MPI_Request_get_status_any, forward(status))
+        })
+    }
+}
+
+pub unsafe fn MPI_Request_get_status_all(
+    thread: &Thread,
+    length: c_int,
+    array: Word,
+    _: Word,
+    statuses: Word,
+    forward: impl FnOnce(Word) -> c_int,
+) -> c_int {
+    let operation = op::MPI_Request_get_status_all;
+    // SAFETY: as above.
+    unsafe {
+        look_at(thread, operation, length, array, |thread, record| {
+            timed!(thread, record, MPI_Request_get_status_all, forward(statuses))
+        })
+    }
+}
+
+pub unsafe fn MPI_Request_get_status_some(
+    thread: &Thread,
+    length: c_int,
+    array: Word,
+    _: Word,
+    _: Word,
+    statuses: Word,
+    forward: impl FnOnce(Word) -> c_int,
+) -> c_int {
+    let operation = op::MPI_Request_get_status_some;
+    // SAFETY: as above.
+    unsafe {
+        look_at(thread, operation, length, array, |thread, record| {
+            timed!(thread, record, MPI_Request_get_status_some, forward(statuses))
+        })
+    }
+}
+
+pub unsafe fn MPI_Cancel(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the program passes the place of a request.
+    let (_, record, _) = unsafe { look(thread, request) };
+    thread.requests().looked();
+    let done = timed!(thread, record, MPI_Cancel, forward());
+    recorded(|| {
+        count(thread, record, done);
+    });
+    done.code
+}
+
+pub unsafe fn MPI_Request_free(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: as above.
+    let (handle, record, _) = unsafe { look_any(thread, request) };
+    let done = timed!(thread, record, MPI_Request_free, forward());
+    recorded(|| {
+        count(thread, record, done);
+        if done.code == 0 {
+            thread.requests().forget(handle);
+        }
+        thread.requests().looked();
+    });
+    done.code
+}
+
+fn activate(thread: &Thread, handle: Word, done: Done) -> Option<(Record, Persistent)> {
+    let posted = || if trace::is_on() { trace::posted() } else { 0 };
+    thread.requests().activate(handle, (done.operation, done.ticks, phases::current()), posted)
+}
+
+pub unsafe fn MPI_Start(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: as above.
+    let (handle, record, _) = unsafe { look_any(thread, request) };
+    let done = timed!(thread, record, MPI_Start, forward());
+    recorded(|| {
+        let started = if done.code == 0 { activate(thread, handle, done) } else { None };
+        thread.requests().looked();
+        if state::is_on() {
+            match started {
+                Some((record, persistent)) => tally::restarted(thread, record, done, &persistent),
+                None => tally::plain(thread, record, done),
+            }
+        } else if started.is_some() {
+            uncount(thread, handle);
+        }
+    });
+    done.code
+}
+
+pub unsafe fn MPI_Startall(thread: &Thread, length: c_int, array: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the program passes an array of so many requests.
+    unsafe {
+        let several = Several::look(thread, op::MPI_Startall, length, array, true);
+        let done = timed!(thread, several.record, MPI_Startall, forward());
+        recorded(|| {
+            count(thread, several.record, done);
+            for handle in several.handles.iter().filter(|_| done.code == 0) {
+                match activate(thread, *handle, done) {
+                    Some((record, persistent)) if state::is_on() => {
+                        tally::restarted_among(thread, record, done.operation, &persistent);
+                    }
+                    Some(_) => uncount(thread, *handle),
+                    None => {}
+                }
+            }
+            several.leave(thread);
+        });
+        done.code
+    }
+}
+
+/// A request that was started while counting pauses must not be counted when its message arrives.
+fn uncount(thread: &Thread, handle: Word) {
+    thread.requests().set_kind(handle, Kind::Plain);
+}
