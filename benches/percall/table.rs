@@ -64,7 +64,7 @@ fn setting(measured: &Measured) -> String {
     let Measured { mpi, rounds, floor_ns, .. } = measured;
     let others = measured.others * 100.0;
     format!(
-        "{mpi}, {rounds} rounds on one processor, floor {floor_ns:.1} ns{threads}; others had {others:.0} % of the machine"
+        "{mpi}, {rounds} rounds on one processor, floor {floor_ns:.1} ns{threads}; background load {others:.0} %"
     )
 }
 
