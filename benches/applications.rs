@@ -131,7 +131,7 @@ impl Times {
             format!("{:.2} s ({:.2} to {:.2})", median(times), quantile(times, 0.25), quantile(times, 0.75))
         };
         let (alone, with, name) = (spread(&self.alone), spread(&self.with), application.name);
-        let others = format!("others had {:.0} % of the machine", self.others * 100.0);
+        let others = format!("background load {:.0} %", self.others * 100.0);
         if markdown {
             println!("| {name} | {} | {alone} | {with} | {ratio:.3}, {interval} | {verdict}; {others} |", library.name);
         } else {

@@ -38,7 +38,7 @@ fn main() {
                 row(arguments.markdown, &job, library, added);
             }
         }
-        println!("\nOthers had {:.0} % of the machine.", usage.share_of_others() * 100.0);
+        println!("\nBackground load {:.0} %.", usage.share_of_others() * 100.0);
     }
 }
 

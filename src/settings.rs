@@ -36,14 +36,14 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: OUT,
         default: DEFAULT_OUT,
-        meaning: "File name of the profile. %j is the batch system's job id (of a task of an array ARRAY_TASK), %s the job's step, %h the \
+        meaning: "File name of the profile. %j is the batch system's job id (ARRAY_TASK for a task of an array), %s the job's step, %h the \
                   host, %p the process id, %t the time.",
     },
-    Variable { name: OUT_COMPATIBLE, default: "", meaning: "Used where COMMSEE_OUT is not set." },
+    Variable { name: OUT_COMPATIBLE, default: "", meaning: "Used if COMMSEE_OUT is not set." },
     Variable {
         name: BUCKETS,
         default: "128,1K,8K,64K,256K,1M,32M",
-        meaning: "Upper edges of the message-size buckets, ascending. Where ranks differ the profile has the edges that all share.",
+        meaning: "Upper edges of the message-size buckets, ascending. If ranks have different ones, the profile has the edges that all share.",
     },
     Variable {
         name: DIR,
@@ -53,30 +53,34 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: HOOKS,
         default: "",
-        meaning: "Hook modules that may record: a list such as ucx. `through run --hooks` sets it and loads them.",
+        meaning: "Hook modules that may record: a list such as ucx. `through run --hooks` sets this and loads them.",
     },
     Variable {
         name: DATATYPES,
         default: "",
-        meaning: "1: for each communicator and operation the datatypes that were used are recorded, for \
-                  `through --datatypes`.",
+        meaning: "1: record which datatypes each operation on each communicator is given, for `through --datatypes`.",
     },
     Variable {
         name: DETAIL,
         default: "auto",
-        meaning: "Whose counters the profile keeps apart: rank, node (the ranks of a host together) or comm (sums over the ranks \
-                  of each communicator; extremes, and which rank had them, are kept). auto: rank, and comm for more than 4 million \
-                  rows. Rank 0 decides; where no messages are sent (snapshots, sessions only) the process that writes the profile.",
+        meaning: "How much the profile tells apart: rank, node (sums over the ranks of a host) or comm (sums over the ranks of each \
+                  communicator). Extremes, and which rank had them, are always kept. auto: rank up to 4 million rows, beyond that comm. \
+                  The value on rank 0 counts; where no messages are sent (snapshots, sessions only), that of the process that writes \
+                  the profile.",
     },
     Variable {
         name: TRACE,
         default: "",
-        meaning: "1: calls, messages and what hook modules tell are kept with their times, for `through trace`: at most 4 MiB per \
-                  process (87 000 events), then the oldest make room. A size such as 64M: so much.",
+        meaning: "1: record calls, messages and what hook modules report with their times, for `through trace`, in a ring buffer of 4 MiB \
+                  per process (87 000 events). A size such as 64M: a ring buffer of that size.",
     },
-    Variable { name: LOG, default: "info", meaning: "What is said on standard error: off, warn, info or debug." },
-    Variable { name: DISABLE, default: "", meaning: "1: every call is forwarded, nothing is recorded." },
-    Variable { name: NO_ARGS, default: "", meaning: "1: the profile keeps the program's name, but not its arguments." },
+    Variable {
+        name: LOG,
+        default: "info",
+        meaning: "What commsee prints on standard error: off, warn, info or debug.",
+    },
+    Variable { name: DISABLE, default: "", meaning: "1: forward every call and record nothing." },
+    Variable { name: NO_ARGS, default: "", meaning: "1: keep the program's name without its arguments." },
     Variable {
         name: LIB,
         default: "beside through, or in ../lib of it",
@@ -85,8 +89,8 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: WATCH,
         default: "1",
-        meaning: "0: no `through watch` on the hosts of a job over several: shards of ranks that die stay on their hosts, until \
-                  `through run` or `through collect` fetches them.",
+        meaning: "0: start no watcher (`through watch`) on the hosts of a job over several hosts. Shards of dead ranks then stay on their \
+                  hosts until `through run` or `through collect` fetches them.",
     },
     Variable {
         name: LAUNCH,

@@ -1,7 +1,9 @@
-//! The reference pages that are written from tables. `UPDATE_PAGES=1 cargo test --test reference` rewrites them.
+//! The reference pages that are written from tables (`UPDATE_PAGES=1 cargo test --test reference` rewrites them), and what all pages must
+//! keep: links that lead somewhere, and a glossary of words that are in use.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use commsee::calls::{CALLS, RULES};
@@ -21,42 +23,40 @@ fn check(page: &str, expected: &str) {
 fn calls() {
     let mut page = String::from(
         "# Calls\n\n\
-         Written from `calls.table`. A call with a large-count form `NAME_c` is counted as `NAME` in both forms; a call from \
-         Fortran (`mpif.h`, `use mpi`, `use mpi_f08`) under the same name and by the same rules as one from C.\n\n\
+         This page is generated from `calls.table`. A call with a large-count form `NAME_c` is counted as `NAME` in both forms. A call \
+         from Fortran (`mpif.h`, `use mpi`, `use mpi_f08`) is counted under the same name and by the same rules as one from C.\n\n\
          ## Rules for bytes\n\n\
-         `size` is that of the datatype in bytes; with `MPI_IN_PLACE` a call counts as without it. An edge of a bucket \
-         belongs to the bucket below it.\nA call that fails carries no bytes.\n\n\
+         `size` is the size of the datatype in bytes. A call with `MPI_IN_PLACE` counts as it would without. The edge of a bucket belongs \
+         to the bucket below it.\nA call that fails carries no bytes.\n\n\
          | rule | bytes sent | bytes received | bucket by |\n|---|---|---|---|\n",
     );
     for rule in &RULES {
         writeln!(page, "| `{}` | {} | {} | {} |", rule.name, rule.sent, rule.received, rule.bucket).unwrap();
     }
     page += "\nBeyond the table:\n\n\
-        - A nonblocking receive belongs to the bucket of the message that arrived, as a blocking one does; until its \
-        completion is seen it counts in the first bucket without bytes. A combined call (`MPI_Isendrecv`) belongs to \
-        the bucket of what it sends.\n\
-        - Setting up a persistent request carries no bytes. `MPI_Start` carries those of its request, in the bucket of its \
-        message. `MPI_Startall` is one call in the first bucket, to which the bytes of all its requests are added on \
-        their communicators.\n\
-        - Completion calls carry no bytes. Over requests of one communicator they belong to it, over several to the row `*`, over \
-        none that is active to the row `-`.\n\
+        - A nonblocking receive belongs to the bucket of the message that arrived, as a blocking one does. Until its completion is seen, \
+        it counts in the first bucket without bytes. A combined call (`MPI_Isendrecv`) belongs to the bucket of the message that it sends.\n\
+        - Setting up a persistent request carries no bytes. `MPI_Start` carries those of its request, in the bucket of its message. \
+        `MPI_Startall` is one call in the first bucket; the bytes of its requests are added on their communicators.\n\
+        - Completion calls carry no bytes. Over requests of one communicator they belong to that communicator, over requests of several to \
+        the [row `*`](glossary.md#row-), over no active request to the [row `-`](glossary.md#row--).\n\
         - A matched receive belongs to the communicator of its probe.\n\
-        - Calls that make a communicator belong to its parent, `MPI_Comm_free` to the communicator that is freed, `MPI_Init` and the \
-        like to `MPI_COMM_WORLD`.\n\
-        - A window and a file belong to the communicator that they were made over, also when that one has been freed; \
-        `MPI_File_delete` to the row `-`.\n\
-        - In the matrix the source of a one-sided call is the process that calls and its destination is the target, also \
-        where the data goes the other way, as in `MPI_Get`. A call that gives and takes counts there with the larger of \
-        both.\n\
-        - Synchronization of windows, and all else that moves no data itself, carries no bytes.\n\
-        - A nonblocking read of a file adds what it brought when its completion is seen, in the bucket of what was asked for. \
-        Of split collectives a write carries its bytes at the begin, a read at the end.\n\
-        - The start of a partitioned send carries no bytes: each partition is a message when a call marks it ready. That of a \
-        partitioned receive carries all that arrived, in the bucket of the whole.\n\
-        - In an intercommunicator blocks go to and come from the remote group; at the root of a rooted collective only \
-        the root of its group takes part: the others of it count without bytes, in the first bucket.\n\n\
-        ## Functions\n\nA function of the class `comm` with a letter in the last column makes communicators whose names begin with it \
-        ([names](names.md)). Every function is counted from C, in the form `NAME_c` where the table says so, and from Fortran.\n\n\
+        - Calls that make a communicator belong to its parent, `MPI_Comm_free` belongs to the communicator that is freed, and `MPI_Init` and \
+        similar calls belong to `MPI_COMM_WORLD`.\n\
+        - A window or a file belongs to the communicator that it was made over, even if that communicator has been freed. \
+        `MPI_File_delete` belongs to the row `-`.\n\
+        - In the matrix, the source of a one-sided call is the process that calls and the destination is the target, also if the data goes \
+        the other way, as in `MPI_Get`. A call that gives and takes counts there with the larger size.\n\
+        - Calls that move no data themselves, such as synchronization of windows, carry no bytes.\n\
+        - A nonblocking read of a file adds the bytes that it read when its completion is seen, in the bucket of the size that was asked \
+        for. In split collectives, a write carries its bytes at the begin, a read at the end.\n\
+        - The start of a partitioned send carries no bytes: each partition is a message when a call marks it ready. The start of a \
+        partitioned receive carries everything that arrived, in the bucket of the whole.\n\
+        - In an intercommunicator, blocks go to and come from the remote group. In the group of the root, only the root takes part in a \
+        rooted collective; the others of that group count without bytes, in the first bucket.\n\n\
+        ## Functions\n\nA function of the class `comm` with a letter in the last column makes communicators whose names begin with this letter \
+        ([names](names.md)). Every function is counted from C and from Fortran, and in the form `NAME_c` where the table has \"yes\" for large \
+        count.\n\n\
         | function | class | since MPI | large count | rule | bytes sent | bytes received | bucket by | makes |\n\
         |---|---|---|---|---|---|---|---|---|\n";
     for call in &CALLS {
@@ -82,15 +82,16 @@ fn calls() {
 #[test]
 fn environment() {
     let mut page = String::from(
-        "# Environment variables\n\nRead once, in `MPI_Init`. `through run` and `through exec` set some of them.\n\n\
+        "# Environment variables\n\ncommsee reads these variables once, in `MPI_Init`. `through run` and `through exec` set some of them.\n\n\
          | variable | default | meaning |\n|---|---|---|\n",
     );
     for variable in VARIABLES {
         let default = if variable.default.is_empty() { String::new() } else { format!("`{}`", variable.default) };
         writeln!(page, "| `{}` | {default} | {} |", variable.name, variable.meaning).unwrap();
     }
-    page += "\nThe directory of shards needs 32 KiB per rank, and 48 bytes more for each (communicator, operation, bucket) and \
-        64 for each communicator that a rank uses (256 more where it has a name). Where it has no space, counters are kept in memory and commsee says so.\n";
+    page += "\nThe directory of [shards](glossary.md#shard) needs 32 KiB per rank, plus 48 bytes for each (communicator, operation, bucket) \
+        and 64 bytes for each communicator that a rank uses (256 more if it has a label). If the directory has no room, counters are kept \
+        in memory, and commsee says so: they are then lost if the process dies.\n";
     check("environment.md", &page);
 }
 
@@ -98,8 +99,8 @@ fn environment() {
 fn counters() {
     let mut page = String::from(
         "# Counters\n\n\
-         Written from the table in `src/counters.rs`: what commsee counts, how the values of threads, phases and ranks become one, and where a \
-         profile has it. Views show times in seconds, tables hold integer nanoseconds.\n",
+         This page is generated from `src/counters.rs`. It says what commsee counts, how the values of threads, phases and ranks are merged, and where \
+         a profile holds them. Views show times in seconds, tables hold integer nanoseconds.\n",
     );
     for (title, about, table) in [
         (
@@ -124,12 +125,12 @@ fn counters() {
             };
             let merge = match counter.merge {
                 Merge::Sum => "sum",
-                Merge::Least(_) => "least",
-                Merge::Most(_) => "most",
+                Merge::Least(_) => "minimum",
+                Merge::Most(_) => "maximum",
             };
             let stored = match counter.stored {
-                Stored::Common(_) => "once where ranks agree",
-                Stored::Rare(_) => "once where ranks agree; mostly zero",
+                Stored::Common(_) => "once if ranks agree",
+                Stored::Rare(_) => "once if ranks agree; mostly zero",
                 Stored::Each => "for each rank",
                 Stored::Column => "in each row",
             };
@@ -137,7 +138,7 @@ fn counters() {
                 .unwrap();
         }
     }
-    page += "\n`summaries` also tells the most that one rank counted of: ";
+    page += "\nFor these counters `summaries` also has the maximum of one rank: ";
     let most: Vec<String> = Calls::TABLE
         .iter()
         .filter(|counter| counter.has_most && !matches!(counter.stored, Stored::Rare(_)))
@@ -157,4 +158,97 @@ fn views_explain_their_counters() {
         let column = format!("`{}`", counter.column());
         assert!(profile.contains(&column) && summaries.contains(&column), "profile.md lacks {column}");
     }
+}
+
+/// README.md and every page in docs/, with its text.
+fn pages() -> BTreeMap<PathBuf, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut paths = vec![root.join("README.md"), root.join("CHANGELOG.md")];
+    let mut folders = vec![root.join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false if path.extension().is_some_and(|extension| extension == "md") => paths.push(path),
+                false => {}
+            }
+        }
+    }
+    paths.into_iter().map(|path| (fs::canonicalize(&path).unwrap(), fs::read_to_string(&path).unwrap())).collect()
+}
+
+/// The lines of a page that are no code.
+fn prose(page: &str) -> impl Iterator<Item = &str> {
+    let mut is_code = false;
+    page.lines().filter(move |line| {
+        let is_fence = line.starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence && !line.starts_with("    ")
+    })
+}
+
+/// The addresses of a page's headings, as GitHub makes them.
+fn anchors(page: &str) -> BTreeSet<String> {
+    let mut anchors = BTreeSet::new();
+    for heading in prose(page).filter(|line| line.starts_with('#')) {
+        let heading = heading.trim_start_matches('#').trim().to_lowercase();
+        let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        let anchor: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
+        let numbered = (1..).map(|number| format!("{anchor}-{number}"));
+        let free = [anchor.clone()].into_iter().chain(numbered).find(|anchor| !anchors.contains(anchor));
+        anchors.insert(free.expect("there is always a next number"));
+    }
+    anchors
+}
+
+/// Where the links of a line lead. Code between backticks has none.
+fn links(line: &str) -> Vec<String> {
+    let without_code: String = line.split('`').step_by(2).collect();
+    let targets = without_code.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+    targets.map(|(target, _)| target.to_owned()).collect()
+}
+
+#[test]
+fn every_link_between_pages_leads_somewhere() {
+    let pages = pages();
+    let mut broken = Vec::new();
+    let mut followed = 0;
+    for (path, page) in &pages {
+        for target in prose(page).flat_map(links).filter(|target| !target.contains("://")) {
+            let (file, anchor) = target.split_once('#').unwrap_or((&target, ""));
+            let to = match file {
+                "" => Ok(path.clone()),
+                _ => fs::canonicalize(path.with_file_name(file)),
+            };
+            let is_there = to
+                .is_ok_and(|to| anchor.is_empty() || pages.get(&to).is_some_and(|page| anchors(page).contains(anchor)));
+            followed += 1;
+            if !is_there {
+                broken.push(format!("{}: {target}", path.display()));
+            }
+        }
+    }
+    assert!(followed > 100, "only {followed} links were found: the pages are read wrong");
+    assert!(broken.is_empty(), "links that lead nowhere:\n{}", broken.join("\n"));
+}
+
+#[test]
+fn the_glossary_has_words_that_are_used_in_order() {
+    let is_glossary = |path: &Path| path.ends_with("docs/reference/glossary.md");
+    let (mut glossary, mut others) = (String::new(), String::new());
+    for (path, page) in pages() {
+        if is_glossary(&path) {
+            glossary = page;
+        } else if !path.ends_with("CHANGELOG.md") {
+            // A line may end within a term.
+            others.extend(page.to_lowercase().split_whitespace().flat_map(|word| [word, " "]));
+        }
+    }
+    let terms: Vec<String> =
+        prose(&glossary).filter_map(|line| line.strip_prefix("## ")).map(str::to_lowercase).collect();
+    assert!(terms.len() > 30, "only {} terms", terms.len());
+    assert!(terms.is_sorted(), "the glossary is not in order: {terms:?}");
+    let unused: Vec<&String> = terms.iter().filter(|term| !others.contains(term.as_str())).collect();
+    assert!(unused.is_empty(), "no page uses {unused:?}");
 }

@@ -63,9 +63,7 @@ fn setting(measured: &Measured) -> String {
     };
     let Measured { mpi, rounds, floor_ns, .. } = measured;
     let others = measured.others * 100.0;
-    format!(
-        "{mpi}, {rounds} rounds on one processor, floor {floor_ns:.1} ns{threads}; others had {others:.0} % of the machine"
-    )
+    format!("{mpi}, {rounds} rounds on one processor, floor {floor_ns:.1} ns{threads}; background load {others:.0} %")
 }
 
 /// In nanoseconds and in floors. Communicators are made rarely, and what a wrapper does then is no matter of clocks.
