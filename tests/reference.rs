@@ -92,3 +92,8 @@ fn environment() {
         64 for each communicator that a rank uses (256 more where it has a name). Where it has no space, counters are kept in memory and commsee says so.\n";
     check("environment.md", &page);
 }
+
+#[test]
+fn views() {
+    check("views.md", &through::views::page());
+}
