@@ -4,26 +4,9 @@
 //! per line, and prints the median of the times, the most memory that a run held, the lines it printed, and where SQLite
 //! found the numbers: in the `summary`, in `cells by rowid`, or by a `scan` of the cells. Environment: `ROUNDS` (default 5).
 
-#![allow(dead_code, unused_imports)]
-
-#[path = "../through/src/cli/mod.rs"]
-mod cli;
-#[path = "../through/src/error.rs"]
-mod error;
-#[path = "../through/src/escape.rs"]
-mod escape;
-#[path = "../through/src/filter.rs"]
-mod filter;
-#[path = "../through/src/open.rs"]
-mod open;
-#[path = "../through/src/query/mod.rs"]
-mod query;
-#[path = "../through/src/range.rs"]
-mod range;
 #[path = "../through/tests/it/summed.rs"]
+#[allow(dead_code)]
 mod summed;
-#[path = "../through/src/units.rs"]
-mod units;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -36,11 +19,13 @@ use clap::Parser;
 use commsee::calls::{CALLS, outside_span};
 use rusqlite::{Connection, params};
 
-use filter::Filter;
-use open::Profile;
-use query::catalog::Catalog;
-use query::source::Source;
 use summed::{Cells, Counted, Key};
+use through::cli::Cli;
+use through::document::Format;
+use through::query::catalog::Catalog;
+use through::query::filter::Filter;
+use through::query::open::Profile;
+use through::query::source::Source;
 
 const CASES: [&[&str]; 27] = [
     &[],
@@ -133,20 +118,19 @@ fn run(path: &Path, words: &[&str]) -> io::Result<(f64, f64)> {
 
 /// Where the numbers of a view come from.
 fn found(profile: &Profile, words: &[&str]) -> &'static str {
-    let show = cli::Cli::parse_from(["through"].iter().chain(words)).show;
+    let show = Cli::parse_from(["through"].iter().chain(words)).show;
     let catalog = Catalog::read(profile).expect("a catalog");
-    let filter = Filter::resolve(&show.select, &catalog).expect("a filter");
+    let filter = Filter::resolve(&show.select.selection(), &catalog).expect("a filter");
     let source = Source::new(profile, &catalog, &filter);
-    let relations = if show.all_ranks {
-        vec![source.rows()]
-    } else if show.ranks {
-        if filter.selects_cells() { vec![source.parts()] } else { vec![] }
-    } else if show.phases {
-        vec![source.groups_by_phase(), source.parts()]
-    } else if show.communicators || show.output.format != cli::Format::Table {
-        vec![source.groups(true), source.spreads().map_or_else(|| source.parts(), Ok)]
-    } else {
-        vec![source.groups(false)]
+    let with_sums = |single| vec![source.groups(single), source.spreads().map_or_else(|| source.parts(), Ok)];
+    let relations = match show.view.0.name {
+        "cells" => vec![source.rows()],
+        "ranks" if filter.selects_cells() => vec![source.parts()],
+        "ranks" => vec![],
+        "phases" => vec![source.groups_by_phase(), source.parts()],
+        "communicators" => with_sums(show.output.format != Format::Table),
+        _ if show.output.format != Format::Table => with_sums(true),
+        _ => vec![source.groups(false)],
     };
     let plans = relations.into_iter().map(|relation| {
         let relation = relation.expect("a query");

@@ -252,3 +252,8 @@ fn the_glossary_has_words_that_are_used_in_order() {
     let unused: Vec<&String> = terms.iter().filter(|term| !others.contains(term.as_str())).collect();
     assert!(unused.is_empty(), "no page uses {unused:?}");
 }
+
+#[test]
+fn views() {
+    check("views.md", &through::views::page());
+}

@@ -2,7 +2,7 @@
 
 #[path = "../drive/words.rs"]
 mod drive;
-#[path = "../../through/src/range.rs"]
+#[path = "../../through/src/query/range.rs"]
 mod range;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| drive::drive(data));

@@ -3,17 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::open::Problem;
-use crate::query::catalog::Detail;
+use crate::query;
+use crate::text::message::plain;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("{}: {problem}", path.display())]
-    Profile { path: PathBuf, problem: Problem },
-    #[error("there is no profile (*.db) in the current directory: name one, or make one with `through run`")]
-    NoProfile,
-    #[error("{}: holds sums over {}, and {asked} needs the numbers of each: run the program again with COMMSEE_DETAIL=rank", path.display(), summed(*detail))]
-    Coarse { path: PathBuf, detail: Detail, asked: &'static str },
+    #[error(transparent)]
+    Query(#[from] query::Error),
     #[error("{0}")]
     Argument(String),
     #[error("{}: cannot be written: {}", path.display(), plain(source))]
@@ -45,21 +41,6 @@ impl Error {
             _ => 2,
         }
     }
-}
-
-/// What the numbers of a profile are sums over.
-pub fn summed(detail: Detail) -> &'static str {
-    match detail {
-        Detail::Rank => "nothing",
-        Detail::Node => "the ranks of each node",
-        Detail::Comm => "all ranks",
-    }
-}
-
-/// An error of the system without its number.
-pub fn plain(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 fn modules(names: &[String]) -> String {

@@ -2,35 +2,26 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::{Input, Output, SelectCalls, SelectWays};
+use super::{Input, LayersView, Output, SelectCalls, SelectWays, views};
+use crate::document::Format;
+use crate::views::{Between, Command};
 
 #[derive(Debug, Default, Args)]
-#[command(override_usage = "through ucx [OPTIONS] [PROFILE]")]
-pub struct Ucx {
+#[command(override_usage = "through layers [OPTIONS] [PROFILE]")]
+pub struct Layers {
     #[command(flatten)]
     pub input: Input,
-    /// A block for each communicator or operation, or protocols by communicator and size
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub by: Option<Split>,
-    /// Every row of the view `transfers`, rank by rank, as CSV or JSON
-    #[arg(long, conflicts_with = "by")]
-    pub all: bool,
+    #[command(flatten)]
+    pub view: LayersView,
     #[command(flatten)]
     pub calls: SelectCalls,
     #[command(flatten)]
     pub ways: SelectWays,
     #[command(flatten)]
     pub output: Output,
-}
-
-/// How the top contributors are split up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Split {
-    Comm,
-    Op,
-    Protocol,
 }
 
 #[derive(Debug, Default, Args)]
@@ -46,35 +37,20 @@ pub struct Matrix {
     #[arg(long = "calls", id = "counts", help_heading = "Output")]
     pub counts: bool,
     /// What rows and columns are
-    #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Output")]
-    pub by: Ends,
-    /// A list of the N heaviest pairs; 0 lists all
+    #[arg(long, default_value = "rank", value_parser = ends(&RANKS_OR_HOSTS), value_name = "WHAT", help_heading = "Output")]
+    pub by: Between,
+    /// List only the N heaviest pairs; 0 lists all
     #[arg(long, value_name = "N", help_heading = "Output")]
     pub top: Option<usize>,
-    #[arg(long, value_enum, default_value_t, help = "How it is written", help_heading = "Output")]
-    pub format: MatrixFormat,
+    /// How it is written
+    #[arg(long, default_value = "table", value_parser = views::formats(Command::Matrix), value_name = "FORMAT", help_heading = "Output")]
+    pub format: Format,
     /// Write into FILE
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Ends {
-    #[default]
-    Rank,
-    Host,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum MatrixFormat {
-    #[default]
-    Table,
-    Csv,
-    Json,
-    Dot,
-}
-
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 #[command(override_usage = "through graph [OPTIONS] [PROFILE]")]
 pub struct Graph {
     #[command(flatten)]
@@ -84,29 +60,24 @@ pub struct Graph {
     #[command(flatten)]
     pub ways: SelectWays,
     /// What the nodes are
-    #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Output")]
-    pub of: Drawing,
-    /// Only the N heaviest edges; 0 draws all
+    #[arg(long, default_value = "processes", value_parser = ends(&NODES), value_name = "WHAT", help_heading = "Output")]
+    pub of: Between,
+    /// Draw only the N heaviest edges; 0 draws all
     #[arg(long, value_name = "N", help_heading = "Output")]
     pub top: Option<usize>,
-    #[arg(long, value_enum, default_value_t, help = "How it is written", help_heading = "Output")]
-    pub format: GraphFormat,
+    /// How it is written
+    #[arg(long, default_value = "dot", value_parser = views::formats(Command::Graph), value_name = "FORMAT", help_heading = "Output")]
+    pub format: Format,
     /// Write into FILE
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Drawing {
-    #[default]
-    Processes,
-    Hosts,
-    Devices,
-}
+const RANKS_OR_HOSTS: [(&str, Between); 2] = [("rank", Between::Ranks), ("host", Between::Hosts)];
+const NODES: [(&str, Between); 3] =
+    [("processes", Between::Ranks), ("hosts", Between::Hosts), ("devices", Between::Devices)];
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum GraphFormat {
-    #[default]
-    Dot,
-    Json,
+fn ends(all: &'static [(&'static str, Between)]) -> impl TypedValueParser<Value = Between> {
+    PossibleValuesParser::new(all.iter().map(|(name, _)| *name))
+        .map(|name| all.iter().find(|(known, _)| *known == name).expect("one of the names").1)
 }

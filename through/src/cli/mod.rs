@@ -3,15 +3,21 @@
 mod layers;
 mod select;
 mod trace;
+mod views;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
 
-pub use layers::{Drawing, Ends, Graph, GraphFormat, Matrix, MatrixFormat, Split, Ucx};
+pub use layers::{Graph, Layers, Matrix};
 pub use select::{Input, Select, SelectCalls, SelectWays};
 pub use trace::Trace;
+pub use views::{LayersView, ShowView};
+
+use crate::document::Format;
+use crate::query::sort::SortKey;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,8 +53,9 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// What UCX did for each communicator and operation, as COMMSEE_HOOKS=ucx recorded it
-    Ucx(Box<Ucx>),
+    /// What layers below MPI did for each communicator and operation
+    #[command(visible_alias = "ucx")]
+    Layers(Box<Layers>),
     /// Who sent how much to whom: rank by rank
     Matrix(Box<Matrix>),
     /// The same as a graph of processes, or of the devices that the data went over
@@ -78,36 +85,8 @@ pub struct Show {
     #[command(flatten)]
     pub input: Input,
 
-    /// One row per rank
-    #[arg(short, long, group = "view", help_heading = "Views (else: operations of each communicator)")]
-    pub all_ranks: bool,
-    /// Time per communicator, one line each
-    #[arg(short = 'u', long, group = "view", help_heading = "Views (else: operations of each communicator)")]
-    pub communicators: bool,
-    /// Run time and MPI time per rank
-    #[arg(short = 'e', long, group = "view", help_heading = "Views (else: operations of each communicator)")]
-    pub ranks: bool,
-
-    /// Calls, sizes and time per phase, which the program marks by MPI_Pcontrol
-    #[arg(long, group = "view", help_heading = "Views (else: operations of each communicator)")]
-    pub phases: bool,
-    /// Datatypes that each operation was given, where COMMSEE_DATATYPES=1 recorded them
-    #[arg(
-        long,
-        group = "view",
-        conflicts_with_all = ["bytes", "time", "bucket", "phase"],
-        help_heading = "Views (else: operations of each communicator)"
-    )]
-    pub datatypes: bool,
-    /// Where every rank stood, of a job that hangs or did not reach MPI_Finalize
-    #[arg(
-        long,
-        group = "view",
-        conflicts_with_all = ["bytes", "time", "bucket", "phase"],
-        help_heading = "Views (else: operations of each communicator)"
-    )]
-    pub stood: bool,
-
+    #[command(flatten)]
+    pub view: ShowView,
     #[command(flatten)]
     pub select: Select,
     #[command(flatten)]
@@ -118,36 +97,17 @@ pub struct Show {
 #[command(next_help_heading = "Output")]
 pub struct Output {
     /// What comes first
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", value_parser = sort_key())]
     pub sort: Option<SortKey>,
     /// Only the first N (communicators, ranks, or rows with -a); 0 shows all
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
-    #[arg(long, value_enum, default_value_t, help = "How it is written")]
+    /// How it is written
+    #[arg(long, default_value = "table", value_parser = views::formats(views::COMMON), value_name = "FORMAT")]
     pub format: Format,
     /// Write into FILE
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SortKey {
-    Time,
-    Calls,
-    Bytes,
-    Comm,
-    Size,
-    Op,
-    Bucket,
-    Rank,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    #[default]
-    Table,
-    Csv,
-    Json,
 }
 
 #[derive(Debug, Args)]
@@ -230,6 +190,10 @@ pub struct Collect {
 pub struct HostNote {
     /// The host's note
     pub note: PathBuf,
+}
+
+fn sort_key() -> impl TypedValueParser<Value = SortKey> {
+    PossibleValuesParser::new(SortKey::ALL.map(SortKey::name)).map(|name| SortKey::of(&name).expect("one of the names"))
 }
 
 /// Bucket edges stay text, but a job is not started with edges that the profiler would refuse.

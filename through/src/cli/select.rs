@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::range::{BucketPick, ByteRange, TimeRange};
+use crate::query::range::{BucketPick, ByteRange, TimeRange};
+use crate::query::selection::Selection;
 
 #[derive(Debug, Default, Args)]
 pub struct Input {
@@ -78,4 +79,118 @@ pub struct SelectWays {
     /// Protocols: eager,rndv-get
     #[arg(long, value_name = "LIST")]
     pub protocol: Vec<String>,
+}
+
+impl Select {
+    pub fn selection(&self) -> Selection {
+        Selection { time: self.time, phase: self.phase.clone(), ..self.calls.selection(&SelectWays::default()) }
+    }
+}
+
+impl SelectCalls {
+    pub fn selection(&self, ways: &SelectWays) -> Selection {
+        Selection {
+            comm: self.comm.clone(),
+            op: self.op.clone(),
+            rank: self.rank.clone(),
+            bytes: self.bytes,
+            bucket: self.bucket.clone(),
+            p2p: self.p2p,
+            collectives: self.collectives,
+            layer: ways.layer.clone(),
+            transport: ways.transport.clone(),
+            device: ways.device.clone(),
+            protocol: ways.protocol.clone(),
+            ..Selection::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::Parser;
+
+    use crate::cli::{Cli, Command};
+    use crate::query::filter::Filter;
+    use crate::query::{Error, sample};
+
+    fn resolve(words: &[&str]) -> Result<Filter, Error> {
+        let cli = Cli::try_parse_from(["through"].iter().chain(words)).unwrap();
+        Filter::resolve(&cli.show.select.selection(), &sample::catalog())
+    }
+
+    #[test]
+    fn names_become_numbers() {
+        let filter = resolve(&["--comm", "s0.1,a, b", "--comm", "W0.0", "--op", "allreduce,MPI_SEND"]).unwrap();
+        assert_eq!(filter.comms.unwrap().into_iter().collect::<Vec<_>>(), [2, 3]);
+        assert_eq!(filter.ops.unwrap().len(), 2);
+        assert_eq!(filter.absent, ["communicator a", "communicator b"]);
+    }
+
+    #[test]
+    fn a_label_may_hold_a_comma() {
+        let filter = resolve(&["--comm", "rows, odd"]).unwrap();
+        assert_eq!(filter.comms.unwrap().into_iter().collect::<Vec<_>>(), [4]);
+        assert!(filter.absent.is_empty());
+    }
+
+    #[test]
+    fn classes_narrow_the_operations() {
+        assert_eq!(resolve(&["-p"]).unwrap().ops.unwrap().len(), 1);
+        assert_eq!(resolve(&["-p", "-c"]).unwrap().ops.unwrap().len(), 2);
+        assert!(resolve(&["-p", "--op", "allreduce"]).unwrap().ops.unwrap().is_empty());
+    }
+
+    #[test]
+    fn an_unknown_operation_names_similar_ones() {
+        let error = resolve(&["--op", "Alreduce"]).unwrap_err().to_string();
+        assert!(error.contains("MPI_Allreduce"), "{error}");
+        assert!(resolve(&["--op", "zzz"]).unwrap_err().to_string().contains("write it as"));
+    }
+
+    #[test]
+    fn an_operation_that_the_profile_lacks_matches_nothing() {
+        let filter = resolve(&["--op", "Bcast"]).unwrap();
+        assert_eq!((filter.ops, filter.absent), (Some(BTreeSet::new()), vec!["MPI_Bcast".to_owned()]));
+    }
+
+    #[test]
+    fn phases_are_named_exactly() {
+        let phases = |words: &[&str]| resolve(words).unwrap().phases.unwrap().into_iter().collect::<Vec<_>>();
+        assert_eq!(phases(&["--phase", "solve,set up"]), [1, 2]);
+        assert_eq!(phases(&["--phase", ""]), [0]);
+        assert_eq!(phases(&["--phase", "solve", "--phase", ""]), [0, 2]);
+        let error = resolve(&["--phase", "Solve"]).unwrap_err().to_string();
+        assert!(error.contains("no phase 'Solve'") && error.contains("set up, solve"), "{error}");
+    }
+
+    #[test]
+    fn ways_are_met_by_all_that_is_asked_of_them() {
+        let ways = |words: &[&str]| {
+            let cli = Cli::try_parse_from(["through", "layers"].iter().chain(words)).unwrap();
+            let Some(Command::Layers(layers)) = cli.command else { panic!("no layers") };
+            let filter = Filter::resolve(&layers.calls.selection(&layers.ways), &sample::catalog()).unwrap();
+            (filter.ways.map(|ways| ways.into_iter().collect::<Vec<_>>()), filter.absent)
+        };
+        assert_eq!(ways(&[]), (None, vec![]));
+        assert_eq!(ways(&["--layer", "UCT"]), (Some(vec![2, 3]), vec![]));
+        assert_eq!(
+            ways(&["--layer", "uct", "--transport", "tcp, rc"]),
+            (Some(vec![2]), vec!["transport rc".to_owned()])
+        );
+        assert_eq!(ways(&["--layer", "ucp", "--transport", "tcp"]), (Some(vec![]), vec![]));
+        assert_eq!(ways(&["--transport", ""]), (Some(vec![1]), vec![]));
+    }
+
+    #[test]
+    fn buckets_are_met_from_both_sides() {
+        let buckets = |words: &[&str]| resolve(words).unwrap().buckets.unwrap().into_iter().collect::<Vec<_>>();
+        assert_eq!(buckets(&["--bytes", "128:1K"]), [0, 1]);
+        assert_eq!(buckets(&["--bytes", "129:1K"]), [1]);
+        assert_eq!(buckets(&["--bytes", "8K:"]), [2]);
+        assert_eq!(buckets(&["--bucket", "0,1K:"]), [0, 2]);
+        assert!(buckets(&["--bucket", "128-1K", "--bytes", ":128"]).is_empty());
+    }
 }

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use rusqlite::Row;
 
 use super::ways::{Way, ways};
-use crate::error::Error;
-use crate::open::Profile;
+use crate::query::Error;
+use crate::query::open::Profile;
 
 /// The number of the row `-`: calls that belong to no communicator.
 pub const NO_COMM: i64 = commsee::shard::NO_COMM as i64;

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use super::catalog::{Catalog, unsigned};
 use super::source::{ALL_RANKS, Relation, Source};
-use crate::error::Error;
-use crate::filter::Filter;
-use crate::open::Profile;
+use crate::query::Error;
+use crate::query::filter::Filter;
+use crate::query::open::Profile;
 
 /// What cells of different ranks have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

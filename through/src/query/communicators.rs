@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::catalog::Catalog;
 use super::source::{Relation, Source};
-use crate::error::Error;
-use crate::filter::Filter;
-use crate::open::Profile;
+use crate::query::Error;
+use crate::query::filter::Filter;
+use crate::query::open::Profile;
 
 /// MPI time that ranks spent in one communicator.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,9 +2,9 @@
 
 use super::catalog::{Catalog, unsigned};
 use super::source::Source;
-use crate::error::Error;
-use crate::filter::Filter;
-use crate::open::Profile;
+use crate::query::Error;
+use crate::query::filter::Filter;
+use crate::query::open::Profile;
 
 /// One datatype in one operation on one communicator, over all ranks.
 #[derive(Clone, Debug)]

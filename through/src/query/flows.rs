@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::catalog::unsigned;
 use super::transfers::{End, REMOTE};
-use crate::error::Error;
-use crate::filter::Filter;
-use crate::open::Profile;
+use crate::query::Error;
+use crate::query::filter::Filter;
+use crate::query::open::Profile;
 
 /// What one process sent to, or got from, another one in one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

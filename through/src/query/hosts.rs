@@ -9,16 +9,16 @@ use super::flows::Flow;
 use super::transfers::End;
 
 /// What a matrix or a graph is drawn between: ranks, or the hosts that they ran on.
-pub struct Places {
+pub struct Ends {
     are_hosts: bool,
     hosts: BTreeMap<i64, String>,
     /// What a host is called, and its lowest rank, which stands for it.
     known: BTreeMap<String, (String, i64)>,
 }
 
-impl Places {
+impl Ends {
     /// Of a profile that keeps ranks of a host together, hosts in any case.
-    pub fn of(catalog: &Catalog, are_hosts: bool) -> Places {
+    pub fn of(catalog: &Catalog, are_hosts: bool) -> Ends {
         let names: BTreeSet<&str> = catalog.processes.iter().map(|process| process.host.as_str()).collect();
         let heads: BTreeSet<&str> = names.iter().map(|name| head(name)).collect();
         // The domain is the same for all, or needed.
@@ -28,7 +28,7 @@ impl Places {
             known.entry(host.clone()).or_insert_with(|| (called(host), *rank));
         }
         let hosts = catalog.processes.iter().map(|process| (process.rank, process.host.clone())).collect();
-        Places { are_hosts: are_hosts || catalog.detail == Detail::Node, hosts, known }
+        Ends { are_hosts: are_hosts || catalog.detail == Detail::Node, hosts, known }
     }
 
     pub fn are_hosts(&self) -> bool {

@@ -1,8 +1,8 @@
 //! Which communicators took part in the completion calls that are charged to the row `*`.
 
-use crate::error::Error;
-use crate::filter::Filter;
-use crate::open::Profile;
+use crate::query::Error;
+use crate::query::filter::Filter;
+use crate::query::open::Profile;
 
 /// How often a communicator took part in calls of one operation, over all ranks.
 #[derive(Clone, Copy, Debug)]

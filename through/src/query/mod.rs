@@ -4,21 +4,29 @@ pub mod catalog;
 pub mod cells;
 pub mod communicators;
 pub mod datatypes;
+pub mod error;
+pub mod filter;
 pub mod flows;
 pub mod graph;
 pub mod hosts;
+pub mod in_flight;
 pub mod involved;
 pub mod layers;
 pub mod notes;
+pub mod open;
 pub mod operations;
 pub mod overview;
 pub mod phases;
+pub mod range;
 pub mod ranks;
+pub mod selection;
+pub mod sort;
 pub mod source;
-pub mod standing;
 pub mod timeline;
 pub mod transfers;
 pub mod ways;
 
 #[cfg(test)]
 pub mod sample;
+
+pub use error::Error;

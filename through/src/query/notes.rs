@@ -1,9 +1,9 @@
 //! What hook modules say of themselves: versions, and what they cannot see.
 
 use super::catalog::Catalog;
-use crate::error::Error;
-use crate::open::Profile;
-use crate::units;
+use crate::query::Error;
+use crate::query::open::Profile;
+use crate::text::units;
 
 #[derive(Clone, Debug)]
 pub struct Note {

@@ -2,9 +2,9 @@
 
 use super::catalog::{Catalog, unsigned};
 use super::source::{Relation, Source};
-use crate::error::Error;
-use crate::filter::Filter;
-use crate::open::Profile;
+use crate::query::Error;
+use crate::query::filter::Filter;
+use crate::query::open::Profile;
 
 /// One operation on one communicator with messages of one bucket.
 #[derive(Clone, Debug)]

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use super::catalog::{Catalog, unsigned};
 use super::communicators::{Spread, spreads_of};
 use super::source::{Relation, Source};
-use crate::error::Error;
-use crate::filter::Filter;
-use crate::open::Profile;
+use crate::query::Error;
+use crate::query::filter::Filter;
+use crate::query::open::Profile;
 
 /// One phase over all communicators.
 #[derive(Clone, Debug, Default)]

@@ -6,9 +6,9 @@ use rusqlite::Row;
 use rusqlite::types::Value;
 
 use super::catalog::{Catalog, unsigned};
-use crate::error::Error;
-use crate::filter::Filter;
-use crate::open::Profile;
+use crate::query::Error;
+use crate::query::filter::Filter;
+use crate::query::open::Profile;
 
 /// Values of the column `kind`.
 const CALL: i64 = 0;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use super::catalog::unsigned;
 use super::source::ALL_RANKS;
-use crate::error::Error;
-use crate::filter::Filter;
-use crate::open::Profile;
+use crate::query::Error;
+use crate::query::filter::Filter;
+use crate::query::open::Profile;
 
 /// Operations of a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -162,4 +162,15 @@ pub fn each(
             sums,
         })
     })
+}
+
+/// How many rows the filter leaves.
+pub fn count(profile: &Profile, filter: &Filter) -> Result<usize, Error> {
+    if !profile.has_transfers() {
+        return Ok(0);
+    }
+    let (condition, values) = filter.transfer_condition();
+    let sql = format!("SELECT count(*) FROM transfer x WHERE {condition}");
+    let counts: Vec<i64> = profile.query(&sql, values, |row| row.get(0))?;
+    Ok(counts.first().map_or(0, |count| (*count).max(0) as usize))
 }

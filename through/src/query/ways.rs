@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 pub use commsee::shard::Way;
 
-use crate::error::Error;
-use crate::open::Profile;
+use crate::query::Error;
+use crate::query::open::Profile;
 
 /// By number. Profiles that know no layers have none.
 pub fn ways(profile: &Profile) -> Result<BTreeMap<i64, Way>, Error> {

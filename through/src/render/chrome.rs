@@ -2,17 +2,22 @@
 //! (<https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU>). A process is a rank. Its threads come first,
 //! then what each layer did: operations that overlap lie in lanes, because slices of one line must not.
 
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::io::{self, Write};
+use std::rc::Rc;
 
 use serde::Serialize;
 use serde_json::json;
 
-use crate::escape::visible;
+use crate::document::{Document, Drawing};
 use crate::query::catalog::Catalog;
-use crate::query::timeline::{Event, What};
-use crate::units;
+use crate::query::filter::Filter;
+use crate::query::open::Profile;
+use crate::query::timeline::{Event, Messages, What, each};
+use crate::text::escape::visible;
+use crate::text::terminal::Terminal;
 
 /// Lines of layers come behind those of threads.
 const FIRST_LANE: i64 = 100_000;
@@ -38,7 +43,34 @@ struct Record<'a> {
     args: Option<serde_json::Value>,
 }
 
-pub struct Chrome<'a, 'b> {
+/// The events that a filter leaves, drawn as they are read.
+pub struct Timeline {
+    pub profile: Rc<Profile>,
+    pub catalog: Rc<Catalog>,
+    pub filter: Rc<Filter>,
+    pub messages: Messages,
+    /// What stands beside the events.
+    pub notes: serde_json::Value,
+    /// Set when there was one.
+    pub any: Rc<Cell<bool>>,
+}
+
+impl Drawing for Timeline {
+    fn draw(&self, _: &Document, _: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+        let mut chrome = Chrome::begin(&self.catalog, &self.notes, out)?;
+        let mut written: io::Result<()> = Ok(());
+        let read = each(&self.profile, &self.filter, &self.catalog, &self.messages, |event| {
+            self.any.set(true);
+            written = chrome.event(&event);
+            written.is_ok()
+        });
+        written?;
+        read.map_err(io::Error::other)?;
+        chrome.end()
+    }
+}
+
+struct Chrome<'a, 'b> {
     catalog: &'a Catalog,
     out: &'b mut dyn Write,
     is_first: bool,
@@ -74,13 +106,8 @@ impl Lanes {
 }
 
 impl<'a, 'b> Chrome<'a, 'b> {
-    /// `facts`: what stands beside the events.
-    pub fn begin(
-        catalog: &'a Catalog,
-        facts: &serde_json::Value,
-        out: &'b mut dyn Write,
-    ) -> io::Result<Chrome<'a, 'b>> {
-        write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{facts},\"traceEvents\":[")?;
+    fn begin(catalog: &'a Catalog, notes: &serde_json::Value, out: &'b mut dyn Write) -> io::Result<Chrome<'a, 'b>> {
+        write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{notes},\"traceEvents\":[")?;
         let mut layers: Vec<&str> = catalog.ways.values().map(|way| way.layer.as_str()).collect();
         layers.sort_unstable();
         layers.dedup();
@@ -101,7 +128,7 @@ impl<'a, 'b> Chrome<'a, 'b> {
         serde_json::to_writer(&mut *self.out, record).map_err(io::Error::from)
     }
 
-    pub fn event(&mut self, event: &Event) -> io::Result<()> {
+    fn event(&mut self, event: &Event) -> io::Result<()> {
         let at = (event.rank, event.thread);
         match event.what {
             What::Call { end_ns } => {
@@ -197,7 +224,7 @@ impl<'a, 'b> Chrome<'a, 'b> {
     }
 
     /// Names of ranks and lines, and the end of the document.
-    pub fn end(mut self) -> io::Result<()> {
+    fn end(mut self) -> io::Result<()> {
         let lines = std::mem::take(&mut self.lines);
         let mut last = None;
         for ((pid, tid), name) in &lines {
@@ -220,13 +247,4 @@ impl<'a, 'b> Chrome<'a, 'b> {
 
 fn micros(ns: i64) -> f64 {
     ns as f64 / 1000.0
-}
-
-/// What is known of the clocks, in words. Where a job was killed nobody knows how they drifted.
-pub fn accuracy(error_ns: Option<i64>, are_compared_twice: bool) -> String {
-    let when = if are_compared_twice { "" } else { " at the begin" };
-    match error_ns {
-        Some(error_ns) => format!("within {} of the clock of rank 0{when}", units::time(error_ns)),
-        None => "each rank's own clock".to_owned(),
-    }
 }

@@ -1,14 +1,32 @@
-//! Prints a report; one renderer per format. None of them asks the profile, but for rows that are printed as they are read.
+//! Prints a document, one renderer per format: what tables hold is decided before. Drawings (`matrix`, `dot`, `chrome`) are given what they
+//! draw beside it. No renderer knows a view.
 
 pub mod chrome;
-pub mod csv;
-pub mod graph;
-pub mod grid;
-pub mod harmless;
-pub mod header;
-pub mod json;
-pub mod layers;
-pub mod pairs;
-pub mod records;
-pub mod table;
-pub mod transfers;
+mod csv;
+pub mod dot;
+mod escaping;
+mod json;
+pub mod matrix;
+pub mod output;
+mod summary;
+mod table;
+mod words;
+
+use std::io::{self, Write};
+
+use crate::document::{Document, Format};
+use crate::text::terminal::Terminal;
+
+pub fn render(document: &Document, format: Format, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    if let Some((_, drawing)) = document.drawings.iter().find(|(of, _)| *of == format) {
+        return drawing.draw(document, terminal, out);
+    }
+    match format {
+        Format::Table => table::table(document, terminal, out),
+        Format::Csv => csv::csv(document, out),
+        Format::Json => json::json(document, out),
+        Format::Summary => summary::summary(document, terminal, out),
+        // Drawings alone; what a view lacks is refused before it is asked.
+        Format::Dot | Format::Trace => Err(io::Error::other(format!("no {} was drawn", format.name()))),
+    }
+}

@@ -11,7 +11,7 @@ use crate::common::Folder;
 
 #[path = "../../../fuzz/drive/mutate.rs"]
 mod mutate;
-#[path = "../../src/range.rs"]
+#[path = "../../src/query/range.rs"]
 mod range;
 #[path = "../../../fuzz/drive/shard.rs"]
 mod shard;

@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Graph, Sketch};
-use crate::error::Error;
-use crate::filter::Filter;
-use crate::open::Profile;
+use crate::query::Error;
 use crate::query::catalog::Catalog;
+use crate::query::filter::Filter;
 use crate::query::flows::Flow;
-use crate::query::hosts::Places;
+use crate::query::hosts::Ends;
+use crate::query::open::Profile;
 use crate::query::transfers::End;
 use crate::query::ways::Way;
 
@@ -36,7 +36,7 @@ pub fn users(profile: &Profile, catalog: &Catalog) -> Result<Users, Error> {
 const UNKNOWN_DEVICE: &str = "?";
 
 /// Flows in no order. Which devices peers use is told by all that they did, not only by what is drawn.
-pub fn devices(flows: &[Flow], catalog: &Catalog, used: &Users, ends: &Places) -> Graph {
+pub fn devices(flows: &[Flow], catalog: &Catalog, used: &Users, ends: &Ends) -> Graph {
     let mut sketch = Sketch::new(ends);
     let used = Used::of(used, catalog, &sketch);
     let mut wanted: Vec<&Flow> = flows.iter().collect();

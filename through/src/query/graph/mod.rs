@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub use devices::{devices, users};
 pub use processes::processes;
 
-use super::hosts::Places;
+use super::hosts::Ends;
 use super::transfers::End;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,14 +44,14 @@ pub struct Graph {
 
 /// A graph in the making.
 struct Sketch<'a> {
-    ends: &'a Places,
+    ends: &'a Ends,
     places: BTreeMap<String, usize>,
     nodes: Vec<Node>,
     edges: BTreeMap<(usize, usize, String), (i64, u64)>,
 }
 
 impl<'a> Sketch<'a> {
-    fn new(ends: &'a Places) -> Sketch<'a> {
+    fn new(ends: &'a Ends) -> Sketch<'a> {
         Sketch { ends, places: BTreeMap::new(), nodes: Vec::new(), edges: BTreeMap::new() }
     }
 

@@ -3,9 +3,9 @@
 use super::{Graph, Sketch};
 use crate::query::catalog::Catalog;
 use crate::query::flows::Flow;
-use crate::query::hosts::Places;
+use crate::query::hosts::Ends;
 
-pub fn processes(flows: &[Flow], catalog: &Catalog, ends: &Places) -> Graph {
+pub fn processes(flows: &[Flow], catalog: &Catalog, ends: &Ends) -> Graph {
     let mut sketch = Sketch::new(ends);
     // Nodes in the order of the ends, whatever order the flows have.
     let mut ends: Vec<_> = flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::WIRE;
-use crate::error::Error;
-use crate::filter::Filter;
-use crate::open::Profile;
+use super::known::WIRE;
+use crate::query::Error;
 use crate::query::catalog::Catalog;
+use crate::query::filter::Filter;
+use crate::query::open::Profile;
 use crate::query::operations::operations;
 use crate::query::transfers::Group;
 

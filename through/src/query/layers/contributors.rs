@@ -4,9 +4,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::cli::SortKey;
-use crate::filter::Filter;
 use crate::query::catalog::Catalog;
+use crate::query::filter::Filter;
+use crate::query::sort::SortKey;
 use crate::query::transfers::{Group, Sums};
 use crate::query::ways::Way;
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::Error;
-use crate::filter::Filter;
-use crate::open::Profile;
+use crate::query::Error;
 use crate::query::catalog::{Catalog, NO_COMM};
+use crate::query::filter::Filter;
 use crate::query::notes::{Note, notes};
+use crate::query::open::Profile;
 use crate::query::transfers::{Group, Sums, groups};
 
 #[derive(Clone, Debug, Default)]

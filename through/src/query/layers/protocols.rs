@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::MESSAGES;
-use crate::filter::Filter;
+use super::known::MESSAGES;
 use crate::query::catalog::Catalog;
+use crate::query::filter::Filter;
 use crate::query::transfers::{Group, Sums};
 
 #[derive(Clone, Copy, Debug, Default)]

@@ -12,9 +12,9 @@ use std::collections::BTreeSet;
 use rusqlite::types::Value;
 
 use super::catalog::{Catalog, Detail};
-use crate::error::Error;
-use crate::filter::Filter;
-use crate::open::Profile;
+use crate::query::Error;
+use crate::query::filter::Filter;
+use crate::query::open::Profile;
 
 /// The rank of a row that is the sum over all ranks.
 pub const ALL_RANKS: i64 = -1;

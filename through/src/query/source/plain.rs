@@ -1,8 +1,8 @@
 //! Versions 1 and 2: one table of cells, which lie in the order of communicator, operation, bucket, rank and phase.
 
 use super::{NUMBERS, Parameters, Relation};
-use crate::filter::Filter;
-use crate::range::TimeRange;
+use crate::query::filter::Filter;
+use crate::query::range::TimeRange;
 
 pub fn cells(filter: &Filter) -> Relation {
     let (condition, parameters) = condition(filter);

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::{ALL_RANKS, GROUP, NUMBERS, Parameters, Relation, SUM};
-use crate::filter::Filter;
-use crate::range::TimeRange;
+use crate::query::filter::Filter;
+use crate::query::range::TimeRange;
 
 /// What a row of `summary` tells beside its key, as the groups of other versions are called.
 const SUMS: &str = "s.ranks, s.calls, s.calls_max, s.failed, s.failed_max, s.bytes_sent, s.bytes_recv, s.time_ns, \

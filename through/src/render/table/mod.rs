@@ -1,85 +1,194 @@
-//! Tables for people, as wide as the terminal. One file per view.
+//! Tables for people, as wide as the terminal.
 
-mod cells;
-mod communicators;
-mod datatypes;
-mod layers;
-mod operations;
-mod pairs;
-mod phases;
-mod ranks;
-mod stood;
-mod words;
+pub mod grid;
+mod header;
+mod text;
 
 use std::io::{self, Write};
 
-use super::header::{Head, header};
-pub use layers::print as layers;
-pub use operations::{bucket, operation};
-pub use pairs::print as pairs;
-pub use stood::lines as stood_lines;
-pub use words::titled;
+use unicode_width::UnicodeWidthStr;
 
-use crate::report::{Body, Report};
-use crate::terminal::{Paint, Terminal};
+use super::words::{flow, wrap};
+use crate::document::{Document, Heading, Row, Section, Table};
+use crate::text::escape::{cut, visible};
+use crate::text::terminal::{Paint, Terminal};
+use crate::text::units;
+use grid::{Column, Grid, Kind};
+pub use header::header as head;
 
-pub fn table(report: &Report, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
-    header(&Head::of(report), terminal, out)?;
-    let entries = match &report.body {
-        Body::Operations(sections) => {
-            stood::print_above(report, terminal, out)?;
-            operations::print(report, sections, terminal, out)?;
-            "communicators"
+/// On a wide terminal the numbers at the end of a line would be too far from the name at its begin.
+const HEADING_COLUMNS: usize = 100;
+
+pub fn table(document: &Document, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    head(&document.head, terminal, out)?;
+    let shown = document.tables.iter().filter(|table| table.audience.table);
+    let (above, below): (Vec<&Table>, Vec<&Table>) = shown.partition(|table| table.is_above);
+    let mut hidden = document.hidden;
+    for table in above.iter().chain(&below) {
+        print(table, terminal, out)?;
+        if !table.is_above && std::mem::take(&mut hidden) > 0 {
+            writeln!(out)?;
+            more(document, terminal, out)?;
         }
-        Body::Cells(rows) => {
-            cells::print(report, rows, terminal, out)?;
-            "rows"
-        }
-        Body::Communicators(sections) => {
-            communicators::print(report, sections, terminal, out)?;
-            "communicators"
-        }
-        Body::Phases(rows) => {
-            phases::print(report, rows, terminal, out)?;
-            "phases"
-        }
-        Body::Datatypes(rows) => {
-            datatypes::print(report, rows, terminal, out)?;
-            "rows"
-        }
-        Body::Stood(groups) => {
-            stood::print(report, groups, terminal, out)?;
-            "places"
-        }
-        Body::Ranks(rows) => {
-            ranks::print(report, rows, terminal, out)?;
-            "ranks"
-        }
-    };
-    if report.hidden > 0 {
-        writeln!(out)?;
-        more(report.hidden, entries, terminal, out)?;
     }
     Ok(())
 }
 
 /// How much was left out.
-fn more(hidden: usize, entries: &str, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+fn more(document: &Document, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    let (hidden, entries) = (document.hidden, document.entries);
     let what = match hidden {
         1 => format!("1 more {} is", entries.trim_end_matches('s')),
         _ => format!("{hidden} more {entries} are"),
     };
     let more = format!("{what} not shown: --top N shows N of them, --top 0 all.");
-    for line in words::wrap(&more, terminal.columns) {
-        writeln!(out, "{}", terminal.paint(Paint::Warning, &line))?;
-    }
-    Ok(())
+    lines(&more, Paint::Warning, terminal, out)
 }
 
-/// Remarks below or above a table, broken between words.
-fn remark(text: &str, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
-    for line in words::wrap(text, terminal.columns) {
-        writeln!(out, "{}", terminal.paint(Paint::Faint, &line))?;
+/// Broken between words.
+pub fn lines(text: &str, paint: Paint, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    wrap(text, terminal.columns).iter().try_for_each(|line| writeln!(out, "{}", terminal.paint(paint, line)))
+}
+
+/// A table with all that is said around it.
+pub fn print(table: &Table, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    if table.sections.is_empty() {
+        writeln!(out)?;
+        if let Some(title) = table.title {
+            writeln!(out, "{}", terminal.paint(Paint::Strong, title))?;
+        }
     }
-    Ok(())
+    rows(table, terminal, out)?;
+    for line in &table.after {
+        for line in wrap(&visible(line), terminal.columns - grid::INDENT) {
+            writeln!(out, "{:1$}{line}", "", grid::INDENT)?;
+        }
+    }
+    if !table.legend.is_empty() {
+        writeln!(out)?;
+    }
+    table.legend.iter().try_for_each(|legend| lines(legend, Paint::Faint, terminal, out))
+}
+
+/// Rows in columns, each made twice: once to see how wide it is.
+pub fn rows(table: &Table, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    let most = table.more.map_or(usize::MAX, |more| more.most);
+    let columns: Vec<Column> = table.shown.iter().map(|at| column(&table.headings[*at])).collect();
+    let mut cells = grid::Row::default();
+    let mut fill = Fill::of(table);
+    let mut widths = grid::Widths::of(&columns);
+    let mut number = 0;
+    table.rows.each(&mut |row| {
+        number += 1;
+        if number <= most {
+            fill.fill(row, &mut cells);
+            widths.add_row(&cells);
+        }
+        Ok(())
+    })?;
+    let all = number;
+    if all == 0 && (!table.after.is_empty() || !table.sections.is_empty()) {
+        return Ok(());
+    }
+    let grid = Grid::of(&columns, &widths, terminal);
+    let mut fill = Fill::of(table);
+    let mut sections = table.sections.iter();
+    let mut section: Option<(&Section, usize)> = None;
+    let mut line = String::new();
+    if table.sections.is_empty() {
+        grid.print_titles(terminal, out)?;
+    }
+    let mut number = 0;
+    table.rows.each(&mut |row| {
+        number += 1;
+        if number > most {
+            return Ok(());
+        }
+        if section.is_none()
+            && let Some(next) = sections.next()
+        {
+            writeln!(out)?;
+            open(next, terminal, out)?;
+            grid.print_titles(terminal, out)?;
+            section = Some((next, next.rows));
+        }
+        fill.fill(row, &mut cells);
+        grid.write_line(&cells, &mut line);
+        out.write_all(line.as_bytes())?;
+        if let Some((open, left)) = &mut section {
+            *left -= 1;
+            if *left == 0 {
+                close(open, terminal, out)?;
+                section = None;
+            }
+        }
+        Ok(())
+    })?;
+    match table.more {
+        Some(more) if all > most => {
+            writeln!(out, "  and {}{}", units::count((all - most) as u64, more.one), more.hint)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn column(heading: &Heading) -> Column {
+    let kind = if heading.unit.is_text() { Kind::Text } else { Kind::Number };
+    Column { title: heading.title.unwrap_or_default(), kind, rank: heading.rank }
+}
+
+/// Makes the cells of rows.
+struct Fill<'a> {
+    table: &'a Table,
+    /// What columns had last that tell it only once.
+    before: Vec<Option<String>>,
+}
+
+impl<'a> Fill<'a> {
+    fn of(table: &'a Table) -> Fill<'a> {
+        Fill { table, before: vec![None; table.shown.len()] }
+    }
+
+    fn fill(&mut self, row: &dyn Row, cells: &mut grid::Row) {
+        cells.clear();
+        for (column, before) in self.table.shown.iter().zip(&mut self.before) {
+            let heading = &self.table.headings[*column];
+            let value = row.value(*column);
+            if !heading.is_once {
+                text::push(heading, &value, cells);
+                continue;
+            }
+            let text = text::text(heading, &value);
+            if before.as_ref() == Some(&text) {
+                cells.push("");
+            } else {
+                cells.push(&text);
+                *before = Some(text);
+            }
+        }
+    }
+}
+
+/// `── s0.1 "row" ───────────────── 12.3 s  37.1 % ──`, and what is to be said of it.
+fn open(section: &Section, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    let weight = cut(&section.weight, terminal.columns / 2);
+    let room = terminal.columns.min(HEADING_COLUMNS).saturating_sub(weight.width() + "──  ─  ──".width());
+    let name = cut(&section.name, room);
+    let rule = "─".repeat(room.saturating_sub(name.width()) + 1);
+    writeln!(out, "── {} {} {weight} ──", terminal.paint(Paint::Strong, &name), terminal.paint(Paint::Faint, &rule))?;
+    let pieces: Vec<String> =
+        section.about.iter().map(|(text, list)| format!("{text}{}", cut(list, terminal.columns / 2))).collect();
+    let lines = flow(&pieces, " · ", terminal.columns).into_iter();
+    let more = section.lines.iter().flat_map(|line| wrap(line, terminal.columns));
+    lines.chain(more).try_for_each(|line| writeln!(out, "{line}"))
+}
+
+fn close(section: &Section, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(after) = &section.after {
+        writeln!(out, "  {after}")?;
+    }
+    match &section.warning {
+        Some(warning) => writeln!(out, "{}", terminal.paint(Paint::Warning, &cut(warning, terminal.columns))),
+        None => Ok(()),
+    }
 }

@@ -1,0 +1,107 @@
+//! Arguments that follow from the registry of views: which view, in which format.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command as Clap, Error, FromArgMatches};
+
+use crate::document::Format;
+use crate::views::{self, Command, Flag, View};
+
+/// The view that flags choose among those of a command.
+#[derive(Clone, Copy)]
+pub struct Chosen<const COMMAND: usize>(pub &'static View);
+
+/// Views of `through` itself, and of `through layers`.
+pub type ShowView = Chosen<0>;
+pub type LayersView = Chosen<1>;
+
+const COMMANDS: [Command; 2] = [Command::Show, Command::Layers];
+const HEADINGS: [&str; 2] = ["Views (default: operations of each communicator)", "Views (default: top contributors)"];
+
+impl<const COMMAND: usize> Default for Chosen<COMMAND> {
+    fn default() -> Self {
+        Chosen(View::usual(COMMANDS[COMMAND]))
+    }
+}
+
+impl<const COMMAND: usize> std::fmt::Debug for Chosen<COMMAND> {
+    fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
+        out.write_str(self.0.name)
+    }
+}
+
+fn id(view: &View) -> Option<&'static str> {
+    match view.flag {
+        Flag::Switch { long, .. } => Some(long),
+        Flag::Option { option, .. } => Some(option),
+        Flag::Default => None,
+    }
+}
+
+impl<const COMMAND: usize> Args for Chosen<COMMAND> {
+    fn augment_args(mut command: Clap) -> Clap {
+        let mut options: Vec<&str> = Vec::new();
+        let all = || views::of(COMMANDS[COMMAND]);
+        let ids: Vec<&str> = all().filter_map(id).collect();
+        for view in all() {
+            let Some(name) = id(view) else { continue };
+            let others = ids.iter().filter(|other| **other != name).chain(view.lacks);
+            let arg = Arg::new(name).help_heading(HEADINGS[COMMAND]).conflicts_with_all(others.collect::<Vec<_>>());
+            let arg = match view.flag {
+                Flag::Switch { short, long, alias } => {
+                    arg.short(short).long(long).aliases(alias).action(ArgAction::SetTrue).help(view.help)
+                }
+                Flag::Option { option, .. } if options.contains(&option) => continue,
+                Flag::Option { option, .. } => {
+                    options.push(option);
+                    let values = all().filter_map(|view| match view.flag {
+                        Flag::Option { option: of, value } if of == option => Some((value, view.help)),
+                        _ => None,
+                    });
+                    let values: Vec<_> =
+                        values.map(|(value, help)| clap::builder::PossibleValue::new(value).help(help)).collect();
+                    arg.long(option).value_name("WHAT").help("What is told apart").value_parser(values)
+                }
+                Flag::Default => continue,
+            };
+            command = command.arg(arg);
+        }
+        command
+    }
+
+    fn augment_args_for_update(command: Clap) -> Clap {
+        Self::augment_args(command)
+    }
+}
+
+impl<const COMMAND: usize> FromArgMatches for Chosen<COMMAND> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let is_asked = |view: &&View| match view.flag {
+            Flag::Default => false,
+            Flag::Switch { long, .. } => matches.get_flag(long),
+            Flag::Option { option, value } => matches.get_one::<String>(option).is_some_and(|asked| asked == value),
+        };
+        Ok(views::of(COMMANDS[COMMAND]).find(is_asked).map_or_else(Self::default, Chosen))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// `through` and `through layers` write the same.
+pub const COMMON: Command = Command::Show;
+
+/// The formats in which a command writes any of its views.
+pub fn formats(command: Command) -> impl TypedValueParser<Value = Format> {
+    let mut names: Vec<&'static str> = Vec::new();
+    for format in views::of(command).flat_map(|view| view.formats) {
+        if !names.contains(&format.name()) {
+            names.push(format.name());
+        }
+    }
+    PossibleValuesParser::new(names).try_map(|name| {
+        Format::of(&name).ok_or_else(|| Error::raw(ErrorKind::InvalidValue, format!("no format '{name}'")))
+    })
+}

@@ -1,0 +1,46 @@
+//! `through clean`: removes what jobs left that did not reach `MPI_Finalize`.
+
+use std::io::{self, Write};
+
+use crate::cli::Clean;
+use crate::error::Error;
+use crate::job::shards;
+use crate::text::message::say;
+
+/// Whether there was anything to remove.
+pub fn clean(arguments: &Clean) -> Result<bool, Error> {
+    let directories = shards::directories(&arguments.directories);
+    let mut any = false;
+    let left = shards::debris(&directories);
+    for run in shards::find(&directories) {
+        let description = shards::describe(&run);
+        if let Some(obstacle) = shards::obstacle(&run, arguments.force) {
+            say(format_args!("{description}: left alone, {obstacle}"));
+            continue;
+        }
+        any = true;
+        if !arguments.dry_run {
+            shards::remove(&run)?;
+        }
+        let done = if arguments.dry_run { "would remove" } else { "removed" };
+        let _ = writeln!(io::stdout(), "{done} {description}");
+    }
+    // Shards first: what lies elsewhere of a run is judged by them.
+    for debris in left {
+        let description = shards::describe_debris(&debris);
+        if let Some(obstacle) = shards::obstacle_of_debris(&debris, arguments.force) {
+            say(format_args!("{description}: left alone, {obstacle}"));
+            continue;
+        }
+        any = true;
+        if !arguments.dry_run {
+            shards::remove_debris(&debris)?;
+        }
+        let done = if arguments.dry_run { "would remove" } else { "removed" };
+        let _ = writeln!(io::stdout(), "{done} {description}");
+    }
+    if !any {
+        say(format_args!("nothing to remove in {}", shards::names(&directories)));
+    }
+    Ok(any)
+}

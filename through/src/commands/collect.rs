@@ -1,0 +1,67 @@
+//! `through collect`: the profile of a job from shards on all its hosts.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use commsee::profile::hosts::Folder;
+
+use crate::cli::Collect;
+use crate::error::Error;
+use crate::job::collect::{Reach, collect};
+use crate::job::{carry, shards};
+use crate::text::escape::path;
+use crate::text::message::say;
+use crate::text::path::relative;
+
+/// Whether there was anything to make a profile of.
+pub fn command(arguments: &Collect) -> Result<bool, Error> {
+    let places = match arguments.directories.as_slice() {
+        [] => carry::places(None),
+        named => named.to_vec(),
+    };
+    let reach = Reach::asked(arguments.rsh.as_deref());
+    let folders = Folder::find(&places);
+    let mut any = false;
+    for folder in &folders {
+        let (run, wanted) = (folder.told().first().map(|told| told.note.run.clone()), folder.wanted());
+        let before = wanted.as_deref().map(profiles_beside).unwrap_or_default();
+        let collected = collect(folder, &reach);
+        let absent = collected.absent(folder, &reach.command(folder));
+        if let Some((run, recovered)) = &collected.joined {
+            any = true;
+            let shown = relative(&recovered.path);
+            let _ = writeln!(io::stdout(), "{}: {}", path(&shown), shards::describe(run));
+            if recovered.missing_ranks.count() > 0 && absent.is_empty() {
+                say(shards::no_shard(&recovered.missing_ranks));
+            }
+            recovered.notes.iter().for_each(say);
+        } else if absent.is_empty()
+            && let Some(run) = run.as_deref().and_then(|run| run.get(..8))
+        {
+            // The hosts were done while this one waited for them; or somebody has removed all.
+            let now = wanted.as_deref().map(profiles_beside).unwrap_or_default();
+            match now.into_iter().find(|path| !before.contains(path)) {
+                Some(made) => {
+                    any = true;
+                    let _ = writeln!(
+                        io::stdout(),
+                        "{}: its hosts have made the profile of run {run}",
+                        path(&relative(&made))
+                    );
+                }
+                None => say(format_args!("run {run}: no shard is left on its hosts")),
+            }
+        }
+        absent.iter().for_each(say);
+    }
+    if folders.is_empty() {
+        say(format_args!("nothing to collect: no job started in {} has shards on other hosts", shards::names(&places)));
+    }
+    Ok(any)
+}
+
+fn profiles_beside(wanted: &Path) -> Vec<PathBuf> {
+    let entries = wanted.parent().and_then(|parent| fs::read_dir(parent).ok()).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.extension() == wanted.extension()).collect()
+}

@@ -1,0 +1,18 @@
+//! `through graph [PROFILE]`: who talked to whom, over which devices, as a drawing.
+
+use super::{opened, present};
+use crate::cli::Graph;
+use crate::error::Error;
+use crate::views::{Command, Question, View};
+
+/// Whether anything was there to draw.
+pub fn graph(graph: &Graph) -> Result<bool, Error> {
+    let question = Question {
+        selection: graph.calls.selection(&graph.ways),
+        top: graph.top,
+        format: graph.format,
+        between: graph.of,
+        ..Question::new(opened(&graph.input)?)
+    };
+    present(View::usual(Command::Graph), &question, graph.output.as_deref())
+}

@@ -1,0 +1,19 @@
+//! `through layers [PROFILE]`: what the layers below MPI did.
+
+use super::{opened, present};
+use crate::cli::Layers;
+use crate::error::Error;
+use crate::views::Question;
+
+/// Whether anything was there to show.
+pub fn layers(layers: &Layers) -> Result<bool, Error> {
+    let (view, output) = (layers.view.0, &layers.output);
+    let question = Question {
+        selection: layers.calls.selection(&layers.ways),
+        sort: output.sort,
+        top: output.top,
+        format: output.format,
+        ..Question::new(opened(&layers.input)?)
+    };
+    present(view, &question, output.output.as_deref())
+}

@@ -1,0 +1,19 @@
+//! `through matrix [PROFILE]`: who sent how much to whom.
+
+use super::{opened, present};
+use crate::cli::Matrix;
+use crate::error::Error;
+use crate::views::{Command, Question, View};
+
+/// Whether anything was there to show.
+pub fn matrix(matrix: &Matrix) -> Result<bool, Error> {
+    let question = Question {
+        selection: matrix.calls.selection(&matrix.ways),
+        top: matrix.top,
+        format: matrix.format,
+        between: matrix.by,
+        counts: matrix.counts,
+        ..Question::new(opened(&matrix.input)?)
+    };
+    present(View::usual(Command::Matrix), &question, matrix.output.as_deref())
+}

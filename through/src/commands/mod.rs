@@ -1,0 +1,46 @@
+//! What `through` does, one file per command. None of them uses another.
+
+pub mod clean;
+pub mod collect;
+pub mod exec;
+pub mod graph;
+pub mod layers;
+pub mod matrix;
+pub mod recover;
+pub mod run;
+pub mod show;
+pub mod trace;
+
+use std::path::Path;
+
+use crate::cli::Input;
+use crate::document::Document;
+use crate::error::Error;
+use crate::query::open::Profile;
+use crate::render::output;
+use crate::text::message::say;
+use crate::views::{Question, View};
+
+/// The profile that is named, or the newest one here.
+fn opened(input: &Input) -> Result<Profile, Error> {
+    if let Some(path) = input.path() {
+        return Ok(Profile::open(path)?);
+    }
+    let (profile, remark) = Profile::newest(Path::new("."))?;
+    remark.into_iter().for_each(say);
+    Ok(profile)
+}
+
+/// Shows a view, and says what there is to say beside it. Returns whether there was anything to show.
+fn present(view: &View, question: &Question, file: Option<&Path>) -> Result<bool, Error> {
+    let document = view.ask(question)?;
+    if document.is_printed(question.format) {
+        output::print(&document, question.format, file)?;
+    }
+    said(&document).iter().for_each(say);
+    Ok(document.is_found())
+}
+
+fn said(document: &Document) -> &[String] {
+    if document.is_found() { &document.remarks } else { &document.reasons }
+}

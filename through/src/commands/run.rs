@@ -1,0 +1,119 @@
+//! `through run`: a job under the profiler, and what there is to say when it has ended.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::time::SystemTime;
+use std::{env, fs};
+
+use commsee::settings;
+
+use crate::cli::Run;
+use crate::document::{Format, Line};
+use crate::error::Error;
+use crate::job::collect::Reach;
+use crate::job::results::{self, Results};
+use crate::job::shards;
+use crate::job::{launcher, preload, signals};
+use crate::query::open::Profile;
+use crate::render;
+use crate::text::message::say;
+use crate::text::path::relative;
+use crate::text::terminal::Terminal;
+use crate::text::units;
+use crate::views::{Command, Question, View};
+
+/// Returns the status of the job.
+pub fn run(run: &Run) -> Result<u8, Error> {
+    let pattern = preload::pattern(&run.profiling);
+    let launch = launch_token().map_err(Error::Random)?;
+    let mut variables = preload::variables(&run.profiling)?;
+    variables.retain(|(name, _)| *name != settings::OUT);
+    variables.push((settings::OUT, pattern.clone().into_os_string()));
+    variables.push((settings::LAUNCH, OsString::from(&launch)));
+    if env::var_os(settings::LOG).is_none() {
+        // The summary says what the profiler would say when all goes well.
+        variables.push((settings::LOG, "warn".into()));
+    }
+    let started = SystemTime::now();
+    let status = signals::run(&mut launcher::command(&run.command, &variables))
+        .map_err(|source| Error::Start { program: PathBuf::from(&run.command[0]), source })?;
+    let reach = Reach::of_launcher(&run.command);
+    report(&results::gather(&pattern, &launch, started, &reach), status);
+    Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)) as u8)
+}
+
+/// Whatever goes wrong here, the job's status stands.
+fn report(results: &Results, status: ExitStatus) {
+    results.remarks.iter().for_each(say);
+    let is_disabled = settings::is_on(env::var(settings::DISABLE).ok().as_deref());
+    match results.profiles.first() {
+        Some(profile) => summary(profile, results, status).unwrap_or_else(say),
+        None if is_disabled => say(format_args!("nothing was profiled: {} is set", settings::DISABLE)),
+        None if !results.remarks.is_empty() => {}
+        None if results.is_alive => say("ranks of the job still run; when they have ended: through recover"),
+        None => {
+            say("nothing was profiled: no MPI_Init passed through the profiler. Either");
+            say("- the job ended before that, or the program does not call it;");
+            say("- it takes MPI from a library handle (ctypes, Julia), past LD_PRELOAD;");
+            say("- it is setuid, or statically linked with MPI: link libcommsee.a;");
+            say("- the launcher drops LD_PRELOAD: it wants `through exec -- PROGRAM`;");
+            say("- or a host has no libcommsee.so at that path.");
+        }
+    }
+}
+
+const OTHER_PROFILES: usize = 3;
+
+/// The summary of the first profile; the others are named.
+fn summary(profile: &Path, results: &Results, status: ExitStatus) -> Result<(), Error> {
+    let view = View::usual(Command::Run);
+    let question = Question { format: Format::Summary, ..Question::new(Profile::open(profile)?) };
+    let mut document = view.ask(&question)?;
+    let head = &mut document.head;
+    let overview = &head.overview;
+    let hosts = units::count(overview.hosts, "host");
+    let ranks = match overview.missing.count() {
+        0 => format!("{} on {hosts}", units::count(overview.ranks, "rank")),
+        missing => format!("{} of {} ranks recorded, these on {hosts}", overview.ranks, overview.ranks + missing),
+    };
+    let mut lines = Vec::new();
+    let mut line = |name, text| lines.push(Line { name, text, paint: None });
+    line("job", format!("{}, {ranks}", ended(status)));
+    line("profile", relative(&head.path).display().to_string());
+    for other in results.profiles.iter().skip(1).take(OTHER_PROFILES) {
+        line("", relative(other).display().to_string());
+    }
+    if !overview.unfinished.is_empty() {
+        // Of a job that ended well commsee has said it.
+        if let Some(other) = results.wanted.parent().filter(|place| Some(*place) != head.path.parent()) {
+            line("note", format!("not in {}, which the hosts may not share", other.display()));
+        }
+        line("note", format!("recovered: {} ended before MPI_Finalize", shards::ranks(&overview.unfinished)));
+    }
+    if !overview.missing.is_empty() {
+        line("note", format!("not in the profile: {}", shards::ranks(&overview.missing)));
+    }
+    lines.append(&mut head.lines);
+    head.lines = lines;
+    let _ = render::render(&document, question.format, &Terminal::stderr(), &mut io::stderr());
+    Ok(())
+}
+
+fn ended(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(0), _) => "finished".to_owned(),
+        (Some(code), _) => format!("ended with status {code}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+/// 32 hexadecimal digits that no other run has.
+fn launch_token() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    io::Read::read_exact(&mut fs::File::open("/dev/urandom")?, &mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

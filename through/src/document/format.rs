@@ -1,0 +1,40 @@
+//! How a document is written.
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    #[default]
+    Table,
+    Csv,
+    Json,
+    /// <https://graphviz.org/doc/info/lang.html>
+    Dot,
+    /// The Trace Event Format of Chrome and Perfetto.
+    Trace,
+    /// A few lines, behind a job.
+    Summary,
+}
+
+impl Format {
+    pub const ALL: [Format; 6] =
+        [Format::Table, Format::Csv, Format::Json, Format::Dot, Format::Trace, Format::Summary];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Table => "table",
+            Format::Csv => "csv",
+            Format::Json => "json",
+            Format::Dot => "dot",
+            Format::Trace => "trace",
+            Format::Summary => "summary",
+        }
+    }
+
+    pub fn of(name: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    /// Whether it is there, with the names of its columns, even if nothing matches.
+    pub fn is_for_programs(self) -> bool {
+        matches!(self, Format::Csv | Format::Json)
+    }
+}

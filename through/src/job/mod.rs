@@ -1,0 +1,15 @@
+//! Jobs: how they are started under the profiler, and how what they leave becomes a profile.
+//!
+//! `preload`, `launcher` and `signals` start one; `slurm_step` keeps its step alive. `shards` finds what a job left on this host, `carry` and
+//! `watch` bring it to where other hosts see it, `collect` asks them, `parts` reads what profiles carry, and `results` is the sum of it.
+
+pub mod carry;
+pub mod collect;
+pub mod launcher;
+pub mod parts;
+pub mod preload;
+pub mod results;
+pub mod shards;
+pub mod signals;
+pub mod slurm_step;
+pub mod watch;

@@ -1,0 +1,47 @@
+//! `through` shows the profiles that commsee leaves, and runs programs so that they leave one. It never loads MPI, and never writes
+//! to a profile.
+//!
+//! The way of the data: `cli` → `commands` → `views` ask `query` and make a `document`, which `render` prints.
+
+pub mod cli;
+mod commands;
+pub mod document;
+mod error;
+mod job;
+pub mod query;
+pub mod render;
+pub mod text;
+pub mod views;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+pub use crate::error::Error;
+use crate::job::{carry, watch};
+use crate::text::message;
+
+/// Does what the command line says. Returns the exit status.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let found = |any: bool| u8::from(!any);
+    let status = match &cli.command {
+        None => commands::show::show(&cli.show).map(found),
+        Some(Command::Layers(arguments)) => commands::layers::layers(arguments).map(found),
+        Some(Command::Matrix(arguments)) => commands::matrix::matrix(arguments).map(found),
+        Some(Command::Graph(arguments)) => commands::graph::graph(arguments).map(found),
+        Some(Command::Trace(arguments)) => commands::trace::trace(arguments).map(found),
+        Some(Command::Run(arguments)) => commands::run::run(arguments),
+        Some(Command::Exec(arguments)) => commands::exec::exec(arguments),
+        Some(Command::Recover(arguments)) => commands::recover::recover(arguments).map(found),
+        Some(Command::Clean(arguments)) => commands::clean::clean(arguments).map(found),
+        Some(Command::Collect(arguments)) => commands::collect::command(arguments).map(found),
+        Some(Command::Carry(arguments)) => Ok(carry::command(&arguments.note)),
+        Some(Command::Watch(arguments)) => Ok(found(watch::watch(&arguments.note))),
+    };
+    ExitCode::from(status.unwrap_or_else(|error| {
+        message::say(&error);
+        error.status()
+    }))
+}

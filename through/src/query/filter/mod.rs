@@ -1,0 +1,87 @@
+//! What a selection means in one profile: the numbers of its communicators, operations, buckets and ranks.
+
+mod resolve;
+
+use std::collections::BTreeSet;
+
+use rusqlite::types::Value;
+
+use crate::query::range::TimeRange;
+
+/// Which cells are shown. `None` lets everything through.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    pub comms: Option<BTreeSet<i64>>,
+    pub ops: Option<BTreeSet<i64>>,
+    pub buckets: Option<BTreeSet<i64>>,
+    pub ranks: Option<BTreeSet<i64>>,
+    pub phases: Option<BTreeSet<i64>>,
+    /// How layers below MPI moved data.
+    pub ways: Option<BTreeSet<i64>>,
+    /// Whether there are cells that differ in their phase only.
+    pub is_phased: bool,
+    pub time: Option<TimeRange>,
+    /// The filters in words, for people.
+    pub words: Vec<String>,
+    /// What was named and is not in the profile.
+    pub absent: Vec<String>,
+}
+
+impl Filter {
+    /// Whether it selects among the cells of a rank, not only ranks.
+    pub fn selects_cells(&self) -> bool {
+        let lists = [&self.comms, &self.ops, &self.buckets, &self.phases];
+        lists.into_iter().any(|list| list.is_some()) || self.time.is_some()
+    }
+
+    pub fn has_comm(&self, comm: i64) -> bool {
+        self.comms.as_ref().is_none_or(|comms| comms.contains(&comm))
+    }
+
+    pub fn has_op(&self, op: i64) -> bool {
+        self.ops.as_ref().is_none_or(|ops| ops.contains(&op))
+    }
+
+    pub fn has_rank(&self, rank: i64) -> bool {
+        self.ranks.as_ref().is_none_or(|ranks| ranks.contains(&rank))
+    }
+
+    /// A condition over the table `involvement` (as `x`), whose calls have no size and whose time is in the row `*`, and the
+    /// values of its parameters.
+    pub fn involvement_condition(&self) -> (String, Vec<Value>) {
+        let phases = if self.is_phased { &self.phases } else { &None };
+        membership(&[("op", &self.ops), ("rank", &self.ranks), ("phase", phases)])
+    }
+
+    /// The same over the table `datatype_use`, which knows neither sizes nor times nor phases.
+    pub fn use_condition(&self) -> (String, Vec<Value>) {
+        membership(&[("comm", &self.comms), ("op", &self.ops), ("rank", &self.ranks)])
+    }
+
+    /// The same over the tables `transfer` and `edge`, of which only the first knows sizes and ways.
+    pub fn transfer_condition(&self) -> (String, Vec<Value>) {
+        let key = [("comm", &self.comms), ("op", &self.ops), ("bucket", &self.buckets)];
+        membership(&[&key[..], &[("way", &self.ways), ("rank", &self.ranks)]].concat())
+    }
+
+    /// The same over the table `event`; its sizes and ways are the caller's.
+    pub fn event_condition(&self) -> (String, Vec<Value>) {
+        membership(&[("comm", &self.comms), ("op", &self.ops), ("rank", &self.ranks)])
+    }
+
+    pub fn edge_condition(&self) -> (String, Vec<Value>) {
+        membership(&[("comm", &self.comms), ("op", &self.ops), ("src", &self.ranks)])
+    }
+}
+
+/// That each column is among its numbers. A list is one parameter, because SQLite limits how many there may be.
+fn membership(columns: &[(&str, &Option<BTreeSet<i64>>)]) -> (String, Vec<Value>) {
+    let mut condition = "true".to_owned();
+    let mut values = Vec::new();
+    for (column, numbers) in columns.iter().filter_map(|(column, numbers)| Some((column, numbers.as_ref()?))) {
+        let words: Vec<String> = numbers.iter().map(i64::to_string).collect();
+        condition += &format!(" AND x.{column} IN (SELECT value FROM json_each(?))");
+        values.push(Value::from(format!("[{}]", words.join(","))));
+    }
+    (condition, values)
+}

@@ -1,0 +1,220 @@
+//! Names and ranges become the numbers of a profile.
+
+use std::collections::BTreeSet;
+
+use commsee::calls;
+
+use super::Filter;
+use crate::query::Error;
+use crate::query::catalog::{Catalog, Operation};
+use crate::query::range::{BucketPick, TimeRange};
+use crate::query::selection::Selection;
+use crate::query::ways::Way;
+use crate::text::escape::visible;
+use crate::text::units;
+
+impl Filter {
+    /// Looks up what was named. A name that no profile could hold is an error; one that this profile lacks is remembered.
+    pub fn resolve(select: &Selection, catalog: &Catalog) -> Result<Filter, Error> {
+        let mut filter = Filter { is_phased: catalog.phases.len() > 1, time: select.time, ..Filter::default() };
+        filter.resolve_comms(select, catalog);
+        filter.resolve_operations(select, catalog)?;
+        filter.resolve_buckets(select, catalog);
+        filter.resolve_ranks(select, catalog);
+        filter.resolve_phases(select, catalog)?;
+        if let Some(TimeRange { low_ns, high_ns }) = select.time {
+            filter.words.push(match high_ns {
+                i64::MAX => format!("rows of {} or more", units::time(low_ns)),
+                _ => format!("rows of {} to {}", units::time(low_ns), units::time(high_ns)),
+            });
+        }
+        filter.resolve_ways(select, catalog);
+        Ok(filter)
+    }
+
+    fn resolve_comms(&mut self, select: &Selection, catalog: &Catalog) {
+        let named = |wanted: &str| -> Vec<i64> {
+            let is_wanted = |label: Option<&str>, name: &str| name == wanted || label == Some(wanted);
+            let all = catalog.communicators.values();
+            all.filter(|comm| is_wanted(comm.label.as_deref(), &comm.name)).map(|comm| comm.id).collect()
+        };
+        for text in &select.comm {
+            let found = self.comms.get_or_insert_default();
+            // A label may hold a comma.
+            match named(text) {
+                whole if !whole.is_empty() => found.extend(whole),
+                _ => {
+                    for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+                        let numbers = named(name);
+                        if numbers.is_empty() {
+                            self.absent.push(format!("communicator {name}"));
+                        }
+                        found.extend(numbers);
+                    }
+                }
+            }
+            self.words.push(format!("communicator {text}"));
+        }
+    }
+
+    fn resolve_operations(&mut self, select: &Selection, catalog: &Catalog) -> Result<(), Error> {
+        let with = |holds: &dyn Fn(&Operation) -> bool| -> BTreeSet<i64> {
+            catalog.operations.iter().filter(|(_, operation)| holds(operation)).map(|(number, _)| *number).collect()
+        };
+        for name in select.op.iter().flat_map(|text| text.split(',')).map(str::trim).filter(|name| !name.is_empty()) {
+            let found = with(&|operation| bare(&operation.name) == bare(name));
+            let known = calls::find(name).map(|call| call.name.to_owned());
+            let stored = found.first().and_then(|number| Some(catalog.operations.get(number)?.name.clone()));
+            let full = stored.or(known).ok_or_else(|| unknown_operation(name, catalog))?;
+            if found.is_empty() {
+                self.absent.push(full.clone());
+            }
+            self.ops.get_or_insert_default().extend(found);
+            self.words.push(full);
+        }
+        if select.p2p || select.collectives {
+            let chosen = with(&|operation| match operation.class.as_str() {
+                "p2p" => select.p2p,
+                "collective" | "neighborhood" => select.collectives,
+                _ => false,
+            });
+            self.ops = Some(match self.ops.take() {
+                Some(named) => named.intersection(&chosen).copied().collect(),
+                None => chosen,
+            });
+            self.words.extend(select.p2p.then(|| "point-to-point".to_owned()));
+            self.words.extend(select.collectives.then(|| "collective".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn resolve_buckets(&mut self, select: &Selection, catalog: &Catalog) {
+        if let Some(range) = select.bytes {
+            let all = catalog.buckets.iter();
+            let overlapping = all.filter(|(_, bucket)| range.overlaps(bucket.lo, bucket.hi)).map(|(number, _)| *number);
+            self.buckets = Some(overlapping.collect());
+            let size = commsee::bytes::exact;
+            self.words.push(match (range.low, range.high) {
+                (low, u64::MAX) => format!("messages of {} bytes or more", size(low)),
+                (low, high) => format!("messages of {} to {} bytes", size(low), size(high)),
+            });
+        }
+        let mut picked: BTreeSet<i64> = BTreeSet::new();
+        for pick in &select.bucket {
+            let found = catalog.buckets.iter().find(|(number, bucket)| match pick {
+                BucketPick::Number(wanted) => u64::try_from(**number) == Ok(*wanted),
+                BucketPick::Edges { lo, hi } => (bucket.lo, bucket.hi) == (*lo, *hi),
+            });
+            let word = match (found, pick) {
+                (Some((_, bucket)), _) => format!("bucket {}", units::bucket(bucket.lo, bucket.hi)),
+                (None, BucketPick::Number(number)) => format!("bucket {number}"),
+                (None, BucketPick::Edges { lo, hi }) => format!("bucket {}", units::bucket(*lo, *hi)),
+            };
+            match found {
+                Some((number, _)) => _ = picked.insert(*number),
+                None => self.absent.push(word.clone()),
+            }
+            self.words.push(word);
+        }
+        if !select.bucket.is_empty() {
+            self.buckets = Some(match self.buckets.take() {
+                Some(overlapping) => overlapping.intersection(&picked).copied().collect(),
+                None => picked,
+            });
+        }
+    }
+
+    fn resolve_ranks(&mut self, select: &Selection, catalog: &Catalog) {
+        if select.rank.is_empty() {
+            return;
+        }
+        let wanted = |rank: u32| select.rank.iter().any(|set| set.contains(rank));
+        let present = catalog.processes.iter().map(|process| process.rank);
+        let found: BTreeSet<i64> = present.filter(|rank| u32::try_from(*rank).is_ok_and(wanted)).collect();
+        for (low, high) in select.rank.iter().flat_map(|set| set.ranges()) {
+            let range = i64::from(*low)..=i64::from(*high);
+            let text = if low == high { format!("rank {low}") } else { format!("ranks {low}-{high}") };
+            if found.range(range).next().is_none() {
+                self.absent.push(text.clone());
+            }
+            self.words.push(text);
+        }
+        self.ranks = Some(found);
+    }
+
+    fn resolve_phases(&mut self, select: &Selection, catalog: &Catalog) -> Result<(), Error> {
+        for name in select.phase.iter().flat_map(|text| text.split(',')) {
+            let known = catalog.phases.iter().find(|(_, known)| *known == name);
+            let (number, _) = known.ok_or_else(|| unknown_phase(name, catalog))?;
+            self.phases.get_or_insert_default().insert(*number);
+            self.words.push(phase_title(name));
+        }
+        Ok(())
+    }
+
+    fn resolve_ways(&mut self, select: &Selection, catalog: &Catalog) {
+        const COLUMNS: [Column; 4] = [
+            ("layer", |way| &way.layer),
+            ("transport", |way| &way.transport),
+            ("device", |way| &way.device),
+            ("protocol", |way| &way.protocol),
+        ];
+        let lists = [&select.layer, &select.transport, &select.device, &select.protocol];
+        for ((column, of), lists) in COLUMNS.into_iter().zip(lists).filter(|(_, lists)| !lists.is_empty()) {
+            let wanted: BTreeSet<&str> = listed(lists).collect();
+            for name in &wanted {
+                let title = if name.is_empty() { format!("no {column}") } else { format!("{column} {name}") };
+                if !catalog.ways.values().any(|way| of(way).eq_ignore_ascii_case(name)) {
+                    self.absent.push(title.clone());
+                }
+                self.words.push(title);
+            }
+            let is_wanted = |way: &Way| wanted.iter().any(|name| of(way).eq_ignore_ascii_case(name));
+            let found = catalog.ways.iter().filter(|(_, way)| is_wanted(way)).map(|(number, _)| *number).collect();
+            self.ways = Some(match self.ways.take() {
+                Some(ways) => ways.intersection(&found).copied().collect(),
+                None => found,
+            });
+        }
+    }
+}
+
+/// What a way has, by its name.
+type Column = (&'static str, fn(&Way) -> &str);
+
+/// Every word of lists that are separated by commas. An empty list is the empty word.
+fn listed(lists: &[String]) -> impl Iterator<Item = &str> {
+    lists.iter().flat_map(|list| list.split(',')).map(str::trim)
+}
+
+/// What a phase is called where its name may be empty.
+pub fn phase_title(name: &str) -> String {
+    if name.is_empty() { "outside any phase".to_owned() } else { format!("phase {name}") }
+}
+
+fn bare(name: &str) -> String {
+    let lower = name.to_ascii_lowercase();
+    lower.strip_prefix("mpi_").unwrap_or(&lower).to_owned()
+}
+
+fn unknown_phase(name: &str, catalog: &Catalog) -> Error {
+    let names: Vec<&str> = catalog.phases.values().map(String::as_str).filter(|name| !name.is_empty()).collect();
+    let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    Error::Name(visible(&format!("there is no phase '{name}'; the profile has: {there}; '' is outside any")).into())
+}
+
+fn unknown_operation(name: &str, catalog: &Catalog) -> Error {
+    let recorded = catalog.operations.values().map(|operation| operation.name.as_str());
+    let mut near: Vec<(f64, &str)> = recorded
+        .chain(calls::CALLS.iter().map(|call| call.name))
+        .map(|known| (strsim::jaro_winkler(&bare(known), &bare(name)), known))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    near.dedup_by_key(|(_, known)| *known);
+    let names: Vec<&str> = near.iter().take(5).map(|(_, known)| *known).collect();
+    Error::Name(match names.is_empty() {
+        true => format!("'{name}' is no MPI operation: write it as MPI_Allreduce or allreduce"),
+        false => format!("'{name}' is no MPI operation; similar: {}", names.join(", ")),
+    })
+}

@@ -1,0 +1,23 @@
+//! What is asked for by name and range, before anybody knows what that means in a profile.
+
+use commsee::ranks::RankSet;
+
+use super::range::{BucketPick, ByteRange, TimeRange};
+
+/// Every condition that is given must hold; nothing is no condition.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    pub comm: Vec<String>,
+    pub op: Vec<String>,
+    pub rank: Vec<RankSet>,
+    pub bytes: Option<ByteRange>,
+    pub bucket: Vec<BucketPick>,
+    pub p2p: bool,
+    pub collectives: bool,
+    pub time: Option<TimeRange>,
+    pub phase: Vec<String>,
+    pub layer: Vec<String>,
+    pub transport: Vec<String>,
+    pub device: Vec<String>,
+    pub protocol: Vec<String>,
+}

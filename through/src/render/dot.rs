@@ -1,0 +1,124 @@
+//! DOT, the language of Graphviz: <https://graphviz.org/doc/info/lang.html>. Processes and devices of a host stand together;
+//! the more bytes, the thicker an edge.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use crate::document::{Document, Drawing};
+use crate::query::graph::{Edge, Graph, Node};
+use crate::text::escape::visible;
+use crate::text::terminal::Terminal;
+use crate::text::units;
+
+/// Of the lightest and the heaviest edge, in points.
+const WIDTHS: [f64; 2] = [0.5, 6.0];
+
+/// A graph as Graphviz draws it, with what the document says of it above.
+pub struct Dot(pub Graph);
+
+impl Drawing for Dot {
+    fn draw(&self, document: &Document, _: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+        dot(&self.0, document, out)
+    }
+}
+
+fn dot(graph: &Graph, document: &Document, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "digraph commsee {{")?;
+    writeln!(out, "  rankdir=LR;")?;
+    writeln!(out, "  node [shape=box, fontname=\"sans-serif\"];")?;
+    writeln!(out, "  edge [fontname=\"sans-serif\", fontsize=10];")?;
+    writeln!(out, "  labelloc=t;")?;
+    writeln!(out, "  label={};", quoted(&title(graph, document)))?;
+    let mut hosts: BTreeMap<&str, Vec<&Node>> = BTreeMap::new();
+    for node in &graph.nodes {
+        hosts.entry(&node.host).or_default().push(node);
+    }
+    for (number, (host, nodes)) in hosts.into_iter().enumerate() {
+        let indent = if host.is_empty() { "  " } else { "    " };
+        if !host.is_empty() {
+            writeln!(out, "  subgraph cluster_{number} {{")?;
+            writeln!(out, "    label={};", quoted(&[host.to_owned()]))?;
+        }
+        for node in nodes {
+            let label = quoted(std::slice::from_ref(&node.label));
+            writeln!(out, "{indent}{} [label={label}, shape={}];", identifier(&node.id), shape(&node.kind))?;
+        }
+        if !host.is_empty() {
+            writeln!(out, "  }}")?;
+        }
+    }
+    let width = widths(&graph.edges);
+    for edge in &graph.edges {
+        let (from, to) = (identifier(&graph.nodes[edge.from].id), identifier(&graph.nodes[edge.to].id));
+        let lines = [units::bytes(edge.bytes), edge.transport.clone()].into_iter().filter(|line| !line.is_empty());
+        let label = quoted(&lines.collect::<Vec<_>>());
+        writeln!(out, "  {from} -> {to} [label={label}, penwidth={:.2}];", width(edge))?;
+    }
+    writeln!(out, "}}")
+}
+
+/// Which profile and layer, and what was left out.
+fn title(graph: &Graph, document: &Document) -> Vec<String> {
+    let head = &document.head;
+    let words = document.words.iter().map(|(_, word)| word.as_str());
+    let mut lines = vec![[&*head.path.to_string_lossy()].into_iter().chain(words).collect::<Vec<_>>().join(" · ")];
+    if !head.filters.is_empty() {
+        lines.push(format!("only {}", head.filters.join(", ")));
+    }
+    if graph.hidden > 0 {
+        let edges = units::count(graph.hidden as u64, "edge");
+        lines.push(format!("without {edges} of {} in all", units::bytes(graph.hidden_bytes)));
+    }
+    lines.extend(head.layers().map(|line| format!("{}: {}", line.name, line.text)));
+    lines
+}
+
+fn shape(kind: &str) -> &'static str {
+    match kind {
+        "process" | "host" => "box",
+        "network" => "hexagon",
+        "memory" => "cylinder",
+        "gpu" => "component",
+        _ => "ellipse",
+    }
+}
+
+/// Each tenth of the heaviest edge's bytes is a point less.
+fn widths(edges: &[Edge]) -> impl Fn(&Edge) -> f64 {
+    let most = edges.iter().map(|edge| edge.bytes).max().unwrap_or(0).max(1) as f64;
+    move |edge| (WIDTHS[1] - (most / edge.bytes.max(1) as f64).log10()).max(WIDTHS[0])
+}
+
+/// Lines as one string in quotes: a backslash would begin an escape, such as `\N` for the node's own name.
+fn quoted(lines: &[String]) -> String {
+    let escaped = lines.iter().map(|line| visible(line).replace('\\', "\\\\").replace('"', "\\\""));
+    format!("\"{}\"", escaped.collect::<Vec<_>>().join("\\n"))
+}
+
+/// The name of a node. In those a backslash stands for itself, but not in front of a quotation mark.
+fn identifier(id: &str) -> String {
+    quoted(&[id.to_owned()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_quoted() {
+        assert_eq!(quoted(&["a\"b\\N".to_owned(), "c\u{1b}\n".to_owned()]), r#""a\"b\\N\nc\\u{1b}\\n""#);
+    }
+
+    #[test]
+    fn edges_are_as_thick_as_the_logarithm_of_their_bytes() {
+        let edge = |bytes| Edge { from: 0, to: 0, transport: String::new(), calls: 1, bytes };
+        let edges = [edge(0), edge(1000), edge(90_000), edge(100_000), edge(u64::MAX)];
+        let width = widths(&edges[..4]);
+        assert_eq!(
+            edges[..4].iter().map(|edge| format!("{:.2}", width(edge))).collect::<Vec<_>>(),
+            ["1.00", "4.00", "5.95", "6.00"]
+        );
+        assert_eq!(widths(&edges)(&edges[0]), 0.5);
+        assert_eq!(widths(&[])(&edges[0]), 6.0);
+    }
+}

@@ -1,0 +1,44 @@
+//! What stands on standard error when a job has ended: at most 25 lines.
+
+use std::io::{self, Write};
+
+use unicode_width::UnicodeWidthStr;
+
+use super::table;
+use crate::document::Document;
+use crate::text::escape::{cut, visible};
+use crate::text::path::{quoted, relative};
+use crate::text::terminal::{Paint, Terminal};
+use crate::text::units;
+
+const NAME_COLUMNS: usize = 11;
+
+pub fn summary(document: &Document, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    let head = &document.head;
+    let rule = "─".repeat(terminal.columns.saturating_sub("── commsee ".width()));
+    writeln!(out, "{}", terminal.paint(Paint::Faint, &format!("── commsee {rule}")))?;
+    let mut line = |name: &str, text: &str| {
+        let text = visible(text);
+        let text = cut(&text, terminal.columns - NAME_COLUMNS);
+        writeln!(out, "{}{text}", terminal.paint(Paint::Faint, &format!("{name:<NAME_COLUMNS$}")))
+    };
+    let of_layers = head.layers().count();
+    let others = head.lines.iter().take(head.lines.len() - of_layers);
+    others.clone().try_for_each(|part| line(part.name, &part.text))?;
+    let overview = &head.overview;
+    let time = units::precise_time;
+    let (wall, mpi) = (overview.wall_max, overview.mpi_max);
+    let average = time(overview.wall_avg_ns as i64);
+    line("run time", &format!("max {} (rank {}), avg {average}", time(wall.ns), wall.rank))?;
+    let (average, share) =
+        (time(overview.mpi_avg_ns as i64), units::percent(overview.mpi_avg_ns, overview.wall_avg_ns));
+    line("MPI time", &format!("max {} (rank {}), avg {average}: {share} of the run time", time(mpi.ns), mpi.rank))?;
+    head.layers().try_for_each(|part| line(part.name, &part.text))?;
+    for part in &document.tables {
+        writeln!(out)?;
+        table::rows(part, terminal, out)?;
+    }
+    writeln!(out)?;
+    let command = format!("through {}", quoted(&relative(&head.path)));
+    writeln!(out, "More: {}", terminal.paint(Paint::Strong, &command))
+}

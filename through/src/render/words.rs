@@ -1,0 +1,41 @@
+//! Words in lines.
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::text::escape::cut;
+
+/// `MPI_Allreduce` without what all names share.
+pub fn bare(name: &str) -> &str {
+    name.strip_prefix("MPI_").unwrap_or(name)
+}
+
+/// Pieces behind each other with a separator, a new line where one does not fit any more.
+pub fn flow(pieces: &[String], separator: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
+        match lines.last_mut() {
+            Some(line) if line.width() + separator.width() + piece.width() <= columns => {
+                *line += separator;
+                *line += piece;
+            }
+            _ => lines.push(cut(piece, columns).into_owned()),
+        }
+    }
+    lines
+}
+
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    flow(&words, " ", columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_pieces() {
+        assert_eq!(wrap("one two three four", 9), ["one two", "three", "four"]);
+        assert_eq!(wrap("extraordinary", 6), ["extra…"]);
+    }
+}

@@ -1,0 +1,142 @@
+//! Time per communicator, one line each.
+
+use std::rc::Rc;
+
+use super::communicator::{Communicators, OnCommunicator, creator};
+use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
+use crate::document::{Document, Format, Style, Table, Unit, Value};
+use crate::error::Error;
+use crate::query::communicators::Spread;
+use crate::query::sort::SortKey;
+
+pub const VIEW: View = View {
+    name: "communicators",
+    command: Command::Show,
+    flag: Flag::Switch { short: Some('u'), long: "communicators", alias: None },
+    help: "Time per communicator, one line each",
+    meaning: "the time in each communicator, one line each",
+    note: "",
+    formats: &[Format::Table, Format::Csv, Format::Json],
+    sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes, SortKey::Comm, SortKey::Size],
+    entries: "communicators",
+    lacks: &[],
+    empty: "the profile holds no calls",
+    parts: &[Part { name: "communicators", headings: || column::headings(COLUMNS) }],
+    ask,
+};
+
+type Of = Column<OnCommunicator>;
+
+const COLUMNS: &[Of] = &[
+    Of::new("comm", "communicator", Unit::Communicator, "the communicator's name", |_, row| Value::Communicator {
+        name: &row.comm.name,
+        label: row.comm.label.as_deref(),
+    }),
+    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |_, row| {
+        Value::maybe(row.comm.label.as_deref())
+    }),
+    Of::record("creator", Unit::Text, "the function that made it", |_, row| Value::maybe(row.comm.creator.as_deref())),
+    Of::shown("made by", Unit::Text, |_, row| Value::text(creator(&row.comm))),
+    Of::new(
+        "size",
+        "size",
+        Unit::Count,
+        "its number of processes; both groups of an intercommunicator together",
+        |_, row| Value::some(row.comm.size, |size| Value::Number(size as i64)),
+    )
+    .style(Style::Blank),
+    Of::record(
+        "remote_size",
+        Unit::Count,
+        "how many of them are in the remote group of an intercommunicator",
+        |_, row| Value::Number(row.comm.remote_size as i64),
+    ),
+    Of::record("parent", Unit::Communicator, "the communicator it was made from", |_, row| {
+        Value::maybe(row.comm.parent.as_deref())
+    }),
+    Of::record("root_rank", Unit::Rank, "the world rank of its rank 0", |_, row| {
+        Value::some(row.comm.root_rank, Value::Number)
+    }),
+    Of::record("freed", Unit::YesNo, "whether it was freed", |_, row| Value::Flag(row.comm.freed)),
+    Of::new("ranks", "ranks", Unit::Ranks, "world ranks of its members", |_, row| {
+        Value::maybe(row.comm.ranks.as_deref())
+    })
+    .style(Style::Blank)
+    .optional(2)
+    .widest(24),
+    Of::new("calls", "calls", Unit::Count, "sums over its operations, as the four that follow", |_, row| {
+        Value::Number(row.total.calls)
+    })
+    .optional(5),
+    Of::record("failed", Unit::Count, "calls that returned an error", |_, row| Value::Number(row.total.failed)),
+    Of::new("bytes_sent", "sent", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.total.bytes_sent))
+        .optional(4)
+        .last(),
+    Of::new("bytes_recv", "received", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.total.bytes_recv))
+        .optional(4)
+        .last(),
+    Of::record("time_s", Unit::Seconds, "of all calls, over all ranks", |_, row| Value::Time(row.total.time_ns)),
+    Of::new(
+        "mpi_s",
+        "time",
+        Unit::Seconds,
+        "the part of it that is MPI time: without `MPI_Init` and `MPI_Finalize`",
+        |_, row| Value::Time(row.total.mpi_ns),
+    ),
+    Of::new("share", "share", Unit::Share, "of `mpi_s` in the MPI time", |context, row| Value::Share {
+        part: row.total.mpi_ns as f64,
+        whole: context.mpi_ns,
+    }),
+    Of::record(
+        "ranks_calling",
+        Unit::Count,
+        "how many ranks called anything on it; like what follows unknown where a filter meets a profile with less detail",
+        |_, row| Value::some(row.spread, |spread| Value::Number(spread.ranks.into())),
+    ),
+    Of::new("rank_max_s", "max", Unit::Seconds, "`mpi_s` of the rank that spent most", |_, row| most(row.spread)),
+    Of::new("rank_avg_s", "avg", Unit::Seconds, "the mean of the ranks that called", |_, row| mean(row.spread)),
+    Of::new("rank_min_s", "min", Unit::Seconds, "of the rank that spent least", |_, row| least(row.spread)).optional(3),
+    Of::record("involved_calls", Unit::Count, "how often it took part in calls of the row `*`", |_, row| {
+        Value::Number(row.involved_calls)
+    }),
+];
+
+const LEGEND: &str = "Time is the sum over the ranks without MPI_Init and MPI_Finalize, and its share that of the MPI time; \
+     max, avg and min are over the ranks that called.";
+
+fn ask(question: &Question) -> Result<Document, Error> {
+    let context = Rc::new(Context::of(question)?);
+    let mut found = Communicators::of(&context, question.sort, true, !question.is_table())?;
+    let hidden = found.shorten(question);
+    let mut document = context.document(VIEW.entries, found.list.is_empty(), VIEW.empty);
+    document.hidden = hidden;
+    let special = found.list.iter().filter(|part| part.comm.is_special()).map(|part| special_row(&part.comm.name));
+    let legend = [LEGEND].into_iter().chain(special).map(str::to_owned).collect();
+    document.tables = vec![Table { legend, ..table(&context, found.list) }];
+    document.tables.extend(linkage::records(&context));
+    Ok(document)
+}
+
+pub fn table(context: &Rc<Context>, rows: Vec<OnCommunicator>) -> Table {
+    column::table("communicators", COLUMNS, context, rows)
+}
+
+fn special_row(name: &str) -> &'static str {
+    match name {
+        "*" => "*: completion calls over requests of several communicators.",
+        _ => "-: calls that belong to no communicator.",
+    }
+}
+
+/// How a time spreads over the ranks, where the profile knows it.
+pub fn most(spread: Option<Spread>) -> Value<'static> {
+    Value::some(spread, |spread| Value::Time(spread.rank_max_ns))
+}
+
+pub fn mean(spread: Option<Spread>) -> Value<'static> {
+    Value::some(spread, |spread| Value::Mean { sum_ns: spread.time_ns, count: spread.ranks.into() })
+}
+
+pub fn least(spread: Option<Spread>) -> Value<'static> {
+    Value::some(spread, |spread| Value::Time(spread.rank_min_ns))
+}

@@ -1,0 +1,212 @@
+//! What layers below MPI did: the top contributors, as a whole or for each communicator or operation.
+
+use std::rc::Rc;
+
+use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage, nothing};
+use crate::document::{Document, Format, Section, Table, Unit, Value};
+use crate::error::Error;
+use crate::query::catalog::Catalog;
+use crate::query::filter::Filter;
+use crate::query::layers::amplification::amplifications;
+use crate::query::layers::contributors::{self as query, Contributor, Shown, Subject, contributors};
+use crate::query::layers::linkage::Layers;
+use crate::query::sort::SortKey;
+use crate::query::source::Source;
+use crate::query::transfers::{Group, Sums, groups};
+use crate::text::units;
+
+pub const VIEW: View = View {
+    name: "contributors",
+    command: Command::Layers,
+    flag: Flag::Default,
+    help: "The functions that moved most",
+    meaning: "contributors over the whole program, the most bytes first",
+    note: "",
+    formats: &[Format::Table, Format::Csv, Format::Json],
+    sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes, SortKey::Op],
+    entries: "rows",
+    lacks: &[],
+    empty: "the profile holds no transfers",
+    parts: &[
+        Part { name: "contributors", headings: || column::headings(COLUMNS) },
+        Part { name: "amplification", headings: || column::headings(linkage::AMPLIFICATION) },
+        Part { name: "notes", headings: || column::headings(linkage::NOTES) },
+        Part { name: "unlinked", headings: || column::headings(linkage::UNLINKED) },
+    ],
+    ask: |question| ask(question, &VIEW, |_| Subject::All),
+};
+
+pub const BY_COMMUNICATOR: View = View {
+    flag: Flag::Option { option: "by", value: "comm" },
+    name: "contributors by communicator",
+    help: "The same for each communicator",
+    meaning: "the same for each communicator. What belongs to no call comes last, in the row `-`",
+    sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes, SortKey::Op, SortKey::Comm],
+    entries: "communicators",
+    ask: |question| ask(question, &BY_COMMUNICATOR, |group| Subject::Comm(group.comm)),
+    ..VIEW
+};
+
+pub const BY_OPERATION: View = View {
+    flag: Flag::Option { option: "by", value: "op" },
+    name: "contributors by operation",
+    help: "The same for each MPI operation",
+    meaning: "the same for each MPI operation",
+    sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes, SortKey::Op, SortKey::Comm],
+    entries: "operations",
+    ask: |question| ask(question, &BY_OPERATION, |group| Subject::Op(group.op)),
+    ..VIEW
+};
+
+/// A contributor, and what its shares are shares of.
+struct Row {
+    subject: Subject,
+    layer_total: Sums,
+    of: Contributor,
+}
+
+type Of = Column<Row>;
+
+const COLUMNS: &[Of] = &[
+    Of::record("comm", Unit::Communicator, "the communicator, with `--by comm`", |context, row| match row.subject {
+        Subject::Comm(comm) => Value::text(context.comm(comm)),
+        _ => Value::Unknown,
+    }),
+    Of::record("op", Unit::Operation, "the MPI operation, with `--by op`", |context, row| match row.subject {
+        Subject::Op(op) => Value::Operation(context.op(op)),
+        _ => Value::Unknown,
+    }),
+    Of::record("layer", Unit::Text, "the layer", |_, row| Value::text(&row.of.way.layer)),
+    Of::new("function", "function", Unit::Text, "the layer's function", |_, row| Value::text(&row.of.way.function)),
+    Of::new("protocol", "protocol", Unit::Text, "the protocol; empty where there is none", |_, row| {
+        Value::text(&row.of.way.protocol)
+    }),
+    Of::record("transport", Unit::Text, "the transport", |_, row| Value::text(&row.of.way.transport)),
+    Of::record("device", Unit::Text, "the device", |_, row| Value::text(&row.of.way.device)),
+    Of::shown("over", Unit::Text, |_, row| Value::owned(row.of.way.path())),
+    Of::record("kind", Unit::Text, "the kind of the device: `network`, `memory`, `gpu`, `self`", |_, row| {
+        Value::text(&row.of.way.kind)
+    }),
+    Of::record("arrives", Unit::YesNo, "whether it is what arrived, as the receiver saw it", |_, row| {
+        Value::Flag(row.of.way.arrives)
+    }),
+    Of::new("calls", "calls", Unit::Count, "operations of the layer", |_, row| Value::Number(row.of.sums.calls)),
+    Of::new("bytes", "bytes", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.of.sums.bytes)),
+    Of::new("share", "share", Unit::Share, "of the layer's bytes", |_, row| Value::Share {
+        part: row.of.sums.bytes as f64,
+        whole: row.layer_total.bytes as f64,
+    }),
+    Of::new(
+        "later",
+        "async",
+        Unit::Count,
+        "asynchronous completions: operations that were not complete when their call returned",
+        |_, row| Value::Number(row.of.sums.later),
+    )
+    .optional(2),
+    Of::record("time_s", Unit::Seconds, "how long these took, from the call to the completion", |_, row| {
+        Value::some(timed(&row.of.sums), |sums| Value::Time(sums.time_ns))
+    }),
+    Of::new("time_avg_s", "mean", Unit::Seconds, "the mean of them", |_, row| {
+        Value::some(timed(&row.of.sums), |sums| Value::Mean { sum_ns: sums.time_ns, count: sums.later })
+    }),
+    Of::record("time_min_s", Unit::Seconds, "the shortest of them", |_, row| {
+        Value::some(row.of.sums.time_min_ns, Value::Time)
+    }),
+    Of::record("time_max_s", Unit::Seconds, "the longest of them", |_, row| {
+        Value::some(row.of.sums.time_max_ns, Value::Time)
+    }),
+];
+
+/// Where any operation completed asynchronously: only of those the time is known.
+fn timed(sums: &Sums) -> Option<&Sums> {
+    Some(sums).filter(|sums| sums.later > 0)
+}
+
+const LEGEND: &str = "Calls and bytes are those of the layer, over all ranks; share is that of the bytes of the layer. Async: operations \
+     that completed asynchronously, after their call returned; mean is their time.";
+
+/// Subjects, and contributors of each, that a table shows unless told otherwise.
+pub const SHOWN: usize = 20;
+
+fn ask(question: &Question, view: &View, subject: fn(&Group) -> Subject) -> Result<Document, Error> {
+    let (context, groups) = match recorded(question, view)? {
+        Ok(recorded) => recorded,
+        Err(document) => return Ok(*document),
+    };
+    let shown = Shown { sort: question.sort, top: question.top_of_table(SHOWN) };
+    let (found, hidden) = contributors(&groups, &context.catalog, &context.filter, subject, shown);
+    let mut document = context.document(view.entries, found.is_empty(), view.empty);
+    document.hidden = hidden;
+    document.head.lines.retain(|line| !matches!(line.name, "layers" | "unlinked"));
+    let sections = found.iter().map(|found| section(&context, found)).collect();
+    let rows = found.into_iter().flat_map(|found| {
+        let (subject, layer_total) = (found.subject, found.layer_total);
+        found.rows.into_iter().map(move |of| Row { subject, layer_total, of })
+    });
+    let table = column::table("contributors", COLUMNS, &context, rows.collect());
+    let legend = vec![LEGEND.to_owned()];
+    document.tables = vec![Table { sections, legend, ..table }];
+    document.tables.extend(below(&context, &groups)?);
+    Ok(document)
+}
+
+fn section(context: &Context, found: &query::Section) -> Section {
+    let layer = &found.layer;
+    let bytes = units::bytes(found.total.bytes);
+    let share = units::percent(found.total.bytes as f64, found.layer_total.bytes as f64);
+    let (name, weight) = match found.subject {
+        Subject::All => {
+            let operations = units::count(found.total.calls.max(0) as u64, "operation");
+            (layer.clone(), format!("{bytes} in {operations}"))
+        }
+        Subject::Comm(number) => {
+            let title = context.communicator(number).map(|comm| Value::titled(&comm.name, comm.label.as_deref()));
+            let title = title.unwrap_or_else(|| format!("?{number}"));
+            (format!("{title} · {layer}"), format!("{bytes}  {share} of {layer}"))
+        }
+        Subject::Op(op) => {
+            let name = context.op(op);
+            let name = name.strip_prefix("MPI_").unwrap_or(name);
+            (format!("{name} · {layer}"), format!("{bytes}  {share} of {layer}"))
+        }
+    };
+    let after = (found.hidden > 0).then(|| format!("and {}", units::count(found.hidden as u64, "more row")));
+    Section { name, weight, rows: found.rows.len(), after, ..Section::default() }
+}
+
+/// What views of layers are made of: sums of all ranks that the filter leaves. Where no layer was recorded, a document that says so.
+pub fn recorded(question: &Question, view: &View) -> Result<Result<(Rc<Context>, Vec<Group>), Box<Document>>, Error> {
+    let mut context = match resolved(question, view)? {
+        Ok(context) => context,
+        Err(document) => return Ok(Err(document)),
+    };
+    let whole = groups(&context.profile, &Filter::default())?;
+    context.layers = Some(Layers::of(&context.profile, &context.catalog, &whole)?.unwrap_or_default());
+    let groups = if context.filter.ranks.is_some() { groups(&context.profile, &context.filter)? } else { whole };
+    Ok(Ok((Rc::new(context), groups)))
+}
+
+/// The filter in a profile that has layers, before it is known what they did.
+pub fn resolved(question: &Question, view: &View) -> Result<Result<Context, Box<Document>>, Error> {
+    let profile = &question.profile;
+    let catalog = Catalog::read(profile)?;
+    let filter = Filter::resolve(&question.selection, &catalog)?;
+    if filter.ranks.is_some() && !catalog.ways.is_empty() {
+        Source::new(profile, &catalog, &filter).needs_single_ranks()?;
+    }
+    let context = Context::new(profile, catalog, filter, None);
+    match context.catalog.ways.is_empty() {
+        true => Ok(Err(Box::new(nothing::not_recorded(&context, view.entries)?))),
+        false => Ok(Ok(context)),
+    }
+}
+
+/// What stands below every view of layers.
+pub fn below(context: &Rc<Context>, groups: &[Group]) -> Result<Vec<Table>, Error> {
+    let rows = amplifications(&context.profile, groups, &context.catalog, &context.filter)?;
+    let mut tables = vec![linkage::amplification(context, rows)];
+    tables.extend(linkage::tables(context));
+    tables.extend(linkage::records(context));
+    Ok(tables)
+}

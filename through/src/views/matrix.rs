@@ -1,0 +1,172 @@
+//! Who sent how much to whom: rank by rank, or host by host.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use super::traffic::asked;
+use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
+use crate::document::{Document, Drawing, Format, Style, Unit, Value};
+use crate::error::Error;
+use crate::query::catalog::Catalog;
+use crate::query::flows::{Pair, pairs};
+use crate::query::graph::processes;
+use crate::query::hosts::Ends;
+use crate::query::transfers::End;
+use crate::render::dot::Dot;
+use crate::render::matrix::Matrix;
+use crate::text::units;
+
+pub const VIEW: View = View {
+    name: "matrix",
+    command: Command::Matrix,
+    flag: Flag::Default,
+    help: "Who sent how much to whom",
+    meaning: "who sent how much to whom: rank by rank, or host by host",
+    note: "",
+    formats: &[Format::Table, Format::Csv, Format::Json, Format::Dot],
+    sorts: &[],
+    entries: "pairs",
+    lacks: &[],
+    empty: "the profile holds no messages",
+    parts: &[Part { name: "matrix", headings: || column::headings(COLUMNS) }],
+    ask,
+};
+
+/// What the pairs are between, and how much all carry together.
+struct All {
+    ends: Ends,
+    bytes: u64,
+    calls: i64,
+    counts: bool,
+}
+
+type Of = Column<Pair, All>;
+
+const COLUMNS: &[Of] = &[
+    Of::record(
+        "src",
+        Unit::Rank,
+        "the rank that sent; unknown where nobody can tell. Of hosts: the lowest rank there",
+        |_, pair| Value::some(pair.from.rank(), Value::Number),
+    ),
+    Of::shown("from", Unit::Text, |all, pair| Value::owned(all.ends.name(pair.from))),
+    Of::record("dst", Unit::Rank, "the rank that received", |_, pair| Value::some(pair.to.rank(), Value::Number)),
+    Of::shown("to", Unit::Text, |all, pair| Value::owned(all.ends.name(pair.to))),
+    Of::record("remote", Unit::Count, "1: one of them belongs to another `MPI_COMM_WORLD`", |_, pair| {
+        Value::Number((pair.from == End::Remote || pair.to == End::Remote).into())
+    }),
+    Of::new("calls", "calls", Unit::Count, "messages, or operations of the layer", |_, pair| Value::Number(pair.calls))
+        .last(),
+    Of::new("bytes", "bytes", Unit::Bytes, "their bytes", |_, pair| Value::Bytes(pair.bytes)).style(Style::Zero),
+    Of::shown("share", Unit::Share, |all, pair| match all.counts {
+        true => Value::Share { part: pair.calls as f64, whole: all.calls as f64 },
+        false => Value::Share { part: pair.bytes as f64, whole: all.bytes as f64 },
+    }),
+    Of::record("src_host", Unit::Text, "the host of `src`", |all, pair| Value::text(all.ends.host(pair.from))),
+    Of::record("dst_host", Unit::Text, "the host of `dst`", |all, pair| Value::text(all.ends.host(pair.to))),
+];
+
+/// Pairs that a table lists unless told otherwise.
+const SHOWN: usize = 20;
+
+fn ask(question: &Question) -> Result<Document, Error> {
+    let catalog = Catalog::read(&question.profile)?;
+    let asked = match asked(question, catalog, &question.selection, VIEW.entries)? {
+        Ok(asked) => asked,
+        Err(document) => return Ok(*document),
+    };
+    let context = &asked.context;
+    let pairs = pairs(&asked.flows);
+    let mut document = context.document(VIEW.entries, pairs.is_empty(), VIEW.empty);
+    document.reasons = asked.reasons;
+    document.words = vec![("layer", asked.layer.clone())];
+    let mut graph = processes(&asked.flows, &context.catalog, &asked.ends);
+    graph.shorten(question.top);
+    let (bytes, calls) = sum(&pairs);
+    let all = Rc::new(All { ends: asked.ends, bytes, calls, counts: question.counts });
+    let drawn = matrix(context, &pairs, &all, &asked.layer, question.top);
+    let (listed, hidden) = match question.top {
+        None => (pairs, Vec::new()),
+        top => heaviest(&pairs, top, question.counts),
+    };
+    document.hidden = hidden.len();
+    document.drawings = vec![(Format::Table, Box::new(drawn) as Box<dyn Drawing>), (Format::Dot, Box::new(Dot(graph)))];
+    document.tables = vec![column::table("matrix", COLUMNS, &all, listed)];
+    document.tables.extend(linkage::records(context));
+    Ok(document)
+}
+
+fn matrix(context: &Context, pairs: &[Pair], all: &Rc<All>, layer: &str, top: Option<usize>) -> Matrix {
+    let what = if all.counts { "calls" } else { "bytes" };
+    let end = if all.ends.are_hosts() { "host" } else { "rank" };
+    let (shown, hidden) = heaviest(pairs, top.or(Some(SHOWN)), all.counts);
+    let more = (!hidden.is_empty()).then(|| {
+        let (bytes, calls) = sum(&hidden);
+        format!(
+            "{}, with {} in {}: --top N shows N pairs, --top 0 all.",
+            units::count(hidden.len() as u64, "more pair"),
+            units::bytes(bytes),
+            units::count(calls.max(0) as u64, "call")
+        )
+    });
+    let ends = ends(context, pairs, &all.ends);
+    let positions: BTreeMap<End, usize> = ends.iter().enumerate().map(|(position, end)| (*end, position)).collect();
+    Matrix {
+        title: format!("{what} of {layer} from {end} (row) to {end} (column)"),
+        ends: ends.iter().map(|end| all.ends.name(*end)).collect(),
+        cells: pairs
+            .iter()
+            .map(|pair| (positions[&pair.from], positions[&pair.to], weight(pair, all.counts)))
+            .collect(),
+        list: column::table("matrix", COLUMNS, all, shown),
+        is_listed: top.is_some(),
+        more,
+        legend: legend(context, pairs, layer),
+    }
+}
+
+fn legend(context: &Context, pairs: &[Pair], layer: &str) -> String {
+    let is_there = |end| pairs.iter().any(|pair| pair.from == end || pair.to == end);
+    let mut words = vec!["K, M, G, T are powers of 1024."];
+    if context.catalog.ways.values().any(|way| way.layer == layer && !way.arrives) {
+        words.push("The row is who issued it, also where it gets data.");
+    }
+    if is_there(End::Unknown) {
+        words.push("?: not known, or nobody.");
+    }
+    if is_there(End::Remote) {
+        words.push("other world: processes of another MPI_COMM_WORLD.");
+    }
+    words.join(" ")
+}
+
+/// All ranks or hosts, also those that sent and received nothing, and who else took part.
+fn ends(context: &Context, pairs: &[Pair], ends: &Ends) -> Vec<End> {
+    let ranks = context.catalog.processes.iter().filter(|process| context.filter.has_rank(process.rank));
+    let all = ranks.map(|process| End::of_rank(process.rank)).filter(|end| *end != End::Unknown);
+    let all = all.map(|end| ends.place(end));
+    let ends: BTreeSet<End> = pairs.iter().flat_map(|pair| [pair.from, pair.to]).chain(all).collect();
+    ends.into_iter().collect()
+}
+
+/// The quantity that is asked for.
+fn weight(pair: &Pair, counts: bool) -> u64 {
+    if counts { pair.calls.max(0) as u64 } else { pair.bytes }
+}
+
+/// The heaviest, and those that are left out.
+fn heaviest(pairs: &[Pair], top: Option<usize>, counts: bool) -> (Vec<Pair>, Vec<Pair>) {
+    let mut pairs = pairs.to_vec();
+    // Stable: those that weigh the same stay in the order of the ranks.
+    pairs.sort_by_key(|pair| Reverse(weight(pair, counts)));
+    let kept = top.filter(|top| *top > 0).unwrap_or(usize::MAX).min(pairs.len());
+    let hidden = pairs.split_off(kept);
+    (pairs, hidden)
+}
+
+fn sum(pairs: &[Pair]) -> (u64, i64) {
+    pairs
+        .iter()
+        .fold((0, 0), |(bytes, calls), pair| (bytes.saturating_add(pair.bytes), calls.saturating_add(pair.calls)))
+}

@@ -1,0 +1,140 @@
+//! What a profile can be looked at by. Every view is one row of [`VIEWS`], and a file of its own: the command line, `--help`, the reference
+//! page and the tests of every view in every format follow from the row; tables, CSV and JSON from its columns.
+
+mod cells;
+mod column;
+mod communicator;
+mod communicators;
+mod context;
+mod contributors;
+mod datatypes;
+mod graph;
+mod head;
+mod in_flight;
+mod linkage;
+mod matrix;
+mod nothing;
+mod operations;
+mod phases;
+mod protocols;
+mod ranks;
+mod reference;
+mod summary;
+mod timeline;
+mod traffic;
+mod transfers;
+
+pub use column::Column;
+pub use context::{Between, Context, Question};
+pub use reference::page;
+
+use crate::document::{Document, Format, Heading};
+use crate::error::Error;
+use crate::query::sort::SortKey;
+
+/// All of them, in the order of the help and the reference.
+pub const VIEWS: &[View] = &[
+    operations::VIEW,
+    cells::VIEW,
+    communicators::VIEW,
+    ranks::VIEW,
+    phases::VIEW,
+    datatypes::VIEW,
+    in_flight::VIEW,
+    contributors::VIEW,
+    contributors::BY_COMMUNICATOR,
+    contributors::BY_OPERATION,
+    protocols::VIEW,
+    transfers::VIEW,
+    matrix::VIEW,
+    graph::VIEW,
+    timeline::VIEW,
+    summary::VIEW,
+];
+
+#[derive(Clone, Copy)]
+pub struct View {
+    pub name: &'static str,
+    /// Which command shows it.
+    pub command: Command,
+    /// How that command is told to.
+    pub flag: Flag,
+    /// For `--help`.
+    pub help: &'static str,
+    /// For the reference, as the next one is, which may be empty.
+    pub meaning: &'static str,
+    pub note: &'static str,
+    /// The first one is the default.
+    pub formats: &'static [Format],
+    /// Other keys are ignored.
+    pub sorts: &'static [SortKey],
+    /// What `--top` counts.
+    pub entries: &'static str,
+    /// Options that it cannot be asked with.
+    pub lacks: &'static [&'static str],
+    /// What is said where it shows nothing though everything is asked for.
+    pub empty: &'static str,
+    /// Its own tables. CSV has the first.
+    pub parts: &'static [Part],
+    pub ask: fn(&Question) -> Result<Document, Error>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// `through` itself.
+    Show,
+    Layers,
+    Matrix,
+    Graph,
+    Trace,
+    /// Not to be asked for: printed behind a job.
+    Run,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flag {
+    /// What the command shows unless told otherwise.
+    Default,
+    Switch {
+        short: Option<char>,
+        long: &'static str,
+        /// What it was called before.
+        alias: Option<&'static str>,
+    },
+    /// A value of an option: `--by comm`.
+    Option { option: &'static str, value: &'static str },
+}
+
+/// A table of a view.
+#[derive(Clone, Copy)]
+pub struct Part {
+    /// The array in JSON.
+    pub name: &'static str,
+    pub headings: fn() -> Vec<Heading>,
+}
+
+/// The views of a command.
+pub fn of(command: Command) -> impl Iterator<Item = &'static View> {
+    VIEWS.iter().filter(move |view| view.command == command)
+}
+
+impl View {
+    /// What the command shows unless told otherwise.
+    pub fn usual(command: Command) -> &'static View {
+        of(command).find(|view| view.flag == Flag::Default).expect("every command has one")
+    }
+
+    /// The document, if the view can be written so.
+    pub fn ask(&self, question: &Question) -> Result<Document, Error> {
+        if self.formats.contains(&question.format) {
+            return (self.ask)(question);
+        }
+        let flag = match self.flag {
+            Flag::Default => self.name.to_owned(),
+            Flag::Switch { long, .. } => format!("--{long}"),
+            Flag::Option { option, value } => format!("--{option} {value}"),
+        };
+        let formats: Vec<&str> = self.formats.iter().map(|format| format.name()).collect();
+        Err(Error::Argument(format!("{flag} is written as --format {}", formats.join(" or "))))
+    }
+}

@@ -1,0 +1,88 @@
+//! What to say of names that a profile lacks, and why nothing is shown.
+
+use std::collections::BTreeSet;
+
+use commsee::ranks::Ranks;
+
+use super::Context;
+use crate::document::{Document, Found};
+use crate::error::Error;
+use crate::query::filter::Filter;
+use crate::query::layers::known::MODULE;
+use crate::query::notes::notes;
+use crate::query::ways::Way;
+use crate::text::units;
+
+/// Names of each kind that are listed.
+const NAMED: usize = 12;
+
+/// What was named and is not there, beside what is shown.
+pub fn absent(filter: &Filter) -> Vec<String> {
+    match filter.absent.is_empty() {
+        true => Vec::new(),
+        false => vec![format!("not in this profile: {}", filter.absent.join(", "))],
+    }
+}
+
+/// Why nothing is shown, and what there would be. `what` the view is made of.
+pub fn no_match(context: &Context, what: &str) -> Vec<String> {
+    let (filter, catalog) = (&context.filter, &context.catalog);
+    let path = context.profile.path.display();
+    if filter.words.is_empty() {
+        return vec![format!("{path}: {what}")];
+    }
+    let mut lines = vec![match filter.absent.is_empty() {
+        true => format!("{path}: nothing matches all of: {}", filter.words.join(", ")),
+        false => format!("{path}: not in this profile: {}", filter.absent.join(", ")),
+    }];
+    let mut there_is = |what: &str, names: Vec<String>| lines.push(there_is(what, names));
+    if filter.comms.is_some() {
+        let titled = catalog.communicators.values().map(|comm| match &comm.label {
+            Some(label) => format!("{} \"{label}\"", comm.name),
+            None => comm.name.clone(),
+        });
+        there_is("communicators", titled.collect());
+    }
+    if filter.ops.is_some() {
+        there_is("operations", catalog.operations.values().map(|operation| operation.name.clone()).collect());
+    }
+    if filter.buckets.is_some() {
+        let bounds = catalog.buckets.values().map(|bucket| units::bucket(bucket.lo, bucket.hi));
+        there_is("buckets", bounds.collect());
+    }
+    if filter.ranks.is_some() {
+        let ranks: Ranks = catalog.processes.iter().filter_map(|process| process.rank.try_into().ok()).collect();
+        there_is("ranks", vec![ranks.to_string()]);
+    }
+    if filter.ways.is_some() {
+        let of_ways = |of: fn(&Way) -> &str| {
+            let names: BTreeSet<&str> = catalog.ways.values().map(of).filter(|name| !name.is_empty()).collect();
+            names.into_iter().map(str::to_owned).collect()
+        };
+        there_is("layers", of_ways(|way| &way.layer));
+        there_is("transports", of_ways(|way| &way.transport));
+        there_is("devices", of_ways(|way| &way.device));
+        there_is("protocols", of_ways(|way| &way.protocol));
+    }
+    lines
+}
+
+/// Where no layer below MPI was recorded: how to record one, and what modules say of that.
+pub fn not_recorded(context: &Context, entries: &'static str) -> Result<Document, Error> {
+    let path = context.profile.path.display();
+    let how = format!("run it with --hooks {MODULE}");
+    let notes = notes(&context.profile)?;
+    let said = notes.iter().map(|note| format!("{}: {}", note.module, note.sentence(&context.catalog)));
+    Ok(Document {
+        found: Found::NotRecorded,
+        reasons: [format!("{path}: has no transfers: {how}")].into_iter().chain(said).collect(),
+        ..Document::new(context.head(), entries)
+    })
+}
+
+fn there_is(what: &str, mut names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
+    format!("it has the {what} {}{rest}", names.join(", "))
+}

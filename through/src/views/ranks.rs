@@ -1,0 +1,77 @@
+//! Run time and MPI time per rank.
+
+use std::cmp::Reverse;
+use std::rc::Rc;
+
+use super::context::shorten;
+use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
+use crate::document::{Document, Format, Style, Table, Unit, Value};
+use crate::error::Error;
+use crate::query::ranks::{Rank, ranks};
+use crate::query::sort::SortKey;
+
+pub const VIEW: View = View {
+    name: "ranks",
+    command: Command::Show,
+    flag: Flag::Switch { short: Some('e'), long: "ranks", alias: None },
+    help: "Run time and MPI time per rank",
+    meaning: "run time and MPI time of each rank",
+    note: "",
+    formats: &[Format::Table, Format::Csv, Format::Json],
+    sorts: &[SortKey::Time, SortKey::Rank],
+    entries: "ranks",
+    lacks: &[],
+    empty: "the profile holds no calls",
+    parts: &[Part { name: "ranks", headings: || column::headings(COLUMNS) }],
+    ask,
+};
+
+type Of = Column<Rank>;
+
+const COLUMNS: &[Of] = &[
+    Of::new("rank", "rank", Unit::Rank, "the rank in `MPI_COMM_WORLD`", |_, row| Value::Number(row.process.rank)),
+    Of::new("host", "host", Unit::Text, "where it ran", |_, row| Value::text(&row.process.host)),
+    Of::record("pid", Unit::Rank, "its process there", |_, row| Value::Number(row.process.pid)),
+    Of::record("state", Unit::Text, "`finished`, that it ended before `MPI_Finalize`, or `running`", |_, row| {
+        Value::text(&row.process.state)
+    }),
+    Of::new(
+        "wall_s",
+        "run time",
+        Unit::Seconds,
+        "from the end of `MPI_Init` to the begin of `MPI_Finalize`",
+        |_, row| Value::Time(row.process.wall_ns),
+    )
+    .style(Style::Precise),
+    Of::new("mpi_s", "MPI time", Unit::Seconds, "the part of it inside of MPI calls", |_, row| {
+        Value::Time(row.process.mpi_ns)
+    })
+    .style(Style::Precise),
+    Of::new("share", "MPI share", Unit::Share, "of the MPI time in the run time", |_, row| Value::Share {
+        part: row.process.mpi_ns as f64,
+        whole: row.process.wall_ns as f64,
+    }),
+    Of::new("selected_s", "shown only", Unit::Seconds, "the part of the MPI time that the filters leave", |_, row| {
+        Value::Time(row.selected_ns)
+    })
+    .style(Style::Precise)
+    .when(|context, _| context.filter.selects_cells()),
+    Of::shown("", Unit::Bar, |_, row| Value::Bar { part: row.process.mpi_ns, whole: row.process.wall_ns }),
+];
+
+const LEGEND: &str = "Run time is from the end of MPI_Init to the begin of MPI_Finalize; MPI time is the part of it inside of \
+     MPI calls.";
+
+fn ask(question: &Question) -> Result<Document, Error> {
+    let context = Rc::new(Context::of(question)?);
+    let mut rows = ranks(&context.profile, &context.catalog, &context.filter)?;
+    if question.sort == Some(SortKey::Time) {
+        rows.sort_by_key(|rank| Reverse(rank.selected_ns));
+    }
+    let mut document = context.document(VIEW.entries, rows.is_empty(), VIEW.empty);
+    document.hidden = shorten(&mut rows, question.top);
+    let legend = vec![LEGEND.to_owned()];
+    document.tables = vec![Table { legend, ..column::table("ranks", COLUMNS, &context, rows) }];
+    document.tables.extend(linkage::records(&context));
+    Ok(document)
+}

@@ -1,0 +1,82 @@
+//! The reference of views, written from their registry.
+
+use std::fmt::Write as _;
+
+use super::{Command, Flag, Part, VIEWS, View};
+
+/// The page `docs/reference/views.md`.
+pub fn page() -> String {
+    let mut page = String::from(
+        "# Views\n\nWritten from the registry of views, `through/src/views/mod.rs`. What the options mean is told in [`through`](through.md).\n\n\
+         | view | asked for by | formats | `--sort` | `--top` counts | not with |\n|---|---|---|---|---|---|\n",
+    );
+    let shown = || VIEWS.iter().filter(|view| view.command != Command::Run);
+    for view in shown() {
+        let formats: Vec<&str> = view.formats.iter().map(|format| format.name()).collect();
+        let sorts: Vec<String> = view.sorts.iter().map(|key| format!("`{}`", key.name())).collect();
+        let lacks: Vec<String> = view.lacks.iter().map(|option| format!("`--{option}`")).collect();
+        let (formats, sorts, lacks) = (formats.join(", "), sorts.join(", "), lacks.join(", "));
+        let _ = writeln!(
+            page,
+            "| {} | {} | {formats} | {sorts} | {} | {lacks} |",
+            view.name,
+            invocation(view),
+            view.entries
+        );
+    }
+    page += "\nA sort key that a view lacks is ignored. Sizes are whole bytes, times are seconds, shares are fractions (0.25 is a quarter). What is unknown \
+             is empty in CSV and `null` in JSON. JSON is one object: `profile` (the path), `meta` (the view `meta`), `overview`, `filters` (in words), \
+             `hidden` (entries left out by `--top`), for traffic `layer`, and the arrays that are named here. Where hook modules recorded layers, every \
+             document has `notes` and `unlinked` ([contributors](#contributors)).\n";
+    let mut written: Vec<&str> = Vec::new();
+    for view in shown() {
+        let _ = write!(page, "\n## {}\n\n{}: {}.", heading(view), invocation(view), view.meaning);
+        if !view.note.is_empty() {
+            let _ = write!(page, " {}", view.note);
+        }
+        page.push('\n');
+        for part in view.parts {
+            if written.contains(&part.name) && view.parts[0].name != part.name {
+                continue;
+            }
+            if written.contains(&part.name) {
+                let _ = writeln!(page, "\nThe array is `{}`, as above.", part.name);
+                continue;
+            }
+            written.push(part.name);
+            columns(part, &mut page);
+        }
+    }
+    page
+}
+
+fn columns(part: &Part, page: &mut String) {
+    let _ = write!(page, "\nArray `{}`:\n\n| column | unit | meaning |\n|---|---|---|\n", part.name);
+    for heading in (part.headings)() {
+        if let Some(name) = heading.name {
+            let _ = writeln!(page, "| `{name}` | {} | {} |", heading.unit.word(), heading.meaning);
+        }
+    }
+}
+
+fn heading(view: &View) -> String {
+    let mut letters = view.name.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// How it is asked for: `through layers --by comm`.
+fn invocation(view: &View) -> String {
+    let command = match view.command {
+        Command::Show | Command::Run => "through",
+        Command::Layers => "through layers",
+        Command::Matrix => "through matrix",
+        Command::Graph => "through graph",
+        Command::Trace => "through trace",
+    };
+    match view.flag {
+        Flag::Default => format!("`{command}`"),
+        Flag::Switch { short: Some(short), long, .. } => format!("`{command} -{short}`, `--{long}`"),
+        Flag::Switch { long, .. } => format!("`{command} --{long}`"),
+        Flag::Option { option, value } => format!("`{command} --{option} {value}`"),
+    }
+}

@@ -1,0 +1,83 @@
+//! What stands on standard error behind a job: the heaviest communicators, and of a job that did not finish its in-flight calls.
+
+use std::rc::Rc;
+
+use super::communicator::{Communicators, OnCommunicator};
+use super::{Column, Command, Context, Flag, Part, Question, View, column, in_flight};
+use crate::document::{Document, Format, More, Style, Table, Unit, Value};
+use crate::error::Error;
+use crate::query::operations::Operations;
+use crate::text::units;
+
+pub const VIEW: View = View {
+    name: "summary",
+    command: Command::Run,
+    flag: Flag::Default,
+    help: "The summary behind a job",
+    meaning: "the summary of `through run`",
+    note: "",
+    formats: &[Format::Summary],
+    sorts: &[],
+    entries: "communicators",
+    lacks: &[],
+    empty: "the profile holds no calls",
+    parts: &[Part { name: "summary", headings: || column::headings(COLUMNS) }],
+    ask,
+};
+
+type Of = Column<OnCommunicator>;
+
+const COLUMNS: &[Of] = &[
+    Of::shown("communicator", Unit::Communicator, |_, row| Value::Communicator {
+        name: &row.comm.name,
+        label: row.comm.label.as_deref(),
+    }),
+    Of::shown("size", Unit::Count, |_, row| Value::some(row.comm.size, |size| Value::Number(size as i64)))
+        .style(Style::Blank),
+    Of::shown("time", Unit::Seconds, |_, row| Value::Time(row.total.mpi_ns)),
+    Of::shown("share", Unit::Share, |context, row| Value::Share {
+        part: row.total.mpi_ns as f64,
+        whole: context.mpi_ns,
+    }),
+    Of::shown("heaviest operation", Unit::Text, |context, row| {
+        Value::some(heaviest(context, row), |heaviest| {
+            let op = context.op(heaviest.op);
+            let bucket = context.bucket(heaviest.bucket).map(|bucket| units::bucket(bucket.lo, bucket.hi));
+            Value::owned(format!("{} {}", op.strip_prefix("MPI_").unwrap_or(op), bucket.unwrap_or_default()))
+        })
+    })
+    .style(Style::Blank),
+    Of::shown("its time", Unit::Seconds, |context, row| {
+        Value::some(heaviest(context, row), |heaviest| Value::Time(heaviest.time_ns))
+    })
+    .style(Style::Blank),
+];
+
+const COMMUNICATORS: usize = 8;
+/// Where a job did not finish, its in-flight calls have the room of communicators.
+const CALLS: usize = 4;
+
+fn heaviest<'a>(context: &Context, row: &'a OnCommunicator) -> Option<&'a Operations> {
+    let in_span = row.rows.iter().filter(|row| !context.catalog.is_outside_span(row.op));
+    in_span.max_by_key(|row| row.time_ns)
+}
+
+fn ask(question: &Question) -> Result<Document, Error> {
+    let context = Rc::new(Context::of(question)?);
+    let mut found = Communicators::of(&context, question.sort, false, false)?;
+    found.list.retain(|part| !part.comm.is_special());
+    let mut document = context.document(VIEW.entries, false, VIEW.empty);
+    // Whoever ran the job tells the rest.
+    document.head.lines.retain(|line| matches!(line.name, "layers" | "unlinked"));
+    let mut room = COMMUNICATORS;
+    if let Some(table) = in_flight::unfinished(&context)? {
+        room -= CALLS + 1 + document.head.lines.len();
+        let more = More { most: CALLS, one: "more place", hint: ": through --in-flight" };
+        document.tables.push(Table { title: None, more: Some(more), ..table });
+    }
+    if !found.list.is_empty() {
+        let more = More { most: room, one: "more communicator", hint: "" };
+        document.tables.push(Table { more: Some(more), ..column::table("summary", COLUMNS, &context, found.list) });
+    }
+    Ok(document)
+}
