@@ -7,6 +7,7 @@ use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use commsee_runtime::table::{self, Owned};
 use vocabulary::calls::op;
 use vocabulary::shard::NO_PHASE;
 
@@ -112,12 +113,13 @@ pub struct Persistent {
     pub tag: Option<c_int>,
 }
 
+const FIRST_SLOTS: usize = 64;
 const EMPTY: Word = Word::MAX;
 /// No index.
 const NOWHERE: u32 = u32::MAX;
 
 impl Request {
-    pub fn new(handle: Word, comm: Record, operation: u16, kind: Kind, ticks: u64) -> Request {
+    pub const fn new(handle: Word, comm: Record, operation: u16, kind: Kind, ticks: u64) -> Request {
         Request { handle, comm, ticks, extra: NOWHERE, operation, kind, phase: NO_PHASE, active: true, posted: 0 }
     }
 }
@@ -145,11 +147,8 @@ pub struct Requests {
     table: Serial<Table>,
 }
 
-/// Open addressing with at most half of the places taken.
 struct Table {
-    /// `mask + 1` slots, a power of two, at least half of them empty: what is masked can be read without a test.
-    slots: Slots,
-    taken: usize,
+    slots: Owned<Slot>,
     /// Requests behind the first of their handle, each with the place of the next one.
     queued: Vec<(Request, u32)>,
     /// The first of those that are free, each with the place of the next one.
@@ -159,14 +158,41 @@ struct Table {
     free_extras: Vec<u32>,
 }
 
-struct Slots {
-    first: *mut Slot,
-    mask: usize,
-    shift: u32,
+// SAFETY: what slots point to is never freed.
+unsafe impl Send for Table {}
+
+impl table::Slot for Slot {
+    const EMPTY: Slot = Slot {
+        request: Request::new(EMPTY, std::ptr::null_mut(), 0, Kind::Plain, 0),
+        stamp: 0,
+        cursor: NOWHERE,
+        first: NOWHERE,
+        last: NOWHERE,
+    };
+    const KEY_FIRST: bool = true;
+
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        self.request.handle == EMPTY
+    }
+
+    #[inline(always)]
+    fn clear(&mut self) {
+        self.request.handle = EMPTY;
+    }
 }
 
-// SAFETY: the slots are the table's own.
-unsafe impl Send for Table {}
+/// `place` comes from [`Table::slot_of`], and nothing was put in or removed since.
+#[inline(always)]
+fn at(slots: &mut Owned<Slot>, place: usize) -> &mut Slot {
+    // SAFETY: so it was found there, and the table is borrowed as long as the slot.
+    unsafe { &mut *slots.at(place) }
+}
+
+#[inline(always)]
+fn hash_of(slot: &Slot) -> u64 {
+    table::hash(slot.request.handle as u64)
+}
 
 /// Handles that a thread asked for and that no thread knew, each with how many requests all threads had entered by then: generalized
 /// requests, say, which a program polls. As long as nobody enters another one, nobody is asked again.
@@ -287,8 +313,7 @@ impl Requests {
     /// None where there is no memory for it.
     pub fn new() -> Option<Requests> {
         let table = Table {
-            slots: Slots::new(FIRST_SLOTS)?,
-            taken: 0,
+            slots: Owned::new(FIRST_SLOTS)?,
             queued: Vec::new(),
             free_queued: NOWHERE,
             extras: Vec::new(),
@@ -325,7 +350,7 @@ impl Requests {
         self.table.with(|requests| {
             self.looking.store(stamp, Ordering::Relaxed);
             let slot = requests.slot_of(handle)?;
-            let slot = requests.slots.at(slot);
+            let slot = at(&mut requests.slots, slot);
             let request = if stamp == 0 || slot.stamp != stamp {
                 (slot.stamp, slot.cursor) = (stamp, slot.first);
                 &slot.request
@@ -343,7 +368,7 @@ impl Requests {
         self.table.with(|requests| {
             let slot = requests.slot_of(handle)?;
             let Request { comm, ticks, operation, kind, phase, posted, active, extra, .. } =
-                requests.slots.at(slot).request;
+                at(&mut requests.slots, slot).request;
             if !active {
                 return None;
             }
@@ -361,7 +386,7 @@ impl Requests {
     fn forget(&self, handle: Word) {
         self.table.with(|requests| {
             if let Some(slot) = requests.slot_of(handle) {
-                let extra = requests.slots.at(slot).request.extra;
+                let extra = at(&mut requests.slots, slot).request.extra;
                 requests.remove_first(slot);
                 requests.take_extra(extra);
             }
@@ -371,7 +396,7 @@ impl Requests {
     fn set_kind(&self, handle: Word, kind: Kind) -> Option<()> {
         self.table.with(|requests| {
             let slot = requests.slot_of(handle)?;
-            requests.slots.at(slot).request.kind = kind;
+            at(&mut requests.slots, slot).request.kind = kind;
             Some(())
         })
     }
@@ -379,7 +404,7 @@ impl Requests {
     fn activate(&self, handle: Word, operation: u16, ticks: u64) -> Option<(Record, Persistent)> {
         self.table.with(|requests| {
             let slot = requests.slot_of(handle)?;
-            let request = &mut requests.slots.at(slot).request;
+            let request = &mut at(&mut requests.slots, slot).request;
             let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(request.extra as usize) else {
                 return None;
             };
@@ -400,7 +425,7 @@ impl Requests {
     fn partition(&self, handle: Word) -> Option<Partition> {
         self.table.with(|requests| {
             let slot = requests.slot_of(handle)?;
-            let Request { comm, extra, .. } = requests.slots.at(slot).request;
+            let Request { comm, extra, .. } = at(&mut requests.slots, slot).request;
             let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(extra as usize) else { return None };
             let destination = persistent.messages.first().map(|(rank, world_rank, _)| (*rank, *world_rank));
             Some(Partition { comm, bytes: persistent.message_bytes, destination })
@@ -412,7 +437,7 @@ impl Requests {
     fn give(&self, handle: Word) -> Given {
         self.table.with(|requests| {
             let Some(place) = requests.slot_of(handle) else { return Given::Unknown };
-            let slot = *requests.slots.at(place);
+            let slot = *at(&mut requests.slots, place);
             let request = if slot.stamp != 0 && slot.stamp == self.looking.load(Ordering::Acquire) {
                 match requests.take_unseen(place) {
                     Some(request) => request,
@@ -442,7 +467,7 @@ impl Requests {
             let handle = request.handle;
             self.enter(requests, request);
             if let Some(slot) = requests.slot_of(handle) {
-                let slot = requests.slots.at(slot);
+                let slot = at(&mut requests.slots, slot);
                 if slot.stamp != stamp {
                     (slot.stamp, slot.cursor) = (stamp, slot.first);
                 }
@@ -451,86 +476,51 @@ impl Requests {
     }
 }
 
-const FIRST_SLOTS: usize = 64;
-
-impl Slots {
-    fn new(slots: usize) -> Option<Slots> {
-        let first = memory::array::<Slot>(slots)?.as_ptr();
-        let request = Request::new(EMPTY, std::ptr::null_mut(), 0, Kind::Plain, 0);
-        let empty = Slot { request, stamp: 0, cursor: NOWHERE, first: NOWHERE, last: NOWHERE };
-        for slot in 0..slots {
-            // SAFETY: there is room for so many.
-            unsafe { first.add(slot).write(empty) };
-        }
-        Some(Slots { first, mask: slots - 1, shift: 64 - slots.trailing_zeros() })
-    }
-
-    #[inline(always)]
-    fn home(&self, handle: Word) -> usize {
-        ((handle as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
-    }
-
-    /// `slot` comes from `home`, or is masked.
-    #[inline(always)]
-    fn at(&mut self, slot: usize) -> &mut Slot {
-        // SAFETY: there are `mask + 1` slots.
-        unsafe { &mut *self.first.add(slot) }
-    }
-
-    /// The same, to be read.
-    #[inline(always)]
-    fn handle(&self, slot: usize) -> Word {
-        // SAFETY: as above.
-        unsafe { (*self.first.add(slot)).request.handle }
-    }
-}
-
 impl Table {
     #[cold]
     fn complete_with_extra(&mut self, slot: usize, completed: &mut Completed) {
-        let extra = self.slots.at(slot).request.extra;
+        let extra = at(&mut self.slots, slot).request.extra;
         match self.extras.get(extra as usize) {
             Some(Some(Extra::Duplicate { place, record })) => {
                 completed.duplicate = (*place, *record);
                 self.remove_first(slot);
                 self.take_extra(extra);
             }
-            _ => self.slots.at(slot).request.active = false,
+            _ => at(&mut self.slots, slot).request.active = false,
         }
     }
 
     #[inline(always)]
     fn slot_of(&self, handle: Word) -> Option<usize> {
-        let mut slot = self.slots.home(handle);
-        loop {
-            let found = self.slots.handle(slot);
-            if found == handle {
-                return Some(slot);
-            }
-            if found == EMPTY {
-                return None;
-            }
-            slot = (slot + 1) & self.slots.mask;
-        }
+        self.slots.find(table::hash(handle as u64), |slot| slot.request.handle == handle)
     }
 
     #[inline(always)]
     fn insert(&mut self, request: Request) {
-        let mut place = self.slots.home(request.handle);
-        loop {
-            let slot = self.slots.at(place);
-            if slot.request.handle == EMPTY {
-                *slot = Slot { request, stamp: 0, cursor: NOWHERE, first: NOWHERE, last: NOWHERE };
-                break;
+        let handle = request.handle;
+        match self.slots.find_or_vacant(table::hash(handle as u64), |slot| slot.request.handle == handle) {
+            Ok(slot) => self.queue(slot, request),
+            Err(vacant) => {
+                let slot = Slot { request, stamp: 0, cursor: NOWHERE, first: NOWHERE, last: NOWHERE };
+                // SAFETY: found just now.
+                if unsafe { self.slots.put(vacant, slot) } {
+                    self.make_room(vacant);
+                }
             }
-            if slot.request.handle == request.handle {
-                return self.queue(place, request);
-            }
-            place = (place + 1) & self.slots.mask;
         }
-        self.taken += 1;
-        if self.taken * 2 > self.slots.mask {
-            self.enlarge(place);
+    }
+
+    /// The request at `latest` has made the table fuller than it should be.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, latest: usize) {
+        // SAFETY: put there just now.
+        unsafe {
+            let extra = (*self.slots.at(latest)).request.extra;
+            if !self.slots.keeps(latest, hash_of) {
+                self.take_extra(extra);
+                memory::lose_call();
+            }
         }
     }
 
@@ -550,7 +540,7 @@ impl Table {
                 self.queued.len() as u32 - 1
             }
         };
-        let slot = self.slots.at(slot);
+        let slot = at(&mut self.slots, slot);
         match self.queued.get_mut(slot.last as usize) {
             Some(last) => last.1 = place,
             None => slot.first = place,
@@ -565,32 +555,21 @@ impl Table {
         }
     }
 
-    /// Takes the oldest request of a handle out. The next one takes its place; without one the gap is closed by moving
-    /// back what follows.
+    /// Takes the oldest request of a handle out. The next one takes its place.
     #[inline(always)]
     fn remove_first(&mut self, slot: usize) {
-        let first = self.slots.at(slot).first;
+        let first = at(&mut self.slots, slot).first;
         if first != NOWHERE {
             return self.advance(slot, first);
         }
-        let mask = self.slots.mask;
-        let (mut hole, mut next) = (slot, (slot + 1) & mask);
-        while self.slots.handle(next) != EMPTY {
-            let home = self.slots.home(self.slots.handle(next));
-            if next.wrapping_sub(home) & mask >= next.wrapping_sub(hole) & mask {
-                *self.slots.at(hole) = *self.slots.at(next);
-                hole = next;
-            }
-            next = (next + 1) & mask;
-        }
-        self.slots.at(hole).request.handle = EMPTY;
-        self.taken -= 1;
+        // SAFETY: found by `slot_of`, and nothing was put in or removed since.
+        unsafe { self.slots.remove(slot, hash_of) };
     }
 
     fn advance(&mut self, slot: usize, first: u32) {
         let Some((request, next)) = self.queued.get(first as usize).copied() else { return };
         self.free_queued(first);
-        let slot = self.slots.at(slot);
+        let slot = at(&mut self.slots, slot);
         if slot.cursor == first {
             // No look has seen what is in front now.
             slot.stamp = 0;
@@ -603,7 +582,7 @@ impl Table {
 
     /// Takes the first request behind those that the latest look has seen out of a queue.
     fn take_unseen(&mut self, slot: usize) -> Option<Request> {
-        let slot = self.slots.at(slot);
+        let slot = at(&mut self.slots, slot);
         let taken = slot.cursor;
         let (request, next) = *self.queued.get(taken as usize)?;
         let mut before = NOWHERE;
@@ -641,37 +620,5 @@ impl Table {
             *extra = None;
             self.free_extras.push(place);
         }
-    }
-
-    /// The request at `latest` has made the table fuller than it should be.
-    #[cold]
-    #[inline(never)]
-    fn enlarge(&mut self, latest: usize) {
-        let slots = self.slots.mask + 1;
-        let Some(larger) = Slots::new(slots * 2) else {
-            // Some slots must stay empty, or looking for a handle would not end.
-            if self.taken * 8 > slots * 7 {
-                let extra = self.slots.at(latest).request.extra;
-                self.remove_first(latest);
-                self.take_extra(extra);
-                memory::lose_call();
-            }
-            return;
-        };
-        let old = std::mem::replace(&mut self.slots, larger);
-        for slot in 0..slots {
-            // SAFETY: the old table has so many.
-            let moved = unsafe { *old.first.add(slot) };
-            if moved.request.handle == EMPTY {
-                continue;
-            }
-            let mut slot = self.slots.home(moved.request.handle);
-            while self.slots.handle(slot) != EMPTY {
-                slot = (slot + 1) & self.slots.mask;
-            }
-            *self.slots.at(slot) = moved;
-        }
-        // SAFETY: it came from `Slots::new` with this length, and nobody else refers to it.
-        unsafe { memory::free(old.first, slots) };
     }
 }

@@ -286,26 +286,7 @@ fn is_on_stack(stack_pointer: usize) -> bool {
     search.is_found || !search.is_passed
 }
 
-/// 0 where it cannot be had.
-#[inline(always)]
-pub fn stack_pointer() -> usize {
-    let pointer: usize;
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: only reads a register.
-    unsafe {
-        std::arch::asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags));
-    }
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: as above.
-    unsafe {
-        std::arch::asm!("mov {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags));
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    {
-        pointer = 0;
-    }
-    pointer
-}
+pub use commsee_runtime::stack::pointer as stack_pointer;
 
 /// One instruction where the machine has one for it.
 #[inline(always)]

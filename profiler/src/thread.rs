@@ -189,7 +189,7 @@ fn append(new: &'static Thread) {
 
 mod passing {
     //! While the library's Fortran layer does a call that is recorded already: this thread, by which only `enter` finds it then.
-    commsee_hook::thread_pointer!(crate::thread::Thread, "commsee_passing_thread");
+    commsee_runtime::thread_pointer!(crate::thread::Thread, "commsee_passing_thread");
 }
 
 /// Runs the library's Fortran entry point, and returns whether that one called the C function by its `MPI_` name: then the C

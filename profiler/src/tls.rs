@@ -1,3 +1,3 @@
 //! This thread's counters, by a pointer that is reached without a call.
 
-commsee_hook::thread_pointer!(crate::thread::Thread, "commsee_thread");
+commsee_runtime::thread_pointer!(crate::thread::Thread, "commsee_thread");

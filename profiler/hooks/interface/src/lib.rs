@@ -1,8 +1,6 @@
 //! `commsee_hook.h` for Rust: the types, and the functions as they are found in a process that libcommsee.so is loaded into.
 //! docs/reference/hooks.md explains them.
 
-mod tls;
-
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::transmute;
 

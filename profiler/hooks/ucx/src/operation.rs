@@ -10,15 +10,16 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicU8;
 
 use commsee_hook::Call;
+use commsee_runtime::loose::Loose;
+use commsee_runtime::{guard, memory};
 
 use crate::abi::ucp::TagRecvInfo;
 use crate::abi::ucs::Status;
 use crate::index::Node;
-use crate::loose::Loose;
+use crate::module;
 use crate::protocol::Protocol;
 use crate::thread::Frame;
 use crate::workers::Worker;
-use crate::{guard, memory, module};
 
 /// Where a record stands. The post and the callback may run in different threads, in either order.
 pub mod phase {
@@ -159,7 +160,7 @@ impl<T: Pooled + 'static> Pool<T> {
 
     #[cold]
     fn refill(&mut self) {
-        guard::cold(|| {
+        guard::guarded(|| {
             let mut shared = T::shared().lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             if shared.free.is_null() {
                 let has_place = shared.chunks.try_reserve(1).is_ok();
@@ -191,7 +192,7 @@ impl<T: Pooled + 'static> Pool<T> {
 
     #[cold]
     fn give_back(&mut self) {
-        guard::cold(|| {
+        guard::guarded(|| {
             while self.count > MOST / 2 {
                 let record = self.free;
                 // SAFETY: a free record of this pool.

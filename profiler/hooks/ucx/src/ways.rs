@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use commsee_hook::{ARRIVES, Way};
+use commsee_runtime::guard;
 
-use crate::guard;
 use crate::module::Module;
 use crate::protocol::{self, Protocol};
 
@@ -78,7 +78,7 @@ fn ask(
     protocol: Protocol,
     carrier: Carrier,
 ) -> u32 {
-    guard::cold(|| {
+    guard::guarded(|| {
         let text = |text: &str| CString::new(text).unwrap_or_default();
         let transport = transport(carrier);
         let of = |part: fn(&Transport) -> &str| text(transport.as_ref().map_or("", part));

@@ -15,7 +15,6 @@ use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::module::{self, Module};
 use crate::operation::{AtOnce, Operation, phase};
 use crate::pending::{NOWHERE, Recent};
-use crate::real::real;
 use crate::thread::{self, Frame, Kind, Link, Thread};
 use crate::workers::Worker;
 
