@@ -14,6 +14,8 @@ use crate::tally::{self, Done};
 use crate::texts::Texts;
 use crate::{communicators, probe, shard, snapshots, state, thread};
 
+/// The level that asks for a snapshot.
+pub const SNAPSHOT: c_int = 2;
 /// The longest name.
 const NAME_BYTES: usize = 63;
 /// The name of what comes when all numbers are given away.
@@ -51,7 +53,7 @@ pub fn control(level: c_int, name: Option<Word>) {
     }
     match level {
         0 => pause(true),
-        2 => snapshots::take(),
+        SNAPSHOT => snapshots::take(),
         ..0 => CURRENT.store(NO_PHASE, Ordering::Relaxed),
         _ => {}
     }

@@ -91,6 +91,7 @@ pub fn set_up(facts: &Facts) -> Result<(), String> {
     header.start_realtime_ns = clock::realtime_ns();
     header.started = clock::moment();
     header.latest = header.started;
+    clock::scale(header.entered, header.started);
     header.seal();
 
     shard::create(&shard_directories(), &shard_name(facts.run, facts.rank), &header)?;

@@ -77,6 +77,13 @@ impl Places {
         Some(unsafe { *place.0 })
     }
 
+    /// Whether the thread is still in the call with this begin.
+    pub fn are_inside(&self, begin_ticks: u64) -> bool {
+        // SAFETY: there are so many, and they are this thread's.
+        let at = |level| Place(unsafe { self.0.add(level) });
+        (0..STANDING_LEVELS).map(at).any(|place| place.is_inside() && place.standing().begin_ticks == begin_ticks)
+    }
+
     /// A thread begins to be seen, or ends (0).
     pub fn set(&self, now_ticks: u64) {
         for level in 0..STANDING_LEVELS {

@@ -258,6 +258,7 @@ unsafe extern "C" fn leave(thread: *mut libc::c_void) {
     let thread = unsafe { &*thread.cast::<Thread>() };
     // It may have ended in the midst of calls, by a jump out of them.
     standing::end_all(thread);
+    thread.hooks.leave();
     thread.places.set(0);
     let mut idle = IDLE.lock();
     thread.apart.next_idle.set(idle.latest);

@@ -22,7 +22,7 @@ pub use place::Place;
 pub use write::{Error, Writer, Written, utc};
 
 /// Raised with every change of `schema.sql`; `PRAGMA user_version` of the file.
-pub const SCHEMA_VERSION: u32 = 4;
+pub const SCHEMA_VERSION: u32 = 5;
 
 /// `PRAGMA application_id` of the file: "msee" in ASCII.
 pub const APPLICATION_ID: u32 = 0x6d73_6565;

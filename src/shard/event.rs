@@ -17,8 +17,8 @@ pub struct Event {
     /// [`CALL`], [`LAYER`], [`SENT`] or [`RECEIVED`].
     pub kind: u8,
     pub reserved: u8,
-    /// Of a layer's operation.
-    pub way: u32,
+    /// Of a layer's operation, as [`super::routed`].
+    pub route: u32,
     /// Of a layer's operation: the peer's number. Of a message that was sent: the world rank it went to.
     pub peer: u32,
 }

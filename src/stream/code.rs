@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::group::{Each, Key, Row, Sum};
-use super::item::{Communicator, Edge, Identity, Item, Run, Transfer, Use};
+use super::item::{Communicator, Context, Edge, Identity, Item, Run, Transfer, Use};
 use super::merge::Source;
 use crate::shard::Header;
 
@@ -49,7 +49,7 @@ impl Encoder {
             }
             Item::Communicator(communicator) => self.put(communicator),
             Item::Phase(name) | Item::Datatype(name) => self.put(name),
-            Item::Way(way) => self.put(way),
+            Item::Route(route) => self.put(route),
             Item::Endpoint(endpoint) => self.put(endpoint),
             Item::Note(note) => self.put(note),
             Item::Sum(sum) => {
@@ -64,8 +64,9 @@ impl Encoder {
             }
             Item::Transfer(transfer) => {
                 self.put_identity(transfer.identity);
-                let Transfer { operation, bucket, way, place, rank, peer, calls, bytes, .. } = *transfer;
-                self.put(&(operation, bucket, way, place, rank, peer, calls, bytes));
+                let Transfer { operation, bucket, route, context, place, rank, peer, calls, bytes, .. } = *transfer;
+                self.put(&(operation, bucket, route, (context != Context::NONE).then_some(context)));
+                self.put(&(place, rank, peer, calls, bytes));
                 let Transfer { later, time_ns, time_min_ns, time_max_ns, .. } = *transfer;
                 self.put(&(later > 0).then_some((later, time_ns, time_min_ns, time_max_ns)));
             }
@@ -163,7 +164,7 @@ impl Decoder {
             2 => Item::Communicator(Box::new(self.get::<Communicator>()?)),
             3 => Item::Phase(self.get()?),
             4 => Item::Datatype(self.get()?),
-            5 => Item::Way(Box::new(self.get()?)),
+            5 => Item::Route(Box::new(self.get()?)),
             6 => Item::Endpoint(self.get()?),
             7 => Item::Note(self.get()?),
             SUM => {
@@ -177,14 +178,16 @@ impl Decoder {
             }
             10 => {
                 let identity = self.identity()?;
-                let (operation, bucket, way, place, rank, peer, calls, bytes) = self.get()?;
+                let (operation, bucket, route, context): (_, _, _, Option<Context>) = self.get()?;
+                let (place, rank, peer, calls, bytes) = self.get()?;
                 let times: Option<(u64, u64, u64, u64)> = self.get()?;
                 let (later, time_ns, time_min_ns, time_max_ns) = times.unwrap_or_default();
                 Item::Transfer(Transfer {
                     identity,
                     operation,
                     bucket,
-                    way,
+                    route,
+                    context: context.unwrap_or(Context::NONE),
                     place,
                     rank,
                     peer,

@@ -194,6 +194,7 @@ impl Facts {
         let Some(at) = number.checked_sub(FIRST_PLACE as usize) else {
             return Some(Item::Communicator(Box::new(Communicator {
                 identity: [item::NO_COMM, item::SEVERAL_COMMS][number],
+                layer: None,
                 letter: b' ',
                 root: 0,
                 size: 0,
@@ -215,6 +216,7 @@ impl Facts {
         let place = self.place_by_index[index] as usize;
         Some(Item::Communicator(Box::new(Communicator {
             identity: record.identity,
+            layer: None,
             letter: record.letter,
             root: record.root,
             size: record.size,

@@ -21,6 +21,9 @@ pub struct Leaf {
     head: IntoIter<Item>,
     /// How many communicators were told.
     communicators: usize,
+    /// One of MPI's that comes behind those of layers.
+    next_of_mpi: Option<Item>,
+    of_layers: Peekable<IntoIter<Item>>,
     names: IntoIter<Item>,
     /// Cells and edges that count anything, sorted.
     cells: Peekable<IntoIter<u32>>,
@@ -55,6 +58,8 @@ impl Leaf {
         Leaf {
             head: vec![facts.run(), facts.process()].into_iter(),
             communicators: 0,
+            next_of_mpi: None,
+            of_layers: layers::communicators(&facts).into_iter().peekable(),
             names: names.into_iter(),
             cells: cells.into_iter().peekable(),
             edges: edges.into_iter(),
@@ -70,8 +75,18 @@ impl Leaf {
     }
 
     fn next_communicator(&mut self) -> Option<Item> {
-        self.communicators += 1;
-        self.facts.communicator(self.communicators - 1)
+        let of_mpi = self.next_of_mpi.take().or_else(|| {
+            self.communicators += 1;
+            self.facts.communicator(self.communicators - 1)
+        });
+        let Some(of_mpi) = of_mpi else { return self.of_layers.next() };
+        match self.of_layers.next_if(|of_layer| of_layer.place() < of_mpi.place()) {
+            Some(of_layer) => {
+                self.next_of_mpi = Some(of_mpi);
+                Some(of_layer)
+            }
+            None => Some(of_mpi),
+        }
     }
 
     /// All that was counted under the next key.

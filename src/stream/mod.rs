@@ -18,8 +18,8 @@ pub use detail::{AUTO_ROWS, Detail, Extent, OTHER_EDGES};
 pub use group::{BLOCK_RANKS, Each, Key, NO_RANK, Peak, Row, Sum, Totals};
 pub use item::add_ranges;
 pub use item::{
-    Clock, Communicator, Edge, Endpoint, Event, Identity, Item, KnownWay, Name, Note, Process, Program, Run, Stand,
-    Transfer, Use,
+    Clock, Communicator, Context, Edge, Endpoint, Event, Identity, Item, KnownRoute, Name, Note, Process, Program, Run,
+    Stand, Transfer, Use,
 };
 pub use leaf::{ALL_PHASES, Leaf};
 pub use merge::{Merge, Source};

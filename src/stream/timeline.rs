@@ -1,7 +1,7 @@
 //! The timeline of one process, on the clock of rank 0.
 
 use super::facts::Facts;
-use super::item::{Clock, Event, Item};
+use super::item::{Clock, Context, Event, Item};
 use super::layers::Numbers;
 use crate::shard::{self, CALL, Header, LAYER, RECEIVED};
 
@@ -60,7 +60,8 @@ impl Timeline {
             end_ns,
             cause_ns: (event.cause_ticks > 0).then(|| self.converted.ns(event.cause_ticks)),
             bytes: event.bytes,
-            way: if event.is_message() { 0 } else { self.numbers.way(event.way) },
+            route: if event.is_message() { 0 } else { self.numbers.route(event.route) },
+            context: if event.is_message() { Context::NONE } else { self.numbers.context(event.route) },
             peer: if event.is_message() { 0 } else { self.numbers.peer(event.peer) },
             message,
         }))

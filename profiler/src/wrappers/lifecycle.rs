@@ -8,7 +8,7 @@ use crate::abi::Word;
 use crate::fortran;
 use crate::guard::uncancelled;
 use crate::presence::where_present;
-use crate::{clock, lifecycle, phases, sessions, state, tally};
+use crate::{clock, hooks, lifecycle, phases, sessions, state, tally};
 
 where_present! {
     pub unsafe extern "C-unwind" fn MPI_Init(argc: Word, argv: Word) -> c_int {
@@ -37,7 +37,8 @@ fn started(forward: impl FnOnce() -> tally::Done) -> c_int {
 where_present! {
     pub unsafe extern "C-unwind" fn MPI_Finalize() -> c_int {
         let real = real_function!(MPI_Finalize, fn());
-        uncancelled(lifecycle::finish);
+        hooks::drain();
+    uncancelled(lifecycle::finish);
         state::stop();
         unsafe { real() }
     }
@@ -69,6 +70,7 @@ where_present! {
 }
 
 fn closed(forward: impl FnOnce() -> tally::Done) -> c_int {
+    hooks::drain();
     let closing = uncancelled(sessions::closing).flatten();
     let done = forward();
     if let Some(closing) = closing {
@@ -81,9 +83,17 @@ fn closed(forward: impl FnOnce() -> tally::Done) -> c_int {
 // second argument, which holds anything where nothing was passed.
 where_present! {
     pub unsafe extern "C-unwind" fn MPI_Pcontrol(level: c_int, name: Word) -> c_int {
-        uncancelled(|| phases::control(level, Some(name)));
+        controlled(level, Some(name));
         0
     }
+}
+
+fn controlled(level: c_int, name: Option<Word>) {
+    // What a snapshot shall hold.
+    if level == phases::SNAPSHOT {
+        hooks::drain();
+    }
+    uncancelled(|| phases::control(level, name));
 }
 
 pub unsafe fn fortran_MPI_Init(entry: &fortran::Entry, ierror: Word) -> Word {
@@ -116,6 +126,7 @@ pub unsafe fn fortran_MPI_Finalize(entry: &fortran::Entry, ierror: Word) -> Word
     if !entry.is_mpi() {
         return unsafe { real(ierror) };
     }
+    hooks::drain();
     uncancelled(lifecycle::finish);
     state::stop();
     unsafe { real(ierror) }
@@ -190,7 +201,7 @@ pub unsafe fn fortran_MPI_Pcontrol(entry: &fortran::Entry, level: Word) -> Word 
         return unsafe { real(level) };
     }
     if fortran::understood(entry) {
-        uncancelled(|| phases::control(unsafe { fortran::int(level) }, None));
+        controlled(unsafe { fortran::int(level) }, None);
     }
     0
 }

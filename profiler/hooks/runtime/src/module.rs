@@ -1,10 +1,10 @@
 //! The core as a hook module sees it, and the module as the core knows it.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-use commsee_hook::{Call, Core, VERSION, Way};
+use commsee_hook::{Call, Communicator, Core, Drain, LEAST_CALL_BYTES, Route, VERSION};
 
 use crate::{guard, memory, say};
 
@@ -45,7 +45,10 @@ impl Announced {
     }
 
     fn find(&self, forked: extern "C" fn()) -> Option<Module> {
-        let core = Core::find()?;
+        let Some(core) = Core::find() else {
+            self.is_other_version.store(Core::is_there(), Ordering::Relaxed);
+            return None;
+        };
         // SAFETY: as the header says.
         let number = unsafe { (core.open)(VERSION, self.name.as_ptr()) };
         self.is_other_version.store(number == commsee_hook::OTHER_VERSION, Ordering::Relaxed);
@@ -151,12 +154,53 @@ impl Module {
     /// `call` may be written.
     #[inline(always)]
     pub unsafe fn here(&self, call: *mut Call) -> bool {
-        unsafe { (self.core.here)(call) != 0 }
+        // SAFETY: as demanded.
+        unsafe {
+            (*call).size = LEAST_CALL_BYTES;
+            (self.core.here)(call) != 0
+        }
     }
 
-    pub fn way_number(&self, way: &Way) -> u32 {
+    pub fn route_number(&self, route: &Route) -> u32 {
         // SAFETY: the strings live as long as the call.
-        unsafe { (self.core.way_number)(self.number, way) }
+        unsafe { (self.core.route_number)(self.number, route) }
+    }
+
+    /// The number of a communicator of the layer.
+    pub fn communicator_number(&self, communicator: &Communicator) -> u32 {
+        // SAFETY: the label lives as long as the call.
+        unsafe { (self.core.communicator_number)(self.number, communicator) }
+    }
+
+    pub fn communicator_freed(&self, communicator: u32) {
+        // SAFETY: no pointers.
+        unsafe { (self.core.communicator_freed)(self.number, communicator) }
+    }
+
+    /// The thread enters a call of the layer, until [`Module::leave`].
+    pub fn enter(&self, route: u32, communicator: u32, sequence: u64) -> u32 {
+        // SAFETY: no pointers.
+        unsafe { (self.core.enter)(self.number, route, communicator, sequence) }
+    }
+
+    pub fn leave(&self, entered: u32) {
+        // SAFETY: no pointers.
+        unsafe { (self.core.leave)(entered) }
+    }
+
+    /// Charges what is counted for a call to a communicator of the layer.
+    pub fn on(&self, call: &mut Call, communicator: u32) {
+        // SAFETY: the call lives as long as this.
+        unsafe { (self.core.on)(call, communicator) }
+    }
+
+    /// Has a function called before counting ends.
+    ///
+    /// # Safety
+    /// It may be called with the argument by any thread, as long as the process lives.
+    pub unsafe fn drain(&self, drain: Drain, argument: *mut c_void) {
+        // SAFETY: as demanded.
+        unsafe { (self.core.drain)(self.number, Some(drain), argument) }
     }
 
     pub fn own_identity(&self, identity: u64) {
@@ -170,21 +214,21 @@ impl Module {
     }
 
     #[inline(always)]
-    pub fn count(&self, call: &Call, way: u32, peer: u32, size_bytes: u64, bytes: u64, ticks: u64) {
+    pub fn count(&self, call: &Call, route: u32, peer: u32, size_bytes: u64, bytes: u64, duration_ns: u64) {
         // SAFETY: the call lives as long as this.
-        unsafe { (self.core.count)(call, way, peer, size_bytes, bytes, ticks) }
+        unsafe { (self.core.count)(call, route, peer, size_bytes, bytes, duration_ns) }
     }
 
     #[inline(always)]
-    pub fn ticks(&self) -> u64 {
+    pub fn now_ns(&self) -> u64 {
         // SAFETY: reads the clock.
-        unsafe { (self.core.ticks)() }
+        unsafe { (self.core.now_ns)() }
     }
 
     #[cold]
-    pub fn event(&self, call: &Call, way: u32, peer: u32, bytes: u64, begin_ticks: u64, end_ticks: u64) {
+    pub fn event(&self, call: &Call, route: u32, peer: u32, bytes: u64, begin_ns: u64, end_ns: u64) {
         // SAFETY: the call lives as long as this.
-        unsafe { (self.core.event)(call, way, peer, bytes, begin_ticks, end_ticks) }
+        unsafe { (self.core.event)(call, route, peer, bytes, begin_ns, end_ns) }
     }
 
     /// A fact for every report.

@@ -1,6 +1,6 @@
 //! The record of a UCP operation: from its post to its completion.
 //!
-//! Other threads meet a record in three ways. They complete the operation: its phase orders that. They find it among what is pending on a
+//! Other threads meet a record in three routes. They complete the operation: its phase orders that. They find it among what is pending on a
 //! worker: under the worker's lock. Or they still know it from before, or look through all records: what they read then is [`Loose`], and
 //! the generation, or the phase with the request, tells them whether it is still the operation that they mean.
 
@@ -50,7 +50,7 @@ pub struct Operation {
     pub worker: Loose<*mut Worker>,
     /// Of the message; of a receive, what arrived.
     pub bytes: u64,
-    pub begin_ticks: u64,
+    pub begin_ns: u64,
     pub request: Loose<*mut c_void>,
     pub buffer: (usize, usize),
     /// The program's.

@@ -15,7 +15,7 @@ use crate::abi::uct::{
     IFACE_PARAM_FIELD_OPEN_MODE, Iface, IfaceParams, Md, TABLE_WORDS, TlResource,
 };
 use crate::module;
-use crate::ways::{self, Carrier, Transport};
+use crate::routes::{self, Carrier, Transport};
 use crate::workers::{self, Worker};
 
 pub struct Interface {
@@ -69,7 +69,7 @@ pub unsafe fn opened(md: Md, worker: uct::Worker, params: *const IfaceParams, if
         let interface = memory::boxed(Interface {
             table: (*iface).table,
             worker: workers::of_uct(worker),
-            carrier: ways::carrier(Transport { name, device, kind }),
+            carrier: routes::carrier(Transport { name, device, kind }),
             arrivals: Mutex::new([null_mut(); AM_ID_MAX]),
         });
         let Some(interface) = interface.map(Box::into_raw) else { return module::say_what_is_lost() };
