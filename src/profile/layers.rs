@@ -1,4 +1,4 @@
-//! The tables of what hook modules counted (ways, transfers, notes), and of the timeline.
+//! The tables of what hook modules counted (routes, transfers, notes), and of the timeline.
 
 use std::collections::HashMap;
 
@@ -6,20 +6,20 @@ use rusqlite::{CachedStatement, Connection, params};
 
 use super::error::Error;
 use super::schema::known;
-use crate::shard::{LAYER, RECEIVED, SENT, Way};
-use crate::stream::{Clock, Endpoint, Event, KnownWay, NO_RANK, Note, Transfer};
+use crate::shard::{LAYER, NO_COMM, NO_OPERATION, RECEIVED, Route, SENT};
+use crate::stream::{Clock, Endpoint, Event, KnownRoute, NO_RANK, Note, Transfer};
 
 /// Values of `transfer.peer` that are no ranks.
 const UNKNOWN: i64 = -1;
 const REMOTE: i64 = -2;
 
-/// The row of transfers whose way is not known.
-const NO_WAY: u32 = 0;
+/// The row of transfers whose route is not known.
+const NO_ROUTE: u32 = 0;
 
 pub struct Layers<'a> {
     db: &'a Connection,
     insert: CachedStatement<'a>,
-    ways: Vec<KnownWay>,
+    routes: Vec<KnownRoute>,
     numbers: HashMap<u64, u32>,
     /// Whose each identity is.
     ranks: HashMap<u64, u32>,
@@ -32,7 +32,7 @@ impl<'a> Layers<'a> {
     pub fn new(db: &'a Connection, is_whole: bool) -> Result<Layers<'a>, Error> {
         // Several ranks of a node are one row where rows stand for nodes.
         let insert = db.prepare_cached(
-            "INSERT INTO transfer VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET \
+            "INSERT INTO transfer VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET \
              calls = CAST(calls + excluded.calls AS INTEGER), bytes = CAST(bytes + excluded.bytes AS INTEGER), \
              later = CAST(later + excluded.later AS INTEGER), \
              time_ns = CAST(coalesce(time_ns + excluded.time_ns, time_ns, excluded.time_ns) AS INTEGER), \
@@ -42,7 +42,7 @@ impl<'a> Layers<'a> {
         Ok(Layers {
             db,
             insert,
-            ways: Vec::new(),
+            routes: Vec::new(),
             numbers: HashMap::new(),
             ranks: HashMap::new(),
             are_numbered: false,
@@ -50,8 +50,8 @@ impl<'a> Layers<'a> {
         })
     }
 
-    pub fn add_way(&mut self, way: KnownWay) {
-        self.ways.push(way);
+    pub fn add_route(&mut self, route: KnownRoute) {
+        self.routes.push(route);
     }
 
     pub fn add_endpoint(&mut self, endpoint: Endpoint) {
@@ -64,26 +64,27 @@ impl<'a> Layers<'a> {
         Ok(())
     }
 
-    /// The same numbers in whatever order processes met their ways.
+    /// The same numbers in whatever order processes met their routes.
     fn number(&mut self) -> Result<(), Error> {
         if std::mem::replace(&mut self.are_numbered, true) {
             return Ok(());
         }
-        let none = KnownWay { hash: 0, way: Way::default() };
-        self.ways.sort_by_cached_key(|known| (known.way.text(), known.way.arrives));
-        let mut insert = self.db.prepare("INSERT INTO way VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
-        for (number, KnownWay { hash, way }) in (NO_WAY..).zip([none].iter().chain(&self.ways)) {
+        let none = KnownRoute { hash: 0, route: Route::default() };
+        self.routes.sort_by_cached_key(|known| (known.route.text(), known.route.flags()));
+        let mut insert = self.db.prepare("INSERT INTO way VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+        for (number, KnownRoute { hash, route }) in (NO_ROUTE..).zip([none].iter().chain(&self.routes)) {
             self.numbers.insert(*hash, number);
             insert.execute(params![
                 number,
-                way.layer,
-                way.function,
-                way.protocol,
-                way.transport,
-                way.device,
-                way.kind,
-                way.scope,
-                way.arrives
+                route.layer,
+                route.function,
+                route.protocol,
+                route.transport,
+                route.device,
+                route.kind,
+                route.scope,
+                route.arrives,
+                route.role.name()
             ])?;
         }
         Ok(())
@@ -98,8 +99,8 @@ impl<'a> Layers<'a> {
         }
     }
 
-    fn way(&self, hash: u64) -> u32 {
-        self.numbers.get(&hash).copied().unwrap_or(NO_WAY)
+    fn route(&self, hash: u64) -> u32 {
+        self.numbers.get(&hash).copied().unwrap_or(NO_ROUTE)
     }
 
     pub fn add_clock(&self, clock: &Clock) -> Result<(), Error> {
@@ -117,7 +118,7 @@ impl<'a> Layers<'a> {
         Ok(())
     }
 
-    pub fn add_event(&mut self, event: &Event, comm: u32) -> Result<(), Error> {
+    pub fn add_event(&mut self, event: &Event, comm: u32, layer_comm: u32) -> Result<(), Error> {
         self.number()?;
         let is_layer = event.kind == LAYER;
         let peer = match event.message {
@@ -125,7 +126,7 @@ impl<'a> Layers<'a> {
             _ => is_layer.then(|| self.peer(event.peer, |rank| rank)),
         };
         let mut insert =
-            self.db.prepare_cached("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+            self.db.prepare_cached("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
         insert.execute(params![
             event.rank,
             event.thread,
@@ -133,31 +134,39 @@ impl<'a> Layers<'a> {
             event.begin_ns,
             event.end_ns,
             event.cause_ns,
-            comm,
+            charged_to(event.operation, comm, layer_comm),
             event.operation,
             event.bytes as i64,
-            is_layer.then(|| self.way(event.way)),
+            is_layer.then(|| self.route(event.route)),
             peer,
             event.message.map(|(source, ..)| source),
             event.message.map(|(_, tag, ..)| tag),
             event.message.filter(|_| event.kind == RECEIVED).map(|(.., posted)| posted),
-            event.sequence
+            event.sequence,
+            (layer_comm != NO_COMM).then_some(layer_comm),
+            (event.context.within != 0).then(|| self.route(event.context.within))
         ])?;
         Ok(())
     }
 
     /// `rank_of`: the rank that rows of a rank stand under.
-    pub fn add(&mut self, transfer: &Transfer, comm: u32, rank_of: impl Fn(u32) -> u32) -> Result<(), Error> {
+    pub fn add(
+        &mut self,
+        transfer: &Transfer,
+        [comm, layer_comm]: [u32; 2],
+        rank_of: impl Fn(u32) -> u32,
+    ) -> Result<(), Error> {
         self.number()?;
         let peer = self.peer(transfer.peer, &rank_of);
-        let way = self.way(transfer.way);
+        let route = self.route(transfer.route);
         let rank = if transfer.rank == NO_RANK { NO_RANK } else { rank_of(transfer.rank) };
         let time = |ns: u64| (transfer.later > 0).then_some(ns as i64);
+        let within = self.route(transfer.context.within);
         self.insert.execute(params![
-            comm,
+            charged_to(transfer.operation, comm, layer_comm),
             transfer.operation,
             transfer.bucket,
-            way,
+            route,
             known(rank),
             peer,
             transfer.calls as i64,
@@ -165,8 +174,15 @@ impl<'a> Layers<'a> {
             transfer.later as i64,
             time(transfer.time_ns),
             time(transfer.time_min_ns),
-            time(transfer.time_max_ns)
+            time(transfer.time_max_ns),
+            layer_comm,
+            within
         ])?;
         Ok(())
     }
+}
+
+/// Outside of MPI the layer's communicator is the one that an operation is charged to.
+fn charged_to(operation: u16, comm: u32, layer_comm: u32) -> u32 {
+    if operation == NO_OPERATION && layer_comm != NO_COMM { layer_comm } else { comm }
 }

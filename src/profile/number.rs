@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::creators;
 use crate::shard::{FIRST_COMM, NO_COMM, SEVERAL_COMMS};
-use crate::stream::{Communicator, Name};
+use crate::stream::{Communicator, NO_RANK, Name};
 
 /// A communicator of the profile, or one of the rows `-` and `*`.
 pub struct Named {
@@ -15,13 +15,22 @@ pub struct Named {
     pub is_special: bool,
 }
 
-/// The rows `-` and `*`, then the world, then by the rank and counter of the name.
+/// The rows `-` and `*`, then the world, then by the rank and counter of the name; those of layers behind MPI's.
 pub fn number_communicators(mut communicators: Vec<Communicator>) -> Vec<Named> {
     let is_special = |communicator: &Communicator| communicator.identity[0] == 0 && communicator.identity[1] < 2;
-    communicators.sort_by_key(|communicator| {
+    communicators.sort_by_cached_key(|communicator| {
         let world = char::from(communicator.letter) != creators::WORLD;
         let counter = communicator.counter.unwrap_or(u32::MAX);
-        (!is_special(communicator), world, communicator.root, counter, communicator.letter, communicator.identity)
+        let layer = communicator.layer.clone();
+        (
+            !is_special(communicator),
+            layer,
+            world,
+            communicator.root,
+            counter,
+            communicator.letter,
+            communicator.identity,
+        )
     });
     let mut names = Names::default();
     let mut next = FIRST_COMM;
@@ -49,10 +58,12 @@ struct Names {
 impl Names {
     /// Where the process that is rank 0 left no record its counter is not known: the name ends with `.?` and a number.
     fn free(&mut self, communicator: &Communicator) -> String {
-        let (letter, root) = (char::from(communicator.letter), communicator.root);
+        let letter = char::from(communicator.letter);
+        let layer = communicator.layer.as_ref().map_or(String::new(), |layer| format!("{layer}:"));
+        let root = if communicator.root == NO_RANK { "?".to_owned() } else { communicator.root.to_string() };
         let (stem, separator) = match communicator.counter {
-            Some(counter) => (format!("{letter}{root}.{counter}"), "~"),
-            None => (format!("{letter}{root}."), "?"),
+            Some(counter) => (format!("{layer}{letter}{root}.{counter}"), "~"),
+            None => (format!("{layer}{letter}{root}."), "?"),
         };
         let times = self.wanted.entry(format!("{stem}{separator}")).or_default();
         loop {
@@ -82,6 +93,7 @@ mod tests {
     fn communicator(identity: u64, letter: char, root: u32, counter: Option<u32>) -> Communicator {
         Communicator {
             identity: [identity, 9],
+            layer: None,
             letter: letter as u8,
             root,
             size: 2,

@@ -29,7 +29,8 @@ CREATE TABLE members (
 );
 
 -- Communicators. 0 and 1 are no communicators but the rows '-' and '*'. The last columns sum up the MPI time of its ranks
--- (without MPI_Init and MPI_Finalize): of how many, of all, of the one that spent least and the one that spent most.
+-- (without MPI_Init and MPI_Finalize): of how many, of all, of the one that spent least and the one that spent most. layer: whose
+-- communicator it is, null for MPI's; letter is then what the layer's module tells of its making, and root_rank may be null.
 CREATE TABLE communicator (
     id          INTEGER PRIMARY KEY,
     name        TEXT NOT NULL UNIQUE,
@@ -46,7 +47,8 @@ CREATE TABLE communicator (
     rank_min_ns INTEGER,
     rank_min    INTEGER,
     rank_max_ns INTEGER,
-    rank_max    INTEGER
+    rank_max    INTEGER,
+    layer       TEXT
 );
 
 CREATE TABLE operation (
@@ -165,12 +167,14 @@ CREATE TABLE way (
     device    TEXT NOT NULL,
     kind      TEXT NOT NULL,
     scope     TEXT NOT NULL,
-    arrives   INTEGER NOT NULL
+    arrives   INTEGER NOT NULL,
+    role      TEXT NOT NULL
 );
 
 -- What layers below MPI did for an operation on a communicator, both as in cells; outside of MPI they are the rows '-'. bucket is of
 -- the layer's own operation. Rank -1 is all ranks together. peer -1 is not known or none, -2 a process of another MPI_COMM_WORLD.
--- later: how many were not complete when their call returned; the times are theirs, null without any.
+-- later: how many were not complete when their call returned; the times are theirs, null without any. layer_comm: a communicator of the
+-- layer that they were counted on, 0 is none; within: the layer's call that they happened in, by a way that has its function, 0 is none.
 CREATE TABLE transfer (
     comm        INTEGER NOT NULL REFERENCES communicator(id),
     op          INTEGER NOT NULL REFERENCES operation(id),
@@ -184,7 +188,9 @@ CREATE TABLE transfer (
     time_ns     INTEGER,
     time_min_ns INTEGER,
     time_max_ns INTEGER,
-    PRIMARY KEY (comm, op, bucket, way, rank, peer)
+    layer_comm  INTEGER NOT NULL REFERENCES communicator(id),
+    within      INTEGER NOT NULL REFERENCES way(id),
+    PRIMARY KEY (comm, op, bucket, way, rank, peer, layer_comm, within)
 ) WITHOUT ROWID;
 
 -- What hook modules say of themselves: so many ranks said it.
@@ -227,7 +233,9 @@ CREATE TABLE event (
     source   INTEGER,
     tag      INTEGER,
     posted   INTEGER,
-    sequence INTEGER
+    sequence INTEGER,
+    layer_comm INTEGER REFERENCES communicator(id),
+    within   INTEGER REFERENCES way(id)
 );
 
 -- Sums over the ranks, with all their numbers, and where their cells lie.
@@ -306,18 +314,20 @@ LEFT JOIN phase h ON h.id = s.phase;
 
 CREATE VIEW communicators AS
 SELECT c.name AS comm,
-       r.call AS creator,
+       coalesce(r.call, c.letter) AS creator,
        c.size + c.remote_size AS size,
        p.name AS parent,
        c.root_rank AS root_rank,
        c.label AS label,
        c.freed AS freed,
        m.ranks AS ranks,
-       c.remote_size AS remote_size
+       c.remote_size AS remote_size,
+       coalesce(c.layer, 'mpi') AS layer
 FROM communicator c
-JOIN creator r ON r.letter = c.letter
+LEFT JOIN creator r ON r.letter = c.letter AND c.layer IS NULL
 LEFT JOIN members m ON m.id = c.members
-LEFT JOIN communicator p ON p.id = c.parent;
+LEFT JOIN communicator p ON p.id = c.parent
+WHERE c.letter IS NOT NULL;
 
 CREATE VIEW matrix AS
 SELECT c.name AS comm, o.name AS op, e.src AS src, nullif(e.dst, -1) AS dst, @of messages@
@@ -371,16 +381,21 @@ SELECT c.name AS comm,
        x.later AS later,
        x.time_ns / 1e9 AS time_s,
        x.time_min_ns / 1e9 AS time_min_s,
-       x.time_max_ns / 1e9 AS time_max_s
+       x.time_max_ns / 1e9 AS time_max_s,
+       w.role AS role,
+       l.name AS layer_comm,
+       nullif(v.function, '') AS within
 FROM (
     SELECT comm, op, bucket, way, CASE WHEN rank >= 0 THEN rank END AS rank, CASE WHEN peer >= 0 THEN peer END AS peer,
-           peer = -2 AS remote, calls, bytes, later, time_ns, time_min_ns, time_max_ns
+           peer = -2 AS remote, calls, bytes, later, time_ns, time_min_ns, time_max_ns, nullif(layer_comm, 0) AS layer_comm, within
     FROM transfer
 ) x
 JOIN communicator c ON c.id = x.comm
 JOIN operation o ON o.id = x.op
 JOIN bucket b ON b.id = x.bucket
-JOIN way w ON w.id = x.way;
+JOIN way w ON w.id = x.way
+JOIN way v ON v.id = x.within
+LEFT JOIN communicator l ON l.id = x.layer_comm;
 
 -- What moved over each device, where it was issued.
 CREATE VIEW devices AS
@@ -416,11 +431,15 @@ SELECT e.rank AS rank,
        e.source AS source,
        e.tag AS tag,
        e.posted AS posted,
-       e.sequence AS sequence
+       e.sequence AS sequence,
+       l.name AS layer_comm,
+       nullif(v.function, '') AS within
 FROM event e
 JOIN communicator c ON c.id = e.comm
 JOIN operation o ON o.id = e.op
-LEFT JOIN way w ON w.id = e.way;
+LEFT JOIN way w ON w.id = e.way
+LEFT JOIN communicator l ON l.id = e.layer_comm
+LEFT JOIN way v ON v.id = e.within;
 
 CREATE VIEW clocks AS
 SELECT rank,

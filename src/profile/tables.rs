@@ -132,8 +132,8 @@ impl<'a> Tables<'a> {
                 self.datatype_names.push(name);
                 Ok(())
             }
-            Item::Way(way) => {
-                self.layers.add_way(*way);
+            Item::Route(route) => {
+                self.layers.add_route(*route);
                 Ok(())
             }
             Item::Endpoint(endpoint) => {
@@ -152,7 +152,8 @@ impl<'a> Tables<'a> {
                 self.number()?;
                 self.operations.insert(event.operation);
                 let comm = self.comm(event.identity);
-                self.layers.add_event(&event, comm)
+                let layer_comm = self.comm(event.context.communicator);
+                self.layers.add_event(&event, comm, layer_comm)
             }
             Item::Program(program) => {
                 self.add_program(program);
@@ -229,7 +230,7 @@ impl<'a> Tables<'a> {
         let mut lists: HashMap<String, i64> = HashMap::new();
         let mut insert_list = self.db.prepare("INSERT INTO members VALUES (?, ?)")?;
         let mut insert =
-            self.db.prepare("INSERT INTO communicator VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+            self.db.prepare("INSERT INTO communicator VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
         for Named { number, name, communicator, is_special } in communicators {
             let list = ranks::format_ranges(&communicator.members);
             let members = match lists.get(&list) {
@@ -251,7 +252,7 @@ impl<'a> Tables<'a> {
                 real(communicator.size),
                 real(communicator.remote_size),
                 communicator.parent.and_then(|parent| self.numbers.get(&parent)),
-                real(communicator.root),
+                real(communicator.root).filter(|root| *root != NO_RANK),
                 communicator.label,
                 (!is_special).then_some(communicator.freed),
                 members,
@@ -260,7 +261,8 @@ impl<'a> Tables<'a> {
                 spread.map(|spread| spread.least.ns as i64),
                 spread.map(|spread| spread.least.rank),
                 spread.map(|spread| spread.most.ns as i64),
-                spread.map(|spread| spread.most.rank)
+                spread.map(|spread| spread.most.rank),
+                communicator.layer
             ])?;
         }
         Ok(())
@@ -407,7 +409,8 @@ impl<'a> Tables<'a> {
         self.number()?;
         self.operations.insert(transfer.operation);
         let (comm, node_of) = (self.comm(transfer.identity), &self.node_of);
-        self.layers.add(transfer, comm, |rank| known_by(node_of, rank))
+        let layer_comm = self.comm(transfer.context.communicator);
+        self.layers.add(transfer, [comm, layer_comm], |rank| known_by(node_of, rank))
     }
 
     fn add_use(&mut self, used: &Use) -> Result<(), Error> {

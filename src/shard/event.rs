@@ -17,8 +17,8 @@ pub struct Event {
     /// [`CALL`], [`LAYER`], [`SENT`] or [`RECEIVED`].
     pub kind: u8,
     pub reserved: u8,
-    /// Of a layer's operation. Of a collective call its number among those on its communicator, from 1.
-    pub way: u32,
+    /// Of a layer's operation, as [`super::routed`]. Of a collective call its number among those on its communicator, from 1.
+    pub route: u32,
     /// Of a layer's operation: the peer's number. Of a message that was sent: the world rank it went to.
     pub peer: u32,
 }
@@ -52,7 +52,7 @@ impl Event {
     /// The number of a collective call among those on its communicator: the same on all ranks, since all make them in one order
     /// (MPI-4.1, 6.1).
     pub fn sequence(&self) -> Option<u32> {
-        (self.kind == CALL && self.way > 0).then_some(self.way)
+        (self.kind == CALL && self.route > 0).then_some(self.route)
     }
 
     pub fn is_message(&self) -> bool {

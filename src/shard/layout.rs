@@ -173,13 +173,18 @@ pub const STANDINGS: u32 = 7;
 /// What the program called communicators by last: [`Text`] entries.
 pub const LABELS: u32 = 8;
 /// How layers below MPI moved data: [`Text`] entries (`transfer.rs`).
-pub const WAYS: u32 = 9;
+pub const ROUTES: u32 = 9;
 pub const PEERS: u32 = 10;
 /// What hook modules say of themselves: [`Text`] entries.
 pub const NOTES: u32 = 11;
-pub const TRANSFERS: u32 = 12;
+/// Transfers whose times are ticks: modules told them so in the first version of their interface.
+pub const TICKED_TRANSFERS: u32 = 12;
 /// The timeline of a thread, whose number stands in the block's header.
 pub const EVENTS: u32 = 13;
+pub const TRANSFERS: u32 = 14;
+/// Communicators of layers, and what transfers belong to beside MPI calls.
+pub const LAYER_COMMUNICATORS: u32 = 15;
+pub const CONTEXTS: u32 = 16;
 
 /// Stands before the entries of a block.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]

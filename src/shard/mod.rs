@@ -1,7 +1,8 @@
 //! A shard: the file of counters that one process of a job leaves, mapped into its memory while it runs.
 //!
 //! A [`Header`] of one page, then blocks one behind the other. A block starts with a [`BlockHeader`] and holds entries of
-//! one kind: [`Communicator`], [`Cell`], [`Edge`], [`Text`], [`Use`], [`Standing`], [`Peer`], [`Transfer`] or [`Event`]. Blocks belong to one thread each, so that nobody needs a lock; the
+//! one kind: [`Communicator`], [`Cell`], [`Edge`], [`Text`], [`Use`], [`Standing`], [`Peer`], [`Transfer`],
+//! [`Context`], [`LayerCommunicator`] or [`Event`]. Blocks belong to one thread each, so that nobody needs a lock; the
 //! same key may therefore stand in several blocks, and readers add up.
 //!
 //! An *image* is the same bytes with every block cut behind its last used entry: what a process sends to rank 0.
@@ -18,4 +19,7 @@ pub use file::{read_file, read_header};
 pub use layout::*;
 pub use name::{run_in_name, run_name, shard_name, snapshot_name};
 pub use read::{Error, Shard, Stand};
-pub use transfer::{ARRIVES, FOREIGN, NO_OPERATION, OWN, Peer, Transfer, Way};
+pub use transfer::{
+    ARRIVES, Context, FOREIGN, LayerCommunicator, NO_OPERATION, NO_ROOT, OWN, Peer, ROUTE_BITS, Role, Route, Transfer,
+    routed, unrouted,
+};

@@ -6,7 +6,7 @@ use bytemuck::Pod;
 
 use super::event::{Event, LAYER, RECEIVED};
 use super::layout::*;
-use super::transfer::{NO_OPERATION, Peer, Transfer};
+use super::transfer::{Context, LayerCommunicator, NO_OPERATION, Peer, Transfer, unrouted};
 use crate::buckets::{Buckets, MAX_EDGES};
 use crate::calls::{CALLS, TABLE_HASH};
 
@@ -50,11 +50,14 @@ pub struct Shard {
     pub datatypes: Vec<Text>,
     /// One entry per key, threads added up; sorted by key.
     pub uses: Vec<Use>,
-    /// What hook modules told: ways and peers by number, notes in their order, counters as cells.
-    pub ways: Vec<Text>,
+    /// What hook modules told: routes and peers by number, notes in their order, counters as cells.
+    pub routes: Vec<Text>,
     pub peers: Vec<Peer>,
     pub notes: Vec<Text>,
     pub transfers: Vec<Transfer>,
+    /// Communicators of layers, and contexts of transfers; sorted by number.
+    pub layer_communicators: Vec<LayerCommunicator>,
+    pub contexts: Vec<Context>,
     /// The timeline: events with the number of their thread.
     pub events: Vec<(u32, Event)>,
     /// Where the threads stand; sorted by thread.
@@ -94,10 +97,12 @@ impl Shard {
             phases: Vec::new(),
             datatypes: Vec::new(),
             uses: Vec::new(),
-            ways: Vec::new(),
+            routes: Vec::new(),
             peers: Vec::new(),
             notes: Vec::new(),
             transfers: Vec::new(),
+            layer_communicators: Vec::new(),
+            contexts: Vec::new(),
             events: Vec::new(),
             stands: Vec::new(),
             places: Vec::new(),
@@ -174,7 +179,7 @@ impl Shard {
                 DATATYPES => read_entries(body, block.used, &mut self.datatypes),
                 USES => read_entries(body, block.used, &mut self.uses),
                 STANDINGS => read_entries(body, block.used, &mut self.places),
-                WAYS => read_entries(body, block.used, &mut self.ways),
+                ROUTES => read_entries(body, block.used, &mut self.routes),
                 PEERS => read_entries(body, block.used, &mut self.peers),
                 NOTES => read_entries(body, block.used, &mut self.notes),
                 EVENTS => {
@@ -184,10 +189,48 @@ impl Shard {
                     damaged
                 }
                 TRANSFERS => read_entries(body, block.used, &mut self.transfers),
+                TICKED_TRANSFERS => {
+                    let mut ticked: Vec<Transfer> = Vec::new();
+                    let damaged = read_entries(body, block.used, &mut ticked);
+                    ticked.iter_mut().for_each(|transfer| *transfer = self.in_ns(*transfer));
+                    self.transfers.extend(ticked);
+                    damaged
+                }
+                LAYER_COMMUNICATORS => read_entries(body, block.used, &mut self.layer_communicators),
+                CONTEXTS => read_entries(body, block.used, &mut self.contexts),
                 _ => 1,
             };
             offset = end;
         }
+    }
+
+    /// A transfer as the first version of the interface had it.
+    fn in_ns(&self, mut transfer: Transfer) -> Transfer {
+        let ns = |ticks: u64| ((ticks as i64).max(0) as f64 * self.ns_per_tick()).round() as u64;
+        transfer.time_ns = ns(transfer.time_ns);
+        transfer.time_min_ns = Bound::below(ns(transfer.time_min_ns.ticks()));
+        transfer.time_max_ns = Bound::above(ns(transfer.time_max_ns.ticks()));
+        transfer
+    }
+
+    /// Keeps what layers told of communicators and contexts that make sense, and returns how many did not.
+    fn settle_contexts(&mut self) -> u64 {
+        let before = self.layer_communicators.len() + self.contexts.len();
+        // MPI's own identities, and those of the rows that are no communicators, are MPI's.
+        self.layer_communicators.retain(|entry| entry.number > 0 && entry.identity[0] != 0 && entry.layer[0] != 0);
+        self.layer_communicators.sort_by_key(|entry| entry.number);
+        self.layer_communicators.dedup_by_key(|entry| entry.number);
+        let of_layer =
+            |number: u32| self.layer_communicators.binary_search_by_key(&number, |entry| entry.number).is_ok();
+        let route = |number: u32| self.routes.binary_search_by_key(&number, |text| text.number).is_ok();
+        self.contexts.retain(|context| {
+            context.number > 0
+                && (context.communicator == 0 || of_layer(context.communicator))
+                && (context.within == 0 || route(context.within))
+        });
+        self.contexts.sort_by_key(|context| context.number);
+        self.contexts.dedup_by_key(|context| context.number);
+        (before - self.layer_communicators.len() - self.contexts.len()) as u64
     }
 
     /// Adds up what several threads counted under one key, and drops what refers to nothing.
@@ -199,16 +242,17 @@ impl Shard {
         self.damaged += (before - self.communicators.len()) as u64;
         self.communicators.sort_by_key(|communicator| communicator.number);
         self.communicators.dedup_by_key(|communicator| communicator.number);
+        for texts in [&mut self.labels, &mut self.phases, &mut self.datatypes, &mut self.routes] {
+            texts.sort_by_key(|text| text.number);
+            texts.dedup_by_key(|text| text.number);
+        }
+        self.damaged += self.settle_contexts();
         let known = |number: u32| {
             number < FIRST_COMM || self.communicators.binary_search_by_key(&number, |comm| comm.number).is_ok()
         };
         let before = self.phases.len();
         self.phases.retain(|phase| (1..=u32::from(OTHER_PHASE)).contains(&phase.number));
         self.damaged += (before - self.phases.len()) as u64;
-        for texts in [&mut self.labels, &mut self.phases, &mut self.datatypes, &mut self.ways] {
-            texts.sort_by_key(|text| text.number);
-            texts.dedup_by_key(|text| text.number);
-        }
         let named = |texts: &[Text], number: u32| texts.binary_search_by_key(&number, |text| text.number).is_ok();
         let in_phase = |cell: &Cell| cell.phase() == NO_PHASE || named(&self.phases, cell.phase().into());
         self.peers.sort_by_key(|peer| (peer.kind, peer.number));
@@ -225,15 +269,22 @@ impl Shard {
         let by_layer = |transfer: &Transfer| {
             transfer.operation() < operations || transfer.operation() == NO_OPERATION && transfer.comm() == NO_COMM
         };
-        let way = |number: u32| number == 0 || named(&self.ways, number);
+        let route = |routed: u32| {
+            let (route, context) = unrouted(routed);
+            let in_context = || self.contexts.binary_search_by_key(&context, |entry| entry.number).is_ok();
+            (route == 0 || named(&self.routes, route)) && (context == 0 || in_context())
+        };
         self.transfers.retain(|transfer| {
-            known(transfer.comm()) && by_layer(transfer) && transfer.bucket() <= bucket_count && way(transfer.way())
+            known(transfer.comm())
+                && by_layer(transfer)
+                && transfer.bucket() <= bucket_count
+                && route(transfer.routed())
         });
         let before_events = self.events.len();
         self.events.retain(|(_, event)| {
             let operation = event.operation;
             let is_known = operation < operations || operation == NO_OPERATION && event.kind == LAYER;
-            event.kind <= RECEIVED && is_known && known(event.comm) && (event.kind != LAYER || way(event.way))
+            event.kind <= RECEIVED && is_known && known(event.comm) && (event.kind != LAYER || route(event.route))
         });
         self.damaged += (before_events - self.events.len()) as u64;
         let after = self.cells.len() + self.edges.len() + self.uses.len() + self.transfers.len();
@@ -313,9 +364,9 @@ fn add_cell(sum: &mut Cell, more: &Cell) -> bool {
 
 fn add_transfer(sum: &mut Transfer, more: &Transfer) -> bool {
     sum.later = sum.later.wrapping_add(more.later);
-    sum.ticks = sum.ticks.wrapping_add(more.ticks);
-    sum.ticks_min = sum.ticks_min.min(more.ticks_min);
-    sum.ticks_max = sum.ticks_max.max(more.ticks_max);
+    sum.time_ns = sum.time_ns.wrapping_add(more.time_ns);
+    sum.time_min_ns = sum.time_min_ns.min(more.time_min_ns);
+    sum.time_max_ns = sum.time_max_ns.max(more.time_max_ns);
     add(&mut sum.calls, &mut sum.bytes, more.calls, more.bytes)
 }
 

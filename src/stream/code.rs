@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::group::{Each, Key, Row, Sum};
 use super::identity::Identity;
-use super::item::{Communicator, Edge, Item, Run, Transfer, Use};
+use super::item::{Communicator, Context, Edge, Item, Run, Transfer, Use};
 use super::merge::Source;
 use crate::counters::{Calls, Counter};
 use crate::shard::Header;
@@ -53,7 +53,7 @@ impl Encoder {
             }
             Item::Communicator(communicator) => self.put(communicator),
             Item::Phase(name) | Item::Datatype(name) => self.put(name),
-            Item::Way(way) => self.put(way),
+            Item::Route(route) => self.put(route),
             Item::Endpoint(endpoint) => self.put(endpoint),
             Item::Note(note) => self.put(note),
             Item::Sum(sum) => {
@@ -68,8 +68,9 @@ impl Encoder {
             }
             Item::Transfer(transfer) => {
                 self.put_identity(transfer.identity);
-                let Transfer { operation, bucket, way, location, rank, peer, calls, bytes, .. } = *transfer;
-                self.put(&(operation, bucket, way, location, rank, peer, calls, bytes));
+                let Transfer { operation, bucket, route, context, location, rank, peer, calls, bytes, .. } = *transfer;
+                self.put(&(operation, bucket, route, (context != Context::NONE).then_some(context)));
+                self.put(&(location, rank, peer, calls, bytes));
                 let Transfer { later, time_ns, time_min_ns, time_max_ns, .. } = *transfer;
                 self.put(&(later > 0).then_some((later, time_ns, time_min_ns, time_max_ns)));
             }
@@ -205,7 +206,7 @@ impl Decoder {
             2 => Item::Communicator(Box::new(self.get::<Communicator>()?)),
             3 => Item::Phase(self.get()?),
             4 => Item::Datatype(self.get()?),
-            5 => Item::Way(Box::new(self.get()?)),
+            5 => Item::Route(Box::new(self.get()?)),
             6 => Item::Endpoint(self.get()?),
             7 => Item::Note(self.get()?),
             SUM => {
@@ -219,14 +220,16 @@ impl Decoder {
             }
             10 => {
                 let identity = self.identity()?;
-                let (operation, bucket, way, location, rank, peer, calls, bytes) = self.get()?;
+                let (operation, bucket, route, context): (_, _, _, Option<Context>) = self.get()?;
+                let (location, rank, peer, calls, bytes) = self.get()?;
                 let times: Option<(u64, u64, u64, u64)> = self.get()?;
                 let (later, time_ns, time_min_ns, time_max_ns) = times.unwrap_or_default();
                 Item::Transfer(Transfer {
                     identity,
                     operation,
                     bucket,
-                    way,
+                    route,
+                    context: context.unwrap_or(Context::NONE),
                     location,
                     rank,
                     peer,

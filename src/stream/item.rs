@@ -1,11 +1,12 @@
 //! The items of a stream, in the order of their sections, and what becomes of two about the same thing.
 
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
-use super::group::{Each, Peak, Sum};
-use super::identity::Identity;
+use super::group::{Each, NO_RANK, Peak, Sum};
+use super::identity::{Identity, NO_COMM};
 use crate::counters::{Arguments, Messages};
-use crate::shard::{Header, Way};
+use crate::shard::{Header, Route};
 
 #[derive(Clone)]
 pub enum Item {
@@ -14,7 +15,7 @@ pub enum Item {
     Communicator(Box<Communicator>),
     Phase(Name),
     Datatype(Name),
-    Way(Box<KnownWay>),
+    Route(Box<KnownRoute>),
     Endpoint(Endpoint),
     Note(Note),
     Sum(Box<Sum>),
@@ -57,8 +58,10 @@ pub struct Process {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Communicator {
     pub identity: Identity,
+    /// The layer that it is one of; none is MPI.
+    pub layer: Option<String>,
     pub letter: u8,
-    /// World rank of its rank 0.
+    /// World rank of its rank 0. Of a layer's communicator, [`super::NO_RANK`] where nobody knows it.
     pub root: u32,
     pub size: u32,
     pub remote_size: u32,
@@ -120,9 +123,9 @@ pub struct Use {
 
 /// How a layer below MPI moved data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KnownWay {
+pub struct KnownRoute {
     pub hash: u64,
-    pub way: Way,
+    pub route: Route,
 }
 
 /// Whose an identity is by which a layer knows processes.
@@ -141,14 +144,28 @@ pub struct Note {
     pub ranks: u64,
 }
 
+/// What a layer's operation belongs to beside an MPI call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Context {
+    /// The layer's communicator, or [`NO_COMM`].
+    pub communicator: Identity,
+    /// The route of the layer's call, or 0.
+    pub within: u64,
+}
+
+impl Context {
+    pub const NONE: Context = Context { communicator: NO_COMM, within: 0 };
+}
+
 /// What a layer below MPI did between one rank, or node, and one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     pub identity: Identity,
     pub operation: u16,
     pub bucket: u8,
-    /// [`KnownWay::hash`], or 0.
-    pub way: u64,
+    /// [`KnownRoute::hash`], or 0.
+    pub route: u64,
+    pub context: Context,
     /// The rank, the hash of its node's name, or 0 for all.
     pub location: u64,
     pub rank: u32,
@@ -205,7 +222,8 @@ pub struct Event {
     pub cause_ns: Option<i64>,
     pub bytes: u64,
     /// Of a layer's operation.
-    pub way: u64,
+    pub route: u64,
+    pub context: Context,
     pub peer: u64,
     /// Of a message: the sender's rank in the communicator, the tag, the world rank it was sent to, the number of its receive.
     pub message: Option<(u32, i32, u32, u32)>,
@@ -233,7 +251,7 @@ impl Item {
             Item::Communicator(communicator) => (2, communicator.identity, 0, 0, 0, 0),
             Item::Phase(name) => (3, none, name.hash, 0, 0, 0),
             Item::Datatype(name) => (4, none, name.hash, 0, 0, 0),
-            Item::Way(way) => (5, none, way.hash, 0, 0, 0),
+            Item::Route(route) => (5, none, route.hash, 0, 0, 0),
             Item::Endpoint(endpoint) => (6, none, endpoint.identity, 0, 0, 0),
             Item::Note(note) => (7, none, note.hash, 0, 0, 0),
             // Sums before their parts.
@@ -246,7 +264,7 @@ impl Item {
             }
             Item::Transfer(transfer) => {
                 let group = operation(transfer.operation, transfer.bucket);
-                (10, transfer.identity, group, transfer.way, transfer.location, transfer.peer)
+                (10, transfer.identity, group, transfer.route_in_context(), transfer.location, transfer.peer)
             }
             Item::Use(used) => (11, used.identity, operation(used.operation, 0), used.datatype, used.location, 0),
             Item::InFlight(call) => (12, none, call.rank.into(), call.thread.into(), 0, 0),
@@ -303,6 +321,7 @@ impl Communicator {
         if trust(&other) < trust(self) {
             std::mem::swap(self, &mut other);
         }
+        self.root = if self.root == NO_RANK { other.root } else { self.root };
         self.label = self.label.take().or(other.label);
         self.parent = self.parent.or(other.parent);
         self.freed &= other.freed;
@@ -315,6 +334,17 @@ impl Communicator {
 }
 
 impl Transfer {
+    /// What tells a route in one context from the same one in another.
+    fn route_in_context(&self) -> u64 {
+        match self.context {
+            Context::NONE => self.route,
+            Context { communicator: [first, second], within } => {
+                let words = [self.route, first, second, within].map(u64::to_le_bytes);
+                xxh3_64(words.as_flattened())
+            }
+        }
+    }
+
     pub fn add(&mut self, other: &Transfer) {
         (self.time_min_ns, self.time_max_ns) = match (self.later, other.later) {
             (_, 0) => (self.time_min_ns, self.time_max_ns),

@@ -4,33 +4,47 @@ use std::collections::HashMap;
 
 use super::detail::Detail;
 use super::group::NO_RANK;
-use super::item::{Endpoint, Item, KnownWay, Note, Transfer};
+use super::identity::{self, Identity};
+use super::item::{Communicator, Context, Endpoint, Item, KnownRoute, Note, Transfer};
 use super::resolved::{Resolved, hash};
-use crate::shard::{self, FOREIGN, OWN, Shard, Way};
+use crate::shard::{self, FOREIGN, FREED, NO_ROOT, OWN, Route, Shard, unrouted};
 
 /// Seeds that tell names of different kinds apart (`resolved.rs` has those below).
-const WAY: u8 = 3;
-const ARRIVING_WAY: u8 = 4;
+const ROUTE: u8 = 3;
+/// Of one that has flags.
+const FLAGGED_ROUTE: u8 = 4;
 const NOTE: u8 = 5;
 
-/// What this process's numbers of ways and peers mean to all.
+/// What this process's numbers of routes, contexts and peers mean to all.
 pub struct Numbers {
-    ways: HashMap<u32, u64>,
+    routes: HashMap<u32, u64>,
+    contexts: HashMap<u32, Context>,
     peers: HashMap<u32, u64>,
 }
 
 impl Numbers {
     pub fn of(shard: &Shard) -> Numbers {
         let others = shard.peers.iter().filter(|peer| peer.kind == FOREIGN);
+        let routes: HashMap<u32, u64> =
+            shard.routes.iter().map(|entry| (entry.number, hash_of(&Route::of(entry)))).collect();
+        let context = |entry: &shard::Context| {
+            let within = routes.get(&entry.within).copied().unwrap_or(0);
+            (entry.number, Context { communicator: identity(shard, entry.communicator), within })
+        };
         Numbers {
-            ways: shard.ways.iter().map(|entry| (entry.number, hash_of(&Way::of(entry)))).collect(),
+            contexts: shard.contexts.iter().map(context).collect(),
+            routes,
             peers: others.map(|peer| (peer.number, peer.identity)).collect(),
         }
     }
 
     /// 0 for what is not known, as in the shard.
-    pub fn way(&self, number: u32) -> u64 {
-        self.ways.get(&number).copied().unwrap_or(0)
+    pub fn route(&self, routed: u32) -> u64 {
+        self.routes.get(&unrouted(routed).0).copied().unwrap_or(0)
+    }
+
+    pub fn context(&self, routed: u32) -> Context {
+        self.contexts.get(&unrouted(routed).1).copied().unwrap_or(Context::NONE)
     }
 
     pub fn peer(&self, number: u32) -> u64 {
@@ -38,14 +52,58 @@ impl Numbers {
     }
 }
 
-fn hash_of(way: &Way) -> u64 {
-    hash(&way.text(), if way.arrives { ARRIVING_WAY } else { WAY })
+fn hash_of(route: &Route) -> u64 {
+    match route.flags() {
+        0 => hash(&route.text(), ROUTE),
+        flags => hash(&format!("{flags}\n{}", route.text()), FLAGGED_ROUTE),
+    }
 }
 
-/// Ways, the process's own identities, and notes.
+/// The identity of a layer's communicator, by this process's number.
+fn identity(shard: &Shard, number: u32) -> Identity {
+    let all = &shard.layer_communicators;
+    all.binary_search_by_key(&number, |entry| entry.number).map_or(identity::NO_COMM, |at| all[at].identity)
+}
+
+/// Communicators of layers, in the order of their identities.
+pub fn communicators(resolved: &Resolved) -> Vec<Item> {
+    let (shard, rank) = (resolved.shard(), resolved.rank());
+    let told = shard.layer_communicators.iter().map(|entry| {
+        let [layer, label] = [shard::text(&entry.layer), shard::text(&entry.label)];
+        let parents = [identity(shard, entry.parent), resolved.identity(entry.parent_comm)];
+        // Its rank 0 knows that it is in this process.
+        let is_root = entry.rank == 0;
+        Communicator {
+            identity: entry.identity,
+            layer: Some(layer),
+            letter: entry.letter,
+            root: if is_root { rank } else { Some(entry.root).filter(|root| *root != NO_ROOT).unwrap_or(NO_RANK) },
+            size: entry.size,
+            remote_size: 0,
+            parent: parents.into_iter().find(|parent| *parent != identity::NO_COMM),
+            label: (!label.is_empty()).then_some(label),
+            freed: entry.flags & FREED != 0,
+            counter: is_root.then_some(entry.counter),
+            source: rank,
+            members: vec![(rank, rank)],
+            spread: None,
+        }
+    });
+    let mut all: Vec<Communicator> = told.collect();
+    // Of several ranks in this process rank 0 comes first.
+    all.sort_by_key(|communicator| (communicator.identity, communicator.counter.is_none()));
+    all.dedup_by_key(|communicator| communicator.identity);
+    all.into_iter().map(|communicator| Item::Communicator(Box::new(communicator))).collect()
+}
+
+/// Routes, the process's own identities, and notes.
 pub fn names(resolved: &Resolved) -> Vec<Item> {
     let shard = resolved.shard();
-    let ways = shard.ways.iter().map(Way::of).map(|way| Item::Way(Box::new(KnownWay { hash: hash_of(&way), way })));
+    let routes = shard
+        .routes
+        .iter()
+        .map(Route::of)
+        .map(|route| Item::Route(Box::new(KnownRoute { hash: hash_of(&route), route })));
     let own = shard.peers.iter().filter(|peer| peer.kind == OWN);
     let endpoints = own.map(|peer| Item::Endpoint(Endpoint { identity: peer.identity, rank: resolved.rank() }));
     let notes = shard.notes.iter().map(|note| {
@@ -53,7 +111,7 @@ pub fn names(resolved: &Resolved) -> Vec<Item> {
         let (module, words) = text.split_once('\n').unwrap_or(("", &text));
         Item::Note(Note { hash: hash(&text, NOTE), module: module.to_owned(), text: words.to_owned(), ranks: 1 })
     });
-    ways.chain(endpoints).chain(notes).collect()
+    routes.chain(endpoints).chain(notes).collect()
 }
 
 pub fn transfers(resolved: &Resolved) -> Vec<Item> {
@@ -64,21 +122,22 @@ pub fn transfers(resolved: &Resolved) -> Vec<Item> {
     counted
         .map(|transfer| {
             let later = transfer.later;
-            let bound = |ticks: u64| if later > 0 { resolved.ns(ticks) } else { 0 };
+            let bound = |ns: u64| if later > 0 { ns } else { 0 };
             Item::Transfer(Transfer {
                 identity: resolved.identity(transfer.comm()),
                 operation: transfer.operation(),
                 bucket: transfer.bucket(),
-                way: numbers.way(transfer.way()),
+                route: numbers.route(transfer.routed()),
+                context: numbers.context(transfer.routed()),
                 location: resolved.location(),
                 rank: if is_summed { NO_RANK } else { resolved.rank() },
                 peer: if is_summed { 0 } else { numbers.peer(transfer.peer()) },
                 calls: transfer.calls,
                 bytes: transfer.bytes,
                 later,
-                time_ns: bound(transfer.ticks),
-                time_min_ns: bound(transfer.ticks_min.ticks()),
-                time_max_ns: bound(transfer.ticks_max.ticks()),
+                time_ns: bound((transfer.time_ns as i64).max(0) as u64),
+                time_min_ns: bound(transfer.time_min_ns.ticks()),
+                time_max_ns: bound(transfer.time_max_ns.ticks()),
             })
         })
         .collect()

@@ -20,8 +20,8 @@ pub use group::{ALL_PHASES, BLOCK_RANKS, Each, Key, NO_RANK, Peak, Row, Sum, Tot
 pub use identity::Identity;
 pub use item::add_ranges;
 pub use item::{
-    Clock, Communicator, Edge, Endpoint, Event, InFlight, Item, KnownWay, Name, Note, Process, Program, Run, Transfer,
-    Use,
+    Clock, Communicator, Context, Edge, Endpoint, Event, InFlight, Item, KnownRoute, Name, Note, Process, Program, Run,
+    Transfer, Use,
 };
 pub use merge::{Merge, Source};
 pub use merged::MergedShards;

@@ -18,6 +18,9 @@ pub struct ProcessStream {
     head: IntoIter<Item>,
     /// How many communicators were told.
     communicators: usize,
+    /// One of MPI's that comes behind those of layers.
+    next_of_mpi: Option<Item>,
+    of_layers: Peekable<IntoIter<Item>>,
     names: IntoIter<Item>,
     /// Cells and edges that count anything, sorted.
     cells: Peekable<IntoIter<u32>>,
@@ -53,6 +56,8 @@ impl ProcessStream {
         ProcessStream {
             head: vec![resolved.run(), resolved.process()].into_iter(),
             communicators: 0,
+            next_of_mpi: None,
+            of_layers: layers::communicators(&resolved).into_iter().peekable(),
             names: names.into_iter(),
             cells: cells.into_iter().peekable(),
             edges: edges.into_iter(),
@@ -68,8 +73,18 @@ impl ProcessStream {
     }
 
     fn next_communicator(&mut self) -> Option<Item> {
-        self.communicators += 1;
-        self.resolved.communicator(self.communicators - 1)
+        let of_mpi = self.next_of_mpi.take().or_else(|| {
+            self.communicators += 1;
+            self.resolved.communicator(self.communicators - 1)
+        });
+        let Some(of_mpi) = of_mpi else { return self.of_layers.next() };
+        match self.of_layers.next_if(|of_layer| of_layer.sort_key() < of_mpi.sort_key()) {
+            Some(of_layer) => {
+                self.next_of_mpi = Some(of_mpi);
+                Some(of_layer)
+            }
+            None => Some(of_mpi),
+        }
     }
 
     /// All that was counted under the next key.

@@ -194,6 +194,7 @@ impl Resolved {
         let Some(at) = number.checked_sub(FIRST_POSITION as usize) else {
             return Some(Item::Communicator(Box::new(Communicator {
                 identity: [identity::NO_COMM, identity::SEVERAL_COMMS][number],
+                layer: None,
                 letter: b' ',
                 root: 0,
                 size: 0,
@@ -215,6 +216,7 @@ impl Resolved {
         let position = self.position_by_index[index] as usize;
         Some(Item::Communicator(Box::new(Communicator {
             identity: record.identity,
+            layer: None,
             letter: record.letter,
             root: record.root,
             size: record.size,

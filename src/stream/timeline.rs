@@ -1,6 +1,6 @@
 //! The timeline of one process, on the clock of rank 0.
 
-use super::item::{Clock, Event, Item};
+use super::item::{Clock, Context, Event, Item};
 use super::layers::Numbers;
 use super::resolved::Resolved;
 use crate::shard::{self, CALL, Header, LAYER, RECEIVED};
@@ -61,7 +61,8 @@ impl Timeline {
             sequence: event.sequence(),
             cause_ns: (event.cause_ticks > 0).then(|| self.converted.ns(event.cause_ticks)),
             bytes: event.bytes,
-            way: if event.kind == LAYER { self.numbers.way(event.way) } else { 0 },
+            route: if event.kind == LAYER { self.numbers.route(event.route) } else { 0 },
+            context: if event.kind == LAYER { self.numbers.context(event.route) } else { Context::NONE },
             peer: if event.is_message() { 0 } else { self.numbers.peer(event.peer) },
             message,
         }))

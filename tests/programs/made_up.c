@@ -2,7 +2,7 @@
  * tells is what the profiler counts by itself, and both must agree.
  *   PMPI_Send, PMPI_Isend   a transfer to the receiver, complete when PMPI_Isend's is counted
  *   PMPI_Recv               one that arrived from the sender
- *   PMPI_Allreduce          three transfers without peer, of a third each, timed with 1000, 2000 and 3000 ticks
+ *   PMPI_Allreduce          three transfers without peer, of a third each, timed with 1000, 2000 and 3000 ns
  *   made_up_outside()       one outside of MPI, where the program calls it there
  * Programs are single-threaded in each call, but may have threads: nothing here is shared. */
 #define _GNU_SOURCE
@@ -14,7 +14,7 @@
 #include "../../profiler/hooks/commsee_hook.h"
 
 static int32_t module = COMMSEE_HOOK_NOT_WANTED;
-static uint32_t send_way, receive_way, reduce_way;
+static uint32_t send_route, receive_route, reduce_route;
 
 #define CORE(name) ((typeof(&commsee_hook_##name))dlsym(RTLD_DEFAULT, "commsee_hook_" #name))
 
@@ -35,18 +35,17 @@ __attribute__((constructor)) static void announce(void)
         fprintf(stderr, "made up: not wanted\n");
         return;
     }
-    commsee_hook_way way = {.layer = "made-up", .function = "put", .protocol = "eager", .transport = "pigeon",
-                            .device = "loft0", .kind = "network"};
-    send_way = CORE(way_number)(module, &way);
-    if (CORE(way_number)(module, &way) != send_way)
+    commsee_hook_route route = {.size = sizeof route, .layer = "made-up", .function = "put", .protocol = "eager",
+                                .transport = "pigeon", .device = "loft0", .kind = "network", .role = COMMSEE_HOOK_WIRE};
+    send_route = CORE(route_number)(module, &route);
+    if (CORE(route_number)(module, &route) != send_route)
         abort();
-    commsee_hook_way arrival = {.layer = "made-up-rx", .function = "get", .flags = COMMSEE_HOOK_ARRIVES};
-    receive_way = CORE(way_number)(module, &arrival);
-    commsee_hook_way reduction = {.layer = "made-up", .function = "add \"quoted\"\nline"};
-    reduce_way = CORE(way_number)(module, &reduction);
+    commsee_hook_route arrival = {.size = sizeof arrival, .layer = "made-up-rx", .function = "get", .flags = COMMSEE_HOOK_ARRIVES};
+    receive_route = CORE(route_number)(module, &arrival);
+    commsee_hook_route reduction = {.size = sizeof reduction, .layer = "made-up", .function = "add \"quoted\"\nline"};
+    reduce_route = CORE(route_number)(module, &reduction);
     CORE(note)(module, "made-up 1.0: all of it");
 }
-
 static int rank_in_world(MPI_Comm comm, int rank)
 {
     MPI_Group world, group;
@@ -63,9 +62,9 @@ static int rank_in_world(MPI_Comm comm, int rank)
     return answer;
 }
 
-static void tell(MPI_Comm comm, int peer, int count, MPI_Datatype type, uint32_t way)
+static void tell(MPI_Comm comm, int peer, int count, MPI_Datatype type, uint32_t route)
 {
-    commsee_hook_call call;
+    commsee_hook_call call = {.size = sizeof call};
     int size, rank;
     if (module < 0 || peer < 0)
         return;
@@ -81,9 +80,9 @@ static void tell(MPI_Comm comm, int peer, int count, MPI_Datatype type, uint32_t
             abort();
         uint32_t number = CORE(peer)(module, identity_of(rank_in_world(comm, peer)));
         uint64_t bytes = (uint64_t)count * (uint64_t)size;
-        uint64_t now = CORE(ticks)();
-        CORE(count)(&call, way, number, bytes, bytes, COMMSEE_HOOK_AT_ONCE);
-        CORE(event)(&call, way, number, bytes, now, CORE(ticks)());
+        uint64_t now = CORE(now_ns)();
+        CORE(count)(&call, route, number, bytes, bytes, COMMSEE_HOOK_AT_ONCE);
+        CORE(event)(&call, route, number, bytes, now, CORE(now_ns)());
     }
 }
 
@@ -91,14 +90,14 @@ int PMPI_Send(const void *buffer, int count, MPI_Datatype type, int peer, int ta
 {
     typeof(&PMPI_Send) real = dlsym(RTLD_NEXT, "PMPI_Send");
     int code = real(buffer, count, type, peer, tag, comm);
-    tell(comm, peer, count, type, send_way);
+    tell(comm, peer, count, type, send_route);
     return code;
 }
 
 int PMPI_Isend(const void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *request)
 {
     typeof(&PMPI_Isend) real = dlsym(RTLD_NEXT, "PMPI_Isend");
-    tell(comm, peer, count, type, send_way);
+    tell(comm, peer, count, type, send_route);
     return real(buffer, count, type, peer, tag, comm, request);
 }
 
@@ -111,29 +110,29 @@ int PMPI_Recv(void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI
     if (status != MPI_STATUS_IGNORE)
         *status = own;
     PMPI_Get_count(&own, type, &arrived);
-    tell(comm, own.MPI_SOURCE, arrived, type, receive_way);
+    tell(comm, own.MPI_SOURCE, arrived, type, receive_route);
     return code;
 }
 
 int PMPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
     typeof(&PMPI_Allreduce) real = dlsym(RTLD_NEXT, "PMPI_Allreduce");
-    commsee_hook_call call;
+    commsee_hook_call call = {.size = sizeof call};
     int size;
     int code = real(in, out, count, type, op, comm);
     PMPI_Type_size(type, &size);
     if (module >= 0 && CORE(here)(&call))
         for (uint64_t part = 1; part <= 3; part++) {
-            uint64_t bytes = (uint64_t)(count * size), now = CORE(ticks)();
-            CORE(count)(&call, reduce_way, 0, bytes, bytes, part * 1000);
-            CORE(event)(&call, reduce_way, 0, bytes, now, now);
+            uint64_t bytes = (uint64_t)(count * size), now = CORE(now_ns)();
+            CORE(count)(&call, reduce_route, 0, bytes, bytes, part * 1000);
+            CORE(event)(&call, reduce_route, 0, bytes, now, now);
         }
     return code;
 }
 
 void made_up_outside(void)
 {
-    commsee_hook_call call;
+    commsee_hook_call call = {.size = sizeof call};
     if (module >= 0 && CORE(here)(&call))
-        CORE(count)(&call, send_way, 0, 77, 77, COMMSEE_HOOK_AT_ONCE);
+        CORE(count)(&call, send_route, 0, 77, 77, COMMSEE_HOOK_AT_ONCE);
 }

@@ -1,7 +1,7 @@
 //! The time stamps: the invariant time-stamp counter on x86-64, the virtual counter on AArch64, the operating
 //! system's clock elsewhere. Reading it twice is most of what a call costs.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use vocabulary::shard::{CLOCK_MONOTONIC, Moment};
 
@@ -27,6 +27,49 @@ pub fn choose() -> u32 {
 #[inline(always)]
 pub fn now() -> u64 {
     if SYSTEM.load(Ordering::Relaxed) { monotonic_ns() } else { counter::read() }
+}
+
+/// How ticks become nanoseconds while the program runs: from one moment on, by a factor with 32 binary digits behind the point. So it is
+/// the same all along, and goes both ways.
+static SCALE: Scale = Scale { ticks: AtomicU64::new(0), monotonic_ns: AtomicU64::new(0), factor: AtomicU64::new(0) };
+
+struct Scale {
+    ticks: AtomicU64,
+    monotonic_ns: AtomicU64,
+    /// 0 before it is known.
+    factor: AtomicU64,
+}
+
+/// Two moments tell how long a tick is: what is told in nanoseconds from now on is right by as much as they are apart.
+pub fn scale(from: Moment, to: Moment) {
+    let (ticks, ns) = (to.ticks.saturating_sub(from.ticks), to.monotonic_ns.saturating_sub(from.monotonic_ns));
+    if ticks == 0 || ns == 0 || SCALE.factor.load(Ordering::Relaxed) != 0 {
+        return;
+    }
+    let factor = (u128::from(ns) << 32) / u128::from(ticks);
+    SCALE.ticks.store(to.ticks, Ordering::Relaxed);
+    SCALE.monotonic_ns.store(to.monotonic_ns, Ordering::Relaxed);
+    SCALE.factor.store(u64::try_from(factor).unwrap_or(0), Ordering::Release);
+}
+
+/// `CLOCK_MONOTONIC`, from ticks where their length is known.
+#[inline(always)]
+pub fn now_ns() -> u64 {
+    let factor = SCALE.factor.load(Ordering::Acquire);
+    if factor == 0 {
+        return monotonic_ns();
+    }
+    let ticks = now().wrapping_sub(SCALE.ticks.load(Ordering::Relaxed));
+    let ns = ((u128::from(ticks) * u128::from(factor)) >> 32) as u64;
+    SCALE.monotonic_ns.load(Ordering::Relaxed).wrapping_add(ns)
+}
+
+/// The ticks at a time that [`now_ns`] told, also of one before the length of a tick was known.
+pub fn ticks_of(ns: u64) -> u64 {
+    let factor = i128::from(SCALE.factor.load(Ordering::Acquire).max(1));
+    let since_ns = i128::from(ns) - i128::from(SCALE.monotonic_ns.load(Ordering::Relaxed));
+    let ticks = ((since_ns << 32) + factor / 2).div_euclid(factor);
+    SCALE.ticks.load(Ordering::Relaxed).wrapping_add(ticks as u64)
 }
 
 /// The time on both clocks.

@@ -2,6 +2,8 @@
 
 use std::ffi::{c_int, c_void};
 
+pub use commsee_runtime::stack::pointer;
+
 /// Whether one of the functions that are being executed has this stack pointer, or a few arguments of a call below it. True where the
 /// stack cannot be read so far.
 pub fn is_executing(stack_pointer: usize) -> bool {
@@ -34,25 +36,4 @@ pub fn is_executing(stack_pointer: usize) -> bool {
     // SAFETY: the search outlives the call.
     unsafe { _Unwind_Backtrace(step, (&raw mut search).cast()) };
     search.is_found || !search.is_passed
-}
-
-/// 0 where it cannot be had.
-#[inline(always)]
-pub fn pointer() -> usize {
-    let pointer: usize;
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: only reads a register.
-    unsafe {
-        std::arch::asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags));
-    }
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: as above.
-    unsafe {
-        std::arch::asm!("mov {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags));
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    {
-        pointer = 0;
-    }
-    pointer
 }

@@ -5,14 +5,19 @@
 
 mod registry;
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
+use std::mem::offset_of;
 
-use commsee_hook::{Call, NO_OPERATION, NO_ROOM, NOT_WANTED, OTHER_VERSION, TRACED, VERSION, Way};
+use commsee_hook::{
+    Call, Communicator, Drain, LEAST_CALL_BYTES, LayeredCall, NO_OPERATION, NO_ROOM, NOT_WANTED, OTHER_VERSION, Route,
+    TRACED, VERSION,
+};
 use vocabulary::settings;
-use vocabulary::shard::{self as image, NO_COMM};
+use vocabulary::shard::{self as image, NO_COMM, ROUTE_BITS, Role};
 
 use crate::guest::{clock, guard, say, state};
 use crate::record::tally;
+use crate::thread::layer_calls::LayerCall;
 use crate::thread::transfers::Transferred;
 use crate::{thread, trace};
 
@@ -33,6 +38,13 @@ fn wanted() -> Vec<String> {
 /// Says which modules are asked for and not there.
 pub fn say_missing() {
     for name in wanted().iter().filter(|name| !registry::is_open(name)) {
+        if registry::is_refused(name) {
+            say::warn(&format!(
+                "the module {name} is of another version of commsee, and left out: build it with version {VERSION} of commsee_hook.h, \
+                 or use the one that came with this libcommsee.so"
+            ));
+            continue;
+        }
         say::warn(&format!(
             "COMMSEE_HOOKS names {name}, and no such module is loaded: put libcommsee_{name}.so behind libcommsee.so in LD_PRELOAD, \
              or use `through run --hooks {name}`"
@@ -48,7 +60,10 @@ pub unsafe extern "C" fn commsee_hook_open(version: u32, module: *const c_char) 
         match version {
             VERSION if wanted().contains(&name) => registry::open(name).unwrap_or(NO_ROOM),
             VERSION => NOT_WANTED,
-            _ => OTHER_VERSION,
+            _ => {
+                registry::refuse(name);
+                OTHER_VERSION
+            }
         }
     })
     .unwrap_or(NO_ROOM)
@@ -112,8 +127,10 @@ unsafe fn fill(own: &Transferred, thread: &thread::Thread, call: *mut Call) -> i
     let flags = if trace::is_on() { TRACED } else { 0 };
     // SAFETY: as above.
     unsafe {
+        let size = (*call).size;
         let here = match thread.in_flight.innermost() {
             Some(standing) => Call {
+                size,
                 comm: own.communicator(&standing),
                 operation: (standing.word >> 16) as u16,
                 flags,
@@ -121,31 +138,78 @@ unsafe fn fill(own: &Transferred, thread: &thread::Thread, call: *mut Call) -> i
                 thread: standing.thread,
                 ..Call::NONE
             },
-            None => Call { flags, ..Call::NONE },
+            None => Call { size, flags, thread: thread.in_flight.thread(), ..Call::NONE },
         };
-        call.write(here);
+        if size == LEAST_CALL_BYTES && own.layers.are_none() {
+            call.write(here);
+            return 1;
+        }
+        fill_layered(own, thread, call, here)
+    }
+}
+
+/// With the layer call that the thread is in; no further than the module's structure goes.
+#[cold]
+#[inline(never)]
+unsafe fn fill_layered(own: &Transferred, thread: &thread::Thread, call: *mut Call, here: Call) -> i32 {
+    if here.size < LEAST_CALL_BYTES {
+        return 0;
+    }
+    let mut full = LayeredCall {
+        size: here.size,
+        comm: here.comm,
+        operation: here.operation,
+        flags: here.flags,
+        thread: here.thread,
+        sequence: here.sequence,
+        ..LayeredCall::NONE
+    };
+    if let Some(layer) = own.layers.innermost(&thread.in_flight) {
+        full.context = layer.context;
+        full.layer_route = layer.route;
+        full.layer_communicator = layer.communicator;
+        full.layer_module = layer.module;
+        full.layer_sequence = layer.sequence;
+    }
+    // SAFETY: the module says that it has room for so many bytes.
+    unsafe {
+        let bytes = (here.size as usize).min(size_of::<LayeredCall>());
+        std::ptr::copy_nonoverlapping((&raw const full).cast::<u8>(), call.cast(), bytes);
     }
     1
 }
 
+/// What a module passed, as far as it goes: what it does not know is as in `none`.
+unsafe fn passed<T: Copy>(place: *const T, none: T) -> Option<T> {
+    let mut whole = none;
+    // SAFETY: the module's structure begins with its size, and goes as far.
+    unsafe {
+        let size = *place.cast::<u32>().as_ref()? as usize;
+        let bytes = size.min(size_of::<T>());
+        std::ptr::copy_nonoverlapping(place.cast::<u8>(), (&raw mut whole).cast(), bytes);
+    }
+    Some(whole)
+}
+
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn commsee_hook_way_number(module: i32, way: *const Way) -> u32 {
+pub unsafe extern "C" fn commsee_hook_route_number(module: i32, route: *const Route) -> u32 {
     guard::guarded(|| {
-        // SAFETY: the module passes a way whose names end with a zero byte.
+        // SAFETY: the module passes a route whose names end with a zero byte.
         let names = unsafe {
-            let way = &*way;
-            image::Way {
-                layer: text(way.layer),
-                function: text(way.function),
-                protocol: text(way.protocol),
-                transport: text(way.transport),
-                device: text(way.device),
-                kind: text(way.kind),
-                scope: text(way.scope),
-                arrives: way.flags & commsee_hook::ARRIVES != 0,
+            let Some(route) = passed(route, Route::NONE) else { return 0 };
+            image::Route {
+                layer: text(route.layer),
+                function: text(route.function),
+                protocol: text(route.protocol),
+                transport: text(route.transport),
+                device: text(route.device),
+                kind: text(route.kind),
+                scope: text(route.scope),
+                arrives: route.flags & commsee_hook::ARRIVES != 0,
+                role: Role::of(route.role),
             }
         };
-        registry::way(module, names)
+        registry::route(module, names)
     })
     .unwrap_or(0)
 }
@@ -161,62 +225,172 @@ pub unsafe extern "C" fn commsee_hook_peer(module: i32, identity: u64) -> u32 {
 }
 
 #[unsafe(no_mangle)]
+pub unsafe extern "C" fn commsee_hook_communicator_number(module: i32, communicator: *const Communicator) -> u32 {
+    guard::guarded(|| {
+        // SAFETY: the module passes a communicator whose label ends with a zero byte.
+        let (told, label) = unsafe {
+            let Some(told) = passed(communicator, Communicator::NONE) else { return 0 };
+            (told, text(told.label))
+        };
+        let letter = told.letter as u8;
+        let entry = image::LayerCommunicator {
+            identity: told.identity,
+            size: told.ranks,
+            rank: told.rank,
+            root: told.root,
+            parent: told.parent,
+            parent_comm: told.parent_comm,
+            letter: if letter.is_ascii_alphanumeric() { letter } else { b'i' },
+            ..bytemuck::Zeroable::zeroed()
+        };
+        registry::communicator(module, entry, &label)
+    })
+    .unwrap_or(0)
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn commsee_hook_communicator_freed(_module: i32, communicator: u32) {
+    guard::guarded(|| registry::communicator_freed(communicator));
+}
+
+/// Hands the stack pointer of whoever calls it on: only that one tells calls that lie in each other from those that were left.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+pub unsafe extern "C" fn commsee_hook_enter(_module: i32, _route: u32, _communicator: u32, _sequence: u64) -> u32 {
+    std::arch::naked_asm!("mov r8, rsp", "jmp {enter}", enter = sym enter)
+}
+
+#[cfg(target_arch = "aarch64")]
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+pub unsafe extern "C" fn commsee_hook_enter(_module: i32, _route: u32, _communicator: u32, _sequence: u64) -> u32 {
+    std::arch::naked_asm!("mov x4, sp", "b {enter}", enter = sym enter)
+}
+
+unsafe extern "C" fn enter(module: i32, route: u32, communicator: u32, sequence: u64, stack: usize) -> u32 {
+    if !state::is_on() {
+        return 0;
+    }
+    let entered = || {
+        let thread = thread::here()?;
+        let own = thread.hooks.get()?;
+        let context = own.layers.context(communicator, route, || registry::context(communicator, route));
+        let begin_ticks = thread.in_flight.innermost().map_or(0, |standing| standing.begin_ticks);
+        let (context, module) = (context << ROUTE_BITS, u32::try_from(module).ok()?);
+        let call = LayerCall { module, route, communicator, context, sequence, stack, begin_ticks };
+        Some(own.layers.enter(&thread.in_flight, call))
+    };
+    guard::guarded(entered).flatten().unwrap_or(0)
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn commsee_hook_leave(entered: u32) {
+    if let Some(own) = known_counters() {
+        own.layers.leave(entered);
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn commsee_hook_on(call: *mut Call, communicator: u32) {
+    let context = || {
+        // SAFETY: the module passes a call.
+        let within = match unsafe { (*call).context } >> ROUTE_BITS {
+            0 => 0,
+            context => registry::within(context),
+        };
+        let ask = || registry::context(communicator, within);
+        Some(counters()?.layers.context(communicator, within, ask) << ROUTE_BITS)
+    };
+    if let Some(context) = guard::guarded(context).flatten() {
+        // SAFETY: as above.
+        unsafe { (*call).context = context };
+    }
+}
+
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn commsee_hook_count(
     call: *const Call,
-    way: u32,
+    route: u32,
     peer: u32,
     size_bytes: u64,
     bytes: u64,
-    ticks: u64,
+    duration_ns: u64,
 ) {
-    // SAFETY: the module passes a call, as the interface demands.
-    let Some(own) = known_counters() else { return unsafe { count_new(call, way, peer, size_bytes, bytes, ticks) } };
+    let Some(own) = known_counters() else {
+        // SAFETY: the module passes a call, as the interface demands.
+        return unsafe { count_new(call, route, peer, size_bytes, bytes, duration_ns) };
+    };
     // SAFETY: as above.
-    let key = unsafe { key(call, way, peer, size_bytes) };
+    let key = unsafe { key(call, route, peer, size_bytes) };
     match own.find(key) {
-        Some(entry) => entry.add(bytes, ticks),
+        Some(entry) => entry.add(bytes, duration_ns),
         // SAFETY: as above.
-        None => unsafe { count_new(call, way, peer, size_bytes, bytes, ticks) },
+        None => unsafe { count_new(call, route, peer, size_bytes, bytes, duration_ns) },
     }
 }
 
 /// SAFETY: the module passes a call that `commsee_hook_here` filled in, or one of no MPI call.
 #[inline(always)]
-unsafe fn key(call: *const Call, way: u32, peer: u32, size_bytes: u64) -> [u64; 2] {
+unsafe fn key(call: *const Call, route: u32, peer: u32, size_bytes: u64) -> [u64; 2] {
     // SAFETY: the module passes a call, as the interface demands.
     let call = unsafe { &*call };
     let comm = if call.operation == NO_OPERATION { NO_COMM } else { call.comm };
-    image::Transfer::key(comm, call.operation, tally::bucket_of(size_bytes), way, peer)
+    image::Transfer::key(comm, call.operation, tally::bucket_of(size_bytes), call.context | route, peer)
 }
 
 /// The first of its kind in this thread. It takes what the exported function is given, so that this one can jump here.
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn count_new(call: *const Call, way: u32, peer: u32, size_bytes: u64, bytes: u64, ticks: u64) {
+unsafe extern "C" fn count_new(
+    call: *const Call,
+    route: u32,
+    peer: u32,
+    size_bytes: u64,
+    bytes: u64,
+    duration_ns: u64,
+) {
     if let Some(own) = counters() {
         // SAFETY: as above.
-        own.make(unsafe { key(call, way, peer, size_bytes) }).add(bytes, ticks);
+        own.make(unsafe { key(call, route, peer, size_bytes) }).add(bytes, duration_ns);
     }
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn commsee_hook_ticks() -> u64 {
-    clock::now()
+pub unsafe extern "C" fn commsee_hook_now_ns() -> u64 {
+    clock::now_ns()
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn commsee_hook_event(
     call: *const Call,
-    way: u32,
+    route: u32,
     peer: u32,
     bytes: u64,
-    begin_ticks: u64,
-    end_ticks: u64,
+    begin_ns: u64,
+    end_ns: u64,
 ) {
     // SAFETY: as in `commsee_hook_count`.
     let call = unsafe { &*call };
     if call.is_traced() {
-        trace::layer(call, way, peer, bytes, begin_ticks, end_ticks);
+        trace::layer(call, call.context | route, peer, bytes, clock::ticks_of(begin_ns), clock::ticks_of(end_ns));
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn commsee_hook_drain(module: i32, drain: Option<Drain>, argument: *mut c_void) {
+    guard::guarded(|| registry::drain(module, drain, argument as usize));
+}
+
+/// Has modules count what is complete by now. Not within a guard: their functions call what they like.
+pub fn drain() {
+    if state::is_off() {
+        return;
+    }
+    let drains = guard::guarded(registry::drains).unwrap_or_default();
+    for (drain, argument) in drains.into_iter().flatten() {
+        // SAFETY: as the module told it.
+        unsafe { drain(argument as *mut c_void) };
     }
 }
 
@@ -231,3 +405,8 @@ unsafe fn text(place: *const c_char) -> String {
     // SAFETY: it is not null, and so ends with a zero byte.
     if place.is_null() { String::new() } else { unsafe { CStr::from_ptr(place) }.to_string_lossy().into_owned() }
 }
+
+// Both structures are one: what is told to count begins what is told of layers.
+const _: () = assert!(offset_of!(Call, context) == offset_of!(LayeredCall, context));
+const _: () = assert!(offset_of!(Call, sequence) == offset_of!(LayeredCall, sequence));
+const _: () = assert!(Role::Device as u32 == commsee_hook::Role::Device as u32);

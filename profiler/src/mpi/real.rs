@@ -5,6 +5,7 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use commsee_runtime::real;
 use vocabulary::calls::CALLS;
 
 use crate::guest::say::warn_once;
@@ -55,16 +56,11 @@ pub fn symbol(name: &CStr) -> *mut c_void {
     if let Some(linked) = linked::symbol(name) {
         return linked;
     }
-    // SAFETY: the name ends with a zero byte.
-    let next = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    let next = real::next(name);
     if !next.is_null() {
         return next;
     }
-    match library() {
-        // SAFETY: the name ends with a zero byte.
-        Some(handle) => unsafe { libc::dlsym(handle, name.as_ptr()) },
-        None => ptr::null_mut(),
-    }
+    library().map_or(ptr::null_mut(), |library| real::within(library, name))
 }
 
 /// The address of an object that the MPI library exports. The default search order comes first: a program that is no
@@ -73,11 +69,9 @@ pub fn data(name: &CStr) -> Option<usize> {
     if let Some(linked) = linked::symbol(name) {
         return Some(linked as usize);
     }
-    // SAFETY: the name ends with a zero byte.
-    let mut found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    if let (true, Some(handle)) = (found.is_null(), library()) {
-        // SAFETY: as above.
-        found = unsafe { libc::dlsym(handle, name.as_ptr()) };
+    let mut found = real::default(name);
+    if let (true, Some(library)) = (found.is_null(), library()) {
+        found = real::within(library, name);
     }
     (!found.is_null()).then_some(found as usize)
 }
@@ -88,8 +82,7 @@ pub fn symbol_anywhere(name: &CStr) -> *mut c_void {
     if let Some(linked) = linked::symbol(name) {
         return linked;
     }
-    // SAFETY: the name ends with a zero byte.
-    let next = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    let next = real::next(name);
     if next.is_null() { in_any_library(name).unwrap_or(ptr::null_mut()) } else { next }
 }
 
@@ -99,22 +92,15 @@ pub fn data_anywhere(name: &CStr) -> Option<usize> {
 }
 
 fn in_any_library(name: &CStr) -> Option<*mut c_void> {
-    libraries().into_iter().find_map(|library| {
-        // SAFETY: RTLD_NOLOAD opens nothing that is not there already; the name ends with a zero byte.
-        let found = unsafe {
-            let handle = libc::dlopen(library.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);
-            if handle.is_null() { ptr::null_mut() } else { libc::dlsym(handle, name.as_ptr()) }
-        };
-        (!found.is_null()).then_some(found)
+    libraries().iter().find_map(|library| {
+        let library = Some(real::opened(library)).filter(|library| !library.is_null())?;
+        Some(real::within(library, name)).filter(|found| !found.is_null())
     })
 }
 
 /// All loaded libraries whose file name speaks of MPI.
 fn libraries() -> Vec<CString> {
-    let mut names: Vec<CString> = Vec::new();
-    // SAFETY: the callback only runs during the call.
-    unsafe { libc::dl_iterate_phdr(Some(collect), (&raw mut names).cast()) };
-    names
+    real::libraries(|file| file.windows(3).any(|part| part == b"mpi"))
 }
 
 /// The MPI library where the search order does not lead to it: the program opened it, or something that links to it,
@@ -123,11 +109,9 @@ fn library() -> Option<*mut c_void> {
     static LIBRARY: OnceLock<Option<usize>> = OnceLock::new();
     let find = || {
         libraries().iter().find_map(|name| {
-            // SAFETY: RTLD_NOLOAD opens nothing that is not there already.
-            let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
-            // SAFETY: as above.
-            let ours = !handle.is_null() && unsafe { !libc::dlsym(handle, c"PMPI_Init".as_ptr()).is_null() };
-            ours.then_some(handle as usize)
+            let library = real::opened(name);
+            let ours = !library.is_null() && !real::within(library, c"PMPI_Init").is_null();
+            ours.then_some(library as usize)
         })
     };
     // While no library is there the search is not settled: it may be opened later.
@@ -139,20 +123,6 @@ fn library() -> Option<*mut c_void> {
             Some(found as *mut c_void)
         }
     }
-}
-
-unsafe extern "C" fn collect(info: *mut libc::dl_phdr_info, _size: usize, names: *mut c_void) -> c_int {
-    // SAFETY: the loader passes a valid entry, `libraries` the vector.
-    let (name, names) = unsafe { ((*info).dlpi_name, &mut *names.cast::<Vec<CString>>()) };
-    if !name.is_null() {
-        // SAFETY: it is not null, and ends with a zero byte.
-        let name = unsafe { CStr::from_ptr(name) };
-        let file = name.to_string_lossy();
-        if file.rsplit('/').next().is_some_and(|file| file.contains("mpi")) {
-            names.push(name.to_owned());
-        }
-    }
-    0
 }
 
 /// `PMPI_Get_library_version`, which may be called before `MPI_Init`.

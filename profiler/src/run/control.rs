@@ -12,6 +12,8 @@ use crate::record::tally::{self, Done};
 use crate::run::snapshots;
 use crate::{shard, thread};
 
+/// The level that asks for a snapshot.
+pub const SNAPSHOT: c_int = 2;
 /// The longest name of a phase.
 const NAME_BYTES: usize = 63;
 
@@ -31,7 +33,7 @@ pub fn control(level: c_int, name: Option<Word>) {
     }
     match level {
         0 => pause(true),
-        2 => snapshots::take(),
+        SNAPSHOT => snapshots::take(),
         ..0 => phases::end(),
         _ => {}
     }

@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use bytemuck::Zeroable;
+use commsee_runtime::launcher;
 use vocabulary::buckets::Buckets;
 use vocabulary::calls::TABLE_HASH;
 use vocabulary::job::Job;
@@ -48,12 +49,12 @@ pub fn is_wanted() -> bool {
         return false;
     }
     let log = variable(settings::LOG).unwrap_or_default();
-    say::set_level(Log::parse(&log).unwrap_or(Log::Info));
+    say::set_log(Log::parse(&log).unwrap_or(Log::Info));
     // A process that records already has found the family.
     match if shard::header().is_some() { Ok(()) } else { abi::detect() } {
         Ok(()) => true,
         Err(found) => {
-            if is_first_by_environment() {
+            if launcher::is_first() {
                 say::warn(&format!("{found}: nothing is recorded, the program runs as without commsee"));
             }
             false
@@ -96,6 +97,7 @@ pub fn set_up(process: &Process) -> Result<(), String> {
     header.start_realtime_ns = clock::realtime_ns();
     header.started = clock::moment();
     header.latest = header.started;
+    clock::scale(header.entered, header.started);
     header.seal();
 
     shard::create(&paths::of_shards(), &shard_name(process.run, process.rank), &header)?;
@@ -197,10 +199,4 @@ fn launch_token(text: Option<&str>) -> [u64; 2] {
     let Some(text) = text.filter(|text| text.len() == 32 && text.is_ascii()) else { return [0; 2] };
     let word = |half: &str| u64::from_str_radix(half, 16).unwrap_or(0);
     [word(&text[..16]), word(&text[16..])]
-}
-
-/// Whether the launcher calls this process the first one: for messages where MPI cannot be asked.
-fn is_first_by_environment() -> bool {
-    let names = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"];
-    names.into_iter().find_map(|name| env::var(name).ok()).is_none_or(|rank| rank == "0")
 }

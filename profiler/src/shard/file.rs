@@ -13,9 +13,10 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use parking_lot::{Mutex, MutexGuard};
 use vocabulary::profile::recover::shard_name;
 use vocabulary::shard::{
-    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, Cell, Communicator, DATATYPES, EDGES, EVENTS,
-    Edge, Event, HEADER_BYTES, Header, LABELS, Moment, NOTES, PEERS, PHASES, Peer, STANDINGS, Shard, Standing, Sync,
-    TRANSFERS, Text, Transfer, UNLOCKED, USES, Use, WAYS,
+    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, CONTEXTS, Cell, Communicator, Context,
+    DATATYPES, EDGES, EVENTS, Edge, Event, HEADER_BYTES, Header, LABELS, LAYER_COMMUNICATORS, LayerCommunicator,
+    Moment, NOTES, PEERS, PHASES, Peer, ROUTES, STANDINGS, Shard, Standing, Sync, TRANSFERS, Text, Transfer, UNLOCKED,
+    USES, Use,
 };
 
 use crate::guest::say::warn_once;
@@ -257,11 +258,13 @@ pub fn image() -> Vec<u8> {
             COMMUNICATORS => size_of::<Communicator>(),
             CELLS => size_of::<Cell>(),
             EDGES => size_of::<Edge>(),
-            LABELS | PHASES | DATATYPES | WAYS | NOTES => size_of::<Text>(),
+            LABELS | PHASES | DATATYPES | ROUTES | NOTES => size_of::<Text>(),
             USES => size_of::<Use>(),
             STANDINGS => size_of::<Standing>(),
             PEERS => size_of::<Peer>(),
             TRANSFERS => size_of::<Transfer>(),
+            LAYER_COMMUNICATORS => size_of::<LayerCommunicator>(),
+            CONTEXTS => size_of::<Context>(),
             EVENTS => size_of::<Event>(),
             _ => 0,
         };

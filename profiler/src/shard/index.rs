@@ -7,20 +7,18 @@ use std::sync::atomic::{Ordering, fence};
 use vocabulary::shard::{BLOCK_HEADER_BYTES, BlockHeader, CELLS, Cell, EDGES, Edge, TRANSFERS, Transfer, USES, Use};
 
 use bytemuck::Zeroable;
+use commsee_runtime::table::{self, Owned};
 
 use crate::shard::{self, memory};
 
 /// Size of a thread's first block of counters; each further one is twice as large, up to the second number.
 const BLOCK_BYTES: (usize, usize) = (4 << 10, 64 << 10);
 
-/// Entries of one kind in the shard, found by key: open addressing with at most half of the slots taken. A slot has half of the
+/// Entries of one kind in the shard, found by key. A slot has half of the
 /// key's hash, so that strangers are passed by without a look at them, and the entry's distance from the shard's begin in words: half
 /// of a pointer and a key. It is one thread's own, and none of its functions calls what could come back to it.
 pub struct Index<T> {
-    slots: Interior<*mut Slot>,
-    mask: Interior<usize>,
-    shift: Interior<u32>,
-    taken: Interior<usize>,
+    table: Owned<Slot>,
     /// Where the shard begins.
     base: usize,
     block: Interior<*mut BlockHeader>,
@@ -44,14 +42,14 @@ pub trait Key: Copy + Eq {
 impl Key for u64 {
     #[inline(always)]
     fn hash(self) -> u64 {
-        self.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        table::hash(self)
     }
 }
 
 impl Key for [u64; 2] {
     #[inline(always)]
     fn hash(self) -> u64 {
-        (self[0].wrapping_mul(0xff51_afd7_ed55_8ccd) ^ self[1]).hash()
+        table::hash_pair(self)
     }
 }
 
@@ -84,7 +82,19 @@ struct Slot {
     hash: u32,
 }
 
-const EMPTY: Slot = Slot { place: 0, hash: 0 };
+impl table::Slot for Slot {
+    const EMPTY: Slot = Slot { place: 0, hash: 0 };
+
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        self.place == 0
+    }
+
+    fn clear(&mut self) {
+        self.place = 0;
+    }
+}
+
 const PLACE_BYTES: usize = 8;
 
 /// The digits in the middle: below they do not depend on the communicator, and those above have led to the slot.
@@ -98,12 +108,8 @@ const FIRST_SLOTS: usize = 64;
 impl<T: Keyed> Index<T> {
     /// None where there is no memory for it.
     pub fn new() -> Option<Index<T>> {
-        let slots = table(FIRST_SLOTS)?;
         Some(Index {
-            slots: Interior::new(slots),
-            mask: Interior::new(FIRST_SLOTS - 1),
-            shift: Interior::new(64 - FIRST_SLOTS.trailing_zeros()),
-            taken: Interior::new(0),
+            table: Owned::new(FIRST_SLOTS)?,
             base: shard::base(),
             block: Interior::new(ptr::null_mut()),
             capacity: Interior::new(0),
@@ -113,28 +119,23 @@ impl<T: Keyed> Index<T> {
     }
 
     #[inline(always)]
+    fn entry(&self, slot: &Slot) -> *mut T {
+        (self.base + slot.place as usize * PLACE_BYTES) as *mut T
+    }
+
+    #[inline(always)]
     pub fn find(&self, key: T::Key) -> Option<*mut T> {
         let hash = key.hash();
-        let (slots, mask) = (self.slots.get(), self.mask.get());
-        let mut at = (hash >> self.shift.get()) as usize;
-        loop {
-            // SAFETY: `at` is masked, and the table has `mask + 1` slots, not all of them taken.
-            let slot = unsafe { *slots.add(at) };
-            if slot.place == EMPTY.place {
-                return None;
-            }
-            let entry = (self.base + slot.place as usize * PLACE_BYTES) as *mut T;
-            // SAFETY: places are those of live entries of this thread.
-            if slot.hash == half(hash) && unsafe { (*entry).key() } == key {
-                return Some(entry);
-            }
-            at = (at + 1) & mask;
-        }
+        // SAFETY: places are those of live entries of this thread.
+        let is_it = |slot: &Slot| slot.hash == half(hash) && unsafe { (*self.entry(slot)).key() } == key;
+        let place = self.table.find(hash, is_it)?;
+        // SAFETY: it was found there.
+        Some(self.entry(unsafe { &*self.table.at(place) }))
     }
 
     #[inline(always)]
     pub fn expect(&self, key: T::Key) {
-        let slot = self.slots.get().wrapping_add((key.hash() >> self.shift.get()) as usize);
+        let slot = self.table.expected(key.hash());
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a hint, whatever the address.
         unsafe {
@@ -148,7 +149,9 @@ impl<T: Keyed> Index<T> {
     #[cold]
     #[inline(never)]
     pub fn add(&self, key: T::Key, entry: T) -> *mut T {
-        let Some(place) = self.has_slot().then(|| self.place()).flatten() else {
+        // SAFETY: places are those of live entries of this thread.
+        let hash_of = |slot: &Slot| unsafe { (*self.entry(slot)).key() }.hash();
+        let Some(place) = self.table.reserve(hash_of).then(|| self.place()).flatten() else {
             memory::lose_call();
             // SAFETY: this thread's own, and large enough for any entry.
             unsafe { self.overflow.get().write(entry) };
@@ -160,47 +163,10 @@ impl<T: Keyed> Index<T> {
             fence(Ordering::Release);
             (*self.block.get()).used += 1;
         }
-        self.insert(key.hash(), ((place.as_ptr() as usize - self.base) / PLACE_BYTES) as u32);
+        let hash = key.hash();
+        let place_in_shard = ((place.as_ptr() as usize - self.base) / PLACE_BYTES) as u32;
+        self.table.insert(hash, Slot { place: place_in_shard, hash: half(hash) });
         place.as_ptr()
-    }
-
-    /// Whether the table takes one more entry. Half of it stays empty, less where there is no memory for a larger one.
-    fn has_slot(&self) -> bool {
-        let (taken, slots) = (self.taken.get() + 1, self.mask.get() + 1);
-        taken * 2 <= slots || self.enlarge() || taken * 8 <= slots * 7
-    }
-
-    fn insert(&self, hash: u64, place: u32) {
-        let mut at = (hash >> self.shift.get()) as usize;
-        // SAFETY: as in `find`.
-        unsafe {
-            while (*self.slots.get().add(at)).place != EMPTY.place {
-                at = (at + 1) & self.mask.get();
-            }
-            *self.slots.get().add(at) = Slot { place, hash: half(hash) };
-        }
-        self.taken.set(self.taken.get() + 1);
-    }
-
-    fn enlarge(&self) -> bool {
-        let (old, old_slots) = (self.slots.get(), self.mask.get() + 1);
-        let Some(new) = table(old_slots * 2) else { return false };
-        self.slots.set(new);
-        self.mask.set(old_slots * 2 - 1);
-        self.shift.set(self.shift.get() - 1);
-        self.taken.set(0);
-        for at in 0..old_slots {
-            // SAFETY: the old table has so many slots.
-            let slot = unsafe { *old.add(at) };
-            if slot.place != EMPTY.place {
-                // SAFETY: as in `find`.
-                let key = unsafe { (*((self.base + slot.place as usize * PLACE_BYTES) as *const T)).key() };
-                self.insert(key.hash(), slot.place);
-            }
-        }
-        // SAFETY: it came from `table` with this length, and nobody else refers to it.
-        unsafe { memory::free(old, old_slots) };
-        true
     }
 
     /// Room for one more entry in this thread's current block, or in a new one.
@@ -216,11 +182,4 @@ impl<T: Keyed> Index<T> {
         let entries = self.block.get() as usize + BLOCK_HEADER_BYTES;
         NonNull::new((entries + used() * size_of::<T>()) as *mut T)
     }
-}
-
-fn table(slots: usize) -> Option<*mut Slot> {
-    let table = memory::array::<Slot>(slots)?.as_ptr();
-    // SAFETY: room for so many. Slots of zeros are empty.
-    unsafe { table.write_bytes(0, slots) };
-    Some(table)
 }

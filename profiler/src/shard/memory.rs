@@ -4,38 +4,14 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::guest::say::warn_once;
-use crate::guest::{errno, state};
+use crate::guest::state;
 use crate::shard;
 
-/// Room for one value that is never freed, if there is memory for it.
-pub fn keep<T>(value: T) -> Option<&'static T> {
-    let place = array::<T>(1)?;
-    // SAFETY: room for one, which nobody else knows of.
-    unsafe {
-        place.write(value);
-        Some(place.as_ref())
-    }
-}
-
-/// Room for so many values, which is not filled yet.
-#[cold]
-pub fn array<T>(length: usize) -> Option<NonNull<T>> {
-    let layout = Layout::array::<T>(length).ok().filter(|layout| layout.size() > 0)?;
-    // SAFETY: the layout is not empty.
-    errno::kept(|| NonNull::new(unsafe { System.alloc(layout) }.cast()))
-}
-
-/// SAFETY: `place` came from [`array`] with this length, and nobody refers to it.
-pub unsafe fn free<T>(place: *mut T, length: usize) {
-    if let Ok(layout) = Layout::array::<T>(length) {
-        // SAFETY: it came from `array` with this length, as the caller sees to.
-        unsafe { System.dealloc(place.cast(), layout) };
-    }
-}
+pub use commsee_runtime::memory::{array, keep};
 
 /// A call finds no memory for what is to be counted.
 #[cold]

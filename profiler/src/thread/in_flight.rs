@@ -59,6 +59,13 @@ impl InFlight {
         Some(unsafe { *innermost.0 })
     }
 
+    /// Whether the thread is still in the call with this begin.
+    pub fn is_inside(&self, begin_ticks: u64) -> bool {
+        (0..STANDING_LEVELS)
+            .map(|level| self.level(level))
+            .any(|level| level.is_inside() && level.noted().begin_ticks == begin_ticks)
+    }
+
     /// A thread begins to be seen, or ends (0).
     pub fn set(&self, now_ticks: u64) {
         for level in 0..STANDING_LEVELS {

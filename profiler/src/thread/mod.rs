@@ -7,6 +7,7 @@
 
 pub mod counters;
 pub mod in_flight;
+pub mod layer_calls;
 pub mod tracer;
 pub mod transfers;
 
@@ -176,12 +177,12 @@ fn first() -> Option<&'static Thread> {
 
 mod tls {
     //! This thread, by a pointer that is reached without a call.
-    commsee_hook::thread_pointer!(crate::thread::Thread, "commsee_thread");
+    commsee_runtime::thread_pointer!(crate::thread::Thread, "commsee_thread");
 }
 
 mod passing {
     //! While the library's Fortran layer does a call that is recorded already: this thread, by which only `enter` finds it then.
-    commsee_hook::thread_pointer!(crate::thread::Thread, "commsee_passing_thread");
+    commsee_runtime::thread_pointer!(crate::thread::Thread, "commsee_passing_thread");
 }
 
 /// Runs the library's Fortran entry point, and returns whether that one called the C function by its `MPI_` name: then the C
@@ -251,6 +252,7 @@ unsafe extern "C" fn leave(thread: *mut libc::c_void) {
     // It may have ended in the midst of calls, by a jump out of them.
     // SAFETY: set before recording starts, and so before any thread is entered.
     (unsafe { AT_END.get() })(thread);
+    thread.hooks.leave();
     thread.in_flight.set(0);
     let mut idle = IDLE.lock();
     thread.apart.next_idle.set(idle.latest);

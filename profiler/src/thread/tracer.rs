@@ -107,7 +107,7 @@ impl Tracer {
     pub fn settle_call(&self, comm: u32, sequence: u32, bytes: u64) {
         // SAFETY: null, or an event of ours.
         if let Some(event) = unsafe { self.last_call.get().as_mut() } {
-            (event.comm, event.way, event.bytes) = (comm, sequence, bytes);
+            (event.comm, event.route, event.bytes) = (comm, sequence, bytes);
         }
     }
 

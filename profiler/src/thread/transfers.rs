@@ -11,11 +11,13 @@ use vocabulary::shard::{Bound, Standing, Transfer};
 use crate::objects::communicators::LastLookUp;
 use crate::shard::index::Index;
 use crate::shard::memory;
+use crate::thread::layer_calls::Layers;
 
 pub struct Transferred {
     words: [UnsafeCell<u64>; MODULES],
     index: Index<Transfer>,
     last_comm: LastLookUp,
+    pub layers: Layers,
 }
 
 /// Where a thread keeps these: made when a module asks for them first.
@@ -34,6 +36,13 @@ impl HookState {
 
     pub fn get(&self) -> Option<&'static Transferred> {
         self.known().or_else(|| self.make())
+    }
+
+    /// The thread ends: the next one that has its counters is in no call.
+    pub fn leave(&self) {
+        if let Some(known) = self.known() {
+            known.layers.leave_all();
+        }
     }
 
     #[cold]
@@ -56,6 +65,7 @@ impl Transferred {
             words: [const { UnsafeCell::new(0) }; MODULES],
             index: Index::new()?,
             last_comm: LastLookUp::none(),
+            layers: Layers::new(),
         })
     }
 
@@ -77,7 +87,7 @@ impl Transferred {
 
     /// The entry of a key, which may not be there yet.
     pub fn make(&self, key: [u64; 2]) -> Entry {
-        let new = || Transfer { key, ticks_min: Bound::LONGEST, ..Transfer::zeroed() };
+        let new = || Transfer { key, time_min_ns: Bound::LONGEST, ..Transfer::zeroed() };
         Entry(self.index.find(key).unwrap_or_else(|| self.index.add(key, new())))
     }
 }
@@ -87,16 +97,16 @@ pub struct Entry(*mut Transfer);
 
 impl Entry {
     #[inline(always)]
-    pub fn add(self, bytes: u64, ticks: u64) {
+    pub fn add(self, bytes: u64, duration_ns: u64) {
         // SAFETY: the index holds addresses of live entries of this thread only.
         let entry = unsafe { &mut *self.0 };
         entry.calls += 1;
         entry.bytes = entry.bytes.wrapping_add(bytes);
-        if ticks != AT_ONCE {
+        if duration_ns != AT_ONCE {
             entry.later += 1;
-            entry.ticks = entry.ticks.wrapping_add(ticks);
-            entry.ticks_min = entry.ticks_min.min(Bound::below(ticks));
-            entry.ticks_max = entry.ticks_max.max(Bound::above(ticks));
+            entry.time_ns = entry.time_ns.wrapping_add(duration_ns);
+            entry.time_min_ns = entry.time_min_ns.min(Bound::below(duration_ns));
+            entry.time_max_ns = entry.time_max_ns.max(Bound::above(duration_ns));
         }
     }
 }

@@ -55,7 +55,7 @@ pub fn call(standing: &Standing, end_ticks: u64) {
         operation: (standing.word >> 16) as u16,
         kind: CALL,
         reserved: standing.level as u8,
-        way: 0,
+        route: 0,
         peer: 0,
     });
 }
@@ -115,7 +115,7 @@ pub fn sent(record: Record, operation: u16, tag: Option<c_int>, world_rank: u32,
         operation,
         kind: SENT,
         reserved: 0,
-        way: 0,
+        route: 0,
         peer: world_rank,
     });
 }
@@ -160,13 +160,14 @@ pub unsafe fn received(record: Record, operation: u16, posted: u32, status: usiz
         operation,
         kind: RECEIVED,
         reserved: 0,
-        way: 0,
+        route: 0,
         peer: REMOTE_RANK,
     });
 }
 
 /// What a hook module tells.
-pub fn layer(call: &Call, way: u32, peer: u32, bytes: u64, begin_ticks: u64, end_ticks: u64) {
+/// `routed`: the route, in its context.
+pub fn layer(call: &Call, routed: u32, peer: u32, bytes: u64, begin_ticks: u64, end_ticks: u64) {
     let Some(tracer) = tracer() else { return };
     tracer.write(Event {
         begin_ticks,
@@ -177,7 +178,7 @@ pub fn layer(call: &Call, way: u32, peer: u32, bytes: u64, begin_ticks: u64, end
         operation: call.operation,
         kind: LAYER,
         reserved: 0,
-        way,
+        route: routed,
         peer,
     });
 }

@@ -7,6 +7,7 @@ use super::forward::{real_function, timed};
 use crate::fortran;
 use crate::guest::guard::uncancelled;
 use crate::guest::{clock, state};
+use crate::hooks;
 use crate::mpi::abi::Word;
 use crate::mpi::presence::where_present;
 use crate::record::tally;
@@ -39,6 +40,7 @@ fn started(forward: impl FnOnce() -> tally::Done) -> c_int {
 where_present! {
     pub unsafe extern "C-unwind" fn MPI_Finalize() -> c_int {
         let real = real_function!(MPI_Finalize, fn());
+        hooks::drain();
         uncancelled(lifecycle::finish);
         state::stop();
         // SAFETY: it takes nothing.
@@ -72,6 +74,7 @@ where_present! {
 }
 
 fn closed(forward: impl FnOnce() -> tally::Done) -> c_int {
+    hooks::drain();
     let closing = uncancelled(sessions::closing).flatten();
     let done = forward();
     if let Some(closing) = closing {
@@ -84,9 +87,17 @@ fn closed(forward: impl FnOnce() -> tally::Done) -> c_int {
 // second argument, which holds anything where nothing was passed.
 where_present! {
     pub unsafe extern "C-unwind" fn MPI_Pcontrol(level: c_int, name: Word) -> c_int {
-        uncancelled(|| control::control(level, Some(name)));
+        controlled(level, Some(name));
         0
     }
+}
+
+fn controlled(level: c_int, name: Option<Word>) {
+    // What a snapshot shall hold.
+    if level == control::SNAPSHOT {
+        hooks::drain();
+    }
+    uncancelled(|| control::control(level, name));
 }
 
 pub unsafe fn fortran_MPI_Init(entry: &fortran::Entry, ierror: Word) -> Word {
@@ -122,6 +133,7 @@ pub unsafe fn fortran_MPI_Finalize(entry: &fortran::Entry, ierror: Word) -> Word
         // SAFETY: as above.
         return unsafe { real(ierror) };
     }
+    hooks::drain();
     uncancelled(lifecycle::finish);
     state::stop();
     // SAFETY: as above.
@@ -201,7 +213,7 @@ pub unsafe fn fortran_MPI_Pcontrol(entry: &fortran::Entry, level: Word) -> Word 
     }
     if fortran::understood(entry) {
         // SAFETY: the program passes the place of an INTEGER.
-        uncancelled(|| control::control(unsafe { fortran::int(level) }, None));
+        controlled(unsafe { fortran::int(level) }, None);
     }
     0
 }

@@ -99,6 +99,11 @@ impl Profile {
         self.version >= 4
     }
 
+    /// Whether it knows roles of routes, and communicators and calls of layers, which came with version 5.
+    pub fn has_roles(&self) -> bool {
+        self.version >= 5
+    }
+
     /// The token of the `through run` that the profile stems from, or nothing.
     pub fn launch(&self) -> Result<String, Error> {
         let sql = "SELECT value FROM metadata WHERE key = 'launch'";

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-pub use commsee::shard::Way;
+use commsee::shard::Role;
+pub use commsee::shard::Route as Way;
 
 use crate::query::Error;
 use crate::query::open::Profile;
@@ -12,8 +13,13 @@ pub fn ways(profile: &Profile) -> Result<BTreeMap<i64, Way>, Error> {
     if !profile.has_transfers() {
         return Ok(BTreeMap::new());
     }
-    let sql = "SELECT id, layer, function, protocol, transport, device, kind, scope, arrives FROM way";
-    profile.query(sql, vec![], |row| {
+    // Version 4 knew no roles, and no module but that for UCX.
+    let role = match profile.has_roles() {
+        true => "role",
+        false => "CASE WHEN layer LIKE 'ucp%' THEN 'message' WHEN layer LIKE 'uct%' THEN 'wire' ELSE '' END",
+    };
+    let sql = format!("SELECT id, layer, function, protocol, transport, device, kind, scope, arrives, {role} FROM way");
+    profile.query(&sql, vec![], |row| {
         let way = Way {
             layer: row.get(1)?,
             function: row.get(2)?,
@@ -23,6 +29,7 @@ pub fn ways(profile: &Profile) -> Result<BTreeMap<i64, Way>, Error> {
             kind: row.get(6)?,
             scope: row.get(7)?,
             arrives: row.get(8)?,
+            role: Role::named(&row.get::<_, String>(9)?),
         };
         Ok((row.get(0)?, way))
     })

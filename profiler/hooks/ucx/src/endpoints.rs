@@ -3,13 +3,15 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 
-use crate::pointers::Pointers;
+use commsee_runtime::pointers::Pointers;
+
+use crate::module;
 use crate::workers::{self, Worker};
 
 /// Endpoints of UCP: the worker's number above, the peer's below.
-static OF_UCP: Pointers = Pointers::new();
+static OF_UCP: Pointers = Pointers::new(module::say_what_is_lost);
 /// Endpoints of UCT: the peer's number.
-static OF_UCT: Pointers = Pointers::new();
+static OF_UCT: Pointers = Pointers::new(module::say_what_is_lost);
 
 pub fn made(ep: *mut c_void, worker: *mut Worker, peer: u32) {
     // SAFETY: workers are never freed.

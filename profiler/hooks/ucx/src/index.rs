@@ -4,7 +4,8 @@
 
 use std::ptr::null_mut;
 
-use crate::memory;
+use commsee_runtime::memory;
+
 use crate::operation::{INTERVALS, Operation};
 
 #[derive(Clone, Copy, PartialEq, Eq)]

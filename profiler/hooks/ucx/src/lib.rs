@@ -12,21 +12,34 @@
 
 #![deny(unsafe_op_in_unsafe_fn)]
 
+/// The libraries that are watched.
+mod library {
+    use commsee_runtime::real::Library;
+
+    pub static UCP: Library = Library { name: c"libucp.so.0", stem: b"libucp" };
+    pub static UCT: Library = Library { name: c"libuct.so.0", stem: b"libuct" };
+}
+
+/// The real function of UCX of that name.
+macro_rules! real {
+    (Ucp, $name:ident, $type:ty) => {
+        commsee_runtime::real!($crate::library::UCP, $name, $type)
+    };
+    (Uct, $name:ident, $type:ty) => {
+        commsee_runtime::real!($crate::library::UCT, $name, $type)
+    };
+}
+
 mod abi;
 mod endpoints;
-mod guard;
 mod index;
-mod loose;
-mod memory;
 mod module;
 mod operation;
 mod pending;
-mod pointers;
 mod protocol;
-mod real;
+mod routes;
 mod thread;
 mod tls;
 mod ucp;
 mod uct;
-mod ways;
 mod workers;

@@ -1,6 +1,6 @@
 //! The record of a UCP operation: from its post to its completion.
 //!
-//! Other threads meet a record in three ways. They complete the operation: its phase orders that. They find it among what is pending on a
+//! Other threads meet a record in three routes. They complete the operation: its phase orders that. They find it among what is pending on a
 //! worker: under the worker's lock. Or they still know it from before, or look through all records: what they read then is [`Loose`], and
 //! the generation, or the phase with the request, tells them whether it is still the operation that they mean.
 
@@ -10,15 +10,16 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicU8;
 
 use commsee_hook::Call;
+use commsee_runtime::loose::Loose;
+use commsee_runtime::{guard, memory};
 
 use crate::abi::ucp::TagRecvInfo;
 use crate::abi::ucs::Status;
 use crate::index::Node;
-use crate::loose::Loose;
+use crate::module;
 use crate::protocol::Protocol;
 use crate::thread::Frame;
 use crate::workers::Worker;
-use crate::{guard, memory, module};
 
 /// Where a record stands. The post and the callback may run in different threads, in either order.
 pub mod phase {
@@ -49,7 +50,7 @@ pub struct Operation {
     pub worker: Loose<*mut Worker>,
     /// Of the message; of a receive, what arrived.
     pub bytes: u64,
-    pub begin_ticks: u64,
+    pub begin_ns: u64,
     pub request: Loose<*mut c_void>,
     pub buffer: (usize, usize),
     /// The program's.
@@ -159,7 +160,7 @@ impl<T: Pooled + 'static> Pool<T> {
 
     #[cold]
     fn refill(&mut self) {
-        guard::cold(|| {
+        guard::guarded(|| {
             let mut shared = T::shared().lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             if shared.free.is_null() {
                 let has_place = shared.chunks.try_reserve(1).is_ok();
@@ -191,7 +192,7 @@ impl<T: Pooled + 'static> Pool<T> {
 
     #[cold]
     fn give_back(&mut self) {
-        guard::cold(|| {
+        guard::guarded(|| {
             while self.count > MOST / 2 {
                 let record = self.free;
                 // SAFETY: a free record of this pool.

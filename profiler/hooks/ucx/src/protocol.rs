@@ -1,5 +1,9 @@
 //! What an operation carries: by its kind, and for active messages by their number in libucp.
 
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use commsee_runtime::loose::Word;
+
 /// In the order of [`NAMES`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -28,6 +32,26 @@ impl Protocol {
     #[inline(always)]
     pub fn is_rendezvous(self) -> bool {
         (Protocol::Rendezvous as u8..=Protocol::RendezvousAm as u8).contains(&(self as u8))
+    }
+}
+
+impl Word for Protocol {
+    type Atomic = AtomicU8;
+    const NONE: Protocol = Protocol::None;
+
+    fn new(value: Protocol) -> AtomicU8 {
+        AtomicU8::new(value as u8)
+    }
+
+    #[inline(always)]
+    fn load(place: &AtomicU8) -> Protocol {
+        // SAFETY: `store` and `new` alone write it, and 0 is one, too.
+        unsafe { std::mem::transmute::<u8, Protocol>(place.load(Ordering::Relaxed)) }
+    }
+
+    #[inline(always)]
+    fn store(place: &AtomicU8, value: Protocol) {
+        place.store(value as u8, Ordering::Relaxed);
     }
 }
 

@@ -4,11 +4,12 @@ use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 
 use commsee_hook::Call;
+use commsee_runtime::{guard, memory};
 
 use crate::module::{self, Module};
 use crate::operation::{Operation, Pool};
 use crate::uct::completion;
-use crate::{guard, memory, tls, ucp};
+use crate::{tls, ucp};
 
 /// Kept by the core as this thread's word; threads that end leave theirs to others.
 pub struct Thread {
@@ -51,7 +52,7 @@ fn enter(module: &Module) -> Option<*mut Thread> {
     // SAFETY: as above.
     let word = unsafe { module.word().as_mut()? };
     if *word == 0 {
-        let Some(new) = guard::cold(|| memory::boxed(Thread::new())).flatten() else {
+        let Some(new) = guard::guarded(|| memory::boxed(Thread::new())).flatten() else {
             module::say_what_is_lost();
             return None;
         };

@@ -5,9 +5,11 @@ use std::ptr::null_mut;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
+use commsee_runtime::memory;
+use commsee_runtime::pointers::Pointers;
+
+use crate::module;
 use crate::pending::Pending;
-use crate::pointers::Pointers;
-use crate::{memory, module};
 
 pub struct Worker {
     pub number: u32,
@@ -23,8 +25,8 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// Numbers of workers that were destroyed.
 static UNUSED: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 /// From handles of UCP and of UCT to numbers.
-static OF_UCP: Pointers = Pointers::new();
-static OF_UCT: Pointers = Pointers::new();
+static OF_UCP: Pointers = Pointers::new(module::say_what_is_lost);
+static OF_UCT: Pointers = Pointers::new(module::say_what_is_lost);
 
 thread_local!(static IN_MAKING: Cell<*mut Worker> = const { Cell::new(null_mut()) });
 

@@ -18,7 +18,7 @@ use crate::shard::memory;
 
 use request::NOWHERE;
 pub use request::{Completed, Extra, HandleAddress, Kind, Partition, Persistent, Request, Starts};
-use table::{EMPTY, Table};
+use table::{EMPTY, Table, at};
 
 /// The requests that one thread started, and those of other threads that it has looked at since. Locked only where several
 /// threads may call MPI at once.
@@ -187,7 +187,7 @@ impl Requests {
         self.table.with(|requests| {
             self.looking.store(stamp, Ordering::Relaxed);
             let slot = requests.slot_of(handle)?;
-            let slot = requests.slots.at(slot);
+            let slot = at(&mut requests.slots, slot);
             let request = if stamp == 0 || slot.stamp != stamp {
                 (slot.stamp, slot.cursor) = (stamp, slot.first);
                 &slot.request
@@ -207,7 +207,7 @@ impl Requests {
         self.table.with(|requests| {
             let slot = requests.slot_of(handle)?;
             let Request { comm, ticks, operation, kind, phase, posted, active, extra, .. } =
-                requests.slots.at(slot).request;
+                at(&mut requests.slots, slot).request;
             if !active {
                 return None;
             }
@@ -226,7 +226,7 @@ impl Requests {
     pub fn forget(&self, handle: Word) {
         self.table.with(|requests| {
             if let Some(slot) = requests.slot_of(handle) {
-                let extra = requests.slots.at(slot).request.extra;
+                let extra = at(&mut requests.slots, slot).request.extra;
                 requests.remove_first(slot);
                 requests.take_extra(extra);
             }
@@ -237,7 +237,7 @@ impl Requests {
     pub fn set_kind(&self, handle: Word, kind: Kind) {
         self.table.with(|requests| {
             if let Some(slot) = requests.slot_of(handle) {
-                requests.slots.at(slot).request.kind = kind;
+                at(&mut requests.slots, slot).request.kind = kind;
             }
         });
     }
@@ -252,7 +252,7 @@ impl Requests {
     ) -> Option<(Record, Persistent)> {
         self.table.with(|requests| {
             let slot = requests.slot_of(handle)?;
-            let request = &mut requests.slots.at(slot).request;
+            let request = &mut at(&mut requests.slots, slot).request;
             let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(request.extra as usize) else {
                 return None;
             };
@@ -278,7 +278,7 @@ impl Requests {
     fn own_partition(&self, handle: Word) -> Option<Partition> {
         self.table.with(|requests| {
             let slot = requests.slot_of(handle)?;
-            let Request { comm, extra, .. } = requests.slots.at(slot).request;
+            let Request { comm, extra, .. } = at(&mut requests.slots, slot).request;
             let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(extra as usize) else { return None };
             let destination = persistent.messages.first().map(|(rank, world_rank, _)| (*rank, *world_rank));
             Some(Partition { comm, bytes: persistent.message_bytes, destination })
@@ -290,7 +290,7 @@ impl Requests {
     fn give(&self, handle: Word) -> Given {
         self.table.with(|requests| {
             let Some(place) = requests.slot_of(handle) else { return Given::Unknown };
-            let slot = *requests.slots.at(place);
+            let slot = *at(&mut requests.slots, place);
             let request = if slot.stamp != 0 && slot.stamp == self.looking.load(Ordering::Acquire) {
                 match requests.take_unseen(place) {
                     Some(request) => request,
@@ -317,7 +317,7 @@ impl Requests {
             let handle = request.handle;
             self.enter(requests, request);
             if let Some(slot) = requests.slot_of(handle) {
-                let slot = requests.slots.at(slot);
+                let slot = at(&mut requests.slots, slot);
                 if slot.stamp != stamp {
                     (slot.stamp, slot.cursor) = (stamp, slot.first);
                 }

@@ -112,7 +112,7 @@ pub struct Persistent {
 }
 
 impl Request {
-    pub fn new(handle: Word, comm: Record, operation: u16, kind: Kind, ticks: u64) -> Request {
+    pub const fn new(handle: Word, comm: Record, operation: u16, kind: Kind, ticks: u64) -> Request {
         Request { handle, comm, ticks, extra: NOWHERE, operation, kind, phase: NO_PHASE, active: true, posted: 0 }
     }
 }

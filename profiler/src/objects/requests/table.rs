@@ -1,5 +1,7 @@
 //! The table of one thread's requests: under each handle a queue of those that were started, oldest first.
 
+use commsee_runtime::table::{self, Owned};
+
 use super::request::{Completed, Extra, Kind, NOWHERE, Request};
 use crate::mpi::abi::Word;
 use crate::shard::memory;
@@ -20,11 +22,8 @@ pub struct Slot {
     pub last: u32,
 }
 
-/// Open addressing with at most half of the places taken.
 pub struct Table {
-    /// `mask + 1` slots, a power of two, at least half of them empty: what is masked can be read without a test.
-    pub slots: Slots,
-    taken: usize,
+    pub slots: Owned<Slot>,
     /// Requests behind the first of their handle, each with the place of the next one.
     pub queued: Vec<(Request, u32)>,
     /// The first of those that are free, each with the place of the next one.
@@ -34,55 +33,49 @@ pub struct Table {
     free_extras: Vec<u32>,
 }
 
-pub struct Slots {
-    first: *mut Slot,
-    mask: usize,
-    shift: u32,
-}
-
-// SAFETY: the slots are the table's own.
+// SAFETY: what slots point to is never freed.
 unsafe impl Send for Table {}
 
 const FIRST_SLOTS: usize = 64;
 
-impl Slots {
-    fn new(slots: usize) -> Option<Slots> {
-        let first = memory::array::<Slot>(slots)?.as_ptr();
-        let request = Request::new(EMPTY, std::ptr::null_mut(), 0, Kind::Plain, 0);
-        let empty = Slot { request, stamp: 0, cursor: NOWHERE, first: NOWHERE, last: NOWHERE };
-        for slot in 0..slots {
-            // SAFETY: there is room for so many.
-            unsafe { first.add(slot).write(empty) };
-        }
-        Some(Slots { first, mask: slots - 1, shift: 64 - slots.trailing_zeros() })
+impl table::Slot for Slot {
+    const EMPTY: Slot = Slot {
+        request: Request::new(EMPTY, std::ptr::null_mut(), 0, Kind::Plain, 0),
+        stamp: 0,
+        cursor: NOWHERE,
+        first: NOWHERE,
+        last: NOWHERE,
+    };
+    const KEY_FIRST: bool = true;
+
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        self.request.handle == EMPTY
     }
 
     #[inline(always)]
-    fn home(&self, handle: Word) -> usize {
-        ((handle as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
+    fn clear(&mut self) {
+        self.request.handle = EMPTY;
     }
+}
 
-    /// `slot` comes from `home`, or is masked.
-    #[inline(always)]
-    pub fn at(&mut self, slot: usize) -> &mut Slot {
-        // SAFETY: there are `mask + 1` slots.
-        unsafe { &mut *self.first.add(slot) }
-    }
+/// `place` comes from [`Table::slot_of`], and nothing was put in or removed since.
+#[inline(always)]
+pub fn at(slots: &mut Owned<Slot>, place: usize) -> &mut Slot {
+    // SAFETY: so it was found there, and the table is borrowed as long as the slot.
+    unsafe { &mut *slots.at(place) }
+}
 
-    /// The same, to be read.
-    #[inline(always)]
-    fn handle(&self, slot: usize) -> Word {
-        // SAFETY: as above.
-        unsafe { (*self.first.add(slot)).request.handle }
-    }
+#[inline(always)]
+fn hash_of(slot: &Slot) -> u64 {
+    table::hash(slot.request.handle as u64)
 }
 
 impl Table {
     /// None where there is no memory for it.
     pub fn new() -> Option<Table> {
         Some(Table {
-            slots: Slots::new(FIRST_SLOTS)?,
-            taken: 0,
+            slots: Owned::new(FIRST_SLOTS)?,
             queued: Vec::new(),
             free_queued: NOWHERE,
             extras: Vec::new(),
@@ -101,49 +94,48 @@ impl Table {
 
     #[cold]
     pub fn complete_with_extra(&mut self, slot: usize, completed: &mut Completed) {
-        let extra = self.slots.at(slot).request.extra;
+        let extra = at(&mut self.slots, slot).request.extra;
         match self.extras.get(extra as usize) {
             Some(Some(Extra::Duplicate { place, record })) => {
                 completed.duplicate = (*place, *record);
                 self.remove_first(slot);
                 self.take_extra(extra);
             }
-            _ => self.slots.at(slot).request.active = false,
+            _ => at(&mut self.slots, slot).request.active = false,
         }
     }
 
     #[inline(always)]
     pub fn slot_of(&self, handle: Word) -> Option<usize> {
-        let mut slot = self.slots.home(handle);
-        loop {
-            let found = self.slots.handle(slot);
-            if found == handle {
-                return Some(slot);
-            }
-            if found == EMPTY {
-                return None;
-            }
-            slot = (slot + 1) & self.slots.mask;
-        }
+        self.slots.find(table::hash(handle as u64), |slot| slot.request.handle == handle)
     }
 
     #[inline(always)]
     pub fn insert(&mut self, request: Request) {
-        let mut place = self.slots.home(request.handle);
-        loop {
-            let slot = self.slots.at(place);
-            if slot.request.handle == EMPTY {
-                *slot = Slot { request, stamp: 0, cursor: NOWHERE, first: NOWHERE, last: NOWHERE };
-                break;
+        let handle = request.handle;
+        match self.slots.find_or_vacant(table::hash(handle as u64), |slot| slot.request.handle == handle) {
+            Ok(slot) => self.queue(slot, request),
+            Err(vacant) => {
+                let slot = Slot { request, stamp: 0, cursor: NOWHERE, first: NOWHERE, last: NOWHERE };
+                // SAFETY: found just now.
+                if unsafe { self.slots.put(vacant, slot) } {
+                    self.make_room(vacant);
+                }
             }
-            if slot.request.handle == request.handle {
-                return self.queue(place, request);
-            }
-            place = (place + 1) & self.slots.mask;
         }
-        self.taken += 1;
-        if self.taken * 2 > self.slots.mask {
-            self.enlarge(place);
+    }
+
+    /// The request at `latest` has made the table fuller than it should be.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, latest: usize) {
+        // SAFETY: put there just now.
+        unsafe {
+            let extra = (*self.slots.at(latest)).request.extra;
+            if !self.slots.keeps(latest, hash_of) {
+                self.take_extra(extra);
+                memory::lose_call();
+            }
         }
     }
 
@@ -163,7 +155,7 @@ impl Table {
                 self.queued.len() as u32 - 1
             }
         };
-        let slot = self.slots.at(slot);
+        let slot = at(&mut self.slots, slot);
         match self.queued.get_mut(slot.last as usize) {
             Some(last) => last.1 = place,
             None => slot.first = place,
@@ -178,32 +170,21 @@ impl Table {
         }
     }
 
-    /// Takes the oldest request of a handle out. The next one takes its place; without one the gap is closed by moving
-    /// back what follows.
+    /// Takes the oldest request of a handle out. The next one takes its place.
     #[inline(always)]
     pub fn remove_first(&mut self, slot: usize) {
-        let first = self.slots.at(slot).first;
+        let first = at(&mut self.slots, slot).first;
         if first != NOWHERE {
             return self.advance(slot, first);
         }
-        let mask = self.slots.mask;
-        let (mut hole, mut next) = (slot, (slot + 1) & mask);
-        while self.slots.handle(next) != EMPTY {
-            let home = self.slots.home(self.slots.handle(next));
-            if next.wrapping_sub(home) & mask >= next.wrapping_sub(hole) & mask {
-                *self.slots.at(hole) = *self.slots.at(next);
-                hole = next;
-            }
-            next = (next + 1) & mask;
-        }
-        self.slots.at(hole).request.handle = EMPTY;
-        self.taken -= 1;
+        // SAFETY: found by `slot_of`, and nothing was put in or removed since.
+        unsafe { self.slots.remove(slot, hash_of) };
     }
 
     fn advance(&mut self, slot: usize, first: u32) {
         let Some((request, next)) = self.queued.get(first as usize).copied() else { return };
         self.free_queued(first);
-        let slot = self.slots.at(slot);
+        let slot = at(&mut self.slots, slot);
         if slot.cursor == first {
             // No look has seen what is in front now.
             slot.stamp = 0;
@@ -216,7 +197,7 @@ impl Table {
 
     /// Takes the first request behind those that the latest look has seen out of a queue.
     pub fn take_unseen(&mut self, slot: usize) -> Option<Request> {
-        let slot = self.slots.at(slot);
+        let slot = at(&mut self.slots, slot);
         let taken = slot.cursor;
         let (request, next) = *self.queued.get(taken as usize)?;
         let mut before = NOWHERE;
@@ -254,37 +235,5 @@ impl Table {
             *extra = None;
             self.free_extras.push(place);
         }
-    }
-
-    /// The request at `latest` has made the table fuller than it should be.
-    #[cold]
-    #[inline(never)]
-    fn enlarge(&mut self, latest: usize) {
-        let slots = self.slots.mask + 1;
-        let Some(larger) = Slots::new(slots * 2) else {
-            // Some slots must stay empty, or looking for a handle would not end.
-            if self.taken * 8 > slots * 7 {
-                let extra = self.slots.at(latest).request.extra;
-                self.remove_first(latest);
-                self.take_extra(extra);
-                memory::lose_call();
-            }
-            return;
-        };
-        let old = std::mem::replace(&mut self.slots, larger);
-        for slot in 0..slots {
-            // SAFETY: the old table has so many.
-            let moved = unsafe { *old.first.add(slot) };
-            if moved.request.handle == EMPTY {
-                continue;
-            }
-            let mut slot = self.slots.home(moved.request.handle);
-            while self.slots.handle(slot) != EMPTY {
-                slot = (slot + 1) & self.slots.mask;
-            }
-            *self.slots.at(slot) = moved;
-        }
-        // SAFETY: it came from `Slots::new` with this length, and nobody else refers to it.
-        unsafe { memory::free(old.first, slots) };
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
 
-use super::functions::{DESCRIBED, WAYS};
+use super::functions::{DESCRIBED, ROUTES};
 use super::post::link;
 use crate::abi::ucp::{LengthCallback, SendCallback, TagRecvCallback, TagRecvInfo};
 use crate::abi::ucs::{self, Status};
@@ -15,16 +15,16 @@ use crate::thread::{self, Kind, Link, Standing, Thread};
 use crate::workers::Worker;
 
 #[inline(always)]
-pub unsafe fn count(module: &Module, function: usize, operation: *mut Operation, ticks: u64) {
+pub unsafe fn count(module: &Module, function: usize, operation: *mut Operation, duration_ns: u64) {
     unsafe {
         let operation = &*operation;
-        let (Some(described), Some(ways)) = (DESCRIBED.get(function), WAYS.get(function)) else { return };
+        let (Some(described), Some(routes)) = (DESCRIBED.get(function), ROUTES.get(function)) else { return };
         let layer = if described.arrives { "ucp-rx" } else { "ucp" };
         let (protocol, carrier, peer) = (operation.protocol.get(), operation.carrier.get(), operation.peer.get());
-        let way = ways.number(module, layer, described.name, protocol, carrier);
-        module.count(&operation.call, way, peer, operation.bytes, operation.bytes, ticks);
+        let route = routes.number(module, layer, described.name, protocol, carrier);
+        module.count(&operation.call, route, peer, operation.bytes, operation.bytes, duration_ns);
         if operation.call.is_traced() {
-            module.event(&operation.call, way, peer, operation.bytes, operation.begin_ticks, module.ticks());
+            module.event(&operation.call, route, peer, operation.bytes, operation.begin_ns, module.now_ns());
         }
     }
 }
@@ -155,7 +155,7 @@ unsafe fn retire(operation: *mut Operation, module: Option<&'static Module>, thr
                 module,
                 (*operation).function as usize,
                 operation,
-                module.ticks().saturating_sub((*operation).begin_ticks),
+                module.now_ns().saturating_sub((*operation).begin_ns),
             );
         }
         drop_record(operation, thread);

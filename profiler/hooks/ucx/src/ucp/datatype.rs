@@ -3,11 +3,13 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use commsee_runtime::guard;
+
 use super::post::Data;
 use super::wrappers;
 use crate::abi::ucp::{Datatype, DatatypeIov, GenericDatatypeOps};
 use crate::abi::ucs::Status;
-use crate::{guard, module, thread};
+use crate::{module, thread};
 
 /// # Safety
 /// The program's list of pieces.
@@ -64,7 +66,7 @@ wrappers! {
     fn ucp_dt_create_generic(ops: *const GenericDatatypeOps, context: *mut c_void, datatype: *mut Datatype) -> Status {
         |real| {
             let given = if module::get().is_some() { ops.as_ref() } else { None };
-            let packed_size = given.and_then(|ops| guard::cold(|| listener(ops.packed_size?)).flatten());
+            let packed_size = given.and_then(|ops| guard::guarded(|| listener(ops.packed_size?)).flatten());
             match (given, packed_size) {
                 (Some(given), Some(_)) => {
                     // libucp copies them.

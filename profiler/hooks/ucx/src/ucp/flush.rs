@@ -8,7 +8,6 @@ use super::{older, wrappers};
 use crate::abi::ucp::{Ep, RequestParam, Worker};
 use crate::abi::ucs::{Status, StatusPtr};
 use crate::endpoints;
-use crate::real::real;
 use crate::thread::Kind;
 use crate::workers;
 

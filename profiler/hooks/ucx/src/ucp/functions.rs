@@ -1,7 +1,7 @@
 //! The functions that are counted, by name.
 
 use crate::protocol::Protocol;
-use crate::ways::Ways;
+use crate::routes::Routes;
 
 pub struct Described {
     pub name: &'static str,
@@ -68,7 +68,7 @@ functions! {
     WorkerFlushNbx "ucp_worker_flush_nbx" None false,
 }
 
-pub static WAYS: [Ways; COUNT] = [const { Ways::new() }; COUNT];
+pub static ROUTES: [Routes; COUNT] = [const { Routes::new() }; COUNT];
 
 /// Whether a function, by its number, reads or writes another process's memory.
 pub fn is_one_sided(function: u8) -> bool {

@@ -8,7 +8,6 @@ use crate::abi::ucp::{
 };
 use crate::abi::ucs;
 use crate::module::Module;
-use crate::real::real;
 
 /// None where UCX is older than 1.12, or does not tell.
 pub fn of_address(address: Address) -> Option<u64> {

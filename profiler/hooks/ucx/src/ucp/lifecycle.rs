@@ -3,29 +3,30 @@
 use std::ffi::{c_uint, c_void};
 use std::ptr::null_mut;
 
+use commsee_runtime::guard;
+
 use super::{complete, identity, wrappers};
 use crate::abi::ucp::{
     ATTR_FIELD_REQUEST_SIZE, Context, ContextAttr, ContextQuery, EP_PARAM_FIELD_REMOTE_ADDRESS, Ep, EpParams,
     RequestParam, THREAD_MODE_MULTI, WORKER_PARAM_FIELD_THREAD_MODE, Worker, WorkerParams,
 };
 use crate::abi::ucs::{self, Status, StatusPtr};
-use crate::real::real;
-use crate::{endpoints, guard, module, uct, workers};
+use crate::{endpoints, module, uct, workers};
 
 wrappers! {
     fn ucp_worker_create(context: Context, params: *const WorkerParams, worker: *mut Worker) -> Status {
         |real| {
-            if module::get().is_none() || guard::cold(uct::version::check) != Some(true) {
-                guard::cold(module::say_why_closed);
+            if module::get().is_none() || guard::guarded(uct::version::check) != Some(true) {
+                guard::guarded(module::say_why_closed);
                 return real(context, params, worker);
             }
-            let making = guard::cold(|| {
+            let making = guard::guarded(|| {
                 let request_bytes = request_bytes(context);
                 workers::begin(several_threads(params), request_bytes)
             })
             .unwrap_or(null_mut());
             let status = real(context, params, worker);
-            guard::cold(|| {
+            guard::guarded(|| {
                 let made = if status == ucs::OK { *worker } else { null_mut() };
                 workers::end(making, made);
                 if let (Some(module), false) = (module::get(), made.is_null()) {
@@ -41,7 +42,7 @@ wrappers! {
             let known = workers::of(worker);
             real(worker);
             if !known.is_null() {
-                guard::cold(|| {
+                guard::guarded(|| {
                     complete::forget(known);
                     workers::forget(worker, known);
                 });
@@ -52,7 +53,7 @@ wrappers! {
     fn ucp_ep_create(worker: Worker, params: *const EpParams, ep: *mut Ep) -> Status {
         |real| {
             let Some(module) = module::get() else { return real(worker, params, ep) };
-            let peer = guard::cold(|| {
+            let peer = guard::guarded(|| {
                 let params = params.as_ref().filter(|params| params.field_mask & EP_PARAM_FIELD_REMOTE_ADDRESS != 0)?;
                 identity::of_address(params.address).map(|identity| module.peer(identity))
             })
@@ -60,7 +61,7 @@ wrappers! {
             .unwrap_or(0);
             let status = endpoints::while_making(peer, || real(worker, params, ep));
             if status == ucs::OK {
-                guard::cold(|| endpoints::made(*ep, workers::of(worker), peer));
+                guard::guarded(|| endpoints::made(*ep, workers::of(worker), peer));
             }
             status
         }
@@ -97,7 +98,7 @@ wrappers! {
 
 fn forget(ep: *mut c_void) {
     if module::get().is_some() {
-        guard::cold(|| endpoints::gone(ep));
+        guard::guarded(|| endpoints::gone(ep));
     }
 }
 

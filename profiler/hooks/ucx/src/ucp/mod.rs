@@ -43,7 +43,7 @@ macro_rules! wrappers {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? { |$real:ident| $body:block })*) => {$(
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $name($($argument: $type),*) $(-> $result)? {
-            let Some($real) = $crate::real::real!(Ucp, $name, unsafe extern "C-unwind" fn($($type),*) $(-> $result)?) else {
+            let Some($real) = real!(Ucp, $name, unsafe extern "C-unwind" fn($($type),*) $(-> $result)?) else {
                 return $crate::ucp::Missing::MISSING;
             };
             // SAFETY: the program's arguments, passed on as they are.

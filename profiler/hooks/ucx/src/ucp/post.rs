@@ -15,7 +15,6 @@ use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::module::{self, Module};
 use crate::operation::{AtOnce, Operation, phase};
 use crate::pending::{NOWHERE, Recent};
-use crate::real::real;
 use crate::thread::{self, Frame, Kind, Link, Thread};
 use crate::workers::Worker;
 
@@ -67,7 +66,7 @@ pub unsafe fn begin(function: Function, kind: Kind, to: impl FnOnce() -> (*mut W
         (*operation).worker.set(worker);
         (*operation).peer.set(peer);
         (*operation).phase.store(phase::POSTING, Ordering::Relaxed);
-        (*operation).begin_ticks = if (*operation).call.is_traced() { module.ticks() } else { 0 };
+        (*operation).begin_ns = if (*operation).call.is_traced() { module.now_ns() } else { 0 };
         (*operation).frame.kind = kind;
         (*operation).frame.operation = operation;
         Frame::enter(&raw mut (*operation).frame, thread);
@@ -296,7 +295,7 @@ impl Posting {
             }
             (*operation).request.set(request);
             if !(*operation).call.is_traced() {
-                (*operation).begin_ticks = self.module.ticks();
+                (*operation).begin_ns = self.module.now_ns();
             }
             let Some(worker) = (*operation).worker.get().as_ref() else {
                 return become_pending(operation, true);
@@ -362,8 +361,8 @@ pub unsafe fn abandon(operation: *mut Operation, thread: *mut Thread) {
     unsafe {
         (*operation).request.set(null_mut());
         (*operation).slot = NOWHERE;
-        if (*operation).begin_ticks == 0 {
-            (*operation).begin_ticks = module::get().map_or(0, Module::ticks);
+        if (*operation).begin_ns == 0 {
+            (*operation).begin_ns = module::get().map_or(0, Module::now_ns);
         }
         if !become_pending(operation, true) {
             free(operation, thread);

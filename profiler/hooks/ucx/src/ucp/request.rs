@@ -2,10 +2,11 @@
 
 use std::ffi::c_void;
 
+use commsee_runtime::guard;
+
 use super::{complete, wrappers};
 use crate::abi::ucs::{self, Status};
-use crate::real::real;
-use crate::{guard, module, thread};
+use crate::{module, thread};
 
 type Check = unsafe extern "C-unwind" fn(*mut c_void) -> Status;
 type Release = unsafe extern "C-unwind" fn(*mut c_void);
@@ -24,7 +25,7 @@ wrappers! {
             // all else: both mark it as released, and put it back when it is complete. Either waits for a callback that runs in
             // another thread, which holds the worker.
             match real!(Ucp, ucp_request_release, Release) {
-                Some(release) if guard::cold(|| complete::silence(request)) == Some(true) => release(request),
+                Some(release) if guard::guarded(|| complete::silence(request)) == Some(true) => release(request),
                 _ => real(request),
             }
         }

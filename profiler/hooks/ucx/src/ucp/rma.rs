@@ -8,7 +8,6 @@ use super::{older, wrappers};
 use crate::abi::ucp::{Ep, RequestParam, Rkey};
 use crate::abi::ucs::{Status, StatusPtr};
 use crate::endpoints;
-use crate::real::real;
 use crate::thread::Kind;
 
 type PutNbx = unsafe extern "C-unwind" fn(Ep, *const c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;

@@ -8,7 +8,6 @@ use super::{older, wrappers};
 use crate::abi::ucp::{Datatype, Ep, RequestParam};
 use crate::abi::ucs::StatusPtr;
 use crate::endpoints;
-use crate::real::real;
 use crate::thread::Kind;
 
 type SendNbx = unsafe extern "C-unwind" fn(Ep, *const c_void, usize, *const RequestParam) -> StatusPtr;

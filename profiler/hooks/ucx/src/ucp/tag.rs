@@ -8,7 +8,6 @@ use super::{older, wrappers};
 use crate::abi::ucp::{Datatype, Ep, Message, RequestParam, Tag, Worker};
 use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::endpoints;
-use crate::real::real;
 use crate::thread::Kind;
 use crate::workers;
 

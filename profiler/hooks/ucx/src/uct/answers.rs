@@ -46,11 +46,11 @@ fn count_answer(module: &Module, answer: Answer, link: Option<&Link>) {
         Some(link) => (&link.call, Protocol::Control),
         None => (&Call::NONE, Protocol::Reply),
     };
-    let way = transmission::way(module, usize::from(place), protocol, carrier);
-    module.count(call, way, peer, bytes, bytes, AT_ONCE);
+    let route = transmission::route(module, usize::from(place), protocol, carrier);
+    module.count(call, route, peer, bytes, bytes, AT_ONCE);
     if call.is_traced() {
         // It was sent just before it showed to what it belongs.
-        let now = module.ticks();
-        module.event(call, way, peer, bytes, now, now);
+        let now = module.now_ns();
+        module.event(call, route, peer, bytes, now, now);
     }
 }

@@ -11,9 +11,9 @@ use crate::index::What;
 use crate::module::{self, Module};
 use crate::protocol::message::{EAGER_SYNC_ACK, RNDV_ATP, RNDV_ATS, RNDV_DATA, RNDV_RTR};
 use crate::protocol::{self, Protocol};
+use crate::routes::{Carrier, Routes};
 use crate::thread::{self, Frame, Kind, Standing, Thread};
 use crate::ucp;
-use crate::ways::{Carrier, Ways};
 use crate::workers::Worker;
 
 /// A handler of libucp's, for messages of one number by one interface.
@@ -25,7 +25,7 @@ pub struct Arrival {
     pub worker: *mut Worker,
 }
 
-static WAYS: Ways = Ways::new();
+static ROUTES: Routes = Routes::new();
 
 /// Stands in front of every such handler.
 pub unsafe extern "C-unwind" fn arrived(
@@ -89,9 +89,9 @@ unsafe fn end(arrival: &Arrival, seen: Seen, length: usize) {
             answers::count_expected(module, arrival.worker, number, link);
         }
         let protocol = protocol::of_message(arrival.id);
-        let way = WAYS.number(module, "uct-rx", "uct_am", protocol, arrival.carrier);
+        let route = ROUTES.number(module, "uct-rx", "uct_am", protocol, arrival.carrier);
         let call = frame.link().map_or(&Call::NONE, |link| &link.call);
-        module.count(call, way, 0, length as u64, length as u64, AT_ONCE);
+        module.count(call, route, 0, length as u64, length as u64, AT_ONCE);
     }
 }
 

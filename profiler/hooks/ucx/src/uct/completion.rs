@@ -17,10 +17,10 @@ pub struct Pending {
     pub link: Link,
     pub is_linked: bool,
     pub phase: AtomicU8,
-    pub way: u32,
+    pub route: u32,
     pub peer: u32,
     pub bytes: u64,
-    pub begin_ticks: u64,
+    pub begin_ns: u64,
     next: *mut Pending,
 }
 
@@ -98,11 +98,11 @@ unsafe fn invoke(completion: *mut Completion, status: ucs::Status) {
 unsafe fn count(pending: *mut Pending) {
     let Some(module) = module::get() else { return };
     unsafe {
-        let Pending { link, way, peer, bytes, begin_ticks, .. } = &*pending;
-        let now = module.ticks();
-        module.count(&link.call, *way, *peer, *bytes, *bytes, now.saturating_sub(*begin_ticks));
+        let Pending { link, route, peer, bytes, begin_ns, .. } = &*pending;
+        let now = module.now_ns();
+        module.count(&link.call, *route, *peer, *bytes, *bytes, now.saturating_sub(*begin_ns));
         if link.call.is_traced() {
-            module.event(&link.call, *way, *peer, *bytes, *begin_ticks, now);
+            module.event(&link.call, *route, *peer, *bytes, *begin_ns, now);
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use std::ffi::c_void;
 
+use commsee_runtime::guard;
+
 use super::interfaces;
 use crate::abi::ucs::{self, Status};
 use crate::abi::uct::{AmCallback, Iface, IfaceParams, Md, Worker};
-use crate::real::real;
-use crate::{endpoints, guard, module};
+use crate::{endpoints, module};
 
 /// Opens an interface, and stands between it and libucp from then on.
 #[unsafe(no_mangle)]
@@ -23,7 +24,7 @@ pub unsafe extern "C-unwind" fn uct_iface_open(
     unsafe {
         let status = open(md, worker, params, config, iface);
         if status == ucs::OK && module::get().is_some() {
-            guard::cold(|| interfaces::opened(md, worker, params, *iface));
+            guard::guarded(|| interfaces::opened(md, worker, params, *iface));
         }
         status
     }
@@ -34,7 +35,7 @@ pub unsafe extern "C-unwind" fn uct_iface_close(iface: *mut Iface) {
     let Some(close) = real!(Uct, uct_iface_close, unsafe extern "C-unwind" fn(*mut Iface)) else { return };
     // SAFETY: libucp's argument.
     unsafe {
-        guard::cold(|| interfaces::closing(iface));
+        guard::guarded(|| interfaces::closing(iface));
         close(iface);
     }
 }
@@ -51,8 +52,8 @@ pub unsafe extern "C-unwind" fn uct_iface_set_am_handler(
     let Some(set) = real!(Uct, uct_iface_set_am_handler, Set) else { return ucs::ERR_UNSUPPORTED };
     // SAFETY: libucp's arguments.
     unsafe {
-        let ours =
-            callback.and_then(|callback| guard::cold(|| interfaces::handler(iface, id, callback, argument)).flatten());
+        let ours = callback
+            .and_then(|callback| guard::guarded(|| interfaces::handler(iface, id, callback, argument)).flatten());
         match ours {
             Some((callback, argument)) => set(iface, id, Some(callback), argument, flags),
             None => set(iface, id, callback, argument, flags),
@@ -68,7 +69,7 @@ pub unsafe extern "C-unwind" fn uct_ep_create(params: *const c_void, ep: *mut *m
     unsafe {
         let status = create(params, ep);
         if status == ucs::OK && module::get().is_some() {
-            guard::cold(|| match endpoints::peer_in_making() {
+            guard::guarded(|| match endpoints::peer_in_making() {
                 0 => {}
                 peer => endpoints::uct_made(*ep, peer),
             });
@@ -80,7 +81,7 @@ pub unsafe extern "C-unwind" fn uct_ep_create(params: *const c_void, ep: *mut *m
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn uct_ep_destroy(ep: *mut c_void) {
     let Some(destroy) = real!(Uct, uct_ep_destroy, unsafe extern "C-unwind" fn(*mut c_void)) else { return };
-    guard::cold(|| endpoints::uct_gone(ep));
+    guard::guarded(|| endpoints::uct_gone(ep));
     // SAFETY: libucp's argument.
     unsafe { destroy(ep) }
 }

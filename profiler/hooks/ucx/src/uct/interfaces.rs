@@ -4,6 +4,9 @@ use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null_mut;
 use std::sync::Mutex;
 
+use commsee_runtime::memory;
+use commsee_runtime::pointers::Pointers;
+
 use super::arrival::{self, Arrival};
 use super::{operations, table, version};
 use crate::abi::ucs;
@@ -11,11 +14,9 @@ use crate::abi::uct::{
     self, AM_ID_MAX, AmCallback, DEVICE_TYPES, IFACE_OPEN_MODE_DEVICE, IFACE_PARAM_FIELD_DEVICE,
     IFACE_PARAM_FIELD_OPEN_MODE, Iface, IfaceParams, Md, TABLE_WORDS, TlResource,
 };
-use crate::pointers::Pointers;
-use crate::real::real;
-use crate::ways::{self, Carrier, Transport};
+use crate::module;
+use crate::routes::{self, Carrier, Transport};
 use crate::workers::{self, Worker};
-use crate::{memory, module};
 
 pub struct Interface {
     pub table: [usize; TABLE_WORDS],
@@ -25,7 +26,7 @@ pub struct Interface {
 }
 
 /// From interfaces to what is known of them.
-static KNOWN: Pointers = Pointers::new();
+static KNOWN: Pointers = Pointers::new(module::say_what_is_lost);
 
 /// The interface of an endpoint. None cannot be, as only watched ones call this.
 ///
@@ -68,7 +69,7 @@ pub unsafe fn opened(md: Md, worker: uct::Worker, params: *const IfaceParams, if
         let interface = memory::boxed(Interface {
             table: (*iface).table,
             worker: workers::of_uct(worker),
-            carrier: ways::carrier(Transport { name, device, kind }),
+            carrier: routes::carrier(Transport { name, device, kind }),
             arrivals: Mutex::new([null_mut(); AM_ID_MAX]),
         });
         let Some(interface) = interface.map(Box::into_raw) else { return module::say_what_is_lost() };

@@ -16,17 +16,17 @@ use crate::endpoints;
 use crate::module::{self, Module};
 use crate::operation::{Operation, phase};
 use crate::protocol::{self, Protocol, message};
+use crate::routes::{Carrier, Routes};
 use crate::thread::{self, Answer, Kind, Link, Thread};
-use crate::ways::{Carrier, Ways};
 use crate::{tls, ucp};
 
-static WAYS: [Ways; table::NAMES.len()] = [const { Ways::new() }; table::NAMES.len()];
+static ROUTES: [Routes; table::NAMES.len()] = [const { Routes::new() }; table::NAMES.len()];
 
 /// How the function at a place of the table moved data.
 #[inline(always)]
-pub fn way(module: &Module, place: usize, protocol: Protocol, carrier: Carrier) -> u32 {
-    match (WAYS.get(place), table::NAMES.get(place)) {
-        (Some(ways), Some(name)) => ways.number(module, "uct", name, protocol, carrier),
+pub fn route(module: &Module, place: usize, protocol: Protocol, carrier: Carrier) -> u32 {
+    match (ROUTES.get(place), table::NAMES.get(place)) {
+        (Some(routes), Some(name)) => routes.number(module, "uct", name, protocol, carrier),
         _ => 0,
     }
 }
@@ -73,8 +73,8 @@ impl Posted {
             let bytes = bytes as u64;
             let protocol = carried(cargo, ucp::is_one_sided((*operation).function));
             mark(operation, cargo, protocol, interface.carrier, bytes);
-            let way = way(self.module, place, protocol, interface.carrier);
-            self.module.count(&(*operation).call, way, (*operation).peer.get(), bytes, bytes, AT_ONCE);
+            let route = route(self.module, place, protocol, interface.carrier);
+            self.module.count(&(*operation).call, route, (*operation).peer.get(), bytes, bytes, AT_ONCE);
         }
     }
 }
@@ -121,7 +121,7 @@ pub struct Transmission {
     cargo: Cargo,
     place: usize,
     peer: u32,
-    begin_ticks: u64,
+    begin_ns: u64,
     completion: *mut Pending,
     /// Of an answer: under which its own will come, or 0.
     pub number: u64,
@@ -155,7 +155,7 @@ pub unsafe fn begin(
         } else if is_posted {
             peer = endpoints::uct_peer(ep.cast());
         }
-        let begin_ticks = if link.call.is_traced() { module.ticks() } else { 0 };
+        let begin_ns = if link.call.is_traced() { module.now_ns() } else { 0 };
         let completion = null_mut();
         let number = 0;
         Some(Transmission {
@@ -168,7 +168,7 @@ pub unsafe fn begin(
             cargo,
             place,
             peer,
-            begin_ticks,
+            begin_ns,
             completion,
         })
     }
@@ -228,17 +228,17 @@ impl Transmission {
                 return self.count(bytes);
             }
             let pending = self.completion;
-            (*pending).way = self.see(bytes);
+            (*pending).route = self.see(bytes);
             (*pending).peer = self.peer;
             (*pending).bytes = bytes as u64;
-            (*pending).begin_ticks = if self.begin_ticks != 0 { self.begin_ticks } else { self.module.ticks() };
+            (*pending).begin_ns = if self.begin_ns != 0 { self.begin_ns } else { self.module.now_ns() };
             let place = &(*pending).phase;
             let waits =
                 place.compare_exchange(phase::POSTING, phase::PENDING, Ordering::AcqRel, Ordering::Acquire).is_ok();
             if !waits {
                 // It came before the call returned.
-                let way = (*pending).way;
-                self.count_by(way, bytes as u64);
+                let route = (*pending).route;
+                self.count_by(route, bytes as u64);
                 self.give_up();
             }
         }
@@ -250,25 +250,25 @@ impl Transmission {
             if !self.is_linked && self.waits_for_arrival(bytes) {
                 return;
             }
-            let way = self.see(bytes);
-            self.count_by(way, bytes as u64);
+            let route = self.see(bytes);
+            self.count_by(route, bytes as u64);
         }
     }
 
     #[inline(always)]
-    fn count_by(&self, way: u32, bytes: u64) {
-        self.module.count(&self.link.call, way, self.peer, bytes, bytes, AT_ONCE);
-        if self.begin_ticks != 0 {
-            let now = self.module.ticks();
-            self.module.event(&self.link.call, way, self.peer, bytes, self.begin_ticks, now);
+    fn count_by(&self, route: u32, bytes: u64) {
+        self.module.count(&self.link.call, route, self.peer, bytes, bytes, AT_ONCE);
+        if self.begin_ns != 0 {
+            let now = self.module.now_ns();
+            self.module.event(&self.link.call, route, self.peer, bytes, self.begin_ns, now);
         }
     }
 
-    /// Its way. Tells the operation above, and what arrived just now, what it turned out to be.
+    /// Its route. Tells the operation above, and what arrived just now, what it turned out to be.
     #[inline(always)]
     unsafe fn see(&self, bytes: usize) -> u32 {
         let protocol = unsafe { self.protocol(bytes) };
-        way(self.module, self.place, protocol, self.interface.carrier)
+        route(self.module, self.place, protocol, self.interface.carrier)
     }
 
     #[inline(always)]

@@ -4,9 +4,10 @@ use std::ffi::c_uint;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use commsee_runtime::say;
+
 use crate::abi::ucp::GetVersion;
 use crate::module;
-use crate::real::real;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
@@ -49,7 +50,7 @@ pub fn check() -> bool {
         if version.major != 1 || version.minor < FIRST_MINOR {
             let text = format!("UCX {version}: refused (it is not known; 1.{FIRST_MINOR} to 1.{LAST_MINOR} are)");
             note(&text);
-            module::say(&format!("{text}, UCX is not seen"));
+            say::warn_for_all(&format!("{text}, UCX is not seen"));
             module::stop();
             return false;
         }

@@ -4,11 +4,12 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize};
 
-use crate::protocol::Protocol;
-
 /// Its representation in the atomic type that is as large.
 pub trait Word: Copy {
     type Atomic;
+    /// What is there before anything is.
+    const NONE: Self;
+    fn new(value: Self) -> Self::Atomic;
     fn load(place: &Self::Atomic) -> Self;
     fn store(place: &Self::Atomic, value: Self);
 }
@@ -18,6 +19,10 @@ pub trait Word: Copy {
 pub struct Loose<T: Word>(T::Atomic);
 
 impl<T: Word> Loose<T> {
+    pub fn new(value: T) -> Loose<T> {
+        Loose(T::new(value))
+    }
+
     #[inline(always)]
     pub fn get(&self) -> T {
         T::load(&self.0)
@@ -30,9 +35,14 @@ impl<T: Word> Loose<T> {
 }
 
 macro_rules! words {
-    ($($type:ty: $atomic:ty;)*) => {$(
+    ($($type:ty: $atomic:ty, $none:expr;)*) => {$(
         impl Word for $type {
             type Atomic = $atomic;
+            const NONE: $type = $none;
+
+            fn new(value: $type) -> $atomic {
+                <$atomic>::new(value)
+            }
 
             #[inline(always)]
             fn load(place: &$atomic) -> $type {
@@ -48,15 +58,20 @@ macro_rules! words {
 }
 
 words! {
-    bool: AtomicBool;
-    u8: AtomicU8;
-    u32: AtomicU32;
-    u64: AtomicU64;
-    usize: AtomicUsize;
+    bool: AtomicBool, false;
+    u8: AtomicU8, 0;
+    u32: AtomicU32, 0;
+    u64: AtomicU64, 0;
+    usize: AtomicUsize, 0;
 }
 
 impl<P> Word for *mut P {
     type Atomic = AtomicPtr<P>;
+    const NONE: *mut P = std::ptr::null_mut();
+
+    fn new(value: *mut P) -> AtomicPtr<P> {
+        AtomicPtr::new(value)
+    }
 
     #[inline(always)]
     fn load(place: &AtomicPtr<P>) -> *mut P {
@@ -66,20 +81,5 @@ impl<P> Word for *mut P {
     #[inline(always)]
     fn store(place: &AtomicPtr<P>, value: *mut P) {
         place.store(value, Relaxed);
-    }
-}
-
-impl Word for Protocol {
-    type Atomic = AtomicU8;
-
-    #[inline(always)]
-    fn load(place: &AtomicU8) -> Protocol {
-        // SAFETY: `store` alone writes it, and 0 is one, too.
-        unsafe { std::mem::transmute::<u8, Protocol>(place.load(Relaxed)) }
-    }
-
-    #[inline(always)]
-    fn store(place: &AtomicU8, value: Protocol) {
-        place.store(value as u8, Relaxed);
     }
 }

@@ -1,12 +1,12 @@
-//! The core's numbers of ways, each asked for once.
+//! The core's numbers of routes, each asked for once.
 
 use std::ffi::CString;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use commsee_hook::{ARRIVES, Way};
+use commsee_hook::{ARRIVES, Role, Route};
+use commsee_runtime::guard;
 
-use crate::guard;
 use crate::module::Module;
 use crate::protocol::{self, Protocol};
 
@@ -42,14 +42,14 @@ fn transport(carrier: Carrier) -> Option<Transport> {
     known.get(usize::from(carrier).checked_sub(1)?).cloned()
 }
 
-/// Ways of one function.
-pub struct Ways {
+/// Routes of one function.
+pub struct Routes {
     numbers: [[AtomicU32; CARRIERS]; protocol::COUNT],
 }
 
-impl Ways {
-    pub const fn new() -> Ways {
-        Ways { numbers: [const { [const { AtomicU32::new(0) }; CARRIERS] }; protocol::COUNT] }
+impl Routes {
+    pub const fn new() -> Routes {
+        Routes { numbers: [const { [const { AtomicU32::new(0) }; CARRIERS] }; protocol::COUNT] }
     }
 
     #[inline(always)]
@@ -78,13 +78,13 @@ fn ask(
     protocol: Protocol,
     carrier: Carrier,
 ) -> u32 {
-    guard::cold(|| {
+    guard::guarded(|| {
         let text = |text: &str| CString::new(text).unwrap_or_default();
         let transport = transport(carrier);
         let of = |part: fn(&Transport) -> &str| text(transport.as_ref().map_or("", part));
         let (layer_name, function, protocol) = (text(layer), text(function), text(protocol::NAMES[protocol as usize]));
         let (name, device, kind) = (of(|it| &it.name), of(|it| &it.device), of(|it| it.kind));
-        let way = Way {
+        let route = Route {
             layer: layer_name.as_ptr(),
             function: function.as_ptr(),
             protocol: protocol.as_ptr(),
@@ -92,9 +92,10 @@ fn ask(
             device: device.as_ptr(),
             kind: kind.as_ptr(),
             flags: if layer.ends_with("-rx") { ARRIVES } else { 0 },
-            ..Way::NONE
+            role: if layer.starts_with("ucp") { Role::Message } else { Role::Wire } as u32,
+            ..Route::NONE
         };
-        let number = module.way_number(&way);
+        let number = module.route_number(&route);
         place.store(number, Ordering::Relaxed);
         number
     })

@@ -1,0 +1,135 @@
+//! The functions that ours stand in front of: those of the next library in the order in which the loader searches, or of one that the
+//! program opened out of that order.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::guard;
+
+/// The address of a name in the libraries behind this one, or null.
+pub fn next(name: &CStr) -> *mut c_void {
+    // SAFETY: looks a name up.
+    unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
+}
+
+/// The address of a name where the whole program would find it, or null.
+pub fn default(name: &CStr) -> *mut c_void {
+    // SAFETY: looks a name up.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
+}
+
+/// The address of a name in a library that is loaded, and those it needs, or null.
+pub fn within(library: *mut c_void, name: &CStr) -> *mut c_void {
+    // SAFETY: looks a name up in what `opened` gave.
+    unsafe { libc::dlsym(library, name.as_ptr()) }
+}
+
+/// A library that is loaded already, or null. It stays so from here on, since its addresses are kept.
+pub fn opened(library: &CStr) -> *mut c_void {
+    // SAFETY: RTLD_NOLOAD loads nothing.
+    unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) }
+}
+
+/// All loaded libraries whose file has such a name, by the name that the loader knows them by.
+pub fn libraries(is_wanted: impl Fn(&[u8]) -> bool) -> Vec<CString> {
+    let mut search = Search { is_wanted: &is_wanted, names: Vec::new() };
+    // SAFETY: the callback only runs during the call, and gets what is passed here.
+    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
+    search.names
+}
+
+struct Search<'a> {
+    is_wanted: &'a dyn Fn(&[u8]) -> bool,
+    names: Vec<CString>,
+}
+
+unsafe extern "C" fn look(object: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
+    // SAFETY: the loader's own entry, and what `libraries` passed.
+    let (name, search): (*const c_char, _) = unsafe { ((*object).dlpi_name, &mut *search.cast::<Search>()) };
+    if !name.is_null() {
+        // SAFETY: the loader's names end with a zero byte.
+        let name = unsafe { CStr::from_ptr(name) };
+        let file = name.to_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or(b"");
+        if (search.is_wanted)(file) {
+            search.names.push(name.to_owned());
+        }
+    }
+    0
+}
+
+/// A library that a module watches: the name under which the loader knows it, and how its file's name begins where a package renamed
+/// it, such as `libucp-1a2b3c.so.0.0.0`.
+pub struct Library {
+    pub name: &'static CStr,
+    pub stem: &'static [u8],
+}
+
+impl Library {
+    /// The real function of a name; 0 if there is none.
+    fn find(&self, name: &CStr) -> usize {
+        let found = next(name);
+        if !found.is_null() {
+            return found as usize;
+        }
+        // Opened with RTLD_LOCAL, as MPI libraries and Python do.
+        let mut library = opened(self.name);
+        if library.is_null() {
+            let is_it =
+                |file: &[u8]| file.starts_with(self.stem) && matches!(file.get(self.stem.len()), Some(b'.' | b'-'));
+            library =
+                libraries(is_it).iter().map(|name| opened(name)).find(|it| !it.is_null()).unwrap_or(ptr::null_mut());
+        }
+        if library.is_null() { 0 } else { within(library, name) as usize }
+    }
+}
+
+/// A function of such a library, looked up when it is first called.
+pub struct Real {
+    library: &'static Library,
+    name: &'static CStr,
+    address: AtomicUsize,
+}
+
+impl Real {
+    pub const fn new(library: &'static Library, name: &'static CStr) -> Real {
+        Real { library, name, address: AtomicUsize::new(0) }
+    }
+
+    /// Its address; 0 if there is none.
+    #[inline(always)]
+    pub fn address(&self) -> usize {
+        match self.address.load(Ordering::Relaxed) {
+            0 => self.look_up(),
+            address => address,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_up(&self) -> usize {
+        let address = guard::guarded(|| self.library.find(self.name)).unwrap_or(0);
+        self.address.store(address, Ordering::Relaxed);
+        address
+    }
+}
+
+/// The real function of that name in a static [`Library`] as a typed pointer; None if there is none.
+#[macro_export]
+macro_rules! real {
+    ($library:expr, $name:ident, $type:ty) => {{
+        static REAL: $crate::real::Real = $crate::real::Real::new(
+            &$library,
+            match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                Ok(name) => name,
+                Err(_) => c"",
+            },
+        );
+        match REAL.address() {
+            0 => None,
+            // SAFETY: the type is that of the library's header.
+            #[allow(unused_unsafe)]
+            address => Some(unsafe { std::mem::transmute::<usize, $type>(address) }),
+        }
+    }};
+}

@@ -1,0 +1,139 @@
+//! What commsee says to the user, on standard error and never twice. It needs no memory, since that may be what is missing.
+
+use std::fmt::{self, Write as _};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+use crate::{errno, launcher, signals};
+
+/// What is said, at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Level {
+    Off,
+    Warn,
+    Info,
+    Debug,
+}
+
+impl Level {
+    /// Reads the value of `COMMSEE_LOG`.
+    pub fn parse(text: &str) -> Option<Level> {
+        Some(match text.trim().to_ascii_lowercase().as_str() {
+            "off" | "quiet" | "0" => Level::Off,
+            "warn" => Level::Warn,
+            "info" | "" => Level::Info,
+            "debug" => Level::Debug,
+            _ => return None,
+        })
+    }
+}
+
+static LEVEL: AtomicU8 = AtomicU8::new(Level::Info as u8);
+/// The world rank once it is known; then it stands before each message of a rank other than 0.
+static RANK: AtomicU32 = AtomicU32::new(0);
+
+pub fn set_level(level: Level) {
+    LEVEL.store(level as u8, Ordering::Relaxed);
+}
+
+pub fn set_rank(rank: u32) {
+    RANK.store(rank, Ordering::Relaxed);
+}
+
+/// Takes the level from `COMMSEE_LOG`, and the rank from the launcher: for who knows them from nobody else.
+pub fn follow_environment() {
+    let level = std::env::var("COMMSEE_LOG").ok().and_then(|text| Level::parse(&text));
+    set_level(level.unwrap_or(Level::Info));
+    set_rank(launcher::rank().unwrap_or(0));
+}
+
+pub fn warn(text: &str) {
+    say(Level::Warn, format_args!("{text}"));
+}
+
+/// The same about what is mostly so on all ranks: those beside rank 0 say it to who looks closely.
+pub fn warn_for_all(text: &str) {
+    let level = if RANK.load(Ordering::Relaxed) == 0 { Level::Warn } else { Level::Debug };
+    say(level, format_args!("{text}"));
+}
+
+/// The same without a text in memory.
+pub fn warn_of(words: fmt::Arguments) {
+    say(Level::Warn, words);
+}
+
+pub fn info(text: &str) {
+    say(Level::Info, format_args!("{text}"));
+}
+
+pub fn debug(text: &str) {
+    say(Level::Debug, format_args!("{text}"));
+}
+
+fn say(level: Level, text: fmt::Arguments) {
+    if level as u8 > LEVEL.load(Ordering::Relaxed) {
+        return;
+    }
+    let mut line = Line { bytes: [0; LINE_BYTES], length: 0 };
+    let _ = match RANK.load(Ordering::Relaxed) {
+        0 => write!(line, "commsee: {text}"),
+        rank => write!(line, "commsee: rank {rank}: {text}"),
+    };
+    line.end();
+    // One write, so that lines of several ranks do not mix; a closed standard error is nobody's trouble.
+    errno::kept(|| signals::held_back(|| line.write()));
+}
+
+/// The longest line; what is longer ends in dots.
+const LINE_BYTES: usize = 8 << 10;
+
+struct Line {
+    bytes: [u8; LINE_BYTES],
+    length: usize,
+}
+
+impl fmt::Write for Line {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let mut fits = text.len().min(LINE_BYTES - "…\n".len() - self.length);
+        while !text.is_char_boundary(fits) {
+            fits -= 1;
+        }
+        self.bytes[self.length..self.length + fits].copy_from_slice(&text.as_bytes()[..fits]);
+        self.length += fits;
+        if fits < text.len() { Err(fmt::Error) } else { Ok(()) }
+    }
+}
+
+impl Line {
+    fn end(&mut self) {
+        let is_cut = self.length + 64 > LINE_BYTES;
+        let end = if is_cut { "…\n" } else { "\n" };
+        self.bytes[self.length..self.length + end.len()].copy_from_slice(end.as_bytes());
+        self.length += end.len();
+    }
+
+    fn write(&self) {
+        let mut rest = &self.bytes[..self.length];
+        while !rest.is_empty() {
+            // SAFETY: so many bytes are there.
+            let written = unsafe { libc::write(libc::STDERR_FILENO, rest.as_ptr().cast(), rest.len()) };
+            match usize::try_from(written) {
+                Ok(0) => return,
+                Ok(written) => rest = &rest[written.min(rest.len())..],
+                Err(_) if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+/// Says something once per process, however often the place is passed.
+#[macro_export]
+macro_rules! warn_once {
+    ($($argument:tt)*) => {{
+        static SAID: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+        if !SAID.swap(true, std::sync::atomic::Ordering::Relaxed) {
+            $crate::say::warn_of(format_args!($($argument)*));
+        }
+    }};
+}

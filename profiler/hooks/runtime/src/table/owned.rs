@@ -1,0 +1,231 @@
+//! A table for one thread at a time.
+
+use std::cell::Cell;
+use std::ptr;
+
+use crate::memory;
+
+/// A plain value that bears its key, or the mark of an empty slot.
+pub trait Slot: Copy {
+    const EMPTY: Self;
+    /// Whether no key that is looked for is that of an empty slot: then the key is compared first, which saves a comparison where it is
+    /// found.
+    const KEY_FIRST: bool = false;
+    fn is_empty(&self) -> bool;
+    /// Makes it an empty one.
+    fn clear(&mut self);
+}
+
+/// It is shared by reference where it is one thread's own: what is called back from within a call may come here again, but never from
+/// within one of these functions, which call nothing but what they are given.
+pub struct Owned<S> {
+    /// `mask + 1` slots, a power of two, never all of them taken: looking for a key ends at an empty one.
+    slots: Cell<*mut S>,
+    mask: Cell<usize>,
+    shift: Cell<u32>,
+    taken: Cell<usize>,
+}
+
+// SAFETY: the slots are the table's own.
+unsafe impl<S: Send> Send for Owned<S> {}
+
+impl<S: Slot> Owned<S> {
+    /// For `slots` slots, a power of two of at least 8. None where there is no memory for it.
+    pub fn new(slots: usize) -> Option<Owned<S>> {
+        debug_assert!(slots.is_power_of_two() && slots >= 8);
+        Some(Owned {
+            slots: Cell::new(table(slots)?),
+            mask: Cell::new(slots - 1),
+            shift: Cell::new(64 - slots.trailing_zeros()),
+            taken: Cell::new(0),
+        })
+    }
+
+    pub fn len(&self) -> usize {
+        self.taken.get()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many slots there are.
+    pub fn capacity(&self) -> usize {
+        self.mask.get() + 1
+    }
+
+    #[inline(always)]
+    fn home(&self, hash: u64) -> usize {
+        (hash >> self.shift.get()) as usize
+    }
+
+    /// The address of a slot.
+    ///
+    /// # Safety
+    /// The place was found in this table, which has no fewer slots since.
+    #[inline(always)]
+    pub unsafe fn at(&self, place: usize) -> *mut S {
+        // SAFETY: as demanded.
+        unsafe { self.slots.get().add(place) }
+    }
+
+    /// Where the slot is of which `is_it` is true. A place stays what it is until something is put in or removed.
+    #[inline(always)]
+    pub fn find(&self, hash: u64, is_it: impl Fn(&S) -> bool) -> Option<usize> {
+        let slots = self.slots.get();
+        let mut place = self.home(hash);
+        loop {
+            // SAFETY: what is masked, or comes from `home`, is below the number of slots.
+            let slot = unsafe { &*slots.add(place) };
+            if S::KEY_FIRST && is_it(slot) {
+                return Some(place);
+            }
+            if slot.is_empty() {
+                return None;
+            }
+            if !S::KEY_FIRST && is_it(slot) {
+                return Some(place);
+            }
+            place = (place + 1) & self.mask.get();
+        }
+    }
+
+    /// The same, or else the place where such a slot belongs: [`Owned::put`].
+    #[inline(always)]
+    pub fn find_or_vacant(&self, hash: u64, is_it: impl Fn(&S) -> bool) -> Result<usize, usize> {
+        let slots = self.slots.get();
+        let mut place = self.home(hash);
+        loop {
+            // SAFETY: as in `find`.
+            let slot = unsafe { &*slots.add(place) };
+            if slot.is_empty() {
+                return Err(place);
+            }
+            if is_it(slot) {
+                return Ok(place);
+            }
+            place = (place + 1) & self.mask.get();
+        }
+    }
+
+    /// Where a key would be looked for first: to be fetched ahead of time.
+    #[inline(always)]
+    pub fn expected(&self, hash: u64) -> *const S {
+        self.slots.get().wrapping_add(self.home(hash))
+    }
+
+    /// Makes room for one more, if there is memory for it or room left. `hash_of` tells the hash that a slot was put in under.
+    pub fn reserve(&self, hash_of: impl Fn(&S) -> u64) -> bool {
+        let (taken, slots) = (self.taken.get() + 1, self.capacity());
+        taken * 2 <= slots || self.enlarge(&hash_of) || taken * 8 <= slots * 7
+    }
+
+    /// Puts a slot in of whose key there is none.
+    pub fn insert(&self, hash: u64, slot: S) {
+        let (slots, mask) = (self.slots.get(), self.mask.get());
+        let mut place = self.home(hash);
+        // SAFETY: as in `find`.
+        unsafe {
+            while !(*slots.add(place)).is_empty() {
+                place = (place + 1) & mask;
+            }
+            slots.add(place).write(slot);
+        }
+        self.taken.set(self.taken.get() + 1);
+    }
+
+    /// Puts a slot where [`Owned::find_or_vacant`] found a vacant place. True where the table is fuller now than it should be: then
+    /// [`Owned::keeps`] comes next.
+    ///
+    /// # Safety
+    /// The place is that one, and nothing was put in or removed since.
+    #[inline(always)]
+    pub unsafe fn put(&self, vacant: usize, slot: S) -> bool {
+        // SAFETY: as demanded.
+        unsafe { self.slots.get().add(vacant).write(slot) };
+        let taken = self.taken.get() + 1;
+        self.taken.set(taken);
+        taken * 2 > self.mask.get()
+    }
+
+    /// Makes room for more behind what was put in last. False where there is neither memory nor room: that is taken out again.
+    ///
+    /// # Safety
+    /// The place is where it was put, and nothing was put in or removed since.
+    #[cold]
+    #[inline(never)]
+    pub unsafe fn keeps(&self, latest: usize, hash_of: impl Fn(&S) -> u64) -> bool {
+        if self.enlarge(&hash_of) || self.taken.get() * 8 <= self.capacity() * 7 {
+            return true;
+        }
+        // Some slots must stay empty, or looking for a key would not end.
+        // SAFETY: a slot was put there just now.
+        unsafe { self.remove(latest, hash_of) };
+        false
+    }
+
+    /// Takes a slot out. The gap is closed by moving back what follows.
+    ///
+    /// # Safety
+    /// The place is that of a slot which [`Owned::find`] found, and nothing was put in or removed since.
+    #[inline(always)]
+    pub unsafe fn remove(&self, place: usize, hash_of: impl Fn(&S) -> u64) {
+        let (slots, mask) = (self.slots.get(), self.mask.get());
+        let (mut hole, mut next) = (place, (place + 1) & mask);
+        // SAFETY: as in `find`.
+        unsafe {
+            loop {
+                let slot = slots.add(next);
+                if (*slot).is_empty() {
+                    break;
+                }
+                let home = self.home(hash_of(&*slot));
+                if next.wrapping_sub(home) & mask >= next.wrapping_sub(hole) & mask {
+                    *slots.add(hole) = *slot;
+                    hole = next;
+                }
+                next = (next + 1) & mask;
+            }
+            (*slots.add(hole)).clear();
+        }
+        self.taken.set(self.taken.get() - 1);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn enlarge(&self, hash_of: &impl Fn(&S) -> u64) -> bool {
+        let (old, old_slots) = (self.slots.get(), self.capacity());
+        let Some(new) = table(old_slots * 2) else { return false };
+        self.slots.set(new);
+        self.mask.set(old_slots * 2 - 1);
+        self.shift.set(self.shift.get() - 1);
+        self.taken.set(0);
+        for place in 0..old_slots {
+            // SAFETY: the old table has so many slots.
+            let slot = unsafe { *old.add(place) };
+            if !slot.is_empty() {
+                self.insert(hash_of(&slot), slot);
+            }
+        }
+        // SAFETY: it came from `table` with this length, and nobody refers to it any more.
+        unsafe { memory::free(old, old_slots) };
+        true
+    }
+}
+
+impl<S> Drop for Owned<S> {
+    fn drop(&mut self) {
+        // SAFETY: it came from `table` with this length, and slots are plain.
+        unsafe { memory::free(self.slots.replace(ptr::null_mut()), self.mask.get() + 1) };
+    }
+}
+
+#[cold]
+fn table<S: Slot>(slots: usize) -> Option<*mut S> {
+    let table = memory::array::<S>(slots)?.as_ptr();
+    for place in 0..slots {
+        // SAFETY: there is room for so many.
+        unsafe { table.add(place).write(S::EMPTY) };
+    }
+    Some(table)
+}
