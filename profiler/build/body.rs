@@ -120,5 +120,11 @@ fn rule_call(call: &Call) -> String {
     };
     let words: String = rule(call).arguments.iter().map(|name| format!(", {name}")).collect();
     let call = format!("volume::{function}(context{words}{status})");
-    if status.is_empty() { call } else { format!("{{\n            // SAFETY: the call has filled the status.\n            unsafe {{ {call} }}\n        }}") }
+    if status.is_empty() {
+        call
+    } else {
+        format!(
+            "{{\n            // SAFETY: the call has filled the status.\n            unsafe {{ {call} }}\n        }}"
+        )
+    }
 }
