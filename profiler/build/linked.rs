@@ -23,7 +23,7 @@ pub struct Linked {
     pub script: String,
 }
 
-/// `optional`: names that only some libraries have (`src/mpi/presence.rs`).
+/// `optional`: names that only some libraries have (`src/mpi/presence/`).
 pub fn write(sources: &Path, optional: &[String]) -> Linked {
     let (mut strong, mut weak) = (BTreeSet::new(), BTreeSet::new());
     for call in &CALLS {

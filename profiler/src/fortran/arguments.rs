@@ -36,24 +36,24 @@ pub unsafe fn address(buffer: Word, entry: &Entry) -> Word {
     if entry.descriptors && buffer != 0 { unsafe { *(buffer as *const Word) } } else { buffer }
 }
 
-/// The place of one handle.
-pub struct Place {
+/// One handle of the program, where the call finds it.
+pub struct Handle {
     object: Object,
     fortran: Word,
     c: Cell<Word>,
 }
 
-impl Place {
+impl Handle {
     /// For a handle that the call will make.
     #[inline(always)]
-    pub fn new(object: Object, fortran: Word) -> Place {
-        Place { object, fortran, c: Cell::new(0) }
+    pub fn new(object: Object, fortran: Word) -> Handle {
+        Handle { object, fortran, c: Cell::new(0) }
     }
 
     /// For a handle that is there already.
     #[inline(always)]
-    pub unsafe fn holding(object: Object, fortran: Word) -> Place {
-        let place = Place::new(object, fortran);
+    pub unsafe fn holding(object: Object, fortran: Word) -> Handle {
+        let place = Handle::new(object, fortran);
         // SAFETY: the caller passes the place of a handle.
         unsafe { place.refresh() };
         place

@@ -18,7 +18,7 @@ use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi;
 use crate::thread;
 
-pub use arguments::{Place, Requests, Statuses, Text, address, count, int, long};
+pub use arguments::{Handle, Requests, Statuses, Text, address, count, int, long};
 pub use entry::Entry;
 pub use handles::{Object, handle};
 pub use indices::Indices;

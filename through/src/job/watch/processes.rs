@@ -25,6 +25,7 @@ impl Process {
         let open = || {
             // SAFETY: a plain system call; the descriptor is new.
             let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, header.pid, 0) };
+            // SAFETY: nobody else has it.
             (descriptor >= 0).then(|| unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
         };
         // The number may be another process's by now.
