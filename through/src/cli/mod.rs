@@ -23,23 +23,24 @@ const EXAMPLES: &str = "\
 Examples:
   through run -o heat.db -- mpirun -n 64 ./heat   run a job profiled
   through                                         the newest profile here
-  through heat.db --comm s0.1 --op Allreduce      one operation, one communicator
+  through heat.db --comm s0.1 --op Allreduce      one operation there
   through heat.db -u                              time per communicator
   through heat.db -e --sort time                  time per rank, heaviest first
   through heat.db -a --rank 0,4-7 --bytes 1K:1M   rank by rank, medium messages
   through heat.db -a --format csv -o heat.csv     everything, for other programs
-  through ucx heat.db --by comm                   the layers below, by communicator
-  through trace heat.db -o heat.json              what happened when, for Perfetto
+  through layers heat.db --by comm                the layers below MPI
+  through trace heat.db -o heat.json              the timeline, for Perfetto
   through recover                                 a profile of what a crash left
 
-Exit status: 0 fine, 1 nothing matches, 2 trouble; of `run` and `exec` that of
-what they ran. A profile named like a command needs its directory: ./run";
+Exit status: 0 success, 1 nothing matches, 2 error; `run` and `exec` exit with
+the status of what they ran. Name a profile that is called like a command with
+its directory: ./run";
 
 #[derive(Debug, Parser)]
 #[command(
     name = "through",
     version,
-    about = "Shows an MPI program through its communicators, from the profile that commsee left.",
+    about = "Show an MPI program by communicator, from the profile that commsee wrote.",
     after_help = EXAMPLES,
     args_conflicts_with_subcommands = true,
     max_term_width = 100
@@ -53,24 +54,24 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// What layers below MPI did for each communicator and operation
+    /// Show what the layers below MPI did, by communicator and operation
     #[command(visible_alias = "ucx")]
     Layers(Box<Layers>),
-    /// Who sent how much to whom: rank by rank
+    /// Show who sent how much to whom, rank by rank
     Matrix(Box<Matrix>),
-    /// The same as a graph of processes, or of the devices that the data went over
+    /// Draw who talked to whom, over which devices, for Graphviz
     Graph(Box<Graph>),
-    /// What happened when, for Perfetto and Chrome, as COMMSEE_TRACE=1 recorded it
+    /// Write the timeline that COMMSEE_TRACE=1 recorded, for Perfetto
     Trace(Box<Trace>),
-    /// Run a job profiled, and print a summary on standard error
+    /// Run a job with the profiler, and print a summary
     Run(Run),
-    /// Run a program with the profiler preloaded: srun through exec -- ./app
+    /// Run one process with the profiler: srun through exec -- ./app
     Exec(Exec),
-    /// Make profiles of jobs that did not reach MPI_Finalize, from shards on this host
+    /// Make a profile of a job that died, from its shards on this host
     Recover(Recover),
-    /// The same from shards on all hosts of a job, which are fetched
+    /// Make a profile of a job that died, from its shards on all hosts
     Collect(Collect),
-    /// Remove what jobs left on this host that did not reach MPI_Finalize
+    /// Remove what jobs that died left on this host
     Clean(Clean),
     /// Carry what ranks leave on this host to where the others see it; libcommsee.so starts it
     #[command(hide = true)]
@@ -96,10 +97,10 @@ pub struct Show {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Output {
-    /// What comes first
+    /// What comes first; keys that a view lacks are ignored
     #[arg(long, value_name = "KEY", value_parser = sort_key())]
     pub sort: Option<SortKey>,
-    /// Only the first N (communicators, ranks, or rows with -a); 0 shows all
+    /// Show only the first N communicators, ranks or rows; 0 shows all
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
     /// How it is written

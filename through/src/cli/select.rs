@@ -9,7 +9,7 @@ use crate::query::selection::Selection;
 
 #[derive(Debug, Default, Args)]
 pub struct Input {
-    /// The profile; without one, the newest *.db profile of the current directory
+    /// The profile [default: the newest *.db profile of the current directory]
     pub profile: Option<PathBuf>,
     /// The profile, as an option
     #[arg(short = 'i', long = "input", value_name = "FILE", conflicts_with = "profile")]
@@ -28,10 +28,10 @@ impl Input {
 pub struct Select {
     #[command(flatten)]
     pub calls: SelectCalls,
-    /// Time that a rank spent in one row, in seconds: 0.1:2.5, 0.1: or :2.5
+    /// Seconds that a rank spent in one row: 0.1:2.5, 0.1: or :2.5
     #[arg(short, long, value_name = "LOW:HIGH", value_parser = TimeRange::parse)]
     pub time: Option<TimeRange>,
-    /// Phases, by name; '' is what lies outside any phase. Without it all are added up
+    /// Phases, by name; '' is outside any phase [default: the sum of all]
     #[arg(long, value_name = "LIST")]
     pub phase: Vec<String>,
 }
@@ -43,31 +43,31 @@ pub struct SelectCalls {
     /// Communicators, by name or label: s0.1,d0.2
     #[arg(long, value_name = "LIST")]
     pub comm: Vec<String>,
-    /// Operations; MPI_ may be left out, case does not matter: Allreduce,isend
+    /// Operations, with or without MPI_, in any case: Allreduce,isend
     #[arg(long, value_name = "LIST")]
     pub op: Vec<String>,
     /// Ranks in MPI_COMM_WORLD: 0,4-7
     #[arg(short, long, value_name = "LIST", value_parser = commsee::ranks::RankSet::parse)]
     pub rank: Vec<commsee::ranks::RankSet>,
-    /// Message sizes: buckets that overlap LOW:HIGH, such as 1K:1M, 1M: or :128
+    /// Message sizes, by overlapping bucket: 1K:1M, 1M: or :128
     #[arg(short, long, value_name = "LOW:HIGH", value_parser = ByteRange::parse)]
     pub bytes: Option<ByteRange>,
-    /// Buckets, by number (from 0) or by their edges: 2 or 1K:8K
+    /// Buckets, by number from 0 or by edges: 2 or 1K:8K
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = BucketPick::parse)]
     pub bucket: Vec<BucketPick>,
     /// Point-to-point operations only
     #[arg(short)]
     pub p2p: bool,
-    /// Collective operations only, those over neighbors among them
+    /// Collective operations only, with neighborhood collectives
     #[arg(short)]
     pub collectives: bool,
 }
 
-/// Ways in which layers below MPI moved data. '' is what has none.
+/// Routes by which layers below MPI moved data. '' is what has none.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Filters (each that is given must hold)")]
 pub struct SelectWays {
-    /// Layers: ucp,uct
+    /// Layers, by name
     #[arg(long, value_name = "LIST")]
     pub layer: Vec<String>,
     /// Transports: posix,cma

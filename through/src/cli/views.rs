@@ -58,9 +58,11 @@ impl<const COMMAND: usize> Args for Chosen<COMMAND> {
                         Flag::Option { option: of, value } if of == option => Some((value, view.help)),
                         _ => None,
                     });
-                    let values: Vec<_> =
-                        values.map(|(value, help)| clap::builder::PossibleValue::new(value).help(help)).collect();
-                    arg.long(option).value_name("WHAT").help("What is told apart").value_parser(values)
+                    let values: Vec<(&str, &str)> = values.collect();
+                    let help: Vec<String> = values.iter().map(|(value, help)| format!("{value}: {help}")).collect();
+                    let names = values.iter().map(|(value, _)| *value);
+                    let parser = PossibleValuesParser::new(names);
+                    arg.long(option).value_name("WHAT").help(help.join("; ")).value_parser(parser)
                 }
                 Flag::Default => continue,
             };

@@ -39,7 +39,7 @@ pub const VIEW: View = View {
 pub const BY_COMMUNICATOR: View = View {
     flag: Flag::Option { option: "by", value: "comm" },
     name: "contributors by communicator",
-    help: "The same for each communicator",
+    help: "top contributors of each communicator",
     meaning: "the same for each communicator. What belongs to no call comes last, in the row `-`",
     sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes, SortKey::Op, SortKey::Comm],
     entries: "communicators",
@@ -50,7 +50,7 @@ pub const BY_COMMUNICATOR: View = View {
 pub const BY_OPERATION: View = View {
     flag: Flag::Option { option: "by", value: "op" },
     name: "contributors by operation",
-    help: "The same for each MPI operation",
+    help: "of each MPI operation",
     meaning: "the same for each MPI operation",
     sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes, SortKey::Op, SortKey::Comm],
     entries: "operations",

@@ -10,6 +10,7 @@ mod contributors;
 mod datatypes;
 mod graph;
 mod head;
+mod hosts;
 mod in_flight;
 mod linkage;
 mod matrix;
@@ -38,6 +39,7 @@ pub const VIEWS: &[View] = &[
     cells::VIEW,
     communicators::VIEW,
     ranks::VIEW,
+    hosts::VIEW,
     phases::VIEW,
     datatypes::VIEW,
     in_flight::VIEW,

@@ -11,7 +11,7 @@ pub const VIEW: View = View {
     name: "protocols",
     command: Command::Layers,
     flag: Flag::Option { option: "by", value: "protocol" },
-    help: "Messages by communicator, size and protocol: eager, get, put",
+    help: "messages by size, eager or rendezvous",
     meaning: "messages by communicator and size: sent at once (eager), or by rendezvous, in which the receiver gets the data or the sender puts \
               it. Of the layer of messages, unless `--layer` names others",
     note: "",

@@ -75,8 +75,8 @@ fn invocation(view: &View) -> String {
     };
     match view.flag {
         Flag::Default => format!("`{command}`"),
-        Flag::Switch { short: Some(short), long, .. } => format!("`{command} -{short}`, `--{long}`"),
-        Flag::Switch { long, .. } => format!("`{command} --{long}`"),
-        Flag::Option { option, value } => format!("`{command} --{option} {value}`"),
+        Flag::Switch { short: Some(short), long, .. } => format!("`{command}` `-{short}`, `--{long}`"),
+        Flag::Switch { long, .. } => format!("`{command}` `--{long}`"),
+        Flag::Option { option, value } => format!("`{command}` `--{option} {value}`"),
     }
 }

@@ -64,7 +64,7 @@ fn heaviest<'a>(context: &Context, row: &'a OnCommunicator) -> Option<&'a Operat
 
 fn ask(question: &Question) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);
-    let mut found = Communicators::of(&context, question.sort, false, false)?;
+    let mut found = Communicators::of(&context, None, false, false)?;
     found.list.retain(|part| !part.comm.is_special());
     let mut document = context.document(VIEW.entries, false, VIEW.empty);
     // Whoever ran the job tells the rest.

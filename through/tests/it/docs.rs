@@ -55,10 +55,11 @@ fn the_pages_show_what_happens() {
 /// Every option and every column stands in the reference.
 #[test]
 fn the_reference_is_complete() {
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGES[1])).unwrap();
+    let read = |page: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
+    let page = read(PAGES[1]) + &read("../docs/reference/views.md");
     let folder = Folder::empty();
     heat(&folder.path("heat.db"));
-    for command in ["", "ucx", "matrix", "graph", "run", "exec", "recover", "collect", "clean"] {
+    for command in ["", "layers", "matrix", "graph", "run", "exec", "recover", "collect", "clean"] {
         let words = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>();
         let help = folder.through(&words).ok();
         for option in help.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '-'))
@@ -67,7 +68,7 @@ fn the_reference_is_complete() {
             assert!(!is_option || page.contains(&format!("`{option}")), "{option} of {words:?} is missing");
         }
     }
-    for view in ["--top=0", "-a", "-u", "-e", "--phases", "--datatypes", "--stood"] {
+    for view in ["--top=0", "-a", "-u", "-e", "--phases", "--datatypes", "--in-flight", "--hosts"] {
         // There are no datatypes in it, and all ranks finished: status 1, with a line of names all the same.
         let csv = folder.through(&[view, "--format", "csv"]).out;
         for column in csv.lines().next().unwrap().split(',') {
@@ -75,7 +76,7 @@ fn the_reference_is_complete() {
         }
     }
     let layered = crate::layers::layered();
-    for words in [&["ucx"][..], &["ucx", "--by", "protocol"], &["ucx", "--all"], &["matrix"]] {
+    for words in [&["layers"][..], &["layers", "--by", "protocol"], &["layers", "--all"], &["matrix"]] {
         let csv = layered.through(&[words, &["--format", "csv"]].concat()).ok();
         for column in csv.lines().next().unwrap().split(',') {
             assert!(page.contains(&format!("`{column}`")), "the column {column} of {words:?} is missing");

@@ -45,7 +45,7 @@ fn deadlock(pid: u32) -> Folder {
     folder
 }
 
-fn recovered() -> Folder {
+pub fn recovered() -> Folder {
     let folder = deadlock(DEAD);
     folder.through(&["recover", "-o", "a.db"]).ok();
     folder
