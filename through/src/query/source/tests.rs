@@ -31,7 +31,7 @@ fn with<T>(
 ) -> T {
     let cli = crate::cli::Cli::try_parse_from(["through"].iter().chain(words)).unwrap();
     let catalog = Catalog::read(profile).unwrap();
-    let filter = Filter::resolve(&cli.show.select, &catalog).unwrap();
+    let filter = Filter::resolve(&cli.show.select.selection(), &catalog).unwrap();
     let relation = ask(&Source::new(profile, &catalog, &filter)).unwrap();
     see(&profile.plan(&relation.sql, relation.values).unwrap())
 }
