@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::nothing::OrNothing;
 use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage, nothing};
 use crate::document::{Document, Format, Section, Table, Unit, Value};
 use crate::error::Error;
@@ -175,8 +176,11 @@ fn section(context: &Context, found: &query::Section) -> Section {
     Section { name, weight, rows: found.rows.len(), after, ..Section::default() }
 }
 
+/// A profile, and sums of what layers did in it.
+pub type WithGroups = (Rc<Context>, Vec<Group>);
+
 /// What views of layers are made of: sums of all ranks that the filter leaves. Where no layer was recorded, a document that says so.
-pub fn recorded(question: &Question, view: &View) -> Result<Result<(Rc<Context>, Vec<Group>), Box<Document>>, Error> {
+pub fn recorded(question: &Question, view: &View) -> Result<OrNothing<WithGroups>, Error> {
     let mut context = match resolved(question, view)? {
         Ok(context) => context,
         Err(document) => return Ok(Err(document)),
@@ -188,7 +192,7 @@ pub fn recorded(question: &Question, view: &View) -> Result<Result<(Rc<Context>,
 }
 
 /// The filter in a profile that has layers, before it is known what they did.
-pub fn resolved(question: &Question, view: &View) -> Result<Result<Context, Box<Document>>, Error> {
+pub fn resolved(question: &Question, view: &View) -> Result<OrNothing<Context>, Error> {
     let profile = &question.profile;
     let catalog = Catalog::read(profile)?;
     let filter = Filter::resolve(&question.selection, &catalog)?;

@@ -13,6 +13,9 @@ use crate::query::notes::notes;
 use crate::query::ways::Way;
 use crate::text::units;
 
+/// What a view is made of; or, where nothing of the kind was recorded, a document that says so.
+pub type OrNothing<T> = Result<T, Box<Document>>;
+
 /// Names of each kind that are listed.
 const NAMED: usize = 12;
 

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
+use super::nothing::OrNothing;
 use super::{Between, Context, Question, nothing};
-use crate::document::Document;
 use crate::error::Error;
 use crate::query;
 use crate::query::catalog::{Catalog, Detail};
@@ -35,7 +35,7 @@ pub fn asked(
     catalog: Catalog,
     selection: &Selection,
     entries: &'static str,
-) -> Result<Result<Asked, Box<Document>>, Error> {
+) -> Result<OrNothing<Asked>, Error> {
     let profile = &question.profile;
     let is_mpi = |layer: &String| layer.trim().eq_ignore_ascii_case(MPI);
     let traffic = if selection.layer.iter().all(is_mpi) { Traffic::Mpi } else { Traffic::Layers };

@@ -16,6 +16,7 @@ mod matrix;
 mod opening;
 mod output;
 mod phases;
+mod plans;
 mod registry;
 mod shards;
 mod stood;

@@ -73,7 +73,8 @@ fn has_arrays(view: &View, document: &Document, text: &str) {
         for row in array.into_iter().flatten() {
             let mut members: Vec<&str> = row.as_object().unwrap().keys().map(String::as_str).collect();
             let mut names = names.clone();
-            (members.sort_unstable(), names.sort_unstable());
+            members.sort_unstable();
+            names.sort_unstable();
             assert_eq!(members, names, "{}: {}", view.name, part.name);
         }
     }

@@ -4,9 +4,6 @@
 mod plain;
 mod summed;
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::BTreeSet;
 
 use rusqlite::types::Value;

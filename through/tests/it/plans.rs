@@ -1,8 +1,15 @@
+//! Where SQLite finds the numbers of views: in the sums where these tell, by the rowids of cells, or by a scan of them.
+
 use clap::Parser;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use super::*;
+use through::cli::Cli;
+use through::query::Error;
+use through::query::catalog::Catalog;
+use through::query::filter::Filter;
+use through::query::open::Profile;
+use through::query::source::{Relation, Source};
 
 /// A profile of version 3 with an empty table of cells, of a program with or without phases.
 fn profile(folder: &TempDir, is_phased: bool) -> Profile {
@@ -29,7 +36,7 @@ fn with<T>(
     ask: impl Fn(&Source) -> Result<Relation, Error>,
     see: impl Fn(&str) -> T,
 ) -> T {
-    let cli = crate::cli::Cli::try_parse_from(["through"].iter().chain(words)).unwrap();
+    let cli = Cli::try_parse_from(["through"].iter().chain(words)).unwrap();
     let catalog = Catalog::read(profile).unwrap();
     let filter = Filter::resolve(&cli.show.select.selection(), &catalog).unwrap();
     let relation = ask(&Source::new(profile, &catalog, &filter)).unwrap();
