@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use commsee_runtime::real;
+use commsee_runtime::real::{self, Loaded};
 use vocabulary::calls::CALLS;
 
 use crate::say::warn_once;
@@ -59,7 +59,7 @@ pub fn symbol(name: &CStr) -> *mut c_void {
     if !next.is_null() {
         return next;
     }
-    library().map_or(ptr::null_mut(), |library| real::within(library, name))
+    library().map_or(ptr::null_mut(), |library| library.symbol(name))
 }
 
 /// The address of an object that the MPI library exports. The default search order comes first: a program that is no
@@ -70,7 +70,7 @@ pub fn data(name: &CStr) -> Option<usize> {
     }
     let mut found = real::default(name);
     if let (true, Some(library)) = (found.is_null(), library()) {
-        found = real::within(library, name);
+        found = library.symbol(name);
     }
     (!found.is_null()).then_some(found as usize)
 }
@@ -91,10 +91,7 @@ pub fn data_anywhere(name: &CStr) -> Option<usize> {
 }
 
 fn in_any_library(name: &CStr) -> Option<*mut c_void> {
-    libraries().iter().find_map(|library| {
-        let library = Some(real::opened(library)).filter(|library| !library.is_null())?;
-        Some(real::within(library, name)).filter(|found| !found.is_null())
-    })
+    libraries().iter().find_map(|library| Some(Loaded::find(library)?.symbol(name)).filter(|found| !found.is_null()))
 }
 
 /// All loaded libraries whose file name speaks of MPI.
@@ -104,24 +101,15 @@ fn libraries() -> Vec<CString> {
 
 /// The MPI library where the search order does not lead to it: the program opened it, or something that links to it,
 /// with `RTLD_LOCAL`, as Python does.
-fn library() -> Option<*mut c_void> {
-    static LIBRARY: OnceLock<Option<usize>> = OnceLock::new();
-    let find = || {
-        libraries().iter().find_map(|name| {
-            let library = real::opened(name);
-            let ours = !library.is_null() && !real::within(library, c"PMPI_Init").is_null();
-            ours.then_some(library as usize)
-        })
-    };
-    // While no library is there the search is not settled: it may be opened later.
-    match LIBRARY.get() {
-        Some(found) => found.map(|handle| handle as *mut c_void),
-        None => {
-            let found = find()?;
-            let _ = LIBRARY.set(Some(found));
-            Some(found as *mut c_void)
-        }
+fn library() -> Option<Loaded> {
+    static LIBRARY: OnceLock<Loaded> = OnceLock::new();
+    if let Some(found) = LIBRARY.get() {
+        return Some(*found);
     }
+    // While no library is there the search is not settled: it may be opened later.
+    let is_it = |library: &Loaded| !library.symbol(c"PMPI_Init").is_null();
+    let found = libraries().iter().find_map(|name| Loaded::find(name).filter(is_it))?;
+    Some(*LIBRARY.get_or_init(|| found))
 }
 
 /// `PMPI_Get_library_version`, which may be called before `MPI_Init`.

@@ -39,6 +39,9 @@ struct TransferRecord<'a> {
     time_s: Option<f64>,
     time_min_s: Option<f64>,
     time_max_s: Option<f64>,
+    role: &'a str,
+    layer_comm: Option<&'a str>,
+    within: Option<&'a str>,
 }
 
 pub struct Rows<'a> {
@@ -133,6 +136,9 @@ impl<'a> Rows<'a> {
             time_s: (sums.later > 0).then(|| seconds(sums.time_ns)),
             time_min_s: sums.time_min_ns.map(seconds),
             time_max_s: sums.time_max_ns.map(seconds),
+            role: way.role.name(),
+            layer_comm: row.layer_comm.and_then(|comm| Some(catalog.communicators.get(&comm)?.name.as_str())),
+            within: row.within.and_then(|way| Some(catalog.ways.get(&way)?.function.as_str())),
         })
     }
 }

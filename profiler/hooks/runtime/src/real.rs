@@ -2,7 +2,7 @@
 //! program opened out of that order.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::ptr;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::guard;
@@ -19,16 +19,27 @@ pub fn default(name: &CStr) -> *mut c_void {
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
 }
 
-/// The address of a name in a library that is loaded, and those it needs, or null.
-pub fn within(library: *mut c_void, name: &CStr) -> *mut c_void {
-    // SAFETY: looks a name up in what `opened` gave.
-    unsafe { libc::dlsym(library, name.as_ptr()) }
-}
+/// A library that is loaded. It stays so, since its addresses are kept.
+#[derive(Clone, Copy)]
+pub struct Loaded(NonNull<c_void>);
 
-/// A library that is loaded already, or null. It stays so from here on, since its addresses are kept.
-pub fn opened(library: &CStr) -> *mut c_void {
-    // SAFETY: RTLD_NOLOAD loads nothing.
-    unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) }
+// SAFETY: the loader's functions may be called by any thread.
+unsafe impl Send for Loaded {}
+// SAFETY: as above.
+unsafe impl Sync for Loaded {}
+
+impl Loaded {
+    /// One that is loaded already.
+    pub fn find(library: &CStr) -> Option<Loaded> {
+        // SAFETY: RTLD_NOLOAD loads nothing.
+        NonNull::new(unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) }).map(Loaded)
+    }
+
+    /// The address of a name in it, and in those it needs; or null.
+    pub fn symbol(self, name: &CStr) -> *mut c_void {
+        // SAFETY: looks a name up in a library that stays.
+        unsafe { libc::dlsym(self.0.as_ptr(), name.as_ptr()) }
+    }
 }
 
 /// All loaded libraries whose file has such a name, by the name that the loader knows them by.
@@ -73,14 +84,9 @@ impl Library {
             return found as usize;
         }
         // Opened with RTLD_LOCAL, as MPI libraries and Python do.
-        let mut library = opened(self.name);
-        if library.is_null() {
-            let is_it =
-                |file: &[u8]| file.starts_with(self.stem) && matches!(file.get(self.stem.len()), Some(b'.' | b'-'));
-            library =
-                libraries(is_it).iter().map(|name| opened(name)).find(|it| !it.is_null()).unwrap_or(ptr::null_mut());
-        }
-        if library.is_null() { 0 } else { within(library, name) as usize }
+        let is_it = |file: &[u8]| file.starts_with(self.stem) && matches!(file.get(self.stem.len()), Some(b'.' | b'-'));
+        let renamed = || libraries(is_it).iter().find_map(|name| Loaded::find(name));
+        Loaded::find(self.name).or_else(renamed).map_or(0, |library| library.symbol(name) as usize)
     }
 }
 

@@ -5,7 +5,7 @@ use commsee_runtime::table::{self, Owned, Shared, Slot, Writer};
 
 /// As large as it is so that few of them fill much memory: each that comes behind the half asks for more in vain.
 #[derive(Clone, Copy)]
-struct Entry(u64, [u64; 127]);
+struct Entry(u64, #[allow(dead_code)] [u64; 127]);
 
 impl Slot for Entry {
     const EMPTY: Entry = Entry(u64::MAX, [0; 127]);
