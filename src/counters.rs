@@ -186,14 +186,14 @@ pub fn ns(ticks: u64, ns_per_tick: f64) -> u64 {
 counters! {
     /// What one rank counted on a communicator, in an operation, a bucket and a phase.
     Calls of CellOf<'_>, where calls {
-        /// calls that returned, those that returned an error included
+        /// calls that returned, including those that returned an error
         calls: Count, Merge::Sum, Stored::Common("cell_calls"), with most, since 1, = |of| of.cell.calls;
-        /// calls among them that returned an error; they carry no bytes
+        /// those of them that returned an error; they carry no bytes
         failed: Count, Merge::Sum, Stored::Rare("cell_failed"), with most, since 1,
             = |of| if of.cell.bucket() == BUCKET_FAILED { of.cell.calls } else { 0 };
-        /// bytes that the rank gave, by the rules in [calls](calls.md)
+        /// bytes that the rank sent, by the rules in [calls](calls.md)
         bytes_sent: Bytes, Merge::Sum, Stored::Common("cell_sent"), since 1, = |of| of.cell.bytes_sent;
-        /// bytes that the rank took
+        /// bytes that the rank received
         bytes_recv: Bytes, Merge::Sum, Stored::Common("cell_recv"), since 1, = |of| of.cell.bytes_recv;
         /// time inside the MPI library
         time_ns: Nanoseconds, Merge::Sum, Stored::Each, since 1, = |of| of.time_ns();

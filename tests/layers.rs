@@ -4,11 +4,12 @@
 mod common;
 
 use std::path::Path;
+use std::process::Command;
 
 use commsee::profile::recover;
 use rusqlite::{Connection, Row};
 
-use common::{Launch, Mpi, mpi_shared_library};
+use common::{Launch, Mpi, mpi_shared_library, target_folder};
 
 fn layered(mpi: Mpi, ranks: usize) -> Launch {
     let launch = Launch::new(mpi, "layered").ranks(ranks);
@@ -170,5 +171,30 @@ fn a_module_of_another_version_is_left_out() {
         assert!(!run.stderr.contains("no such module"), "{}", run.stderr);
         let layers = answer(&run.profile_path(), "SELECT DISTINCT layer FROM transfers");
         assert_eq!(layers, ["dma"], "{mpi}");
+    }
+}
+
+/// The module of docs/howto/write-a-module.md, as it stands there.
+#[test]
+fn the_smallest_module_counts() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).expect(path);
+    let page = read("docs/howto/write-a-module.md");
+    let shown = page.split_once("```rust\n").and_then(|(_, rest)| rest.split_once("```\n")).expect("the module").0;
+    assert_eq!(shown, read("profiler/hooks/runtime/examples/posix.rs"));
+    let (folder, mut cargo) = (target_folder(), Command::new(env!("CARGO")));
+    cargo.current_dir(root).env("CARGO_TARGET_DIR", folder.parent().expect("TARGET/PROFILE"));
+    cargo.args(["build", "--offline", "--quiet", "-p", "commsee-runtime", "--example", "posix"]);
+    if !cfg!(debug_assertions) {
+        cargo.arg("--release");
+    }
+    assert!(cargo.status().expect("cargo").success());
+    let module = folder.join("examples/libposix.so");
+    for mpi in Mpi::ALL {
+        let launch = Launch::new(mpi, "writes").ranks(2).preload(module.clone());
+        let run = launch.variable("COMMSEE_HOOKS", "posix").run().succeeded();
+        let rows = "SELECT comm, op, layer, function, role, src, calls, bytes FROM transfers WHERE bucket_lo = 65536 ORDER BY src";
+        let row = |rank| format!("-|-|posix|write|wire|{rank}|3|300000");
+        assert_eq!(answer(&run.profile_path(), rows), [row(0), row(1)], "{mpi}");
     }
 }

@@ -168,7 +168,7 @@ CREATE TABLE way (
     kind      TEXT NOT NULL,
     scope     TEXT NOT NULL,
     arrives   INTEGER NOT NULL,
-    role      TEXT NOT NULL
+    role      TEXT NOT NULL DEFAULT ''
 );
 
 -- What layers below MPI did for an operation on a communicator, both as in cells; outside of MPI they are the rows '-'. bucket is of
@@ -188,8 +188,8 @@ CREATE TABLE transfer (
     time_ns     INTEGER,
     time_min_ns INTEGER,
     time_max_ns INTEGER,
-    layer_comm  INTEGER NOT NULL REFERENCES communicator(id),
-    within      INTEGER NOT NULL REFERENCES way(id),
+    layer_comm  INTEGER NOT NULL DEFAULT 0 REFERENCES communicator(id),
+    within      INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (comm, op, bucket, way, rank, peer, layer_comm, within)
 ) WITHOUT ROWID;
 
@@ -394,7 +394,7 @@ JOIN communicator c ON c.id = x.comm
 JOIN operation o ON o.id = x.op
 JOIN bucket b ON b.id = x.bucket
 JOIN way w ON w.id = x.way
-JOIN way v ON v.id = x.within
+LEFT JOIN way v ON v.id = x.within
 LEFT JOIN communicator l ON l.id = x.layer_comm;
 
 -- What moved over each device, where it was issued.

@@ -68,8 +68,11 @@ fn check_ranks(profile: &Profile, ranks: usize) {
 }
 
 fn check_communicator(profile: &Profile, communicator: &Communicator, ranks: usize) {
-    let letter = communicator.comm.chars().next().expect("a name");
-    assert_eq!(creators::origin(letter), Some(communicator.creator.as_str()), "{communicator:?}");
+    // A layer's name stands before a communicator of its own, whose letter is the layer's.
+    let (layer, name) = communicator.comm.split_once(':').unwrap_or(("", &communicator.comm));
+    let letter = name.chars().next().expect("a name");
+    let creator = if layer.is_empty() { creators::origin(letter) } else { name.get(..1) };
+    assert_eq!(creator, Some(communicator.creator.as_str()), "{communicator:?}");
     // Ranks of another MPI_COMM_WORLD are counted in the size and have no number here.
     let remote = reaches_another_world(profile, communicator);
     assert!(communicator.ranks.len() <= communicator.size as usize, "{communicator:?}");
@@ -79,7 +82,7 @@ fn check_communicator(profile: &Profile, communicator: &Communicator, ranks: usi
     match communicator.root_rank {
         Some(root) => {
             assert!(communicator.ranks.contains(&root), "{communicator:?}");
-            assert!(communicator.comm[1..].starts_with(&format!("{root}.")), "{communicator:?}");
+            assert!(name[1..].starts_with(&format!("{root}.")), "{communicator:?}");
         }
         None => assert!(remote, "{communicator:?}"),
     }

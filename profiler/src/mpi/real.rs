@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use commsee_runtime::real;
+use commsee_runtime::real::{self, Loaded};
 use vocabulary::calls::CALLS;
 
 use crate::guest::say::warn_once;
@@ -92,10 +92,7 @@ pub fn data_anywhere(name: &CStr) -> Option<usize> {
 }
 
 fn in_any_library(name: &CStr) -> Option<*mut c_void> {
-    libraries().iter().find_map(|library| {
-        let found = real::Opened::find(library)?.symbol(name);
-        (!found.is_null()).then_some(found)
-    })
+    libraries().iter().find_map(|library| Some(Loaded::find(library)?.symbol(name)).filter(|found| !found.is_null()))
 }
 
 /// All loaded libraries whose file name speaks of MPI.
@@ -105,14 +102,15 @@ fn libraries() -> Vec<CString> {
 
 /// The MPI library where the search order does not lead to it: the program opened it, or something that links to it,
 /// with `RTLD_LOCAL`, as Python does.
-fn library() -> Option<real::Opened> {
-    static LIBRARY: OnceLock<real::Opened> = OnceLock::new();
-    let is_mpi = |library: &real::Opened| !library.symbol(c"PMPI_Init").is_null();
-    // While no library is there the search goes on: it may be opened later.
-    LIBRARY.get().copied().or_else(|| {
-        let found = libraries().iter().filter_map(|name| real::Opened::find(name)).find(is_mpi)?;
-        Some(*LIBRARY.get_or_init(|| found))
-    })
+fn library() -> Option<Loaded> {
+    static LIBRARY: OnceLock<Loaded> = OnceLock::new();
+    if let Some(found) = LIBRARY.get() {
+        return Some(*found);
+    }
+    // While no library is there the search is not settled: it may be opened later.
+    let is_it = |library: &Loaded| !library.symbol(c"PMPI_Init").is_null();
+    let found = libraries().iter().find_map(|name| Loaded::find(name).filter(is_it))?;
+    Some(*LIBRARY.get_or_init(|| found))
 }
 
 /// `PMPI_Get_library_version`, which may be called before `MPI_Init`.

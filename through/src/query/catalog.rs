@@ -29,6 +29,8 @@ pub struct Communicator {
     pub freed: bool,
     /// World ranks of the members: `0-3,8`. Communicators with the same members share the text, as they do in the profile.
     pub ranks: Option<Rc<str>>,
+    /// Whose it is; none is MPI.
+    pub layer: Option<String>,
 }
 
 impl Communicator {
@@ -190,8 +192,13 @@ fn member_lists(profile: &Profile) -> Result<BTreeMap<i64, Rc<str>>, Error> {
 
 fn communicators_sql(profile: &Profile) -> String {
     let (ranks, list) = if profile.has_sums() { ("NULL", "c.members") } else { ("c.ranks", "NULL") };
+    // A layer's letters are its own.
+    let (layer, creator) = match profile.has_roles() {
+        true => ("c.layer", "CASE WHEN c.layer IS NULL THEN r.call ELSE c.letter END"),
+        false => ("NULL", "r.call"),
+    };
     format!(
-        "SELECT c.id, c.name, r.call, c.size, c.remote_size, p.name, c.root_rank, c.label, c.freed, {ranks}, {list} \
+        "SELECT c.id, c.name, {creator}, c.size, c.remote_size, p.name, c.root_rank, c.label, c.freed, {ranks}, {list}, {layer} \
          FROM communicator c LEFT JOIN creator r ON r.letter = c.letter LEFT JOIN communicator p ON p.id = c.parent"
     )
 }
@@ -214,6 +221,7 @@ fn communicator(row: &Row, lists: &BTreeMap<i64, Rc<str>>) -> rusqlite::Result<C
             Some(own) => Some(own.into()),
             None => row.get::<_, Option<i64>>(10)?.and_then(|list| lists.get(&list).cloned()),
         },
+        layer: row.get(11)?,
     })
 }
 

@@ -124,6 +124,9 @@ pub struct Transfer {
     pub rank: End,
     pub peer: End,
     pub sums: Sums,
+    /// The layer's communicator, and the way of the layer's call that it happened in.
+    pub layer_comm: Option<i64>,
+    pub within: Option<i64>,
 }
 
 /// Hands over every row that the filter leaves, one by one: there may be millions. What stops it early is the caller's.
@@ -139,9 +142,10 @@ pub fn each(
     let (condition, values) = filter.transfer_condition();
     let limit =
         top.filter(|top| *top > 0).map(|top| format!(" LIMIT {}", top.min(i64::MAX as usize))).unwrap_or_default();
+    let context = if profile.has_roles() { "nullif(x.layer_comm, 0), nullif(x.within, 0)" } else { "NULL, NULL" };
     let sql = format!(
         "SELECT x.comm, x.op, x.bucket, x.way, x.rank, x.peer, x.calls, x.bytes, x.later, x.time_ns, x.time_min_ns, \
-         x.time_max_ns FROM transfer x WHERE {condition} ORDER BY x.comm, x.op, x.bucket, x.way, x.rank, x.peer{limit}"
+         x.time_max_ns, {context} FROM transfer x WHERE {condition} ORDER BY x.comm, x.op, x.bucket, x.way, x.rank, x.peer{limit}"
     );
     profile.query::<(), ()>(&sql, values, |row| {
         let sums = Sums {
@@ -160,6 +164,8 @@ pub fn each(
             rank: End::of_rank(row.get(4)?),
             peer: End::of_peer(row.get(5)?),
             sums,
+            layer_comm: row.get(12)?,
+            within: row.get(13)?,
         })
     })
 }

@@ -77,6 +77,20 @@ const COLUMNS: &[Of] = &[
     Of::record("time_max_s", Unit::Seconds, "the longest of them", |_, row| {
         Value::some(row.sums.time_max_ns, Value::Time)
     }),
+    Of::record(
+        "role",
+        Unit::Text,
+        "`message`, `wire` or `device`; empty where the module does not say",
+        |context, row| context.catalog.ways.get(&row.way).map_or(Value::Unknown, |way| Value::text(way.role.name())),
+    ),
+    Of::record("layer_comm", Unit::Communicator, "the layer's communicator that it happened on", |context, row| {
+        let known = row.layer_comm.and_then(|comm| context.catalog.communicators.get(&comm));
+        known.map_or(Value::Unknown, |comm| Value::text(comm.name.as_str()))
+    }),
+    Of::record("within", Unit::Text, "the function of the layer's call that it happened in", |context, row| {
+        let known = row.within.and_then(|way| context.catalog.ways.get(&way));
+        known.map_or(Value::Unknown, |way| Value::text(&way.function))
+    }),
 ];
 
 fn way<'a>(context: &'a Context, row: &Transfer, of: fn(&Way) -> &String) -> Value<'a> {

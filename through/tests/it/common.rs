@@ -134,15 +134,16 @@ impl Builder {
         let Way([layer, function, protocol, transport, device, kind]) = way;
         let columns = [layer, function, protocol, transport, device, kind];
         let arrives = layer.ends_with("-rx");
-        let sql = "INSERT INTO way (layer, function, protocol, transport, device, kind, scope, arrives) \
-                   SELECT ?1, ?2, ?3, ?4, ?5, ?6, '', ?7 WHERE NOT EXISTS (SELECT * FROM way WHERE layer = ?1 AND function = ?2 \
+        let role = if layer.starts_with("ucp") { "message" } else { "wire" };
+        let sql = "INSERT INTO way (layer, function, protocol, transport, device, kind, scope, arrives, role) \
+                   SELECT ?1, ?2, ?3, ?4, ?5, ?6, '', ?7, ?8 WHERE NOT EXISTS (SELECT * FROM way WHERE layer = ?1 AND function = ?2 \
                    AND protocol = ?3 AND transport = ?4 AND device = ?5 AND kind = ?6)";
         let values: Vec<_> =
-            columns.iter().map(|column| column as &dyn rusqlite::ToSql).chain([&arrives as _]).collect();
+            columns.iter().map(|column| column as &dyn rusqlite::ToSql).chain([&arrives as _, &role as _]).collect();
         self.db.execute(sql, &values[..]).unwrap();
         let Moved(calls, bytes, later, time_ns) = did;
         let times = (later > 0).then(|| (time_ns, time_ns / later / 2, time_ns / later * 2));
-        let sql = "INSERT INTO transfer SELECT c.id, ?2, ?3, w.id, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11 FROM communicator c, way w \
+        let sql = "INSERT INTO transfer SELECT c.id, ?2, ?3, w.id, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, 0 FROM communicator c, way w \
                    WHERE c.name = ?1 AND w.layer = ?12 AND w.function = ?13 AND w.protocol = ?14 AND w.transport = ?15 \
                    AND w.device = ?16";
         let (time, least, most) = (times.map(|times| times.0), times.map(|times| times.1), times.map(|times| times.2));

@@ -43,14 +43,14 @@ fn converted(path: &Path, detail: &str) {
     db.execute("ATTACH ? AS old", [golden().to_str().unwrap()]).unwrap();
     let ranks = if detail == "rank" { "rank" } else { "-1" };
     db.execute_batch(&format!(
-        "BEGIN; PRAGMA user_version = 4; \
+        "BEGIN; PRAGMA user_version = 5; \
          INSERT INTO metadata SELECT * FROM old.metadata UNION ALL SELECT 'detail', '{detail}'; \
          INSERT INTO process SELECT * FROM old.process; INSERT INTO creator SELECT * FROM old.creator; \
          INSERT INTO operation SELECT * FROM old.operation; INSERT INTO bucket SELECT * FROM old.bucket; \
          INSERT INTO phase SELECT * FROM old.phase; INSERT INTO datatype SELECT * FROM old.datatype; \
          INSERT INTO members (ranks) SELECT DISTINCT ranks FROM old.communicator WHERE ranks IS NOT NULL; \
          INSERT INTO communicator SELECT c.id, c.name, c.letter, c.size, c.remote_size, c.parent, c.root_rank, c.label, \
-         c.freed, m.id, 0, 0, NULL, NULL, NULL, NULL FROM old.communicator c LEFT JOIN members m ON m.ranks = c.ranks; \
+         c.freed, m.id, 0, 0, NULL, NULL, NULL, NULL, NULL FROM old.communicator c LEFT JOIN members m ON m.ranks = c.ranks; \
          INSERT INTO involvement SELECT comm, op, {ranks}, phase, sum(calls) FROM old.involvement GROUP BY 1, 2, 3, 4; \
          INSERT INTO datatype_use SELECT comm, op, datatype, {ranks}, sum(calls), sum(bytes) FROM old.datatype_use \
          GROUP BY 1, 2, 3, 4"

@@ -19,25 +19,25 @@ pub fn default(name: &CStr) -> *mut c_void {
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
 }
 
-/// A library that is loaded, and stays so.
+/// A library that is loaded. It stays so, since its addresses are kept.
 #[derive(Clone, Copy)]
-pub struct Opened(NonNull<c_void>);
+pub struct Loaded(NonNull<c_void>);
 
-// SAFETY: a handle of the loader's means the same in every thread.
-unsafe impl Send for Opened {}
+// SAFETY: the loader's functions may be called by any thread.
+unsafe impl Send for Loaded {}
 // SAFETY: as above.
-unsafe impl Sync for Opened {}
+unsafe impl Sync for Loaded {}
 
-impl Opened {
-    /// A library that is loaded already. It is kept from here on, since its addresses are.
-    pub fn find(library: &CStr) -> Option<Opened> {
+impl Loaded {
+    /// One that is loaded already.
+    pub fn find(library: &CStr) -> Option<Loaded> {
         // SAFETY: RTLD_NOLOAD loads nothing.
-        NonNull::new(unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) }).map(Opened)
+        NonNull::new(unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) }).map(Loaded)
     }
 
-    /// The address of a name in it and those it needs, or null.
+    /// The address of a name in it, and in those it needs; or null.
     pub fn symbol(self, name: &CStr) -> *mut c_void {
-        // SAFETY: looks a name up in a library that is never closed.
+        // SAFETY: looks a name up in a library that stays.
         unsafe { libc::dlsym(self.0.as_ptr(), name.as_ptr()) }
     }
 }
@@ -85,8 +85,8 @@ impl Library {
         }
         // Opened with RTLD_LOCAL, as MPI libraries and Python do.
         let is_it = |file: &[u8]| file.starts_with(self.stem) && matches!(file.get(self.stem.len()), Some(b'.' | b'-'));
-        let renamed = || libraries(is_it).iter().find_map(|name| Opened::find(name));
-        Opened::find(self.name).or_else(renamed).map_or(0, |library| library.symbol(name) as usize)
+        let renamed = || libraries(is_it).iter().find_map(|name| Loaded::find(name));
+        Loaded::find(self.name).or_else(renamed).map_or(0, |library| library.symbol(name) as usize)
     }
 }
 

@@ -31,15 +31,7 @@ macro_rules! real {
 }
 
 mod abi;
-mod endpoints;
-mod index;
+mod inflight;
 mod module;
-mod operation;
-mod pending;
-mod protocol;
-mod routes;
-mod thread;
-mod tls;
 mod ucp;
 mod uct;
-mod workers;

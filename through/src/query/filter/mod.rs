@@ -18,6 +18,8 @@ pub struct Filter {
     pub phases: Option<BTreeSet<i64>>,
     /// How layers below MPI moved data.
     pub ways: Option<BTreeSet<i64>>,
+    /// Whether the profile has communicators of layers.
+    pub has_layer_comms: bool,
     /// Whether there are cells that differ in their phase only.
     pub is_phased: bool,
     pub time: Option<TimeRange>,
@@ -60,13 +62,24 @@ impl Filter {
 
     /// The same over the tables `transfer` and `edge`, of which only the first knows sizes and ways.
     pub fn transfer_condition(&self) -> (String, Vec<Value>) {
-        let key = [("comm", &self.comms), ("op", &self.ops), ("bucket", &self.buckets)];
-        membership(&[&key[..], &[("way", &self.ways), ("rank", &self.ranks)]].concat())
+        let key = [("op", &self.ops), ("bucket", &self.buckets), ("way", &self.ways), ("rank", &self.ranks)];
+        self.on_comms(membership(&key))
     }
 
     /// The same over the table `event`; its sizes and ways are the caller's.
     pub fn event_condition(&self) -> (String, Vec<Value>) {
-        membership(&[("comm", &self.comms), ("op", &self.ops), ("rank", &self.ranks)])
+        self.on_comms(membership(&[("op", &self.ops), ("rank", &self.ranks)]))
+    }
+
+    /// And that it is on one of the communicators: in the MPI call, or beside it on a communicator of a layer.
+    fn on_comms(&self, (mut condition, mut values): (String, Vec<Value>)) -> (String, Vec<Value>) {
+        if self.comms.is_some() {
+            let (on_comm, list) = membership(&[("comm", &self.comms)]);
+            let beside = if self.has_layer_comms { " OR x.layer_comm IN (SELECT value FROM json_each(?))" } else { "" };
+            condition += &format!(" AND ({on_comm}{beside})");
+            values.extend(if self.has_layer_comms { [list.clone(), list].concat() } else { list });
+        }
+        (condition, values)
     }
 
     pub fn edge_condition(&self) -> (String, Vec<Value>) {

@@ -16,7 +16,9 @@ use crate::text::units;
 impl Filter {
     /// Looks up what was named. A name that no profile could hold is an error; one that this profile lacks is remembered.
     pub fn resolve(select: &Selection, catalog: &Catalog) -> Result<Filter, Error> {
-        let mut filter = Filter { is_phased: catalog.phases.len() > 1, time: select.time, ..Filter::default() };
+        let has_layer_comms = catalog.communicators.values().any(|comm| comm.layer.is_some());
+        let is_phased = catalog.phases.len() > 1;
+        let mut filter = Filter { has_layer_comms, is_phased, time: select.time, ..Filter::default() };
         filter.resolve_comms(select, catalog);
         filter.resolve_operations(select, catalog)?;
         filter.resolve_buckets(select, catalog);

@@ -7,9 +7,9 @@ use super::post::{Data, begin};
 use super::{older, wrappers};
 use crate::abi::ucp::{Datatype, Ep, RequestParam, Worker};
 use crate::abi::ucs::StatusPtr;
-use crate::endpoints;
-use crate::thread::Kind;
-use crate::workers;
+use crate::inflight::endpoints;
+use crate::inflight::thread::Kind;
+use crate::inflight::workers;
 
 type SendNbx = unsafe extern "C-unwind" fn(
     Ep,

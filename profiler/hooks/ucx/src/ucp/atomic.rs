@@ -7,8 +7,8 @@ use super::post::{Data, begin};
 use super::{older, wrappers};
 use crate::abi::ucp::{Ep, RequestParam, Rkey, attribute};
 use crate::abi::ucs::{Status, StatusPtr};
-use crate::endpoints;
-use crate::thread::Kind;
+use crate::inflight::endpoints;
+use crate::inflight::thread::Kind;
 
 type OpNbx = unsafe extern "C-unwind" fn(Ep, c_uint, *const c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;
 

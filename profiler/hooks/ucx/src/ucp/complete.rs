@@ -5,14 +5,13 @@ use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
 
 use super::functions::{DESCRIBED, ROUTES};
-use super::post::link;
 use crate::abi::ucp::{LengthCallback, SendCallback, TagRecvCallback, TagRecvInfo};
 use crate::abi::ucs::{self, Status};
+use crate::inflight::operation::{AtOnce, Operation, Pooled, give_to_all, phase};
+use crate::inflight::thread::{self, Kind, Link, Standing, Thread};
+use crate::inflight::workers::Worker;
+use crate::module::protocol::{Protocol, message};
 use crate::module::{self, Module};
-use crate::operation::{AtOnce, Operation, Pooled, give_to_all, phase};
-use crate::protocol::{Protocol, message};
-use crate::thread::{self, Kind, Link, Standing, Thread};
-use crate::workers::Worker;
 
 #[inline(always)]
 pub unsafe fn count(module: &Module, function: usize, operation: *mut Operation, duration_ns: u64) {
@@ -139,7 +138,7 @@ unsafe fn see_arrival(operation: *mut Operation, thread: *mut Thread) {
         if matches!((*operation).protocol.get(), Protocol::Eager | Protocol::RendezvousAm) {
             (*operation).carrier.set(frame.carrier);
         }
-        frame.set_link(Link { operation: null_mut(), ..link(operation) });
+        frame.set_link(Link { operation: null_mut(), ..Link::to(operation) });
     }
 }
 
@@ -177,7 +176,7 @@ unsafe fn drop_record(operation: *mut Operation, thread: Option<*mut Thread>) {
 pub fn forget(worker: *mut Worker) {
     // Strung together by what strings free records together: the lock that those are given back under is held meanwhile.
     let mut left = null_mut();
-    crate::operation::each_operation(|operation| {
+    crate::inflight::operation::each_operation(|operation| {
         // SAFETY: records are never freed, and nobody uses this worker any more.
         unsafe {
             if (*operation).phase.load(Ordering::Acquire) == phase::PENDING && (*operation).worker.get() == worker {
@@ -202,7 +201,7 @@ pub fn forget(worker: *mut Worker) {
 /// The pending operation of a request, its callback taken away.
 pub fn silence(request: *mut c_void) -> bool {
     let mut found = false;
-    crate::operation::each_operation(|operation| {
+    crate::inflight::operation::each_operation(|operation| {
         // The phase comes first: a record that is used again by then shows the request of its new operation.
         let is_it = || unsafe {
             (*operation).phase.load(Ordering::Acquire) == phase::PENDING && (*operation).request.get() == request

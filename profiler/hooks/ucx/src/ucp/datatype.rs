@@ -9,7 +9,8 @@ use super::post::Data;
 use super::wrappers;
 use crate::abi::ucp::{Datatype, DatatypeIov, GenericDatatypeOps};
 use crate::abi::ucs::Status;
-use crate::{module, thread};
+use crate::inflight::thread;
+use crate::module;
 
 /// # Safety
 /// The program's list of pieces.

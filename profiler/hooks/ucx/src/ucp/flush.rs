@@ -7,9 +7,9 @@ use super::post::{Data, begin};
 use super::{older, wrappers};
 use crate::abi::ucp::{Ep, RequestParam, Worker};
 use crate::abi::ucs::{Status, StatusPtr};
-use crate::endpoints;
-use crate::thread::Kind;
-use crate::workers;
+use crate::inflight::endpoints;
+use crate::inflight::thread::Kind;
+use crate::inflight::workers;
 
 type FlushNbx = unsafe extern "C-unwind" fn(*mut std::ffi::c_void, *const RequestParam) -> StatusPtr;
 

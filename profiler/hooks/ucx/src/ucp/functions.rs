@@ -1,7 +1,7 @@
 //! The functions that are counted, by name.
 
-use crate::protocol::Protocol;
-use crate::routes::Routes;
+use crate::module::protocol::Protocol;
+use crate::module::routes::Routes;
 
 pub struct Described {
     pub name: &'static str,
@@ -70,7 +70,8 @@ functions! {
 
 pub static ROUTES: [Routes; COUNT] = [const { Routes::new() }; COUNT];
 
-/// Whether a function, by its number, reads or writes another process's memory.
-pub fn is_one_sided(function: u8) -> bool {
-    DESCRIBED.get(function as usize).is_some_and(|function| function.protocol == Protocol::Rma)
+/// Whether a function reads or writes another process's memory.
+#[inline(always)]
+pub fn is_one_sided(function: Function) -> bool {
+    DESCRIBED[function as usize].protocol == Protocol::Rma
 }

@@ -11,12 +11,13 @@ use crate::abi::ucp::{
     RequestParam, THREAD_MODE_MULTI, WORKER_PARAM_FIELD_THREAD_MODE, Worker, WorkerParams,
 };
 use crate::abi::ucs::{self, Status, StatusPtr};
-use crate::{endpoints, module, uct, workers};
+use crate::inflight::{endpoints, workers};
+use crate::module::{self, version};
 
 wrappers! {
     fn ucp_worker_create(context: Context, params: *const WorkerParams, worker: *mut Worker) -> Status {
         |real| {
-            if module::get().is_none() || guard::guarded(uct::version::check) != Some(true) {
+            if module::get().is_none() || guard::guarded(version::check) != Some(true) {
                 guard::guarded(module::say_why_closed);
                 return real(context, params, worker);
             }

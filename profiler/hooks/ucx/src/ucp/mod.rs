@@ -16,9 +16,6 @@ mod rma;
 mod stream;
 mod tag;
 
-pub use functions::is_one_sided;
-pub use post::{abandon, link};
-
 use crate::abi::ucs::{self, Status, StatusPtr};
 
 /// What a wrapper returns where the library has no such function.

@@ -12,11 +12,11 @@ use super::functions::{DESCRIBED, Function, is_one_sided};
 use super::{datatype, params};
 use crate::abi::ucp::{self, LengthCallback, RequestParam, SendCallback, TagRecvCallback, TagRecvInfo, attribute};
 use crate::abi::ucs::{self, Status, StatusPtr};
+use crate::inflight::operation::{AtOnce, Operation, abandon, become_pending, free, phase};
+use crate::inflight::pending::Recent;
+use crate::inflight::thread::{self, Frame, Kind, Link, Thread};
+use crate::inflight::workers::Worker;
 use crate::module::{self, Module};
-use crate::operation::{AtOnce, Operation, phase};
-use crate::pending::{NOWHERE, Recent};
-use crate::thread::{self, Frame, Kind, Link, Thread};
-use crate::workers::Worker;
 
 /// An operation that is being posted.
 pub struct Posting {
@@ -54,6 +54,7 @@ pub unsafe fn begin(function: Function, kind: Kind, to: impl FnOnce() -> (*mut W
         let described = &DESCRIBED[function as usize];
         let (worker, peer) = to();
         (*operation).function = function as u8;
+        (*operation).is_one_sided = is_one_sided(function);
         (*operation).protocol.set(described.protocol);
         (*operation).arrives.set(described.arrives);
         (*operation).failed = false;
@@ -189,7 +190,7 @@ impl Posting {
                 if let Some(worker) = worker.as_ref()
                     && status == ucs::INPROGRESS
                 {
-                    let link = Link { operation: null_mut(), ..link(operation) };
+                    let link = Link { operation: null_mut(), ..Link::to(operation) };
                     let recent = Recent { near: (buffer, buffer + bytes), far: (far, far + bytes as u64), link };
                     worker.with(|pending| pending.remember(recent));
                 }
@@ -324,15 +325,6 @@ impl Posting {
     }
 }
 
-#[inline(always)]
-unsafe fn free(operation: *mut Operation, thread: *mut Thread) {
-    unsafe {
-        (*operation).phase.store(phase::FREE, Ordering::Relaxed);
-        (*operation).generation.set((*operation).generation.get().wrapping_add(1));
-        (*thread).operations.give(operation);
-    }
-}
-
 /// Around a call of UCX: an exception of the program may leave it.
 struct Leaving {
     operation: *mut Operation,
@@ -351,49 +343,6 @@ impl Drop for Leaving {
             } else {
                 free(self.operation, self.thread);
             }
-        }
-    }
-}
-
-/// Its post does not return. It is counted when it completes, if it does.
-#[cold]
-pub unsafe fn abandon(operation: *mut Operation, thread: *mut Thread) {
-    unsafe {
-        (*operation).request.set(null_mut());
-        (*operation).slot = NOWHERE;
-        if (*operation).begin_ns == 0 {
-            (*operation).begin_ns = module::get().map_or(0, Module::now_ns);
-        }
-        if !become_pending(operation, true) {
-            free(operation, thread);
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn become_pending(operation: *mut Operation, several_threads: bool) -> bool {
-    unsafe {
-        let place = &(*operation).phase;
-        if several_threads {
-            place.compare_exchange(phase::POSTING, phase::PENDING, Ordering::AcqRel, Ordering::Acquire).is_ok()
-        } else {
-            // Whoever sees that sees the request of this operation, not of an earlier one.
-            place.store(phase::PENDING, Ordering::Release);
-            true
-        }
-    }
-}
-
-/// What a UCT operation that belongs to it is counted for.
-#[inline(always)]
-pub unsafe fn link(operation: *mut Operation) -> Link {
-    unsafe {
-        Link {
-            call: (*operation).call,
-            peer: (*operation).peer.get(),
-            operation,
-            generation: (*operation).generation.get(),
-            is_one_sided: is_one_sided((*operation).function),
         }
     }
 }

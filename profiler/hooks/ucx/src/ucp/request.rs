@@ -6,7 +6,8 @@ use commsee_runtime::guard;
 
 use super::{complete, wrappers};
 use crate::abi::ucs::{self, Status};
-use crate::{module, thread};
+use crate::inflight::thread;
+use crate::module;
 
 type Check = unsafe extern "C-unwind" fn(*mut c_void) -> Status;
 type Release = unsafe extern "C-unwind" fn(*mut c_void);

@@ -7,8 +7,8 @@ use super::post::{Data, begin};
 use super::{older, wrappers};
 use crate::abi::ucp::{Ep, RequestParam, Rkey};
 use crate::abi::ucs::{Status, StatusPtr};
-use crate::endpoints;
-use crate::thread::Kind;
+use crate::inflight::endpoints;
+use crate::inflight::thread::Kind;
 
 type PutNbx = unsafe extern "C-unwind" fn(Ep, *const c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;
 type GetNbx = unsafe extern "C-unwind" fn(Ep, *mut c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;

@@ -7,8 +7,8 @@ use super::post::{Data, begin};
 use super::{older, wrappers};
 use crate::abi::ucp::{Datatype, Ep, RequestParam};
 use crate::abi::ucs::StatusPtr;
-use crate::endpoints;
-use crate::thread::Kind;
+use crate::inflight::endpoints;
+use crate::inflight::thread::Kind;
 
 type SendNbx = unsafe extern "C-unwind" fn(Ep, *const c_void, usize, *const RequestParam) -> StatusPtr;
 

@@ -7,9 +7,9 @@ use super::post::{Data, begin};
 use super::{older, wrappers};
 use crate::abi::ucp::{Datatype, Ep, Message, RequestParam, Tag, Worker};
 use crate::abi::ucs::{self, Status, StatusPtr};
-use crate::endpoints;
-use crate::thread::Kind;
-use crate::workers;
+use crate::inflight::endpoints;
+use crate::inflight::thread::Kind;
+use crate::inflight::workers;
 
 type SendNbx = unsafe extern "C-unwind" fn(Ep, *const c_void, usize, Tag, *const RequestParam) -> StatusPtr;
 type RecvNbx = unsafe extern "C-unwind" fn(Worker, *mut c_void, usize, Tag, Tag, *const RequestParam) -> StatusPtr;

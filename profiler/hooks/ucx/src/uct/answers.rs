@@ -3,10 +3,10 @@
 use commsee_hook::{AT_ONCE, Call};
 
 use super::transmission;
+use crate::inflight::thread::{Answer, Frame, Link};
+use crate::inflight::workers::Worker;
 use crate::module::Module;
-use crate::protocol::Protocol;
-use crate::thread::{Answer, Frame, Link};
-use crate::workers::Worker;
+use crate::module::protocol::Protocol;
 
 /// Answers that a handler sent, now that it is through.
 #[inline(always)]

@@ -7,14 +7,13 @@ use commsee_hook::{AT_ONCE, Call};
 use super::answers;
 use crate::abi::ucs::Status;
 use crate::abi::uct::AmCallback;
-use crate::index::What;
+use crate::inflight::What;
+use crate::inflight::thread::{self, Frame, Kind, Link, Standing, Thread};
+use crate::inflight::workers::Worker;
+use crate::module::protocol::message::{EAGER_SYNC_ACK, RNDV_ATP, RNDV_ATS, RNDV_DATA, RNDV_RTR};
+use crate::module::protocol::{self, Protocol};
+use crate::module::routes::{Carrier, Routes};
 use crate::module::{self, Module};
-use crate::protocol::message::{EAGER_SYNC_ACK, RNDV_ATP, RNDV_ATS, RNDV_DATA, RNDV_RTR};
-use crate::protocol::{self, Protocol};
-use crate::routes::{Carrier, Routes};
-use crate::thread::{self, Frame, Kind, Standing, Thread};
-use crate::ucp;
-use crate::workers::Worker;
 
 /// A handler of libucp's, for messages of one number by one interface.
 pub struct Arrival {
@@ -104,7 +103,7 @@ unsafe fn find_sender(arrival: &Arrival, number: usize, frame: &mut Frame) {
             if arrival.id == RNDV_ATS && (*operation).protocol.get() == Protocol::Rendezvous {
                 (*operation).protocol.set(Protocol::RendezvousGet);
             }
-            frame.set_link(ucp::link(operation));
+            frame.set_link(Link::to(operation));
         });
     }
 }

@@ -1,55 +1,16 @@
 //! Operations of UCT that go on after their call.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::Ordering;
 
 use crate::abi::ucs;
 use crate::abi::uct::Completion;
+use crate::inflight::completion::Pending;
+use crate::inflight::operation::{give_to_all, phase};
+use crate::inflight::thread::{self, Kind, Standing};
 use crate::module;
-use crate::operation::{Pooled, Shared, give_to_all, phase};
-use crate::thread::{self, Kind, Link, Standing};
 
-/// Stands in for libucp's completion. The transport gives it back by its address.
-#[repr(C)]
-pub struct Pending {
-    pub own: Completion,
-    pub original: *mut Completion,
-    pub link: Link,
-    pub is_linked: bool,
-    pub phase: AtomicU8,
-    pub route: u32,
-    pub peer: u32,
-    pub bytes: u64,
-    pub begin_ns: u64,
-    next: *mut Pending,
-}
-
-// SAFETY: zeros are a value of every field.
-unsafe impl Pooled for Pending {
-    fn next(this: *mut Pending) -> *mut *mut Pending {
-        unsafe { &raw mut (*this).next }
-    }
-
-    fn shared() -> &'static Mutex<Shared<Pending>> {
-        static SHARED: Mutex<Shared<Pending>> = Mutex::new(Shared::new());
-        &SHARED
-    }
-}
-
-impl Pending {
-    /// # Safety
-    /// A record out of a pool.
-    pub unsafe fn prepare(this: *mut Pending, original: *mut Completion) -> *mut Completion {
-        unsafe {
-            (*this).own = Completion { func: Some(completed), count: 1, status: ucs::OK };
-            (*this).original = original;
-            (*this).phase.store(phase::POSTING, Ordering::Relaxed);
-            &raw mut (*this).own
-        }
-    }
-}
-
-unsafe extern "C-unwind" fn completed(own: *mut Completion) {
+/// Called instead of libucp's completion.
+pub unsafe extern "C-unwind" fn completed(own: *mut Completion) {
     // SAFETY: the first field of a record that this function was given away with.
     unsafe {
         let pending = own.cast::<Pending>();

@@ -7,7 +7,8 @@ use commsee_runtime::guard;
 use super::interfaces;
 use crate::abi::ucs::{self, Status};
 use crate::abi::uct::{AmCallback, Iface, IfaceParams, Md, Worker};
-use crate::{endpoints, module};
+use crate::inflight::endpoints;
+use crate::module;
 
 /// Opens an interface, and stands between it and libucp from then on.
 #[unsafe(no_mangle)]

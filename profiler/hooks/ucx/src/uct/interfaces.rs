@@ -8,15 +8,15 @@ use commsee_runtime::memory;
 use commsee_runtime::pointers::Pointers;
 
 use super::arrival::{self, Arrival};
-use super::{operations, table, version};
+use super::{operations, table};
 use crate::abi::ucs;
 use crate::abi::uct::{
     self, AM_ID_MAX, AmCallback, DEVICE_TYPES, IFACE_OPEN_MODE_DEVICE, IFACE_PARAM_FIELD_DEVICE,
     IFACE_PARAM_FIELD_OPEN_MODE, Iface, IfaceParams, Md, TABLE_WORDS, TlResource,
 };
-use crate::module;
-use crate::routes::{self, Carrier, Transport};
-use crate::workers::{self, Worker};
+use crate::inflight::workers::{self, Worker};
+use crate::module::routes::{self, Carrier, Transport};
+use crate::module::{self, version};
 
 pub struct Interface {
     pub table: [usize; TABLE_WORDS],

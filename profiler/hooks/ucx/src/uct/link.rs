@@ -3,11 +3,10 @@
 use std::ffi::c_void;
 
 use super::interfaces::Interface;
-use crate::index::What;
-use crate::operation::Operation;
-use crate::pending::Pending;
-use crate::thread::{Frame, Kind, Link, Thread};
-use crate::ucp;
+use crate::inflight::What;
+use crate::inflight::operation::Operation;
+use crate::inflight::pending::Pending;
+use crate::inflight::thread::{Frame, Kind, Link, Thread};
 
 /// What an operation of UCT shows.
 #[derive(Clone, Copy)]
@@ -29,7 +28,7 @@ pub unsafe fn find(thread: *mut Thread, interface: &Interface, clue: Clue) -> Op
     unsafe {
         let frame = (*thread).frame.as_ref();
         match frame {
-            Some(frame) if frame.kind == Kind::Post => Some(ucp::link(frame.operation)),
+            Some(frame) if frame.kind == Kind::Post => Some(Link::to(frame.operation)),
             _ => search(frame, interface, clue),
         }
     }
@@ -47,7 +46,7 @@ unsafe fn search(frame: Option<&Frame>, interface: &Interface, clue: Clue) -> Op
             by_pointer(clue.pointer)
                 .or_else(|| by_pointer(request_in_context(clue.pointer)?))
                 .or_else(|| pending.find(What::Buffer, clue.near, fits))
-                .map(|operation| ucp::link(operation))
+                .map(|operation| Link::to(operation))
         });
         found
             .or_else(|| {
@@ -55,7 +54,7 @@ unsafe fn search(frame: Option<&Frame>, interface: &Interface, clue: Clue) -> Op
                 frame.link().copied()
             })
             .or_else(|| pending(&mut |pending| pending.recall(clue.near, clue.far)))
-            .or_else(|| frame.filter(|frame| frame.kind == Kind::Blocking).map(|frame| ucp::link(frame.operation)))
+            .or_else(|| frame.filter(|frame| frame.kind == Kind::Blocking).map(|frame| Link::to(frame.operation)))
     }
 }
 

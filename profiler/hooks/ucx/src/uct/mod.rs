@@ -2,11 +2,10 @@
 
 mod answers;
 mod arrival;
-pub mod completion;
+mod completion;
 mod hooks;
 mod interfaces;
 mod link;
 mod operations;
 mod table;
 mod transmission;
-pub mod version;

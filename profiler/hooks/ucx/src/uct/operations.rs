@@ -7,7 +7,7 @@ use super::table::place::*;
 use super::transmission::{Cargo, begin, posted};
 use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::abi::uct::*;
-use crate::protocol::message;
+use crate::module::protocol::message;
 
 /// By their places.
 pub const REPLACEMENTS: [(usize, fn() -> usize); 21] = [

@@ -6,19 +6,20 @@ use std::sync::atomic::Ordering;
 use commsee_hook::AT_ONCE;
 
 use super::answers;
-use super::completion::Pending;
+use super::completion::completed;
 use super::interfaces::Interface;
 use super::link::{self, Clue};
 use super::table;
 use crate::abi::ucs::{self, Status};
 use crate::abi::uct::{Completion, Ep};
-use crate::endpoints;
+use crate::inflight::completion::Pending;
+use crate::inflight::endpoints;
+use crate::inflight::operation::{Operation, phase};
+use crate::inflight::thread::{self, Answer, Kind, Link, Thread};
+use crate::inflight::tls;
+use crate::module::protocol::{self, Protocol, message};
+use crate::module::routes::{Carrier, Routes};
 use crate::module::{self, Module};
-use crate::operation::{Operation, phase};
-use crate::protocol::{self, Protocol, message};
-use crate::routes::{Carrier, Routes};
-use crate::thread::{self, Answer, Kind, Link, Thread};
-use crate::{tls, ucp};
 
 static ROUTES: [Routes; table::NAMES.len()] = [const { Routes::new() }; table::NAMES.len()];
 
@@ -71,7 +72,7 @@ impl Posted {
         unsafe {
             let operation = self.operation;
             let bytes = bytes as u64;
-            let protocol = carried(cargo, ucp::is_one_sided((*operation).function));
+            let protocol = carried(cargo, (*operation).is_one_sided);
             mark(operation, cargo, protocol, interface.carrier, bytes);
             let route = route(self.module, place, protocol, interface.carrier);
             self.module.count(&(*operation).call, route, (*operation).peer.get(), bytes, bytes, AT_ONCE);
@@ -188,7 +189,7 @@ impl Transmission {
             }
             (*self.completion).link = self.link;
             (*self.completion).is_linked = self.is_linked;
-            Pending::prepare(self.completion, original)
+            Pending::prepare(self.completion, original, completed)
         }
     }
 

@@ -3,9 +3,9 @@
 
 use std::ptr::null_mut;
 
-use crate::index::{Index, What};
-use crate::operation::Operation;
-use crate::thread::{Answer, Link};
+use super::index::{Index, What};
+use super::operation::Operation;
+use super::thread::{Answer, Link};
 
 /// One-sided operations that were posted last and complete by no callback.
 const RECENT: usize = 64;

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use commsee_runtime::memory;
 use commsee_runtime::pointers::Pointers;
 
+use super::pending::Pending;
 use crate::module;
-use crate::pending::Pending;
 
 pub struct Worker {
     pub number: u32,

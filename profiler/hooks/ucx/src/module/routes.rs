@@ -8,7 +8,7 @@ use commsee_hook::{ARRIVES, Role, Route};
 use commsee_runtime::guard;
 
 use crate::module::Module;
-use crate::protocol::{self, Protocol};
+use crate::module::protocol::{self, Protocol};
 
 /// What carries data: a transport on a device. 0 is none.
 pub type Carrier = u8;

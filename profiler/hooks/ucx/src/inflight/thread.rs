@@ -6,10 +6,9 @@ use std::ptr::null_mut;
 use commsee_hook::Call;
 use commsee_runtime::{guard, memory};
 
+use super::operation::{self, Operation, Pool};
+use super::{completion, tls};
 use crate::module::{self, Module};
-use crate::operation::{Operation, Pool};
-use crate::uct::completion;
-use crate::{tls, ucp};
 
 /// Kept by the core as this thread's word; threads that end leave theirs to others.
 pub struct Thread {
@@ -83,7 +82,7 @@ unsafe fn is_still_inside(thread: *mut Thread) -> bool {
             if frame.operation.is_null() {
                 (*thread).depth = (*thread).depth.saturating_sub(1);
             } else {
-                ucp::abandon(frame.operation, thread);
+                operation::abandon(frame.operation, thread);
             }
         }
         (*thread).depth = 0;
@@ -186,6 +185,24 @@ pub struct Answer {
 const MOST_ANSWERS: usize = 2;
 
 impl Link {
+    /// What a UCT operation that belongs to it is counted for.
+    ///
+    /// # Safety
+    /// The operation is in use.
+    #[inline(always)]
+    pub unsafe fn to(operation: *mut Operation) -> Link {
+        // SAFETY: records are never freed.
+        unsafe {
+            Link {
+                call: (*operation).call,
+                peer: (*operation).peer.get(),
+                operation,
+                generation: (*operation).generation.get(),
+                is_one_sided: (*operation).is_one_sided,
+            }
+        }
+    }
+
     pub const NONE: Link =
         Link { call: Call::NONE, peer: 0, generation: 0, is_one_sided: false, operation: null_mut() };
 }

@@ -7,19 +7,20 @@
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicU8;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use commsee_hook::Call;
 use commsee_runtime::loose::Loose;
 use commsee_runtime::{guard, memory};
 
+use super::index::Node;
+use super::pending::NOWHERE;
+use super::thread::{Frame, Thread};
+use super::workers::Worker;
 use crate::abi::ucp::TagRecvInfo;
 use crate::abi::ucs::Status;
-use crate::index::Node;
-use crate::module;
-use crate::protocol::Protocol;
-use crate::thread::Frame;
-use crate::workers::Worker;
+use crate::module::protocol::Protocol;
+use crate::module::{self, Module};
 
 /// Where a record stands. The post and the callback may run in different threads, in either order.
 pub mod phase {
@@ -66,10 +67,12 @@ pub struct Operation {
     pub protocol: Loose<Protocol>,
     pub function: u8,
     pub arrives: Loose<bool>,
+    /// Whether it reads or writes another process's memory.
+    pub is_one_sided: bool,
     pub failed: bool,
     pub status: Status,
     pub at_once: AtOnce,
-    /// Where it stands among the youngest of its worker, or [`crate::pending::NOWHERE`].
+    /// Where it stands among the youngest of its worker, or [`crate::inflight::pending::NOWHERE`].
     pub slot: u8,
     pub phase: AtomicU8,
     pub peer: Loose<u32>,
@@ -222,5 +225,43 @@ pub fn each_operation(mut look: impl FnMut(*mut Operation)) {
             // SAFETY: inside of the chunk, which is never freed.
             look(unsafe { chunk.add(place) });
         }
+    }
+}
+
+/// Its post does not return. It is counted when it completes, if it does.
+#[cold]
+pub unsafe fn abandon(operation: *mut Operation, thread: *mut Thread) {
+    unsafe {
+        (*operation).request.set(null_mut());
+        (*operation).slot = NOWHERE;
+        if (*operation).begin_ns == 0 {
+            (*operation).begin_ns = module::get().map_or(0, Module::now_ns);
+        }
+        if !become_pending(operation, true) {
+            free(operation, thread);
+        }
+    }
+}
+
+#[inline(always)]
+pub unsafe fn become_pending(operation: *mut Operation, several_threads: bool) -> bool {
+    unsafe {
+        let place = &(*operation).phase;
+        if several_threads {
+            place.compare_exchange(phase::POSTING, phase::PENDING, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        } else {
+            // Whoever sees that sees the request of this operation, not of an earlier one.
+            place.store(phase::PENDING, Ordering::Release);
+            true
+        }
+    }
+}
+
+#[inline(always)]
+pub unsafe fn free(operation: *mut Operation, thread: *mut Thread) {
+    unsafe {
+        (*operation).phase.store(phase::FREE, Ordering::Relaxed);
+        (*operation).generation.set((*operation).generation.get().wrapping_add(1));
+        (*thread).operations.give(operation);
     }
 }

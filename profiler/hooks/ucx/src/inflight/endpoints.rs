@@ -5,8 +5,8 @@ use std::ffi::c_void;
 
 use commsee_runtime::pointers::Pointers;
 
+use super::workers::{self, Worker};
 use crate::module;
-use crate::workers::{self, Worker};
 
 /// Endpoints of UCP: the worker's number above, the peer's below.
 static OF_UCP: Pointers = Pointers::new(module::say_what_is_lost);

@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 
 use commsee_runtime::memory;
 
-use crate::operation::{INTERVALS, Operation};
+use super::operation::{INTERVALS, Operation};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
