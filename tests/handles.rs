@@ -9,17 +9,6 @@ mod abi {
 mod handles;
 /// Memory that is never refused.
 mod memory {
-    use std::ptr::NonNull;
-
-    pub fn keep<T>(value: T) -> Option<&'static T> {
-        Some(Box::leak(Box::new(value)))
-    }
-
-    pub fn array<T>(length: usize) -> Option<NonNull<T>> {
-        let room: Box<[std::mem::MaybeUninit<T>]> = Box::new_uninit_slice(length);
-        NonNull::new(Box::into_raw(room).cast())
-    }
-
     pub fn lose_call() {
         panic!("there is memory");
     }
