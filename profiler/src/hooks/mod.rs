@@ -46,7 +46,7 @@ pub fn say_missing() {
             continue;
         }
         say::warn(&format!(
-            "COMMSEE_HOOKS names {name}, and no such module is loaded: put libcommsee_{name}.so behind libcommsee.so in LD_PRELOAD, \
+            "COMMSEE_HOOKS names {name}, but no such module is loaded: put libcommsee_{name}.so after libcommsee.so in LD_PRELOAD, \
              or use `through run --hooks {name}`"
         ));
     }

@@ -203,7 +203,7 @@ fn next_block(kind: u32, bytes: usize) -> Option<NonNull<BlockHeader>> {
     if mapping.used + bytes > mapping.mapped {
         let growth = (mapping.mapped / 4).clamp(GROWTH_BYTES.0, GROWTH_BYTES.1).max(bytes);
         if let Err(error) = mapping.grow(growth) {
-            warn_once!("no memory for more counters, what is new from now on is not counted: {error}");
+            warn_once!("no memory for more counters; new ones are not counted from now on: {error}");
             return None;
         }
     }
@@ -331,7 +331,7 @@ fn unlocked(mut image: Vec<u8>) -> Vec<u8> {
 pub fn remove() {
     let Some(path) = path() else { return };
     if let Err(error) = std::fs::remove_file(&path) {
-        say::warn(&format!("{} cannot be removed ({error}); it is needed no more", path.display()));
+        say::warn(&format!("{} cannot be removed ({error}); you can delete it", path.display()));
     }
 }
 
