@@ -14,9 +14,9 @@ pub enum Error {
     Argument(String),
     #[error("{}: cannot be written: {}", path.display(), plain(source))]
     Output { path: PathBuf, source: io::Error },
-    #[error("{}: is a SQLite database and stays as it is: choose another name", .0.display())]
+    #[error("{}: is an SQLite database and is never overwritten: choose another name", .0.display())]
     WouldOverwrite(PathBuf),
-    #[error("libcommsee.so is not there (looked at {}): set COMMSEE_LIB to its path", list(.0))]
+    #[error("libcommsee.so was not found (looked in {}): set COMMSEE_LIB to its path", list(.0))]
     NoLibrary(Vec<PathBuf>),
     #[error("there is no hook module '{name}' (libcommsee_{name}.so in {}): {}", list(places), modules(there))]
     NoModule { name: String, there: Vec<String>, places: Vec<PathBuf> },

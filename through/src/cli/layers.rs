@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::{Input, LayersView, Output, SelectCalls, SelectWays, views};
+use super::{Input, LayersView, Output, SelectCalls, SelectRoutes, views};
 use crate::document::Format;
 use crate::views::{Between, Command};
 
@@ -19,7 +19,7 @@ pub struct Layers {
     #[command(flatten)]
     pub calls: SelectCalls,
     #[command(flatten)]
-    pub ways: SelectWays,
+    pub routes: SelectRoutes,
     #[command(flatten)]
     pub output: Output,
 }
@@ -32,20 +32,20 @@ pub struct Matrix {
     #[command(flatten)]
     pub calls: SelectCalls,
     #[command(flatten)]
-    pub ways: SelectWays,
-    /// Messages or operations instead of bytes
+    pub routes: SelectRoutes,
+    /// Count messages or operations instead of bytes
     #[arg(long = "calls", id = "counts", help_heading = "Output")]
     pub counts: bool,
-    /// What rows and columns are
+    /// Rows and columns of the matrix
     #[arg(long, default_value = "rank", value_parser = ends(&RANKS_OR_HOSTS), value_name = "WHAT", help_heading = "Output")]
     pub by: Between,
     /// List only the N heaviest pairs; 0 lists all
     #[arg(long, value_name = "N", help_heading = "Output")]
     pub top: Option<usize>,
-    /// How it is written
+    /// Output format
     #[arg(long, default_value = "table", value_parser = views::formats(Command::Matrix), value_name = "FORMAT", help_heading = "Output")]
     pub format: Format,
-    /// Write into FILE
+    /// Write to FILE
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 }
@@ -58,17 +58,17 @@ pub struct Graph {
     #[command(flatten)]
     pub calls: SelectCalls,
     #[command(flatten)]
-    pub ways: SelectWays,
-    /// What the nodes are
+    pub routes: SelectRoutes,
+    /// Nodes of the graph
     #[arg(long, default_value = "processes", value_parser = ends(&NODES), value_name = "WHAT", help_heading = "Output")]
     pub of: Between,
     /// Draw only the N heaviest edges; 0 draws all
     #[arg(long, value_name = "N", help_heading = "Output")]
     pub top: Option<usize>,
-    /// How it is written
+    /// Output format
     #[arg(long, default_value = "dot", value_parser = views::formats(Command::Graph), value_name = "FORMAT", help_heading = "Output")]
     pub format: Format,
-    /// Write into FILE
+    /// Write to FILE
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 }

@@ -12,7 +12,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
 pub use layers::{Graph, Layers, Matrix};
-pub use select::{Input, Select, SelectCalls, SelectWays};
+pub use select::{Input, Select, SelectCalls, SelectRoutes};
 pub use trace::Trace;
 pub use views::{LayersView, ShowView};
 
@@ -21,26 +21,26 @@ use crate::query::sort::SortKey;
 
 const EXAMPLES: &str = "\
 Examples:
-  through run -o heat.db -- mpirun -n 64 ./heat   run a job profiled
-  through                                         the newest profile here
-  through heat.db --comm s0.1 --op Allreduce      one operation there
+  through run -o heat.db -- mpirun -n 64 ./heat   run a job with the profiler
+  through                                         newest profile in this folder
+  through heat.db --comm s0.1 --op Allreduce      one operation on s0.1
   through heat.db -u                              time per communicator
   through heat.db -e --sort time                  time per rank, heaviest first
-  through heat.db -a --rank 0,4-7 --bytes 1K:1M   rank by rank, medium messages
+  through heat.db -a --rank 0,4-7 --bytes 1K:1M   single ranks, medium messages
   through heat.db -a --format csv -o heat.csv     everything, for other programs
-  through layers heat.db --by comm                the layers below MPI
-  through trace heat.db -o heat.json              the timeline, for Perfetto
-  through recover                                 a profile of what a crash left
+  through layers heat.db --by comm                layers below MPI
+  through trace heat.db -o heat.json              timeline for Perfetto
+  through recover                                 profile of a crashed job
 
 Exit status: 0 success, 1 nothing matches, 2 error; `run` and `exec` exit with
-the status of what they ran. Name a profile that is called like a command with
-its directory: ./run";
+the status of what they ran. If a profile has the name of a command,
+add its directory: ./run";
 
 #[derive(Debug, Parser)]
 #[command(
     name = "through",
     version,
-    about = "Show an MPI program by communicator, from the profile that commsee wrote.",
+    about = "Show where an MPI program spends its time, by communicator",
     after_help = EXAMPLES,
     args_conflicts_with_subcommands = true,
     max_term_width = 100
@@ -54,24 +54,24 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show what the layers below MPI did, by communicator and operation
+    /// Show what layers below MPI did (needs through run --hooks)
     #[command(visible_alias = "ucx")]
     Layers(Box<Layers>),
-    /// Show who sent how much to whom, rank by rank
+    /// Show messages and bytes between ranks
     Matrix(Box<Matrix>),
-    /// Draw who talked to whom, over which devices, for Graphviz
+    /// Draw traffic between processes, hosts or devices, for Graphviz
     Graph(Box<Graph>),
-    /// Write the timeline that COMMSEE_TRACE=1 recorded, for Perfetto
+    /// Write the timeline for Perfetto and Chrome (needs COMMSEE_TRACE=1)
     Trace(Box<Trace>),
-    /// Run a job with the profiler, and print a summary
+    /// Run a job with the profiler and print a summary
     Run(Run),
-    /// Run one process with the profiler: srun through exec -- ./app
+    /// Run a program with the profiler, for srun and other launchers
     Exec(Exec),
-    /// Make a profile of a job that died, from its shards on this host
+    /// Make a profile of a crashed job from its shards on this host
     Recover(Recover),
-    /// Make a profile of a job that died, from its shards on all hosts
+    /// Make a profile of a crashed job from its shards on all its hosts
     Collect(Collect),
-    /// Remove what jobs that died left on this host
+    /// Remove files that crashed jobs left on this host
     Clean(Clean),
     /// Carry what ranks leave on this host to where the others see it; libcommsee.so starts it
     #[command(hide = true)]
@@ -97,16 +97,16 @@ pub struct Show {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Output {
-    /// What comes first; keys that a view lacks are ignored
+    /// Sort by KEY; sort keys that a view lacks are ignored
     #[arg(long, value_name = "KEY", value_parser = sort_key())]
     pub sort: Option<SortKey>,
-    /// Show only the first N communicators, ranks or rows; 0 shows all
+    /// Show only the first N entries; 0 shows all
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
-    /// How it is written
+    /// Output format
     #[arg(long, default_value = "table", value_parser = views::formats(views::COMMON), value_name = "FORMAT")]
     pub format: Format,
-    /// Write into FILE
+    /// Write to FILE
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -126,17 +126,17 @@ pub struct Run {
 pub struct Exec {
     #[command(flatten)]
     pub profiling: Profiling,
-    /// The program with its arguments
+    /// The program with its arguments, such as: ./program input.txt
     #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     pub command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]
 pub struct Profiling {
-    /// Name of the profile; %j job, %h host, %p process, %t time [default: $COMMSEE_OUT, else commsee-%t.db]
+    /// Name of the profile; %j job, %s step, %h host, %p process, %t time [default: $COMMSEE_OUT, else commsee-%t.db]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Hook modules to load beside the profiler: ucx,nccl,gpu
+    /// Hook modules to load, such as: ucx
     #[arg(long, value_name = "LIST")]
     pub hooks: Option<String>,
     /// Upper edges of the message-size buckets: 128,1K,8K
@@ -147,42 +147,42 @@ pub struct Profiling {
 #[derive(Debug, Args)]
 pub struct Recover {
     /// Name of the profile; %j, %s, %h, %p and %t are those of the run [default: commsee-recovered-ID.db, with --running
-    /// commsee-running-ID.db; ID is the batch job with its step, else the run]
+    /// commsee-running-ID.db; ID is the batch job with its step, or else the run]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Look at runs that go on, such as one that hangs; they are not disturbed, and keep their shards
+    /// Make a profile of jobs that still run, such as one that hangs, without disturbing them
     #[arg(long)]
     pub running: bool,
     /// Keep the shards, even if no rank is missing
     #[arg(long)]
     pub keep: bool,
-    /// Also take runs of other hosts and containers that may still run, as far as this host can tell
+    /// Also take runs of other hosts and containers, if this host cannot see whether they have ended
     #[arg(long)]
     pub force: bool,
-    /// Directories of shards, and profiles that lack ranks, to be joined [default: $COMMSEE_DIR, else /dev/shm, $TMPDIR and /tmp]
+    /// Directories of shards, or partial profiles to join [default: $COMMSEE_DIR, else /dev/shm, $TMPDIR and /tmp]
     #[arg(value_name = "DIR|PROFILE")]
     pub sources: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub struct Clean {
-    /// Only list them
+    /// Only list what would be removed
     #[arg(short = 'n', long)]
     pub dry_run: bool,
-    /// Also take runs of other hosts and containers, and files without a shard, that may still be in use, as far as this host can tell
+    /// Also remove files of other hosts and containers, and files without a shard, if this host cannot see whether they are in use
     #[arg(long)]
     pub force: bool,
-    /// Where shards lie [default: $COMMSEE_DIR, else /dev/shm, $TMPDIR and /tmp]
+    /// Directories of shards [default: $COMMSEE_DIR, else /dev/shm, $TMPDIR and /tmp]
     #[arg(value_name = "DIR")]
     pub directories: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub struct Collect {
-    /// How to reach a host: COMMAND HOST LINE runs LINE there [default: srun for jobs of Slurm, else ssh]
+    /// Command that reaches a host: COMMAND HOST LINE runs LINE there [default: srun for jobs of Slurm, else ssh]
     #[arg(long, value_name = "COMMAND")]
     pub rsh: Option<OsString>,
-    /// Where the job was started, or where its profile is wanted [default: here and $HOME]
+    /// Directory where the job was started, or of its profile [default: the current directory and $HOME]
     #[arg(value_name = "DIR")]
     pub directories: Vec<PathBuf>,
 }

@@ -9,9 +9,9 @@ use crate::query::selection::Selection;
 
 #[derive(Debug, Default, Args)]
 pub struct Input {
-    /// The profile [default: the newest *.db profile of the current directory]
+    /// Profile to read [default: newest *.db in the current directory]
     pub profile: Option<PathBuf>,
-    /// The profile, as an option
+    /// Profile to read, as an option
     #[arg(short = 'i', long = "input", value_name = "FILE", conflicts_with = "profile")]
     pub input: Option<PathBuf>,
 }
@@ -24,21 +24,21 @@ impl Input {
 
 /// What to show of what ranks counted. Every filter that is given must hold.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Filters (each that is given must hold)")]
+#[command(next_help_heading = "Filters (a call must match all of them)")]
 pub struct Select {
     #[command(flatten)]
     pub calls: SelectCalls,
-    /// Seconds that a rank spent in one row: 0.1:2.5, 0.1: or :2.5
+    /// Time of a rank in one row, in seconds: 0.1:2.5, 0.1: or :2.5
     #[arg(short, long, value_name = "LOW:HIGH", value_parser = TimeRange::parse)]
     pub time: Option<TimeRange>,
-    /// Phases, by name; '' is outside any phase [default: the sum of all]
+    /// Phases, by name; '' selects calls outside any phase [default: all, added up]
     #[arg(long, value_name = "LIST")]
     pub phase: Vec<String>,
 }
 
 /// MPI calls, and whatever was done for them.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Filters (each that is given must hold)")]
+#[command(next_help_heading = "Filters (a call must match all of them)")]
 pub struct SelectCalls {
     /// Communicators, by name or label: s0.1,d0.2
     #[arg(long, value_name = "LIST")]
@@ -49,7 +49,7 @@ pub struct SelectCalls {
     /// Ranks in MPI_COMM_WORLD: 0,4-7
     #[arg(short, long, value_name = "LIST", value_parser = commsee::ranks::RankSet::parse)]
     pub rank: Vec<commsee::ranks::RankSet>,
-    /// Message sizes, by overlapping bucket: 1K:1M, 1M: or :128
+    /// Message sizes, all buckets that overlap: 1K:1M, 1M: or :128
     #[arg(short, long, value_name = "LOW:HIGH", value_parser = ByteRange::parse)]
     pub bytes: Option<ByteRange>,
     /// Buckets, by number from 0 or by edges: 2 or 1K:8K
@@ -58,15 +58,15 @@ pub struct SelectCalls {
     /// Point-to-point operations only
     #[arg(short)]
     pub p2p: bool,
-    /// Collective operations only, with neighborhood collectives
+    /// Collective operations only, including neighborhood collectives
     #[arg(short)]
     pub collectives: bool,
 }
 
 /// Routes by which layers below MPI moved data. '' is what has none.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Filters (each that is given must hold)")]
-pub struct SelectWays {
+#[command(next_help_heading = "Filters (a call must match all of them)")]
+pub struct SelectRoutes {
     /// Layers, by name
     #[arg(long, value_name = "LIST")]
     pub layer: Vec<String>,
@@ -83,12 +83,12 @@ pub struct SelectWays {
 
 impl Select {
     pub fn selection(&self) -> Selection {
-        Selection { time: self.time, phase: self.phase.clone(), ..self.calls.selection(&SelectWays::default()) }
+        Selection { time: self.time, phase: self.phase.clone(), ..self.calls.selection(&SelectRoutes::default()) }
     }
 }
 
 impl SelectCalls {
-    pub fn selection(&self, ways: &SelectWays) -> Selection {
+    pub fn selection(&self, routes: &SelectRoutes) -> Selection {
         Selection {
             comm: self.comm.clone(),
             op: self.op.clone(),
@@ -97,10 +97,10 @@ impl SelectCalls {
             bucket: self.bucket.clone(),
             p2p: self.p2p,
             collectives: self.collectives,
-            layer: ways.layer.clone(),
-            transport: ways.transport.clone(),
-            device: ways.device.clone(),
-            protocol: ways.protocol.clone(),
+            layer: routes.layer.clone(),
+            transport: routes.transport.clone(),
+            device: routes.device.clone(),
+            protocol: routes.protocol.clone(),
             ..Selection::default()
         }
     }
@@ -167,21 +167,21 @@ mod tests {
     }
 
     #[test]
-    fn ways_are_met_by_all_that_is_asked_of_them() {
-        let ways = |words: &[&str]| {
+    fn routes_are_met_by_all_that_is_asked_of_them() {
+        let routes = |words: &[&str]| {
             let cli = Cli::try_parse_from(["through", "layers"].iter().chain(words)).unwrap();
             let Some(Command::Layers(layers)) = cli.command else { panic!("no layers") };
-            let filter = Filter::resolve(&layers.calls.selection(&layers.ways), &sample::catalog()).unwrap();
-            (filter.ways.map(|ways| ways.into_iter().collect::<Vec<_>>()), filter.absent)
+            let filter = Filter::resolve(&layers.calls.selection(&layers.routes), &sample::catalog()).unwrap();
+            (filter.routes.map(|routes| routes.into_iter().collect::<Vec<_>>()), filter.absent)
         };
-        assert_eq!(ways(&[]), (None, vec![]));
-        assert_eq!(ways(&["--layer", "UCT"]), (Some(vec![2, 3]), vec![]));
+        assert_eq!(routes(&[]), (None, vec![]));
+        assert_eq!(routes(&["--layer", "UCT"]), (Some(vec![2, 3]), vec![]));
         assert_eq!(
-            ways(&["--layer", "uct", "--transport", "tcp, rc"]),
+            routes(&["--layer", "uct", "--transport", "tcp, rc"]),
             (Some(vec![2]), vec!["transport rc".to_owned()])
         );
-        assert_eq!(ways(&["--layer", "ucp", "--transport", "tcp"]), (Some(vec![]), vec![]));
-        assert_eq!(ways(&["--transport", ""]), (Some(vec![1]), vec![]));
+        assert_eq!(routes(&["--layer", "ucp", "--transport", "tcp"]), (Some(vec![]), vec![]));
+        assert_eq!(routes(&["--transport", ""]), (Some(vec![1]), vec![]));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Input, SelectCalls, SelectWays};
+use super::{Input, SelectCalls, SelectRoutes};
 
 #[derive(Debug, Default, Args)]
 #[command(override_usage = "through trace [OPTIONS] [PROFILE]")]
@@ -14,8 +14,8 @@ pub struct Trace {
     #[command(flatten)]
     pub calls: SelectCalls,
     #[command(flatten)]
-    pub ways: SelectWays,
-    /// Write into FILE, such as run.json
+    pub routes: SelectRoutes,
+    /// Write to FILE, such as run.json
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 }

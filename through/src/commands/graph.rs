@@ -8,7 +8,7 @@ use crate::views::{Command, Question, View};
 /// Whether anything was there to draw.
 pub fn graph(graph: &Graph) -> Result<bool, Error> {
     let question = Question {
-        selection: graph.calls.selection(&graph.ways),
+        selection: graph.calls.selection(&graph.routes),
         top: graph.top,
         format: graph.format,
         between: graph.of,

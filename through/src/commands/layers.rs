@@ -9,7 +9,7 @@ use crate::views::Question;
 pub fn layers(layers: &Layers) -> Result<bool, Error> {
     let (view, output) = (layers.view.0, &layers.output);
     let question = Question {
-        selection: layers.calls.selection(&layers.ways),
+        selection: layers.calls.selection(&layers.routes),
         sort: output.sort,
         top: output.top,
         format: output.format,

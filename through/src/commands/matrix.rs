@@ -8,7 +8,7 @@ use crate::views::{Command, Question, View};
 /// Whether anything was there to show.
 pub fn matrix(matrix: &Matrix) -> Result<bool, Error> {
     let question = Question {
-        selection: matrix.calls.selection(&matrix.ways),
+        selection: matrix.calls.selection(&matrix.routes),
         top: matrix.top,
         format: matrix.format,
         between: matrix.by,

@@ -41,7 +41,7 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
         if arguments.running {
             if run.state() != State::Dead {
                 if !run.alive {
-                    say(format_args!("{}: whether it still runs cannot be seen on this host", shards::describe(&run)));
+                    say(format_args!("{}: this host cannot see whether it still runs", shards::describe(&run)));
                 }
                 match one(&Run { alive: true, ..run }, arguments, &folders) {
                     Ok(()) => any = true,
@@ -57,7 +57,7 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
         }
         let Some((run, _claims)) = shards::take(run, &directories) else {
             any = true;
-            say(format_args!("{description}: another process has made its profile, or does so"));
+            say(format_args!("{description}: another process makes or has made its profile"));
             continue;
         };
         match shards::obstacle(&run, arguments.force) {
@@ -87,7 +87,7 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
     match trouble {
         Some(error) => Err(error),
         None if !any && elsewhere.is_empty() => {
-            let what = if arguments.running { "no run goes on with shards" } else { "nothing to recover" };
+            let what = if arguments.running { "no running job has shards" } else { "nothing to recover" };
             // A hidden folder says nothing to the user.
             directories.retain(|directory| !folders.iter().any(|folder| folder.path() == directory));
             say(format_args!("{what} in {}", shards::names(&directories)));

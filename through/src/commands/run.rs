@@ -53,13 +53,13 @@ fn report(results: &Results, status: ExitStatus) {
         Some(profile) => summary(profile, results, status).unwrap_or_else(say),
         None if is_disabled => say(format_args!("nothing was profiled: {} is set", settings::DISABLE)),
         None if !results.remarks.is_empty() => {}
-        None if results.is_alive => say("ranks of the job still run; when they have ended: through recover"),
+        None if results.is_alive => say("ranks of the job still run; when they have ended, run: through recover"),
         None => {
             say("nothing was profiled: no MPI_Init passed through the profiler. Either");
             say("- the job ended before that, or the program does not call it;");
             say("- it takes MPI from a library handle (ctypes, Julia), past LD_PRELOAD;");
             say("- it is setuid, or statically linked with MPI: link libcommsee.a;");
-            say("- the launcher drops LD_PRELOAD: it wants `through exec -- PROGRAM`;");
+            say("- the launcher drops LD_PRELOAD: use `through exec -- PROGRAM`;");
             say("- or a host has no libcommsee.so at that path.");
         }
     }
@@ -77,7 +77,7 @@ fn summary(profile: &Path, results: &Results, status: ExitStatus) -> Result<(), 
     let hosts = units::count(overview.hosts, "host");
     let ranks = match overview.missing.count() {
         0 => format!("{} on {hosts}", units::count(overview.ranks, "rank")),
-        missing => format!("{} of {} ranks recorded, these on {hosts}", overview.ranks, overview.ranks + missing),
+        missing => format!("{} of {} ranks recorded, on {hosts}", overview.ranks, overview.ranks + missing),
     };
     let mut lines = Vec::new();
     let mut line = |name, text| lines.push(Line { name, text, paint: None });

@@ -9,7 +9,7 @@ use crate::views::{Command, Question, View};
 /// Whether there was any event.
 pub fn trace(trace: &Trace) -> Result<bool, Error> {
     let question = Question {
-        selection: trace.calls.selection(&trace.ways),
+        selection: trace.calls.selection(&trace.routes),
         format: Format::Trace,
         ..Question::new(opened(&trace.input)?)
     };

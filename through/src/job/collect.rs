@@ -129,21 +129,20 @@ impl Collected {
             match why {
                 Why::Living { is_watched: true } => {
                     let profile = folder.wanted().unwrap_or_default();
-                    format!(
-                        "{host} still runs {ranks}; afterwards the profile is made by itself: {}",
-                        profile.display()
-                    )
+                    format!("{host} still runs {ranks}; its watcher then makes the profile: {}", profile.display())
                 }
-                Why::Living { is_watched: false } => format!("{host} still runs {ranks}; afterwards: {command}"),
+                Why::Living { is_watched: false } => {
+                    format!("{host} still runs {ranks}; when they have ended, run: {command}")
+                }
                 Why::Stuck => format!(
-                    "{host} cannot move the shards of {ranks} from {place} to {}; when it can: {command}",
+                    "{host} cannot move the shards of {ranks} from {place} to {}; when it can, run: {command}",
                     folder.path().display()
                 ),
                 Why::Elsewhere => format!(
-                    "{host} has no shards of {ranks} in {place}: another host may bear its name, or they are gone; to look again: {command}"
+                    "{host} has no shards of {ranks} in {place}: another host may have its name, or they are gone; to try again: {command}"
                 ),
                 Why::Unreached(why) => format!(
-                    "{host} cannot be reached ({why}), and the shards of {ranks} are there, in {place}; when it answers: {command}"
+                    "{host} cannot be reached ({why}) and has the shards of {ranks} in {place}; when it answers, run: {command}"
                 ),
             }
         };
@@ -161,8 +160,10 @@ pub fn elsewhere(folders: &[Folder], is_running_wanted: bool) -> Vec<String> {
         let hosts = hosts.join(", ");
         let is_held = told.iter().any(|told| told.is_held() == Some(true));
         Some(match (is_held, is_running_wanted) {
-            (true, true) => format!("run {run} goes on ({hosts}); on each of these hosts: through recover --running"),
-            (true, false) => format!("run {run} goes on ({hosts}); when it ends, its profile is made by itself"),
+            (true, true) => format!(
+                "run {run} still runs ({hosts}); to look at it, run on each of these hosts: through recover --running"
+            ),
+            (true, false) => format!("run {run} still runs ({hosts}); when it ends, its watchers make the profile"),
             (false, _) => {
                 format!("run {run}: there are shards of {hosts}; to fetch them: {}", Reach::asked(None).command(folder))
             }

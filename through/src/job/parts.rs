@@ -18,7 +18,7 @@ pub fn parts(path: &Path) -> Result<Vec<Part>, Error> {
             .query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name = 'part'", vec![], |row| row.get(0))?;
     if names.is_empty() {
         return Err(Error::Recover(format!(
-            "{}: cannot be joined: only a profile that lacks ranks, and that `through recover` or the last rank made, carries its shards",
+            "{}: cannot be joined: it carries no shards (only partial profiles do, made by `through recover` or the last rank)",
             path.display()
         )));
     }

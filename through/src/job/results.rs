@@ -123,7 +123,7 @@ fn recover(run: &Run, pattern: &Path, results: &mut Results) {
     let recovered = match shards::recover(run, Path::new(&run.origin.expand(&pattern.to_string_lossy()))) {
         Ok(recovered) => recovered,
         Err(error) => {
-            let next = "its shards are kept; when that is mended: through recover";
+            let next = "its shards are kept; when that is fixed, run: through recover";
             return results.remarks.push(format!("the profile cannot be recovered: {error}; {next}"));
         }
     };
@@ -133,13 +133,13 @@ fn recover(run: &Run, pattern: &Path, results: &mut Results) {
     results.remarks.extend(recovered.notes.into_iter().take(3));
     results.profiles.push(recovered.path);
     if is_part {
-        let next = "its shards are kept, to be joined with those of other hosts; on each of these: through recover";
+        let next = "its shards are kept; run `through recover` on each host, then join the partial profiles";
         return results.remarks.push(next.to_owned());
     }
     if run.state() != State::Dead {
         let hosts = run.hosts().join(", ");
         let whole = format!(
-            "whether ranks on {hosts} still run cannot be seen here: their shards are kept; when they have ended: through recover --force"
+            "this host cannot see whether ranks on {hosts} still run; their shards are kept; when they have ended, run: through recover --force"
         );
         return results.remarks.push(whole);
     }

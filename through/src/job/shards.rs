@@ -119,9 +119,9 @@ pub fn obstacle(run: &Run, is_forced: bool) -> Option<String> {
 /// Why debris must be left alone.
 pub fn obstacle_of_debris(debris: &Debris, is_forced: bool) -> Option<&'static str> {
     match debris.state {
-        State::Alive => Some("its run goes on"),
-        State::Elsewhere if !is_forced => Some("its run was on another host and may go on there (--force)"),
-        State::Unknown if !is_forced => Some("nothing tells whether its run has ended (--force)"),
+        State::Alive => Some("its job still runs"),
+        State::Elsewhere if !is_forced => Some("its job was on another host and may still run there (--force)"),
+        State::Unknown if !is_forced => Some("unknown whether its job has ended (--force)"),
         _ => None,
     }
 }
@@ -133,7 +133,7 @@ pub fn describe_debris(debris: &Debris) -> String {
         0 | 1 => String::new(),
         all => format!(" and {} more", all - 1),
     };
-    format!("what run {} left: {first}{more}", &debris.run[..8])
+    format!("files of run {}: {first}{more}", &debris.run[..8])
 }
 
 pub fn remove_debris(debris: &Debris) -> Result<(), Error> {
@@ -191,13 +191,13 @@ pub fn missing(run: &Run, recovered: &Recovered) -> Option<String> {
         Absence::NoShard => no_shard(missing),
         _ if !known.is_empty() => format!("without {of}: there are shards on {}", known.join(" and ")),
         Absence::OtherHosts => format!("without {of}, which ran on other hosts"),
-        Absence::Unknown => format!("without {of}: no shard is here, there may be some on other hosts"),
+        Absence::Unknown => format!("without {of}: no shard on this host; other hosts may have some"),
     })
 }
 
 /// Why ranks are missing that are known to be nowhere else.
 pub fn no_shard(missing: &Ranks) -> String {
-    format!("{} left no shard: not through MPI_Init, or commsee was not loaded there", ranks(missing))
+    format!("{} left no shard: they did not pass MPI_Init, or ran without commsee", ranks(missing))
 }
 
 /// The folder of a run whose hosts have told of shards that are not here, and in words where they are.

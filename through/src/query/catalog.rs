@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use rusqlite::Row;
 
-use super::ways::{Way, ways};
+use super::routes::{Route, routes};
 use crate::query::Error;
 use crate::query::open::Profile;
 
@@ -111,7 +111,7 @@ pub struct Catalog {
     /// Names by number; 0 is no phase. Numbers ascend as phases began, on the first rank that had them.
     pub phases: BTreeMap<i64, String>,
     /// How layers below MPI moved data.
-    pub ways: BTreeMap<i64, Way>,
+    pub routes: BTreeMap<i64, Route>,
     /// Ascending by rank.
     pub processes: Vec<Process>,
 }
@@ -147,7 +147,7 @@ impl Catalog {
                 true => profile.query("SELECT id, name FROM phase", vec![], |row| Ok((row.get(0)?, row.get(1)?)))?,
                 false => BTreeMap::from([(0, String::new())]),
             },
-            ways: ways(profile)?,
+            routes: routes(profile)?,
             processes: profile.query(
                 "SELECT rank, host, pid, wall_ns, mpi_ns, state FROM process ORDER BY rank",
                 vec![],

@@ -8,13 +8,13 @@ use crate::query::Error;
 use crate::query::filter::Filter;
 use crate::query::open::Profile;
 
-/// What one process sent to, or got from, another one in one way.
+/// What one process sent to, or got from, another one over one route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     pub from: End,
     pub to: End,
     /// Of a layer below MPI.
-    pub way: Option<i64>,
+    pub route: Option<i64>,
     /// It is the receiver who recorded it.
     pub arrives: bool,
     pub calls: i64,
@@ -67,10 +67,10 @@ pub fn flows(
         *sum = (sum.0.saturating_add(calls), sum.1.saturating_add(unsigned(bytes)));
         Ok(())
     })?;
-    let flow = |((way, rank, peer), (calls, bytes)): ((Option<i64>, End, End), (i64, u64))| {
-        let arrives = way.is_some_and(&arrives);
+    let flow = |((route, rank, peer), (calls, bytes)): ((Option<i64>, End, End), (i64, u64))| {
+        let arrives = route.is_some_and(&arrives);
         let (from, to) = if arrives { (peer, rank) } else { (rank, peer) };
-        Flow { from, to, way, arrives, calls, bytes }
+        Flow { from, to, route, arrives, calls, bytes }
     };
     Ok(sums.into_iter().map(flow).collect())
 }

@@ -19,12 +19,12 @@ pub mod overview;
 pub mod phases;
 pub mod range;
 pub mod ranks;
+pub mod routes;
 pub mod selection;
 pub mod sort;
 pub mod source;
 pub mod timeline;
 pub mod transfers;
-pub mod ways;
 
 #[cfg(test)]
 pub mod sample;

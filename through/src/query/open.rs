@@ -22,13 +22,13 @@ pub enum Problem {
     Missing,
     #[error("is a directory: name the profile in it")]
     Directory,
-    #[error("is no regular file: name a profile")]
+    #[error("is not a regular file: name a profile")]
     Special,
     #[error("cannot be read: {0}")]
     Unreadable(String),
     #[error("is empty: name a profile, or make one with `through run`")]
     Empty,
-    #[error("is no profile of commsee: name a file that the profiler wrote")]
+    #[error("is not a commsee profile: name a file that the profiler wrote")]
     Foreign,
     #[error("has schema version {0} and this `through` knows {SCHEMA_VERSION}: use the newer commsee that wrote it")]
     Newer(u32),
@@ -42,7 +42,7 @@ impl From<rusqlite::Error> for Problem {
     fn from(error: rusqlite::Error) -> Problem {
         Problem::Damaged(match error {
             rusqlite::Error::SqliteFailure(code, _) if code.code == rusqlite::ErrorCode::OperationInterrupted => {
-                "it leads to no end".to_owned()
+                "a query of it does not end".to_owned()
             }
             rusqlite::Error::SqliteFailure(code, message) => message.unwrap_or_else(|| code.to_string()),
             rusqlite::Error::SqlInputError { msg, .. } => msg,
@@ -78,7 +78,7 @@ impl Profile {
             match Profile::open(&path) {
                 Ok(profile) => return Ok((profile, remark)),
                 Err(Error::Profile { problem: Problem::Foreign | Problem::Empty | Problem::Special, .. }) => {}
-                Err(error) => _ = remark.get_or_insert_with(|| format!("passed over: {error}")),
+                Err(error) => _ = remark.get_or_insert_with(|| format!("skipped: {error}")),
             }
         }
         Err(Error::NoProfile)

@@ -1,4 +1,4 @@
-//! The program as a whole: run time and MPI time, from the end of `MPI_Init` to the begin of `MPI_Finalize`.
+//! The program as a whole: run time and MPI time, from the end of `MPI_Init` to the start of `MPI_Finalize`.
 
 use commsee::ranks::Ranks;
 

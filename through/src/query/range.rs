@@ -35,7 +35,8 @@ pub struct TimeRange {
 impl TimeRange {
     /// Reads seconds such as `0.1:2.5`, `0.1:` or `:2.5`.
     pub fn parse(text: &str) -> Result<TimeRange, String> {
-        let (low, high) = text.split_once(':').ok_or_else(|| format!("'{text}' is no range: write it as 0.1:2.5"))?;
+        let (low, high) =
+            text.split_once(':').ok_or_else(|| format!("'{text}' is not a range: write it as 0.1:2.5"))?;
         let (low_ns, high_ns) = (side(low, 0, seconds)?, side(high, i64::MAX, seconds)?);
         if low_ns > high_ns { Err(format!("'{text}' counts down")) } else { Ok(TimeRange { low_ns, high_ns }) }
     }
@@ -51,7 +52,7 @@ pub enum BucketPick {
 impl BucketPick {
     /// Reads `2`, `128:1K`, `128-1K` (as tables print it), or `32M:` for the last bucket.
     pub fn parse(text: &str) -> Result<BucketPick, String> {
-        let wrong = || format!("'{text}' is no bucket: write its number (2) or its edges (1K:8K)");
+        let wrong = || format!("'{text}' is not a bucket: write its number (2) or its edges (1K:8K)");
         if let Some(last) = text.strip_prefix('>') {
             return Ok(BucketPick::Edges { lo: bytes::parse(last)?, hi: None });
         }
@@ -70,7 +71,7 @@ fn side<T>(text: &str, otherwise: T, parse: impl Fn(&str) -> Result<T, String>) 
 
 fn seconds(text: &str) -> Result<i64, String> {
     let number = text.trim().parse::<f64>().ok().filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
-    let seconds = number.ok_or_else(|| format!("'{text}' is no time in seconds: write it as 0.1"))?;
+    let seconds = number.ok_or_else(|| format!("'{text}' is not a time in seconds: write it as 0.1"))?;
     Ok((seconds * 1e9).round() as i64)
 }
 

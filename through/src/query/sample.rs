@@ -1,7 +1,7 @@
 //! A small catalog for unit tests.
 
 use super::catalog::{Bucket, Catalog, Communicator, Detail, Operation, Process};
-use super::ways::Way;
+use super::routes::Route;
 
 pub fn catalog() -> Catalog {
     let comm = |id, name: &str, label: Option<&str>| {
@@ -17,10 +17,10 @@ pub fn catalog() -> Catalog {
         mpi_ns: 500_000_000 + rank,
         state: "finished".to_owned(),
     };
-    let way = |layer: &str, transport: &str| Way {
+    let route = |layer: &str, transport: &str| Route {
         layer: layer.to_owned(),
         transport: transport.to_owned(),
-        ..Way::default()
+        ..Route::default()
     };
     Catalog {
         meta: [("command".to_owned(), "./app".to_owned())].into(),
@@ -41,7 +41,7 @@ pub fn catalog() -> Catalog {
         ]
         .into(),
         phases: [(0, String::new()), (1, "set up".to_owned()), (2, "solve".to_owned())].into(),
-        ways: [(1, way("ucp", "")), (2, way("uct", "tcp")), (3, way("uct", "posix"))].into(),
+        routes: [(1, route("ucp", "")), (2, route("uct", "tcp")), (3, route("uct", "posix"))].into(),
         processes: (0..4).map(process).collect(),
     }
 }

@@ -36,7 +36,7 @@ pub enum What {
     /// What a layer below MPI did.
     Layer {
         end_ns: i64,
-        way: i64,
+        route: i64,
         peer: i64,
         cause_ns: Option<i64>,
     },
@@ -180,7 +180,7 @@ fn event(row: &Row, messages: &Messages) -> rusqlite::Result<Option<Event>> {
         CALL => What::Call { end_ns },
         LAYER => What::Layer {
             end_ns,
-            way: row.get::<_, Option<i64>>(10)?.unwrap_or(0),
+            route: row.get::<_, Option<i64>>(10)?.unwrap_or(0),
             peer: row.get::<_, Option<i64>>(11)?.unwrap_or(-1),
             cause_ns: row.get(6)?,
         },
@@ -199,10 +199,10 @@ fn event(row: &Row, messages: &Messages) -> rusqlite::Result<Option<Event>> {
     }))
 }
 
-/// Whether the filters by size and way leave it.
+/// Whether the filters by size and route leave it.
 fn is_left(event: &Event, filter: &Filter, catalog: &Catalog) -> bool {
-    let way = match event.what {
-        What::Layer { way, .. } => Some(way),
+    let route = match event.what {
+        What::Layer { route, .. } => Some(route),
         _ => None,
     };
     let holds = |bucket: &i64| {
@@ -212,5 +212,5 @@ fn is_left(event: &Event, filter: &Filter, catalog: &Catalog) -> bool {
         })
     };
     filter.buckets.as_ref().is_none_or(|buckets| buckets.iter().any(holds))
-        && way.is_none_or(|way| filter.ways.as_ref().is_none_or(|ways| ways.contains(&way)))
+        && route.is_none_or(|route| filter.routes.as_ref().is_none_or(|routes| routes.contains(&route)))
 }

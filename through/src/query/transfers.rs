@@ -1,5 +1,5 @@
 //! What layers below MPI did: sums over ranks and peers, and single rows. The table lies in the order of communicator,
-//! operation, bucket and way, so that sums over what follows need neither a sort nor memory.
+//! operation, bucket and route, so that sums over what follows need neither a sort nor memory.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ pub struct Group {
     pub comm: i64,
     pub op: i64,
     pub bucket: i64,
-    pub way: i64,
+    pub route: i64,
     pub sums: Sums,
 }
 
@@ -54,7 +54,7 @@ impl Filter {
         self.has_comm(group.comm)
             && self.has_op(group.op)
             && among(&self.buckets, group.bucket)
-            && among(&self.ways, group.way)
+            && among(&self.routes, group.route)
     }
 }
 
@@ -78,7 +78,7 @@ pub fn groups(profile: &Profile, filter: &Filter) -> Result<Vec<Group>, Error> {
             time_min_ns: row.get(8)?,
             time_max_ns: row.get(9)?,
         };
-        Ok(Group { comm: row.get(0)?, op: row.get(1)?, bucket: row.get(2)?, way: row.get(3)?, sums })
+        Ok(Group { comm: row.get(0)?, op: row.get(1)?, bucket: row.get(2)?, route: row.get(3)?, sums })
     })
 }
 
@@ -119,12 +119,12 @@ pub struct Transfer {
     pub comm: i64,
     pub op: i64,
     pub bucket: i64,
-    pub way: i64,
+    pub route: i64,
     /// Of the process that recorded it.
     pub rank: End,
     pub peer: End,
     pub sums: Sums,
-    /// The layer's communicator, and the way of the layer's call that it happened in.
+    /// The layer's communicator, and the route of the layer's call that it happened in.
     pub layer_comm: Option<i64>,
     pub within: Option<i64>,
 }
@@ -160,7 +160,7 @@ pub fn each(
             comm: row.get(0)?,
             op: row.get(1)?,
             bucket: row.get(2)?,
-            way: row.get(3)?,
+            route: row.get(3)?,
             rank: End::of_rank(row.get(4)?),
             peer: End::of_peer(row.get(5)?),
             sums,

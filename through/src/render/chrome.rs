@@ -108,7 +108,7 @@ impl Lanes {
 impl<'a, 'b> Chrome<'a, 'b> {
     fn begin(catalog: &'a Catalog, notes: &serde_json::Value, out: &'b mut dyn Write) -> io::Result<Chrome<'a, 'b>> {
         write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{notes},\"traceEvents\":[")?;
-        let mut layers: Vec<&str> = catalog.ways.values().map(|way| way.layer.as_str()).collect();
+        let mut layers: Vec<&str> = catalog.routes.values().map(|route| route.layer.as_str()).collect();
         layers.sort_unstable();
         layers.dedup();
         Ok(Chrome {
@@ -139,7 +139,7 @@ impl<'a, 'b> Chrome<'a, 'b> {
                 self.line(at, || format!("thread {}", event.thread));
                 self.slice(name.strip_prefix("MPI_").unwrap_or(name), "mpi", event, end_ns, at, args)
             }
-            What::Layer { end_ns, way, peer, cause_ns } => self.layer(event, end_ns, way, peer, cause_ns),
+            What::Layer { end_ns, route, peer, cause_ns } => self.layer(event, end_ns, route, peer, cause_ns),
             What::Sent(Some(number)) => self.arrow("s", "message", event.begin_ns, at, format!("m{number}")),
             What::Received(Some(number)) => match self.last_calls.get(&at) {
                 Some((begin_ns, end_ns)) if *begin_ns == event.begin_ns => {
@@ -152,13 +152,13 @@ impl<'a, 'b> Chrome<'a, 'b> {
         }
     }
 
-    fn layer(&mut self, event: &Event, end_ns: i64, way: i64, peer: i64, cause_ns: Option<i64>) -> io::Result<()> {
+    fn layer(&mut self, event: &Event, end_ns: i64, route: i64, peer: i64, cause_ns: Option<i64>) -> io::Result<()> {
         let catalog = self.catalog;
-        let Some(way) = catalog.ways.get(&way) else { return Ok(()) };
-        let number = self.layers.binary_search(&way.layer.as_str()).unwrap_or(0);
+        let Some(route) = catalog.routes.get(&route) else { return Ok(()) };
+        let number = self.layers.binary_search(&route.layer.as_str()).unwrap_or(0);
         let lane = self.lanes.entry((event.rank, number)).or_default().take(event.begin_ns, end_ns);
         let at = (event.rank, FIRST_LANE + number as i64 * LANES_OF_LAYER + lane);
-        self.line(at, || if lane == 0 { way.layer.clone() } else { format!("{} ({})", way.layer, lane + 1) });
+        self.line(at, || if lane == 0 { route.layer.clone() } else { format!("{} ({})", route.layer, lane + 1) });
         let peer = match peer {
             -1 => "unknown".to_owned(),
             -2 => "of another MPI_COMM_WORLD".to_owned(),
@@ -168,11 +168,11 @@ impl<'a, 'b> Chrome<'a, 'b> {
             "communicator": self.communicator(event.comm),
             "operation": catalog.operations.get(&event.op).map(|operation| &operation.name),
             "bytes": event.bytes,
-            "protocol": way.protocol,
-            "path": way.path(),
+            "protocol": route.protocol,
+            "path": route.path(),
             "peer": peer,
         });
-        self.slice(&way.function, &way.layer, event, end_ns, at, args)?;
+        self.slice(&route.function, &route.layer, event, end_ns, at, args)?;
         // The call has the same communicator and operation, so the filter leaves both or none.
         let Some(cause_ns) = cause_ns else { return Ok(()) };
         self.causes += 1;

@@ -17,7 +17,7 @@ pub const VIEW: View = View {
     name: "cells",
     command: Command::Show,
     flag: Flag::Switch { short: Some('a'), long: "all-ranks", alias: None },
-    help: "One row per rank",
+    help: "One row per communicator, operation, size and rank",
     meaning: "one row per communicator, operation, message size and rank",
     note: "These are the columns of the view `profile`. Without `--phase` a row is the sum over all phases.",
     formats: &[Format::Table, Format::Csv, Format::Json],
@@ -101,8 +101,10 @@ const COLUMNS: &[Of] = &[
         Value::Number(cell.failed)
     })
     .optional(2),
-    Of::new("bytes_sent", "sent", Unit::Bytes, "what the rank gave", |_, cell| Value::Bytes(cell.bytes_sent)).last(),
-    Of::new("bytes_recv", "received", Unit::Bytes, "what it took", |_, cell| Value::Bytes(cell.bytes_recv)).last(),
+    Of::new("bytes_sent", "sent", Unit::Bytes, "bytes that the rank sent", |_, cell| Value::Bytes(cell.bytes_sent))
+        .last(),
+    Of::new("bytes_recv", "received", Unit::Bytes, "bytes that it received", |_, cell| Value::Bytes(cell.bytes_recv))
+        .last(),
     Of::new("time_s", "time", Unit::Seconds, "of all these calls", |_, cell| Value::Time(cell.time_ns)),
     Of::new("time_min_s", "shortest", Unit::Seconds, "of the shortest call", |_, cell| {
         Value::some(cell.time_min_ns, Value::Time)

@@ -77,19 +77,19 @@ const COLUMNS: &[Of] = &[
         Subject::Op(op) => Value::Operation(context.op(op)),
         _ => Value::Unknown,
     }),
-    Of::record("layer", Unit::Text, "the layer", |_, row| Value::text(&row.of.way.layer)),
-    Of::new("function", "function", Unit::Text, "the layer's function", |_, row| Value::text(&row.of.way.function)),
+    Of::record("layer", Unit::Text, "the layer", |_, row| Value::text(&row.of.route.layer)),
+    Of::new("function", "function", Unit::Text, "the layer's function", |_, row| Value::text(&row.of.route.function)),
     Of::new("protocol", "protocol", Unit::Text, "the protocol; empty where there is none", |_, row| {
-        Value::text(&row.of.way.protocol)
+        Value::text(&row.of.route.protocol)
     }),
-    Of::record("transport", Unit::Text, "the transport", |_, row| Value::text(&row.of.way.transport)),
-    Of::record("device", Unit::Text, "the device", |_, row| Value::text(&row.of.way.device)),
-    Of::shown("over", Unit::Text, |_, row| Value::owned(row.of.way.path())),
+    Of::record("transport", Unit::Text, "the transport", |_, row| Value::text(&row.of.route.transport)),
+    Of::record("device", Unit::Text, "the device", |_, row| Value::text(&row.of.route.device)),
+    Of::shown("over", Unit::Text, |_, row| Value::owned(row.of.route.path())),
     Of::record("kind", Unit::Text, "the kind of the device: `network`, `memory`, `gpu`, `self`", |_, row| {
-        Value::text(&row.of.way.kind)
+        Value::text(&row.of.route.kind)
     }),
     Of::record("arrives", Unit::YesNo, "whether it is what arrived, as the receiver saw it", |_, row| {
-        Value::Flag(row.of.way.arrives)
+        Value::Flag(row.of.route.arrives)
     }),
     Of::new("calls", "calls", Unit::Count, "operations of the layer", |_, row| Value::Number(row.of.sums.calls)),
     Of::new("bytes", "bytes", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.of.sums.bytes)),
@@ -124,8 +124,8 @@ fn timed(sums: &Sums) -> Option<&Sums> {
     Some(sums).filter(|sums| sums.later > 0)
 }
 
-const LEGEND: &str = "Calls and bytes are those of the layer, over all ranks; share is that of the bytes of the layer. Async: operations \
-     that completed asynchronously, after their call returned; mean is their time.";
+const LEGEND: &str = "Calls and bytes are counted in the layer, over all ranks; share is of its bytes. Async: operations that completed \
+     asynchronously, after their call returned; mean is their mean time.";
 
 /// Subjects, and contributors of each, that a table shows unless told otherwise.
 pub const SHOWN: usize = 20;
@@ -196,11 +196,11 @@ pub fn resolved(question: &Question, view: &View) -> Result<OrNothing<Context>, 
     let profile = &question.profile;
     let catalog = Catalog::read(profile)?;
     let filter = Filter::resolve(&question.selection, &catalog)?;
-    if filter.ranks.is_some() && !catalog.ways.is_empty() {
+    if filter.ranks.is_some() && !catalog.routes.is_empty() {
         Source::new(profile, &catalog, &filter).needs_single_ranks()?;
     }
     let context = Context::new(profile, catalog, filter, None);
-    match context.catalog.ways.is_empty() {
+    match context.catalog.routes.is_empty() {
         true => Ok(Err(Box::new(nothing::not_recorded(&context, view.entries)?))),
         false => Ok(Ok(context)),
     }

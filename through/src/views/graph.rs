@@ -16,8 +16,8 @@ pub const VIEW: View = View {
     name: "graph",
     command: Command::Graph,
     flag: Flag::Default,
-    help: "Who talked to whom, as a graph",
-    meaning: "who talked to whom: a graph of processes, of hosts, or of the devices that the data went over",
+    help: "Traffic as a graph",
+    meaning: "traffic as a graph of processes, of hosts, or of the devices that the data went over",
     note: "",
     formats: &[Format::Dot, Format::Json],
     sorts: &[],
@@ -86,10 +86,10 @@ fn ask(question: &Question) -> Result<Document, Error> {
 /// The layer that knows devices: the one whose bytes go over the wire, else all that name any.
 fn with_devices(catalog: &Catalog) -> Vec<String> {
     let mut layers: Vec<String> = catalog
-        .ways
+        .routes
         .values()
-        .filter(|way| !way.arrives && !way.device.is_empty())
-        .map(|way| way.layer.clone())
+        .filter(|route| !route.arrives && !route.device.is_empty())
+        .map(|route| route.layer.clone())
         .collect();
     layers.sort();
     layers.dedup();

@@ -22,7 +22,7 @@ fn programs(command: Option<&str>, several: Option<&str>) -> Vec<String> {
     };
     let all: Vec<String> = several.lines().filter_map(known).collect();
     let more = all.len().saturating_sub(PROGRAMS);
-    let more = (more > 0).then(|| format!("and {more} more: key programs in the view meta"));
+    let more = (more > 0).then(|| format!("and {more} more (see `programs` in the view `meta`)"));
     all.into_iter().take(PROGRAMS).chain(more).collect()
 }
 
@@ -97,7 +97,7 @@ fn placed(overview: &Overview, started: Option<&str>) -> String {
     let hosts = units::count(overview.hosts, "host");
     match started.and_then(|ranks| ranks.parse::<u64>().ok()) {
         Some(started) if started > overview.ranks => {
-            format!("{} of {started} recorded, these on {hosts}", overview.ranks)
+            format!("{} of {started} recorded, on {hosts}", overview.ranks)
         }
         _ => format!("{} on {hosts}", overview.ranks),
     }
@@ -130,7 +130,7 @@ fn notes(report: &Context) -> Vec<String> {
         ));
     }
     for (key, what) in [
-        ("lost_calls", "calls are missing: there was no room to count them"),
+        ("lost_calls", "calls are missing: no room for their counters"),
         ("damaged_entries", "entries of the shards were damaged and are missing"),
     ] {
         if let Some(number) = report.catalog.meta(key).filter(|number| *number != "0") {

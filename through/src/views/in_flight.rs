@@ -16,14 +16,14 @@ pub const VIEW: View = View {
     name: "in-flight",
     command: Command::Show,
     flag: Flag::Switch { short: None, long: "in-flight", alias: Some("stood") },
-    help: "In-flight calls: where every rank is, of a job that hangs or died before MPI_Finalize",
-    meaning: "in-flight calls: where every rank was, of a job that hangs or did not reach `MPI_Finalize` ([recover](../howto/recover.md)). \
+    help: "In-flight call of every rank, in a hanging or crashed job",
+    meaning: "the in-flight call of every rank, in a job that hangs or did not reach `MPI_Finalize` ([recover](../howto/recover.md)). \
               Also `--stood`",
-    note: "One row for all ranks in the same call on the same communicator; with several threads a rank may be in several rows. A table of the \
-           same stands above the default view, and in the summary of `through run`, of a job that did not finish.",
+    note: "One row for all ranks in the same call on the same communicator; with several threads a rank may be in several rows. The same \
+           table is above the default view and in the summary of `through run`, if the job did not finish.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
-    entries: "places",
+    entries: "groups",
     lacks: &["bytes", "time", "bucket", "phase"],
     empty: "all ranks finished: no call is in flight",
     parts: &[Part { name: "stood", headings: || column::headings(COLUMNS) }],
@@ -67,7 +67,7 @@ const COLUMNS: &[Of] = &[
         State::Call { comm, .. } => Value::maybe(context.label(comm)),
         _ => Value::Unknown,
     }),
-    Of::new("ranks", "ranks", Unit::Ranks, "the ranks there", |_, row| Value::owned(row.ranks.to_string())),
+    Of::new("ranks", "ranks", Unit::Ranks, "the ranks in it", |_, row| Value::owned(row.ranks.to_string())),
     Of::shown("hosts", Unit::Text, |context, row| Value::owned(short(context, &row.ranks)))
         .when(|context, rows| rows.iter().any(|row| !hosts(&context.catalog, &row.ranks).is_empty())),
     Of::new("threads", "threads", Unit::Count, "how many threads these are", |_, row| {
@@ -75,15 +75,15 @@ const COLUMNS: &[Of] = &[
     })
     .optional(1)
     .when(|_, rows| rows.iter().any(|row| row.threads > row.ranks.count())),
-    Of::record("since_min_s", Unit::Seconds, "when the first of them got there, in seconds after the end of `MPI_Init`", |_, row| {
+    Of::record("since_min_s", Unit::Seconds, "when the first of them entered it, in seconds after the end of `MPI_Init`", |_, row| {
         Value::some(row.since_ns, |(first, _)| Value::Time(first))
     }),
-    Of::record("since_max_s", Unit::Seconds, "when the last of them got there", |_, row| {
+    Of::record("since_max_s", Unit::Seconds, "when the last of them entered it", |_, row| {
         Value::some(row.since_ns, |(_, last)| Value::Time(last))
     }),
     // Flush right, as the times that it is made of.
     Of::shown("since", Unit::Seconds, |_, row| Value::some(row.since_ns, since)).style(Style::Blank),
-    Of::new("for_max_s", "for", Unit::Seconds, "how long the longest is known to have been there: until the profile was made if the process went on, which is not known of another host, else until the last thing that its shard says of it", |_, row| {
+    Of::new("for_max_s", "for", Unit::Seconds, "the longest time that one of them is known to have been in it: until the profile was made, if its process still ran (unknown of other hosts), else until the last entry of its shard", |_, row| {
         Value::some(row.for_ns, Value::Time)
     })
     .style(Style::Blank)
@@ -104,9 +104,9 @@ const COLUMNS: &[Of] = &[
 /// Longer lists of hosts are counted: the other columns need the room.
 const HOSTS_WIDTH: usize = 18;
 
-const LEGEND: &str = "Since: the run time at which the first and the last rank got there; (in the program): at which it left its \
-     last MPI call. Not in it: members of the communicator that are not in this collective call. Calls that have not returned \
-     are in no other number.";
+const LEGEND: &str = "Since: the run time at which the first and the last rank entered the call; (in the program): left their \
+     last MPI call. Not in it: members of the communicator that are not in this collective call. Other tables count only \
+     calls that have returned.";
 
 /// Beside the default view no more are listed.
 const SHOWN_ABOVE: usize = 12;
@@ -130,10 +130,10 @@ pub fn unfinished(context: &Rc<Context>) -> Result<Option<Table>, Error> {
     }
     let rows = in_flight(&context.profile, &context.catalog, &context.filter)?;
     Ok((!rows.is_empty()).then(|| Table {
-        title: Some("where every rank stood"),
+        title: Some("in-flight calls"),
         is_above: true,
         audience: Audience::BESIDE,
-        more: Some(More { most: SHOWN_ABOVE, one: "more place", hint: ": through --in-flight" }),
+        more: Some(More { most: SHOWN_ABOVE, one: "more group", hint: ": through --in-flight" }),
         ..column::table("stood", COLUMNS, context, rows)
     }))
 }

@@ -95,7 +95,7 @@ pub fn tables(context: &Rc<Context>) -> Vec<Table> {
     let notes: Vec<String> =
         layers.notes.iter().map(|note| format!("{}: {}", note.module, note.sentence(catalog))).collect();
     let notes = (!notes.is_empty()).then(|| Table {
-        title: Some("what the modules say"),
+        title: Some("notes of hook modules"),
         after: notes,
         ..column::table::<Note, Context>("notes", NOTES, context, Vec::new())
     });
@@ -105,7 +105,7 @@ pub fn tables(context: &Rc<Context>) -> Vec<Table> {
     let mut rows = unlinked(layers);
     rows.retain(|row| row.protocol.is_some());
     let unlinked = (!layers.links.is_empty()).then(|| Table {
-        title: Some("what is linked to no MPI call"),
+        title: Some("operations without an MPI call"),
         after: after.into_iter().collect(),
         ..column::table("unlinked", UNLINKED, context, rows)
     });

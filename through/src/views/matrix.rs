@@ -21,8 +21,8 @@ pub const VIEW: View = View {
     name: "matrix",
     command: Command::Matrix,
     flag: Flag::Default,
-    help: "Who sent how much to whom",
-    meaning: "who sent how much to whom: rank by rank, or host by host",
+    help: "Messages and bytes between ranks or hosts",
+    meaning: "messages and bytes between ranks, or between hosts",
     note: "",
     formats: &[Format::Table, Format::Csv, Format::Json, Format::Dot],
     sorts: &[],
@@ -129,11 +129,11 @@ fn matrix(context: &Context, pairs: &[Pair], all: &Rc<All>, layer: &str, top: Op
 fn legend(context: &Context, pairs: &[Pair], layer: &str) -> String {
     let is_there = |end| pairs.iter().any(|pair| pair.from == end || pair.to == end);
     let mut words = vec!["K, M, G, T are powers of 1024."];
-    if context.catalog.ways.values().any(|way| way.layer == layer && !way.arrives) {
-        words.push("The row is who issued it, also where it gets data.");
+    if context.catalog.routes.values().any(|route| route.layer == layer && !route.arrives) {
+        words.push("The row is the rank that issued the operation, also of a get.");
     }
     if is_there(End::Unknown) {
-        words.push("?: not known, or nobody.");
+        words.push("?: unknown, or none.");
     }
     if is_there(End::Remote) {
         words.push("other world: processes of another MPI_COMM_WORLD.");

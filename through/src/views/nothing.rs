@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::query::filter::Filter;
 use crate::query::layers::known::MODULE;
 use crate::query::notes::notes;
-use crate::query::ways::Way;
+use crate::query::routes::Route;
 use crate::text::units;
 
 /// What a view is made of; or, where nothing of the kind was recorded, a document that says so.
@@ -35,7 +35,7 @@ pub fn no_match(context: &Context, what: &str) -> Vec<String> {
         return vec![format!("{path}: {what}")];
     }
     let mut lines = vec![match filter.absent.is_empty() {
-        true => format!("{path}: nothing matches all of: {}", filter.words.join(", ")),
+        true => format!("{path}: nothing matches: {}", filter.words.join(", ")),
         false => format!("{path}: not in this profile: {}", filter.absent.join(", ")),
     }];
     let mut there_is = |what: &str, names: Vec<String>| lines.push(there_is(what, names));
@@ -57,15 +57,15 @@ pub fn no_match(context: &Context, what: &str) -> Vec<String> {
         let ranks: Ranks = catalog.processes.iter().filter_map(|process| process.rank.try_into().ok()).collect();
         there_is("ranks", vec![ranks.to_string()]);
     }
-    if filter.ways.is_some() {
-        let of_ways = |of: fn(&Way) -> &str| {
-            let names: BTreeSet<&str> = catalog.ways.values().map(of).filter(|name| !name.is_empty()).collect();
+    if filter.routes.is_some() {
+        let of_routes = |of: fn(&Route) -> &str| {
+            let names: BTreeSet<&str> = catalog.routes.values().map(of).filter(|name| !name.is_empty()).collect();
             names.into_iter().map(str::to_owned).collect()
         };
-        there_is("layers", of_ways(|way| &way.layer));
-        there_is("transports", of_ways(|way| &way.transport));
-        there_is("devices", of_ways(|way| &way.device));
-        there_is("protocols", of_ways(|way| &way.protocol));
+        there_is("layers", of_routes(|route| &route.layer));
+        there_is("transports", of_routes(|route| &route.transport));
+        there_is("devices", of_routes(|route| &route.device));
+        there_is("protocols", of_routes(|route| &route.protocol));
     }
     lines
 }
@@ -73,7 +73,7 @@ pub fn no_match(context: &Context, what: &str) -> Vec<String> {
 /// Where no layer below MPI was recorded: how to record one, and what modules say of that.
 pub fn not_recorded(context: &Context, entries: &'static str) -> Result<Document, Error> {
     let path = context.profile.path.display();
-    let how = format!("run it with --hooks {MODULE}");
+    let how = format!("run the program with `through run --hooks {MODULE}`");
     let notes = notes(&context.profile)?;
     let said = notes.iter().map(|note| format!("{}: {}", note.module, note.sentence(&context.catalog)));
     Ok(Document {
@@ -87,5 +87,5 @@ fn there_is(what: &str, mut names: Vec<String>) -> String {
     let more = names.len().saturating_sub(NAMED);
     names.truncate(NAMED);
     let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
-    format!("it has the {what} {}{rest}", names.join(", "))
+    format!("{what} in this profile: {}{rest}", names.join(", "))
 }

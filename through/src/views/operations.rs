@@ -180,7 +180,7 @@ fn about(part: &OnCommunicator) -> Vec<(String, String)> {
         say(format!("took part in {} of row *", units::count(part.involved_calls as u64, "call")));
     }
     if total.time_ns != total.mpi_ns {
-        say("Init and Finalize are no part of the MPI time".to_owned());
+        say("Init and Finalize are not part of MPI time".to_owned());
     }
     pieces
 }

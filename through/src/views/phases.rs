@@ -15,7 +15,7 @@ pub const VIEW: View = View {
     name: "phases",
     command: Command::Show,
     flag: Flag::Switch { short: None, long: "phases", alias: None },
-    help: "Calls, sizes and time per phase, which the program marks by MPI_Pcontrol",
+    help: "Calls, sizes and time per phase (named by MPI_Pcontrol)",
     meaning: "calls, sizes and time in each phase of the program ([phases](../howto/phases.md))",
     note: "",
     formats: &[Format::Table, Format::Csv, Format::Json],
@@ -58,7 +58,7 @@ const COLUMNS: &[Of] = &[
     Of::new("rank_min_s", "min", Unit::Seconds, "of the rank that spent least", |_, row| least(row.spread)).optional(2),
 ];
 
-const LEGEND: &str = "Phases stand in the order in which they began. Time is the sum over the ranks without MPI_Init and \
+const LEGEND: &str = "Phases are in the order in which they began. Time is the sum over the ranks without MPI_Init and \
      MPI_Finalize, and its share that of the MPI time; max, avg and min are over the ranks that called. A nonblocking \
      receive belongs to the phase in which it was posted.";
 

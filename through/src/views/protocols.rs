@@ -88,8 +88,8 @@ fn is_used(rows: &[Protocols], of: fn(&Protocols) -> &Sums) -> bool {
     rows.iter().any(|row| of(row).calls != 0)
 }
 
-const LEGEND: &str = "Bytes of messages by their size, and how many messages: sent at once (eager), or after an agreement, when the receiver \
-     gets the data or the sender puts it (rendezvous). Other: not known which.";
+const LEGEND: &str = "Bytes and number of messages, by their size: sent at once (eager), or by rendezvous, in which the receiver gets the data \
+     or the sender puts it. Other: unknown which.";
 
 fn ask(question: &Question) -> Result<Document, Error> {
     let (context, groups) = match recorded(question, &VIEW)? {

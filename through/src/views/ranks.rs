@@ -39,7 +39,7 @@ const COLUMNS: &[Of] = &[
         "wall_s",
         "run time",
         Unit::Seconds,
-        "from the end of `MPI_Init` to the begin of `MPI_Finalize`",
+        "from the end of `MPI_Init` to the start of `MPI_Finalize`",
         |_, row| Value::Time(row.process.wall_ns),
     )
     .style(Style::Precise),
@@ -59,7 +59,7 @@ const COLUMNS: &[Of] = &[
     Of::shown("", Unit::Bar, |_, row| Value::Bar { part: row.process.mpi_ns, whole: row.process.wall_ns }),
 ];
 
-const LEGEND: &str = "Run time is from the end of MPI_Init to the begin of MPI_Finalize; MPI time is the part of it inside of \
+const LEGEND: &str = "Run time is from the end of MPI_Init to the start of MPI_Finalize; MPI time is the part of it inside \
      MPI calls.";
 
 fn ask(question: &Question) -> Result<Document, Error> {

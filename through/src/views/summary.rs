@@ -72,7 +72,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let mut room = COMMUNICATORS;
     if let Some(table) = in_flight::unfinished(&context)? {
         room -= CALLS + 1 + document.head.lines.len();
-        let more = More { most: CALLS, one: "more place", hint: ": through --in-flight" };
+        let more = More { most: CALLS, one: "more group", hint: ": through --in-flight" };
         document.tables.push(Table { title: None, more: Some(more), ..table });
     }
     if !found.list.is_empty() {

@@ -16,7 +16,7 @@ pub const VIEW: View = View {
     name: "timeline",
     command: Command::Trace,
     flag: Flag::Default,
-    help: "What happened when",
+    help: "Timeline of calls",
     meaning: "the timeline, for Perfetto and Chrome",
     note: "",
     formats: &[Format::Trace],
@@ -90,7 +90,7 @@ fn error(clocks: &[Clock]) -> Option<i64> {
 
 /// What is known of the clocks, in words. Where a job was killed nobody knows how they drifted.
 fn accuracy(error_ns: Option<i64>, are_compared_twice: bool) -> String {
-    let when = if are_compared_twice { "" } else { " at the begin" };
+    let when = if are_compared_twice { "" } else { " at the start" };
     match error_ns {
         Some(error_ns) => format!("within {} of the clock of rank 0{when}", units::time(error_ns)),
         None => "each rank's own clock".to_owned(),

@@ -42,28 +42,28 @@ pub fn asked(
     let filter = match traffic {
         Traffic::Mpi => {
             let of_layers = [&selection.transport, &selection.device, &selection.protocol];
-            let has_ways = of_layers.iter().any(|lists| !lists.is_empty());
-            if has_ways || selection.bytes.is_some() || !selection.bucket.is_empty() {
-                let why = "MPI's own messages are kept without sizes and routes: name a layer, such as";
+            let has_routes = of_layers.iter().any(|lists| !lists.is_empty());
+            if has_routes || selection.bytes.is_some() || !selection.bucket.is_empty() {
+                let why = "messages of MPI have no sizes and no routes in a profile: name a layer, such as";
                 return Err(Error::Argument(format!("{why} --layer {MESSAGES}")));
             }
             Filter::resolve(&Selection { layer: Vec::new(), ..selection.clone() }, &catalog)?
         }
         Traffic::Layers => Filter::resolve(selection, &catalog)?,
     };
-    if traffic == Traffic::Layers && catalog.ways.is_empty() {
+    if traffic == Traffic::Layers && catalog.routes.is_empty() {
         let context = Context::new(profile, catalog, filter, None);
         return Ok(Err(Box::new(nothing::not_recorded(&context, entries)?)));
     }
     let detail = catalog.detail;
     if detail == Detail::Comm || (detail == Detail::Node && filter.ranks.is_some()) {
-        let asked = if filter.ranks.is_some() { "--rank" } else { "who talked to whom" };
+        let asked = if filter.ranks.is_some() { "--rank" } else { "traffic between ranks" };
         return Err(query::Error::Coarse { path: profile.path.clone(), detail, asked }.into());
     }
     let layers = Layers::read(profile, &catalog)?;
     let context = Context::new(profile, catalog, filter, layers);
     let ends = Ends::of(&context.catalog, question.between == Between::Hosts);
-    let arrives = |way: i64| context.catalog.ways.get(&way).is_some_and(|way| way.arrives);
+    let arrives = |route: i64| context.catalog.routes.get(&route).is_some_and(|route| route.arrives);
     let flows = ends.between(flows(profile, &context.filter, arrives, traffic)?);
     let layer = match traffic {
         Traffic::Mpi => MPI.to_owned(),
@@ -77,8 +77,8 @@ fn reasons(context: &Context, traffic: Traffic) -> Result<Vec<String>, Error> {
     let path = &context.profile.path;
     Ok(match traffic {
         Traffic::Mpi if !has_messages(&context.profile)? => {
-            let layers = match context.catalog.ways.values().find(|way| !way.layer.is_empty() && !way.arrives) {
-                Some(way) => format!("what they moved between ranks: --layer {}", way.layer),
+            let layers = match context.catalog.routes.values().find(|route| !route.layer.is_empty() && !route.arrives) {
+                Some(route) => format!("what they moved between ranks: --layer {}", route.layer),
                 None => {
                     format!("what they move between ranks: run with --hooks {MODULE}, then --layer {MESSAGES}")
                 }

@@ -10,14 +10,14 @@ use super::{Column, Command, Context, Flag, Part, Question, View, column, linkag
 use crate::document::{Audience, Document, Format, Found, Row, Rows, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::layers::linkage::Layers;
+use crate::query::routes::Route;
 use crate::query::transfers::{End, Transfer, count, each};
-use crate::query::ways::Way;
 
 pub const VIEW: View = View {
     name: "transfers",
     command: Command::Layers,
     flag: Flag::Switch { short: None, long: "all", alias: None },
-    help: "Every row of the view `transfers`, rank by rank, as CSV or JSON",
+    help: "All rows of the view `transfers`, per rank, as CSV or JSON",
     meaning: "every row of the view [`transfers`](profile.md#layers-below-mpi) that passes the filters, as CSV or JSON",
     note: "",
     formats: &[Format::Csv, Format::Json],
@@ -41,14 +41,16 @@ const COLUMNS: &[Of] = &[
     Of::record("op", Unit::Operation, "the operation of that call", |context, row| {
         Value::Operation(context.op(row.op))
     }),
-    Of::record("layer", Unit::Text, "the layer", |context, row| way(context, row, |way| &way.layer)),
-    Of::record("function", Unit::Text, "the layer's function", |context, row| way(context, row, |way| &way.function)),
-    Of::record("protocol", Unit::Text, "the protocol", |context, row| way(context, row, |way| &way.protocol)),
-    Of::record("transport", Unit::Text, "the transport", |context, row| way(context, row, |way| &way.transport)),
-    Of::record("device", Unit::Text, "the device", |context, row| way(context, row, |way| &way.device)),
-    Of::record("kind", Unit::Text, "the kind of the device", |context, row| way(context, row, |way| &way.kind)),
+    Of::record("layer", Unit::Text, "the layer", |context, row| route(context, row, |route| &route.layer)),
+    Of::record("function", Unit::Text, "the layer's function", |context, row| {
+        route(context, row, |route| &route.function)
+    }),
+    Of::record("protocol", Unit::Text, "the protocol", |context, row| route(context, row, |route| &route.protocol)),
+    Of::record("transport", Unit::Text, "the transport", |context, row| route(context, row, |route| &route.transport)),
+    Of::record("device", Unit::Text, "the device", |context, row| route(context, row, |route| &route.device)),
+    Of::record("kind", Unit::Text, "the kind of the device", |context, row| route(context, row, |route| &route.kind)),
     Of::record("scope", Unit::Text, "the layer's own group of processes", |context, row| {
-        way(context, row, |way| &way.scope)
+        route(context, row, |route| &route.scope)
     }),
     Of::record("src", Unit::Rank, "the rank that sent; unknown where nobody can tell", |context, row| {
         Value::some(ends(context, row).0.rank(), Value::Number)
@@ -81,25 +83,27 @@ const COLUMNS: &[Of] = &[
         "role",
         Unit::Text,
         "`message`, `wire` or `device`; empty where the module does not say",
-        |context, row| context.catalog.ways.get(&row.way).map_or(Value::Unknown, |way| Value::text(way.role.name())),
+        |context, row| {
+            context.catalog.routes.get(&row.route).map_or(Value::Unknown, |route| Value::text(route.role.name()))
+        },
     ),
     Of::record("layer_comm", Unit::Communicator, "the layer's communicator that it happened on", |context, row| {
         let known = row.layer_comm.and_then(|comm| context.catalog.communicators.get(&comm));
         known.map_or(Value::Unknown, |comm| Value::text(comm.name.as_str()))
     }),
     Of::record("within", Unit::Text, "the function of the layer's call that it happened in", |context, row| {
-        let known = row.within.and_then(|way| context.catalog.ways.get(&way));
-        known.map_or(Value::Unknown, |way| Value::text(&way.function))
+        let known = row.within.and_then(|route| context.catalog.routes.get(&route));
+        known.map_or(Value::Unknown, |route| Value::text(&route.function))
     }),
 ];
 
-fn way<'a>(context: &'a Context, row: &Transfer, of: fn(&Way) -> &String) -> Value<'a> {
-    context.catalog.ways.get(&row.way).map_or(Value::Unknown, |way| Value::text(of(way)))
+fn route<'a>(context: &'a Context, row: &Transfer, of: fn(&Route) -> &String) -> Value<'a> {
+    context.catalog.routes.get(&row.route).map_or(Value::Unknown, |route| Value::text(of(route)))
 }
 
 /// Who sent, and who received.
 fn ends(context: &Context, row: &Transfer) -> (End, End) {
-    let arrives = context.catalog.ways.get(&row.way).is_some_and(|way| way.arrives);
+    let arrives = context.catalog.routes.get(&row.route).is_some_and(|route| route.arrives);
     if arrives { (row.peer, row.rank) } else { (row.rank, row.peer) }
 }
 
@@ -138,7 +142,7 @@ impl Rows for Read {
         let is_listed = |row: &Transfer| {
             catalog.communicators.contains_key(&row.comm)
                 && catalog.operations.contains_key(&row.op)
-                && catalog.ways.contains_key(&row.way)
+                && catalog.routes.contains_key(&row.route)
                 && catalog.buckets.contains_key(&row.bucket)
         };
         let mut failed = None;

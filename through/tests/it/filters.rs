@@ -112,7 +112,7 @@ fn what_the_profile_lacks_is_told_with_what_it_has() {
         (&["--op", "Alltoall"], "MPI_Allreduce"),
         (&["--rank", "77"], "0-3"),
         (&["--bucket", "99"], "128-1K"),
-        (&["--comm", "s1.1", "--op", "Bcast"], "nothing matches all of: communicator s1.1, MPI_Bcast"),
+        (&["--comm", "s1.1", "--op", "Bcast"], "nothing matches: communicator s1.1, MPI_Bcast"),
         (&["-e", "--time", "9:"], "nothing matches"),
     ] {
         let answer = folder.through(words);

@@ -272,12 +272,17 @@ fn rows_that_belong_to_all_others_are_given_up() {
          0, 1, 0, 9000 FROM n; INSERT OR IGNORE INTO cell SELECT id, 1, NULL, NULL FROM total WHERE id > 100000",
     );
     let answer = answer_in_bounds(&folder, &["sample.db", "-a"]);
-    assert!(answer.status == 2 && answer.err.contains("sample.db: is damaged (it leads to no end)"), "{answer:?}");
+    assert!(
+        answer.status == 2 && answer.err.contains("sample.db: is damaged (a query of it does not end)"),
+        "{answer:?}"
+    );
 }
 
 #[test]
 fn versions_that_cannot_be_are_refused() {
-    for (version, why) in [(-1, "schema version -1"), (i32::MIN, "schema version -2147483648"), (0, "is no profile")] {
+    for (version, why) in
+        [(-1, "schema version -1"), (i32::MIN, "schema version -2147483648"), (0, "is not a commsee profile")]
+    {
         refused(&damaged(&format!("PRAGMA user_version = {version}")), "sample.db", why);
     }
     refused(&damaged("PRAGMA user_version = 2147483647"), "sample.db", "use the newer commsee");
@@ -384,7 +389,7 @@ fn files_with_holes_cost_nothing() {
     };
     // Some file systems have no files so large.
     if grow("hole.db") && grow("sample.db") {
-        refused(&folder, "hole.db", "is no profile");
+        refused(&folder, "hole.db", "is not a commsee profile");
         folder.through(&["sample.db"]).ok();
     }
 }

@@ -54,7 +54,11 @@ fn recover_says_where_the_shards_are_and_how_they_are_fetched() {
     // As long as somebody will carry them nobody has to fetch them.
     let _held = Told::hold(&hosts.told()[0].path).unwrap();
     let answer = folder.through(&["recover"]);
-    assert!(answer.err.contains("goes on") && answer.err.contains("is made by itself"), "{}", answer.err);
+    assert!(
+        answer.err.contains("still runs") && answer.err.contains("its watchers make the profile"),
+        "{}",
+        answer.err
+    );
 }
 
 #[test]
@@ -72,9 +76,9 @@ fn a_run_that_was_recovered_as_a_whole_is_told_of_no_more() {
 #[test]
 fn collect_says_why_it_has_no_profile_and_what_to_do() {
     for (status, said) in [
-        (255, "node1.nowhere cannot be reached (AGENT: exit status: 255), and the shards of rank 1 are there"),
-        (127, "is not there), and the shards"),
-        (3, "node1.nowhere still runs rank 1; afterwards: through collect --rsh AGENT"),
+        (255, "node1.nowhere cannot be reached (AGENT: exit status: 255) and has the shards of rank 1 in "),
+        (127, "was not found) and has the shards"),
+        (3, "node1.nowhere still runs rank 1; when they have ended, run: through collect --rsh AGENT"),
         (4, "node1.nowhere cannot move the shards of rank 1 from /nowhere/shards to "),
     ] {
         let folder = Folder::empty();
@@ -102,7 +106,7 @@ fn what_hosts_tell_stays_while_their_ranks_live() {
     let held = Told::hold(&hosts.told()[1].path).unwrap();
     let here = folder.0.path().to_str().unwrap();
     let answer = folder.through(&["clean", "--force", here]);
-    assert!(answer.status == 1 && answer.err.contains("its run goes on"), "{}", answer.err);
+    assert!(answer.status == 1 && answer.err.contains("its job still runs"), "{}", answer.err);
     assert_eq!(hosts.told().len(), 2);
     drop(held);
     folder.through(&["clean", "--force", here]).ok();

@@ -80,7 +80,7 @@ fn a_library_that_cannot_be_loaded_is_told_before_the_job_starts() {
     let folder = Folder::empty();
     std::fs::create_dir(folder.path("a b")).unwrap();
     std::fs::write(folder.path("a b/libcommsee.so"), "").unwrap();
-    for (library, why) in [("a b/libcommsee.so", "space"), ("missing.so", "is not there")] {
+    for (library, why) in [("a b/libcommsee.so", "space"), ("missing.so", "was not found")] {
         let answer =
             Answer::of(command(&folder, &["run", "echo", "started"]).env("COMMSEE_LIB", library).output().unwrap());
         assert_eq!((answer.status, answer.out.as_str()), (2, ""));
@@ -245,7 +245,7 @@ fn what_a_crashed_job_left_is_recovered() {
     assert!(answer.err.contains("ranks 1,3 left no shard"), "{}", answer.err);
     assert_eq!(answer.err.matches("recovered:").count(), 1, "{}", answer.err);
     assert!(
-        answer.err.contains("job        was ended by signal 6, 2 of 4 ranks recorded, these on 1 host"),
+        answer.err.contains("job        was ended by signal 6, 2 of 4 ranks recorded, on 1 host"),
         "{}",
         answer.err
     );

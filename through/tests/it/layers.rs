@@ -252,7 +252,7 @@ fn filters_hold() {
     for (words, said) in [
         (&["--layer", "nccl"][..], "it has the layers ucp, ucp-rx, uct, uct-rx"),
         (&["--transport", "rc"], "it has the transports posix, rc_mlx5, tcp"),
-        (&["--layer", "ucp", "--protocol", "wireup"], "nothing matches all of: layer ucp, protocol wireup"),
+        (&["--layer", "ucp", "--protocol", "wireup"], "nothing matches: layer ucp, protocol wireup"),
     ] {
         let answer = folder.through(&[&["ucx"], words].concat());
         assert_eq!((answer.status, answer.out.as_str()), (1, ""), "{words:?}");
@@ -320,7 +320,11 @@ fn a_profile_without_transfers_says_how_to_get_them() {
         ] {
             let answer = folder.through(words);
             assert_eq!((answer.status, answer.out.as_str(), answer.err.lines().count()), (1, "", 1), "{words:?}");
-            assert!(answer.err.contains("has no transfers: run it with --hooks ucx"), "{}", answer.err);
+            assert!(
+                answer.err.contains("has no transfers: run the program with `through run --hooks ucx`"),
+                "{}",
+                answer.err
+            );
         }
     }
     // A module that stepped aside says why.

@@ -37,11 +37,11 @@ fn what_is_no_profile_is_refused_in_one_line() {
         ("none.db", "no such file"),
         ("directory.db", "is a directory"),
         ("empty.db", "is empty"),
-        ("text.db", "is no profile"),
+        ("text.db", "is not a commsee profile"),
         ("dangling.db", "no such file"),
-        ("other.db", "is no profile"),
+        ("other.db", "is not a commsee profile"),
         ("none\n\u{1b}[31m.db", "none\\n\\u{1b}[31m.db"),
-        ("/dev/null", "no regular file"),
+        ("/dev/null", "not a regular file"),
         ("text.db/x.db", "Not a directory"),
     ] {
         refused(&folder, &[name], why);
@@ -107,7 +107,7 @@ fn without_a_name_the_newest_profile_is_shown() {
     fs::write(folder.path("cut.db"), &fs::read(folder.path("old.db")).unwrap()[..5000]).unwrap();
     let answer = folder.through(&[]);
     assert_eq!(answer.status, 0);
-    assert!(answer.err.starts_with("through: passed over: cut.db: is cut off"), "{}", answer.err);
+    assert!(answer.err.starts_with("through: skipped: cut.db: is cut off"), "{}", answer.err);
 }
 
 #[test]

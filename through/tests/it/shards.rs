@@ -151,8 +151,8 @@ fn recovered_profiles_are_named_after_the_job_of_the_shards() {
 #[test]
 fn shards_of_parts_are_kept_until_they_are_whole() {
     for (local_ranks, said) in [
-        (0, "without rank 2: no shard is here, there may be some on other hosts"),
-        (1, "without rank 2: no shard is here, there may be some on other hosts"),
+        (0, "without rank 2: no shard on this host; other hosts may have some"),
+        (1, "without rank 2: no shard on this host; other hosts may have some"),
         (2, "without rank 2, which ran on other hosts"),
     ] {
         // With 1: of the two ranks that were on host a one is there.
@@ -172,7 +172,7 @@ fn shards_of_parts_are_kept_until_they_are_whole() {
         assert!(out.ends_with("through recover a.db OTHER.db\n"), "{out}");
         assert_eq!(folder.names().len(), 3);
         let head = folder.through(&["a.db"]).ok();
-        assert!(head.contains(" 2 of 3 recorded, these on "), "{head}");
+        assert!(head.contains(" 2 of 3 recorded, on "), "{head}");
     }
 }
 
@@ -478,10 +478,10 @@ fn what_a_run_left_that_goes_on_stays() {
     let beside = folder.path("precious");
     fs::create_dir(beside.join(format!(".{}", of_run(std::process::id(), "")))).unwrap();
     let answer = folder.through(&["clean", "--force", "precious"]);
-    assert!(answer.status == 1 && answer.err.contains("left alone, its run goes on"), "{answer:?}");
+    assert!(answer.status == 1 && answer.err.contains("left alone, its job still runs"), "{answer:?}");
     fs::remove_file(shard(&folder, std::process::id(), 0)).unwrap();
     let answer = folder.through(&["clean", "precious"]);
-    assert!(answer.err.contains("left alone, nothing tells whether its run has ended (--force)"), "{answer:?}");
+    assert!(answer.err.contains("left alone, unknown whether its job has ended (--force)"), "{answer:?}");
     folder.through(&["clean", "--force", "precious"]).ok();
     assert_eq!(fs::read_dir(beside).unwrap().count(), 1);
 }
@@ -501,7 +501,7 @@ fn a_claim_without_shards_is_judged_by_its_holder() {
         }
         let answer = folder.through(&[command]);
         let said = format!("{}{}", answer.out, answer.err);
-        assert!(said.contains("removed what run 00000000 left: ") && said.contains(" and 1 more"), "{said}");
+        assert!(said.contains("removed files of run 00000000: ") && said.contains(" and 1 more"), "{said}");
         assert_eq!(folder.names(), Vec::<String>::new());
     }
 }

@@ -65,7 +65,7 @@ fn the_view_of_where_ranks_stood_looks_like_this() {
     insta::assert_snapshot!(folder.through(&["a.db", "--stood"]).ok());
     let whole = folder.through(&["a.db"]).ok();
     let line = |word: &str| whole.lines().find(|line| line.contains(word)).unwrap_or_default().to_owned();
-    assert!(whole.contains("where every rank stood"), "{whole}");
+    assert!(whole.contains("in-flight calls"), "{whole}");
     assert!(line("Recv").contains("\"row\"") && line("(no shard)").ends_with(" 3"), "{whole}");
 }
 

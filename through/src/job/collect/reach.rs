@@ -82,7 +82,7 @@ impl Reach {
     /// Has a host carry its shards.
     pub fn carry(&self, told: &Told) -> Result<Carried, String> {
         if !is_host_name(&told.note.host) {
-            return Err("that is no name of a host".to_owned());
+            return Err("this is not the name of a host".to_owned());
         }
         let program = env::current_exe().map_err(|error| plain(&error))?;
         let by_shell = |said: Option<&[OsString]>| ask(by_shell(said, &told.note.host, &program, &told.path), &program);
@@ -101,7 +101,7 @@ fn ask(mut command: Command, program: &Path) -> Result<Carried, String> {
     let mut child = command.spawn().map_err(|error| format!("{name}: {}", plain(&error)))?;
     let stderr = child.stderr.take();
     match wait(child) {
-        Some(status) if status.code() == Some(NOT_FOUND) => Err(format!("{} is not there", program.display())),
+        Some(status) if status.code() == Some(NOT_FOUND) => Err(format!("{} was not found", program.display())),
         Some(status) => {
             let carried = status.code().and_then(Carried::of_status);
             carried.ok_or_else(|| first_line(stderr).unwrap_or_else(|| format!("{name}: {status}")))

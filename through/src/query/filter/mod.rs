@@ -17,7 +17,7 @@ pub struct Filter {
     pub ranks: Option<BTreeSet<i64>>,
     pub phases: Option<BTreeSet<i64>>,
     /// How layers below MPI moved data.
-    pub ways: Option<BTreeSet<i64>>,
+    pub routes: Option<BTreeSet<i64>>,
     /// Whether the profile has communicators of layers.
     pub has_layer_comms: bool,
     /// Whether there are cells that differ in their phase only.
@@ -60,13 +60,13 @@ impl Filter {
         membership(&[("comm", &self.comms), ("op", &self.ops), ("rank", &self.ranks)])
     }
 
-    /// The same over the tables `transfer` and `edge`, of which only the first knows sizes and ways.
+    /// The same over the tables `transfer` and `edge`, of which only the first knows sizes and routes.
     pub fn transfer_condition(&self) -> (String, Vec<Value>) {
-        let key = [("op", &self.ops), ("bucket", &self.buckets), ("way", &self.ways), ("rank", &self.ranks)];
+        let key = [("op", &self.ops), ("bucket", &self.buckets), ("way", &self.routes), ("rank", &self.ranks)];
         self.on_comms(membership(&key))
     }
 
-    /// The same over the table `event`; its sizes and ways are the caller's.
+    /// The same over the table `event`; its sizes and routes are the caller's.
     pub fn event_condition(&self) -> (String, Vec<Value>) {
         self.on_comms(membership(&[("op", &self.ops), ("rank", &self.ranks)]))
     }

@@ -8,8 +8,8 @@ use super::Filter;
 use crate::query::Error;
 use crate::query::catalog::{Catalog, Operation};
 use crate::query::range::{BucketPick, TimeRange};
+use crate::query::routes::Route;
 use crate::query::selection::Selection;
-use crate::query::ways::Way;
 use crate::text::escape::visible;
 use crate::text::units;
 
@@ -156,33 +156,34 @@ impl Filter {
 
     fn resolve_ways(&mut self, select: &Selection, catalog: &Catalog) {
         const COLUMNS: [Column; 4] = [
-            ("layer", |way| &way.layer),
-            ("transport", |way| &way.transport),
-            ("device", |way| &way.device),
-            ("protocol", |way| &way.protocol),
+            ("layer", |route| &route.layer),
+            ("transport", |route| &route.transport),
+            ("device", |route| &route.device),
+            ("protocol", |route| &route.protocol),
         ];
         let lists = [&select.layer, &select.transport, &select.device, &select.protocol];
         for ((column, of), lists) in COLUMNS.into_iter().zip(lists).filter(|(_, lists)| !lists.is_empty()) {
             let wanted: BTreeSet<&str> = listed(lists).collect();
             for name in &wanted {
                 let title = if name.is_empty() { format!("no {column}") } else { format!("{column} {name}") };
-                if !catalog.ways.values().any(|way| of(way).eq_ignore_ascii_case(name)) {
+                if !catalog.routes.values().any(|route| of(route).eq_ignore_ascii_case(name)) {
                     self.absent.push(title.clone());
                 }
                 self.words.push(title);
             }
-            let is_wanted = |way: &Way| wanted.iter().any(|name| of(way).eq_ignore_ascii_case(name));
-            let found = catalog.ways.iter().filter(|(_, way)| is_wanted(way)).map(|(number, _)| *number).collect();
-            self.ways = Some(match self.ways.take() {
-                Some(ways) => ways.intersection(&found).copied().collect(),
+            let is_wanted = |route: &Route| wanted.iter().any(|name| of(route).eq_ignore_ascii_case(name));
+            let found =
+                catalog.routes.iter().filter(|(_, route)| is_wanted(route)).map(|(number, _)| *number).collect();
+            self.routes = Some(match self.routes.take() {
+                Some(routes) => routes.intersection(&found).copied().collect(),
                 None => found,
             });
         }
     }
 }
 
-/// What a way has, by its name.
-type Column = (&'static str, fn(&Way) -> &str);
+/// What a route has, by its name.
+type Column = (&'static str, fn(&Route) -> &str);
 
 /// Every word of lists that are separated by commas. An empty list is the empty word.
 fn listed(lists: &[String]) -> impl Iterator<Item = &str> {
@@ -202,7 +203,9 @@ fn bare(name: &str) -> String {
 fn unknown_phase(name: &str, catalog: &Catalog) -> Error {
     let names: Vec<&str> = catalog.phases.values().map(String::as_str).filter(|name| !name.is_empty()).collect();
     let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    Error::Name(visible(&format!("there is no phase '{name}'; the profile has: {there}; '' is outside any")).into())
+    Error::Name(
+        visible(&format!("there is no phase '{name}'; the profile has: {there}; '' is outside any phase")).into(),
+    )
 }
 
 fn unknown_operation(name: &str, catalog: &Catalog) -> Error {
@@ -216,7 +219,7 @@ fn unknown_operation(name: &str, catalog: &Catalog) -> Error {
     near.dedup_by_key(|(_, known)| *known);
     let names: Vec<&str> = near.iter().take(5).map(|(_, known)| *known).collect();
     Error::Name(match names.is_empty() {
-        true => format!("'{name}' is no MPI operation: write it as MPI_Allreduce or allreduce"),
-        false => format!("'{name}' is no MPI operation; similar: {}", names.join(", ")),
+        true => format!("'{name}' is not an MPI operation: write it as MPI_Allreduce or allreduce"),
+        false => format!("'{name}' is not an MPI operation; similar: {}", names.join(", ")),
     })
 }

@@ -10,17 +10,18 @@ use crate::query::filter::Filter;
 use crate::query::flows::Flow;
 use crate::query::hosts::Ends;
 use crate::query::open::Profile;
+use crate::query::routes::Route;
 use crate::query::transfers::End;
-use crate::query::ways::Way;
 
-/// Ranks, and the ways over a network in which they moved anything.
+/// Ranks, and the routes over a network in which they moved anything.
 pub type Users = BTreeSet<(End, i64)>;
 
 /// Of the whole profile.
 pub fn users(profile: &Profile, catalog: &Catalog) -> Result<Users, Error> {
     let mut users = Users::new();
-    let ways = catalog.ways.iter().filter(|(_, way)| way.kind == "network").map(|(number, _)| *number).collect();
-    let (condition, values) = Filter { ways: Some(ways), ..Filter::default() }.transfer_condition();
+    let routes =
+        catalog.routes.iter().filter(|(_, route)| route.kind == "network").map(|(number, _)| *number).collect();
+    let (condition, values) = Filter { routes: Some(routes), ..Filter::default() }.transfer_condition();
     // The table does not lie by ranks: found out here, where SQLite would sort.
     profile.query::<(), ()>(&format!("SELECT x.rank, x.way FROM transfer x WHERE {condition}"), values, |row| {
         let rank = End::of_rank(row.get(0)?);
@@ -40,33 +41,33 @@ pub fn devices(flows: &[Flow], catalog: &Catalog, used: &Users, ends: &Ends) -> 
     let mut sketch = Sketch::new(ends);
     let used = Used::of(used, catalog, &sketch);
     let mut wanted: Vec<&Flow> = flows.iter().collect();
-    wanted.sort_by_key(|flow| (flow.from, flow.to, flow.way));
+    wanted.sort_by_key(|flow| (flow.from, flow.to, flow.route));
     for end in wanted.iter().flat_map(|flow| [flow.from, flow.to]).collect::<BTreeSet<_>>() {
         sketch.process(end);
     }
     for flow in wanted {
-        let way = flow.way.and_then(|way| catalog.ways.get(&way)).cloned().unwrap_or_default();
+        let route = flow.route.and_then(|route| catalog.routes.get(&route)).cloned().unwrap_or_default();
         let mut stations = vec![sketch.process(flow.from)];
-        stations.extend(between(flow, &way, &used, &mut sketch));
+        stations.extend(between(flow, &route, &used, &mut sketch));
         stations.push(sketch.process(flow.to));
         for hop in stations.windows(2) {
-            sketch.edge(hop[0], hop[1], &way.transport, flow.calls, flow.bytes);
+            sketch.edge(hop[0], hop[1], &route.transport, flow.calls, flow.bytes);
         }
     }
     sketch.finish()
 }
 
 /// The devices on the way.
-fn between(flow: &Flow, way: &Way, used: &Used, sketch: &mut Sketch) -> Vec<usize> {
+fn between(flow: &Flow, route: &Route, used: &Used, sketch: &mut Sketch) -> Vec<usize> {
     let recorder = flow.recorder();
     let peer = if flow.arrives { flow.from } else { flow.to };
     let host = sketch.host(recorder);
-    match way.kind.as_str() {
+    match route.kind.as_str() {
         "network" => {
-            let own = device(sketch, host, "network", &way.device);
+            let own = device(sketch, host, "network", &route.device);
             let theirs = match peer {
                 End::Rank(_) => {
-                    let name = used.device_of(peer, sketch.host(peer), way);
+                    let name = used.device_of(peer, sketch.host(peer), route);
                     vec![device(sketch, sketch.host(peer), "network", &name)]
                 }
                 End::Unknown | End::Remote => Vec::new(),
@@ -79,8 +80,8 @@ fn between(flow: &Flow, way: &Way, used: &Used, sketch: &mut Sketch) -> Vec<usiz
         "self" => Vec::new(),
         // Transports call it by names of their own, but a host has one memory.
         "memory" => vec![device(sketch, host, "memory", "memory")],
-        _ if way.device.is_empty() => Vec::new(),
-        kind => vec![device(sketch, host, kind, &way.device)],
+        _ if route.device.is_empty() => Vec::new(),
+        kind => vec![device(sketch, host, kind, &route.device)],
     }
 }
 
@@ -97,22 +98,22 @@ struct Used<'a> {
 impl<'a> Used<'a> {
     fn of(users: &Users, catalog: &'a Catalog, sketch: &Sketch<'a>) -> Used<'a> {
         let mut used = Used { by_rank: BTreeMap::new(), by_host: BTreeMap::new() };
-        for (rank, way) in users {
-            let Some(way) = catalog.ways.get(way) else { continue };
-            used.by_rank.entry((*rank, &way.transport)).or_default().insert(&way.device);
-            used.by_host.entry((sketch.host(*rank), &way.transport)).or_default().insert(&way.device);
+        for (rank, route) in users {
+            let Some(route) = catalog.routes.get(route) else { continue };
+            used.by_rank.entry((*rank, &route.transport)).or_default().insert(&route.device);
+            used.by_host.entry((sketch.host(*rank), &route.transport)).or_default().insert(&route.device);
         }
         used
     }
 
     /// The one device that the peer used itself; else the one of the same name on its host, else the only one there.
-    fn device_of(&self, peer: End, host: &str, way: &Way) -> String {
+    fn device_of(&self, peer: End, host: &str, route: &Route) -> String {
         let only = |devices: Option<&BTreeSet<&'a str>>| {
             devices.filter(|devices| devices.len() == 1).and_then(|devices| devices.first().copied())
         };
-        let on_host = self.by_host.get(&(host, way.transport.as_str()));
-        let same = || on_host.and_then(|devices| devices.get(way.device.as_str()).copied());
-        let own = only(self.by_rank.get(&(peer, way.transport.as_str())));
+        let on_host = self.by_host.get(&(host, route.transport.as_str()));
+        let same = || on_host.and_then(|devices| devices.get(route.device.as_str()).copied());
+        let own = only(self.by_rank.get(&(peer, route.transport.as_str())));
         own.or_else(same).or_else(|| only(on_host)).unwrap_or(UNKNOWN_DEVICE).to_owned()
     }
 }

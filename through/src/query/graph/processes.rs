@@ -16,8 +16,8 @@ pub fn processes(flows: &[Flow], catalog: &Catalog, ends: &Ends) -> Graph {
     }
     for flow in flows {
         let (from, to) = (sketch.process(flow.from), sketch.process(flow.to));
-        let way = flow.way.and_then(|way| catalog.ways.get(&way));
-        let transport = way.map(|way| way.transport.as_str()).unwrap_or_default();
+        let route = flow.route.and_then(|route| catalog.routes.get(&route));
+        let transport = route.map(|route| route.transport.as_str()).unwrap_or_default();
         sketch.edge(from, to, transport, flow.calls, flow.bytes);
     }
     sketch.finish()

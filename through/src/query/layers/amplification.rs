@@ -34,11 +34,12 @@ pub fn amplifications(
     catalog: &Catalog,
     filter: &Filter,
 ) -> Result<Vec<Amplification>, Error> {
-    if filter.buckets.is_some() || filter.ways.is_some() {
+    if filter.buckets.is_some() || filter.routes.is_some() {
         return Ok(Vec::new());
     }
     let mut wire: BTreeMap<(i64, i64), u64> = BTreeMap::new();
-    let is_wire = |group: &&Group| catalog.ways.get(&group.way).is_some_and(|way| way.layer == WIRE && !way.arrives);
+    let is_wire =
+        |group: &&Group| catalog.routes.get(&group.route).is_some_and(|route| route.layer == WIRE && !route.arrives);
     for group in groups.iter().filter(|group| filter.has_group(group)).filter(is_wire) {
         let sum = wire.entry((group.comm, group.op)).or_default();
         *sum = sum.saturating_add(group.sums.bytes);

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::query::catalog::Catalog;
 use crate::query::filter::Filter;
+use crate::query::routes::Route;
 use crate::query::sort::SortKey;
 use crate::query::transfers::{Group, Sums};
-use crate::query::ways::Way;
 
 /// What a block of contributors is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,7 +22,7 @@ pub enum Subject {
 #[derive(Clone, Debug)]
 pub struct Contributor {
     /// Without the scope: groups of processes of the layer's own are added up.
-    pub way: Way,
+    pub route: Route,
     pub sums: Sums,
 }
 
@@ -57,23 +57,23 @@ pub fn contributors(
     shown: Shown,
 ) -> (Vec<Section>, usize) {
     let mut layer_totals: HashMap<&str, Sums> = HashMap::new();
-    let mut sections: BTreeMap<(Subject, &str), BTreeMap<Way, Sums>> = BTreeMap::new();
+    let mut sections: BTreeMap<(Subject, &str), BTreeMap<Route, Sums>> = BTreeMap::new();
     for group in groups {
-        let Some(way) = catalog.ways.get(&group.way) else { continue };
-        layer_totals.entry(&way.layer).or_default().add(&group.sums);
+        let Some(route) = catalog.routes.get(&group.route) else { continue };
+        layer_totals.entry(&route.layer).or_default().add(&group.sums);
         if filter.has_group(group) {
-            let rows = sections.entry((subject(group), &way.layer)).or_default();
-            rows.entry(Way { scope: String::new(), ..way.clone() }).or_default().add(&group.sums);
+            let rows = sections.entry((subject(group), &route.layer)).or_default();
+            rows.entry(Route { scope: String::new(), ..route.clone() }).or_default().add(&group.sums);
         }
     }
     let mut weights: HashMap<Subject, u128> = HashMap::new();
-    let made = sections.into_iter().map(|((subject, layer), ways)| {
+    let made = sections.into_iter().map(|((subject, layer), routes)| {
         let mut total = Sums::default();
-        ways.values().for_each(|sums| total.add(sums));
+        routes.values().for_each(|sums| total.add(sums));
         // Layers tell of the same data: the one that moved most stands for the subject.
         let weight = weights.entry(subject).or_default();
         *weight = (*weight).max(weight_of(&total, shown.sort));
-        let mut rows: Vec<Contributor> = ways.into_iter().map(|(way, sums)| Contributor { way, sums }).collect();
+        let mut rows: Vec<Contributor> = routes.into_iter().map(|(route, sums)| Contributor { route, sums }).collect();
         sort_rows(&mut rows, shown.sort);
         let hidden = rows.len() - top(rows.len(), shown.top);
         rows.truncate(rows.len() - hidden);
@@ -108,7 +108,7 @@ fn weight_of(sums: &Sums, sort: Option<SortKey>) -> u128 {
 fn sort_rows(rows: &mut [Contributor], sort: Option<SortKey>) {
     rows.sort_by_key(|row| (Reverse(weight_of(&row.sums, sort)), Reverse(row.sums.calls)));
     if sort == Some(SortKey::Op) {
-        rows.sort_by(|a, b| a.way.function.cmp(&b.way.function));
+        rows.sort_by(|a, b| a.route.function.cmp(&b.route.function));
     }
 }
 

@@ -42,12 +42,12 @@ impl Layers {
 fn links(groups: &[Group], catalog: &Catalog) -> Vec<Links> {
     let mut layers: BTreeMap<&str, (Sums, BTreeMap<&str, Sums>)> = BTreeMap::new();
     for group in groups {
-        let Some(way) = catalog.ways.get(&group.way).filter(|way| !way.arrives) else { continue };
-        let (total, parts) = layers.entry(&way.layer).or_default();
+        let Some(route) = catalog.routes.get(&group.route).filter(|route| !route.arrives) else { continue };
+        let (total, parts) = layers.entry(&route.layer).or_default();
         total.add(&group.sums);
         let has_call = catalog.operations.get(&group.op).is_some_and(|operation| !operation.is_none());
         if group.comm == NO_COMM && !has_call {
-            parts.entry(&way.protocol).or_default().add(&group.sums);
+            parts.entry(&route.protocol).or_default().add(&group.sums);
         }
     }
     let made = layers.into_iter().map(|(layer, (total, parts))| {

@@ -29,8 +29,8 @@ impl Protocols {
 pub fn protocols(groups: &[Group], catalog: &Catalog, filter: &Filter, has_layers: bool) -> Vec<Protocols> {
     let mut rows: BTreeMap<(i64, i64), Protocols> = BTreeMap::new();
     for group in groups.iter().filter(|group| filter.has_group(group)) {
-        let Some(way) = catalog.ways.get(&group.way) else { continue };
-        if !has_layers && way.layer != MESSAGES {
+        let Some(route) = catalog.routes.get(&group.route) else { continue };
+        if !has_layers && route.layer != MESSAGES {
             continue;
         }
         let row = rows.entry((group.comm, group.bucket)).or_insert(Protocols {
@@ -38,7 +38,7 @@ pub fn protocols(groups: &[Group], catalog: &Catalog, filter: &Filter, has_layer
             bucket: group.bucket,
             ..Protocols::default()
         });
-        let sums = match way.protocol.as_str() {
+        let sums = match route.protocol.as_str() {
             "eager" => &mut row.eager,
             "rndv-get" => &mut row.get,
             "rndv-put" => &mut row.put,

@@ -1,15 +1,15 @@
-//! The ways in which layers below MPI moved data: what the numbers in transfers stand for.
+//! The routes by which layers below MPI moved data: what the numbers in transfers stand for.
 
 use std::collections::BTreeMap;
 
 use commsee::shard::Role;
-pub use commsee::shard::Route as Way;
+pub use commsee::shard::Route;
 
 use crate::query::Error;
 use crate::query::open::Profile;
 
 /// By number. Profiles that know no layers have none.
-pub fn ways(profile: &Profile) -> Result<BTreeMap<i64, Way>, Error> {
+pub fn routes(profile: &Profile) -> Result<BTreeMap<i64, Route>, Error> {
     if !profile.has_transfers() {
         return Ok(BTreeMap::new());
     }
@@ -20,7 +20,7 @@ pub fn ways(profile: &Profile) -> Result<BTreeMap<i64, Way>, Error> {
     };
     let sql = format!("SELECT id, layer, function, protocol, transport, device, kind, scope, arrives, {role} FROM way");
     profile.query(&sql, vec![], |row| {
-        let way = Way {
+        let route = Route {
             layer: row.get(1)?,
             function: row.get(2)?,
             protocol: row.get(3)?,
@@ -31,6 +31,6 @@ pub fn ways(profile: &Profile) -> Result<BTreeMap<i64, Way>, Error> {
             arrives: row.get(8)?,
             role: Role::named(&row.get::<_, String>(9)?),
         };
-        Ok((row.get(0)?, way))
+        Ok((row.get(0)?, route))
     })
 }
