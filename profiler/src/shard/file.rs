@@ -14,9 +14,9 @@ use parking_lot::{Mutex, MutexGuard};
 use vocabulary::profile::recover::shard_name;
 use vocabulary::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, CONTEXTS, Cell, Communicator, Context,
-    DATATYPES, EDGES, EVENTS, Edge, Event, HEADER_BYTES, Header, LABELS, LAYER_COMMUNICATORS, LayerCommunicator,
-    Moment, NOTES, PEERS, PHASES, Peer, ROUTES, STANDINGS, Shard, Standing, Sync, TRANSFERS, Text, Transfer, UNLOCKED,
-    USES, Use,
+    DATATYPES, EDGES, EVENTS, Edge, Event, HEADER_BYTES, Header, IN_FLIGHT_CALLS, InFlightCall, LABELS,
+    LAYER_COMMUNICATORS, LayerCommunicator, Moment, NOTES, PEERS, PHASES, Peer, ROUTES, Shard, Sync, TRANSFERS, Text,
+    Transfer, UNLOCKED, USES, Use,
 };
 
 use crate::guest::say::warn_once;
@@ -260,7 +260,7 @@ pub fn image() -> Vec<u8> {
             EDGES => size_of::<Edge>(),
             LABELS | PHASES | DATATYPES | ROUTES | NOTES => size_of::<Text>(),
             USES => size_of::<Use>(),
-            STANDINGS => size_of::<Standing>(),
+            IN_FLIGHT_CALLS => size_of::<InFlightCall>(),
             PEERS => size_of::<Peer>(),
             TRANSFERS => size_of::<Transfer>(),
             LAYER_COMMUNICATORS => size_of::<LayerCommunicator>(),
