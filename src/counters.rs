@@ -273,7 +273,7 @@ impl Calls {
 }
 
 /// The position of a name in a table. A name that is not there ends the build.
-const fn position(table: &[Counter], name: &str) -> usize {
+pub const fn position(table: &[Counter], name: &str) -> usize {
     let mut at = 0;
     while !is_same(table[at].name.as_bytes(), name.as_bytes()) {
         at += 1;

@@ -97,7 +97,8 @@ fn rank_of(extreme: &Counter) -> String {
     format!("{}_rank", extreme.stem())
 }
 
-fn most_of(counter: &Counter) -> String {
+/// The column with the most of one rank.
+pub fn most_of(counter: &Counter) -> String {
     format!("{}_max", counter.name)
 }
 

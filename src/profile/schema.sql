@@ -202,7 +202,7 @@ CREATE TABLE note (
 ) WITHOUT ROWID;
 
 -- Processes with a timeline: what was added to their clock to have that of rank 0, at the begin and at the end, and by how much it may
--- be wrong. events are in the table event; lost_events had to make room for later ones.
+-- be wrong. events are in the table event; lost_events were overwritten (ring buffer full).
 CREATE TABLE clock (
     rank            INTEGER PRIMARY KEY,
     begin_offset_ns INTEGER,

@@ -33,8 +33,8 @@ Examples:
   through recover                                 profile of a crashed job
 
 Exit status: 0 success, 1 nothing matches, 2 error; `run` and `exec` exit with
-the status of what they ran. If a profile has the name of a command,
-add its directory: ./run";
+the status of what they ran. If a profile is named like a command, add its
+directory: ./run";
 
 #[derive(Debug, Parser)]
 #[command(
@@ -54,7 +54,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show what layers below MPI did (needs through run --hooks)
+    /// Show what layers below MPI did (needs `run --hooks`)
     #[command(visible_alias = "ucx")]
     Layers(Box<Layers>),
     /// Show messages and bytes between ranks

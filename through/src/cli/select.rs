@@ -28,7 +28,7 @@ impl Input {
 pub struct Select {
     #[command(flatten)]
     pub calls: SelectCalls,
-    /// Time of a rank in one row, in seconds: 0.1:2.5, 0.1: or :2.5
+    /// Seconds of a rank in one row: 0.1:2.5, 0.1: or :2.5
     #[arg(short, long, value_name = "LOW:HIGH", value_parser = TimeRange::parse)]
     pub time: Option<TimeRange>,
     /// Phases, by name; '' selects calls outside any phase [default: all, added up]
@@ -43,13 +43,13 @@ pub struct SelectCalls {
     /// Communicators, by name or label: s0.1,d0.2
     #[arg(long, value_name = "LIST")]
     pub comm: Vec<String>,
-    /// Operations, with or without MPI_, in any case: Allreduce,isend
+    /// Operations, with or without MPI_: Allreduce,isend
     #[arg(long, value_name = "LIST")]
     pub op: Vec<String>,
     /// Ranks in MPI_COMM_WORLD: 0,4-7
     #[arg(short, long, value_name = "LIST", value_parser = commsee::ranks::RankSet::parse)]
     pub rank: Vec<commsee::ranks::RankSet>,
-    /// Message sizes, all buckets that overlap: 1K:1M, 1M: or :128
+    /// Buckets that overlap these sizes: 1K:1M, 1M: or :128
     #[arg(short, long, value_name = "LOW:HIGH", value_parser = ByteRange::parse)]
     pub bytes: Option<ByteRange>,
     /// Buckets, by number from 0 or by edges: 2 or 1K:8K
@@ -58,7 +58,7 @@ pub struct SelectCalls {
     /// Point-to-point operations only
     #[arg(short)]
     pub p2p: bool,
-    /// Collective operations only, including neighborhood collectives
+    /// Collective operations only, also neighborhood ones
     #[arg(short)]
     pub collectives: bool,
 }

@@ -32,8 +32,8 @@ pub fn directories(named: &[PathBuf]) -> Vec<PathBuf> {
 /// Folders in which hosts carried shards, beside where this is or in the directories that are named, and nobody carries any more.
 pub fn folders(named: &[PathBuf]) -> Vec<Folder> {
     let places = if named.is_empty() { carry::places(None) } else { named.to_vec() };
-    let is_settled = |folder: &Folder| folder.told().iter().all(|told| told.is_held() != Some(true));
-    Folder::find(&places).into_iter().filter(is_settled).collect()
+    let is_idle = |folder: &Folder| folder.told().iter().all(|told| told.is_held() != Some(true));
+    Folder::find(&places).into_iter().filter(is_idle).collect()
 }
 
 pub fn find(directories: &[PathBuf]) -> Vec<Run> {

@@ -77,7 +77,7 @@ pub fn watch(path: &Path) -> bool {
 }
 
 fn inode(path: &Path) -> Option<(u64, u64)> {
-    fs::symlink_metadata(path).ok().map(|facts| (facts.dev(), facts.ino()))
+    fs::symlink_metadata(path).ok().map(|file| (file.dev(), file.ino()))
 }
 
 impl Watcher {

@@ -3,8 +3,10 @@
 
 use std::collections::HashMap;
 
-use super::catalog::{Catalog, unsigned};
-use super::source::{ALL_RANKS, Relation, Source};
+use commsee::counters::{Calls, position};
+
+use super::catalog::Catalog;
+use super::source::{ALL_RANKS, Relation, Source, names};
 use crate::query::Error;
 use crate::query::filter::Filter;
 use crate::query::open::Profile;
@@ -23,17 +25,15 @@ pub struct Key {
 #[derive(Clone, Debug)]
 pub struct Cell {
     group: u32,
+    /// A bit for each counter whose value nobody knows.
+    unknown: u32,
     rank: i64,
-    pub calls: i64,
-    pub failed: i64,
-    pub bytes_sent: u64,
-    pub bytes_recv: u64,
-    pub time_ns: i64,
-    /// The shortest call.
-    pub time_min_ns: Option<i64>,
-    /// The longest call.
-    pub time_max_ns: Option<i64>,
+    pub counters: Calls,
 }
+
+const SHORTEST: usize = position(Calls::TABLE, "time_min_ns");
+const LONGEST: usize = position(Calls::TABLE, "time_max_ns");
+const _: () = assert!(Calls::COUNT <= u32::BITS as usize);
 
 impl Cell {
     /// The number of its group.
@@ -44,6 +44,18 @@ impl Cell {
     /// `None` where the profile holds sums over all ranks only.
     pub fn rank(&self) -> Option<i64> {
         (self.rank != ALL_RANKS).then_some(self.rank)
+    }
+
+    pub fn time_ns(&self) -> i64 {
+        self.counters.time_ns as i64
+    }
+
+    pub fn shortest_ns(&self) -> Option<i64> {
+        (self.unknown & 1 << SHORTEST == 0).then_some(self.counters.time_min_ns as i64)
+    }
+
+    pub fn longest_ns(&self) -> Option<i64> {
+        (self.unknown & 1 << LONGEST == 0).then_some(self.counters.time_max_ns as i64)
     }
 }
 
@@ -62,10 +74,7 @@ impl Cells {
 /// The cells that the filter leaves, in no order.
 pub fn cells(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Cells, Error> {
     let Relation { sql, values } = Source::new(profile, catalog, filter).rows()?;
-    let sql = format!(
-        "SELECT comm, op, bucket, phase, rank, calls, failed, bytes_sent, bytes_recv, time_ns, time_min_ns, time_max_ns \
-         FROM ({sql})"
-    );
+    let sql = format!("SELECT comm, op, bucket, phase, rank, {} FROM ({sql})", names());
     let mut groups: Vec<Key> = Vec::new();
     let mut numbers: HashMap<Key, u32> = HashMap::new();
     let mut last: Option<(Key, u32)> = None;
@@ -79,17 +88,14 @@ pub fn cells(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Ce
             }),
         };
         last = Some((group, number));
-        Ok(Cell {
-            group: number,
-            rank: row.get(4)?,
-            calls: row.get(5)?,
-            failed: row.get(6)?,
-            bytes_sent: unsigned(row.get(7)?),
-            bytes_recv: unsigned(row.get(8)?),
-            time_ns: row.get(9)?,
-            time_min_ns: row.get(10)?,
-            time_max_ns: row.get(11)?,
-        })
+        let (mut values, mut unknown) = ([0; Calls::COUNT], 0);
+        for (at, counter) in Calls::TABLE.iter().enumerate() {
+            // Sums are never null in a profile that is whole.
+            let value: Option<i64> = if counter.is_sum() { Some(row.get(5 + at)?) } else { row.get(5 + at)? };
+            values[at] = value.unwrap_or(0) as u64;
+            unknown |= u32::from(value.is_none()) << at;
+        }
+        Ok(Cell { group: number, unknown, rank: row.get(4)?, counters: Calls::of_values(values) })
     })?;
     Ok(Cells { groups, rows })
 }

@@ -1,4 +1,4 @@
-//! What stands on standard error when a job has ended: at most 25 lines.
+//! What is printed on standard error when a job has ended: at most 25 lines.
 
 use std::io::{self, Write};
 

@@ -94,22 +94,26 @@ const COLUMNS: &[Of] = &[
     Of::shown("node", Unit::Rank, |_, cell| rank(cell))
         .style(Style::Blank)
         .when(|groups, _| groups.detail == Detail::Node),
-    Of::new("calls", "calls", Unit::Count, "calls of this rank", |_, cell| Value::Number(cell.calls)),
+    Of::new("calls", "calls", Unit::Count, "calls of this rank", |_, cell| Value::Number(cell.counters.calls as i64)),
     Of::new("failed", "failed", Unit::Count, "how many of them returned an error", |_, cell| {
-        Value::Number(cell.failed)
+        Value::Number(cell.counters.failed as i64)
     })
     .optional(2),
-    Of::new("bytes_sent", "sent", Unit::Bytes, "bytes that the rank sent", |_, cell| Value::Bytes(cell.bytes_sent))
-        .last(),
-    Of::new("bytes_recv", "received", Unit::Bytes, "bytes that it received", |_, cell| Value::Bytes(cell.bytes_recv))
-        .last(),
-    Of::new("time_s", "time", Unit::Seconds, "of all these calls", |_, cell| Value::Time(cell.time_ns)),
+    Of::new("bytes_sent", "sent", Unit::Bytes, "bytes that the rank sent", |_, cell| {
+        Value::Bytes(cell.counters.bytes_sent)
+    })
+    .last(),
+    Of::new("bytes_recv", "received", Unit::Bytes, "bytes that it received", |_, cell| {
+        Value::Bytes(cell.counters.bytes_recv)
+    })
+    .last(),
+    Of::new("time_s", "time", Unit::Seconds, "of all these calls", |_, cell| Value::Time(cell.time_ns())),
     Of::new("time_min_s", "shortest", Unit::Seconds, "of the shortest call", |_, cell| {
-        Value::some(cell.time_min_ns, Value::Time)
+        Value::some(cell.shortest_ns(), Value::Time)
     })
     .optional(1),
     Of::new("time_max_s", "longest", Unit::Seconds, "of the longest call", |_, cell| {
-        Value::some(cell.time_max_ns, Value::Time)
+        Value::some(cell.longest_ns(), Value::Time)
     })
     .optional(1),
     Of::record("phase", Unit::Text, "the phase; unknown where phases are added up", |groups, cell| {
@@ -163,6 +167,7 @@ fn order(cells: &mut Cells, sort: Option<SortKey>, context: &Context) {
     let comm = |group: &Key| context.communicator(group.comm);
     let sizes: Vec<_> = groups.iter().map(|group| comm(group).and_then(|comm: &Communicator| comm.size)).collect();
     let group = |cell: &Cell| &groups[cell.group()];
+    let bytes = |cell: &Cell| both(cell.counters.bytes_sent, cell.counters.bytes_recv);
     let usual = |a: &Cell, b: &Cell| {
         let key = |cell: &Cell| (positions[cell.group()].of_all, cell.rank(), group(cell).phase);
         key(a).cmp(&key(b))
@@ -172,9 +177,9 @@ fn order(cells: &mut Cells, sort: Option<SortKey>, context: &Context) {
         rows.sort_unstable_by(|a, b| compare(a, b).then_with(|| usual(a, b)));
     };
     match sort {
-        Some(SortKey::Time) => by(&|a, b| b.time_ns.cmp(&a.time_ns)),
-        Some(SortKey::Calls) => by(&|a, b| b.calls.cmp(&a.calls)),
-        Some(SortKey::Bytes) => by(&|a, b| both(b.bytes_sent, b.bytes_recv).cmp(&both(a.bytes_sent, a.bytes_recv))),
+        Some(SortKey::Time) => by(&|a, b| b.time_ns().cmp(&a.time_ns())),
+        Some(SortKey::Calls) => by(&|a, b| (b.counters.calls as i64).cmp(&(a.counters.calls as i64))),
+        Some(SortKey::Bytes) => by(&|a, b| bytes(b).cmp(&bytes(a))),
         Some(SortKey::Rank) => by(&|a, b| a.rank().cmp(&b.rank())),
         Some(SortKey::Bucket) => by(&|a, b| group(a).bucket.cmp(&group(b).bucket)),
         Some(SortKey::Op) => by(&|a, b| positions[a.group()].of_op.cmp(&positions[b.group()].of_op)),
@@ -195,7 +200,7 @@ fn positions(cells: &Cells, context: &Context) -> Vec<Position> {
     let catalog = &context.catalog;
     let mut times = vec![0i128; cells.groups.len()];
     for cell in &cells.rows {
-        times[cell.group()] += i128::from(cell.time_ns);
+        times[cell.group()] += i128::from(cell.time_ns());
     }
     let mut weight: HashMap<i64, i128> = HashMap::new();
     for (group, time_ns) in cells.groups.iter().zip(times) {

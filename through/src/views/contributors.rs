@@ -206,7 +206,7 @@ pub fn resolved(question: &Question, view: &View) -> Result<OrNothing<Context>, 
     }
 }
 
-/// What stands below every view of layers.
+/// What is below every view of layers.
 pub fn below(context: &Rc<Context>, groups: &[Group]) -> Result<Vec<Table>, Error> {
     let rows = amplifications(&context.profile, groups, &context.catalog, &context.filter)?;
     let mut tables = vec![linkage::amplification(context, rows)];

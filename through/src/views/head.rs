@@ -1,4 +1,4 @@
-//! What stands above every table, line by line: the program, its library, ranks and hosts, and what is missing.
+//! The lines above every table, line by line: the program, its library, ranks and hosts, and what is missing.
 
 use commsee::job::Job;
 

@@ -19,7 +19,7 @@ pub const VIEW: View = View {
     sorts: &[],
     entries: "communicators",
     lacks: &[],
-    empty: "the profile holds no transfers",
+    empty: "the profile holds no messages of this layer: name another with --layer",
     parts: &[
         Part { name: "protocols", headings: || column::headings(COLUMNS) },
         Part { name: "amplification", headings: || column::headings(linkage::AMPLIFICATION) },

@@ -1,4 +1,4 @@
-//! What stands on standard error behind a job: the heaviest communicators, and of a job that did not finish its in-flight calls.
+//! What is printed on standard error behind a job: the heaviest communicators, and of a job that did not finish its in-flight calls.
 
 use std::rc::Rc;
 

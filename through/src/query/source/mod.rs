@@ -1,6 +1,7 @@
 //! Where a view finds its numbers. Since version 3 a profile holds sums over the ranks beside what each rank counted: what
 //! the sums answer is read from them, and only the rest from the cells. Nobody else knows which version a profile has.
 
+mod columns;
 mod plain;
 mod summed;
 
@@ -8,6 +9,8 @@ use std::collections::BTreeSet;
 
 use rusqlite::types::Value;
 
+use self::columns::Columns;
+pub use self::columns::names;
 use super::catalog::{Catalog, Detail};
 use crate::query::Error;
 use crate::query::filter::Filter;
@@ -15,9 +18,6 @@ use crate::query::open::Profile;
 
 /// The rank of a row that is the sum over all ranks.
 pub const ALL_RANKS: i64 = -1;
-
-/// What a cell counts.
-const NUMBERS: [&str; 7] = ["calls", "failed", "bytes_sent", "bytes_recv", "time_ns", "time_min_ns", "time_max_ns"];
 
 /// A query that stands for a table, and the values of its parameters, which are numbered.
 pub struct Relation {
@@ -37,7 +37,7 @@ impl Source<'_> {
         Source { profile, catalog, filter }
     }
 
-    /// `comm`, `op`, `bucket`, `rank`, the numbers of the cell, and `phase`: null, since phases are added up.
+    /// `comm`, `op`, `bucket`, `rank`, the counters of the cell, and `phase`: null, since phases are added up.
     fn cells(&self) -> Result<Relation, Error> {
         self.needs_single_ranks()?;
         Ok(self.cells_as_they_are())
@@ -56,22 +56,22 @@ impl Source<'_> {
             self.needs_single_ranks()?;
         }
         Ok(match (self.catalog.detail, &self.filter.phases) {
-            (Detail::Comm, _) => summed::without_ranks(self.filter),
+            (Detail::Comm, _) => summed::without_ranks(self.filter, self.columns()),
             (_, Some(_)) => self.parts_as_they_are(),
             (_, None) => self.cells_as_they_are(),
         })
     }
 
-    /// One row per `comm`, `op` and `bucket`: `ranks` that called, `calls` and `failed` of all and `calls_max` and
-    /// `failed_max` of one rank, `bytes_sent`, `bytes_recv`, `time_ns`, `rank_max_ns` and `rank_min_ns` of the ranks that
-    /// spent most and least, and, where they are asked for, `time_min_ns` and `time_max_ns` of single calls.
+    /// One row per `comm`, `op` and `bucket`: `ranks` that called, the counters that are sums, with the most of one rank where a
+    /// profile tells it (`calls_max`), `rank_max_ns` and `rank_min_ns` of the ranks that spent most and least, and, where they are
+    /// asked for, the extremes of single calls.
     pub fn groups(&self, with_single_calls: bool) -> Result<Relation, Error> {
         if self.profile.has_sums() {
-            match summed::groups(self.filter) {
+            match summed::groups(self.filter, self.columns()) {
                 Some(sums) if self.filter.time.is_none() => return Ok(sums),
                 Some(_) => {
                     self.needs_single_ranks()?;
-                    return Ok(summed::groups_in_time(self.filter));
+                    return Ok(summed::groups_in_time(self.filter, self.columns()));
                 }
                 None => {}
             }
@@ -84,7 +84,7 @@ impl Source<'_> {
     pub fn groups_by_phase(&self) -> Result<Relation, Error> {
         let by_rank = self.filter.ranks.is_some() || self.filter.time.is_some();
         if self.profile.has_sums() && !by_rank {
-            return Ok(summed::groups_by_phase(self.filter));
+            return Ok(summed::groups_by_phase(self.filter, self.columns()));
         }
         let group = format!("{GROUP}, n.phase");
         Ok(added_up(self.parts()?, &group, &group, false))
@@ -125,11 +125,17 @@ impl Source<'_> {
     }
 
     fn cells_as_they_are(&self) -> Relation {
-        if self.profile.has_sums() { summed::cells(self.filter) } else { plain::cells(self.filter) }
+        let make = if self.profile.has_sums() { summed::cells } else { plain::cells };
+        make(self.filter, self.columns())
     }
 
     fn parts_as_they_are(&self) -> Relation {
-        if self.profile.has_sums() { summed::parts(self.filter) } else { plain::parts(self.filter) }
+        let make = if self.profile.has_sums() { summed::parts } else { plain::parts };
+        make(self.filter, self.columns())
+    }
+
+    fn columns(&self) -> Columns {
+        Columns { version: self.profile.version }
     }
 }
 
@@ -138,18 +144,10 @@ const GROUP: &str = "n.comm, n.op, n.bucket";
 /// The same by one number, where a group is one row of sums: cells come in its order, and need not be sorted.
 const SUM: &str = "n.sum";
 
-/// The columns of `group` and sums over the cells that agree in `key`. Single calls are left out where nobody shows them: that saves a
-/// fifth of the time.
+/// The columns of `group` and sums over the cells that agree in `key`.
 fn added_up(Relation { sql, values }: Relation, group: &str, key: &str, with_single_calls: bool) -> Relation {
-    let single_calls = if with_single_calls { ["min(n.time_min_ns)", "max(n.time_max_ns)"] } else { ["NULL", "NULL"] };
-    let sql = format!(
-        "SELECT {group}, count(*) AS ranks, sum(n.calls) AS calls, max(n.calls) AS calls_max, sum(n.failed) AS failed, \
-         max(n.failed) AS failed_max, sum(n.bytes_sent) AS bytes_sent, sum(n.bytes_recv) AS bytes_recv, \
-         sum(n.time_ns) AS time_ns, max(n.time_ns) AS rank_max_ns, min(n.time_ns) AS rank_min_ns, \
-         {} AS time_min_ns, {} AS time_max_ns FROM ({sql}) n GROUP BY {key}",
-        single_calls[0], single_calls[1]
-    );
-    Relation { sql, values }
+    let sums = columns::added_up(with_single_calls);
+    Relation { sql: format!("SELECT {group}, {sums} FROM ({sql}) n GROUP BY {key}"), values }
 }
 
 /// The values of parameters. Each has its number, so that conditions may be put together in any order.

@@ -1,30 +1,30 @@
 //! Versions 1 and 2: one table of cells, which lie in the order of communicator, operation, bucket, rank and phase.
 
-use super::{NUMBERS, Parameters, Relation};
+use super::columns::Columns;
+use super::{Parameters, Relation};
 use crate::query::filter::Filter;
 use crate::query::range::TimeRange;
 
-pub fn cells(filter: &Filter) -> Relation {
+pub fn cells(filter: &Filter, columns: Columns) -> Relation {
     let (condition, parameters) = condition(filter);
-    let numbers = NUMBERS.map(|column| format!("x.{column}")).join(", ");
     let sql = format!(
-        "SELECT x.comm, x.op, x.bucket, x.rank, {numbers}, NULL AS phase FROM {} x WHERE {condition}",
-        whole(filter)
+        "SELECT x.comm, x.op, x.bucket, x.rank, {}, NULL AS phase FROM {} x WHERE {condition}",
+        columns.of("x"),
+        whole(filter, columns)
     );
     Relation { sql, values: parameters.0 }
 }
 
-pub fn parts(filter: &Filter) -> Relation {
+pub fn parts(filter: &Filter, columns: Columns) -> Relation {
     let (condition, parameters) = condition(filter);
-    let numbers = |table: &str| NUMBERS.map(|column| format!("{table}.{column}")).join(", ");
     let cell = "x.comm, x.op, x.bucket, x.rank";
     let sql = match filter.is_phased {
-        false => format!("SELECT {cell}, {}, 0 AS phase FROM cell x WHERE {condition}", numbers("x")),
+        false => format!("SELECT {cell}, {}, 0 AS phase FROM cell x WHERE {condition}", columns.of("x")),
         true => format!(
             "SELECT {cell}, {}, p.phase FROM {} x JOIN cell p ON p.comm = x.comm AND p.op = x.op AND \
              p.bucket = x.bucket AND p.rank = x.rank WHERE {condition} AND {}",
-            numbers("p"),
-            whole(filter),
+            columns.of("p"),
+            whole(filter, columns),
             phase_condition(filter)
         ),
     };
@@ -32,14 +32,13 @@ pub fn parts(filter: &Filter) -> Relation {
 }
 
 /// The cells of the phases that are left as a table, what one rank did in several of them added up.
-fn whole(filter: &Filter) -> String {
+fn whole(filter: &Filter, columns: Columns) -> String {
     if !filter.is_phased {
         return "cell".to_owned();
     }
     format!(
-        "(SELECT comm, op, bucket, rank, sum(calls) AS calls, sum(failed) AS failed, sum(bytes_sent) AS bytes_sent, \
-         sum(bytes_recv) AS bytes_recv, sum(time_ns) AS time_ns, min(time_min_ns) AS time_min_ns, \
-         max(time_max_ns) AS time_max_ns FROM cell p WHERE {} GROUP BY comm, op, bucket, rank)",
+        "(SELECT comm, op, bucket, rank, {} FROM cell p WHERE {} GROUP BY comm, op, bucket, rank)",
+        columns.merged("p"),
         phase_condition(filter)
     )
 }

@@ -3,21 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{ALL_RANKS, GROUP, NUMBERS, Parameters, Relation, SUM};
+use super::columns::{self, Columns};
+use super::{ALL_RANKS, GROUP, Parameters, Relation, SUM};
 use crate::query::filter::Filter;
 use crate::query::range::TimeRange;
 
-/// What a row of `summary` tells beside its key, as the groups of other versions are called.
-const SUMS: &str = "s.ranks, s.calls, s.calls_max, s.failed, s.failed_max, s.bytes_sent, s.bytes_recv, s.time_ns, \
-     s.rank_max_ns, s.rank_min_ns, s.time_min_ns, s.time_max_ns";
-
-/// A cell as `x` with all its numbers, its row of sums being `s`, and `u` what it has of its own.
-const CELL: &str = "s.comm AS comm, s.op AS op, s.bucket AS bucket, x.id - s.first_cell AS rank, \
-     coalesce(u.calls, s.cell_calls) AS calls, coalesce(u.failed, s.cell_failed) AS failed, \
-     coalesce(u.bytes_sent, s.cell_sent) AS bytes_sent, coalesce(u.bytes_recv, s.cell_recv) AS bytes_recv, \
-     x.time_ns AS time_ns, \
-     CASE coalesce(u.calls, s.cell_calls) WHEN 1 THEN x.time_ns ELSE x.time_min_ns END AS time_min_ns, \
-     CASE coalesce(u.calls, s.cell_calls) WHEN 1 THEN x.time_ns ELSE x.time_max_ns END AS time_max_ns";
+/// What tells a cell `x` from others, its row of sums being `s`.
+const KEY: &str = "s.comm AS comm, s.op AS op, s.bucket AS bucket, x.id - s.first_cell AS rank";
 
 /// Whether a group is left by the filter of times in part only: its cells must be looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,46 +20,49 @@ enum Groups {
 
 /// Rows that hold exactly what the filter leaves of a group, if there are such rows: not where several phases are to be
 /// added up, and not for single ranks. The filter of times is left to the caller.
-pub fn groups(filter: &Filter) -> Option<Relation> {
+pub fn groups(filter: &Filter, columns: Columns) -> Option<Relation> {
+    let sums = columns.of_sums();
     let wanted = wanted_phase(filter, "s").filter(|_| filter.ranks.is_none())?;
     let mut parameters = Parameters::default();
     let condition = key_condition(filter, "s", &mut parameters);
-    let sql = format!("SELECT s.comm, s.op, s.bucket, {SUMS} FROM summary s WHERE {wanted}{condition}");
+    let sql = format!("SELECT s.comm, s.op, s.bucket, {sums} FROM summary s WHERE {wanted}{condition}");
     Some(Relation { sql, values: parameters.0 })
 }
 
 /// The same with a filter of times, which leaves most groups whole, or nothing of them: their extremes tell. Only the others
 /// are added up from their cells.
-pub fn groups_in_time(filter: &Filter) -> Relation {
+pub fn groups_in_time(filter: &Filter, columns: Columns) -> Relation {
+    let sums = columns.of_sums();
     let mut parameters = Parameters::default();
     let key = if is_whole(filter) { SUM } else { GROUP };
-    let cells = cells_of(filter, Groups::Divided, &mut parameters);
+    let cells = cells_of(filter, columns, Groups::Divided, &mut parameters);
     let divided = super::added_up(Relation { sql: cells, values: Vec::new() }, GROUP, key, true).sql;
     let wanted = wanted_phase(filter, "s").unwrap_or_else(|| "false".to_owned());
     let condition = key_condition(filter, "s", &mut parameters);
     let whole = whole_in_time(filter, "s", &mut parameters);
     let sql = format!(
-        "SELECT s.comm, s.op, s.bucket, {SUMS} FROM summary s WHERE {wanted}{condition} AND {whole} UNION ALL {divided}"
+        "SELECT s.comm, s.op, s.bucket, {sums} FROM summary s WHERE {wanted}{condition} AND {whole} UNION ALL {divided}"
     );
     Relation { sql, values: parameters.0 }
 }
 
-pub fn groups_by_phase(filter: &Filter) -> Relation {
+pub fn groups_by_phase(filter: &Filter, columns: Columns) -> Relation {
+    let sums = columns.of_sums();
     let mut parameters = Parameters::default();
     let (phases, condition) = (phase_condition(filter), key_condition(filter, "s", &mut parameters));
-    let sql = format!("SELECT s.comm, s.op, s.bucket, s.phase, {SUMS} FROM summary s WHERE {phases}{condition}");
+    let sql = format!("SELECT s.comm, s.op, s.bucket, s.phase, {sums} FROM summary s WHERE {phases}{condition}");
     Relation { sql, values: parameters.0 }
 }
 
-pub fn cells(filter: &Filter) -> Relation {
+pub fn cells(filter: &Filter, columns: Columns) -> Relation {
     let mut parameters = Parameters::default();
-    let sql = cells_of(filter, Groups::All, &mut parameters);
+    let sql = cells_of(filter, columns, Groups::All, &mut parameters);
     Relation { sql, values: parameters.0 }
 }
 
-pub fn parts(filter: &Filter) -> Relation {
+pub fn parts(filter: &Filter, columns: Columns) -> Relation {
     let mut parameters = Parameters::default();
-    let parts = parts_of(filter, Groups::All, "s.phase", &mut parameters);
+    let parts = parts_of(filter, columns, Groups::All, "s.phase", &mut parameters);
     let sql = match filter.time.filter(|_| !is_whole(filter)) {
         None => parts,
         Some(TimeRange { low_ns, high_ns }) => {
@@ -75,7 +70,7 @@ pub fn parts(filter: &Filter) -> Relation {
             format!(
                 "SELECT comm, op, bucket, rank, {}, phase FROM (SELECT *, sum(time_ns) OVER (PARTITION BY comm, op, \
                  bucket, rank) AS whole_ns FROM ({parts})) WHERE whole_ns BETWEEN {low} AND {high}",
-                NUMBERS.join(", ")
+                columns::names()
             )
         }
     };
@@ -83,16 +78,16 @@ pub fn parts(filter: &Filter) -> Relation {
 }
 
 /// The rows of sums in the form of cells, for profiles that hold nothing finer.
-pub fn without_ranks(filter: &Filter) -> Relation {
+pub fn without_ranks(filter: &Filter, columns: Columns) -> Relation {
     let mut parameters = Parameters::default();
     let condition = key_condition(filter, "s", &mut parameters);
     let (phases, phase) = match filter.phases {
         Some(_) => (phase_condition(filter), "s.phase"),
         None => (wanted_phase(filter, "s").unwrap_or_default(), "NULL"),
     };
-    let numbers = NUMBERS.map(|column| format!("s.{column}")).join(", ");
+    let counters = columns.of("s");
     let sql = format!(
-        "SELECT s.comm, s.op, s.bucket, {ALL_RANKS} AS rank, {numbers}, {phase} AS phase FROM summary s \
+        "SELECT s.comm, s.op, s.bucket, {ALL_RANKS} AS rank, {counters}, {phase} AS phase FROM summary s \
          WHERE {phases}{condition}"
     );
     Relation { sql, values: parameters.0 }
@@ -118,11 +113,11 @@ pub fn spreads_of_single_groups(filter: &Filter, mpi_time: impl Fn(&str) -> Stri
     Relation { sql, values: parameters.0 }
 }
 
-fn cells_of(filter: &Filter, groups: Groups, parameters: &mut Parameters) -> String {
+fn cells_of(filter: &Filter, columns: Columns, groups: Groups, parameters: &mut Parameters) -> String {
     if is_whole(filter) {
-        return parts_of(filter, groups, "NULL", parameters);
+        return parts_of(filter, columns, groups, "NULL", parameters);
     }
-    let parts = parts_of(filter, groups, "s.phase", parameters);
+    let parts = parts_of(filter, columns, groups, "s.phase", parameters);
     let in_time = match filter.time {
         Some(TimeRange { low_ns, high_ns }) => {
             format!(" HAVING sum(time_ns) BETWEEN {} AND {}", parameters.bind(low_ns), parameters.bind(high_ns))
@@ -130,14 +125,13 @@ fn cells_of(filter: &Filter, groups: Groups, parameters: &mut Parameters) -> Str
         None => String::new(),
     };
     format!(
-        "SELECT comm, op, bucket, rank, sum(calls) AS calls, sum(failed) AS failed, sum(bytes_sent) AS bytes_sent, \
-         sum(bytes_recv) AS bytes_recv, sum(time_ns) AS time_ns, min(time_min_ns) AS time_min_ns, \
-         max(time_max_ns) AS time_max_ns, NULL AS phase FROM ({parts}) GROUP BY comm, op, bucket, rank{in_time}"
+        "SELECT comm, op, bucket, rank, {}, NULL AS phase FROM ({parts}) p GROUP BY comm, op, bucket, rank{in_time}",
+        columns.merged("p")
     )
 }
 
 /// The cells of all ranks and phases that are left. Of times only what a cell can be measured by alone.
-fn parts_of(filter: &Filter, groups: Groups, phase: &str, parameters: &mut Parameters) -> String {
+fn parts_of(filter: &Filter, columns: Columns, groups: Groups, phase: &str, parameters: &mut Parameters) -> String {
     let (mut with, mut tables, mut cells) = (String::new(), "summary s".to_owned(), "s.first_cell AND s.last_cell");
     let mut condition = phase_condition(filter) + &key_condition(filter, "s", parameters);
     let is_whole = is_whole(filter);
@@ -169,8 +163,9 @@ fn parts_of(filter: &Filter, groups: Groups, phase: &str, parameters: &mut Param
         condition += &format!(" AND x.time_ns BETWEEN {} AND {}", parameters.bind(low_ns), parameters.bind(high_ns));
     }
     format!(
-        "{with}SELECT {CELL}, {phase} AS phase, s.id AS sum FROM {tables} CROSS JOIN cell x ON x.id BETWEEN {cells} \
-         LEFT JOIN uneven_cell u ON u.id = x.id WHERE {condition}"
+        "{with}SELECT {KEY}, {}, {phase} AS phase, s.id AS sum FROM {tables} CROSS JOIN cell x ON x.id BETWEEN {cells} \
+         LEFT JOIN uneven_cell u ON u.id = x.id WHERE {condition}",
+        columns.of_cells()
     )
 }
 

@@ -1,4 +1,4 @@
-//! What stands above every table: which program, how long it ran, how much of that was MPI.
+//! The lines above every table: which program, how long it ran, how much of that was MPI.
 
 use std::io::{self, Write};
 
