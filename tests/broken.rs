@@ -110,7 +110,7 @@ fn is_unharmed(mpi: Mpi, fault: Fault, plain: &Run) {
     let all = ALLREDUCES * RANKS as u64;
     let lost = ["nothing is recorded", "lost", "no memory", "missing"];
     assert!(saved == all || lost.iter().any(|word| run.stderr.contains(word)), "{saved} of {all} calls: {what}");
-    if run.stderr.contains("can make it of the shards") {
+    if run.stderr.contains("makes it from the shards") {
         assert!(!run.leftovers().is_empty(), "a promise that nothing can keep: {what}");
     }
     let is_empty = |path: &PathBuf| fs::metadata(path).is_ok_and(|facts| facts.len() == 0);

@@ -67,7 +67,7 @@ fn check(path: &Path, ranks: usize) {
 }
 
 fn warns_of_the_missing_one(run: &Run) {
-    let warning = "COMMSEE_HOOKS names ucx-to-be, and no such module is loaded";
+    let warning = "COMMSEE_HOOKS names ucx-to-be, but no such module is loaded";
     assert_eq!(run.stderr.matches(warning).count(), 1, "{}", run.stderr);
 }
 

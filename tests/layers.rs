@@ -9,7 +9,7 @@ use std::process::Command;
 use commsee::profile::recover;
 use rusqlite::{Connection, Row};
 
-use common::{Launch, Mpi, mpi_shared_library, target_folder};
+use common::{Launch, Mpi, library, mpi_shared_library, target_folder};
 
 fn layered(mpi: Mpi, ranks: usize) -> Launch {
     let launch = Launch::new(mpi, "layered").ranks(ranks);
@@ -182,14 +182,14 @@ fn the_smallest_module_counts() {
     let page = read("docs/howto/write-a-module.md");
     let shown = page.split_once("```rust\n").and_then(|(_, rest)| rest.split_once("```\n")).expect("the module").0;
     assert_eq!(shown, read("profiler/hooks/runtime/examples/posix.rs"));
-    let (folder, mut cargo) = (target_folder(), Command::new(env!("CARGO")));
-    cargo.current_dir(root).env("CARGO_TARGET_DIR", folder.parent().expect("TARGET/PROFILE"));
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(root).env("CARGO_TARGET_DIR", target_folder());
     cargo.args(["build", "--offline", "--quiet", "-p", "commsee-runtime", "--example", "posix"]);
     if !cfg!(debug_assertions) {
         cargo.arg("--release");
     }
     assert!(cargo.status().expect("cargo").success());
-    let module = folder.join("examples/libposix.so");
+    let module = library().with_file_name("examples").join("libposix.so");
     for mpi in Mpi::ALL {
         let launch = Launch::new(mpi, "writes").ranks(2).preload(module.clone());
         let run = launch.variable("COMMSEE_HOOKS", "posix").run().succeeded();

@@ -439,8 +439,8 @@ fn unknown_versions_are_left_alone() {
             launch.arguments(&["300000"]).variable("OTHER_UCX", version).run().succeeded()
         };
         let old = other("1.10.1");
-        let refused = "UCX 1.10.1: refused (it is not known; 1.11 to 1.22 are)";
-        assert_eq!(old.stderr.matches(&format!("{refused}, UCX is not seen")).count(), 1, "{}", old.stderr);
+        let refused = "UCX 1.10.1: refused (unknown version; known: 1.11 to 1.22)";
+        assert_eq!(old.stderr.matches(&format!("{refused}; UCX is not recorded")).count(), 1, "{}", old.stderr);
         old.profile();
         assert_eq!(answer(&old.profile_path(), "SELECT count(*) FROM transfer"), ["0"], "{mpi}");
         assert_eq!(answer(&old.profile_path(), "SELECT text FROM notes"), [refused], "{mpi}");

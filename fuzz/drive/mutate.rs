@@ -9,8 +9,8 @@ use commsee::calls::{TABLE_HASH, op};
 use commsee::profile::Writer;
 use commsee::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BUCKET_INVOLVED, BlockHeader, Bound, CELLS, COMMUNICATORS, CONTIGUOUS, Cell,
-    Communicator, DATATYPES, EDGES, Edge, FINISHED, FIRST_COMM, FORMAT, HEADER_BYTES, Header, LABELS, MAGIC, Moment,
-    PHASES, RUNNING, SEVERAL_COMMS, STANDINGS, Shard, Standing, Text, USES, Use, set_text,
+    Communicator, DATATYPES, EDGES, Edge, FINISHED, FIRST_COMM, FORMAT, HEADER_BYTES, Header, IN_FLIGHT_CALLS,
+    InFlightCall, LABELS, MAGIC, Moment, PHASES, RUNNING, SEVERAL_COMMS, Shard, Text, USES, Use, set_text,
 };
 use commsee::stream::{Detail, MergedShards};
 use rusqlite::Connection;
@@ -189,15 +189,15 @@ fn shard(rank: u32, state: u32) -> Shard {
         cell(Cell::key(next, op::MPI_Waitall, BUCKET_INVOLVED), 2),
     ];
     let edge = Edge { key: Edge::key(FIRST_COMM, op::MPI_Send, 1), world_rank: 1, reserved: 0, calls: 7, bytes: 56 };
-    let in_barrier = Standing {
-        word: Standing::word(op::MPI_Allreduce, false, 500),
+    let in_barrier = InFlightCall {
+        word: InFlightCall::word(op::MPI_Allreduce, false, 500),
         comm: next.into(),
         begin_ticks: 500,
         end_ticks: 499,
-        ..Standing::zeroed()
+        ..InFlightCall::zeroed()
     };
-    let in_program = Standing { thread: 1, begin_ticks: 600, end_ticks: 700, ..Standing::zeroed() };
-    let stands = if rank == 3 { &[in_program][..] } else { &[in_barrier, in_program] };
+    let in_program = InFlightCall { thread: 1, begin_ticks: 600, end_ticks: 700, ..InFlightCall::zeroed() };
+    let in_flight = if rank == 3 { &[in_program][..] } else { &[in_barrier, in_program] };
     let used = Use { key: Edge::key(FIRST_COMM, op::MPI_Send, 3), calls: 7, bytes: 56 };
     let blocks = [
         block(COMMUNICATORS, &[comm(FIRST_COMM, b'W', 0), comm(next, b's', 1)]),
@@ -207,7 +207,7 @@ fn shard(rank: u32, state: u32) -> Shard {
         block(CELLS, &cells),
         block(EDGES, &[edge]),
         block(USES, &[used]),
-        block(STANDINGS, stands),
+        block(IN_FLIGHT_CALLS, in_flight),
     ]
     .concat();
     header.used_bytes = (HEADER_BYTES + blocks.len()) as u64;

@@ -160,7 +160,7 @@ impl<'a> Layers<'a> {
         let peer = self.peer(transfer.peer, &rank_of);
         let route = self.route(transfer.route);
         let rank = if transfer.rank == NO_RANK { NO_RANK } else { rank_of(transfer.rank) };
-        let time = |ns: u64| (transfer.later > 0).then_some(ns as i64);
+        let time = |ns: u64| (transfer.asynchronous > 0).then_some(ns as i64);
         let within = self.route(transfer.context.within);
         self.insert.execute(params![
             charged_to(transfer.operation, comm, layer_comm),
@@ -171,7 +171,7 @@ impl<'a> Layers<'a> {
             peer,
             transfer.calls as i64,
             transfer.bytes as i64,
-            transfer.later as i64,
+            transfer.asynchronous as i64,
             time(transfer.time_ns),
             time(transfer.time_min_ns),
             time(transfer.time_max_ns),

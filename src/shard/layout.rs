@@ -99,7 +99,7 @@ pub struct Header {
     pub trace_begin_ns: u64,
     /// The clock of this process against that of rank 0, at the begin and at the end.
     pub syncs: [Sync; 2],
-    /// Events that had to make room for later ones.
+    /// Events that were overwritten (ring buffer full).
     pub lost_events: u64,
     /// The kernel that the process runs under, and how it numbers processes and counts their starts: within both `pid` and
     /// `process_start` mean something. Zero where that is not known.
@@ -168,8 +168,8 @@ pub const PHASES: u32 = 4;
 /// Descriptions of datatypes: [`Text`] entries.
 pub const DATATYPES: u32 = 5;
 pub const USES: u32 = 6;
-/// Where threads stand: [`Standing`] entries.
-pub const STANDINGS: u32 = 7;
+/// The calls that threads are in: [`InFlightCall`] entries.
+pub const IN_FLIGHT_CALLS: u32 = 7;
 /// What the program called communicators by last: [`Text`] entries.
 pub const LABELS: u32 = 8;
 /// How layers below MPI moved data: [`Text`] entries (`transfer.rs`).
@@ -426,13 +426,13 @@ impl Use {
     }
 }
 
-/// Where one thread stands: inside a call, or in the program. The thread alone writes it: before a call `comm`, `word` and
-/// `begin_ticks` in this order, after it `end_ticks`. A thread has [`STANDING_LEVELS`] of them: calls that the program's
+/// What one thread is in: a call, or the program. The thread alone writes it: before a call `comm`, `word` and
+/// `begin_ticks` in this order, after it `end_ticks`. A thread has [`IN_FLIGHT_LEVELS`] of them: calls that the program's
 /// callbacks make inside of a call take the next one.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
-pub struct Standing {
-    /// Made by [`Standing::word`].
+pub struct InFlightCall {
+    /// Made by [`InFlightCall::word`].
     pub word: u64,
     /// The handle that the call was given, or a communicator's number.
     pub comm: u64,
@@ -447,17 +447,17 @@ pub struct Standing {
     pub reserved: [u32; 6],
 }
 
-pub const STANDING_LEVELS: usize = 3;
+pub const IN_FLIGHT_LEVELS: usize = 3;
 
 /// Low bits of `begin_ticks`, which the word has as well: so a reader sees that both were written together.
-const STANDING_CHECK: u64 = 0xffff;
-const STANDING_HANDLE: u64 = 1 << 32;
+const IN_FLIGHT_CHECK: u64 = 0xffff;
+const IN_FLIGHT_HANDLE: u64 = 1 << 32;
 
-impl Standing {
+impl InFlightCall {
     /// An operation; whether `comm` is a handle, which may be none at all, or a number.
     #[inline(always)]
     pub const fn word(operation: u16, is_handle: bool, begin_ticks: u64) -> u64 {
-        (operation as u64) << 16 | (is_handle as u64 * STANDING_HANDLE) | begin_ticks & STANDING_CHECK
+        (operation as u64) << 16 | (is_handle as u64 * IN_FLIGHT_HANDLE) | begin_ticks & IN_FLIGHT_CHECK
     }
 
     #[inline(always)]
@@ -468,12 +468,12 @@ impl Standing {
     /// The operation of the call that the thread is in. None in the program, and none where the reader came between two of the
     /// words: then the thread was just about to enter a call.
     pub fn operation(&self) -> Option<u16> {
-        let is_whole = (self.word ^ self.begin_ticks) & STANDING_CHECK == 0;
-        (is_whole && Standing::is_inside(self.begin_ticks, self.end_ticks)).then_some((self.word >> 16) as u16)
+        let is_whole = (self.word ^ self.begin_ticks) & IN_FLIGHT_CHECK == 0;
+        (is_whole && InFlightCall::is_inside(self.begin_ticks, self.end_ticks)).then_some((self.word >> 16) as u16)
     }
 
     pub fn is_of_handle(&self) -> bool {
-        self.word & STANDING_HANDLE != 0
+        self.word & IN_FLIGHT_HANDLE != 0
     }
 }
 

@@ -1,7 +1,7 @@
 //! A shard: the file of counters that one process of a job leaves, mapped into its memory while it runs.
 //!
 //! A [`Header`] of one page, then blocks one behind the other. A block starts with a [`BlockHeader`] and holds entries of
-//! one kind: [`Communicator`], [`Cell`], [`Edge`], [`Text`], [`Use`], [`Standing`], [`Peer`], [`Transfer`],
+//! one kind: [`Communicator`], [`Cell`], [`Edge`], [`Text`], [`Use`], [`InFlightCall`], [`Peer`], [`Transfer`],
 //! [`Context`], [`LayerCommunicator`] or [`Event`]. Blocks belong to one thread each, so that nobody needs a lock; the
 //! same key may therefore stand in several blocks, and readers add up.
 //!
@@ -18,7 +18,7 @@ pub use event::{CALL, Event, LAYER, RECEIVED, SENT, Sync};
 pub use file::{read_file, read_header};
 pub use layout::*;
 pub use name::{run_in_name, run_name, shard_name, snapshot_name};
-pub use read::{Error, Shard, Stand};
+pub use read::{Error, Shard, ThreadState};
 pub use transfer::{
     ARRIVES, Context, FOREIGN, LayerCommunicator, NO_OPERATION, NO_ROOT, OWN, Peer, ROUTE_BITS, Role, Route, Transfer,
     routed, unrouted,

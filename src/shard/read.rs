@@ -26,9 +26,9 @@ pub enum Error {
     Damaged(&'static str),
 }
 
-/// Where a thread is.
+/// What a thread is in.
 #[derive(Clone, Copy, Debug)]
-pub struct Stand {
+pub struct ThreadState {
     pub thread: u32,
     /// The call that it is in: the communicator's number and the operation. Nothing in the program.
     pub call: Option<(u32, u16)>,
@@ -60,9 +60,9 @@ pub struct Shard {
     pub contexts: Vec<Context>,
     /// The timeline: events with the number of their thread.
     pub events: Vec<(u32, Event)>,
-    /// Where the threads stand; sorted by thread.
-    pub stands: Vec<Stand>,
-    places: Vec<Standing>,
+    /// What each thread is in; sorted by thread.
+    pub thread_states: Vec<ThreadState>,
+    in_flight: Vec<InFlightCall>,
     /// Entries and blocks that made no sense.
     pub damaged: u64,
     /// Its process goes on, but how long it has since its last sign cannot be told: its clock is another host's.
@@ -104,8 +104,8 @@ impl Shard {
             layer_communicators: Vec::new(),
             contexts: Vec::new(),
             events: Vec::new(),
-            stands: Vec::new(),
-            places: Vec::new(),
+            thread_states: Vec::new(),
+            in_flight: Vec::new(),
             damaged: 0,
             is_old: false,
         };
@@ -153,7 +153,7 @@ impl Shard {
 
     /// The latest moment at which the process is known to have lived, in ticks.
     pub fn last_sign_ticks(&self) -> u64 {
-        self.stands.iter().map(|stand| stand.since_ticks).fold(self.header.latest.ticks, u64::max)
+        self.thread_states.iter().map(|state| state.since_ticks).fold(self.header.latest.ticks, u64::max)
     }
 
     fn read_blocks(&mut self, bytes: &[u8]) {
@@ -178,7 +178,7 @@ impl Shard {
                 PHASES => read_entries(body, block.used, &mut self.phases),
                 DATATYPES => read_entries(body, block.used, &mut self.datatypes),
                 USES => read_entries(body, block.used, &mut self.uses),
-                STANDINGS => read_entries(body, block.used, &mut self.places),
+                IN_FLIGHT_CALLS => read_entries(body, block.used, &mut self.in_flight),
                 ROUTES => read_entries(body, block.used, &mut self.routes),
                 PEERS => read_entries(body, block.used, &mut self.peers),
                 NOTES => read_entries(body, block.used, &mut self.notes),
@@ -289,13 +289,13 @@ impl Shard {
         self.damaged += (before_events - self.events.len()) as u64;
         let after = self.cells.len() + self.edges.len() + self.uses.len() + self.transfers.len();
         self.damaged += (before - after) as u64;
-        let places = std::mem::take(&mut self.places);
-        let holders = if places.is_empty() { HashMap::new() } else { self.holders() };
-        let mut stands = BTreeMap::new();
-        for place in &places {
-            self.stand(place, &holders, &mut stands);
+        let levels = std::mem::take(&mut self.in_flight);
+        let holders = if levels.is_empty() { HashMap::new() } else { self.holders() };
+        let mut states = BTreeMap::new();
+        for level in &levels {
+            self.add_state(level, &holders, &mut states);
         }
-        self.stands = stands.into_values().collect();
+        self.thread_states = states.into_values().collect();
         self.add_up();
     }
 
@@ -312,22 +312,27 @@ impl Shard {
         self.transfers.dedup_by(|more, sum| more.key == sum.key && add_transfer(sum, more));
     }
 
-    /// Puts what one place says to what others of its thread said: the innermost call counts, else the latest return.
-    fn stand(&mut self, place: &Standing, holders: &HashMap<u64, u32>, stands: &mut BTreeMap<u32, Stand>) {
-        if place.begin_ticks == 0 && place.end_ticks == 0 {
+    /// Puts what one level says to what other levels of its thread said: the innermost call counts, else the latest return.
+    fn add_state(
+        &mut self,
+        level: &InFlightCall,
+        holders: &HashMap<u64, u32>,
+        states: &mut BTreeMap<u32, ThreadState>,
+    ) {
+        if level.begin_ticks == 0 && level.end_ticks == 0 {
             return;
         }
-        let operation = place.operation();
+        let operation = level.operation();
         if operation.is_some_and(|operation| usize::from(operation) >= CALLS.len()) {
             self.damaged += 1;
             return;
         }
-        let call = operation.map(|operation| (self.communicator_at(place, holders), operation));
-        let since_ticks = if call.is_some() { place.begin_ticks } else { place.end_ticks };
-        let stand = Stand { thread: place.thread, call, since_ticks };
-        let known = stands.entry(place.thread).or_insert(stand);
-        if (known.call.is_some(), known.since_ticks) < (stand.call.is_some(), stand.since_ticks) {
-            *known = stand;
+        let call = operation.map(|operation| (self.communicator_at(level, holders), operation));
+        let since_ticks = if call.is_some() { level.begin_ticks } else { level.end_ticks };
+        let state = ThreadState { thread: level.thread, call, since_ticks };
+        let known = states.entry(level.thread).or_insert(state);
+        if (known.call.is_some(), known.since_ticks) < (state.call.is_some(), state.since_ticks) {
+            *known = state;
         }
     }
 
@@ -340,14 +345,14 @@ impl Shard {
         freed.into_iter().chain(others).map(|comm| (comm.handle, comm.number)).collect()
     }
 
-    fn communicator_at(&self, place: &Standing, holders: &HashMap<u64, u32>) -> u32 {
+    fn communicator_at(&self, level: &InFlightCall, holders: &HashMap<u64, u32>) -> u32 {
         let is_known = |number: u32| self.communicators.binary_search_by_key(&number, |comm| comm.number).is_ok();
         let known = |number: u64| u32::try_from(number).is_ok_and(is_known);
-        if !place.is_of_handle() {
-            let is_row = place.comm < u64::from(FIRST_COMM);
-            return if is_row || known(place.comm) { place.comm as u32 } else { NO_COMM };
+        if !level.is_of_handle() {
+            let is_row = level.comm < u64::from(FIRST_COMM);
+            return if is_row || known(level.comm) { level.comm as u32 } else { NO_COMM };
         }
-        holders.get(&(place.comm & self.header.handle_mask)).copied().unwrap_or(NO_COMM)
+        holders.get(&(level.comm & self.header.handle_mask)).copied().unwrap_or(NO_COMM)
     }
 }
 
@@ -363,7 +368,7 @@ fn add_cell(sum: &mut Cell, more: &Cell) -> bool {
 }
 
 fn add_transfer(sum: &mut Transfer, more: &Transfer) -> bool {
-    sum.later = sum.later.wrapping_add(more.later);
+    sum.asynchronous = sum.asynchronous.wrapping_add(more.asynchronous);
     sum.time_ns = sum.time_ns.wrapping_add(more.time_ns);
     sum.time_min_ns = sum.time_min_ns.min(more.time_min_ns);
     sum.time_max_ns = sum.time_max_ns.max(more.time_max_ns);

@@ -15,7 +15,7 @@ pub struct Transfer {
     pub calls: u64,
     pub bytes: u64,
     /// Operations that were not complete when their call returned; the times are theirs.
-    pub later: u64,
+    pub asynchronous: u64,
     /// From the begin to the completion: nanoseconds, or ticks in blocks of the kind [`super::TICKED_TRANSFERS`].
     pub time_ns: u64,
     pub time_min_ns: Bound,

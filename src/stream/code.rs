@@ -71,8 +71,8 @@ impl Encoder {
                 let Transfer { operation, bucket, route, context, location, rank, peer, calls, bytes, .. } = *transfer;
                 self.put(&(operation, bucket, route, (context != Context::NONE).then_some(context)));
                 self.put(&(location, rank, peer, calls, bytes));
-                let Transfer { later, time_ns, time_min_ns, time_max_ns, .. } = *transfer;
-                self.put(&(later > 0).then_some((later, time_ns, time_min_ns, time_max_ns)));
+                let Transfer { asynchronous, time_ns, time_min_ns, time_max_ns, .. } = *transfer;
+                self.put(&(asynchronous > 0).then_some((asynchronous, time_ns, time_min_ns, time_max_ns)));
             }
             Item::Use(used) => {
                 self.put_identity(used.identity);
@@ -223,7 +223,7 @@ impl Decoder {
                 let (operation, bucket, route, context): (_, _, _, Option<Context>) = self.get()?;
                 let (location, rank, peer, calls, bytes) = self.get()?;
                 let times: Option<(u64, u64, u64, u64)> = self.get()?;
-                let (later, time_ns, time_min_ns, time_max_ns) = times.unwrap_or_default();
+                let (asynchronous, time_ns, time_min_ns, time_max_ns) = times.unwrap_or_default();
                 Item::Transfer(Transfer {
                     identity,
                     operation,
@@ -235,7 +235,7 @@ impl Decoder {
                     peer,
                     calls,
                     bytes,
-                    later,
+                    asynchronous,
                     time_ns,
                     time_min_ns,
                     time_max_ns,

@@ -174,7 +174,7 @@ pub struct Transfer {
     pub calls: u64,
     pub bytes: u64,
     /// Operations that were not complete when their call returned, and their times.
-    pub later: u64,
+    pub asynchronous: u64,
     pub time_ns: u64,
     pub time_min_ns: u64,
     pub time_max_ns: u64,
@@ -198,7 +198,7 @@ pub struct Clock {
     /// At the begin and at the end, where they were compared: what was added to its clock, and by how much that may be wrong.
     pub syncs: [Option<(i64, u64)>; 2],
     pub events: u64,
-    /// Events that had to make room for later ones.
+    /// Events that were overwritten (ring buffer full).
     pub lost_events: u64,
 }
 
@@ -346,7 +346,7 @@ impl Transfer {
     }
 
     pub fn add(&mut self, other: &Transfer) {
-        (self.time_min_ns, self.time_max_ns) = match (self.later, other.later) {
+        (self.time_min_ns, self.time_max_ns) = match (self.asynchronous, other.asynchronous) {
             (_, 0) => (self.time_min_ns, self.time_max_ns),
             (0, _) => (other.time_min_ns, other.time_max_ns),
             _ => (self.time_min_ns.min(other.time_min_ns), self.time_max_ns.max(other.time_max_ns)),
@@ -354,7 +354,7 @@ impl Transfer {
         self.rank = self.rank.min(other.rank);
         self.calls = self.calls.wrapping_add(other.calls);
         self.bytes = self.bytes.wrapping_add(other.bytes);
-        self.later = self.later.wrapping_add(other.later);
+        self.asynchronous = self.asynchronous.wrapping_add(other.asynchronous);
         self.time_ns = self.time_ns.saturating_add(other.time_ns);
     }
 }

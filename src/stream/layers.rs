@@ -121,8 +121,8 @@ pub fn transfers(resolved: &Resolved) -> Vec<Item> {
     let counted = shard.transfers.iter().filter(|transfer| transfer.calls as i64 > 0);
     counted
         .map(|transfer| {
-            let later = transfer.later;
-            let bound = |ns: u64| if later > 0 { ns } else { 0 };
+            let asynchronous = transfer.asynchronous;
+            let bound = |ns: u64| if asynchronous > 0 { ns } else { 0 };
             Item::Transfer(Transfer {
                 identity: resolved.identity(transfer.comm()),
                 operation: transfer.operation(),
@@ -134,7 +134,7 @@ pub fn transfers(resolved: &Resolved) -> Vec<Item> {
                 peer: if is_summed { 0 } else { numbers.peer(transfer.peer()) },
                 calls: transfer.calls,
                 bytes: transfer.bytes,
-                later,
+                asynchronous,
                 time_ns: bound((transfer.time_ns as i64).max(0) as u64),
                 time_min_ns: bound(transfer.time_min_ns.ticks()),
                 time_max_ns: bound(transfer.time_max_ns.ticks()),

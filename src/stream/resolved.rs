@@ -317,14 +317,14 @@ impl Resolved {
         let shard = &self.shard;
         let is_open = matches!(shard.header.state, RUNNING | SNAPSHOT);
         let last_ns = shard.since_start_ns(shard.last_sign_ticks());
-        shard.stands.iter().filter(move |_| is_open).map(move |stand| {
-            let since_ns = shard.since_start_ns(stand.since_ticks);
-            let call = stand.call.map(|(number, operation)| (self.identity(number), operation));
+        shard.thread_states.iter().filter(move |_| is_open).map(move |state| {
+            let since_ns = shard.since_start_ns(state.since_ticks);
+            let call = state.call.map(|(number, operation)| (self.identity(number), operation));
             // Most calls of a process that pauses counting go by unseen.
             let is_known = call.is_some() || shard.header.paused == 0;
             Item::InFlight(InFlight {
                 rank: self.rank,
-                thread: stand.thread,
+                thread: state.thread,
                 call,
                 since_ns: is_known.then_some(since_ns),
                 for_ns: (is_known && !shard.is_old).then_some(last_ns.saturating_sub(since_ns)),

@@ -13,14 +13,8 @@ use serde_json::Value;
 use circles::{Rooms, circles};
 use source::Crate;
 
-/// Crates that have circles still, and the branch of work that breaks them.
-const NOT_YET: &[(&str, &str)] = &[];
-
 /// Crates in which no two files of a folder import each other either.
 const DOWN_TO_FILES: &[&str] = &["commsee", "commsee-profiler"];
-
-/// Packages whose unsafe blocks do not all say yet why they are sound, and the branch of work that adds it.
-const NOT_YET_LINTED: &[(&str, &str)] = &[("commsee-ucx", "modules")];
 
 struct Target {
     package: String,
@@ -60,14 +54,7 @@ fn no_folder_imports_one_that_imports_it() {
     let targets = targets();
     assert!(targets.len() >= 5, "only {} crates were found", targets.len());
     let mut wrong = String::new();
-    for (package, branch) in NOT_YET {
-        let of_package = targets.iter().filter(|target| target.package == *package);
-        let still = of_package.flat_map(|target| circles(&Crate::read(&target.root), Rooms::Folders, base)).count();
-        if still == 0 {
-            wrong += &format!("{package} has no circle any more: strike it from NOT_YET ({branch})\n");
-        }
-    }
-    for target in targets.iter().filter(|target| NOT_YET.iter().all(|(package, _)| *package != target.package)) {
+    for target in &targets {
         let rooms = if DOWN_TO_FILES.contains(&target.package.as_str()) { Rooms::Files } else { Rooms::Folders };
         for circle in circles(&Crate::read(&target.root), rooms, base) {
             wrong += &format!("{}: a circle {circle}", target.package);
@@ -83,13 +70,7 @@ fn every_package_takes_the_lints_of_the_workspace() {
         let manifest: toml::Table = fs::read_to_string(&target.manifest).expect("a manifest").parse().expect("TOML");
         let takes_them =
             manifest.get("lints").and_then(|lints| lints.get("workspace")) == Some(&toml::Value::Boolean(true));
-        let is_excused = NOT_YET_LINTED.iter().any(|(package, _)| *package == target.package);
-        assert_ne!(
-            takes_them,
-            is_excused,
-            "{}: `lints.workspace = true`, or NOT_YET_LINTED",
-            target.manifest.display()
-        );
+        assert!(takes_them, "{}: needs `lints.workspace = true`", target.manifest.display());
     }
 }
 

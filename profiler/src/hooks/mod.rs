@@ -46,7 +46,7 @@ pub fn say_missing() {
             continue;
         }
         say::warn(&format!(
-            "COMMSEE_HOOKS names {name}, and no such module is loaded: put libcommsee_{name}.so behind libcommsee.so in LD_PRELOAD, \
+            "COMMSEE_HOOKS names {name}, but no such module is loaded: put libcommsee_{name}.so after libcommsee.so in LD_PRELOAD, \
              or use `through run --hooks {name}`"
         ));
     }
@@ -129,13 +129,13 @@ unsafe fn fill(own: &Transferred, thread: &thread::Thread, call: *mut Call) -> i
     unsafe {
         let size = (*call).size;
         let here = match thread.in_flight.innermost() {
-            Some(standing) => Call {
+            Some(innermost) => Call {
                 size,
-                comm: own.communicator(&standing),
-                operation: (standing.word >> 16) as u16,
+                comm: own.communicator(&innermost),
+                operation: (innermost.word >> 16) as u16,
                 flags,
-                sequence: standing.begin_ticks,
-                thread: standing.thread,
+                sequence: innermost.begin_ticks,
+                thread: innermost.thread,
                 ..Call::NONE
             },
             None => Call { size, flags, thread: thread.in_flight.thread(), ..Call::NONE },
@@ -276,7 +276,7 @@ unsafe extern "C" fn enter(module: i32, route: u32, communicator: u32, sequence:
         let thread = thread::here()?;
         let own = thread.hooks.get()?;
         let context = own.layers.context(communicator, route, || registry::context(communicator, route));
-        let begin_ticks = thread.in_flight.innermost().map_or(0, |standing| standing.begin_ticks);
+        let begin_ticks = thread.in_flight.innermost().map_or(0, |innermost| innermost.begin_ticks);
         let (context, module) = (context << ROUTE_BITS, u32::try_from(module).ok()?);
         let call = LayerCall { module, route, communicator, context, sequence, stack, begin_ticks };
         Some(own.layers.enter(&thread.in_flight, call))

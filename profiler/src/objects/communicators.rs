@@ -6,7 +6,7 @@ use std::ptr;
 
 use bytemuck::Zeroable;
 use vocabulary::creators;
-use vocabulary::shard::{Communicator, FREED, INTER, REMOTE, Standing};
+use vocabulary::shard::{Communicator, FREED, INTER, InFlightCall, REMOTE};
 
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi::{self, Group};
@@ -88,11 +88,11 @@ impl LastLookUp {
 
     /// The number of the communicator of a call.
     #[inline(always)]
-    pub fn of(&self, standing: &Standing) -> u32 {
-        if !standing.is_of_handle() {
-            return standing.comm as u32;
+    pub fn of(&self, call: &InFlightCall) -> u32 {
+        if !call.is_of_handle() {
+            return call.comm as u32;
         }
-        let handle = standing.comm as Word & abi().mask;
+        let handle = call.comm as Word & abi().mask;
         let (last, epoch, number) = self.0.get();
         let now = HANDLES.epoch();
         if last == handle && epoch == now {

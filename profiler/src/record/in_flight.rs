@@ -12,7 +12,7 @@
 
 use std::cell::Cell;
 
-use vocabulary::shard::{NO_COMM, STANDING_LEVELS, Standing};
+use vocabulary::shard::{IN_FLIGHT_LEVELS, InFlightCall, NO_COMM};
 
 use crate::guest::guard::caught;
 use crate::guest::{clock, stack};
@@ -43,30 +43,30 @@ fn left(thread: &Thread, level: Level) {
     caught(|| {
         let end_ticks = clock::now();
         level.set_end(end_ticks);
-        let standing = level.noted();
+        let noted = level.noted();
         if trace::is_on() {
-            trace::call(&standing, end_ticks);
+            trace::call(&noted, end_ticks);
         }
         thread.requests().looked();
         // Without that of the calls that were made in it, which are counted themselves.
-        let within = thread.in_flight.counted_within.get(standing.level as usize).map(Cell::get);
-        let within = within.filter(|(begin_ticks, _)| *begin_ticks == standing.begin_ticks);
+        let within = thread.in_flight.counted_within.get(noted.level as usize).map(Cell::get);
+        let within = within.filter(|(begin_ticks, _)| *begin_ticks == noted.begin_ticks);
         let counted = within.map_or(0, |(_, before)| thread.counters.counted_ticks.get().wrapping_sub(before));
-        let ticks = end_ticks.wrapping_sub(standing.begin_ticks).saturating_sub(counted);
-        tally::left(thread, number_of(&standing), operation_of(&standing), ticks);
+        let ticks = end_ticks.wrapping_sub(noted.begin_ticks).saturating_sub(counted);
+        tally::left(thread, number_of(&noted), operation_of(&noted), ticks);
     });
 }
 
-fn operation_of(standing: &Standing) -> u16 {
-    (standing.word >> 16) as u16
+fn operation_of(call: &InFlightCall) -> u16 {
+    (call.word >> 16) as u16
 }
 
-fn number_of(standing: &Standing) -> u32 {
-    if !standing.is_of_handle() {
-        return standing.comm as u32;
+fn number_of(call: &InFlightCall) -> u32 {
+    if !call.is_of_handle() {
+        return call.comm as u32;
     }
     // SAFETY: records are never freed.
-    unsafe { (*communicators::known(standing.comm as Word)).number }
+    unsafe { (*communicators::known(call.comm as Word)).number }
 }
 
 #[inline(always)]
@@ -84,8 +84,8 @@ fn free_level(thread: &Thread) -> Level {
 #[inline(never)]
 fn above(thread: &Thread, frame: usize) -> Level {
     let at = |level| thread.in_flight.level(level);
-    let mut free = STANDING_LEVELS - 1;
-    for level in 0..STANDING_LEVELS {
+    let mut free = IN_FLIGHT_LEVELS - 1;
+    for level in 0..IN_FLIGHT_LEVELS {
         if !at(level).is_inside() {
             free = level;
             break;
@@ -128,13 +128,13 @@ fn end_from(thread: &Thread, level: usize, is_left: impl Fn(usize) -> bool) {
     caught(|| {
         thread.communicators.freeing.revive(is_left);
         thread.requests().looked();
-        for level in level..STANDING_LEVELS {
+        for level in level..IN_FLIGHT_LEVELS {
             let level = thread.in_flight.level(level);
             if level.is_inside() {
-                let standing = level.noted();
+                let noted = level.noted();
                 // Nobody knows when. The call that finds this out has begun already, and must not seem to have ended.
-                level.set_end(standing.begin_ticks);
-                tally::left(thread, number_of(&standing), operation_of(&standing), 0);
+                level.set_end(noted.begin_ticks);
+                tally::left(thread, number_of(&noted), operation_of(&noted), 0);
             }
         }
     });
@@ -166,7 +166,7 @@ fn note_frame(thread: &Thread) {
 #[inline(always)]
 pub fn enter(thread: &Thread, comm: Word, operation: u16, begin_ticks: u64) -> Inside<'_> {
     let level = free_level(thread);
-    level.fill(Standing::word(operation, true, begin_ticks), comm as u64, begin_ticks);
+    level.fill(InFlightCall::word(operation, true, begin_ticks), comm as u64, begin_ticks);
     Inside { thread, level }
 }
 
@@ -176,7 +176,7 @@ pub fn enter_over(thread: &Thread, record: Record, operation: u16, begin_ticks: 
     // SAFETY: records are never freed.
     let number = if record.is_null() { NO_COMM } else { unsafe { (*record).number } };
     let level = free_level(thread);
-    level.fill(Standing::word(operation, false, begin_ticks), number.into(), begin_ticks);
+    level.fill(InFlightCall::word(operation, false, begin_ticks), number.into(), begin_ticks);
     Inside { thread, level }
 }
 

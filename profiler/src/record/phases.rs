@@ -49,7 +49,7 @@ fn number_of(name: &str) -> u8 {
     }
     let name = if next < OTHER_PHASE.into() { name } else { OTHER };
     if next == u32::from(OTHER_PHASE) {
-        warn_once!("more than {} phases: from now on new ones are counted as one, '{OTHER}'", OTHER_PHASE - 1);
+        warn_once!("more than {} phases: new ones are counted as '{OTHER}'", OTHER_PHASE - 1);
     }
     if phases.texts.add(next, 0, name).is_none() {
         return NO_PHASE;

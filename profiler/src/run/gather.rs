@@ -144,7 +144,8 @@ impl Gathering {
         }
         if !is_whole {
             say::warn(
-                "some counters did not arrive whole, and the profile lacks them; `through recover` makes one of the shards",
+                "some counters were cut off on the way to rank 0 and are missing from the profile; `through recover` makes a \
+                 complete one from the shards",
             );
         }
         output::say_where(&path, wanted);

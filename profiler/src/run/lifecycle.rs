@@ -40,7 +40,7 @@ pub fn start(clock: u32, entered: Moment, init: Done) {
     }
     if let Err(trouble) = begin(clock, entered, init) {
         state::stop();
-        say::warn(&format!("{trouble}: nothing is recorded, the program runs as without commsee"));
+        say::warn(&format!("{trouble}: nothing is recorded; the program runs as it would without commsee"));
     }
 }
 
@@ -103,7 +103,7 @@ fn agree_on_time(tracers: &RollCall, recorders: &RollCall, rank: u32, size: u32)
     let may_come = || recorders.joined() < size || tracers.joined() >= size;
     if !tracers.all_joined(Some(TRACERS_COME), || make_progress() && may_come()) {
         if recorders.joined() < size {
-            say::warn("COMMSEE_TRACE=1 reached some ranks only: their clocks are not compared");
+            say::warn("only some ranks have COMMSEE_TRACE=1: clocks are not compared");
         }
         return (origin_ns, Sync::default());
     }
@@ -199,7 +199,7 @@ unsafe fn compare_clocks(tree: &Tree) -> Sync {
     }
     // SAFETY: the caller sees to it that all ranks come here.
     unsafe { tree.compare_clocks() }.unwrap_or_else(|| {
-        say::warn("the clocks of the ranks could not be compared: times of the timeline are each rank's own");
+        say::warn("the clocks of the ranks could not be compared: each rank's times are on its own clock");
         Sync::default()
     })
 }

@@ -10,7 +10,7 @@ use crate::shard::{self, paths};
 
 pub fn say_lost(trouble: &str) {
     say::warn(&match shard::path() {
-        Some(_) => format!("no profile could be written ({trouble}); `through recover` can make it of the shards"),
+        Some(_) => format!("no profile could be written ({trouble}); `through recover` makes it from the shards"),
         None => format!(
             "no profile could be written ({trouble}), and what this process counted is lost; `through recover` reads the shards \
              that other ranks may have left"
@@ -37,7 +37,7 @@ pub fn say_where(path: &Path, wanted: &Path) {
     if path == wanted {
         say::info(&format!("profile in {shown}"));
     } else if path.parent() == wanted.parent() {
-        say::warn(&format!("{} exists already; profile in {shown}", wanted.display()));
+        say::warn(&format!("{} already exists; the profile is in {shown}", wanted.display()));
     } else {
         // Asked again: what was in the way is most likely there still.
         let trouble = Writer::create(wanted).err().map(|error| format!(" ({})", reason(&error, wanted)));

@@ -55,7 +55,7 @@ fn say_missing(files: &[PathBuf], size: u32, may_be_elsewhere: bool) {
     }
     let elsewhere = if may_be_elsewhere { ", or their shards are on other hosts" } else { "" };
     say::warn(&format!(
-        "only ranks {present} of {size} are in the profile: commsee was not loaded on the others, or switched off there{elsewhere}"
+        "only ranks {present} of {size} are in the profile: the others ran without commsee{elsewhere}. Load it on every rank"
     ));
 }
 

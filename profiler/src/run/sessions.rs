@@ -61,7 +61,7 @@ pub fn opened(clock: u32, entered: Moment, session: Word, done: Done) {
             Some(_) => return,
         };
         if let Err(trouble) = trouble {
-            say::warn(&format!("{trouble}: nothing is recorded, the program runs as without commsee"));
+            say::warn(&format!("{trouble}: nothing is recorded; the program runs as it would without commsee"));
         }
     }
     drop(sessions);

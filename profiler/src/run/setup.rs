@@ -55,7 +55,7 @@ pub fn is_wanted() -> bool {
         Ok(()) => true,
         Err(found) => {
             if launcher::is_first() {
-                say::warn(&format!("{found}: nothing is recorded, the program runs as without commsee"));
+                say::warn(&format!("{found}: nothing is recorded; the program runs as it would without commsee"));
             }
             false
         }

@@ -14,9 +14,9 @@ use parking_lot::{Mutex, MutexGuard};
 use vocabulary::profile::recover::shard_name;
 use vocabulary::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, CONTEXTS, Cell, Communicator, Context,
-    DATATYPES, EDGES, EVENTS, Edge, Event, HEADER_BYTES, Header, LABELS, LAYER_COMMUNICATORS, LayerCommunicator,
-    Moment, NOTES, PEERS, PHASES, Peer, ROUTES, STANDINGS, Shard, Standing, Sync, TRANSFERS, Text, Transfer, UNLOCKED,
-    USES, Use,
+    DATATYPES, EDGES, EVENTS, Edge, Event, HEADER_BYTES, Header, IN_FLIGHT_CALLS, InFlightCall, LABELS,
+    LAYER_COMMUNICATORS, LayerCommunicator, Moment, NOTES, PEERS, PHASES, Peer, ROUTES, Shard, Sync, TRANSFERS, Text,
+    Transfer, UNLOCKED, USES, Use,
 };
 
 use crate::guest::say::warn_once;
@@ -203,7 +203,7 @@ fn next_block(kind: u32, bytes: usize) -> Option<NonNull<BlockHeader>> {
     if mapping.used + bytes > mapping.mapped {
         let growth = (mapping.mapped / 4).clamp(GROWTH_BYTES.0, GROWTH_BYTES.1).max(bytes);
         if let Err(error) = mapping.grow(growth) {
-            warn_once!("no memory for more counters, what is new from now on is not counted: {error}");
+            warn_once!("no memory for more counters; new ones are not counted from now on: {error}");
             return None;
         }
     }
@@ -260,7 +260,7 @@ pub fn image() -> Vec<u8> {
             EDGES => size_of::<Edge>(),
             LABELS | PHASES | DATATYPES | ROUTES | NOTES => size_of::<Text>(),
             USES => size_of::<Use>(),
-            STANDINGS => size_of::<Standing>(),
+            IN_FLIGHT_CALLS => size_of::<InFlightCall>(),
             PEERS => size_of::<Peer>(),
             TRANSFERS => size_of::<Transfer>(),
             LAYER_COMMUNICATORS => size_of::<LayerCommunicator>(),
@@ -331,7 +331,7 @@ fn unlocked(mut image: Vec<u8>) -> Vec<u8> {
 pub fn remove() {
     let Some(path) = path() else { return };
     if let Err(error) = std::fs::remove_file(&path) {
-        say::warn(&format!("{} cannot be removed ({error}); it is needed no more", path.display()));
+        say::warn(&format!("{} cannot be removed ({error}); you can delete it", path.display()));
     }
 }
 

@@ -20,7 +20,7 @@ pub fn lose_call() {
     if let Some(header) = shard::header() {
         header.lose_call();
     }
-    warn_once!("no memory for more counters: what finds none is lost, and missing from the profile");
+    warn_once!("no memory for more counters: calls that need new ones are not counted");
 }
 
 /// Mostly untouched, and then no memory either: the loader maps it as zeros.
@@ -85,7 +85,7 @@ impl Reserve {
         });
         if is_much && !state::is_off() {
             state::stop();
-            warn_once!("no memory: recording stops, the rest of the run is lost (the program goes on)");
+            warn_once!("no memory: recording stops here (the program goes on)");
         }
         place
     }

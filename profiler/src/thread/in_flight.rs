@@ -2,19 +2,19 @@
 
 use std::cell::Cell;
 
-use vocabulary::shard::{BLOCK_HEADER_BYTES, STANDING_LEVELS, STANDINGS, Standing};
+use vocabulary::shard::{BLOCK_HEADER_BYTES, IN_FLIGHT_CALLS, IN_FLIGHT_LEVELS, InFlightCall};
 
 use crate::shard::{self, memory};
 
 /// The calls that a thread is in, the outermost first.
 pub struct InFlight {
     /// The lowest level.
-    first: *mut Standing,
+    first: *mut InFlightCall,
     /// The stack pointers of the wrappers that the thread is in, by level: they tell a call that it is still in from one that it has
     /// jumped out of.
-    pub frames: [Cell<usize>; STANDING_LEVELS],
+    pub frames: [Cell<usize>; IN_FLIGHT_LEVELS],
     /// For each level the begin of a call in which another one was made, and the time of all calls counted by then.
-    pub counted_within: [Cell<(u64, u64)>; STANDING_LEVELS],
+    pub counted_within: [Cell<(u64, u64)>; IN_FLIGHT_LEVELS],
     /// How often a call was taken for one within another.
     pub nested: Cell<u32>,
 }
@@ -24,16 +24,16 @@ impl InFlight {
     pub fn new(thread: usize) -> Option<InFlight> {
         Some(InFlight {
             first: first_level(thread)?,
-            frames: [const { Cell::new(0) }; STANDING_LEVELS],
-            counted_within: [const { Cell::new((0, 0)) }; STANDING_LEVELS],
+            frames: [const { Cell::new(0) }; IN_FLIGHT_LEVELS],
+            counted_within: [const { Cell::new((0, 0)) }; IN_FLIGHT_LEVELS],
             nested: Cell::new(0),
         })
     }
 
-    /// One of `STANDING_LEVELS`.
+    /// One of `IN_FLIGHT_LEVELS`.
     #[inline(always)]
     pub fn level(&self, level: usize) -> Level {
-        debug_assert!(level < STANDING_LEVELS);
+        debug_assert!(level < IN_FLIGHT_LEVELS);
         // SAFETY: there are so many, and they are this thread's.
         Level(unsafe { self.first.add(level) })
     }
@@ -46,13 +46,13 @@ impl InFlight {
 
     /// The call that the thread is in, the innermost if a callback made another one.
     #[inline(always)]
-    pub fn innermost(&self) -> Option<Standing> {
+    pub fn innermost(&self) -> Option<InFlightCall> {
         let at = |level| self.level(level);
         let mut innermost = at(0);
         if !innermost.is_inside() {
             return None;
         }
-        for level in (1..STANDING_LEVELS).map(at).take_while(|level| level.is_inside()) {
+        for level in (1..IN_FLIGHT_LEVELS).map(at).take_while(|level| level.is_inside()) {
             innermost = level;
         }
         // SAFETY: as above.
@@ -61,14 +61,14 @@ impl InFlight {
 
     /// Whether the thread is still in the call with this begin.
     pub fn is_inside(&self, begin_ticks: u64) -> bool {
-        (0..STANDING_LEVELS)
+        (0..IN_FLIGHT_LEVELS)
             .map(|level| self.level(level))
             .any(|level| level.is_inside() && level.noted().begin_ticks == begin_ticks)
     }
 
     /// A thread begins to be seen, or ends (0).
     pub fn set(&self, now_ticks: u64) {
-        for level in 0..STANDING_LEVELS {
+        for level in 0..IN_FLIGHT_LEVELS {
             let place = self.level(level);
             place.set_begin(0);
             place.set_end(if level == 0 { now_ticks } else { 0 });
@@ -77,8 +77,8 @@ impl InFlight {
 }
 
 /// Room for all levels of a thread. None where there is no memory for it.
-fn first_level(thread: usize) -> Option<*mut Standing> {
-    let empty = |level| Standing {
+fn first_level(thread: usize) -> Option<*mut InFlightCall> {
+    let empty = |level| InFlightCall {
         word: 0,
         comm: 0,
         begin_ticks: 0,
@@ -87,18 +87,18 @@ fn first_level(thread: usize) -> Option<*mut Standing> {
         level: level as u32,
         reserved: [0; 6],
     };
-    let levels: [Standing; STANDING_LEVELS] = std::array::from_fn(empty);
-    match shard::block(STANDINGS, BLOCK_HEADER_BYTES + size_of_val(&levels)) {
+    let levels: [InFlightCall; IN_FLIGHT_LEVELS] = std::array::from_fn(empty);
+    match shard::block(IN_FLIGHT_CALLS, BLOCK_HEADER_BYTES + size_of_val(&levels)) {
         // SAFETY: the block has room for these entries behind its header, and belongs to nobody else.
         Some(block) => unsafe {
-            let first = (block.as_ptr() as usize + BLOCK_HEADER_BYTES) as *mut Standing;
-            first.cast::<[Standing; STANDING_LEVELS]>().write(levels);
-            (*block.as_ptr()).used = STANDING_LEVELS as u32;
+            let first = (block.as_ptr() as usize + BLOCK_HEADER_BYTES) as *mut InFlightCall;
+            first.cast::<[InFlightCall; IN_FLIGHT_LEVELS]>().write(levels);
+            (*block.as_ptr()).used = IN_FLIGHT_LEVELS as u32;
             Some(first)
         },
         // Without room in the shard nobody reads it; so the hot path needs no test.
         None => {
-            let place = memory::array::<[Standing; STANDING_LEVELS]>(1)?.as_ptr();
+            let place = memory::array::<[InFlightCall; IN_FLIGHT_LEVELS]>(1)?.as_ptr();
             // SAFETY: room for it, which belongs to nobody else.
             unsafe { place.write(levels) };
             Some(place.cast())
@@ -108,13 +108,13 @@ fn first_level(thread: usize) -> Option<*mut Standing> {
 
 /// Where one call is noted. The words are written one by one: a reader may come, or the process end, between them.
 #[derive(Clone, Copy)]
-pub struct Level(*mut Standing);
+pub struct Level(*mut InFlightCall);
 
 impl Level {
     #[inline(always)]
     pub fn is_inside(self) -> bool {
         // SAFETY: the entry is this thread's, and never freed.
-        unsafe { Standing::is_inside((*self.0).begin_ticks, (*self.0).end_ticks) }
+        unsafe { InFlightCall::is_inside((*self.0).begin_ticks, (*self.0).end_ticks) }
     }
 
     #[inline(always)]
@@ -140,13 +140,13 @@ impl Level {
     }
 
     /// The call, as it was noted.
-    pub fn noted(self) -> Standing {
+    pub fn noted(self) -> InFlightCall {
         // SAFETY: as above.
         unsafe { *self.0 }
     }
 
     #[inline(always)]
-    pub fn as_noted<'a>(self) -> &'a Standing {
+    pub fn as_noted<'a>(self) -> &'a InFlightCall {
         // SAFETY: as above; only its thread writes it.
         unsafe { &*self.0 }
     }

@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use vocabulary::shard::{BLOCK_HEADER_BYTES, BlockHeader, EVENTS, Event, Standing};
+use vocabulary::shard::{BLOCK_HEADER_BYTES, BlockHeader, EVENTS, Event, InFlightCall};
 
 use crate::guest::guard;
 use crate::objects::communicators::LastLookUp;
@@ -75,8 +75,8 @@ impl TracerState {
 }
 
 impl Tracer {
-    pub fn communicator(&self, standing: &Standing) -> u32 {
-        self.comm.of(standing)
+    pub fn communicator(&self, call: &InFlightCall) -> u32 {
+        self.comm.of(call)
     }
 
     pub fn write_call(&self, event: Event) {

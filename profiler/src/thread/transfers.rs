@@ -6,7 +6,7 @@ use std::ptr;
 
 use bytemuck::Zeroable;
 use commsee_hook::{AT_ONCE, MODULES};
-use vocabulary::shard::{Bound, Standing, Transfer};
+use vocabulary::shard::{Bound, InFlightCall, Transfer};
 
 use crate::objects::communicators::LastLookUp;
 use crate::shard::index::Index;
@@ -76,8 +76,8 @@ impl Transferred {
 
     /// The number of the communicator of a call.
     #[inline(always)]
-    pub fn communicator(&self, standing: &Standing) -> u32 {
-        self.last_comm.of(standing)
+    pub fn communicator(&self, call: &InFlightCall) -> u32 {
+        self.last_comm.of(call)
     }
 
     #[inline(always)]
@@ -103,7 +103,7 @@ impl Entry {
         entry.calls += 1;
         entry.bytes = entry.bytes.wrapping_add(bytes);
         if duration_ns != AT_ONCE {
-            entry.later += 1;
+            entry.asynchronous += 1;
             entry.time_ns = entry.time_ns.wrapping_add(duration_ns);
             entry.time_min_ns = entry.time_min_ns.min(Bound::below(duration_ns));
             entry.time_max_ns = entry.time_max_ns.max(Bound::above(duration_ns));

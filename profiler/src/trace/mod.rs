@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use commsee_hook::Call;
 use vocabulary::calls::{CALLS, Class};
-use vocabulary::shard::{CALL, Event, LAYER, RECEIVED, REMOTE_RANK, SENT, Standing};
+use vocabulary::shard::{CALL, Event, InFlightCall, LAYER, RECEIVED, REMOTE_RANK, SENT};
 
 use crate::guest::state;
 use crate::mpi::status;
@@ -44,17 +44,17 @@ fn tracer() -> Option<&'static Tracer> {
 /// A call has returned.
 #[cold]
 #[inline(never)]
-pub fn call(standing: &Standing, end_ticks: u64) {
+pub fn call(call: &InFlightCall, end_ticks: u64) {
     let Some(tracer) = tracer() else { return };
     tracer.write_call(Event {
-        begin_ticks: standing.begin_ticks,
+        begin_ticks: call.begin_ticks,
         end_ticks,
         bytes: 0,
         cause_ticks: 0,
-        comm: tracer.communicator(standing),
-        operation: (standing.word >> 16) as u16,
+        comm: tracer.communicator(call),
+        operation: (call.word >> 16) as u16,
         kind: CALL,
-        reserved: standing.level as u8,
+        reserved: call.level as u8,
         route: 0,
         peer: 0,
     });

@@ -31,14 +31,19 @@ fn opened(input: &Input) -> Result<Profile, Error> {
     Ok(profile)
 }
 
-/// Shows a view, and says what there is to say beside it. Returns whether there was anything to show.
+/// Shows a view. Returns whether there was anything to show.
 fn present(view: &View, question: &Question, file: Option<&Path>) -> Result<bool, Error> {
+    Ok(shown(view, question, file)?.is_found())
+}
+
+/// Shows a view, and says what there is to say beside it.
+fn shown(view: &View, question: &Question, file: Option<&Path>) -> Result<Document, Error> {
     let document = view.ask(question)?;
     if document.is_printed(question.format) {
         output::print(&document, question.format, file)?;
     }
     said(&document).iter().for_each(say);
-    Ok(document.is_found())
+    Ok(document)
 }
 
 fn said(document: &Document) -> &[String] {

@@ -1,9 +1,10 @@
 //! `through trace [PROFILE] -o run.json`: what happened when.
 
-use super::{opened, present};
+use super::{opened, shown};
 use crate::cli::Trace;
 use crate::document::Format;
 use crate::error::Error;
+use crate::text::message::say;
 use crate::views::{Command, Question, View};
 
 /// Whether there was any event.
@@ -13,5 +14,13 @@ pub fn trace(trace: &Trace) -> Result<bool, Error> {
         format: Format::Trace,
         ..Question::new(opened(&trace.input)?)
     };
-    present(View::usual(Command::Trace), &question, trace.output.as_deref())
+    let file = trace.output.as_deref();
+    let document = shown(View::usual(Command::Trace), &question, file)?;
+    if let (Some(file), Some((_, accuracy))) = (file, document.words.first())
+        && document.is_found()
+    {
+        let how = "open it in https://ui.perfetto.dev or chrome://tracing";
+        say(format_args!("{}: times {accuracy}; {how}", file.display()));
+    }
+    Ok(document.is_found())
 }

@@ -9,6 +9,9 @@ use super::escaping::{Escaping, Text};
 use crate::document::{Document, Head, Row, Table, Value};
 use crate::query::overview::Overview;
 
+/// A type of its own, not any writer: each row is many small writes.
+type Out<'a> = BufWriter<Escaping<'a>>;
+
 pub fn json(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let mut escaping = BufWriter::new(Escaping::new(out, Text::Json));
     object(document, &mut escaping)?;
@@ -17,7 +20,7 @@ pub fn json(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-fn object(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+fn object(document: &Document, out: &mut Out) -> io::Result<()> {
     let Head { path, meta, overview, filters, .. } = &document.head;
     out.write_all(b"{\"profile\":")?;
     serde_json::to_writer(&mut *out, &path.to_string_lossy())?;
@@ -30,12 +33,12 @@ fn object(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"}")
 }
 
-fn member(name: &str, value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+fn member(name: &str, value: &impl Serialize, out: &mut Out) -> io::Result<()> {
     write!(out, ",\"{name}\":")?;
     Ok(serde_json::to_writer(out, value)?)
 }
 
-fn array(table: &Table, out: &mut dyn Write) -> io::Result<()> {
+fn array(table: &Table, out: &mut Out) -> io::Result<()> {
     write!(out, ",\"{}\":[", table.name)?;
     let named = table.headings.iter().enumerate();
     let members: Vec<(usize, &str)> = named.filter_map(|(at, heading)| Some((at, heading.name?))).collect();

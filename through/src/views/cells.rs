@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::query::catalog::{Bucket, Communicator, Detail};
 use crate::query::cells::{Cell, Cells, Key, cells};
 use crate::query::sort::SortKey;
+use crate::text::units;
 
 pub const VIEW: View = View {
     name: "cells",
@@ -44,6 +45,7 @@ struct Group {
     op: String,
     class: String,
     bucket: Option<Bucket>,
+    bucket_title: String,
     phase: Option<String>,
     phase_title: String,
 }
@@ -76,11 +78,7 @@ const COLUMNS: &[Of] = &[
     Of::record("bucket_hi", Unit::Bytes, "and at most these; the last bucket has none", |groups, cell| {
         Value::some(groups.of(cell).bucket.and_then(|bucket| bucket.hi), Value::Bytes)
     }),
-    Of::shown("bytes", Unit::Bucket, |groups, cell| {
-        Value::some(groups.of(cell).bucket, |bucket| Value::Bucket { lo: bucket.lo, hi: bucket.hi })
-    })
-    .style(Style::Blank)
-    .first(),
+    Of::shown("bytes", Unit::Bucket, |groups, cell| Value::text(&groups.of(cell).bucket_title)).first(),
     Of::shown("phase", Unit::Text, |groups, cell| Value::text(&groups.of(cell).phase_title))
         .first()
         .when(|groups, _| groups.has_phases),
@@ -156,6 +154,7 @@ fn group(context: &Context, key: &Key) -> Group {
         op: context.op(key.op).to_owned(),
         class: context.class(key.op).to_owned(),
         bucket: context.bucket(key.bucket),
+        bucket_title: context.bucket(key.bucket).map(|it| units::bucket(it.lo, it.hi)).unwrap_or_default(),
         phase: key.phase.map(|phase| context.phase(phase).to_owned()),
         phase_title: key.phase.map(|phase| title(context, phase).to_owned()).unwrap_or_default(),
     }

@@ -73,8 +73,10 @@ const COLUMNS: &[Of] = &[
     .first(),
     Of::new("ranks", "ranks", Unit::Count, "how many ranks called", |_, row| Value::Number(row.sums.ranks.into()))
         .optional(3),
-    Of::new("calls", "calls", Unit::Count, "[calls](#how-calls-are-added-up)", |_, row| Value::Number(row.sums.calls))
-        .first(),
+    Of::new("calls", "calls", Unit::Count, "[calls](through.md#how-calls-are-added-up)", |_, row| {
+        Value::Number(row.sums.calls)
+    })
+    .first(),
     Of::record("failed", Unit::Count, "how many of them returned an error", |_, row| Value::Number(row.sums.failed)),
     Of::new("bytes_sent", "sent", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.sums.bytes_sent)).last(),
     Of::new("bytes_recv", "received", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.sums.bytes_recv)).last(),

@@ -34,7 +34,9 @@ const COLUMNS: &[Of] = &[
         Value::text(context.phase(row.phase))
     }),
     Of::shown("phase", Unit::Text, |context, row| Value::text(title(context, row.phase))).first(),
-    Of::new("calls", "calls", Unit::Count, "[calls](#how-calls-are-added-up)", |_, row| Value::Number(row.calls)),
+    Of::new("calls", "calls", Unit::Count, "[calls](through.md#how-calls-are-added-up)", |_, row| {
+        Value::Number(row.calls)
+    }),
     Of::record("failed", Unit::Count, "how many of them returned an error", |_, row| Value::Number(row.failed)),
     Of::new("bytes_sent", "sent", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.bytes_sent)).last(),
     Of::new("bytes_recv", "received", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.bytes_recv)).last(),

@@ -2,22 +2,30 @@
 
 use bytemuck::{Zeroable, bytes_of};
 use commsee::calls::op;
-use commsee::shard::{COMMUNICATORS, Communicator, FIRST_COMM, LABELS, STANDINGS, Standing, Text, UNLOCKED, set_text};
+use commsee::shard::{
+    COMMUNICATORS, Communicator, FIRST_COMM, IN_FLIGHT_CALLS, InFlightCall, LABELS, Text, UNLOCKED, set_text,
+};
 
 use crate::common::Folder;
 use crate::shards::{self, DEAD, block, write_with};
 
 /// A tick is 2 ns in these shards.
-fn inside(comm: u32, operation: u16, since_ticks: u64) -> Standing {
-    let word = Standing::word(operation, false, since_ticks);
-    Standing { word, comm: comm.into(), begin_ticks: since_ticks, end_ticks: since_ticks - 1, ..Standing::zeroed() }
+fn inside(comm: u32, operation: u16, since_ticks: u64) -> InFlightCall {
+    let word = InFlightCall::word(operation, false, since_ticks);
+    InFlightCall {
+        word,
+        comm: comm.into(),
+        begin_ticks: since_ticks,
+        end_ticks: since_ticks - 1,
+        ..InFlightCall::zeroed()
+    }
 }
 
-fn outside(since_ticks: u64) -> Standing {
-    Standing { begin_ticks: since_ticks - 1, end_ticks: since_ticks, ..Standing::zeroed() }
+fn outside(since_ticks: u64) -> InFlightCall {
+    InFlightCall { begin_ticks: since_ticks - 1, end_ticks: since_ticks, ..InFlightCall::zeroed() }
 }
 
-fn write(folder: &Folder, rank: u32, pid: u32, places: &[Standing]) {
+fn write(folder: &Folder, rank: u32, pid: u32, places: &[InFlightCall]) {
     let mut row =
         Communicator { identity: [2, 2], number: FIRST_COMM + 1, letter: b's', size: 2, ..Communicator::zeroed() };
     (row.root, row.handle) = (1, 0x84);
@@ -28,7 +36,7 @@ fn write(folder: &Folder, rank: u32, pid: u32, places: &[Standing]) {
         blocks.extend(block(COMMUNICATORS, bytes_of(&row)));
         blocks.extend(block(LABELS, bytes_of(&label)));
     }
-    places.iter().for_each(|place| blocks.extend(block(STANDINGS, bytes_of(place))));
+    places.iter().for_each(|place| blocks.extend(block(IN_FLIGHT_CALLS, bytes_of(place))));
     write_with(folder.0.path(), "", rank, 6, pid, blocks);
 }
 
@@ -36,7 +44,7 @@ fn write(folder: &Folder, rank: u32, pid: u32, places: &[Standing]) {
 fn deadlock(pid: u32) -> Folder {
     let folder = Folder::empty();
     let by_handle =
-        Standing { comm: 0x84, word: Standing::word(op::MPI_Recv, true, 100), ..inside(0, op::MPI_Recv, 100) };
+        InFlightCall { comm: 0x84, word: InFlightCall::word(op::MPI_Recv, true, 100), ..inside(0, op::MPI_Recv, 100) };
     for rank in [0, 4, 5] {
         write(&folder, rank, pid, &[inside(FIRST_COMM, op::MPI_Barrier, 500 + u64::from(rank))]);
     }
@@ -98,11 +106,11 @@ fn filters_leave_places() {
 #[test]
 fn calls_within_calls_and_threads() {
     let folder = Folder::empty();
-    let nested = Standing { level: 1, ..inside(FIRST_COMM, op::MPI_Send, 400) };
-    let returned = Standing { level: 2, ..outside(450) };
-    let ended = Standing { thread: 1, ..Standing::zeroed() };
-    let caught = Standing { thread: 2, word: Standing::word(op::MPI_Recv, false, 7), ..inside(0, 0, 600) };
-    let unknown = Standing { thread: 3, comm: 99, ..inside(0, op::MPI_Win_fence, 700) };
+    let nested = InFlightCall { level: 1, ..inside(FIRST_COMM, op::MPI_Send, 400) };
+    let returned = InFlightCall { level: 2, ..outside(450) };
+    let ended = InFlightCall { thread: 1, ..InFlightCall::zeroed() };
+    let caught = InFlightCall { thread: 2, word: InFlightCall::word(op::MPI_Recv, false, 7), ..inside(0, 0, 600) };
+    let unknown = InFlightCall { thread: 3, comm: 99, ..inside(0, op::MPI_Win_fence, 700) };
     write(&folder, 0, DEAD, &[inside(FIRST_COMM, op::MPI_Comm_dup, 200), nested, returned, ended, caught, unknown]);
     folder.through(&["recover", "-o", "a.db"]).ok();
     let rows = folder.through(&["a.db", "--stood", "--format", "csv"]).csv();

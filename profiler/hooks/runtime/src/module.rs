@@ -77,7 +77,7 @@ impl Announced {
         if self.is_other_version.swap(false, Ordering::Relaxed) {
             let (name, layer) = (self.name.to_string_lossy(), self.layer);
             say::warn_for_all(&format!(
-                "libcommsee_{name}.so and libcommsee.so are of different versions, {layer} is not seen"
+                "libcommsee_{name}.so and libcommsee.so have different versions: {layer} is not recorded"
             ));
         }
     }
@@ -106,7 +106,7 @@ macro_rules! module {
         static ANNOUNCE: extern "C" fn() = announce;
 
         extern "C" fn announce() {
-            ANNOUNCED.announce(stop, forked, concat!($layer, " is not seen any more"));
+            ANNOUNCED.announce(stop, forked, concat!($layer, " is no longer recorded"));
         }
 
         /// The child of a fork has no profile of its own.

@@ -11,6 +11,8 @@
 //! program pass through every function that UCX or the program calls, and find no frame of ours on the stack.
 
 #![deny(unsafe_op_in_unsafe_fn)]
+// Wrappers take the arguments of UCX's functions, up to eight of them, and answer for them as a whole.
+#![allow(clippy::too_many_arguments)]
 
 /// The libraries that are watched.
 mod library {

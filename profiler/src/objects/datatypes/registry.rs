@@ -96,7 +96,7 @@ impl Registry {
         }
         let next = self.numbers.len() as u32;
         if next >= MOST_NUMBERS {
-            warn_once!("more than {MOST_NUMBERS} structures of datatypes: new ones are counted as one, '{OTHER}'");
+            warn_once!("more than {MOST_NUMBERS} datatype structures: new ones are counted as '{OTHER}'");
             description = Description { text: OTHER.to_owned(), contiguous: false };
             if let Some(number) = self.numbers.get(&description) {
                 return Some(*number);

@@ -140,6 +140,13 @@ impl Row {
         self.ends.clear();
     }
 
+    /// Adds a cell that is text already.
+    pub fn push_text(&mut self, text: &str) {
+        self.text.push_str(text);
+        let width = if text.is_ascii() { text.len() } else { text.width() };
+        self.ends.push((self.text.len(), width));
+    }
+
     /// Adds a cell.
     pub fn push(&mut self, text: impl Display) {
         let start = self.text.len();

@@ -160,9 +160,9 @@ impl<'a> Fill<'a> {
             }
             let text = text::text(heading, &value);
             if before.as_ref() == Some(&text) {
-                cells.push("");
+                cells.push_text("");
             } else {
-                cells.push(&text);
+                cells.push_text(&text);
                 *before = Some(text);
             }
         }

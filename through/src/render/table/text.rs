@@ -12,10 +12,10 @@ const BAR_COLUMNS: usize = 20;
 
 pub fn push(heading: &Heading, value: &Value, cells: &mut Row) {
     match value {
-        Value::Text(text) if heading.widest.is_none() => cells.push(visible(text)),
-        Value::Operation(name) => cells.push(visible(bare(name))),
+        Value::Text(text) if heading.widest.is_none() => cells.push_text(&visible(text)),
+        Value::Operation(name) => cells.push_text(&visible(bare(name))),
         Value::Number(number) => cells.push(number),
-        _ => cells.push(text(heading, value)),
+        _ => cells.push_text(&text(heading, value)),
     }
 }
 

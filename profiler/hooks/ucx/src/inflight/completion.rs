@@ -26,6 +26,7 @@ pub struct Pending {
 // SAFETY: zeros are a value of every field.
 unsafe impl Pooled for Pending {
     fn next(this: *mut Pending) -> *mut *mut Pending {
+        // SAFETY: the record lies in a chunk of its pool, which is never freed.
         unsafe { &raw mut (*this).next }
     }
 
@@ -43,6 +44,7 @@ impl Pending {
         original: *mut Completion,
         completed: unsafe extern "C-unwind" fn(*mut Completion),
     ) -> *mut Completion {
+        // SAFETY: as demanded; until the transport gets it, this thread alone knows the record.
         unsafe {
             (*this).own = Completion { func: Some(completed), count: 1, status: ucs::OK };
             (*this).original = original;

@@ -63,6 +63,8 @@ impl Index {
         let class = (usize::BITS - (high - low - 1).leading_zeros()).max(SMALLEST_CLASS);
         let (first, last) = (low >> class, (high - 1) >> class);
         for (place, granule) in [first, last].into_iter().enumerate().take(if first == last { 1 } else { 2 }) {
+            // SAFETY: two nodes of each kind are the operation's own. What they are linked to does not move: the heads lie in a box, other nodes in
+            // operations that stay, as demanded.
             unsafe {
                 let node = &raw mut (*operation).nodes[2 * what as usize + place];
                 let head = &raw mut self.heads[Index::head(granule, class)];
@@ -84,6 +86,7 @@ impl Index {
     /// They were put in here, if anywhere.
     pub unsafe fn take_out(&mut self, operation: *mut Operation) {
         for place in 0..2 * INTERVALS {
+            // SAFETY: a node with a link is in here, as demanded, and so are its neighbors: heads, and nodes of operations that stay.
             unsafe {
                 let node = &raw mut (*operation).nodes[place];
                 if (*node).link.is_null() {

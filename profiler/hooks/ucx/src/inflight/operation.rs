@@ -1,6 +1,6 @@
 //! The record of a UCP operation: from its post to its completion.
 //!
-//! Other threads meet a record in three routes. They complete the operation: its phase orders that. They find it among what is pending on a
+//! Other threads meet a record in three ways. They complete the operation: its phase orders that. They find it among what is pending on a
 //! worker: under the worker's lock. Or they still know it from before, or look through all records: what they read then is [`Loose`], and
 //! the generation, or the phase with the request, tells them whether it is still the operation that they mean.
 
@@ -95,6 +95,7 @@ pub unsafe trait Pooled {
 // SAFETY: zeros are a value of every field.
 unsafe impl Pooled for Operation {
     fn next(this: *mut Self) -> *mut *mut Self {
+        // SAFETY: the record lies in a chunk, which is never freed.
         unsafe { &raw mut (*this).next }
     }
 
@@ -153,6 +154,7 @@ impl<T: Pooled + 'static> Pool<T> {
     /// The record came from such a pool and nothing refers to it any more.
     #[inline(always)]
     pub unsafe fn give(&mut self, record: *mut T) {
+        // SAFETY: as demanded, the record is the pool's own from here on.
         unsafe { *T::next(record) = self.free };
         self.free = record;
         self.count += 1;
@@ -182,12 +184,14 @@ impl<T: Pooled + 'static> Pool<T> {
                 let taken = shared.free;
                 // SAFETY: a free record.
                 shared.free = unsafe { *T::next(taken) };
+                // SAFETY: as above; the other threads' list has it no more.
                 unsafe { self.put(taken) };
             }
         });
     }
 
     unsafe fn put(&mut self, record: *mut T) {
+        // SAFETY: a free record, which no other list has.
         unsafe { *T::next(record) = self.free };
         self.free = record;
         self.count += 1;
@@ -201,6 +205,7 @@ impl<T: Pooled + 'static> Pool<T> {
                 // SAFETY: a free record of this pool.
                 self.free = unsafe { *T::next(record) };
                 self.count -= 1;
+                // SAFETY: as above; this pool has it no more.
                 unsafe { give_to_all(record) };
             }
         });
@@ -213,6 +218,7 @@ impl<T: Pooled + 'static> Pool<T> {
 /// As for [`Pool::give`].
 pub unsafe fn give_to_all<T: Pooled + 'static>(record: *mut T) {
     let mut shared = T::shared().lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    // SAFETY: as demanded, it is on no other list; this one is locked.
     unsafe { *T::next(record) = shared.free };
     shared.free = record;
 }
@@ -231,6 +237,8 @@ pub fn each_operation(mut look: impl FnMut(*mut Operation)) {
 /// Its post does not return. It is counted when it completes, if it does.
 #[cold]
 pub unsafe fn abandon(operation: *mut Operation, thread: *mut Thread) {
+    // SAFETY: the record is its post's until it is pending. A completion in another thread leaves these fields alone before that, and the
+    // whole record after it.
     unsafe {
         (*operation).request.set(null_mut());
         (*operation).slot = NOWHERE;
@@ -245,6 +253,7 @@ pub unsafe fn abandon(operation: *mut Operation, thread: *mut Thread) {
 
 #[inline(always)]
 pub unsafe fn become_pending(operation: *mut Operation, several_threads: bool) -> bool {
+    // SAFETY: records are never freed, and the phase is atomic.
     unsafe {
         let place = &(*operation).phase;
         if several_threads {
@@ -259,6 +268,7 @@ pub unsafe fn become_pending(operation: *mut Operation, several_threads: bool) -
 
 #[inline(always)]
 pub unsafe fn free(operation: *mut Operation, thread: *mut Thread) {
+    // SAFETY: its post is over and left it to no callback, so it is this thread's to give back.
     unsafe {
         (*operation).phase.store(phase::FREE, Ordering::Relaxed);
         (*operation).generation.set((*operation).generation.get().wrapping_add(1));

@@ -58,6 +58,7 @@ impl Pending {
     pub unsafe fn put(&mut self, operation: *mut Operation) {
         let slot = self.next_slot % SLOTS;
         self.next_slot = self.next_slot.wrapping_add(1);
+        // SAFETY: what stands in a slot is in use: it stays until it is taken out, which empties the slot.
         unsafe {
             let older = self.youngest[slot];
             if !older.is_null() {
@@ -82,6 +83,7 @@ impl Pending {
 
     /// libucp's record of a request lies before what the program got. A receive's takes no part in what UCT does.
     unsafe fn interval(&self, operation: *mut Operation, what: What) -> (usize, usize) {
+        // SAFETY: the operation is pending: its post has written these fields, and nobody writes them until it is taken out.
         unsafe {
             match what {
                 What::Buffer => (*operation).buffer,
@@ -98,6 +100,7 @@ impl Pending {
     /// It was put in here.
     #[inline(always)]
     pub unsafe fn take_out(&mut self, operation: *mut Operation) {
+        // SAFETY: as demanded; its slot tells where it was put.
         unsafe {
             match self.youngest.get_mut(usize::from((*operation).slot)) {
                 Some(slot) => *slot = null_mut(),
@@ -116,6 +119,7 @@ impl Pending {
         address: usize,
         fits: impl Fn(*mut Operation) -> bool,
     ) -> Option<*mut Operation> {
+        // SAFETY: as demanded; the index holds no others than these either.
         unsafe {
             let indexed = self.index.find(what, address, &fits);
             if let Some(operation) = indexed

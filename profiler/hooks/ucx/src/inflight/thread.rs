@@ -222,6 +222,7 @@ impl Standing {
     /// The thread is this one's.
     #[inline(always)]
     pub unsafe fn enter(thread: *mut Thread, kind: Kind) -> Option<Standing> {
+        // SAFETY: as demanded; nothing stands at `place`, which is inside of the thread's frames.
         unsafe {
             let place = (*thread).depth;
             if place >= MOST_FRAMES {
@@ -266,6 +267,7 @@ impl Frame {
     /// It stays where it is, whatever becomes of what stands in it.
     #[inline(always)]
     pub unsafe fn enter(this: *mut Frame, thread: *mut Thread) {
+        // SAFETY: as demanded; the thread is this one's.
         unsafe {
             (*this).outer = (*thread).frame;
             (*this).stack = stack();
@@ -275,6 +277,7 @@ impl Frame {
 
     #[inline(always)]
     pub unsafe fn leave(this: *mut Frame, thread: *mut Thread) {
+        // SAFETY: as above.
         unsafe { (*thread).frame = (*this).outer };
     }
 

@@ -48,9 +48,9 @@ pub fn check() -> bool {
             }
         };
         if version.major != 1 || version.minor < FIRST_MINOR {
-            let text = format!("UCX {version}: refused (it is not known; 1.{FIRST_MINOR} to 1.{LAST_MINOR} are)");
+            let text = format!("UCX {version}: refused (unknown version; known: 1.{FIRST_MINOR} to 1.{LAST_MINOR})");
             note(&text);
-            say::warn_for_all(&format!("{text}, UCX is not seen"));
+            say::warn_for_all(&format!("{text}; UCX is not recorded"));
             module::stop();
             return false;
         }

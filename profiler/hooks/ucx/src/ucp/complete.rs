@@ -15,6 +15,7 @@ use crate::module::{self, Module};
 
 #[inline(always)]
 pub unsafe fn count(module: &Module, function: usize, operation: *mut Operation, duration_ns: u64) {
+    // SAFETY: the record was not given back yet, and what other threads still write in it is `Loose`.
     unsafe {
         let operation = &*operation;
         let (Some(described), Some(routes)) = (DESCRIBED.get(function), ROUTES.get(function)) else { return };
@@ -29,6 +30,7 @@ pub unsafe fn count(module: &Module, function: usize, operation: *mut Operation,
 }
 
 pub unsafe extern "C-unwind" fn sent(request: *mut c_void, status: Status, user_data: *mut c_void) {
+    // SAFETY: what `Posting::prepare` gave libucp with this function: the operation's record, which holds the program's callback for a send.
     unsafe {
         let (callback, user_data, thread) = complete(user_data.cast(), status, None);
         if callback != 0 {
@@ -45,6 +47,7 @@ pub unsafe extern "C-unwind" fn received(
     info: *const TagRecvInfo,
     user_data: *mut c_void,
 ) {
+    // SAFETY: as for `sent`, with a callback for a receive; `info` is null or libucp's.
     unsafe {
         let bytes = info.as_ref().map_or(0, |info| {
             (*user_data.cast::<Operation>()).info = *info;
@@ -64,6 +67,7 @@ pub unsafe extern "C-unwind" fn received_data(
     length: usize,
     user_data: *mut c_void,
 ) {
+    // SAFETY: as for `sent`, with a callback for data of an active message.
     unsafe {
         let (callback, user_data, thread) = complete(user_data.cast(), status, Some(length as u64));
         if callback != 0 {
@@ -76,6 +80,7 @@ pub unsafe extern "C-unwind" fn received_data(
 /// Runs a callback of the program. What it posts are operations of its own, even if it is called inside of a post.
 #[inline(always)]
 unsafe fn as_program(thread: Option<*mut Thread>, run: impl FnOnce()) {
+    // SAFETY: `thread` is this one's, from `thread::current`.
     unsafe {
         let _standing = match thread {
             Some(thread) if thread::is_posting(thread) => Standing::enter(thread, Kind::Program),
@@ -92,6 +97,7 @@ unsafe fn complete(
     status: Status,
     arrived: Option<u64>,
 ) -> (usize, *mut c_void, Option<*mut Thread>) {
+    // SAFETY: libucp completes an operation once. Its record is not given back before, and the phase says whether the post has let go of it.
     unsafe {
         let module = module::get();
         let thread = module.and_then(thread::current);
@@ -125,6 +131,7 @@ unsafe fn complete(
 /// How a receive got its data shows in what its completion runs in.
 #[inline(always)]
 unsafe fn see_arrival(operation: *mut Operation, thread: *mut Thread) {
+    // SAFETY: the record is in use until its completion is through, and frames live as long as they are linked.
     unsafe {
         let Some(frame) = (*thread).frame.as_mut().filter(|frame| frame.kind == Kind::Arrival) else { return };
         match frame.message {
@@ -145,6 +152,7 @@ unsafe fn see_arrival(operation: *mut Operation, thread: *mut Thread) {
 /// A pending operation is over.
 #[inline(always)]
 unsafe fn retire(operation: *mut Operation, module: Option<&'static Module>, thread: Option<*mut Thread>) {
+    // SAFETY: its post has let go of the record, and its completion alone takes it out. Workers are never freed.
     unsafe {
         if let Some(worker) = (*operation).worker.get().as_ref() {
             worker.with(|pending| pending.take_out(operation));
@@ -162,6 +170,7 @@ unsafe fn retire(operation: *mut Operation, module: Option<&'static Module>, thr
 }
 
 unsafe fn drop_record(operation: *mut Operation, thread: Option<*mut Thread>) {
+    // SAFETY: nobody waits for this operation any more: its record came from a pool, and is the caller's to give back.
     unsafe {
         (*operation).phase.store(phase::FREE, Ordering::Release);
         (*operation).generation.set((*operation).generation.get().wrapping_add(1));
@@ -203,6 +212,7 @@ pub fn silence(request: *mut c_void) -> bool {
     let mut found = false;
     crate::inflight::operation::each_operation(|operation| {
         // The phase comes first: a record that is used again by then shows the request of its new operation.
+        // SAFETY: records are never freed, and any thread may read these two fields.
         let is_it = || unsafe {
             (*operation).phase.load(Ordering::Acquire) == phase::PENDING && (*operation).request.get() == request
         };

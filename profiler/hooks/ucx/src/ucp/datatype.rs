@@ -20,6 +20,7 @@ pub unsafe fn bytes_of_iov(data: Data) -> u64 {
     if pieces.is_null() {
         return 0;
     }
+    // SAFETY: as demanded, so many pieces lie there.
     (0..data.count).map(|piece| unsafe { (*pieces.add(piece)).length as u64 }).fold(0, u64::wrapping_add)
 }
 
@@ -34,6 +35,7 @@ macro_rules! listeners {
             unsafe extern "C-unwind" fn listen(state: *mut c_void) -> usize {
                 // SAFETY: stored before this function was given away.
                 let real = unsafe { std::mem::transmute::<usize, PackedSize>(GIVEN[$place].load(Ordering::Relaxed)) };
+                // SAFETY: with the argument that libucp has for it.
                 heard(unsafe { real(state) })
             }
             listen as PackedSize

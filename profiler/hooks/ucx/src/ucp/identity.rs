@@ -31,7 +31,7 @@ pub fn tell(module: &Module, worker: Worker) {
         }
         match of_address(address) {
             Some(identity) => module.own_identity(identity),
-            None => module.note("UCX older than 1.12 does not tell peers apart"),
+            None => module.note("UCX before 1.12 has no worker identities: peers are unknown"),
         }
         release(worker, address);
     }

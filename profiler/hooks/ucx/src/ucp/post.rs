@@ -39,6 +39,7 @@ pub struct Data {
 pub unsafe fn begin(function: Function, kind: Kind, to: impl FnOnce() -> (*mut Worker, u32)) -> Option<Posting> {
     let module = module::get()?;
     let thread = thread::current(module)?;
+    // SAFETY: the thread is this one's. A record out of its pool is this post's alone, and stays where it is.
     unsafe {
         if thread::is_posting(thread) {
             return None;
@@ -89,6 +90,7 @@ impl Posting {
         param: *const RequestParam,
         run: impl FnOnce(*const RequestParam) -> StatusPtr,
     ) -> StatusPtr {
+        // SAFETY: the record is this post's. UCX gets a copy of the program's parameters in which all is set that the mask names.
         unsafe {
             let mut own = MaybeUninit::<RequestParam>::uninit();
             let Some(is_generic) = self.prepare(data, param, &mut own) else {
@@ -113,6 +115,7 @@ impl Posting {
         param: *const RequestParam,
         own: &mut MaybeUninit<RequestParam>,
     ) -> Option<bool> {
+        // SAFETY: `param` is what the program gives to UCX, and the record this post's.
         unsafe {
             let operation = self.operation;
             if !params::copy(param, own) {
@@ -150,6 +153,7 @@ impl Posting {
         param: *const RequestParam,
         run: impl FnOnce() -> StatusPtr,
     ) -> StatusPtr {
+        // SAFETY: as in `request`; what the mask does not name is not read of the copy.
         unsafe {
             let mut known = MaybeUninit::<RequestParam>::uninit();
             if params::copy(param, &mut known) {
@@ -166,6 +170,7 @@ impl Posting {
     /// What tells only whether it could be posted.
     #[inline(always)]
     pub unsafe fn status(self, bytes: u64, run: impl FnOnce() -> Status) -> Status {
+        // SAFETY: the record is this post's: UCX never learns of it.
         unsafe {
             (*self.operation).bytes = bytes;
             let leaving = Leaving { operation: self.operation, thread: self.thread, may_complete: false };
@@ -183,7 +188,9 @@ impl Posting {
     /// The same for what reads or writes memory of others, and may go on after the call.
     #[inline(always)]
     pub unsafe fn one_sided(self, buffer: usize, bytes: usize, far: u64, run: impl FnOnce() -> Status) -> Status {
+        // SAFETY: the record is this post's, from `begin`.
         let (operation, worker) = unsafe { (self.operation, (*self.operation).worker.get()) };
+        // SAFETY: as above; workers are never freed.
         unsafe {
             self.status(bytes as u64, || {
                 let status = run();
@@ -202,6 +209,7 @@ impl Posting {
     /// The bytes of the message, and where they lie if they are in one piece. Whether a generic datatype has to be asked.
     #[inline(always)]
     unsafe fn measure(&self, data: Data, param: &RequestParam) -> bool {
+        // SAFETY: the record is this post's, the thread this one's, and `data` what the program describes by that datatype.
         unsafe {
             let datatype = if param.op_attr_mask & attribute::DATATYPE != 0 { param.datatype } else { 1 << 3 };
             match datatype & ((1 << ucp::DATATYPE_SHIFT) - 1) {
@@ -227,6 +235,7 @@ impl Posting {
 
     /// Bytes beside those of the message itself.
     pub unsafe fn add_bytes(&self, bytes: usize) {
+        // SAFETY: the record is this post's: nothing was posted yet.
         unsafe { (*self.operation).bytes = (*self.operation).bytes.wrapping_add(bytes as u64) };
     }
 
@@ -234,6 +243,7 @@ impl Posting {
     /// asked for a request and a callback in any case, and [`finish_at_once`] makes of them what the program expects.
     #[inline(always)]
     unsafe fn prepare_arrival(&self, own: &mut RequestParam) -> usize {
+        // SAFETY: as above; libucp writes into the record until it completes the operation, which it is kept for.
         unsafe {
             let operation = self.operation;
             let is_active = self.function == Function::AmRecvDataNbx;
@@ -262,6 +272,7 @@ impl Posting {
 
     #[inline(always)]
     unsafe fn end(self, mut returned: StatusPtr) -> StatusPtr {
+        // SAFETY: UCX has returned, so its frame is the innermost again. The record is this post's unless `wait_for` leaves it to the callback.
         unsafe {
             let operation = self.operation;
             Frame::leave(&raw mut (*operation).frame, self.thread);
@@ -289,6 +300,7 @@ impl Posting {
     /// Leaves it to its callback. False if that came already.
     #[inline(always)]
     unsafe fn wait_for(&self, request: *mut c_void) -> bool {
+        // SAFETY: until the operation is pending, its completion touches none of these fields. Workers are never freed.
         unsafe {
             let operation = self.operation;
             if (*operation).phase.load(Ordering::Acquire) == phase::DONE {
@@ -313,6 +325,7 @@ impl Posting {
     }
 
     unsafe fn give_up(self) {
+        // SAFETY: UCX took no operation, so nobody else knows the record; its frame is the innermost again.
         unsafe {
             Frame::leave(&raw mut (*self.operation).frame, self.thread);
             self.free();
@@ -321,6 +334,7 @@ impl Posting {
 
     #[inline(always)]
     unsafe fn free(&self) {
+        // SAFETY: each caller is the last to use the record.
         unsafe { free(self.operation, self.thread) };
     }
 }
@@ -350,6 +364,7 @@ impl Drop for Leaving {
 /// A receive that the program may find done when it is posted, and that was: it has no callback, and no request is left.
 #[cold]
 unsafe fn finish_at_once(operation: *mut Operation, request: *mut c_void) -> StatusPtr {
+    // SAFETY: libucp has completed the operation, and leaves its request to whom it returned it. The place is null or the program's.
     unsafe {
         if (*operation).at_once == AtOnce::FreeRequest
             && let Some(free) = real!(Ucp, ucp_request_free, unsafe extern "C-unwind" fn(*mut c_void))
@@ -364,6 +379,8 @@ unsafe fn finish_at_once(operation: *mut Operation, request: *mut c_void) -> Sta
 }
 
 unsafe fn told_at_once(operation: *mut Operation) -> u64 {
+    // SAFETY: libucp returned that it is done, so it has filled in the place that it was given: the program's, of that function's type,
+    // or the record's.
     unsafe {
         let info = (*operation).program_info;
         if info.is_null() {

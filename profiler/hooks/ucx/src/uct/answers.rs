@@ -13,6 +13,7 @@ use crate::module::protocol::Protocol;
 pub unsafe fn count_answers(module: &Module, worker: *mut Worker, frame: &Frame) {
     for answer in frame.answers() {
         let link = frame.link();
+        // SAFETY: the worker of a watched interface: those are never freed.
         if link.is_some() || !unsafe { wait_for_answer(module, worker, answer) } {
             count_answer(module, answer, link);
         }

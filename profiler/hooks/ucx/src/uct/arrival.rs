@@ -61,6 +61,7 @@ unsafe fn begin(
     data: *mut c_void,
     length: usize,
 ) -> Option<Seen> {
+    // SAFETY: the thread is this one's, and a message of that length lies at `data`.
     unsafe {
         let mut standing = Standing::enter(thread, Kind::Arrival)?;
         let frame = standing.frame();
@@ -81,6 +82,7 @@ unsafe fn begin(
 #[inline(always)]
 unsafe fn end(arrival: &Arrival, seen: Seen, length: usize) {
     let Seen { module, mut standing, number } = seen;
+    // SAFETY: the worker of a watched interface: those are never freed.
     unsafe {
         let frame = standing.frame();
         answers::count_answers(module, arrival.worker, frame);
@@ -96,6 +98,7 @@ unsafe fn end(arrival: &Arrival, seen: Seen, length: usize) {
 
 /// The number of a sender's request is the address of libucp's record of it.
 unsafe fn find_sender(arrival: &Arrival, number: usize, frame: &mut Frame) {
+    // SAFETY: workers are never freed, and what is pending on one is in use as long as `with` lasts.
     unsafe {
         let Some(worker) = arrival.worker.as_ref() else { return };
         worker.with(|pending| {

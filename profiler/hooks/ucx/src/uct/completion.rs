@@ -40,6 +40,7 @@ pub unsafe extern "C-unwind" fn completed(own: *mut Completion) {
 
 /// `uct_invoke_completion`: one of the operations that it counts is done, with its first error kept.
 unsafe fn invoke(completion: *mut Completion, status: ucs::Status) {
+    // SAFETY: null, or libucp's own, which it keeps until all operations that it counts are done.
     unsafe {
         if completion.is_null() {
             return;
@@ -58,6 +59,7 @@ unsafe fn invoke(completion: *mut Completion, status: ucs::Status) {
 
 unsafe fn count(pending: *mut Pending) {
     let Some(module) = module::get() else { return };
+    // SAFETY: the operation was pending, so its post has filled in the record and let go of it.
     unsafe {
         let Pending { link, route, peer, bytes, begin_ns, .. } = &*pending;
         let now = module.now_ns();

@@ -36,6 +36,8 @@ pub unsafe fn find(thread: *mut Thread, interface: &Interface, clue: Clue) -> Op
 
 #[inline(never)]
 unsafe fn search(frame: Option<&Frame>, interface: &Interface, clue: Clue) -> Option<Link> {
+    // SAFETY: workers are never freed, what is pending on one is in use as long as `with` lasts, and a frame of a call of UCP is part of
+    // its operation's record.
     unsafe {
         let pending = |look: &mut dyn FnMut(&mut Pending) -> Option<Link>| {
             interface.worker.as_ref().and_then(|worker| worker.with(|pending| look(pending)))

@@ -55,6 +55,7 @@ pub struct Posted {
 #[inline(always)]
 pub unsafe fn posted(cargo: Cargo) -> Option<Posted> {
     let module = module::get()?;
+    // SAFETY: frames live as long as they are linked, and that of a post is part of its operation's record.
     unsafe {
         let frame = tls::get().as_ref()?.frame.as_ref()?;
         let operation = frame.operation;
@@ -69,6 +70,7 @@ pub unsafe fn posted(cargo: Cargo) -> Option<Posted> {
 impl Posted {
     #[inline(always)]
     pub unsafe fn count(self, interface: &Interface, place: usize, cargo: Cargo, bytes: usize) {
+        // SAFETY: the post that `posted` found goes on: this is inside of it.
         unsafe {
             let operation = self.operation;
             let bytes = bytes as u64;
@@ -141,6 +143,7 @@ pub unsafe fn begin(
 ) -> Option<Transmission> {
     let module = module::get()?;
     let thread = thread::current(module)?;
+    // SAFETY: the thread is this one's, and its frames live as long as they are linked.
     unsafe {
         let is_posted = (*thread).frame.as_ref().is_some_and(|frame| frame.kind == Kind::Post);
         let mut peer = if is_posted { 0 } else { endpoints::uct_peer(ep.cast()) };
@@ -182,6 +185,7 @@ impl Transmission {
         if original.is_null() {
             return original;
         }
+        // SAFETY: the thread is this one's. A record out of its pool is nobody else's until the transport gets it.
         unsafe {
             self.completion = (*self.thread).completions.take();
             if self.completion.is_null() {
@@ -196,6 +200,7 @@ impl Transmission {
     /// For operations that tell a status.
     #[inline(always)]
     pub unsafe fn end(self, status: Status, bytes: usize) {
+        // SAFETY: `begin` made it in this thread, and the transport has returned.
         unsafe {
             if status == ucs::INPROGRESS {
                 self.goes_on(bytes);
@@ -212,18 +217,21 @@ impl Transmission {
     #[inline(always)]
     pub unsafe fn end_packed(self, packed: isize) {
         if packed >= 0 {
+            // SAFETY: as in `end`.
             unsafe { self.count(packed as usize) };
         }
     }
 
     unsafe fn give_up(&self) {
         if !self.completion.is_null() {
+            // SAFETY: it came from this thread's pool, and the transport does not keep it.
             unsafe { (*self.thread).completions.give(self.completion) };
         }
     }
 
     /// Completion is counted when it comes, if it shall be told at all.
     unsafe fn goes_on(self, bytes: usize) {
+        // SAFETY: until the phase says that it is pending, its completion reads only what `completion` wrote.
         unsafe {
             if self.completion.is_null() {
                 return self.count(bytes);
@@ -247,6 +255,7 @@ impl Transmission {
 
     #[inline(always)]
     unsafe fn count(&self, bytes: usize) {
+        // SAFETY: what `begin` found is still there: the thread is this one's, and records are never freed.
         unsafe {
             if !self.is_linked && self.waits_for_arrival(bytes) {
                 return;
@@ -268,6 +277,7 @@ impl Transmission {
     /// Its route. Tells the operation above, and what arrived just now, what it turned out to be.
     #[inline(always)]
     unsafe fn see(&self, bytes: usize) -> u32 {
+        // SAFETY: as in `count`.
         let protocol = unsafe { self.protocol(bytes) };
         route(self.module, self.place, protocol, self.interface.carrier)
     }
@@ -275,9 +285,11 @@ impl Transmission {
     #[inline(always)]
     unsafe fn protocol(&self, bytes: usize) -> Protocol {
         if !self.is_linked {
+            // SAFETY: as in `count`.
             return unsafe { self.unlinked() };
         }
         let protocol = carried(self.cargo, self.link.is_one_sided);
+        // SAFETY: as in `count`.
         unsafe { self.tell(protocol, bytes as u64) };
         protocol
     }
@@ -285,6 +297,7 @@ impl Transmission {
     /// Marks the operation above, unless its record is in use for another one by now.
     #[inline(always)]
     unsafe fn tell(&self, protocol: Protocol, bytes: u64) {
+        // SAFETY: records are never freed. This one may serve another operation by now, so what is read and written of it is `Loose`.
         unsafe {
             let operation = self.link.operation;
             if operation.is_null() || (*operation).generation.get() != self.link.generation {
@@ -316,6 +329,7 @@ impl Transmission {
         // SAFETY: frames live as long as they are linked.
         match unsafe { (*self.thread).frame.as_mut() } {
             Some(frame) if frame.kind == Kind::Arrival => frame.keep(answer),
+            // SAFETY: the worker of a watched interface: those are never freed.
             _ => unsafe { answers::wait_for_answer(self.module, self.interface.worker, answer) },
         }
     }
@@ -326,8 +340,8 @@ impl Transmission {
         if self.is_linked {
             return;
         }
-        // SAFETY: as in `begin`.
         let clue = Clue { pointer: 0, near, far: 0, peer: self.peer };
+        // SAFETY: as in `begin`.
         let found = unsafe { link::find(self.thread, self.interface, clue) };
         if let Some(link) = found {
             self.is_linked = true;
@@ -337,6 +351,7 @@ impl Transmission {
 
     #[cold]
     unsafe fn unlinked(&self) -> Protocol {
+        // SAFETY: the thread is this one's, and its frames live as long as they are linked.
         let in_handler = unsafe { (*self.thread).frame.as_ref() }.is_some_and(|frame| frame.kind == Kind::Arrival);
         match self.cargo {
             Cargo::Message(message::WIREUP) => Protocol::Wireup,
