@@ -250,8 +250,8 @@ fn filters_hold() {
     let share = csv(&folder, &["--layer", "uct", "--comm", "row", "--protocol", "rndv-get"])[0]["share"].clone();
     assert!((share.parse::<f64>().unwrap() - 12_288.0 / 49_752.0).abs() < 1e-12);
     for (words, said) in [
-        (&["--layer", "nccl"][..], "it has the layers ucp, ucp-rx, uct, uct-rx"),
-        (&["--transport", "rc"], "it has the transports posix, rc_mlx5, tcp"),
+        (&["--layer", "nccl"][..], "layers in this profile: ucp, ucp-rx, uct, uct-rx"),
+        (&["--transport", "rc"], "transports in this profile: posix, rc_mlx5, tcp"),
         (&["--layer", "ucp", "--protocol", "wireup"], "nothing matches: layer ucp, protocol wireup"),
     ] {
         let answer = folder.through(&[&["ucx"], words].concat());
