@@ -145,7 +145,7 @@ fn what_arrived_in_part_is_missed() {
     for mpi in Mpi::ALL {
         let launch = Launch::new(mpi, "churn").arguments(&["10000", "0"]).preload(mpi_shared_library(mpi, "received"));
         let run = launch.variable("RECEIVED_FAILS", "0.5").run().succeeded();
-        assert!(run.stderr.contains("did not arrive whole"), "{mpi}: {}", run.stderr);
+        assert!(run.stderr.contains("were cut off on the way to rank 0"), "{mpi}: {}", run.stderr);
         assert_eq!(recover::find(&[run.folder().join("shards")]).len(), 1, "{mpi}: {}", run.stderr);
     }
 }
