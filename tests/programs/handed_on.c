@@ -9,29 +9,29 @@
 #define CORE(name) ((typeof(&commsee_hook_##name))dlsym(RTLD_DEFAULT, "commsee_hook_" #name))
 
 static int32_t module = COMMSEE_HOOK_NOT_WANTED;
-static uint32_t way;
-static commsee_hook_call cause;
+static uint32_t route;
+static commsee_hook_call cause = {.size = sizeof cause};
 static uint64_t begin;
 
 __attribute__((constructor)) static void announce(void)
 {
-    commsee_hook_way names = {.layer = "handed-on", .function = "move"};
+    commsee_hook_route names = {.size = sizeof names, .layer = "handed-on", .function = "move"};
     module = CORE(open)(COMMSEE_HOOK_VERSION, "Handed-On");
-    way = CORE(way_number)(module, &names);
+    route = CORE(route_number)(module, &names);
 }
 
 static void reduce(void *in, void *inout, int *length, MPI_Datatype *type)
 {
     (void)in, (void)inout, (void)length, (void)type;
     EXPECT(CORE(here)(&cause));
-    begin = CORE(ticks)();
+    begin = CORE(now_ns)();
 }
 
 static void *complete(void *nothing)
 {
-    uint64_t end = CORE(ticks)();
-    CORE(count)(&cause, way, 0, 8, 8, end - begin);
-    CORE(event)(&cause, way, 0, 8, begin, end);
+    uint64_t end = CORE(now_ns)();
+    CORE(count)(&cause, route, 0, 8, 8, end - begin);
+    CORE(event)(&cause, route, 0, 8, begin, end);
     return nothing;
 }
 
