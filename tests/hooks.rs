@@ -6,31 +6,12 @@ use std::path::Path;
 
 use commsee::profile::recover;
 use commsee::shard;
-use rusqlite::{Connection, Row};
 
-use common::{Launch, Mpi, Run, mpi_shared_library};
+use common::{Launch, Mpi, Run, answer, mpi_shared_library};
 
 fn hooked(mpi: Mpi, ranks: usize) -> Launch {
     let launch = Launch::new(mpi, "hooked").ranks(ranks).preload(mpi_shared_library(mpi, "made_up"));
     launch.variable("COMMSEE_HOOKS", "ucx-to-be, Made-Up")
-}
-
-/// The answer of a query, one line per row.
-fn answer(path: &Path, sql: &str) -> Vec<String> {
-    let db = Connection::open(path).expect("the profile");
-    let mut query = db.prepare(sql).expect("a query");
-    let columns = query.column_count();
-    let line = |row: &Row| {
-        let cell = |index| match row.get::<_, rusqlite::types::Value>(index)? {
-            rusqlite::types::Value::Null => Ok("-".to_owned()),
-            rusqlite::types::Value::Integer(number) => Ok(number.to_string()),
-            rusqlite::types::Value::Real(number) => Ok(number.to_string()),
-            rusqlite::types::Value::Text(text) => Ok(text),
-            rusqlite::types::Value::Blob(_) => Ok("blob".to_owned()),
-        };
-        Ok((0..columns).map(cell).collect::<rusqlite::Result<Vec<_>>>()?.join("|"))
-    };
-    query.query_map([], line).expect("rows").collect::<Result<_, _>>().expect("rows")
 }
 
 fn check(path: &Path, ranks: usize) {

@@ -7,32 +7,13 @@ use std::path::Path;
 use std::process::Command;
 
 use commsee::profile::recover;
-use rusqlite::{Connection, Row};
 
-use common::{Launch, Mpi, library, mpi_shared_library, target_folder};
+use common::{Launch, Mpi, answer, library, mpi_shared_library, target_folder};
 
 fn layered(mpi: Mpi, ranks: usize) -> Launch {
     let launch = Launch::new(mpi, "layered").ranks(ranks);
     let launch = launch.preload(mpi_shared_library(mpi, "ring")).preload(mpi_shared_library(mpi, "dma"));
     launch.variable("COMMSEE_HOOKS", "ring,dma")
-}
-
-/// The answer of a query, one line per row.
-fn answer(path: &Path, sql: &str) -> Vec<String> {
-    let db = Connection::open(path).expect("the profile");
-    let mut query = db.prepare(sql).expect("a query");
-    let columns = query.column_count();
-    let line = |row: &Row| {
-        let cell = |index| match row.get::<_, rusqlite::types::Value>(index)? {
-            rusqlite::types::Value::Null => Ok("-".to_owned()),
-            rusqlite::types::Value::Integer(number) => Ok(number.to_string()),
-            rusqlite::types::Value::Real(number) => Ok(number.to_string()),
-            rusqlite::types::Value::Text(text) => Ok(text),
-            rusqlite::types::Value::Blob(_) => Ok("blob".to_owned()),
-        };
-        Ok((0..columns).map(cell).collect::<rusqlite::Result<Vec<_>>>()?.join("|"))
-    };
-    query.query_map([], line).expect("rows").collect::<Result<_, _>>().expect("rows")
 }
 
 const COLUMNS: &str = "comm, op, layer, function, role, src, dst, layer_comm, within, bucket_lo, calls, bytes, later, \

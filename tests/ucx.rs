@@ -8,7 +8,7 @@ use std::process::Command;
 
 use rusqlite::Connection;
 
-use common::{Launch, Mpi, Program, Run, check_profile, demand, execute, hook, library, shared_library};
+use common::{Launch, Mpi, Program, Run, answer, check_profile, demand, execute, hook, library, shared_library};
 
 /// The transports over which processes on one node can talk.
 const TRANSPORTS: [&str; 4] = ["posix,self", "sysv,self", "posix,sysv,cma,self", "tcp,self"];
@@ -32,26 +32,6 @@ fn over_ucx(launch: Launch, transports: &str) -> Launch {
 
 fn seen(mpi: Mpi, program: &str, transports: &str) -> Launch {
     over_ucx(Launch::new(mpi, program).preload(hook("ucx")).variable("COMMSEE_HOOKS", "ucx"), transports)
-}
-
-/// The answer of a query as text, one line per row.
-fn answer(path: &Path, sql: &str) -> Vec<String> {
-    let db = Connection::open(path).expect("the profile");
-    let mut query = db.prepare(sql).expect("a query");
-    let columns = query.column_count();
-    let rows = query.query_map([], |row| {
-        let cell = |column| {
-            Ok(match row.get_ref(column)? {
-                rusqlite::types::ValueRef::Null => "-".to_owned(),
-                rusqlite::types::ValueRef::Integer(number) => number.to_string(),
-                rusqlite::types::ValueRef::Real(number) => number.to_string(),
-                rusqlite::types::ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
-                rusqlite::types::ValueRef::Blob(_) => "blob".to_owned(),
-            })
-        };
-        Ok((0..columns).map(cell).collect::<rusqlite::Result<Vec<_>>>()?.join("|"))
-    });
-    rows.expect("rows").collect::<Result<_, _>>().expect("rows")
 }
 
 fn number(path: &Path, sql: &str) -> f64 {

@@ -125,6 +125,16 @@ fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(format!("{name}.c"))
 }
 
+/// All that programs may include, so that none outlives a change of it.
+fn headers() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = ["tests/programs", "profiler/hooks"].map(|folder| fs::read_dir(root.join(folder)).expect("a folder"));
+    let paths = folders.into_iter().flatten().map(|entry| entry.expect("an entry").path());
+    let mut headers: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|end| end == "h")).collect();
+    headers.sort();
+    headers
+}
+
 fn cached(compiler: &str, source: &Path, flags: &[&str], name: &str) -> PathBuf {
     cached_with(compiler, source, flags, &[], name)
 }
@@ -133,8 +143,8 @@ fn cached(compiler: &str, source: &Path, flags: &[&str], name: &str) -> PathBuf 
 fn cached_with(compiler: &str, source: &Path, flags: &[&str], output: &[&str], name: &str) -> PathBuf {
     let read = |path: &Path| fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut hasher = DefaultHasher::new();
-    let header = |name: &str| read(&self::source(name).with_extension("h"));
-    (read(source), header("truth"), header("sweep"), header("meet"), compiler, flags).hash(&mut hasher);
+    (read(source), compiler, flags).hash(&mut hasher);
+    headers().iter().for_each(|path| read(path).hash(&mut hasher));
     for archive in flags.iter().filter(|flag| [".a", ".c", ".cpp"].iter().any(|end| flag.ends_with(end))) {
         read(Path::new(archive)).hash(&mut hasher);
     }

@@ -10,6 +10,7 @@ mod invariants;
 mod launch;
 mod mpi;
 mod profile;
+mod query;
 pub mod timeline;
 mod truth;
 
@@ -22,6 +23,7 @@ pub use invariants::check as check_invariants;
 pub use launch::{Done, Launch, Run, execute, execute_within_s, hook, library, static_library, target_folder};
 pub use mpi::{Mpi, demand, fortran_symbols, library_file, mpi_symbols};
 pub use profile::{Call, Communicator, Profile};
+pub use query::answer;
 pub use truth::{Facts, check, check_profile};
 
 /// Runs a program that states what it does, and checks its profile against that.
