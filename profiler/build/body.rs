@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use vocabulary::calls::{Call, Shape};
 
-use crate::table::{body_type, receives, rule, seen, status, tag};
+use crate::table::{body_type, has_short, receives, rule, seen, status, tag};
 
 pub fn write(call: &Call) -> String {
     let name = call.name;
@@ -13,11 +13,13 @@ pub fn write(call: &Call) -> String {
     let carrier = call.arguments.iter().find(|argument| ["comm", "win", "file"].contains(&argument.kind));
     let carrier = carrier.unwrap_or_else(|| panic!("{name} has no communicator"));
     let comm = carrier.name;
-    let records = match carrier.kind {
-        "win" => "windows",
-        "file" => "files",
-        _ => "tally",
+    let of = match carrier.kind {
+        "win" => "Window",
+        _ => "Comm",
     };
+    let is_file = carrier.kind == "file";
+    // Of the others there is only the full path.
+    let (generic, path) = if has_short(call) { ("<P: Path>", "P") } else { ("", "Full") };
     let place =
         |kind: &str| call.arguments.iter().find(|argument| argument.kind == kind).map_or("", |argument| argument.name);
     let (request, made) = (place("newrequest"), place("newcomm"));
@@ -30,7 +32,7 @@ pub fn write(call: &Call) -> String {
     let mut line = |words: &str| writeln!(text, "{words}").unwrap();
     line("#[inline(always)]");
     line(&format!(
-        "pub unsafe fn {name}(thread: &Thread, {parameters}forward: impl FnOnce({forward_type}) -> c_int) -> c_int {{"
+        "pub unsafe fn {name}{generic}(thread: &Thread, {parameters}forward: impl FnOnce({forward_type}) -> c_int) -> c_int {{"
     ));
     if let Some(status) = status(call) {
         line("    let mut own = status::Own::new();");
@@ -41,20 +43,20 @@ pub fn write(call: &Call) -> String {
         line("    let counted = thread.counters.counted_ticks.get();");
     }
     let enter = match (call.shape, carrier.kind) {
-        (Shape::Creator, _) => "enter_over(thread, parent".to_owned(),
-        (_, "comm") => format!("enter(thread, {comm}"),
-        (_, "win") => format!("enter_over(thread, windows::of(thread, {comm})"),
-        _ => format!("enter_over(thread, files::of({comm})"),
+        (Shape::Creator, _) => format!("enter_over::<{path}>(thread, parent"),
+        (_, "comm") => format!("enter::<{path}>(thread, {comm}"),
+        (_, "win") => format!("enter_over::<{path}>(thread, carriers::before::<Window>(thread, op::{name}, {comm})"),
+        _ => format!("enter_over::<{path}>(thread, files::of({comm})"),
     };
-    line("    let begin = clock::now();");
+    line(&format!("    let begin = clock::now_on::<{path}>();"));
     line(&format!("    let place = in_flight::{enter}, op::{name}, begin);"));
     line(&format!("    let code = forward({forwarded});"));
-    line("    let end = clock::now();");
-    line("    in_flight::leave(place, end);");
+    line(&format!("    let end = clock::now_on::<{path}>();"));
+    line(&format!("    in_flight::leave::<{path}>(place, end);"));
     // What fails in here must not cost the program more than its counts.
     line("    recorded(|| {");
     if let Some(tag) = tag(call) {
-        line(&format!("        if trace::is_on() {{ trace::set_tag({tag}); }}"));
+        line(&format!("        if trace::is_on_in::<{path}>() {{ trace::set_tag({tag}); }}"));
     }
     line("        let ticks = end.wrapping_sub(begin);");
     if call.shape == Shape::Creator {
@@ -63,21 +65,24 @@ pub fn write(call: &Call) -> String {
     line(&format!("        let done = Done {{ operation: op::{name}, code, ticks }};"));
     let rule = rule_call(call);
     match call.shape {
-        Shape::Blocking => line(&format!("        {records}::call(thread, {comm}, done, |context| {rule});")),
-        Shape::Request if call.rule == "recv" => {
-            line("        if code != 0 {");
-            line(&format!("            tally::failed(thread, {comm}, done);"));
-            line("        } else {");
-            line(&format!("            let record = communicators::of(&thread.communicators, {comm});"));
-            line(&format!("            tally::receiving(thread, record, {request}, done, |context| {rule});"));
-            line("        }");
+        Shape::Blocking if is_file => line(&format!("        files::call(thread, {comm}, done, |context| {rule});")),
+        Shape::Blocking if call.rule == "none" => {
+            line(&format!("        tally::call_without_bytes::<{path}, {of}>(thread, {comm}, done);"));
         }
-        Shape::Request if receives(call) => {
-            let function = if call.rule == "read" { "files::reading" } else { "tally::started_both" };
-            line(&format!("        {function}(thread, {comm}, {request}, done, |context| {rule});"));
+        Shape::Blocking => line(&format!("        tally::call::<{path}, {of}>(thread, {comm}, done, |context| {rule});")),
+        Shape::Request if is_file => {
+            let function = if call.rule == "read" { "reading" } else { "started" };
+            line(&format!("        files::{function}(thread, {comm}, {request}, done, |context| {rule});"));
         }
         Shape::Request => {
-            line(&format!("        {records}::started(thread, {comm}, {request}, done, |context| {rule});"))
+            let function = match call.rule {
+                "recv" => "receiving",
+                _ if receives(call) => "started_both",
+                _ => "started",
+            };
+            line(&format!(
+                "        tally::{function}::<{path}, {of}>(thread, {comm}, {request}, done, |context| {rule});"
+            ));
         }
         Shape::Persistent => {
             let starts = match call.rule {

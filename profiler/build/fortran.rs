@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use vocabulary::calls::{Argument, Call, Shape};
 
-use crate::table::{EVERYWHERE, enter, seen, status};
+use crate::table::{EVERYWHERE, enter, has_short, seen, status};
 
 pub fn write(call: &Call) -> String {
     // Of functions that are written by hand as a whole, so is the translation.
@@ -115,7 +115,13 @@ fn translation(call: &Call) -> String {
         passed.join(", ")
     ));
     let comma = if given.is_empty() { "" } else { ", " };
-    line(&format!("    body::{name}(thread, {}{comma}forward);\n    0", given.join(", ")));
+    let given = given.join(", ");
+    match has_short(call) {
+        true => line(&format!(
+            "    if path::is_open() && thread.is_outside() {{ body::{name}::<Short>(thread, {given}{comma}forward); }} else {{ body::{name}::<Full>(thread, {given}{comma}forward); }}\n    0"
+        )),
+        false => line(&format!("    body::{name}(thread, {given}{comma}forward);\n    0")),
+    }
     line("}}\n");
     text
 }

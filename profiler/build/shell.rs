@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use vocabulary::calls::Call;
 
-use crate::table::{EVERYWHERE, c_type, enter, names, seen, status};
+use crate::table::{EVERYWHERE, c_type, enter, has_short, names, seen, status};
 
 pub fn write(call: &Call) -> String {
     let mut text = String::new();
@@ -37,21 +37,71 @@ fn shell(text: &mut String, call: &Call, large: bool) {
     let comma = if given.is_empty() { "" } else { ", " };
     // What came with MPI 4 is not in every library.
     let late = if large || call.since > EVERYWHERE { "late " } else { "" };
-    write!(
-        text,
-        "where_present! {{ {late}pub unsafe extern \"C-unwind\" fn {name}{suffix}({parameters}) -> c_int {{
-    // SAFETY: the type repeats the function's declaration in the standard.
-    let real: unsafe extern \"C-unwind\" fn({types}) -> c_int = unsafe {{ std::mem::transmute(real::function({slot})) }};
+    let function = format!("{name}{suffix}");
+    let body = |path: &str| {
+        let path = if has_short(call) { format!("::<{path}>") } else { String::new() };
+        format!("body::{name}{path}(thread, {given}{comma}{forward} real({names}))")
+    };
+    let real = |found: &str| {
+        format!(
+            "// SAFETY: the type repeats the function's declaration in the standard.
+    let real: unsafe extern \"C-unwind\" fn({types}) -> c_int = unsafe {{ std::mem::transmute({found}) }};"
+        )
+    };
+    let (offer, full) = match has_short(call) {
+        true => (format!("path::offer({slot}, function);"), format!("{function}_in_full")),
+        false => (String::new(), function.clone()),
+    };
+    let whole = format!(
+        "    let function = real::function({slot});
+    {offer}
+    {real}
     match thread::{enter}(op::{name}) {{
         // SAFETY: the program passes what the function takes, and it is passed on.
-        Some(thread) => unsafe {{ body::{name}(thread, {given}{comma}{forward} real({names})) }},
+        Some(thread) => unsafe {{ {body} }},
         // SAFETY: as above.
         None => unsafe {{ real({names}) }},
-    }}
+    }}",
+        real = real("function"),
+        enter = enter(call),
+        body = body("Full"),
+    );
+    if !has_short(call) {
+        write!(
+            text,
+            "where_present! {{ {late}pub unsafe extern \"C-unwind\" fn {function}({parameters}) -> c_int {{
+{whole}
 }} }}
 
+"
+        )
+        .unwrap();
+        return;
+    }
+    write!(
+        text,
+        "where_present! {{ {late}pub unsafe extern \"C-unwind\" fn {function}({parameters}) -> c_int {{
+    let function = path::function({slot});
+    if !function.is_null() {{
+        if let Some(thread) = thread::outside() {{
+            {real}
+            // SAFETY: the program passes what the function takes, and it is passed on.
+            return unsafe {{ {body} }};
+        }}
+    }}
+    // SAFETY: as above.
+    unsafe {{ {full}({names}) }}
+}} }}
+
+#[cold]
+#[inline(never)]
+unsafe extern \"C-unwind\" fn {full}({parameters}) -> c_int {{
+{whole}
+}}
+
 ",
-        enter = enter(call)
+        real = real("function"),
+        body = body("Short"),
     )
     .unwrap();
 }

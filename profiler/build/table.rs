@@ -87,6 +87,17 @@ pub fn body_type(argument: &Argument) -> &'static str {
     }
 }
 
+/// Whether its calls may take the short path: those that programs make often. What begins with `Waitall` and the like is written by hand
+/// for both.
+pub fn has_short(call: &Call) -> bool {
+    let by_hand = ["Wait", "Test"].iter().any(|kind| {
+        let rest = call.name.strip_prefix("MPI_").and_then(|name| name.strip_prefix(kind));
+        rest.is_some_and(|rest| ["", "all", "any", "some"].contains(&rest))
+    });
+    let carried = call.arguments.iter().any(|argument| ["comm", "win"].contains(&argument.kind));
+    by_hand || carried && matches!(call.shape, Shape::Blocking | Shape::Request)
+}
+
 /// Which of `thread::recording` and `thread::following` the wrapper asks for its thread.
 pub fn enter(call: &Call) -> &'static str {
     if call.shape == Shape::Blocking { "recording" } else { "following" }

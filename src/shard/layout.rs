@@ -299,7 +299,11 @@ impl Cell {
     }
 
     pub fn operation(&self) -> u16 {
-        (self.key >> 16) as u16
+        Cell::operation_of(self.key)
+    }
+
+    pub const fn operation_of(key: u64) -> u16 {
+        (key >> 16) as u16
     }
 
     pub fn bucket(&self) -> u8 {
@@ -342,6 +346,12 @@ impl Bound {
         // Half of all numbers of so many digits begin with a one, and only those occur.
         let step = 1 << (Bound::DIGITS - 1);
         (Bound((1 << Bound::DIGITS) + (dropped - 1) * step + (digits - step)), (digits as u64) << dropped == ticks)
+    }
+
+    /// Whether a call of so many ticks is neither shorter nor longer than these two. Of a long one it is not said.
+    #[inline(always)]
+    pub const fn are_around(shortest: Bound, longest: Bound, ticks: u64) -> bool {
+        ticks >> Bound::DIGITS == 0 && ticks as u32 >= shortest.0 && ticks as u32 <= longest.0
     }
 
     pub const fn ticks(self) -> u64 {

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use vocabulary::shard::{CLOCK_MONOTONIC, Moment};
 
+use crate::guest::path::{self, Path};
+
 /// Set once before recording starts: ticks come from the operating system's clock.
 static SYSTEM: AtomicBool = AtomicBool::new(false);
 
@@ -19,6 +21,7 @@ pub fn choose() -> u32 {
     #[cfg(not(target_arch = "aarch64"))]
     {
         SYSTEM.store(true, Ordering::Relaxed);
+        path::forbid();
         CLOCK_MONOTONIC
     }
 }
@@ -27,6 +30,12 @@ pub fn choose() -> u32 {
 #[inline(always)]
 pub fn now() -> u64 {
     if SYSTEM.load(Ordering::Relaxed) { monotonic_ns() } else { counter::read() }
+}
+
+/// The time in ticks, on a path.
+#[inline(always)]
+pub fn now_on<P: Path>() -> u64 {
+    if P::IS_SHORT { counter::read() } else { now() }
 }
 
 /// How ticks become nanoseconds while the program runs: from one moment on, by a factor with 32 binary digits behind the point. So it is

@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod errno;
 pub mod guard;
+pub mod path;
 pub mod probe;
 pub mod say;
 pub mod serial;

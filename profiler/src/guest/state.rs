@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
+use crate::guest::path::{self, Path};
+
 /// Before `MPI_Init`, after `MPI_Finalize`, when disabled, or after trouble: calls are forwarded and nothing else.
 pub const OFF: u8 = 0;
 /// Between `MPI_Pcontrol(0)` and `(1)`: requests and communicators are followed, but nothing is counted.
@@ -18,6 +20,11 @@ pub fn is_on() -> bool {
 }
 
 #[inline(always)]
+pub fn is_on_in<P: Path>() -> bool {
+    P::IS_SHORT || is_on()
+}
+
+#[inline(always)]
 pub fn is_off() -> bool {
     STATE.load(Ordering::Relaxed) == OFF
 }
@@ -29,6 +36,7 @@ pub fn start(threaded: bool) {
         several_threads();
     }
     STATE.store(ON, Ordering::Release);
+    path::open();
 }
 
 /// From now on several threads may call MPI at the same time.
@@ -38,12 +46,20 @@ pub fn several_threads() {
 
 pub fn stop() {
     STATE.store(OFF, Ordering::Release);
+    path::close();
 }
 
 /// `MPI_Pcontrol`.
 pub fn pause(paused: bool) {
     let (from, to) = if paused { (ON, PAUSED) } else { (PAUSED, ON) };
     let _ = STATE.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
+    if !paused {
+        path::open();
+    }
+    // Also where another thread has just paused.
+    if !is_on() {
+        path::close();
+    }
 }
 
 #[inline(always)]

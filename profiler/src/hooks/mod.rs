@@ -16,7 +16,7 @@ use vocabulary::settings;
 use vocabulary::shard::{self as image, NO_COMM, ROUTE_BITS, Role};
 
 use crate::guest::{clock, guard, say, state};
-use crate::record::tally;
+use crate::record::buckets;
 use crate::thread::layer_calls::LayerCall;
 use crate::thread::transfers::Transferred;
 use crate::{thread, trace};
@@ -336,7 +336,7 @@ unsafe fn key(call: *const Call, route: u32, peer: u32, size_bytes: u64) -> [u64
     // SAFETY: the module passes a call, as the interface demands.
     let call = unsafe { &*call };
     let comm = if call.operation == NO_OPERATION { NO_COMM } else { call.comm };
-    image::Transfer::key(comm, call.operation, tally::bucket_of(size_bytes), call.context | route, peer)
+    image::Transfer::key(comm, call.operation, buckets::of(size_bytes), call.context | route, peer)
 }
 
 /// The first of its kind in this thread. It takes what the exported function is given, so that this one can jump here.

@@ -12,7 +12,7 @@ use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi::{self, Group};
 use crate::mpi::world;
 use crate::objects::freeing::BeingFreed;
-use crate::objects::handles::Handles;
+use crate::objects::handles::{Handles, generation};
 use crate::objects::identity::{self, Identity};
 use crate::objects::records::REGISTRY;
 use crate::shard;
@@ -33,8 +33,8 @@ pub fn add_world(world_rank: u32, world_size: u32) {
 
 /// What one thread does with communicators.
 pub struct Recent {
-    /// The communicator that it used last, valid in one epoch of the table.
-    used: Cell<(Word, u32, Record)>,
+    /// The communicator that it used last, valid in one generation of handles.
+    used: Cell<(Word, u64, Record)>,
     /// Communicators and windows that it is freeing just now.
     pub freeing: BeingFreed,
 }
@@ -50,7 +50,7 @@ impl Recent {
     }
 }
 
-const NOT_USED: (Word, u32, Record) = (0, u32::MAX, ptr::null_mut());
+const NOT_USED: (Word, u64, Record) = (0, 0, ptr::null_mut());
 
 /// The record of `MPI_COMM_WORLD`.
 pub fn world() -> Record {
@@ -61,15 +61,17 @@ pub fn world() -> Record {
 #[inline(always)]
 pub fn of(recent: &Recent, comm: Word) -> Record {
     let handle = comm & abi().mask;
-    let (last, epoch, record) = recent.used.get();
-    if last == handle && epoch == HANDLES.epoch() { record } else { look_up(recent, handle) }
+    let (last, known, record) = recent.used.get();
+    if last == handle && known == generation() { record } else { look_up(recent, handle) }
 }
 
 #[inline(never)]
 fn look_up(recent: &Recent, handle: Word) -> Record {
-    let epoch = HANDLES.epoch();
+    let now = generation();
     let record = find(handle).or_else(|| recent.freeing.find(handle)).unwrap_or_else(|| foreign(handle));
-    recent.used.set((handle, epoch, record));
+    if record != none() {
+        recent.used.set((handle, now, record));
+    }
     record
 }
 
@@ -78,12 +80,12 @@ fn during_call(handle: Word) -> Record {
     find(handle).unwrap_or_else(|| if handle == abi().comm_self { foreign(handle) } else { none() })
 }
 
-/// The communicator that was looked up last while calls go on: its handle, the epoch of the table, its number.
-pub struct LastLookUp(Cell<(Word, u32, u32)>);
+/// The communicator that was looked up last while calls go on: its handle, the generation, its number.
+pub struct LastLookUp(Cell<(Word, u64, u32)>);
 
 impl LastLookUp {
     pub const fn none() -> LastLookUp {
-        LastLookUp(Cell::new((0, u32::MAX, 0)))
+        LastLookUp(Cell::new((0, 0, 0)))
     }
 
     /// The number of the communicator of a call.
@@ -93,9 +95,9 @@ impl LastLookUp {
             return call.comm as u32;
         }
         let handle = call.comm as Word & abi().mask;
-        let (last, epoch, number) = self.0.get();
-        let now = HANDLES.epoch();
-        if last == handle && epoch == now {
+        let (last, known, number) = self.0.get();
+        let now = generation();
+        if last == handle && known == now {
             return number;
         }
         self.look_up(handle, now)
@@ -103,10 +105,13 @@ impl LastLookUp {
 
     #[cold]
     #[inline(never)]
-    fn look_up(&self, handle: Word, now: u32) -> u32 {
+    fn look_up(&self, handle: Word, now: u64) -> u32 {
+        let record = during_call(handle);
         // SAFETY: records are never freed.
-        let number = unsafe { (*during_call(handle)).number };
-        self.0.set((handle, now, number));
+        let number = unsafe { (*record).number };
+        if record != none() {
+            self.0.set((handle, now, number));
+        }
         number
     }
 }

@@ -55,24 +55,34 @@ pub fn prepare() {
 /// Bytes of data in one element; 0 where the library cannot say.
 #[inline(always)]
 pub fn size(datatype: Word) -> u64 {
+    predefined(datatype).unwrap_or_else(|| asked(datatype))
+}
+
+#[cold]
+#[inline(never)]
+fn asked(datatype: Word) -> u64 {
+    ask(datatype & abi().mask).unwrap_or(0)
+}
+
+/// The same of a predefined datatype, whose handle never means anything else.
+#[inline(always)]
+pub fn predefined(datatype: Word) -> Option<u64> {
     let datatype = datatype & abi().mask;
     // SAFETY: wrappers get here only while recording is on.
     let sizes = unsafe { SIZES.get() };
     let mut slot = first_slot(datatype, sizes.shift);
     while let Some((handle, size)) = sizes.slots.get(slot) {
         if *handle == datatype {
-            return *size;
+            return Some(*size);
         }
         if *handle == EMPTY {
             break;
         }
         slot = (slot + 1) & (sizes.slots.len() - 1);
     }
-    ask(datatype).unwrap_or(0)
+    None
 }
 
-#[cold]
-#[inline(never)]
 fn ask(datatype: Word) -> Option<u64> {
     let mut size = 0;
     // SAFETY: the handle comes from a call that succeeded, or from the family's table.

@@ -1,6 +1,6 @@
 //! A table from handles to the records of communicators. Looking up takes no lock; entering and leaving are serial.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use commsee_runtime::table::{Shared, Writer};
 use vocabulary::shard::Communicator;
@@ -14,18 +14,25 @@ type Record = *mut Communicator;
 pub struct Handles {
     table: Shared<Record>,
     writer: Serial<Writer>,
-    /// Raised whenever a handle gets another meaning, so that nobody trusts what he found before.
-    epoch: AtomicU32,
+}
+
+/// Raised whenever a handle of any table loses its meaning, or calls begin to be counted in another phase: so that nobody trusts what
+/// he found before. 0 is no generation.
+static GENERATION: AtomicU64 = AtomicU64::new(1);
+
+#[inline(always)]
+pub fn generation() -> u64 {
+    GENERATION.load(Ordering::Relaxed)
+}
+
+/// What was found out so far is looked up again.
+pub fn next_generation() {
+    GENERATION.fetch_add(1, Ordering::Release);
 }
 
 impl Handles {
     pub const fn new() -> Handles {
-        Handles { table: Shared::new(), writer: Serial::new(Writer::new()), epoch: AtomicU32::new(0) }
-    }
-
-    #[inline(always)]
-    pub fn epoch(&self) -> u32 {
-        self.epoch.load(Ordering::Relaxed)
+        Handles { table: Shared::new(), writer: Serial::new(Writer::new()) }
     }
 
     pub fn find(&self, handle: Word) -> Option<Record> {
@@ -35,12 +42,16 @@ impl Handles {
     /// Gives a record a handle, which may have been another record's until now.
     pub fn enter(&self, handle: Word, record: Record) {
         self.writer.with(|writer| {
+            let known = self.table.get(handle);
             if !self.table.set(writer, handle, record) {
                 // Then it is not known, or met as one that another library made.
                 self.table.remove(writer, handle);
                 memory::lose_call();
             }
-            self.raise_epoch();
+            // Nobody remembers that a handle means nothing.
+            if known.is_some_and(|known| known != record) {
+                next_generation();
+            }
         });
     }
 
@@ -48,13 +59,8 @@ impl Handles {
     pub fn leave(&self, handle: Word) -> Option<Record> {
         self.writer.with(|writer| {
             let record = self.table.remove(writer, handle)?;
-            self.raise_epoch();
+            next_generation();
             Some(record)
         })
-    }
-
-    /// There is one writer at a time.
-    fn raise_epoch(&self) {
-        self.epoch.store(self.epoch().wrapping_add(1), Ordering::Release);
     }
 }

@@ -10,3 +10,4 @@ pub mod message;
 pub mod neighbors;
 pub mod records;
 pub mod requests;
+pub mod shortcuts;

@@ -5,10 +5,12 @@ use std::collections::HashMap;
 
 use parking_lot::Mutex;
 
+use crate::guest::path::Full;
 use crate::guest::state;
 use crate::mpi::abi::Word;
 use crate::objects::communicators::{self, Record};
 use crate::objects::handles::Handles;
+use crate::record::carriers::Known;
 use crate::record::tally::{self, Done, Now};
 use crate::shard::memory;
 use crate::thread::Thread;
@@ -41,7 +43,7 @@ pub unsafe fn load(place: Word) -> Word {
 }
 
 /// A call on a file, with the bytes that its rule tells.
-pub fn call(thread: &Thread, file: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
+pub fn call(thread: &Thread, file: Word, done: Done, rule: impl FnOnce(&mut Now<Full, Known>) -> Volume) {
     let record = of(file);
     match done.code {
         0 => tally::of_record(thread, record, done, rule),
@@ -50,12 +52,12 @@ pub fn call(thread: &Thread, file: Word, done: Done, rule: impl FnOnce(&mut Now)
 }
 
 /// A nonblocking write.
-pub fn started(thread: &Thread, file: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
+pub fn started(thread: &Thread, file: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now<Full, Known>) -> Volume) {
     nonblocking(thread, file, request, done, false, rule);
 }
 
 /// A nonblocking read: what it brought is known when it is complete.
-pub fn reading(thread: &Thread, file: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
+pub fn reading(thread: &Thread, file: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now<Full, Known>) -> Volume) {
     nonblocking(thread, file, request, done, true, rule);
 }
 
@@ -65,13 +67,11 @@ fn nonblocking(
     request: Word,
     done: Done,
     reads: bool,
-    rule: impl FnOnce(&mut Now) -> Volume,
+    rule: impl FnOnce(&mut Now<Full, Known>) -> Volume,
 ) {
     let record = of(file);
     if done.code == 0 {
-        tally::started_over(thread, record, request, done, reads, |thread| {
-            rule(&mut Now::of_record(thread, record, done.operation))
-        });
+        tally::started_over(thread, record, request, done, reads, rule);
     } else if state::is_on() {
         tally::plain(thread, record, done);
     }

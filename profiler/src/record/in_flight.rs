@@ -15,6 +15,7 @@ use std::cell::Cell;
 use vocabulary::shard::{IN_FLIGHT_LEVELS, InFlightCall, NO_COMM};
 
 use crate::guest::guard::caught;
+use crate::guest::path::{Full, Path};
 use crate::guest::{clock, stack};
 use crate::mpi::abi::Word;
 use crate::objects::communicators::{self, Record};
@@ -70,9 +71,10 @@ fn number_of(call: &InFlightCall) -> u32 {
 }
 
 #[inline(always)]
-fn free_level(thread: &Thread) -> Level {
+fn free_level<P: Path>(thread: &Thread) -> Level {
     let lowest = thread.in_flight.level(0);
-    if lowest.is_inside() {
+    // On the short path the thread is outside.
+    if !P::IS_SHORT && lowest.is_inside() {
         return above(thread, stack::pointer());
     }
     note_frame(thread);
@@ -164,34 +166,34 @@ fn note_frame(thread: &Thread) {
 
 /// The thread is about to enter a call that is given this handle of a communicator, which may be none at all.
 #[inline(always)]
-pub fn enter(thread: &Thread, comm: Word, operation: u16, begin_ticks: u64) -> Inside<'_> {
-    let level = free_level(thread);
+pub fn enter<P: Path>(thread: &Thread, comm: Word, operation: u16, begin_ticks: u64) -> Inside<'_> {
+    let level = free_level::<P>(thread);
     level.fill(InFlightCall::word(operation, true, begin_ticks), comm as u64, begin_ticks);
     Inside { thread, level }
 }
 
 /// The same where the communicator is known by its record.
 #[inline(always)]
-pub fn enter_over(thread: &Thread, record: Record, operation: u16, begin_ticks: u64) -> Inside<'_> {
+pub fn enter_over<P: Path>(thread: &Thread, record: Record, operation: u16, begin_ticks: u64) -> Inside<'_> {
     // SAFETY: records are never freed.
     let number = if record.is_null() { NO_COMM } else { unsafe { (*record).number } };
-    let level = free_level(thread);
+    let level = free_level::<P>(thread);
     level.fill(InFlightCall::word(operation, false, begin_ticks), number.into(), begin_ticks);
     Inside { thread, level }
 }
 
 /// The thread is in a call whose return nobody will see any more.
 pub fn stay(thread: &Thread, record: Record, operation: u16, begin_ticks: u64) {
-    std::mem::forget(enter_over(thread, record, operation, begin_ticks));
+    std::mem::forget(enter_over::<Full>(thread, record, operation, begin_ticks));
 }
 
 /// The call has returned.
 #[inline(always)]
-pub fn leave(inside: Inside, end_ticks: u64) {
+pub fn leave<P: Path>(inside: Inside, end_ticks: u64) {
     let level = inside.level;
     std::mem::forget(inside);
     level.set_end(end_ticks);
-    if trace::is_on() {
+    if trace::is_on_in::<P>() {
         trace::call(level.as_noted(), end_ticks);
     }
 }

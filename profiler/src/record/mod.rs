@@ -1,5 +1,7 @@
 //! What a call adds to the counters of its thread, and what must be known for that.
 
+pub mod buckets;
+pub mod carriers;
 pub mod files;
 pub mod in_flight;
 pub mod phases;

@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use vocabulary::shard::{NO_PHASE, OTHER_PHASE, PHASES};
 
 use crate::guest::say::warn_once;
+use crate::objects::handles::next_generation;
 use crate::shard::texts::Texts;
 
 /// The name of what comes when all numbers are given away.
@@ -31,10 +32,12 @@ pub fn current() -> u8 {
 /// What is called from now on belongs to the phase of this name.
 pub fn begin(name: &str) {
     CURRENT.store(number_of(name), Ordering::Relaxed);
+    next_generation();
 }
 
 pub fn end() {
     CURRENT.store(NO_PHASE, Ordering::Relaxed);
+    next_generation();
 }
 
 /// The number of a phase, which gets one when it is first named.

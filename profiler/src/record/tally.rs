@@ -1,38 +1,36 @@
 //! The hot path: adds one finished call to the counters.
 //!
-//! What a blocking call pays, beside the two readings of the clock in its wrapper (docs/explanation/cost.md):
-//! - the state and this thread's pointer: two loads, one of them through the thread register (`thread::recording`);
-//! - the communicator: a compare with the one used last (`communicators::of`);
-//! - the datatype's size and the rule's arithmetic: one probe of a small table (`datatypes::size`, `volume`);
-//! - the bucket: a bit scan, a table of 65 bytes, one or two compares (`Buckets::of`);
-//! - the phase: one load, one OR (`phases::current`);
-//! - the cell: one multiplication, one probe of this thread's index, additions to its 48 bytes (`Thread::cell`);
-//! - a send adds the edge to its destination: one more probe, two additions.
+//! What a blocking call pays on the short path, beside the two readings of the clock in its wrapper (docs/explanation/cost.md):
+//! - whether it may take that path: the real function in a table that is empty otherwise (`path::function`), this thread's pointer, and
+//!   whether the thread is in a call (`thread::outside`);
+//! - the shortcut of its operation: a load, and two compares, with the handle and the generation (`carriers::shortcut`). It has the
+//!   rest: the size of the datatype, the bounds of the bucket and its counters, the counters of messages to one rank, each behind a
+//!   compare;
+//! - the additions.
+//!
+//! Whatever a compare does not find, a function apart looks up, and puts it into the shortcut.
 
 use std::ffi::c_int;
+use std::marker::PhantomData;
 
-use vocabulary::buckets::Buckets;
 use vocabulary::shard::{BUCKET_FAILED, BUCKET_PENDING, Bound, Cell, Edge, NO_PHASE, REMOTE_RANK};
 
-use crate::guest::set_once::SetOnce;
+use crate::guest::path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
 use crate::objects::datatypes;
 use crate::objects::requests::{Completed, Extra, Kind, Partition, Persistent, Request, Starts};
-use crate::record::phases;
+use crate::objects::shortcuts::Shortcut;
+use crate::record::carriers::{
+    Carrier, Comm, Known, other_cell, other_edge, shortcut, shortcut_of_receive, shortcut_without_bytes,
+};
+use crate::record::{buckets, phases};
 use crate::shard::memory;
 use crate::thread::Thread;
+use crate::thread::counters::Counters;
 use crate::trace;
 use crate::volume::{Context, Volume};
-
-static BUCKETS: SetOnce<Buckets> = SetOnce::new();
-
-/// SAFETY: called in `MPI_Init`, before recording starts.
-pub unsafe fn prepare(buckets: Buckets) {
-    // SAFETY: the caller sees to it.
-    unsafe { BUCKETS.set(buckets) };
-}
 
 /// What is known of a call when it has returned.
 #[derive(Clone, Copy)]
@@ -44,15 +42,18 @@ pub struct Done {
 }
 
 #[inline(always)]
-pub fn bucket_of(message_bytes: u64) -> u8 {
-    // SAFETY: wrappers get here only while recording is on.
-    unsafe { BUCKETS.get() }.of(message_bytes)
-}
-
-#[inline(always)]
 fn add_time(cell: &mut Cell, ticks: u64) {
     cell.calls = cell.calls.wrapping_add(1);
     cell.ticks = cell.ticks.wrapping_add(ticks);
+    if !Bound::are_around(cell.ticks_min, cell.ticks_max, ticks) {
+        widen(cell, ticks);
+    }
+}
+
+/// Apart, since most calls are neither the shortest nor the longest.
+#[cold]
+#[inline(never)]
+fn widen(cell: &mut Cell, ticks: u64) {
     cell.ticks_min = cell.ticks_min.min(Bound::below(ticks));
     cell.ticks_max = cell.ticks_max.max(Bound::above(ticks));
 }
@@ -91,38 +92,84 @@ pub fn left(thread: &Thread, comm: u32, operation: u16, ticks: u64) {
 /// A call that returned an error: neither its arguments nor its communicator can be relied on.
 #[cold]
 #[inline(never)]
-pub fn failed(thread: &Thread, comm: Word, done: Done) {
+pub fn failed<C: Carrier>(thread: &Thread, key: Word, operation: u16, code: c_int, ticks: u64) {
     if state::is_on() {
-        plain(thread, communicators::known(comm), done);
+        plain(thread, C::known(thread, key), Done { operation, code, ticks });
     }
 }
 
 /// A call with the bytes that its rule tells.
 #[inline(always)]
-pub fn call(thread: &Thread, comm: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
+pub fn call<P: Path, C: Carrier>(
+    thread: &Thread,
+    key: Word,
+    done: Done,
+    rule: impl FnOnce(&mut Now<P, C>) -> Volume,
+) {
     if done.code != 0 {
-        return failed(thread, comm, done);
+        return failed::<C>(thread, key, done.operation, done.code, done.ticks);
     }
-    let record = communicators::of(&thread.communicators, comm);
-    add(thread, record, comm, done, phases::current(), rule);
+    let shortcut = shortcut::<C>(thread, done.operation, key);
+    add(thread, shortcut, key, done, rule);
+}
+
+/// A call that carries nothing.
+#[inline(always)]
+pub fn call_without_bytes<P: Path, C: Carrier>(thread: &Thread, key: Word, done: Done) {
+    if done.code != 0 {
+        return failed::<C>(thread, key, done.operation, done.code, done.ticks);
+    }
+    let shortcut = shortcut_without_bytes::<C>(thread, done.operation, key);
+    if trace::is_on_in::<P>() {
+        trace::volume(shortcut.record.get(), done.operation, 0);
+    }
+    // SAFETY: the counters that a shortcut knows are this thread's.
+    add_time(unsafe { &mut *shortcut.only_cell() }, done.ticks);
+    thread.counters.add_ticks(done.ticks);
+}
+
+/// A call that carries nothing, of a record that its wrapper knows.
+#[inline(always)]
+pub fn of_record_without_bytes(thread: &Thread, record: Record, done: Done) {
+    if done.code != 0 {
+        return failed::<Known>(thread, record as Word, done.operation, done.code, done.ticks);
+    }
+    let shortcut = shortcut_without_bytes::<Known>(thread, done.operation, record as Word);
+    // SAFETY: as above.
+    add_time(unsafe { &mut *shortcut.only_cell() }, done.ticks);
+    thread.counters.add_ticks(done.ticks);
 }
 
 /// A call of a known record, for calls that are not given a communicator.
-pub fn of_record(thread: &Thread, record: Record, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
-    add(thread, record, abi().comm_null, done, phases::current(), rule);
+pub fn of_record(thread: &Thread, record: Record, done: Done, rule: impl FnOnce(&mut Now<Full, Known>) -> Volume) {
+    let shortcut = shortcut::<Known>(thread, done.operation, record as Word);
+    add(thread, shortcut, record as Word, done, rule);
 }
 
+/// Returns the key of the counters that it was added to.
 #[inline(always)]
-fn add(
+fn add<P: Path, C: Carrier>(
     thread: &Thread,
-    record: Record,
-    comm: Word,
+    shortcut: &Shortcut,
+    key: Word,
     done: Done,
-    phase: u8,
-    rule: impl FnOnce(&mut Now) -> Volume,
-) -> u8 {
-    let volume = rule(&mut Now { thread, record, comm, operation: done.operation });
-    with_volume_in(thread, record, done, phase, volume)
+    rule: impl FnOnce(&mut Now<P, C>) -> Volume,
+) -> *mut Cell {
+    let volume = rule(&mut Now { thread, shortcut, key, operation: done.operation, path: PhantomData });
+    if trace::is_on_in::<P>() {
+        trace::volume(shortcut.record.get(), done.operation, volume.sent.max(volume.received));
+    }
+    let place = match shortcut.cell(volume.message_bytes) {
+        Some(cell) => cell,
+        None => other_cell(thread, shortcut, volume.message_bytes),
+    };
+    // SAFETY: the counters that a shortcut knows are this thread's.
+    let cell = unsafe { &mut *place };
+    add_time(cell, done.ticks);
+    cell.bytes_sent = cell.bytes_sent.wrapping_add(volume.sent);
+    cell.bytes_recv = cell.bytes_recv.wrapping_add(volume.received);
+    thread.counters.add_ticks(done.ticks);
+    place
 }
 
 /// Adds a call whose bytes are known already; returns its bucket.
@@ -136,7 +183,7 @@ fn with_volume_in(thread: &Thread, record: Record, done: Done, phase: u8, volume
     if trace::is_on() {
         trace::volume(record, done.operation, volume.sent.max(volume.received));
     }
-    let bucket = bucket_of(volume.message_bytes);
+    let bucket = buckets::of(volume.message_bytes);
     thread.counters.count(key_in(phase, record, done.operation, bucket), |cell| {
         add_time(cell, done.ticks);
         cell.bytes_sent += volume.sent;
@@ -148,30 +195,43 @@ fn with_volume_in(thread: &Thread, record: Record, done: Done, phase: u8, volume
 
 /// A nonblocking call whose bytes are known when it starts.
 #[inline(always)]
-pub fn started(thread: &Thread, comm: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
+pub fn started<P: Path, C: Carrier>(
+    thread: &Thread,
+    key: Word,
+    request: Word,
+    done: Done,
+    rule: impl FnOnce(&mut Now<P, C>) -> Volume,
+) {
     if done.code != 0 {
-        return failed(thread, comm, done);
+        return failed::<C>(thread, key, done.operation, done.code, done.ticks);
     }
-    let record = communicators::of(&thread.communicators, comm);
-    if state::is_on() {
-        add(thread, record, comm, done, phases::current(), rule);
+    let shortcut = shortcut::<C>(thread, done.operation, key);
+    if state::is_on_in::<P>() {
+        add(thread, shortcut, key, done, rule);
     }
-    follow(thread, record, request, done, Kind::Plain, NO_PHASE);
+    follow::<P>(thread, shortcut, request, Kind::Plain, 0, done.ticks);
 }
 
 /// A nonblocking call that sends, and receives what its completion tells.
 #[inline(always)]
-pub fn started_both(thread: &Thread, comm: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
+pub fn started_both<P: Path, C: Carrier>(
+    thread: &Thread,
+    key: Word,
+    request: Word,
+    done: Done,
+    rule: impl FnOnce(&mut Now<P, C>) -> Volume,
+) {
     if done.code != 0 {
-        return failed(thread, comm, done);
+        return failed::<C>(thread, key, done.operation, done.code, done.ticks);
     }
-    let record = communicators::of(&thread.communicators, comm);
-    if state::is_on() {
-        let phase = phases::current();
-        let bucket = add(thread, record, comm, done, phase, rule);
-        follow(thread, record, request, done, Kind::ReceiveInto(bucket), phase);
+    let shortcut = shortcut::<C>(thread, done.operation, key);
+    if state::is_on_in::<P>() {
+        let cell = add(thread, shortcut, key, done, rule);
+        // SAFETY: one of this thread's.
+        let cells = unsafe { (*cell).key };
+        follow::<P>(thread, shortcut, request, Kind::ReceiveInto, cells, done.ticks);
     } else {
-        follow(thread, record, request, done, Kind::Plain, NO_PHASE);
+        follow::<P>(thread, shortcut, request, Kind::Plain, 0, done.ticks);
     }
 }
 
@@ -182,29 +242,42 @@ pub fn started_over(
     request: Word,
     done: Done,
     reads: bool,
-    volume: impl FnOnce(&Thread) -> Volume,
+    rule: impl FnOnce(&mut Now<Full, Known>) -> Volume,
 ) {
-    let mut kind = Kind::Plain;
+    let (mut kind, mut cells) = (Kind::Plain, 0);
+    let shortcut = shortcut::<Known>(thread, done.operation, record as Word);
     if state::is_on() {
-        let volume = volume(thread);
-        let bucket = with_volume(thread, record, done, volume);
+        let cell = add(thread, shortcut, record as Word, done, rule);
         if reads {
-            kind = Kind::Read(bucket);
+            kind = Kind::Read;
+            // SAFETY: one of this thread's.
+            cells = unsafe { (*cell).key };
         }
     }
-    follow(thread, record, request, done, kind, phases::current());
+    follow::<Full>(thread, shortcut, request, kind, cells, done.ticks);
 }
 
 /// A nonblocking receive: its bucket is known when its message has arrived. Its phase is the one it is posted in.
 #[inline(always)]
-pub fn receiving(thread: &Thread, record: Record, request: Word, done: Done, rule: impl FnOnce(&mut Now) -> Volume) {
-    if state::is_on() {
-        rule(&mut Now { thread, record, comm: abi().comm_null, operation: done.operation });
-        let phase = phases::current();
-        pending(thread, record, done, phase);
-        follow(thread, record, request, done, Kind::Receive, phase);
+pub fn receiving<P: Path, C: Carrier>(
+    thread: &Thread,
+    key: Word,
+    request: Word,
+    done: Done,
+    rule: impl FnOnce(&mut Now<P, C>) -> Volume,
+) {
+    if done.code != 0 {
+        return failed::<C>(thread, key, done.operation, done.code, done.ticks);
+    }
+    let shortcut = shortcut_of_receive::<C>(thread, done.operation, key);
+    if state::is_on_in::<P>() {
+        rule(&mut Now { thread, shortcut, key, operation: done.operation, path: PhantomData });
+        // SAFETY: the counters that a shortcut knows are this thread's.
+        add_time(unsafe { &mut *shortcut.pending.get() }, done.ticks);
+        thread.counters.add_ticks(done.ticks);
+        follow::<P>(thread, shortcut, request, Kind::Receive, shortcut.cells.get(), done.ticks);
     } else {
-        follow(thread, record, request, done, Kind::Plain, NO_PHASE);
+        follow::<P>(thread, shortcut, request, Kind::Plain, 0, done.ticks);
     }
 }
 
@@ -215,16 +288,15 @@ fn pending(thread: &Thread, record: Record, done: Done, phase: u8) {
 }
 
 #[inline(always)]
-fn follow(thread: &Thread, record: Record, request: Word, done: Done, kind: Kind, phase: u8) {
+fn follow<P: Path>(thread: &Thread, shortcut: &Shortcut, request: Word, kind: Kind, cells: u64, ticks: u64) {
     // SAFETY: the call succeeded, so the program passed a place for the handle, and the library filled it.
     let handle = unsafe { abi().load(request) };
     if handle != abi().request_null {
-        let mut request = Request::new(handle, record, done.operation, kind, done.ticks);
-        request.phase = phase;
-        if trace::is_on() && matches!(kind, Kind::Receive | Kind::ReceiveInto(_)) {
-            request.posted = trace::posted();
-        }
-        thread.requests().start(request);
+        let posted = match kind {
+            Kind::Receive | Kind::ReceiveInto if trace::is_on_in::<P>() => trace::posted(),
+            _ => 0,
+        };
+        thread.requests().start(handle, shortcut.record.get(), kind, posted, cells, ticks, shortcut);
     }
 }
 
@@ -238,7 +310,7 @@ pub fn prepared(
     rule: impl FnOnce(&mut Prepared) -> Volume,
 ) {
     if done.code != 0 {
-        return failed(thread, comm, done);
+        return failed::<Comm>(thread, comm, done.operation, done.code, done.ticks);
     }
     let record = communicators::of(&thread.communicators, comm);
     let mut prepared = Prepared { thread, record, comm, messages: Vec::new(), datatypes: Vec::new() };
@@ -260,7 +332,7 @@ pub fn prepared(
         phase: NO_PHASE,
         tag: if trace::is_on() { trace::take_tag() } else { None },
     });
-    thread.requests().start_with(Request::new(handle, record, done.operation, Kind::Plain, 0), extra);
+    thread.requests().start_with(handle, Request::started(record, Kind::Plain, key(record, done.operation, 0), 0), extra);
 }
 
 /// The start of one persistent request by `MPI_Start`.
@@ -343,73 +415,117 @@ impl Persistent {
 /// What a completed receive brought.
 #[inline(always)]
 pub fn arrived(thread: &Thread, request: &Completed, bytes: u64) {
-    let key = |bucket| key_in(request.phase, request.comm, request.operation, bucket);
     match request.kind {
         Kind::Receive => {
             // The call moves from the row of pending receives to its bucket. Its row may be another thread's: counts
             // wrap, and are right when threads are added up.
-            thread.counters.count(key(BUCKET_PENDING), |pending| {
-                pending.calls = pending.calls.wrapping_sub(1);
-                pending.ticks = pending.ticks.wrapping_sub(request.ticks);
-            });
-            thread.counters.count(key(bucket_of(bytes)), |cell| {
-                add_time(cell, request.ticks);
-                cell.bytes_recv += bytes;
-            });
+            // SAFETY: shortcuts are never freed, nor the counters that they know, which are this thread's.
+            let shortcut = unsafe { &*request.shortcut };
+            let (pending, cell) = match shortcut.is_of(request.cells) {
+                true => (shortcut.pending.get(), shortcut.cell(bytes).unwrap_or_else(|| other_cell(thread, shortcut, bytes))),
+                false => cells_of(thread, request.cells, bytes),
+            };
+            // SAFETY: as above.
+            unsafe {
+                (*pending).calls = (*pending).calls.wrapping_sub(1);
+                (*pending).ticks = (*pending).ticks.wrapping_sub(request.ticks);
+                add_time(&mut *cell, request.ticks);
+                (*cell).bytes_recv = (*cell).bytes_recv.wrapping_add(bytes);
+            }
         }
-        Kind::ReceiveInto(bucket) | Kind::Read(bucket) => {
-            thread.counters.count(key(bucket), |cell| cell.bytes_recv += bytes);
+        Kind::ReceiveInto | Kind::Read => {
+            thread.counters.count(request.cells, |cell| cell.bytes_recv += bytes);
         }
         Kind::Plain | Kind::Duplicate => {}
     }
 }
 
-/// Rules put the messages of a call that has just been made into the matrix.
-pub struct Now<'a> {
-    thread: &'a Thread,
-    record: Record,
-    comm: Word,
-    operation: u16,
+/// The counters of a pending receive, and of its message when that has come.
+#[inline(never)]
+fn cells_of(thread: &Thread, cells: u64, bytes: u64) -> (*mut Cell, *mut Cell) {
+    let cell = |bucket| thread.counters.cell(cells | u64::from(bucket)).0;
+    (cell(BUCKET_PENDING), cell(buckets::of(bytes)))
 }
 
-impl Now<'_> {
-    /// For a call that is not given a communicator, and whose rule has no messages.
-    pub fn of_record(thread: &Thread, record: Record, operation: u16) -> Now<'_> {
-        Now { thread, record, comm: abi().comm_null, operation }
+/// Rules put the messages of a call that has just been made into the matrix.
+pub struct Now<'a, P: Path, C: Carrier> {
+    thread: &'a Thread,
+    shortcut: &'a Shortcut,
+    key: Word,
+    operation: u16,
+    path: PhantomData<(P, C)>,
+}
+
+impl Now<'_, Full, Known> {
+    /// For a call whose rule has no messages.
+    pub fn of_record(thread: &Thread, record: Record, operation: u16) -> Now<'_, Full, Known> {
+        let shortcut = shortcut::<Known>(thread, operation, record as Word);
+        Now { thread, shortcut, key: record as Word, operation, path: PhantomData }
     }
 }
 
-impl Context for Now<'_> {
+impl<P: Path, C: Carrier> Context for Now<'_, P, C> {
     #[inline(always)]
     fn record(&self) -> Record {
-        self.record
+        self.shortcut.record.get()
     }
 
     fn comm(&self) -> Word {
-        self.comm
+        C::comm(self.key)
+    }
+
+    #[inline(always)]
+    fn size(&self, datatype: Word) -> u64 {
+        match self.shortcut.datatype_bytes(datatype) {
+            Some(bytes) => bytes,
+            None => other_size(self.shortcut, datatype),
+        }
     }
 
     #[inline(always)]
     fn message(&mut self, destination: c_int, bytes: u64) {
-        // SAFETY: the call over this communicator has just succeeded.
-        let world_rank = || unsafe { communicators::world_rank_of(self.record, self.comm, destination) };
-        let world_rank = messages(self.thread, self.record, self.operation, destination, (1, bytes), world_rank);
-        if trace::is_on() {
-            trace::sent(self.record, self.operation, trace::take_tag(), world_rank, bytes);
+        let edge = match self.shortcut.edge(destination as u32) {
+            Some(edge) => edge,
+            None => match other_edge::<C>(self.thread, self.shortcut, self.key, destination) {
+                Some(edge) => edge,
+                None => return,
+            },
+        };
+        // SAFETY: the counters that a shortcut knows are this thread's.
+        let world_rank = unsafe { Counters::add_messages(edge, (1, bytes)) };
+        if trace::is_on_in::<P>() {
+            trace::sent(self.record(), self.operation, trace::take_tag(), world_rank, bytes);
         }
     }
 
     #[inline(always)]
     unsafe fn arrived(&mut self, status: Word, bytes: u64) {
-        if trace::is_on() {
+        if trace::is_on_in::<P>() {
             // SAFETY: the caller passes a status that the library has filled.
-            unsafe { trace::received(self.record, self.operation, trace::posted(), status, bytes) };
+            unsafe { trace::received(self.record(), self.operation, trace::posted(), status, bytes) };
         }
     }
 
     #[inline(always)]
+    fn records_datatypes(&self) -> bool {
+        !P::IS_SHORT && datatypes::are_recorded()
+    }
+
+    #[inline(always)]
     fn describe(&mut self, datatype: Word, elements: u64) {
-        add_use(self.thread, self.record, self.operation, datatype, elements);
+        add_use(self.thread, self.record(), self.operation, datatype, elements);
+    }
+}
+
+/// The size of another datatype than the one that the operation's latest call was given.
+#[inline(never)]
+fn other_size(shortcut: &Shortcut, datatype: Word) -> u64 {
+    match datatypes::predefined(datatype) {
+        Some(bytes) => {
+            shortcut.set_datatype(datatype, bytes);
+            bytes
+        }
+        None => datatypes::size(datatype),
     }
 }
 

@@ -3,15 +3,12 @@
 
 use std::ffi::c_int;
 
-use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi::Group;
 use crate::mpi::world;
 use crate::objects::communicators::{self, Record};
 use crate::objects::handles::Handles;
-use crate::record::tally::{self, Done};
 use crate::thread::Thread;
-use crate::volume::{Context, Volume};
 
 pub static HANDLES: Handles = Handles::new();
 
@@ -32,67 +29,8 @@ pub fn leave(win: Word) -> Option<Record> {
     HANDLES.leave(win & abi().mask)
 }
 
-/// A call over a window, with the bytes that its rule tells.
-#[inline(always)]
-pub fn call(thread: &Thread, win: Word, done: Done, rule: impl FnOnce(&mut Access) -> Volume) {
-    let record = of(thread, win);
-    if done.code != 0 {
-        return tally::plain(thread, record, done);
-    }
-    let volume = rule(&mut Access { thread, record, win, operation: done.operation });
-    tally::with_volume(thread, record, done, volume);
-}
-
-/// A call over a window that yields a request. Its bytes are known when it starts, also of one that gets.
-#[inline(always)]
-pub fn started(thread: &Thread, win: Word, request: Word, done: Done, rule: impl FnOnce(&mut Access) -> Volume) {
-    let record = of(thread, win);
-    if done.code != 0 {
-        if state::is_on() {
-            tally::plain(thread, record, done);
-        }
-        return;
-    }
-    let operation = done.operation;
-    tally::started_over(thread, record, request, done, false, |thread| {
-        rule(&mut Access { thread, record, win, operation })
-    });
-}
-
-/// Rules put what moves between this process and the target's memory into the matrix.
-pub struct Access<'a> {
-    thread: &'a Thread,
-    record: Record,
-    win: Word,
-    operation: u16,
-}
-
-impl Context for Access<'_> {
-    fn record(&self) -> Record {
-        self.record
-    }
-
-    fn comm(&self) -> Word {
-        abi().comm_null
-    }
-
-    #[inline(always)]
-    fn message(&mut self, target: c_int, bytes: u64) {
-        if self.record == communicators::none() {
-            return;
-        }
-        // SAFETY: the call over this window has just succeeded.
-        let world_rank = || unsafe { world_rank_of(self.win, target) };
-        tally::messages(self.thread, self.record, self.operation, target, (1, bytes), world_rank);
-    }
-
-    #[inline(always)]
-    fn describe(&mut self, datatype: Word, elements: u64) {
-        tally::add_use(self.thread, self.record, self.operation, datatype, elements);
-    }
-}
-
-unsafe fn world_rank_of(win: Word, rank: c_int) -> Option<u32> {
+/// World rank of a rank of the window's group.
+pub unsafe fn world_rank_of(win: Word, rank: c_int) -> Option<u32> {
     // SAFETY: the caller passes a window.
     unsafe {
         let group = Group::of_window(win & abi().mask)?;

@@ -18,7 +18,7 @@ use crate::guest::{clock, guard, say};
 use crate::mpi::abi::{self, abi};
 use crate::mpi::pmpi;
 use crate::objects::{communicators, datatypes};
-use crate::record::{in_flight, tally};
+use crate::record::{buckets, in_flight};
 use crate::run::ending;
 use crate::shard::paths;
 use crate::{fortran, hooks, rollcall, shard, thread};
@@ -64,7 +64,7 @@ pub fn is_wanted() -> bool {
 
 /// Makes the shard and fills all tables. Recording is still off.
 pub fn set_up(process: &Process) -> Result<(), String> {
-    let buckets = Buckets::new(process.edges_bytes)?;
+    let edges = Buckets::new(process.edges_bytes)?;
     let mut header = Header::zeroed();
     header.magic = MAGIC;
     (header.format, header.state, header.table_hash) = (FORMAT, RUNNING, TABLE_HASH);
@@ -108,7 +108,7 @@ pub fn set_up(process: &Process) -> Result<(), String> {
     // SAFETY: recording is off until `state::start`.
     unsafe { thread::prepare(in_flight::end_all) };
     // SAFETY: recording is off until `state::start`.
-    unsafe { tally::prepare(buckets) };
+    unsafe { buckets::prepare(edges) };
     datatypes::prepare();
     fortran::prepare();
     communicators::prepare();

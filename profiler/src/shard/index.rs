@@ -133,6 +133,11 @@ impl<T: Keyed> Index<T> {
         Some(self.entry(unsafe { &*self.table.at(place) }))
     }
 
+    /// Whether an entry has a place of its own, and not that of all that find no room.
+    pub fn is_kept(&self, entry: *mut T) -> bool {
+        !ptr::eq(entry, self.overflow.get())
+    }
+
     #[inline(always)]
     pub fn expect(&self, key: T::Key) {
         let slot = self.table.expected(key.hash());

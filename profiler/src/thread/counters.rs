@@ -35,6 +35,31 @@ impl Counters {
         self.counted_ticks.set(self.counted_ticks.get().wrapping_add(ticks));
     }
 
+    /// The counters of a (communicator, operation, bucket), and whether they are kept: those for which there was no memory are another
+    /// one's next time.
+    #[inline(always)]
+    pub fn cell(&self, key: u64) -> (*mut image::Cell, bool) {
+        let cell = match self.cells.find(key) {
+            Some(cell) => cell,
+            None => self.new_cell(key),
+        };
+        (cell, self.cells.is_kept(cell))
+    }
+
+    /// The counters of a (communicator, operation, destination) to which messages went before.
+    #[inline(always)]
+    pub fn known_edge(&self, key: u64) -> Option<*mut Edge> {
+        self.edges.find(key)
+    }
+
+    /// The same for the first one, and whether they are kept.
+    #[cold]
+    #[inline(never)]
+    pub fn new_edge(&self, key: u64, world_rank: u32) -> (*mut Edge, bool) {
+        let edge = self.edges.add(key, Edge { key, world_rank, reserved: 0, calls: 0, bytes: 0 });
+        (edge, self.edges.is_kept(edge))
+    }
+
     /// Adds to the counters of a (communicator, operation, bucket). The work calls nothing that comes back here.
     #[inline(always)]
     pub fn count<R>(&self, key: u64, work: impl FnOnce(&mut image::Cell) -> R) -> R {
@@ -61,22 +86,20 @@ impl Counters {
     /// Adds messages to the counters of a (communicator, operation, destination), and returns the receiver's world rank, which is
     /// asked for when it is new.
     #[inline(always)]
-    pub fn count_messages(&self, key: u64, (count, bytes): (u64, u64), world_rank: impl FnOnce() -> u32) -> u32 {
-        let edge = match self.edges.find(key) {
-            Some(edge) => edge,
-            None => self.new_edge(key, world_rank()),
-        };
+    pub fn count_messages(&self, key: u64, count_and_bytes: (u64, u64), world_rank: impl FnOnce() -> u32) -> u32 {
+        let edge = self.edges.find(key).unwrap_or_else(|| self.new_edge(key, world_rank()).0);
         // SAFETY: as above.
+        unsafe { Counters::add_messages(edge, count_and_bytes) }
+    }
+
+    /// SAFETY: `edge` is one of this thread's.
+    #[inline(always)]
+    pub unsafe fn add_messages(edge: *mut Edge, (count, bytes): (u64, u64)) -> u32 {
+        // SAFETY: as demanded.
         let edge = unsafe { &mut *edge };
         edge.calls += count;
         edge.bytes = edge.bytes.wrapping_add(bytes);
         edge.world_rank
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn new_edge(&self, key: u64, world_rank: u32) -> *mut Edge {
-        self.edges.add(key, Edge { key, world_rank, reserved: 0, calls: 0, bytes: 0 })
     }
 
     /// The number of a datatype that a successful call was given.

@@ -59,6 +59,11 @@ impl InFlight {
         Some(unsafe { *innermost.0 })
     }
 
+    /// How many calls the thread is in, one in the other.
+    pub fn depth(&self) -> usize {
+        (0..IN_FLIGHT_LEVELS).take_while(|level| self.level(*level).is_inside()).count()
+    }
+
     /// Whether the thread is still in the call with this begin.
     pub fn is_inside(&self, begin_ticks: u64) -> bool {
         (0..IN_FLIGHT_LEVELS)

@@ -8,6 +8,7 @@
 pub mod counters;
 pub mod in_flight;
 pub mod layer_calls;
+pub mod looks;
 pub mod tracer;
 pub mod transfers;
 
@@ -19,14 +20,15 @@ use vocabulary::shard::NO_OPERATION;
 
 use crate::guest::set_once::SetOnce;
 use crate::guest::{clock, guard, stack, state};
-use crate::mpi::abi::Word;
 use crate::objects::communicators;
 use crate::objects::freeing::{BeingFreed, Frees};
 use crate::objects::requests::{Requests, Unknown};
+use crate::objects::shortcuts::Shortcuts;
 use crate::shard::{self, memory};
 
 use counters::Counters;
 use in_flight::InFlight;
+use looks::Looks;
 use tracer::TracerState;
 use transfers::HookState;
 
@@ -37,15 +39,16 @@ pub struct Thread {
     /// What was used last, and what is being freed.
     pub communicators: communicators::Recent,
     pub in_flight: InFlight,
+    /// What its latest calls of each operation needed.
+    pub shortcuts: Shortcuts,
+    /// What its calls over several requests remember.
+    pub looks: Looks,
     /// The operation of the Fortran call that is being forwarded to the library's Fortran layer, and its stack pointer.
     passing: Cell<(u16, usize)>,
     /// What hook modules count, from within the calls of this thread.
     pub hooks: HookState,
     /// Where it writes the timeline.
     pub tracer: TracerState,
-    /// Handles of the requests of one completing call, kept here so that no call allocates.
-    pub handles: Cell<Vec<Word>>,
-    pub statuses: Cell<Vec<u64>>,
     /// Tells one completing call of this thread from all others of the process.
     last_stamp: Cell<u64>,
     /// Handles that were asked for and that no thread knew.
@@ -110,6 +113,14 @@ fn current(operation: u16) -> Option<&'static Thread> {
         None => enter(operation),
         thread => thread,
     }
+}
+
+/// This thread, if it is in no call: then this one may take the short path.
+#[inline(always)]
+pub fn outside() -> Option<&'static Thread> {
+    // SAFETY: as above.
+    let thread = unsafe { tls::get().as_ref() }?;
+    if thread.is_outside() { Some(thread) } else { None }
 }
 
 /// The same where the thread has been seen before.
@@ -273,15 +284,21 @@ impl Thread {
             counters: Counters::new()?,
             communicators: communicators::Recent::none(),
             in_flight: InFlight::new(number)?,
+            shortcuts: Shortcuts::none(),
+            looks: Looks::none(),
             passing: Cell::new((NO_OPERATION, 0)),
             hooks: HookState::empty(),
             tracer: TracerState::empty(),
-            handles: Cell::new(Vec::new()),
-            statuses: Cell::new(Vec::new()),
             last_stamp: Cell::new((number as u64) << 48),
             unknown: Unknown::none(),
             apart: Apart { requests: Requests::new()?, next_idle: Cell::new(ptr::null()) },
         })
+    }
+
+    /// Whether the thread is in no call.
+    #[inline(always)]
+    pub fn is_outside(&self) -> bool {
+        !self.in_flight.level(0).is_inside()
     }
 
     #[inline(always)]

@@ -10,6 +10,7 @@ use commsee_hook::Call;
 use vocabulary::calls::{CALLS, Class};
 use vocabulary::shard::{CALL, Event, InFlightCall, LAYER, RECEIVED, REMOTE_RANK, SENT};
 
+use crate::guest::path::{self, Path};
 use crate::guest::state;
 use crate::mpi::status;
 use crate::objects::communicators::Record;
@@ -26,11 +27,20 @@ static POSTED: AtomicU32 = AtomicU32::new(0);
 pub fn start(bytes: u64) {
     tracer::allow(bytes);
     WANTED.store(bytes > 0, Ordering::Release);
+    if bytes > 0 {
+        path::forbid();
+    }
 }
 
 #[inline(always)]
 pub fn is_on() -> bool {
     WANTED.load(Ordering::Relaxed)
+}
+
+/// The same on a path.
+#[inline(always)]
+pub fn is_on_in<P: Path>() -> bool {
+    !P::IS_SHORT && is_on()
 }
 
 fn tracer() -> Option<&'static Tracer> {

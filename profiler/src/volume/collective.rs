@@ -7,7 +7,7 @@ pub fn bcast(context: &mut impl Context, count: i64, datatype: Word, root: c_int
     if context.is_idle(root) {
         return Volume::default();
     }
-    let bytes = block(count, datatype);
+    let bytes = context.block(count, datatype);
     context.described(datatype, count as u64);
     let (sent, received) = if context.is_root(root) { (bytes, 0) } else { (0, bytes) };
     Volume { sent, received, message_bytes: bytes }
@@ -18,7 +18,7 @@ pub fn reduce(context: &mut impl Context, count: i64, datatype: Word, root: c_in
     if context.is_idle(root) {
         return Volume::default();
     }
-    let bytes = block(count, datatype);
+    let bytes = context.block(count, datatype);
     context.described(datatype, count as u64);
     let sent = if context.is_inter_root(root) { 0 } else { bytes };
     Volume { sent, received: if context.is_root(root) { bytes } else { 0 }, message_bytes: bytes }
@@ -26,7 +26,7 @@ pub fn reduce(context: &mut impl Context, count: i64, datatype: Word, root: c_in
 
 #[inline(always)]
 pub fn allreduce(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
-    let bytes = block(count, datatype);
+    let bytes = context.block(count, datatype);
     context.described(datatype, count as u64);
     Volume { sent: bytes, received: bytes, message_bytes: bytes }
 }
@@ -38,7 +38,7 @@ pub fn scan(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
 
 #[inline(always)]
 pub fn exscan(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
-    let bytes = block(count, datatype);
+    let bytes = context.block(count, datatype);
     context.described(datatype, count as u64);
     Volume { sent: bytes, received: if context.communicator().rank == 0 { 0 } else { bytes }, message_bytes: bytes }
 }
@@ -58,14 +58,14 @@ pub fn gather(
     let is_root = context.is_root(root);
     // The root of an intercommunicator sends nothing and need not pass the send arguments.
     let gives = !context.is_inter_root(root);
-    let own = if !gives || sendbuf.is_in_place() { block(recvcount, recvtype) } else { block(sendcount, sendtype) };
+    let own = if !gives || sendbuf.is_in_place() { context.block(recvcount, recvtype) } else { context.block(sendcount, sendtype) };
     if gives && !sendbuf.is_in_place() {
         context.described(sendtype, sendcount as u64);
     }
     if is_root {
         context.described(recvtype, context.peers().wrapping_mul(recvcount as u64));
     }
-    let received = if is_root { context.peers().wrapping_mul(block(recvcount, recvtype)) } else { 0 };
+    let received = if is_root { context.peers().wrapping_mul(context.block(recvcount, recvtype)) } else { 0 };
     Volume { sent: if gives { own } else { 0 }, received, message_bytes: own }
 }
 
@@ -87,7 +87,7 @@ pub fn gatherv(
         bytes_of(recvcounts.at(context.communicator().rank as usize), recvtype)
     } else {
         context.described(sendtype, sendcount as u64);
-        block(sendcount, sendtype)
+        context.block(sendcount, sendtype)
     };
     let elements = if context.is_root(root) { recvcounts.sum(context.peers()) } else { 0 };
     context.described(recvtype, elements);
@@ -108,8 +108,8 @@ pub fn scatter(
     }
     let is_root = context.is_root(root);
     let takes = !context.is_inter_root(root);
-    let own = if !takes || recvbuf.is_in_place() { block(sendcount, sendtype) } else { block(recvcount, recvtype) };
-    let sent = if is_root { context.peers().wrapping_mul(block(sendcount, sendtype)) } else { 0 };
+    let own = if !takes || recvbuf.is_in_place() { context.block(sendcount, sendtype) } else { context.block(recvcount, recvtype) };
+    let sent = if is_root { context.peers().wrapping_mul(context.block(sendcount, sendtype)) } else { 0 };
     if is_root {
         context.described(sendtype, context.peers().wrapping_mul(sendcount as u64));
     }
@@ -137,7 +137,7 @@ pub fn scatterv(
         bytes_of(sendcounts.at(context.communicator().rank as usize), sendtype)
     } else {
         context.described(recvtype, recvcount as u64);
-        block(recvcount, recvtype)
+        context.block(recvcount, recvtype)
     };
     let elements = if context.is_root(root) { sendcounts.sum(context.peers()) } else { 0 };
     context.described(sendtype, elements);
@@ -153,8 +153,8 @@ pub fn allgather(
     recvcount: i64,
     recvtype: Word,
 ) -> Volume {
-    let taken = block(recvcount, recvtype);
-    let own = if sendbuf.is_in_place() { taken } else { block(sendcount, sendtype) };
+    let taken = context.block(recvcount, recvtype);
+    let own = if sendbuf.is_in_place() { taken } else { context.block(sendcount, sendtype) };
     if !sendbuf.is_in_place() {
         context.described(sendtype, sendcount as u64);
     }
@@ -175,7 +175,7 @@ pub fn allgatherv(
         bytes_of(recvcounts.at(context.communicator().rank as usize), recvtype)
     } else {
         context.described(sendtype, sendcount as u64);
-        block(sendcount, sendtype)
+        context.block(sendcount, sendtype)
     };
     let elements = recvcounts.sum(context.peers());
     context.described(recvtype, elements);
@@ -191,8 +191,8 @@ pub fn alltoall(
     recvcount: i64,
     recvtype: Word,
 ) -> Volume {
-    let taken = block(recvcount, recvtype);
-    let given = if sendbuf.is_in_place() { taken } else { block(sendcount, sendtype) };
+    let taken = context.block(recvcount, recvtype);
+    let given = if sendbuf.is_in_place() { taken } else { context.block(sendcount, sendtype) };
     let peers = context.peers();
     if !sendbuf.is_in_place() {
         context.described(sendtype, peers.wrapping_mul(sendcount as u64));
@@ -243,7 +243,7 @@ pub fn alltoallw(
 
 #[inline(always)]
 pub fn reduce_scatter_block(context: &mut impl Context, recvcount: i64, datatype: Word) -> Volume {
-    let bytes = block(recvcount, datatype);
+    let bytes = context.block(recvcount, datatype);
     let blocks = u64::from(context.communicator().size);
     context.described(datatype, blocks.wrapping_mul(recvcount as u64));
     Volume { sent: blocks.wrapping_mul(bytes), received: bytes, message_bytes: bytes }

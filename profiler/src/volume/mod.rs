@@ -43,6 +43,24 @@ pub trait Context {
     /// A message of so many bytes came, by this status.
     unsafe fn arrived(&mut self, _status: Word, _bytes: u64) {}
 
+    #[inline(always)]
+    fn records_datatypes(&self) -> bool {
+        datatypes::are_recorded()
+    }
+
+    /// Bytes of data in one element.
+    #[inline(always)]
+    fn size(&self, datatype: Word) -> u64 {
+        size(datatype)
+    }
+
+    /// Bytes of so many elements. Where there are none, the datatype may be none either, and asking for its size would call
+    /// the program's error handler.
+    #[inline(always)]
+    fn block(&self, count: i64, datatype: Word) -> u64 {
+        if count == 0 { 0 } else { (count as u64).wrapping_mul(self.size(datatype)) }
+    }
+
     /// Records a datatype argument that describes at least one element.
     fn describe(&mut self, datatype: Word, elements: u64);
 
@@ -50,7 +68,7 @@ pub trait Context {
     /// none at all.
     #[inline(always)]
     fn described(&mut self, datatype: Word, elements: u64) {
-        if datatypes::are_recorded() && elements > 0 {
+        if self.records_datatypes() && elements > 0 {
             self.describe(datatype, elements);
         }
     }
@@ -161,7 +179,7 @@ fn sum_typed(counts: Counts, types: Types, length: u64) -> u64 {
 }
 
 fn block_typed(counts: Counts, types: Types, index: usize) -> u64 {
-    block(counts.at(index) as i64, types.at(index))
+    bytes_of(counts.at(index), types.at(index))
 }
 
 /// The datatypes of blocks that each have one of their own, given by their places: each datatype once.
@@ -181,13 +199,7 @@ fn described_typed(context: &mut impl Context, counts: Counts, types: Types, pla
     elements.into_iter().for_each(|(datatype, elements)| context.described(datatype, elements));
 }
 
-#[inline(always)]
-fn block(count: i64, datatype: Word) -> u64 {
-    bytes_of(count as u64, datatype)
-}
-
-/// Bytes of so many elements. Where there are none, the datatype may be none either, and asking for its size would call
-/// the program's error handler.
+/// As [`Context::block`], for blocks of several sizes.
 #[inline(always)]
 fn bytes_of(count: u64, datatype: Word) -> u64 {
     if count == 0 { 0 } else { count.wrapping_mul(size(datatype)) }
@@ -209,7 +221,7 @@ pub fn send(context: &mut impl Context, count: i64, datatype: Word, destination:
         // Only MPI_PROC_NULL succeeds.
         return Volume::default();
     }
-    let bytes = block(count, datatype);
+    let bytes = context.block(count, datatype);
     context.described(datatype, count as u64);
     context.message(destination, bytes);
     Volume { sent: bytes, received: 0, message_bytes: bytes }
@@ -225,7 +237,7 @@ pub unsafe fn recv(context: &mut impl Context, count: i64, datatype: Word, sourc
 /// The posting of a receive, whose bytes its completion tells.
 #[inline(always)]
 pub fn posted(context: &mut impl Context, count: i64, datatype: Word, source: c_int) -> Volume {
-    if datatypes::are_recorded() && source != abi().proc_null {
+    if context.records_datatypes() && source != abi().proc_null {
         context.described(datatype, count as u64);
     }
     Volume::default()
@@ -240,7 +252,7 @@ pub unsafe fn mrecv(context: &mut impl Context, count: i64, datatype: Word, stat
 
 pub fn imrecv(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
     // MPI_MESSAGE_NO_PROC, which brings nothing, belongs to no communicator.
-    if datatypes::are_recorded() && context.record() != communicators::none() {
+    if context.records_datatypes() && context.record() != communicators::none() {
         context.described(datatype, count as u64);
     }
     Volume::default()

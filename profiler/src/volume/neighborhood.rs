@@ -9,10 +9,10 @@ pub fn neighbor_allgather(
     recvcount: i64,
     recvtype: Word,
 ) -> Volume {
-    let (neighbors, own) = (context.neighbors(), block(sendcount, sendtype));
+    let (neighbors, own) = (context.neighbors(), context.block(sendcount, sendtype));
     let destinations = send_to_all(context, neighbors, own);
     let sources = neighbors.real_sources().count() as u64;
-    let received = sources * block(recvcount, recvtype);
+    let received = sources * context.block(recvcount, recvtype);
     context.described(sendtype, if destinations > 0 { sendcount as u64 } else { 0 });
     context.described(recvtype, sources * recvcount as u64);
     Volume { sent: if destinations > 0 { own } else { 0 }, received, message_bytes: own }
@@ -25,7 +25,7 @@ pub fn neighbor_allgatherv(
     recvcounts: Counts,
     recvtype: Word,
 ) -> Volume {
-    let (neighbors, own) = (context.neighbors(), block(sendcount, sendtype));
+    let (neighbors, own) = (context.neighbors(), context.block(sendcount, sendtype));
     let destinations = send_to_all(context, neighbors, own);
     let received = neighbors.real_sources().fold(0u64, |sum, (place, _)| sum.wrapping_add(recvcounts.at(place)));
     context.described(sendtype, if destinations > 0 { sendcount as u64 } else { 0 });
@@ -40,12 +40,12 @@ pub fn neighbor_alltoall(
     recvcount: i64,
     recvtype: Word,
 ) -> Volume {
-    let (neighbors, given) = (context.neighbors(), block(sendcount, sendtype));
+    let (neighbors, given) = (context.neighbors(), context.block(sendcount, sendtype));
     let destinations = send_to_all(context, neighbors, given);
     let sources = neighbors.real_sources().count() as u64;
     context.described(sendtype, destinations * sendcount as u64);
     context.described(recvtype, sources * recvcount as u64);
-    let (sent, received) = (destinations * given, sources * block(recvcount, recvtype));
+    let (sent, received) = (destinations * given, sources * context.block(recvcount, recvtype));
     Volume { sent, received, message_bytes: given }
 }
 

@@ -10,5 +10,5 @@ pub fn psend(context: &mut impl Context, count: i64, datatype: Word, destination
 
 pub fn precv(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
     context.described(datatype, count as u64);
-    Volume { message_bytes: block(count, datatype), ..Volume::default() }
+    Volume { message_bytes: context.block(count, datatype), ..Volume::default() }
 }

@@ -24,19 +24,19 @@ pub fn get_accumulate(
     operator: Word,
 ) -> Volume {
     // With MPI_NO_OP the origin's arguments mean nothing, and its datatype may be none.
-    let sent = if is_no_op(operator) { 0 } else { block(origin_count, origin_type) };
+    let sent = if is_no_op(operator) { 0 } else { context.block(origin_count, origin_type) };
     if target >= 0 {
         if !is_no_op(operator) {
             context.described(origin_type, origin_count as u64);
         }
         context.described(result_type, result_count as u64);
     }
-    exchange(context, target, sent, block(result_count, result_type))
+    exchange(context, target, sent, context.block(result_count, result_type))
 }
 
 #[inline(always)]
 pub fn fetch_and_op(context: &mut impl Context, datatype: Word, target: c_int, operator: Word) -> Volume {
-    let element = block(1, datatype);
+    let element = context.block(1, datatype);
     if target >= 0 {
         context.described(datatype, 1);
     }
@@ -45,7 +45,7 @@ pub fn fetch_and_op(context: &mut impl Context, datatype: Word, target: c_int, o
 
 #[inline(always)]
 pub fn compare_and_swap(context: &mut impl Context, datatype: Word, target: c_int) -> Volume {
-    let element = block(1, datatype);
+    let element = context.block(1, datatype);
     if target >= 0 {
         context.described(datatype, 1);
     }

@@ -8,26 +8,27 @@ use vocabulary::calls::op;
 use super::forward::timed;
 use super::look::{Several, count, finish, look, passes_by, status_at};
 use crate::guest::guard::recorded;
+use crate::guest::path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
 use crate::thread::Thread;
 
-pub unsafe fn MPI_Wait(thread: &Thread, request: Word, status: Word, forward: impl FnOnce(Word) -> c_int) -> c_int {
+pub unsafe fn MPI_Wait<P: Path>(thread: &Thread, request: Word, status: Word, forward: impl FnOnce(Word) -> c_int) -> c_int {
     // SAFETY: the program passes the place of a request.
-    if unsafe { passes_by(request) } {
+    if unsafe { passes_by::<P>(request) } {
         return forward(status);
     }
     // SAFETY: as above.
-    let (handle, record, receives) = unsafe { look(thread, request) };
+    let (noted, record, receives) = unsafe { look(thread, request) };
     let mut own = status::Own::new();
     let status = if receives { own.stand_in(status) } else { status };
-    let done = timed!(thread, record, MPI_Wait, forward(status));
+    let done = timed!(P, thread, record, MPI_Wait, forward(status));
     recorded(|| {
-        count(thread, record, done);
+        count::<P>(thread, record, done);
         // SAFETY: the call has returned, and the program's places are still there.
         unsafe {
-            if handle != abi().request_null && (done.code == 0 || abi().load(request) == abi().request_null) {
-                finish(thread, handle, done.code, receives, status);
+            if noted.handle != abi().request_null && (done.code == 0 || abi().load(request) == abi().request_null) {
+                finish::<P>(thread, noted, done.code, receives, status);
             }
         }
         thread.requests().looked();
@@ -35,7 +36,7 @@ pub unsafe fn MPI_Wait(thread: &Thread, request: Word, status: Word, forward: im
     done.code
 }
 
-pub unsafe fn MPI_Test(
+pub unsafe fn MPI_Test<P: Path>(
     thread: &Thread,
     request: Word,
     flag: Word,
@@ -43,24 +44,24 @@ pub unsafe fn MPI_Test(
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
     // SAFETY: the program passes the place of a request.
-    if unsafe { passes_by(request) } {
+    if unsafe { passes_by::<P>(request) } {
         return forward(status);
     }
     // SAFETY: as above.
-    let (handle, record, receives) = unsafe { look(thread, request) };
+    let (noted, record, receives) = unsafe { look(thread, request) };
     let mut own = status::Own::new();
     let status = if receives { own.stand_in(status) } else { status };
-    let done = timed!(thread, record, MPI_Test, forward(status));
+    let done = timed!(P, thread, record, MPI_Test, forward(status));
     recorded(|| {
-        count(thread, record, done);
+        count::<P>(thread, record, done);
         // SAFETY: the call has returned, and has filled the places that the program passed.
         unsafe {
             let completed = match done.code {
                 0 => *(flag as *const c_int) != 0,
                 _ => request != 0 && abi().load(request) == abi().request_null,
             };
-            if handle != abi().request_null && completed {
-                finish(thread, handle, done.code, receives, status);
+            if noted.handle != abi().request_null && completed {
+                finish::<P>(thread, noted, done.code, receives, status);
             }
         }
         thread.requests().looked();
@@ -68,12 +69,7 @@ pub unsafe fn MPI_Test(
     done.code
 }
 
-/// All places of an array with the addresses of their statuses.
-fn each(length: usize, statuses: Word) -> impl Iterator<Item = (usize, Word)> {
-    (0..length).map(move |index| (index, status_at(statuses, index)))
-}
-
-pub unsafe fn MPI_Waitall(
+pub unsafe fn MPI_Waitall<P: Path>(
     thread: &Thread,
     length: c_int,
     array: Word,
@@ -82,19 +78,19 @@ pub unsafe fn MPI_Waitall(
 ) -> c_int {
     // SAFETY: the program passes arrays of so many requests and statuses.
     unsafe {
-        let mut several = Several::look(thread, op::MPI_Waitall, length, array, false);
-        let statuses = several.statuses(statuses, several.handles.len());
-        let done = timed!(thread, several.record, MPI_Waitall, forward(statuses));
+        let mut several = Several::look::<P>(thread, op::MPI_Waitall, length, array, false);
+        let statuses = several.statuses(statuses, several.length);
+        let done = timed!(P, thread, several.record, MPI_Waitall, forward(statuses));
         recorded(|| {
-            count(thread, several.record, done);
-            several.finish(thread, done.code, array, each(several.handles.len(), statuses));
+            count::<P>(thread, several.record, done);
+            several.finish_all::<P>(thread, done.code, array, statuses);
             several.leave(thread);
         });
         done.code
     }
 }
 
-pub unsafe fn MPI_Testall(
+pub unsafe fn MPI_Testall<P: Path>(
     thread: &Thread,
     length: c_int,
     array: Word,
@@ -104,13 +100,13 @@ pub unsafe fn MPI_Testall(
 ) -> c_int {
     // SAFETY: as above.
     unsafe {
-        let mut several = Several::look(thread, op::MPI_Testall, length, array, false);
-        let statuses = several.statuses(statuses, several.handles.len());
-        let done = timed!(thread, several.record, MPI_Testall, forward(statuses));
+        let mut several = Several::look::<P>(thread, op::MPI_Testall, length, array, false);
+        let statuses = several.statuses(statuses, several.length);
+        let done = timed!(P, thread, several.record, MPI_Testall, forward(statuses));
         recorded(|| {
-            count(thread, several.record, done);
+            count::<P>(thread, several.record, done);
             if done.code != 0 || *(flag as *const c_int) != 0 {
-                several.finish(thread, done.code, array, each(several.handles.len(), statuses));
+                several.finish_all::<P>(thread, done.code, array, statuses);
             }
             several.leave(thread);
         });
@@ -131,7 +127,7 @@ unsafe fn chosen(code: c_int, index: Word, length: usize, status: Word) -> impl 
     places.map(move |index| (index, if code == 0 { status } else { 0 }))
 }
 
-pub unsafe fn MPI_Waitany(
+pub unsafe fn MPI_Waitany<P: Path>(
     thread: &Thread,
     length: c_int,
     array: Word,
@@ -141,19 +137,19 @@ pub unsafe fn MPI_Waitany(
 ) -> c_int {
     // SAFETY: the program passes an array of so many requests, and places for the rest.
     unsafe {
-        let mut several = Several::look(thread, op::MPI_Waitany, length, array, false);
+        let mut several = Several::look::<P>(thread, op::MPI_Waitany, length, array, false);
         let status = several.statuses(status, 1);
-        let done = timed!(thread, several.record, MPI_Waitany, forward(status));
+        let done = timed!(P, thread, several.record, MPI_Waitany, forward(status));
         recorded(|| {
-            count(thread, several.record, done);
-            several.finish(thread, done.code, array, chosen(done.code, index, several.handles.len(), status));
+            count::<P>(thread, several.record, done);
+            several.finish::<P>(thread, done.code, array, chosen(done.code, index, several.length, status));
             several.leave(thread);
         });
         done.code
     }
 }
 
-pub unsafe fn MPI_Testany(
+pub unsafe fn MPI_Testany<P: Path>(
     thread: &Thread,
     length: c_int,
     array: Word,
@@ -164,13 +160,13 @@ pub unsafe fn MPI_Testany(
 ) -> c_int {
     // SAFETY: as above.
     unsafe {
-        let mut several = Several::look(thread, op::MPI_Testany, length, array, false);
+        let mut several = Several::look::<P>(thread, op::MPI_Testany, length, array, false);
         let status = several.statuses(status, 1);
-        let done = timed!(thread, several.record, MPI_Testany, forward(status));
+        let done = timed!(P, thread, several.record, MPI_Testany, forward(status));
         recorded(|| {
-            count(thread, several.record, done);
+            count::<P>(thread, several.record, done);
             if done.code != 0 || *(flag as *const c_int) != 0 {
-                several.finish(thread, done.code, array, chosen(done.code, index, several.handles.len(), status));
+                several.finish::<P>(thread, done.code, array, chosen(done.code, index, several.length, status));
             }
             several.leave(thread);
         });
@@ -194,7 +190,7 @@ unsafe fn some(code: c_int, count: Word, indices: Word, statuses: Word) -> impl 
 /// Both tell by the count and the indices what they completed.
 macro_rules! some_of {
     ($($name:ident)*) => {$(
-        pub unsafe fn $name(
+        pub unsafe fn $name<P: Path>(
             thread: &Thread,
             length: c_int,
             array: Word,
@@ -205,12 +201,12 @@ macro_rules! some_of {
         ) -> c_int {
             // SAFETY: the program passes arrays of so many places.
             unsafe {
-                let mut several = Several::look(thread, op::$name, length, array, false);
-                let statuses = several.statuses(statuses, several.handles.len());
-                let done = timed!(thread, several.record, $name, forward(statuses));
+                let mut several = Several::look::<P>(thread, op::$name, length, array, false);
+                let statuses = several.statuses(statuses, several.length);
+                let done = timed!(P, thread, several.record, $name, forward(statuses));
                 recorded(|| {
-                    count(thread, several.record, done);
-                    several.finish(thread, done.code, array, some(done.code, outcount, indices, statuses));
+                    count::<P>(thread, several.record, done);
+                    several.finish::<P>(thread, done.code, array, some(done.code, outcount, indices, statuses));
                     several.leave(thread);
                 });
                 done.code

@@ -15,6 +15,7 @@ use crate::objects::freeing::Freeing;
 use crate::objects::identity;
 use crate::objects::labels;
 use crate::objects::requests::{Extra, HandleAddress, Kind, Request};
+use crate::record::carriers::Comm;
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 
@@ -53,7 +54,7 @@ fn count(thread: &Thread, record: Record, done: Done) {
 /// After a call that made a communicator (or gave this process none) collectively over its parent.
 pub unsafe fn created(thread: &Thread, parent: Record, letter: u8, comm: Word, place: Word, done: Done) {
     if done.code != 0 {
-        return tally::failed(thread, comm, done);
+        return tally::failed::<Comm>(thread, comm, done.operation, done.code, done.ticks);
     }
     let parent = if parent == communicators::none() { communicators::of(&thread.communicators, comm) } else { parent };
     count(thread, parent, done);
@@ -84,7 +85,7 @@ pub unsafe fn made(place: HandleAddress) -> Word {
 /// After a nonblocking duplication: named now, entered under its handle when the request has completed.
 unsafe fn duplicating(thread: &Thread, letter: u8, comm: Word, place: HandleAddress, request: Word, done: Done) {
     if done.code != 0 {
-        return tally::failed(thread, comm, done);
+        return tally::failed::<Comm>(thread, comm, done.operation, done.code, done.ticks);
     }
     let parent = communicators::of(&thread.communicators, comm);
     count(thread, parent, done);
@@ -96,8 +97,7 @@ unsafe fn duplicating(thread: &Thread, letter: u8, comm: Word, place: HandleAddr
         if handle == abi().request_null {
             return communicators::enter(made(place), record);
         }
-        let request = Request::new(handle, parent, done.operation, Kind::Duplicate, done.ticks);
-        thread.requests().start_with(request, Extra::Duplicate { place, record });
+        thread.requests().start_with(handle, Request::new(parent, Kind::Duplicate), Extra::Duplicate { place, record });
     });
 }
 
@@ -136,7 +136,7 @@ pub unsafe fn MPI_Comm_create_group(
     let done = timed!(thread, communicators::known(comm), MPI_Comm_create_group, forward());
     recorded(|| {
         if done.code != 0 {
-            tally::failed(thread, comm, done);
+            tally::failed::<Comm>(thread, comm, done.operation, done.code, done.ticks);
             return;
         }
         let parent = communicators::of(&thread.communicators, comm);
@@ -191,7 +191,7 @@ pub unsafe fn MPI_Intercomm_create(
     let done = timed!(thread, communicators::known(local_comm), MPI_Intercomm_create, forward());
     recorded(|| {
         if done.code != 0 {
-            tally::failed(thread, local_comm, done);
+            tally::failed::<Comm>(thread, local_comm, done.operation, done.code, done.ticks);
             return;
         }
         let parent = communicators::of(&thread.communicators, local_comm);
@@ -314,7 +314,7 @@ pub unsafe fn MPI_Comm_set_name(
     let done = timed!(thread, communicators::known(comm), MPI_Comm_set_name, forward());
     recorded(|| {
         if done.code != 0 {
-            tally::failed(thread, comm, done);
+            tally::failed::<Comm>(thread, comm, done.operation, done.code, done.ticks);
             return;
         }
         let record = communicators::of(&thread.communicators, comm);

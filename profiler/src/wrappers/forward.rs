@@ -11,23 +11,29 @@ macro_rules! real_function {
 pub(crate) use real_function;
 
 /// Runs the real function between two readings of the clock, with a note of where the thread stands: in a call over the
-/// communicator of this record, or in a call that no shard knows of, because there is none yet.
+/// communicator of this record, or in a call that no shard knows of, because there is none yet. With the path first, where the
+/// wrapper has two.
 macro_rules! timed {
-    ($thread:ident, $record:expr, $operation:ident, $call:expr) => {{
+    ($path:ident, $thread:ident, $record:expr, $operation:ident, $call:expr) => {{
         let record = $record;
-        let begin = $crate::guest::clock::now();
-        let place = $crate::record::in_flight::enter_over($thread, record, vocabulary::calls::op::$operation, begin);
+        let begin = $crate::guest::clock::now_on::<$path>();
+        let place =
+            $crate::record::in_flight::enter_over::<$path>($thread, record, vocabulary::calls::op::$operation, begin);
         // Where it stands in an unsafe block already, this one is not needed.
         // SAFETY: the program passes what the function takes, and it is passed on.
         #[allow(unused_unsafe)]
         let code = unsafe { $call };
-        let end = $crate::guest::clock::now();
-        $crate::record::in_flight::leave(place, end);
+        let end = $crate::guest::clock::now_on::<$path>();
+        $crate::record::in_flight::leave::<$path>(place, end);
         $crate::record::tally::Done {
             operation: vocabulary::calls::op::$operation,
             code,
             ticks: end.wrapping_sub(begin),
         }
+    }};
+    ($thread:ident, $record:expr, $operation:ident, $call:expr) => {{
+        use $crate::guest::path::Full;
+        $crate::wrappers::forward::timed!(Full, $thread, $record, $operation, $call)
     }};
     ($operation:ident, $call:expr) => {{
         let begin = $crate::guest::clock::now();

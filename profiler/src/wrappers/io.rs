@@ -9,6 +9,7 @@ use crate::mpi::abi::Word;
 use crate::mpi::status;
 use crate::objects::communicators;
 use crate::record::files;
+use crate::record::carriers::Comm;
 use crate::record::tally::{self, Now};
 use crate::thread::Thread;
 use crate::volume::{self, Volume};
@@ -17,7 +18,7 @@ pub unsafe fn MPI_File_open(thread: &Thread, comm: Word, fh: Word, forward: impl
     let done = timed!(thread, communicators::known(comm), MPI_File_open, forward());
     recorded(|| {
         if done.code != 0 {
-            tally::failed(thread, comm, done);
+            tally::failed::<Comm>(thread, comm, done.operation, done.code, done.ticks);
             return;
         }
         let record = communicators::of(&thread.communicators, comm);

@@ -4,11 +4,13 @@ use std::ffi::c_int;
 
 use super::forward::timed;
 use crate::guest::guard::{Undo, recorded};
+use crate::guest::path::Full;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
 use crate::objects::message::{self, Matched};
+use crate::record::carriers::{Comm, Known};
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 use crate::trace;
@@ -52,7 +54,7 @@ pub unsafe fn MPI_Improbe(
 /// `found`: a message that one receive takes. `MPI_MESSAGE_NO_PROC` may be received once, often or never.
 unsafe fn probed(thread: &Thread, comm: Word, message: Word, found: bool, done: Done) {
     if done.code != 0 {
-        return tally::failed(thread, comm, done);
+        return tally::failed::<Comm>(thread, comm, done.operation, done.code, done.ticks);
     }
     let record = communicators::of(&thread.communicators, comm);
     if found {
@@ -98,7 +100,9 @@ pub unsafe fn MPI_Imrecv(
 ) -> c_int {
     let call = |comm| timed!(thread, comm, MPI_Imrecv, forward());
     let count = |comm, done| {
-        tally::receiving(thread, comm, request, done, |context| volume::imrecv(context, elements, datatype));
+        tally::receiving::<Full, Known>(thread, comm as Word, request, done, |context| {
+            volume::imrecv(context, elements, datatype)
+        });
     };
     // SAFETY: as above.
     unsafe { receive(thread, message, call, count) }
@@ -120,7 +124,7 @@ unsafe fn receive(
     recorded(|| {
         if done.code != 0 {
             message::matched(handle, matched);
-            tally::failed(thread, abi().comm_null, done);
+            tally::failed::<Comm>(thread, abi().comm_null, done.operation, done.code, done.ticks);
             return;
         }
         if trace::is_on() {

@@ -34,12 +34,13 @@ mod body {
     pub use super::rma::*;
     use crate::guest::clock;
     use crate::guest::guard::recorded;
+    use crate::guest::path::{Full, Path};
     use crate::mpi::abi::Word;
     use crate::mpi::status;
-    use crate::objects::communicators;
     use crate::objects::requests::Starts;
+    use crate::record::carriers::{self, Comm, Window};
     use crate::record::tally::{self, Done};
-    use crate::record::{files, in_flight, windows};
+    use crate::record::{files, in_flight};
     use crate::thread::Thread;
     use crate::wrappers::creators;
     use crate::{trace, volume};
@@ -55,6 +56,7 @@ mod c {
     use vocabulary::calls::op;
 
     use super::body;
+    use crate::guest::path::{self, Full, Short};
     use crate::mpi::abi::Word;
     use crate::mpi::presence::where_present;
     use crate::mpi::real;
@@ -74,6 +76,7 @@ mod f {
     use super::body;
     use super::lifecycle::*;
     use crate::fortran::{self, Object};
+    use crate::guest::path::{self, Full, Short};
     use crate::mpi::abi::Word;
     use crate::mpi::presence::where_present;
     use crate::objects::requests::HandleAddress;

@@ -7,10 +7,11 @@ use vocabulary::calls::op;
 use super::forward::timed;
 use super::look::{Several, count, look, look_any, of_handle};
 use crate::guest::guard::recorded;
+use crate::guest::path::Full;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
-use crate::objects::communicators::Record;
-use crate::objects::requests::{Kind, Persistent};
+use crate::objects::communicators::{self, Record};
+use crate::objects::requests::{Kind, Noted, Persistent};
 use crate::record::phases;
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
@@ -24,10 +25,14 @@ pub unsafe fn MPI_Request_get_status(
     status: Word,
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
-    let (record, _) = of_handle(thread, request & abi().mask, 0);
+    let mut noted = Noted::new(request & abi().mask, 0);
+    let (record, _) = match noted.handle == abi().request_null {
+        true => (communicators::none(), false),
+        false => of_handle(thread, &mut noted, 0),
+    };
     let done = timed!(thread, record, MPI_Request_get_status, forward(status));
     recorded(|| {
-        count(thread, record, done);
+        count::<Full>(thread, record, done);
     });
     done.code
 }
@@ -42,10 +47,10 @@ unsafe fn look_at(
 ) -> c_int {
     // SAFETY: the program passes an array of so many requests.
     unsafe {
-        let several = Several::look(thread, operation, length, array, false);
+        let several = Several::look::<Full>(thread, operation, length, array, false);
         let done = forward(thread, several.record);
         recorded(|| {
-            count(thread, several.record, done);
+            count::<Full>(thread, several.record, done);
             several.leave(thread);
         });
         done.code
@@ -111,7 +116,7 @@ pub unsafe fn MPI_Cancel(thread: &Thread, request: Word, forward: impl FnOnce() 
     thread.requests().looked();
     let done = timed!(thread, record, MPI_Cancel, forward());
     recorded(|| {
-        count(thread, record, done);
+        count::<Full>(thread, record, done);
     });
     done.code
 }
@@ -121,7 +126,7 @@ pub unsafe fn MPI_Request_free(thread: &Thread, request: Word, forward: impl FnO
     let (handle, record, _) = unsafe { look_any(thread, request) };
     let done = timed!(thread, record, MPI_Request_free, forward());
     recorded(|| {
-        count(thread, record, done);
+        count::<Full>(thread, record, done);
         if done.code == 0 {
             thread.requests().forget(handle);
         }
@@ -157,16 +162,16 @@ pub unsafe fn MPI_Start(thread: &Thread, request: Word, forward: impl FnOnce() -
 pub unsafe fn MPI_Startall(thread: &Thread, length: c_int, array: Word, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program passes an array of so many requests.
     unsafe {
-        let several = Several::look(thread, op::MPI_Startall, length, array, true);
+        let several = Several::look::<Full>(thread, op::MPI_Startall, length, array, true);
         let done = timed!(thread, several.record, MPI_Startall, forward());
         recorded(|| {
-            count(thread, several.record, done);
-            for handle in several.handles.iter().filter(|_| done.code == 0) {
-                match activate(thread, *handle, done) {
+            count::<Full>(thread, several.record, done);
+            for noted in several.noted().iter().filter(|_| done.code == 0) {
+                match activate(thread, noted.handle, done) {
                     Some((record, persistent)) if state::is_on() => {
                         tally::restarted_among(thread, record, done.operation, &persistent);
                     }
-                    Some(_) => uncount(thread, *handle),
+                    Some(_) => uncount(thread, noted.handle),
                     None => {}
                 }
             }

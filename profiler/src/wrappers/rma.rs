@@ -9,13 +9,14 @@ use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators;
 use crate::objects::freeing::Freeing;
+use crate::record::carriers::Comm;
 use crate::record::tally::{self, Done};
 use crate::record::windows;
 use crate::thread::Thread;
 
 unsafe fn made(thread: &Thread, comm: Word, win: Word, done: Done) {
     if done.code != 0 {
-        return tally::failed(thread, comm, done);
+        return tally::failed::<Comm>(thread, comm, done.operation, done.code, done.ticks);
     }
     let record = communicators::of(&thread.communicators, comm);
     if state::is_on() {

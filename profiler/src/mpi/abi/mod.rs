@@ -18,6 +18,7 @@ use crate::mpi::real;
 /// The family in force with its handles resolved.
 pub struct Abi {
     pub family: &'static Family,
+    pub handle_bytes: usize,
     /// Clears what a caller leaves undefined in a word that holds a handle.
     pub mask: Word,
     pub world: Word,
@@ -41,7 +42,7 @@ impl Abi {
     pub unsafe fn load(&self, place: Word) -> Word {
         // SAFETY: the caller passes the address of a handle of this family.
         unsafe {
-            match self.family.handle_bytes {
+            match self.handle_bytes {
                 4 => *(place as *const u32) as Word,
                 _ => *(place as *const u64) as Word,
             }
@@ -57,7 +58,7 @@ impl Abi {
     #[inline(always)]
     pub unsafe fn load_at(&self, array: Word, index: usize) -> Word {
         // SAFETY: the caller passes an array that has this many handles.
-        unsafe { self.load(array + index * self.family.handle_bytes) }
+        unsafe { self.load(array + index * self.handle_bytes) }
     }
 }
 
@@ -82,6 +83,7 @@ pub fn detect() -> Result<(), String> {
     };
     let found = Abi {
         family,
+        handle_bytes: family.handle_bytes,
         mask: if family.handle_bytes == 4 { u32::MAX as Word } else { Word::MAX },
         world: resolve(family.world)?,
         comm_self: resolve(family.comm_self)?,

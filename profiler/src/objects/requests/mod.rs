@@ -10,13 +10,15 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::{iter, ptr};
 
 use vocabulary::calls::op;
+use vocabulary::shard::Cell as Counters;
 
 use crate::guest::serial::Serial;
 use crate::mpi::abi::Word;
 use crate::objects::records::Record;
+use crate::objects::shortcuts::{self, Shortcut};
 use crate::shard::memory;
 
-use request::NOWHERE;
+use request::{NOWHERE, State};
 pub use request::{Completed, Extra, HandleAddress, Kind, Partition, Persistent, Request, Starts};
 use table::{EMPTY, Table, at};
 
@@ -71,8 +73,22 @@ pub struct Seen {
 impl Seen {
     #[inline(always)]
     fn of(request: &Request) -> Seen {
-        let receives = matches!(request.kind, Kind::Receive | Kind::ReceiveInto(_) | Kind::Read(_));
-        Seen { comm: request.comm, active: request.active, receives }
+        Seen { comm: request.comm, active: request.state == State::Active, receives: request.kind.receives() }
+    }
+}
+
+/// Where a request was seen: looking there again costs a comparison.
+#[derive(Clone, Copy)]
+pub struct Noted {
+    pub handle: Word,
+    slot: u32,
+    /// Its place in the array that the call was given.
+    pub index: u32,
+}
+
+impl Noted {
+    pub fn new(handle: Word, index: usize) -> Noted {
+        Noted { handle, slot: NOWHERE, index: index as u32 }
     }
 }
 
@@ -80,10 +96,10 @@ impl Seen {
 /// A request that another thread started moves to this one: when it has completed its handle may be given to a third
 /// thread's request at once, and looking among all threads would take that one for it.
 #[inline(always)]
-pub fn seen(own: &Requests, unknown: &Unknown, handle: Word, stamp: u64) -> Option<Seen> {
-    match own.seen(handle, stamp) {
+pub fn seen(own: &Requests, unknown: &Unknown, stamp: u64, noted: &mut Noted) -> Option<Seen> {
+    match own.seen(stamp, noted) {
         Some(seen) => Some(seen),
-        None => own.take_over(unknown, handle, stamp),
+        None => own.take_over(unknown, noted.handle, stamp),
     }
 }
 
@@ -140,7 +156,7 @@ impl Requests {
             match requests.give(handle) {
                 Given::Request(request, extra) => {
                     let seen = Seen::of(&request);
-                    self.adopt(request, extra, stamp);
+                    self.adopt(handle, request, extra, stamp);
                     return Some(seen);
                 }
                 Given::Busy => is_unknown = false,
@@ -159,64 +175,103 @@ impl Requests {
         self.looking.store(0, Ordering::Release);
     }
 
-    /// Enters a request. What finds no room is not followed.
+    /// One more was entered.
     #[inline(always)]
-    fn enter(&self, requests: &mut Table, request: Request) {
-        requests.insert(request);
+    fn entered(&self) {
         self.entered.store(self.entered.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
     }
 
-    #[inline(always)]
-    pub fn start(&self, request: Request) {
-        self.table.with(|requests| self.enter(requests, request));
+    /// Enters a request. What finds no room is not followed.
+    fn enter(&self, requests: &mut Table, handle: Word, request: Request) {
+        requests.insert(handle, request);
+        self.entered();
     }
 
-    pub fn start_with(&self, mut request: Request, extra: Extra) {
+    /// A request that a call has started which took so many ticks. `shortcut`: that of the call, where there is something to be counted
+    /// when it completes.
+    #[inline(always)]
+    pub fn start(&self, handle: Word, comm: Record, kind: Kind, posted: u32, cells: u64, ticks: u64, shortcut: &Shortcut) {
         self.table.with(|requests| {
-            request.active = !matches!(extra, Extra::Persistent(_));
+            if let Some(place) = requests.slot_of(handle) {
+                let slot = at(&mut requests.slots, place);
+                if slot.state == State::Idle {
+                    slot.start(comm, kind, posted, cells, ticks, shortcut);
+                    return self.entered();
+                }
+            }
+            self.start_another(requests, handle, comm, (kind, posted), cells, ticks, shortcut);
+        });
+    }
+
+    #[inline(never)]
+    fn start_another(
+        &self,
+        requests: &mut Table,
+        handle: Word,
+        comm: Record,
+        (kind, posted): (Kind, u32),
+        cells: u64,
+        ticks: u64,
+        shortcut: &Shortcut,
+    ) {
+        let request = Request { posted, shortcut, ..Request::started(comm, kind, cells, ticks) };
+        self.enter(requests, handle, request);
+    }
+
+    pub fn start_with(&self, handle: Word, mut request: Request, extra: Extra) {
+        self.table.with(|requests| {
+            if matches!(extra, Extra::Persistent(_)) {
+                request.state = State::Inactive;
+            }
             match requests.keep_extra(extra) {
                 Some(place) => request.extra = place,
                 None => return memory::lose_call(),
             }
-            self.enter(requests, request);
+            self.enter(requests, handle, request);
         });
     }
 
     #[inline(always)]
-    fn seen(&self, handle: Word, stamp: u64) -> Option<Seen> {
+    fn seen(&self, stamp: u64, noted: &mut Noted) -> Option<Seen> {
         self.table.with(|requests| {
             self.looking.store(stamp, Ordering::Relaxed);
-            let slot = requests.slot_of(handle)?;
-            let slot = at(&mut requests.slots, slot);
-            let request = if stamp == 0 || slot.stamp != stamp {
-                (slot.stamp, slot.cursor) = (stamp, slot.first);
-                &slot.request
-            } else {
-                let (request, next) = requests.queued.get(slot.cursor as usize)?;
-                slot.cursor = *next;
-                request
-            };
-            Some(Seen::of(request))
+            let place = requests.slot_of(noted.handle)?;
+            noted.slot = place as u32;
+            let slot = at(&mut requests.slots, place);
+            if slot.state == State::Idle {
+                return None;
+            }
+            if stamp == 0 || slot.stamp != stamp {
+                slot.stamp = stamp;
+                let seen =
+                    Seen { comm: slot.comm, active: slot.state == State::Active, receives: slot.kind.receives() };
+                if slot.queue != NOWHERE {
+                    let queue = slot.queue;
+                    requests.look_anew(queue);
+                }
+                return Some(seen);
+            }
+            requests.look_on(place).as_ref().map(Seen::of)
         })
     }
 
-    /// The request of this handle, which this thread has looked at, has completed: its entry is taken out, or made inactive if it
-    /// is persistent.
+    /// A request that this thread has looked at has completed: its entry is taken out, or made inactive if it is persistent.
     #[inline(always)]
-    pub fn complete(&self, handle: Word) -> Option<Completed> {
+    pub fn complete(&self, noted: Noted) -> Option<Completed> {
         self.table.with(|requests| {
-            let slot = requests.slot_of(handle)?;
-            let Request { comm, ticks, operation, kind, phase, posted, active, extra, .. } =
-                at(&mut requests.slots, slot).request;
-            if !active {
+            let place = match requests.is_at(noted.handle, noted.slot as usize) {
+                true => noted.slot as usize,
+                false => requests.slot_of(noted.handle)?,
+            };
+            let slot = at(&mut requests.slots, place);
+            if slot.state != State::Active {
                 return None;
             }
-            let mut completed =
-                Completed { comm, ticks, operation, kind, phase, posted, duplicate: (HandleAddress::C(0), comm) };
-            if extra == NOWHERE {
-                requests.remove_first(slot);
+            let mut completed = slot.completed();
+            if slot.extra == NOWHERE {
+                requests.remove_first(place);
             } else {
-                requests.complete_with_extra(slot, &mut completed);
+                requests.complete_with_extra(place, &mut completed);
             }
             Some(completed)
         })
@@ -225,8 +280,8 @@ impl Requests {
     /// `MPI_Request_free` of a request that this thread has looked at.
     pub fn forget(&self, handle: Word) {
         self.table.with(|requests| {
-            if let Some(slot) = requests.slot_of(handle) {
-                let extra = at(&mut requests.slots, slot).request.extra;
+            if let Some(slot) = requests.busy_slot_of(handle) {
+                let extra = at(&mut requests.slots, slot).extra;
                 requests.remove_first(slot);
                 requests.take_extra(extra);
             }
@@ -236,8 +291,8 @@ impl Requests {
     /// What remains to be done for an active request is changed.
     pub fn set_kind(&self, handle: Word, kind: Kind) {
         self.table.with(|requests| {
-            if let Some(slot) = requests.slot_of(handle) {
-                at(&mut requests.slots, slot).request.kind = kind;
+            if let Some(slot) = requests.busy_slot_of(handle) {
+                at(&mut requests.slots, slot).kind = kind;
             }
         });
     }
@@ -251,22 +306,25 @@ impl Requests {
         posted: impl FnOnce() -> u32,
     ) -> Option<(Record, Persistent)> {
         self.table.with(|requests| {
-            let slot = requests.slot_of(handle)?;
-            let request = &mut at(&mut requests.slots, slot).request;
+            let place = requests.busy_slot_of(handle)?;
+            let mut request = at(&mut requests.slots, place).request();
             let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(request.extra as usize) else {
                 return None;
             };
-            request.active = true;
-            request.operation = operation;
+            request.state = State::Active;
+            // SAFETY: records are never freed.
+            let number = unsafe { (*request.comm).number };
+            request.cells = Counters::key(number, operation, 0) | Counters::phase_bits(phase);
             request.ticks = ticks;
-            request.phase = phase;
             request.posted = posted();
             request.kind = match persistent.starts {
                 Starts::Sends | Starts::Partitions => Kind::Plain,
                 Starts::Receives if operation == op::MPI_Start => Kind::Receive,
-                Starts::Receives => Kind::ReceiveInto(0),
+                Starts::Receives => Kind::ReceiveInto,
             };
-            Some((request.comm, Persistent { phase: request.phase, ..persistent.clone() }))
+            let persistent = Persistent { phase, ..persistent.clone() };
+            at(&mut requests.slots, place).set_request(request);
+            Some((request.comm, persistent))
         })
     }
 
@@ -277,8 +335,8 @@ impl Requests {
 
     fn own_partition(&self, handle: Word) -> Option<Partition> {
         self.table.with(|requests| {
-            let slot = requests.slot_of(handle)?;
-            let Request { comm, extra, .. } = at(&mut requests.slots, slot).request;
+            let slot = requests.busy_slot_of(handle)?;
+            let Request { comm, extra, .. } = at(&mut requests.slots, slot).request();
             let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(extra as usize) else { return None };
             let destination = persistent.messages.first().map(|(rank, world_rank, _)| (*rank, *world_rank));
             Some(Partition { comm, bytes: persistent.message_bytes, destination })
@@ -289,24 +347,26 @@ impl Requests {
     /// library may already have given its handle to the request that the other thread asks for.
     fn give(&self, handle: Word) -> Given {
         self.table.with(|requests| {
-            let Some(place) = requests.slot_of(handle) else { return Given::Unknown };
+            let Some(place) = requests.busy_slot_of(handle) else { return Given::Unknown };
             let slot = *at(&mut requests.slots, place);
-            let request = if slot.stamp != 0 && slot.stamp == self.looking.load(Ordering::Acquire) {
+            let mut request = slot.request();
+            if slot.stamp != 0 && slot.stamp == self.looking.load(Ordering::Acquire) {
                 match requests.take_unseen(place) {
-                    Some(request) => request,
+                    Some(unseen) => request = unseen,
                     None => return Given::Busy,
                 }
             } else {
                 requests.remove_first(place);
-                slot.request
-            };
+            }
+            // The shortcut is its thread's own.
+            request.shortcut = shortcuts::unused();
             let extra = requests.give_extra(request.extra);
             Given::Request(request, extra)
         })
     }
 
     /// Takes a request over from another thread, as one that the look with this stamp has seen.
-    fn adopt(&self, mut request: Request, extra: Option<Extra>, stamp: u64) {
+    fn adopt(&self, handle: Word, mut request: Request, extra: Option<Extra>, stamp: u64) {
         self.table.with(|requests| {
             if let Some(extra) = extra {
                 match requests.keep_extra(extra) {
@@ -314,12 +374,13 @@ impl Requests {
                     None => return memory::lose_call(),
                 }
             }
-            let handle = request.handle;
-            self.enter(requests, request);
-            if let Some(slot) = requests.slot_of(handle) {
-                let slot = at(&mut requests.slots, slot);
+            self.enter(requests, handle, request);
+            if let Some(place) = requests.busy_slot_of(handle) {
+                let slot = at(&mut requests.slots, place);
                 if slot.stamp != stamp {
-                    (slot.stamp, slot.cursor) = (stamp, slot.first);
+                    slot.stamp = stamp;
+                    let queue = slot.queue;
+                    requests.look_anew(queue);
                 }
             }
         });

@@ -3,44 +3,63 @@
 use std::ffi::c_int;
 use std::sync::Arc;
 
-use vocabulary::shard::NO_PHASE;
+use vocabulary::shard::Cell;
 
 use crate::mpi::abi::Word;
 use crate::objects::records::Record;
+use crate::objects::shortcuts::{self, Shortcut};
 
 /// No index.
 pub const NOWHERE: u32 = u32::MAX;
 
 /// What remains to be done when a request completes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Kind {
     /// Nothing: all was counted when it started.
     Plain,
     /// Count the receive in the bucket of the message that arrived.
     Receive,
-    /// Add the bytes that arrived to the call's own bucket.
-    ReceiveInto(u8),
+    /// Add the bytes that arrived to the call's own bucket, which stands in [`Request::cells`].
+    ReceiveInto,
     /// The same for what was read from a file.
-    Read(u8),
+    Read,
     /// Enter the communicator that is now ready.
     Duplicate,
 }
 
+impl Kind {
+    #[inline(always)]
+    pub fn receives(self) -> bool {
+        matches!(self, Kind::Receive | Kind::ReceiveInto | Kind::Read)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum State {
+    /// The handle had a request, and may get one again.
+    Idle,
+    /// A persistent request that is not started.
+    Inactive,
+    Active,
+}
+
 #[derive(Clone, Copy)]
 pub struct Request {
-    pub handle: Word,
     pub comm: Record,
     /// Duration of the call that started it.
     pub ticks: u64,
-    /// Index of what few requests have, or `NOWHERE`.
-    pub extra: u32,
-    pub operation: u16,
+    /// The shortcut of that call. It is not asked before its `cells` are found to be these: it may be another's by then.
+    pub shortcut: *const Shortcut,
+    /// The key of that call's counters: communicator, operation, phase, and a bucket where the kind has one.
+    pub cells: u64,
     pub kind: Kind,
-    /// The phase that it was started in.
-    pub phase: u8,
-    pub active: bool,
+    pub state: State,
     /// The number of a receive on the timeline.
     pub posted: u32,
+    /// Index of what few requests have, or `NOWHERE`.
+    pub extra: u32,
 }
 
 /// Where the program will find a communicator's handle when its request has completed.
@@ -55,9 +74,9 @@ pub enum HandleAddress {
 pub struct Completed {
     pub comm: Record,
     pub ticks: u64,
-    pub operation: u16,
+    pub shortcut: *const Shortcut,
+    pub cells: u64,
     pub kind: Kind,
-    pub phase: u8,
     pub posted: u32,
     /// For `Kind::Duplicate`: where the program wants the handle, and the record that waits for it.
     pub duplicate: (HandleAddress, Record),
@@ -112,7 +131,28 @@ pub struct Persistent {
 }
 
 impl Request {
-    pub const fn new(handle: Word, comm: Record, operation: u16, kind: Kind, ticks: u64) -> Request {
-        Request { handle, comm, ticks, extra: NOWHERE, operation, kind, phase: NO_PHASE, active: true, posted: 0 }
+    pub const fn new(comm: Record, kind: Kind) -> Request {
+        Request {
+            comm,
+            ticks: 0,
+            shortcut: shortcuts::unused(),
+            cells: 0,
+            kind,
+            state: State::Active,
+            posted: 0,
+            extra: NOWHERE,
+        }
+    }
+
+    /// One that a call started whose counters have this key.
+    pub const fn started(comm: Record, kind: Kind, cells: u64, ticks: u64) -> Request {
+        Request { ticks, cells, ..Request::new(comm, kind) }
+    }
+}
+
+impl Completed {
+    /// The operation that started it.
+    pub fn operation(&self) -> u16 {
+        Cell::operation_of(self.cells)
     }
 }

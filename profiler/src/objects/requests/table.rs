@@ -1,35 +1,107 @@
-//! The table of one thread's requests: under each handle a queue of those that were started, oldest first.
+//! The table of one thread's requests: under each handle those that were started, oldest first. Libraries use a handle again as soon as
+//! it is free, so a slot keeps its handle when its request is complete: the next one finds it by the same comparison, and nothing is
+//! moved.
+
+use std::collections::VecDeque;
 
 use commsee_runtime::table::{self, Owned};
 
-use super::request::{Completed, Extra, Kind, NOWHERE, Request};
+use super::request::{Completed, Extra, Kind, NOWHERE, Request, State};
 use crate::mpi::abi::Word;
+use crate::objects::records::Record;
+use crate::objects::shortcuts::Shortcut;
 use crate::shard::memory;
 
 /// No handle of any family.
 pub const EMPTY: Word = Word::MAX;
 
-/// The oldest request of a handle, and the queue of those behind it.
+/// The oldest request of a handle, field by field: one cache line.
 #[derive(Clone, Copy)]
+#[repr(C, align(64))]
 pub struct Slot {
-    pub request: Request,
-    /// The last look that passed here, and where in the queue its next one goes on: so a call that names one handle
-    /// several times sees one request after the other.
+    pub handle: Word,
+    pub comm: Record,
+    pub kind: Kind,
+    pub state: State,
+    pub posted: u32,
+    ticks: u64,
+    shortcut: *const Shortcut,
+    cells: u64,
+    /// The last look that passed here: so a call that names one handle several times sees one request after the other.
     pub stamp: u64,
-    pub cursor: u32,
-    /// First and last place in `Table::queued`.
-    pub first: u32,
-    pub last: u32,
+    pub extra: u32,
+    /// Place in `Table::queues` of what is behind the first request, or `NOWHERE`.
+    pub queue: u32,
+}
+
+const _: () = assert!(size_of::<Slot>() == 64);
+
+impl Slot {
+    const fn of(handle: Word, request: Request) -> Slot {
+        let Request { comm, ticks, shortcut, cells, kind, state, posted, extra } = request;
+        Slot { handle, comm, kind, state, posted, ticks, shortcut, cells, stamp: 0, extra, queue: NOWHERE }
+    }
+
+    pub fn request(&self) -> Request {
+        let Slot { comm, ticks, shortcut, cells, kind, state, posted, extra, .. } = *self;
+        Request { comm, ticks, shortcut, cells, kind, state, posted, extra }
+    }
+
+    pub fn set_request(&mut self, request: Request) {
+        let Request { comm, ticks, shortcut, cells, kind, state, posted, extra } = request;
+        (self.comm, self.ticks, self.shortcut, self.cells) = (comm, ticks, shortcut, cells);
+        (self.kind, self.state, self.posted, self.extra) = (kind, state, posted, extra);
+    }
+
+    /// Starts an idle one. Nothing of what is behind it is there, nor what few have.
+    #[inline(always)]
+    pub fn start(&mut self, comm: Record, kind: Kind, posted: u32, cells: u64, ticks: u64, shortcut: *const Shortcut) {
+        self.comm = comm;
+        self.kind = kind;
+        self.state = State::Active;
+        self.posted = posted;
+        self.stamp = 0;
+        // Nobody asks for these where all was counted.
+        if kind != Kind::Plain {
+            self.ticks = ticks;
+            self.shortcut = shortcut;
+            self.cells = cells;
+        }
+    }
+
+    #[inline(always)]
+    pub fn completed(&self) -> Completed {
+        let Slot { comm, ticks, shortcut, cells, kind, posted, .. } = *self;
+        Completed { comm, ticks, shortcut, cells, kind, posted, duplicate: (super::HandleAddress::C(0), comm) }
+    }
+}
+
+/// What is behind the first request of a handle. Libraries give one handle to all sends that are complete at once.
+#[derive(Default)]
+pub struct Queue {
+    /// How many follow that are like the first one.
+    like_first: u32,
+    /// How many of the first one and those the latest look has seen.
+    seen_first: u32,
+    /// The others, in groups that are alike.
+    rest: VecDeque<Group>,
+    /// The first group that the latest look has not seen all of, and how many of it it has.
+    cursor: (usize, u32),
+}
+
+#[derive(Clone, Copy)]
+struct Group {
+    request: Request,
+    count: u32,
 }
 
 pub struct Table {
     pub slots: Owned<Slot>,
-    /// Requests behind the first of their handle, each with the place of the next one.
-    pub queued: Vec<(Request, u32)>,
-    /// The first of those that are free, each with the place of the next one.
-    free_queued: u32,
+    queues: Vec<Queue>,
+    /// As many places as there are queues, so that what becomes free finds room.
+    free_queues: Vec<u32>,
     pub extras: Vec<Option<Extra>>,
-    /// As many places as there are extras, so that what becomes free finds room.
+    /// As many places as there are extras.
     free_extras: Vec<u32>,
 }
 
@@ -39,27 +111,22 @@ unsafe impl Send for Table {}
 const FIRST_SLOTS: usize = 64;
 
 impl table::Slot for Slot {
-    const EMPTY: Slot = Slot {
-        request: Request::new(EMPTY, std::ptr::null_mut(), 0, Kind::Plain, 0),
-        stamp: 0,
-        cursor: NOWHERE,
-        first: NOWHERE,
-        last: NOWHERE,
-    };
+    const EMPTY: Slot =
+        Slot::of(EMPTY, Request { state: State::Idle, ..Request::new(std::ptr::null_mut(), Kind::Plain) });
     const KEY_FIRST: bool = true;
 
     #[inline(always)]
     fn is_empty(&self) -> bool {
-        self.request.handle == EMPTY
+        self.handle == EMPTY
     }
 
     #[inline(always)]
     fn clear(&mut self) {
-        self.request.handle = EMPTY;
+        self.handle = EMPTY;
     }
 }
 
-/// `place` comes from [`Table::slot_of`], and nothing was put in or removed since.
+/// `place` comes from [`Table::slot_of`], and nothing was put in since.
 #[inline(always)]
 pub fn at(slots: &mut Owned<Slot>, place: usize) -> &mut Slot {
     // SAFETY: so it was found there, and the table is borrowed as long as the slot.
@@ -68,7 +135,13 @@ pub fn at(slots: &mut Owned<Slot>, place: usize) -> &mut Slot {
 
 #[inline(always)]
 fn hash_of(slot: &Slot) -> u64 {
-    table::hash(slot.request.handle as u64)
+    table::hash(slot.handle as u64)
+}
+
+/// Whether two requests leave the same to be done, so that it does not matter which of them completes.
+fn are_alike(one: &Request, other: &Request) -> bool {
+    let is_plain = |request: &Request| request.kind == Kind::Plain && request.extra == NOWHERE;
+    is_plain(one) && is_plain(other) && one.comm == other.comm
 }
 
 impl Table {
@@ -76,8 +149,8 @@ impl Table {
     pub fn new() -> Option<Table> {
         Some(Table {
             slots: Owned::new(FIRST_SLOTS)?,
-            queued: Vec::new(),
-            free_queued: NOWHERE,
+            queues: Vec::new(),
+            free_queues: Vec::new(),
             extras: Vec::new(),
             free_extras: Vec::new(),
         })
@@ -94,128 +167,198 @@ impl Table {
 
     #[cold]
     pub fn complete_with_extra(&mut self, slot: usize, completed: &mut Completed) {
-        let extra = at(&mut self.slots, slot).request.extra;
+        let extra = at(&mut self.slots, slot).extra;
         match self.extras.get(extra as usize) {
             Some(Some(Extra::Duplicate { place, record })) => {
                 completed.duplicate = (*place, *record);
                 self.remove_first(slot);
                 self.take_extra(extra);
             }
-            _ => at(&mut self.slots, slot).request.active = false,
+            _ => at(&mut self.slots, slot).state = State::Inactive,
         }
     }
 
+    /// Where a handle has its slot, which may be idle.
     #[inline(always)]
     pub fn slot_of(&self, handle: Word) -> Option<usize> {
-        self.slots.find(table::hash(handle as u64), |slot| slot.request.handle == handle)
+        self.slots.find(table::hash(handle as u64), |slot| slot.handle == handle)
     }
 
+    /// Whether a handle has its slot there.
     #[inline(always)]
-    pub fn insert(&mut self, request: Request) {
-        let handle = request.handle;
-        match self.slots.find_or_vacant(table::hash(handle as u64), |slot| slot.request.handle == handle) {
-            Ok(slot) => self.queue(slot, request),
-            Err(vacant) => {
-                let slot = Slot { request, stamp: 0, cursor: NOWHERE, first: NOWHERE, last: NOWHERE };
-                // SAFETY: found just now.
-                if unsafe { self.slots.put(vacant, slot) } {
-                    self.make_room(vacant);
-                }
-            }
-        }
+    pub fn is_at(&self, handle: Word, place: usize) -> bool {
+        // SAFETY: below the number of slots.
+        place < self.slots.capacity() && unsafe { (*self.slots.at(place)).handle == handle }
     }
 
-    /// The request at `latest` has made the table fuller than it should be.
+    /// Where a handle has a request.
+    pub fn busy_slot_of(&mut self, handle: Word) -> Option<usize> {
+        let place = self.slot_of(handle)?;
+        (at(&mut self.slots, place).state != State::Idle).then_some(place)
+    }
+
     #[cold]
     #[inline(never)]
-    fn make_room(&mut self, latest: usize) {
-        // SAFETY: put there just now.
-        unsafe {
-            let extra = (*self.slots.at(latest)).request.extra;
-            if !self.slots.keeps(latest, hash_of) {
-                self.take_extra(extra);
-                memory::lose_call();
-            }
-        }
-    }
-
-    fn queue(&mut self, slot: usize, request: Request) {
-        let place = match self.queued.get_mut(self.free_queued as usize) {
-            Some(free) => {
-                let place = self.free_queued;
-                self.free_queued = free.1;
-                *free = (request, NOWHERE);
-                place
-            }
-            None => {
-                if self.queued.try_reserve(1).is_err() {
-                    return memory::lose_call();
+    pub fn insert(&mut self, handle: Word, request: Request) {
+        match self.slots.find_or_vacant(table::hash(handle as u64), |slot| slot.handle == handle) {
+            Ok(place) => {
+                let slot = at(&mut self.slots, place);
+                match slot.state {
+                    State::Idle => *slot = Slot::of(handle, request),
+                    _ => self.queue(place, request),
                 }
-                self.queued.push((request, NOWHERE));
-                self.queued.len() as u32 - 1
             }
-        };
-        let slot = at(&mut self.slots, slot);
-        match self.queued.get_mut(slot.last as usize) {
-            Some(last) => last.1 = place,
-            None => slot.first = place,
+            Err(vacant) => {
+                // SAFETY: found just now.
+                if unsafe { self.slots.put(vacant, Slot::of(handle, request)) } {
+                    self.make_room(handle);
+                }
+            }
         }
-        slot.last = place;
     }
 
-    fn free_queued(&mut self, place: u32) {
-        if let Some(free) = self.queued.get_mut(place as usize) {
-            free.1 = self.free_queued;
-            self.free_queued = place;
+    /// The request of this handle has made the table fuller than it should be.
+    #[cold]
+    fn make_room(&mut self, latest: Word) {
+        self.slots.sweep(|slot| slot.state == State::Idle, hash_of);
+        // With few idle ones they would soon be looked for again.
+        let Some(place) = self.slot_of(latest).filter(|_| self.slots.len() * 4 > self.slots.capacity()) else { return };
+        let extra = at(&mut self.slots, place).extra;
+        // SAFETY: found just now.
+        if unsafe { !self.slots.keeps(place, hash_of) } {
+            self.take_extra(extra);
+            memory::lose_call();
         }
+    }
+
+    /// Puts a request behind those that have the same handle.
+    #[cold]
+    #[inline(never)]
+    pub fn queue(&mut self, place: usize, request: Request) {
+        let first = at(&mut self.slots, place).request();
+        let Some(queue) = self.queue_of(place) else { return memory::lose_call() };
+        match queue.rest.back_mut() {
+            Some(group) if are_alike(&group.request, &request) => group.count += 1,
+            None if are_alike(&first, &request) => queue.like_first += 1,
+            _ => match queue.rest.try_reserve(1) {
+                Ok(()) => queue.rest.push_back(Group { request, count: 1 }),
+                Err(_) => memory::lose_call(),
+            },
+        }
+    }
+
+    /// The queue of a slot, which gets one now if it has none.
+    fn queue_of(&mut self, place: usize) -> Option<&mut Queue> {
+        let slot = at(&mut self.slots, place);
+        if slot.queue == NOWHERE {
+            slot.queue = match self.free_queues.pop() {
+                Some(free) => free,
+                None => {
+                    self.queues.try_reserve(1).ok()?;
+                    self.free_queues.try_reserve(self.queues.len() + 1).ok()?;
+                    self.queues.push(Queue::default());
+                    self.queues.len() as u32 - 1
+                }
+            };
+            let queue = self.queues.get_mut(slot.queue as usize)?;
+            // A look may have seen the first one already.
+            *queue = Queue { seen_first: u32::from(slot.stamp != 0), rest: std::mem::take(&mut queue.rest), ..Queue::default() };
+        }
+        self.queues.get_mut(slot.queue as usize)
+    }
+
+    /// The first one of a queue has been seen by a new look.
+    #[cold]
+    #[inline(never)]
+    pub fn look_anew(&mut self, queue: u32) {
+        if let Some(queue) = self.queues.get_mut(queue as usize) {
+            (queue.seen_first, queue.cursor) = (1, (0, 0));
+        }
+    }
+
+    /// The next request of a handle that the same look comes past again.
+    #[cold]
+    #[inline(never)]
+    pub fn look_on(&mut self, place: usize) -> Option<Request> {
+        let slot = at(&mut self.slots, place);
+        let queue = self.queues.get_mut(slot.queue as usize)?;
+        if queue.seen_first <= queue.like_first {
+            queue.seen_first += 1;
+            return Some(slot.request());
+        }
+        let (at, seen) = queue.cursor;
+        let group = queue.rest.get(at)?;
+        queue.cursor = if seen + 1 < group.count { (at, seen + 1) } else { (at + 1, 0) };
+        Some(group.request)
     }
 
     /// Takes the oldest request of a handle out. The next one takes its place.
     #[inline(always)]
-    pub fn remove_first(&mut self, slot: usize) {
-        let first = at(&mut self.slots, slot).first;
-        if first != NOWHERE {
-            return self.advance(slot, first);
+    pub fn remove_first(&mut self, place: usize) {
+        let slot = at(&mut self.slots, place);
+        match slot.queue {
+            NOWHERE => {
+                slot.state = State::Idle;
+                slot.extra = NOWHERE;
+            }
+            queue => self.advance(place, queue),
         }
-        // SAFETY: found by `slot_of`, and nothing was put in or removed since.
-        unsafe { self.slots.remove(slot, hash_of) };
     }
 
-    fn advance(&mut self, slot: usize, first: u32) {
-        let Some((request, next)) = self.queued.get(first as usize).copied() else { return };
-        self.free_queued(first);
-        let slot = at(&mut self.slots, slot);
-        if slot.cursor == first {
+    #[cold]
+    #[inline(never)]
+    fn advance(&mut self, place: usize, at_queue: u32) {
+        let slot = at(&mut self.slots, place);
+        let Some(queue) = self.queues.get_mut(at_queue as usize) else { return };
+        if queue.like_first > 0 {
+            queue.like_first -= 1;
+            queue.seen_first = queue.seen_first.saturating_sub(1);
+        } else if let Some(Group { request, count }) = queue.rest.pop_front() {
+            slot.set_request(request);
+            queue.like_first = count - 1;
+            (queue.seen_first, queue.cursor) = match queue.cursor {
+                // No look has seen more of it.
+                (0, seen) => (seen, (0, 0)),
+                (at, seen) => (count, (at - 1, seen)),
+            };
+        } else {
+            (slot.state, slot.extra) = (State::Idle, NOWHERE);
+        }
+        if queue.seen_first == 0 {
             // No look has seen what is in front now.
             slot.stamp = 0;
         }
-        (slot.request, slot.first) = (request, next);
-        if next == NOWHERE {
-            slot.last = NOWHERE;
+        if queue.like_first == 0 && queue.rest.is_empty() {
+            slot.queue = NOWHERE;
+            self.free_queues.push(at_queue);
         }
     }
 
     /// Takes the first request behind those that the latest look has seen out of a queue.
-    pub fn take_unseen(&mut self, slot: usize) -> Option<Request> {
-        let slot = at(&mut self.slots, slot);
-        let taken = slot.cursor;
-        let (request, next) = *self.queued.get(taken as usize)?;
-        let mut before = NOWHERE;
-        if slot.first == taken {
-            slot.first = next;
+    pub fn take_unseen(&mut self, place: usize) -> Option<Request> {
+        let slot = at(&mut self.slots, place);
+        let at_queue = slot.queue;
+        let queue = self.queues.get_mut(at_queue as usize)?;
+        let taken = if queue.seen_first <= queue.like_first {
+            queue.like_first -= 1;
+            slot.request()
         } else {
-            before = slot.first;
-            while self.queued.get(before as usize)?.1 != taken {
-                before = self.queued.get(before as usize)?.1;
+            let at = queue.cursor.0;
+            let group = queue.rest.get_mut(at)?;
+            let request = group.request;
+            group.count -= 1;
+            if group.count == 0 {
+                queue.rest.remove(at);
+            } else if queue.cursor.1 == group.count {
+                queue.cursor = (at + 1, 0);
             }
-            self.queued.get_mut(before as usize)?.1 = next;
+            request
+        };
+        if queue.like_first == 0 && queue.rest.is_empty() {
+            slot.queue = NOWHERE;
+            self.free_queues.push(at_queue);
         }
-        if slot.last == taken {
-            slot.last = before;
-        }
-        slot.cursor = next;
-        self.free_queued(taken);
-        Some(request)
+        Some(taken)
     }
 
     /// None where there is no memory for it.

@@ -191,6 +191,24 @@ impl<S: Slot> Owned<S> {
         self.taken.set(self.taken.get() - 1);
     }
 
+    /// Takes out all slots that are not needed any more.
+    #[cold]
+    #[inline(never)]
+    pub fn sweep(&self, is_idle: impl Fn(&S) -> bool, hash_of: impl Fn(&S) -> u64) {
+        let mut place = 0;
+        while place < self.capacity() {
+            // SAFETY: below the number of slots.
+            let slot = unsafe { &*self.at(place) };
+            if !slot.is_empty() && is_idle(slot) {
+                // What comes here instead is looked at next.
+                // SAFETY: there is a slot, and nothing was put in or removed since.
+                unsafe { self.remove(place, &hash_of) };
+            } else {
+                place += 1;
+            }
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn enlarge(&self, hash_of: &impl Fn(&S) -> u64) -> bool {

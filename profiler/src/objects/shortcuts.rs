@@ -1,0 +1,268 @@
+//! What a thread's calls of one operation over one communicator need, found by one comparison where a call is like the one before:
+//! its counters, the size of its datatype, the messages to its destination. All of it is kept elsewhere too, and found there by what
+//! it means; so a shortcut may be forgotten at any time.
+
+use std::cell::Cell;
+use std::ptr;
+
+use commsee_runtime::table;
+use vocabulary::calls::CALLS;
+use vocabulary::shard::{self as image, Edge};
+
+use crate::mpi::abi::Word;
+use crate::objects::records::Record;
+use crate::shard::memory;
+
+/// Two cache lines: what every call needs, and what messages and requests need.
+#[repr(C, align(64))]
+pub struct Shortcut {
+    /// The handle as the program passed it; for calls that complete requests, the address of the record.
+    key: Cell<Word>,
+    /// [`handles::generation`](super::handles::generation) when the record was looked up.
+    generation: Cell<u64>,
+    pub record: Cell<Record>,
+    /// The bucket that the latest call fell into: from how many bytes on, how many more it reaches, and its counters.
+    lowest_bytes: Cell<u64>,
+    reach_bytes: Cell<u64>,
+    cell: Cell<*mut image::Cell>,
+    /// A predefined datatype, and the bytes of one element.
+    datatype: Cell<Word>,
+    datatype_bytes: Cell<u64>,
+    /// The key of the counters, without a bucket.
+    pub cells: Cell<u64>,
+    /// The rank that the latest message went to, and its counters.
+    destination: Cell<u64>,
+    edge: Cell<*mut Edge>,
+    /// The counters of receives whose message has not arrived.
+    pub pending: Cell<*mut image::Cell>,
+    operation: Cell<u16>,
+    phase: Cell<u8>,
+}
+
+const _: () = assert!(size_of::<Shortcut>() == 128);
+
+/// No handle of any family.
+const NO_KEY: Word = Word::MAX;
+const NO_DESTINATION: u64 = u64::MAX;
+/// No bucket begins so high: every size is out of its reach.
+const NOTHING_BYTES: u64 = u64::MAX;
+
+impl Shortcut {
+    const fn none() -> Shortcut {
+        Shortcut {
+            key: Cell::new(NO_KEY),
+            generation: Cell::new(0),
+            record: Cell::new(ptr::null_mut()),
+            lowest_bytes: Cell::new(NOTHING_BYTES),
+            reach_bytes: Cell::new(0),
+            cell: Cell::new(ptr::null_mut()),
+            datatype: Cell::new(NO_KEY),
+            datatype_bytes: Cell::new(0),
+            cells: Cell::new(u64::MAX),
+            destination: Cell::new(NO_DESTINATION),
+            edge: Cell::new(ptr::null_mut()),
+            pending: Cell::new(ptr::null_mut()),
+            operation: Cell::new(u16::MAX),
+            phase: Cell::new(0),
+        }
+    }
+
+    /// Whether it is for this handle, and nothing that it tells has changed since.
+    #[inline(always)]
+    pub fn is_for(&self, key: Word, generation: u64) -> bool {
+        self.key.get() == key && self.generation.get() == generation
+    }
+
+    /// Whether its counters are those of this key, which has no bucket.
+    #[inline(always)]
+    pub fn is_of(&self, cells: u64) -> bool {
+        self.cells.get() == cells
+    }
+
+    /// Makes it one for another key, of which nothing else is known yet.
+    pub fn begin(&self, key: Word, operation: u16, phase: u8, record: Record, cells: u64) {
+        self.key.set(key);
+        self.operation.set(operation);
+        self.phase.set(phase);
+        self.record.set(record);
+        self.lowest_bytes.set(NOTHING_BYTES);
+        self.reach_bytes.set(0);
+        self.cell.set(ptr::null_mut());
+        self.cells.set(cells);
+        self.destination.set(NO_DESTINATION);
+        self.pending.set(ptr::null_mut());
+    }
+
+    /// It holds in this generation.
+    pub fn renew(&self, generation: u64) {
+        self.generation.set(generation);
+    }
+
+    /// Whoever comes next looks all of it up.
+    pub fn forget(&self) {
+        self.key.set(NO_KEY);
+    }
+
+    /// The counters of a call with so many bytes, if they are those of the latest one.
+    #[inline(always)]
+    pub fn cell(&self, message_bytes: u64) -> Option<*mut image::Cell> {
+        let within = message_bytes.wrapping_sub(self.lowest_bytes.get());
+        if within <= self.reach_bytes.get() { Some(self.cell.get()) } else { None }
+    }
+
+    /// The counters of calls that carry nothing. They are known.
+    #[inline(always)]
+    pub fn only_cell(&self) -> *mut image::Cell {
+        self.cell.get()
+    }
+
+    /// `bounds`: the least and the most bytes of the bucket.
+    pub fn set_cell(&self, (least, most): (u64, u64), cell: *mut image::Cell) {
+        self.lowest_bytes.set(least);
+        self.reach_bytes.set(most - least);
+        self.cell.set(cell);
+    }
+
+    #[inline(always)]
+    pub fn datatype_bytes(&self, datatype: Word) -> Option<u64> {
+        if self.datatype.get() == datatype { Some(self.datatype_bytes.get()) } else { None }
+    }
+
+    /// Only of predefined datatypes, whose handles never mean anything else.
+    #[inline(always)]
+    pub fn set_datatype(&self, datatype: Word, bytes: u64) {
+        self.datatype.set(datatype);
+        self.datatype_bytes.set(bytes);
+    }
+
+    /// The counters of messages to a rank, if they are those of the latest one.
+    #[inline(always)]
+    pub fn edge(&self, destination: u32) -> Option<*mut Edge> {
+        if self.destination.get() == u64::from(destination) { Some(self.edge.get()) } else { None }
+    }
+
+    pub fn set_edge(&self, destination: u32, edge: *mut Edge) {
+        self.destination.set(destination.into());
+        self.edge.set(edge);
+    }
+}
+
+/// The shortcuts of one thread.
+pub struct Shortcuts {
+    /// By operation, the one that was used last.
+    latest: [Cell<*const Shortcut>; CALLS.len()],
+    table: Cell<*const Shortcut>,
+    /// A power of two, or 0 before there is a table.
+    slots: Cell<usize>,
+    taken: Cell<usize>,
+    /// Whose place is taken next where there is no vacant one.
+    turn: Cell<usize>,
+    /// Where there is no memory for a table.
+    spare: Shortcut,
+}
+
+/// Never written to.
+struct Unused(Shortcut);
+
+// SAFETY: see above.
+unsafe impl Sync for Unused {}
+
+static UNUSED: Unused = Unused(Shortcut::none());
+
+/// One that is nobody's, for whoever must point to one.
+pub const fn unused() -> *const Shortcut {
+    &raw const UNUSED.0
+}
+
+const FIRST_SLOTS: usize = 32;
+/// Then shortcuts take each other's places: 64 KiB.
+const MOST_SLOTS: usize = 512;
+/// How many places a shortcut has to choose from.
+const PROBES: usize = 4;
+
+impl Shortcuts {
+    pub const fn none() -> Shortcuts {
+        Shortcuts {
+            latest: [const { Cell::new(unused()) }; CALLS.len()],
+            table: Cell::new(ptr::null()),
+            slots: Cell::new(0),
+            taken: Cell::new(0),
+            turn: Cell::new(0),
+            spare: Shortcut::none(),
+        }
+    }
+
+    /// The one that calls of this operation used last.
+    #[inline(always)]
+    pub fn latest(&self, operation: u16) -> &Shortcut {
+        // SAFETY: an operation is one of the table's; shortcuts are never freed.
+        unsafe { &*self.latest.get_unchecked(usize::from(operation)).get() }
+    }
+
+    /// The shortcut of these, which becomes the latest one, or one to be made theirs by `begin`, and whether it is theirs.
+    pub fn find(&self, key: Word, operation: u16, phase: u8) -> (&Shortcut, bool) {
+        let is_it = |shortcut: &Shortcut| {
+            shortcut.key.get() == key && shortcut.operation.get() == operation && shortcut.phase.get() == phase
+        };
+        let (mut found, mut known) = self.probe(key, operation, is_it);
+        if !known && found.key.get() == NO_KEY {
+            if (self.taken.get() + 1) * 2 > self.slots.get() && self.enlarge() {
+                (found, known) = self.probe(key, operation, is_it);
+            }
+            self.taken.set(self.taken.get() + 1);
+        } else if !known && self.enlarge() {
+            (found, known) = self.probe(key, operation, is_it);
+            self.taken.set(self.taken.get() + 1);
+        }
+        if let Some(latest) = self.latest.get(usize::from(operation)) {
+            latest.set(found);
+        }
+        (found, known)
+    }
+
+    #[inline(always)]
+    fn probe(&self, key: Word, operation: u16, is_it: impl Fn(&Shortcut) -> bool) -> (&Shortcut, bool) {
+        let slots = self.slots.get();
+        if slots == 0 {
+            return (&self.spare, is_it(&self.spare));
+        }
+        let home = table::hash(key as u64 ^ u64::from(operation) << 48) >> (u64::BITS - slots.trailing_zeros());
+        // SAFETY: masked, and so below the number of slots.
+        let at = |place: usize| unsafe { &*self.table.get().add(place & (slots - 1)) };
+        let mut vacant = None;
+        for place in home as usize..home as usize + PROBES {
+            let shortcut = at(place);
+            if is_it(shortcut) {
+                return (shortcut, true);
+            }
+            if vacant.is_none() && shortcut.key.get() == NO_KEY {
+                vacant = Some(shortcut);
+            }
+        }
+        let victim = || {
+            self.turn.set(self.turn.get().wrapping_add(1));
+            at(home as usize + self.turn.get() % PROBES)
+        };
+        (vacant.unwrap_or_else(victim), false)
+    }
+
+    /// A larger table, without what was in the old one, which is left to the requests that point there: together they are smaller
+    /// than it is.
+    #[cold]
+    #[inline(never)]
+    fn enlarge(&self) -> bool {
+        let slots = (self.slots.get() * 2).max(FIRST_SLOTS);
+        if slots > MOST_SLOTS {
+            return false;
+        }
+        let Some(table) = memory::array::<Shortcut>(slots) else { return false };
+        for place in 0..slots {
+            // SAFETY: there is room for so many.
+            unsafe { table.add(place).write(Shortcut::none()) };
+        }
+        self.table.set(table.as_ptr());
+        self.slots.set(slots);
+        self.taken.set(0);
+        true
+    }
+}

@@ -1,0 +1,26 @@
+//! The message-size buckets in force.
+
+use vocabulary::buckets::Buckets;
+
+use crate::guest::set_once::SetOnce;
+
+static BUCKETS: SetOnce<Buckets> = SetOnce::new();
+
+/// SAFETY: called in `MPI_Init`, before recording starts.
+pub unsafe fn prepare(buckets: Buckets) {
+    // SAFETY: the caller sees to it.
+    unsafe { BUCKETS.set(buckets) };
+}
+
+#[inline(always)]
+pub fn of(message_bytes: u64) -> u8 {
+    // SAFETY: wrappers get here only while recording is on.
+    unsafe { BUCKETS.get() }.of(message_bytes)
+}
+
+/// The least and the most bytes of a message in a bucket.
+pub fn bounds(bucket: u8) -> (u64, u64) {
+    // SAFETY: as above.
+    let (below, most) = unsafe { BUCKETS.get() }.bounds(bucket);
+    (if bucket == 0 { 0 } else { below + 1 }, most.unwrap_or(u64::MAX))
+}

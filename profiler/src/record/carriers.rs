@@ -1,0 +1,213 @@
+//! What a call is given that tells to which communicator it is charged, and the way from there to its counters.
+
+use std::ffi::c_int;
+
+use vocabulary::shard::{BUCKET_PENDING, Cell, Edge, REMOTE_RANK};
+
+use crate::mpi::abi::{Word, abi};
+use crate::objects::communicators::{self, Record};
+use crate::objects::handles::generation;
+use crate::objects::shortcuts::Shortcut;
+use crate::record::{buckets, phases, windows};
+use crate::thread::Thread;
+
+pub trait Carrier {
+    /// What is known of the one that a successful call was given.
+    fn record(thread: &Thread, key: Word) -> Record;
+
+    /// The same where the call failed: it may be none at all.
+    fn known(thread: &Thread, key: Word) -> Record;
+
+    /// Whether it means this until the generation ends.
+    fn is_lasting(key: Word, record: Record) -> bool;
+
+    /// The world rank of one that a successful call sent to. None where no message is to be recorded.
+    fn world_rank_of(record: Record, key: Word, rank: c_int) -> Option<u32>;
+
+    /// The communicator that the call was given, if any.
+    fn comm(key: Word) -> Word;
+}
+
+pub enum Comm {}
+pub enum Window {}
+/// For calls that are given no handle of one: the key is the record's address.
+pub enum Known {}
+
+impl Carrier for Comm {
+    fn record(thread: &Thread, key: Word) -> Record {
+        communicators::of(&thread.communicators, key)
+    }
+
+    fn known(_: &Thread, key: Word) -> Record {
+        communicators::known(key)
+    }
+
+    fn is_lasting(key: Word, record: Record) -> bool {
+        communicators::HANDLES.find(key & abi().mask) == Some(record)
+    }
+
+    fn world_rank_of(record: Record, key: Word, rank: c_int) -> Option<u32> {
+        // SAFETY: the call over this communicator has just succeeded.
+        Some(unsafe { communicators::world_rank_of(record, key, rank) }.unwrap_or(REMOTE_RANK))
+    }
+
+    fn comm(key: Word) -> Word {
+        key
+    }
+}
+
+impl Carrier for Window {
+    fn record(thread: &Thread, key: Word) -> Record {
+        windows::of(thread, key)
+    }
+
+    fn known(thread: &Thread, key: Word) -> Record {
+        windows::of(thread, key)
+    }
+
+    fn is_lasting(key: Word, record: Record) -> bool {
+        windows::HANDLES.find(key & abi().mask) == Some(record)
+    }
+
+    fn world_rank_of(record: Record, key: Word, rank: c_int) -> Option<u32> {
+        if record == communicators::none() {
+            return None;
+        }
+        // SAFETY: the call over this window has just succeeded.
+        Some(unsafe { windows::world_rank_of(key, rank) }.unwrap_or(REMOTE_RANK))
+    }
+
+    fn comm(_: Word) -> Word {
+        abi().comm_null
+    }
+}
+
+impl Carrier for Known {
+    fn record(_: &Thread, key: Word) -> Record {
+        key as Record
+    }
+
+    fn known(_: &Thread, key: Word) -> Record {
+        key as Record
+    }
+
+    fn is_lasting(_: Word, _: Record) -> bool {
+        true
+    }
+
+    fn world_rank_of(_: Record, _: Word, _: c_int) -> Option<u32> {
+        None
+    }
+
+    fn comm(_: Word) -> Word {
+        abi().comm_null
+    }
+}
+
+/// The shortcut of a successful call. What it says of the record holds; counters are looked up when they are asked for.
+#[inline(always)]
+pub fn shortcut<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+    let shortcut = thread.shortcuts.latest(operation);
+    if shortcut.is_for(key, generation()) { shortcut } else { renewed::<C>(thread, operation, key) }
+}
+
+/// What a call is noted under while it is under way: nothing is asked of the library then.
+#[inline(always)]
+pub fn before<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> Record {
+    let shortcut = thread.shortcuts.latest(operation);
+    if shortcut.is_for(key, generation()) { shortcut.record.get() } else { C::known(thread, key) }
+}
+
+/// The shortcut of an operation whose calls carry nothing: its only counters are known.
+#[inline(always)]
+pub fn shortcut_without_bytes<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+    let shortcut = thread.shortcuts.latest(operation);
+    if shortcut.is_for(key, generation()) { shortcut } else { renewed_without_bytes::<C>(thread, operation, key) }
+}
+
+/// The same for a receive, whose bytes its completion will tell.
+#[inline(always)]
+pub fn shortcut_of_receive<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+    let shortcut = thread.shortcuts.latest(operation);
+    if shortcut.is_for(key, generation()) { shortcut } else { renewed_of_receive::<C>(thread, operation, key) }
+}
+
+#[inline(never)]
+fn renewed<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+    renew::<C>(thread, operation, key)
+}
+
+#[inline(never)]
+fn renewed_without_bytes<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+    let shortcut = renew::<C>(thread, operation, key);
+    if shortcut.cell(0).is_none() {
+        let (cell, is_kept) = thread.counters.cell(shortcut.cells.get());
+        shortcut.set_cell(buckets::bounds(0), cell);
+        if !is_kept {
+            shortcut.forget();
+        }
+    }
+    shortcut
+}
+
+#[inline(never)]
+fn renewed_of_receive<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+    let shortcut = renew::<C>(thread, operation, key);
+    if shortcut.pending.get().is_null() {
+        let (pending, is_kept) = thread.counters.cell(shortcut.cells.get() | u64::from(BUCKET_PENDING));
+        shortcut.pending.set(pending);
+        if !is_kept {
+            shortcut.forget();
+        }
+    }
+    shortcut
+}
+
+/// The generation of what holds for one call only.
+const NEVER: u64 = 0;
+
+#[inline(always)]
+fn renew<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+    let (now, phase) = (generation(), phases::current());
+    let (shortcut, is_known) = thread.shortcuts.find(key, operation, phase);
+    if !(is_known && C::is_lasting(key, shortcut.record.get())) {
+        let record = C::record(thread, key);
+        // SAFETY: records are never freed.
+        let number = unsafe { (*record).number };
+        shortcut.begin(key, operation, phase, record, Cell::key(number, operation, 0) | Cell::phase_bits(phase));
+        if !C::is_lasting(key, record) {
+            shortcut.renew(NEVER);
+            return shortcut;
+        }
+    }
+    shortcut.renew(now);
+    shortcut
+}
+
+/// The counters of another bucket than the latest one.
+#[inline(never)]
+pub fn other_cell(thread: &Thread, shortcut: &Shortcut, message_bytes: u64) -> *mut Cell {
+    let bucket = buckets::of(message_bytes);
+    let (cell, is_kept) = thread.counters.cell(shortcut.cells.get() | u64::from(bucket));
+    if is_kept {
+        shortcut.set_cell(buckets::bounds(bucket), cell);
+    }
+    cell
+}
+
+/// The counters of messages to another rank than the latest one.
+#[inline(never)]
+pub fn other_edge<C: Carrier>(thread: &Thread, shortcut: &Shortcut, key: Word, destination: c_int) -> Option<*mut Edge> {
+    let record = shortcut.record.get();
+    // SAFETY: records are never freed.
+    let number = unsafe { (*record).number };
+    let of = Edge::key(number, Cell::operation_of(shortcut.cells.get()), destination as u32);
+    let (edge, is_kept) = match thread.counters.known_edge(of) {
+        Some(edge) => (edge, true),
+        None => thread.counters.new_edge(of, C::world_rank_of(record, key, destination)?),
+    };
+    if is_kept {
+        shortcut.set_edge(destination as u32, edge);
+    }
+    Some(edge)
+}
