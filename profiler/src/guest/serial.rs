@@ -23,10 +23,28 @@ impl<T> Serial<T> {
     /// The work must not come back here.
     #[inline(always)]
     pub fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
-        if !state::is_threaded() {
-            // SAFETY: see above.
-            return work(unsafe { &mut *self.value.get() });
+        if state::is_threaded() {
+            return self.locked(work);
         }
+        // SAFETY: see above.
+        work(unsafe { &mut *self.value.get() })
+    }
+
+    /// The value, where no lock is needed.
+    ///
+    /// # Safety
+    /// Nothing that comes back here is called while it is held.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref)]
+    pub unsafe fn alone(&self) -> Option<&mut T> {
+        // SAFETY: as demanded; see above.
+        if state::is_threaded() { None } else { Some(unsafe { &mut *self.value.get() }) }
+    }
+
+    /// Apart, so that nothing of it stands in the way of calls without a lock.
+    #[cold]
+    #[inline(never)]
+    fn locked<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
         self.lock.lock();
         let _unlock = Unlock(&self.lock);
         // SAFETY: locked, here and by all others.

@@ -1,18 +1,19 @@
 //! What arrived, read off a status. Where the program ignores statuses, one of ours takes the place.
 
 use std::ffi::c_int;
+use std::mem::MaybeUninit;
 
 use crate::mpi::abi::{Count, Word, abi};
 use crate::mpi::pmpi;
 
-/// Room for one status of any family.
+/// Room for one status of any family. It is not read before a library has filled it, as it fills the program's.
 #[repr(C, align(8))]
-pub struct Own([u8; 40]);
+pub struct Own(MaybeUninit<[u8; 40]>);
 
 impl Own {
     #[inline(always)]
     pub fn new() -> Own {
-        Own([0; 40])
+        Own(MaybeUninit::uninit())
     }
 
     /// The status to pass on: the program's, or ours where it passes `MPI_STATUS_IGNORE`.

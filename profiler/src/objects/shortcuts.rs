@@ -154,6 +154,7 @@ pub struct Shortcuts {
     table: Cell<*const Shortcut>,
     /// A power of two, or 0 before there is a table.
     slots: Cell<usize>,
+    shift: Cell<u32>,
     taken: Cell<usize>,
     /// Whose place is taken next where there is no vacant one.
     turn: Cell<usize>,
@@ -186,6 +187,7 @@ impl Shortcuts {
             latest: [const { Cell::new(unused()) }; CALLS.len()],
             table: Cell::new(ptr::null()),
             slots: Cell::new(0),
+            shift: Cell::new(0),
             taken: Cell::new(0),
             turn: Cell::new(0),
             spare: Shortcut::none(),
@@ -197,6 +199,31 @@ impl Shortcuts {
     pub fn latest(&self, operation: u16) -> &Shortcut {
         // SAFETY: an operation is one of the table's; shortcuts are never freed.
         unsafe { &*self.latest.get_unchecked(usize::from(operation)).get() }
+    }
+
+    /// The shortcut of these where nothing that it tells has changed since: it becomes the latest one.
+    #[inline(always)]
+    pub fn again(&self, key: Word, operation: u16, generation: u64) -> Option<&Shortcut> {
+        if self.slots.get() == 0 {
+            return None;
+        }
+        let mut place = self.home(key, operation);
+        for _ in 0..PROBES {
+            // SAFETY: masked, and so below the number of slots.
+            let shortcut = unsafe { &*self.table.get().add(place & (self.slots.get() - 1)) };
+            if shortcut.is_for(key, generation) && shortcut.operation.get() == operation {
+                // SAFETY: as in `latest`.
+                unsafe { self.latest.get_unchecked(usize::from(operation)) }.set(shortcut);
+                return Some(shortcut);
+            }
+            place += 1;
+        }
+        None
+    }
+
+    #[inline(always)]
+    fn home(&self, key: Word, operation: u16) -> usize {
+        (table::hash(key as u64 ^ u64::from(operation) << 48) >> self.shift.get()) as usize
     }
 
     /// The shortcut of these, which becomes the latest one, or one to be made theirs by `begin`, and whether it is theirs.
@@ -226,11 +253,11 @@ impl Shortcuts {
         if slots == 0 {
             return (&self.spare, is_it(&self.spare));
         }
-        let home = table::hash(key as u64 ^ u64::from(operation) << 48) >> (u64::BITS - slots.trailing_zeros());
+        let home = self.home(key, operation);
         // SAFETY: masked, and so below the number of slots.
         let at = |place: usize| unsafe { &*self.table.get().add(place & (slots - 1)) };
         let mut vacant = None;
-        for place in home as usize..home as usize + PROBES {
+        for place in home..home + PROBES {
             let shortcut = at(place);
             if is_it(shortcut) {
                 return (shortcut, true);
@@ -241,7 +268,7 @@ impl Shortcuts {
         }
         let victim = || {
             self.turn.set(self.turn.get().wrapping_add(1));
-            at(home as usize + self.turn.get() % PROBES)
+            at(home + self.turn.get() % PROBES)
         };
         (vacant.unwrap_or_else(victim), false)
     }
@@ -262,6 +289,7 @@ impl Shortcuts {
         }
         self.table.set(table.as_ptr());
         self.slots.set(slots);
+        self.shift.set(u64::BITS - slots.trailing_zeros());
         self.taken.set(0);
         true
     }

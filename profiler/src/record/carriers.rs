@@ -134,11 +134,29 @@ pub fn shortcut_of_receive<C: Carrier>(thread: &Thread, operation: u16, key: Wor
 
 #[inline(never)]
 fn renewed<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+    if let Some(known) = thread.shortcuts.again(key, operation, generation()) {
+        return known;
+    }
+    first::<C>(thread, operation, key)
+}
+
+#[cold]
+#[inline(never)]
+fn first<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
     renew::<C>(thread, operation, key)
 }
 
 #[inline(never)]
 fn renewed_without_bytes<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+    if let Some(known) = thread.shortcuts.again(key, operation, generation()) {
+        return known;
+    }
+    first_without_bytes::<C>(thread, operation, key)
+}
+
+#[cold]
+#[inline(never)]
+fn first_without_bytes<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
     let shortcut = renew::<C>(thread, operation, key);
     if shortcut.cell(0).is_none() {
         let (cell, is_kept) = thread.counters.cell(shortcut.cells.get());
@@ -152,6 +170,15 @@ fn renewed_without_bytes<C: Carrier>(thread: &Thread, operation: u16, key: Word)
 
 #[inline(never)]
 fn renewed_of_receive<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+    if let Some(known) = thread.shortcuts.again(key, operation, generation()) {
+        return known;
+    }
+    first_of_receive::<C>(thread, operation, key)
+}
+
+#[cold]
+#[inline(never)]
+fn first_of_receive<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
     let shortcut = renew::<C>(thread, operation, key);
     if shortcut.pending.get().is_null() {
         let (pending, is_kept) = thread.counters.cell(shortcut.cells.get() | u64::from(BUCKET_PENDING));

@@ -168,7 +168,7 @@ fn note_frame(thread: &Thread) {
 #[inline(always)]
 pub fn enter<P: Path>(thread: &Thread, comm: Word, operation: u16, begin_ticks: u64) -> Inside<'_> {
     let level = free_level::<P>(thread);
-    level.fill(InFlightCall::word(operation, true, begin_ticks), comm as u64, begin_ticks);
+    level.fill(operation, true, comm as u64, begin_ticks);
     Inside { thread, level }
 }
 
@@ -178,7 +178,7 @@ pub fn enter_over<P: Path>(thread: &Thread, record: Record, operation: u16, begi
     // SAFETY: records are never freed.
     let number = if record.is_null() { NO_COMM } else { unsafe { (*record).number } };
     let level = free_level::<P>(thread);
-    level.fill(InFlightCall::word(operation, false, begin_ticks), number.into(), begin_ticks);
+    level.fill(operation, false, number.into(), begin_ticks);
     Inside { thread, level }
 }
 

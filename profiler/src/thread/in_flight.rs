@@ -135,11 +135,19 @@ impl Level {
     }
 
     #[inline(always)]
-    pub fn fill(self, word: u64, comm: u64, begin_ticks: u64) {
+    pub fn fill(self, operation: u16, is_handle: bool, comm: u64, begin_ticks: u64) {
+        let word = InFlightCall::word(operation, is_handle, begin_ticks);
         // SAFETY: as above.
         unsafe {
             (&raw mut (*self.0).comm).write_volatile(comm);
-            (&raw mut (*self.0).word).write_volatile(word);
+            let place = &raw mut (*self.0).word;
+            if cfg!(target_endian = "little") {
+                // What a compiler knows needs no register where it is stored apart. The upper end is always 0.
+                place.cast::<u16>().write_volatile(word as u16);
+                place.byte_add(2).cast::<u32>().write_unaligned((word >> 16) as u32);
+            } else {
+                place.write_volatile(word);
+            }
         }
         self.set_begin(begin_ticks);
     }

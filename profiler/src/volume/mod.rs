@@ -90,13 +90,13 @@ pub trait Context {
     #[inline(always)]
     fn is_root(&self, root: c_int) -> bool {
         let communicator = self.communicator();
-        if communicator.flags & INTER == 0 { communicator.rank == root as u32 } else { root == abi().root }
+        if communicator.flags & INTER == 0 { communicator.rank == root as u32 } else { is_root_of_groups(root) }
     }
 
     /// In an intercommunicator the root's own group takes no part, but for the root.
     #[inline(always)]
     fn is_idle(&self, root: c_int) -> bool {
-        self.communicator().flags & INTER != 0 && root == abi().proc_null
+        self.communicator().flags & INTER != 0 && is_out(root)
     }
 
     /// In an intercommunicator the root is the only one of its group to send or receive.
@@ -108,6 +108,19 @@ pub trait Context {
     fn neighbors(&self) -> &'static Neighbors {
         neighbors::of(self.record(), self.comm())
     }
+}
+
+/// Apart, since intercommunicators are rare.
+#[cold]
+#[inline(never)]
+fn is_root_of_groups(root: c_int) -> bool {
+    root == abi().root
+}
+
+#[cold]
+#[inline(never)]
+fn is_out(root: c_int) -> bool {
+    root == abi().proc_null
 }
 
 /// An array of counts: of `int`, or of `MPI_Count` in large-count calls.

@@ -6,31 +6,43 @@ use std::ffi::c_int;
 use vocabulary::calls::op;
 
 use super::forward::timed;
-use super::look::{Several, count, finish, look, passes_by, status_at};
+use super::look::{Several, count, is_null, look, status_at};
 use crate::guest::guard::recorded;
 use crate::guest::path::Path;
+use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
+use crate::objects::communicators::{self, Record};
+use crate::record::tally::Done;
 use crate::thread::Thread;
+
+/// A call over one request that is given none: it belongs to the row `-`.
+#[inline(always)]
+fn of_null<P: Path>(thread: &Thread, call: impl FnOnce(Record) -> Done) -> c_int {
+    let done = call(communicators::none());
+    recorded(|| {
+        count::<P>(thread, communicators::none(), done);
+    });
+    done.code
+}
 
 pub unsafe fn MPI_Wait<P: Path>(thread: &Thread, request: Word, status: Word, forward: impl FnOnce(Word) -> c_int) -> c_int {
     // SAFETY: the program passes the place of a request.
-    if unsafe { passes_by::<P>(request) } {
-        return forward(status);
+    if unsafe { is_null(request) } {
+        if !state::is_on_in::<P>() {
+            return forward(status);
+        }
+        return of_null::<P>(thread, |record| timed!(P, thread, record, MPI_Wait, forward(status)));
     }
     // SAFETY: as above.
-    let (noted, record, receives) = unsafe { look(thread, request) };
+    let single = unsafe { look(thread, request) };
     let mut own = status::Own::new();
-    let status = if receives { own.stand_in(status) } else { status };
-    let done = timed!(P, thread, record, MPI_Wait, forward(status));
+    let status = if single.receives { own.stand_in(status) } else { status };
+    let done = timed!(P, thread, single.record, MPI_Wait, forward(status));
     recorded(|| {
-        count::<P>(thread, record, done);
+        count::<P>(thread, single.record, done);
         // SAFETY: the call has returned, and the program's places are still there.
-        unsafe {
-            if noted.handle != abi().request_null && (done.code == 0 || abi().load(request) == abi().request_null) {
-                finish::<P>(thread, noted, done.code, receives, status);
-            }
-        }
+        unsafe { single.finish::<P>(thread, request, done.code, status, || true) };
         thread.requests().looked();
     });
     done.code
@@ -44,26 +56,21 @@ pub unsafe fn MPI_Test<P: Path>(
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
     // SAFETY: the program passes the place of a request.
-    if unsafe { passes_by::<P>(request) } {
-        return forward(status);
+    if unsafe { is_null(request) } {
+        if !state::is_on_in::<P>() {
+            return forward(status);
+        }
+        return of_null::<P>(thread, |record| timed!(P, thread, record, MPI_Test, forward(status)));
     }
     // SAFETY: as above.
-    let (noted, record, receives) = unsafe { look(thread, request) };
+    let single = unsafe { look(thread, request) };
     let mut own = status::Own::new();
-    let status = if receives { own.stand_in(status) } else { status };
-    let done = timed!(P, thread, record, MPI_Test, forward(status));
+    let status = if single.receives { own.stand_in(status) } else { status };
+    let done = timed!(P, thread, single.record, MPI_Test, forward(status));
     recorded(|| {
-        count::<P>(thread, record, done);
+        count::<P>(thread, single.record, done);
         // SAFETY: the call has returned, and has filled the places that the program passed.
-        unsafe {
-            let completed = match done.code {
-                0 => *(flag as *const c_int) != 0,
-                _ => request != 0 && abi().load(request) == abi().request_null,
-            };
-            if noted.handle != abi().request_null && completed {
-                finish::<P>(thread, noted, done.code, receives, status);
-            }
-        }
+        unsafe { single.finish::<P>(thread, request, done.code, status, || *(flag as *const c_int) != 0) };
         thread.requests().looked();
     });
     done.code

@@ -17,25 +17,57 @@ use crate::thread::Thread;
 use crate::thread::looks::Look;
 use crate::trace;
 
-/// The one request of a call, the communicator that the call belongs to, and whether the request is a receive.
-#[inline(always)]
-pub unsafe fn look(thread: &Thread, request: Word) -> (Noted, Record, bool) {
-    // SAFETY: a null address is the program's mistake, which the library will report.
-    let handle = if request == 0 { abi().request_null } else { unsafe { abi().load(request) } };
-    let mut noted = Noted::new(handle, 0);
-    if handle == abi().request_null {
-        return (noted, communicators::none(), false);
-    }
-    let (record, receives) = of_handle(thread, &mut noted, thread.stamp());
-    (noted, record, receives)
+/// The one request of a call, if it is active.
+pub struct Single {
+    noted: Option<Noted>,
+    pub record: Record,
+    pub receives: bool,
 }
 
 #[inline(always)]
-pub fn of_handle(thread: &Thread, noted: &mut Noted, stamp: u64) -> (Record, bool) {
-    match requests::seen(thread.requests(), &thread.unknown, stamp, noted) {
-        Some(seen) if seen.active => (seen.comm, seen.receives),
-        _ => (communicators::none(), false),
+pub unsafe fn look(thread: &Thread, request: Word) -> Single {
+    // SAFETY: a null address is the program's mistake, which the library will report.
+    let handle = if request == 0 { abi().request_null } else { unsafe { abi().load(request) } };
+    of_handle(thread, handle, thread.stamp())
+}
+
+#[inline(always)]
+pub fn of_handle(thread: &Thread, handle: Word, stamp: u64) -> Single {
+    match requests::seen(thread.requests(), &thread.unknown, handle, stamp) {
+        Some(seen) if seen.active => {
+            Single { noted: Some(Noted::new(handle, &seen, 0)), record: seen.comm, receives: seen.kind.receives() }
+        }
+        _ => Single { noted: None, record: communicators::none(), receives: false },
     }
+}
+
+impl Single {
+    /// The call has returned. `is_done` tells whether the request has completed, where it succeeded.
+    #[inline(always)]
+    pub unsafe fn finish<P: Path>(
+        &self,
+        thread: &Thread,
+        request: Word,
+        code: c_int,
+        status: Word,
+        is_done: impl FnOnce() -> bool,
+    ) {
+        let Some(noted) = self.noted else { return };
+        // A call that fails has completed a request whose handle it has set to null.
+        // SAFETY: the program passed the place of a request.
+        let completed = if code == 0 { is_done() } else { (unsafe { abi().load(request) }) == abi().request_null };
+        if completed {
+            // SAFETY: the call has filled the status.
+            unsafe { finish::<P>(thread, noted, code, self.receives, status) };
+        }
+    }
+}
+
+/// Whether a call over one request is given none.
+#[inline(always)]
+pub unsafe fn is_null(request: Word) -> bool {
+    // SAFETY: as above.
+    request != 0 && unsafe { abi().load(request) } == abi().request_null
 }
 
 /// Counts a call that carries no bytes, unless counting pauses.
@@ -77,13 +109,6 @@ pub unsafe fn finish<P: Path>(thread: &Thread, noted: Noted, code: c_int, receiv
     }
 }
 
-/// Whether a call has nothing to be followed while counting pauses.
-#[inline(always)]
-pub unsafe fn passes_by<P: Path>(request: Word) -> bool {
-    // SAFETY: a null address is the program's mistake, which the library will report.
-    !state::is_on_in::<P>() && (request == 0 || unsafe { abi().load(request) } == abi().request_null)
-}
-
 /// The requests of one call, and to whom they belong.
 pub struct Several<'a> {
     look: &'a Look,
@@ -98,9 +123,12 @@ pub struct Several<'a> {
 /// What a walk along an array found.
 struct Walked {
     count: usize,
+    /// Of the first one.
     record: Record,
-    receives: bool,
-    is_mixed: bool,
+    /// All that are there.
+    kinds: u8,
+    /// Not 0 where they are of several communicators.
+    differ: usize,
 }
 
 impl<'a> Several<'a> {
@@ -126,11 +154,10 @@ impl<'a> Several<'a> {
                 _ => walk(thread, array as *const u64, length, noted, inactive),
             }
         };
-        let mut several =
-            Several { look, length, count: walked.count, record: walked.record, receives: walked.receives };
-        if walked.is_mixed {
-            several.record = communicators::several();
-            several.note_involved(thread, operation, inactive);
+        let receives = requests::receives(walked.kinds);
+        let mut several = Several { look, length, count: walked.count, record: walked.record, receives };
+        if walked.differ != 0 {
+            several.record = several.note_involved(thread, operation, inactive);
         }
         several
     }
@@ -145,17 +172,19 @@ impl<'a> Several<'a> {
         }
     }
 
-    /// Notes each communicator that takes part in a call over several, once per call.
+    /// Notes each communicator that takes part in a call over several, once per call. Returns the row that the call belongs to.
     #[cold]
-    fn note_involved(&self, thread: &Thread, operation: u16, inactive: bool) {
-        if !state::is_on() {
-            return;
-        }
+    fn note_involved(&self, thread: &Thread, operation: u16, inactive: bool) -> Record {
+        let mut record = communicators::none();
         let stamp = thread.stamp();
         for noted in self.noted() {
-            let mut noted = *noted;
-            let Some(seen) = requests::seen(thread.requests(), &thread.unknown, stamp, &mut noted) else { continue };
-            if seen.active || inactive {
+            let Some(seen) = requests::seen(thread.requests(), &thread.unknown, noted.handle, stamp) else { continue };
+            if record == communicators::none() {
+                record = seen.comm;
+            } else if record != seen.comm {
+                record = communicators::several();
+            }
+            if (seen.active || inactive) && state::is_on() {
                 thread.counters.count(tally::key(seen.comm, operation, BUCKET_INVOLVED), |cell| {
                     // These counters have no times: their place keeps the call that was noted last.
                     if cell.ticks != stamp {
@@ -165,6 +194,7 @@ impl<'a> Several<'a> {
                 });
             }
         }
+        record
     }
 
     /// The statuses to pass on: the program's, or ours where it ignores them and messages may arrive.
@@ -189,10 +219,8 @@ impl<'a> Several<'a> {
             // SAFETY: as demanded of this one.
             return unsafe { self.finish_failed::<P>(thread, array, statuses) };
         }
-        for noted in self.noted() {
-            // SAFETY: the call has filled the statuses.
-            unsafe { finish::<P>(thread, *noted, 0, self.receives, status_at(statuses, noted.index as usize)) };
-        }
+        // SAFETY: the call has filled the statuses.
+        unsafe { finish_all::<P>(thread, self.noted(), self.receives, statuses) };
     }
 
     /// A call that fails has completed those requests whose handle it has set to null.
@@ -255,6 +283,15 @@ impl<'a> Several<'a> {
     }
 }
 
+/// Finishes requests that all have completed.
+#[inline(never)]
+unsafe fn finish_all<P: Path>(thread: &Thread, noted: &[Noted], receives: bool, statuses: Word) {
+    for noted in noted {
+        // SAFETY: the call has filled the statuses.
+        unsafe { finish::<P>(thread, *noted, 0, receives, status_at(statuses, noted.index as usize)) };
+    }
+}
+
 /// A handle as it stands in an array.
 trait Handle: Copy {
     fn of(word: Word) -> Self;
@@ -302,7 +339,8 @@ unsafe fn walk<H: Handle>(
     let at = |index: usize| unsafe { array.add(index).read_unaligned() };
     let are_null = |from: usize| (from..from + GROUP).fold(0, |found, index| found | (at(index).word() ^ H::of(null).word())) == 0;
     let stamp = thread.stamp();
-    let mut walked = Walked { count: 0, record: communicators::none(), receives: false, is_mixed: false };
+    let (mut record, mut kinds, mut differ) = (communicators::none(), 0, 0);
+    let mut end = noted;
     let mut index = 0;
     while index < length {
         let handle = at(index).word();
@@ -313,22 +351,25 @@ unsafe fn walk<H: Handle>(
             }
             continue;
         }
-        let mut new = Noted::new(handle, index);
+        let at_index = index;
         index += 1;
-        let Some(seen) = requests::seen(thread.requests(), &thread.unknown, stamp, &mut new) else { continue };
+        let Some(seen) = requests::seen(thread.requests(), &thread.unknown, handle, stamp) else { continue };
         if !seen.active && !inactive {
             continue;
         }
-        // SAFETY: there is room for as many as there are handles.
-        unsafe { noted.add(walked.count).write(new) };
-        walked.count += 1;
-        walked.receives |= seen.receives;
-        if walked.record == communicators::none() {
-            walked.record = seen.comm;
+        if end == noted {
+            record = seen.comm;
         }
-        walked.is_mixed |= walked.record != seen.comm;
+        // SAFETY: there is room for as many as there are handles.
+        unsafe {
+            end.write(Noted::new(handle, &seen, at_index));
+            end = end.add(1);
+        }
+        kinds |= seen.kind as u8;
+        differ |= record as usize ^ seen.comm as usize;
     }
-    walked
+    // SAFETY: both lie in the same room.
+    Walked { count: unsafe { end.offset_from_unsigned(noted) }, record, kinds, differ }
 }
 
 #[inline(always)]
@@ -340,8 +381,8 @@ pub fn status_at(statuses: Word, index: usize) -> Word {
 pub unsafe fn look_any(thread: &Thread, request: Word) -> (Word, Record, bool) {
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = if request == 0 { abi().request_null } else { unsafe { abi().load(request) } };
-    match requests::seen(thread.requests(), &thread.unknown, thread.stamp(), &mut Noted::new(handle, 0)) {
-        Some(seen) => (handle, seen.comm, seen.receives),
+    match requests::seen(thread.requests(), &thread.unknown, handle, thread.stamp()) {
+        Some(seen) => (handle, seen.comm, seen.kind.receives()),
         None => (handle, communicators::none(), false),
     }
 }

@@ -11,7 +11,7 @@ use crate::guest::path::Full;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
-use crate::objects::requests::{Kind, Noted, Persistent};
+use crate::objects::requests::{Kind, Persistent};
 use crate::record::phases;
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
@@ -25,10 +25,10 @@ pub unsafe fn MPI_Request_get_status(
     status: Word,
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
-    let mut noted = Noted::new(request & abi().mask, 0);
-    let (record, _) = match noted.handle == abi().request_null {
-        true => (communicators::none(), false),
-        false => of_handle(thread, &mut noted, 0),
+    let handle = request & abi().mask;
+    let record = match handle == abi().request_null {
+        true => communicators::none(),
+        false => of_handle(thread, handle, 0).record,
     };
     let done = timed!(thread, record, MPI_Request_get_status, forward(status));
     recorded(|| {
@@ -112,7 +112,7 @@ pub unsafe fn MPI_Request_get_status_some(
 
 pub unsafe fn MPI_Cancel(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program passes the place of a request.
-    let (_, record, _) = unsafe { look(thread, request) };
+    let record = unsafe { look(thread, request) }.record;
     thread.requests().looked();
     let done = timed!(thread, record, MPI_Cancel, forward());
     recorded(|| {

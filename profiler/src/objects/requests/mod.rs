@@ -19,7 +19,7 @@ use crate::objects::shortcuts::{self, Shortcut};
 use crate::shard::memory;
 
 use request::{NOWHERE, State};
-pub use request::{Completed, Extra, HandleAddress, Kind, Partition, Persistent, Request, Starts};
+pub use request::{Completed, Extra, HandleAddress, Kind, Partition, Persistent, Request, Starts, receives};
 use table::{EMPTY, Table, at};
 
 /// The requests that one thread started, and those of other threads that it has looked at since. Locked only where several
@@ -67,17 +67,20 @@ enum Given {
 pub struct Seen {
     pub comm: Record,
     pub active: bool,
-    pub receives: bool,
+    pub kind: Kind,
+    /// Where it was seen: looking there again costs a comparison.
+    slot: u32,
 }
 
 impl Seen {
     #[inline(always)]
     fn of(request: &Request) -> Seen {
-        Seen { comm: request.comm, active: request.state == State::Active, receives: request.kind.receives() }
+        let active = request.state == State::Active;
+        Seen { comm: request.comm, active, kind: request.kind, slot: NOWHERE }
     }
 }
 
-/// Where a request was seen: looking there again costs a comparison.
+/// A request that a call was given.
 #[derive(Clone, Copy)]
 pub struct Noted {
     pub handle: Word,
@@ -87,8 +90,9 @@ pub struct Noted {
 }
 
 impl Noted {
-    pub fn new(handle: Word, index: usize) -> Noted {
-        Noted { handle, slot: NOWHERE, index: index as u32 }
+    #[inline(always)]
+    pub fn new(handle: Word, seen: &Seen, index: usize) -> Noted {
+        Noted { handle, slot: seen.slot, index: index as u32 }
     }
 }
 
@@ -96,10 +100,10 @@ impl Noted {
 /// A request that another thread started moves to this one: when it has completed its handle may be given to a third
 /// thread's request at once, and looking among all threads would take that one for it.
 #[inline(always)]
-pub fn seen(own: &Requests, unknown: &Unknown, stamp: u64, noted: &mut Noted) -> Option<Seen> {
-    match own.seen(stamp, noted) {
+pub fn seen(own: &Requests, unknown: &Unknown, handle: Word, stamp: u64) -> Option<Seen> {
+    match own.seen_simply(handle, stamp) {
         Some(seen) => Some(seen),
-        None => own.take_over(unknown, noted.handle, stamp),
+        None => own.seen_otherwise(unknown, handle, stamp),
     }
 }
 
@@ -191,31 +195,36 @@ impl Requests {
     /// when it completes.
     #[inline(always)]
     pub fn start(&self, handle: Word, comm: Record, kind: Kind, posted: u32, cells: u64, ticks: u64, shortcut: &Shortcut) {
-        self.table.with(|requests| {
-            if let Some(place) = requests.slot_of(handle) {
-                let slot = at(&mut requests.slots, place);
-                if slot.state == State::Idle {
-                    slot.start(comm, kind, posted, cells, ticks, shortcut);
-                    return self.entered();
-                }
+        // SAFETY: nothing is called.
+        if let Some(requests) = unsafe { self.table.alone() }
+            && let Some(place) = requests.slot_of(handle)
+        {
+            let slot = at(&mut requests.slots, place);
+            if slot.state == State::Idle {
+                slot.start(comm, kind, posted, cells, ticks, shortcut);
+                return self.entered();
             }
-            self.start_another(requests, handle, comm, (kind, posted), cells, ticks, shortcut);
-        });
+            if kind == Kind::Plain && slot.start_alike(comm) {
+                return self.entered();
+            }
+        }
+        self.start_another(handle, comm, (kind, posted), cells, ticks, shortcut);
     }
 
     #[inline(never)]
     fn start_another(
         &self,
-        requests: &mut Table,
         handle: Word,
         comm: Record,
         (kind, posted): (Kind, u32),
         cells: u64,
         ticks: u64,
-        shortcut: &Shortcut,
+        shortcut: *const Shortcut,
     ) {
-        let request = Request { posted, shortcut, ..Request::started(comm, kind, cells, ticks) };
-        self.enter(requests, handle, request);
+        self.table.with(|requests| {
+            let request = Request { posted, shortcut, ..Request::started(comm, kind, cells, ticks) };
+            self.enter(requests, handle, request);
+        });
     }
 
     pub fn start_with(&self, handle: Word, mut request: Request, extra: Extra) {
@@ -231,24 +240,47 @@ impl Requests {
         });
     }
 
+    /// What is seen where no thread may come in between, and the look comes past here for the first time, or past those that are alike.
     #[inline(always)]
-    fn seen(&self, stamp: u64, noted: &mut Noted) -> Option<Seen> {
-        self.table.with(|requests| {
-            self.looking.store(stamp, Ordering::Relaxed);
-            let place = requests.slot_of(noted.handle)?;
-            noted.slot = place as u32;
-            let slot = at(&mut requests.slots, place);
-            if slot.state == State::Idle {
+    fn seen_simply(&self, handle: Word, stamp: u64) -> Option<Seen> {
+        // SAFETY: nothing is called.
+        let requests = unsafe { self.table.alone() }?;
+        let place = requests.slot_of(handle)?;
+        let slot = at(&mut requests.slots, place);
+        if slot.state == State::Idle {
+            return None;
+        }
+        if slot.stamp == stamp {
+            if !slot.look_on() {
                 return None;
             }
+        } else if slot.queue != NOWHERE {
+            return None;
+        }
+        slot.stamp = stamp;
+        let active = slot.state == State::Active;
+        Some(Seen { comm: slot.comm, active, kind: slot.kind, slot: place as u32 })
+    }
+
+    #[inline(never)]
+    fn seen_otherwise(&self, unknown: &Unknown, handle: Word, stamp: u64) -> Option<Seen> {
+        self.seen(handle, stamp).or_else(|| self.take_over(unknown, handle, stamp))
+    }
+
+    fn seen(&self, handle: Word, stamp: u64) -> Option<Seen> {
+        self.table.with(|requests| {
+            self.looking.store(stamp, Ordering::Relaxed);
+            let place = requests.busy_slot_of(handle)?;
+            let slot = at(&mut requests.slots, place);
+            let seen = Seen { slot: place as u32, ..Seen::of(&slot.request()) };
             if stamp == 0 || slot.stamp != stamp {
                 slot.stamp = stamp;
-                let seen =
-                    Seen { comm: slot.comm, active: slot.state == State::Active, receives: slot.kind.receives() };
                 if slot.queue != NOWHERE {
-                    let queue = slot.queue;
-                    requests.look_anew(queue);
+                    requests.look_anew(place);
                 }
+                return Some(seen);
+            }
+            if slot.look_on() {
                 return Some(seen);
             }
             requests.look_on(place).as_ref().map(Seen::of)
@@ -258,11 +290,28 @@ impl Requests {
     /// A request that this thread has looked at has completed: its entry is taken out, or made inactive if it is persistent.
     #[inline(always)]
     pub fn complete(&self, noted: Noted) -> Option<Completed> {
+        match self.complete_simply(noted) {
+            Some(completed) => Some(completed),
+            None => self.complete_otherwise(noted),
+        }
+    }
+
+    /// As [`Requests::seen_simply`].
+    #[inline(always)]
+    fn complete_simply(&self, noted: Noted) -> Option<Completed> {
+        // SAFETY: nothing is called.
+        let requests = unsafe { self.table.alone() }?;
+        if !requests.is_at(noted.handle, noted.slot as usize) {
+            return None;
+        }
+        let slot = at(&mut requests.slots, noted.slot as usize);
+        if slot.complete_simply() { Some(slot.completed()) } else { None }
+    }
+
+    #[inline(never)]
+    fn complete_otherwise(&self, noted: Noted) -> Option<Completed> {
         self.table.with(|requests| {
-            let place = match requests.is_at(noted.handle, noted.slot as usize) {
-                true => noted.slot as usize,
-                false => requests.slot_of(noted.handle)?,
-            };
+            let place = requests.busy_slot_of(noted.handle)?;
             let slot = at(&mut requests.slots, place);
             if slot.state != State::Active {
                 return None;
@@ -379,8 +428,7 @@ impl Requests {
                 let slot = at(&mut requests.slots, place);
                 if slot.stamp != stamp {
                     slot.stamp = stamp;
-                    let queue = slot.queue;
-                    requests.look_anew(queue);
+                    requests.look_anew(place);
                 }
             }
         });

@@ -13,25 +13,32 @@ use crate::objects::shortcuts::{self, Shortcut};
 pub const NOWHERE: u32 = u32::MAX;
 
 /// What remains to be done when a request completes.
+/// Each a bit, so that a call over several sees at once what it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
     /// Nothing: all was counted when it started.
-    Plain,
+    Plain = 0,
     /// Count the receive in the bucket of the message that arrived.
-    Receive,
+    Receive = 1,
     /// Add the bytes that arrived to the call's own bucket, which stands in [`Request::cells`].
-    ReceiveInto,
+    ReceiveInto = 2,
     /// The same for what was read from a file.
-    Read,
+    Read = 4,
     /// Enter the communicator that is now ready.
-    Duplicate,
+    Duplicate = 8,
+}
+
+/// Whether there is one that receives among several kinds.
+#[inline(always)]
+pub fn receives(kinds: u8) -> bool {
+    kinds & (Kind::Receive as u8 | Kind::ReceiveInto as u8 | Kind::Read as u8) != 0
 }
 
 impl Kind {
     #[inline(always)]
     pub fn receives(self) -> bool {
-        matches!(self, Kind::Receive | Kind::ReceiveInto | Kind::Read)
+        receives(self as u8)
     }
 }
 

@@ -23,9 +23,14 @@ pub struct Slot {
     pub comm: Record,
     pub kind: Kind,
     pub state: State,
+    /// How many follow that leave nothing to be done either: libraries give one handle to all sends that are complete at once. Then
+    /// there is a queue, too.
+    alike: u16,
+    /// The number of a receive on the timeline; of those that are alike, how many the latest look has seen.
     pub posted: u32,
     ticks: u64,
     shortcut: *const Shortcut,
+    /// The key of the counters; of those that leave nothing to be done, how many groups are in the queue.
     cells: u64,
     /// The last look that passed here: so a call that names one handle several times sees one request after the other.
     pub stamp: u64,
@@ -39,7 +44,7 @@ const _: () = assert!(size_of::<Slot>() == 64);
 impl Slot {
     const fn of(handle: Word, request: Request) -> Slot {
         let Request { comm, ticks, shortcut, cells, kind, state, posted, extra } = request;
-        Slot { handle, comm, kind, state, posted, ticks, shortcut, cells, stamp: 0, extra, queue: NOWHERE }
+        Slot { handle, comm, kind, state, alike: 0, posted, ticks, shortcut, cells, stamp: 0, extra, queue: NOWHERE }
     }
 
     pub fn request(&self) -> Request {
@@ -61,12 +66,49 @@ impl Slot {
         self.state = State::Active;
         self.posted = posted;
         self.stamp = 0;
+        self.cells = cells;
         // Nobody asks for these where all was counted.
         if kind != Kind::Plain {
             self.ticks = ticks;
             self.shortcut = shortcut;
-            self.cells = cells;
         }
+    }
+
+    /// Starts one that leaves nothing to be done behind others that do neither, and returns whether it could. The first one that comes
+    /// behind another is put into a queue.
+    #[inline(always)]
+    pub fn start_alike(&mut self, comm: Record) -> bool {
+        // Only such have others behind them that are alike.
+        let is_alike = self.alike != 0 && self.alike != u16::MAX && self.comm == comm && self.cells == 0;
+        self.alike = self.alike.wrapping_add(u16::from(is_alike));
+        is_alike
+    }
+
+    /// The only request of its handle, or one of several that are alike, has completed: whether it was that simple.
+    #[inline(always)]
+    pub fn complete_simply(&mut self) -> bool {
+        if self.state != State::Active {
+            return false;
+        }
+        if self.extra & self.queue == NOWHERE {
+            self.state = State::Idle;
+            return true;
+        }
+        if self.alike > 1 {
+            self.alike -= 1;
+            // None that a look has not seen is completed before one that it has.
+            self.posted -= u32::from(self.posted > 1);
+            return true;
+        }
+        false
+    }
+
+    /// Another look that comes past again sees the next one of those that are alike, if there is one.
+    #[inline(always)]
+    pub fn look_on(&mut self) -> bool {
+        let is_there = self.posted <= u32::from(self.alike) && self.alike != 0;
+        self.posted += u32::from(is_there);
+        is_there
     }
 
     #[inline(always)]
@@ -76,23 +118,19 @@ impl Slot {
     }
 }
 
-/// What is behind the first request of a handle. Libraries give one handle to all sends that are complete at once.
+/// What is behind the first request of a handle and those like it.
 #[derive(Default)]
 pub struct Queue {
-    /// How many follow that are like the first one.
-    like_first: u32,
-    /// How many of the first one and those the latest look has seen.
-    seen_first: u32,
-    /// The others, in groups that are alike.
+    /// In groups that are alike.
     rest: VecDeque<Group>,
     /// The first group that the latest look has not seen all of, and how many of it it has.
-    cursor: (usize, u32),
+    cursor: (usize, u16),
 }
 
 #[derive(Clone, Copy)]
 struct Group {
     request: Request,
-    count: u32,
+    count: u16,
 }
 
 pub struct Table {
@@ -234,16 +272,27 @@ impl Table {
     /// Puts a request behind those that have the same handle.
     #[cold]
     #[inline(never)]
-    pub fn queue(&mut self, place: usize, request: Request) {
-        let first = at(&mut self.slots, place).request();
+    fn queue(&mut self, place: usize, request: Request) {
+        let slot = at(&mut self.slots, place);
+        let is_like_first = are_alike(&slot.request(), &request) && slot.alike < u16::MAX;
         let Some(queue) = self.queue_of(place) else { return memory::lose_call() };
         match queue.rest.back_mut() {
-            Some(group) if are_alike(&group.request, &request) => group.count += 1,
-            None if are_alike(&first, &request) => queue.like_first += 1,
+            Some(group) if are_alike(&group.request, &request) && group.count < u16::MAX => group.count += 1,
+            None if is_like_first => at(&mut self.slots, place).alike += 1,
             _ => match queue.rest.try_reserve(1) {
                 Ok(()) => queue.rest.push_back(Group { request, count: 1 }),
                 Err(_) => memory::lose_call(),
             },
+        }
+        self.note_groups(place);
+    }
+
+    /// A first request that leaves nothing to be done knows how many groups are behind it.
+    fn note_groups(&mut self, place: usize) {
+        let slot = at(&mut self.slots, place);
+        let groups = self.queues.get(slot.queue as usize).map_or(0, |queue| queue.rest.len());
+        if slot.kind == Kind::Plain {
+            slot.cells = groups as u64;
         }
     }
 
@@ -260,32 +309,34 @@ impl Table {
                     self.queues.len() as u32 - 1
                 }
             };
-            let queue = self.queues.get_mut(slot.queue as usize)?;
-            // A look may have seen the first one already.
-            *queue = Queue { seen_first: u32::from(slot.stamp != 0), rest: std::mem::take(&mut queue.rest), ..Queue::default() };
+            if slot.kind == Kind::Plain {
+                // A look may have seen the first one already.
+                slot.posted = u32::from(slot.stamp != 0);
+            }
+            self.queues.get_mut(slot.queue as usize)?.cursor = (0, 0);
         }
         self.queues.get_mut(slot.queue as usize)
     }
 
-    /// The first one of a queue has been seen by a new look.
+    /// A slot that has a queue is seen by a new look.
     #[cold]
     #[inline(never)]
-    pub fn look_anew(&mut self, queue: u32) {
-        if let Some(queue) = self.queues.get_mut(queue as usize) {
-            (queue.seen_first, queue.cursor) = (1, (0, 0));
+    pub fn look_anew(&mut self, place: usize) {
+        let slot = at(&mut self.slots, place);
+        if slot.kind == Kind::Plain {
+            slot.posted = 1;
+        }
+        if let Some(queue) = self.queues.get_mut(slot.queue as usize) {
+            queue.cursor = (0, 0);
         }
     }
 
-    /// The next request of a handle that the same look comes past again.
+    /// The next request of a handle that the same look comes past again, behind the first one and those like it.
     #[cold]
     #[inline(never)]
     pub fn look_on(&mut self, place: usize) -> Option<Request> {
         let slot = at(&mut self.slots, place);
         let queue = self.queues.get_mut(slot.queue as usize)?;
-        if queue.seen_first <= queue.like_first {
-            queue.seen_first += 1;
-            return Some(slot.request());
-        }
         let (at, seen) = queue.cursor;
         let group = queue.rest.get(at)?;
         queue.cursor = if seen + 1 < group.count { (at, seen + 1) } else { (at + 1, 0) };
@@ -305,30 +356,61 @@ impl Table {
         }
     }
 
-    #[cold]
     #[inline(never)]
     fn advance(&mut self, place: usize, at_queue: u32) {
         let slot = at(&mut self.slots, place);
-        let Some(queue) = self.queues.get_mut(at_queue as usize) else { return };
-        if queue.like_first > 0 {
-            queue.like_first -= 1;
-            queue.seen_first = queue.seen_first.saturating_sub(1);
-        } else if let Some(Group { request, count }) = queue.rest.pop_front() {
-            slot.set_request(request);
-            queue.like_first = count - 1;
-            (queue.seen_first, queue.cursor) = match queue.cursor {
-                // No look has seen more of it.
-                (0, seen) => (seen, (0, 0)),
-                (at, seen) => (count, (at - 1, seen)),
-            };
+        if slot.alike > 0 {
+            slot.alike -= 1;
+            // None that a look has not seen is completed before one that it has.
+            slot.posted = slot.posted.saturating_sub(1);
         } else {
-            (slot.state, slot.extra) = (State::Idle, NOWHERE);
+            self.take_next(place, at_queue);
         }
-        if queue.seen_first == 0 {
+        let slot = at(&mut self.slots, place);
+        if slot.kind == Kind::Plain && slot.posted == 0 {
             // No look has seen what is in front now.
             slot.stamp = 0;
         }
-        if queue.like_first == 0 && queue.rest.is_empty() {
+        if slot.alike == 0 {
+            self.drop_empty(place, at_queue);
+        }
+    }
+
+    /// The first group of the queue becomes what is in front.
+    #[cold]
+    fn take_next(&mut self, place: usize, at_queue: u32) {
+        let slot = at(&mut self.slots, place);
+        let Some(queue) = self.queues.get_mut(at_queue as usize) else { return };
+        let Some(Group { request, count }) = queue.rest.pop_front() else {
+            (slot.state, slot.extra) = (State::Idle, NOWHERE);
+            return;
+        };
+        slot.set_request(request);
+        slot.alike = count - 1;
+        let seen = match queue.cursor {
+            (0, seen) => {
+                queue.cursor = (0, 0);
+                seen
+            }
+            (at, seen) => {
+                queue.cursor = (at - 1, seen);
+                count
+            }
+        };
+        if request.kind == Kind::Plain {
+            slot.posted = seen.into();
+        } else if seen == 0 {
+            slot.stamp = 0;
+        }
+        self.note_groups(place);
+    }
+
+    /// A queue that nothing is in is another slot's next.
+    #[cold]
+    fn drop_empty(&mut self, place: usize, at_queue: u32) {
+        let slot = at(&mut self.slots, place);
+        let is_empty = self.queues.get(at_queue as usize).is_some_and(|queue| queue.rest.is_empty());
+        if is_empty && slot.alike == 0 {
             slot.queue = NOWHERE;
             self.free_queues.push(at_queue);
         }
@@ -339,8 +421,8 @@ impl Table {
         let slot = at(&mut self.slots, place);
         let at_queue = slot.queue;
         let queue = self.queues.get_mut(at_queue as usize)?;
-        let taken = if queue.seen_first <= queue.like_first {
-            queue.like_first -= 1;
+        let taken = if slot.posted <= slot.alike.into() && slot.alike != 0 {
+            slot.alike -= 1;
             slot.request()
         } else {
             let at = queue.cursor.0;
@@ -354,10 +436,8 @@ impl Table {
             }
             request
         };
-        if queue.like_first == 0 && queue.rest.is_empty() {
-            slot.queue = NOWHERE;
-            self.free_queues.push(at_queue);
-        }
+        self.note_groups(place);
+        self.drop_empty(place, at_queue);
         Some(taken)
     }
 
