@@ -20,6 +20,7 @@ use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
 use crate::objects::datatypes;
+use crate::objects::requests::table::Slot;
 use crate::objects::requests::{Completed, Extra, Kind, Partition, Persistent, Request, Starts};
 use crate::objects::shortcuts::Shortcut;
 use crate::record::carriers::{
@@ -412,26 +413,44 @@ impl Persistent {
     }
 }
 
-/// What a completed receive brought.
+/// What a completed receive brought, by what is left of it in its slot.
 #[inline(always)]
+pub fn arrived_where(thread: &Thread, slot: &Slot, bytes: u64) {
+    // SAFETY: shortcuts are never freed.
+    let shortcut = unsafe { &*slot.shortcut };
+    match shortcut.cell(bytes) {
+        Some(cell) if shortcut.is_of(slot.cells) => {
+            receive(shortcut.pending.get(), cell, slot.ticks, bytes);
+        }
+        _ => arrived(thread, &slot.completed(), bytes),
+    }
+}
+
+/// The call moves from the row of pending receives to its bucket. Its row may be another thread's: counts wrap, and are right when
+/// threads are added up.
+#[inline(always)]
+fn receive(pending: *mut Cell, cell: *mut Cell, ticks: u64, bytes: u64) {
+    // SAFETY: both are this thread's.
+    unsafe {
+        (*pending).calls = (*pending).calls.wrapping_sub(1);
+        (*pending).ticks = (*pending).ticks.wrapping_sub(ticks);
+        add_time(&mut *cell, ticks);
+        (*cell).bytes_recv = (*cell).bytes_recv.wrapping_add(bytes);
+    }
+}
+
+/// What a completed receive brought.
+#[inline(never)]
 pub fn arrived(thread: &Thread, request: &Completed, bytes: u64) {
     match request.kind {
         Kind::Receive => {
-            // The call moves from the row of pending receives to its bucket. Its row may be another thread's: counts
-            // wrap, and are right when threads are added up.
             // SAFETY: shortcuts are never freed, nor the counters that they know, which are this thread's.
             let shortcut = unsafe { &*request.shortcut };
             let (pending, cell) = match shortcut.is_of(request.cells) {
                 true => (shortcut.pending.get(), shortcut.cell(bytes).unwrap_or_else(|| other_cell(thread, shortcut, bytes))),
                 false => cells_of(thread, request.cells, bytes),
             };
-            // SAFETY: as above.
-            unsafe {
-                (*pending).calls = (*pending).calls.wrapping_sub(1);
-                (*pending).ticks = (*pending).ticks.wrapping_sub(request.ticks);
-                add_time(&mut *cell, request.ticks);
-                (*cell).bytes_recv = (*cell).bytes_recv.wrapping_add(bytes);
-            }
+            receive(pending, cell, request.ticks, bytes);
         }
         Kind::ReceiveInto | Kind::Read => {
             thread.counters.count(request.cells, |cell| cell.bytes_recv += bytes);

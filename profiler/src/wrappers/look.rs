@@ -11,7 +11,7 @@ use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
-use crate::objects::requests::{self, Kind, Noted};
+use crate::objects::requests::{self, Completed, Kind, Noted};
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 use crate::thread::looks::Look;
@@ -81,7 +81,20 @@ pub fn count<P: Path>(thread: &Thread, record: Record, done: Done) {
 /// What is left to do for a request that has completed. An error keeps the message away.
 #[inline(always)]
 pub unsafe fn finish<P: Path>(thread: &Thread, noted: Noted, code: c_int, receives: bool, status: Word) {
-    let Some(completed) = thread.requests().complete(noted) else { return };
+    if let Some(completed) = thread.requests().complete(noted) {
+        // SAFETY: as demanded of this one.
+        unsafe { finish_completed::<P>(thread, &completed, code, receives, status) };
+    }
+}
+
+#[inline(never)]
+unsafe fn finish_completed<P: Path>(
+    thread: &Thread,
+    completed: &Completed,
+    code: c_int,
+    receives: bool,
+    status: Word,
+) {
     match completed.kind {
         Kind::Plain => {}
         Kind::Receive | Kind::ReceiveInto | Kind::Read => {
@@ -92,7 +105,7 @@ pub unsafe fn finish<P: Path>(thread: &Thread, noted: Noted, code: c_int, receiv
                 true => unsafe { status::bytes(status) },
                 false => 0,
             };
-            tally::arrived(thread, &completed, arrived);
+            tally::arrived(thread, completed, arrived);
             if trace::is_on_in::<P>() && code == 0 && receives && completed.kind != Kind::Read {
                 // SAFETY: as above.
                 unsafe { trace::received(completed.comm, completed.operation(), completed.posted, status, arrived) };
@@ -120,17 +133,6 @@ pub struct Several<'a> {
     receives: bool,
 }
 
-/// What a walk along an array found.
-struct Walked {
-    count: usize,
-    /// Of the first one.
-    record: Record,
-    /// All that are there.
-    kinds: u8,
-    /// Not 0 where they are of several communicators.
-    differ: usize,
-}
-
 impl<'a> Several<'a> {
     /// Looks at all requests of a call. Only active ones count; with `inactive`, which is for starts, all do.
     #[inline(always)]
@@ -148,18 +150,15 @@ impl<'a> Several<'a> {
         // Without room what completes is not seen.
         let (length, noted) = room.map_or((0, std::ptr::null_mut()), |noted| (length, noted));
         // SAFETY: the program passes an array of so many handles, and there is room for as many.
-        let walked = unsafe {
-            match abi().handle_bytes {
-                4 => walk(thread, array as *const u32, length, noted, inactive),
-                _ => walk(thread, array as *const u64, length, noted, inactive),
+        let (record, found) = unsafe {
+            match (abi().handle_bytes, inactive) {
+                (4, false) => walk::<u32, false>(thread, operation, array as *const u32, length, noted),
+                (4, true) => walk::<u32, true>(thread, operation, array as *const u32, length, noted),
+                (_, false) => walk::<u64, false>(thread, operation, array as *const u64, length, noted),
+                (_, true) => walk::<u64, true>(thread, operation, array as *const u64, length, noted),
             }
         };
-        let receives = requests::receives(walked.kinds);
-        let mut several = Several { look, length, count: walked.count, record: walked.record, receives };
-        if walked.differ != 0 {
-            several.record = several.note_involved(thread, operation, inactive);
-        }
-        several
+        Several { look, length, count: found >> 8, record, receives: requests::receives(found as u8) }
     }
 
     /// Those that are followed, in the order of the array.
@@ -170,31 +169,6 @@ impl<'a> Several<'a> {
             // SAFETY: so many were written, and nobody else writes there before this call has returned.
             count => unsafe { slice::from_raw_parts(self.look.first_noted(), count) },
         }
-    }
-
-    /// Notes each communicator that takes part in a call over several, once per call. Returns the row that the call belongs to.
-    #[cold]
-    fn note_involved(&self, thread: &Thread, operation: u16, inactive: bool) -> Record {
-        let mut record = communicators::none();
-        let stamp = thread.stamp();
-        for noted in self.noted() {
-            let Some(seen) = requests::seen(thread.requests(), &thread.unknown, noted.handle, stamp) else { continue };
-            if record == communicators::none() {
-                record = seen.comm;
-            } else if record != seen.comm {
-                record = communicators::several();
-            }
-            if (seen.active || inactive) && state::is_on() {
-                thread.counters.count(tally::key(seen.comm, operation, BUCKET_INVOLVED), |cell| {
-                    // These counters have no times: their place keeps the call that was noted last.
-                    if cell.ticks != stamp {
-                        cell.ticks = stamp;
-                        cell.calls += 1;
-                    }
-                });
-            }
-        }
-        record
     }
 
     /// The statuses to pass on: the program's, or ours where it ignores them and messages may arrive.
@@ -287,9 +261,27 @@ impl<'a> Several<'a> {
 #[inline(never)]
 unsafe fn finish_all<P: Path>(thread: &Thread, noted: &[Noted], receives: bool, statuses: Word) {
     for noted in noted {
-        // SAFETY: the call has filled the statuses.
-        unsafe { finish::<P>(thread, *noted, 0, receives, status_at(statuses, noted.index as usize)) };
+        let status = || status_at(statuses, noted.index as usize);
+        match thread.requests().complete_simply(noted) {
+            Some((Kind::Receive, slot)) if receives && P::IS_SHORT => {
+                // SAFETY: the call has filled the statuses.
+                let bytes = unsafe { status::bytes(status()) };
+                tally::arrived_where(thread, slot, bytes);
+            }
+            Some((Kind::Plain, _)) => {}
+            // SAFETY: as above.
+            Some((_, slot)) => unsafe { finish_completed::<P>(thread, &slot.completed(), 0, receives, status()) },
+            // SAFETY: as above.
+            None => unsafe { finish_apart::<P>(thread, noted, receives, status()) },
+        }
     }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn finish_apart<P: Path>(thread: &Thread, noted: &Noted, receives: bool, status: Word) {
+    // SAFETY: the call has filled the status.
+    unsafe { finish::<P>(thread, *noted, 0, receives, status) };
 }
 
 /// A handle as it stands in an array.
@@ -325,51 +317,111 @@ impl Handle for u64 {
 /// Null handles are passed by in groups of so many.
 const GROUP: usize = 8;
 
-/// Looks at each request of an array, and notes those that count.
+/// Looks at each request of an array, and notes those that count: the communicator that the call belongs to, and how many were noted,
+/// above the bits of their kinds.
 #[inline(never)]
-unsafe fn walk<H: Handle>(
+unsafe fn walk<H: Handle, const INACTIVE: bool>(
     thread: &Thread,
+    operation: u16,
     array: *const H,
     length: usize,
     noted: *mut Noted,
-    inactive: bool,
-) -> Walked {
+) -> (Record, usize) {
     let null = abi().request_null;
     // SAFETY: the caller passes an array of so many handles.
     let at = |index: usize| unsafe { array.add(index).read_unaligned() };
-    let are_null = |from: usize| (from..from + GROUP).fold(0, |found, index| found | (at(index).word() ^ H::of(null).word())) == 0;
+    let are_null = |from: usize| {
+        (from..from + GROUP).fold(0, |found, index| found | (at(index).word() ^ H::of(null).word())) == 0
+    };
     let stamp = thread.stamp();
     let (mut record, mut kinds, mut differ) = (communicators::none(), 0, 0);
     let mut end = noted;
     let mut index = 0;
     while index < length {
-        let handle = at(index).word();
-        if handle == null {
-            index += 1;
-            while index + GROUP <= length && are_null(index) {
-                index += GROUP;
+        // Without a call in it, so that all of this stays in registers.
+        if let (false, Some(mut requests)) = (INACTIVE, thread.requests().alone()) {
+            let is_done = loop {
+                let handle = at(index).word();
+                if handle != null {
+                    let Some(place) = requests.place_of(handle) else { break false };
+                    let slot = requests.slot(place);
+                    if !slot.is_seen_simply(stamp) {
+                        break false;
+                    }
+                    record = if end == noted { slot.comm } else { record };
+                    kinds |= slot.kind as u8;
+                    differ |= record as usize ^ slot.comm as usize;
+                    // SAFETY: there is room for as many as there are handles.
+                    unsafe {
+                        end.write(Noted::at(handle, place, index));
+                        end = end.add(1);
+                    }
+                    index += 1;
+                } else {
+                    index += 1;
+                    while index + GROUP <= length && are_null(index) {
+                        index += GROUP;
+                    }
+                }
+                if index >= length {
+                    break true;
+                }
+            };
+            if is_done {
+                break;
             }
-            continue;
         }
-        let at_index = index;
+        let handle = at(index).word();
         index += 1;
-        let Some(seen) = requests::seen(thread.requests(), &thread.unknown, handle, stamp) else { continue };
-        if !seen.active && !inactive {
+        if handle == null {
             continue;
         }
-        if end == noted {
-            record = seen.comm;
+        let Some(seen) = requests::seen(thread.requests(), &thread.unknown, handle, stamp) else { continue };
+        if !seen.active && !INACTIVE {
+            continue;
         }
-        // SAFETY: there is room for as many as there are handles.
-        unsafe {
-            end.write(Noted::new(handle, &seen, at_index));
-            end = end.add(1);
-        }
+        record = if end == noted { seen.comm } else { record };
         kinds |= seen.kind as u8;
         differ |= record as usize ^ seen.comm as usize;
+        // SAFETY: as above.
+        unsafe {
+            end.write(Noted::new(handle, &seen, index - 1));
+            end = end.add(1);
+        }
     }
     // SAFETY: both lie in the same room.
-    Walked { count: unsafe { end.offset_from_unsigned(noted) }, record, kinds, differ }
+    let count = unsafe { end.offset_from_unsigned(noted) };
+    if differ != 0 {
+        // SAFETY: so many were written.
+        record = note_involved(thread, operation, INACTIVE, unsafe { slice::from_raw_parts(noted, count) });
+    }
+    (record, count << 8 | usize::from(kinds))
+}
+
+/// Notes each communicator that takes part in a call over several, once per call. Returns the row that the call belongs to.
+#[cold]
+#[inline(never)]
+fn note_involved(thread: &Thread, operation: u16, inactive: bool, noted: &[Noted]) -> Record {
+    let mut record = communicators::none();
+    let stamp = thread.stamp();
+    for noted in noted {
+        let Some(seen) = requests::seen(thread.requests(), &thread.unknown, noted.handle, stamp) else { continue };
+        if record == communicators::none() {
+            record = seen.comm;
+        } else if record != seen.comm {
+            record = communicators::several();
+        }
+        if (seen.active || inactive) && state::is_on() {
+            thread.counters.count(tally::key(seen.comm, operation, BUCKET_INVOLVED), |cell| {
+                // These counters have no times: their place keeps the call that was noted last.
+                if cell.ticks != stamp {
+                    cell.ticks = stamp;
+                    cell.calls += 1;
+                }
+            });
+        }
+    }
+    record
 }
 
 #[inline(always)]

@@ -3,7 +3,7 @@
 //! queue of the requests that were started, oldest first, and one is taken out per completion.
 
 mod request;
-mod table;
+pub mod table;
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -20,7 +20,7 @@ use crate::shard::memory;
 
 use request::{NOWHERE, State};
 pub use request::{Completed, Extra, HandleAddress, Kind, Partition, Persistent, Request, Starts, receives};
-use table::{EMPTY, Table, at};
+use table::{EMPTY, Slot, Table, at};
 
 /// The requests that one thread started, and those of other threads that it has looked at since. Locked only where several
 /// threads may call MPI at once.
@@ -91,6 +91,11 @@ pub struct Noted {
 
 impl Noted {
     #[inline(always)]
+    pub fn at(handle: Word, slot: u32, index: usize) -> Noted {
+        Noted { handle, slot, index: index as u32 }
+    }
+
+    #[inline(always)]
     pub fn new(handle: Word, seen: &Seen, index: usize) -> Noted {
         Noted { handle, slot: seen.slot, index: index as u32 }
     }
@@ -104,6 +109,23 @@ pub fn seen(own: &Requests, unknown: &Unknown, handle: Word, stamp: u64) -> Opti
     match own.seen_simply(handle, stamp) {
         Some(seen) => Some(seen),
         None => own.seen_otherwise(unknown, handle, stamp),
+    }
+}
+
+/// A table that no lock is needed for.
+pub struct Alone<'a>(&'a mut Table);
+
+impl Alone<'_> {
+    /// Where a handle has its slot.
+    #[inline(always)]
+    pub fn place_of(&self, handle: Word) -> Option<u32> {
+        self.0.slot_of(handle).map(|place| place as u32)
+    }
+
+    /// `place` comes from `place_of`.
+    #[inline(always)]
+    pub fn slot(&mut self, place: u32) -> &mut Slot {
+        at(&mut self.0.slots, place as usize)
     }
 }
 
@@ -240,26 +262,23 @@ impl Requests {
         });
     }
 
-    /// What is seen where no thread may come in between, and the look comes past here for the first time, or past those that are alike.
+    /// The table where no thread may come in between.
+    #[inline(always)]
+    pub fn alone(&self) -> Option<Alone<'_>> {
+        // SAFETY: nothing that is done with it calls anything.
+        unsafe { self.table.alone() }.map(Alone)
+    }
+
+    /// What is seen where the look comes past here for the first time, or past requests that are alike.
     #[inline(always)]
     fn seen_simply(&self, handle: Word, stamp: u64) -> Option<Seen> {
-        // SAFETY: nothing is called.
-        let requests = unsafe { self.table.alone() }?;
-        let place = requests.slot_of(handle)?;
-        let slot = at(&mut requests.slots, place);
-        if slot.state == State::Idle {
+        let mut requests = self.alone()?;
+        let place = requests.place_of(handle)?;
+        let slot = requests.slot(place);
+        if !slot.is_seen_simply(stamp) {
             return None;
         }
-        if slot.stamp == stamp {
-            if !slot.look_on() {
-                return None;
-            }
-        } else if slot.queue != NOWHERE {
-            return None;
-        }
-        slot.stamp = stamp;
-        let active = slot.state == State::Active;
-        Some(Seen { comm: slot.comm, active, kind: slot.kind, slot: place as u32 })
+        Some(Seen { comm: slot.comm, active: true, kind: slot.kind, slot: place })
     }
 
     #[inline(never)]
@@ -290,22 +309,23 @@ impl Requests {
     /// A request that this thread has looked at has completed: its entry is taken out, or made inactive if it is persistent.
     #[inline(always)]
     pub fn complete(&self, noted: Noted) -> Option<Completed> {
-        match self.complete_simply(noted) {
-            Some(completed) => Some(completed),
+        match self.complete_simply(&noted) {
+            Some((_, slot)) => Some(slot.completed()),
             None => self.complete_otherwise(noted),
         }
     }
 
-    /// As [`Requests::seen_simply`].
+    /// The same for the only request of its handle, or one of several that are alike: its kind, and what is left of it there until the
+    /// handle is used again.
     #[inline(always)]
-    fn complete_simply(&self, noted: Noted) -> Option<Completed> {
-        // SAFETY: nothing is called.
-        let requests = unsafe { self.table.alone() }?;
-        if !requests.is_at(noted.handle, noted.slot as usize) {
+    pub fn complete_simply(&self, noted: &Noted) -> Option<(Kind, &Slot)> {
+        let requests = self.alone()?;
+        if !requests.0.is_at(noted.handle, noted.slot as usize) {
             return None;
         }
-        let slot = at(&mut requests.slots, noted.slot as usize);
-        if slot.complete_simply() { Some(slot.completed()) } else { None }
+        let slot = at(&mut requests.0.slots, noted.slot as usize);
+        let kind = slot.kind;
+        if slot.complete_simply() { Some((kind, slot)) } else { None }
     }
 
     #[inline(never)]

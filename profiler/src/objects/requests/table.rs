@@ -28,10 +28,10 @@ pub struct Slot {
     alike: u16,
     /// The number of a receive on the timeline; of those that are alike, how many the latest look has seen.
     pub posted: u32,
-    ticks: u64,
-    shortcut: *const Shortcut,
+    pub ticks: u64,
+    pub shortcut: *const Shortcut,
     /// The key of the counters; of those that leave nothing to be done, how many groups are in the queue.
-    cells: u64,
+    pub cells: u64,
     /// The last look that passed here: so a call that names one handle several times sees one request after the other.
     pub stamp: u64,
     pub extra: u32,
@@ -82,6 +82,22 @@ impl Slot {
         let is_alike = self.alike != 0 && self.alike != u16::MAX && self.comm == comm && self.cells == 0;
         self.alike = self.alike.wrapping_add(u16::from(is_alike));
         is_alike
+    }
+
+    /// Whether the request is active, and a look comes past it for the first time, or past others that are alike.
+    #[inline(always)]
+    pub fn is_seen_simply(&mut self, stamp: u64) -> bool {
+        if self.state != State::Active {
+            return false;
+        }
+        if self.stamp == stamp {
+            return self.look_on();
+        }
+        if self.queue != NOWHERE {
+            return false;
+        }
+        self.stamp = stamp;
+        true
     }
 
     /// The only request of its handle, or one of several that are alike, has completed: whether it was that simple.
