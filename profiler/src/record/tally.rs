@@ -129,6 +129,16 @@ pub fn call_without_bytes<P: Path, C: Carrier>(thread: &Thread, key: Word, done:
     thread.counters.add_ticks(done.ticks);
 }
 
+/// A call that carries nothing, and that its record sees once: its counters are not looked for, nor found again.
+pub fn once(thread: &Thread, record: Record, done: Done) {
+    if done.code != 0 || record == communicators::none() {
+        return plain(thread, record, done);
+    }
+    // SAFETY: it is one of this thread's.
+    add_time(unsafe { &mut *thread.counters.another_cell(key(record, done.operation, 0)) }, done.ticks);
+    thread.counters.add_ticks(done.ticks);
+}
+
 /// A call that carries nothing, of a record that its wrapper knows.
 #[inline(always)]
 pub fn of_record_without_bytes(thread: &Thread, record: Record, done: Done) {

@@ -138,18 +138,6 @@ impl<T: Keyed> Index<T> {
         !ptr::eq(entry, self.overflow.get())
     }
 
-    #[inline(always)]
-    pub fn expect(&self, key: T::Key) {
-        let slot = self.table.expected(key.hash());
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a hint, whatever the address.
-        unsafe {
-            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(slot.cast());
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = slot;
-    }
-
     /// A new entry. What finds no room is lost: its place is then one that nobody reads.
     #[cold]
     #[inline(never)]
@@ -171,6 +159,23 @@ impl<T: Keyed> Index<T> {
         let hash = key.hash();
         let place_in_shard = ((place.as_ptr() as usize - self.base) / PLACE_BYTES) as u32;
         self.table.insert(hash, Slot { place: place_in_shard, hash: half(hash) });
+        place.as_ptr()
+    }
+
+    /// A new entry that is not looked for again.
+    pub fn add_apart(&self, entry: T) -> *mut T {
+        let Some(place) = self.place() else {
+            memory::lose_call();
+            // SAFETY: as in `add`.
+            unsafe { self.overflow.get().write(entry) };
+            return self.overflow.get();
+        };
+        // SAFETY: as in `add`.
+        unsafe {
+            place.as_ptr().write(entry);
+            fence(Ordering::Release);
+            (*self.block.get()).used += 1;
+        }
         place.as_ptr()
     }
 

@@ -71,16 +71,19 @@ impl Counters {
         work(unsafe { &mut *cell })
     }
 
-    /// The counters of this key will be asked for soon: their place in a large index is fetched while the library works.
-    #[inline(always)]
-    pub fn expect(&self, key: u64) {
-        self.cells.expect(key);
-    }
-
     #[cold]
     #[inline(never)]
     fn new_cell(&self, key: u64) -> *mut image::Cell {
-        self.cells.add(key, image::Cell { key, ticks_min: Bound::LONGEST, ..bytemuck::Zeroable::zeroed() })
+        self.cells.add(key, Counters::empty(key))
+    }
+
+    fn empty(key: u64) -> image::Cell {
+        image::Cell { key, ticks_min: Bound::LONGEST, ..bytemuck::Zeroable::zeroed() }
+    }
+
+    /// Further counters of a (communicator, operation, bucket). Whoever reads adds them up.
+    pub fn another_cell(&self, key: u64) -> *mut image::Cell {
+        self.cells.add_apart(Counters::empty(key))
     }
 
     /// Adds messages to the counters of a (communicator, operation, destination), and returns the receiver's world rank, which is

@@ -2,7 +2,6 @@
 
 use std::ffi::{CStr, c_char, c_int};
 
-use vocabulary::calls::op;
 use vocabulary::shard::{FREED, INTER};
 
 use super::forward::timed;
@@ -265,11 +264,10 @@ pub unsafe fn MPI_Comm_get_parent(thread: &Thread, parent: Word, forward: impl F
 }
 
 /// The handle loses its meaning before the library can give it to another communicator.
-unsafe fn free(thread: &Thread, operation: u16, comm: Word, forward: impl FnOnce(&Thread, Record) -> Done) -> c_int {
+unsafe fn free(thread: &Thread, comm: Word, forward: impl FnOnce(&Thread, Record) -> Done) -> c_int {
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = if comm == 0 { abi().comm_null } else { unsafe { abi().load(comm) } };
     let record = communicators::leave(handle);
-    thread.counters.expect(tally::key(record, operation, 0));
     // Delete functions of attributes may still use it, during the call.
     let freeing = Freeing::begin(thread, &communicators::HANDLES, handle & abi().mask, record);
     let counted = thread.counters.counted_ticks.get();
@@ -278,7 +276,9 @@ unsafe fn free(thread: &Thread, operation: u16, comm: Word, forward: impl FnOnce
         done.ticks = without_nested(thread, counted, done.ticks);
         freeing.end();
         thread.communicators.forget();
-        count(thread, record, done);
+        if state::is_on() {
+            tally::once(thread, record, done);
+        }
         if record != communicators::none() {
             if done.code == 0 {
                 // SAFETY: records are never freed.
@@ -293,13 +293,13 @@ unsafe fn free(thread: &Thread, operation: u16, comm: Word, forward: impl FnOnce
 
 pub unsafe fn MPI_Comm_free(thread: &Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program passes the place of a communicator.
-    unsafe { free(thread, op::MPI_Comm_free, comm, |thread, record| timed!(thread, record, MPI_Comm_free, forward())) }
+    unsafe { free(thread, comm, |thread, record| timed!(thread, record, MPI_Comm_free, forward())) }
 }
 
 pub unsafe fn MPI_Comm_disconnect(thread: &Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: as above.
     unsafe {
-        free(thread, op::MPI_Comm_disconnect, comm, |thread, record| {
+        free(thread, comm, |thread, record| {
             timed!(thread, record, MPI_Comm_disconnect, forward())
         })
     }

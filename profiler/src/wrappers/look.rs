@@ -11,7 +11,7 @@ use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
-use crate::objects::requests::{self, Completed, Kind, Noted};
+use crate::objects::requests::{self, Completed, Kind, Noted, State};
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 use crate::thread::looks::Look;
@@ -345,7 +345,7 @@ unsafe fn walk<H: Handle, const INACTIVE: bool>(
                 if handle != null {
                     let Some(place) = requests.place_of(handle) else { break false };
                     let slot = requests.slot(place);
-                    if !slot.is_seen_simply(stamp) {
+                    if slot.state != State::Active || !slot.is_seen_simply(stamp) {
                         break false;
                     }
                     record = if end == noted { slot.comm } else { record };

@@ -18,8 +18,8 @@ use crate::objects::records::Record;
 use crate::objects::shortcuts::{self, Shortcut};
 use crate::shard::memory;
 
-use request::{NOWHERE, State};
-pub use request::{Completed, Extra, HandleAddress, Kind, Partition, Persistent, Request, Starts, receives};
+use request::NOWHERE;
+pub use request::{State, Completed, Extra, HandleAddress, Kind, Partition, Persistent, Request, Starts, receives};
 use table::{EMPTY, Slot, Table, at};
 
 /// The requests that one thread started, and those of other threads that it has looked at since. Locked only where several
@@ -275,10 +275,10 @@ impl Requests {
         let mut requests = self.alone()?;
         let place = requests.place_of(handle)?;
         let slot = requests.slot(place);
-        if !slot.is_seen_simply(stamp) {
+        if slot.state == State::Idle || !slot.is_seen_simply(stamp) {
             return None;
         }
-        Some(Seen { comm: slot.comm, active: true, kind: slot.kind, slot: place })
+        Some(Seen { comm: slot.comm, active: slot.state == State::Active, kind: slot.kind, slot: place })
     }
 
     #[inline(never)]

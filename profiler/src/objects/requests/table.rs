@@ -84,12 +84,9 @@ impl Slot {
         is_alike
     }
 
-    /// Whether the request is active, and a look comes past it for the first time, or past others that are alike.
+    /// Whether a look comes past a request for the first time, or past others that are alike.
     #[inline(always)]
     pub fn is_seen_simply(&mut self, stamp: u64) -> bool {
-        if self.state != State::Active {
-            return false;
-        }
         if self.stamp == stamp {
             return self.look_on();
         }

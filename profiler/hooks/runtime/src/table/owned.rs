@@ -108,12 +108,6 @@ impl<S: Slot> Owned<S> {
         }
     }
 
-    /// Where a key would be looked for first: to be fetched ahead of time.
-    #[inline(always)]
-    pub fn expected(&self, hash: u64) -> *const S {
-        self.slots.get().wrapping_add(self.home(hash))
-    }
-
     /// Makes room for one more, if there is memory for it or room left. `hash_of` tells the hash that a slot was put in under.
     pub fn reserve(&self, hash_of: impl Fn(&S) -> u64) -> bool {
         let (taken, slots) = (self.taken.get() + 1, self.capacity());
