@@ -10,19 +10,19 @@ pub const SCHEMA_VERSION: u32 = 6;
 
 /// `total.phase` of a sum over all phases.
 pub const OVER_PHASES: i64 = -1;
-/// `total.last_rank` of a sum of one rank that has no cells and is none.
+/// `total.last_rank` of a sum that has no cells.
 pub const NO_CELLS: i64 = -1;
 
 /// `PRAGMA application_id` of the file: "msee" in ASCII.
 pub const APPLICATION_ID: u32 = 0x6d73_6565;
 
-/// The statements that make an empty profile.
+/// The statements that make an empty profile. SQLite keeps their text in each file: blanks that align it stay out.
 pub static SCHEMA: LazyLock<String> = LazyLock::new(|| {
     let mut sql = include_str!("schema.sql").to_owned();
     for (mark, columns) in columns() {
-        sql = sql.replace(&format!("@{mark}@"), &columns.join(",\n       "));
+        sql = sql.replace(&format!("@{mark}@"), &columns.join(",\n"));
     }
-    sql
+    sql.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n").collect()
 });
 
 /// What the marks of `schema.sql` stand for.

@@ -79,14 +79,14 @@ CREATE TABLE total (
     comm          INTEGER NOT NULL REFERENCES communicator(id),
     op            INTEGER NOT NULL REFERENCES operation(id),
     @sums@,
-    bucket        INTEGER REFERENCES bucket(id), -- null: 0
-    phase         INTEGER,          -- null: 0
     rank_min      INTEGER,          -- the rank that spent least; null: 0
     ranks         INTEGER,          -- that made such calls; null: 1
     rank_min_ns   INTEGER,          -- time of the rank that spent least; null: there is one rank
     rank_max_ns   INTEGER,
     rank_max      INTEGER,          -- null: rank_min
-    last_rank     INTEGER,          -- its cells are id to id + last_rank; null: it has none, and where ranks is null, it is one; -1: it is none
+    bucket        INTEGER REFERENCES bucket(id), -- null: 0
+    phase         INTEGER,          -- null: 0
+    last_rank     INTEGER,          -- its cells are id to id + last_rank; null: ranks - 1, or of one rank it is the cell; -1: it has none
     @extremes@ -- of single calls (null: follows from the columns above), and their ranks (null: rank_min or rank_max)
 );
 
@@ -195,6 +195,21 @@ CREATE TABLE transfer (
     PRIMARY KEY (comm, op, bucket, way, rank, peer, layer_comm, within)
 ) WITHOUT ROWID;
 
+-- Sums of transfers over ranks, peers, communicators of layers and layer calls.
+CREATE TABLE transfer_total (
+    comm        INTEGER NOT NULL REFERENCES communicator(id),
+    op          INTEGER NOT NULL REFERENCES operation(id),
+    bucket      INTEGER NOT NULL REFERENCES bucket(id),
+    way         INTEGER NOT NULL REFERENCES way(id),
+    calls       INTEGER NOT NULL,
+    bytes       INTEGER NOT NULL,
+    later       INTEGER NOT NULL,
+    time_ns     INTEGER,
+    time_min_ns INTEGER,
+    time_max_ns INTEGER,
+    PRIMARY KEY (comm, op, bucket, way)
+) WITHOUT ROWID;
+
 -- What hook modules say of themselves: so many ranks said it.
 CREATE TABLE note (
     module TEXT NOT NULL,
@@ -255,9 +270,9 @@ SELECT t.id AS id,
        coalesce(t.rank_max, t.rank_min, 0) AS rank_max,
        @summed extremes@,
        @of most cells@,
-       CASE WHEN t.last_rank >= 0 THEN t.id END AS first_cell,
-       t.id + nullif(t.last_rank, -1) AS last_cell,
-       CASE WHEN coalesce(t.ranks, t.last_rank) IS NULL AND coalesce(t.phase, 0) >= 0 THEN coalesce(t.rank_min, 0) END AS only_rank
+       CASE WHEN coalesce(t.phase, 0) >= 0 AND coalesce(t.last_rank, t.ranks, -1) >= 0 THEN t.id END AS first_cell,
+       CASE WHEN coalesce(t.phase, 0) >= 0 THEN t.id + nullif(coalesce(t.last_rank, t.ranks - 1), -1) END AS last_cell,
+       CASE WHEN coalesce(t.phase, 0) >= 0 AND coalesce(t.ranks, t.last_rank) IS NULL THEN coalesce(t.rank_min, 0) END AS only_rank
 FROM total t
 LEFT JOIN uneven_total u ON u.id = t.id;
 

@@ -352,18 +352,18 @@ impl<'a> Tables<'a> {
         let group = [Some(number), Some(self.comm(key.identity).into()), Some(key.operation.into())];
         let sums = totals.sums.only(is_in_total).map(|sum| Some(sum as i64));
         let last_rank = match &cells {
-            _ if is_single => None,
-            Some(cells) => Some(cells.last_rank.into()),
-            None => (ranks == 1 && phase != OVER_PHASES).then_some(NO_CELLS),
+            _ if is_single || phase == OVER_PHASES => None,
+            Some(cells) => Some(i64::from(cells.last_rank)).filter(|last| ranks == 1 || *last != ranks as i64 - 1),
+            None => Some(NO_CELLS),
         };
         let spread = [
-            unless(0, key.bucket.into()),
-            unless(0, phase),
             unless(0, least.rank.into()),
             unless(1, ranks as i64),
             (ranks > 1).then_some(least.ns as i64),
             (ranks > 1).then_some(most.ns as i64),
             (most.rank != least.rank).then(|| most.rank.into()),
+            unless(0, key.bucket.into()),
+            unless(0, phase),
             last_rank,
         ];
         let extremes = Calls::extremes().zip(totals.extremes).flat_map(|((_, counter), peak)| {
@@ -444,6 +444,7 @@ impl<'a> Tables<'a> {
     pub fn finish(mut self, run: &Run) -> Result<(), Error> {
         self.number()?;
         self.end_group()?;
+        self.layers.finish()?;
         let header = &run.header;
         let edges = header.edges_bytes.get(..header.edge_count as usize).unwrap_or_default();
         let buckets = Buckets::new(edges).unwrap_or_default();

@@ -109,8 +109,7 @@ fn store_total(db: &Connection, key: &Key, ranks: &Ranks, cells: &Ranks, first: 
     let common = cells.values().next().map(Counted::numbers);
     // The sums of a single rank are its cell.
     let is_single = ranks.len() == 1 && cells.len() == 1 && cells.contains_key(&rank_min);
-    let has_no_cells = ranks.len() == 1 && cells.is_empty() && key.phase.is_some();
-    let last_rank = cells.keys().last().filter(|_| !is_single).copied();
+    let last_rank = cells.keys().last().copied().unwrap_or(NO_CELLS);
     let sql = "INSERT INTO total VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     db.prepare_cached(sql)
         .unwrap()
@@ -122,14 +121,14 @@ fn store_total(db: &Connection, key: &Key, ranks: &Ranks, cells: &Ranks, first: 
             sum.bytes_sent,
             sum.bytes_recv,
             sum.time_ns,
-            key.bucket,
-            key.phase.unwrap_or(OVER_PHASES),
             rank_min,
             (!is_single).then_some(ranks.len() as i64),
             rank_min_ns,
             rank_max_ns,
             rank_max,
-            last_rank.or(has_no_cells.then_some(NO_CELLS)),
+            key.bucket,
+            key.phase.unwrap_or(OVER_PHASES),
+            (!is_single).then_some(last_rank),
             shortest.map(|(ns, _)| ns),
             shortest.map(|(_, rank)| rank),
             longest.map(|(ns, _)| ns),

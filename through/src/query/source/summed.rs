@@ -161,7 +161,11 @@ fn parts_of(filter: &Filter, columns: Columns, groups: Groups, phase: &str, para
         is_there = format!("(x.id IS NOT NULL OR {only_rank} BETWEEN w.low AND w.high)");
     }
     if let Some(TimeRange { low_ns, high_ns }) = filter.time.filter(|_| is_whole) {
-        condition += &format!(" AND coalesce(x.time_ns, s.time_ns) BETWEEN {} AND {}", parameters.bind(low_ns), parameters.bind(high_ns));
+        condition += &format!(
+            " AND coalesce(x.time_ns, s.time_ns) BETWEEN {} AND {}",
+            parameters.bind(low_ns),
+            parameters.bind(high_ns)
+        );
     }
     format!(
         "{with}SELECT s.comm AS comm, s.op AS op, s.bucket AS bucket, coalesce(x.id - s.first_cell, {only_rank}) AS rank, {}, \
