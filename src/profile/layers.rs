@@ -19,6 +19,9 @@ const NO_ROUTE: u32 = 0;
 pub struct Layers<'a> {
     db: &'a Connection,
     insert: CachedStatement<'a>,
+    insert_sum: CachedStatement<'a>,
+    /// Transfers in a row that have one sum: the numbers of communicator and route, and what they come to.
+    sum: Option<([u32; 2], Transfer)>,
     routes: Vec<KnownRoute>,
     numbers: HashMap<u64, u32>,
     /// Whose each identity is.
@@ -31,17 +34,22 @@ pub struct Layers<'a> {
 impl<'a> Layers<'a> {
     pub fn new(db: &'a Connection, is_whole: bool) -> Result<Layers<'a>, Error> {
         // Several ranks of a node are one row where rows stand for nodes.
-        let insert = db.prepare_cached(
-            "INSERT INTO transfer VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET \
-             calls = CAST(calls + excluded.calls AS INTEGER), bytes = CAST(bytes + excluded.bytes AS INTEGER), \
-             later = CAST(later + excluded.later AS INTEGER), \
-             time_ns = CAST(coalesce(time_ns + excluded.time_ns, time_ns, excluded.time_ns) AS INTEGER), \
-             time_min_ns = coalesce(min(time_min_ns, excluded.time_min_ns), time_min_ns, excluded.time_min_ns), \
-             time_max_ns = coalesce(max(time_max_ns, excluded.time_max_ns), time_max_ns, excluded.time_max_ns)",
-        )?;
+        let adding = |table: &str, columns: usize| {
+            db.prepare_cached(&format!(
+                "INSERT INTO {table} VALUES ({}) ON CONFLICT DO UPDATE SET \
+                 calls = CAST(calls + excluded.calls AS INTEGER), bytes = CAST(bytes + excluded.bytes AS INTEGER), \
+                 later = CAST(later + excluded.later AS INTEGER), \
+                 time_ns = CAST(coalesce(time_ns + excluded.time_ns, time_ns, excluded.time_ns) AS INTEGER), \
+                 time_min_ns = coalesce(min(time_min_ns, excluded.time_min_ns), time_min_ns, excluded.time_min_ns), \
+                 time_max_ns = coalesce(max(time_max_ns, excluded.time_max_ns), time_max_ns, excluded.time_max_ns)",
+                vec!["?"; columns].join(", ")
+            ))
+        };
         Ok(Layers {
             db,
-            insert,
+            insert: adding("transfer", 14)?,
+            insert_sum: adding("transfer_total", 10)?,
+            sum: None,
             routes: Vec::new(),
             numbers: HashMap::new(),
             ranks: HashMap::new(),
@@ -160,10 +168,12 @@ impl<'a> Layers<'a> {
         let peer = self.peer(transfer.peer, &rank_of);
         let route = self.route(transfer.route);
         let rank = if transfer.rank == NO_RANK { NO_RANK } else { rank_of(transfer.rank) };
-        let time = |ns: u64| (transfer.asynchronous > 0).then_some(ns as i64);
+        let [time, least, most] = times(transfer);
         let within = self.route(transfer.context.within);
+        let charged = charged_to(transfer.operation, comm, layer_comm);
+        self.add_to_sum([charged, route], transfer)?;
         self.insert.execute(params![
-            charged_to(transfer.operation, comm, layer_comm),
+            charged,
             transfer.operation,
             transfer.bucket,
             route,
@@ -172,14 +182,57 @@ impl<'a> Layers<'a> {
             transfer.calls as i64,
             transfer.bytes as i64,
             transfer.asynchronous as i64,
-            time(transfer.time_ns),
-            time(transfer.time_min_ns),
-            time(transfer.time_max_ns),
+            time,
+            least,
+            most,
             layer_comm,
             within
         ])?;
         Ok(())
     }
+
+    /// Those of one sum mostly come together. Where they do not, its parts are added up in the table.
+    fn add_to_sum(&mut self, numbers: [u32; 2], transfer: &Transfer) -> Result<(), Error> {
+        match &mut self.sum {
+            Some((known, sum))
+                if (*known, sum.operation, sum.bucket) == (numbers, transfer.operation, transfer.bucket) =>
+            {
+                sum.add(transfer);
+                Ok(())
+            }
+            _ => {
+                self.finish()?;
+                self.sum = Some((numbers, *transfer));
+                Ok(())
+            }
+        }
+    }
+
+    /// Writes the sum that is still held.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        let Some(([comm, route], sum)) = self.sum.take() else { return Ok(()) };
+        let ([time, least, most], later) = (times(&sum), sum.asynchronous as i64);
+        let (calls, bytes) = (sum.calls as i64, sum.bytes as i64);
+        self.insert_sum.execute(params![
+            comm,
+            sum.operation,
+            sum.bucket,
+            route,
+            calls,
+            bytes,
+            later,
+            time,
+            least,
+            most
+        ])?;
+        Ok(())
+    }
+}
+
+/// The sum, the least and the most, where any were asynchronous.
+fn times(transfer: &Transfer) -> [Option<i64>; 3] {
+    [transfer.time_ns, transfer.time_min_ns, transfer.time_max_ns]
+        .map(|ns| (transfer.asynchronous > 0).then_some(ns as i64))
 }
 
 /// Outside of MPI the layer's communicator is the one that an operation is charged to.

@@ -1,83 +1,220 @@
 //! Gives communicators their printed names, and everything that is named its number in the profile: the same ones, in whatever order
 //! processes were merged.
 
-use std::collections::{HashMap, HashSet};
+use std::cell::Cell;
+use std::collections::HashMap;
 
 use crate::creators;
+use crate::ranks;
 use crate::shard::{FIRST_COMM, NO_COMM, SEVERAL_COMMS};
-use crate::stream::{Communicator, NO_RANK, Name};
+use crate::stream::{Communicator, Identity, NO_RANK, Name};
 
-/// A communicator of the profile, or one of the rows `-` and `*`.
-pub struct Named {
+/// Whom a communicator without one has for a parent.
+const NO_PARENT: Identity = [0, 0];
+
+/// Communicators of a profile, and the rows `-` and `*`. A program may have a million: each is held in few bytes until it is written,
+/// then only its number.
+#[derive(Default)]
+pub struct Communicators {
+    /// In the order of their identities.
+    held: Vec<Held>,
+    /// Members of communicators, each list once.
+    lists: HashMap<Vec<(u32, u32)>, u32>,
+    identities: Vec<Identity>,
+    numbers: Vec<u32>,
+    /// The position that was asked for last: what belongs to one communicator comes together.
+    recent: Cell<usize>,
+}
+
+struct Held {
+    identity: Identity,
+    parent: Identity,
+    time_ns: u64,
+    least_ns: u64,
+    most_ns: u64,
+    time_ranks: u32,
+    rank_least: u32,
+    rank_most: u32,
+    root: u32,
+    size: u32,
+    remote_size: u32,
+    counter: u32,
+    list: u32,
+    texts: Option<Box<Texts>>,
+    letter: u8,
+    is_freed: bool,
+    has_counter: bool,
+}
+
+/// What few communicators have.
+struct Texts {
+    layer: Option<String>,
+    label: Option<String>,
+}
+
+/// A row of the table `communicator`.
+pub struct Named<'a> {
     pub number: u32,
     pub name: String,
-    pub communicator: Communicator,
-    pub is_special: bool,
+    /// None of the rows `-` and `*`.
+    pub about: Option<About<'a>>,
+    /// Ranks that called anything on it, their time, and the ranks that spent least and most.
+    pub time_ranks: u32,
+    pub time_ns: u64,
+    pub least: (u64, u32),
+    pub most: (u64, u32),
 }
 
-/// The rows `-` and `*`, then the world, then by the rank and counter of the name; those of layers behind MPI's.
-pub fn number_communicators(mut communicators: Vec<Communicator>) -> Vec<Named> {
-    let is_special = |communicator: &Communicator| communicator.identity[0] == 0 && communicator.identity[1] < 2;
-    communicators.sort_by_cached_key(|communicator| {
-        let world = char::from(communicator.letter) != creators::WORLD;
-        let counter = communicator.counter.unwrap_or(u32::MAX);
-        let layer = communicator.layer.clone();
-        (
-            !is_special(communicator),
-            layer,
-            world,
-            communicator.root,
-            counter,
-            communicator.letter,
-            communicator.identity,
-        )
-    });
-    let mut names = Names::default();
-    let mut next = FIRST_COMM;
-    let mut named = |communicator: Communicator| {
-        if is_special(&communicator) {
-            let is_none = communicator.identity[1] == 0;
-            let (number, name) = if is_none { (NO_COMM, "-") } else { (SEVERAL_COMMS, "*") };
-            return Named { number, name: name.to_owned(), communicator, is_special: true };
-        }
-        let name = names.free(&communicator);
-        next += 1;
-        Named { number: next - 1, name, communicator, is_special: false }
-    };
-    communicators.into_iter().map(&mut named).collect()
+pub struct About<'a> {
+    pub letter: char,
+    pub size: u32,
+    pub remote_size: u32,
+    pub parent: Option<u32>,
+    pub root: Option<u32>,
+    pub label: Option<&'a str>,
+    pub is_freed: bool,
+    pub list: u32,
+    pub layer: Option<&'a str>,
 }
 
-/// Printed names, all different.
-#[derive(Default)]
-struct Names {
-    taken: HashSet<String>,
-    /// How often a name was wanted already.
-    wanted: HashMap<String, u32>,
-}
-
-impl Names {
-    /// Where the process that is rank 0 left no record its counter is not known: the name ends with `.?` and a number.
-    fn free(&mut self, communicator: &Communicator) -> String {
-        let letter = char::from(communicator.letter);
-        let layer = communicator.layer.as_ref().map_or(String::new(), |layer| format!("{layer}:"));
-        let root = if communicator.root == NO_RANK { "?".to_owned() } else { communicator.root.to_string() };
-        let (stem, separator) = match communicator.counter {
-            Some(counter) => (format!("{layer}{letter}{root}.{counter}"), "~"),
-            None => (format!("{layer}{letter}{root}."), "?"),
+impl Communicators {
+    pub fn add(&mut self, communicator: Communicator) {
+        let Communicator { identity, layer, label, members, spread, .. } = communicator;
+        let list = if is_special(identity) {
+            0
+        } else {
+            let next = self.lists.len() as u32;
+            *self.lists.entry(members).or_insert(next)
         };
-        let times = self.wanted.entry(format!("{stem}{separator}")).or_default();
-        loop {
-            *times += 1;
-            let name = match communicator.counter {
-                Some(_) if *times == 1 => stem.clone(),
-                // Of known counters only a program that breaks MPI's order of collective calls gets here.
-                _ => format!("{stem}{separator}{times}"),
+        let spread = spread.as_ref();
+        self.held.push(Held {
+            identity,
+            parent: communicator.parent.unwrap_or(NO_PARENT),
+            time_ns: spread.map_or(0, |spread| spread.time_ns),
+            least_ns: spread.map_or(0, |spread| spread.least.ns),
+            most_ns: spread.map_or(0, |spread| spread.most.ns),
+            time_ranks: spread.map_or(0, |spread| u32::try_from(spread.ranks).unwrap_or(u32::MAX)),
+            rank_least: spread.map_or(0, |spread| spread.least.rank),
+            rank_most: spread.map_or(0, |spread| spread.most.rank),
+            root: communicator.root,
+            size: communicator.size,
+            remote_size: communicator.remote_size,
+            counter: communicator.counter.unwrap_or(u32::MAX),
+            list,
+            texts: (layer.is_some() || label.is_some()).then(|| Box::new(Texts { layer, label })),
+            letter: communicator.letter,
+            is_freed: communicator.freed,
+            has_counter: communicator.counter.is_some(),
+        });
+    }
+
+    /// Numbers them, hands over the row of each, and forgets all but the numbers: first the rows `-` and `*`, then the world, then by the
+    /// rank and counter of the name; those of layers behind MPI's.
+    pub fn number<E>(&mut self, mut write: impl FnMut(Named) -> Result<(), E>) -> Result<(), E> {
+        let mut held = std::mem::take(&mut self.held);
+        if !held.is_sorted_by_key(|one| one.identity) {
+            held.sort_by_key(|one| one.identity);
+        }
+        let mut order: Vec<u32> = (0..held.len() as u32).collect();
+        order.sort_unstable_by(|a, b| held[*a as usize].key().cmp(&held[*b as usize].key()));
+        self.identities = held.iter().map(|one| one.identity).collect();
+        self.numbers = vec![NO_COMM; held.len()];
+        let mut next = FIRST_COMM;
+        for at in &order {
+            self.numbers[*at as usize] = match held[*at as usize].identity {
+                [0, 0] => NO_COMM,
+                [0, 1] => SEVERAL_COMMS,
+                _ => {
+                    next += 1;
+                    next - 1
+                }
             };
-            if self.taken.insert(name.clone()) {
-                return name;
-            }
+        }
+        // How many of one name came before.
+        let mut previous: Option<&Held> = None;
+        let mut times = 0;
+        for at in order {
+            let (one, number) = (&held[at as usize], self.numbers[at as usize]);
+            times = if previous.is_some_and(|other| other.stem() == one.stem()) { times + 1 } else { 1 };
+            previous = Some(one);
+            let about = (!is_special(one.identity)).then(|| About {
+                letter: char::from(one.letter),
+                size: one.size,
+                remote_size: one.remote_size,
+                parent: Some(one.parent).filter(|parent| *parent != NO_PARENT).and_then(|parent| self.find(parent)),
+                root: (one.root != NO_RANK).then_some(one.root),
+                label: one.texts.as_ref().and_then(|texts| texts.label.as_deref()),
+                is_freed: one.is_freed,
+                list: one.list,
+                layer: one.layer(),
+            });
+            write(Named {
+                number,
+                name: one.name(times),
+                about,
+                time_ranks: one.time_ranks,
+                time_ns: one.time_ns,
+                least: (one.least_ns, one.rank_least),
+                most: (one.most_ns, one.rank_most),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The lists of members by their number, as text. They are needed no more.
+    pub fn lists(&mut self) -> impl Iterator<Item = (u32, String)> {
+        let mut lists: Vec<_> = std::mem::take(&mut self.lists).into_iter().collect();
+        lists.sort_unstable_by_key(|(_, number)| *number);
+        lists.into_iter().map(|(members, number)| (number, ranks::format_ranges(&members)))
+    }
+
+    /// The number of a communicator, once they are numbered.
+    pub fn find(&self, identity: Identity) -> Option<u32> {
+        let recent = self.recent.get();
+        if self.identities.get(recent) != Some(&identity) {
+            self.recent.set(self.identities.binary_search(&identity).ok()?);
+        }
+        self.numbers.get(self.recent.get()).copied()
+    }
+}
+
+impl Held {
+    fn layer(&self) -> Option<&str> {
+        self.texts.as_ref().and_then(|texts| texts.layer.as_deref())
+    }
+
+    /// In what order they are numbered.
+    fn key(&self) -> (bool, Option<&str>, bool, u32, u32, u8, Identity) {
+        let is_world = char::from(self.letter) == creators::WORLD;
+        (!is_special(self.identity), self.layer(), !is_world, self.root, self.counter, self.letter, self.identity)
+    }
+
+    /// What stands in its name. Those that have it in common come together.
+    fn stem(&self) -> (bool, Option<&str>, u8, u32, u32, bool) {
+        (is_special(self.identity), self.layer(), self.letter, self.root, self.counter, self.has_counter)
+    }
+
+    /// The printed name of the one that so many others have in common, itself included. Where the process that is rank 0 left no record
+    /// its counter is not known: the name ends with `.?` and a number.
+    fn name(&self, times: u32) -> String {
+        if is_special(self.identity) {
+            return if self.identity == [0, 0] { "-" } else { "*" }.to_owned();
+        }
+        let letter = char::from(self.letter);
+        let layer = self.layer().map_or(String::new(), |layer| format!("{layer}:"));
+        let root = if self.root == NO_RANK { "?".to_owned() } else { self.root.to_string() };
+        match self.has_counter {
+            true if times == 1 => format!("{layer}{letter}{root}.{}", self.counter),
+            // Of known counters only a program that breaks MPI's order of collective calls gets here.
+            true => format!("{layer}{letter}{root}.{}~{times}", self.counter),
+            false => format!("{layer}{letter}{root}.?{times}"),
         }
     }
+}
+
+/// The rows `-` and `*`.
+fn is_special(identity: Identity) -> bool {
+    identity[0] == 0 && identity[1] < 2
 }
 
 /// In the order in which the lowest rank that has them met them.
@@ -108,24 +245,50 @@ mod tests {
         }
     }
 
+    fn named(communicators: impl IntoIterator<Item = Communicator>) -> Vec<(u32, String)> {
+        let mut all = Communicators::default();
+        communicators.into_iter().for_each(|communicator| all.add(communicator));
+        let mut named = Vec::new();
+        let written: Result<(), ()> = all.number(|row| {
+            named.push((row.number, row.name));
+            Ok(())
+        });
+        written.unwrap();
+        named
+    }
+
     #[test]
     fn the_record_of_rank_0_supplies_the_name() {
-        let named = number_communicators(vec![communicator(7, 's', 0, Some(1)), communicator(9, 'W', 0, Some(0))]);
-        let found: Vec<_> = named.iter().map(|named| (named.number, named.name.as_str())).collect();
-        assert_eq!(found, [(2, "W0.0"), (3, "s0.1")]);
+        let found = named([communicator(7, 's', 0, Some(1)), communicator(9, 'W', 0, Some(0))]);
+        assert_eq!(found, [(2, "W0.0".to_owned()), (3, "s0.1".to_owned())]);
     }
 
     #[test]
     fn names_stay_unique_when_records_are_missing() {
-        let named = number_communicators(vec![
+        let layered = |number| Communicator { layer: Some("nccl".to_owned()), ..communicator(number, 's', 0, None) };
+        let found = named([
             communicator(1, 's', 0, None),
             communicator(2, 's', 0, None),
             communicator(3, 's', 1, Some(3)),
             communicator(4, 's', 1, Some(3)),
+            communicator(5, 'd', 1, Some(3)),
+            layered(6),
+            Communicator { root: NO_RANK, ..layered(7) },
         ]);
         assert_eq!(
-            named.iter().map(|named| named.name.as_str()).collect::<Vec<_>>(),
-            ["s0.?1", "s0.?2", "s1.3", "s1.3~2"]
+            found.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>(),
+            ["s0.?1", "s0.?2", "d1.3", "s1.3", "s1.3~2", "nccl:s0.?1", "nccl:s?.?1"]
         );
+    }
+
+    #[test]
+    fn numbers_are_found_in_any_order() {
+        let mut all = Communicators::default();
+        (1..=9).rev().for_each(|number| all.add(communicator(number, 'd', 0, Some(10 - number as u32))));
+        all.number(|_| Ok::<(), ()>(())).unwrap();
+        for number in [3, 9, 1, 1, 5] {
+            assert_eq!(all.find([number, 9]), Some(FIRST_COMM + 9 - number as u32));
+        }
+        assert_eq!((all.find([4, 8]), all.find([3, 9])), (None, Some(FIRST_COMM + 6)));
     }
 }

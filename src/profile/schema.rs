@@ -6,22 +6,27 @@ use crate::counters::{Arguments, Calls, Counter, Merge, Messages, Stored};
 use crate::stream::NO_RANK;
 
 /// Raised with every change of the schema; `PRAGMA user_version` of the file.
-pub const SCHEMA_VERSION: u32 = 5;
+pub const SCHEMA_VERSION: u32 = 6;
+
+/// `total.phase` of a sum over all phases.
+pub const OVER_PHASES: i64 = -1;
+/// `total.last_rank` of a sum that has no cells.
+pub const NO_CELLS: i64 = -1;
 
 /// `PRAGMA application_id` of the file: "msee" in ASCII.
 pub const APPLICATION_ID: u32 = 0x6d73_6565;
 
-/// The statements that make an empty profile.
+/// The statements that make an empty profile. SQLite keeps their text in each file: blanks that align it stay out.
 pub static SCHEMA: LazyLock<String> = LazyLock::new(|| {
     let mut sql = include_str!("schema.sql").to_owned();
     for (mark, columns) in columns() {
-        sql = sql.replace(&format!("@{mark}@"), &columns.join(",\n       "));
+        sql = sql.replace(&format!("@{mark}@"), &columns.join(",\n"));
     }
-    sql
+    sql.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n").collect()
 });
 
 /// What the marks of `schema.sql` stand for.
-fn columns() -> [(&'static str, Vec<String>); 17] {
+fn columns() -> [(&'static str, Vec<String>); 16] {
     let calls = || Calls::TABLE.iter();
     let sums = || calls().filter(|counter| counter.is_sum());
     let extremes = || Calls::extremes().map(|(_, extreme)| extreme);
@@ -45,7 +50,6 @@ fn columns() -> [(&'static str, Vec<String>); 17] {
         ("summed extremes", extremes().flat_map(summed_extreme).collect()),
         ("of most cells", calls().filter_map(of_most_cells).collect()),
         ("of a cell", calls().map(of_a_cell).collect()),
-        ("of a sum", calls().map(|counter| format!("s.{}", counter.name)).collect()),
         ("shown", calls().map(|counter| shown("x", counter, counter.name)).collect()),
         ("shown sums", sums().flat_map(shown_sum).collect()),
         ("shown extremes", extremes().flat_map(shown_extreme).collect()),
@@ -118,12 +122,15 @@ fn uneven_total() -> Vec<String> {
     numbers.chain(Calls::TABLE.iter().filter_map(common).map(integer)).collect()
 }
 
+/// How many ranks, as `t` has it.
+const RANKS: &str = "coalesce(t.ranks, 1)";
+
 /// Over all ranks, as `t` and `u` have it.
 fn summed(counter: &Counter) -> Vec<String> {
     let (name, most) = (counter.name, most_of(counter));
     let (sum, mean) = match counter.stored {
         Stored::Rare(_) => (format!("coalesce(u.{name}, 0) AS {name}"), "0".to_owned()),
-        _ => (format!("t.{name} AS {name}"), format!("t.{name} / t.ranks")),
+        _ => (format!("t.{name} AS {name}"), format!("t.{name} / {RANKS}")),
     };
     let most = counter.has_most.then(|| format!("coalesce(u.{most}, {mean}) AS {most}"));
     [sum].into_iter().chain(most).collect()
@@ -131,34 +138,37 @@ fn summed(counter: &Counter) -> Vec<String> {
 
 fn summed_extreme(extreme: &Counter) -> [String; 2] {
     let (name, rank) = (extreme.name, rank_of(extreme));
-    let (of, rank_left_out) = match extreme.merge {
-        Merge::Least(of) => (of, "t.rank_min"),
-        Merge::Most(of) => (of, "t.rank_max, t.rank_min"),
-        Merge::Sum => (name, "NULL"),
+    let (of, of_rank, rank_left_out) = match extreme.merge {
+        Merge::Least(of) => (of, "t.rank_min_ns", "t.rank_min, 0"),
+        Merge::Most(of) => (of, "t.rank_max_ns", "t.rank_max, t.rank_min, 0"),
+        Merge::Sum => (name, "NULL", "NULL"),
     };
     [
-        format!("CASE t.calls WHEN 1 THEN t.{of} ELSE t.{name} END AS {name}"),
+        // Where each rank made one call, its time is that of the call.
+        format!(
+            "CASE t.calls WHEN 1 THEN t.{of} WHEN {RANKS} THEN coalesce(t.{name}, {of_rank}) ELSE t.{name} END AS {name}"
+        ),
         format!("CASE WHEN t.calls > 0 THEN coalesce(t.{rank}, {rank_left_out}) END AS {rank}"),
     ]
 }
 
 fn of_most_cells(counter: &Counter) -> Option<String> {
-    let mean = if is_in_total(counter) { format!("t.{} / t.ranks", counter.name) } else { "0".to_owned() };
+    let mean = if is_in_total(counter) { format!("t.{} / {RANKS}", counter.name) } else { "0".to_owned() };
     common(counter).map(|column| format!("coalesce(u.{column}, {mean}) AS {column}"))
 }
 
-/// A column of the cell `x` whose row of sums is `s`, `u` being what it has of its own.
+/// A column of the cell `x` whose row of sums is `s`, `u` being what it has of its own. Where there is no cell, the sum is all there is.
 pub fn of_a_cell(counter: &Counter) -> String {
     let name = counter.name;
-    match (common(counter), counter.merge) {
-        (Some(column), _) => format!("coalesce(u.{name}, s.{column}) AS {name}"),
-        (None, Merge::Sum) => format!("x.{name} AS {name}"),
+    let of_cell = match (common(counter), counter.merge) {
+        (Some(column), _) => format!("coalesce(u.{name}, s.{column})"),
+        (None, Merge::Sum) => format!("x.{name}"),
         // One call is the shortest and the longest.
         (None, Merge::Least(of) | Merge::Most(of)) => {
-            let calls = "coalesce(u.calls, s.cell_calls)";
-            format!("CASE {calls} WHEN 1 THEN x.{of} ELSE x.{name} END AS {name}")
+            format!("CASE coalesce(u.calls, s.cell_calls) WHEN 1 THEN x.{of} ELSE x.{name} END")
         }
-    }
+    };
+    format!("CASE WHEN x.id IS NULL THEN s.{name} ELSE {of_cell} END AS {name}")
 }
 
 /// A column of a view, in the unit of views.

@@ -28,26 +28,27 @@ CREATE TABLE members (
     ranks TEXT NOT NULL
 );
 
--- Communicators. 0 and 1 are no communicators but the rows '-' and '*'. The last columns sum up the MPI time of its ranks
--- (without MPI_Init and MPI_Finalize): of how many, of all, of the one that spent least and the one that spent most. layer: whose
--- communicator it is, null for MPI's; letter is then what the layer's module tells of its making, and root_rank may be null.
+-- Communicators. 0 and 1 are no communicators but the rows '-' and '*'. The time_ and rank_ columns sum up the MPI time of its ranks
+-- (without MPI_Init and MPI_Finalize): of how many, of all, of the one that spent least and the one that spent most (null: there is one
+-- rank, or rank_max is rank_min). layer: whose communicator it is, null for MPI's; letter is then what the layer's module tells of its
+-- making, and root_rank may be null. Names are unique; no index says so, since nothing is looked up by them.
 CREATE TABLE communicator (
     id          INTEGER PRIMARY KEY,
-    name        TEXT NOT NULL UNIQUE,
+    name        TEXT NOT NULL,
     letter      TEXT,
     size        INTEGER,
     remote_size INTEGER,
     parent      INTEGER REFERENCES communicator(id),
     root_rank   INTEGER,
-    label       TEXT,
     freed       INTEGER,
     members     INTEGER REFERENCES members(id),
     time_ranks  INTEGER NOT NULL,
     time_ns     INTEGER NOT NULL,
-    rank_min_ns INTEGER,
     rank_min    INTEGER,
+    rank_min_ns INTEGER,
     rank_max_ns INTEGER,
     rank_max    INTEGER,
+    label       TEXT,
     layer       TEXT
 );
 
@@ -71,21 +72,22 @@ CREATE TABLE phase (
 );
 
 -- Sums over the ranks, one row per communicator, operation, bucket and phase. In a run with phases there is one more row
--- with phase null: over all phases. What follows from other columns is null: the view summary has all of it.
+-- with phase -1: over all phases. What follows from other columns is null: the view summary has all of it. Columns that are often null
+-- are the last ones, because there null takes no room.
 CREATE TABLE total (
     id            INTEGER PRIMARY KEY,
     comm          INTEGER NOT NULL REFERENCES communicator(id),
     op            INTEGER NOT NULL REFERENCES operation(id),
-    bucket        INTEGER NOT NULL REFERENCES bucket(id),
-    phase         INTEGER REFERENCES phase(id),
-    ranks         INTEGER NOT NULL, -- that made such calls
     @sums@,
-    rank_min_ns   INTEGER,          -- time of the rank that spent least, and that rank; null: there is one rank
-    rank_min      INTEGER NOT NULL,
+    rank_min      INTEGER,          -- the rank that spent least; null: 0
+    ranks         INTEGER,          -- that made such calls; null: 1
+    rank_min_ns   INTEGER,          -- time of the rank that spent least; null: there is one rank
     rank_max_ns   INTEGER,
-    rank_max      INTEGER,
-    @extremes@, -- of single calls (null: there is one call, or none), and their ranks (null: rank_min or rank_max)
-    last_rank     INTEGER           -- its cells are id to id + last_rank; null: it has none
+    rank_max      INTEGER,          -- null: rank_min
+    bucket        INTEGER REFERENCES bucket(id), -- null: 0
+    phase         INTEGER,          -- null: 0
+    last_rank     INTEGER,          -- its cells are id to id + last_rank; null: ranks - 1, or of one rank it is the cell; -1: it has none
+    @extremes@ -- of single calls (null: follows from the columns above), and their ranks (null: rank_min or rank_max)
 );
 
 -- Totals in which calls failed, or ranks differ in calls or bytes: the most of one rank, and what most cells have.
@@ -193,6 +195,21 @@ CREATE TABLE transfer (
     PRIMARY KEY (comm, op, bucket, way, rank, peer, layer_comm, within)
 ) WITHOUT ROWID;
 
+-- Sums of transfers over ranks, peers, communicators of layers and layer calls.
+CREATE TABLE transfer_total (
+    comm        INTEGER NOT NULL REFERENCES communicator(id),
+    op          INTEGER NOT NULL REFERENCES operation(id),
+    bucket      INTEGER NOT NULL REFERENCES bucket(id),
+    way         INTEGER NOT NULL REFERENCES way(id),
+    calls       INTEGER NOT NULL,
+    bytes       INTEGER NOT NULL,
+    later       INTEGER NOT NULL,
+    time_ns     INTEGER,
+    time_min_ns INTEGER,
+    time_max_ns INTEGER,
+    PRIMARY KEY (comm, op, bucket, way)
+) WITHOUT ROWID;
+
 -- What hook modules say of themselves: so many ranks said it.
 CREATE TABLE note (
     module TEXT NOT NULL,
@@ -238,41 +255,39 @@ CREATE TABLE event (
     within   INTEGER REFERENCES way(id)
 );
 
--- Sums over the ranks, with all their numbers, and where their cells lie.
+-- Sums over the ranks, with all their numbers, and where their cells lie. only_rank: it is the cell of this rank.
 CREATE VIEW summary AS
 SELECT t.id AS id,
        t.comm AS comm,
        t.op AS op,
-       t.bucket AS bucket,
-       t.phase AS phase,
-       t.ranks AS ranks,
+       coalesce(t.bucket, 0) AS bucket,
+       nullif(coalesce(t.phase, 0), -1) AS phase,
+       coalesce(t.ranks, 1) AS ranks,
        @summed@,
        coalesce(t.rank_min_ns, t.time_ns) AS rank_min_ns,
-       t.rank_min AS rank_min,
+       coalesce(t.rank_min, 0) AS rank_min,
        coalesce(t.rank_max_ns, t.time_ns) AS rank_max_ns,
-       coalesce(t.rank_max, t.rank_min) AS rank_max,
+       coalesce(t.rank_max, t.rank_min, 0) AS rank_max,
        @summed extremes@,
        @of most cells@,
-       CASE WHEN t.last_rank IS NOT NULL THEN t.id END AS first_cell,
-       t.id + t.last_rank AS last_cell
+       CASE WHEN coalesce(t.phase, 0) >= 0 AND coalesce(t.last_rank, t.ranks, -1) >= 0 THEN t.id END AS first_cell,
+       CASE WHEN coalesce(t.phase, 0) >= 0 THEN t.id + nullif(coalesce(t.last_rank, t.ranks - 1), -1) END AS last_cell,
+       CASE WHEN coalesce(t.phase, 0) >= 0 AND coalesce(t.ranks, t.last_rank) IS NULL THEN coalesce(t.rank_min, 0) END AS only_rank
 FROM total t
 LEFT JOIN uneven_total u ON u.id = t.id;
 
--- Cells with all their numbers. Without cells, the sums over all ranks, with rank null.
+-- Cells with all their numbers. Without cells, the sums: those of one rank are its cell, those over all ranks have rank null.
 CREATE VIEW cells AS
 SELECT s.comm AS comm,
        s.op AS op,
        s.bucket AS bucket,
-       x.id - s.first_cell AS rank,
+       coalesce(x.id - s.first_cell, s.only_rank) AS rank,
        s.phase AS phase,
        @of a cell@
 FROM summary s
-CROSS JOIN cell x ON x.id BETWEEN s.first_cell AND s.last_cell
+LEFT JOIN cell x ON x.id BETWEEN s.first_cell AND s.last_cell
 LEFT JOIN uneven_cell u ON u.id = x.id
-UNION ALL
-SELECT s.comm, s.op, s.bucket, NULL, s.phase, @of a sum@
-FROM summary s
-WHERE s.first_cell IS NULL AND s.phase IS NOT NULL;
+WHERE s.phase IS NOT NULL;
 
 CREATE VIEW profile AS
 SELECT c.name AS comm,

@@ -6,8 +6,8 @@ use rusqlite::{CachedStatement, Connection, params};
 
 use super::error::Error;
 use super::layers::Layers;
-use super::number::{Named, number_communicators, number_names};
-use super::schema::{adding, is_in_total, is_rare, known};
+use super::number::{Communicators, number_names};
+use super::schema::{NO_CELLS, OVER_PHASES, adding, is_in_total, is_rare, known};
 use super::utc::utc;
 use crate::buckets::Buckets;
 use crate::calls::CALLS;
@@ -16,8 +16,8 @@ use crate::creators;
 use crate::ranks;
 use crate::shard::{self, BUCKET_INVOLVED, FINISHED, LEFT, NO_OPERATION, REMOTE_RANK, SNAPSHOT};
 use crate::stream::{
-    ALL_PHASES, Communicator, Detail, Each, Edge, Identity, InFlight, Item, Key, NO_RANK, Name, Process, Program, Row,
-    Run, Sum, Totals, Transfer, Use, add_ranges,
+    ALL_PHASES, Detail, Each, Edge, Identity, InFlight, Item, Key, NO_RANK, Name, Process, Program, Row, Run, Sum,
+    Totals, Transfer, Use, add_ranges,
 };
 
 /// Programs of a job that are told apart.
@@ -31,10 +31,9 @@ pub struct Tables<'a> {
     insert: Statements<'a>,
     layers: Layers<'a>,
     /// Until the first group comes: all must be known before any can be numbered.
-    communicators: Vec<Communicator>,
+    communicators: Communicators,
     phase_names: Vec<Name>,
     datatype_names: Vec<Name>,
-    numbers: HashMap<Identity, u32>,
     phases: HashMap<u64, u32>,
     datatypes: HashMap<u64, u32>,
     are_numbered: bool,
@@ -72,6 +71,9 @@ struct Cells {
     /// Of its counters those that most ranks have in common.
     common: Calls,
     last_rank: u32,
+    /// The first one, until another one comes: of a single rank the sums tell all.
+    first: Option<Row>,
+    are_several: bool,
 }
 
 impl<'a> Tables<'a> {
@@ -100,10 +102,9 @@ impl<'a> Tables<'a> {
             world_size: run.world_size.into(),
             insert,
             layers: Layers::new(db, run.ranks >= run.world_size.into())?,
-            communicators: Vec::new(),
+            communicators: Communicators::default(),
             phase_names: Vec::new(),
             datatype_names: Vec::new(),
-            numbers: HashMap::new(),
             phases: HashMap::new(),
             datatypes: HashMap::new(),
             are_numbered: false,
@@ -121,7 +122,7 @@ impl<'a> Tables<'a> {
             Item::Run(_) => Ok(()),
             Item::Process(process) => self.add_process(&process),
             Item::Communicator(communicator) => {
-                self.communicators.push(*communicator);
+                self.communicators.add(*communicator);
                 Ok(())
             }
             Item::Phase(name) => {
@@ -207,9 +208,7 @@ impl<'a> Tables<'a> {
         if std::mem::replace(&mut self.are_numbered, true) {
             return Ok(());
         }
-        let named = number_communicators(std::mem::take(&mut self.communicators));
-        self.numbers = named.iter().map(|named| (named.communicator.identity, named.number)).collect();
-        self.write_communicators(named)?;
+        self.write_communicators()?;
         let phases = number_names(std::mem::take(&mut self.phase_names), 1);
         let mut insert = self.db.prepare("INSERT INTO phase VALUES (?, ?)")?;
         insert.execute(params![0, ""])?;
@@ -226,51 +225,44 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    fn write_communicators(&self, communicators: Vec<Named>) -> Result<(), Error> {
-        let mut lists: HashMap<String, i64> = HashMap::new();
-        let mut insert_list = self.db.prepare("INSERT INTO members VALUES (?, ?)")?;
+    fn write_communicators(&mut self) -> Result<(), Error> {
         let mut insert =
             self.db.prepare("INSERT INTO communicator VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
-        for Named { number, name, communicator, is_special } in communicators {
-            let list = ranks::format_ranges(&communicator.members);
-            let members = match lists.get(&list) {
-                _ if is_special => None,
-                Some(known) => Some(*known),
-                None => {
-                    let new = lists.len() as i64;
-                    insert_list.execute(params![new, list])?;
-                    lists.insert(list, new);
-                    Some(new)
-                }
-            };
-            let real = |number: u32| (!is_special).then_some(number);
-            let spread = communicator.spread;
-            insert.execute(params![
-                number,
-                name,
-                (!is_special).then(|| char::from(communicator.letter).to_string()),
-                real(communicator.size),
-                real(communicator.remote_size),
-                communicator.parent.and_then(|parent| self.numbers.get(&parent)),
-                real(communicator.root).filter(|root| *root != NO_RANK),
-                communicator.label,
-                (!is_special).then_some(communicator.freed),
-                members,
-                spread.map_or(0, |spread| spread.ranks as i64),
-                spread.map_or(0, |spread| spread.time_ns as i64),
-                spread.map(|spread| spread.least.ns as i64),
-                spread.map(|spread| spread.least.rank),
-                spread.map(|spread| spread.most.ns as i64),
-                spread.map(|spread| spread.most.rank),
-                communicator.layer
-            ])?;
+        self.communicators.number(|named| {
+            let about = named.about.as_ref();
+            let (of_several, is_called) = (named.time_ranks > 1, named.time_ranks > 0);
+            insert
+                .execute(params![
+                    named.number,
+                    named.name,
+                    about.map(|about| about.letter.to_string()),
+                    about.map(|about| about.size),
+                    about.map(|about| about.remote_size),
+                    about.and_then(|about| about.parent),
+                    about.and_then(|about| about.root),
+                    about.map(|about| about.is_freed),
+                    about.map(|about| about.list),
+                    named.time_ranks,
+                    named.time_ns as i64,
+                    is_called.then_some(named.least.1),
+                    of_several.then_some(named.least.0 as i64),
+                    of_several.then_some(named.most.0 as i64),
+                    (named.most.1 != named.least.1).then_some(named.most.1),
+                    about.and_then(|about| about.label),
+                    about.and_then(|about| about.layer)
+                ])
+                .map(drop)
+        })?;
+        let mut insert = self.db.prepare("INSERT INTO members VALUES (?, ?)")?;
+        for (number, ranks) in self.communicators.lists() {
+            insert.execute(params![number, ranks])?;
         }
         Ok(())
     }
 
     /// A communicator's number; what refers to nothing belongs to the row `-`.
     fn comm(&self, identity: Identity) -> u32 {
-        self.numbers.get(&identity).copied().unwrap_or(shard::NO_COMM)
+        self.communicators.find(identity).unwrap_or(shard::NO_COMM)
     }
 
     fn known_by(&self, rank: u32) -> u32 {
@@ -319,60 +311,69 @@ impl<'a> Tables<'a> {
         }
         self.begin(each.key)?;
         let Some(group) = &mut self.group else { return Ok(()) };
-        let cells = group.cells.get_or_insert_with(|| Cells { common: most_common(&each.rows), last_rank: 0 });
+        let new = || Cells { common: most_common(&each.rows), last_rank: 0, first: None, are_several: false };
+        let cells = group.cells.get_or_insert_with(new);
         let first_cell = group.id * self.world_size;
         for row in &each.rows {
             let rank = known_by(&self.node_of, row.rank);
-            cells.last_rank = cells.last_rank.max(rank);
             if !group.is_summed {
                 match &mut group.totals {
                     Some(totals) => totals.add(&Totals::of(row)),
                     None => group.totals = Some(Totals::of(row)),
                 }
             }
-            let number = first_cell + i64::from(rank);
-            let (counted, has_extremes) = (&row.counted, row.counted.calls > 1);
-            let of_cell = counted.values().into_iter().zip(Calls::TABLE).filter(|(_, counter)| !counter.is_common());
-            let of_cell = of_cell.map(|(value, counter)| (counter.is_sum() || has_extremes).then_some(value as i64));
-            insert(&mut self.insert.cell, [Some(number)].into_iter().chain(of_cell))?;
-            if counted.keep(Counter::is_common) != cells.common {
-                let common = counted.only(Counter::is_common).map(|count| Some(count as i64));
-                insert(&mut self.insert.uneven_cell, [Some(number)].into_iter().chain(common))?;
+            if !cells.are_several && cells.first.is_none() {
+                (cells.first, cells.last_rank) = (Some(*row), rank);
+                continue;
             }
+            cells.are_several = true;
+            if let Some(first) = cells.first.take() {
+                self.insert.cell(&first, first_cell + i64::from(cells.last_rank), &cells.common)?;
+            }
+            cells.last_rank = cells.last_rank.max(rank);
+            self.insert.cell(row, first_cell + i64::from(rank), &cells.common)?;
         }
         Ok(())
     }
 
     fn end_group(&mut self) -> Result<(), Error> {
-        let Some(Group { id, key, totals: Some(totals), cells, .. }) = self.group.take() else { return Ok(()) };
+        let Some(Group { id, key, totals: Some(totals), mut cells, .. }) = self.group.take() else { return Ok(()) };
         let ranks = totals.ranks;
         let number = id * self.world_size;
-        // What the views make of null need not be stored.
-        let of_several = |stored: u64| (ranks > 1).then_some(stored as i64);
+        let first = cells.as_mut().and_then(|cells| Some((cells.first.take()?, cells.last_rank, cells.common)));
+        let is_single = first.is_some() && ranks == 1 && self.detail == Detail::Rank;
+        if let Some((row, rank, common)) = first.filter(|_| !is_single) {
+            self.insert.cell(&row, number + i64::from(rank), &common)?;
+        }
+        // What the views make of null need not be stored, and takes no room at the end of a row.
+        let unless = |default: i64, stored: i64| (stored != default).then_some(stored);
         let (least, most) = (totals.rank_least, totals.rank_most);
-        let phase = (key.phase != ALL_PHASES).then(|| i64::from(self.phase(key.phase)));
-        let group = [
-            Some(number),
-            Some(self.comm(key.identity).into()),
-            Some(key.operation.into()),
-            Some(key.bucket.into()),
-            phase,
-        ];
+        let phase = if key.phase == ALL_PHASES { OVER_PHASES } else { self.phase(key.phase).into() };
+        let group = [Some(number), Some(self.comm(key.identity).into()), Some(key.operation.into())];
         let sums = totals.sums.only(is_in_total).map(|sum| Some(sum as i64));
+        let last_rank = match &cells {
+            _ if is_single || phase == OVER_PHASES => None,
+            Some(cells) => Some(i64::from(cells.last_rank)).filter(|last| ranks == 1 || *last != ranks as i64 - 1),
+            None => Some(NO_CELLS),
+        };
         let spread = [
-            of_several(least.ns),
-            Some(least.rank.into()),
-            of_several(most.ns),
+            unless(0, least.rank.into()),
+            unless(1, ranks as i64),
+            (ranks > 1).then_some(least.ns as i64),
+            (ranks > 1).then_some(most.ns as i64),
             (most.rank != least.rank).then(|| most.rank.into()),
+            unless(0, key.bucket.into()),
+            unless(0, phase),
+            last_rank,
         ];
         let extremes = Calls::extremes().zip(totals.extremes).flat_map(|((_, counter), peak)| {
-            let left_out = if matches!(counter.merge, Merge::Least(_)) { least.rank } else { most.rank };
-            let ns = peak.filter(|_| totals.sums.calls != 1).map(|peak| peak.ns as i64);
-            [ns, peak.map(|peak| peak.rank).filter(|rank| *rank != left_out).map(i64::from)]
+            let of_rank = if matches!(counter.merge, Merge::Least(_)) { least } else { most };
+            // Where each rank made one call, its time is that of the call.
+            let is_left_out = |ns: u64| totals.sums.calls == 1 || (totals.sums.calls == ranks && ns == of_rank.ns);
+            let ns = peak.map(|peak| peak.ns).filter(|ns| !is_left_out(*ns)).map(|ns| ns as i64);
+            [ns, peak.map(|peak| peak.rank).filter(|rank| *rank != of_rank.rank).map(i64::from)]
         });
-        let last_rank = cells.as_ref().map(|cells| cells.last_rank.into());
-        let row =
-            group.into_iter().chain([Some(ranks as i64)]).chain(sums).chain(spread).chain(extremes).chain([last_rank]);
+        let row = group.into_iter().chain(sums).chain(spread).chain(extremes);
         insert(&mut self.insert.total, row)?;
         let mean = |all: u64| (all as i64).checked_div(ranks as i64);
         let is_mean = |(at, counter): (usize, &Counter)| {
@@ -443,6 +444,7 @@ impl<'a> Tables<'a> {
     pub fn finish(mut self, run: &Run) -> Result<(), Error> {
         self.number()?;
         self.end_group()?;
+        self.layers.finish()?;
         let header = &run.header;
         let edges = header.edges_bytes.get(..header.edge_count as usize).unwrap_or_default();
         let buckets = Buckets::new(edges).unwrap_or_default();
@@ -523,6 +525,21 @@ impl<'a> Tables<'a> {
 /// The rank that a row stands under: where it stands for a node the lowest of the node, also if that one counted nothing.
 fn known_by(node_of: &HashMap<u32, u32>, rank: u32) -> u32 {
     node_of.get(&rank).copied().unwrap_or(rank)
+}
+
+impl Statements<'_> {
+    /// A cell, and apart what it does not have in common with most.
+    fn cell(&mut self, row: &Row, number: i64, common: &Calls) -> Result<(), Error> {
+        let (counted, has_extremes) = (&row.counted, row.counted.calls > 1);
+        let of_cell = counted.values().into_iter().zip(Calls::TABLE).filter(|(_, counter)| !counter.is_common());
+        let of_cell = of_cell.map(|(value, counter)| (counter.is_sum() || has_extremes).then_some(value as i64));
+        insert(&mut self.cell, [Some(number)].into_iter().chain(of_cell))?;
+        if counted.keep(Counter::is_common) != *common {
+            let own = counted.only(Counter::is_common).map(|count| Some(count as i64));
+            insert(&mut self.uneven_cell, [Some(number)].into_iter().chain(own))?;
+        }
+        Ok(())
+    }
 }
 
 /// Adds a row, whatever the number of its columns.

@@ -36,7 +36,7 @@ impl Writer {
         // Every table takes a page or more: small pages halve the profile of a small run, and make a large one 2 % larger.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags_and_vfs(file.aside(), flags, c"unix-none")?;
-        db.execute_batch("PRAGMA page_size = 1024; PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384;")?;
+        db.execute_batch("PRAGMA page_size = 1024; PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -1024;")?;
         db.execute_batch("BEGIN")?;
         db.execute_batch(&SCHEMA)?;
         Ok(Writer { db, file, wanted: wanted.to_owned(), has_parts: false })

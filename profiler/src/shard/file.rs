@@ -30,7 +30,7 @@ const RESERVE_BYTES: usize = 32 << 30;
 const LEAST_RESERVE_BYTES: usize = 16 << 20;
 /// The file's size at first: the header and one block of each kind.
 const FIRST_BYTES: usize = 32 << 10;
-/// The file grows by a quarter, but at least and at most by this much: what is set aside is written to, and costs time and memory
+/// The file grows by a sixteenth, but at least and at most by this much: what is set aside is written to, and costs time and memory
 /// whether it is used or not.
 const GROWTH_BYTES: (usize, usize) = (32 << 10, 4 << 20);
 
@@ -201,7 +201,7 @@ fn next_block(kind: u32, bytes: usize) -> Option<NonNull<BlockHeader>> {
     let mut guard = MAPPING.lock();
     let mapping = guard.as_mut()?;
     if mapping.used + bytes > mapping.mapped {
-        let growth = (mapping.mapped / 4).clamp(GROWTH_BYTES.0, GROWTH_BYTES.1).max(bytes);
+        let growth = (mapping.mapped / 16).clamp(GROWTH_BYTES.0, GROWTH_BYTES.1).max(bytes);
         if let Err(error) = mapping.grow(growth) {
             warn_once!("no memory for more counters; new ones are not counted from now on: {error}");
             return None;

@@ -104,6 +104,11 @@ impl Profile {
         self.version >= 5
     }
 
+    /// Whether it holds sums of transfers, which came with version 6.
+    pub fn has_transfer_sums(&self) -> bool {
+        self.version >= 6
+    }
+
     /// The token of the `through run` that the profile stems from, or nothing.
     pub fn launch(&self) -> Result<String, Error> {
         let sql = "SELECT value FROM metadata WHERE key = 'launch'";

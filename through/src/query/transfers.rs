@@ -1,5 +1,5 @@
-//! What layers below MPI did: sums over ranks and peers, and single rows. The table lies in the order of communicator,
-//! operation, bucket and route, so that sums over what follows need neither a sort nor memory.
+//! What layers below MPI did: sums over ranks and peers, which a profile holds since version 6, and single rows. Their table lies
+//! in the order of communicator, operation, bucket and route, so that sums over what follows need neither a sort nor memory.
 
 use std::collections::BTreeSet;
 
@@ -63,12 +63,19 @@ pub fn groups(profile: &Profile, filter: &Filter) -> Result<Vec<Group>, Error> {
     if !profile.has_transfers() {
         return Ok(Vec::new());
     }
-    let (condition, values) = Filter { ranks: filter.ranks.clone(), ..Filter::default() }.transfer_condition();
-    let sql = format!(
-        "SELECT x.comm, x.op, x.bucket, x.way, sum(x.calls), sum(x.bytes), sum(x.later), sum(x.time_ns), \
-         min(x.time_min_ns), max(x.time_max_ns) FROM transfer x WHERE {condition} \
-         GROUP BY x.comm, x.op, x.bucket, x.way"
-    );
+    let (sql, values) = if profile.has_transfer_sums() && filter.ranks.is_none() {
+        let sql =
+            "SELECT comm, op, bucket, way, calls, bytes, later, time_ns, time_min_ns, time_max_ns FROM transfer_total";
+        (sql.to_owned(), Vec::new())
+    } else {
+        let (condition, values) = Filter { ranks: filter.ranks.clone(), ..Filter::default() }.transfer_condition();
+        let sql = format!(
+            "SELECT x.comm, x.op, x.bucket, x.way, sum(x.calls), sum(x.bytes), sum(x.later), sum(x.time_ns), \
+             min(x.time_min_ns), max(x.time_max_ns) FROM transfer x WHERE {condition} \
+             GROUP BY x.comm, x.op, x.bucket, x.way"
+        );
+        (sql, values)
+    };
     profile.query(&sql, values, |row| {
         let sums = Sums {
             calls: row.get(4)?,

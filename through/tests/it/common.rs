@@ -39,6 +39,10 @@ const NO_OPERATION: i64 = 65535;
 pub const UNKNOWN: i64 = -1;
 pub const REMOTE: i64 = -2;
 
+/// As the profiler writes them.
+pub const TRANSFER_SUMS: &str = "INSERT INTO transfer_total SELECT comm, op, bucket, way, sum(calls), sum(bytes), sum(later), \
+     sum(time_ns), min(time_min_ns), max(time_max_ns) FROM transfer GROUP BY comm, op, bucket, way";
+
 impl Builder {
     pub fn new(path: &Path, ranks: usize) -> Builder {
         let db = Connection::open(path).unwrap();
@@ -165,6 +169,7 @@ impl Builder {
     }
 
     pub fn finish(self, wall_ns: impl Fn(usize) -> i64) {
+        self.db.execute_batch(TRANSFER_SUMS).unwrap();
         let is_outside = |op: i64| calls::outside_span(op as u16);
         self.cells.store(&self.db, "rank", |rank| rank, is_outside);
         for (rank, mpi_ns) in self.mpi_ns.iter().enumerate() {

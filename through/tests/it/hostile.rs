@@ -9,7 +9,7 @@ use std::process::Command;
 
 use rusqlite::Connection;
 
-use crate::common::{Answer, Builder, Did, Folder};
+use crate::common::{Answer, Builder, Did, Folder, TRANSFER_SUMS};
 
 const VIEWS: [&str; 6] = ["--top=0", "-a", "-u", "-e", "--phases", "--datatypes"];
 const FORMATS: [&str; 3] = ["table", "csv", "json"];
@@ -230,6 +230,7 @@ fn damaged(changes: &str) -> Folder {
          INSERT INTO event SELECT dst, 0, 3, 15, NULL, 15, comm, op, bytes, NULL, NULL, 0, 1, 0, NULL, NULL, NULL FROM edge",
     )
     .unwrap();
+    db.execute_batch(TRANSFER_SUMS).unwrap();
     db.execute_batch(changes).unwrap();
     db.execute_batch("COMMIT").unwrap();
     folder

@@ -6,7 +6,7 @@ use std::path::Path;
 use insta::assert_snapshot;
 use rusqlite::Connection;
 
-use crate::common::{Builder, Did, Folder, MS, Moved, REMOTE, UNKNOWN, Way};
+use crate::common::{Builder, Did, Folder, MS, Moved, REMOTE, TRANSFER_SUMS, UNKNOWN, Way};
 
 const EAGER: Way = Way(["ucp", "ucp_tag_send_nbx", "eager", "posix", "memory", "memory"]);
 const EAGER_TCP: Way = Way(["ucp", "ucp_tag_send_nbx", "eager", "tcp", "eth0", "network"]);
@@ -197,6 +197,7 @@ fn amplification_compares_the_wire_with_what_mpi_calls_sent() {
          JOIN communicator c ON c.id = x.comm WHERE c.name = 'W0.0' AND w.layer = 'uct' AND x.rank = 0",
     )
     .unwrap();
+    db.execute_batch(&format!("DELETE FROM transfer_total; {TRANSFER_SUMS}")).unwrap();
     db.close().unwrap();
     // What the receiver does has nothing of its own to be compared with, but belongs to the whole.
     assert_eq!(rows(&["--comm", "W0.0"]), ["W0.0 null 3000 4240", "W0.0 MPI_Send 3000 3240"]);
@@ -384,6 +385,28 @@ fn nothing_is_wider_than_80_columns() {
     }
 }
 
+/// What heads and tables say of routes stands in sums: without the rows behind them, and without the sums in an older profile.
+#[test]
+fn sums_of_transfers_are_not_added_up_again() {
+    let whole = layered();
+    let with = |change: &str| {
+        let folder = layered();
+        let db = Connection::open(folder.path("ucx.db")).unwrap();
+        db.execute_batch(change).unwrap();
+        db.close().unwrap();
+        folder
+    };
+    let (sums, rows) = (with("DELETE FROM transfer"), with("DROP TABLE transfer_total; PRAGMA user_version = 5"));
+    for words in [&["ucx"][..], &["ucx", "--by=op"], &["ucx", "--by=protocol"], &["ucx", "--by=comm", "--op=send"]] {
+        for format in ["table", "csv", "json"] {
+            let words = [words, &["--format", format]].concat();
+            let said = whole.through(&words).ok();
+            assert_eq!(rows.through(&words).ok(), said, "{words:?}");
+            assert_eq!(sums.through(&words).ok(), said, "{words:?}");
+        }
+    }
+}
+
 /// Whatever the tables hold: an answer, or one line of refusal.
 #[test]
 fn tables_that_lie_are_shown_or_refused() {
@@ -401,6 +424,15 @@ fn tables_that_lie_are_shown_or_refused() {
         "transfer SET op",
         "transfer SET bucket",
         "transfer SET way",
+        "transfer_total SET calls",
+        "transfer_total SET bytes",
+        "transfer_total SET later",
+        "transfer_total SET time_ns",
+        "transfer_total SET time_max_ns",
+        "transfer_total SET comm",
+        "transfer_total SET op",
+        "transfer_total SET bucket",
+        "transfer_total SET way",
         "way SET arrives",
         "way SET kind",
         "way SET layer",
@@ -418,6 +450,7 @@ fn tables_that_lie_are_shown_or_refused() {
         "DROP TABLE way",
         "DROP TABLE note",
         "DROP TABLE transfer",
+        "DROP TABLE transfer_total",
         "DELETE FROM way",
         "DELETE FROM bucket",
         "DELETE FROM communicator",

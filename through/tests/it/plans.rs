@@ -11,18 +11,19 @@ use through::query::filter::Filter;
 use through::query::open::Profile;
 use through::query::source::{Relation, Source};
 
-/// A profile of version 3 with an empty table of cells, of a program with or without phases.
+/// A profile with an empty table of cells, of a program with or without phases.
 fn profile(folder: &TempDir, is_phased: bool) -> Profile {
     let path = folder.path().join(format!("{is_phased}.db"));
     let db = Connection::open(&path).unwrap();
     db.execute_batch(&commsee::profile::SCHEMA).unwrap();
     db.execute_batch(
-        "PRAGMA user_version = 3; INSERT INTO phase VALUES (0, ''); INSERT INTO bucket VALUES (0, 0, 128), (1, 128, NULL); \
+        "INSERT INTO phase VALUES (0, ''); INSERT INTO bucket VALUES (0, 0, 128), (1, 128, NULL); \
          INSERT INTO operation VALUES (7, 'MPI_Send', 'p2p'), (8, 'MPI_Allreduce', 'collective'); \
          INSERT INTO communicator (id, name, time_ranks, time_ns) VALUES (0, '-', 0, 0), (1, '*', 0, 0), (2, 'W0.0', 4, 9); \
          INSERT INTO process VALUES (0, 'n', 1, 1, 1, 'finished'), (1, 'n', 1, 1, 1, 'finished')",
     )
     .unwrap();
+    db.pragma_update(None, "user_version", commsee::profile::SCHEMA_VERSION).unwrap();
     if is_phased {
         db.execute_batch("INSERT INTO phase VALUES (1, 'set up'), (2, 'solve')").unwrap();
     }

@@ -1,8 +1,9 @@
-//! Stores what ranks counted as a profile of version 3 does: sums over the ranks, and cells that leave out what the sums
-//! tell. The simplest way to do so, not the writer's.
+//! Stores what ranks counted as a profile does: sums over the ranks, and cells that leave out what the sums tell. The
+//! simplest way to do so, not the writer's.
 
 use std::collections::BTreeMap;
 
+use commsee::profile::schema::{NO_CELLS, OVER_PHASES};
 use rusqlite::{Connection, params};
 
 /// What cells of different ranks have in common. `phase` `None` is over all phases.
@@ -106,6 +107,9 @@ fn store_total(db: &Connection, key: &Key, ranks: &Ranks, cells: &Ranks, first: 
     let shortest = ranks.iter().filter_map(|(rank, counted)| Some((counted.time_min_ns?, *rank))).min();
     let longest = ranks.iter().filter_map(|(rank, counted)| Some((counted.time_max_ns?, *rank))).max();
     let common = cells.values().next().map(Counted::numbers);
+    // The sums of a single rank are its cell.
+    let is_single = ranks.len() == 1 && cells.len() == 1 && cells.contains_key(&rank_min);
+    let last_rank = cells.keys().last().copied().unwrap_or(NO_CELLS);
     let sql = "INSERT INTO total VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     db.prepare_cached(sql)
         .unwrap()
@@ -113,22 +117,22 @@ fn store_total(db: &Connection, key: &Key, ranks: &Ranks, cells: &Ranks, first: 
             first,
             key.comm,
             key.op,
-            key.bucket,
-            key.phase,
-            ranks.len() as i64,
             sum.calls,
             sum.bytes_sent,
             sum.bytes_recv,
             sum.time_ns,
-            rank_min_ns,
             rank_min,
+            (!is_single).then_some(ranks.len() as i64),
+            rank_min_ns,
             rank_max_ns,
             rank_max,
+            key.bucket,
+            key.phase.unwrap_or(OVER_PHASES),
+            (!is_single).then_some(last_rank),
             shortest.map(|(ns, _)| ns),
             shortest.map(|(_, rank)| rank),
             longest.map(|(ns, _)| ns),
-            longest.map(|(_, rank)| rank),
-            cells.keys().last()
+            longest.map(|(_, rank)| rank)
         ])
         .unwrap();
     db.prepare_cached("INSERT INTO uneven_total VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
@@ -146,7 +150,7 @@ fn store_total(db: &Connection, key: &Key, ranks: &Ranks, cells: &Ranks, first: 
         .unwrap();
     let mut insert = db.prepare_cached("INSERT INTO cell VALUES (?, ?, ?, ?)").unwrap();
     let mut insert_own = db.prepare_cached("INSERT INTO uneven_cell VALUES (?, ?, ?, ?, ?)").unwrap();
-    for (rank, counted) in cells {
+    for (rank, counted) in cells.iter().filter(|_| !is_single) {
         let several = |ns: Option<i64>| ns.filter(|_| counted.calls > 1);
         let (shortest, longest) = (several(counted.time_min_ns), several(counted.time_max_ns));
         insert.execute(params![first + rank, counted.time_ns, shortest, longest]).unwrap();

@@ -122,6 +122,27 @@ fn what_is_expected_is_where_it_is_found() {
     assert_eq!(unsafe { *table.expected(table::hash(7)) }, Entry { key: 7, value: 1 });
 }
 
+/// Small ones keep half of their slots empty, large ones a quarter: memory is what they cost.
+#[test]
+fn large_tables_are_fuller_than_small_ones() {
+    let table = Owned::new(8).expect("memory");
+    let hash = |entry: &Entry| table::hash(entry.key);
+    let slots_for = |entries: u64| {
+        for key in table.len() as u64 + 1..=entries {
+            assert!(table.reserve(hash));
+            table.insert(table::hash(key), Entry { key, value: key });
+        }
+        table.capacity()
+    };
+    for (entries, slots) in
+        [(4, 8), (5, 16), (512, 1024), (513, 2048), (1536, 2048), (1537, 4096), (3072, 4096), (3073, 8192)]
+    {
+        assert_eq!(slots_for(entries), slots, "{entries}");
+    }
+    let is_there = |key| table.find(table::hash(key), |entry: &Entry| entry.key == key).is_some();
+    assert!((1..=3073).all(is_there) && !is_there(3074));
+}
+
 #[test]
 fn a_shared_table_is_a_map() {
     for keys in [2, 40, 1500] {

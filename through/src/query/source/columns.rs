@@ -31,6 +31,11 @@ impl Columns {
         grouped(["s.ranks", "s.rank_max_ns", "s.rank_min_ns"], column, column)
     }
 
+    /// The rank of a row of `summary`, as `s`, that is its only cell, which came with version 6.
+    pub fn only_rank(self) -> &'static str {
+        if self.version >= 6 { "s.only_rank" } else { "NULL" }
+    }
+
     fn or_zero(self, counter: &Counter, column: String) -> String {
         self.known(counter, counter.name, column)
     }

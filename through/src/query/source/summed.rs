@@ -8,9 +8,6 @@ use super::{ALL_RANKS, GROUP, Parameters, Relation, SUM};
 use crate::query::filter::Filter;
 use crate::query::range::TimeRange;
 
-/// What tells a cell `x` from others, its row of sums being `s`.
-const KEY: &str = "s.comm AS comm, s.op AS op, s.bucket AS bucket, x.id - s.first_cell AS rank";
-
 /// Whether a group is left by the filter of times in part only: its cells must be looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Groups {
@@ -95,8 +92,8 @@ pub fn without_ranks(filter: &Filter, columns: Columns) -> Relation {
 
 /// Of everything that was done on a communicator.
 pub fn spreads() -> Relation {
-    let sql = "SELECT c.id AS comm, c.time_ranks AS ranks, c.time_ns, coalesce(c.rank_max_ns, 0) AS rank_max_ns, \
-               coalesce(c.rank_min_ns, 0) AS rank_min_ns FROM communicator c WHERE c.time_ranks > 0";
+    let sql = "SELECT c.id AS comm, c.time_ranks AS ranks, c.time_ns, coalesce(c.rank_max_ns, c.time_ns) AS rank_max_ns, \
+               coalesce(c.rank_min_ns, c.time_ns) AS rank_min_ns FROM communicator c WHERE c.time_ranks > 0";
     Relation { sql: sql.to_owned(), values: Vec::new() }
 }
 
@@ -130,9 +127,12 @@ fn cells_of(filter: &Filter, columns: Columns, groups: Groups, parameters: &mut 
     )
 }
 
-/// The cells of all ranks and phases that are left. Of times only what a cell can be measured by alone.
+/// The cells of all ranks and phases that are left: a cell as `x`, its row of sums being `s`, or that row where it is the only one. Of
+/// times only what a cell can be measured by alone.
 fn parts_of(filter: &Filter, columns: Columns, groups: Groups, phase: &str, parameters: &mut Parameters) -> String {
     let (mut with, mut tables, mut cells) = (String::new(), "summary s".to_owned(), "s.first_cell AND s.last_cell");
+    let only_rank = columns.only_rank();
+    let mut is_there = format!("(x.id IS NOT NULL OR {only_rank} IS NOT NULL)");
     let mut condition = phase_condition(filter) + &key_condition(filter, "s", parameters);
     let is_whole = is_whole(filter);
     if filter.time.is_some() {
@@ -158,13 +158,19 @@ fn parts_of(filter: &Filter, columns: Columns, groups: Groups, phase: &str, para
         );
         tables += " CROSS JOIN wanted w";
         cells = "s.first_cell + w.low AND min(s.last_cell, s.first_cell + w.high)";
+        is_there = format!("(x.id IS NOT NULL OR {only_rank} BETWEEN w.low AND w.high)");
     }
     if let Some(TimeRange { low_ns, high_ns }) = filter.time.filter(|_| is_whole) {
-        condition += &format!(" AND x.time_ns BETWEEN {} AND {}", parameters.bind(low_ns), parameters.bind(high_ns));
+        condition += &format!(
+            " AND coalesce(x.time_ns, s.time_ns) BETWEEN {} AND {}",
+            parameters.bind(low_ns),
+            parameters.bind(high_ns)
+        );
     }
     format!(
-        "{with}SELECT {KEY}, {}, {phase} AS phase, s.id AS sum FROM {tables} CROSS JOIN cell x ON x.id BETWEEN {cells} \
-         LEFT JOIN uneven_cell u ON u.id = x.id WHERE {condition}",
+        "{with}SELECT s.comm AS comm, s.op AS op, s.bucket AS bucket, coalesce(x.id - s.first_cell, {only_rank}) AS rank, {}, \
+         {phase} AS phase, s.id AS sum FROM {tables} LEFT JOIN cell x ON x.id BETWEEN {cells} \
+         LEFT JOIN uneven_cell u ON u.id = x.id WHERE {condition} AND {is_there}",
         columns.of_cells()
     )
 }

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::ptr;
 
+use super::filled;
 use crate::memory;
 
 /// A plain value that bears its key, or the mark of an empty slot.
@@ -111,7 +112,7 @@ impl<S: Slot> Owned<S> {
     /// Makes room for one more, if there is memory for it or room left. `hash_of` tells the hash that a slot was put in under.
     pub fn reserve(&self, hash_of: impl Fn(&S) -> u64) -> bool {
         let (taken, slots) = (self.taken.get() + 1, self.capacity());
-        taken * 2 <= slots || self.enlarge(&hash_of) || taken * 8 <= slots * 7
+        taken <= filled(slots) || self.enlarge(&hash_of) || taken * 8 <= slots * 7
     }
 
     /// Puts a slot in of whose key there is none.

@@ -3,7 +3,7 @@
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-use super::hash;
+use super::{filled, hash};
 use crate::loose::{Loose, Word};
 use crate::memory;
 
@@ -80,7 +80,7 @@ impl<V: Word> Shared<V> {
                 return true;
             }
             let (slot, is_new) = table.vacant(key);
-            if !is_new || (writer.taken + 1) * 2 <= table.mask + 1 {
+            if !is_new || writer.taken < filled(table.mask + 1) {
                 slot.fill(key, value);
                 writer.taken += usize::from(is_new);
                 return true;
@@ -127,7 +127,8 @@ impl<V: Word> Slot<V> {
 }
 
 impl<V: Word> Table<V> {
-    /// Room for twice as many as there are in a table now, with those already in it, and how many these are.
+    /// Room for twice as many as there are in a table now, with those already in it, and how many these are. A table that is full of them
+    /// becomes twice as large: it stays behind, and more would be touched and rarely filled.
     #[cold]
     fn larger_than(full: Option<&Table<V>>) -> Option<(&'static Table<V>, usize)>
     where
@@ -136,7 +137,10 @@ impl<V: Word> Table<V> {
         let slots = || full.into_iter().flat_map(|table| (0..=table.mask).map(|place| table.slot(place)));
         let live = || slots().filter(|slot| slot.key.load(Ordering::Relaxed) < REMOVED);
         let count = live().count();
-        let length = ((count + 1) * 4).next_power_of_two().max(FIRST_SLOTS);
+        let mut length = FIRST_SLOTS;
+        while filled(length) < count * 2 {
+            length *= 2;
+        }
         let place = memory::array::<Slot<V>>(length)?.as_ptr();
         for at in 0..length {
             // SAFETY: there is room for so many.
