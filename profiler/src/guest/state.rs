@@ -1,6 +1,6 @@
 //! Whether calls are recorded.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
 /// Before `MPI_Init`, after `MPI_Finalize`, when disabled, or after trouble: calls are forwarded and nothing else.
 pub const OFF: u8 = 0;
@@ -9,12 +9,27 @@ pub const PAUSED: u8 = 1;
 pub const ON: u8 = 2;
 
 static STATE: AtomicU8 = AtomicU8::new(OFF);
+/// Raised whenever the state changes, or what else hook modules remember answers by.
+static EPOCH: AtomicU32 = AtomicU32::new(0);
 /// Several threads may call MPI at the same time.
 static THREADED: AtomicBool = AtomicBool::new(false);
 
 #[inline(always)]
 pub fn is_on() -> bool {
     STATE.load(Ordering::Relaxed) == ON
+}
+
+/// Where a hook module reads it.
+pub fn address() -> *const u8 {
+    STATE.as_ptr()
+}
+
+pub fn epoch_address() -> *const u32 {
+    EPOCH.as_ptr()
+}
+
+pub fn raise_epoch() {
+    EPOCH.fetch_add(1, Ordering::AcqRel);
 }
 
 #[inline(always)]
@@ -29,6 +44,7 @@ pub fn start(threaded: bool) {
         several_threads();
     }
     STATE.store(ON, Ordering::Release);
+    raise_epoch();
 }
 
 /// From now on several threads may call MPI at the same time.
@@ -38,12 +54,14 @@ pub fn several_threads() {
 
 pub fn stop() {
     STATE.store(OFF, Ordering::Release);
+    raise_epoch();
 }
 
 /// `MPI_Pcontrol`.
 pub fn pause(paused: bool) {
     let (from, to) = if paused { (ON, PAUSED) } else { (PAUSED, ON) };
     let _ = STATE.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
+    raise_epoch();
 }
 
 #[inline(always)]

@@ -6,6 +6,7 @@ use commsee_runtime::table::{Shared, Writer};
 use vocabulary::shard::Communicator;
 
 use crate::guest::serial::Serial;
+use crate::guest::state;
 use crate::mpi::abi::Word;
 use crate::shard::memory;
 
@@ -56,5 +57,6 @@ impl Handles {
     /// There is one writer at a time.
     fn raise_epoch(&self) {
         self.epoch.store(self.epoch().wrapping_add(1), Ordering::Release);
+        state::raise_epoch();
     }
 }

@@ -49,6 +49,15 @@ pub fn bucket_of(message_bytes: u64) -> u8 {
     unsafe { BUCKETS.get() }.of(message_bytes)
 }
 
+/// The sizes of the messages that are in one bucket with this one, both included.
+pub fn bucket_range(message_bytes: u64) -> (u64, u64) {
+    // SAFETY: as above.
+    let buckets = unsafe { BUCKETS.get() };
+    let bucket = buckets.of(message_bytes);
+    let (below, high) = buckets.bounds(bucket);
+    (if bucket == 0 { 0 } else { below + 1 }, high.unwrap_or(u64::MAX))
+}
+
 #[inline(always)]
 fn add_time(cell: &mut Cell, ticks: u64) {
     cell.calls = cell.calls.wrapping_add(1);
