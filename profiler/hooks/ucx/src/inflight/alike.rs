@@ -233,7 +233,7 @@ pub unsafe fn remember(thread: *mut Thread, operation: *mut Operation, handle: u
         let entry = (*thread).alike.add(place(handle, position.comm));
         let is_current = (*entry).handle != 0 && (*entry).epoch == epoch;
         (*entry).misses = (*entry).misses.wrapping_add(1);
-        if is_current && (*entry).misses % PATIENCE != 0 {
+        if is_current && !(*entry).misses.is_multiple_of(PATIENCE) {
             return;
         }
         if !(*entry).spare.is_null() {

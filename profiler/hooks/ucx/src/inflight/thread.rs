@@ -338,7 +338,7 @@ impl Outermost {
     }
 
     #[inline(always)]
-    pub fn frame(&self) -> &mut Frame {
+    pub fn frame(&mut self) -> &mut Frame {
         // SAFETY: it is this one's own until it is dropped.
         unsafe { &mut *(&raw mut (*self.thread).frames).cast::<Frame>() }
     }

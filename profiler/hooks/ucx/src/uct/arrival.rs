@@ -59,7 +59,7 @@ pub unsafe extern "C-unwind" fn arrived(
         if !is_simple {
             return arrived_within(arrival, data, length, flags);
         }
-        let outermost = Outermost::enter(thread, known.marks);
+        let mut outermost = Outermost::enter(thread, known.marks);
         let status = (known.callback)(known.argument, data, length, flags);
         if !is_counted(known, thread, outermost.frame(), length) {
             end(known, thread, outermost.frame(), 0, length);
