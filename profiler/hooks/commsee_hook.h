@@ -139,6 +139,53 @@ uint64_t commsee_hook_now_ns(void);
 /* Puts an operation on the timeline, if the call is traced. */
 void commsee_hook_event(const commsee_hook_call *call, uint32_t route, uint32_t peer, uint64_t bytes, uint64_t begin_ns, uint64_t end_ns);
 
+/* A counter of this thread, by which what commsee_hook_count adds up can be added without a search. It stays as long as the process, and
+ * belongs to what counts for the communicator, the operation and the context of the call that it was asked for, whenever that is. Only
+ * the thread that asked may add to it, and only while `state` of its commsee_hook_thread is not 0. */
+typedef struct commsee_hook_counter {
+    uint32_t size;
+    uint32_t reserved;
+    uint64_t size_low;   /* the sizes that it counts, both included */
+    uint64_t size_high;
+    uint64_t *counted;   /* operations and bytes: what was done at once may be added here; else commsee_hook_add */
+} commsee_hook_counter;
+
+/* The counter of what commsee_hook_count would count with these. Returns 1; or 0, and fills in nothing, where there is none. */
+int32_t commsee_hook_counter_of(const commsee_hook_call *call, uint32_t route, uint32_t peer, uint64_t size_bytes,
+                                commsee_hook_counter *counter);
+
+/* Adds one operation to such a counter. */
+void commsee_hook_add(uint64_t *counted, uint64_t bytes, uint64_t duration_ns);
+
+/* The latest MPI call of a thread on one level. */
+typedef struct commsee_hook_in_flight {
+    uint64_t operation; /* from bit 16 on: the operation, and what `comm` is */
+    uint64_t comm;
+    uint64_t begin; /* the sequence number */
+    uint64_t end;   /* less than begin while the thread is in the call */
+    uint64_t reserved[4];
+} commsee_hook_in_flight;
+
+/* What commsee_hook_here answers from, to be read at any time by the thread itself. Two answers are the same but for the sequence number where
+ * *state is 2, *outside is the thread's own, the outer call is in flight and the inner one is not, and `operation` (from bit 16 on) and
+ * `comm` of the outer call are the same, and so is *epoch. */
+typedef struct commsee_hook_thread {
+    uint32_t size;
+    uint32_t reserved;
+    const uint64_t *owner;              /* the thread's thread pointer (fs on x86-64, tpidr_el0 on AArch64); 0 once it has ended */
+    const uint64_t *outside;            /* the same, but 0 while the thread may be in a call of a layer */
+    const uint8_t *state;               /* 2: counting. 1: MPI_Pcontrol(0). 0: commsee_hook_word gives null */
+    const uint32_t *epoch;              /* another one when *state changed, and when a communicator was made or freed */
+    const commsee_hook_in_flight *call; /* the outer call, and behind it the one that was made within that */
+    const uint64_t *tick_factor;        /* nanoseconds in 2^32 ticks of the processor's counter; 0: ask commsee_hook_now_ns */
+} commsee_hook_thread;
+
+/* Fills that in. Returns 0 where commsee_hook_word gives null. */
+int32_t commsee_hook_thread_of(commsee_hook_thread *thread);
+
+/* Changes *epoch of all threads, where what a module remembers beside it has changed. */
+void commsee_hook_renew(void);
+
 /* Has a function called before counting ends (in MPI_Finalize, at the end of the last session) and before a snapshot is taken: it
  * collects what is complete by now, and counts it. It runs in the thread that makes that call, under no lock, and not where the process
  * dies. Each module has one; null takes it back. */

@@ -73,6 +73,13 @@ pub fn now_ns() -> u64 {
     SCALE.monotonic_ns.load(Ordering::Relaxed).wrapping_add(ns)
 }
 
+/// Where a hook module reads the factor, if it can read the ticks itself.
+pub fn factor_address() -> *const u64 {
+    static UNKNOWN: AtomicU64 = AtomicU64::new(0);
+    let is_read_alike = cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) && !SYSTEM.load(Ordering::Relaxed);
+    if is_read_alike { SCALE.factor.as_ptr() } else { UNKNOWN.as_ptr() }
+}
+
 /// The ticks at a time that [`now_ns`] told, also of one before the length of a tick was known.
 pub fn ticks_of(ns: u64) -> u64 {
     let factor = i128::from(SCALE.factor.load(Ordering::Acquire).max(1));

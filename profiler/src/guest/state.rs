@@ -1,6 +1,6 @@
 //! Whether calls are recorded.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
 use crate::guest::path::{self, Path};
 
@@ -11,12 +11,27 @@ pub const PAUSED: u8 = 1;
 pub const ON: u8 = 2;
 
 static STATE: AtomicU8 = AtomicU8::new(OFF);
+/// Raised whenever the state changes, or what else hook modules remember answers by.
+static EPOCH: AtomicU32 = AtomicU32::new(0);
 /// Several threads may call MPI at the same time.
 static THREADED: AtomicBool = AtomicBool::new(false);
 
 #[inline(always)]
 pub fn is_on() -> bool {
     STATE.load(Ordering::Relaxed) == ON
+}
+
+/// Where a hook module reads it.
+pub fn address() -> *const u8 {
+    STATE.as_ptr()
+}
+
+pub fn epoch_address() -> *const u32 {
+    EPOCH.as_ptr()
+}
+
+pub fn raise_epoch() {
+    EPOCH.fetch_add(1, Ordering::AcqRel);
 }
 
 #[inline(always)]
@@ -37,6 +52,7 @@ pub fn start(threaded: bool) {
     }
     STATE.store(ON, Ordering::Release);
     path::open();
+    raise_epoch();
 }
 
 /// From now on several threads may call MPI at the same time.
@@ -47,6 +63,7 @@ pub fn several_threads() {
 pub fn stop() {
     STATE.store(OFF, Ordering::Release);
     path::close();
+    raise_epoch();
 }
 
 /// `MPI_Pcontrol`.
@@ -60,6 +77,7 @@ pub fn pause(paused: bool) {
     if !is_on() {
         path::close();
     }
+    raise_epoch();
 }
 
 #[inline(always)]

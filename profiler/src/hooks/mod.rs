@@ -9,16 +9,16 @@ use std::ffi::{CStr, c_char, c_void};
 use std::mem::offset_of;
 
 use commsee_hook::{
-    Call, Communicator, Drain, LEAST_CALL_BYTES, LayeredCall, NO_OPERATION, NO_ROOM, NOT_WANTED, OTHER_VERSION, Route,
-    TRACED, VERSION,
+    COUNTING, Call, Communicator, Counter, Drain, InFlight, LEAST_CALL_BYTES, LayeredCall, NO_OPERATION, NO_ROOM,
+    NOT_WANTED, OFF, OPERATION_SHIFT, OTHER_VERSION, Route, TRACED, ThreadState, VERSION,
 };
 use vocabulary::settings;
-use vocabulary::shard::{self as image, NO_COMM, ROUTE_BITS, Role};
+use vocabulary::shard::{self as image, InFlightCall, NO_COMM, ROUTE_BITS, Role};
 
 use crate::guest::{clock, guard, say, state};
 use crate::record::buckets;
 use crate::thread::layer_calls::LayerCall;
-use crate::thread::transfers::Transferred;
+use crate::thread::transfers::{Entry, Transferred};
 use crate::{thread, trace};
 
 /// What is known so far goes into the shard, which has just been made.
@@ -124,37 +124,43 @@ unsafe fn first_here(call: *mut Call) -> i32 {
 
 #[inline(always)]
 unsafe fn fill(own: &Transferred, thread: &thread::Thread, call: *mut Call) -> i32 {
-    let flags = if trace::is_on() { TRACED } else { 0 };
-    // SAFETY: as above.
+    // SAFETY: the module passes a call that begins with its size.
     unsafe {
-        let size = (*call).size;
-        let here = match thread.in_flight.innermost() {
-            Some(innermost) => Call {
-                size,
-                comm: own.communicator(&innermost),
-                operation: (innermost.word >> 16) as u16,
-                flags,
-                sequence: innermost.begin_ticks,
-                thread: innermost.thread,
-                ..Call::NONE
-            },
-            None => Call { size, flags, thread: thread.in_flight.thread(), ..Call::NONE },
-        };
-        if size == LEAST_CALL_BYTES && own.layers.are_none() {
-            call.write(here);
-            return 1;
+        if (*call).size != LEAST_CALL_BYTES || !own.layers.are_none() {
+            return fill_layered(own, thread, call);
         }
-        fill_layered(own, thread, call, here)
+        call.write(innermost(own, thread));
+    }
+    1
+}
+
+/// The MPI call that the thread is in.
+#[inline(always)]
+fn innermost(own: &Transferred, thread: &thread::Thread) -> Call {
+    let flags = if trace::is_on() { TRACED } else { 0 };
+    match thread.in_flight.innermost() {
+        Some(innermost) => Call {
+            comm: own.communicator(innermost),
+            operation: (innermost.word >> OPERATION_SHIFT) as u16,
+            flags,
+            sequence: innermost.begin_ticks,
+            thread: innermost.thread,
+            ..Call::NONE
+        },
+        None => Call { flags, thread: thread.in_flight.thread(), ..Call::NONE },
     }
 }
 
 /// With the layer call that the thread is in; no further than the module's structure goes.
 #[cold]
 #[inline(never)]
-unsafe fn fill_layered(own: &Transferred, thread: &thread::Thread, call: *mut Call, here: Call) -> i32 {
-    if here.size < LEAST_CALL_BYTES {
+unsafe fn fill_layered(own: &Transferred, thread: &thread::Thread, call: *mut Call) -> i32 {
+    // SAFETY: as above.
+    let size = unsafe { (*call).size };
+    if size < LEAST_CALL_BYTES {
         return 0;
     }
+    let here = Call { size, ..innermost(own, thread) };
     let mut full = LayeredCall {
         size: here.size,
         comm: here.comm,
@@ -357,6 +363,66 @@ unsafe extern "C" fn count_new(
 }
 
 #[unsafe(no_mangle)]
+pub unsafe extern "C" fn commsee_hook_counter_of(
+    call: *const Call,
+    route: u32,
+    peer: u32,
+    size_bytes: u64,
+    counter: *mut Counter,
+) -> i32 {
+    let found = || {
+        // SAFETY: the module passes a call, as the interface demands.
+        let entry = counters()?.entry(unsafe { key(call, route, peer, size_bytes) })?;
+        let (size_low, size_high) = buckets::bounds(buckets::of(size_bytes));
+        Some(Counter { size_low, size_high, counted: entry.counted(), ..Counter::NONE })
+    };
+    // SAFETY: the module passes a place that begins with its size.
+    unsafe { guard::guarded(found).flatten().map_or(0, |found| give(counter, found)) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn commsee_hook_add(counted: *mut u64, bytes: u64, duration_ns: u64) {
+    // SAFETY: the module passes what `commsee_hook_counter_of` gave it.
+    unsafe { Entry::of_counted(counted) }.add(bytes, duration_ns);
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn commsee_hook_thread_of(state: *mut ThreadState) -> i32 {
+    let known = || {
+        let thread = thread::here()?;
+        let own = thread.hooks.get()?;
+        Some(ThreadState {
+            owner: own.layers.own(),
+            outside: own.layers.outside(),
+            state: state::address(),
+            epoch: state::epoch_address(),
+            call: thread.in_flight.address().cast(),
+            tick_factor: clock::factor_address(),
+            ..ThreadState::NONE
+        })
+    };
+    // SAFETY: as above.
+    unsafe { guard::guarded(known).flatten().map_or(0, |known| give(state, known)) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn commsee_hook_renew() {
+    state::raise_epoch();
+}
+
+/// Fills in what a module has room for, which it says itself. Always 1.
+unsafe fn give<T: Copy>(place: *mut T, mut whole: T) -> i32 {
+    // SAFETY: the module's structure begins with its size and goes as far, and so does ours.
+    unsafe {
+        let size = place.cast::<u32>().read();
+        (&raw mut whole).cast::<u32>().write(size);
+        let bytes = (size as usize).min(size_of::<T>());
+        std::ptr::copy_nonoverlapping((&raw const whole).cast::<u8>(), place.cast(), bytes);
+    }
+    1
+}
+
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn commsee_hook_now_ns() -> u64 {
     clock::now_ns()
 }
@@ -409,4 +475,11 @@ unsafe fn text(place: *const c_char) -> String {
 // Both structures are one: what is told to count begins what is told of layers.
 const _: () = assert!(offset_of!(Call, context) == offset_of!(LayeredCall, context));
 const _: () = assert!(offset_of!(Call, sequence) == offset_of!(LayeredCall, sequence));
+// Modules read these where they lie.
+const _: () = assert!(size_of::<InFlight>() == size_of::<InFlightCall>());
+const _: () = assert!(offset_of!(InFlight, operation) == offset_of!(InFlightCall, word));
+const _: () = assert!(offset_of!(InFlight, comm) == offset_of!(InFlightCall, comm));
+const _: () = assert!(offset_of!(InFlight, begin) == offset_of!(InFlightCall, begin_ticks));
+const _: () = assert!(offset_of!(InFlight, end) == offset_of!(InFlightCall, end_ticks));
+const _: () = assert!(COUNTING == state::ON && OFF == state::OFF);
 const _: () = assert!(Role::Device as u32 == commsee_hook::Role::Device as u32);

@@ -6,6 +6,7 @@ use commsee_runtime::table::{Shared, Writer};
 use vocabulary::shard::Communicator;
 
 use crate::guest::serial::Serial;
+use crate::guest::state;
 use crate::mpi::abi::Word;
 use crate::shard::memory;
 
@@ -28,6 +29,7 @@ pub fn generation() -> u64 {
 /// What was found out so far is looked up again.
 pub fn next_generation() {
     GENERATION.fetch_add(1, Ordering::Release);
+    state::raise_epoch();
 }
 
 impl Handles {
@@ -49,8 +51,10 @@ impl Handles {
                 memory::lose_call();
             }
             // Nobody remembers that a handle means nothing.
-            if known.is_some_and(|known| known != record) {
-                next_generation();
+            match known {
+                Some(known) if known != record => next_generation(),
+                // But hook modules do.
+                _ => state::raise_epoch(),
             }
         });
     }

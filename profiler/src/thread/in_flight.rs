@@ -38,6 +38,11 @@ impl InFlight {
         Level(unsafe { self.first.add(level) })
     }
 
+    /// Where a hook module reads the two outer levels.
+    pub fn address(&self) -> *const InFlightCall {
+        self.first
+    }
+
     /// The thread's number.
     pub fn thread(&self) -> u32 {
         // SAFETY: the entry is this thread's, and never freed.
@@ -46,7 +51,7 @@ impl InFlight {
 
     /// The call that the thread is in, the innermost if a callback made another one.
     #[inline(always)]
-    pub fn innermost(&self) -> Option<InFlightCall> {
+    pub fn innermost(&self) -> Option<&InFlightCall> {
         let at = |level| self.level(level);
         let mut innermost = at(0);
         if !innermost.is_inside() {
@@ -55,8 +60,7 @@ impl InFlight {
         for level in (1..IN_FLIGHT_LEVELS).map(at).take_while(|level| level.is_inside()) {
             innermost = level;
         }
-        // SAFETY: as above.
-        Some(unsafe { *innermost.0 })
+        Some(innermost.as_noted())
     }
 
     /// How many calls the thread is in, one in the other.

@@ -27,6 +27,10 @@ pub struct LayerCall {
 
 pub struct Layers {
     depth: Cell<usize>,
+    /// The thread pointer of the thread that they are of; 0 once that has ended.
+    owner: Cell<u64>,
+    /// The same where no call is known.
+    outside: Cell<u64>,
     calls: [Cell<LayerCall>; MOST],
     /// The context that was asked for last: communicator and route, and its number.
     last: Cell<((u32, u32), u32)>,
@@ -36,13 +40,36 @@ impl Layers {
     pub const fn new() -> Layers {
         const NONE: LayerCall =
             LayerCall { module: 0, route: 0, communicator: 0, context: 0, sequence: 0, stack: 0, begin_ticks: 0 };
-        Layers { depth: Cell::new(0), calls: [const { Cell::new(NONE) }; MOST], last: Cell::new(((0, 0), 0)) }
+        Layers {
+            depth: Cell::new(0),
+            owner: Cell::new(0),
+            outside: Cell::new(0),
+            calls: [const { Cell::new(NONE) }; MOST],
+            last: Cell::new(((0, 0), 0)),
+        }
     }
 
     /// Whether no call is known: then none is there.
     #[inline(always)]
     pub fn are_none(&self) -> bool {
         self.depth.get() == 0
+    }
+
+    /// The thread that asks is the one that they are of. Modules read it there.
+    pub fn own(&self) -> *const u64 {
+        self.owner.set(stack::thread_pointer() as u64);
+        self.set_depth(self.depth.get());
+        self.owner.as_ptr()
+    }
+
+    /// Where modules read whether the thread is in no call.
+    pub fn outside(&self) -> *const u64 {
+        self.outside.as_ptr()
+    }
+
+    fn set_depth(&self, depth: usize) {
+        self.depth.set(depth);
+        self.outside.set(if depth == 0 { self.owner.get() } else { 0 });
     }
 
     /// The innermost call.
@@ -59,7 +86,7 @@ impl Layers {
             if pointer < call.stack && !is_over {
                 return;
             }
-            self.depth.set(self.depth.get() - 1);
+            self.set_depth(self.depth.get() - 1);
         }
     }
 
@@ -69,7 +96,7 @@ impl Layers {
         let depth = self.depth.get();
         let Some(place) = self.calls.get(depth) else { return 0 };
         place.set(call);
-        self.depth.set(depth + 1);
+        self.set_depth(depth + 1);
         depth as u32 + 1
     }
 
@@ -78,13 +105,14 @@ impl Layers {
         if let Some(outer) = (entered as usize).checked_sub(1)
             && outer < self.depth.get()
         {
-            self.depth.set(outer);
+            self.set_depth(outer);
         }
     }
 
     /// The thread has ended.
     pub fn leave_all(&self) {
-        self.depth.set(0);
+        self.owner.set(0);
+        self.set_depth(0);
     }
 
     /// The number of a context, which `ask` knows.

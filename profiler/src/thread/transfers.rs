@@ -2,6 +2,7 @@
 //! library below it comes here.
 
 use std::cell::{Cell, UnsafeCell};
+use std::mem::offset_of;
 use std::ptr;
 
 use bytemuck::Zeroable;
@@ -90,12 +91,35 @@ impl Transferred {
         let new = || Transfer { key, time_min_ns: Bound::LONGEST, ..Transfer::zeroed() };
         Entry(self.index.find(key).unwrap_or_else(|| self.index.add(key, new())))
     }
+
+    /// The same, to be added to from now on. None where there is no room for it: what is counted then is lost each time.
+    pub fn entry(&self, key: [u64; 2]) -> Option<Entry> {
+        self.find(key).or_else(|| {
+            self.make(key);
+            self.find(key)
+        })
+    }
 }
 
 /// One of this thread's counters.
+#[derive(Clone, Copy)]
 pub struct Entry(*mut Transfer);
 
 impl Entry {
+    /// Where a module may add operations and bytes.
+    pub fn counted(self) -> *mut u64 {
+        // SAFETY: the index holds addresses of live entries of this thread only.
+        unsafe { &raw mut (*self.0).calls }
+    }
+
+    /// # Safety
+    /// It came from [`Entry::counted`].
+    #[inline(always)]
+    pub unsafe fn of_counted(counted: *mut u64) -> Entry {
+        // SAFETY: as demanded, that field is part of an entry.
+        Entry(unsafe { counted.byte_sub(offset_of!(Transfer, calls)) }.cast())
+    }
+
     #[inline(always)]
     pub fn add(self, bytes: u64, duration_ns: u64) {
         // SAFETY: the index holds addresses of live entries of this thread only.
@@ -110,3 +134,6 @@ impl Entry {
         }
     }
 }
+
+// Modules add to both, by the address of the first.
+const _: () = assert!(offset_of!(Transfer, bytes) == offset_of!(Transfer, calls) + size_of::<u64>());

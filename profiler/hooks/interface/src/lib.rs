@@ -186,6 +186,72 @@ impl Communicator {
     };
 }
 
+/// A counter of one thread, as `commsee_hook_counter`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Counter {
+    pub size: u32,
+    pub reserved: u32,
+    pub size_low: u64,
+    pub size_high: u64,
+    pub counted: *mut u64,
+}
+
+impl Counter {
+    pub const NONE: Counter = Counter {
+        size: size_of::<Counter>() as u32,
+        reserved: 0,
+        size_low: 0,
+        size_high: 0,
+        counted: std::ptr::null_mut(),
+    };
+}
+
+/// A call of a thread as it is noted, as `commsee_hook_in_flight`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct InFlight {
+    pub operation: u64,
+    pub comm: u64,
+    pub begin: u64,
+    pub end: u64,
+    pub reserved: [u64; 4],
+}
+
+/// [`InFlight::operation`] has the operation from this bit on.
+pub const OPERATION_SHIFT: u32 = 16;
+
+/// Where a thread reads what [`Core::here`] answers from, as `commsee_hook_thread`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct ThreadState {
+    pub size: u32,
+    pub reserved: u32,
+    pub owner: *const u64,
+    pub outside: *const u64,
+    pub state: *const u8,
+    pub epoch: *const u32,
+    pub call: *const InFlight,
+    pub tick_factor: *const u64,
+}
+
+/// Values of [`ThreadState::state`].
+pub const OFF: u8 = 0;
+pub const COUNTING: u8 = 2;
+
+impl ThreadState {
+    pub const NONE: ThreadState = ThreadState {
+        size: size_of::<ThreadState>() as u32,
+        reserved: 0,
+        owner: std::ptr::null(),
+        outside: std::ptr::null(),
+        state: std::ptr::null(),
+        epoch: std::ptr::null(),
+        call: std::ptr::null(),
+        tick_factor: std::ptr::null(),
+    };
+}
+
 /// A function that counts what is complete by now.
 pub type Drain = unsafe extern "C-unwind" fn(argument: *mut c_void);
 
@@ -232,6 +298,10 @@ functions! {
     leave c"commsee_hook_leave" (entered: u32);
     on c"commsee_hook_on" (call: *mut Call, communicator: u32);
     count c"commsee_hook_count" (call: *const Call, route: u32, peer: u32, size_bytes: u64, bytes: u64, duration_ns: u64);
+    counter_of c"commsee_hook_counter_of" (call: *const Call, route: u32, peer: u32, size_bytes: u64, counter: *mut Counter) -> i32;
+    add c"commsee_hook_add" (counted: *mut u64, bytes: u64, duration_ns: u64);
+    thread_of c"commsee_hook_thread_of" (thread: *mut ThreadState) -> i32;
+    renew c"commsee_hook_renew" ();
     now_ns c"commsee_hook_now_ns" () -> u64;
     event c"commsee_hook_event" (call: *const Call, route: u32, peer: u32, bytes: u64, begin_ns: u64, end_ns: u64);
     drain c"commsee_hook_drain" (module: i32, drain: Option<Drain>, argument: *mut c_void);

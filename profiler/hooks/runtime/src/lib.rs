@@ -14,6 +14,7 @@
 //! | how far the stack goes | [`stack`] |
 //! | a line to the user, from one rank | [`say`], [`launcher`] |
 //! | the core as a module sees it | [`module`] |
+//! | the call that a thread is in, without a call of the core | [`thread_state`] |
 
 pub mod errno;
 pub mod guard;
@@ -27,4 +28,5 @@ pub mod say;
 pub mod signals;
 pub mod stack;
 pub mod table;
+pub mod thread_state;
 mod tls;

@@ -4,8 +4,9 @@ use std::ffi::{CStr, CString, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-use commsee_hook::{Call, Communicator, Core, Drain, LEAST_CALL_BYTES, Route, VERSION};
+use commsee_hook::{Call, Communicator, Core, Counter, Drain, LEAST_CALL_BYTES, Route, ThreadState, VERSION};
 
+use crate::thread_state::State;
 use crate::{guard, memory, say};
 
 /// The core, once it has taken this module in.
@@ -217,6 +218,39 @@ impl Module {
     pub fn count(&self, call: &Call, route: u32, peer: u32, size_bytes: u64, bytes: u64, duration_ns: u64) {
         // SAFETY: the call lives as long as this.
         unsafe { (self.core.count)(call, route, peer, size_bytes, bytes, duration_ns) }
+    }
+
+    /// The counter that [`Module::count`] would add to, for this thread alone.
+    #[cold]
+    pub fn counter(&self, call: &Call, route: u32, peer: u32, size_bytes: u64) -> Option<Counter> {
+        let mut counter = Counter::NONE;
+        // SAFETY: both live as long as this.
+        let is_there = unsafe { (self.core.counter_of)(call, route, peer, size_bytes, &raw mut counter) };
+        (is_there != 0).then_some(counter)
+    }
+
+    /// Adds to such a counter.
+    ///
+    /// # Safety
+    /// It is this thread's, and the thread's [`State`] is not off.
+    #[inline(always)]
+    pub unsafe fn add(&self, counted: *mut u64, bytes: u64, duration_ns: u64) {
+        // SAFETY: as demanded.
+        unsafe { (self.core.add)(counted, bytes, duration_ns) }
+    }
+
+    /// What was remembered in this epoch is not valid any more, in any thread.
+    pub fn renew(&self) {
+        // SAFETY: no pointers.
+        unsafe { (self.core.renew)() }
+    }
+
+    /// What this thread reads by itself. None while nothing is recorded.
+    pub fn thread_state(&self) -> Option<State> {
+        let mut told = ThreadState::NONE;
+        // SAFETY: it lives as long as this.
+        let is_told = unsafe { (self.core.thread_of)(&raw mut told) };
+        (is_told != 0).then(|| State::new(told))
     }
 
     #[inline(always)]

@@ -5,6 +5,7 @@ use std::ffi::c_void;
 
 use commsee_runtime::pointers::Pointers;
 
+use super::alike;
 use super::workers::{self, Worker};
 use crate::module;
 
@@ -17,10 +18,12 @@ pub fn made(ep: *mut c_void, worker: *mut Worker, peer: u32) {
     // SAFETY: workers are never freed.
     let number = unsafe { worker.as_ref() }.map_or(u32::MAX, |worker| worker.number);
     OF_UCP.set(ep as usize, u64::from(number) << 32 | u64::from(peer));
+    alike::forget_all();
 }
 
 pub fn gone(ep: *mut c_void) {
     OF_UCP.remove(ep as usize);
+    alike::forget_all();
 }
 
 /// Worker and peer of an endpoint of UCP; null and 0 where they are not known.

@@ -13,11 +13,12 @@ use commsee_hook::Call;
 use commsee_runtime::loose::Loose;
 use commsee_runtime::{guard, memory};
 
+use super::alike::Alike;
 use super::index::Node;
 use super::pending::NOWHERE;
 use super::thread::{Frame, Thread};
 use super::workers::Worker;
-use crate::abi::ucp::TagRecvInfo;
+use crate::abi::ucp::{RequestParam, TagRecvInfo};
 use crate::abi::ucs::Status;
 use crate::module::protocol::Protocol;
 use crate::module::{self, Module};
@@ -25,6 +26,7 @@ use crate::module::{self, Module};
 /// Where a record stands. The post and the callback may run in different threads, in either order.
 pub mod phase {
     pub const FREE: u8 = 0;
+    /// Or ready for it, as a spare one.
     pub const POSTING: u8 = 1;
     pub const PENDING: u8 = 2;
     /// The callback came before the post returned.
@@ -47,6 +49,12 @@ pub enum AtOnce {
 
 pub struct Operation {
     pub call: Call,
+    /// What it has in common with others, if that is known: its stamp then says whether it still is. The record's own pool has none.
+    pub alike: *mut Alike,
+    pub stamp: u32,
+    /// In ticks, where the core need not be asked for the time; else 0.
+    pub begin_ticks: u64,
+    pub prepared: Prepared,
     pub frame: Frame,
     pub worker: Loose<*mut Worker>,
     /// Of the message; of a receive, what arrived.
@@ -79,6 +87,19 @@ pub struct Operation {
     pub generation: Loose<u32>,
     pub nodes: [Node; 2 * INTERVALS],
     next: *mut Operation,
+}
+
+/// The parameters that UCX got last, if they are the same for others: but for the request, callback and user data that the program gives.
+pub struct Prepared {
+    /// The program's mask that they were made for, or [`Prepared::NOTHING`].
+    pub mask: u32,
+    pub element_bytes: usize,
+    pub param: RequestParam,
+}
+
+impl Prepared {
+    /// A mask that no program may give.
+    pub const NOTHING: u32 = u32::MAX;
 }
 
 /// What a pool keeps: a plain record that may begin as zeros, with a place for the next one.
@@ -234,6 +255,22 @@ pub fn each_operation(mut look: impl FnMut(*mut Operation)) {
     }
 }
 
+/// It does not wait for the next operation of its kind: it goes on.
+///
+/// # Safety
+/// Its post is this thread's.
+#[inline(always)]
+pub unsafe fn leave_spare(operation: *mut Operation) {
+    // SAFETY: entries are never freed; only a post of this thread has its record for a spare one.
+    unsafe {
+        if let Some(alike) = (*operation).alike.as_mut()
+            && alike.spare == operation
+        {
+            alike.spare = null_mut();
+        }
+    }
+}
+
 /// Its post does not return. It is counted when it completes, if it does.
 #[cold]
 pub unsafe fn abandon(operation: *mut Operation, thread: *mut Thread) {
@@ -242,6 +279,8 @@ pub unsafe fn abandon(operation: *mut Operation, thread: *mut Thread) {
     unsafe {
         (*operation).request.set(null_mut());
         (*operation).slot = NOWHERE;
+        leave_spare(operation);
+        (*operation).begin_ticks = 0;
         if (*operation).begin_ns == 0 {
             (*operation).begin_ns = module::get().map_or(0, Module::now_ns);
         }
@@ -266,12 +305,31 @@ pub unsafe fn become_pending(operation: *mut Operation, several_threads: bool) -
     }
 }
 
+/// Leaves a record that is not used any more to the next operation of its kind, or to any.
+///
+/// # Safety
+/// The entry is null, or that of the operation; the thread is this one's.
+#[inline(always)]
+pub unsafe fn give_back(operation: *mut Operation, alike: *mut Alike, thread: *mut Thread) {
+    // SAFETY: as demanded; nobody else uses the record.
+    unsafe {
+        if !alike.is_null() && ((*alike).spare == operation || (*alike).spare.is_null()) {
+            (*operation).failed = false;
+            (*operation).begin_ns = 0;
+            (*operation).phase.store(phase::POSTING, Ordering::Release);
+            (*alike).spare = operation;
+        } else {
+            (*thread).operations.give(operation);
+        }
+    }
+}
+
 #[inline(always)]
 pub unsafe fn free(operation: *mut Operation, thread: *mut Thread) {
     // SAFETY: its post is over and left it to no callback, so it is this thread's to give back.
     unsafe {
         (*operation).phase.store(phase::FREE, Ordering::Relaxed);
         (*operation).generation.set((*operation).generation.get().wrapping_add(1));
-        (*thread).operations.give(operation);
+        give_back(operation, (*operation).alike, thread);
     }
 }

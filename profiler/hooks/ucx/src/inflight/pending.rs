@@ -70,6 +70,38 @@ impl Pending {
         }
     }
 
+    /// The same where that takes the place of no other. False where it would.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    pub unsafe fn put_in_free_slot(&mut self, operation: *mut Operation) -> bool {
+        let slot = self.next_slot % SLOTS;
+        if !self.youngest[slot].is_null() {
+            return false;
+        }
+        self.next_slot = self.next_slot.wrapping_add(1);
+        self.youngest[slot] = operation;
+        // SAFETY: as demanded.
+        unsafe { (*operation).slot = slot as u8 };
+        true
+    }
+
+    /// Takes out what stands in a slot. False where it does not.
+    ///
+    /// # Safety
+    /// It was put in here.
+    #[inline(always)]
+    pub unsafe fn take_out_of_slot(&mut self, operation: *mut Operation) -> bool {
+        // SAFETY: as demanded.
+        let slot = self.youngest.get_mut(usize::from(unsafe { (*operation).slot }));
+        let stands = slot.is_some();
+        if let Some(slot) = slot {
+            *slot = null_mut();
+        }
+        stands
+    }
+
     #[cold]
     unsafe fn file(&mut self, operation: *mut Operation) {
         for what in [What::Request, What::Buffer] {

@@ -4,8 +4,10 @@ use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 
 use commsee_hook::Call;
+use commsee_runtime::thread_state::State;
 use commsee_runtime::{guard, memory};
 
+use super::alike::{self, Alike, Arrival};
 use super::operation::{self, Operation, Pool};
 use super::{completion, tls};
 use crate::module::{self, Module};
@@ -23,7 +25,18 @@ pub struct Thread {
     pub completions: Pool<completion::Pending>,
     /// The packed size that a generic datatype told last.
     pub packed_bytes: u64,
+    /// What the core tells of it without a call.
+    pub state: State,
+    /// What is known of operations that are alike.
+    pub alike: *mut Alike,
+    /// Of its entries so far.
+    pub stamps: u32,
+    /// The counters of messages that complete nothing, by their numbers.
+    pub unlinked: [Arrival; UNLINKED],
 }
+
+/// A power of two: most messages have one of few numbers.
+pub const UNLINKED: usize = 8;
 
 /// UCX hands over one message inside of another, and completes one operation inside of another, only a few times over. What would
 /// be deeper is passed on.
@@ -32,34 +45,45 @@ const MOST_FRAMES: usize = 32;
 /// None while nothing is recorded.
 #[inline(always)]
 pub fn current(module: &Module) -> Option<*mut Thread> {
+    current_at(module, stack())
+}
+
+/// The same for a function of ours whose caller's stack ends there: this one's own may be deeper than that of a frame that was left.
+#[inline(always)]
+pub fn current_at(module: &Module, stack: usize) -> Option<*mut Thread> {
     let here = tls::get();
     // What is inside of something recorded is recorded, too: no need to ask.
     // SAFETY: this thread's own; frames lie in records that are never freed.
     unsafe {
-        if !here.is_null() && !(*here).frame.is_null() && ((*(*here).frame).stack >= stack() || is_still_inside(here)) {
+        if !here.is_null()
+            && !(*here).frame.is_null()
+            && ((*(*here).frame).stack >= stack || is_still_inside(here, stack))
+        {
             return Some(here);
         }
     }
-    // SAFETY: null, or this thread's own.
-    let word = unsafe { module.word().as_ref()? };
-    if *word == here as u64 && !here.is_null() { Some(here) } else { enter(module) }
+    // SAFETY: null, or a thread, which is never freed; its state is told.
+    if !here.is_null() && unsafe { (*here).state.is_own() } { Some(here) } else { enter(module) }
 }
 
-/// The first time in a thread.
+/// The first time in a thread, or in a while: or nothing is recorded.
 #[cold]
+#[inline(never)]
 fn enter(module: &Module) -> Option<*mut Thread> {
     // SAFETY: as above.
     let word = unsafe { module.word().as_mut()? };
     if *word == 0 {
-        let Some(new) = guard::guarded(|| memory::boxed(Thread::new())).flatten() else {
+        let Some(new) = guard::guarded(Thread::made).flatten() else {
             module::say_what_is_lost();
             return None;
         };
-        *word = Box::into_raw(new) as u64;
+        *word = new as u64;
     }
     let thread = *word as *mut Thread;
+    let state = module.thread_state()?;
     // SAFETY: whoever left it ended, maybe in the middle of something.
     unsafe {
+        (*thread).state = state;
         (*thread).frame = null_mut();
         (*thread).depth = 0;
     }
@@ -71,11 +95,11 @@ fn enter(module: &Module) -> Option<*mut Thread> {
 /// no more; whether one is left that is.
 #[cold]
 #[inline(never)]
-unsafe fn is_still_inside(thread: *mut Thread) -> bool {
+unsafe fn is_still_inside(thread: *mut Thread, stack: usize) -> bool {
     // SAFETY: frames lie in records that are never freed.
     unsafe {
         while let Some(frame) = (*thread).frame.as_mut() {
-            if frame.stack >= stack() {
+            if frame.stack >= stack {
                 return true;
             }
             (*thread).frame = frame.outer;
@@ -92,7 +116,7 @@ unsafe fn is_still_inside(thread: *mut Thread) -> bool {
 
 /// Where the stack ends that this is called on.
 #[inline(always)]
-fn stack() -> usize {
+pub fn stack() -> usize {
     let end: usize;
     // SAFETY: reads a register.
     #[cfg(target_arch = "x86_64")]
@@ -121,7 +145,26 @@ impl Thread {
             operations: Pool::new(),
             completions: Pool::new(),
             packed_bytes: 0,
+            state: State::NONE,
+            alike: null_mut(),
+            stamps: 0,
+            unlinked: [const { Arrival::new() }; UNLINKED],
         }
+    }
+
+    /// None if there is no memory.
+    fn made() -> Option<*mut Thread> {
+        let thread = Box::into_raw(memory::boxed(Thread::new())?);
+        let entries = alike::entries(thread);
+        // SAFETY: nobody else knows it yet.
+        unsafe {
+            if entries.is_null() {
+                drop(Box::from_raw(thread));
+                return None;
+            }
+            (*thread).alike = entries;
+        }
+        Some(thread)
     }
 }
 
@@ -159,16 +202,38 @@ pub struct Frame {
     stack: usize,
     /// Of a post.
     pub operation: *mut Operation,
+    /// Of an operation that was completed, and that the rest is counted for: in place of a link.
+    alike: *mut Alike,
+    pub marks: Marks,
+    link: MaybeUninit<Link>,
+    answer: [MaybeUninit<Answer>; MOST_ANSWERS],
+}
+
+/// What a frame is. Written as one word.
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+pub struct Marks {
     pub kind: Kind,
     /// Number of the message that arrived.
     pub message: u8,
     /// The interface that it came by, as a carrier.
     pub carrier: u8,
+    /// It tells no request, and nobody waits for an answer to it.
+    pub is_plain: bool,
     has_link: bool,
     /// Answers that were sent before it showed to what the arrival belongs, so many.
     answers: u8,
-    link: MaybeUninit<Link>,
-    answer: [MaybeUninit<Answer>; MOST_ANSWERS],
+    rest: [u8; 2],
+}
+
+impl Marks {
+    pub const fn of(kind: Kind) -> Marks {
+        Marks { kind, message: 0, carrier: 0, is_plain: false, has_link: false, answers: 0, rest: [0; 2] }
+    }
+
+    pub const fn of_arrival(message: u8, carrier: u8, is_plain: bool) -> Marks {
+        Marks { message, carrier, is_plain, ..Marks::of(Kind::Arrival) }
+    }
 }
 
 /// A message that a handler sent.
@@ -221,7 +286,7 @@ impl Standing {
     /// # Safety
     /// The thread is this one's.
     #[inline(always)]
-    pub unsafe fn enter(thread: *mut Thread, kind: Kind) -> Option<Standing> {
+    pub unsafe fn enter(thread: *mut Thread, marks: Marks) -> Option<Standing> {
         // SAFETY: as demanded; nothing stands at `place`, which is inside of the thread's frames.
         unsafe {
             let place = (*thread).depth;
@@ -231,21 +296,62 @@ impl Standing {
             (*thread).depth = place + 1;
             let frame = (&raw mut (*thread).frames).cast::<Frame>().add(place);
             (*frame).operation = null_mut();
-            (*frame).kind = kind;
-            // Nobody asks a callback of the program to what it belongs; message and carrier are those of an arrival, which sets them.
-            if kind != Kind::Program {
-                (*frame).has_link = false;
-                (*frame).answers = 0;
-            }
-            Frame::enter(frame, thread);
+            (*frame).alike = null_mut();
+            (*frame).marks = marks;
+            Frame::enter(frame, thread, stack());
             Some(Standing { frame, thread, place })
         }
+    }
+
+    #[inline(always)]
+    pub fn thread(&self) -> *mut Thread {
+        self.thread
     }
 
     #[inline(always)]
     pub fn frame(&mut self) -> &mut Frame {
         // SAFETY: it is this one's own until it is dropped.
         unsafe { &mut *self.frame }
+    }
+}
+
+/// The same where nothing stands around it.
+pub struct Outermost {
+    thread: *mut Thread,
+}
+
+impl Outermost {
+    /// # Safety
+    /// The thread is this one's, and is in the middle of nothing.
+    #[inline(always)]
+    pub unsafe fn enter(thread: *mut Thread, marks: Marks) -> Outermost {
+        // SAFETY: as demanded: none of the thread's frames is in use.
+        unsafe {
+            (*thread).depth = 1;
+            let frame = &mut *(&raw mut (*thread).frames).cast::<Frame>();
+            frame.operation = null_mut();
+            frame.alike = null_mut();
+            frame.marks = marks;
+            frame.enter_first(thread);
+            Outermost { thread }
+        }
+    }
+
+    #[inline(always)]
+    pub fn frame(&mut self) -> &mut Frame {
+        // SAFETY: it is this one's own until it is dropped.
+        unsafe { &mut *(&raw mut (*self.thread).frames).cast::<Frame>() }
+    }
+}
+
+impl Drop for Outermost {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: what stood in it stands no more.
+        unsafe {
+            (*self.thread).depth = 0;
+            (*self.thread).frame = null_mut();
+        }
     }
 }
 
@@ -266,11 +372,11 @@ impl Frame {
     /// # Safety
     /// It stays where it is, whatever becomes of what stands in it.
     #[inline(always)]
-    pub unsafe fn enter(this: *mut Frame, thread: *mut Thread) {
+    pub unsafe fn enter(this: *mut Frame, thread: *mut Thread, stack: usize) {
         // SAFETY: as demanded; the thread is this one's.
         unsafe {
             (*this).outer = (*thread).frame;
-            (*this).stack = stack();
+            (*this).stack = stack;
             (*thread).frame = this;
         }
     }
@@ -281,25 +387,65 @@ impl Frame {
         unsafe { (*thread).frame = (*this).outer };
     }
 
-    /// To what it belongs, as far as that showed.
+    /// Puts it outermost.
+    ///
+    /// # Safety
+    /// As for [`Frame::enter`]; there is no other.
     #[inline(always)]
-    pub fn link(&self) -> Option<&Link> {
-        // SAFETY: written where the flag is set.
-        self.has_link.then(|| unsafe { self.link.assume_init_ref() })
+    pub unsafe fn enter_first(&mut self, thread: *mut Thread) {
+        self.outer = null_mut();
+        self.stack = stack();
+        // SAFETY: as demanded.
+        unsafe { (*thread).frame = self };
+    }
+
+    /// Whether the stack has not become shorter than it was where the frame was entered.
+    #[inline(always)]
+    pub fn is_around_here(&self) -> bool {
+        self.stack >= stack()
+    }
+
+    /// To what it belongs, as far as that showed.
+    pub fn link(&self) -> Option<Link> {
+        if self.marks.has_link {
+            // SAFETY: written where the flag is set.
+            return Some(unsafe { self.link.assume_init() });
+        }
+        // SAFETY: entries are never freed, and none is filled in as long as there is a frame.
+        unsafe { self.alike.as_ref() }.map(Alike::link)
+    }
+
+    /// What of it is counted by an entry alone; null where there may be more.
+    #[inline(always)]
+    pub fn alike(&self) -> *mut Alike {
+        if self.marks.answers == 0 && !self.marks.has_link { self.alike } else { null_mut() }
+    }
+
+    /// Whether nothing showed to what it belongs.
+    #[inline(always)]
+    pub fn is_unlinked(&self) -> bool {
+        self.alike.is_null() && !self.marks.has_link && self.marks.answers == 0
+    }
+
+    /// It belongs to an operation that is complete, whose entry this is.
+    #[inline(always)]
+    pub fn set_alike(&mut self, alike: *mut Alike) {
+        self.alike = alike;
+        self.marks.has_link = false;
     }
 
     #[inline(always)]
     pub fn set_link(&mut self, link: Link) {
         self.link.write(link);
-        self.has_link = true;
+        self.marks.has_link = true;
     }
 
     /// Keeps an answer until the handler is through. False if there is no room.
     pub fn keep(&mut self, answer: Answer) -> bool {
-        match self.answer.get_mut(usize::from(self.answers)) {
+        match self.answer.get_mut(usize::from(self.marks.answers)) {
             Some(place) => {
                 place.write(answer);
-                self.answers += 1;
+                self.marks.answers += 1;
                 true
             }
             None => false,
@@ -309,7 +455,7 @@ impl Frame {
     #[inline(always)]
     pub fn answers(&self) -> impl Iterator<Item = Answer> {
         // SAFETY: so many were written.
-        self.answer.iter().take(usize::from(self.answers)).map(|answer| unsafe { answer.assume_init() })
+        self.answer.iter().take(usize::from(self.marks.answers)).map(|answer| unsafe { answer.assume_init() })
     }
 }
 
@@ -317,5 +463,5 @@ impl Frame {
 #[inline(always)]
 pub unsafe fn is_posting(thread: *mut Thread) -> bool {
     // SAFETY: frames live as long as they are linked.
-    unsafe { (*thread).frame.as_ref() }.is_some_and(|frame| matches!(frame.kind, Kind::Post | Kind::Blocking))
+    unsafe { (*thread).frame.as_ref() }.is_some_and(|frame| matches!(frame.marks.kind, Kind::Post | Kind::Blocking))
 }

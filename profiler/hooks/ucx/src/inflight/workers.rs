@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use commsee_runtime::memory;
 use commsee_runtime::pointers::Pointers;
 
+use super::alike;
 use super::pending::Pending;
 use crate::module;
 
@@ -71,12 +72,14 @@ pub fn end(worker: *mut Worker, handle: *mut std::ffi::c_void) {
         && !handle.is_null()
     {
         OF_UCP.set(handle as usize, u64::from(worker.number));
+        alike::forget_all();
     }
 }
 
 /// It is destroyed, and nothing is pending on it any more. Its record serves the next one.
 pub fn forget(handle: *mut std::ffi::c_void, worker: *mut Worker) {
     OF_UCP.remove(handle as usize);
+    alike::forget_all();
     // SAFETY: workers are never freed.
     if let Some(worker) = unsafe { worker.as_ref() } {
         UNUSED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(worker.number);
@@ -120,6 +123,18 @@ impl Worker {
         }
         let _held = Held(&self.lock);
         // SAFETY: under the lock.
+        work(unsafe { &mut *self.pending.get() })
+    }
+}
+
+impl Worker {
+    /// What is pending on a worker that threads take turns on.
+    ///
+    /// # Safety
+    /// It is such a worker.
+    #[inline(always)]
+    pub unsafe fn with_turns<T>(&self, work: impl FnOnce(&mut Pending) -> T) -> T {
+        // SAFETY: UCX demands that.
         work(unsafe { &mut *self.pending.get() })
     }
 }

@@ -3,13 +3,11 @@
 use std::ffi::{c_uint, c_void};
 
 use super::functions::Function;
-use super::post::{Data, begin};
+use super::post::{Data, To, begin};
 use super::{older, wrappers};
 use crate::abi::ucp::{Datatype, Ep, RequestParam, Worker};
 use crate::abi::ucs::StatusPtr;
-use crate::inflight::endpoints;
 use crate::inflight::thread::Kind;
-use crate::inflight::workers;
 
 type SendNbx = unsafe extern "C-unwind" fn(
     Ep,
@@ -32,7 +30,7 @@ wrappers! {
         param: *const RequestParam,
     ) -> StatusPtr {
         |real| {
-            let Some(posting) = begin(Function::AmSendNbx, Kind::Post, || endpoints::of(ep)) else {
+            let Some(posting) = begin(Function::AmSendNbx, Kind::Post, To::Endpoint(ep)) else {
                 return real(ep, id, header, header_length, buffer, count, param);
             };
             posting.add_bytes(header_length);
@@ -53,7 +51,7 @@ wrappers! {
     ) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_am_send_nbx, SendNbx);
-            let (Some(newer), Some(posting)) = (newer, begin(Function::AmSendNb, Kind::Post, || endpoints::of(ep))) else {
+            let (Some(newer), Some(posting)) = (newer, begin(Function::AmSendNb, Kind::Post, To::Endpoint(ep))) else {
                 return real(ep, id, buffer, count, datatype, callback, flags);
             };
             let param = older::active(datatype, callback, flags);
@@ -71,7 +69,7 @@ wrappers! {
         param: *const RequestParam,
     ) -> StatusPtr {
         |real| {
-            match begin(Function::AmRecvDataNbx, Kind::Post, || (workers::of(worker), 0)) {
+            match begin(Function::AmRecvDataNbx, Kind::Post, To::Worker(worker)) {
                 Some(posting) => posting.request(Data { buffer, count }, param, |param| {
                     real(worker, descriptor, buffer, count, param)
                 }),

@@ -3,11 +3,10 @@
 use std::ffi::{c_uint, c_void};
 
 use super::functions::Function;
-use super::post::{Data, begin};
+use super::post::{Data, To, begin};
 use super::{older, wrappers};
 use crate::abi::ucp::{Ep, RequestParam, Rkey, attribute};
 use crate::abi::ucs::{Status, StatusPtr};
-use crate::inflight::endpoints;
 use crate::inflight::thread::Kind;
 
 type OpNbx = unsafe extern "C-unwind" fn(Ep, c_uint, *const c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;
@@ -23,7 +22,7 @@ macro_rules! at_once {
         wrappers! {$(
             fn $name(ep: Ep, $($argument: $type),*) -> Status {
                 |real| {
-                    match begin(Function::$function, Kind::Blocking, || endpoints::of(ep)) {
+                    match begin(Function::$function, Kind::Blocking, To::Endpoint(ep)) {
                         Some(posting) => posting.status($bytes, || real(ep, $($argument),*)),
                         None => real(ep, $($argument),*),
                     }
@@ -47,7 +46,7 @@ at_once! {
 wrappers! {
     fn ucp_atomic_post(ep: Ep, opcode: c_uint, value: u64, bytes: usize, far: u64, rkey: Rkey) -> Status {
         |real| {
-            match begin(Function::AtomicPost, Kind::Post, || endpoints::of(ep)) {
+            match begin(Function::AtomicPost, Kind::Post, To::Endpoint(ep)) {
                 // It tells not whether it goes on, so it is remembered as if it did.
                 Some(posting) => posting.status(bytes as u64, || real(ep, opcode, value, bytes, far, rkey)),
                 None => real(ep, opcode, value, bytes, far, rkey),
@@ -65,7 +64,7 @@ wrappers! {
         param: *const RequestParam,
     ) -> StatusPtr {
         |real| {
-            match begin(Function::AtomicOpNbx, Kind::Post, || endpoints::of(ep)) {
+            match begin(Function::AtomicOpNbx, Kind::Post, To::Endpoint(ep)) {
                 // The library itself lets go of its request then, and forgets the callback.
                 Some(posting) if has_no_answer(param) => posting.unchanged(Data { buffer, count }, param, || {
                     real(ep, opcode, buffer, count, far, rkey, param)
@@ -90,7 +89,7 @@ wrappers! {
     ) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_atomic_op_nbx, OpNbx);
-            let (Some(newer), Some(posting)) = (newer, begin(Function::AtomicFetchNb, Kind::Post, || endpoints::of(ep))) else {
+            let (Some(newer), Some(posting)) = (newer, begin(Function::AtomicFetchNb, Kind::Post, To::Endpoint(ep))) else {
                 return real(ep, opcode, value, result, bytes, far, rkey, callback);
             };
             let param = older::fetch(bytes, result, callback);

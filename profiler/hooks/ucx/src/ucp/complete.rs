@@ -4,27 +4,36 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
 
+use commsee_runtime::thread_state::{nanoseconds, tick_factor, ticks};
+
 use super::functions::{DESCRIBED, ROUTES};
 use crate::abi::ucp::{LengthCallback, SendCallback, TagRecvCallback, TagRecvInfo};
 use crate::abi::ucs::{self, Status};
-use crate::inflight::operation::{AtOnce, Operation, Pooled, give_to_all, phase};
-use crate::inflight::thread::{self, Kind, Link, Standing, Thread};
+use crate::inflight::alike::Alike;
+use crate::inflight::operation::{AtOnce, Operation, Pooled, give_back, give_to_all, phase};
+use crate::inflight::thread::{self, Kind, Link, Marks, Standing, Thread};
 use crate::inflight::workers::Worker;
 use crate::module::protocol::{Protocol, message};
 use crate::module::{self, Module};
 
-#[inline(always)]
-pub unsafe fn count(module: &Module, function: usize, operation: *mut Operation, duration_ns: u64) {
-    // SAFETY: the record was not given back yet, and what other threads still write in it is `Loose`.
+/// Counts an operation whose counter is not known yet: `alike` learns it.
+#[cold]
+#[inline(never)]
+pub unsafe fn count(function: usize, operation: *mut Operation, alike: *mut Alike, duration_ns: u64) {
+    let Some(module) = module::get() else { return };
+    let (Some(described), Some(routes)) = (DESCRIBED.get(function), ROUTES.get(function)) else { return };
+    // SAFETY: the record was not given back yet, and what other threads still write in it is `Loose`. The entry is null, or the operation's.
     unsafe {
-        let operation = &*operation;
-        let (Some(described), Some(routes)) = (DESCRIBED.get(function), ROUTES.get(function)) else { return };
         let layer = if described.arrives { "ucp-rx" } else { "ucp" };
-        let (protocol, carrier, peer) = (operation.protocol.get(), operation.carrier.get(), operation.peer.get());
+        let (protocol, carrier) = ((*operation).protocol.get(), (*operation).carrier.get());
+        let (call, peer, bytes) = (&(*operation).call, (*operation).peer.get(), (*operation).bytes);
         let route = routes.number(module, layer, described.name, protocol, carrier);
-        module.count(&operation.call, route, peer, operation.bytes, operation.bytes, duration_ns);
-        if operation.call.is_traced() {
-            module.event(&operation.call, route, peer, operation.bytes, operation.begin_ns, module.now_ns());
+        module.count(call, route, peer, bytes, bytes, duration_ns);
+        if call.is_traced() {
+            module.event(call, route, peer, bytes, (*operation).begin_ns, module.now_ns());
+        }
+        if !alike.is_null() {
+            Alike::learn(alike, module, operation, route);
         }
     }
 }
@@ -83,7 +92,7 @@ unsafe fn as_program(thread: Option<*mut Thread>, run: impl FnOnce()) {
     // SAFETY: `thread` is this one's, from `thread::current`.
     unsafe {
         let _standing = match thread {
-            Some(thread) if thread::is_posting(thread) => Standing::enter(thread, Kind::Program),
+            Some(thread) if thread::is_posting(thread) => Standing::enter(thread, Marks::of(Kind::Program)),
             _ => None,
         };
         run();
@@ -99,8 +108,8 @@ unsafe fn complete(
 ) -> (usize, *mut c_void, Option<*mut Thread>) {
     // SAFETY: libucp completes an operation once. Its record is not given back before, and the phase says whether the post has let go of it.
     unsafe {
-        let module = module::get();
-        let thread = module.and_then(thread::current);
+        let thread = module::get().and_then(thread::current);
+        let alike = thread.map_or(null_mut(), |thread| Alike::of(operation, thread));
         let mut program = ((*operation).callback.get(), (*operation).user_data, thread);
         let is_at_once = (*operation).arrives.get() && (*operation).at_once != AtOnce::No;
         (*operation).failed = status != ucs::OK;
@@ -108,10 +117,11 @@ unsafe fn complete(
         if let Some(bytes) = arrived {
             (*operation).bytes = bytes;
             if let Some(thread) = thread {
-                see_arrival(operation, thread);
+                see_arrival(operation, alike, thread);
             }
         }
-        let several_threads = (*operation).worker.get().as_ref().is_none_or(|worker| worker.several_threads);
+        let worker = (*operation).worker.get();
+        let several_threads = worker.as_ref().is_none_or(|worker| worker.several_threads);
         let before = if several_threads {
             (*operation).phase.swap(phase::DONE, Ordering::AcqRel)
         } else {
@@ -120,7 +130,7 @@ unsafe fn complete(
             before
         };
         if before == phase::PENDING {
-            retire(operation, module, thread);
+            retire(operation, alike, thread);
         } else if is_at_once {
             program.0 = 0;
         }
@@ -130,11 +140,29 @@ unsafe fn complete(
 
 /// How a receive got its data shows in what its completion runs in.
 #[inline(always)]
-unsafe fn see_arrival(operation: *mut Operation, thread: *mut Thread) {
+unsafe fn see_arrival(operation: *mut Operation, alike: *mut Alike, thread: *mut Thread) {
     // SAFETY: the record is in use until its completion is through, and frames live as long as they are linked.
     unsafe {
-        let Some(frame) = (*thread).frame.as_mut().filter(|frame| frame.kind == Kind::Arrival) else { return };
-        match frame.message {
+        let Some(frame) = (*thread).frame.as_mut().filter(|frame| frame.marks.kind == Kind::Arrival) else { return };
+        if (message::RNDV_RTS..=message::RNDV_ATP).contains(&frame.marks.message) {
+            see_rendezvous(operation, frame.marks.message);
+        }
+        if matches!((*operation).protocol.get(), Protocol::Eager | Protocol::RendezvousAm) {
+            (*operation).carrier.set(frame.marks.carrier);
+        }
+        if !alike.is_null() && (*operation).peer.get() == (*alike).peer {
+            frame.set_alike(alike);
+        } else {
+            frame.set_link(Link { operation: null_mut(), ..Link::to(operation) });
+        }
+    }
+}
+
+#[cold]
+unsafe fn see_rendezvous(operation: *mut Operation, message: u8) {
+    // SAFETY: as above.
+    unsafe {
+        match message {
             message::RNDV_DATA => (*operation).protocol.set(Protocol::RendezvousAm),
             message::RNDV_ATP => (*operation).protocol.set(Protocol::RendezvousPut),
             message::RNDV_RTS if (*operation).protocol.get() == Protocol::Eager => {
@@ -142,38 +170,64 @@ unsafe fn see_arrival(operation: *mut Operation, thread: *mut Thread) {
             }
             _ => {}
         }
-        if matches!((*operation).protocol.get(), Protocol::Eager | Protocol::RendezvousAm) {
-            (*operation).carrier.set(frame.carrier);
-        }
-        frame.set_link(Link { operation: null_mut(), ..Link::to(operation) });
     }
 }
 
 /// A pending operation is over.
 #[inline(always)]
-unsafe fn retire(operation: *mut Operation, module: Option<&'static Module>, thread: Option<*mut Thread>) {
-    // SAFETY: its post has let go of the record, and its completion alone takes it out. Workers are never freed.
+unsafe fn retire(operation: *mut Operation, alike: *mut Alike, thread: Option<*mut Thread>) {
+    // SAFETY: its post has let go of the record, and its completion alone takes it out. Workers are never freed. An entry is there only with
+    // its thread, whose counters may be added to until its state is off.
     unsafe {
         if let Some(worker) = (*operation).worker.get().as_ref() {
             worker.with(|pending| pending.take_out(operation));
         }
-        if let (Some(module), false) = (module, (*operation).failed) {
-            count(
-                module,
-                (*operation).function as usize,
-                operation,
-                module.now_ns().saturating_sub((*operation).begin_ns),
-            );
+        if let (Some(module), false) = (module::get(), (*operation).failed) {
+            let duration_ns = duration(operation, module);
+            let counted = match thread {
+                Some(thread) if !alike.is_null() && !(*thread).state.is_off() => Alike::counted(alike, operation),
+                _ => None,
+            };
+            match counted {
+                Some(counted) => module.add(counted, (*operation).bytes, duration_ns),
+                None => count((*operation).function as usize, operation, alike, duration_ns),
+            }
         }
-        drop_record(operation, thread);
+        match thread {
+            Some(thread) if !alike.is_null() => {
+                retired(operation);
+                give_back(operation, alike, thread);
+            }
+            _ => drop_record(operation, thread),
+        }
+    }
+}
+
+/// How long it took, in nanoseconds.
+#[inline(always)]
+unsafe fn duration(operation: *mut Operation, module: &Module) -> u64 {
+    // SAFETY: as above.
+    unsafe {
+        match (*operation).begin_ticks {
+            0 => module.now_ns().saturating_sub((*operation).begin_ns),
+            begin_ticks => nanoseconds(tick_factor(), begin_ticks, ticks()),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn retired(operation: *mut Operation) {
+    // SAFETY: nobody waits for this operation any more.
+    unsafe {
+        (*operation).phase.store(phase::FREE, Ordering::Release);
+        (*operation).generation.set((*operation).generation.get().wrapping_add(1));
     }
 }
 
 unsafe fn drop_record(operation: *mut Operation, thread: Option<*mut Thread>) {
     // SAFETY: nobody waits for this operation any more: its record came from a pool, and is the caller's to give back.
     unsafe {
-        (*operation).phase.store(phase::FREE, Ordering::Release);
-        (*operation).generation.set((*operation).generation.get().wrapping_add(1));
+        retired(operation);
         match thread {
             Some(thread) => (*thread).operations.give(operation),
             None => give_to_all(operation),

@@ -7,6 +7,7 @@ mod datatype;
 mod flush;
 mod functions;
 mod identity;
+mod known;
 mod lifecycle;
 mod older;
 mod params;

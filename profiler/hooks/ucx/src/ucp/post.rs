@@ -6,25 +6,30 @@ use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
 
 use commsee_hook::AT_ONCE;
+use commsee_runtime::thread_state::{tick_factor, ticks};
 
-use super::complete::{count, received, received_data, sent};
+use super::complete::{count, received_data, sent};
 use super::functions::{DESCRIBED, Function, is_one_sided};
+use super::known::received;
 use super::{datatype, params};
-use crate::abi::ucp::{self, LengthCallback, RequestParam, SendCallback, TagRecvCallback, TagRecvInfo, attribute};
+use crate::abi::ucp::{self, Ep, LengthCallback, RequestParam, SendCallback, TagRecvCallback, TagRecvInfo, attribute};
 use crate::abi::ucs::{self, Status, StatusPtr};
-use crate::inflight::operation::{AtOnce, Operation, abandon, become_pending, free, phase};
+use crate::inflight::alike::{self, Alike};
+use crate::inflight::endpoints;
+use crate::inflight::operation::{AtOnce, Operation, Prepared, abandon, become_pending, free, leave_spare, phase};
 use crate::inflight::pending::Recent;
-use crate::inflight::thread::{self, Frame, Kind, Link, Thread};
-use crate::inflight::workers::Worker;
+use crate::inflight::thread::{self, Frame, Kind, Link, Marks, Thread};
+use crate::inflight::workers::{self, Worker};
 use crate::module::{self, Module};
 
 /// An operation that is being posted.
 pub struct Posting {
-    module: &'static Module,
-    thread: *mut Thread,
-    operation: *mut Operation,
+    pub thread: *mut Thread,
+    pub operation: *mut Operation,
+    /// What is known of such operations, or null.
+    pub alike: *mut Alike,
     /// As in the record; here it is known when the wrapper is compiled.
-    function: Function,
+    pub function: Function,
 }
 
 /// A message as the program describes it.
@@ -34,45 +39,103 @@ pub struct Data {
     pub count: usize,
 }
 
+/// The handle that it is posted on.
+#[derive(Clone, Copy)]
+pub enum To {
+    Endpoint(Ep),
+    Worker(ucp::Worker),
+}
+
+impl To {
+    #[inline(always)]
+    pub fn handle(self) -> usize {
+        match self {
+            To::Endpoint(handle) | To::Worker(handle) => handle as usize,
+        }
+    }
+
+    /// The worker, or null, and the peer, or 0.
+    fn resolved(self) -> (*mut Worker, u32) {
+        match self {
+            To::Endpoint(ep) => endpoints::of(ep),
+            To::Worker(worker) => (workers::of(worker), 0),
+        }
+    }
+}
+
+/// Where a program names no datatype.
+const BYTES: ucp::Datatype = 1 << ucp::DATATYPE_SHIFT;
+
 /// None where it shall only be passed on: nothing is recorded, or UCP calls itself.
 #[inline(always)]
-pub unsafe fn begin(function: Function, kind: Kind, to: impl FnOnce() -> (*mut Worker, u32)) -> Option<Posting> {
+pub unsafe fn begin(function: Function, kind: Kind, to: To) -> Option<Posting> {
+    // SAFETY: as demanded.
+    unsafe { begin_at(function, kind, to, thread::stack()) }
+}
+
+/// The same for the function that the program called, whose stack ends there.
+#[inline(always)]
+pub unsafe fn begin_at(function: Function, kind: Kind, to: To, stack: usize) -> Option<Posting> {
+    // SAFETY: the thread is this one's, and the record this post's alone. It stays where it is.
+    unsafe {
+        let (thread, operation) = record(function, kind, to, stack)?;
+        let alike = (*operation).alike;
+        (*operation).protocol.set(DESCRIBED[function as usize].protocol);
+        (*operation).carrier.set(0);
+        (*operation).carried_bytes.set(0);
+        (*operation).bytes = 0;
+        (*operation).phase.store(phase::POSTING, Ordering::Relaxed);
+        Frame::enter(&raw mut (*operation).frame, thread, stack);
+        Some(Posting { thread, operation, alike, function })
+    }
+}
+
+/// A record for an operation, and who posts it.
+#[inline(never)]
+unsafe fn record(function: Function, kind: Kind, to: To, stack: usize) -> Option<(*mut Thread, *mut Operation)> {
     let module = module::get()?;
-    let thread = thread::current(module)?;
-    // SAFETY: the thread is this one's. A record out of its pool is this post's alone, and stays where it is.
+    let thread = thread::current_at(module, stack)?;
+    // SAFETY: as in `begin`.
     unsafe {
         if thread::is_posting(thread) {
             return None;
+        }
+        let alike = alike::find(thread, function as u8, to.handle());
+        if !alike.is_null() && !(*alike).spare.is_null() {
+            let spare = (*alike).spare;
+            (*spare).peer.set((*alike).peer);
+            return Some((thread, spare));
         }
         let operation = (*thread).operations.take();
         if operation.is_null() {
             return None;
         }
-        if !module.here(&raw mut (*operation).call) {
-            (*thread).operations.give(operation);
-            return None;
-        }
         let described = &DESCRIBED[function as usize];
-        let (worker, peer) = to();
         (*operation).function = function as u8;
-        (*operation).is_one_sided = is_one_sided(function);
-        (*operation).protocol.set(described.protocol);
         (*operation).arrives.set(described.arrives);
         (*operation).failed = false;
-        (*operation).carrier.set(0);
-        (*operation).carried_bytes.set(0);
-        (*operation).bytes = 0;
-        (*operation).buffer = (0, 0);
-        (*operation).callback.set(0);
-        (*operation).program_info = null_mut();
-        (*operation).worker.set(worker);
-        (*operation).peer.set(peer);
-        (*operation).phase.store(phase::POSTING, Ordering::Relaxed);
-        (*operation).begin_ns = if (*operation).call.is_traced() { module.now_ns() } else { 0 };
-        (*operation).frame.kind = kind;
+        (*operation).prepared.mask = Prepared::NOTHING;
+        (*operation).frame.marks = Marks::of(kind);
         (*operation).frame.operation = operation;
-        Frame::enter(&raw mut (*operation).frame, thread);
-        Some(Posting { module, thread, operation, function })
+        (*operation).begin_ns = 0;
+        if alike.is_null() {
+            let epoch = (*thread).state.epoch();
+            if !module.here(&raw mut (*operation).call) {
+                (*thread).operations.give(operation);
+                return None;
+            }
+            let (worker, peer) = to.resolved();
+            (*operation).is_one_sided = is_one_sided(function);
+            (*operation).worker.set(worker);
+            (*operation).peer.set(peer);
+            if (*operation).call.is_traced() {
+                (*operation).begin_ns = module.now_ns();
+            }
+            alike::remember(thread, operation, to.handle(), epoch);
+        } else {
+            Alike::describe(alike, operation);
+        }
+        Some((thread, operation))
     }
 }
 
@@ -124,16 +187,44 @@ impl Posting {
             // SAFETY: what the mask does not name is not read.
             let own = &mut *own.as_mut_ptr();
             let is_generic = self.measure(data, own);
-            if own.op_attr_mask & attribute::CALLBACK != 0 {
-                (*operation).callback.set(own.callback);
-            }
+            let has_callback = own.op_attr_mask & attribute::CALLBACK != 0;
+            (*operation).callback.set(if has_callback { own.callback } else { 0 });
             // What a program does not pass it gets back as null.
             let has_user_data = own.op_attr_mask & attribute::USER_DATA != 0;
             (*operation).user_data = if has_user_data { own.user_data } else { null_mut() };
             own.user_data = operation.cast();
             own.op_attr_mask |= attribute::CALLBACK | attribute::USER_DATA;
+            let mask = (*param).op_attr_mask;
             own.callback = if !self.arrives() { sent as SendCallback as usize } else { self.prepare_arrival(own) };
+            if !self.alike.is_null() {
+                self.keep(mask, own);
+            }
             Some(is_generic)
+        }
+    }
+
+    /// Keeps the parameters for the next operation of the kind, if they are simple.
+    unsafe fn keep(&self, mask: u32, own: &RequestParam) {
+        const SIMPLE: u32 = attribute::REQUEST
+            | attribute::CALLBACK
+            | attribute::USER_DATA
+            | attribute::DATATYPE
+            | attribute::NO_IMM_CMPL
+            | attribute::FAST_CMPL
+            | attribute::MULTI_SEND;
+        // SAFETY: the record is this post's. What the mask does not name is not read of the copy.
+        unsafe {
+            let prepared = &raw mut (*self.operation).prepared;
+            let datatype = if mask & attribute::DATATYPE != 0 { own.datatype } else { BYTES };
+            let is_in_one_piece = datatype & ((1 << ucp::DATATYPE_SHIFT) - 1) == ucp::DATATYPE_CONTIG;
+            if (mask | own.op_attr_mask) & !SIMPLE != 0 || !is_in_one_piece {
+                (*prepared).mask = Prepared::NOTHING;
+                return;
+            }
+            let (op_attr_mask, callback, user_data) = (own.op_attr_mask, own.callback, self.operation.cast());
+            (*prepared).mask = mask;
+            (*prepared).element_bytes = (datatype >> ucp::DATATYPE_SHIFT) as usize;
+            (*prepared).param = RequestParam { op_attr_mask, callback, datatype, user_data, ..params::EMPTY };
         }
     }
 
@@ -211,7 +302,7 @@ impl Posting {
     unsafe fn measure(&self, data: Data, param: &RequestParam) -> bool {
         // SAFETY: the record is this post's, the thread this one's, and `data` what the program describes by that datatype.
         unsafe {
-            let datatype = if param.op_attr_mask & attribute::DATATYPE != 0 { param.datatype } else { 1 << 3 };
+            let datatype = if param.op_attr_mask & attribute::DATATYPE != 0 { param.datatype } else { BYTES };
             match datatype & ((1 << ucp::DATATYPE_SHIFT) - 1) {
                 ucp::DATATYPE_CONTIG => {
                     let bytes = data.count.wrapping_mul((datatype >> ucp::DATATYPE_SHIFT) as usize);
@@ -220,15 +311,20 @@ impl Posting {
                     false
                 }
                 ucp::DATATYPE_IOV => {
+                    (*self.operation).buffer = (0, 0);
                     let bytes = datatype::bytes_of_iov(data);
                     (*self.operation).bytes = (*self.operation).bytes.wrapping_add(bytes);
                     false
                 }
                 ucp::DATATYPE_GENERIC => {
+                    (*self.operation).buffer = (0, 0);
                     (*self.thread).packed_bytes = 0;
                     true
                 }
-                _ => false,
+                _ => {
+                    (*self.operation).buffer = (0, 0);
+                    false
+                }
             }
         }
     }
@@ -249,9 +345,7 @@ impl Posting {
             let is_active = self.function == Function::AmRecvDataNbx;
             (*operation).info = TagRecvInfo { sender_tag: 0, length: (*operation).bytes as usize };
             let has_place = own.op_attr_mask & attribute::RECV_INFO != 0;
-            if has_place {
-                (*operation).program_info = own.recv_info;
-            }
+            (*operation).program_info = if has_place { own.recv_info } else { null_mut() };
             (*operation).at_once = AtOnce::No;
             if own.op_attr_mask & attribute::NO_IMM_CMPL == 0 {
                 if is_active || own.op_attr_mask & attribute::FORCE_IMM_CMPL != 0 {
@@ -271,11 +365,23 @@ impl Posting {
     }
 
     #[inline(always)]
-    unsafe fn end(self, mut returned: StatusPtr) -> StatusPtr {
-        // SAFETY: UCX has returned, so its frame is the innermost again. The record is this post's unless `wait_for` leaves it to the callback.
+    unsafe fn end(self, returned: StatusPtr) -> StatusPtr {
+        // SAFETY: UCX has returned, so its frame is the innermost again.
+        unsafe {
+            Frame::leave(&raw mut (*self.operation).frame, self.thread);
+            self.left(returned)
+        }
+    }
+
+    /// The same when its frame is left.
+    ///
+    /// # Safety
+    /// UCX has returned.
+    #[inline(never)]
+    pub unsafe fn left(self, mut returned: StatusPtr) -> StatusPtr {
+        // SAFETY: the record is this post's unless `wait_for` leaves it to the callback.
         unsafe {
             let operation = self.operation;
-            Frame::leave(&raw mut (*operation).frame, self.thread);
             if ucs::is_error(returned) {
                 self.free();
                 return returned;
@@ -289,8 +395,9 @@ impl Posting {
             } else if self.arrives() && (*operation).at_once != AtOnce::No {
                 returned = finish_at_once(operation, returned);
             }
-            if !(*operation).failed {
-                count(self.module, self.function as usize, operation, AT_ONCE);
+            let is_counted = !self.alike.is_null() && !(*operation).failed && Alike::count(self.alike, operation);
+            if !is_counted && !(*operation).failed {
+                count(self.function as usize, operation, self.alike, AT_ONCE);
             }
             self.free();
             returned
@@ -307,9 +414,8 @@ impl Posting {
                 return false;
             }
             (*operation).request.set(request);
-            if !(*operation).call.is_traced() {
-                (*operation).begin_ns = self.module.now_ns();
-            }
+            leave_spare(operation);
+            begin_waiting(operation);
             let Some(worker) = (*operation).worker.get().as_ref() else {
                 return become_pending(operation, true);
             };
@@ -339,24 +445,55 @@ impl Posting {
     }
 }
 
+/// It goes on from here: the time is taken.
+#[inline(always)]
+unsafe fn begin_waiting(operation: *mut Operation) {
+    // SAFETY: the record is its post's.
+    unsafe {
+        if (*operation).begin_ns != 0 || tick_factor() == 0 {
+            return begin_by_clock(operation);
+        }
+        (*operation).begin_ticks = ticks();
+    }
+}
+
+#[cold]
+unsafe fn begin_by_clock(operation: *mut Operation) {
+    // SAFETY: as above.
+    unsafe {
+        (*operation).begin_ticks = 0;
+        if (*operation).begin_ns == 0 {
+            (*operation).begin_ns = module::get().map_or(0, Module::now_ns);
+        }
+    }
+}
+
 /// Around a call of UCX: an exception of the program may leave it.
-struct Leaving {
-    operation: *mut Operation,
-    thread: *mut Thread,
+pub struct Leaving {
+    pub operation: *mut Operation,
+    pub thread: *mut Thread,
     /// UCX knows the record.
-    may_complete: bool,
+    pub may_complete: bool,
 }
 
 impl Drop for Leaving {
+    #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: what stood in its frame stands no more.
-        unsafe {
-            Frame::leave(&raw mut (*self.operation).frame, self.thread);
-            if self.may_complete {
-                abandon(self.operation, self.thread);
-            } else {
-                free(self.operation, self.thread);
-            }
+        unsafe { left_behind(self.operation, self.thread, self.may_complete) };
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn left_behind(operation: *mut Operation, thread: *mut Thread, may_complete: bool) {
+    // SAFETY: as above.
+    unsafe {
+        Frame::leave(&raw mut (*operation).frame, thread);
+        if may_complete {
+            abandon(operation, thread);
+        } else {
+            free(operation, thread);
         }
     }
 }

@@ -3,31 +3,77 @@
 use std::ffi::c_void;
 
 use super::functions::Function;
-use super::post::{Data, begin};
-use super::{older, wrappers};
+use super::post::{Data, To, begin, begin_at};
+use super::{known, older, wrappers};
 use crate::abi::ucp::{Datatype, Ep, Message, RequestParam, Tag, Worker};
 use crate::abi::ucs::{self, Status, StatusPtr};
-use crate::inflight::endpoints;
-use crate::inflight::thread::Kind;
-use crate::inflight::workers;
+use crate::inflight::thread::{self, Kind};
 
 type SendNbx = unsafe extern "C-unwind" fn(Ep, *const c_void, usize, Tag, *const RequestParam) -> StatusPtr;
 type RecvNbx = unsafe extern "C-unwind" fn(Worker, *mut c_void, usize, Tag, Tag, *const RequestParam) -> StatusPtr;
 type MsgRecvNbx = unsafe extern "C-unwind" fn(Worker, *mut c_void, usize, Message, *const RequestParam) -> StatusPtr;
 
+/// A send that is like none before.
+#[cold]
+#[inline(never)]
+unsafe fn send(
+    real: SendNbx,
+    stack: usize,
+    ep: Ep,
+    buffer: *const c_void,
+    count: usize,
+    tag: Tag,
+    param: *const RequestParam,
+) -> StatusPtr {
+    // SAFETY: the program's arguments, passed on as they are.
+    unsafe {
+        match begin_at(Function::TagSendNbx, Kind::Post, To::Endpoint(ep), stack) {
+            Some(posting) => {
+                posting.request(Data { buffer, count }, param, |param| real(ep, buffer, count, tag, param))
+            }
+            None => real(ep, buffer, count, tag, param),
+        }
+    }
+}
+
+/// A receive that is like none before.
+#[cold]
+#[inline(never)]
+unsafe fn receive(
+    real: RecvNbx,
+    stack: usize,
+    worker: Worker,
+    buffer: *mut c_void,
+    count: usize,
+    tag: Tag,
+    mask: Tag,
+    param: *const RequestParam,
+) -> StatusPtr {
+    // SAFETY: as above.
+    unsafe {
+        match begin_at(Function::TagRecvNbx, Kind::Post, To::Worker(worker), stack) {
+            Some(posting) => {
+                posting.request(Data { buffer, count }, param, |param| real(worker, buffer, count, tag, mask, param))
+            }
+            None => real(worker, buffer, count, tag, mask, param),
+        }
+    }
+}
+
 wrappers! {
     fn ucp_tag_send_nbx(ep: Ep, buffer: *const c_void, count: usize, tag: Tag, param: *const RequestParam) -> StatusPtr {
         |real| {
-            match begin(Function::TagSendNbx, Kind::Post, || endpoints::of(ep)) {
-                Some(posting) => posting.request(Data { buffer, count }, param, |param| real(ep, buffer, count, tag, param)),
-                None => real(ep, buffer, count, tag, param),
-            }
+            let Some(known) = known::begin(Function::TagSendNbx, To::Endpoint(ep), Data { buffer, count }, param) else {
+                return send(real, thread::stack(), ep, buffer, count, tag, param);
+            };
+            let returned = known.run(|param| real(ep, buffer, count, tag, param));
+            known.sent(Function::TagSendNbx, returned)
         }
     }
 
     fn ucp_tag_send_sync_nbx(ep: Ep, buffer: *const c_void, count: usize, tag: Tag, param: *const RequestParam) -> StatusPtr {
         |real| {
-            match begin(Function::TagSendSyncNbx, Kind::Post, || endpoints::of(ep)) {
+            match begin(Function::TagSendSyncNbx, Kind::Post, To::Endpoint(ep)) {
                 Some(posting) => posting.request(Data { buffer, count }, param, |param| real(ep, buffer, count, tag, param)),
                 None => real(ep, buffer, count, tag, param),
             }
@@ -44,7 +90,7 @@ wrappers! {
     ) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_tag_send_nbx, SendNbx);
-            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendNb, Kind::Post, || endpoints::of(ep))) else {
+            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendNb, Kind::Post, To::Endpoint(ep))) else {
                 return real(ep, buffer, count, datatype, tag, callback);
             };
             let param = older::send(datatype, callback);
@@ -62,7 +108,7 @@ wrappers! {
     ) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_tag_send_sync_nbx, SendNbx);
-            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendSyncNb, Kind::Post, || endpoints::of(ep))) else {
+            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendSyncNb, Kind::Post, To::Endpoint(ep))) else {
                 return real(ep, buffer, count, datatype, tag, callback);
             };
             let param = older::send(datatype, callback);
@@ -80,7 +126,7 @@ wrappers! {
     ) -> Status {
         |real| {
             let newer = real!(Ucp, ucp_tag_send_nbx, SendNbx);
-            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendNbr, Kind::Post, || endpoints::of(ep))) else {
+            let (Some(newer), Some(posting)) = (newer, begin(Function::TagSendNbr, Kind::Post, To::Endpoint(ep))) else {
                 return real(ep, buffer, count, datatype, tag, request);
             };
             let param = older::send_with_request(datatype, request);
@@ -98,12 +144,11 @@ wrappers! {
         param: *const RequestParam,
     ) -> StatusPtr {
         |real| {
-            match begin(Function::TagRecvNbx, Kind::Post, || (workers::of(worker), 0)) {
-                Some(posting) => posting.request(Data { buffer, count }, param, |param| {
-                    real(worker, buffer, count, tag, mask, param)
-                }),
-                None => real(worker, buffer, count, tag, mask, param),
-            }
+            let Some(known) = known::begin(Function::TagRecvNbx, To::Worker(worker), Data { buffer, count }, param) else {
+                return receive(real, thread::stack(), worker, buffer, count, tag, mask, param);
+            };
+            let returned = known.run(|param| real(worker, buffer, count, tag, mask, param));
+            known.posted(Function::TagRecvNbx, returned)
         }
     }
 
@@ -118,7 +163,7 @@ wrappers! {
     ) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_tag_recv_nbx, RecvNbx);
-            let of = || (workers::of(worker), 0);
+            let of = To::Worker(worker);
             let (Some(newer), Some(posting)) = (newer, begin(Function::TagRecvNb, Kind::Post, of)) else {
                 return real(worker, buffer, count, datatype, tag, mask, callback);
             };
@@ -140,7 +185,7 @@ wrappers! {
     ) -> Status {
         |real| {
             let newer = real!(Ucp, ucp_tag_recv_nbx, RecvNbx);
-            let of = || (workers::of(worker), 0);
+            let of = To::Worker(worker);
             let (Some(newer), Some(posting)) = (newer, begin(Function::TagRecvNbr, Kind::Post, of)) else {
                 return real(worker, buffer, count, datatype, tag, mask, request);
             };
@@ -161,7 +206,7 @@ wrappers! {
         param: *const RequestParam,
     ) -> StatusPtr {
         |real| {
-            match begin(Function::TagMsgRecvNbx, Kind::Post, || (workers::of(worker), 0)) {
+            match begin(Function::TagMsgRecvNbx, Kind::Post, To::Worker(worker)) {
                 Some(posting) => posting.request(Data { buffer, count }, param, |param| {
                     real(worker, buffer, count, message, param)
                 }),
@@ -180,7 +225,7 @@ wrappers! {
     ) -> StatusPtr {
         |real| {
             let newer = real!(Ucp, ucp_tag_msg_recv_nbx, MsgRecvNbx);
-            let of = || (workers::of(worker), 0);
+            let of = To::Worker(worker);
             let (Some(newer), Some(posting)) = (newer, begin(Function::TagMsgRecvNb, Kind::Post, of)) else {
                 return real(worker, buffer, count, datatype, message, callback);
             };

@@ -15,7 +15,7 @@ pub unsafe fn count_answers(module: &Module, worker: *mut Worker, frame: &Frame)
         let link = frame.link();
         // SAFETY: the worker of a watched interface: those are never freed.
         if link.is_some() || !unsafe { wait_for_answer(module, worker, answer) } {
-            count_answer(module, answer, link);
+            count_answer(module, answer, link.as_ref());
         }
     }
 }

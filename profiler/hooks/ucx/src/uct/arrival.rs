@@ -1,19 +1,20 @@
 //! Active messages that a transport hands to libucp.
 
 use std::ffi::{c_uint, c_void};
+use std::ptr;
 
 use commsee_hook::{AT_ONCE, Call};
 
 use super::answers;
 use crate::abi::ucs::Status;
 use crate::abi::uct::AmCallback;
-use crate::inflight::What;
-use crate::inflight::thread::{self, Frame, Kind, Link, Standing, Thread};
+use crate::inflight::thread::{self, Frame, Link, Marks, Outermost, Standing, Thread, UNLINKED};
 use crate::inflight::workers::Worker;
+use crate::inflight::{What, alike, tls};
+use crate::module;
 use crate::module::protocol::message::{EAGER_SYNC_ACK, RNDV_ATP, RNDV_ATS, RNDV_DATA, RNDV_RTR};
 use crate::module::protocol::{self, Protocol};
 use crate::module::routes::{Carrier, Routes};
-use crate::module::{self, Module};
 
 /// A handler of libucp's, for messages of one number by one interface.
 pub struct Arrival {
@@ -21,7 +22,20 @@ pub struct Arrival {
     pub argument: *mut c_void,
     pub id: u8,
     pub carrier: Carrier,
+    marks: Marks,
     pub worker: *mut Worker,
+}
+
+impl Arrival {
+    pub fn new(callback: AmCallback, argument: *mut c_void, id: u8, carrier: Carrier, worker: *mut Worker) -> Arrival {
+        let marks = Marks::of_arrival(id, carrier, !begins_with_number(id));
+        Arrival { callback, argument, id, carrier, marks, worker }
+    }
+}
+
+/// Whether a message begins with the number of a request of this process.
+fn begins_with_number(id: u8) -> bool {
+    matches!(id, EAGER_SYNC_ACK..=RNDV_DATA | RNDV_ATP)
 }
 
 static ROUTES: Routes = Routes::new();
@@ -35,64 +49,114 @@ pub unsafe extern "C-unwind" fn arrived(
 ) -> Status {
     // SAFETY: what `interfaces::handler` gave away with this function.
     unsafe {
-        let arrival = &*arrival.cast::<Arrival>();
-        let seen = module::get().and_then(|module| begin(arrival, module, thread::current(module)?, data, length));
-        let status = (arrival.callback)(arrival.argument, data, length, flags);
-        if let Some(seen) = seen {
-            end(arrival, seen, length);
+        let known = &*arrival.cast::<Arrival>();
+        let thread = tls::get();
+        let is_simple = module::get().is_some()
+            && !thread.is_null()
+            && (*thread).frame.is_null()
+            && known.marks.is_plain
+            && (*thread).state.is_own();
+        if !is_simple {
+            return arrived_within(arrival, data, length, flags);
+        }
+        let mut outermost = Outermost::enter(thread, known.marks);
+        let status = (known.callback)(known.argument, data, length, flags);
+        if !is_counted(known, thread, outermost.frame(), length) {
+            end(known, thread, outermost.frame(), 0, length);
         }
         status
     }
 }
 
-/// A message that is being handled.
-struct Seen {
-    module: &'static Module,
-    standing: Standing,
-    /// Of a request of this process, or 0.
-    number: u64,
-}
-
-#[inline(always)]
-unsafe fn begin(
-    arrival: &Arrival,
-    module: &'static Module,
-    thread: *mut Thread,
+/// The same for all messages.
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn arrived_within(
+    arrival: *mut c_void,
     data: *mut c_void,
     length: usize,
-) -> Option<Seen> {
-    // SAFETY: the thread is this one's, and a message of that length lies at `data`.
+    flags: c_uint,
+) -> Status {
+    // SAFETY: as above.
     unsafe {
-        let mut standing = Standing::enter(thread, Kind::Arrival)?;
+        let arrival = &*arrival.cast::<Arrival>();
+        let thread = module::get().and_then(thread::current);
+        let Some(mut standing) = thread.and_then(|thread| Standing::enter(thread, arrival.marks)) else {
+            return (arrival.callback)(arrival.argument, data, length, flags);
+        };
+        let (thread, frame) = (standing.thread(), standing.frame());
+        let number = if arrival.marks.is_plain { 0 } else { number(arrival, data, length, frame) };
+        let status = (arrival.callback)(arrival.argument, data, length, flags);
         let frame = standing.frame();
-        frame.message = arrival.id;
-        frame.carrier = arrival.carrier;
-        // These begin with the number of a request of this process.
-        let mut number = 0;
-        if matches!(arrival.id, EAGER_SYNC_ACK..=RNDV_DATA | RNDV_ATP) && length >= 8 && !data.is_null() {
-            number = data.cast::<u64>().read_unaligned();
-            if matches!(arrival.id, EAGER_SYNC_ACK | RNDV_ATS | RNDV_RTR) {
-                find_sender(arrival, number as usize, frame);
-            }
+        if !arrival.marks.is_plain || !is_counted(arrival, thread, frame, length) {
+            end(arrival, thread, frame, number, length);
         }
-        Some(Seen { module, standing, number })
+        status
+    }
+}
+
+/// Of a request of this process that the message begins with, or 0.
+unsafe fn number(arrival: &Arrival, data: *mut c_void, length: usize, frame: &mut Frame) -> u64 {
+    if length < 8 || data.is_null() {
+        return 0;
+    }
+    // SAFETY: a message of that length lies there.
+    unsafe {
+        let number = data.cast::<u64>().read_unaligned();
+        if matches!(arrival.id, EAGER_SYNC_ACK | RNDV_ATS | RNDV_RTR) {
+            find_sender(arrival, number as usize, frame);
+        }
+        number
+    }
+}
+
+/// Counts a plain message whose counter is known.
+#[inline(always)]
+unsafe fn is_counted(arrival: &Arrival, thread: *mut Thread, frame: &Frame, length: usize) -> bool {
+    // SAFETY: the thread is this one's. An entry is as it was while there is a frame.
+    unsafe {
+        if (*thread).state.is_off() {
+            return false;
+        }
+        let counter = match frame.alike().as_ref() {
+            Some(alike) => &alike.arrival,
+            None if frame.is_unlinked() => unlinked(thread, arrival),
+            None => return false,
+        };
+        counter.count(ptr::from_ref(arrival) as usize, length as u64)
     }
 }
 
 #[inline(always)]
-unsafe fn end(arrival: &Arrival, seen: Seen, length: usize) {
-    let Seen { module, mut standing, number } = seen;
+unsafe fn unlinked<'a>(thread: *mut Thread, arrival: &Arrival) -> &'a mut alike::Arrival {
+    // SAFETY: this thread's own; the place is one of those that there are.
+    unsafe { &mut *(&raw mut (*thread).unlinked).cast::<alike::Arrival>().add(usize::from(arrival.id) % UNLINKED) }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn end(arrival: &Arrival, thread: *mut Thread, frame: &mut Frame, number: u64, length: usize) {
+    let Some(module) = module::get() else { return };
     // SAFETY: the worker of a watched interface: those are never freed.
     unsafe {
-        let frame = standing.frame();
         answers::count_answers(module, arrival.worker, frame);
-        if let (RNDV_DATA | RNDV_ATP, Some(link)) = (arrival.id, frame.link()) {
+        let link = frame.link();
+        if let (RNDV_DATA | RNDV_ATP, Some(link)) = (arrival.id, &link) {
             answers::count_expected(module, arrival.worker, number, link);
         }
         let protocol = protocol::of_message(arrival.id);
         let route = ROUTES.number(module, "uct-rx", "uct_am", protocol, arrival.carrier);
-        let call = frame.link().map_or(&Call::NONE, |link| &link.call);
-        module.count(call, route, 0, length as u64, length as u64, AT_ONCE);
+        let call = link.as_ref().map_or(&Call::NONE, |link| &link.call);
+        let bytes = length as u64;
+        module.count(call, route, 0, bytes, bytes, AT_ONCE);
+        if arrival.marks.is_plain {
+            let handler = ptr::from_ref(arrival) as usize;
+            match frame.alike().as_mut() {
+                Some(alike) => alike.arrival.learn(module, call, route, handler, bytes),
+                None if frame.is_unlinked() => unlinked(thread, arrival).learn(module, call, route, handler, bytes),
+                None => {}
+            }
+        }
     }
 }
 

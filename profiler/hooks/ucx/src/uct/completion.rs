@@ -6,7 +6,7 @@ use crate::abi::ucs;
 use crate::abi::uct::Completion;
 use crate::inflight::completion::Pending;
 use crate::inflight::operation::{give_to_all, phase};
-use crate::inflight::thread::{self, Kind, Standing};
+use crate::inflight::thread::{self, Kind, Marks, Standing};
 use crate::module;
 
 /// Called instead of libucp's completion.
@@ -27,7 +27,7 @@ pub unsafe extern "C-unwind" fn completed(own: *mut Completion) {
                 None => give_to_all(pending),
             }
         }
-        let mut standing = thread.and_then(|thread| Standing::enter(thread, Kind::Completion));
+        let mut standing = thread.and_then(|thread| Standing::enter(thread, Marks::of(Kind::Completion)));
         if let Some(standing) = &mut standing
             && is_linked
         {

@@ -14,6 +14,7 @@ use crate::abi::uct::{
     self, AM_ID_MAX, AmCallback, DEVICE_TYPES, IFACE_OPEN_MODE_DEVICE, IFACE_PARAM_FIELD_DEVICE,
     IFACE_PARAM_FIELD_OPEN_MODE, Iface, IfaceParams, Md, TABLE_WORDS, TlResource,
 };
+use crate::inflight::alike;
 use crate::inflight::workers::{self, Worker};
 use crate::module::routes::{self, Carrier, Transport};
 use crate::module::{self, version};
@@ -77,6 +78,7 @@ pub unsafe fn opened(md: Md, worker: uct::Worker, params: *const IfaceParams, if
         if !KNOWN.set(iface as usize, interface as u64) {
             return;
         }
+        alike::forget_all();
         for (place, function) in operations::REPLACEMENTS {
             if (*iface).table[place] != 0 {
                 (*iface).table[place] = function();
@@ -105,6 +107,7 @@ pub unsafe fn closing(iface: *mut Iface) {
         }
     }
     KNOWN.remove(iface as usize);
+    alike::forget_all();
 }
 
 /// What a handler of libucp's is replaced by.
@@ -121,7 +124,7 @@ pub unsafe fn handler(
     let interface = unsafe { (KNOWN.get(iface as usize)? as *const Interface).as_ref()? };
     let mut arrivals = interface.arrivals.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let place = arrivals.get_mut(usize::from(id))?;
-    let arrival = Arrival { callback, argument, id, carrier: interface.carrier, worker: interface.worker };
+    let arrival = Arrival::new(callback, argument, id, interface.carrier, interface.worker);
     if place.is_null() {
         *place = Box::into_raw(memory::boxed(arrival)?);
     } else {

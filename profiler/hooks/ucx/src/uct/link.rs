@@ -28,7 +28,7 @@ pub unsafe fn find(thread: *mut Thread, interface: &Interface, clue: Clue) -> Op
     unsafe {
         let frame = (*thread).frame.as_ref();
         match frame {
-            Some(frame) if frame.kind == Kind::Post => Some(Link::to(frame.operation)),
+            Some(frame) if frame.marks.kind == Kind::Post => Some(Link::to(frame.operation)),
             _ => search(frame, interface, clue),
         }
     }
@@ -52,11 +52,11 @@ unsafe fn search(frame: Option<&Frame>, interface: &Interface, clue: Clue) -> Op
         });
         found
             .or_else(|| {
-                let frame = frame.filter(|frame| matches!(frame.kind, Kind::Arrival | Kind::Completion))?;
-                frame.link().copied()
+                let frame = frame.filter(|frame| matches!(frame.marks.kind, Kind::Arrival | Kind::Completion))?;
+                frame.link()
             })
             .or_else(|| pending(&mut |pending| pending.recall(clue.near, clue.far)))
-            .or_else(|| frame.filter(|frame| frame.kind == Kind::Blocking).map(|frame| Link::to(frame.operation)))
+            .or_else(|| frame.filter(|frame| frame.marks.kind == Kind::Blocking).map(|frame| Link::to(frame.operation)))
     }
 }
 

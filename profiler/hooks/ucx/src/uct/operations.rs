@@ -4,7 +4,7 @@ use std::ffi::{c_uint, c_void};
 
 use super::interfaces;
 use super::table::place::*;
-use super::transmission::{Cargo, begin, posted};
+use super::transmission::{Cargo, Posted, begin, posted};
 use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::abi::uct::*;
 use crate::module::protocol::message;
@@ -63,14 +63,24 @@ macro_rules! replaced {
         unsafe extern "C-unwind" fn $name($ep: *mut Ep $(, $argument: $type)*) -> $result {
             // SAFETY: the arguments are libucp's, and passed on.
             unsafe {
+                #[allow(unused)]
+                let call = |real: usize| std::mem::transmute::<usize, $real_type>(real)($ep $(, $argument)*);
+                $(let posted = posted($cargo);
+                if let Some(known) = posted.and_then(|posted| posted.known($ep, $place, $cargo)) {
+                    let $done = call(known.real());
+                    if let (Some(bytes), Some(posted)) = ($bytes, posted)
+                        && !known.count(bytes)
+                    {
+                        posted.count($ep, $place, $cargo, bytes);
+                    }
+                    return $done;
+                })?
                 let Some(interface) = interfaces::of($ep) else { return ucs::ERR_UNSUPPORTED as isize as $result };
                 let real = std::mem::transmute::<usize, $real_type>(interface.table[$place]);
-                #[allow(unused)]
-                let call = || real($ep $(, $argument)*);
-                $(if let Some(posted) = posted($cargo) {
-                    let $done = call();
+                $(if let Some(posted) = posted {
+                    let $done = call(interface.table[$place]);
                     if let Some(bytes) = $bytes {
-                        posted.count(interface, $place, $cargo, bytes);
+                        posted.count($ep, $place, $cargo, bytes);
                     }
                     return $done;
                 })?
@@ -211,16 +221,51 @@ unsafe extern "C-unwind" fn am_short(
 ) -> Status {
     // SAFETY: the arguments are libucp's, and passed on.
     unsafe {
+        let Some(posted) = posted(Cargo::Message(id)) else { return am_short_apart(ep, id, header, payload, length) };
+        let Some(known) = posted.known(ep, AM_SHORT, Cargo::Message(id)) else {
+            return am_short_posted(posted, ep, id, header, payload, length);
+        };
+        let real = std::mem::transmute::<usize, AmShort>(known.real());
+        let status = real(ep, id, header, payload, length);
+        let bytes = length as usize + 8;
+        if status == ucs::OK && !known.count(bytes) {
+            posted.count(ep, AM_SHORT, Cargo::Message(id), bytes);
+        }
+        status
+    }
+}
+
+/// Inside of the post that wants it, but not like others before.
+#[cold]
+#[inline(never)]
+unsafe fn am_short_posted(
+    posted: Posted,
+    ep: *mut Ep,
+    id: u8,
+    header: u64,
+    payload: *const c_void,
+    length: c_uint,
+) -> Status {
+    // SAFETY: as above.
+    unsafe {
+        let Some(interface) = interfaces::of(ep) else { return ucs::ERR_UNSUPPORTED };
+        let real = std::mem::transmute::<usize, AmShort>(interface.table[AM_SHORT]);
+        let status = real(ep, id, header, payload, length);
+        if status == ucs::OK {
+            posted.count(ep, AM_SHORT, Cargo::Message(id), length as usize + 8);
+        }
+        status
+    }
+}
+
+/// Anywhere else.
+#[inline(never)]
+unsafe fn am_short_apart(ep: *mut Ep, id: u8, header: u64, payload: *const c_void, length: c_uint) -> Status {
+    // SAFETY: as above.
+    unsafe {
         let Some(interface) = interfaces::of(ep) else { return ucs::ERR_UNSUPPORTED };
         let real = std::mem::transmute::<usize, AmShort>(interface.table[AM_SHORT]);
         let bytes = length as usize + 8;
-        if let Some(posted) = posted(Cargo::Message(id)) {
-            let status = real(ep, id, header, payload, length);
-            if status == ucs::OK {
-                posted.count(interface, AM_SHORT, Cargo::Message(id), bytes);
-            }
-            return status;
-        }
         let Told { sender, buffer, number } = told(id, payload, length as usize);
         let begun = begin(interface, ep, AM_SHORT, Cargo::Message(id), sender, buffer, 0);
         let Some(mut transmission) = begun else { return real(ep, id, header, payload, length) };
@@ -259,12 +304,24 @@ unsafe extern "C-unwind" fn am_bcopy(
 ) -> isize {
     // SAFETY: the arguments are libucp's, and passed on.
     unsafe {
+        let posted = posted(Cargo::Message(id));
+        if let Some(known) = posted.and_then(|posted| posted.known(ep, AM_BCOPY, Cargo::Message(id))) {
+            let real = std::mem::transmute::<usize, AmBcopy>(known.real());
+            let packed = real(ep, id, pack, argument, flags);
+            if let Ok(bytes) = usize::try_from(packed)
+                && !known.count(bytes)
+                && let Some(posted) = posted
+            {
+                posted.count(ep, AM_BCOPY, Cargo::Message(id), bytes);
+            }
+            return packed;
+        }
         let Some(interface) = interfaces::of(ep) else { return ucs::ERR_UNSUPPORTED as isize };
         let real = std::mem::transmute::<usize, AmBcopy>(interface.table[AM_BCOPY]);
-        if let Some(posted) = posted(Cargo::Message(id)) {
+        if let Some(posted) = posted {
             let packed = real(ep, id, pack, argument, flags);
             if let Ok(bytes) = usize::try_from(packed) {
-                posted.count(interface, AM_BCOPY, Cargo::Message(id), bytes);
+                posted.count(ep, AM_BCOPY, Cargo::Message(id), bytes);
             }
             return packed;
         }

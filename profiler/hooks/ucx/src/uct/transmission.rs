@@ -7,11 +7,12 @@ use commsee_hook::AT_ONCE;
 
 use super::answers;
 use super::completion::completed;
-use super::interfaces::Interface;
+use super::interfaces::{self, Interface};
 use super::link::{self, Clue};
 use super::table;
 use crate::abi::ucs::{self, Status};
 use crate::abi::uct::{Completion, Ep};
+use crate::inflight::alike::{self, Alike, Transmitted};
 use crate::inflight::completion::Pending;
 use crate::inflight::endpoints;
 use crate::inflight::operation::{Operation, phase};
@@ -45,39 +46,114 @@ pub enum Cargo {
     TaggedRendezvous,
 }
 
-/// An operation without a completion, inside of the call of UCP that wants it: most are.
+/// What is transmitted without a completion inside of the call of UCP that wants it: most is.
 #[derive(Clone, Copy)]
 pub struct Posted {
-    module: &'static Module,
     operation: *mut Operation,
+    /// What is known of such operations, or null.
+    alike: *mut Alike,
 }
 
 #[inline(always)]
 pub unsafe fn posted(cargo: Cargo) -> Option<Posted> {
-    let module = module::get()?;
+    module::get()?;
     // SAFETY: frames live as long as they are linked, and that of a post is part of its operation's record.
     unsafe {
         let frame = tls::get().as_ref()?.frame.as_ref()?;
+        if frame.marks.kind != Kind::Post || cargo == Cargo::Message(message::WIREUP) {
+            return None;
+        }
         let operation = frame.operation;
-        let is_plain = frame.kind == Kind::Post
-            && (*operation).peer.get() != 0
-            && !(*operation).call.is_traced()
-            && cargo != Cargo::Message(message::WIREUP);
-        is_plain.then_some(Posted { module, operation })
+        let alike = (*operation).alike;
+        let is_plain = (*operation).peer.get() != 0 && (!alike.is_null() || !(*operation).call.is_traced());
+        is_plain.then_some(Posted { operation, alike })
     }
 }
 
+/// A place in the table with what is carried by it.
+#[inline(always)]
+fn what(place: usize, cargo: Cargo) -> u16 {
+    let id = match cargo {
+        Cargo::Message(id) => id,
+        _ => 0,
+    };
+    place as u16 | u16::from(id) << 8
+}
+
 impl Posted {
+    /// The function that was replaced, and the counter for what it transmits, if such was transmitted before.
     #[inline(always)]
-    pub unsafe fn count(self, interface: &Interface, place: usize, cargo: Cargo, bytes: usize) {
+    pub unsafe fn known(self, ep: *mut Ep, place: usize, cargo: Cargo) -> Option<Known> {
+        // SAFETY: an endpoint that libucp uses. The entry is as it was found until the post that goes on is over.
+        unsafe {
+            let alike = self.alike.as_ref()?;
+            let is_it = alike.transmission.is_of((*ep).iface as usize, what(place, cargo));
+            is_it.then_some(Known { operation: self.operation, transmission: &raw const alike.transmission })
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub unsafe fn count(self, ep: *mut Ep, place: usize, cargo: Cargo, bytes: usize) {
+        // SAFETY: an endpoint of a watched interface.
+        let (Some(module), Some(interface)) = (module::get(), unsafe { interfaces::of(ep) }) else { return };
         // SAFETY: the post that `posted` found goes on: this is inside of it.
         unsafe {
             let operation = self.operation;
             let bytes = bytes as u64;
             let protocol = carried(cargo, (*operation).is_one_sided);
             mark(operation, cargo, protocol, interface.carrier, bytes);
-            let route = route(self.module, place, protocol, interface.carrier);
-            self.module.count(&(*operation).call, route, (*operation).peer.get(), bytes, bytes, AT_ONCE);
+            let route = route(module, place, protocol, interface.carrier);
+            module.count(&(*operation).call, route, (*operation).peer.get(), bytes, bytes, AT_ONCE);
+            if !self.alike.is_null() {
+                let (iface, carrier) = ((*ep).iface as usize, interface.carrier);
+                let real = interface.table.get(place).copied().unwrap_or(0);
+                let seen = Transmitted { iface, real, what: what(place, cargo), carrier, protocol };
+                Alike::learn_transmission(self.alike, module, route, bytes, seen);
+            }
+        }
+    }
+}
+
+/// The counter of what is transmitted now.
+#[derive(Clone, Copy)]
+pub struct Known {
+    operation: *mut Operation,
+    transmission: *const alike::Transmission,
+}
+
+impl Known {
+    #[inline(always)]
+    pub unsafe fn real(self) -> usize {
+        // SAFETY: as in `Posted::known`.
+        unsafe { (*self.transmission).real }
+    }
+
+    /// False where so many bytes have another counter.
+    #[inline(always)]
+    pub unsafe fn count(self, bytes: usize) -> bool {
+        // SAFETY: as above: this is inside of the post, whose thread may count.
+        unsafe {
+            let bytes = bytes as u64;
+            let transmission = &*self.transmission;
+            let is_known = transmission.counter.holds(bytes);
+            if is_known {
+                transmission.counter.add(bytes);
+                carry(self.operation, transmission.carrier, bytes);
+            }
+            is_known
+        }
+    }
+}
+
+/// What took most of its data.
+#[inline(always)]
+unsafe fn carry(operation: *mut Operation, carrier: Carrier, bytes: u64) {
+    // SAFETY: records are never freed.
+    unsafe {
+        if bytes > (*operation).carried_bytes.get() {
+            (*operation).carried_bytes.set(bytes);
+            (*operation).carrier.set(carrier);
         }
     }
 }
@@ -100,10 +176,7 @@ unsafe fn mark(operation: *mut Operation, cargo: Cargo, protocol: Protocol, carr
     // SAFETY: records are never freed.
     unsafe {
         if protocol != Protocol::Control {
-            if bytes > (*operation).carried_bytes.get() {
-                (*operation).carried_bytes.set(bytes);
-                (*operation).carrier.set(carrier);
-            }
+            carry(operation, carrier, bytes);
             if protocol.is_rendezvous() {
                 (*operation).protocol.set(protocol);
             }
@@ -145,7 +218,7 @@ pub unsafe fn begin(
     let thread = thread::current(module)?;
     // SAFETY: the thread is this one's, and its frames live as long as they are linked.
     unsafe {
-        let is_posted = (*thread).frame.as_ref().is_some_and(|frame| frame.kind == Kind::Post);
+        let is_posted = (*thread).frame.as_ref().is_some_and(|frame| frame.marks.kind == Kind::Post);
         let mut peer = if is_posted { 0 } else { endpoints::uct_peer(ep.cast()) };
         let found = if cargo == Cargo::Message(message::WIREUP) {
             None
@@ -309,7 +382,7 @@ impl Transmission {
             }
             // The first operation of a handler that belongs to something tells to what the others belong.
             if let Some(frame) = (*self.thread).frame.as_mut()
-                && frame.kind == Kind::Arrival
+                && frame.marks.kind == Kind::Arrival
                 && frame.link().is_none()
             {
                 frame.set_link(self.link);
@@ -328,7 +401,7 @@ impl Transmission {
         let answer = Answer { place, carrier, peer: self.peer, bytes: bytes as u64, number: self.number };
         // SAFETY: frames live as long as they are linked.
         match unsafe { (*self.thread).frame.as_mut() } {
-            Some(frame) if frame.kind == Kind::Arrival => frame.keep(answer),
+            Some(frame) if frame.marks.kind == Kind::Arrival => frame.keep(answer),
             // SAFETY: the worker of a watched interface: those are never freed.
             _ => unsafe { answers::wait_for_answer(self.module, self.interface.worker, answer) },
         }
@@ -352,7 +425,8 @@ impl Transmission {
     #[cold]
     unsafe fn unlinked(&self) -> Protocol {
         // SAFETY: the thread is this one's, and its frames live as long as they are linked.
-        let in_handler = unsafe { (*self.thread).frame.as_ref() }.is_some_and(|frame| frame.kind == Kind::Arrival);
+        let in_handler =
+            unsafe { (*self.thread).frame.as_ref() }.is_some_and(|frame| frame.marks.kind == Kind::Arrival);
         match self.cargo {
             Cargo::Message(message::WIREUP) => Protocol::Wireup,
             Cargo::Message(id) if protocol::is_answer(id) => Protocol::Reply,
