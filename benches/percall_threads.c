@@ -30,6 +30,14 @@ static void do_allreduce(struct thread *own)
     MPI_Allreduce(&own->one, &own->two, 1, MPI_INT, MPI_SUM, own->comm);
 }
 
+static void do_exchange(struct thread *own)
+{
+    MPI_Request requests[2];
+    MPI_Isend(&own->one, 1, MPI_INT, 0, 0, own->comm, &requests[0]);
+    MPI_Irecv(&own->two, 1, MPI_INT, 0, 0, own->comm, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
 /* As in percall.c. */
 __attribute__((noipa)) void timed_loop(struct thread *own)
 {
@@ -55,8 +63,13 @@ static void *work(void *argument)
 
 int main(int argc, char **argv)
 {
-    if (argc == 4) run = !strcmp(argv[1], "floor") ? do_floor : !strcmp(argv[1], "allreduce") ? do_allreduce : NULL;
-    if (!run) return fprintf(stderr, "usage: percall_threads floor|allreduce ITERATIONS REPETITIONS\n"), 2;
+    if (argc == 4)
+        run = !strcmp(argv[1], "floor")                 ? do_floor
+              : !strcmp(argv[1], "allreduce")           ? do_allreduce
+              : !strcmp(argv[1], "isend_irecv_waitall") ? do_exchange
+                                                        : NULL;
+    if (!run)
+        return fprintf(stderr, "usage: percall_threads floor|allreduce|isend_irecv_waitall ITERATIONS REPETITIONS\n"), 2;
     iterations = atol(argv[2]);
     repetitions = atoi(argv[3]);
     double *ns = malloc(sizeof *ns * repetitions);
@@ -75,7 +88,7 @@ int main(int argc, char **argv)
         MPI_Comm_dup(MPI_COMM_SELF, &threads[t].comm);
         pthread_create(&threads[t].id, NULL, work, &threads[t]);
     }
-    printf("# pinned to processors");
+    printf("# pinned: to processors");
     for (int t = 0; t < THREADS; t++) {
         pthread_join(threads[t].id, NULL);
         printf(" %d", threads[t].processor);

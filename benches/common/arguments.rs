@@ -1,7 +1,8 @@
 //! The command line of a benchmark: `--against LIB.so` and `--through COMMAND` as often as wanted, `--markdown`,
-//! `--only NAME,NAME`, and numbers such as `--ranks 8`.
+//! `--csv FILE`, `--only NAME,NAME`, and numbers such as `--ranks 8`.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::{env, process};
 
 use super::Peer;
@@ -11,6 +12,8 @@ pub struct Arguments {
     pub against: Vec<Peer>,
     /// Tables for the documentation instead of the terminal.
     pub markdown: bool,
+    /// The file that figures are to be written to.
+    pub csv: Option<PathBuf>,
     only: Vec<String>,
     numbers: BTreeMap<&'static str, usize>,
 }
@@ -19,7 +22,7 @@ impl Arguments {
     /// Ends the process with the usage where it is not kept to.
     pub fn read(usage: &str, numbers: &[(&'static str, usize)]) -> Arguments {
         let numbers = numbers.iter().copied().collect();
-        let mut read = Arguments { against: Vec::new(), markdown: false, only: Vec::new(), numbers };
+        let mut read = Arguments { against: Vec::new(), markdown: false, csv: None, only: Vec::new(), numbers };
         // Cargo adds `--bench`.
         let mut words = env::args().skip(1).filter(|word| word != "--bench");
         while let Some(word) = words.next() {
@@ -30,6 +33,7 @@ impl Arguments {
                 }
                 "--against" => words.next().map(|list| read.against.push(Peer::Preload(list))).is_some(),
                 "--through" => words.next().map(|command| read.against.push(Peer::Launch(command))).is_some(),
+                "--csv" => words.next().map(|file| read.csv = Some(PathBuf::from(file))).is_some(),
                 "--only" => words.next().map(|list| read.only.extend(list.split(',').map(str::to_owned))).is_some(),
                 name => match (read.numbers.get_mut(name), words.next().and_then(|text| text.parse().ok())) {
                     (Some(number), Some(value @ 1..)) => {
