@@ -1,12 +1,12 @@
 /* What one call costs: nanoseconds per iteration of a case, the fastest of some repetitions, on one rank; `pingpong` needs two.
- * usage: percall CASE ITERATIONS REPETITIONS [paused]   prints `case,fastest_ns,grown_bytes`, both per iteration
+ * usage: percall CASE[,CASE…] ITERATIONS REPETITIONS   prints `case,fastest_ns,grown_bytes` for each, both per iteration
  * The case `floor` is what the cheapest possible wrapper pays: two readings of the time-stamp counter and one addition. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <sched.h>
 #include "timing.h"
 
-enum { WARM_UP = 100 }; /* every communicator met, every function found */
+enum { WARM_UP = 128 }; /* every communicator met, every function found */
 
 static MPI_Comm comms[64];
 static MPI_Request nulls[64], inactive, pending[16];
@@ -94,6 +94,8 @@ static void open_window(void)
     MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window);
 }
 static void close_window(void) { MPI_Win_unlock(0, window); MPI_Win_free(&window); }
+static void pause_recording(void) { MPI_Pcontrol(0); }
+static void resume_recording(void) { MPI_Pcontrol(1); }
 /* Ranks that share a processor measure the scheduler. */
 static void choose_processor(void)
 {
@@ -117,6 +119,8 @@ static const struct { const char *name; void (*run)(void), (*before)(void), (*af
     {"isend_irecv_waitall_64_comms", do_exchange_64_comms}, {"32_isend_32_irecv_waitall", do_waitall_64},
     {"waitall_64_null", do_waitall_null, make_nulls}, {"put_flush", do_put_flush, open_window, close_window},
     {"dup_free", do_dup_free}, {"pingpong", do_pingpong, choose_processor},
+    {"send_proc_null_paused", do_send_null, pause_recording, resume_recording},
+    {"test_null_paused", do_test_null, pause_recording, resume_recording},
 };
 
 /* Under its own name and never inlined: callgrind counts from its entry to its exit, and nowhere else. */
@@ -136,36 +140,45 @@ static void say_version(void)
     printf("# version: %s\n", version);
 }
 
+static size_t find(const char *name)
+{
+    size_t c = 0;
+    while (c < sizeof cases / sizeof *cases && strcmp(name, cases[c].name)) c++;
+    if (c == sizeof cases / sizeof *cases) fprintf(stderr, "percall: no case %s\n", name), exit(2);
+    return c;
+}
+
 int main(int argc, char **argv)
 {
-    size_t c = 0, count = sizeof cases / sizeof *cases;
-    while (argc >= 4 && c < count && strcmp(argv[1], cases[c].name)) c++;
-    if (argc < 4 || c == count) return fprintf(stderr, "usage: percall CASE ITERATIONS REPETITIONS [paused]\n"), 2;
+    if (argc != 4) return fprintf(stderr, "usage: percall CASE[,CASE...] ITERATIONS REPETITIONS\n"), 2;
     long iterations = atol(argv[2]);
-    int repetitions = atoi(argv[3]), paused = argc > 4;
+    int repetitions = atoi(argv[3]);
     double *ns = malloc(sizeof *ns * repetitions), *ticks = malloc(sizeof *ticks * repetitions);
+    shift_heap();
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int i = 0; i < 64; i++) MPI_Comm_dup(MPI_COMM_SELF, &comms[i]);
-    if (cases[c].before) cases[c].before();
-    for (int i = 0; i < WARM_UP; i++) cases[c].run();
-    if (paused) MPI_Pcontrol(0);
-    long before_kib = self_kib("smaps_rollup", "Rss:");
-    for (int r = 0; r < repetitions; r++) {
-        double begin_ns = now_ns();
-        uint64_t begin = TICKS();
-        timed_loop(cases[c].run, iterations);
-        ticks[r] = (double)(TICKS() - begin) / iterations;
-        ns[r] = (now_ns() - begin_ns) / iterations;
+    if (rank == 0) say_version();
+    for (char *name = strtok(argv[1], ","); name; name = strtok(NULL, ",")) {
+        size_t c = find(name);
+        if (cases[c].before) cases[c].before();
+        for (int i = 0; i < WARM_UP; i++) cases[c].run();
+        long before_kib = self_kib("smaps_rollup", "Rss:");
+        for (int r = 0; r < repetitions; r++) {
+            double begin_ns = now_ns();
+            uint64_t begin = TICKS();
+            timed_loop(cases[c].run, iterations);
+            ticks[r] = (double)(TICKS() - begin) / iterations;
+            ns[r] = (now_ns() - begin_ns) / iterations;
+        }
+        double grown_bytes = (self_kib("smaps_rollup", "Rss:") - before_kib) * 1024.0;
+        if (rank == 0) {
+            printf("# ticks: %.1f\n", least(ticks, repetitions));
+            say_result(name, least(ns, repetitions), grown_bytes / iterations / repetitions);
+        }
+        if (cases[c].after) cases[c].after();
     }
-    double grown_bytes = (self_kib("smaps_rollup", "Rss:") - before_kib) * 1024.0;
-    if (rank == 0) {
-        say_version();
-        printf("# ticks: %.1f\n", least(ticks, repetitions));
-        printf("%s,%.2f,%.1f\n", argv[1], least(ns, repetitions), grown_bytes / iterations / repetitions);
-    }
-    if (cases[c].after) cases[c].after();
     MPI_Finalize();
     return 0;
 }

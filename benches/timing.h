@@ -38,3 +38,17 @@ static inline long self_kib(const char *file, const char *key)
     if (stream) fclose(stream);
     return kib;
 }
+
+/* Under its own name, as `timed_loop` of each program: callgrind writes down what it has counted before it is called. */
+__attribute__((noipa, unused)) static void say_result(const char *name, double ns, double grown_bytes)
+{
+    printf("%s,%.2f,%.1f\n", name, ns, grown_bytes);
+}
+
+/* Handles may be addresses, and tables of handles differ by where these are: `SHIFT` bytes move them. */
+static inline void shift_heap(void)
+{
+    const char *bytes = getenv("SHIFT");
+    void *volatile kept = bytes ? malloc(atol(bytes)) : NULL;
+    (void)kept;
+}

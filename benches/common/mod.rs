@@ -13,7 +13,7 @@ mod statistics;
 
 pub use arguments::{Arguments, number};
 pub use library::{Library, Peer, libraries};
-pub use mpi::{Mpi, compiled, installed};
+pub use mpi::{Mpi, compiled, installed, version_of};
 pub use others::Usage;
 pub use processor::{processor_model, processors};
 pub use run::{bytes_in, output_of, place};

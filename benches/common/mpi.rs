@@ -22,6 +22,11 @@ impl Mpi {
         [Mpi::OpenMpi, Mpi::Mpich].into_iter().filter(|mpi| wanted == "both" || wanted == mpi.to_string()).collect()
     }
 
+    /// Whether a library calls itself so, as in `Open MPI 4.1.4`.
+    pub fn is(self, version: &str) -> bool {
+        version.replace(' ', "").to_lowercase().starts_with(&self.to_string())
+    }
+
     /// A job whose ranks choose their processors themselves, up to the program. Without a launcher, Open MPI's programs
     /// start one, into which everything would be preloaded as well.
     pub fn unbound(self, ranks: usize) -> Command {
@@ -85,6 +90,12 @@ pub fn compiled(mpi: Mpi, source: &str) -> Option<PathBuf> {
             None
         }
     }
+}
+
+/// `Open MPI 4.1.4` or `MPICH 4.0.2` of how the library says it: `Open MPI v4.1.4` and `MPICH Version: 4.0.2`.
+pub fn version_of(said: &str) -> String {
+    let words: Vec<&str> = said.split_whitespace().filter(|word| *word != "Version:").collect();
+    words.join(" ").replace(" v", " ")
 }
 
 /// Whether a command is there; a note where it is not.

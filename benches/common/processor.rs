@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// Such as `AMD EPYC 7B13 64-Core Processor (family 25, model 1)`: virtual machines often hide all but the numbers.
+/// Such as `AMD EPYC 7B13 64-Core Processor (family 25 model 1)`: virtual machines often hide all but the numbers.
 pub fn processor_model() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let value = |key: &str| {
@@ -12,7 +12,7 @@ pub fn processor_model() -> String {
             .map(|(_, it)| it.trim())
     };
     match (value("model name"), value("cpu family"), value("model")) {
-        (Some(name), Some(family), Some(model)) => format!("{name} (family {family}, model {model})"),
+        (Some(name), Some(family), Some(model)) => format!("{name} (family {family} model {model})"),
         _ => std::env::consts::ARCH.to_owned(),
     }
 }

@@ -160,8 +160,8 @@ pub const CASES: &[Case] = &[
     ),
     recorded(Recording::Module, "allreduce_self", "allreduce_self_ucx", "`MPI_Allreduce` with the UCX module"),
     recorded(Recording::Module, "sendrecv_self", "sendrecv_self_ucx", "`MPI_Sendrecv` to self with the UCX module"),
-    recorded(Recording::Paused, "send_proc_null", "send_proc_null_paused", "`MPI_Send` after `MPI_Pcontrol(0)`"),
-    recorded(Recording::Paused, "test_null", "test_null_paused", "`MPI_Test` after `MPI_Pcontrol(0)`"),
+    recorded(Recording::Paused, "send_proc_null_paused", "send_proc_null_paused", "`MPI_Send` after `MPI_Pcontrol(0)`"),
+    recorded(Recording::Paused, "test_null_paused", "test_null_paused", "`MPI_Test` after `MPI_Pcontrol(0)`"),
     recorded(Recording::Disabled, "send_proc_null", "send_proc_null_disabled", "`MPI_Send` under `COMMSEE_DISABLE=1`"),
     recorded(Recording::Disabled, "test_null", "test_null_disabled", "`MPI_Test` under `COMMSEE_DISABLE=1`"),
 ];

@@ -29,6 +29,7 @@ pub struct Floor {
 }
 
 /// The figures of one machine.
+#[derive(Clone)]
 pub struct Measured {
     pub processor: String,
     /// As the MPI library says it, such as `Open MPI v4.1.4`.

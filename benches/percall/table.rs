@@ -1,21 +1,22 @@
-//! Prints what was measured.
+//! Prints what was measured: instructions first, which the processor does not change, then nanoseconds and both floors.
 
 use super::cases::{CYCLES, Length};
+use super::combine::Combined;
 use super::figures::{Measured, Row};
 
 /// For the terminal: a table for each library.
-pub fn text(measured: &Measured) {
-    println!("\n{}", setting(measured));
-    for (at, library) in measured.libraries.iter().enumerate() {
+pub fn text(combined: &Combined) {
+    println!("\n{}", settings(combined));
+    for (at, library) in combined.libraries().iter().enumerate() {
         println!("  {library}");
         println!(
             "    {:<30} {:>12} {:>8} {:>10} {:>11} {:>11} {:>10} {:>10}",
-            "case", "instructions", "floor", "alone ns", "overhead ns", "× per call", "floor ns", "× per case"
+            "case", "instructions", "floor", "alone ns", "overhead ns", "× per call", "floor ns", "× of case"
         );
-        for row in &measured.rows {
-            let cells = cells(measured, row, at);
+        for (whose, row) in &combined.rows {
+            let cells = cells(&combined.machines[*whose], row, at);
             println!(
-                "    {:<30} {:>12} {:>8} {:>10} {:>11} {:>11} {:>10} {:>10}",
+                "    {:<30} {:>12} {:>8} {:>10} {:>11} {:>11} {:>10} {:>10}{}",
                 row.case.name,
                 cells.instructions,
                 floor_instructions(row),
@@ -24,6 +25,7 @@ pub fn text(measured: &Measured) {
                 cells.per_call,
                 floor_ns(row),
                 cells.per_case,
+                if several(combined) { format!("  {}", letter(*whose)) } else { String::new() },
             );
             if let (true, Some(with)) = (grows(row), row.with[at]) {
                 let (alone, with) = (row.alone.grown_bytes, with.grown_bytes);
@@ -34,47 +36,67 @@ pub fn text(measured: &Measured) {
 }
 
 /// For the documentation: one table, a group of columns for each library.
-pub fn markdown(measured: &Measured) {
-    println!("{}:\n", setting(measured));
-    let columns =
-        |library: &String| format!(" {library}: instructions | ns | × floor per call | × floor of the case |");
-    println!(
-        "| case | floor: instructions | ns | alone: ns |{}",
-        measured.libraries.iter().map(columns).collect::<String>()
-    );
-    println!("|---|---|---|---|{}", "---|---|---|---|".repeat(measured.libraries.len()));
-    for row in &measured.rows {
-        let columns = |at| {
-            let Cells { instructions, overhead, per_call, per_case } = cells(measured, row, at);
-            format!(" {instructions} | {overhead} | {per_call} | {per_case} |")
-        };
-        let columns: String = (0..measured.libraries.len()).map(columns).collect();
-        let (floor, floor_ns) = (floor_instructions(row), floor_ns(row));
-        println!("| {} | {floor} | {floor_ns} | {} |{columns}", row.case.title, figure(row.alone.ns));
+pub fn markdown(combined: &Combined) {
+    println!("{}\n", settings(combined));
+    let libraries = combined.libraries();
+    let several = several(combined);
+    let counts: String = libraries.iter().map(|library| format!(" {library} |")).collect();
+    let times = |library: &String| format!(" {library} | × floor per call | × floor of the case |");
+    let times: String = libraries.iter().map(times).collect();
+    let (on, dashes) = if several { ("| on ", "|---") } else { ("", "") };
+    println!("| case {on}| instructions: floor |{counts} ns: alone | floor |{times}");
+    println!("|---{dashes}|---|{}---|---|{}", "---|".repeat(libraries.len()), "---|---|---|".repeat(libraries.len()));
+    for (whose, row) in &combined.rows {
+        let cells: Vec<Cells> = (0..libraries.len()).map(|at| cells(&combined.machines[*whose], row, at)).collect();
+        let counts: String = cells.iter().map(|cells| format!(" {} |", cells.instructions)).collect();
+        let times = |cells: &Cells| format!(" {} | {} | {} |", cells.overhead, cells.per_call, cells.per_case);
+        let times: String = cells.iter().map(times).collect();
+        let on = if several { format!("| {} ", letter(*whose)) } else { String::new() };
+        let (title, alone) = (row.case.title, figure(row.alone.ns));
+        println!("| {title} {on}| {} |{counts} {alone} | {} |{times}", floor_instructions(row), floor_ns(row));
     }
-    for row in measured.rows.iter().filter(|row| grows(row)) {
-        let growth = |(library, with): (&String, &Option<_>)| {
-            let with: &super::figures::Figures = with.as_ref()?;
-            Some(format!(", with {library} by {:.0}", with.grown_bytes))
-        };
-        let growth: String = measured.libraries.iter().zip(&row.with).filter_map(growth).collect();
+    for (_, row) in combined.rows.iter().filter(|(_, row)| grows(row)) {
+        let growth = libraries
+            .iter()
+            .zip(&row.with)
+            .filter_map(|(library, with)| Some(format!(", with {library} by {:.0}", with.as_ref()?.grown_bytes)));
         println!("\nOver {CYCLES} cycles of `MPI_Comm_dup` and `MPI_Comm_free` the process grows, in bytes per cycle,");
-        println!("alone by {:.0}{growth}.", row.alone.grown_bytes);
+        println!("alone by {:.0}{}.", row.alone.grown_bytes, growth.collect::<String>());
     }
     println!();
+}
+
+fn several(combined: &Combined) -> bool {
+    combined.machines.len() > 1
+}
+
+fn letter(machine: usize) -> char {
+    char::from(b'A' + u8::try_from(machine).expect("a few machines"))
+}
+
+fn settings(combined: &Combined) -> String {
+    let version = &combined.machines[0].version;
+    if !several(combined) {
+        return format!("{version} on {}:", setting(&combined.machines[0]));
+    }
+    let lines =
+        combined.machines.iter().enumerate().map(|(at, machine)| format!("\n- {}: {}", letter(at), setting(machine)));
+    format!(
+        "{version}. Each row is from the machine on which commsee costs most, as a ratio to the floor of the case:\n{}",
+        lines.collect::<String>()
+    )
 }
 
 fn setting(measured: &Measured) -> String {
     let threads = match (measured.threads_floor_ns, &measured.pinned) {
         (Some(floor), Some(pinned)) => format!("; four threads pinned {pinned}, floor {floor:.1} ns"),
+        (Some(floor), None) => format!("; four threads, floor {floor:.1} ns"),
         _ => String::new(),
     };
-    let Measured { processor, version, rounds, floor, .. } = measured;
+    let Measured { processor, rounds, floor, .. } = measured;
     let others = measured.others * 100.0;
     let floor = format!("floor per call {:.1} ns ({:.0} ticks of the time-stamp counter)", floor.ns, floor.ticks);
-    format!(
-        "{version} on {processor}, {rounds} rounds on one processor, {floor}{threads}; background load {others:.0} %"
-    )
+    format!("{processor}, {rounds} rounds, {floor}{threads}; background load {others:.0} %")
 }
 
 /// What a library adds.
