@@ -4,6 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+/* Where benches/percall/count.rs looks for it too. */
+#if __has_include("/usr/include/valgrind/callgrind.h")
+#include "/usr/include/valgrind/callgrind.h"
+#else
+#define CALLGRIND_START_INSTRUMENTATION
+#define CALLGRIND_STOP_INSTRUMENTATION
+#endif
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #define TICKS() __rdtsc()
