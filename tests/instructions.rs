@@ -63,7 +63,8 @@ fn no_case_takes_more_instructions() {
     let found: Vec<(Listed, Vec<String>)> = thread::scope(|scope| {
         let run = |mpi| {
             let (listed, rustc) = (&listed, &rustc);
-            scope.spawn(move || of_library(mpi, rustc, listed, update))
+            let named = thread::Builder::new().name(format!("instructions under {mpi}"));
+            named.spawn_scoped(scope, move || of_library(mpi, rustc, listed, update)).expect("a thread")
         };
         let running: Vec<_> = Mpi::wanted().into_iter().map(run).collect();
         running.into_iter().map(|thread| thread.join().expect("the counts of a library")).collect()
