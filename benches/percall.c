@@ -1,24 +1,46 @@
-/* What one call costs: nanoseconds per iteration of a case, on one rank, the fastest of some repetitions.
- * usage: percall CASE ITERATIONS REPETITIONS [paused]   prints `case,fastest_ns,grown_bytes`, both per iteration
+/* What one call costs: nanoseconds per iteration of a case, the fastest of some repetitions, on one rank; `pingpong` needs two.
+ * usage: percall CASE[,CASE…] ITERATIONS REPETITIONS   prints `case,fastest_ns,grown_bytes` for each, both per iteration
  * The case `floor` is what the cheapest possible wrapper pays: two readings of the time-stamp counter and one addition. */
+#define _GNU_SOURCE
 #include <mpi.h>
+#include <sched.h>
 #include "timing.h"
 
-enum { WARM_UP = 100 }; /* every communicator met, every function found */
+enum { WARM_UP = 128 }; /* every communicator met, every function found */
 
 static MPI_Comm comms[64];
-static int one = 1, two, flag;
+static MPI_Request nulls[64], inactive, pending[16];
+static MPI_Win window;
+static int one = 1, two, flag, rank, size;
 static volatile uint64_t sum;
 
 static void do_floor(void) { uint64_t begin = TICKS(); sum += TICKS() - begin; }
 static void do_send_null(void) { MPI_Send(&one, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD); }
 static void do_iprobe(void) { MPI_Iprobe(MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE); }
 static void do_test_null(void) { MPI_Request request = MPI_REQUEST_NULL; MPI_Test(&request, &flag, MPI_STATUS_IGNORE); }
+static void do_test_inactive(void) { MPI_Test(&inactive, &flag, MPI_STATUS_IGNORE); }
+static void do_testany_pending(void)
+{
+    int index;
+    MPI_Testany(16, pending, &index, &flag, MPI_STATUS_IGNORE);
+}
 static void do_sendrecv_self(void) {
     MPI_Sendrecv(&one, 1, MPI_INT, 0, 0, &two, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
 }
 static void do_allreduce_self(void) { MPI_Allreduce(&one, &two, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF); }
 static void do_allreduce_dup(void) { MPI_Allreduce(&one, &two, 1, MPI_INT, MPI_SUM, comms[0]); }
+static void do_allreduce_4_comms(void)
+{
+    static unsigned turn;
+    MPI_Allreduce(&one, &two, 1, MPI_INT, MPI_SUM, comms[turn++ % 4]);
+}
+static void do_allreduce_64_comms(void)
+{
+    static unsigned turn;
+    MPI_Allreduce(&one, &two, 1, MPI_INT, MPI_SUM, comms[turn++ % 64]);
+}
+static void do_bcast_self(void) { MPI_Bcast(&one, 1, MPI_INT, 0, MPI_COMM_SELF); }
+static void do_barrier_self(void) { MPI_Barrier(MPI_COMM_SELF); }
 static void exchange(MPI_Comm comm) {
     MPI_Request requests[2];
     MPI_Isend(&one, 1, MPI_INT, 0, 0, comm, &requests[0]);
@@ -26,6 +48,7 @@ static void exchange(MPI_Comm comm) {
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 static void do_exchange_self(void) { exchange(MPI_COMM_SELF); }
+static void do_exchange_4_comms(void) { static unsigned turn; exchange(comms[turn++ % 4]); }
 static void do_exchange_64_comms(void) { static unsigned turn; exchange(comms[turn++ % 64]); }
 static void do_waitall_64(void) {
     MPI_Request requests[64];
@@ -34,13 +57,70 @@ static void do_waitall_64(void) {
     for (int i = 0; i < 32; i++) MPI_Isend(&one, 1, MPI_INT, 0, i, MPI_COMM_SELF, &requests[32 + i]);
     MPI_Waitall(64, requests, MPI_STATUSES_IGNORE);
 }
+static void do_waitall_null(void) { MPI_Waitall(64, nulls, MPI_STATUSES_IGNORE); }
+static void do_put_flush(void) { MPI_Put(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, window); MPI_Win_flush(0, window); }
 static void do_dup_free(void) { MPI_Comm dup; MPI_Comm_dup(MPI_COMM_SELF, &dup); MPI_Comm_free(&dup); }
 
-static const struct { const char *name; void (*run)(void); } cases[] = {
+/* There and back: what rank 0 measures. */
+static void do_pingpong(void)
+{
+    static double message;
+    for (int half = 0; half < 2; half++)
+        if (half == rank)
+            MPI_Send(&message, 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD);
+        else
+            MPI_Recv(&message, 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void make_nulls(void)
+{
+    for (int i = 0; i < 64; i++) nulls[i] = MPI_REQUEST_NULL;
+}
+static void make_inactive(void) { MPI_Recv_init(&two, 1, MPI_INT, 0, 9, MPI_COMM_SELF, &inactive); }
+static void free_inactive(void) { MPI_Request_free(&inactive); }
+static void make_pending(void)
+{
+    for (int i = 0; i < 16; i++) MPI_Irecv(&two, 1, MPI_INT, 0, 100 + i, MPI_COMM_SELF, &pending[i]);
+}
+static void cancel_pending(void)
+{
+    for (int i = 0; i < 16; i++) MPI_Cancel(&pending[i]);
+    MPI_Waitall(16, pending, MPI_STATUSES_IGNORE);
+}
+static void open_window(void)
+{
+    int *memory;
+    MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_SELF, &memory, &window);
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window);
+}
+static void close_window(void) { MPI_Win_unlock(0, window); MPI_Win_free(&window); }
+static void pause_recording(void) { MPI_Pcontrol(0); }
+static void resume_recording(void) { MPI_Pcontrol(1); }
+/* Ranks that share a processor measure the scheduler. */
+static void choose_processor(void)
+{
+    cpu_set_t set, own;
+    sched_getaffinity(0, sizeof set, &set);
+    CPU_ZERO(&own);
+    for (int i = 0, seen = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &set) && seen++ == rank) CPU_SET(i, &own);
+    if (size != 2 || !CPU_COUNT(&own)) MPI_Abort(MPI_COMM_WORLD, 2);
+    sched_setaffinity(0, sizeof own, &own);
+}
+
+static const struct { const char *name; void (*run)(void), (*before)(void), (*after)(void); } cases[] = {
     {"floor", do_floor}, {"send_proc_null", do_send_null}, {"iprobe", do_iprobe}, {"test_null", do_test_null},
+    {"test_inactive", do_test_inactive, make_inactive, free_inactive},
+    {"testany_16_pending", do_testany_pending, make_pending, cancel_pending},
     {"sendrecv_self", do_sendrecv_self}, {"allreduce_self", do_allreduce_self}, {"allreduce_dup", do_allreduce_dup},
-    {"isend_irecv_waitall_self", do_exchange_self}, {"isend_irecv_waitall_64_comms", do_exchange_64_comms},
-    {"32_isend_32_irecv_waitall", do_waitall_64}, {"dup_free", do_dup_free},
+    {"allreduce_4_comms", do_allreduce_4_comms}, {"allreduce_64_comms", do_allreduce_64_comms},
+    {"bcast_self", do_bcast_self}, {"barrier_self", do_barrier_self},
+    {"isend_irecv_waitall_self", do_exchange_self}, {"isend_irecv_waitall_4_comms", do_exchange_4_comms},
+    {"isend_irecv_waitall_64_comms", do_exchange_64_comms}, {"32_isend_32_irecv_waitall", do_waitall_64},
+    {"waitall_64_null", do_waitall_null, make_nulls}, {"put_flush", do_put_flush, open_window, close_window},
+    {"dup_free", do_dup_free}, {"pingpong", do_pingpong, choose_processor},
+    {"send_proc_null_paused", do_send_null, pause_recording, resume_recording},
+    {"test_null_paused", do_test_null, pause_recording, resume_recording},
 };
 
 /* Under its own name and never inlined: callgrind counts from its entry to its exit, and nowhere else. */
@@ -49,27 +129,58 @@ __attribute__((noipa)) void timed_loop(void (*run)(void), long iterations)
     for (long i = 0; i < iterations; i++) run();
 }
 
+/* `Open MPI v4.1.4` or `MPICH Version: 4.0.2`, whatever else the library says of itself. */
+static void say_version(void)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(version, &length);
+    version[strcspn(version, ",\n")] = 0;
+    for (char *at = version; (at = strchr(at, '\t'));) *at = ' ';
+    printf("# version: %s\n", version);
+}
+
+static size_t find(const char *name)
+{
+    size_t c = 0;
+    while (c < sizeof cases / sizeof *cases && strcmp(name, cases[c].name)) c++;
+    if (c == sizeof cases / sizeof *cases) fprintf(stderr, "percall: no case %s\n", name), exit(2);
+    return c;
+}
+
 int main(int argc, char **argv)
 {
-    void (*run)(void) = NULL;
-    for (size_t c = 0; argc >= 4 && c < sizeof cases / sizeof *cases; c++)
-        if (!strcmp(argv[1], cases[c].name)) run = cases[c].run;
-    if (!run) return fprintf(stderr, "usage: percall CASE ITERATIONS REPETITIONS [paused]\n"), 2;
+    if (argc != 4) return fprintf(stderr, "usage: percall CASE[,CASE...] ITERATIONS REPETITIONS\n"), 2;
     long iterations = atol(argv[2]);
-    int repetitions = atoi(argv[3]), paused = argc > 4;
-    double *ns = malloc(sizeof *ns * repetitions);
+    int repetitions = atoi(argv[3]);
+    double *ns = malloc(sizeof *ns * repetitions), *ticks = malloc(sizeof *ticks * repetitions);
+    shift_heap();
     MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int i = 0; i < 64; i++) MPI_Comm_dup(MPI_COMM_SELF, &comms[i]);
-    for (int i = 0; i < WARM_UP; i++) run();
-    if (paused) MPI_Pcontrol(0);
-    long before_kib = self_kib("smaps_rollup", "Rss:");
-    for (int r = 0; r < repetitions; r++) {
-        double begin = now_ns();
-        timed_loop(run, iterations);
-        ns[r] = (now_ns() - begin) / iterations;
+    if (rank == 0) say_version();
+    CALLGRIND_START_INSTRUMENTATION; /* beginning and end take most of the time */
+    for (char *name = strtok(argv[1], ","); name; name = strtok(NULL, ",")) {
+        size_t c = find(name);
+        if (cases[c].before) cases[c].before();
+        for (int i = 0; i < WARM_UP; i++) cases[c].run();
+        long before_kib = self_kib("smaps_rollup", "Rss:");
+        for (int r = 0; r < repetitions; r++) {
+            double begin_ns = now_ns();
+            uint64_t begin = TICKS();
+            timed_loop(cases[c].run, iterations);
+            ticks[r] = (double)(TICKS() - begin) / iterations;
+            ns[r] = (now_ns() - begin_ns) / iterations;
+        }
+        double grown_bytes = (self_kib("smaps_rollup", "Rss:") - before_kib) * 1024.0;
+        if (rank == 0) {
+            printf("# ticks: %.1f\n", least(ticks, repetitions));
+            say_result(name, least(ns, repetitions), grown_bytes / iterations / repetitions);
+        }
+        if (cases[c].after) cases[c].after();
     }
-    double grown_bytes = (self_kib("smaps_rollup", "Rss:") - before_kib) * 1024.0;
-    printf("%s,%.2f,%.1f\n", argv[1], least(ns, repetitions), grown_bytes / iterations / repetitions);
+    CALLGRIND_STOP_INSTRUMENTATION;
     MPI_Finalize();
     return 0;
 }

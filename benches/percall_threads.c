@@ -1,7 +1,7 @@
 /* What one call costs where threads call at the same time: each of four threads has a one-rank communicator of its own.
- * usage: percall_threads CASE ITERATIONS REPETITIONS   prints a line as percall.c does, and where the threads ran
+ * usage: percall_threads CASE[,CASE…] ITERATIONS REPETITIONS [in_turn]   prints lines as percall.c does, and where the threads ran
  * Nanoseconds are the time of a processor: wall-clock time × processors ÷ (threads × iterations). Waiting for a lock, of
- * the MPI library or of a profiler, counts. */
+ * the MPI library or of a profiler, counts. With `in_turn` no thread waits for another: instructions can be counted. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <pthread.h>
@@ -21,13 +21,21 @@ struct thread {
 static struct thread threads[THREADS];
 static pthread_barrier_t start;
 static long iterations;
-static int repetitions;
+static int repetitions, in_turn;
 static void (*run)(struct thread *);
 
 static void do_floor(struct thread *own) { uint64_t begin = TICKS(); own->sum += TICKS() - begin; }
 static void do_allreduce(struct thread *own)
 {
     MPI_Allreduce(&own->one, &own->two, 1, MPI_INT, MPI_SUM, own->comm);
+}
+
+static void do_exchange(struct thread *own)
+{
+    MPI_Request requests[2];
+    MPI_Isend(&own->one, 1, MPI_INT, 0, 0, own->comm, &requests[0]);
+    MPI_Irecv(&own->two, 1, MPI_INT, 0, 0, own->comm, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
 /* As in percall.c. */
@@ -45,22 +53,47 @@ static void *work(void *argument)
     pthread_setaffinity_np(pthread_self(), sizeof set, &set);
     for (int i = 0; i < WARM_UP; i++) run(own);
     for (int r = 0; r < repetitions; r++) {
-        pthread_barrier_wait(&start);
-        own->begin_ns[r] = now_ns();
-        timed_loop(own);
-        own->end_ns[r] = now_ns();
+        for (int turn = 0; turn < (in_turn ? THREADS : 1); turn++) {
+            pthread_barrier_wait(&start);
+            if (in_turn && own != &threads[turn]) continue;
+            own->begin_ns[r] = now_ns();
+            timed_loop(own);
+            own->end_ns[r] = now_ns();
+        }
     }
     return NULL;
 }
 
+static void measure(const char *name, int processors)
+{
+    double *ns = malloc(sizeof *ns * repetitions);
+    run = !strcmp(name, "floor")                 ? do_floor
+          : !strcmp(name, "allreduce")           ? do_allreduce
+          : !strcmp(name, "isend_irecv_waitall") ? do_exchange
+                                                 : NULL;
+    if (!run) fprintf(stderr, "percall_threads: no case %s\n", name), exit(2);
+    for (int t = 0; t < THREADS; t++) pthread_create(&threads[t].id, NULL, work, &threads[t]);
+    for (int t = 0; t < THREADS; t++) pthread_join(threads[t].id, NULL);
+    for (int r = 0; r < repetitions; r++) {
+        double begin_ns = threads[0].begin_ns[r], end_ns = threads[0].end_ns[r];
+        for (int t = 1; t < THREADS; t++) {
+            if (threads[t].begin_ns[r] < begin_ns) begin_ns = threads[t].begin_ns[r];
+            if (threads[t].end_ns[r] > end_ns) end_ns = threads[t].end_ns[r];
+        }
+        ns[r] = (end_ns - begin_ns) * (processors < THREADS ? processors : THREADS) / THREADS / iterations;
+    }
+    say_result(name, least(ns, repetitions), 0);
+    free(ns);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc == 4) run = !strcmp(argv[1], "floor") ? do_floor : !strcmp(argv[1], "allreduce") ? do_allreduce : NULL;
-    if (!run) return fprintf(stderr, "usage: percall_threads floor|allreduce ITERATIONS REPETITIONS\n"), 2;
+    if (argc < 4) return fprintf(stderr, "usage: percall_threads CASE[,CASE...] ITERATIONS REPETITIONS [in_turn]\n"), 2;
     iterations = atol(argv[2]);
     repetitions = atoi(argv[3]);
-    double *ns = malloc(sizeof *ns * repetitions);
+    in_turn = argc > 4;
     int provided, processors[CPU_SETSIZE], count = 0;
+    shift_heap();
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     if (provided < MPI_THREAD_MULTIPLE) return fprintf(stderr, "the library has no MPI_THREAD_MULTIPLE\n"), 1;
     cpu_set_t set;
@@ -68,28 +101,18 @@ int main(int argc, char **argv)
     for (int i = 0; i < CPU_SETSIZE; i++)
         if (CPU_ISSET(i, &set)) processors[count++] = i;
     pthread_barrier_init(&start, NULL, THREADS);
+    printf("# pinned: to processors");
     for (int t = 0; t < THREADS; t++) {
         threads[t].processor = processors[t % count];
         threads[t].begin_ns = malloc(sizeof(double) * repetitions);
         threads[t].end_ns = malloc(sizeof(double) * repetitions);
         MPI_Comm_dup(MPI_COMM_SELF, &threads[t].comm);
-        pthread_create(&threads[t].id, NULL, work, &threads[t]);
-    }
-    printf("# pinned to processors");
-    for (int t = 0; t < THREADS; t++) {
-        pthread_join(threads[t].id, NULL);
         printf(" %d", threads[t].processor);
     }
     printf("\n");
-    for (int r = 0; r < repetitions; r++) {
-        double begin_ns = threads[0].begin_ns[r], end_ns = threads[0].end_ns[r];
-        for (int t = 1; t < THREADS; t++) {
-            if (threads[t].begin_ns[r] < begin_ns) begin_ns = threads[t].begin_ns[r];
-            if (threads[t].end_ns[r] > end_ns) end_ns = threads[t].end_ns[r];
-        }
-        ns[r] = (end_ns - begin_ns) * (count < THREADS ? count : THREADS) / THREADS / iterations;
-    }
-    printf("%s,%.2f,0\n", argv[1], least(ns, repetitions));
+    CALLGRIND_START_INSTRUMENTATION; /* beginning and end take most of the time */
+    for (char *name = strtok(argv[1], ","); name; name = strtok(NULL, ",")) measure(name, count);
+    CALLGRIND_STOP_INSTRUMENTATION;
     MPI_Finalize();
     return 0;
 }

@@ -4,6 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+/* Where benches/percall/count.rs looks for it too. */
+#if __has_include("/usr/include/valgrind/callgrind.h")
+#include "/usr/include/valgrind/callgrind.h"
+#else
+#define CALLGRIND_START_INSTRUMENTATION
+#define CALLGRIND_STOP_INSTRUMENTATION
+#endif
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #define TICKS() __rdtsc()
@@ -37,4 +44,18 @@ static inline long self_kib(const char *file, const char *key)
         if (!strncmp(line, key, strlen(key))) kib = atol(line + strlen(key));
     if (stream) fclose(stream);
     return kib;
+}
+
+/* Under its own name, as `timed_loop` of each program: callgrind writes down what it has counted before it is called. */
+__attribute__((noipa, unused)) static void say_result(const char *name, double ns, double grown_bytes)
+{
+    printf("%s,%.2f,%.1f\n", name, ns, grown_bytes);
+}
+
+/* Handles may be addresses, and tables of handles differ by where these are: `SHIFT` bytes move them. */
+static inline void shift_heap(void)
+{
+    const char *bytes = getenv("SHIFT");
+    void *volatile kept = bytes ? malloc(atol(bytes)) : NULL;
+    (void)kept;
 }

@@ -1,7 +1,8 @@
 //! The command line of a benchmark: `--against LIB.so` and `--through COMMAND` as often as wanted, `--markdown`,
-//! `--only NAME,NAME`, and numbers such as `--ranks 8`.
+//! `--csv FILE`, `--combine FILE FILE…`, `--only NAME,NAME`, and numbers such as `--ranks 8`.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::{env, process};
 
 use super::Peer;
@@ -11,6 +12,10 @@ pub struct Arguments {
     pub against: Vec<Peer>,
     /// Tables for the documentation instead of the terminal.
     pub markdown: bool,
+    /// The file that figures are to be written to.
+    pub csv: Option<PathBuf>,
+    /// Files to read instead.
+    pub combine: Vec<PathBuf>,
     only: Vec<String>,
     numbers: BTreeMap<&'static str, usize>,
 }
@@ -19,9 +24,16 @@ impl Arguments {
     /// Ends the process with the usage where it is not kept to.
     pub fn read(usage: &str, numbers: &[(&'static str, usize)]) -> Arguments {
         let numbers = numbers.iter().copied().collect();
-        let mut read = Arguments { against: Vec::new(), markdown: false, only: Vec::new(), numbers };
+        let mut read = Arguments {
+            against: Vec::new(),
+            markdown: false,
+            csv: None,
+            combine: Vec::new(),
+            only: Vec::new(),
+            numbers,
+        };
         // Cargo adds `--bench`.
-        let mut words = env::args().skip(1).filter(|word| word != "--bench");
+        let mut words = env::args().skip(1).filter(|word| word != "--bench").peekable();
         while let Some(word) = words.next() {
             let understood = match word.as_str() {
                 "--markdown" => {
@@ -30,6 +42,12 @@ impl Arguments {
                 }
                 "--against" => words.next().map(|list| read.against.push(Peer::Preload(list))).is_some(),
                 "--through" => words.next().map(|command| read.against.push(Peer::Launch(command))).is_some(),
+                "--csv" => words.next().map(|file| read.csv = Some(PathBuf::from(file))).is_some(),
+                "--combine" => {
+                    let files = std::iter::from_fn(|| words.next_if(|word| !word.starts_with("--")));
+                    read.combine.extend(files.map(PathBuf::from));
+                    !read.combine.is_empty()
+                }
                 "--only" => words.next().map(|list| read.only.extend(list.split(',').map(str::to_owned))).is_some(),
                 name => match (read.numbers.get_mut(name), words.next().and_then(|text| text.parse().ok())) {
                     (Some(number), Some(value @ 1..)) => {

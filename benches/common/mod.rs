@@ -7,14 +7,16 @@ mod arguments;
 mod library;
 mod mpi;
 mod others;
+mod processor;
 mod run;
 mod statistics;
 
 pub use arguments::{Arguments, number};
 pub use library::{Library, Peer, libraries};
-pub use mpi::{Mpi, compiled, installed};
+pub use mpi::{Mpi, compiled, installed, version_of};
 pub use others::Usage;
-pub use run::{bytes_in, output_of, place, processors};
+pub use processor::{processor_model, processors};
+pub use run::{bytes_in, output_of, place};
 pub use statistics::{Interval, interval_of_median, median, quantile};
 
 /// A line for the reader of the figures, apart from them.

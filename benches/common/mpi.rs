@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fmt};
 
-use super::run::{processors, workplace, yielding};
+use super::processor::processors;
+use super::run::{workplace, yielding};
 use super::{Library, note};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,11 +22,16 @@ impl Mpi {
         [Mpi::OpenMpi, Mpi::Mpich].into_iter().filter(|mpi| wanted == "both" || wanted == mpi.to_string()).collect()
     }
 
-    /// A job of one rank that chooses its processors itself, up to the program. Without a launcher, Open MPI's programs
+    /// Whether a library calls itself so, as in `Open MPI 4.1.4`.
+    pub fn is(self, version: &str) -> bool {
+        version.replace(' ', "").to_lowercase().starts_with(&self.to_string())
+    }
+
+    /// A job whose ranks choose their processors themselves, up to the program. Without a launcher, Open MPI's programs
     /// start one, into which everything would be preloaded as well.
-    pub fn single(self) -> Command {
+    pub fn unbound(self, ranks: usize) -> Command {
         let mut command = Command::new(format!("mpirun.{self}"));
-        command.args(["-n", "1"]);
+        command.args(["-n", &ranks.to_string()]);
         if self == Mpi::OpenMpi {
             command.args(["--bind-to", "none"]);
         }
@@ -66,7 +72,7 @@ impl fmt::Display for Mpi {
     }
 }
 
-/// A program of `benches/`, in C or Fortran, compiled for an MPI library. None, with a note, where that is not
+/// A program of `benches/`, in C or Fortran, or a library to preload, compiled for an MPI library. None, with a note, where that is not
 /// possible.
 pub fn compiled(mpi: Mpi, source: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches").join(source);
@@ -76,13 +82,20 @@ pub fn compiled(mpi: Mpi, source: &str) -> Option<PathBuf> {
         true => (format!("mpifort.{mpi}"), &["-O2", "-w", "-fno-inline"]),
         false => (format!("mpicc.{mpi}"), &["-O2", "-w", "-pthread"]),
     };
-    match Command::new(&compiler).args(flags).arg("-o").arg(&program).arg(path).status() {
+    let shared: &[&str] = if source.ends_with("_floor.c") { &["-shared", "-fPIC"] } else { &[] };
+    match Command::new(&compiler).args(flags).args(shared).arg("-o").arg(&program).arg(path).status() {
         Ok(status) if status.success() => Some(program),
         _ => {
             note(&format!("{source} is left out under {mpi}: {compiler} is not there or fails"));
             None
         }
     }
+}
+
+/// `Open MPI 4.1.4` or `MPICH 4.0.2` of how the library says it: `Open MPI v4.1.4` and `MPICH Version: 4.0.2`.
+pub fn version_of(said: &str) -> String {
+    let words: Vec<&str> = said.split_whitespace().filter(|word| *word != "Version:").collect();
+    words.join(" ").replace(" v", " ")
 }
 
 /// Whether a command is there; a note where it is not.

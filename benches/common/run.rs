@@ -56,17 +56,6 @@ pub fn bytes_in(folder: &Path) -> u64 {
     entries.map(bytes).sum()
 }
 
-/// The processors that this process may run on.
-pub fn processors() -> Vec<usize> {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or("0").trim();
-    let range = |words: &str| -> Option<Vec<usize>> {
-        let (first, last) = words.split_once('-').unwrap_or((words, words));
-        Some((first.parse().ok()?..=last.parse().ok()?).collect())
-    };
-    list.split(',').filter_map(range).flatten().collect()
-}
-
 /// A library that has MPICH give the processor away while it waits: with more ranks than processors it spins otherwise.
 pub fn yielding() -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/yield.c");

@@ -5,20 +5,40 @@
 pub enum Program {
     /// `percall.c`: one thread, on one processor.
     C,
+    /// `percall.c` on two ranks, each on a processor of its own.
+    Pair,
     /// `percall_threads.c`: four threads under `MPI_THREAD_MULTIPLE`, on as many processors as there are.
     Threads,
     /// `percall.F90`.
     Fortran,
 }
 
-/// Whether the calls are to be recorded.
+/// How the calls are to be recorded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Recording {
     On,
     /// The program has called `MPI_Pcontrol(0)`.
     Paused,
-    /// `COMMSEE_DISABLE=1`, which other libraries do not know.
+    /// `COMMSEE_DISABLE=1`.
     Disabled,
+    /// `COMMSEE_TRACE=1`.
+    Timeline,
+    /// `COMMSEE_DATATYPES=1`.
+    Datatypes,
+    /// With the UCX hook module, and UCX below Open MPI.
+    Module,
+}
+
+impl Recording {
+    pub fn variable(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Recording::On | Recording::Paused => None,
+            Recording::Disabled => Some(("COMMSEE_DISABLE", "1")),
+            Recording::Timeline => Some(("COMMSEE_TRACE", "1")),
+            Recording::Datatypes => Some(("COMMSEE_DATATYPES", "1")),
+            Recording::Module => Some(("COMMSEE_HOOKS", "ucx")),
+        }
+    }
 }
 
 pub struct Case {
@@ -30,7 +50,7 @@ pub struct Case {
     /// What the program calls it.
     pub word: &'static str,
     pub recording: Recording,
-    /// MPI calls per iteration: the floor counts as often.
+    /// MPI calls per iteration, of all ranks, as they follow one another.
     pub calls: u32,
     pub length: Length,
 }
@@ -54,6 +74,11 @@ const fn case(name: &'static str, title: &'static str, calls: u32) -> Case {
     Case { name, title, program, word: name, recording, calls, length }
 }
 
+const fn recorded(recording: Recording, word: &'static str, name: &'static str, title: &'static str) -> Case {
+    Case { word, recording, ..case(name, title, 1) }
+}
+
+/// One call, as a loop of nothing else.
 pub const FLOOR: Case = case("floor", "the floor", 1);
 pub const THREADS_FLOOR: Case = Case { program: Program::Threads, ..FLOOR };
 
@@ -61,15 +86,24 @@ pub const CASES: &[Case] = &[
     case("send_proc_null", "`MPI_Send` to `MPI_PROC_NULL`", 1),
     case("iprobe", "`MPI_Iprobe`", 1),
     case("test_null", "`MPI_Test`, null request", 1),
+    case("test_inactive", "`MPI_Test`, inactive persistent request", 1),
+    case("testany_16_pending", "`MPI_Testany` of 16 pending receives", 1),
     case("sendrecv_self", "`MPI_Sendrecv` to self", 1),
+    case("bcast_self", "`MPI_Bcast` on `MPI_COMM_SELF`", 1),
+    case("barrier_self", "`MPI_Barrier` on `MPI_COMM_SELF`", 1),
     case("allreduce_self", "`MPI_Allreduce` on `MPI_COMM_SELF`", 1),
     case("allreduce_dup", "`MPI_Allreduce` on a duplicate of it", 1),
+    case("allreduce_4_comms", "`MPI_Allreduce` over 4 communicators in turn", 1),
+    case("allreduce_64_comms", "`MPI_Allreduce` over 64 communicators in turn", 1),
     case("isend_irecv_waitall_self", "`MPI_Isend`, `MPI_Irecv`, `MPI_Waitall` of both, to self", 3),
+    case("isend_irecv_waitall_4_comms", "`MPI_Isend`, `MPI_Irecv`, `MPI_Waitall`, over 4 communicators in turn", 3),
     case("isend_irecv_waitall_64_comms", "`MPI_Isend`, `MPI_Irecv`, `MPI_Waitall`, over 64 communicators in turn", 3),
     Case {
         length: Length::Share(400, 50),
         ..case("32_isend_32_irecv_waitall", "32 `MPI_Isend`, 32 `MPI_Irecv`, `MPI_Waitall` of all", 65)
     },
+    case("waitall_64_null", "`MPI_Waitall` of 64 null requests", 1),
+    case("put_flush", "`MPI_Put`, `MPI_Win_flush`", 2),
     // 50 000 cycles: tools that cannot live with 65 536 communicators can still be measured.
     Case { length: Length::Fixed(1_000, 50), ..case("dup_free", "`MPI_Comm_dup`, `MPI_Comm_free`", 2) },
     Case {
@@ -77,10 +111,17 @@ pub const CASES: &[Case] = &[
         length: Length::Fixed(CYCLES, 1),
         ..case("dup_free_100k", "`MPI_Comm_dup`, `MPI_Comm_free`, 100 000 times", 2)
     },
+    // There and back, two calls each on two ranks.
+    Case { program: Program::Pair, ..case("pingpong", "8 bytes to another rank and back, `MPI_Send`, `MPI_Recv`", 4) },
     Case {
         program: Program::Threads,
         word: "allreduce",
         ..case("allreduce_4_threads", "`MPI_Allreduce` in 4 threads, each on its own communicator", 1)
+    },
+    Case {
+        program: Program::Threads,
+        word: "isend_irecv_waitall",
+        ..case("isend_irecv_waitall_4_threads", "`MPI_Isend`, `MPI_Irecv`, `MPI_Waitall` in 4 threads, likewise", 3)
     },
     Case {
         program: Program::Fortran,
@@ -92,24 +133,35 @@ pub const CASES: &[Case] = &[
         word: "allreduce_self",
         ..case("allreduce_self_fortran", "`MPI_Allreduce` on `MPI_COMM_SELF` in Fortran", 1)
     },
-    Case {
-        word: "send_proc_null",
-        recording: Recording::Paused,
-        ..case("send_proc_null_paused", "`MPI_Send` after `MPI_Pcontrol(0)`", 1)
-    },
-    Case {
-        word: "test_null",
-        recording: Recording::Paused,
-        ..case("test_null_paused", "`MPI_Test` after `MPI_Pcontrol(0)`", 1)
-    },
-    Case {
-        word: "send_proc_null",
-        recording: Recording::Disabled,
-        ..case("send_proc_null_disabled", "`MPI_Send` under `COMMSEE_DISABLE=1`", 1)
-    },
-    Case {
-        word: "test_null",
-        recording: Recording::Disabled,
-        ..case("test_null_disabled", "`MPI_Test` under `COMMSEE_DISABLE=1`", 1)
-    },
+    recorded(Recording::Timeline, "send_proc_null", "send_proc_null_timeline", "`MPI_Send` with `COMMSEE_TRACE=1`"),
+    recorded(
+        Recording::Timeline,
+        "allreduce_self",
+        "allreduce_self_timeline",
+        "`MPI_Allreduce` with `COMMSEE_TRACE=1`",
+    ),
+    recorded(
+        Recording::Datatypes,
+        "send_proc_null",
+        "send_proc_null_datatypes",
+        "`MPI_Send` with `COMMSEE_DATATYPES=1`",
+    ),
+    recorded(
+        Recording::Datatypes,
+        "allreduce_self",
+        "allreduce_self_datatypes",
+        "`MPI_Allreduce` with `COMMSEE_DATATYPES=1`",
+    ),
+    recorded(
+        Recording::Module,
+        "send_proc_null",
+        "send_proc_null_ucx",
+        "`MPI_Send` to `MPI_PROC_NULL` with the UCX module",
+    ),
+    recorded(Recording::Module, "allreduce_self", "allreduce_self_ucx", "`MPI_Allreduce` with the UCX module"),
+    recorded(Recording::Module, "sendrecv_self", "sendrecv_self_ucx", "`MPI_Sendrecv` to self with the UCX module"),
+    recorded(Recording::Paused, "send_proc_null_paused", "send_proc_null_paused", "`MPI_Send` after `MPI_Pcontrol(0)`"),
+    recorded(Recording::Paused, "test_null_paused", "test_null_paused", "`MPI_Test` after `MPI_Pcontrol(0)`"),
+    recorded(Recording::Disabled, "send_proc_null", "send_proc_null_disabled", "`MPI_Send` under `COMMSEE_DISABLE=1`"),
+    recorded(Recording::Disabled, "test_null", "test_null_disabled", "`MPI_Test` under `COMMSEE_DISABLE=1`"),
 ];

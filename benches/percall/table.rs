@@ -1,29 +1,33 @@
-//! Prints what was measured.
+//! Prints what was measured: instructions first, which the processor does not change, then nanoseconds and both floors.
 
 use super::cases::{CYCLES, Length};
-use super::common::Library;
-use super::measure::{Figures, Measured, Row};
+use super::combine::Combined;
+use super::figures::{Measured, Row};
 
 /// For the terminal: a table for each library.
-pub fn text(measured: &Measured, libraries: &[Library]) {
-    println!("\n{}", setting(measured));
-    for (at, library) in libraries.iter().enumerate() {
-        println!("  {}", library.name);
+pub fn text(combined: &Combined) {
+    println!("\n{}", settings(combined));
+    for (at, library) in combined.libraries().iter().enumerate() {
+        println!("  {library}");
         println!(
-            "    {:<30} {:>10} {:>10} {:>12} {:>8} {:>13}",
-            "case", "alone ns", "with ns", "overhead ns", "× floor", "instructions"
+            "    {:<30} {:>12} {:>8} {:>10} {:>11} {:>11} {:>10} {:>10}",
+            "case", "instructions", "floor", "alone ns", "overhead ns", "× per call", "floor ns", "× of case"
         );
-        for row in &measured.rows {
-            let with = &row.with[at];
-            let [overhead, ratio] = overhead(measured, row, with);
+        for (whose, row) in &combined.rows {
+            let cells = cells(&combined.machines[*whose], row, at);
             println!(
-                "    {:<30} {:>10.1} {:>10} {overhead:>12} {ratio:>8} {:>13}",
+                "    {:<30} {:>12} {:>8} {:>10} {:>11} {:>11} {:>10} {:>10}{}",
                 row.case.name,
-                row.alone.ns,
-                with.as_ref().map_or("-".to_owned(), |with| format!("{:.1}", with.ns)),
-                instructions(row, with),
+                cells.instructions,
+                floor_instructions(row),
+                figure(row.alone.ns),
+                cells.overhead,
+                cells.per_call,
+                floor_ns(row),
+                cells.per_case,
+                if several(combined) { format!("  {}", letter(*whose)) } else { String::new() },
             );
-            if let (true, Some(with)) = (grows(row), with) {
+            if let (true, Some(with)) = (grows(row), row.with[at]) {
                 let (alone, with) = (row.alone.grown_bytes, with.grown_bytes);
                 println!("      memory grows by {with:.0} bytes a cycle, alone by {alone:.0}");
             }
@@ -32,54 +36,102 @@ pub fn text(measured: &Measured, libraries: &[Library]) {
 }
 
 /// For the documentation: one table, a group of columns for each library.
-pub fn markdown(measured: &Measured, libraries: &[Library]) {
-    println!("{}:\n", setting(measured));
-    let columns = |library: &Library| format!(" {} | × floor | instructions |", library.name);
-    println!("| overhead in ns | call alone |{}", libraries.iter().map(columns).collect::<String>());
-    println!("|---|---|{}", "---|---|---|".repeat(libraries.len()));
-    for row in &measured.rows {
-        let columns = |with: &Option<Figures>| {
-            let [overhead, ratio] = overhead(measured, row, with);
-            format!(" {overhead} | {ratio} | {} |", instructions(row, with))
-        };
-        let columns: String = row.with.iter().map(columns).collect();
-        println!("| {} | {} |{columns}", row.case.title, figure(row.alone.ns));
+pub fn markdown(combined: &Combined) {
+    println!("{}\n", settings(combined));
+    let libraries = combined.libraries();
+    let several = several(combined);
+    let counts: String = libraries.iter().map(|library| format!(" {library} |")).collect();
+    let times = |library: &String| format!(" {library} | × floor per call | × floor of the case |");
+    let times: String = libraries.iter().map(times).collect();
+    let (on, dashes) = if several { ("| on ", "|---") } else { ("", "") };
+    println!("| case {on}| instructions: floor |{counts} ns: alone | floor |{times}");
+    println!("|---{dashes}|---|{}---|---|{}", "---|".repeat(libraries.len()), "---|---|---|".repeat(libraries.len()));
+    for (whose, row) in &combined.rows {
+        let cells: Vec<Cells> = (0..libraries.len()).map(|at| cells(&combined.machines[*whose], row, at)).collect();
+        let counts: String = cells.iter().map(|cells| format!(" {} |", cells.instructions)).collect();
+        let times = |cells: &Cells| format!(" {} | {} | {} |", cells.overhead, cells.per_call, cells.per_case);
+        let times: String = cells.iter().map(times).collect();
+        let on = if several { format!("| {} ", letter(*whose)) } else { String::new() };
+        let (title, alone) = (row.case.title, figure(row.alone.ns));
+        println!("| {title} {on}| {} |{counts} {alone} | {} |{times}", floor_instructions(row), floor_ns(row));
     }
-    for row in measured.rows.iter().filter(|row| grows(row)) {
-        let growth = |(library, with): (&Library, &Option<Figures>)| {
-            Some(format!(", with {} by {:.0}", library.name, with.as_ref()?.grown_bytes))
-        };
-        let growth: String = libraries.iter().zip(&row.with).filter_map(growth).collect();
+    for (_, row) in combined.rows.iter().filter(|(_, row)| grows(row)) {
+        let growth = libraries
+            .iter()
+            .zip(&row.with)
+            .filter_map(|(library, with)| Some(format!(", with {library} by {:.0}", with.as_ref()?.grown_bytes)));
         println!("\nOver {CYCLES} cycles of `MPI_Comm_dup` and `MPI_Comm_free` the process grows, in bytes per cycle,");
-        println!("alone by {:.0}{growth}.", row.alone.grown_bytes);
+        println!("alone by {:.0}{}.", row.alone.grown_bytes, growth.collect::<String>());
     }
     println!();
 }
 
+fn several(combined: &Combined) -> bool {
+    combined.machines.len() > 1
+}
+
+fn letter(machine: usize) -> char {
+    char::from(b'A' + u8::try_from(machine).expect("a few machines"))
+}
+
+fn settings(combined: &Combined) -> String {
+    let version = &combined.machines[0].version;
+    if !several(combined) {
+        return format!("{version} on {}:", setting(&combined.machines[0]));
+    }
+    let lines =
+        combined.machines.iter().enumerate().map(|(at, machine)| format!("\n- {}: {}", letter(at), setting(machine)));
+    format!(
+        "{version}. Each row is from the machine on which commsee costs most, as a ratio to the floor of the case:\n{}",
+        lines.collect::<String>()
+    )
+}
+
 fn setting(measured: &Measured) -> String {
     let threads = match (measured.threads_floor_ns, &measured.pinned) {
-        (Some(floor), Some(pinned)) => format!("; four threads {pinned}, floor {floor:.1} ns"),
+        (Some(floor), Some(pinned)) => format!("; four threads pinned {pinned}, floor {floor:.1} ns"),
+        (Some(floor), None) => format!("; four threads, floor {floor:.1} ns"),
         _ => String::new(),
     };
-    let Measured { mpi, rounds, floor_ns, .. } = measured;
+    let Measured { processor, rounds, floor, .. } = measured;
     let others = measured.others * 100.0;
-    format!("{mpi}, {rounds} rounds on one processor, floor {floor_ns:.1} ns{threads}; background load {others:.0} %")
+    let floor = format!("floor per call {:.1} ns ({:.0} ticks of the time-stamp counter)", floor.ns, floor.ticks);
+    format!("{processor}, {rounds} rounds, {floor}{threads}; background load {others:.0} %")
 }
 
-/// In nanoseconds and in floors. Communicators are made rarely, and what a wrapper does then is no matter of clocks.
-fn overhead(measured: &Measured, row: &Row, with: &Option<Figures>) -> [String; 2] {
-    let Some(with) = with else { return ["-", "-"].map(str::to_owned) };
-    let overhead = with.ns - row.alone.ns;
-    let floor = measured.floor_ns(row.case).filter(|_| !matches!(row.case.length, Length::Fixed(..)));
-    [figure(overhead), floor.map_or("-".to_owned(), |floor| format!("{:.1}", overhead / floor))]
+/// What a library adds.
+struct Cells {
+    instructions: String,
+    overhead: String,
+    per_call: String,
+    per_case: String,
 }
 
-/// What the library adds.
-fn instructions(row: &Row, with: &Option<Figures>) -> String {
-    match (row.alone.instructions, with.as_ref().and_then(|with| with.instructions)) {
-        (Some(alone), Some(with)) => format!("{:+.0}", with - alone),
-        _ => "-".to_owned(),
+fn cells(measured: &Measured, row: &Row, at: usize) -> Cells {
+    let with = row.with[at].as_ref();
+    let ratio = |ratio: Option<f64>| or_dash(ratio.map(|ratio| format!("{ratio:.1}")));
+    Cells {
+        instructions: or_dash(with.and_then(|with| row.instructions(with)).map(count)),
+        overhead: or_dash(with.map(|with| figure(with.ns - row.alone.ns))),
+        per_call: ratio(with.and_then(|with| measured.per_call(row, with))),
+        per_case: ratio(with.and_then(|with| row.per_case(with))),
     }
+}
+
+fn floor_instructions(row: &Row) -> String {
+    or_dash(row.floor.as_ref().and_then(|floor| row.instructions(floor)).map(count))
+}
+
+fn floor_ns(row: &Row) -> String {
+    or_dash(row.floor_ns().map(figure))
+}
+
+fn count(instructions: f64) -> String {
+    format!("{instructions:+.0}")
+}
+
+fn or_dash(cell: Option<String>) -> String {
+    cell.unwrap_or_else(|| "-".to_owned())
 }
 
 /// Whether the case is long enough to show what a process grows by.
