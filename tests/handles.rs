@@ -5,6 +5,7 @@ extern crate commsee as vocabulary;
 mod abi {
     pub type Word = usize;
 }
+#[allow(dead_code)]
 #[path = "../profiler/src/objects/handles.rs"]
 mod handles;
 /// Memory that is never refused.
@@ -13,15 +14,19 @@ mod memory {
         panic!("there is memory");
     }
 }
+#[allow(dead_code)]
 #[path = "../profiler/src/guest/serial.rs"]
 mod serial;
+#[allow(dead_code)]
+#[path = "../profiler/src/guest/short_path.rs"]
+mod short_path;
 #[allow(dead_code)]
 #[path = "../profiler/src/guest/state.rs"]
 mod state;
 
 /// The folders in which it finds them.
 mod guest {
-    pub(crate) use crate::{serial, state};
+    pub(crate) use crate::{serial, short_path, state};
 }
 mod mpi {
     pub(crate) use crate::abi;

@@ -69,7 +69,9 @@ pub fn write(call: &Call) -> String {
         Shape::Blocking if call.rule == "none" => {
             line(&format!("        tally::call_without_bytes::<{path}, {of}>(thread, {comm}, done);"));
         }
-        Shape::Blocking => line(&format!("        tally::call::<{path}, {of}>(thread, {comm}, done, |context| {rule});")),
+        Shape::Blocking => {
+            line(&format!("        tally::call::<{path}, {of}>(thread, {comm}, done, |context| {rule});"))
+        }
         Shape::Request if is_file => {
             let function = if call.rule == "read" { "reading" } else { "started" };
             line(&format!("        files::{function}(thread, {comm}, {request}, done, |context| {rule});"));

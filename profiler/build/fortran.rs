@@ -118,7 +118,7 @@ fn translation(call: &Call) -> String {
     let given = given.join(", ");
     match has_short(call) {
         true => line(&format!(
-            "    if path::is_open() && thread.is_outside() {{ body::{name}::<Short>(thread, {given}{comma}forward); }} else {{ body::{name}::<Full>(thread, {given}{comma}forward); }}\n    0"
+            "    if short_path::is_open() && thread.is_outside() {{ body::{name}::<Short>(thread, {given}{comma}forward); }} else {{ body::{name}::<Full>(thread, {given}{comma}forward); }}\n    0"
         )),
         false => line(&format!("    body::{name}(thread, {given}{comma}forward);\n    0")),
     }

@@ -49,7 +49,7 @@ fn shell(text: &mut String, call: &Call, large: bool) {
         )
     };
     let (offer, full) = match has_short(call) {
-        true => (format!("path::offer({slot}, function);"), format!("{function}_in_full")),
+        true => (format!("short_path::offer({slot}, function);"), format!("{function}_in_full")),
         false => (String::new(), function.clone()),
     };
     let whole = format!(
@@ -81,7 +81,7 @@ fn shell(text: &mut String, call: &Call, large: bool) {
     write!(
         text,
         "where_present! {{ {late}pub unsafe extern \"C-unwind\" fn {function}({parameters}) -> c_int {{
-    let function = path::function({slot});
+    let function = short_path::function({slot});
     if !function.is_null() {{
         if let Some(thread) = thread::outside() {{
             {real}

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use vocabulary::shard::{CLOCK_MONOTONIC, Moment};
 
-use crate::guest::path::{self, Path};
+use crate::guest::short_path::{self, Path};
 
 /// Set once before recording starts: ticks come from the operating system's clock.
 static SYSTEM: AtomicBool = AtomicBool::new(false);
@@ -21,7 +21,7 @@ pub fn choose() -> u32 {
     #[cfg(not(target_arch = "aarch64"))]
     {
         SYSTEM.store(true, Ordering::Relaxed);
-        path::forbid();
+        short_path::forbid();
         CLOCK_MONOTONIC
     }
 }

@@ -3,11 +3,12 @@
 pub mod clock;
 pub mod errno;
 pub mod guard;
-pub mod path;
+
 pub mod probe;
 pub mod say;
 pub mod serial;
 pub mod set_once;
+pub mod short_path;
 pub mod signals;
 pub mod stack;
 pub mod state;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
-use crate::guest::path::{self, Path};
+use crate::guest::short_path::{self, Path};
 
 /// Before `MPI_Init`, after `MPI_Finalize`, when disabled, or after trouble: calls are forwarded and nothing else.
 pub const OFF: u8 = 0;
@@ -51,7 +51,7 @@ pub fn start(threaded: bool) {
         several_threads();
     }
     STATE.store(ON, Ordering::Release);
-    path::open();
+    short_path::open();
     raise_epoch();
 }
 
@@ -62,7 +62,7 @@ pub fn several_threads() {
 
 pub fn stop() {
     STATE.store(OFF, Ordering::Release);
-    path::close();
+    short_path::close();
     raise_epoch();
 }
 
@@ -71,11 +71,11 @@ pub fn pause(paused: bool) {
     let (from, to) = if paused { (ON, PAUSED) } else { (PAUSED, ON) };
     let _ = STATE.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
     if !paused {
-        path::open();
+        short_path::open();
     }
     // Also where another thread has just paused.
     if !is_on() {
-        path::close();
+        short_path::close();
     }
     raise_epoch();
 }

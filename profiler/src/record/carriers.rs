@@ -224,7 +224,12 @@ pub fn other_cell(thread: &Thread, shortcut: &Shortcut, message_bytes: u64) -> *
 
 /// The counters of messages to another rank than the latest one.
 #[inline(never)]
-pub fn other_edge<C: Carrier>(thread: &Thread, shortcut: &Shortcut, key: Word, destination: c_int) -> Option<*mut Edge> {
+pub fn other_edge<C: Carrier>(
+    thread: &Thread,
+    shortcut: &Shortcut,
+    key: Word,
+    destination: c_int,
+) -> Option<*mut Edge> {
     let record = shortcut.record.get();
     // SAFETY: records are never freed.
     let number = unsafe { (*record).number };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use parking_lot::Mutex;
 
-use crate::guest::path::Full;
+use crate::guest::short_path::Full;
 use crate::guest::state;
 use crate::mpi::abi::Word;
 use crate::objects::communicators::{self, Record};
@@ -52,12 +52,24 @@ pub fn call(thread: &Thread, file: Word, done: Done, rule: impl FnOnce(&mut Now<
 }
 
 /// A nonblocking write.
-pub fn started(thread: &Thread, file: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now<Full, Known>) -> Volume) {
+pub fn started(
+    thread: &Thread,
+    file: Word,
+    request: Word,
+    done: Done,
+    rule: impl FnOnce(&mut Now<Full, Known>) -> Volume,
+) {
     nonblocking(thread, file, request, done, false, rule);
 }
 
 /// A nonblocking read: what it brought is known when it is complete.
-pub fn reading(thread: &Thread, file: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now<Full, Known>) -> Volume) {
+pub fn reading(
+    thread: &Thread,
+    file: Word,
+    request: Word,
+    done: Done,
+    rule: impl FnOnce(&mut Now<Full, Known>) -> Volume,
+) {
     nonblocking(thread, file, request, done, true, rule);
 }
 

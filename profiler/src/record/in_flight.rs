@@ -15,7 +15,7 @@ use std::cell::Cell;
 use vocabulary::shard::{IN_FLIGHT_LEVELS, InFlightCall, NO_COMM};
 
 use crate::guest::guard::caught;
-use crate::guest::path::{Full, Path};
+use crate::guest::short_path::{Full, Path};
 use crate::guest::{clock, stack};
 use crate::mpi::abi::Word;
 use crate::objects::communicators::{self, Record};

@@ -1,7 +1,7 @@
 //! The hot path: adds one finished call to the counters.
 //!
 //! What a blocking call pays on the short path, beside the two readings of the clock in its wrapper (docs/explanation/cost.md):
-//! - whether it may take that path: the real function in a table that is empty otherwise (`path::function`), this thread's pointer, and
+//! - whether it may take that path: the real function in a table that is empty otherwise (`short_path::function`), this thread's pointer, and
 //!   whether the thread is in a call (`thread::outside`);
 //! - the shortcut of its operation: a load, and two compares, with the handle and the generation (`carriers::shortcut`). It has the
 //!   rest: the size of the datatype, the bounds of the bucket and its counters, the counters of messages to one rank, each behind a
@@ -15,7 +15,7 @@ use std::marker::PhantomData;
 
 use vocabulary::shard::{BUCKET_FAILED, BUCKET_PENDING, Bound, Cell, Edge, NO_PHASE, REMOTE_RANK};
 
-use crate::guest::path::{Full, Path};
+use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
@@ -101,12 +101,7 @@ pub fn failed<C: Carrier>(thread: &Thread, key: Word, operation: u16, code: c_in
 
 /// A call with the bytes that its rule tells.
 #[inline(always)]
-pub fn call<P: Path, C: Carrier>(
-    thread: &Thread,
-    key: Word,
-    done: Done,
-    rule: impl FnOnce(&mut Now<P, C>) -> Volume,
-) {
+pub fn call<P: Path, C: Carrier>(thread: &Thread, key: Word, done: Done, rule: impl FnOnce(&mut Now<P, C>) -> Volume) {
     if done.code != 0 {
         return failed::<C>(thread, key, done.operation, done.code, done.ticks);
     }
@@ -343,7 +338,11 @@ pub fn prepared(
         phase: NO_PHASE,
         tag: if trace::is_on() { trace::take_tag() } else { None },
     });
-    thread.requests().start_with(handle, Request::started(record, Kind::Plain, key(record, done.operation, 0), 0), extra);
+    thread.requests().start_with(
+        handle,
+        Request::started(record, Kind::Plain, key(record, done.operation, 0), 0),
+        extra,
+    );
 }
 
 /// The start of one persistent request by `MPI_Start`.
@@ -457,7 +456,10 @@ pub fn arrived(thread: &Thread, request: &Completed, bytes: u64) {
             // SAFETY: shortcuts are never freed, nor the counters that they know, which are this thread's.
             let shortcut = unsafe { &*request.shortcut };
             let (pending, cell) = match shortcut.is_of(request.cells) {
-                true => (shortcut.pending.get(), shortcut.cell(bytes).unwrap_or_else(|| other_cell(thread, shortcut, bytes))),
+                true => (
+                    shortcut.pending.get(),
+                    shortcut.cell(bytes).unwrap_or_else(|| other_cell(thread, shortcut, bytes)),
+                ),
                 false => cells_of(thread, request.cells, bytes),
             };
             receive(pending, cell, request.ticks, bytes);

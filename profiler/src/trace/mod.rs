@@ -10,7 +10,7 @@ use commsee_hook::Call;
 use vocabulary::calls::{CALLS, Class};
 use vocabulary::shard::{CALL, Event, InFlightCall, LAYER, RECEIVED, REMOTE_RANK, SENT};
 
-use crate::guest::path::{self, Path};
+use crate::guest::short_path::{self, Path};
 use crate::guest::state;
 use crate::mpi::status;
 use crate::objects::communicators::Record;
@@ -28,7 +28,7 @@ pub fn start(bytes: u64) {
     tracer::allow(bytes);
     WANTED.store(bytes > 0, Ordering::Release);
     if bytes > 0 {
-        path::forbid();
+        short_path::forbid();
     }
 }
 

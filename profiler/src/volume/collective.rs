@@ -58,7 +58,11 @@ pub fn gather(
     let is_root = context.is_root(root);
     // The root of an intercommunicator sends nothing and need not pass the send arguments.
     let gives = !context.is_inter_root(root);
-    let own = if !gives || sendbuf.is_in_place() { context.block(recvcount, recvtype) } else { context.block(sendcount, sendtype) };
+    let own = if !gives || sendbuf.is_in_place() {
+        context.block(recvcount, recvtype)
+    } else {
+        context.block(sendcount, sendtype)
+    };
     if gives && !sendbuf.is_in_place() {
         context.described(sendtype, sendcount as u64);
     }
@@ -108,7 +112,11 @@ pub fn scatter(
     }
     let is_root = context.is_root(root);
     let takes = !context.is_inter_root(root);
-    let own = if !takes || recvbuf.is_in_place() { context.block(sendcount, sendtype) } else { context.block(recvcount, recvtype) };
+    let own = if !takes || recvbuf.is_in_place() {
+        context.block(sendcount, sendtype)
+    } else {
+        context.block(recvcount, recvtype)
+    };
     let sent = if is_root { context.peers().wrapping_mul(context.block(sendcount, sendtype)) } else { 0 };
     if is_root {
         context.described(sendtype, context.peers().wrapping_mul(sendcount as u64));

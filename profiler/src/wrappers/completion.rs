@@ -8,7 +8,7 @@ use vocabulary::calls::op;
 use super::forward::timed;
 use super::look::{Several, count, is_null, look, status_at};
 use crate::guest::guard::recorded;
-use crate::guest::path::Path;
+use crate::guest::short_path::Path;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
@@ -26,7 +26,12 @@ fn of_null<P: Path>(thread: &Thread, call: impl FnOnce(Record) -> Done) -> c_int
     done.code
 }
 
-pub unsafe fn MPI_Wait<P: Path>(thread: &Thread, request: Word, status: Word, forward: impl FnOnce(Word) -> c_int) -> c_int {
+pub unsafe fn MPI_Wait<P: Path>(
+    thread: &Thread,
+    request: Word,
+    status: Word,
+    forward: impl FnOnce(Word) -> c_int,
+) -> c_int {
     // SAFETY: the program passes the place of a request.
     if unsafe { is_null(request) } {
         if !state::is_on_in::<P>() {

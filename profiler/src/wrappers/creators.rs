@@ -298,11 +298,7 @@ pub unsafe fn MPI_Comm_free(thread: &Thread, comm: Word, forward: impl FnOnce() 
 
 pub unsafe fn MPI_Comm_disconnect(thread: &Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: as above.
-    unsafe {
-        free(thread, comm, |thread, record| {
-            timed!(thread, record, MPI_Comm_disconnect, forward())
-        })
-    }
+    unsafe { free(thread, comm, |thread, record| timed!(thread, record, MPI_Comm_disconnect, forward())) }
 }
 
 pub unsafe fn MPI_Comm_set_name(

@@ -32,7 +32,7 @@ macro_rules! timed {
         }
     }};
     ($thread:ident, $record:expr, $operation:ident, $call:expr) => {{
-        use $crate::guest::path::Full;
+        use $crate::guest::short_path::Full;
         $crate::wrappers::forward::timed!(Full, $thread, $record, $operation, $call)
     }};
     ($operation:ident, $call:expr) => {{

@@ -6,7 +6,7 @@ use std::slice;
 use vocabulary::shard::{BUCKET_INVOLVED, IN_FLIGHT_LEVELS};
 
 use super::creators;
-use crate::guest::path::Path;
+use crate::guest::short_path::Path;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
@@ -88,13 +88,7 @@ pub unsafe fn finish<P: Path>(thread: &Thread, noted: Noted, code: c_int, receiv
 }
 
 #[inline(never)]
-unsafe fn finish_completed<P: Path>(
-    thread: &Thread,
-    completed: &Completed,
-    code: c_int,
-    receives: bool,
-    status: Word,
-) {
+unsafe fn finish_completed<P: Path>(thread: &Thread, completed: &Completed, code: c_int, receives: bool, status: Word) {
     match completed.kind {
         Kind::Plain => {}
         Kind::Receive | Kind::ReceiveInto | Kind::Read => {
@@ -330,9 +324,8 @@ unsafe fn walk<H: Handle, const INACTIVE: bool>(
     let null = abi().request_null;
     // SAFETY: the caller passes an array of so many handles.
     let at = |index: usize| unsafe { array.add(index).read_unaligned() };
-    let are_null = |from: usize| {
-        (from..from + GROUP).fold(0, |found, index| found | (at(index).word() ^ H::of(null).word())) == 0
-    };
+    let are_null =
+        |from: usize| (from..from + GROUP).fold(0, |found, index| found | (at(index).word() ^ H::of(null).word())) == 0;
     let stamp = thread.stamp();
     let (mut record, mut kinds, mut differ) = (communicators::none(), 0, 0);
     let mut end = noted;

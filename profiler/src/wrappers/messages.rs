@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use super::forward::timed;
 use crate::guest::guard::{Undo, recorded};
-use crate::guest::path::Full;
+use crate::guest::short_path::Full;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;

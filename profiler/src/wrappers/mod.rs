@@ -34,7 +34,7 @@ mod body {
     pub use super::rma::*;
     use crate::guest::clock;
     use crate::guest::guard::recorded;
-    use crate::guest::path::{Full, Path};
+    use crate::guest::short_path::{Full, Path};
     use crate::mpi::abi::Word;
     use crate::mpi::status;
     use crate::objects::requests::Starts;
@@ -56,7 +56,7 @@ mod c {
     use vocabulary::calls::op;
 
     use super::body;
-    use crate::guest::path::{self, Full, Short};
+    use crate::guest::short_path::{self, Full, Short};
     use crate::mpi::abi::Word;
     use crate::mpi::presence::where_present;
     use crate::mpi::real;
@@ -76,7 +76,7 @@ mod f {
     use super::body;
     use super::lifecycle::*;
     use crate::fortran::{self, Object};
-    use crate::guest::path::{self, Full, Short};
+    use crate::guest::short_path::{self, Full, Short};
     use crate::mpi::abi::Word;
     use crate::mpi::presence::where_present;
     use crate::objects::requests::HandleAddress;

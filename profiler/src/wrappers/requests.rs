@@ -7,7 +7,7 @@ use vocabulary::calls::op;
 use super::forward::timed;
 use super::look::{Several, count, look, look_any, of_handle};
 use crate::guest::guard::recorded;
-use crate::guest::path::Full;
+use crate::guest::short_path::Full;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};

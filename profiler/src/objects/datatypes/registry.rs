@@ -10,7 +10,7 @@ use vocabulary::shard::{CONTIGUOUS, DATATYPES};
 use super::describe::{Description, describe};
 use crate::guest::guard::guarded;
 use crate::guest::say::warn_once;
-use crate::guest::{path, state};
+use crate::guest::{short_path, state};
 use crate::mpi::abi::{Word, abi};
 use crate::shard::texts::Texts;
 
@@ -49,7 +49,7 @@ impl Recent {
 
 pub fn record() {
     RECORDED.store(true, Ordering::Relaxed);
-    path::forbid();
+    short_path::forbid();
 }
 
 #[inline(always)]

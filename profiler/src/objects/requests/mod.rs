@@ -19,7 +19,7 @@ use crate::objects::shortcuts::{self, Shortcut};
 use crate::shard::memory;
 
 use request::NOWHERE;
-pub use request::{State, Completed, Extra, HandleAddress, Kind, Partition, Persistent, Request, Starts, receives};
+pub use request::{Completed, Extra, HandleAddress, Kind, Partition, Persistent, Request, Starts, State, receives};
 use table::{EMPTY, Slot, Table, at};
 
 /// The requests that one thread started, and those of other threads that it has looked at since. Locked only where several
@@ -216,7 +216,16 @@ impl Requests {
     /// A request that a call has started which took so many ticks. `shortcut`: that of the call, where there is something to be counted
     /// when it completes.
     #[inline(always)]
-    pub fn start(&self, handle: Word, comm: Record, kind: Kind, posted: u32, cells: u64, ticks: u64, shortcut: &Shortcut) {
+    pub fn start(
+        &self,
+        handle: Word,
+        comm: Record,
+        kind: Kind,
+        posted: u32,
+        cells: u64,
+        ticks: u64,
+        shortcut: &Shortcut,
+    ) {
         // SAFETY: nothing is called.
         if let Some(requests) = unsafe { self.table.alone() }
             && let Some(place) = requests.slot_of(handle)

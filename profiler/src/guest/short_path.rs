@@ -6,7 +6,7 @@
 
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering, fence};
 
 use vocabulary::calls::CALLS;
 
@@ -50,10 +50,11 @@ pub fn offer(slot: usize, function: *mut c_void) {
     if !is_open() || !FUNCTIONS[slot].load(Ordering::Relaxed).is_null() {
         return;
     }
-    FUNCTIONS[slot].store(function, Ordering::SeqCst);
-    // It may have been closed between the two.
-    if !IS_OPEN.load(Ordering::SeqCst) {
-        FUNCTIONS[slot].store(ptr::null_mut(), Ordering::SeqCst);
+    FUNCTIONS[slot].store(function, Ordering::Relaxed);
+    // It may have been closed between the two: then one of both sees what the other did.
+    fence(Ordering::SeqCst);
+    if !is_open() {
+        FUNCTIONS[slot].store(ptr::null_mut(), Ordering::Relaxed);
     }
 }
 
@@ -72,8 +73,9 @@ pub fn open() {
 
 /// Calls are not recorded any more, or pause.
 pub fn close() {
-    IS_OPEN.store(false, Ordering::SeqCst);
+    IS_OPEN.store(false, Ordering::Relaxed);
+    fence(Ordering::SeqCst);
     for function in &FUNCTIONS {
-        function.store(ptr::null_mut(), Ordering::SeqCst);
+        function.store(ptr::null_mut(), Ordering::Relaxed);
     }
 }
