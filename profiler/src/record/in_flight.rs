@@ -176,7 +176,7 @@ pub fn enter<P: Path>(thread: &Thread, comm: Word, operation: u16, begin_ticks: 
 #[inline(always)]
 pub fn enter_over<P: Path>(thread: &Thread, record: Record, operation: u16, begin_ticks: u64) -> Inside<'_> {
     // SAFETY: records are never freed.
-    let number = if record.is_null() { NO_COMM } else { unsafe { (*record).number } };
+    let number = if !P::IS_SHORT && record.is_null() { NO_COMM } else { unsafe { (*record).number } };
     let level = free_level::<P>(thread);
     level.fill(operation, false, number.into(), begin_ticks);
     Inside { thread, level }

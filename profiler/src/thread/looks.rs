@@ -2,10 +2,13 @@
 //! requests in the midst of such a call, so there is room for each level of calls.
 
 use std::cell::Cell;
+use std::ffi::c_int;
 use std::ptr;
 
 use vocabulary::shard::IN_FLIGHT_LEVELS;
 
+use crate::mpi::abi::Word;
+use crate::objects::communicators::Record;
 use crate::objects::requests::Noted;
 use crate::shard::memory;
 
@@ -15,6 +18,10 @@ pub struct Looks([Look; IN_FLIGHT_LEVELS]);
 pub struct Look {
     noted: Room<Noted>,
     statuses: Room<u64>,
+    /// Address and length of the array that was noted, and the changes of requests by then.
+    array: Cell<(Word, c_int, u64)>,
+    /// What was found.
+    found: Cell<(Record, usize)>,
 }
 
 struct Room<T> {
@@ -24,7 +31,7 @@ struct Room<T> {
 
 impl Looks {
     pub const fn none() -> Looks {
-        Looks([const { Look { noted: Room::none(), statuses: Room::none() } }; IN_FLIGHT_LEVELS])
+        Looks([const { Look::none() }; IN_FLIGHT_LEVELS])
     }
 
     /// `level` is below `IN_FLIGHT_LEVELS`.
@@ -35,6 +42,33 @@ impl Looks {
 }
 
 impl Look {
+    const fn none() -> Look {
+        Look {
+            noted: Room::none(),
+            statuses: Room::none(),
+            array: Cell::new((0, 0, 0)),
+            found: Cell::new((ptr::null_mut(), 0)),
+        }
+    }
+
+    /// What was found in this array, if it is the latest one that was noted, and no request has changed since.
+    #[inline(always)]
+    pub fn found(&self, array: Word, length: c_int, changes: u64) -> Option<(Record, usize)> {
+        if self.array.get() == (array, length, changes) && array != 0 { Some(self.found.get()) } else { None }
+    }
+
+    #[inline(always)]
+    pub fn keep(&self, array: Word, length: c_int, changes: u64, found: (Record, usize)) {
+        self.array.set((array, length, changes));
+        self.found.set(found);
+    }
+
+    /// What is noted now is another array's.
+    #[inline(always)]
+    pub fn forget(&self) {
+        self.array.set((0, 0, 0));
+    }
+
     /// Room for so many requests. None where there is no memory for it.
     #[inline(always)]
     pub fn noted(&self, length: usize) -> Option<*mut Noted> {

@@ -20,7 +20,7 @@ use crate::thread::Thread;
 #[inline(always)]
 fn of_null<P: Path>(thread: &Thread, call: impl FnOnce(Record) -> Done) -> c_int {
     let done = call(communicators::none());
-    recorded(|| {
+    recorded(move || {
         count::<P>(thread, communicators::none(), done);
     });
     done.code
@@ -44,7 +44,7 @@ pub unsafe fn MPI_Wait<P: Path>(
     let mut own = status::Own::new();
     let status = if single.receives { own.stand_in(status) } else { status };
     let done = timed!(P, thread, single.record, MPI_Wait, forward(status));
-    recorded(|| {
+    recorded(move || {
         count::<P>(thread, single.record, done);
         // SAFETY: the call has returned, and the program's places are still there.
         unsafe { single.finish::<P>(thread, request, done.code, status, || true) };
@@ -72,7 +72,7 @@ pub unsafe fn MPI_Test<P: Path>(
     let mut own = status::Own::new();
     let status = if single.receives { own.stand_in(status) } else { status };
     let done = timed!(P, thread, single.record, MPI_Test, forward(status));
-    recorded(|| {
+    recorded(move || {
         count::<P>(thread, single.record, done);
         // SAFETY: the call has returned, and has filled the places that the program passed.
         unsafe { single.finish::<P>(thread, request, done.code, status, || *(flag as *const c_int) != 0) };
@@ -93,7 +93,7 @@ pub unsafe fn MPI_Waitall<P: Path>(
         let mut several = Several::look::<P>(thread, op::MPI_Waitall, length, array, false);
         let statuses = several.statuses(statuses, several.length);
         let done = timed!(P, thread, several.record, MPI_Waitall, forward(statuses));
-        recorded(|| {
+        recorded(move || {
             count::<P>(thread, several.record, done);
             several.finish_all::<P>(thread, done.code, array, statuses);
             several.leave(thread);
@@ -112,10 +112,10 @@ pub unsafe fn MPI_Testall<P: Path>(
 ) -> c_int {
     // SAFETY: as above.
     unsafe {
-        let mut several = Several::look::<P>(thread, op::MPI_Testall, length, array, false);
+        let mut several = Several::look_again::<P>(thread, op::MPI_Testall, length, array);
         let statuses = several.statuses(statuses, several.length);
         let done = timed!(P, thread, several.record, MPI_Testall, forward(statuses));
-        recorded(|| {
+        recorded(move || {
             count::<P>(thread, several.record, done);
             if done.code != 0 || *(flag as *const c_int) != 0 {
                 several.finish_all::<P>(thread, done.code, array, statuses);
@@ -149,10 +149,10 @@ pub unsafe fn MPI_Waitany<P: Path>(
 ) -> c_int {
     // SAFETY: the program passes an array of so many requests, and places for the rest.
     unsafe {
-        let mut several = Several::look::<P>(thread, op::MPI_Waitany, length, array, false);
+        let mut several = Several::look_again::<P>(thread, op::MPI_Waitany, length, array);
         let status = several.statuses(status, 1);
         let done = timed!(P, thread, several.record, MPI_Waitany, forward(status));
-        recorded(|| {
+        recorded(move || {
             count::<P>(thread, several.record, done);
             several.finish::<P>(thread, done.code, array, chosen(done.code, index, several.length, status));
             several.leave(thread);
@@ -172,10 +172,10 @@ pub unsafe fn MPI_Testany<P: Path>(
 ) -> c_int {
     // SAFETY: as above.
     unsafe {
-        let mut several = Several::look::<P>(thread, op::MPI_Testany, length, array, false);
+        let mut several = Several::look_again::<P>(thread, op::MPI_Testany, length, array);
         let status = several.statuses(status, 1);
         let done = timed!(P, thread, several.record, MPI_Testany, forward(status));
-        recorded(|| {
+        recorded(move || {
             count::<P>(thread, several.record, done);
             if done.code != 0 || *(flag as *const c_int) != 0 {
                 several.finish::<P>(thread, done.code, array, chosen(done.code, index, several.length, status));
@@ -213,10 +213,10 @@ macro_rules! some_of {
         ) -> c_int {
             // SAFETY: the program passes arrays of so many places.
             unsafe {
-                let mut several = Several::look::<P>(thread, op::$name, length, array, false);
+                let mut several = Several::look_again::<P>(thread, op::$name, length, array);
                 let statuses = several.statuses(statuses, several.length);
                 let done = timed!(P, thread, several.record, $name, forward(statuses));
-                recorded(|| {
+                recorded(move || {
                     count::<P>(thread, several.record, done);
                     several.finish::<P>(thread, done.code, array, some(done.code, outcount, indices, statuses));
                     several.leave(thread);

@@ -117,6 +117,7 @@ unsafe fn finish_completed<P: Path>(thread: &Thread, completed: &Completed, code
 }
 
 /// The requests of one call, and to whom they belong.
+#[derive(Clone, Copy)]
 pub struct Several<'a> {
     look: &'a Look,
     /// How many requests the call was given.
@@ -152,7 +153,58 @@ impl<'a> Several<'a> {
                 (_, true) => walk::<u64, true>(thread, operation, array as *const u64, length, noted),
             }
         };
+        look.forget();
         Several { look, length, count: found >> 8, record, receives: requests::receives(found as u8) }
+    }
+
+    /// The same for calls that programs repeat until requests complete: where the array holds the requests of the latest such call, and
+    /// none of this thread has been started or completed since, it finds what that one found.
+    #[inline(always)]
+    pub unsafe fn look_again<P: Path>(
+        thread: &'a Thread,
+        operation: u16,
+        length: c_int,
+        array: Word,
+    ) -> Several<'a> {
+        let look = thread.looks.at(0);
+        let changes = if P::IS_SHORT { thread.requests().changes() } else { None };
+        if let Some((record, found)) = changes.and_then(|changes| look.found(array, length, changes)) {
+            let several = Several {
+                look,
+                length: length as usize,
+                count: found >> 8,
+                record,
+                receives: requests::receives(found as u8),
+            };
+            // SAFETY: the program passes an array of so many handles.
+            if unsafe { several.is_of(array) } {
+                return several;
+            }
+        }
+        // SAFETY: as above.
+        let several = unsafe { Several::look::<P>(thread, operation, length, array, false) };
+        // What takes part in a call over several communicators is noted each time.
+        if let (Some(changes), true) = (changes, length > 0 && several.record != communicators::several()) {
+            let found = several.count << 8 | if several.receives { Kind::Receive as usize } else { 0 };
+            look.keep(array, length, changes, (several.record, found));
+        }
+        several
+    }
+
+    /// Whether an array holds the handles that were noted and no others, but for null ones.
+    #[inline(always)]
+    unsafe fn is_of(&self, array: Word) -> bool {
+        let mut noted = self.noted().iter();
+        for index in 0..self.length {
+            // SAFETY: the caller passes an array of so many handles.
+            let handle = unsafe { abi().load_at(array, index) };
+            if handle != abi().request_null
+                && !noted.next().is_some_and(|noted| noted.handle == handle && noted.index as usize == index)
+            {
+                return false;
+            }
+        }
+        noted.next().is_none()
     }
 
     /// Those that are followed, in the order of the array.

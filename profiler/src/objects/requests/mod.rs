@@ -231,11 +231,12 @@ impl Requests {
             && let Some(place) = requests.slot_of(handle)
         {
             let slot = at(&mut requests.slots, place);
-            if slot.state == State::Idle {
+            let is_idle = slot.state == State::Idle;
+            if is_idle {
                 slot.start(comm, kind, posted, cells, ticks, shortcut);
-                return self.entered();
             }
-            if kind == Kind::Plain && slot.start_alike(comm) {
+            if is_idle || kind == Kind::Plain && slot.start_alike(comm) {
+                requests.changes += 1;
                 return self.entered();
             }
         }
@@ -269,6 +270,12 @@ impl Requests {
             }
             self.enter(requests, handle, request);
         });
+    }
+
+    /// How often requests of this thread have changed, where no other thread may change them.
+    #[inline(always)]
+    pub fn changes(&self) -> Option<u64> {
+        self.alone().map(|requests| requests.0.changes)
     }
 
     /// The table where no thread may come in between.
@@ -334,12 +341,17 @@ impl Requests {
         }
         let slot = at(&mut requests.0.slots, noted.slot as usize);
         let kind = slot.kind;
-        if slot.complete_simply() { Some((kind, slot)) } else { None }
+        if !slot.complete_simply() {
+            return None;
+        }
+        requests.0.changes += 1;
+        Some((kind, at(&mut requests.0.slots, noted.slot as usize)))
     }
 
     #[inline(never)]
     fn complete_otherwise(&self, noted: Noted) -> Option<Completed> {
         self.table.with(|requests| {
+            requests.changes += 1;
             let place = requests.busy_slot_of(noted.handle)?;
             let slot = at(&mut requests.slots, place);
             if slot.state != State::Active {
@@ -358,6 +370,7 @@ impl Requests {
     /// `MPI_Request_free` of a request that this thread has looked at.
     pub fn forget(&self, handle: Word) {
         self.table.with(|requests| {
+            requests.changes += 1;
             if let Some(slot) = requests.busy_slot_of(handle) {
                 let extra = at(&mut requests.slots, slot).extra;
                 requests.remove_first(slot);
@@ -369,6 +382,7 @@ impl Requests {
     /// What remains to be done for an active request is changed.
     pub fn set_kind(&self, handle: Word, kind: Kind) {
         self.table.with(|requests| {
+            requests.changes += 1;
             if let Some(slot) = requests.busy_slot_of(handle) {
                 at(&mut requests.slots, slot).kind = kind;
             }
@@ -384,6 +398,7 @@ impl Requests {
         posted: impl FnOnce() -> u32,
     ) -> Option<(Record, Persistent)> {
         self.table.with(|requests| {
+            requests.changes += 1;
             let place = requests.busy_slot_of(handle)?;
             let mut request = at(&mut requests.slots, place).request();
             let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(request.extra as usize) else {
@@ -425,6 +440,7 @@ impl Requests {
     /// library may already have given its handle to the request that the other thread asks for.
     fn give(&self, handle: Word) -> Given {
         self.table.with(|requests| {
+            requests.changes += 1;
             let Some(place) = requests.busy_slot_of(handle) else { return Given::Unknown };
             let slot = *at(&mut requests.slots, place);
             let mut request = slot.request();
@@ -446,6 +462,7 @@ impl Requests {
     /// Takes a request over from another thread, as one that the look with this stamp has seen.
     fn adopt(&self, handle: Word, mut request: Request, extra: Option<Extra>, stamp: u64) {
         self.table.with(|requests| {
+            requests.changes += 1;
             if let Some(extra) = extra {
                 match requests.keep_extra(extra) {
                     Some(place) => request.extra = place,

@@ -148,6 +148,8 @@ struct Group {
 
 pub struct Table {
     pub slots: Owned<Slot>,
+    /// How often a request was started, completed or changed otherwise.
+    pub changes: u64,
     queues: Vec<Queue>,
     /// As many places as there are queues, so that what becomes free finds room.
     free_queues: Vec<u32>,
@@ -200,6 +202,7 @@ impl Table {
     pub fn new() -> Option<Table> {
         Some(Table {
             slots: Owned::new(FIRST_SLOTS)?,
+            changes: 0,
             queues: Vec::new(),
             free_queues: Vec::new(),
             extras: Vec::new(),
@@ -251,6 +254,7 @@ impl Table {
     #[cold]
     #[inline(never)]
     pub fn insert(&mut self, handle: Word, request: Request) {
+        self.changes += 1;
         match self.slots.find_or_vacant(table::hash(handle as u64), |slot| slot.handle == handle) {
             Ok(place) => {
                 let slot = at(&mut self.slots, place);
