@@ -43,11 +43,14 @@ pub fn write(call: &Call) -> String {
         line("    let counted = thread.counters.counted_ticks.get();");
     }
     let enter = match (call.shape, carrier.kind) {
-        (Shape::Creator, _) => format!("enter_over::<{path}>(thread, parent"),
-        (_, "comm") => format!("enter::<{path}>(thread, {comm}"),
-        (_, "win") => format!("enter_over::<{path}>(thread, carriers::before::<Window>(thread, op::{name}, {comm})"),
-        _ => format!("enter_over::<{path}>(thread, files::of({comm})"),
+        (Shape::Creator, _) => format!("enter_over::<{path}>(thread, level, parent"),
+        (_, "comm") => format!("enter(thread, level, {comm}"),
+        (_, "win") => {
+            format!("enter_over::<{path}>(thread, level, carriers::before::<Window>(thread, op::{name}, {comm})")
+        }
+        _ => format!("enter_over::<{path}>(thread, level, files::of({comm})"),
     };
+    line(&format!("    let level = in_flight::free_level::<{path}>(thread);"));
     line(&format!("    let begin = clock::now_on::<{path}>();"));
     line(&format!("    let place = in_flight::{enter}, op::{name}, begin);"));
     line(&format!("    let code = forward({forwarded});"));

@@ -2,9 +2,12 @@
 
 use std::fmt::Write as _;
 
-use vocabulary::calls::Call;
+use vocabulary::calls::{Call, Shape};
 
 use crate::table::{EVERYWHERE, c_type, enter, has_short, names, seen, status};
+
+/// Arguments that travel in registers on x86-64.
+const REGISTERS: usize = 6;
 
 pub fn write(call: &Call) -> String {
     let mut text = String::new();
@@ -45,11 +48,11 @@ fn shell(text: &mut String, call: &Call, large: bool) {
     let real = |found: &str| {
         format!(
             "// SAFETY: the type repeats the function's declaration in the standard.
-    let real: unsafe extern \"C-unwind\" fn({types}) -> c_int = unsafe {{ std::mem::transmute({found}) }};"
+    let real: unsafe extern \"C-unwind\" fn({types}) -> c_int = {{ #[allow(unused_unsafe)] unsafe {{ std::mem::transmute({found}) }} }};"
         )
     };
     let (offer, full) = match has_short(call) {
-        true => (format!("short_path::offer({slot}, function);"), format!("{function}_in_full")),
+        true => (format!("short_path::offer({slot});"), format!("{function}_in_full")),
         false => (String::new(), function.clone()),
     };
     let whole = format!(
@@ -78,30 +81,74 @@ fn shell(text: &mut String, call: &Call, large: bool) {
         .unwrap();
         return;
     }
-    write!(
-        text,
-        "where_present! {{ {late}pub unsafe extern \"C-unwind\" fn {function}({parameters}) -> c_int {{
-    let function = short_path::function({slot});
-    if !function.is_null() {{
-        if let Some(thread) = thread::outside() {{
-            {real}
-            // SAFETY: the program passes what the function takes, and it is passed on.
-            return unsafe {{ {body} }};
-        }}
-    }}
-    // SAFETY: as above.
-    unsafe {{ {full}({names}) }}
-}} }}
-
-#[cold]
+    let is_recorded = if call.shape == Shape::Blocking { "state::is_on()" } else { "!state::is_off()" };
+    let in_short = format!(
+        "        let Some(thread) = thread::outside() else {{ return {full}({names}) }};
+        // It was found before the short path was opened for it.
+        let function = real::known({slot});
+        {real}
+        {body}",
+        real = real("function"),
+        body = body("Short"),
+    );
+    let full_function = format!(
+        "#[cold]
 #[inline(never)]
 unsafe extern \"C-unwind\" fn {full}({parameters}) -> c_int {{
 {whole}
+}}"
+    );
+    if call.arguments.len() > REGISTERS {
+        // Arguments on the stack would be copied for a function in between.
+        write!(
+            text,
+            "where_present! {{ {late}pub unsafe extern \"C-unwind\" fn {function}({parameters}) -> c_int {{
+    // SAFETY: the program passes what the function takes, and it is passed on.
+    unsafe {{
+        if !short_path::is_open_for({slot}) {{
+            return {full}({names});
+        }}
+{in_short}
+    }}
+}} }}
+
+{full_function}
+
+"
+        )
+        .unwrap();
+        return;
+    }
+    // The exported function saves no registers, so that calls which are not recorded pay for nothing but the question.
+    write!(
+        text,
+        "where_present! {{ {late}pub unsafe extern \"C-unwind\" fn {function}({parameters}) -> c_int {{
+    // SAFETY: the program passes what the function takes, and it is passed on.
+    unsafe {{
+        if short_path::is_open_for({slot}) {{
+            return {function}_in_short({names});
+        }}
+        let function = real::known({slot});
+        if function.is_null() || {is_recorded} {{
+            return {full}({names});
+        }}
+        {real}
+        real({names})
+    }}
+}} }}
+
+#[inline(never)]
+unsafe extern \"C-unwind\" fn {function}_in_short({parameters}) -> c_int {{
+    // SAFETY: as above.
+    unsafe {{
+{in_short}
+    }}
 }}
+
+{full_function}
 
 ",
         real = real("function"),
-        body = body("Short"),
     )
     .unwrap();
 }

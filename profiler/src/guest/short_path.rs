@@ -1,12 +1,10 @@
 //! The two paths through a wrapper. A call takes the short one where all is as usual: calls are recorded, by the processor's
-//! counter, without a timeline and without datatypes, and the thread is in no other call. One test tells: the short path has a
-//! table of real functions of its own, which is empty while anything is not as usual. All else takes the full path.
+//! counter, without a timeline and without datatypes, and the thread is in no other call. One test tells: each function
+//! has a flag, which is down while anything is not as usual. All else takes the full path.
 //!
 //! Both are made of the same functions, which take the path as a type: on the short one the tests for what is rare are constants.
 
-use std::ffi::c_void;
-use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering, fence};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 
 use vocabulary::calls::CALLS;
 
@@ -28,16 +26,16 @@ impl Path for Full {
 /// Two slots per operation, as in `real.rs`.
 const SLOTS: usize = 2 * CALLS.len();
 
-/// Filled by the first calls that take the full path while the short one is open.
-static FUNCTIONS: [AtomicPtr<c_void>; SLOTS] = [const { AtomicPtr::new(ptr::null_mut()) }; SLOTS];
+/// Set by the first call of a slot that takes the full path while the short one is open.
+static OPEN_FOR: [AtomicBool; SLOTS] = [const { AtomicBool::new(false) }; SLOTS];
 static IS_OPEN: AtomicBool = AtomicBool::new(false);
 /// Something is wanted that only the full path does.
 static IS_FORBIDDEN: AtomicBool = AtomicBool::new(false);
 
-/// The real function of a slot where its calls may take the short path, else null.
+/// Whether calls of a slot may take the short path: then their real function is known.
 #[inline(always)]
-pub fn function(slot: usize) -> *mut c_void {
-    FUNCTIONS[slot].load(Ordering::Relaxed)
+pub fn is_open_for(slot: usize) -> bool {
+    OPEN_FOR[slot].load(Ordering::Acquire)
 }
 
 #[inline(always)]
@@ -45,16 +43,16 @@ pub fn is_open() -> bool {
     IS_OPEN.load(Ordering::Relaxed)
 }
 
-/// The next call of this slot may take the short path, if it is open.
-pub fn offer(slot: usize, function: *mut c_void) {
-    if !is_open() || !FUNCTIONS[slot].load(Ordering::Relaxed).is_null() {
+/// The real function of a slot is known: its next call may take the short path, if that is open.
+pub fn offer(slot: usize) {
+    if !is_open() || is_open_for(slot) {
         return;
     }
-    FUNCTIONS[slot].store(function, Ordering::Relaxed);
+    OPEN_FOR[slot].store(true, Ordering::Release);
     // It may have been closed between the two: then one of both sees what the other did.
     fence(Ordering::SeqCst);
     if !is_open() {
-        FUNCTIONS[slot].store(ptr::null_mut(), Ordering::Relaxed);
+        OPEN_FOR[slot].store(false, Ordering::Relaxed);
     }
 }
 
@@ -75,7 +73,7 @@ pub fn open() {
 pub fn close() {
     IS_OPEN.store(false, Ordering::Relaxed);
     fence(Ordering::SeqCst);
-    for function in &FUNCTIONS {
-        function.store(ptr::null_mut(), Ordering::Relaxed);
+    for open in &OPEN_FOR {
+        open.store(false, Ordering::Relaxed);
     }
 }

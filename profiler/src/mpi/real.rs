@@ -25,6 +25,12 @@ pub fn function(slot: usize) -> *mut c_void {
     if known.is_null() { find(slot) } else { known }
 }
 
+/// The same, or null where nobody has asked for it yet.
+#[inline(always)]
+pub fn known(slot: usize) -> *mut c_void {
+    FUNCTIONS[slot].load(Ordering::Relaxed)
+}
+
 /// Whether the library has the function of a slot.
 pub fn exists(slot: u16) -> bool {
     function(slot.into()) != missing as *mut c_void

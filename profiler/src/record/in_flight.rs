@@ -71,7 +71,7 @@ fn number_of(call: &InFlightCall) -> u32 {
 }
 
 #[inline(always)]
-fn free_level<P: Path>(thread: &Thread) -> Level {
+pub fn free_level<P: Path>(thread: &Thread) -> Level {
     let lowest = thread.in_flight.level(0);
     // On the short path the thread is outside.
     if !P::IS_SHORT && lowest.is_inside() {
@@ -166,25 +166,29 @@ fn note_frame(thread: &Thread) {
 
 /// The thread is about to enter a call that is given this handle of a communicator, which may be none at all.
 #[inline(always)]
-pub fn enter<P: Path>(thread: &Thread, comm: Word, operation: u16, begin_ticks: u64) -> Inside<'_> {
-    let level = free_level::<P>(thread);
+pub fn enter(thread: &Thread, level: Level, comm: Word, operation: u16, begin_ticks: u64) -> Inside<'_> {
     level.fill(operation, true, comm as u64, begin_ticks);
     Inside { thread, level }
 }
 
 /// The same where the communicator is known by its record.
 #[inline(always)]
-pub fn enter_over<P: Path>(thread: &Thread, record: Record, operation: u16, begin_ticks: u64) -> Inside<'_> {
+pub fn enter_over<P: Path>(
+    thread: &Thread,
+    level: Level,
+    record: Record,
+    operation: u16,
+    begin_ticks: u64,
+) -> Inside<'_> {
     // SAFETY: records are never freed.
     let number = if !P::IS_SHORT && record.is_null() { NO_COMM } else { unsafe { (*record).number } };
-    let level = free_level::<P>(thread);
     level.fill(operation, false, number.into(), begin_ticks);
     Inside { thread, level }
 }
 
 /// The thread is in a call whose return nobody will see any more.
 pub fn stay(thread: &Thread, record: Record, operation: u16, begin_ticks: u64) {
-    std::mem::forget(enter_over::<Full>(thread, record, operation, begin_ticks));
+    std::mem::forget(enter_over::<Full>(thread, free_level::<Full>(thread), record, operation, begin_ticks));
 }
 
 /// The call has returned.

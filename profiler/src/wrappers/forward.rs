@@ -16,9 +16,10 @@ pub(crate) use real_function;
 macro_rules! timed {
     ($path:ident, $thread:ident, $record:expr, $operation:ident, $call:expr) => {{
         let record = $record;
+        let level = $crate::record::in_flight::free_level::<$path>($thread);
         let begin = $crate::guest::clock::now_on::<$path>();
-        let place =
-            $crate::record::in_flight::enter_over::<$path>($thread, record, vocabulary::calls::op::$operation, begin);
+        let operation = vocabulary::calls::op::$operation;
+        let place = $crate::record::in_flight::enter_over::<$path>($thread, level, record, operation, begin);
         // Where it stands in an unsafe block already, this one is not needed.
         // SAFETY: the program passes what the function takes, and it is passed on.
         #[allow(unused_unsafe)]

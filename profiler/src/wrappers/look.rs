@@ -160,12 +160,7 @@ impl<'a> Several<'a> {
     /// The same for calls that programs repeat until requests complete: where the array holds the requests of the latest such call, and
     /// none of this thread has been started or completed since, it finds what that one found.
     #[inline(always)]
-    pub unsafe fn look_again<P: Path>(
-        thread: &'a Thread,
-        operation: u16,
-        length: c_int,
-        array: Word,
-    ) -> Several<'a> {
+    pub unsafe fn look_again<P: Path>(thread: &'a Thread, operation: u16, length: c_int, array: Word) -> Several<'a> {
         let look = thread.looks.at(0);
         let changes = if P::IS_SHORT { thread.requests().changes() } else { None };
         if let Some((record, found)) = changes.and_then(|changes| look.found(array, length, changes)) {

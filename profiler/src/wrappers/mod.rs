@@ -57,6 +57,7 @@ mod c {
 
     use super::body;
     use crate::guest::short_path::{self, Full, Short};
+    use crate::guest::state;
     use crate::mpi::abi::Word;
     use crate::mpi::presence::where_present;
     use crate::mpi::real;

@@ -228,23 +228,15 @@ impl Requests {
     ) {
         // SAFETY: nothing is called.
         if let Some(requests) = unsafe { self.table.alone() }
-            && let Some(place) = requests.slot_of(handle)
+            && requests.start_simply(handle, comm, (kind, posted), cells, ticks, shortcut)
         {
-            let slot = at(&mut requests.slots, place);
-            let is_idle = slot.state == State::Idle;
-            if is_idle {
-                slot.start(comm, kind, posted, cells, ticks, shortcut);
-            }
-            if is_idle || kind == Kind::Plain && slot.start_alike(comm) {
-                requests.changes += 1;
-                return self.entered();
-            }
+            return self.entered();
         }
-        self.start_another(handle, comm, (kind, posted), cells, ticks, shortcut);
+        self.start_otherwise(handle, comm, (kind, posted), cells, ticks, shortcut);
     }
 
     #[inline(never)]
-    fn start_another(
+    fn start_otherwise(
         &self,
         handle: Word,
         comm: Record,
@@ -254,6 +246,9 @@ impl Requests {
         shortcut: *const Shortcut,
     ) {
         self.table.with(|requests| {
+            if requests.start_simply(handle, comm, (kind, posted), cells, ticks, shortcut) {
+                return self.entered();
+            }
             let request = Request { posted, shortcut, ..Request::started(comm, kind, cells, ticks) };
             self.enter(requests, handle, request);
         });
@@ -352,8 +347,14 @@ impl Requests {
     fn complete_otherwise(&self, noted: Noted) -> Option<Completed> {
         self.table.with(|requests| {
             requests.changes += 1;
-            let place = requests.busy_slot_of(noted.handle)?;
+            let place = match requests.is_at(noted.handle, noted.slot as usize) {
+                true => noted.slot as usize,
+                false => requests.slot_of(noted.handle)?,
+            };
             let slot = at(&mut requests.slots, place);
+            if slot.complete_simply() {
+                return Some(slot.completed());
+            }
             if slot.state != State::Active {
                 return None;
             }

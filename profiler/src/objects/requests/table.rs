@@ -251,6 +251,28 @@ impl Table {
         (at(&mut self.slots, place).state != State::Idle).then_some(place)
     }
 
+    /// Starts a request where its handle has an idle slot, or others that are alike. Returns whether it could.
+    #[inline(always)]
+    pub fn start_simply(
+        &mut self,
+        handle: Word,
+        comm: Record,
+        (kind, posted): (Kind, u32),
+        cells: u64,
+        ticks: u64,
+        shortcut: *const Shortcut,
+    ) -> bool {
+        let Some(place) = self.slot_of(handle) else { return false };
+        let slot = at(&mut self.slots, place);
+        let is_idle = slot.state == State::Idle;
+        if is_idle {
+            slot.start(comm, kind, posted, cells, ticks, shortcut);
+        }
+        let is_started = is_idle || kind == Kind::Plain && slot.start_alike(comm);
+        self.changes += u64::from(is_started);
+        is_started
+    }
+
     #[cold]
     #[inline(never)]
     pub fn insert(&mut self, handle: Word, request: Request) {
