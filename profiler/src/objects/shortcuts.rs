@@ -207,8 +207,8 @@ impl Shortcuts {
         if self.slots.get() == 0 {
             return None;
         }
-        let mut place = self.home(key, operation);
-        for _ in 0..PROBES {
+        let home = self.home(key, operation);
+        for place in home..home + PROBES {
             // SAFETY: masked, and so below the number of slots.
             let shortcut = unsafe { &*self.table.get().add(place & (self.slots.get() - 1)) };
             if shortcut.is_for(key, generation) && shortcut.operation.get() == operation {
@@ -216,7 +216,6 @@ impl Shortcuts {
                 unsafe { self.latest.get_unchecked(usize::from(operation)) }.set(shortcut);
                 return Some(shortcut);
             }
-            place += 1;
         }
         None
     }
