@@ -74,17 +74,23 @@ fn translation(call: &Call) -> String {
     let types = vec!["Word"; all.len()].join(", ");
     let mut text = String::new();
     let mut line = |words: &str| writeln!(text, "{words}").unwrap();
+    let has_short = has_short(call);
+    let path = if has_short { "<P: Path>" } else { "" };
     line("#[inline(never)]");
-    line(&format!("unsafe fn fortran_{name}(entry: &'static fortran::Entry, {}) -> Word {{", typed(&all)));
+    line(&format!("unsafe fn fortran_{name}{path}(entry: &'static fortran::Entry, {}) -> Word {{", typed(&all)));
     line("    // SAFETY: the program passes what the function takes, and it is passed on, or read as such.");
     line("    unsafe {");
     line(&format!("    let real: unsafe extern \"C-unwind\" fn({types}) -> Word = std::mem::transmute(entry.real());"));
-    line(
-        "    let Some(thread) = entry.is_mpi().then(|| thread::{enter}(op::{name})).flatten().filter(|_| fortran::is_understood()) else {"
-            .replace("{enter}", enter(call))
-            .replace("{name}", name)
-            .as_str(),
-    );
+    let thread = match has_short {
+        true => format!("if P::IS_SHORT {{ thread::outside() }} else {{ thread::{}(op::{name}) }}", enter(call)),
+        false => format!("thread::{}(op::{name})", enter(call)),
+    };
+    line(&format!(
+        "    let Some(thread) = entry.is_mpi().then(|| {thread}).flatten().filter(|_| fortran::is_understood()) else {{"
+    ));
+    if has_short {
+        line(&format!("        if P::IS_SHORT {{ return fortran_{name}::<Full>(entry, {}); }}", all.join(", ")));
+    }
     line(&format!("        return real({});", all.join(", ")));
     line("    };");
     line("    let own_error = Cell::new(0);");
@@ -116,12 +122,8 @@ fn translation(call: &Call) -> String {
     ));
     let comma = if given.is_empty() { "" } else { ", " };
     let given = given.join(", ");
-    match has_short(call) {
-        true => line(&format!(
-            "    if short_path::is_open() && thread.is_outside() {{ body::{name}::<Short>(thread, {given}{comma}forward); }} else {{ body::{name}::<Full>(thread, {given}{comma}forward); }}\n    0"
-        )),
-        false => line(&format!("    body::{name}(thread, {given}{comma}forward);\n    0")),
-    }
+    let path = if has_short { "::<P>" } else { "" };
+    line(&format!("    body::{name}{path}(thread, {given}{comma}forward);\n    0"));
     line("}}\n");
     text
 }
@@ -173,19 +175,24 @@ fn entry(text: &mut String, call: &Call, form: &Form) {
     let lower = call.name.to_lowercase();
     let is_usual = *name == format!("{lower}_") || *name == format!("{lower}_f08_");
     let late = if *large || call.since > EVERYWHERE || !is_usual { "late " } else { "" };
+    let translated = |path: &str| format!("fortran_{}{path}(&ENTRY, {})", call.name, all.join(", "));
+    let translation = match has_short(call) {
+        true => {
+            format!("if short_path::is_open() {{ {} }} else {{ {} }}", translated("::<Short>"), translated("::<Full>"))
+        }
+        false => translated(""),
+    };
     write!(
         text,
         "where_present! {{ {late}pub unsafe extern \"C-unwind\" fn {name}({}) -> Word {{
     static ENTRY: fortran::Entry = fortran::Entry::new(c\"{name}\", {}, {large}, {descriptors});
     // SAFETY: the program passes what the function takes.
-    unsafe {{ fortran_{}(&ENTRY, {}) }}
+    unsafe {{ {translation} }}
 }} }}
 
 ",
         typed(&all),
         name.contains("_f08"),
-        call.name,
-        all.join(", ")
     )
     .unwrap();
 }

@@ -77,7 +77,7 @@ mod f {
     use super::body;
     use super::lifecycle::*;
     use crate::fortran::{self, Object};
-    use crate::guest::short_path::{self, Full, Short};
+    use crate::guest::short_path::{self, Full, Path, Short};
     use crate::mpi::abi::Word;
     use crate::mpi::presence::where_present;
     use crate::objects::requests::HandleAddress;
