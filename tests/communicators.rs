@@ -4,6 +4,16 @@ mod common;
 
 use common::{Launch, Mpi, Profile, check, check_invariants, holds};
 
+/// What a thread remembers of its latest calls fits none of these, or means something else by now.
+#[test]
+fn calls_that_are_never_alike_are_told_apart() {
+    for mpi in Mpi::ALL {
+        for ranks in [2, 4] {
+            check(&Launch::new(mpi, "alternating").ranks(ranks).arguments(&["6000"]).run().succeeded());
+        }
+    }
+}
+
 #[test]
 fn every_creator_names_what_it_makes() {
     for mpi in Mpi::ALL {

@@ -176,8 +176,8 @@ pub const fn unused() -> *const Shortcut {
 }
 
 const FIRST_SLOTS: usize = 32;
-/// Then shortcuts take each other's places: 64 KiB.
-const MOST_SLOTS: usize = 512;
+/// Then shortcuts take each other's places: 256 KiB.
+const MOST_SLOTS: usize = 2048;
 /// How many places a shortcut has to choose from.
 const PROBES: usize = 4;
 
@@ -239,6 +239,12 @@ impl Shortcuts {
         } else if !known && self.enlarge() {
             (found, known) = self.probe(key, operation, is_it);
             self.taken.set(self.taken.get() + 1);
+        }
+        // Calls of the operation that it was for until now must not take it for theirs, which they know by the handle alone.
+        if let (false, Some(latest)) = (known, self.latest.get(usize::from(found.operation.get())))
+            && ptr::eq(latest.get(), found)
+        {
+            latest.set(unused());
         }
         if let Some(latest) = self.latest.get(usize::from(operation)) {
             latest.set(found);
