@@ -45,12 +45,10 @@ fn shell(text: &mut String, call: &Call, large: bool) {
         let path = if has_short(call) { format!("::<{path}>") } else { String::new() };
         format!("body::{name}{path}(thread, {given}{comma}{forward} real({names}))")
     };
-    let real = |found: &str| {
-        format!(
-            "// SAFETY: the type repeats the function's declaration in the standard.
-    let real: unsafe extern \"C-unwind\" fn({types}) -> c_int = {{ #[allow(unused_unsafe)] unsafe {{ std::mem::transmute({found}) }} }};"
-        )
-    };
+    let real = format!(
+        "// SAFETY: the type repeats the function's declaration in the standard.
+    let real: unsafe extern \"C-unwind\" fn({types}) -> c_int = {{ #[allow(unused_unsafe)] unsafe {{ std::mem::transmute(function) }} }};"
+    );
     let (offer, full) = match has_short(call) {
         true => (format!("short_path::offer({slot});"), format!("{function}_in_full")),
         false => (String::new(), function.clone()),
@@ -65,7 +63,6 @@ fn shell(text: &mut String, call: &Call, large: bool) {
         // SAFETY: as above.
         None => unsafe {{ real({names}) }},
     }}",
-        real = real("function"),
         enter = enter(call),
         body = body("Full"),
     );
@@ -88,7 +85,6 @@ fn shell(text: &mut String, call: &Call, large: bool) {
         let function = real::known({slot});
         {real}
         {body}",
-        real = real("function"),
         body = body("Short"),
     );
     let full_function = format!(
@@ -148,7 +144,6 @@ unsafe extern \"C-unwind\" fn {function}_in_short({parameters}) -> c_int {{
 {full_function}
 
 ",
-        real = real("function"),
     )
     .unwrap();
 }

@@ -144,33 +144,30 @@ impl<T: Keyed> Index<T> {
     pub fn add(&self, key: T::Key, entry: T) -> *mut T {
         // SAFETY: places are those of live entries of this thread.
         let hash_of = |slot: &Slot| unsafe { (*self.entry(slot)).key() }.hash();
-        let Some(place) = self.table.reserve(hash_of).then(|| self.place()).flatten() else {
+        let place = self.put(self.table.reserve(hash_of).then(|| self.place()).flatten(), entry);
+        if self.is_kept(place) {
+            let hash = key.hash();
+            let place_in_shard = ((place as usize - self.base) / PLACE_BYTES) as u32;
+            self.table.insert(hash, Slot { place: place_in_shard, hash: half(hash) });
+        }
+        place
+    }
+
+    /// A new entry that is not looked for again.
+    pub fn add_apart(&self, entry: T) -> *mut T {
+        self.put(self.place(), entry)
+    }
+
+    /// Puts an entry where `place` has found room for it, if it has.
+    #[inline(always)]
+    fn put(&self, place: Option<NonNull<T>>, entry: T) -> *mut T {
+        let Some(place) = place else {
             memory::lose_call();
             // SAFETY: this thread's own, and large enough for any entry.
             unsafe { self.overflow.get().write(entry) };
             return self.overflow.get();
         };
-        // SAFETY: `place` found room for one entry behind the used ones.
-        unsafe {
-            place.as_ptr().write(entry);
-            fence(Ordering::Release);
-            (*self.block.get()).used += 1;
-        }
-        let hash = key.hash();
-        let place_in_shard = ((place.as_ptr() as usize - self.base) / PLACE_BYTES) as u32;
-        self.table.insert(hash, Slot { place: place_in_shard, hash: half(hash) });
-        place.as_ptr()
-    }
-
-    /// A new entry that is not looked for again.
-    pub fn add_apart(&self, entry: T) -> *mut T {
-        let Some(place) = self.place() else {
-            memory::lose_call();
-            // SAFETY: as in `add`.
-            unsafe { self.overflow.get().write(entry) };
-            return self.overflow.get();
-        };
-        // SAFETY: as in `add`.
+        // SAFETY: there is room for one entry behind the used ones.
         unsafe {
             place.as_ptr().write(entry);
             fence(Ordering::Release);
