@@ -1,6 +1,7 @@
 //! What a call is given that tells to which communicator it is charged, and the way from there to its counters.
 
 use std::ffi::c_int;
+use std::sync::atomic::{Ordering, fence};
 
 use vocabulary::shard::{BUCKET_PENDING, Cell, Edge, REMOTE_RANK};
 
@@ -195,7 +196,10 @@ const NEVER: u64 = 0;
 
 #[inline(always)]
 fn renew<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
-    let (now, phase) = (generation(), phases::current());
+    let now = generation();
+    // What the generation ended for is seen with it, also on processors that read in another order.
+    fence(Ordering::Acquire);
+    let phase = phases::current();
     let (shortcut, is_known) = thread.shortcuts.find(key, operation, phase);
     if !(is_known && C::is_lasting(key, shortcut.record.get())) {
         let record = C::record(thread, key);

@@ -1,8 +1,8 @@
 //! Where a thread stands: the call that it is in is in the shard before the library is called, so that a job that hangs or is
 //! killed leaves word of it. Each thread writes cache lines of its own.
 //!
-//! What it costs a call: before it, one load, one compare and four stores, after it one store, and a look at whether there is a
-//! timeline. The communicator stands there as
+//! What it costs a call: before it, one load, one compare and five stores, after it one store, and on the full path a look at whether
+//! there is a timeline. The communicator stands there as
 //! the program's handle: what that means is looked up by whoever reads it.
 //!
 //! A program may leave a call otherwise than by its return. By an exception, or by the end of its thread: then the way out leads

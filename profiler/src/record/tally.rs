@@ -1,8 +1,8 @@
 //! The hot path: adds one finished call to the counters.
 //!
 //! What a blocking call pays on the short path, beside the two readings of the clock in its wrapper (docs/explanation/cost.md):
-//! - whether it may take that path: the real function in a table that is empty otherwise (`short_path::function`), this thread's pointer, and
-//!   whether the thread is in a call (`thread::outside`);
+//! - whether it may take that path: a flag of the function (`short_path::is_open_for`), this thread's pointer, and whether the thread is in
+//!   a call (`thread::outside`);
 //! - the shortcut of its operation: a load, and two compares, with the handle and the generation (`carriers::shortcut`). It has the
 //!   rest: the size of the datatype, the bounds of the bucket and its counters, the counters of messages to one rank, each behind a
 //!   compare;
@@ -152,7 +152,7 @@ pub fn of_record(thread: &Thread, record: Record, done: Done, rule: impl FnOnce(
     add(thread, shortcut, record as Word, done, rule);
 }
 
-/// Returns the key of the counters that it was added to.
+/// Returns the counters that it was added to.
 #[inline(always)]
 fn add<P: Path, C: Carrier>(
     thread: &Thread,
