@@ -8,8 +8,8 @@ use common::{Launch, Mpi, Profile, check, check_invariants, holds};
 #[test]
 fn calls_that_are_never_alike_are_told_apart() {
     for mpi in Mpi::ALL {
-        for ranks in [2, 4] {
-            check(&Launch::new(mpi, "alternating").ranks(ranks).arguments(&["6000"]).run().succeeded());
+        for (ranks, steps) in [(2, "4000"), (4, "500")] {
+            check(&Launch::new(mpi, "alternating").ranks(ranks).arguments(&[steps]).run().succeeded());
         }
     }
 }

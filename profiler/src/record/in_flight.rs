@@ -8,7 +8,7 @@
 //! A program may leave a call otherwise than by its return. By an exception, or by the end of its thread: then the way out leads
 //! through the wrapper, which a value to be dropped there costs nothing as long as nobody comes that way ([`Inside`]). Or by
 //! `longjmp`, of which nobody is told: the thread's next call finds the place taken, compares stack pointers, and ends the call that
-//! was left. So the stack pointer is the fourth word that is stored. A call that was left counts as one that failed.
+//! was left. So the stack pointer is the first word that is stored. A call that was left counts as one that failed.
 
 use std::cell::Cell;
 
