@@ -44,7 +44,7 @@ pub fn write(call: &Call) -> String {
     }
     let enter = match (call.shape, carrier.kind) {
         (Shape::Creator, _) => format!("enter_over::<{path}>(thread, level, parent"),
-        (_, "comm") => format!("enter(thread, level, {comm}"),
+        (_, "comm") => format!("enter::<{path}>(thread, level, {comm}"),
         (_, "win") => {
             format!("enter_over::<{path}>(thread, level, carriers::before::<Window>(thread, op::{name}, {comm})")
         }
@@ -55,7 +55,22 @@ pub fn write(call: &Call) -> String {
     line(&format!("    let place = in_flight::{enter}, op::{name}, begin);"));
     line(&format!("    let code = forward({forwarded});"));
     line(&format!("    let end = clock::now_on::<{path}>();"));
+    // What it stands for lies where the call was noted, and so in no register while the library has the processor.
+    let is_noted = carrier.kind == "comm" && call.shape != Shape::Creator;
+    let again = if is_noted { comm } else { "0" };
+    line(&format!(
+        "    let (begin, {}) = in_flight::noted_on::<{path}>(thread, begin, {again});",
+        if is_noted { comm } else { "_" }
+    ));
     line(&format!("    in_flight::leave::<{path}>(place, end);"));
+    if has_short(call) {
+        line("    if P::IS_SHORT && code != 0 {");
+        line(&format!(
+            "        return tally::failed_shortly::<{of}>(thread, {comm}, op::{name}, code, end.wrapping_sub(begin));"
+        ));
+        line("    }");
+        line("    let code = if P::IS_SHORT { 0 } else { code };");
+    }
     // What fails in here must not cost the program more than its counts.
     line("    recorded(|| {");
     if let Some(tag) = tag(call) {

@@ -454,7 +454,9 @@ pub struct InFlightCall {
     pub thread: u32,
     /// 0: called by the program, else from within a call of the level below.
     pub level: u32,
-    pub reserved: [u32; 6],
+    /// The call's return address, in the memory of the process. 0: unknown.
+    pub caller: u64,
+    pub reserved: [u32; 4],
 }
 
 pub const IN_FLIGHT_LEVELS: usize = 3;

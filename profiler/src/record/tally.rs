@@ -15,6 +15,7 @@ use std::marker::PhantomData;
 
 use vocabulary::shard::{BUCKET_FAILED, BUCKET_PENDING, Bound, Cell, Edge, NO_PHASE, REMOTE_RANK};
 
+use crate::guest::guard::recorded;
 use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
@@ -97,6 +98,14 @@ pub fn failed<C: Carrier>(thread: &Thread, key: Word, operation: u16, code: c_in
     if state::is_on() {
         plain(thread, C::known(thread, key), Done { operation, code, ticks });
     }
+}
+
+/// The same for a wrapper that has nothing left to do.
+#[cold]
+#[inline(never)]
+pub fn failed_shortly<C: Carrier>(thread: &Thread, key: Word, operation: u16, code: c_int, ticks: u64) -> c_int {
+    recorded(|| failed::<C>(thread, key, operation, code, ticks));
+    code
 }
 
 /// A call with the bytes that its rule tells.
@@ -513,6 +522,15 @@ impl<P: Path, C: Carrier> Context for Now<'_, P, C> {
         }
     }
 
+    /// The usual datatype is one whatever the count is.
+    #[inline(always)]
+    fn block(&self, count: i64, datatype: Word) -> u64 {
+        match self.shortcut.datatype_bytes(datatype) {
+            Some(bytes) => (count as u64).wrapping_mul(bytes),
+            None => other_block(self.shortcut, count, datatype),
+        }
+    }
+
     #[inline(always)]
     fn message(&mut self, destination: c_int, bytes: u64) {
         let edge = match self.shortcut.edge(destination as u32) {
@@ -546,6 +564,11 @@ impl<P: Path, C: Carrier> Context for Now<'_, P, C> {
     fn describe(&mut self, datatype: Word, elements: u64) {
         add_use(self.thread, self.record(), self.operation, datatype, elements);
     }
+}
+
+#[inline(never)]
+fn other_block(shortcut: &Shortcut, count: i64, datatype: Word) -> u64 {
+    if count == 0 { 0 } else { (count as u64).wrapping_mul(other_size(shortcut, datatype)) }
 }
 
 /// The size of another datatype than the one that the operation's latest call was given.

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::ptr;
+use std::sync::atomic::{Ordering, compiler_fence};
 
 use vocabulary::shard::{self as image, Bound, Edge, Use};
 
@@ -101,6 +102,8 @@ impl Counters {
         // SAFETY: as demanded.
         let edge = unsafe { &mut *edge };
         edge.calls += count;
+        // Two additions to memory are two instructions; as a vector they would be six.
+        compiler_fence(Ordering::AcqRel);
         edge.bytes = edge.bytes.wrapping_add(bytes);
         edge.world_rank
     }
