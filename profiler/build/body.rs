@@ -6,6 +6,10 @@ use vocabulary::calls::{Call, Shape};
 
 use crate::table::{body_type, has_short, receives, rule, seen, status, tag};
 
+/// Rules that are told by a few numbers.
+const AT_ONCE: [&str; 11] =
+    ["allreduce", "bcast", "exscan", "get", "put", "recv", "reduce", "scan", "send", "sendrecv", "sendrecv_replace"];
+
 pub fn write(call: &Call) -> String {
     let name = call.name;
     let parameters: String =
@@ -54,23 +58,18 @@ pub fn write(call: &Call) -> String {
     line(&format!("    let begin = clock::now_on::<{path}>();"));
     line(&format!("    let place = in_flight::{enter}, op::{name}, begin);"));
     line(&format!("    let code = forward({forwarded});"));
-    line(&format!("    let end = clock::now_on::<{path}>();"));
-    // What it stands for lies where the call was noted, and so in no register while the library has the processor.
+    // What the call was given lies where the call was noted, and so in no register while the library has the processor.
     let is_noted = carrier.kind == "comm" && call.shape != Shape::Creator;
-    let again = if is_noted { comm } else { "0" };
-    line(&format!(
-        "    let (begin, {}) = in_flight::noted_on::<{path}>(thread, begin, {again});",
-        if is_noted { comm } else { "_" }
-    ));
-    line(&format!("    in_flight::leave::<{path}>(place, end);"));
+    let again = if is_noted { "0" } else { comm };
     if has_short(call) {
         line("    if P::IS_SHORT && code != 0 {");
-        line(&format!(
-            "        return tally::failed_shortly::<{of}>(thread, {comm}, op::{name}, code, end.wrapping_sub(begin));"
-        ));
+        line(&format!("        return forward::failed::<{of}, P>(thread, place, {again}, op::{name}, code);"));
         line("    }");
         line("    let code = if P::IS_SHORT { 0 } else { code };");
     }
+    line(&format!("    let end = clock::now_on::<{path}>();"));
+    let noted = if is_noted { comm } else { "_" };
+    line(&format!("    let (begin, {noted}) = in_flight::leave_as_noted::<{path}>(place, begin, {comm}, end);"));
     // What fails in here must not cost the program more than its counts.
     line("    recorded(|| {");
     if let Some(tag) = tag(call) {
@@ -87,6 +86,9 @@ pub fn write(call: &Call) -> String {
         Shape::Blocking if call.rule == "none" => {
             line(&format!("        tally::call_without_bytes::<{path}, {of}>(thread, {comm}, done);"));
         }
+        Shape::Blocking if has_short(call) && AT_ONCE.contains(&call.rule) => line(&format!(
+            "        tally::call_at_once::<{path}, {of}>(thread, {comm}, done, |context| {rule}, |context| {rule});"
+        )),
         Shape::Blocking => {
             line(&format!("        tally::call::<{path}, {of}>(thread, {comm}, done, |context| {rule});"))
         }

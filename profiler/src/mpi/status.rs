@@ -26,14 +26,20 @@ impl Own {
 /// Bytes that arrived with a completed receive; 0 if it was cancelled.
 #[inline(always)]
 pub unsafe fn bytes(status: Word) -> u64 {
-    let places = abi().status;
     // SAFETY: the caller passes the address of a status that the library has filled.
+    unsafe { usual_bytes(status).unwrap_or_else(|| unusual_bytes(status)) }
+}
+
+/// The same, if they lie where they do in most statuses.
+#[inline(always)]
+pub unsafe fn usual_bytes(status: Word) -> Option<u64> {
+    let places = &abi().status;
+    // SAFETY: as above.
     unsafe {
-        if places.unusual != NOWHERE && *((status + places.unusual) as *const c_int) == 0 {
-            ((status + places.usual_count) as *const u64).read_unaligned()
-        } else {
-            unusual_bytes(status)
+        if places.unusual == NOWHERE || *((status + places.unusual) as *const c_int) != 0 {
+            return None;
         }
+        Some(((status + places.usual_count) as *const u64).read_unaligned())
     }
 }
 

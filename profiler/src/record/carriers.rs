@@ -27,6 +27,12 @@ pub trait Carrier {
 
     /// The communicator that the call was given, if any.
     fn comm(key: Word) -> Word;
+
+    /// The key of a call that was noted with this handle of a communicator.
+    #[inline(always)]
+    fn as_noted(key: Word, _comm: Word) -> Word {
+        key
+    }
 }
 
 pub enum Comm {}
@@ -54,6 +60,11 @@ impl Carrier for Comm {
 
     fn comm(key: Word) -> Word {
         key
+    }
+
+    #[inline(always)]
+    fn as_noted(_: Word, comm: Word) -> Word {
+        comm
     }
 }
 

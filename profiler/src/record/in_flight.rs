@@ -205,12 +205,6 @@ pub fn enter_over<P: Path>(
     Inside { thread, level, path: PhantomData }
 }
 
-/// When the call that has just returned began, and the handle that it was given: on the short path as it was noted.
-#[inline(always)]
-pub fn noted_on<P: Path>(thread: &Thread, begin_ticks: u64, comm: Word) -> (u64, Word) {
-    if P::IS_SHORT { thread.in_flight.lowest_again().begin_and_comm() } else { (begin_ticks, comm) }
-}
-
 /// The thread is in a call whose return nobody will see any more.
 pub fn stay(thread: &Thread, record: Record, operation: u16, begin_ticks: u64) {
     std::mem::forget(enter_over::<Full>(thread, free_level::<Full>(thread), record, operation, begin_ticks));
@@ -225,4 +219,18 @@ pub fn leave<P: Path>(inside: Inside<P>, end_ticks: u64) {
     if trace::is_on_in::<P>() {
         trace::call(level.as_noted(), end_ticks);
     }
+}
+
+/// The same, and when it began and the handle that it was given: on the short path as they were noted.
+#[inline(always)]
+pub fn leave_as_noted<P: Path>(inside: Inside<P>, begin_ticks: u64, comm: Word, end_ticks: u64) -> (u64, Word) {
+    if !P::IS_SHORT {
+        leave::<P>(inside, end_ticks);
+        return (begin_ticks, comm);
+    }
+    let level = inside.level();
+    std::mem::forget(inside);
+    let noted = level.begin_and_comm();
+    level.set_end(end_ticks);
+    noted
 }

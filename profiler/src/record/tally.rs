@@ -12,17 +12,19 @@
 
 use std::ffi::c_int;
 use std::marker::PhantomData;
+use std::ptr;
 
-use vocabulary::shard::{BUCKET_FAILED, BUCKET_PENDING, Bound, Cell, Edge, NO_PHASE, REMOTE_RANK};
+use vocabulary::shard::{BUCKET_FAILED, BUCKET_PENDING, Bound, Cell, Edge, INTER, NO_PHASE, REMOTE_RANK};
 
-use crate::guest::guard::recorded;
 use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
+use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
 use crate::objects::datatypes;
 use crate::objects::requests::table::Slot;
 use crate::objects::requests::{Completed, Extra, Kind, Partition, Persistent, Request, Starts};
+use crate::objects::handles::generation;
 use crate::objects::shortcuts::Shortcut;
 use crate::record::carriers::{
     Carrier, Comm, Known, other_cell, other_edge, shortcut, shortcut_of_receive, shortcut_without_bytes,
@@ -100,14 +102,6 @@ pub fn failed<C: Carrier>(thread: &Thread, key: Word, operation: u16, code: c_in
     }
 }
 
-/// The same for a wrapper that has nothing left to do.
-#[cold]
-#[inline(never)]
-pub fn failed_shortly<C: Carrier>(thread: &Thread, key: Word, operation: u16, code: c_int, ticks: u64) -> c_int {
-    recorded(|| failed::<C>(thread, key, operation, code, ticks));
-    code
-}
-
 /// A call with the bytes that its rule tells.
 #[inline(always)]
 pub fn call<P: Path, C: Carrier>(thread: &Thread, key: Word, done: Done, rule: impl FnOnce(&mut Now<P, C>) -> Volume) {
@@ -116,6 +110,56 @@ pub fn call<P: Path, C: Carrier>(thread: &Thread, key: Word, done: Done, rule: i
     }
     let shortcut = shortcut::<C>(thread, done.operation, key);
     add(thread, shortcut, key, done, rule);
+}
+
+/// The same for rules that are quickly told. On the short path all of it is tried first with what the shortcut knows: then there is no
+/// function to call, and no register to save for one. `rule` and `again` are the same rule.
+#[inline(always)]
+pub fn call_at_once<P: Path, C: Carrier>(
+    thread: &Thread,
+    key: Word,
+    done: Done,
+    rule: impl FnOnce(&mut AtOnce) -> Volume,
+    again: impl FnOnce(&mut Now<P, C>) -> Volume,
+) {
+    if !P::IS_SHORT {
+        return call::<P, C>(thread, key, done, again);
+    }
+    let shortcut = thread.shortcuts.latest(done.operation);
+    if shortcut.is_for(key, generation()) {
+        let mut known = AtOnce { shortcut, is_missing: false.into(), edge: ptr::null_mut(), bytes: 0 };
+        let volume = rule(&mut known);
+        if let (false, Some(cell)) = (known.is_missing.get(), shortcut.cell(volume.message_bytes)) {
+            if !known.edge.is_null() {
+                // SAFETY: the counters that a shortcut knows are this thread's.
+                unsafe { Counters::add_messages(known.edge, (1, known.bytes)) };
+            }
+            return add_at_once(thread, cell, done.ticks, volume);
+        }
+    }
+    call_apart::<P, C>(thread, key, done, again);
+}
+
+#[inline(always)]
+fn add_at_once(thread: &Thread, cell: *mut Cell, ticks: u64, volume: Volume) {
+    // SAFETY: as above.
+    let cell = unsafe { &mut *cell };
+    cell.bytes_sent = cell.bytes_sent.wrapping_add(volume.sent);
+    cell.bytes_recv = cell.bytes_recv.wrapping_add(volume.received);
+    thread.counters.add_ticks(ticks);
+    // Which may end in a call, and so comes last.
+    add_time(cell, ticks);
+}
+
+#[cold]
+#[inline(never)]
+fn call_apart<P: Path, C: Carrier>(
+    thread: &Thread,
+    key: Word,
+    done: Done,
+    rule: impl FnOnce(&mut Now<P, C>) -> Volume,
+) {
+    call::<P, C>(thread, key, done, rule);
 }
 
 /// A call that carries nothing.
@@ -494,6 +538,89 @@ pub struct Now<'a, P: Path, C: Carrier> {
     key: Word,
     operation: u16,
     path: PhantomData<(P, C)>,
+}
+
+/// What a rule is told by the shortcut alone.
+pub struct AtOnce<'a> {
+    shortcut: &'a Shortcut,
+    /// The shortcut does not know all: what the rule tells is not to be used.
+    is_missing: std::cell::Cell<bool>,
+    /// Of the one message that the call sent.
+    edge: *mut Edge,
+    bytes: u64,
+}
+
+impl AtOnce<'_> {
+    #[inline(always)]
+    fn is_inter(&self) -> bool {
+        self.communicator().flags & INTER != 0
+    }
+}
+
+impl Context for AtOnce<'_> {
+    #[inline(always)]
+    fn record(&self) -> Record {
+        self.shortcut.record.get()
+    }
+
+    fn comm(&self) -> Word {
+        abi().comm_null
+    }
+
+    #[inline(always)]
+    fn size(&self, datatype: Word) -> u64 {
+        self.shortcut.datatype_bytes(datatype).unwrap_or_else(|| {
+            self.is_missing.set(true);
+            0
+        })
+    }
+
+    #[inline(always)]
+    fn block(&self, count: i64, datatype: Word) -> u64 {
+        (count as u64).wrapping_mul(self.size(datatype))
+    }
+
+    #[inline(always)]
+    fn message(&mut self, destination: c_int, bytes: u64) {
+        match self.shortcut.edge(destination as u32) {
+            Some(edge) if self.edge.is_null() => (self.edge, self.bytes) = (edge, bytes),
+            _ => self.is_missing.set(true),
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn brought(&self, status: Word) -> u64 {
+        // SAFETY: the caller passes a status that the library has filled.
+        unsafe { status::usual_bytes(status) }.unwrap_or_else(|| {
+            self.is_missing.set(true);
+            0
+        })
+    }
+
+    #[inline(always)]
+    fn records_datatypes(&self) -> bool {
+        false
+    }
+
+    fn describe(&mut self, _: Word, _: u64) {}
+
+    #[inline(always)]
+    fn is_root(&self, root: c_int) -> bool {
+        self.is_missing.set(self.is_missing.get() | self.is_inter());
+        self.communicator().rank == root as u32
+    }
+
+    #[inline(always)]
+    fn is_idle(&self, _: c_int) -> bool {
+        self.is_missing.set(self.is_missing.get() | self.is_inter());
+        false
+    }
+
+    #[inline(always)]
+    fn is_inter_root(&self, _: c_int) -> bool {
+        self.is_missing.set(self.is_missing.get() | self.is_inter());
+        false
+    }
 }
 
 impl Now<'_, Full, Known> {

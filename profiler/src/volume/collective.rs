@@ -4,23 +4,13 @@ use super::*;
 
 #[inline(always)]
 pub fn bcast(context: &mut impl Context, count: i64, datatype: Word, root: c_int) -> Volume {
-    let whole = |bytes, is_root| match is_root {
-        true => Volume { sent: bytes, received: 0, message_bytes: bytes },
-        false => Volume { sent: 0, received: bytes, message_bytes: bytes },
-    };
-    // Asked once: programs call this more often than all else that has a root.
-    let communicator = context.communicator();
-    if communicator.flags & INTER == 0 {
-        let bytes = context.block(count, datatype);
-        context.described(datatype, count as u64);
-        return whole(bytes, communicator.rank == root as u32);
-    }
-    if is_out(root) {
+    if context.is_idle(root) {
         return Volume::default();
     }
     let bytes = context.block(count, datatype);
     context.described(datatype, count as u64);
-    whole(bytes, is_root_of_groups(root))
+    let (sent, received) = if context.is_root(root) { (bytes, 0) } else { (0, bytes) };
+    Volume { sent, received, message_bytes: bytes }
 }
 
 #[inline(always)]

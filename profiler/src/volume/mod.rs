@@ -83,7 +83,7 @@ pub trait Context {
     #[inline(always)]
     fn peers(&self) -> u64 {
         let communicator = self.communicator();
-        u64::from(if communicator.flags & INTER == 0 { communicator.size } else { communicator.remote_size })
+        u64::from(if communicator.flags & INTER == 0 { communicator.size } else { communicator.remote_size() })
     }
 
     /// Whether this rank is the root of a rooted collective.
@@ -103,6 +103,13 @@ pub trait Context {
     #[inline(always)]
     fn is_inter_root(&self, root: c_int) -> bool {
         self.communicator().flags & INTER != 0 && root == abi().root
+    }
+
+    /// The bytes that a message brought, by the status that the library filled.
+    #[inline(always)]
+    unsafe fn brought(&self, status: Word) -> u64 {
+        // SAFETY: the caller passes such a status.
+        unsafe { status::bytes(status) }
     }
 
     fn neighbors(&self) -> &'static Neighbors {
@@ -275,7 +282,7 @@ pub fn imrecv(context: &mut impl Context, count: i64, datatype: Word) -> Volume 
 unsafe fn arrived(context: &mut impl Context, status: Word) -> Volume {
     // SAFETY: the call has filled the status.
     let bytes = unsafe {
-        let bytes = status::bytes(status);
+        let bytes = context.brought(status);
         context.arrived(status, bytes);
         bytes
     };

@@ -43,7 +43,7 @@ mod body {
     use crate::record::tally::{self, Done};
     use crate::record::{files, in_flight};
     use crate::thread::Thread;
-    use crate::wrappers::creators;
+    use crate::wrappers::{creators, forward};
     use crate::{trace, volume};
 
     include!(concat!(env!("OUT_DIR"), "/bodies.rs"));
