@@ -6,7 +6,7 @@ use vocabulary::calls::{Call, Shape};
 
 use crate::table::{body_type, has_short, receives, rule, seen, status, tag};
 
-/// Rules that are told by a few numbers.
+/// Rules that are told by a few numbers, and tell whether they were.
 const AT_ONCE: [&str; 11] =
     ["allreduce", "bcast", "exscan", "get", "put", "recv", "reduce", "scan", "send", "sendrecv", "sendrecv_replace"];
 
@@ -80,14 +80,18 @@ pub fn write(call: &Call) -> String {
         line("        let ticks = creators::without_nested(thread, counted, ticks);");
     }
     line(&format!("        let done = Done {{ operation: op::{name}, code, ticks }};"));
-    let rule = rule_call(call);
+    let rule = match AT_ONCE.contains(&call.rule) && told(call) {
+        true => format!("{}.unwrap_or_default()", rule_call(call)),
+        false => rule_call(call),
+    };
     match call.shape {
         Shape::Blocking if is_file => line(&format!("        files::call(thread, {comm}, done, |context| {rule});")),
         Shape::Blocking if call.rule == "none" => {
             line(&format!("        tally::call_without_bytes::<{path}, {of}>(thread, {comm}, done);"));
         }
         Shape::Blocking if has_short(call) && AT_ONCE.contains(&call.rule) => line(&format!(
-            "        tally::call_at_once::<{path}, {of}>(thread, {comm}, done, |context| {rule}, |context| {rule});"
+            "        tally::call_at_once::<{path}, {of}>(thread, {comm}, done, move |context| {at_once}, move |context| {rule});",
+            at_once = rule_call(call),
         )),
         Shape::Blocking => {
             line(&format!("        tally::call::<{path}, {of}>(thread, {comm}, done, |context| {rule});"))
@@ -128,6 +132,11 @@ pub fn write(call: &Call) -> String {
     line("    });");
     line("    code\n}\n");
     text
+}
+
+/// Whether its bytes are told when it returns, and not by its completion.
+fn told(call: &Call) -> bool {
+    call.rule != "recv" || call.shape == Shape::Blocking
 }
 
 /// The call of the rule's function in `volume`, with the arguments that the rule looks at.

@@ -34,7 +34,7 @@ use crate::shard::memory;
 use crate::thread::Thread;
 use crate::thread::counters::Counters;
 use crate::trace;
-use crate::volume::{Context, Volume};
+use crate::volume::{Context, Part, Volume};
 
 /// What is known of a call when it has returned.
 #[derive(Clone, Copy)]
@@ -119,17 +119,23 @@ pub fn call_at_once<P: Path, C: Carrier>(
     thread: &Thread,
     key: Word,
     done: Done,
-    rule: impl FnOnce(&mut AtOnce) -> Volume,
+    rule: impl FnOnce(&mut AtOnce) -> Option<Volume>,
     again: impl FnOnce(&mut Now<P, C>) -> Volume,
 ) {
     if !P::IS_SHORT {
         return call::<P, C>(thread, key, done, again);
     }
-    let shortcut = thread.shortcuts.latest(done.operation);
-    if shortcut.is_for(key, generation()) {
-        let mut known = AtOnce { shortcut, is_missing: false.into(), edge: ptr::null_mut(), bytes: 0 };
-        let volume = rule(&mut known);
-        if let (false, Some(cell)) = (known.is_missing.get(), shortcut.cell(volume.message_bytes)) {
+    let now = generation();
+    let latest = thread.shortcuts.latest(done.operation);
+    let shortcut = match latest.is_for(key, now) {
+        true => Some(latest),
+        false => thread.shortcuts.again_at_home(key, done.operation, now),
+    };
+    if let Some(shortcut) = shortcut {
+        let mut known = AtOnce { shortcut, edge: ptr::null_mut(), bytes: 0 };
+        if let Some(volume) = rule(&mut known)
+            && let Some(cell) = shortcut.cell(volume.message_bytes)
+        {
             if !known.edge.is_null() {
                 // SAFETY: the counters that a shortcut knows are this thread's.
                 unsafe { Counters::add_messages(known.edge, (1, known.bytes)) };
@@ -137,7 +143,7 @@ pub fn call_at_once<P: Path, C: Carrier>(
             return add_at_once(thread, cell, done.ticks, volume);
         }
     }
-    call_apart::<P, C>(thread, key, done, again);
+    call_apart::<P, C>(thread, key, done.operation, done.ticks, again);
 }
 
 #[inline(always)]
@@ -156,10 +162,11 @@ fn add_at_once(thread: &Thread, cell: *mut Cell, ticks: u64, volume: Volume) {
 fn call_apart<P: Path, C: Carrier>(
     thread: &Thread,
     key: Word,
-    done: Done,
+    operation: u16,
+    ticks: u64,
     rule: impl FnOnce(&mut Now<P, C>) -> Volume,
 ) {
-    call::<P, C>(thread, key, done, rule);
+    call::<P, C>(thread, key, Done { operation, code: 0, ticks }, rule);
 }
 
 /// A call that carries nothing.
@@ -543,18 +550,9 @@ pub struct Now<'a, P: Path, C: Carrier> {
 /// What a rule is told by the shortcut alone.
 pub struct AtOnce<'a> {
     shortcut: &'a Shortcut,
-    /// The shortcut does not know all: what the rule tells is not to be used.
-    is_missing: std::cell::Cell<bool>,
     /// Of the one message that the call sent.
     edge: *mut Edge,
     bytes: u64,
-}
-
-impl AtOnce<'_> {
-    #[inline(always)]
-    fn is_inter(&self) -> bool {
-        self.communicator().flags & INTER != 0
-    }
 }
 
 impl Context for AtOnce<'_> {
@@ -567,59 +565,41 @@ impl Context for AtOnce<'_> {
         abi().comm_null
     }
 
-    #[inline(always)]
-    fn size(&self, datatype: Word) -> u64 {
-        self.shortcut.datatype_bytes(datatype).unwrap_or_else(|| {
-            self.is_missing.set(true);
-            0
-        })
-    }
+    fn message(&mut self, _: c_int, _: u64) {}
 
-    #[inline(always)]
-    fn block(&self, count: i64, datatype: Word) -> u64 {
-        (count as u64).wrapping_mul(self.size(datatype))
-    }
-
-    #[inline(always)]
-    fn message(&mut self, destination: c_int, bytes: u64) {
-        match self.shortcut.edge(destination as u32) {
-            Some(edge) if self.edge.is_null() => (self.edge, self.bytes) = (edge, bytes),
-            _ => self.is_missing.set(true),
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn brought(&self, status: Word) -> u64 {
-        // SAFETY: the caller passes a status that the library has filled.
-        unsafe { status::usual_bytes(status) }.unwrap_or_else(|| {
-            self.is_missing.set(true);
-            0
-        })
-    }
+    fn describe(&mut self, _: Word, _: u64) {}
 
     #[inline(always)]
     fn records_datatypes(&self) -> bool {
         false
     }
 
-    fn describe(&mut self, _: Word, _: u64) {}
-
+    /// The usual datatype is one whatever the count is.
     #[inline(always)]
-    fn is_root(&self, root: c_int) -> bool {
-        self.is_missing.set(self.is_missing.get() | self.is_inter());
-        self.communicator().rank == root as u32
+    fn known_block(&self, count: i64, datatype: Word) -> Option<u64> {
+        Some((count as u64).wrapping_mul(self.shortcut.datatype_bytes(datatype)?))
     }
 
     #[inline(always)]
-    fn is_idle(&self, _: c_int) -> bool {
-        self.is_missing.set(self.is_missing.get() | self.is_inter());
-        false
+    fn known_message(&mut self, destination: c_int, bytes: u64) -> Option<()> {
+        (self.edge, self.bytes) = (self.shortcut.edge(destination as u32)?, bytes);
+        Some(())
     }
 
     #[inline(always)]
-    fn is_inter_root(&self, _: c_int) -> bool {
-        self.is_missing.set(self.is_missing.get() | self.is_inter());
-        false
+    unsafe fn brought(&self, status: Word) -> Option<u64> {
+        // SAFETY: the caller passes a status that the library has filled.
+        unsafe { status::usual_bytes(status) }
+    }
+
+    /// In an intercommunicator it is not so simple.
+    #[inline(always)]
+    fn known_part(&self, root: c_int) -> Option<Part> {
+        let communicator = self.communicator();
+        if communicator.flags & INTER != 0 {
+            return None;
+        }
+        Some(if communicator.rank == root as u32 { Part::Root { is_inter: false } } else { Part::Other })
     }
 }
 
