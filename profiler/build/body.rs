@@ -43,7 +43,10 @@ pub fn write(call: &Call) -> String {
         line(&format!("    let {0} = own.stand_in({0});", status.name));
     }
     if call.shape == Shape::Creator {
-        line(&format!("    let parent = creators::parent(thread, {comm});"));
+        line(&match has_short(call) {
+            true => format!("    let parent = creators::parent_on::<P>(thread, {comm}, op::{name});"),
+            false => format!("    let parent = creators::parent(thread, {comm});"),
+        });
         line("    let counted = thread.counters.counted_ticks.get();");
     }
     let enter = match (call.shape, carrier.kind) {
@@ -61,7 +64,7 @@ pub fn write(call: &Call) -> String {
     // What the call was given lies where the call was noted, and so in no register while the library has the processor.
     let is_noted = carrier.kind == "comm" && call.shape != Shape::Creator;
     let again = if is_noted { "0" } else { comm };
-    if has_short(call) {
+    if has_short(call) && call.shape != Shape::Creator {
         line("    if P::IS_SHORT && code != 0 {");
         line(&format!("        return forward::failed::<{of}, P>(thread, place, {again}, op::{name}, code);"));
         line("    }");
@@ -118,6 +121,13 @@ pub fn write(call: &Call) -> String {
             };
             line(&format!(
                 "        tally::prepared(thread, {comm}, {request}, done, Starts::{starts}, |context| {rule});"
+            ));
+        }
+        Shape::Creator if has_short(call) => {
+            let letter = call.letter.expect("has a letter");
+            line(&format!(
+                "        // SAFETY: the call has filled the place where it succeeded.
+        unsafe {{ creators::duplicated::<P>(thread, parent, b'{letter}', {comm}, {made}, done) }};"
             ));
         }
         Shape::Creator => {

@@ -223,6 +223,8 @@ pub const INTER: u8 = 1;
 pub const FREED: u8 = 2;
 /// The process at the other end belongs to another `MPI_COMM_WORLD`.
 pub const REMOTE: u8 = 4;
+/// Somebody remembers what its handle means, and must be told when that ends.
+pub const REMEMBERED: u8 = 8;
 
 /// A communicator as one of its processes saw it: one cache line.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]

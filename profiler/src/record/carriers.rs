@@ -130,6 +130,13 @@ pub fn before<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> Record 
     if shortcut.is_for(key, generation()) { shortcut.record.get() } else { C::known(thread, key) }
 }
 
+/// The record of a communicator that the operation's latest call was given, too.
+#[inline(always)]
+pub fn latest_record(thread: &Thread, operation: u16, key: Word) -> Option<Record> {
+    let shortcut = thread.shortcuts.latest(operation);
+    shortcut.is_for(key, generation()).then(|| shortcut.record.get())
+}
+
 /// The shortcut of an operation whose calls carry nothing: its only counters are known.
 #[inline(always)]
 pub fn shortcut_without_bytes<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
@@ -222,6 +229,7 @@ fn renew<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
             return shortcut;
         }
     }
+    communicators::remember(shortcut.record.get());
     shortcut.renew(now);
     shortcut
 }

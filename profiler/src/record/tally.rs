@@ -22,9 +22,9 @@ use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
 use crate::objects::datatypes;
+use crate::objects::handles::generation;
 use crate::objects::requests::table::Slot;
 use crate::objects::requests::{Completed, Extra, Kind, Partition, Persistent, Request, Starts};
-use crate::objects::handles::generation;
 use crate::objects::shortcuts::Shortcut;
 use crate::record::carriers::{
     Carrier, Comm, Known, other_cell, other_edge, shortcut, shortcut_of_receive, shortcut_without_bytes,
@@ -185,13 +185,27 @@ pub fn call_without_bytes<P: Path, C: Carrier>(thread: &Thread, key: Word, done:
 }
 
 /// A call that carries nothing, and that its record sees once: its counters are not looked for, nor found again.
+#[inline(always)]
 pub fn once(thread: &Thread, record: Record, done: Done) {
     if done.code != 0 || record == communicators::none() {
-        return plain(thread, record, done);
+        return plain_apart(thread, record, done.operation, done.code, done.ticks);
     }
-    // SAFETY: it is one of this thread's.
-    add_time(unsafe { &mut *thread.counters.another_cell(key(record, done.operation, 0)) }, done.ticks);
     thread.counters.add_ticks(done.ticks);
+    thread.counters.add_apart(Cell {
+        key: key(record, done.operation, 0),
+        calls: 1,
+        bytes_sent: 0,
+        bytes_recv: 0,
+        ticks: done.ticks,
+        ticks_min: Bound::below(done.ticks),
+        ticks_max: Bound::above(done.ticks),
+    });
+}
+
+#[cold]
+#[inline(never)]
+fn plain_apart(thread: &Thread, record: Record, operation: u16, code: c_int, ticks: u64) {
+    plain(thread, record, Done { operation, code, ticks });
 }
 
 /// A call that carries nothing, of a record that its wrapper knows.

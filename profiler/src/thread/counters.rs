@@ -82,9 +82,10 @@ impl Counters {
         image::Cell { key, ticks_min: Bound::LONGEST, ..bytemuck::Zeroable::zeroed() }
     }
 
-    /// Further counters of a (communicator, operation, bucket). Whoever reads adds them up.
-    pub fn another_cell(&self, key: u64) -> *mut image::Cell {
-        self.cells.add_apart(Counters::empty(key))
+    /// Further counters of a (communicator, operation, bucket) with what they have counted. Whoever reads adds them up.
+    #[inline(always)]
+    pub fn add_apart(&self, cell: image::Cell) {
+        self.cells.add_apart(cell);
     }
 
     /// Adds messages to the counters of a (communicator, operation, destination), and returns the receiver's world rank, which is

@@ -46,7 +46,11 @@ pub fn scan(context: &mut impl Context, count: i64, datatype: Word) -> Option<Vo
 pub fn exscan(context: &mut impl Context, count: i64, datatype: Word) -> Option<Volume> {
     let bytes = context.known_block(count, datatype)?;
     context.described(datatype, count as u64);
-    Some(Volume { sent: bytes, received: if context.communicator().rank == 0 { 0 } else { bytes }, message_bytes: bytes })
+    Some(Volume {
+        sent: bytes,
+        received: if context.communicator().rank == 0 { 0 } else { bytes },
+        message_bytes: bytes,
+    })
 }
 
 pub fn gather(

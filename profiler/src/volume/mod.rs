@@ -284,7 +284,13 @@ pub fn send(context: &mut impl Context, count: i64, datatype: Word, destination:
 }
 
 #[inline(always)]
-pub unsafe fn recv(context: &mut impl Context, count: i64, datatype: Word, source: c_int, status: Word) -> Option<Volume> {
+pub unsafe fn recv(
+    context: &mut impl Context,
+    count: i64,
+    datatype: Word,
+    source: c_int,
+    status: Word,
+) -> Option<Volume> {
     posted(context, count, datatype, source);
     // SAFETY: the caller passes a status that the library has filled.
     unsafe { arrived(context, status) }
