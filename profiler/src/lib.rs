@@ -19,6 +19,7 @@ mod record;
 mod rollcall;
 mod run;
 mod shard;
+mod sites;
 mod thread;
 mod trace;
 mod volume;
