@@ -220,7 +220,7 @@ impl Resolved {
             letter: record.letter,
             root: record.root,
             size: record.size,
-            remote_size: record.remote_size,
+            remote_size: record.remote_size(),
             parent: Some(self.identity(record.parent)).filter(|parent| !is_special(*parent)),
             label: (!label.is_empty()).then_some(label),
             freed: record.flags & FREED != 0,
