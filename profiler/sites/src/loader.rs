@@ -127,7 +127,7 @@ unsafe fn changes_of(info: *const dl_phdr_info, size: usize) -> Changes {
         return Changes::default();
     }
     // SAFETY: the entry is so large.
-    unsafe { Changes { mapped: (*info).dlpi_adds as u64, unmapped: (*info).dlpi_subs as u64 } }
+    unsafe { Changes { mapped: (*info).dlpi_adds, unmapped: (*info).dlpi_subs } }
 }
 
 /// A module during a call back.
@@ -244,9 +244,16 @@ struct Early {
 /// Most modules of a program that are looked at: a program that is linked with more has some that are taken for such as may be closed.
 const MOST_EARLY: usize = 512;
 
-/// Where the modules begin that are never unmapped: the main program, what it is linked with, and what that is. Their sites need not be
-/// compared with what is mapped by now.
-pub fn permanent() -> Vec<usize> {
+/// A module that is never unmapped.
+pub struct Permanent {
+    pub start: usize,
+    /// Where those begin that it is linked with.
+    pub linked: Vec<usize>,
+}
+
+/// The modules that are never unmapped: the main program, what it is linked with, and what that is. Their sites need not be compared with
+/// what is mapped by now.
+pub fn permanent() -> Vec<Permanent> {
     struct List {
         length: usize,
         modules: [Early; MOST_EARLY],
@@ -272,14 +279,20 @@ pub fn permanent() -> Vec<usize> {
     let modules = &list.modules[..list.length];
     // The main program comes first. What is opened by the program comes behind what it is linked with: of two files with one name, the
     // first is the one that is linked.
-    let mut permanent: Vec<usize> = modules.first().map(|main| main.start).into_iter().collect();
+    let mut starts: Vec<usize> = modules.first().map(|main| main.start).into_iter().collect();
+    let mut permanent = Vec::new();
     let mut at = 0;
-    while let Some(module) = permanent.get(at).and_then(|start| modules.iter().find(|module| module.start == *start)) {
+    while let Some(module) = starts.get(at).and_then(|start| modules.iter().find(|module| module.start == *start)) {
         // SAFETY: it is linked, and so stays mapped.
-        for name in unsafe { needed(module) } {
-            let start = modules.iter().find(|other| other.name == name).map(|other| other.start);
-            permanent.extend(start.filter(|start| !permanent.contains(start)));
+        let names = unsafe { needed(module) };
+        let start_of = |name: &u64| modules.iter().find(|other| other.name == *name).map(|other| other.start);
+        let linked: Vec<usize> = names.iter().filter_map(start_of).collect();
+        for start in &linked {
+            if !starts.contains(start) {
+                starts.push(*start);
+            }
         }
+        permanent.push(Permanent { start: module.start, linked });
         at += 1;
     }
     permanent
@@ -293,10 +306,10 @@ unsafe fn needed(module: &Early) -> Vec<u64> {
     if module.dynamic == 0 {
         return names;
     }
-    // SAFETY: the loader reads the same entries, up to one that is zero.
     let entries = || {
-        (0..).map_while(|at| unsafe {
-            let entry = (module.dynamic as *const [u64; 2]).add(at).read();
+        (0..).map_while(|at| {
+            // SAFETY: the loader reads the same entries, up to one that is zero.
+            let entry = unsafe { (module.dynamic as *const [u64; 2]).add(at).read() };
             (entry[0] != 0).then_some(entry)
         })
     };
@@ -347,11 +360,12 @@ mod tests {
         let mut found = Found::nothing();
         find(build_id as *const () as usize, &mut found);
         let own = found.extent.unwrap();
-        assert!(found.path().is_empty() && own.start == permanent[0]);
+        assert!(found.path().is_empty() && own.start == permanent[0].start);
         assert_ne!(found.rule, Rule::END);
         find(libc::getpid as *const () as usize, &mut found);
         assert!(found.path().ends_with(b"libc.so.6") && found.build_id().len() == 20);
-        assert!(permanent.contains(&found.extent.unwrap().start));
+        let libc = found.extent.unwrap().start;
+        assert!(permanent.iter().any(|module| module.start == libc) && permanent[0].linked.contains(&libc));
         find(&raw const own as usize, &mut found);
         assert_eq!((found.extent, found.rule), (None, Rule::END));
     }

@@ -264,7 +264,7 @@ impl Local {
                 known_for: if is_permanent { PERMANENT } else { self.generation },
                 frame,
                 site: 0,
-                flags: u32::from(is_passed_over) * PASSED_OVER | u32::from(is_interpreter) * INTERPRETER,
+                flags: (u32::from(is_passed_over) * PASSED_OVER) | (u32::from(is_interpreter) * INTERPRETER),
             },
         };
         let place = home(address);

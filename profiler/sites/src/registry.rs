@@ -10,7 +10,7 @@ use commsee_runtime::table;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::levels::Levels;
-use crate::loader::{self, Changes, Extent, Found};
+use crate::loader::{self, Changes, Extent, Found, Permanent};
 
 /// Where what is added is kept. Numbers begin with 1, and `None` is no room for more.
 pub trait Rows: Send {
@@ -25,6 +25,9 @@ pub trait Rows: Send {
     /// `outer` is 0 or a site.
     fn add_site(&mut self, frame: u32, outer: u32) -> Option<u32>;
 }
+
+/// More frames than this has no site.
+pub const MOST_FRAMES: usize = 64;
 
 /// What tells one module from all others.
 pub struct File<'a> {
@@ -79,21 +82,23 @@ static TEXTS: Levels = Levels::new();
 static SITES: Levels = Levels::new();
 
 /// Before anything is asked for. Patterns are those of files that are passed over.
-pub fn start<'a>(rows: Box<dyn Rows>, patterns: impl Iterator<Item = &'a str>) {
-    let passed_over = patterns.filter_map(|pattern| CString::new(pattern).ok()).collect();
+pub fn start(rows: Box<dyn Rows>, patterns: &[&str]) {
+    let passed_over = patterns.iter().filter_map(|pattern| CString::new(*pattern).ok()).collect();
     let program = std::fs::read_link("/proc/self/exe").ok();
     let program = program.map(|path| std::os::unix::ffi::OsStringExt::into_vec(path.into_os_string()));
     let permanent = loader::permanent();
-    *REGISTRY.lock() = Some(Registry {
+    let mut registry = Registry {
         rows,
         passed_over,
         program: program.unwrap_or_default(),
-        permanent,
+        permanent: permanent.iter().map(|module| module.start).collect(),
         interpreter: None,
         changes: loader::changes(),
         modules: Vec::new(),
         texts: Vec::new(),
-    });
+    };
+    registry.add_callers(&permanent);
+    *REGISTRY.lock() = Some(registry);
 }
 
 fn registry() -> MutexGuard<'static, Option<Registry>> {
@@ -214,6 +219,24 @@ impl Registry {
         self.texts.push((number, kept));
         TEXTS.put(key, at);
         Some(number)
+    }
+
+    /// The modules whose code may call what is passed over: the program, and what is linked with such files. So a call that never returns
+    /// has a module also where nothing else was ever asked of its caller.
+    fn add_callers(&mut self, permanent: &[Permanent]) {
+        let Some(mut found) = Found::boxed() else { return };
+        let mut is_passed_over = |module: &Permanent| {
+            loader::find(module.start, &mut found);
+            self.passed_over.iter().any(|pattern| is_like(pattern, found.path()))
+        };
+        let over: Vec<usize> = permanent.iter().filter(|it| is_passed_over(it)).map(|module| module.start).collect();
+        for (at, module) in permanent.iter().enumerate() {
+            let calls = at == 0 || module.linked.iter().any(|start| over.contains(start));
+            if calls && !over.contains(&module.start) {
+                loader::find(module.start, &mut found);
+                self.module(&found);
+            }
+        }
     }
 
     /// The module that an address was found in.

@@ -3,6 +3,7 @@
 use commsee_runtime::{errno, guard};
 
 use crate::local::{self, Local};
+use crate::registry::MOST_FRAMES;
 use crate::remembered::Walked;
 use crate::stack::{Copied, Own, Words};
 use crate::step::{self, Registers};
@@ -10,8 +11,6 @@ use crate::{python, registry};
 
 /// More frames than this are passed through for none.
 const MOST_STEPS: usize = 1024;
-/// More frames than this has no site.
-pub const MOST_FRAMES: usize = 64;
 
 /// The site of one frame: the caller, or the innermost one that is not passed over. 0 where it is not known.
 #[inline(always)]
@@ -131,6 +130,7 @@ fn walk(local: &mut Local, start: Registers, return_address: usize, depth: usize
     // Of what was mapped when some code was looked at, something may have gone since.
     if !stack.walked.is_permanent && !local.is_current() {
         (stack.walked, stack.length, stack.is_lost) = (Walked::new(start, return_address, depth), 0, false);
+        // SAFETY: as above.
         match unsafe { Own::new(bounds, start.stack) } {
             Some(own) => climb(local, &mut stack, own),
             None => climb_copied(local, &mut stack),

@@ -104,7 +104,7 @@ fn place(innermost: Running) -> usize {
 }
 
 fn walk(mut frames: Frames, innermost: Running, depth: usize) -> Option<u32> {
-    let mut numbers = [0; crate::sites::MOST_FRAMES];
+    let mut numbers = [0; registry::MOST_FRAMES];
     let (mut length, mut next) = (0, Some(innermost));
     while let (Some(running), Some(place)) = (next, numbers[..depth].get_mut(length)) {
         let Some(position) = frames.position(running) else { break };

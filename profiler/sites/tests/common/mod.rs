@@ -72,7 +72,7 @@ impl Rows for Memory {
 pub fn start(patterns: &[&str]) {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
-        registry::start(Box::new(Memory), patterns.iter().copied());
+        registry::start(Box::new(Memory), patterns);
         python::start();
     });
 }
