@@ -51,7 +51,16 @@ fn of_other_caller(return_address: usize) -> u32 {
 /// passed over. 0 where nothing is known.
 #[inline(never)]
 pub fn of_stack(return_address: usize, depth: usize) -> u32 {
-    let start = here();
+    // SAFETY: these are the registers of this function.
+    unsafe { of_registers(here(), return_address, depth) }
+}
+
+/// The same from other registers than those of this call.
+///
+/// # Safety
+/// Where the stack pointer is on the thread's own stack, all from there on is.
+#[inline(always)]
+pub unsafe fn of_registers(start: Registers, return_address: usize, depth: usize) -> u32 {
     guard::caught(|| local::own().map_or(0, |local| within(local, start, return_address, depth.clamp(1, MOST_FRAMES))))
         .unwrap_or(0)
 }

@@ -1,6 +1,8 @@
 //! Python functions and lines, against what the interpreter says: of each interpreter that is installed here.
 #![cfg(all(not(miri), target_arch = "x86_64"))]
 
+mod built;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,18 +15,6 @@ fn interpreters() -> Vec<PathBuf> {
     }
     found.retain(|path| path.exists());
     found
-}
-
-/// The library that tells who called it.
-fn library() -> PathBuf {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--offline", "--quiet", "-p", "commsee-sites", "--example", "inspect"]);
-    if !cfg!(debug_assertions) {
-        cargo.arg("--release");
-    }
-    assert!(cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap().success());
-    // Beside the folder of the tests.
-    std::env::current_exe().unwrap().parent().unwrap().with_file_name("examples").join("libinspect.so")
 }
 
 fn run(interpreter: &Path, library: &Path) -> (String, String) {
@@ -44,7 +34,7 @@ fn version(interpreter: &Path) -> Option<(u32, u32)> {
 
 #[test]
 fn functions_and_lines_are_those_of_the_interpreter() {
-    let (library, mut known) = (library(), 0);
+    let (library, mut known) = (built::library(), 0);
     for interpreter in interpreters() {
         let Some(version) = version(&interpreter) else { continue };
         let (out, err) = run(&interpreter, &library);

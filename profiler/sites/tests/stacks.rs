@@ -1,6 +1,7 @@
 //! Stacks as they are, against the unwinder of the C library.
 #![cfg(not(miri))]
 
+mod built;
 mod common;
 
 use std::ffi::c_void;
@@ -9,6 +10,7 @@ use std::thread;
 
 use common::{addresses, frames, start};
 use commsee_sites::sites;
+use commsee_sites::step::Registers;
 
 /// Nothing is passed over.
 fn ready() {
@@ -230,5 +232,141 @@ fn unknown_code_ends_the_stack() {
             assert_eq!(addresses(seen.site), seen.expected[..1]);
         }
         libc::munmap(page, 4096);
+    }
+}
+
+/// Code that comes and goes at one address: the file decides what it is.
+mod plugins {
+    use std::ffi::CString;
+    use std::path::Path;
+
+    use super::*;
+
+    type Call = unsafe extern "C" fn(extern "C" fn(*mut c_void, usize), *mut c_void);
+    type Plugin = unsafe extern "C" fn(call: Call, body: extern "C" fn(*mut c_void, usize), argument: *mut c_void);
+
+    fn build(folder: &Path, number: u32) -> CString {
+        let path = folder.join(format!("plugin{number}.so"));
+        let number = format!("-DNUMBER={number}");
+        built::compile("plugin.c", &path, &["-O1", "-shared", "-fPIC", &number]);
+        CString::new(path.to_str().unwrap()).unwrap()
+    }
+
+    /// What is seen from a plugin, by its caller alone and with all that is outside of it, and where it lies.
+    fn visit(path: &CString) -> (u32, u32, usize) {
+        // SAFETY: a plugin of ours, which is as it was compiled.
+        unsafe {
+            let handle = libc::dlopen(path.as_ptr(), libc::RTLD_NOW);
+            let plugin = libc::dlsym(handle, c"plugin_call".as_ptr());
+            let run: Plugin = std::mem::transmute(plugin);
+            let mut caller = (0, 0);
+            run(common::call, of_caller, (&raw mut caller).cast());
+            let mut seen = common::Seen { depth: 5, ..Default::default() };
+            run(common::call, common::look, (&raw mut seen).cast());
+            assert_eq!((addresses(seen.site), addresses(caller.0)), (seen.expected, vec![caller.1 - 1]));
+            libc::dlclose(handle);
+            (caller.0, seen.site, plugin as usize)
+        }
+    }
+
+    #[test]
+    fn what_is_closed_and_opened_again_is_what_it_was() {
+        ready();
+        let folder = built::folder("plugins");
+        let plugins = [1, 2, 3].map(|number| build(&folder, number));
+        let mut first = Vec::new();
+        let mut places = std::collections::BTreeSet::new();
+        for round in 0..20 {
+            for (at, path) in plugins.iter().enumerate() {
+                let (caller, site, place) = visit(path);
+                places.insert(place);
+                let frame = &frames(caller)[0];
+                assert_eq!(common::file(frame), format!("plugin{}.so", at + 1));
+                if round == 0 {
+                    first.push((caller, site));
+                }
+                assert_eq!(first[at].0, caller, "the same code is the same site");
+                let named: Vec<String> = frames(site).iter().map(common::file).collect();
+                assert_eq!(named[0], format!("plugin{}.so", at + 1));
+            }
+        }
+        assert!(places.len() < 3, "no plugin took the place of another: {places:x?}");
+        assert!(first[0].0 != first[1].0 && first[1].0 != first[2].0);
+        // Whoever reads the rows finds them nowhere now; the last one is noticed by the next question.
+        visit(&plugins[0]);
+        let tables = common::TABLES.lock().unwrap();
+        let open = |number: u32| {
+            let name = format!("plugin{number}.so");
+            let module = tables.modules.iter().find(|module| module.path.ends_with(&name)).unwrap();
+            module.extent.is_some()
+        };
+        assert_eq!([2, 3].map(open), [false, false]);
+        assert_eq!(tables.modules.iter().filter(|module| module.path.contains("plugins/plugin")).count(), 3);
+    }
+
+    #[test]
+    fn plugins_come_and_go_while_threads_call() {
+        ready();
+        let folder = built::folder("busy");
+        let path = build(&folder, 9);
+        let other = thread::spawn(move || (0..200).for_each(|_| _ = visit(&path)));
+        while !other.is_finished() {
+            check(&first(1));
+            check(&seen!(12));
+        }
+        other.join().unwrap();
+    }
+}
+
+/// Whatever a stack holds, and whatever the registers say: each walk ends, and reads what is there.
+#[test]
+fn walks_over_anything_come_to_an_end() {
+    ready();
+    let mut seed = 7u64;
+    let mut random = move || {
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (seed >> 33) as usize
+    };
+    let code = [
+        recurse as *const () as usize,
+        libc::qsort as *const () as usize,
+        libc::pthread_create as *const () as usize,
+        libc::getcontext as *const () as usize,
+        walks_over_anything_come_to_an_end as *const () as usize,
+    ];
+    let mut room = vec![0usize; 4096];
+    let heap = room.as_ptr() as usize;
+    let mut own = [0usize; 4096];
+    let mut longest = 0;
+    for case in 0..40_000 {
+        let stack = if case % 8 == 0 { &mut room[..] } else { &mut own[..] };
+        let low = stack.as_ptr() as usize;
+        for _ in 0..random() % 300 {
+            let place = random() % stack.len();
+            stack[place] = match random() % 8 {
+                0..=3 => code[random() % code.len()] + random() % 4096,
+                4 | 5 => low + random() % (4096 * 8),
+                6 => low + (random() % 4096) * 8,
+                _ => random() << (random() % 32),
+            };
+        }
+        let start = Registers {
+            address: code[random() % code.len()] + random() % 2048,
+            stack: low + (random() % 4096) * 8,
+            frame: if random() % 4 == 0 { random() } else { low + (random() % 4096) * 8 },
+        };
+        // What it returns to is the first of them, so that all frames count.
+        // SAFETY: the stack pointer is on this thread's stack, above the frame that is in use, or elsewhere.
+        let site = unsafe { sites::of_registers(start, start.address, 64) };
+        longest = longest.max(frames(site).len());
+        // The same once more, from what was remembered.
+        // SAFETY: as above.
+        assert_eq!(site, unsafe { sites::of_registers(start, start.address, 64) });
+    }
+    assert!(longest > 3, "no walk went far: {longest}");
+    for stack in [0, 8, 1 << 40, usize::MAX - 7, heap ^ 1 << 46] {
+        let start = Registers { address: code[0], stack, frame: stack };
+        // SAFETY: it is on no stack.
+        unsafe { sites::of_registers(start, code[0], 8) };
     }
 }
