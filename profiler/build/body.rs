@@ -6,6 +6,10 @@ use vocabulary::calls::{Call, Shape};
 
 use crate::table::{body_type, has_short, receives, rule, seen, status, tag};
 
+/// Rules that are told by a few numbers, and tell whether they were.
+const AT_ONCE: [&str; 11] =
+    ["allreduce", "bcast", "exscan", "get", "put", "recv", "reduce", "scan", "send", "sendrecv", "sendrecv_replace"];
+
 pub fn write(call: &Call) -> String {
     let name = call.name;
     let parameters: String =
@@ -39,12 +43,15 @@ pub fn write(call: &Call) -> String {
         line(&format!("    let {0} = own.stand_in({0});", status.name));
     }
     if call.shape == Shape::Creator {
-        line(&format!("    let parent = creators::parent(thread, {comm});"));
+        line(&match has_short(call) {
+            true => format!("    let parent = creators::parent_on::<P>(thread, {comm}, op::{name});"),
+            false => format!("    let parent = creators::parent(thread, {comm});"),
+        });
         line("    let counted = thread.counters.counted_ticks.get();");
     }
     let enter = match (call.shape, carrier.kind) {
         (Shape::Creator, _) => format!("enter_over::<{path}>(thread, level, parent"),
-        (_, "comm") => format!("enter(thread, level, {comm}"),
+        (_, "comm") => format!("enter::<{path}>(thread, level, {comm}"),
         (_, "win") => {
             format!("enter_over::<{path}>(thread, level, carriers::before::<Window>(thread, op::{name}, {comm})")
         }
@@ -54,8 +61,18 @@ pub fn write(call: &Call) -> String {
     line(&format!("    let begin = clock::now_on::<{path}>();"));
     line(&format!("    let place = in_flight::{enter}, op::{name}, begin);"));
     line(&format!("    let code = forward({forwarded});"));
+    // What the call was given lies where the call was noted, and so in no register while the library has the processor.
+    let is_noted = carrier.kind == "comm" && call.shape != Shape::Creator;
+    let again = if is_noted { "0" } else { comm };
+    if has_short(call) && call.shape != Shape::Creator {
+        line("    if P::IS_SHORT && code != 0 {");
+        line(&format!("        return forward::failed::<{of}, P>(thread, place, {again}, op::{name}, code);"));
+        line("    }");
+        line("    let code = if P::IS_SHORT { 0 } else { code };");
+    }
     line(&format!("    let end = clock::now_on::<{path}>();"));
-    line(&format!("    in_flight::leave::<{path}>(place, end);"));
+    let noted = if is_noted { comm } else { "_" };
+    line(&format!("    let (begin, {noted}) = in_flight::leave_as_noted::<{path}>(place, begin, {comm}, end);"));
     // What fails in here must not cost the program more than its counts.
     line("    recorded(|| {");
     if let Some(tag) = tag(call) {
@@ -66,12 +83,19 @@ pub fn write(call: &Call) -> String {
         line("        let ticks = creators::without_nested(thread, counted, ticks);");
     }
     line(&format!("        let done = Done {{ operation: op::{name}, code, ticks }};"));
-    let rule = rule_call(call);
+    let rule = match AT_ONCE.contains(&call.rule) && told(call) {
+        true => format!("{}.unwrap_or_default()", rule_call(call)),
+        false => rule_call(call),
+    };
     match call.shape {
         Shape::Blocking if is_file => line(&format!("        files::call(thread, {comm}, done, |context| {rule});")),
         Shape::Blocking if call.rule == "none" => {
             line(&format!("        tally::call_without_bytes::<{path}, {of}>(thread, {comm}, done);"));
         }
+        Shape::Blocking if has_short(call) && AT_ONCE.contains(&call.rule) => line(&format!(
+            "        tally::call_at_once::<{path}, {of}>(thread, {comm}, done, move |context| {at_once}, move |context| {rule});",
+            at_once = rule_call(call),
+        )),
         Shape::Blocking => {
             line(&format!("        tally::call::<{path}, {of}>(thread, {comm}, done, |context| {rule});"))
         }
@@ -99,6 +123,13 @@ pub fn write(call: &Call) -> String {
                 "        tally::prepared(thread, {comm}, {request}, done, Starts::{starts}, |context| {rule});"
             ));
         }
+        Shape::Creator if has_short(call) => {
+            let letter = call.letter.expect("has a letter");
+            line(&format!(
+                "        // SAFETY: the call has filled the place where it succeeded.
+        unsafe {{ creators::duplicated::<P>(thread, parent, b'{letter}', {comm}, {made}, done) }};"
+            ));
+        }
         Shape::Creator => {
             let letter = call.letter.expect("has a letter");
             line(&format!(
@@ -111,6 +142,11 @@ pub fn write(call: &Call) -> String {
     line("    });");
     line("    code\n}\n");
     text
+}
+
+/// Whether its bytes are told when it returns, and not by its completion.
+fn told(call: &Call) -> bool {
+    call.rule != "recv" || call.shape == Shape::Blocking
 }
 
 /// The call of the rule's function in `volume`, with the arguments that the rule looks at.

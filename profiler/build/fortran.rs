@@ -77,9 +77,13 @@ fn translation(call: &Call) -> String {
     let has_short = has_short(call);
     let path = if has_short { "<P: Path>" } else { "" };
     line("#[inline(never)]");
-    line(&format!("unsafe fn fortran_{name}{path}(entry: &'static fortran::Entry, {}) -> Word {{", typed(&all)));
+    line(&format!(
+        "unsafe extern \"C-unwind\" fn fortran_{name}{path}({}, caller: Caller, entry: Address) -> Word {{",
+        typed(&all)
+    ));
     line("    // SAFETY: the program passes what the function takes, and it is passed on, or read as such.");
     line("    unsafe {");
+    line("    let entry: &'static fortran::Entry = entry.as_ref();");
     line(&format!("    let real: unsafe extern \"C-unwind\" fn({types}) -> Word = std::mem::transmute(entry.real());"));
     let thread = match has_short {
         true => format!("if P::IS_SHORT {{ thread::outside() }} else {{ thread::{}(op::{name}) }}", enter(call)),
@@ -89,10 +93,17 @@ fn translation(call: &Call) -> String {
         "    let Some(thread) = entry.is_mpi().then(|| {thread}).flatten().filter(|_| fortran::is_understood()) else {{"
     ));
     if has_short {
-        line(&format!("        if P::IS_SHORT {{ return fortran_{name}::<Full>(entry, {}); }}", all.join(", ")));
+        line(&format!(
+            "        if P::IS_SHORT {{ return fortran_{name}::<Full>({}, caller, Address::of(entry)); }}",
+            all.join(", ")
+        ));
     }
     line(&format!("        return real({});", all.join(", ")));
     line("    };");
+    let outside = if has_short { "P::IS_SHORT" } else { "false" };
+    line(&format!(
+        "    if {outside} {{ thread.in_flight.is_called_from_outside_by(caller) }} else {{ thread.in_flight.is_called_by(caller) }}"
+    ));
     line("    let own_error = Cell::new(0);");
     line("    let ierror = fortran::given(ierror, &own_error);");
     let length = call.arguments.iter().find(|argument| argument.kind == "length").map_or("", |found| found.name);
@@ -175,24 +186,39 @@ fn entry(text: &mut String, call: &Call, form: &Form) {
     let lower = call.name.to_lowercase();
     let is_usual = *name == format!("{lower}_") || *name == format!("{lower}_f08_");
     let late = if *large || call.since > EVERYWHERE || !is_usual { "late " } else { "" };
-    let translated = |path: &str| format!("fortran_{}{path}(&ENTRY, {})", call.name, all.join(", "));
-    let translation = match has_short(call) {
-        true => {
-            format!("if short_path::is_open() {{ {} }} else {{ {} }}", translated("::<Short>"), translated("::<Full>"))
-        }
-        false => translated(""),
-    };
-    write!(
-        text,
-        "where_present! {{ {late}pub unsafe extern \"C-unwind\" fn {name}({}) -> Word {{
+    if call.shape == Shape::Own {
+        write!(
+            text,
+            "where_present! {{ {late}pub unsafe extern \"C-unwind\" fn {name}({}) -> Word {{
     static ENTRY: fortran::Entry = fortran::Entry::new(c\"{name}\", {}, {large}, {descriptors});
     // SAFETY: the program passes what the function takes.
-    unsafe {{ {translation} }}
+    unsafe {{ fortran_{}(&ENTRY, {}) }}
 }} }}
 
 ",
-        typed(&all),
+            typed(&all),
+            name.contains("_f08"),
+            call.name,
+            all.join(", "),
+        )
+        .unwrap();
+        return;
+    }
+    let translation = match has_short(call) {
+        true => format!("fortran_{0}::<Short>, fortran_{0}::<Full>", call.name),
+        false => format!("fortran_{}", call.name),
+    };
+    write!(
+        text,
+        "static ENTRY_{name}: fortran::Entry = fortran::Entry::new(c\"{name}\", {}, {large}, {descriptors});
+where_present! {{ {late}#[cfg_attr(target_arch = \"x86_64\", unsafe(naked))] pub unsafe extern \"C-unwind\" fn {name}({}) -> Word {{
+    fortran_shell!(ENTRY_{name}, {translation}, ({}))
+}} }}
+
+",
         name.contains("_f08"),
+        typed(&all),
+        all.join(", "),
     )
     .unwrap();
 }

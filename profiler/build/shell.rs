@@ -6,9 +6,6 @@ use vocabulary::calls::{Call, Shape};
 
 use crate::table::{EVERYWHERE, c_type, enter, has_short, names, seen, status};
 
-/// Arguments that travel in registers on x86-64.
-const REGISTERS: usize = 6;
-
 pub fn write(call: &Call) -> String {
     let mut text = String::new();
     shell(&mut text, call, false);
@@ -49,101 +46,62 @@ fn shell(text: &mut String, call: &Call, large: bool) {
         "// SAFETY: the type repeats the function's declaration in the standard.
     let real: unsafe extern \"C-unwind\" fn({types}) -> c_int = {{ #[allow(unused_unsafe)] unsafe {{ std::mem::transmute(function) }} }};"
     );
-    let (offer, full) = match has_short(call) {
-        true => (format!("short_path::offer({slot});"), format!("{function}_in_full")),
-        false => (String::new(), function.clone()),
+    let recorded = if call.shape == Shape::Blocking { "while_on" } else { "while_not_off" };
+    let parameters_and_caller =
+        if parameters.is_empty() { "caller: Caller".to_owned() } else { format!("{parameters}, caller: Caller") };
+    let names_and_caller = if names.is_empty() { "caller".to_owned() } else { format!("{names}, caller") };
+    let (offer, short) = match has_short(call) {
+        true => (format!("short_path::offer({slot});"), format!("{function}_in_short, ")),
+        false => (String::new(), String::new()),
     };
-    let whole = format!(
-        "    let function = real::function({slot});
+    write!(
+        text,
+        "where_present! {{ {late}#[cfg_attr(target_arch = \"x86_64\", unsafe(naked))] pub unsafe extern \"C-unwind\" fn {function}({parameters}) -> c_int {{
+    shell!({recorded}, {slot}, {short}{function}_in_full, ({names}))
+}} }}
+
+#[cold]
+#[inline(never)]
+unsafe extern \"C-unwind\" fn {function}_in_full({parameters_and_caller}) -> c_int {{
+    let function = real::function({slot});
     {offer}
     {real}
     match thread::{enter}(op::{name}) {{
-        // SAFETY: the program passes what the function takes, and it is passed on.
-        Some(thread) => unsafe {{ {body} }},
+        Some(thread) => {{
+            thread.in_flight.is_called_by(caller);
+            // SAFETY: the program passes what the function takes, and it is passed on.
+            unsafe {{ {body} }}
+        }}
         // SAFETY: as above.
         None => unsafe {{ real({names}) }},
-    }}",
-        enter = enter(call),
-        body = body("Full"),
-    );
-    if !has_short(call) {
-        write!(
-            text,
-            "where_present! {{ {late}pub unsafe extern \"C-unwind\" fn {function}({parameters}) -> c_int {{
-{whole}
-}} }}
-
-"
-        )
-        .unwrap();
-        return;
-    }
-    let is_recorded = if call.shape == Shape::Blocking { "state::is_on()" } else { "!state::is_off()" };
-    let in_short = format!(
-        "        let Some(thread) = thread::outside() else {{ return {full}({names}) }};
-        // It was found before the short path was opened for it.
-        let function = real::known({slot});
-        {real}
-        {body}",
-        body = body("Short"),
-    );
-    let full_function = format!(
-        "#[cold]
-#[inline(never)]
-unsafe extern \"C-unwind\" fn {full}({parameters}) -> c_int {{
-{whole}
-}}"
-    );
-    if call.arguments.len() > REGISTERS {
-        // Arguments on the stack would be copied for a function in between.
-        write!(
-            text,
-            "where_present! {{ {late}pub unsafe extern \"C-unwind\" fn {function}({parameters}) -> c_int {{
-    // SAFETY: the program passes what the function takes, and it is passed on.
-    unsafe {{
-        if !short_path::is_open_for({slot}) {{
-            return {full}({names});
-        }}
-{in_short}
-    }}
-}} }}
-
-{full_function}
-
-"
-        )
-        .unwrap();
-        return;
-    }
-    // The exported function saves no registers, so that calls which are not recorded pay for nothing but the question.
-    write!(
-        text,
-        "where_present! {{ {late}pub unsafe extern \"C-unwind\" fn {function}({parameters}) -> c_int {{
-    // SAFETY: the program passes what the function takes, and it is passed on.
-    unsafe {{
-        if short_path::is_open_for({slot}) {{
-            return {function}_in_short({names});
-        }}
-        let function = real::known({slot});
-        if function.is_null() || {is_recorded} {{
-            return {full}({names});
-        }}
-        {real}
-        real({names})
-    }}
-}} }}
-
-#[inline(never)]
-unsafe extern \"C-unwind\" fn {function}_in_short({parameters}) -> c_int {{
-    // SAFETY: as above.
-    unsafe {{
-{in_short}
     }}
 }}
 
-{full_function}
+",
+        enter = enter(call),
+        body = body("Full"),
+    )
+    .unwrap();
+    if !has_short(call) {
+        return;
+    }
+    write!(
+        text,
+        "#[inline(never)]
+unsafe extern \"C-unwind\" fn {function}_in_short({parameters_and_caller}) -> c_int {{
+    // SAFETY: as above.
+    unsafe {{
+        let Some(thread) = thread::outside() else {{ return {function}_in_full({names_and_caller}) }};
+        // It was found before the short path was opened for it.
+        let function = real::known({slot});
+        {real}
+        thread.in_flight.is_called_from_outside_by(caller);
+        {body}
+    }}
+}}
 
 ",
+        body = body("Short"),
     )
     .unwrap();
 }

@@ -95,7 +95,9 @@ pub fn has_short(call: &Call) -> bool {
         rest.is_some_and(|rest| ["", "all", "any", "some"].contains(&rest))
     });
     let carried = call.arguments.iter().any(|argument| ["comm", "win"].contains(&argument.kind));
-    by_hand || carried && matches!(call.shape, Shape::Blocking | Shape::Request)
+    // Programs that make communicators in a loop make duplicates.
+    let made = ["MPI_Comm_dup", "MPI_Comm_free"].contains(&call.name);
+    by_hand || made || carried && matches!(call.shape, Shape::Blocking | Shape::Request)
 }
 
 /// Which of `thread::recording` and `thread::following` the wrapper asks for its thread.

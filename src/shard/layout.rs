@@ -227,6 +227,8 @@ pub const INTER: u8 = 1;
 pub const FREED: u8 = 2;
 /// The process at the other end belongs to another `MPI_COMM_WORLD`.
 pub const REMOTE: u8 = 4;
+/// Somebody remembers what its handle means, and must be told when that ends.
+pub const REMEMBERED: u8 = 8;
 
 /// A communicator as one of its processes saw it: one cache line.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -495,7 +497,7 @@ pub struct InFlightCall {
     pub thread: u32,
     /// 0: called by the program, else from within a call of the level below.
     pub level: u32,
-    /// Where the call returns to; 0 where that is not known.
+    /// The call's return address, in the memory of the process. 0: unknown.
     pub caller: u64,
     pub reserved: [u32; 4],
 }

@@ -27,8 +27,8 @@ impl Path for Full {
 const SLOTS: usize = 2 * CALLS.len();
 
 /// Set by the first call of a slot that takes the full path while the short one is open.
-static OPEN_FOR: [AtomicBool; SLOTS] = [const { AtomicBool::new(false) }; SLOTS];
-static IS_OPEN: AtomicBool = AtomicBool::new(false);
+pub static OPEN_FOR: [AtomicBool; SLOTS] = [const { AtomicBool::new(false) }; SLOTS];
+pub static IS_OPEN: AtomicBool = AtomicBool::new(false);
 /// Something is wanted that only the full path does.
 static IS_FORBIDDEN: AtomicBool = AtomicBool::new(false);
 

@@ -10,7 +10,7 @@ pub const OFF: u8 = 0;
 pub const PAUSED: u8 = 1;
 pub const ON: u8 = 2;
 
-static STATE: AtomicU8 = AtomicU8::new(OFF);
+pub static STATE: AtomicU8 = AtomicU8::new(OFF);
 /// Raised whenever the state changes, or what else hook modules remember answers by.
 static EPOCH: AtomicU32 = AtomicU32::new(0);
 /// Several threads may call MPI at the same time.

@@ -15,7 +15,7 @@ use crate::mpi::linked;
 /// Two slots per operation: the plain function and its large-count form.
 pub const LARGE: usize = CALLS.len();
 
-static FUNCTIONS: [AtomicPtr<c_void>; 2 * LARGE] = [const { AtomicPtr::new(ptr::null_mut()) }; 2 * LARGE];
+pub static FUNCTIONS: [AtomicPtr<c_void>; 2 * LARGE] = [const { AtomicPtr::new(ptr::null_mut()) }; 2 * LARGE];
 
 /// The real function of a slot. Never null: a function that the library lacks is replaced by one that returns
 /// `MPI_ERR_OTHER`, which only a program can meet that calls what its library does not have.

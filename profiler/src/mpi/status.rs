@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
-use crate::mpi::abi::{Count, Word, abi};
+use crate::mpi::abi::{Count, NOWHERE, Word, abi};
 use crate::mpi::pmpi;
 
 /// Room for one status of any family. It is not read before a library has filled it, as it fills the program's.
@@ -26,6 +26,27 @@ impl Own {
 /// Bytes that arrived with a completed receive; 0 if it was cancelled.
 #[inline(always)]
 pub unsafe fn bytes(status: Word) -> u64 {
+    // SAFETY: the caller passes the address of a status that the library has filled.
+    unsafe { usual_bytes(status).unwrap_or_else(|| unusual_bytes(status)) }
+}
+
+/// The same, if they lie where they do in most statuses.
+#[inline(always)]
+pub unsafe fn usual_bytes(status: Word) -> Option<u64> {
+    let places = &abi().status;
+    // SAFETY: as above.
+    unsafe {
+        if places.unusual == NOWHERE || *((status + places.unusual) as *const c_int) != 0 {
+            return None;
+        }
+        Some(((status + places.usual_count) as *const u64).read_unaligned())
+    }
+}
+
+/// Apart, since messages are seldom cancelled, and seldom so large.
+#[cold]
+#[inline(never)]
+unsafe fn unusual_bytes(status: Word) -> u64 {
     // SAFETY: the caller passes the address of a status that the library has filled.
     unsafe {
         match abi().status.count {

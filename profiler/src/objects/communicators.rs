@@ -6,8 +6,9 @@ use std::ptr;
 
 use bytemuck::Zeroable;
 use vocabulary::creators;
-use vocabulary::shard::{Communicator, FREED, INTER, InFlightCall, REMOTE};
+use vocabulary::shard::{Communicator, FREED, INTER, InFlightCall, REMEMBERED, REMOTE};
 
+use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi::{self, Group};
 use crate::mpi::world;
@@ -70,6 +71,7 @@ fn look_up(recent: &Recent, handle: Word) -> Record {
     let now = generation();
     let record = find(handle).or_else(|| recent.freeing.find(handle)).unwrap_or_else(|| foreign(handle));
     if record != none() {
+        remember(record);
         recent.used.set((handle, now, record));
     }
     record
@@ -110,6 +112,7 @@ impl LastLookUp {
         // SAFETY: records are never freed.
         let number = unsafe { (*record).number };
         if record != none() {
+            remember(record);
             self.0.set((handle, now, number));
         }
         number
@@ -182,16 +185,21 @@ pub unsafe fn created(parent: Record, sequence: u32, letter: u8, comm: Word) {
 }
 
 /// A duplicate: all but its identity and name is its parent's. Its handle is entered when it is ready.
+#[inline(always)]
 pub unsafe fn duplicate(parent: Record, sequence: u32, letter: u8) -> Option<Record> {
     // SAFETY: records are never freed.
-    let parent = unsafe { *parent };
-    let mut record = parent;
-    record.identity = identity::child(parent.identity, sequence, letter, parent.root);
-    record.parent = parent.number;
-    record.letter = letter;
-    (record.children, record.collectives) = (0, 0);
-    record.flags &= !FREED;
-    REGISTRY.with(|registry| registry.keep_counted(record))
+    let parent = unsafe { &*parent };
+    let identity = identity::child(parent.identity, sequence, letter, parent.root);
+    let duplicate = Communicator {
+        identity,
+        parent: parent.number,
+        letter,
+        flags: parent.flags & !(FREED | REMEMBERED),
+        children: 0,
+        collectives: 0,
+        ..*parent
+    };
+    REGISTRY.with(|registry| registry.keep_counted(duplicate))
 }
 
 /// A communicator whose identity follows from what all its members know.
@@ -217,6 +225,15 @@ pub unsafe fn created_from(
 fn register(record: Communicator, handle: Word) {
     if let Some(record) = REGISTRY.with(|registry| registry.keep_counted(record)) {
         enter(handle, record);
+    }
+}
+
+/// The caller is about to remember what its handle means.
+pub fn remember(record: Record) {
+    // Where several threads may call, all of them are told always.
+    if !state::is_threaded() {
+        // SAFETY: records are never freed, and this is the only thread that calls.
+        unsafe { (*record).flags |= REMEMBERED };
     }
 }
 

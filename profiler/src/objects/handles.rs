@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use commsee_runtime::table::{Shared, Writer};
-use vocabulary::shard::Communicator;
+use vocabulary::shard::{Communicator, REMEMBERED};
 
 use crate::guest::serial::Serial;
 use crate::guest::state;
@@ -17,7 +17,7 @@ pub struct Handles {
     writer: Serial<Writer>,
 }
 
-/// Raised whenever a handle of any table loses its meaning, or calls begin to be counted in another phase: so that nobody trusts what
+/// Raised whenever a handle of any table loses a meaning that somebody remembers, or calls begin to be counted in another phase: so that nobody trusts what
 /// he found before. 0 is no generation.
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 
@@ -42,25 +42,56 @@ impl Handles {
     }
 
     /// Gives a record a handle, which may have been another record's until now.
+    #[inline(always)]
     pub fn enter(&self, handle: Word, record: Record) {
-        self.writer.with(|writer| {
-            let known = self.table.get(handle);
-            if !self.table.set(writer, handle, record) {
+        // SAFETY: what follows calls nothing that comes back here.
+        match unsafe { self.writer.alone() } {
+            Some(writer) => self.put(writer, handle, record),
+            None => self.enter_locked(handle, record),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn enter_locked(&self, handle: Word, record: Record) {
+        self.writer.with(|writer| self.put(writer, handle, record));
+    }
+
+    #[inline(always)]
+    fn put(&self, writer: &mut Writer, handle: Word, record: Record) {
+        match self.table.replace(writer, handle, record) {
+            // Nobody remembers that a handle means nothing. But hook modules do.
+            Ok(None) => state::raise_epoch(),
+            Ok(Some(known)) if known == record => state::raise_epoch(),
+            Ok(Some(_)) => next_generation(),
+            Err(()) => {
                 // Then it is not known, or met as one that another library made.
-                self.table.remove(writer, handle);
+                if self.table.remove(writer, handle).is_some() {
+                    next_generation();
+                }
                 memory::lose_call();
             }
-            // Nobody remembers that a handle means nothing.
-            match known {
-                Some(known) if known != record => next_generation(),
-                // But hook modules do.
-                _ => state::raise_epoch(),
-            }
-        });
+        }
     }
 
     /// Takes a handle away.
+    #[inline(always)]
     pub fn leave(&self, handle: Word) -> Option<Record> {
+        // SAFETY: as above.
+        let Some(writer) = (unsafe { self.writer.alone() }) else { return self.leave_locked(handle) };
+        let record = self.table.remove(writer, handle)?;
+        // SAFETY: records are never freed.
+        if unsafe { (*record).flags } & REMEMBERED != 0 {
+            next_generation();
+        } else {
+            state::raise_epoch();
+        }
+        Some(record)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn leave_locked(&self, handle: Word) -> Option<Record> {
         self.writer.with(|writer| {
             let record = self.table.remove(writer, handle)?;
             next_generation();

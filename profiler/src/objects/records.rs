@@ -73,6 +73,7 @@ impl Registry {
     }
 
     /// Keeps one that was given to the program.
+    #[inline(always)]
     pub fn keep_counted(&mut self, mut record: Communicator) -> Option<Record> {
         self.counter += 1;
         record.counter = self.counter;
@@ -80,15 +81,14 @@ impl Registry {
     }
 
     /// Puts a record into the shard. Where there is no room for it, its calls are charged to the row `-`.
+    #[inline(always)]
     pub fn keep(&mut self, mut record: Communicator) -> Option<Record> {
         record.number = self.next_number;
         // SAFETY: `block` is null or our current block of records.
-        let used = unsafe { self.block.as_ref() }.map_or(0, |block| block.used as usize);
+        let mut used = unsafe { self.block.as_ref() }.map_or(0, |block| block.used as usize);
         if used >= self.capacity {
-            self.block = shard::block(COMMUNICATORS, self.next_bytes).map(NonNull::as_ptr)?;
-            self.capacity = (self.next_bytes - BLOCK_HEADER_BYTES) / size_of::<Communicator>();
-            self.next_bytes = (self.next_bytes * 2).min(BLOCK_BYTES.1);
-            return self.keep(record);
+            self.next_block()?;
+            used = 0;
         }
         self.next_number += 1;
         // SAFETY: the block has room for one more record behind the used ones.
@@ -100,5 +100,14 @@ impl Registry {
             (*self.block).used += 1;
             Some(place)
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn next_block(&mut self) -> Option<()> {
+        self.block = shard::block(COMMUNICATORS, self.next_bytes).map(NonNull::as_ptr)?;
+        self.capacity = (self.next_bytes - BLOCK_HEADER_BYTES) / size_of::<Communicator>();
+        self.next_bytes = (self.next_bytes * 2).min(BLOCK_BYTES.1);
+        Some(())
     }
 }

@@ -152,7 +152,7 @@ pub struct Shortcuts {
     /// By operation, the one that was used last.
     latest: [Cell<*const Shortcut>; CALLS.len()],
     table: Cell<*const Shortcut>,
-    /// A power of two, or 0 before there is a table.
+    /// A power of two, or 0 before there is a table: then it is [`UNUSED`].
     slots: Cell<usize>,
     shift: Cell<u32>,
     taken: Cell<usize>,
@@ -162,17 +162,17 @@ pub struct Shortcuts {
     spare: Shortcut,
 }
 
-/// Never written to.
-struct Unused(Shortcut);
+/// Never written to. Two, as many as a table has at least.
+struct Unused([Shortcut; 2]);
 
 // SAFETY: see above.
 unsafe impl Sync for Unused {}
 
-static UNUSED: Unused = Unused(Shortcut::none());
+static UNUSED: Unused = Unused([const { Shortcut::none() }; 2]);
 
 /// One that is nobody's, for whoever must point to one.
 pub const fn unused() -> *const Shortcut {
-    &raw const UNUSED.0
+    (&raw const UNUSED.0).cast()
 }
 
 const FIRST_SLOTS: usize = 32;
@@ -185,9 +185,9 @@ impl Shortcuts {
     pub const fn none() -> Shortcuts {
         Shortcuts {
             latest: [const { Cell::new(unused()) }; CALLS.len()],
-            table: Cell::new(ptr::null()),
+            table: Cell::new(unused()),
             slots: Cell::new(0),
-            shift: Cell::new(0),
+            shift: Cell::new(u64::BITS - 1),
             taken: Cell::new(0),
             turn: Cell::new(0),
             spare: Shortcut::none(),
@@ -199,6 +199,19 @@ impl Shortcuts {
     pub fn latest(&self, operation: u16) -> &Shortcut {
         // SAFETY: an operation is one of the table's; shortcuts are never freed.
         unsafe { &*self.latest.get_unchecked(usize::from(operation)).get() }
+    }
+
+    /// The same, if it lies where it would lie in an empty table: told without a call.
+    #[inline(always)]
+    pub fn again_at_home(&self, key: Word, operation: u16, generation: u64) -> Option<&Shortcut> {
+        // SAFETY: a home lies in the table.
+        let shortcut = unsafe { &*self.table.get().add(self.home(key, operation)) };
+        if !(shortcut.is_for(key, generation) && shortcut.operation.get() == operation) {
+            return None;
+        }
+        // SAFETY: as in `latest`.
+        unsafe { self.latest.get_unchecked(usize::from(operation)) }.set(shortcut);
+        Some(shortcut)
     }
 
     /// The shortcut of these where nothing that it tells has changed since: it becomes the latest one.

@@ -27,6 +27,12 @@ pub trait Carrier {
 
     /// The communicator that the call was given, if any.
     fn comm(key: Word) -> Word;
+
+    /// The key of a call that was noted with this handle of a communicator.
+    #[inline(always)]
+    fn as_noted(key: Word, _comm: Word) -> Word {
+        key
+    }
 }
 
 pub enum Comm {}
@@ -54,6 +60,11 @@ impl Carrier for Comm {
 
     fn comm(key: Word) -> Word {
         key
+    }
+
+    #[inline(always)]
+    fn as_noted(_: Word, comm: Word) -> Word {
+        comm
     }
 }
 
@@ -117,6 +128,13 @@ pub fn shortcut<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shor
 pub fn before<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> Record {
     let shortcut = thread.shortcuts.latest(operation);
     if shortcut.is_for(key, generation()) { shortcut.record.get() } else { C::known(thread, key) }
+}
+
+/// The record of a communicator that the operation's latest call was given, too.
+#[inline(always)]
+pub fn latest_record(thread: &Thread, operation: u16, key: Word) -> Option<Record> {
+    let shortcut = thread.shortcuts.latest(operation);
+    shortcut.is_for(key, generation()).then(|| shortcut.record.get())
 }
 
 /// The shortcut of an operation whose calls carry nothing: its only counters are known.
@@ -211,6 +229,7 @@ fn renew<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
             return shortcut;
         }
     }
+    communicators::remember(shortcut.record.get());
     shortcut.renew(now);
     shortcut
 }

@@ -11,6 +11,7 @@
 //! was left. So the stack pointer is the first word that is stored. A call that was left counts as one that failed.
 
 use std::cell::Cell;
+use std::marker::PhantomData;
 
 use vocabulary::shard::{IN_FLIGHT_LEVELS, InFlightCall, NO_COMM};
 
@@ -25,16 +26,25 @@ use crate::thread::in_flight::Level;
 use crate::trace;
 
 /// A call that the thread is in. Dropped where the program leaves it by an exception or by the end of its thread.
-pub struct Inside<'a> {
+pub struct Inside<'a, P: Path> {
     thread: &'a Thread,
     level: Level,
+    path: PhantomData<P>,
 }
 
-impl Drop for Inside<'_> {
+impl<P: Path> Inside<'_, P> {
+    /// On the short path it is found again, since a register for it would have to be saved.
+    #[inline(always)]
+    fn level(&self) -> Level {
+        if P::IS_SHORT { self.thread.in_flight.lowest_again() } else { self.level }
+    }
+}
+
+impl<P: Path> Drop for Inside<'_, P> {
     // Inlined, so that its parts stay in registers.
     #[inline(always)]
     fn drop(&mut self) {
-        left(self.thread, self.level);
+        left(self.thread, self.level());
     }
 }
 
@@ -74,11 +84,20 @@ fn number_of(call: &InFlightCall) -> u32 {
 pub fn free_level<P: Path>(thread: &Thread) -> Level {
     let lowest = thread.in_flight.level(0);
     // On the short path the thread is outside.
-    if !P::IS_SHORT && lowest.is_inside() {
-        return above(thread, stack::pointer());
+    if P::IS_SHORT {
+        note_frame(thread);
+        return lowest;
     }
-    note_frame(thread);
-    lowest
+    let caller = thread.in_flight.take_caller();
+    let free = match lowest.is_inside() {
+        true => above(thread, stack::pointer()),
+        false => {
+            note_frame(thread);
+            lowest
+        }
+    };
+    free.set_caller(caller);
+    free
 }
 
 /// The program's callbacks (of attributes, reductions, errors) may call MPI themselves, or it has jumped out of a call.
@@ -166,9 +185,9 @@ fn note_frame(thread: &Thread) {
 
 /// The thread is about to enter a call that is given this handle of a communicator, which may be none at all.
 #[inline(always)]
-pub fn enter(thread: &Thread, level: Level, comm: Word, operation: u16, begin_ticks: u64) -> Inside<'_> {
+pub fn enter<P: Path>(thread: &Thread, level: Level, comm: Word, operation: u16, begin_ticks: u64) -> Inside<'_, P> {
     level.fill(operation, true, comm as u64, begin_ticks);
-    Inside { thread, level }
+    Inside { thread, level, path: PhantomData }
 }
 
 /// The same where the communicator is known by its record.
@@ -179,11 +198,11 @@ pub fn enter_over<P: Path>(
     record: Record,
     operation: u16,
     begin_ticks: u64,
-) -> Inside<'_> {
+) -> Inside<'_, P> {
     // SAFETY: records are never freed.
     let number = if !P::IS_SHORT && record.is_null() { NO_COMM } else { unsafe { (*record).number } };
     level.fill(operation, false, number.into(), begin_ticks);
-    Inside { thread, level }
+    Inside { thread, level, path: PhantomData }
 }
 
 /// The thread is in a call whose return nobody will see any more.
@@ -193,11 +212,25 @@ pub fn stay(thread: &Thread, record: Record, operation: u16, begin_ticks: u64) {
 
 /// The call has returned.
 #[inline(always)]
-pub fn leave<P: Path>(inside: Inside, end_ticks: u64) {
-    let level = inside.level;
+pub fn leave<P: Path>(inside: Inside<P>, end_ticks: u64) {
+    let level = inside.level();
     std::mem::forget(inside);
     level.set_end(end_ticks);
     if trace::is_on_in::<P>() {
         trace::call(level.as_noted(), end_ticks);
     }
+}
+
+/// The same, and when it began and the handle that it was given: on the short path as they were noted.
+#[inline(always)]
+pub fn leave_as_noted<P: Path>(inside: Inside<P>, begin_ticks: u64, comm: Word, end_ticks: u64) -> (u64, Word) {
+    if !P::IS_SHORT {
+        leave::<P>(inside, end_ticks);
+        return (begin_ticks, comm);
+    }
+    let level = inside.level();
+    std::mem::forget(inside);
+    let noted = level.begin_and_comm();
+    level.set_end(end_ticks);
+    noted
 }

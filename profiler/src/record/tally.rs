@@ -12,14 +12,17 @@
 
 use std::ffi::c_int;
 use std::marker::PhantomData;
+use std::ptr;
 
-use vocabulary::shard::{BUCKET_FAILED, BUCKET_PENDING, Bound, Cell, Edge, NO_PHASE, REMOTE_RANK};
+use vocabulary::shard::{BUCKET_FAILED, BUCKET_PENDING, Bound, Cell, Edge, INTER, NO_PHASE, REMOTE_RANK};
 
 use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
+use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
 use crate::objects::datatypes;
+use crate::objects::handles::generation;
 use crate::objects::requests::table::Slot;
 use crate::objects::requests::{Completed, Extra, Kind, Partition, Persistent, Request, Starts};
 use crate::objects::shortcuts::Shortcut;
@@ -31,7 +34,7 @@ use crate::shard::memory;
 use crate::thread::Thread;
 use crate::thread::counters::Counters;
 use crate::trace;
-use crate::volume::{Context, Volume};
+use crate::volume::{Context, Part, Volume};
 
 /// What is known of a call when it has returned.
 #[derive(Clone, Copy)]
@@ -109,6 +112,63 @@ pub fn call<P: Path, C: Carrier>(thread: &Thread, key: Word, done: Done, rule: i
     add(thread, shortcut, key, done, rule);
 }
 
+/// The same for rules that are quickly told. On the short path all of it is tried first with what the shortcut knows: then there is no
+/// function to call, and no register to save for one. `rule` and `again` are the same rule.
+#[inline(always)]
+pub fn call_at_once<P: Path, C: Carrier>(
+    thread: &Thread,
+    key: Word,
+    done: Done,
+    rule: impl FnOnce(&mut AtOnce) -> Option<Volume>,
+    again: impl FnOnce(&mut Now<P, C>) -> Volume,
+) {
+    if !P::IS_SHORT {
+        return call::<P, C>(thread, key, done, again);
+    }
+    let now = generation();
+    let latest = thread.shortcuts.latest(done.operation);
+    let shortcut = match latest.is_for(key, now) {
+        true => Some(latest),
+        false => thread.shortcuts.again_at_home(key, done.operation, now),
+    };
+    if let Some(shortcut) = shortcut {
+        let mut known = AtOnce { shortcut, edge: ptr::null_mut(), bytes: 0 };
+        if let Some(volume) = rule(&mut known)
+            && let Some(cell) = shortcut.cell(volume.message_bytes)
+        {
+            if !known.edge.is_null() {
+                // SAFETY: the counters that a shortcut knows are this thread's.
+                unsafe { Counters::add_messages(known.edge, (1, known.bytes)) };
+            }
+            return add_at_once(thread, cell, done.ticks, volume);
+        }
+    }
+    call_apart::<P, C>(thread, key, done.operation, done.ticks, again);
+}
+
+#[inline(always)]
+fn add_at_once(thread: &Thread, cell: *mut Cell, ticks: u64, volume: Volume) {
+    // SAFETY: as above.
+    let cell = unsafe { &mut *cell };
+    cell.bytes_sent = cell.bytes_sent.wrapping_add(volume.sent);
+    cell.bytes_recv = cell.bytes_recv.wrapping_add(volume.received);
+    thread.counters.add_ticks(ticks);
+    // Which may end in a call, and so comes last.
+    add_time(cell, ticks);
+}
+
+#[cold]
+#[inline(never)]
+fn call_apart<P: Path, C: Carrier>(
+    thread: &Thread,
+    key: Word,
+    operation: u16,
+    ticks: u64,
+    rule: impl FnOnce(&mut Now<P, C>) -> Volume,
+) {
+    call::<P, C>(thread, key, Done { operation, code: 0, ticks }, rule);
+}
+
 /// A call that carries nothing.
 #[inline(always)]
 pub fn call_without_bytes<P: Path, C: Carrier>(thread: &Thread, key: Word, done: Done) {
@@ -125,13 +185,27 @@ pub fn call_without_bytes<P: Path, C: Carrier>(thread: &Thread, key: Word, done:
 }
 
 /// A call that carries nothing, and that its record sees once: its counters are not looked for, nor found again.
+#[inline(always)]
 pub fn once(thread: &Thread, record: Record, done: Done) {
     if done.code != 0 || record == communicators::none() {
-        return plain(thread, record, done);
+        return plain_apart(thread, record, done.operation, done.code, done.ticks);
     }
-    // SAFETY: it is one of this thread's.
-    add_time(unsafe { &mut *thread.counters.another_cell(key(record, done.operation, 0)) }, done.ticks);
     thread.counters.add_ticks(done.ticks);
+    thread.counters.add_apart(Cell {
+        key: key(record, done.operation, 0),
+        calls: 1,
+        bytes_sent: 0,
+        bytes_recv: 0,
+        ticks: done.ticks,
+        ticks_min: Bound::below(done.ticks),
+        ticks_max: Bound::above(done.ticks),
+    });
+}
+
+#[cold]
+#[inline(never)]
+fn plain_apart(thread: &Thread, record: Record, operation: u16, code: c_int, ticks: u64) {
+    plain(thread, record, Done { operation, code, ticks });
 }
 
 /// A call that carries nothing, of a record that its wrapper knows.
@@ -487,6 +561,62 @@ pub struct Now<'a, P: Path, C: Carrier> {
     path: PhantomData<(P, C)>,
 }
 
+/// What a rule is told by the shortcut alone.
+pub struct AtOnce<'a> {
+    shortcut: &'a Shortcut,
+    /// Of the one message that the call sent.
+    edge: *mut Edge,
+    bytes: u64,
+}
+
+impl Context for AtOnce<'_> {
+    #[inline(always)]
+    fn record(&self) -> Record {
+        self.shortcut.record.get()
+    }
+
+    fn comm(&self) -> Word {
+        abi().comm_null
+    }
+
+    fn message(&mut self, _: c_int, _: u64) {}
+
+    fn describe(&mut self, _: Word, _: u64) {}
+
+    #[inline(always)]
+    fn records_datatypes(&self) -> bool {
+        false
+    }
+
+    /// The usual datatype is one whatever the count is.
+    #[inline(always)]
+    fn known_block(&self, count: i64, datatype: Word) -> Option<u64> {
+        Some((count as u64).wrapping_mul(self.shortcut.datatype_bytes(datatype)?))
+    }
+
+    #[inline(always)]
+    fn known_message(&mut self, destination: c_int, bytes: u64) -> Option<()> {
+        (self.edge, self.bytes) = (self.shortcut.edge(destination as u32)?, bytes);
+        Some(())
+    }
+
+    #[inline(always)]
+    unsafe fn brought(&self, status: Word) -> Option<u64> {
+        // SAFETY: the caller passes a status that the library has filled.
+        unsafe { status::usual_bytes(status) }
+    }
+
+    /// In an intercommunicator it is not so simple.
+    #[inline(always)]
+    fn known_part(&self, root: c_int) -> Option<Part> {
+        let communicator = self.communicator();
+        if communicator.flags & INTER != 0 {
+            return None;
+        }
+        Some(if communicator.rank == root as u32 { Part::Root { is_inter: false } } else { Part::Other })
+    }
+}
+
 impl Now<'_, Full, Known> {
     /// For a call whose rule has no messages.
     pub fn of_record(thread: &Thread, record: Record, operation: u16) -> Now<'_, Full, Known> {
@@ -510,6 +640,15 @@ impl<P: Path, C: Carrier> Context for Now<'_, P, C> {
         match self.shortcut.datatype_bytes(datatype) {
             Some(bytes) => bytes,
             None => other_size(self.shortcut, datatype),
+        }
+    }
+
+    /// The usual datatype is one whatever the count is.
+    #[inline(always)]
+    fn block(&self, count: i64, datatype: Word) -> u64 {
+        match self.shortcut.datatype_bytes(datatype) {
+            Some(bytes) => (count as u64).wrapping_mul(bytes),
+            None => other_block(self.shortcut, count, datatype),
         }
     }
 
@@ -546,6 +685,11 @@ impl<P: Path, C: Carrier> Context for Now<'_, P, C> {
     fn describe(&mut self, datatype: Word, elements: u64) {
         add_use(self.thread, self.record(), self.operation, datatype, elements);
     }
+}
+
+#[inline(never)]
+fn other_block(shortcut: &Shortcut, count: i64, datatype: Word) -> u64 {
+    if count == 0 { 0 } else { (count as u64).wrapping_mul(other_size(shortcut, datatype)) }
 }
 
 /// The size of another datatype than the one that the operation's latest call was given.

@@ -165,8 +165,9 @@ impl<T: Keyed> Index<T> {
     }
 
     /// A new entry that is not looked for again.
-    pub fn add_apart(&self, entry: T) -> *mut T {
-        self.put(self.place(), entry)
+    #[inline(always)]
+    pub fn add_apart(&self, entry: T) {
+        self.put(self.place(), entry);
     }
 
     /// Puts an entry where `place` has found room for it, if it has.
@@ -188,16 +189,24 @@ impl<T: Keyed> Index<T> {
     }
 
     /// Room for one more entry in this thread's current block, or in a new one.
+    #[inline(always)]
     fn place(&self) -> Option<NonNull<T>> {
         // SAFETY: `block` is null or one of this thread's live blocks.
         let used = || unsafe { self.block.get().as_ref() }.map_or(0, |block| block.used as usize);
         if used() >= self.capacity.get() {
-            let bytes = self.next_bytes.get();
-            self.block.set(shard::block(T::KIND, bytes)?.as_ptr());
-            self.capacity.set((bytes - BLOCK_HEADER_BYTES) / size_of::<T>());
-            self.next_bytes.set((bytes * 2).min(BLOCK_BYTES.1));
+            self.next_block()?;
         }
         let entries = self.block.get() as usize + BLOCK_HEADER_BYTES;
         NonNull::new((entries + used() * size_of::<T>()) as *mut T)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn next_block(&self) -> Option<()> {
+        let bytes = self.next_bytes.get();
+        self.block.set(shard::block(T::KIND, bytes)?.as_ptr());
+        self.capacity.set((bytes - BLOCK_HEADER_BYTES) / size_of::<T>());
+        self.next_bytes.set((bytes * 2).min(BLOCK_BYTES.1));
+        Some(())
     }
 }

@@ -4,6 +4,8 @@ use std::cell::Cell;
 
 use vocabulary::shard::{BLOCK_HEADER_BYTES, IN_FLIGHT_CALLS, IN_FLIGHT_LEVELS, InFlightCall};
 
+use crate::guest::caller::Caller;
+use crate::mpi::abi::Word;
 use crate::shard::{self, memory};
 
 /// The calls that a thread is in, the outermost first.
@@ -17,6 +19,8 @@ pub struct InFlight {
     pub counted_within: [Cell<(u64, u64)>; IN_FLIGHT_LEVELS],
     /// How often a call was taken for one within another.
     pub nested: Cell<u32>,
+    /// The caller of a call that has taken no level yet.
+    caller: Cell<u64>,
 }
 
 impl InFlight {
@@ -27,6 +31,7 @@ impl InFlight {
             frames: [const { Cell::new(0) }; IN_FLIGHT_LEVELS],
             counted_within: [const { Cell::new((0, 0)) }; IN_FLIGHT_LEVELS],
             nested: Cell::new(0),
+            caller: Cell::new(0),
         })
     }
 
@@ -36,6 +41,31 @@ impl InFlight {
         debug_assert!(level < IN_FLIGHT_LEVELS);
         // SAFETY: there are so many, and they are this thread's.
         Level(unsafe { self.first.add(level) })
+    }
+
+    /// The call that begins will be the only one that the thread is in.
+    #[inline(always)]
+    pub fn is_called_from_outside_by(&self, caller: Caller) {
+        self.level(0).set_caller(caller.address());
+    }
+
+    /// The call that begins will take a level.
+    #[inline(always)]
+    pub fn is_called_by(&self, caller: Caller) {
+        self.caller.set(caller.address());
+    }
+
+    /// Where the latest call that has taken no level yet was called; what calls itself has no caller.
+    #[inline(always)]
+    pub fn take_caller(&self) -> u64 {
+        self.caller.take()
+    }
+
+    /// The lowest level, whatever a compiler has in a register.
+    #[inline(always)]
+    pub fn lowest_again(&self) -> Level {
+        // SAFETY: reads a field of this very struct.
+        Level(unsafe { (&raw const self.first).read_volatile() })
     }
 
     /// Where a hook module reads the two outer levels.
@@ -125,6 +155,21 @@ impl Level {
     pub fn is_inside(self) -> bool {
         // SAFETY: the entry is this thread's, and never freed.
         unsafe { InFlightCall::is_inside((*self.0).begin_ticks, (*self.0).end_ticks) }
+    }
+
+    /// When the call that it notes began, and the handle that it was given.
+    #[inline(always)]
+    pub fn begin_and_comm(self) -> (u64, Word) {
+        // SAFETY: as above.
+        unsafe {
+            ((&raw const (*self.0).begin_ticks).read_volatile(), (&raw const (*self.0).comm).read_volatile() as Word)
+        }
+    }
+
+    #[inline(always)]
+    pub fn set_caller(self, caller: u64) {
+        // SAFETY: as above.
+        unsafe { (&raw mut (*self.0).caller).write_volatile(caller) };
     }
 
     #[inline(always)]

@@ -3,44 +3,54 @@
 use super::*;
 
 #[inline(always)]
-pub fn bcast(context: &mut impl Context, count: i64, datatype: Word, root: c_int) -> Volume {
-    if context.is_idle(root) {
-        return Volume::default();
+pub fn bcast(context: &mut impl Context, count: i64, datatype: Word, root: c_int) -> Option<Volume> {
+    let part = context.known_part(root)?;
+    if let Part::Idle = part {
+        return Some(Volume::default());
     }
-    let bytes = context.block(count, datatype);
+    let bytes = context.known_block(count, datatype)?;
     context.described(datatype, count as u64);
-    let (sent, received) = if context.is_root(root) { (bytes, 0) } else { (0, bytes) };
-    Volume { sent, received, message_bytes: bytes }
+    let (sent, received) = if let Part::Root { .. } = part { (bytes, 0) } else { (0, bytes) };
+    Some(Volume { sent, received, message_bytes: bytes })
 }
 
 #[inline(always)]
-pub fn reduce(context: &mut impl Context, count: i64, datatype: Word, root: c_int) -> Volume {
-    if context.is_idle(root) {
-        return Volume::default();
+pub fn reduce(context: &mut impl Context, count: i64, datatype: Word, root: c_int) -> Option<Volume> {
+    let part = context.known_part(root)?;
+    if let Part::Idle = part {
+        return Some(Volume::default());
     }
-    let bytes = context.block(count, datatype);
+    let bytes = context.known_block(count, datatype)?;
     context.described(datatype, count as u64);
-    let sent = if context.is_inter_root(root) { 0 } else { bytes };
-    Volume { sent, received: if context.is_root(root) { bytes } else { 0 }, message_bytes: bytes }
+    let (sent, received) = match part {
+        Part::Root { is_inter: true } => (0, bytes),
+        Part::Root { is_inter: false } => (bytes, bytes),
+        Part::Other | Part::Idle => (bytes, 0),
+    };
+    Some(Volume { sent, received, message_bytes: bytes })
 }
 
 #[inline(always)]
-pub fn allreduce(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
-    let bytes = context.block(count, datatype);
+pub fn allreduce(context: &mut impl Context, count: i64, datatype: Word) -> Option<Volume> {
+    let bytes = context.known_block(count, datatype)?;
     context.described(datatype, count as u64);
-    Volume { sent: bytes, received: bytes, message_bytes: bytes }
+    Some(Volume { sent: bytes, received: bytes, message_bytes: bytes })
 }
 
 #[inline(always)]
-pub fn scan(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
+pub fn scan(context: &mut impl Context, count: i64, datatype: Word) -> Option<Volume> {
     allreduce(context, count, datatype)
 }
 
 #[inline(always)]
-pub fn exscan(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
-    let bytes = context.block(count, datatype);
+pub fn exscan(context: &mut impl Context, count: i64, datatype: Word) -> Option<Volume> {
+    let bytes = context.known_block(count, datatype)?;
     context.described(datatype, count as u64);
-    Volume { sent: bytes, received: if context.communicator().rank == 0 { 0 } else { bytes }, message_bytes: bytes }
+    Some(Volume {
+        sent: bytes,
+        received: if context.communicator().rank == 0 { 0 } else { bytes },
+        message_bytes: bytes,
+    })
 }
 
 pub fn gather(

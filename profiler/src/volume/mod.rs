@@ -105,6 +105,41 @@ pub trait Context {
         self.communicator().flags & INTER != 0 && root == abi().root
     }
 
+    // What rules ask that the hot path knows most often by heart ([`AT_ONCE`](../../build/body.rs)). There they are asked twice: first for
+    // what is known, and where something is not, which is None, once more. All other contexts know everything.
+
+    /// As `block`.
+    #[inline(always)]
+    fn known_block(&self, count: i64, datatype: Word) -> Option<u64> {
+        Some(self.block(count, datatype))
+    }
+
+    /// As `message`.
+    #[inline(always)]
+    fn known_message(&mut self, destination: c_int, bytes: u64) -> Option<()> {
+        self.message(destination, bytes);
+        Some(())
+    }
+
+    /// The bytes that a message brought, by the status that the library filled.
+    #[inline(always)]
+    unsafe fn brought(&self, status: Word) -> Option<u64> {
+        // SAFETY: the caller passes such a status.
+        Some(unsafe { status::bytes(status) })
+    }
+
+    /// Whether this rank is the root, and whether it takes part otherwise.
+    #[inline(always)]
+    fn known_part(&self, root: c_int) -> Option<Part> {
+        if self.is_idle(root) {
+            return Some(Part::Idle);
+        }
+        Some(match (self.is_root(root), self.is_inter_root(root)) {
+            (true, is_inter) => Part::Root { is_inter },
+            (false, _) => Part::Other,
+        })
+    }
+
     fn neighbors(&self) -> &'static Neighbors {
         neighbors::of(self.record(), self.comm())
     }
@@ -121,6 +156,14 @@ fn is_root_of_groups(root: c_int) -> bool {
 #[inline(never)]
 fn is_out(root: c_int) -> bool {
     root == abi().proc_null
+}
+
+/// What a rank does in a rooted collective.
+#[derive(Clone, Copy)]
+pub enum Part {
+    Root { is_inter: bool },
+    Other,
+    Idle,
 }
 
 /// An array of counts: of `int`, or of `MPI_Count` in large-count calls.
@@ -229,19 +272,25 @@ pub fn none(_: &mut impl Context) -> Volume {
 }
 
 #[inline(always)]
-pub fn send(context: &mut impl Context, count: i64, datatype: Word, destination: c_int) -> Volume {
+pub fn send(context: &mut impl Context, count: i64, datatype: Word, destination: c_int) -> Option<Volume> {
     if destination < 0 {
         // Only MPI_PROC_NULL succeeds.
-        return Volume::default();
+        return Some(Volume::default());
     }
-    let bytes = context.block(count, datatype);
+    let bytes = context.known_block(count, datatype)?;
     context.described(datatype, count as u64);
-    context.message(destination, bytes);
-    Volume { sent: bytes, received: 0, message_bytes: bytes }
+    context.known_message(destination, bytes)?;
+    Some(Volume { sent: bytes, received: 0, message_bytes: bytes })
 }
 
 #[inline(always)]
-pub unsafe fn recv(context: &mut impl Context, count: i64, datatype: Word, source: c_int, status: Word) -> Volume {
+pub unsafe fn recv(
+    context: &mut impl Context,
+    count: i64,
+    datatype: Word,
+    source: c_int,
+    status: Word,
+) -> Option<Volume> {
     posted(context, count, datatype, source);
     // SAFETY: the caller passes a status that the library has filled.
     unsafe { arrived(context, status) }
@@ -260,7 +309,7 @@ pub fn posted(context: &mut impl Context, count: i64, datatype: Word, source: c_
 pub unsafe fn mrecv(context: &mut impl Context, count: i64, datatype: Word, status: Word) -> Volume {
     imrecv(context, count, datatype);
     // SAFETY: as above.
-    unsafe { arrived(context, status) }
+    unsafe { arrived(context, status) }.unwrap_or_default()
 }
 
 pub fn imrecv(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
@@ -272,14 +321,14 @@ pub fn imrecv(context: &mut impl Context, count: i64, datatype: Word) -> Volume 
 }
 
 #[inline(always)]
-unsafe fn arrived(context: &mut impl Context, status: Word) -> Volume {
+unsafe fn arrived(context: &mut impl Context, status: Word) -> Option<Volume> {
     // SAFETY: the call has filled the status.
     let bytes = unsafe {
-        let bytes = status::bytes(status);
+        let bytes = context.brought(status)?;
         context.arrived(status, bytes);
         bytes
     };
-    Volume { sent: 0, received: bytes, message_bytes: bytes }
+    Some(Volume { sent: 0, received: bytes, message_bytes: bytes })
 }
 
 #[inline(always)]
@@ -292,10 +341,10 @@ pub unsafe fn sendrecv(
     recvtype: Word,
     source: c_int,
     status: Word,
-) -> Volume {
-    let given = sendrecv_posted(context, count, datatype, destination, recvcount, recvtype, source);
+) -> Option<Volume> {
+    let given = sendrecv_posted(context, count, datatype, destination, recvcount, recvtype, source)?;
     // SAFETY: as above.
-    Volume { received: unsafe { arrived(context, status) }.received, ..given }
+    Some(Volume { received: unsafe { arrived(context, status) }?.received, ..given })
 }
 
 #[inline(always)]
@@ -307,7 +356,7 @@ pub fn sendrecv_posted(
     recvcount: i64,
     recvtype: Word,
     source: c_int,
-) -> Volume {
+) -> Option<Volume> {
     posted(context, recvcount, recvtype, source);
     send(context, count, datatype, destination)
 }
@@ -320,10 +369,10 @@ pub unsafe fn sendrecv_replace(
     destination: c_int,
     source: c_int,
     status: Word,
-) -> Volume {
-    let given = sendrecv_replace_posted(context, count, datatype, destination, source);
+) -> Option<Volume> {
+    let given = sendrecv_replace_posted(context, count, datatype, destination, source)?;
     // SAFETY: as above.
-    Volume { received: unsafe { arrived(context, status) }.received, ..given }
+    Some(Volume { received: unsafe { arrived(context, status) }?.received, ..given })
 }
 
 /// One datatype for both directions.
@@ -334,9 +383,9 @@ pub fn sendrecv_replace_posted(
     datatype: Word,
     destination: c_int,
     source: c_int,
-) -> Volume {
+) -> Option<Volume> {
     if destination < 0 {
-        return posted(context, count, datatype, source);
+        return Some(posted(context, count, datatype, source));
     }
     send(context, count, datatype, destination)
 }

@@ -7,6 +7,7 @@ use vocabulary::shard::{FREED, INTER};
 use super::forward::timed;
 use crate::fortran::{self, Object};
 use crate::guest::guard::{guarded, recorded};
+use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
@@ -14,7 +15,7 @@ use crate::objects::freeing::Freeing;
 use crate::objects::identity;
 use crate::objects::labels;
 use crate::objects::requests::{Extra, HandleAddress, Kind, Request};
-use crate::record::carriers::Comm;
+use crate::record::carriers::{self, Comm};
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 
@@ -29,6 +30,15 @@ pub fn parent(thread: &Thread, comm: Word) -> Record {
     if comm & abi().mask == abi().comm_self { communicators::of(&thread.communicators, comm) } else { known }
 }
 
+/// The same, by the shortcut of the operation where the path is short.
+#[inline(always)]
+pub fn parent_on<P: Path>(thread: &Thread, comm: Word, operation: u16) -> Record {
+    match P::IS_SHORT.then(|| carriers::latest_record(thread, operation, comm)).flatten() {
+        Some(record) => record,
+        None => parent(thread, comm),
+    }
+}
+
 /// Notes that a parent has seen one more creating call, and returns which one it was.
 unsafe fn next_child(parent: Record) -> u32 {
     // SAFETY: records are never freed; MPI forbids two collective calls over one communicator at the same time.
@@ -40,6 +50,7 @@ unsafe fn next_child(parent: Record) -> u32 {
 
 /// The time of a call without that of the calls that the program's callbacks (copy and delete functions of attributes) made
 /// in it: those are counted themselves, and a moment is charged once.
+#[inline(always)]
 pub fn without_nested(thread: &Thread, counted_before: u64, ticks: u64) -> u64 {
     ticks.saturating_sub(thread.counters.counted_ticks.get().wrapping_sub(counted_before))
 }
@@ -67,6 +78,25 @@ pub unsafe fn created(thread: &Thread, parent: Record, letter: u8, comm: Word, p
     } else {
         // SAFETY: the call that made it has succeeded.
         guarded(|| unsafe { communicators::created(parent, sequence, letter, made) });
+    }
+}
+
+/// The same for a duplicate.
+#[inline(always)]
+pub unsafe fn duplicated<P: Path>(thread: &Thread, parent: Record, letter: u8, comm: Word, place: Word, done: Done) {
+    if !P::IS_SHORT || parent == communicators::none() || done.code != 0 {
+        // SAFETY: as demanded of this one.
+        return unsafe { created(thread, parent, letter, comm, place, done) };
+    }
+    tally::call_without_bytes::<P, Comm>(thread, comm, done);
+    // SAFETY: the call succeeded, so it has filled the place; records are never freed.
+    unsafe {
+        let (sequence, made) = (next_child(parent), abi().load(place));
+        if made != abi().comm_null
+            && let Some(record) = communicators::duplicate(parent, sequence, letter)
+        {
+            communicators::enter(made, record);
+        }
     }
 }
 
@@ -264,7 +294,8 @@ pub unsafe fn MPI_Comm_get_parent(thread: &Thread, parent: Word, forward: impl F
 }
 
 /// The handle loses its meaning before the library can give it to another communicator.
-unsafe fn free(thread: &Thread, comm: Word, forward: impl FnOnce(&Thread, Record) -> Done) -> c_int {
+#[inline(always)]
+unsafe fn free<P: Path>(thread: &Thread, comm: Word, forward: impl FnOnce(&Thread, Record) -> Done) -> c_int {
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = if comm == 0 { abi().comm_null } else { unsafe { abi().load(comm) } };
     let record = communicators::leave(handle);
@@ -276,7 +307,7 @@ unsafe fn free(thread: &Thread, comm: Word, forward: impl FnOnce(&Thread, Record
         done.ticks = without_nested(thread, counted, done.ticks);
         freeing.end();
         thread.communicators.forget();
-        if state::is_on() {
+        if state::is_on_in::<P>() {
             tally::once(thread, record, done);
         }
         if record != communicators::none() {
@@ -291,14 +322,14 @@ unsafe fn free(thread: &Thread, comm: Word, forward: impl FnOnce(&Thread, Record
     done.code
 }
 
-pub unsafe fn MPI_Comm_free(thread: &Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Comm_free<P: Path>(thread: &Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program passes the place of a communicator.
-    unsafe { free(thread, comm, |thread, record| timed!(thread, record, MPI_Comm_free, forward())) }
+    unsafe { free::<P>(thread, comm, |thread, record| timed!(P, thread, record, MPI_Comm_free, forward())) }
 }
 
 pub unsafe fn MPI_Comm_disconnect(thread: &Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: as above.
-    unsafe { free(thread, comm, |thread, record| timed!(thread, record, MPI_Comm_disconnect, forward())) }
+    unsafe { free::<Full>(thread, comm, |thread, record| timed!(thread, record, MPI_Comm_disconnect, forward())) }
 }
 
 pub unsafe fn MPI_Comm_set_name(

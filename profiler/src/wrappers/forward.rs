@@ -1,5 +1,16 @@
 //! How a wrapper calls the real function.
 
+use std::ffi::c_int;
+
+use crate::guest::clock;
+use crate::guest::guard::recorded;
+use crate::guest::short_path::Path;
+use crate::mpi::abi::Word;
+use crate::record::carriers::Carrier;
+use crate::record::in_flight::{self, Inside};
+use crate::record::tally;
+use crate::thread::Thread;
+
 /// The real function of an operation, as the type that the wrapper's own arguments give.
 macro_rules! real_function {
     ($operation:ident, fn($($argument:ty),*)) => {{
@@ -47,3 +58,19 @@ macro_rules! timed {
     }};
 }
 pub(crate) use timed;
+
+/// A call that returned an error, and whose wrapper has nothing left to do but to return it.
+#[cold]
+#[inline(never)]
+pub fn failed<C: Carrier, P: Path>(
+    thread: &Thread,
+    inside: Inside<P>,
+    key: Word,
+    operation: u16,
+    code: c_int,
+) -> c_int {
+    let end = clock::now_on::<P>();
+    let (begin, comm) = in_flight::leave_as_noted::<P>(inside, 0, 0, end);
+    recorded(|| tally::failed::<C>(thread, C::as_noted(key, comm), operation, code, end.wrapping_sub(begin)));
+    code
+}

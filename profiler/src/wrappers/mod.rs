@@ -17,6 +17,7 @@ mod messages;
 mod partitioned;
 mod requests;
 mod rma;
+mod shell;
 
 // build.rs writes every rule as a call in a closure, also where the rule takes no arguments.
 #[allow(clippy::redundant_closure)]
@@ -42,7 +43,7 @@ mod body {
     use crate::record::tally::{self, Done};
     use crate::record::{files, in_flight};
     use crate::thread::Thread;
-    use crate::wrappers::creators;
+    use crate::wrappers::{creators, forward};
     use crate::{trace, volume};
 
     include!(concat!(env!("OUT_DIR"), "/bodies.rs"));
@@ -56,8 +57,9 @@ mod c {
     use vocabulary::calls::op;
 
     use super::body;
+    use super::shell::shell;
+    use crate::guest::caller::Caller;
     use crate::guest::short_path::{self, Full, Short};
-    use crate::guest::state;
     use crate::mpi::abi::Word;
     use crate::mpi::presence::where_present;
     use crate::mpi::real;
@@ -67,8 +69,8 @@ mod c {
     include!(concat!(env!("OUT_DIR"), "/shells.rs"));
 }
 
-// build.rs writes every call as one whose places may be read again.
-#[allow(clippy::let_and_return)]
+// build.rs writes every call as one whose places may be read again. Its statics bear the names of entry points.
+#[allow(clippy::let_and_return, non_upper_case_globals)]
 mod f {
     use std::cell::Cell;
 
@@ -76,8 +78,10 @@ mod f {
 
     use super::body;
     use super::lifecycle::*;
+    use super::shell::fortran_shell;
     use crate::fortran::{self, Object};
-    use crate::guest::short_path::{self, Full, Path, Short};
+    use crate::guest::caller::{Address, Caller};
+    use crate::guest::short_path::{Full, Path, Short};
     use crate::mpi::abi::Word;
     use crate::mpi::presence::where_present;
     use crate::objects::requests::HandleAddress;

@@ -62,6 +62,25 @@ pub struct Status {
     pub bytes: usize,
     pub error: usize,
     pub count: Count,
+    /// Where most statuses hold the bytes that arrived, in eight bytes, and the word that is 0 in those; no such place where only the
+    /// library knows.
+    pub usual_count: usize,
+    pub unusual: usize,
+}
+
+/// No place.
+pub const NOWHERE: usize = usize::MAX;
+
+impl Status {
+    pub const fn new(bytes: usize, error: usize, count: Count) -> Status {
+        let (usual_count, unusual) = match count {
+            Count::Size { count, cancelled } => (count, cancelled),
+            // Where the upper half is 0, both together are the lower one.
+            Count::Halves { low, high } if cfg!(target_endian = "little") && high == low + 4 => (low, high),
+            Count::Halves { .. } | Count::Opaque => (NOWHERE, NOWHERE),
+        };
+        Status { bytes, error, count, usual_count, unusual }
+    }
 }
 
 /// Where a status holds the bytes that arrived.

@@ -19,7 +19,7 @@ pub const FAMILY: Family = Family {
     in_place: 1,
     status_ignore: 0,
     // int MPI_SOURCE, MPI_TAG, MPI_ERROR, MPI_internal[5]
-    status: Status { bytes: 32, error: 8, count: Count::Opaque },
+    status: Status::new(32, 8, Count::Opaque),
     thread_levels: [0, 1024, 2048, 4096],
     err_in_status: 19,
     cart: 211,

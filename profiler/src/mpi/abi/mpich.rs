@@ -19,7 +19,7 @@ pub const FAMILY: Family = Family {
     in_place: Word::MAX,
     status_ignore: 1,
     // int count_lo, count_hi_and_cancelled, MPI_SOURCE, MPI_TAG, MPI_ERROR
-    status: Status { bytes: 20, error: 16, count: Count::Halves { low: 0, high: 4 } },
+    status: Status::new(20, 16, Count::Halves { low: 0, high: 4 }),
     thread_levels: [0, 1, 2, 3],
     err_in_status: 17,
     cart: 2,

@@ -19,7 +19,7 @@ pub const FAMILY: Family = Family {
     in_place: 1,
     status_ignore: 0,
     // int MPI_SOURCE, MPI_TAG, MPI_ERROR, _cancelled; size_t _ucount
-    status: Status { bytes: 24, error: 8, count: Count::Size { count: 16, cancelled: 12 } },
+    status: Status::new(24, 8, Count::Size { count: 16, cancelled: 12 }),
     thread_levels: [0, 1, 2, 3],
     err_in_status: 18,
     cart: 1,

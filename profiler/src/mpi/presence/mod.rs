@@ -28,10 +28,11 @@ use loader::{Map, first_map};
 /// all of them (see [`Optional`]). In `libcommsee.a` this is so for those marked `late`, which are not in every library: there
 /// the name is that of an indirect function, and the script of the linker puts `commsee_wrapper_NAME` in its place for `libcommsee.so`.
 macro_rules! where_present {
-    (late pub unsafe extern "C-unwind" fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty $body:block) => {
+    (late $(#[$attribute:meta])* pub unsafe extern "C-unwind" fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty $body:block) => {
         mod $name {
             use super::*;
 
+            $(#[$attribute])*
             unsafe extern "C-unwind" fn wrapper($($argument: $type),*) -> $result $body
 
             #[unsafe(no_mangle)]
@@ -49,10 +50,11 @@ macro_rules! where_present {
             $crate::mpi::presence::listed!($name);
         }
     };
-    (pub unsafe extern "C-unwind" fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty $body:block) => {
+    ($(#[$attribute:meta])* pub unsafe extern "C-unwind" fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty $body:block) => {
         mod $name {
             use super::*;
 
+            $(#[$attribute])*
             #[unsafe(no_mangle)]
             unsafe extern "C-unwind" fn $name($($argument: $type),*) -> $result $body
 

@@ -71,29 +71,50 @@ impl<V: Word> Shared<V> {
     where
         V: 'static,
     {
+        self.replace(writer, key, value).is_ok()
+    }
+
+    /// The same; tells the value that the key had.
+    #[inline(always)]
+    pub fn replace(&self, writer: &mut Writer, key: usize, value: V) -> Result<Option<V>, ()>
+    where
+        V: 'static,
+    {
         if key >= REMOVED {
-            return false;
+            return Err(());
         }
         if let Some(table) = self.table() {
-            if let Some(place) = table.find(key) {
-                table.slot(place).value.set(value);
-                return true;
+            let (slot, found) = table.find_or_vacant(key);
+            if found == key {
+                let known = slot.value.get();
+                slot.value.set(value);
+                return Ok(Some(known));
             }
-            let (slot, is_new) = table.vacant(key);
+            let is_new = found == EMPTY;
             if !is_new || writer.taken < filled(table.mask + 1) {
                 slot.fill(key, value);
                 writer.taken += usize::from(is_new);
-                return true;
+                return Ok(None);
             }
         }
-        let Some((larger, live)) = Table::larger_than(self.table()) else { return false };
-        larger.vacant(key).0.fill(key, value);
+        self.put_in_larger(writer, key, value)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_in_larger(&self, writer: &mut Writer, key: usize, value: V) -> Result<Option<V>, ()>
+    where
+        V: 'static,
+    {
+        let Some((larger, live)) = Table::larger_than(self.table()) else { return Err(()) };
+        larger.vacant(key).fill(key, value);
         writer.taken = live + 1;
         self.table.store(ptr::from_ref(larger).cast_mut(), Ordering::Release);
-        true
+        Ok(None)
     }
 
     /// Takes a key away, and tells the value that it had.
+    #[inline(always)]
     pub fn remove(&self, writer: &mut Writer, key: usize) -> Option<V> {
         let table = self.table()?;
         let mut place = table.find(key)?;
@@ -149,7 +170,7 @@ impl<V: Word> Table<V> {
         let larger = memory::keep(Table { slots: place, mask: length - 1, shift: 64 - length.trailing_zeros() })?;
         for slot in live() {
             let key = slot.key.load(Ordering::Relaxed);
-            larger.vacant(key).0.fill(key, slot.value.get());
+            larger.vacant(key).fill(key, slot.value.get());
         }
         Some((larger, count))
     }
@@ -179,14 +200,30 @@ impl<V: Word> Table<V> {
         }
     }
 
-    /// The first slot for a key that is not in here, and whether it is one that was never taken.
-    fn vacant(&self, key: usize) -> (&Slot<V>, bool) {
+    /// The first slot for a key that is not in here.
+    fn vacant(&self, key: usize) -> &Slot<V> {
         let mut place = self.home(key);
         loop {
             let slot = self.slot(place);
-            let found = slot.key.load(Ordering::Relaxed);
-            if found >= REMOVED {
-                return (slot, found == EMPTY);
+            if slot.key.load(Ordering::Relaxed) >= REMOVED {
+                return slot;
+            }
+            place = (place + 1) & self.mask;
+        }
+    }
+
+    /// The slot of a key, or the first one for it, and what key that has.
+    #[inline(always)]
+    fn find_or_vacant(&self, key: usize) -> (&Slot<V>, usize) {
+        let mut place = self.home(key);
+        let mut removed = None;
+        loop {
+            let slot = self.slot(place);
+            match slot.key.load(Ordering::Relaxed) {
+                EMPTY => return removed.map_or((slot, EMPTY), |removed| (removed, REMOVED)),
+                found if found == key => return (slot, key),
+                REMOVED if removed.is_none() => removed = Some(slot),
+                _ => {}
             }
             place = (place + 1) & self.mask;
         }

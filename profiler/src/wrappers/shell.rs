@@ -1,0 +1,125 @@
+//! What an exported function does: it asks which path its call takes, and jumps there. On x86-64 it is written in assembly, so that
+//! it saves no register, moves no argument, and knows its return address ([`crate::guest::caller`]).
+
+/// The body of an exported C function: `short` and `full` take its arguments and the caller. `recorded` tells when calls are looked at that
+/// do not take the short path: `while_on`, or `while_not_off` for those that are followed while recording pauses.
+macro_rules! shell {
+    ($recorded:ident, $slot:expr, $short:ident, $full:ident, ($($argument:ident),*)) => {{
+        #[cfg(target_arch = "x86_64")]
+        std::arch::naked_asm!(
+            "cmp byte ptr [rip + {open} + {slot}], 0",
+            "je 2f",
+            "movq xmm0, qword ptr [rsp]",
+            "jmp {short}",
+            "2:",
+            $crate::wrappers::shell::forward_unless!($recorded),
+            open = sym $crate::guest::short_path::OPEN_FOR,
+            functions = sym $crate::mpi::real::FUNCTIONS,
+            state = sym $crate::guest::state::STATE,
+            slot = const $slot,
+            short = sym $short,
+            full = sym $full,
+        );
+        // SAFETY: the program passes what the function takes, and it is passed on.
+        #[cfg(not(target_arch = "x86_64"))]
+        unsafe {
+            if $crate::guest::short_path::is_open_for($slot) {
+                $short($($argument,)* $crate::guest::caller::Caller::UNKNOWN)
+            } else {
+                $full($($argument,)* $crate::guest::caller::Caller::UNKNOWN)
+            }
+        }
+    }};
+    // There is no short path.
+    ($recorded:ident, $slot:expr, $full:ident, ($($argument:ident),*)) => {{
+        #[cfg(target_arch = "x86_64")]
+        std::arch::naked_asm!(
+            $crate::wrappers::shell::forward_unless!($recorded),
+            functions = sym $crate::mpi::real::FUNCTIONS,
+            state = sym $crate::guest::state::STATE,
+            slot = const $slot,
+            full = sym $full,
+        );
+        // SAFETY: as above.
+        #[cfg(not(target_arch = "x86_64"))]
+        unsafe { $full($($argument,)* $crate::guest::caller::Caller::UNKNOWN) }
+    }};
+}
+pub(super) use shell;
+
+/// Calls that are not recorded go straight to the real function, if that is known.
+macro_rules! forward_unless {
+    (while_on) => {
+        concat!(
+            "mov rax, qword ptr [rip + {functions} + 8 * {slot}]\n",
+            "cmp byte ptr [rip + {state}], 2\n",
+            "je 3f\n",
+            "test rax, rax\n",
+            "je 3f\n",
+            "jmp rax\n",
+            "3:\n",
+            "movq xmm0, qword ptr [rsp]\n",
+            "jmp {full}",
+        )
+    };
+    (while_not_off) => {
+        concat!(
+            "mov rax, qword ptr [rip + {functions} + 8 * {slot}]\n",
+            "cmp byte ptr [rip + {state}], 0\n",
+            "jne 3f\n",
+            "test rax, rax\n",
+            "je 3f\n",
+            "jmp rax\n",
+            "3:\n",
+            "movq xmm0, qword ptr [rsp]\n",
+            "jmp {full}",
+        )
+    };
+}
+pub(super) use forward_unless;
+
+/// The body of an exported Fortran entry point, whose translations take the arguments, the caller and the entry's address.
+macro_rules! fortran_shell {
+    ($entry:ident, $short:expr, $full:expr, ($($argument:ident),*)) => {{
+        #[cfg(target_arch = "x86_64")]
+        std::arch::naked_asm!(
+            "movq xmm0, qword ptr [rsp]",
+            "lea rax, [rip + {entry}]",
+            "movq xmm1, rax",
+            "cmp byte ptr [rip + {open}], 0",
+            "je 2f",
+            "jmp {short}",
+            "2:",
+            "jmp {full}",
+            entry = sym $entry,
+            open = sym $crate::guest::short_path::IS_OPEN,
+            short = sym $short,
+            full = sym $full,
+        );
+        // SAFETY: the program passes what the function takes, and it is passed on.
+        #[cfg(not(target_arch = "x86_64"))]
+        unsafe {
+            let entry = $crate::guest::caller::Address::of(&$entry);
+            if $crate::guest::short_path::is_open() {
+                $short($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry)
+            } else {
+                $full($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry)
+            }
+        }
+    }};
+    ($entry:ident, $full:expr, ($($argument:ident),*)) => {{
+        #[cfg(target_arch = "x86_64")]
+        std::arch::naked_asm!(
+            "movq xmm0, qword ptr [rsp]",
+            "lea rax, [rip + {entry}]",
+            "movq xmm1, rax",
+            "jmp {full}",
+            entry = sym $entry,
+            full = sym $full,
+        );
+        // SAFETY: as above.
+        #[cfg(not(target_arch = "x86_64"))]
+        unsafe { $full($($argument,)* $crate::guest::caller::Caller::UNKNOWN, $crate::guest::caller::Address::of(&$entry)) }
+    }};
+}
+pub(super) use fortran_shell;
