@@ -4,6 +4,7 @@
 //! - [`calls`]: the table of MPI functions, [`creators`]: the letters that begin a communicator's name;
 //! - [`buckets`], [`bytes`], [`ranks`]: message-size buckets, sizes such as `8K`, rank lists such as `0-3,8`;
 //! - [`settings`]: the environment variables, [`job`]: the batch job that they tell;
+//! - [`passed_over`]: libraries that are no call sites;
 //! - [`host`]: the host and its processes;
 //! - [`shard`]: the file of counters that each process leaves;
 //! - `counters`: the table of counters, from which rows, columns and their descriptions follow;
@@ -18,6 +19,7 @@ pub mod counters;
 pub mod creators;
 pub mod host;
 pub mod job;
+pub mod passed_over;
 #[cfg(feature = "profile")]
 pub mod profile;
 pub mod ranks;

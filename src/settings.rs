@@ -18,6 +18,8 @@ pub const HOOKS: &str = "COMMSEE_HOOKS";
 pub const DATATYPES: &str = "COMMSEE_DATATYPES";
 pub const DETAIL: &str = "COMMSEE_DETAIL";
 pub const TRACE: &str = "COMMSEE_TRACE";
+pub const SITES: &str = "COMMSEE_SITES";
+pub const PASS_OVER: &str = "COMMSEE_PASS_OVER";
 pub const LOG: &str = "COMMSEE_LOG";
 pub const DISABLE: &str = "COMMSEE_DISABLE";
 pub const LIB: &str = "COMMSEE_LIB";
@@ -75,6 +77,18 @@ pub const VARIABLES: &[Variable] = &[
                   per process (87 000 events). A size such as 64M: a ring buffer of that size.",
     },
     Variable {
+        name: SITES,
+        default: "0",
+        meaning: "1: count calls by call site too, the frame that made the call. A number up to 64: by so many frames of the stack. \
+                  For `through --sites`.",
+    },
+    Variable {
+        name: PASS_OVER,
+        default: "",
+        meaning: "Libraries that are no call sites, as shell patterns of file names: `libsolver*.so*:libgrid.so.2`. A pattern with a slash \
+                  is one of whole paths. [call-sites.md](call-sites.md) lists those that are passed over anyway.",
+    },
+    Variable {
         name: LOG,
         default: "info",
         meaning: "What commsee prints on standard error: off, warn, info or debug.",
@@ -130,6 +144,23 @@ pub fn trace_bytes(value: Option<&str>) -> Option<u64> {
         value if !is_on(value) => Some(0),
         value => crate::bytes::parse(value?).ok(),
     }
+}
+
+/// The most frames of a call site.
+pub const MOST_FRAMES: usize = 64;
+
+/// How many frames of each call a value of `COMMSEE_SITES` asks for. `None`: it makes no sense.
+pub fn site_frames(value: Option<&str>) -> Option<usize> {
+    match value.map(str::trim) {
+        value if !is_on(value) => Some(0),
+        value => value?.parse().ok().filter(|frames| *frames <= MOST_FRAMES),
+    }
+}
+
+/// The shell patterns in a value of `COMMSEE_PASS_OVER`.
+pub fn patterns(value: Option<&str>) -> Vec<String> {
+    let patterns = value.unwrap_or_default().split(':').map(str::trim);
+    patterns.filter(|pattern| !pattern.is_empty()).map(str::to_owned).collect()
 }
 
 /// The hook modules that a value of `COMMSEE_HOOKS` names.
@@ -226,6 +257,16 @@ mod tests {
         };
         let places = profile_directories(Path::new("/home/me/run"), set);
         assert_eq!(places, ["/home/me/run", "/home/me", "/dev/shm", "/tmp"].map(PathBuf::from));
+    }
+
+    #[test]
+    fn frames_of_a_call_site() {
+        assert_eq!(
+            [None, Some("0"), Some("off"), Some("1"), Some(" 64 ")].map(site_frames),
+            [0, 0, 0, 1, 64].map(Some)
+        );
+        assert_eq!([Some("65"), Some("-1"), Some("many")].map(site_frames), [None; 3]);
+        assert_eq!(patterns(Some("libsolver*.so*: libgrid.so.2 ::")), ["libsolver*.so*", "libgrid.so.2"]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::{env, fs};
 
 use commsee::calls::{CALLS, RULES};
 use commsee::counters::{Arguments, Calls, Counter, Merge, Messages, Stored, Unit};
+use commsee::passed_over::{PASSED_OVER, PassedOver};
 use commsee::settings::VARIABLES;
 
 fn check(page: &str, expected: &str) {
@@ -93,6 +94,19 @@ fn environment() {
         and 64 bytes for each communicator that a rank uses (256 more if it has a label). If the directory has no room, counters are kept \
         in memory, and commsee says so: they are then lost if the process dies.\n";
     check("environment.md", &page);
+}
+
+#[test]
+fn call_sites() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/call-sites.md")).unwrap();
+    let (head, rest) = page.split_once("| files | what they are |\n|---|---|\n").expect("the table's head");
+    let foot = rest.split_once("\n\n").map_or(String::new(), |(_, foot)| format!("\n{foot}"));
+    let mut table = String::from("| files | what they are |\n|---|---|\n");
+    for PassedOver { what, patterns } in PASSED_OVER {
+        let files = patterns.iter().map(|pattern| format!("`{pattern}`")).collect::<Vec<_>>().join(" ");
+        writeln!(table, "| {files} | {what} |").unwrap();
+    }
+    check("call-sites.md", &format!("{head}{table}{foot}"));
 }
 
 #[test]

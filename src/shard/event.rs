@@ -55,9 +55,9 @@ impl Event {
         (self.kind == CALL && self.route > 0).then_some(self.route)
     }
 
-    /// The number of the site that called; [`super::NO_SITE`] where it is not known.
-    pub fn site(&self) -> u32 {
-        if self.kind == CALL { self.peer } else { super::NO_SITE }
+    /// The number of the site that called, where it is known.
+    pub fn site(&self) -> Option<u32> {
+        (self.kind == CALL && self.peer > 0).then_some(self.peer)
     }
 
     pub fn is_message(&self) -> bool {

@@ -4,7 +4,6 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::event::Sync;
-use super::site::{MOST_BIRTHPLACES, NO_SITE};
 use crate::buckets::MAX_EDGES;
 use crate::job::Job;
 
@@ -217,6 +216,11 @@ pub const NO_COMM: u32 = 0;
 pub const SEVERAL_COMMS: u32 = 1;
 /// The number of the first real communicator of a process, its `MPI_COMM_WORLD`.
 pub const FIRST_COMM: u32 = 2;
+
+/// The number of a site that is not known.
+pub const NO_SITE: u32 = 0;
+/// Sites that a communicator may have been made at: those of higher numbers are not known of it.
+pub const MOST_BIRTHPLACES: u32 = (1 << 24) - 1;
 
 /// Bits of [`Communicator::flags`].
 pub const INTER: u8 = 1;

@@ -21,7 +21,7 @@ pub use file::{read_file, read_header};
 pub use layout::*;
 pub use name::{run_in_name, run_name, shard_name, snapshot_name};
 pub use read::{Error, Shard, ThreadState};
-pub use site::{Frame, MOST_BIRTHPLACES, Module, NO_MODULE, NO_SITE, NO_TEXT, PASSED_OVER, Site, SiteCell};
+pub use site::{Frame, Module, NO_MODULE, NO_TEXT, PASSED_OVER, Site, SiteCell};
 pub use sites::Sites;
 pub use transfer::{
     ARRIVES, Context, FOREIGN, LayerCommunicator, NO_OPERATION, NO_ROOT, OWN, Peer, ROUTE_BITS, Role, Route, Transfer,

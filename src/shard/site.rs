@@ -8,13 +8,10 @@ use bytemuck::{Pod, Zeroable};
 
 use super::layout::{Bound, Cell};
 
-/// The number of what is not known: no site, no outer site, no text.
-pub const NO_SITE: u32 = 0;
+/// The number of a text that is not there.
 pub const NO_TEXT: u32 = 0;
 /// [`Frame::module`] of a frame of an interpreter.
 pub const NO_MODULE: u32 = 0;
-/// Sites that a communicator may have been made at: those of higher numbers are not known of it.
-pub const MOST_BIRTHPLACES: u32 = (1 << 24) - 1;
 
 /// An ELF file that was mapped into the process, or another range of its code.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -89,7 +86,7 @@ impl Frame {
 #[repr(C)]
 pub struct Site {
     pub frame: u32,
-    /// The site of the frames outside, which was added before; or [`NO_SITE`].
+    /// The site of the frames outside, which was added before; or [`super::NO_SITE`].
     pub outer: u32,
 }
 
@@ -99,7 +96,7 @@ pub struct Site {
 pub struct SiteCell {
     /// Made by [`super::Cell::key`], with the phase's bits.
     pub key: u64,
-    /// [`NO_SITE`] where it is not known.
+    /// [`super::NO_SITE`] where it is not known.
     pub site: u32,
     pub reserved: u32,
     pub calls: u64,

@@ -1,7 +1,7 @@
 //! Where in the code one process made its calls, as a reader finds it: entries by number, and the module of an address.
 
-use super::layout::{Text, text_bytes};
-use super::site::{Frame, Module, NO_MODULE, NO_SITE, NO_TEXT, Site};
+use super::layout::{NO_SITE, Text, text_bytes};
+use super::site::{Frame, Module, NO_MODULE, NO_TEXT, Site};
 
 /// Sorted by number; what refers to nothing is left out.
 #[derive(Default)]

@@ -2,7 +2,7 @@
 //! added. Whoever adds them knows what is there already, and keeps the lock.
 
 use std::marker::PhantomData;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::atomic::{Ordering, fence};
 
 use bytemuck::Zeroable;
@@ -40,6 +40,11 @@ impl Code {
     pub fn add_module(&mut self, mut module: Module, path: &[u8]) -> Option<u32> {
         module.path = self.add_text(path)?;
         self.modules.add(module)
+    }
+
+    /// Where the module lies that was added last, for when it is mapped elsewhere.
+    pub fn latest_module(&self) -> Option<NonNull<Module>> {
+        self.modules.latest()
     }
 
     /// Adds a path or a name, in as many parts as it takes. Its number, if there was room for it.
@@ -88,6 +93,12 @@ impl<T: Zeroable + Copy> Numbered<T> {
             next_number: 1,
             entries: PhantomData,
         }
+    }
+
+    fn latest(&self) -> Option<NonNull<T>> {
+        // SAFETY: `block` is null or one of ours, which is never unmapped.
+        let used = unsafe { self.block.as_ref() }?.used as usize;
+        NonNull::new((self.block as usize + BLOCK_HEADER_BYTES + used.checked_sub(1)? * size_of::<T>()) as *mut T)
     }
 
     fn add(&mut self, entry: T) -> Option<u32> {

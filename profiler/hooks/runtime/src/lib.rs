@@ -12,6 +12,7 @@
 //! | values that several threads may read and write | [`loose`] |
 //! | a thread's own data, without a call | [`thread_pointer!`] |
 //! | how far the stack goes | [`stack`] |
+//! | memory of which nobody knows whether it is there | [`probe`] |
 //! | a line to the user, from one rank | [`say`], [`launcher`] |
 //! | the core as a module sees it | [`module`] |
 //! | the call that a thread is in, without a call of the core | [`thread_state`] |
@@ -23,6 +24,7 @@ pub mod loose;
 pub mod memory;
 pub mod module;
 pub mod pointers;
+pub mod probe;
 pub mod real;
 pub mod say;
 pub mod signals;
