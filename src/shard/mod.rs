@@ -7,22 +7,22 @@
 //!
 //! An *image* is the same bytes with every block cut behind its last used entry: what a process sends to rank 0.
 
+mod code;
 mod event;
 mod file;
 mod layout;
 mod name;
 mod read;
 mod site;
-mod sites;
 mod transfer;
 
+pub use code::{Code, position};
 pub use event::{CALL, Event, LAYER, RECEIVED, SENT, Sync};
 pub use file::{read_file, read_header};
 pub use layout::*;
 pub use name::{run_in_name, run_name, shard_name, snapshot_name};
 pub use read::{Error, Shard, ThreadState};
 pub use site::{Frame, Module, NO_MODULE, NO_TEXT, PASSED_OVER, Site, SiteCell};
-pub use sites::Sites;
 pub use transfer::{
     ARRIVES, Context, FOREIGN, LayerCommunicator, NO_OPERATION, NO_ROOT, OWN, Peer, ROUTE_BITS, Role, Route, Transfer,
     routed, unrouted,

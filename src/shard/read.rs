@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use bytemuck::Pod;
 
+use super::code::Code;
 use super::event::{Event, LAYER, RECEIVED};
 use super::layout::*;
 use super::site::SiteCell;
-use super::sites::Sites;
 use super::transfer::{Context, LayerCommunicator, NO_OPERATION, Peer, Transfer, unrouted};
 use crate::buckets::{Buckets, MAX_EDGES};
 use crate::calls::{CALLS, TABLE_HASH};
@@ -63,7 +63,7 @@ pub struct Shard {
     pub layer_communicators: Vec<LayerCommunicator>,
     pub contexts: Vec<Context>,
     /// Where in the code calls are made, and what was counted there: one entry per key, threads added up; sorted by key.
-    pub sites: Sites,
+    pub code: Code,
     pub site_cells: Vec<SiteCell>,
     /// The timeline: events with the number of their thread.
     pub events: Vec<(u32, Event)>,
@@ -110,7 +110,7 @@ impl Shard {
             transfers: Vec::new(),
             layer_communicators: Vec::new(),
             contexts: Vec::new(),
-            sites: Sites::default(),
+            code: Code::default(),
             site_cells: Vec::new(),
             events: Vec::new(),
             thread_states: Vec::new(),
@@ -210,10 +210,10 @@ impl Shard {
                 }
                 LAYER_COMMUNICATORS => read_entries(body, block.used, &mut self.layer_communicators),
                 CONTEXTS => read_entries(body, block.used, &mut self.contexts),
-                MODULES => read_numbered(body, &block, &mut self.sites.modules),
-                FRAMES => read_numbered(body, &block, &mut self.sites.frames),
-                SITES => read_numbered(body, &block, &mut self.sites.sites),
-                CODE_TEXTS => read_entries(body, block.used, &mut self.sites.texts),
+                MODULES => read_numbered(body, &block, &mut self.code.modules),
+                FRAMES => read_numbered(body, &block, &mut self.code.frames),
+                SITES => read_numbered(body, &block, &mut self.code.sites),
+                CODE_TEXTS => read_entries(body, block.used, &mut self.code.texts),
                 SITE_CELLS => read_entries(body, block.used, &mut self.site_cells),
                 _ => 1,
             };
@@ -263,7 +263,7 @@ impl Shard {
             texts.sort_by_key(|text| text.number);
             texts.dedup_by_key(|text| text.number);
         }
-        self.damaged += self.settle_contexts() + self.sites.settle();
+        self.damaged += self.settle_contexts() + self.code.settle();
         let known = |number: u32| {
             number < FIRST_COMM || self.communicators.binary_search_by_key(&number, |comm| comm.number).is_ok()
         };
@@ -286,7 +286,7 @@ impl Shard {
         self.edges.retain(|edge| known(edge.comm()) && edge.operation() < operations);
         self.site_cells.retain(|entry| {
             let cell = entry.cell();
-            let is_known = known(cell.comm()) && cell.operation() < operations && self.sites.has(entry.site);
+            let is_known = known(cell.comm()) && cell.operation() < operations && self.code.has_site(entry.site);
             is_known && fits(cell.bucket()) && in_phase(&cell)
         });
         let described = |entry: &Use| named(&self.datatypes, entry.datatype());

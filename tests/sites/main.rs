@@ -10,5 +10,6 @@ mod guest;
 #[path = "../../profiler/src/shard/mod.rs"]
 mod shard;
 
+mod merged;
 mod process;
 mod written;

@@ -5,8 +5,9 @@ use std::cell::RefCell;
 use bytemuck::Zeroable;
 use commsee::calls::TABLE_HASH;
 use commsee::shard::{
-    BLOCK_HEADER_BYTES, COMMUNICATORS, Communicator, FINISHED, FIRST_COMM, FORMAT, Frame, Header, IN_FLIGHT_CALLS,
-    InFlightCall, MAGIC, Module, Moment, PASSED_OVER, PHASES, RUNNING, Shard, Site, SiteCell, set_text,
+    BLOCK_HEADER_BYTES, COMMUNICATORS, Communicator, FINISHED, FIRST_COMM, FORMAT, Frame, HEADER_BYTES, Header,
+    IN_FLIGHT_CALLS, InFlightCall, MAGIC, Module, Moment, PASSED_OVER, PHASES, RUNNING, Shard, Site, SiteCell,
+    set_text,
 };
 use parking_lot::{Mutex, MutexGuard};
 
@@ -26,7 +27,7 @@ pub struct Process {
 }
 
 /// Nanoseconds are ticks.
-pub const END_TICKS: u64 = 1_000_000;
+const END_TICKS: u64 = 1_000_000;
 
 impl Process {
     pub fn new(rank: u32, ranks: u32) -> Process {
@@ -50,7 +51,7 @@ impl Process {
             run: [1, 2],
             world_rank: rank,
             world_size: ranks,
-            pid: 1000 + rank,
+            pid: u32::MAX / 2 + rank,
             edge_count: 1,
             handle_mask: u64::MAX,
             entered: moment(0),
@@ -87,7 +88,7 @@ impl Process {
             number: number(identity),
             letter,
             size: 2,
-            counter: identity,
+            counter: identity - 1,
             ..Communicator::zeroed()
         };
         record.set_site(site);
@@ -120,16 +121,25 @@ impl Process {
         self.code.borrow_mut().add_site(Site { frame, outer }).unwrap()
     }
 
+    /// The same counts of another thread, which has blocks of its own.
+    pub fn another_thread_counts(&self, key: u64, site: u32, calls: u64) {
+        Process::add(&Index::new().unwrap(), key, site, calls);
+    }
+
     /// Counts so many calls of 8 sent and 16 received bytes and 100 ns.
     pub fn count(&self, key: u64, site: u32, calls: u64) {
+        Process::add(&self.cells, key, site, calls);
+    }
+
+    fn add(cells: &Index<SiteCell>, key: u64, site: u32, calls: u64) {
         let whole = SiteCell::new(key, site).key();
-        let cell = self.cells.find(whole).unwrap_or_else(|| self.cells.add(whole, SiteCell::new(key, site)));
+        let cell = cells.find(whole).unwrap_or_else(|| cells.add(whole, SiteCell::new(key, site)));
         // SAFETY: the index holds addresses of live entries.
         let cell = unsafe { &mut *cell };
-        cell.calls += calls;
-        cell.bytes_sent += 8 * calls;
-        cell.bytes_recv += 16 * calls;
-        cell.ticks += 100 * calls;
+        cell.calls = cell.calls.wrapping_add(calls);
+        cell.bytes_sent += 8u64.wrapping_mul(calls);
+        cell.bytes_recv += 16u64.wrapping_mul(calls);
+        cell.ticks += 100u64.wrapping_mul(calls);
     }
 
     /// Is in a call that returns to an address.
@@ -139,9 +149,12 @@ impl Process {
         self.put(IN_FLIGHT_CALLS, &[call]);
     }
 
-    /// As the process sends it.
+    /// As the process sends it. New blocks have compared the clocks: that is taken back.
     pub fn image(&self) -> Vec<u8> {
-        shard::image()
+        let mut image = shard::image();
+        let header: &mut Header = bytemuck::from_bytes_mut(&mut image[..HEADER_BYTES]);
+        header.latest = Moment { ticks: END_TICKS, monotonic_ns: END_TICKS };
+        image
     }
 
     pub fn shard(&self) -> Shard {

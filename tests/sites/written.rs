@@ -33,20 +33,20 @@ fn everything_comes_out_by_its_number() {
     let path = shard::path().unwrap();
     for shard in [seen, Shard::parse(&read_file(&path).unwrap()).unwrap()] {
         assert_eq!(shard.damaged, 0);
-        let sites = &shard.sites;
-        let module = sites.module(program).unwrap();
-        assert_eq!((sites.text(module.path), module.build_id(), module.flags), (long.clone(), &[7; 20][..], 0));
-        assert_eq!((sites.module(library).unwrap().build_id(), sites.modules.len()), (&[][..], 2));
-        assert_eq!(sites.module_at(0x40_0000 + MODULE_BYTES - 1).unwrap().0, program);
-        assert!(sites.module_at(0x40_0000 + MODULE_BYTES).is_none());
-        assert_eq!((sites.frames.len(), sites.sites.len()), (deepest as usize + 1, deepest as usize + 1));
+        let code = &shard.code;
+        let module = code.module(program).unwrap();
+        assert_eq!((code.text(module.path), module.build_id(), module.flags), (long.clone(), &[7; 20][..], 0));
+        assert_eq!((code.module(library).unwrap().build_id(), code.modules.len()), (&[][..], 2));
+        assert_eq!(code.module_at(0x40_0000 + MODULE_BYTES - 1).unwrap().0, program);
+        assert!(code.module_at(0x40_0000 + MODULE_BYTES).is_none());
+        assert_eq!((code.frames.len(), code.sites.len()), (deepest as usize + 1, deepest as usize + 1));
         for number in 1..=deepest {
-            assert_eq!(sites.frame(number), Some(&Frame::of_module(program, u64::from(number) * 4)));
-            assert_eq!(sites.site(number), Some(&Site { frame: number, outer: number - 1 }));
+            assert_eq!(code.frame(number), Some(&Frame::of_module(program, u64::from(number) * 4)));
+            assert_eq!(code.site(number), Some(&Site { frame: number, outer: number - 1 }));
         }
-        let frame = sites.frame(python).unwrap();
+        let frame = code.frame(python).unwrap();
         assert_eq!((frame.module, frame.line), (NO_MODULE, 88));
-        assert_eq!((sites.text(frame.function), sites.text(frame.file)), ("Grid.rows".into(), "grid.py".into()));
+        assert_eq!((code.text(frame.function), code.text(frame.file)), ("Grid.rows".into(), "grid.py".into()));
         assert_eq!(shard.site_cells.len(), deepest as usize + 2);
         for cell in &shard.site_cells {
             let calls = u64::from(cell.site) + 2;
@@ -62,6 +62,6 @@ fn what_has_no_sites_reads_as_before() {
     let process = Process::killed(0, 1);
     process.is_inside(op::MPI_Barrier, 500, 0);
     let shard = process.shard();
-    assert_eq!((shard.damaged, shard.sites.sites.len(), shard.communicators[0].site()), (0, 0, NO_SITE));
+    assert_eq!((shard.damaged, shard.code.sites.len(), shard.communicators[0].site()), (0, 0, NO_SITE));
     assert_eq!((shard.thread_states[0].call, shard.thread_states[0].caller), (Some((FIRST_COMM, op::MPI_Barrier)), 0));
 }
