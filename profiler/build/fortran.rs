@@ -186,24 +186,6 @@ fn entry(text: &mut String, call: &Call, form: &Form) {
     let lower = call.name.to_lowercase();
     let is_usual = *name == format!("{lower}_") || *name == format!("{lower}_f08_");
     let late = if *large || call.since > EVERYWHERE || !is_usual { "late " } else { "" };
-    if call.shape == Shape::Own {
-        write!(
-            text,
-            "where_present! {{ {late}pub unsafe extern \"C-unwind\" fn {name}({}) -> Word {{
-    static ENTRY: fortran::Entry = fortran::Entry::new(c\"{name}\", {}, {large}, {descriptors});
-    // SAFETY: the program passes what the function takes.
-    unsafe {{ fortran_{}(&ENTRY, {}) }}
-}} }}
-
-",
-            typed(&all),
-            name.contains("_f08"),
-            call.name,
-            all.join(", "),
-        )
-        .unwrap();
-        return;
-    }
     let translation = match has_short(call) {
         true => format!("fortran_{0}::<Short>, fortran_{0}::<Full>", call.name),
         false => format!("fortran_{}", call.name),

@@ -169,7 +169,7 @@ fn of_self() -> Communicator {
 }
 
 /// A communicator that is being made collectively over `parent`, which has seen `sequence` such calls.
-pub unsafe fn created(parent: Record, sequence: u32, letter: u8, comm: Word) {
+pub unsafe fn created(parent: Record, sequence: u32, letter: u8, comm: Word, birthplace: impl FnOnce() -> u32) {
     let handle = comm & abi().mask;
     if handle == abi().comm_null {
         return;
@@ -181,16 +181,17 @@ pub unsafe fn created(parent: Record, sequence: u32, letter: u8, comm: Word) {
         record.parent = (*parent).number;
         record.identity = identity::child((*parent).identity, sequence, letter, record.root);
     }
+    record.set_site(birthplace());
     register(record, handle);
 }
 
 /// A duplicate: all but its identity and name is its parent's. Its handle is entered when it is ready.
 #[inline(always)]
-pub unsafe fn duplicate(parent: Record, sequence: u32, letter: u8) -> Option<Record> {
+pub unsafe fn duplicate(parent: Record, sequence: u32, letter: u8, birthplace: u32) -> Option<Record> {
     // SAFETY: records are never freed.
     let parent = unsafe { &*parent };
     let identity = identity::child(parent.identity, sequence, letter, parent.root);
-    let duplicate = Communicator {
+    let mut duplicate = Communicator {
         identity,
         parent: parent.number,
         letter,
@@ -199,6 +200,7 @@ pub unsafe fn duplicate(parent: Record, sequence: u32, letter: u8) -> Option<Rec
         collectives: 0,
         ..*parent
     };
+    duplicate.set_site(birthplace);
     REGISTRY.with(|registry| registry.keep_counted(duplicate))
 }
 
@@ -208,6 +210,7 @@ pub unsafe fn created_from(
     parent: Record,
     letter: u8,
     comm: Word,
+    birthplace: impl FnOnce() -> u32,
 ) {
     let handle = comm & abi().mask;
     if handle == abi().comm_null {
@@ -219,6 +222,7 @@ pub unsafe fn created_from(
     record.parent = unsafe { (*parent).number };
     let Some(identity) = identity_of(&record) else { return };
     record.identity = identity;
+    record.set_site(birthplace());
     register(record, handle);
 }
 

@@ -5,5 +5,6 @@ pub mod carriers;
 pub mod files;
 pub mod in_flight;
 pub mod phases;
+pub mod sites;
 pub mod tally;
 pub mod windows;

@@ -16,6 +16,7 @@ use std::ptr;
 
 use vocabulary::shard::{BUCKET_FAILED, BUCKET_PENDING, Bound, Cell, Edge, INTER, NO_PHASE, REMOTE_RANK};
 
+use crate::guest::caller::Caller;
 use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
@@ -29,7 +30,7 @@ use crate::objects::shortcuts::Shortcut;
 use crate::record::carriers::{
     Carrier, Comm, Known, other_cell, other_edge, shortcut, shortcut_of_receive, shortcut_without_bytes,
 };
-use crate::record::{buckets, phases};
+use crate::record::{buckets, phases, sites};
 use crate::shard::memory;
 use crate::thread::Thread;
 use crate::thread::counters::Counters;
@@ -79,8 +80,10 @@ fn key_in(phase: u8, record: Record, operation: u16, bucket: u8) -> u64 {
 #[inline(always)]
 pub fn plain(thread: &Thread, record: Record, done: Done) {
     let bucket = if done.code == 0 { 0 } else { BUCKET_FAILED };
-    thread.counters.count(key(record, done.operation, bucket), |cell| add_time(cell, done.ticks));
+    let key = key(record, done.operation, bucket);
+    thread.counters.count(key, |cell| add_time(cell, done.ticks));
     thread.counters.add_ticks(done.ticks);
+    sites::call(thread, key, done.ticks, (0, 0));
 }
 
 /// A call that never returned, since the program left it by an exception or a jump, over the communicator of this number.
@@ -90,7 +93,14 @@ pub fn left(thread: &Thread, comm: u32, operation: u16, ticks: u64) {
         let key = Cell::key(comm, operation, BUCKET_FAILED) | Cell::phase_bits(phases::current());
         thread.counters.count(key, |cell| add_time(cell, ticks));
         thread.counters.add_ticks(ticks);
+        sites::call(thread, key, ticks, (0, 0));
     }
+}
+
+/// A call that takes no level of those in flight, made from there: otherwise as [`plain`].
+pub fn apart(thread: &Thread, record: Record, done: Done, caller: Caller) {
+    thread.in_flight.is_apart(done.operation, caller.address());
+    plain(thread, record, done);
 }
 
 /// A call that returned an error: neither its arguments nor its communicator can be relied on.
@@ -182,14 +192,18 @@ pub fn call_without_bytes<P: Path, C: Carrier>(thread: &Thread, key: Word, done:
         trace::volume(shortcut.record.get(), done.operation, 0);
     }
     // SAFETY: the counters that a shortcut knows are this thread's.
-    add_time(unsafe { &mut *shortcut.only_cell() }, done.ticks);
+    let cell = unsafe { &mut *shortcut.only_cell() };
+    add_time(cell, done.ticks);
     thread.counters.add_ticks(done.ticks);
+    if !P::IS_SHORT {
+        sites::call(thread, shortcut.cells.get(), done.ticks, (0, 0));
+    }
 }
 
 /// A call that carries nothing, and that its record sees once: its counters are not looked for, nor found again.
 #[inline(always)]
-pub fn once(thread: &Thread, record: Record, done: Done) {
-    if done.code != 0 || record == communicators::none() {
+pub fn once<P: Path>(thread: &Thread, record: Record, done: Done) {
+    if done.code != 0 || record == communicators::none() || !P::IS_SHORT && crate::sites::are_counted() {
         return plain_apart(thread, record, done.operation, done.code, done.ticks);
     }
     thread.counters.add_ticks(done.ticks);
@@ -212,7 +226,7 @@ fn plain_apart(thread: &Thread, record: Record, operation: u16, code: c_int, tic
 
 /// A call that carries nothing, of a record that its wrapper knows.
 #[inline(always)]
-pub fn of_record_without_bytes(thread: &Thread, record: Record, done: Done) {
+pub fn of_record_without_bytes<P: Path>(thread: &Thread, record: Record, done: Done) {
     if done.code != 0 {
         return failed::<Known>(thread, record as Word, done.operation, done.code, done.ticks);
     }
@@ -220,6 +234,9 @@ pub fn of_record_without_bytes(thread: &Thread, record: Record, done: Done) {
     // SAFETY: as above.
     add_time(unsafe { &mut *shortcut.only_cell() }, done.ticks);
     thread.counters.add_ticks(done.ticks);
+    if !P::IS_SHORT {
+        sites::call(thread, shortcut.cells.get(), done.ticks, (0, 0));
+    }
 }
 
 /// A call of a known record, for calls that are not given a communicator.
@@ -251,6 +268,10 @@ fn add<P: Path, C: Carrier>(
     cell.bytes_sent = cell.bytes_sent.wrapping_add(volume.sent);
     cell.bytes_recv = cell.bytes_recv.wrapping_add(volume.received);
     thread.counters.add_ticks(done.ticks);
+    if !P::IS_SHORT {
+        let bucket = buckets::of(volume.message_bytes);
+        sites::call(thread, shortcut.cells.get() | u64::from(bucket), done.ticks, (volume.sent, volume.received));
+    }
     place
 }
 
@@ -266,12 +287,14 @@ fn with_volume_in(thread: &Thread, record: Record, done: Done, phase: u8, volume
         trace::volume(record, done.operation, volume.sent.max(volume.received));
     }
     let bucket = buckets::of(volume.message_bytes);
-    thread.counters.count(key_in(phase, record, done.operation, bucket), |cell| {
+    let key = key_in(phase, record, done.operation, bucket);
+    thread.counters.count(key, |cell| {
         add_time(cell, done.ticks);
         cell.bytes_sent += volume.sent;
         cell.bytes_recv += volume.received;
     });
     thread.counters.add_ticks(done.ticks);
+    sites::call(thread, key, done.ticks, (volume.sent, volume.received));
     bucket
 }
 
@@ -444,6 +467,9 @@ fn receiving_otherwise<P: Path, C: Carrier>(
         // SAFETY: the counters that a shortcut knows are this thread's.
         add_time(unsafe { &mut *shortcut.pending.get() }, done.ticks);
         thread.counters.add_ticks(done.ticks);
+        if !P::IS_SHORT {
+            sites::call(thread, shortcut.cells.get() | u64::from(BUCKET_PENDING), done.ticks, (0, 0));
+        }
         follow::<P>(thread, shortcut, request, Kind::Receive, shortcut.cells.get(), done.ticks);
     } else {
         follow::<P>(thread, shortcut, request, Kind::Plain, 0, done.ticks);
@@ -452,8 +478,10 @@ fn receiving_otherwise<P: Path, C: Carrier>(
 
 #[inline(always)]
 fn pending(thread: &Thread, record: Record, done: Done, phase: u8) {
-    thread.counters.count(key_in(phase, record, done.operation, BUCKET_PENDING), |cell| add_time(cell, done.ticks));
+    let key = key_in(phase, record, done.operation, BUCKET_PENDING);
+    thread.counters.count(key, |cell| add_time(cell, done.ticks));
     thread.counters.add_ticks(done.ticks);
+    sites::call(thread, key, done.ticks, (0, 0));
 }
 
 #[inline(always)]
@@ -465,7 +493,11 @@ fn follow<P: Path>(thread: &Thread, shortcut: &Shortcut, request: Word, kind: Ki
             Kind::Receive | Kind::ReceiveInto if trace::is_on_in::<P>() => trace::posted(),
             _ => 0,
         };
-        thread.requests().start(handle, shortcut.record.get(), kind, posted, cells, ticks, shortcut);
+        let kept = match !P::IS_SHORT && crate::sites::are_counted() {
+            true => sites::kept(thread, Cell::operation_of(shortcut.cells.get())),
+            false => shortcut,
+        };
+        thread.requests().start(handle, shortcut.record.get(), kind, posted, cells, ticks, kept);
     }
 }
 
@@ -531,9 +563,14 @@ pub fn restarted_among(thread: &Thread, record: Record, operation: u16, persiste
     if persistent.starts == Starts::Partitions {
         return replay_uses(thread, record, operation, persistent);
     }
-    thread.counters.count(key_in(persistent.phase, record, operation, 0), |cell| {
+    let key = key_in(persistent.phase, record, operation, 0);
+    thread.counters.count(key, |cell| {
         cell.bytes_sent += persistent.sent;
         cell.bytes_recv += persistent.received;
+    });
+    sites::count(thread, key, |cell| {
+        cell.bytes_sent = cell.bytes_sent.wrapping_add(persistent.sent);
+        cell.bytes_recv = cell.bytes_recv.wrapping_add(persistent.received);
     });
     replay(thread, record, operation, persistent);
 }
@@ -614,6 +651,9 @@ fn receive(pending: *mut Cell, cell: *mut Cell, ticks: u64, bytes: u64) {
 /// What a completed receive brought.
 #[inline(never)]
 pub fn arrived(thread: &Thread, request: &Completed, bytes: u64) {
+    if crate::sites::are_counted() {
+        return arrived_at_site(thread, request, bytes);
+    }
     match request.kind {
         Kind::Receive => {
             // SAFETY: shortcuts are never freed, nor the counters that they know, which are this thread's.
@@ -629,6 +669,33 @@ pub fn arrived(thread: &Thread, request: &Completed, bytes: u64) {
         }
         Kind::ReceiveInto | Kind::Read => {
             thread.counters.count(request.cells, |cell| cell.bytes_recv += bytes);
+        }
+        Kind::Plain | Kind::Duplicate => {}
+    }
+}
+
+/// The same where the request has kept the site of its call.
+#[cold]
+#[inline(never)]
+fn arrived_at_site(thread: &Thread, request: &Completed, bytes: u64) {
+    let site = sites::of_kept(request.shortcut);
+    match request.kind {
+        Kind::Receive => {
+            let (pending, cell) = cells_of(thread, request.cells, bytes);
+            receive(pending, cell, request.ticks, bytes);
+            thread.counters.count_at_site(request.cells | u64::from(BUCKET_PENDING), site, |cell| {
+                cell.calls = cell.calls.wrapping_sub(1);
+                cell.ticks = cell.ticks.wrapping_sub(request.ticks);
+            });
+            thread.counters.count_at_site(request.cells | u64::from(buckets::of(bytes)), site, |cell| {
+                sites::add(cell, request.ticks, (0, bytes));
+            });
+        }
+        Kind::ReceiveInto | Kind::Read => {
+            thread.counters.count(request.cells, |cell| cell.bytes_recv += bytes);
+            thread.counters.count_at_site(request.cells, site, |cell| {
+                cell.bytes_recv = cell.bytes_recv.wrapping_add(bytes);
+            });
         }
         Kind::Plain | Kind::Duplicate => {}
     }

@@ -4,6 +4,7 @@ use std::ffi::c_int;
 
 use vocabulary::calls::op;
 
+use crate::guest::caller::Caller;
 use crate::guest::{probe, state};
 use crate::mpi::abi::Word;
 use crate::objects::communicators;
@@ -20,7 +21,7 @@ const NAME_BYTES: usize = 63;
 /// What `MPI_Pcontrol` does: 0 pauses counting and 1 resumes it, 2 takes a snapshot. A level above begins a phase, one
 /// below 0 ends it. `name` is the word that the program may have passed behind the level: the address of the phase's
 /// name, or anything. The call that begins a phase belongs to it, and so does the one that ends it.
-pub fn control(level: c_int, name: Option<Word>) {
+pub fn control(level: c_int, name: Option<Word>, caller: Caller) {
     let Some(thread) = thread::following(op::MPI_Pcontrol) else { return };
     match level {
         1 => pause(false),
@@ -29,7 +30,7 @@ pub fn control(level: c_int, name: Option<Word>) {
     }
     if state::is_on() {
         let done = Done { operation: op::MPI_Pcontrol, code: 0, ticks: 0 };
-        tally::plain(thread, communicators::world(), done);
+        tally::apart(thread, communicators::world(), done, caller);
     }
     match level {
         0 => pause(true),

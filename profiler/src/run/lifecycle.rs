@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use vocabulary::calls::op;
 use vocabulary::shard::{FINISHED, Moment, RUNNING, Sync};
 
+use crate::guest::caller::Caller;
 use crate::guest::{clock, say, state};
 use crate::mpi::abi::abi;
 use crate::mpi::{pmpi, world};
@@ -33,18 +34,18 @@ static TRACERS: Mutex<Option<RollCall>> = parking_lot::const_mutex(None);
 const TRACERS_COME: Duration = Duration::from_secs(10);
 
 /// `MPI_Init` has succeeded: sets everything up and switches recording on.
-pub fn start(clock: u32, entered: Moment, init: Done) {
+pub fn start(clock: u32, entered: Moment, init: Done, caller: Caller) {
     // A Fortran MPI_Init may call the C one.
     if STARTED.swap(true, Ordering::AcqRel) || !setup::is_wanted() {
         return;
     }
-    if let Err(trouble) = begin(clock, entered, init) {
+    if let Err(trouble) = begin(clock, entered, init, caller) {
         state::stop();
         say::warn(&format!("{trouble}: nothing is recorded; the program runs as it would without commsee"));
     }
 }
 
-fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
+fn begin(clock: u32, entered: Moment, init: Done, caller: Caller) -> Result<(), String> {
     let world = abi().world;
     // SAFETY: `MPI_Init` has succeeded; each call passes places of the right type.
     let (rank, size, level) = unsafe {
@@ -90,7 +91,7 @@ fn begin(clock: u32, entered: Moment, init: Done) -> Result<(), String> {
     trace::start(trace_bytes);
     state::start(thread_level == 3);
     if let Some(thread) = thread::recording(op::MPI_Init) {
-        tally::plain(thread, communicators::world(), init);
+        tally::apart(thread, communicators::world(), init, caller);
     }
     Ok(())
 }
@@ -128,12 +129,13 @@ fn make_progress() -> bool {
 /// `MPI_Finalize` was called. Where all ranks record they gather now, and rank 0 writes the profile. Else no message may be sent:
 /// the last rank joins what all have left. Before the library's `MPI_Finalize`, since launchers end a job as soon as one of its
 /// processes exits with a status other than 0.
-pub fn finish() {
+pub fn finish(caller: Caller) {
     let Some(roll_call) = ending::take_roll_call() else { return };
     let thread = thread::following(op::MPI_Finalize);
     state::stop();
     let begin = clock::moment();
     if let Some(thread) = &thread {
+        thread.in_flight.is_called_by(caller);
         in_flight::stay(thread, communicators::world(), op::MPI_Finalize, begin.ticks);
     }
     if let Some(header) = shard::header() {

@@ -10,6 +10,7 @@ use vocabulary::calls::op;
 use vocabulary::profile::recover::shard_name;
 use vocabulary::shard::{FINISHED, LEFT, Moment, RUNNING};
 
+use crate::guest::caller::Caller;
 use crate::guest::{clock, say, state};
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi::{self, Group};
@@ -45,7 +46,7 @@ thread_local! {
 static HOSTS: Mutex<Option<RollCall>> = parking_lot::const_mutex(None);
 
 /// `MPI_Session_init` has succeeded. `session` is where its handle is, or 0 where that cannot be read.
-pub fn opened(clock: u32, entered: Moment, session: Word, done: Done) {
+pub fn opened(clock: u32, entered: Moment, session: Word, done: Done, caller: Caller) {
     let mut sessions = SESSIONS.lock();
     sessions.open += 1;
     sessions.opened += 1;
@@ -69,7 +70,7 @@ pub fn opened(clock: u32, entered: Moment, session: Word, done: Done) {
         state::several_threads();
     }
     if let Some(thread) = thread::recording(op::MPI_Session_init) {
-        tally::plain(thread, communicators::none(), done);
+        tally::apart(thread, communicators::none(), done, caller);
     }
 }
 
@@ -101,9 +102,9 @@ pub fn closing() -> Option<Closing> {
 }
 
 /// `MPI_Session_finalize` has returned. A session that could not be closed is still open.
-pub fn closed(closing: Closing, done: Done) {
+pub fn closed(closing: Closing, done: Done, caller: Caller) {
     if let Some(thread) = closing.thread {
-        tally::plain(thread, communicators::none(), done);
+        tally::apart(thread, communicators::none(), done, caller);
     }
     if done.code == 0 {
         return;

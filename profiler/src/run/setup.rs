@@ -21,7 +21,7 @@ use crate::objects::{communicators, datatypes};
 use crate::record::{buckets, in_flight};
 use crate::run::ending;
 use crate::shard::paths;
-use crate::{fortran, hooks, rollcall, shard, thread};
+use crate::{fortran, hooks, rollcall, shard, sites, thread};
 
 /// What must be known before recording can start.
 pub struct Process<'a> {
@@ -112,6 +112,7 @@ pub fn set_up(process: &Process) -> Result<(), String> {
     datatypes::prepare();
     fortran::prepare();
     communicators::prepare();
+    sites::start();
     // SAFETY: the handler only stores numbers.
     unsafe { libc::pthread_atfork(None, None, Some(ending::forget_in_child)) };
     if let (Some(path), true) = (shard::path(), process.rank == 0) {

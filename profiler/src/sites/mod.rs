@@ -4,6 +4,7 @@
 mod rows;
 
 use std::env;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use commsee_sites::{python, registry};
 use vocabulary::passed_over;
@@ -11,16 +12,48 @@ use vocabulary::settings;
 
 use rows::InShard;
 
+use crate::guest::{say, short_path};
+
 pub use commsee_sites::sites::{of_caller, of_stack};
 
 /// Before recording starts, and once the shard exists. It searches for symbols, which takes the loader's lock: `MPI_Init` opens libraries
 /// itself, so a program that calls it where that lock is not to be had hangs without us.
 pub fn start() {
+    let wanted = env::var(settings::SITES).ok();
+    let frames = settings::site_frames(wanted.as_deref()).unwrap_or_else(|| {
+        let (wanted, most) = (wanted.unwrap_or_default(), settings::MOST_FRAMES);
+        say::warn_for_all(&format!(
+            "COMMSEE_SITES={wanted} is no number up to {most}: call sites of one frame are counted"
+        ));
+        1
+    });
+    FRAMES.store(frames, Ordering::Relaxed);
+    if frames > 0 {
+        short_path::forbid();
+    }
     let own = settings::patterns(env::var(settings::PASS_OVER).ok().as_deref());
     let mut patterns: Vec<&str> = passed_over::patterns().collect();
     patterns.extend(own.iter().map(String::as_str));
     registry::start(Box::new(InShard::new()), &patterns);
     python::start();
+}
+
+/// How many frames of each call are told apart; 0: calls are not counted by call site.
+static FRAMES: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether calls are counted by call site, too. Then none takes the short path.
+#[inline(always)]
+pub fn are_counted() -> bool {
+    FRAMES.load(Ordering::Relaxed) != 0
+}
+
+/// The site of a call that returns there, from within its wrapper.
+pub fn of_call(return_address: usize) -> u32 {
+    match FRAMES.load(Ordering::Relaxed) {
+        0 => 0,
+        1 => of_caller(return_address),
+        frames => of_stack(return_address, frames),
+    }
 }
 
 /// Where something is made by the call that returns there.

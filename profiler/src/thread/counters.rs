@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use vocabulary::shard::{self as image, Bound, Edge, Use};
+use vocabulary::shard::{self as image, Bound, Edge, SiteCell, Use};
 
 use crate::mpi::abi::Word;
 use crate::objects::datatypes::{self, Recent};
@@ -16,6 +16,8 @@ pub struct Counters {
     edges: Index<Edge>,
     /// Only where datatypes are recorded.
     uses: Cell<*const Uses>,
+    /// Only where calls are counted by call site.
+    sites: Cell<*const Index<SiteCell>>,
     /// The time of all calls counted so far, so that a call whose callbacks made others is charged for the rest only.
     pub counted_ticks: Cell<u64>,
 }
@@ -27,6 +29,7 @@ impl Counters {
             cells: Index::new()?,
             edges: Index::new()?,
             uses: Cell::new(ptr::null()),
+            sites: Cell::new(ptr::null()),
             counted_ticks: Cell::new(0),
         })
     }
@@ -123,6 +126,28 @@ impl Counters {
         let entry = unsafe { &mut *entry };
         entry.calls += 1;
         entry.bytes = entry.bytes.wrapping_add(bytes);
+    }
+
+    /// Adds to the counters of a (communicator, operation, bucket) at one site.
+    pub fn count_at_site(&self, key: u64, site: u32, work: impl FnOnce(&mut SiteCell)) {
+        let Some(sites) = self.sites() else { return };
+        let entry = SiteCell::new(key, site);
+        let entry = sites.find(entry.key()).unwrap_or_else(|| sites.add(entry.key(), entry));
+        // SAFETY: the index holds addresses of live entries of this thread only.
+        work(unsafe { &mut *entry });
+    }
+
+    fn sites(&self) -> Option<&Index<SiteCell>> {
+        // SAFETY: null, or kept below and never freed.
+        if let Some(known) = unsafe { self.sites.get().as_ref() } {
+            return Some(known);
+        }
+        let new = Index::new().and_then(memory::keep);
+        match new {
+            Some(new) => self.sites.set(new),
+            None => memory::lose_call(),
+        }
+        new
     }
 
     fn uses(&self) -> Option<&Uses> {

@@ -2,9 +2,10 @@
 
 use std::cell::Cell;
 
-use vocabulary::shard::{BLOCK_HEADER_BYTES, IN_FLIGHT_CALLS, IN_FLIGHT_LEVELS, InFlightCall};
+use vocabulary::shard::{BLOCK_HEADER_BYTES, IN_FLIGHT_CALLS, IN_FLIGHT_LEVELS, InFlightCall, NO_OPERATION};
 
 use crate::guest::caller::Caller;
+use crate::guest::short_path::Path;
 use crate::mpi::abi::Word;
 use crate::shard::{self, memory};
 
@@ -21,6 +22,8 @@ pub struct InFlight {
     pub nested: Cell<u32>,
     /// The caller of a call that has taken no level yet.
     caller: Cell<u64>,
+    /// The latest call that takes no level, and its caller.
+    apart: Cell<(u16, u64)>,
 }
 
 impl InFlight {
@@ -32,6 +35,7 @@ impl InFlight {
             counted_within: [const { Cell::new((0, 0)) }; IN_FLIGHT_LEVELS],
             nested: Cell::new(0),
             caller: Cell::new(0),
+            apart: Cell::new((NO_OPERATION, 0)),
         })
     }
 
@@ -66,6 +70,27 @@ impl InFlight {
     pub fn lowest_again(&self) -> Level {
         // SAFETY: reads a field of this very struct.
         Level(unsafe { (&raw const self.first).read_volatile() })
+    }
+
+    /// Where the call was made that has just returned, or of which it is known by the path that there is none around it.
+    #[inline(always)]
+    pub fn caller_on<P: Path>(&self, operation: u16) -> u64 {
+        if P::IS_SHORT { self.level(0).as_noted().caller } else { self.caller_of(operation) }
+    }
+
+    /// A call that takes no level is being counted.
+    pub fn is_apart(&self, operation: u16, caller: u64) {
+        self.apart.set((operation, caller));
+    }
+
+    /// Where a call of this operation was made, which has just returned or does not return; 0 where that is not known.
+    pub fn caller_of(&self, operation: u16) -> u64 {
+        let depth = self.depth();
+        let levels = [Some(depth).filter(|depth| *depth < IN_FLIGHT_LEVELS), depth.checked_sub(1)];
+        let noted = levels.into_iter().flatten().map(|level| self.level(level).noted());
+        let is_it = |call: &InFlightCall| (call.word >> 16) as u16 == operation && call.begin_ticks != 0;
+        let (apart, caller) = self.apart.get();
+        noted.into_iter().find(is_it).map_or(if apart == operation { caller } else { 0 }, |call| call.caller)
     }
 
     /// Where a hook module reads the two outer levels.

@@ -17,6 +17,7 @@ use crate::objects::labels;
 use crate::objects::requests::{Extra, HandleAddress, Kind, Request};
 use crate::record::carriers::{self, Comm};
 use crate::record::tally::{self, Done};
+use crate::sites;
 use crate::thread::Thread;
 
 /// The communicator that a creating call is collective over. One that is not known is registered now, before the call: all
@@ -55,6 +56,12 @@ pub fn without_nested(thread: &Thread, counted_before: u64, ticks: u64) -> u64 {
     ticks.saturating_sub(thread.counters.counted_ticks.get().wrapping_sub(counted_before))
 }
 
+/// Where in the code a call was made that has made something.
+#[inline(always)]
+fn birthplace<P: Path>(thread: &Thread, done: Done) -> u32 {
+    sites::birthplace(thread.in_flight.caller_on::<P>(done.operation) as usize)
+}
+
 fn count(thread: &Thread, record: Record, done: Done) {
     if state::is_on() {
         tally::plain(thread, record, done);
@@ -72,12 +79,16 @@ pub unsafe fn created(thread: &Thread, parent: Record, letter: u8, comm: Word, p
     let (sequence, made) = unsafe { (next_child(parent), abi().load(place)) };
     if matches!(letter, b'd' | b'D') && made != abi().comm_null {
         // SAFETY: records are never freed.
-        if let Some(record) = unsafe { communicators::duplicate(parent, sequence, letter) } {
+        if let Some(record) =
+            unsafe { communicators::duplicate(parent, sequence, letter, birthplace::<Full>(thread, done)) }
+        {
             communicators::enter(made, record);
         }
     } else {
         // SAFETY: the call that made it has succeeded.
-        guarded(|| unsafe { communicators::created(parent, sequence, letter, made) });
+        guarded(|| unsafe {
+            communicators::created(parent, sequence, letter, made, || birthplace::<Full>(thread, done))
+        });
     }
 }
 
@@ -93,7 +104,7 @@ pub unsafe fn duplicated<P: Path>(thread: &Thread, parent: Record, letter: u8, c
     unsafe {
         let (sequence, made) = (next_child(parent), abi().load(place));
         if made != abi().comm_null
-            && let Some(record) = communicators::duplicate(parent, sequence, letter)
+            && let Some(record) = communicators::duplicate(parent, sequence, letter, birthplace::<P>(thread, done))
         {
             communicators::enter(made, record);
         }
@@ -121,7 +132,9 @@ unsafe fn duplicating(thread: &Thread, letter: u8, comm: Word, place: HandleAddr
     // SAFETY: the call has succeeded, so the program passed a place for the request.
     guarded(|| unsafe {
         let sequence = next_child(parent);
-        let Some(record) = communicators::duplicate(parent, sequence, letter) else { return };
+        let Some(record) = communicators::duplicate(parent, sequence, letter, birthplace::<Full>(thread, done)) else {
+            return;
+        };
         let handle = abi().load(request);
         if handle == abi().request_null {
             return communicators::enter(made(place), record);
@@ -177,7 +190,7 @@ pub unsafe fn MPI_Comm_create_group(
                 let [low, high] = communicators::union_identity(made, 0)?;
                 Some(identity::of_known(b'u', (*parent).identity, &[tag as u64, low, high]))
             };
-            communicators::created_from(identity, parent, b'u', made);
+            communicators::created_from(identity, parent, b'u', made, || birthplace::<Full>(thread, done));
         });
     });
     done.code
@@ -201,7 +214,9 @@ pub unsafe fn MPI_Comm_create_from_group(
                     let [low, high] = communicators::union_identity(made, 0)?;
                     Some(identity::of_known(b'f', [low, high], &text_words(stringtag)))
                 };
-                communicators::created_from(identity, communicators::none(), b'f', made);
+                communicators::created_from(identity, communicators::none(), b'f', made, || {
+                    birthplace::<Full>(thread, done)
+                });
             });
         }
     });
@@ -232,7 +247,7 @@ pub unsafe fn MPI_Intercomm_create(
                 let pair = communicators::union_identity(made, INTER)?;
                 Some(identity::of_known(b'n', pair, &[tag as u64]))
             };
-            communicators::created_from(identity, parent, b'n', made);
+            communicators::created_from(identity, parent, b'n', made, || birthplace::<Full>(thread, done));
         });
     });
     done.code
@@ -255,7 +270,9 @@ pub unsafe fn MPI_Intercomm_create_from_groups(
                     let pair = communicators::union_identity(made, INTER)?;
                     Some(identity::of_known(b'N', pair, &text_words(stringtag)))
                 };
-                communicators::created_from(identity, communicators::none(), b'N', made);
+                communicators::created_from(identity, communicators::none(), b'N', made, || {
+                    birthplace::<Full>(thread, done)
+                });
             });
         }
     });
@@ -285,7 +302,7 @@ pub unsafe fn MPI_Comm_get_parent(thread: &Thread, parent: Word, forward: impl F
                 let made = abi().load(parent);
                 if communicators::known(made) == communicators::none() {
                     let identity = |_: &_| Some(identity::of_known(b'e', (*world).identity, &[]));
-                    communicators::created_from(identity, world, b'e', made);
+                    communicators::created_from(identity, world, b'e', made, || birthplace::<Full>(thread, done));
                 }
             });
         }
@@ -308,7 +325,7 @@ unsafe fn free<P: Path>(thread: &Thread, comm: Word, forward: impl FnOnce(&Threa
         freeing.end();
         thread.communicators.forget();
         if state::is_on_in::<P>() {
-            tally::once(thread, record, done);
+            tally::once::<P>(thread, record, done);
         }
         if record != communicators::none() {
             if done.code == 0 {

@@ -4,7 +4,9 @@ use std::cell::Cell;
 use std::ffi::c_int;
 
 use super::forward::{real_function, timed};
+use super::shell::jump;
 use crate::fortran;
+use crate::guest::caller::{Address, Caller};
 use crate::guest::guard::uncancelled;
 use crate::guest::{clock, state};
 use crate::hooks;
@@ -14,71 +16,102 @@ use crate::record::tally;
 use crate::run::{control, lifecycle, sessions};
 
 where_present! {
+    #[cfg_attr(target_arch = "x86_64", unsafe(naked))]
     pub unsafe extern "C-unwind" fn MPI_Init(argc: Word, argv: Word) -> c_int {
-        let real = real_function!(MPI_Init, fn(Word, Word));
-        started(|| timed!(MPI_Init, real(argc, argv)))
+        jump!(init, (argc, argv))
     }
+}
+
+unsafe extern "C-unwind" fn init(argc: Word, argv: Word, caller: Caller) -> c_int {
+    let real = real_function!(MPI_Init, fn(Word, Word));
+    started(caller, || timed!(MPI_Init, real(argc, argv)))
 }
 
 where_present! {
+    #[cfg_attr(target_arch = "x86_64", unsafe(naked))]
     pub unsafe extern "C-unwind" fn MPI_Init_thread(argc: Word, argv: Word, required: c_int, provided: Word) -> c_int {
-        let real = real_function!(MPI_Init_thread, fn(Word, Word, c_int, Word));
-        started(|| timed!(MPI_Init_thread, real(argc, argv, required, provided)))
+        jump!(init_thread, (argc, argv, required, provided))
     }
 }
 
-fn started(forward: impl FnOnce() -> tally::Done) -> c_int {
+unsafe extern "C-unwind" fn init_thread(
+    argc: Word,
+    argv: Word,
+    required: c_int,
+    provided: Word,
+    caller: Caller,
+) -> c_int {
+    let real = real_function!(MPI_Init_thread, fn(Word, Word, c_int, Word));
+    started(caller, || timed!(MPI_Init_thread, real(argc, argv, required, provided)))
+}
+
+fn started(caller: Caller, forward: impl FnOnce() -> tally::Done) -> c_int {
     let chosen = clock::choose();
     let entered = clock::moment();
     let done = forward();
     if done.code == 0 {
-        uncancelled(|| lifecycle::start(chosen, entered, done));
+        uncancelled(|| lifecycle::start(chosen, entered, done, caller));
     }
     done.code
 }
 
 where_present! {
+    #[cfg_attr(target_arch = "x86_64", unsafe(naked))]
     pub unsafe extern "C-unwind" fn MPI_Finalize() -> c_int {
-        let real = real_function!(MPI_Finalize, fn());
-        hooks::drain();
-        uncancelled(lifecycle::finish);
-        state::stop();
-        // SAFETY: it takes nothing.
-        unsafe { real() }
+        jump!(finalize, ())
     }
 }
 
+unsafe extern "C-unwind" fn finalize(caller: Caller) -> c_int {
+    let real = real_function!(MPI_Finalize, fn());
+    hooks::drain();
+    uncancelled(|| lifecycle::finish(caller));
+    state::stop();
+    // SAFETY: it takes nothing.
+    unsafe { real() }
+}
+
 where_present! {
-    late pub unsafe extern "C-unwind" fn MPI_Session_init(info: Word, errhandler: Word, session: Word) -> c_int {
-        let real = real_function!(MPI_Session_init, fn(Word, Word, Word));
-        opened(session, || timed!(MPI_Session_init, real(info, errhandler, session)))
+    late #[cfg_attr(target_arch = "x86_64", unsafe(naked))]
+    pub unsafe extern "C-unwind" fn MPI_Session_init(info: Word, errhandler: Word, session: Word) -> c_int {
+        jump!(session_init, (info, errhandler, session))
     }
+}
+
+unsafe extern "C-unwind" fn session_init(info: Word, errhandler: Word, session: Word, caller: Caller) -> c_int {
+    let real = real_function!(MPI_Session_init, fn(Word, Word, Word));
+    opened(session, caller, || timed!(MPI_Session_init, real(info, errhandler, session)))
 }
 
 /// `session` is where its handle will be, or 0 where that cannot be read.
-fn opened(session: Word, forward: impl FnOnce() -> tally::Done) -> c_int {
+fn opened(session: Word, caller: Caller, forward: impl FnOnce() -> tally::Done) -> c_int {
     let chosen = clock::choose();
     let entered = clock::moment();
     let done = forward();
     if done.code == 0 {
-        uncancelled(|| sessions::opened(chosen, entered, session, done));
+        uncancelled(|| sessions::opened(chosen, entered, session, done, caller));
     }
     done.code
 }
 
 where_present! {
-    late pub unsafe extern "C-unwind" fn MPI_Session_finalize(session: Word) -> c_int {
-        let real = real_function!(MPI_Session_finalize, fn(Word));
-        closed(|| timed!(MPI_Session_finalize, real(session)))
+    late #[cfg_attr(target_arch = "x86_64", unsafe(naked))]
+    pub unsafe extern "C-unwind" fn MPI_Session_finalize(session: Word) -> c_int {
+        jump!(session_finalize, (session))
     }
 }
 
-fn closed(forward: impl FnOnce() -> tally::Done) -> c_int {
+unsafe extern "C-unwind" fn session_finalize(session: Word, caller: Caller) -> c_int {
+    let real = real_function!(MPI_Session_finalize, fn(Word));
+    closed(caller, || timed!(MPI_Session_finalize, real(session)))
+}
+
+fn closed(caller: Caller, forward: impl FnOnce() -> tally::Done) -> c_int {
     hooks::drain();
     let closing = uncancelled(sessions::closing).flatten();
     let done = forward();
     if let Some(closing) = closing {
-        uncancelled(|| sessions::closed(closing, done));
+        uncancelled(|| sessions::closed(closing, done, caller));
     }
     done.code
 }
@@ -86,21 +119,28 @@ fn closed(forward: impl FnOnce() -> tally::Done) -> c_int {
 // A program may pass more than the level: the standard declares it with `...`. The first of it arrives in the register of a
 // second argument, which holds anything where nothing was passed.
 where_present! {
+    #[cfg_attr(target_arch = "x86_64", unsafe(naked))]
     pub unsafe extern "C-unwind" fn MPI_Pcontrol(level: c_int, name: Word) -> c_int {
-        controlled(level, Some(name));
-        0
+        jump!(pcontrol, (level, name))
     }
 }
 
-fn controlled(level: c_int, name: Option<Word>) {
+unsafe extern "C-unwind" fn pcontrol(level: c_int, name: Word, caller: Caller) -> c_int {
+    controlled(level, Some(name), caller);
+    0
+}
+
+fn controlled(level: c_int, name: Option<Word>, caller: Caller) {
     // What a snapshot shall hold.
     if level == control::SNAPSHOT {
         hooks::drain();
     }
-    uncancelled(|| control::control(level, name));
+    uncancelled(|| control::control(level, name, caller));
 }
 
-pub unsafe fn fortran_MPI_Init(entry: &fortran::Entry, ierror: Word) -> Word {
+pub unsafe extern "C-unwind" fn fortran_MPI_Init(ierror: Word, caller: Caller, entry: Address) -> Word {
+    // SAFETY: its own entry point passes it.
+    let entry: &fortran::Entry = unsafe { entry.as_ref() };
     // SAFETY: the type is that of the function in Fortran.
     let real: unsafe extern "C-unwind" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
@@ -109,11 +149,19 @@ pub unsafe fn fortran_MPI_Init(entry: &fortran::Entry, ierror: Word) -> Word {
     }
     let own_error = Cell::new(0);
     let ierror = fortran::given(ierror, &own_error);
-    started(|| timed!(MPI_Init, fortran::code(ierror, || _ = real(ierror))));
+    started(caller, || timed!(MPI_Init, fortran::code(ierror, || _ = real(ierror))));
     0
 }
 
-pub unsafe fn fortran_MPI_Init_thread(entry: &fortran::Entry, required: Word, provided: Word, ierror: Word) -> Word {
+pub unsafe extern "C-unwind" fn fortran_MPI_Init_thread(
+    required: Word,
+    provided: Word,
+    ierror: Word,
+    caller: Caller,
+    entry: Address,
+) -> Word {
+    // SAFETY: its own entry point passes it.
+    let entry: &fortran::Entry = unsafe { entry.as_ref() };
     // SAFETY: as above.
     let real: unsafe extern "C-unwind" fn(Word, Word, Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
@@ -122,11 +170,13 @@ pub unsafe fn fortran_MPI_Init_thread(entry: &fortran::Entry, required: Word, pr
     }
     let own_error = Cell::new(0);
     let ierror = fortran::given(ierror, &own_error);
-    started(|| timed!(MPI_Init_thread, fortran::code(ierror, || _ = real(required, provided, ierror))));
+    started(caller, || timed!(MPI_Init_thread, fortran::code(ierror, || _ = real(required, provided, ierror))));
     0
 }
 
-pub unsafe fn fortran_MPI_Finalize(entry: &fortran::Entry, ierror: Word) -> Word {
+pub unsafe extern "C-unwind" fn fortran_MPI_Finalize(ierror: Word, caller: Caller, entry: Address) -> Word {
+    // SAFETY: its own entry point passes it.
+    let entry: &fortran::Entry = unsafe { entry.as_ref() };
     // SAFETY: as above.
     let real: unsafe extern "C-unwind" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
@@ -134,19 +184,22 @@ pub unsafe fn fortran_MPI_Finalize(entry: &fortran::Entry, ierror: Word) -> Word
         return unsafe { real(ierror) };
     }
     hooks::drain();
-    uncancelled(lifecycle::finish);
+    uncancelled(|| lifecycle::finish(caller));
     state::stop();
     // SAFETY: as above.
     unsafe { real(ierror) }
 }
 
-pub unsafe fn fortran_MPI_Session_init(
-    entry: &fortran::Entry,
+pub unsafe extern "C-unwind" fn fortran_MPI_Session_init(
     info: Word,
     errhandler: Word,
     session: Word,
     ierror: Word,
+    caller: Caller,
+    entry: Address,
 ) -> Word {
+    // SAFETY: its own entry point passes it.
+    let entry: &fortran::Entry = unsafe { entry.as_ref() };
     // SAFETY: as above.
     let real: unsafe extern "C-unwind" fn(Word, Word, Word, Word) -> Word =
         unsafe { std::mem::transmute(entry.real()) };
@@ -157,22 +210,29 @@ pub unsafe fn fortran_MPI_Session_init(
     let own_error = Cell::new(0);
     let ierror = fortran::given(ierror, &own_error);
     let before = sessions::opened_so_far();
-    opened_in_fortran(before, || {
+    opened_in_fortran(before, caller, || {
         timed!(MPI_Session_init, fortran::code(ierror, || _ = real(info, errhandler, session, ierror)))
     });
     0
 }
 
 /// The C wrapper has seen it where the library's Fortran layer went through that.
-fn opened_in_fortran(before: u64, forward: impl FnOnce() -> tally::Done) {
+fn opened_in_fortran(before: u64, caller: Caller, forward: impl FnOnce() -> tally::Done) {
     let (chosen, entered) = (clock::choose(), clock::moment());
     let done = forward();
     if done.code == 0 && sessions::opened_so_far() == before {
-        uncancelled(|| sessions::opened(chosen, entered, 0, done));
+        uncancelled(|| sessions::opened(chosen, entered, 0, done, caller));
     }
 }
 
-pub unsafe fn fortran_MPI_Session_finalize(entry: &fortran::Entry, session: Word, ierror: Word) -> Word {
+pub unsafe extern "C-unwind" fn fortran_MPI_Session_finalize(
+    session: Word,
+    ierror: Word,
+    caller: Caller,
+    entry: Address,
+) -> Word {
+    // SAFETY: its own entry point passes it.
+    let entry: &fortran::Entry = unsafe { entry.as_ref() };
     // SAFETY: as above.
     let real: unsafe extern "C-unwind" fn(Word, Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
@@ -181,7 +241,7 @@ pub unsafe fn fortran_MPI_Session_finalize(entry: &fortran::Entry, session: Word
     }
     let own_error = Cell::new(0);
     let ierror = fortran::given(ierror, &own_error);
-    closed(|| {
+    closed(caller, || {
         // The C wrapper may be on the way. Dropped also where the program leaves the call by an exception.
         let _seen = Seen::begin();
         timed!(MPI_Session_finalize, fortran::code(ierror, || _ = real(session, ierror)))
@@ -204,7 +264,9 @@ impl Drop for Seen {
     }
 }
 
-pub unsafe fn fortran_MPI_Pcontrol(entry: &fortran::Entry, level: Word) -> Word {
+pub unsafe extern "C-unwind" fn fortran_MPI_Pcontrol(level: Word, caller: Caller, entry: Address) -> Word {
+    // SAFETY: its own entry point passes it.
+    let entry: &fortran::Entry = unsafe { entry.as_ref() };
     // SAFETY: as above.
     let real: unsafe extern "C-unwind" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
     if !entry.is_mpi() {
@@ -213,7 +275,7 @@ pub unsafe fn fortran_MPI_Pcontrol(entry: &fortran::Entry, level: Word) -> Word 
     }
     if fortran::understood(entry) {
         // SAFETY: the program passes the place of an INTEGER.
-        controlled(unsafe { fortran::int(level) }, None);
+        controlled(unsafe { fortran::int(level) }, None, caller);
     }
     0
 }

@@ -74,7 +74,7 @@ pub unsafe fn is_null(request: Word) -> bool {
 #[inline(always)]
 pub fn count<P: Path>(thread: &Thread, record: Record, done: Done) {
     if state::is_on_in::<P>() {
-        tally::of_record_without_bytes(thread, record, done);
+        tally::of_record_without_bytes::<P>(thread, record, done);
     }
 }
 

@@ -12,8 +12,9 @@ use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
 use crate::objects::requests::{Kind, Persistent};
-use crate::record::phases;
 use crate::record::tally::{self, Done};
+use crate::record::{self, phases};
+use crate::sites;
 use crate::thread::Thread;
 use crate::trace;
 
@@ -137,7 +138,8 @@ pub unsafe fn MPI_Request_free(thread: &Thread, request: Word, forward: impl FnO
 
 fn activate(thread: &Thread, handle: Word, done: Done) -> Option<(Record, Persistent)> {
     let posted = || if trace::is_on() { trace::posted() } else { 0 };
-    thread.requests().activate(handle, (done.operation, done.ticks, phases::current()), posted)
+    let site = sites::are_counted().then(|| record::sites::kept(thread, done.operation));
+    thread.requests().activate(handle, (done.operation, done.ticks, phases::current()), site, posted)
 }
 
 pub unsafe fn MPI_Start(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {

@@ -47,6 +47,18 @@ macro_rules! shell {
 }
 pub(super) use shell;
 
+/// The body of an exported function that has only one path, which takes its arguments and the caller.
+macro_rules! jump {
+    ($full:ident, ($($argument:ident),*)) => {{
+        #[cfg(target_arch = "x86_64")]
+        std::arch::naked_asm!("movq xmm0, qword ptr [rsp]", "jmp {full}", full = sym $full);
+        // SAFETY: the program passes what the function takes, and it is passed on.
+        #[cfg(not(target_arch = "x86_64"))]
+        unsafe { $full($($argument,)* $crate::guest::caller::Caller::UNKNOWN) }
+    }};
+}
+pub(super) use jump;
+
 /// Calls that are not recorded go straight to the real function, if that is known.
 macro_rules! forward_unless {
     (while_on) => {

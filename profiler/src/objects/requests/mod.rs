@@ -17,6 +17,7 @@ use crate::mpi::abi::Word;
 use crate::objects::records::Record;
 use crate::objects::shortcuts::{self, Shortcut};
 use crate::shard::memory;
+use crate::sites;
 
 use request::NOWHERE;
 pub use request::{Completed, Extra, HandleAddress, Kind, Partition, Persistent, Request, Starts, State, receives};
@@ -224,7 +225,7 @@ impl Requests {
         posted: u32,
         cells: u64,
         ticks: u64,
-        shortcut: &Shortcut,
+        shortcut: *const Shortcut,
     ) {
         // SAFETY: nothing is called.
         if let Some(requests) = unsafe { self.table.alone() }
@@ -416,6 +417,7 @@ impl Requests {
         &self,
         handle: Word,
         (operation, ticks, phase): (u16, u64, u8),
+        site: Option<*const Shortcut>,
         posted: impl FnOnce() -> u32,
     ) -> Option<(Record, Persistent)> {
         self.table.with(|requests| {
@@ -430,6 +432,7 @@ impl Requests {
             let number = unsafe { (*request.comm).number };
             request.cells = Counters::key(number, operation, 0) | Counters::phase_bits(phase);
             request.ticks = ticks;
+            request.shortcut = site.unwrap_or(request.shortcut);
             request.posted = posted();
             request.kind = match persistent.starts {
                 Starts::Sends | Starts::Partitions => Kind::Plain,
@@ -473,8 +476,10 @@ impl Requests {
             } else {
                 requests.remove_first(place);
             }
-            // The shortcut is its thread's own.
-            request.shortcut = shortcuts::unused();
+            // The shortcut is its thread's own; a site is the process's.
+            if !sites::are_counted() {
+                request.shortcut = shortcuts::unused();
+            }
             let extra = requests.give_extra(request.extra);
             Given::Request(request, extra)
         })
