@@ -37,12 +37,20 @@ mod shard {
 
 use std::collections::HashMap;
 use std::ptr;
+use std::sync::OnceLock;
 
-use commsee::shard::Communicator;
-use handles::Handles;
+use bytemuck::Zeroable;
+use commsee::shard::{Communicator, REMEMBERED};
+use handles::{Handles, generation};
+
+/// As many as the tests tell apart.
+const RECORDS: usize = 60_000;
 
 fn record(number: usize) -> *mut Communicator {
-    ptr::without_provenance_mut(number * size_of::<Communicator>())
+    static RECORDS_AT: OnceLock<usize> = OnceLock::new();
+    assert!(number < RECORDS);
+    let first = RECORDS_AT.get_or_init(|| vec![Communicator::zeroed(); RECORDS].leak().as_mut_ptr().expose_provenance());
+    ptr::with_exposed_provenance_mut::<Communicator>(*first).wrapping_add(number)
 }
 
 #[test]
@@ -63,7 +71,7 @@ fn a_handle_means_what_was_entered_last() {
         let (handles, mut known) = (Handles::new(), HashMap::new());
         // Knuth's MMIX generator.
         let mut random = 1u64;
-        for step in 0..60_000usize {
+        for step in 0..RECORDS {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let handle = (random >> 33) as usize % count * 16;
             match random >> 62 {
@@ -76,4 +84,15 @@ fn a_handle_means_what_was_entered_last() {
             }
         }
     }
+}
+
+/// What was found holds as long as the generation: it ends with each handle whose meaning somebody remembers.
+#[test]
+fn a_generation_ends_with_what_is_remembered() {
+    let handles = Handles::new();
+    let remembered = Box::leak(Box::new(Communicator { flags: REMEMBERED, ..Communicator::zeroed() }));
+    let before = generation();
+    handles.enter(16, remembered);
+    assert_eq!(handles.leave(16), Some(ptr::from_mut(remembered)));
+    assert!(generation() > before);
 }
