@@ -69,6 +69,7 @@ pub struct Local {
     found: Found,
     codes: [Code; CODES],
     pub stacks: crate::remembered::Stacks,
+    pub path: registry::Path,
     pub interpreter: crate::python::Remembered,
     next_idle: *mut Local,
 }
@@ -166,6 +167,7 @@ impl Local {
             (&raw mut (*place).changes).write(Changes::default());
             (&raw mut (*place).found).write(Found::nothing());
             (&raw mut (*place).stacks).write(crate::remembered::Stacks::none());
+            (&raw mut (*place).path).write(registry::Path::empty());
             (&raw mut (*place).interpreter).write(crate::python::Remembered::nothing());
             (&raw mut (*place).next_idle).write(ptr::null_mut());
             let codes = (&raw mut (*place).codes).cast::<Code>();
