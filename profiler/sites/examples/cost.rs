@@ -10,7 +10,7 @@ use std::ffi::c_void;
 use std::hint::black_box;
 use std::time::Instant;
 
-use commsee_sites::sites;
+use commsee_sites::{local, sites};
 
 const CALLS: u32 = 100_000;
 
@@ -116,6 +116,17 @@ fn main() {
         at(30, &mut || of_stack = (ns(of_stack_body), ns(nothing)));
         figures.push((format!("of_stack {depth}"), WAYS.len(), of_stack.0 - of_stack.1));
     }
+    // Everything is new to the thread, though not to the process.
+    let mut unknown = f64::INFINITY;
+    at(30, &mut || {
+        for _ in 0..1000 {
+            local::own().expect("memory").forget();
+            let begin = Instant::now();
+            one(of_stack_body, 8);
+            unknown = unknown.min(begin.elapsed().as_secs_f64() * 1e9);
+        }
+    });
+    println!("of_stack 8, all code unknown to the thread: {unknown:.0} ns");
     for (name, calls, ns) in figures {
         println!("{name:12} from {calls} calls in turn: {ns:6.1} ns");
     }
