@@ -103,6 +103,10 @@ pub fn write(call: &Call) -> String {
             let function = if call.rule == "read" { "reading" } else { "started" };
             line(&format!("        files::{function}(thread, {comm}, {request}, done, |context| {rule});"));
         }
+        Shape::Request if has_short(call) && AT_ONCE.contains(&call.rule) && !receives(call) => line(&format!(
+            "        tally::started_at_once::<{path}, {of}>(thread, {comm}, {request}, done, move |context| {at_once}, move |context| {rule});",
+            at_once = rule_call(call),
+        )),
         Shape::Request => {
             let function = match call.rule {
                 "recv" => "receiving",
@@ -110,7 +114,7 @@ pub fn write(call: &Call) -> String {
                 _ => "started",
             };
             line(&format!(
-                "        tally::{function}::<{path}, {of}>(thread, {comm}, {request}, done, |context| {rule});"
+                "        tally::{function}::<{path}, {of}>(thread, {comm}, {request}, done, move |context| {rule});"
             ));
         }
         Shape::Persistent => {

@@ -125,13 +125,7 @@ pub fn call_at_once<P: Path, C: Carrier>(
     if !P::IS_SHORT {
         return call::<P, C>(thread, key, done, again);
     }
-    let now = generation();
-    let latest = thread.shortcuts.latest(done.operation);
-    let shortcut = match latest.is_for(key, now) {
-        true => Some(latest),
-        false => thread.shortcuts.again_at_home(key, done.operation, now),
-    };
-    if let Some(shortcut) = shortcut {
+    if let Some(shortcut) = shortcut_at_once(thread, done.operation, key) {
         let mut known = AtOnce { shortcut, edge: ptr::null_mut(), bytes: 0 };
         if let Some(volume) = rule(&mut known)
             && let Some(cell) = shortcut.cell(volume.message_bytes)
@@ -144,6 +138,14 @@ pub fn call_at_once<P: Path, C: Carrier>(
         }
     }
     call_apart::<P, C>(thread, key, done.operation, done.ticks, again);
+}
+
+/// The shortcut of a call, if it takes no call to find it.
+#[inline(always)]
+fn shortcut_at_once(thread: &Thread, operation: u16, key: Word) -> Option<&Shortcut> {
+    let now = generation();
+    let latest = thread.shortcuts.latest(operation);
+    if latest.is_for(key, now) { Some(latest) } else { thread.shortcuts.again_at_home(key, operation, now) }
 }
 
 #[inline(always)]
@@ -292,6 +294,57 @@ pub fn started<P: Path, C: Carrier>(
     follow::<P>(thread, shortcut, request, Kind::Plain, 0, done.ticks);
 }
 
+/// The same for rules that are quickly told, as [`call_at_once`].
+#[inline(always)]
+pub fn started_at_once<P: Path, C: Carrier>(
+    thread: &Thread,
+    key: Word,
+    request: Word,
+    done: Done,
+    rule: impl FnOnce(&mut AtOnce) -> Option<Volume>,
+    again: impl FnOnce(&mut Now<P, C>) -> Volume,
+) {
+    if !P::IS_SHORT {
+        return started::<P, C>(thread, key, request, done, again);
+    }
+    if let Some(shortcut) = shortcut_at_once(thread, done.operation, key) {
+        let mut known = AtOnce { shortcut, edge: ptr::null_mut(), bytes: 0 };
+        if let Some(volume) = rule(&mut known)
+            && let Some(cell) = shortcut.cell(volume.message_bytes)
+            && follow_at_once(thread, shortcut, request, Kind::Plain, 0, 0)
+        {
+            if !known.edge.is_null() {
+                // SAFETY: the counters that a shortcut knows are this thread's.
+                unsafe { Counters::add_messages(known.edge, (1, known.bytes)) };
+            }
+            return add_at_once(thread, cell, done.ticks, volume);
+        }
+    }
+    started_apart::<P, C>(thread, key, request, done.operation, done.ticks, again);
+}
+
+#[cold]
+#[inline(never)]
+fn started_apart<P: Path, C: Carrier>(
+    thread: &Thread,
+    key: Word,
+    request: Word,
+    operation: u16,
+    ticks: u64,
+    rule: impl FnOnce(&mut Now<P, C>) -> Volume,
+) {
+    started::<P, C>(thread, key, request, Done { operation, code: 0, ticks }, rule);
+}
+
+/// As `follow`. Returns whether nothing is left to do.
+#[inline(always)]
+fn follow_at_once(thread: &Thread, shortcut: &Shortcut, request: Word, kind: Kind, cells: u64, ticks: u64) -> bool {
+    // SAFETY: as in `follow`.
+    let handle = unsafe { abi().load(request) };
+    handle == abi().request_null
+        || thread.requests().start_at_once(handle, shortcut.record.get(), kind, cells, ticks, shortcut)
+}
+
 /// A nonblocking call that sends, and receives what its completion tells.
 #[inline(always)]
 pub fn started_both<P: Path, C: Carrier>(
@@ -349,6 +402,42 @@ pub fn receiving<P: Path, C: Carrier>(
     if done.code != 0 {
         return failed::<C>(thread, key, done.operation, done.code, done.ticks);
     }
+    // On the short path the rule has nothing to tell.
+    if P::IS_SHORT
+        && let Some(shortcut) = shortcut_at_once(thread, done.operation, key)
+        && follow_at_once(thread, shortcut, request, Kind::Receive, shortcut.cells.get(), done.ticks)
+    {
+        thread.counters.add_ticks(done.ticks);
+        // SAFETY: the counters that a shortcut knows are this thread's.
+        return add_time(unsafe { &mut *shortcut.pending.get() }, done.ticks);
+    }
+    if P::IS_SHORT {
+        return receiving_apart::<P, C>(thread, key, request, done.operation, done.ticks, rule);
+    }
+    receiving_otherwise::<P, C>(thread, key, request, done, rule);
+}
+
+#[cold]
+#[inline(never)]
+fn receiving_apart<P: Path, C: Carrier>(
+    thread: &Thread,
+    key: Word,
+    request: Word,
+    operation: u16,
+    ticks: u64,
+    rule: impl FnOnce(&mut Now<P, C>) -> Volume,
+) {
+    receiving_otherwise::<P, C>(thread, key, request, Done { operation, code: 0, ticks }, rule);
+}
+
+#[inline(always)]
+fn receiving_otherwise<P: Path, C: Carrier>(
+    thread: &Thread,
+    key: Word,
+    request: Word,
+    done: Done,
+    rule: impl FnOnce(&mut Now<P, C>) -> Volume,
+) {
     let shortcut = shortcut_of_receive::<C>(thread, done.operation, key);
     if state::is_on_in::<P>() {
         rule(&mut Now { thread, shortcut, key, operation: done.operation, path: PhantomData });

@@ -90,7 +90,7 @@ pub unsafe fn MPI_Waitall<P: Path>(
 ) -> c_int {
     // SAFETY: the program passes arrays of so many requests and statuses.
     unsafe {
-        let mut several = Several::look::<P>(thread, op::MPI_Waitall, length, array, false);
+        let mut several = Several::look_by::<P, true>(thread, op::MPI_Waitall, length, array, false);
         let statuses = several.statuses(statuses, several.length);
         let done = timed!(P, thread, several.record, MPI_Waitall, forward(statuses));
         recorded(move || {

@@ -138,6 +138,19 @@ impl<'a> Several<'a> {
         array: Word,
         inactive: bool,
     ) -> Several<'a> {
+        // SAFETY: as demanded of this one.
+        unsafe { Several::look_by::<P, false>(thread, operation, length, array, inactive) }
+    }
+
+    /// The same; the walk may be made here and not in a function apart.
+    #[inline(always)]
+    pub unsafe fn look_by<P: Path, const HERE: bool>(
+        thread: &'a Thread,
+        operation: u16,
+        length: c_int,
+        array: Word,
+        inactive: bool,
+    ) -> Several<'a> {
         let level = if P::IS_SHORT { 0 } else { thread.in_flight.depth() };
         let look = thread.looks.at(level);
         let length = if array == 0 { 0 } else { usize::try_from(length).unwrap_or(0) };
@@ -147,6 +160,8 @@ impl<'a> Several<'a> {
         // SAFETY: the program passes an array of so many handles, and there is room for as many.
         let (record, found) = unsafe {
             match (abi().handle_bytes, inactive) {
+                (4, false) if HERE => walk_here::<u32, false>(thread, operation, array as *const u32, length, noted),
+                (_, false) if HERE => walk_here::<u64, false>(thread, operation, array as *const u64, length, noted),
                 (4, false) => walk::<u32, false>(thread, operation, array as *const u32, length, noted),
                 (4, true) => walk::<u32, true>(thread, operation, array as *const u32, length, noted),
                 (_, false) => walk::<u64, false>(thread, operation, array as *const u64, length, noted),
@@ -230,31 +245,11 @@ impl<'a> Several<'a> {
     /// All requests of the call have completed. An error tells itself which have.
     #[inline(always)]
     pub unsafe fn finish_all<P: Path>(&self, thread: &Thread, code: c_int, array: Word, statuses: Word) {
-        if code != 0 {
-            // SAFETY: as demanded of this one.
-            return unsafe { self.finish_failed::<P>(thread, array, statuses) };
-        }
-        // SAFETY: the call has filled the statuses.
-        unsafe { finish_all::<P>(thread, self.noted(), self.receives, statuses) };
-    }
-
-    /// A call that fails has completed those requests whose handle it has set to null.
-    #[cold]
-    #[inline(never)]
-    unsafe fn finish_failed<P: Path>(&self, thread: &Thread, array: Word, statuses: Word) {
-        for noted in self.noted() {
-            let status = status_at(statuses, noted.index as usize);
-            // SAFETY: the array has so many handles.
-            unsafe { self.finish_where_null::<P>(thread, noted, array, status) };
-        }
-    }
-
-    unsafe fn finish_where_null<P: Path>(&self, thread: &Thread, noted: &Noted, array: Word, status: Word) {
-        // SAFETY: the call has filled the statuses, and the array has this many handles.
+        // SAFETY: the call has filled the statuses, and the array has so many handles.
         unsafe {
-            if abi().load_at(array, noted.index as usize) == abi().request_null {
-                let is_error = status == 0 || status::error(status) != 0;
-                finish::<P>(thread, *noted, c_int::from(is_error), self.receives, status);
+            match code {
+                0 => finish_all::<P>(thread, self.noted(), self.receives, statuses),
+                _ => finish_failed::<P>(thread, self.noted(), array, self.receives, statuses),
             }
         }
     }
@@ -274,7 +269,7 @@ impl<'a> Several<'a> {
             unsafe {
                 match code {
                     0 => finish::<P>(thread, *noted, 0, self.receives, status),
-                    _ => self.finish_where_null::<P>(thread, noted, array, status),
+                    _ => finish_where_null::<P>(thread, noted, array, self.receives, status),
                 }
             }
         }
@@ -295,6 +290,27 @@ impl<'a> Several<'a> {
     #[inline(always)]
     pub fn leave(self, thread: &Thread) {
         thread.requests().looked();
+    }
+}
+
+/// A call that fails has completed those requests whose handle it has set to null.
+#[cold]
+#[inline(never)]
+unsafe fn finish_failed<P: Path>(thread: &Thread, noted: &[Noted], array: Word, receives: bool, statuses: Word) {
+    for noted in noted {
+        let status = status_at(statuses, noted.index as usize);
+        // SAFETY: the array has so many handles.
+        unsafe { finish_where_null::<P>(thread, noted, array, receives, status) };
+    }
+}
+
+unsafe fn finish_where_null<P: Path>(thread: &Thread, noted: &Noted, array: Word, receives: bool, status: Word) {
+    // SAFETY: the call has filled the statuses, and the array has this many handles.
+    unsafe {
+        if abi().load_at(array, noted.index as usize) == abi().request_null {
+            let is_error = status == 0 || status::error(status) != 0;
+            finish::<P>(thread, *noted, c_int::from(is_error), receives, status);
+        }
     }
 }
 
@@ -358,10 +374,23 @@ impl Handle for u64 {
 /// Null handles are passed by in groups of so many.
 const GROUP: usize = 8;
 
-/// Looks at each request of an array, and notes those that count: the communicator that the call belongs to, and how many were noted,
-/// above the bits of their kinds.
+/// As [`walk_here`], for all but the calls that programs make most.
 #[inline(never)]
 unsafe fn walk<H: Handle, const INACTIVE: bool>(
+    thread: &Thread,
+    operation: u16,
+    array: *const H,
+    length: usize,
+    noted: *mut Noted,
+) -> (Record, usize) {
+    // SAFETY: as demanded of this one.
+    unsafe { walk_here::<H, INACTIVE>(thread, operation, array, length, noted) }
+}
+
+/// Looks at each request of an array, and notes those that count: the communicator that the call belongs to, and how many were noted,
+/// above the bits of their kinds.
+#[inline(always)]
+unsafe fn walk_here<H: Handle, const INACTIVE: bool>(
     thread: &Thread,
     operation: u16,
     array: *const H,
