@@ -53,6 +53,8 @@ impl Code {
 
 /// A power of two.
 const CALLERS: usize = 64;
+/// No call returns there; where a caller is unknown, it is 0.
+const NO_CALLER: (usize, u32) = (usize::MAX, 0);
 
 /// A power of two. Each slot and its neighbour stand in for each other.
 const CODES: usize = 2048;
@@ -162,7 +164,7 @@ impl Local {
     unsafe fn fill(place: *mut Local) {
         // SAFETY: as demanded.
         unsafe {
-            (&raw mut (*place).callers).write([(0, 0); CALLERS]);
+            (&raw mut (*place).callers).write([NO_CALLER; CALLERS]);
             (&raw mut (*place).generation).write(1);
             (&raw mut (*place).changes).write(Changes::default());
             (&raw mut (*place).found).write(Found::nothing());
@@ -278,7 +280,7 @@ impl Local {
 
     /// An interpreter was found: what was taken for other code is to be looked at again.
     pub fn forget(&mut self) {
-        self.callers = [(0, 0); CALLERS];
+        self.callers = [NO_CALLER; CALLERS];
         self.codes.fill(Code::VACANT);
         self.stacks.forget();
     }
