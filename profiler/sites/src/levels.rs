@@ -91,7 +91,7 @@ impl Levels {
     /// Whether [`Levels::put`] will find room for one more. Under the lock of the writers.
     pub fn reserve(&self) -> bool {
         let used = self.used.load(Ordering::Relaxed);
-        let is_full = used == 0 || self.entries.load(Ordering::Relaxed) >= slots(used - 1) / 4 * 3;
+        let is_full = used == 0 || self.entries.load(Ordering::Relaxed) >= slots(used - 1) / 8 * 7;
         if !is_full {
             return true;
         }

@@ -53,6 +53,8 @@ impl Code {
 
 /// A power of two.
 const CALLERS: usize = 64;
+/// No call returns there; where a caller is unknown, it is 0.
+const NO_CALLER: (usize, u32) = (usize::MAX, 0);
 
 /// A power of two. Each slot and its neighbour stand in for each other.
 const CODES: usize = 2048;
@@ -69,6 +71,7 @@ pub struct Local {
     found: Found,
     codes: [Code; CODES],
     pub stacks: crate::remembered::Stacks,
+    pub path: registry::Path,
     pub interpreter: crate::python::Remembered,
     next_idle: *mut Local,
 }
@@ -161,11 +164,12 @@ impl Local {
     unsafe fn fill(place: *mut Local) {
         // SAFETY: as demanded.
         unsafe {
-            (&raw mut (*place).callers).write([(0, 0); CALLERS]);
+            (&raw mut (*place).callers).write([NO_CALLER; CALLERS]);
             (&raw mut (*place).generation).write(1);
             (&raw mut (*place).changes).write(Changes::default());
             (&raw mut (*place).found).write(Found::nothing());
             (&raw mut (*place).stacks).write(crate::remembered::Stacks::none());
+            (&raw mut (*place).path).write(registry::Path::empty());
             (&raw mut (*place).interpreter).write(crate::python::Remembered::nothing());
             (&raw mut (*place).next_idle).write(ptr::null_mut());
             let codes = (&raw mut (*place).codes).cast::<Code>();
@@ -276,7 +280,7 @@ impl Local {
 
     /// An interpreter was found: what was taken for other code is to be looked at again.
     pub fn forget(&mut self) {
-        self.callers = [(0, 0); CALLERS];
+        self.callers = [NO_CALLER; CALLERS];
         self.codes.fill(Code::VACANT);
         self.stacks.forget();
     }

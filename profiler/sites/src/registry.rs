@@ -83,6 +83,10 @@ static SITES: Levels = Levels::new();
 
 /// Before anything is asked for. Patterns are those of files that are passed over.
 pub fn start(rows: Box<dyn Rows>, patterns: &[&str]) {
+    // A process that begins to record twice goes on with the numbers that it has given.
+    if registry().is_some() {
+        return;
+    }
     let passed_over = patterns.iter().filter_map(|pattern| CString::new(*pattern).ok()).collect();
     let program = std::fs::read_link("/proc/self/exe").ok();
     let program = program.map(|path| std::os::unix::ffi::OsStringExt::into_vec(path.into_os_string()));
@@ -151,6 +155,40 @@ pub fn site(frame: u32, outer: u32) -> u32 {
     match SITES.get(key) {
         0 => new_site(key),
         site => site,
+    }
+}
+
+/// The sites of a stack, the outermost first. The next stack of a thread has most of its outer frames in common with it.
+pub struct Path {
+    base: u32,
+    length: usize,
+    frames: [u32; MOST_FRAMES],
+    sites: [u32; MOST_FRAMES],
+}
+
+impl Path {
+    pub const fn empty() -> Path {
+        Path { base: 0, length: 0, frames: [0; MOST_FRAMES], sites: [0; MOST_FRAMES] }
+    }
+
+    /// The site of frames in those of another site, the innermost first; 0 where there is no room.
+    pub fn site(&mut self, frames: &[u32], base: u32) -> u32 {
+        let mut site = base;
+        let mut is_known = self.base == base;
+        (self.base, self.length) = (base, if is_known { self.length } else { 0 });
+        let places = self.frames.iter_mut().zip(&mut self.sites);
+        for (at, (frame, (known, known_site))) in frames.iter().rev().zip(places).enumerate() {
+            is_known &= at < self.length && *known == *frame;
+            if !is_known {
+                (*known, *known_site) = (*frame, self::site(*frame, site));
+                self.length = at + usize::from(*known_site != 0);
+            }
+            site = *known_site;
+            if site == 0 {
+                return 0;
+            }
+        }
+        site
     }
 }
 

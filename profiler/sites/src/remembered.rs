@@ -4,6 +4,7 @@
 //! stack that it reads. So it need not be walked again where all these are the same: to compare the words that were read takes a fraction of
 //! the time, since none of them has to be waited for to know where the next one is. This is exact, not a guess.
 
+use std::mem::MaybeUninit;
 use std::ptr;
 
 use commsee_runtime::{memory, table};
@@ -11,15 +12,18 @@ use commsee_runtime::{memory, table};
 use crate::step::Registers;
 
 /// Most words of a stack that is remembered.
-pub const MOST_WORDS: usize = 64;
+pub const MOST_WORDS: usize = 160;
 /// Places of a stack: those with one stack pointer and one call share them, such as all that come through one function of the program.
-const WAYS: usize = 8;
-const STACKS: usize = 32 * WAYS;
+const WAYS: usize = 4;
+const STACKS: usize = 256;
 
 /// A word of the stack, and where it lies.
 type Word = (usize, usize);
 
-/// What a walk began with, read, and found.
+/// The words that a walk has read. They are written as they come, and more than there is room for are counted only.
+pub type Noted = [MaybeUninit<Word>; MOST_WORDS];
+
+/// What a walk began with, how many words it read, and what it found.
 #[derive(Clone, Copy)]
 pub struct Walked {
     pub start: Registers,
@@ -32,28 +36,18 @@ pub struct Walked {
     /// An interpreter's frames take the place of what was found.
     pub is_interpreted: bool,
     length: usize,
-    words: [Word; MOST_WORDS],
 }
 
 impl Walked {
     pub const fn new(start: Registers, return_address: usize, depth: usize) -> Walked {
-        Walked {
-            start,
-            return_address,
-            depth,
-            site: 0,
-            is_permanent: true,
-            is_interpreted: false,
-            length: 0,
-            words: [(0, 0); MOST_WORDS],
-        }
+        Walked { start, return_address, depth, site: 0, is_permanent: true, is_interpreted: false, length: 0 }
     }
 
     /// A word that was read.
     #[inline(always)]
-    pub fn note(&mut self, address: usize, word: usize) {
-        if let Some(place) = self.words.get_mut(self.length) {
-            *place = (address, word);
+    pub fn note(&mut self, noted: &mut Noted, address: usize, word: usize) {
+        if let Some(place) = noted.get_mut(self.length) {
+            place.write((address, word));
         }
         self.length += 1;
     }
@@ -63,9 +57,14 @@ impl Walked {
     }
 }
 
+struct Kept {
+    walked: Walked,
+    words: Noted,
+}
+
 /// Asked for where the first stack is walked.
 pub struct Stacks {
-    stacks: *mut Walked,
+    stacks: *mut Kept,
     /// Which of the places is taken next.
     next: usize,
 }
@@ -94,21 +93,28 @@ impl Stacks {
         let first = Stacks::first(start, return_address, depth);
         (first..first + WAYS).find_map(|at| {
             // SAFETY: there are so many.
-            let walked = unsafe { &*self.stacks.add(at) };
+            let Kept { walked, words } = unsafe { &*self.stacks.add(at) };
             if walked.start != start || walked.return_address != return_address || walked.depth != depth {
                 return None;
             }
-            let words = walked.words.get(..walked.length)?;
+            let words = words.get(..walked.length)?;
             // The outermost words differ where the innermost do not: all come through the same functions.
-            // SAFETY: it is above the stack pointer and was on this stack, which is mapped up to its upper end as long as the thread runs.
-            let is_same = |(address, word): &Word| unsafe { (*address as *const usize).read_volatile() } == *word;
+            // SAFETY: it was noted. It is above the stack pointer and was on this stack, which is mapped up to its upper end as long as
+            // the thread runs.
+            let is_same = |noted: &MaybeUninit<Word>| unsafe {
+                let (address, word) = noted.assume_init();
+                (address as *const usize).read_volatile() == word
+            };
             words.iter().rev().all(is_same).then_some(walked)
         })
     }
 
     /// Keeps a stack in the place of another one.
+    ///
+    /// # Safety
+    /// The words are those that were noted of it.
     #[inline(never)]
-    pub fn keep(&mut self, walked: &Walked) {
+    pub unsafe fn keep(&mut self, walked: &Walked, noted: &Noted) {
         if !walked.is_whole() {
             return;
         }
@@ -123,16 +129,9 @@ impl Stacks {
         // SAFETY: there are so many, plain data, and the words behind the length are not looked at.
         unsafe {
             let place = self.stacks.add(at);
-            (*place).length = 0;
-            let words = ptr::slice_from_raw_parts_mut((&raw mut (*place).words).cast::<Word>(), walked.length);
-            (*words).copy_from_slice(&walked.words[..walked.length]);
-            (*place).start = walked.start;
-            (*place).return_address = walked.return_address;
-            (*place).depth = walked.depth;
-            (*place).site = walked.site;
-            (*place).is_permanent = walked.is_permanent;
-            (*place).is_interpreted = walked.is_interpreted;
-            (*place).length = walked.length;
+            let words = (&raw mut (*place).words).cast::<MaybeUninit<Word>>();
+            words.copy_from_nonoverlapping(noted.as_ptr(), walked.length);
+            (*place).walked = *walked;
         }
     }
 
@@ -141,7 +140,7 @@ impl Stacks {
         if !self.stacks.is_null() {
             for at in 0..STACKS {
                 // SAFETY: there are so many. No stack pointer is 0.
-                unsafe { (*self.stacks.add(at)).start.stack = 0 };
+                unsafe { (*self.stacks.add(at)).walked.start.stack = 0 };
             }
         }
     }

@@ -1,10 +1,12 @@
 //! The sites of calls.
 
+use std::mem::MaybeUninit;
+
 use commsee_runtime::{errno, guard};
 
 use crate::local::{self, Local};
 use crate::registry::MOST_FRAMES;
-use crate::remembered::Walked;
+use crate::remembered::{Noted, Walked};
 use crate::stack::{Copied, Own, Words};
 use crate::step::{self, Registers};
 use crate::{python, registry};
@@ -26,6 +28,9 @@ pub fn of_caller(return_address: usize) -> u32 {
 
 #[inline(never)]
 fn of_other_caller(return_address: usize) -> u32 {
+    if return_address == 0 {
+        return of_stack(0, 1);
+    }
     let Some(local) = local::own() else { return 0 };
     loop {
         let code = local.code(return_address.wrapping_sub(1));
@@ -48,7 +53,7 @@ fn of_other_caller(return_address: usize) -> u32 {
 }
 
 /// The site of this thread's stack: of the frame that a call returns to and those outside of it, at most so many, without those that are
-/// passed over. 0 where nothing is known.
+/// passed over. 0 where nothing is known. Without a return address the innermost frames are our own, which are passed over.
 #[inline(never)]
 pub fn of_stack(return_address: usize, depth: usize) -> u32 {
     // SAFETY: these are the registers of this function.
@@ -109,62 +114,69 @@ fn within(local: &mut Local, start: Registers, return_address: usize, depth: usi
 /// What a walk has found.
 struct Stack {
     walked: Walked,
+    noted: Noted,
     /// The innermost first; none is 0.
-    frames: [u32; MOST_FRAMES],
+    frames: [MaybeUninit<u32>; MOST_FRAMES],
     length: usize,
     /// There was no room for some frame.
     is_lost: bool,
 }
 
+impl Stack {
+    fn frames(&self) -> &[u32] {
+        // SAFETY: so many were written.
+        unsafe { std::slice::from_raw_parts(self.frames.as_ptr().cast(), self.length.min(MOST_FRAMES)) }
+    }
+}
+
 #[inline(never)]
 fn walk(local: &mut Local, start: Registers, return_address: usize, depth: usize) -> u32 {
-    let mut stack = Stack {
-        walked: Walked::new(start, return_address, depth),
-        frames: [0; MOST_FRAMES],
-        length: 0,
-        is_lost: false,
+    let mut place = MaybeUninit::<Stack>::uninit();
+    let stack = place.as_mut_ptr();
+    // SAFETY: what is behind the lengths stays as it is, and may be anything.
+    let stack = unsafe {
+        (&raw mut (*stack).walked).write(Walked::new(start, return_address, depth));
+        (&raw mut (*stack).length).write(0);
+        (&raw mut (*stack).is_lost).write(false);
+        &mut *stack
     };
-    let bounds = local.bounds();
-    // SAFETY: this is a call of the function with that stack pointer.
-    let is_own = match unsafe { Own::new(bounds, start.stack) } {
-        Some(own) => {
-            climb(local, &mut stack, own);
-            true
-        }
-        None => {
-            climb_copied(local, &mut stack);
-            false
-        }
-    };
+    let mut is_own = climb_any(local, stack);
     // Of what was mapped when some code was looked at, something may have gone since.
     if !stack.walked.is_permanent && !local.is_current() {
-        (stack.walked, stack.length, stack.is_lost) = (Walked::new(start, return_address, depth), 0, false);
-        // SAFETY: as above.
-        match unsafe { Own::new(bounds, start.stack) } {
-            Some(own) => climb(local, &mut stack, own),
-            None => climb_copied(local, &mut stack),
-        }
+        stack.walked = Walked::new(start, return_address, depth);
+        (stack.length, stack.is_lost) = (0, false);
+        is_own = climb_any(local, stack);
     }
     if stack.is_lost {
         return 0;
     }
-    let Stack { mut walked, frames, length, .. } = stack;
-    let outer = match walked.is_interpreted {
-        true => python::site(&mut local.interpreter, depth - length),
+    let outer = match stack.walked.is_interpreted {
+        true => python::site(&mut local.interpreter, depth - stack.length),
         false => 0,
     };
-    let mut site = outer;
-    for frame in frames[..length].iter().rev() {
-        site = registry::site(*frame, site);
-        if site == 0 {
-            return 0;
-        }
-    }
-    walked.site = site;
-    if is_own && !(walked.is_interpreted && length > 0) {
-        local.stacks.keep(&walked);
+    let site = local.path.site(stack.frames(), outer);
+    stack.walked.site = site;
+    if site != 0 && is_own && !(stack.walked.is_interpreted && stack.length > 0) {
+        // SAFETY: they were noted while it was walked.
+        unsafe { local.stacks.keep(&stack.walked, &stack.noted) };
     }
     site
+}
+
+/// Whether the stack is the thread's own.
+fn climb_any(local: &mut Local, stack: &mut Stack) -> bool {
+    let bounds = local.bounds();
+    // SAFETY: this is called by the function with that stack pointer.
+    match unsafe { Own::new(bounds, stack.walked.start.stack) } {
+        Some(own) => {
+            climb(local, stack, own);
+            true
+        }
+        None => {
+            climb_copied(local, stack);
+            false
+        }
+    }
 }
 
 #[cold]
@@ -174,16 +186,17 @@ fn climb_copied(local: &mut Local, stack: &mut Stack) {
 }
 
 /// Notes what is read.
-struct Noted<'a, W> {
+struct Noting<'a, W> {
     words: W,
     walked: &'a mut Walked,
+    noted: &'a mut Noted,
 }
 
-impl<W: Words> Words for Noted<'_, W> {
+impl<W: Words> Words for Noting<'_, W> {
     #[inline(always)]
     fn word(&mut self, address: usize) -> Option<usize> {
         let word = self.words.word(address)?;
-        self.walked.note(address, word);
+        self.walked.note(self.noted, address, word);
         Some(word)
     }
 }
@@ -191,15 +204,15 @@ impl<W: Words> Words for Noted<'_, W> {
 /// From frame to frame, the innermost first.
 #[inline(always)]
 fn climb(local: &mut Local, stack: &mut Stack, words: impl Words) {
-    let Stack { walked, frames, length, is_lost } = stack;
+    let Stack { walked, noted, frames, length, is_lost } = stack;
     let Walked { start, return_address, depth, .. } = *walked;
-    let mut words = Noted { words, walked };
+    let mut words = Noting { words, walked, noted };
     // The first ones are our own, until the call returns.
     let (mut at, mut is_interrupted, mut is_ours, mut is_program) = (start, true, true, false);
     for _ in 0..MOST_STEPS {
         let code = local.code(at.address.wrapping_sub(usize::from(!is_interrupted)));
         words.walked.is_permanent &= code.is_permanent();
-        is_ours &= at.address != return_address;
+        is_ours &= return_address != 0 && at.address != return_address;
         if !is_ours {
             if code.is_nowhere() {
                 break;
@@ -212,7 +225,7 @@ fn climb(local: &mut Local, stack: &mut Stack, words: impl Words) {
             is_program = true;
             if !code.is_passed_over() {
                 *is_lost |= code.frame == 0;
-                frames[*length] = code.frame;
+                frames[*length].write(code.frame);
                 *length += 1;
                 if *length == depth || *is_lost {
                     break;
@@ -229,7 +242,8 @@ fn climb(local: &mut Local, stack: &mut Stack, words: impl Words) {
         words.walked.is_permanent &= code.is_permanent();
         if !code.is_passed_over() && !code.is_nowhere() {
             *is_lost |= code.frame == 0;
-            (frames[0], *length) = (code.frame, 1);
+            frames[0].write(code.frame);
+            *length = 1;
         }
     }
 }
