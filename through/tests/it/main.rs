@@ -21,6 +21,7 @@ mod registry;
 mod shards;
 mod stood;
 mod summed;
+mod symbols;
 mod versions;
 mod views;
 mod watch;

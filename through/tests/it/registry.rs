@@ -51,6 +51,8 @@ fn every_view_speaks_every_format_that_it_names() {
                 let text = printed(&document, format);
                 match format {
                     Format::Json | Format::Trace => has_arrays(view, &document, &text),
+                    Format::Speedscope => assert!(text.starts_with("{\"$schema\""), "{text}"),
+                    Format::Folded => assert!(text.lines().all(|line| line.contains("MPI_")), "{text}"),
                     Format::Csv => has_names(view, &text),
                     Format::Dot => assert!(text.starts_with("digraph") && text.ends_with("}\n"), "{text}"),
                     Format::Table | Format::Summary => {
@@ -116,7 +118,7 @@ fn values_are_of_the_unit_of_their_column() {
     // What these profiles have nothing of is tested elsewhere.
     let unseen: Vec<&str> =
         VIEWS.iter().flat_map(|view| view.parts).map(|part| part.name).filter(|name| !seen.contains(name)).collect();
-    assert!(unseen.iter().all(|name| *name == "datatypes"), "nothing was seen of {unseen:?}");
+    assert!(unseen.iter().all(|name| ["datatypes", "sites", "tree"].contains(name)), "nothing was seen of {unseen:?}");
 }
 
 #[test]
@@ -173,6 +175,9 @@ fn every_flag_is_in_the_help() {
         match view.flag {
             Flag::Default => {}
             Flag::Switch { long, .. } => assert!(help.contains(&format!("--{long}")), "{help}"),
+            Flag::With { long, other } => {
+                assert!(help.contains(&format!("--{long}")) && help.contains(&format!("--{other}")), "{help}")
+            }
             Flag::Option { option, value } => assert!(help.contains(&format!("--{option}")) && help.contains(value)),
         }
     }
