@@ -215,6 +215,20 @@ counters! {
 }
 
 counters! {
+    /// Calls from one site, by communicator, operation, bucket, phase and rank.
+    SiteCalls of CellOf<'_>, where calls {
+        /// calls that returned, including those that returned an error
+        calls: Count, Merge::Sum, Stored::Column, since 7, = |of| of.cell.calls;
+        /// bytes that the rank sent, by the rules in [calls](calls.md)
+        bytes_sent: Bytes, Merge::Sum, Stored::Column, since 7, = |of| of.cell.bytes_sent;
+        /// bytes that the rank received
+        bytes_recv: Bytes, Merge::Sum, Stored::Column, since 7, = |of| of.cell.bytes_recv;
+        /// time inside the MPI library
+        time_ns: Nanoseconds, Merge::Sum, Stored::Column, since 7, = |of| of.time_ns();
+    }
+}
+
+counters! {
     /// Datatype arguments, by communicator, operation and datatype.
     Arguments of shard::Use, where calls {
         /// calls in which an argument was of the type
@@ -295,7 +309,7 @@ mod tests {
 
     #[test]
     fn extremes_name_a_counter_of_their_unit() {
-        for table in [Calls::TABLE, Messages::TABLE, Arguments::TABLE] {
+        for table in [Calls::TABLE, Messages::TABLE, SiteCalls::TABLE, Arguments::TABLE] {
             for counter in table {
                 if let Merge::Least(of) | Merge::Most(of) = counter.merge {
                     let of = table.iter().find(|other| other.name == of).expect("a counter of the table");

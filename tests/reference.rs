@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use commsee::calls::{CALLS, RULES};
-use commsee::counters::{Arguments, Calls, Counter, Merge, Messages, Stored, Unit};
+use commsee::counters::{Arguments, Calls, Counter, Merge, Messages, SiteCalls, Stored, Unit};
 use commsee::settings::VARIABLES;
 
 fn check(page: &str, expected: &str) {
@@ -109,6 +109,11 @@ fn counters() {
             Calls::TABLE,
         ),
         ("Messages", "Per communicator, operation, source and destination, in the view `matrix`.", Messages::TABLE),
+        (
+            "Calls by site",
+            "Per site, communicator, operation, message-size bucket, phase and rank, in the view `call_sites`.",
+            SiteCalls::TABLE,
+        ),
         (
             "Datatype arguments",
             "Per communicator, operation, datatype and rank, in the view `datatypes`.",

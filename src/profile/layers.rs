@@ -126,15 +126,17 @@ impl<'a> Layers<'a> {
         Ok(())
     }
 
-    pub fn add_event(&mut self, event: &Event, comm: u32, layer_comm: u32) -> Result<(), Error> {
+    /// `site`: where the call was made.
+    pub fn add_event(&mut self, event: &Event, [comm, layer_comm]: [u32; 2], site: Option<u32>) -> Result<(), Error> {
         self.number()?;
         let is_layer = event.kind == LAYER;
         let peer = match event.message {
             Some((_, _, rank, _)) if event.kind == SENT => Some(if rank == NO_RANK { REMOTE } else { rank.into() }),
             _ => is_layer.then(|| self.peer(event.peer, |rank| rank)),
         };
-        let mut insert =
-            self.db.prepare_cached("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+        let mut insert = self
+            .db
+            .prepare_cached("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
         insert.execute(params![
             event.rank,
             event.thread,
@@ -152,7 +154,8 @@ impl<'a> Layers<'a> {
             event.message.filter(|_| event.kind == RECEIVED).map(|(.., posted)| posted),
             event.sequence,
             (layer_comm != NO_COMM).then_some(layer_comm),
-            (event.context.within != 0).then(|| self.route(event.context.within))
+            (event.context.within != 0).then(|| self.route(event.context.within)),
+            site
         ])?;
         Ok(())
     }

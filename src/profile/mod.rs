@@ -10,6 +10,7 @@ pub mod parts;
 mod remains;
 mod reserved;
 pub mod schema;
+mod sites;
 mod tables;
 mod utc;
 mod write;

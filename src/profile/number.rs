@@ -20,6 +20,9 @@ pub struct Communicators {
     held: Vec<Held>,
     /// Members of communicators, each list once.
     lists: HashMap<Vec<(u32, u32)>, u32>,
+    /// Where communicators were made: each site once, by its hash.
+    birthplaces: Vec<u64>,
+    birthplace_numbers: HashMap<u64, u32>,
     identities: Vec<Identity>,
     numbers: Vec<u32>,
     /// The position that was asked for last: what belongs to one communicator comes together.
@@ -40,6 +43,8 @@ struct Held {
     remote_size: u32,
     counter: u32,
     list: u32,
+    /// The position among the sites, and 1; 0 is none.
+    birthplace: u32,
     texts: Option<Box<Texts>>,
     letter: u8,
     is_freed: bool,
@@ -75,6 +80,8 @@ pub struct About<'a> {
     pub is_freed: bool,
     pub list: u32,
     pub layer: Option<&'a str>,
+    /// The hash of the site where it was made.
+    pub birthplace: Option<u64>,
 }
 
 impl Communicators {
@@ -86,6 +93,7 @@ impl Communicators {
             let next = self.lists.len() as u32;
             *self.lists.entry(members).or_insert(next)
         };
+        let birthplace = communicator.birthplace.map_or(0, |birthplace| self.birthplace(birthplace.site));
         let spread = spread.as_ref();
         self.held.push(Held {
             identity,
@@ -101,11 +109,19 @@ impl Communicators {
             remote_size: communicator.remote_size,
             counter: communicator.counter.unwrap_or(u32::MAX),
             list,
+            birthplace,
             texts: (layer.is_some() || label.is_some()).then(|| Box::new(Texts { layer, label })),
             letter: communicator.letter,
             is_freed: communicator.freed,
             has_counter: communicator.counter.is_some(),
         });
+    }
+
+    fn birthplace(&mut self, site: u64) -> u32 {
+        *self.birthplace_numbers.entry(site).or_insert_with(|| {
+            self.birthplaces.push(site);
+            self.birthplaces.len() as u32
+        })
     }
 
     /// Numbers them, hands over the row of each, and forgets all but the numbers: first the rows `-` and `*`, then the world, then by the
@@ -147,6 +163,7 @@ impl Communicators {
                 is_freed: one.is_freed,
                 list: one.list,
                 layer: one.layer(),
+                birthplace: (one.birthplace as usize).checked_sub(1).map(|at| self.birthplaces[at]),
             });
             write(Named {
                 number,
@@ -242,6 +259,7 @@ mod tests {
             source: root,
             members: vec![(0, 1)],
             spread: None,
+            birthplace: None,
         }
     }
 

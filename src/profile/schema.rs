@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
-use crate::counters::{Arguments, Calls, Counter, Merge, Messages, Stored};
+use crate::counters::{Arguments, Calls, Counter, Merge, Messages, SiteCalls, Stored};
 use crate::stream::NO_RANK;
 
 /// Raised with every change of the schema; `PRAGMA user_version` of the file.
-pub const SCHEMA_VERSION: u32 = 6;
+pub const SCHEMA_VERSION: u32 = 7;
 
 /// `total.phase` of a sum over all phases.
 pub const OVER_PHASES: i64 = -1;
@@ -26,11 +26,12 @@ pub static SCHEMA: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// What the marks of `schema.sql` stand for.
-fn columns() -> [(&'static str, Vec<String>); 16] {
+fn columns() -> [(&'static str, Vec<String>); 18] {
     let calls = || Calls::TABLE.iter();
     let sums = || calls().filter(|counter| counter.is_sum());
     let extremes = || Calls::extremes().map(|(_, extreme)| extreme);
     let (messages, arguments) = (|| Messages::TABLE.iter(), || Arguments::TABLE.iter());
+    let site_calls = || SiteCalls::TABLE.iter();
     let cell = |counter: &Counter| if counter.is_sum() { not_null(counter.name) } else { integer(counter.name) };
     [
         ("sums", calls().filter(|counter| is_in_total(counter)).map(|counter| not_null(counter.name)).collect()),
@@ -45,6 +46,7 @@ fn columns() -> [(&'static str, Vec<String>); 16] {
         ("cell", calls().filter(|counter| !counter.is_common()).map(cell).collect()),
         ("uneven cell", calls().filter(|counter| counter.is_common()).map(|counter| not_null(counter.name)).collect()),
         ("messages", messages().map(|counter| not_null(counter.name)).collect()),
+        ("site calls", site_calls().map(|counter| not_null(counter.name)).collect()),
         ("arguments", arguments().map(|counter| not_null(counter.name)).collect()),
         ("summed", sums().flat_map(summed).collect()),
         ("summed extremes", extremes().flat_map(summed_extreme).collect()),
@@ -54,6 +56,7 @@ fn columns() -> [(&'static str, Vec<String>); 16] {
         ("shown sums", sums().flat_map(shown_sum).collect()),
         ("shown extremes", extremes().flat_map(shown_extreme).collect()),
         ("of messages", messages().map(|counter| shown("e", counter, counter.name)).collect()),
+        ("of site calls", site_calls().map(|counter| shown("x", counter, counter.name)).collect()),
         ("of arguments", arguments().map(|counter| shown("u", counter, counter.name)).collect()),
     ]
 }

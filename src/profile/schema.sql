@@ -28,10 +28,43 @@ CREATE TABLE members (
     ranks TEXT NOT NULL
 );
 
+-- Where in the code calls are made. Files of code, wherever they were loaded: those of one build id (in hexadecimal digits, null where the
+-- file has none) are one, else those of one path.
+CREATE TABLE module (
+    id       INTEGER PRIMARY KEY,
+    path     TEXT NOT NULL,
+    build_id TEXT
+);
+
+-- Calls in a module: address is the file's own, inside of the call instruction. Both null: a line that an interpreter runs.
+CREATE TABLE frame (
+    id      INTEGER PRIMARY KEY,
+    module  INTEGER REFERENCES module(id),
+    address INTEGER
+);
+
+-- What a frame is called. depth 0 is the innermost of the functions that were inlined there. Frames of an interpreter have their rows from the
+-- start, others after `through resolve`.
+CREATE TABLE frame_name (
+    frame    INTEGER NOT NULL REFERENCES frame(id),
+    depth    INTEGER NOT NULL,
+    function TEXT,
+    file     TEXT,
+    line     INTEGER,
+    PRIMARY KEY (frame, depth)
+) WITHOUT ROWID;
+
+-- A frame and the site of the frames outside of it (null: none is known), whose id is lower. So a stack is one number.
+CREATE TABLE site (
+    id    INTEGER PRIMARY KEY,
+    frame INTEGER NOT NULL REFERENCES frame(id),
+    outer INTEGER REFERENCES site(id)
+);
+
 -- Communicators. 0 and 1 are no communicators but the rows '-' and '*'. The time_ and rank_ columns sum up the MPI time of its ranks
 -- (without MPI_Init and MPI_Finalize): of how many, of all, of the one that spent least and the one that spent most (null: there is one
 -- rank, or rank_max is rank_min). layer: whose communicator it is, null for MPI's; letter is then what the layer's module tells of its
--- making, and root_rank may be null. Names are unique; no index says so, since nothing is looked up by them.
+-- making, and root_rank may be null. site: where it was made, null where that is not known. Names are unique; no index says so, since nothing is looked up by them.
 CREATE TABLE communicator (
     id          INTEGER PRIMARY KEY,
     name        TEXT NOT NULL,
@@ -49,7 +82,8 @@ CREATE TABLE communicator (
     rank_max_ns INTEGER,
     rank_max    INTEGER,
     label       TEXT,
-    layer       TEXT
+    layer       TEXT,
+    site        INTEGER REFERENCES site(id)
 );
 
 CREATE TABLE operation (
@@ -119,6 +153,18 @@ CREATE TABLE edge (
     PRIMARY KEY (comm, op, src, dst)
 ) WITHOUT ROWID;
 
+-- Calls by the site that made them, where COMMSEE_SITES asked for it. site 0 is not known. Rank -1 is all ranks together.
+CREATE TABLE call_site (
+    site   INTEGER NOT NULL,
+    comm   INTEGER NOT NULL REFERENCES communicator(id),
+    op     INTEGER NOT NULL REFERENCES operation(id),
+    bucket INTEGER NOT NULL REFERENCES bucket(id),
+    phase  INTEGER NOT NULL REFERENCES phase(id),
+    rank   INTEGER NOT NULL,
+    @site calls@,
+    PRIMARY KEY (site, comm, op, bucket, phase, rank)
+) WITHOUT ROWID;
+
 -- How often a communicator took part in completion calls that are charged to the row '*'. Rank -1 is all ranks together.
 CREATE TABLE involvement (
     comm  INTEGER NOT NULL REFERENCES communicator(id),
@@ -147,7 +193,8 @@ CREATE TABLE datatype_use (
     PRIMARY KEY (comm, op, datatype, rank)
 ) WITHOUT ROWID;
 
--- Where the threads of processes stood that had not finished: op null is in the program, since_ns null is not known.
+-- Where the threads of processes stood that had not finished: op null is in the program, since_ns null is not known. site: where in the
+-- code the call was made, of one frame; null is not known.
 CREATE TABLE standing (
     rank     INTEGER NOT NULL REFERENCES process(rank),
     thread   INTEGER NOT NULL,
@@ -155,6 +202,7 @@ CREATE TABLE standing (
     op       INTEGER REFERENCES operation(id),
     since_ns INTEGER,
     for_ns   INTEGER,
+    site     INTEGER REFERENCES site(id),
     PRIMARY KEY (rank, thread)
 ) WITHOUT ROWID;
 
@@ -234,7 +282,7 @@ CREATE TABLE clock (
 -- rank 0. kind 0: an MPI call. 1: what a layer below MPI did; peer as in transfer. 2: a message that the call beginning at cause_ns
 -- sent; peer is the rank it went to (-2: of another MPI_COMM_WORLD). 3: a message that came with the call beginning at cause_ns; posted
 -- counts the receives of its rank as they were posted. source is the sender's rank in the communicator. sequence is the number of a
--- collective call among those on its communicator, the same on all ranks.
+-- collective call among those on its communicator, the same on all ranks. site is that of an MPI call.
 CREATE TABLE event (
     rank     INTEGER NOT NULL REFERENCES process(rank),
     thread   INTEGER NOT NULL,
@@ -252,7 +300,8 @@ CREATE TABLE event (
     posted   INTEGER,
     sequence INTEGER,
     layer_comm INTEGER REFERENCES communicator(id),
-    within   INTEGER REFERENCES way(id)
+    within   INTEGER REFERENCES way(id),
+    site     INTEGER REFERENCES site(id)
 );
 
 -- Sums over the ranks, with all their numbers, and where their cells lie. only_rank: it is the cell of this rank.
@@ -327,6 +376,42 @@ JOIN operation o ON o.id = s.op
 JOIN bucket b ON b.id = s.bucket
 LEFT JOIN phase h ON h.id = s.phase;
 
+-- Sites by the innermost function of their frame: site is grid.c:88, or solve+0x1f where the line is not known. Null is not known, or only
+-- after `through resolve`.
+CREATE VIEW sites AS
+SELECT s.id AS id,
+       coalesce(replace(n.file, rtrim(n.file, replace(n.file, '/', '')), '') || coalesce(':' || n.line, ''), n.function) AS site,
+       CASE WHEN n.line IS NULL AND instr(n.function, '+0x') THEN substr(n.function, 1, instr(n.function, '+0x') - 1)
+            ELSE n.function END AS function,
+       n.file AS file,
+       n.line AS line,
+       m.path AS module,
+       f.address AS address,
+       s.outer AS outer
+FROM site s
+JOIN frame f ON f.id = s.frame
+LEFT JOIN module m ON m.id = f.module
+LEFT JOIN frame_name n ON n.frame = f.id AND n.depth = 0;
+
+-- Calls by the site that made them.
+CREATE VIEW call_sites AS
+SELECT c.name AS comm,
+       o.name AS op,
+       b.lo AS bucket_lo,
+       b.hi AS bucket_hi,
+       h.name AS phase,
+       nullif(x.rank, -1) AS rank,
+       @of site calls@,
+       nullif(x.site, 0) AS id,
+       s.site AS site,
+       s.function AS function
+FROM call_site x
+JOIN communicator c ON c.id = x.comm
+JOIN operation o ON o.id = x.op
+JOIN bucket b ON b.id = x.bucket
+JOIN phase h ON h.id = x.phase
+LEFT JOIN sites s ON s.id = x.site;
+
 CREATE VIEW communicators AS
 SELECT c.name AS comm,
        coalesce(r.call, c.letter) AS creator,
@@ -337,11 +422,14 @@ SELECT c.name AS comm,
        c.freed AS freed,
        m.ranks AS ranks,
        c.remote_size AS remote_size,
-       coalesce(c.layer, 'mpi') AS layer
+       coalesce(c.layer, 'mpi') AS layer,
+       s.site AS made_at,
+       s.function AS made_in
 FROM communicator c
 LEFT JOIN creator r ON r.letter = c.letter AND c.layer IS NULL
 LEFT JOIN members m ON m.id = c.members
 LEFT JOIN communicator p ON p.id = c.parent
+LEFT JOIN sites s ON s.id = c.site
 WHERE c.letter IS NOT NULL;
 
 CREATE VIEW matrix AS
@@ -370,10 +458,12 @@ JOIN operation o ON o.id = u.op
 JOIN datatype d ON d.id = u.datatype;
 
 CREATE VIEW running AS
-SELECT c.name AS comm, o.name AS op, s.rank AS rank, s.thread AS thread, s.since_ns / 1e9 AS since_s, s.for_ns / 1e9 AS for_s
+SELECT c.name AS comm, o.name AS op, s.rank AS rank, s.thread AS thread, s.since_ns / 1e9 AS since_s, s.for_ns / 1e9 AS for_s,
+       w.site AS site, w.function AS function
 FROM standing s
 JOIN communicator c ON c.id = s.comm
-JOIN operation o ON o.id = s.op;
+JOIN operation o ON o.id = s.op
+LEFT JOIN sites w ON w.id = s.site;
 
 -- Where src or dst is null, the process is not known; with remote 1 it belongs to another MPI_COMM_WORLD.
 CREATE VIEW transfers AS
@@ -448,13 +538,15 @@ SELECT e.rank AS rank,
        e.posted AS posted,
        e.sequence AS sequence,
        l.name AS layer_comm,
-       nullif(v.function, '') AS within
+       nullif(v.function, '') AS within,
+       s.site AS site
 FROM event e
 JOIN communicator c ON c.id = e.comm
 JOIN operation o ON o.id = e.op
 LEFT JOIN way w ON w.id = e.way
 LEFT JOIN communicator l ON l.id = e.layer_comm
-LEFT JOIN way v ON v.id = e.within;
+LEFT JOIN way v ON v.id = e.within
+LEFT JOIN sites s ON s.id = e.site;
 
 CREATE VIEW clocks AS
 SELECT rank,

@@ -8,16 +8,17 @@ use super::error::Error;
 use super::layers::Layers;
 use super::number::{Communicators, number_names};
 use super::schema::{NO_CELLS, OVER_PHASES, adding, is_in_total, is_rare, known};
+use super::sites::Sites;
 use super::utc::utc;
 use crate::buckets::Buckets;
 use crate::calls::CALLS;
-use crate::counters::{Arguments, Calls, Counter, Merge, Messages};
+use crate::counters::{self, Arguments, Calls, Counter, Merge, Messages};
 use crate::creators;
 use crate::ranks;
 use crate::shard::{self, BUCKET_INVOLVED, FINISHED, LEFT, NO_OPERATION, REMOTE_RANK, SNAPSHOT};
 use crate::stream::{
-    ALL_PHASES, Detail, Each, Edge, Identity, InFlight, Item, Key, NO_RANK, Name, Process, Program, Row, Run, Sum,
-    Totals, Transfer, Use, add_ranges,
+    ALL_PHASES, Detail, Each, Edge, Identity, InFlight, Item, Key, NO_RANK, Name, Process, Program, Row, Run,
+    SiteCalls, Sum, Totals, Transfer, Use, add_ranges,
 };
 
 /// Programs of a job that are told apart.
@@ -30,6 +31,7 @@ pub struct Tables<'a> {
     world_size: i64,
     insert: Statements<'a>,
     layers: Layers<'a>,
+    sites: Sites,
     /// Until the first group comes: all must be known before any can be numbered.
     communicators: Communicators,
     phase_names: Vec<Name>,
@@ -55,6 +57,7 @@ struct Statements<'a> {
     involvement: CachedStatement<'a>,
     edge: CachedStatement<'a>,
     argument: CachedStatement<'a>,
+    at_site: CachedStatement<'a>,
 }
 
 /// The group whose rows are coming.
@@ -95,6 +98,7 @@ impl<'a> Tables<'a> {
             // Messages to several ranks of a node are one row where rows stand for nodes.
             edge: db.prepare_cached(&adding("edge", 4, Messages::TABLE))?,
             argument: insert_into("datatype_use", 4 + Arguments::COUNT)?,
+            at_site: db.prepare_cached(&adding("call_site", 6, counters::SiteCalls::TABLE))?,
         };
         Ok(Tables {
             db,
@@ -102,6 +106,7 @@ impl<'a> Tables<'a> {
             world_size: run.world_size.into(),
             insert,
             layers: Layers::new(db, run.ranks >= run.world_size.into())?,
+            sites: Sites::default(),
             communicators: Communicators::default(),
             phase_names: Vec::new(),
             datatype_names: Vec::new(),
@@ -142,9 +147,22 @@ impl<'a> Tables<'a> {
                 Ok(())
             }
             Item::Note(note) => self.layers.add_note(&note),
+            Item::Module(module) => {
+                self.sites.add_module(*module);
+                Ok(())
+            }
+            Item::Frame(frame) => {
+                self.sites.add_frame(frame);
+                Ok(())
+            }
+            Item::Site(site) => {
+                self.sites.add(site);
+                Ok(())
+            }
             Item::Sum(sum) => self.add_sum(*sum),
             Item::Each(each) => self.add_each(&each),
             Item::Edge(edge) => self.add_edge(&edge),
+            Item::SiteCalls(calls) => self.add_site_calls(&calls),
             Item::Transfer(transfer) => self.add_transfer(&transfer),
             Item::Use(used) => self.add_use(&used),
             Item::InFlight(call) => self.add_in_flight(&call),
@@ -154,7 +172,8 @@ impl<'a> Tables<'a> {
                 self.operations.insert(event.operation);
                 let comm = self.comm(event.identity);
                 let layer_comm = self.comm(event.context.communicator);
-                self.layers.add_event(&event, comm, layer_comm)
+                let site = self.sites.find(event.site);
+                self.layers.add_event(&event, [comm, layer_comm], site)
             }
             Item::Program(program) => {
                 self.add_program(program);
@@ -208,6 +227,7 @@ impl<'a> Tables<'a> {
         if std::mem::replace(&mut self.are_numbered, true) {
             return Ok(());
         }
+        self.sites.number(self.db)?;
         self.write_communicators()?;
         let phases = number_names(std::mem::take(&mut self.phase_names), 1);
         let mut insert = self.db.prepare("INSERT INTO phase VALUES (?, ?)")?;
@@ -226,8 +246,10 @@ impl<'a> Tables<'a> {
     }
 
     fn write_communicators(&mut self) -> Result<(), Error> {
-        let mut insert =
-            self.db.prepare("INSERT INTO communicator VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+        let mut insert = self
+            .db
+            .prepare("INSERT INTO communicator VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+        let sites = &self.sites;
         self.communicators.number(|named| {
             let about = named.about.as_ref();
             let (of_several, is_called) = (named.time_ranks > 1, named.time_ranks > 0);
@@ -249,7 +271,8 @@ impl<'a> Tables<'a> {
                     of_several.then_some(named.most.0 as i64),
                     (named.most.1 != named.least.1).then_some(named.most.1),
                     about.and_then(|about| about.label),
-                    about.and_then(|about| about.layer)
+                    about.and_then(|about| about.layer),
+                    about.and_then(|about| sites.find(about.birthplace?))
                 ])
                 .map(drop)
         })?;
@@ -406,6 +429,18 @@ impl<'a> Tables<'a> {
         insert(&mut self.insert.edge, key.into_iter().chain(edge.counted.values().map(|value| value as i64)).map(Some))
     }
 
+    fn add_site_calls(&mut self, calls: &SiteCalls) -> Result<(), Error> {
+        self.number()?;
+        self.operations.insert(calls.operation);
+        // Calls from sites that are not known are told as well: then their sum is that of all.
+        let site = self.sites.find(calls.site).unwrap_or(shard::NO_SITE);
+        let (comm, phase) = (self.comm(calls.identity), self.phase(calls.phase));
+        let rank = known(self.known_by(calls.rank));
+        let key = [site, comm, calls.operation.into(), calls.bucket.into(), phase].map(i64::from);
+        let counted = calls.counted.values().map(|value| value as i64);
+        insert(&mut self.insert.at_site, key.into_iter().chain([rank]).chain(counted).map(Some))
+    }
+
     fn add_transfer(&mut self, transfer: &Transfer) -> Result<(), Error> {
         self.number()?;
         self.operations.insert(transfer.operation);
@@ -429,13 +464,14 @@ impl<'a> Tables<'a> {
     fn add_in_flight(&mut self, in_flight: &InFlight) -> Result<(), Error> {
         self.number()?;
         self.operations.extend(in_flight.call.map(|(_, operation)| operation));
-        self.db.prepare_cached("INSERT INTO standing VALUES (?, ?, ?, ?, ?, ?)")?.execute(params![
+        self.db.prepare_cached("INSERT INTO standing VALUES (?, ?, ?, ?, ?, ?, ?)")?.execute(params![
             in_flight.rank,
             in_flight.thread,
             in_flight.call.map(|(identity, _)| self.comm(identity)),
             in_flight.call.map(|(_, operation)| operation),
             in_flight.since_ns.map(|ns| ns as i64),
-            in_flight.for_ns.map(|ns| ns as i64)
+            in_flight.for_ns.map(|ns| ns as i64),
+            self.sites.find(in_flight.site)
         ])?;
         Ok(())
     }

@@ -19,7 +19,7 @@ pub struct Event {
     pub reserved: u8,
     /// Of a layer's operation, as [`super::routed`]. Of a collective call its number among those on its communicator, from 1.
     pub route: u32,
-    /// Of a layer's operation: the peer's number. Of a message that was sent: the world rank it went to.
+    /// Of a layer's operation: the peer's number. Of a message that was sent: the world rank it went to. Of a call: [`Event::site`].
     pub peer: u32,
 }
 
@@ -53,6 +53,11 @@ impl Event {
     /// (MPI-4.1, 6.1).
     pub fn sequence(&self) -> Option<u32> {
         (self.kind == CALL && self.route > 0).then_some(self.route)
+    }
+
+    /// The number of the site that called, where it is known.
+    pub fn site(&self) -> Option<u32> {
+        (self.kind == CALL && self.peer > 0).then_some(self.peer)
     }
 
     pub fn is_message(&self) -> bool {

@@ -8,7 +8,8 @@ use crate::buckets::MAX_EDGES;
 use crate::job::Job;
 
 pub const MAGIC: [u8; 8] = *b"commsee\0";
-/// Raised with every change of this file; a reader accepts its own version only.
+/// Raised with every change that another version would misread: a reader accepts its own only. What is added to reserved words, which are
+/// zero in older shards, and as further kinds of blocks leaves it as it is.
 pub const FORMAT: u32 = 5;
 pub const HEADER_BYTES: usize = 4096;
 pub const BLOCK_MAGIC: u32 = 0x6b6f_6c62;
@@ -185,6 +186,13 @@ pub const TRANSFERS: u32 = 14;
 /// Communicators of layers, and what transfers belong to beside MPI calls.
 pub const LAYER_COMMUNICATORS: u32 = 15;
 pub const CONTEXTS: u32 = 16;
+/// Where in the code calls are made (`site.rs`).
+pub const MODULES: u32 = 17;
+pub const FRAMES: u32 = 18;
+pub const SITES: u32 = 19;
+pub const SITE_CELLS: u32 = 20;
+/// Paths of modules, and names of what an interpreter runs: [`Text`] entries. `flags` is the part of a text that is longer than one.
+pub const CODE_TEXTS: u32 = 21;
 
 /// Stands before the entries of a block.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -208,6 +216,11 @@ pub const NO_COMM: u32 = 0;
 pub const SEVERAL_COMMS: u32 = 1;
 /// The number of the first real communicator of a process, its `MPI_COMM_WORLD`.
 pub const FIRST_COMM: u32 = 2;
+
+/// The number of a site that is not known.
+pub const NO_SITE: u32 = 0;
+/// Sites that a communicator may have been made at: those of higher numbers are not known of it.
+pub const MOST_BIRTHPLACES: u32 = (1 << 24) - 1;
 
 /// Bits of [`Communicator::flags`].
 pub const INTER: u8 = 1;
@@ -234,13 +247,14 @@ pub struct Communicator {
     pub rank: u32,
     /// Processes in the (local) group.
     pub size: u32,
-    /// Processes in the remote group; 0 for an intracommunicator.
-    pub remote_size: u32,
+    /// [`Communicator::remote_size`], and the high end of [`Communicator::site`].
+    pub remote: u32,
     /// Creating calls seen with this one as parent.
     pub children: u32,
     pub letter: u8,
     pub flags: u8,
-    pub reserved: [u8; 2],
+    /// The low end of [`Communicator::site`].
+    pub site_low: u16,
     /// Collective calls on the timeline so far.
     pub collectives: u32,
     /// What the program calls it by.
@@ -248,6 +262,33 @@ pub struct Communicator {
 }
 
 const _: () = assert!(size_of::<Communicator>() == 64);
+
+impl Communicator {
+    /// Processes in the remote group; 0 for an intracommunicator.
+    #[inline(always)]
+    pub const fn remote_size(&self) -> u32 {
+        self.remote & Communicator::REMOTE_SIZE
+    }
+
+    pub fn set_remote_size(&mut self, size: u32) {
+        self.remote = self.remote & !Communicator::REMOTE_SIZE | size.min(Communicator::REMOTE_SIZE);
+    }
+
+    /// Its birthplace: where in the code it was made. [`NO_SITE`] where that is not known.
+    pub const fn site(&self) -> u32 {
+        self.remote >> 24 << 16 | self.site_low as u32
+    }
+
+    #[inline(always)]
+    pub fn set_site(&mut self, site: u32) {
+        let site = if site > MOST_BIRTHPLACES { NO_SITE } else { site };
+        self.remote = self.remote & Communicator::REMOTE_SIZE | site >> 16 << 24;
+        self.site_low = site as u16;
+    }
+
+    /// No machine has more processes.
+    const REMOTE_SIZE: u32 = (1 << 24) - 1;
+}
 
 /// Receives whose message has not arrived: their size is not known yet.
 pub const BUCKET_PENDING: u8 = 255;
@@ -436,8 +477,8 @@ impl Use {
     }
 }
 
-/// What one thread is in: a call, or the program. The thread alone writes it: before a call `comm`, `word` and
-/// `begin_ticks` in this order, after it `end_ticks`. A thread has [`IN_FLIGHT_LEVELS`] of them: calls that the program's
+/// What one thread is in: a call, or the program. The thread alone writes it: before a call `caller`, `comm`, `word` and
+/// `begin_ticks`, this one last, after it `end_ticks`. A thread has [`IN_FLIGHT_LEVELS`] of them: calls that the program's
 /// callbacks make inside of a call take the next one.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
@@ -454,8 +495,12 @@ pub struct InFlightCall {
     pub thread: u32,
     /// 0: called by the program, else from within a call of the level below.
     pub level: u32,
-    pub reserved: [u32; 6],
+    /// Where the call returns to; 0 where that is not known.
+    pub caller: u64,
+    pub reserved: [u32; 4],
 }
+
+const _: () = assert!(size_of::<InFlightCall>() == 64);
 
 pub const IN_FLIGHT_LEVELS: usize = 3;
 
@@ -464,6 +509,9 @@ const IN_FLIGHT_CHECK: u64 = 0xffff;
 const IN_FLIGHT_HANDLE: u64 = 1 << 32;
 
 impl InFlightCall {
+    /// Where [`InFlightCall::caller`] lies, for code that writes it without this structure.
+    pub const CALLER_OFFSET: usize = std::mem::offset_of!(InFlightCall, caller);
+
     /// An operation; whether `comm` is a handle, which may be none at all, or a number.
     #[inline(always)]
     pub const fn word(operation: u16, is_handle: bool, begin_ticks: u64) -> u64 {
@@ -489,8 +537,13 @@ impl InFlightCall {
 
 /// The text of a field that ends at its first zero byte; bytes that are no UTF-8 are replaced.
 pub fn text(field: &[u8]) -> String {
+    String::from_utf8_lossy(text_bytes(field)).into_owned()
+}
+
+/// The bytes of such a field.
+pub fn text_bytes(field: &[u8]) -> &[u8] {
     let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
-    String::from_utf8_lossy(&field[..end]).into_owned()
+    &field[..end]
 }
 
 /// Fills a text field, cutting what does not fit at a character's boundary.
@@ -506,6 +559,36 @@ pub fn set_text(field: &mut [u8], text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_communicator_keeps_its_remote_size_and_its_birthplace() {
+        let most = (1 << 24) - 1;
+        for size in [0, 1, 255, 65_536, most] {
+            for site in [0, 1, 65_535, 65_536, MOST_BIRTHPLACES] {
+                let mut one = Communicator::zeroed();
+                one.set_site(site);
+                one.set_remote_size(size);
+                one.set_site(site);
+                assert_eq!((one.site(), one.remote_size()), (site, size));
+            }
+        }
+        let mut other = Communicator::zeroed();
+        other.set_remote_size(7);
+        other.set_site(MOST_BIRTHPLACES + 1);
+        assert_eq!((other.site(), other.remote_size()), (NO_SITE, 7));
+    }
+
+    /// Programs that are running write by these numbers.
+    #[test]
+    fn words_of_a_call_in_flight_stay_where_they_are() {
+        use std::mem::offset_of;
+        let words =
+            [offset_of!(InFlightCall, word), offset_of!(InFlightCall, begin_ticks), offset_of!(InFlightCall, thread)];
+        assert_eq!((words, InFlightCall::CALLER_OFFSET), ([0, 16, 32], 40));
+        let words =
+            [offset_of!(Communicator, size), offset_of!(Communicator, remote), offset_of!(Communicator, handle)];
+        assert_eq!((words, offset_of!(Communicator, site_low)), ([36, 40, 56], 50));
+    }
 
     #[test]
     fn bounds_lie_around_durations_in_their_order() {

@@ -2,23 +2,27 @@
 //!
 //! A [`Header`] of one page, then blocks one behind the other. A block starts with a [`BlockHeader`] and holds entries of
 //! one kind: [`Communicator`], [`Cell`], [`Edge`], [`Text`], [`Use`], [`InFlightCall`], [`Peer`], [`Transfer`],
-//! [`Context`], [`LayerCommunicator`] or [`Event`]. Blocks belong to one thread each, so that nobody needs a lock; the
-//! same key may therefore stand in several blocks, and readers add up.
+//! [`Context`], [`LayerCommunicator`], [`Event`], [`Module`], [`Frame`], [`Site`] or [`SiteCell`]. Blocks of what is counted belong to one
+//! thread each, so that nobody needs a lock; the same key may therefore stand in several blocks, and readers add up.
 //!
 //! An *image* is the same bytes with every block cut behind its last used entry: what a process sends to rank 0.
 
+mod code;
 mod event;
 mod file;
 mod layout;
 mod name;
 mod read;
+mod site;
 mod transfer;
 
+pub use code::{Code, position};
 pub use event::{CALL, Event, LAYER, RECEIVED, SENT, Sync};
 pub use file::{read_file, read_header};
 pub use layout::*;
 pub use name::{run_in_name, run_name, shard_name, snapshot_name};
 pub use read::{Error, Shard, ThreadState};
+pub use site::{Frame, Module, NO_MODULE, NO_TEXT, PASSED_OVER, Site, SiteCell};
 pub use transfer::{
     ARRIVES, Context, FOREIGN, LayerCommunicator, NO_OPERATION, NO_ROOT, OWN, Peer, ROUTE_BITS, Role, Route, Transfer,
     routed, unrouted,

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use bytemuck::Pod;
 
+use super::code::Code;
 use super::event::{Event, LAYER, RECEIVED};
 use super::layout::*;
+use super::site::SiteCell;
 use super::transfer::{Context, LayerCommunicator, NO_OPERATION, Peer, Transfer, unrouted};
 use crate::buckets::{Buckets, MAX_EDGES};
 use crate::calls::{CALLS, TABLE_HASH};
@@ -32,6 +34,8 @@ pub struct ThreadState {
     pub thread: u32,
     /// The call that it is in: the communicator's number and the operation. Nothing in the program.
     pub call: Option<(u32, u16)>,
+    /// Where that call returns to; 0 where it is not known.
+    pub caller: u64,
     pub since_ticks: u64,
 }
 
@@ -58,6 +62,9 @@ pub struct Shard {
     /// Communicators of layers, and contexts of transfers; sorted by number.
     pub layer_communicators: Vec<LayerCommunicator>,
     pub contexts: Vec<Context>,
+    /// Where in the code calls are made, and what was counted there: one entry per key, threads added up; sorted by key.
+    pub code: Code,
+    pub site_cells: Vec<SiteCell>,
     /// The timeline: events with the number of their thread.
     pub events: Vec<(u32, Event)>,
     /// What each thread is in; sorted by thread.
@@ -103,6 +110,8 @@ impl Shard {
             transfers: Vec::new(),
             layer_communicators: Vec::new(),
             contexts: Vec::new(),
+            code: Code::default(),
+            site_cells: Vec::new(),
             events: Vec::new(),
             thread_states: Vec::new(),
             in_flight: Vec::new(),
@@ -130,6 +139,9 @@ impl Shard {
         }
         for transfer in &mut self.transfers {
             transfer.key[0] = transfer.key[0] & !0xff | u64::from(coarse(transfer.bucket()));
+        }
+        for cell in &mut self.site_cells {
+            cell.key = cell.key & !0xff | u64::from(coarse(cell.key as u8));
         }
         self.header.edge_count = buckets.edges().len() as u32;
         self.header.edges_bytes = [0; MAX_EDGES];
@@ -198,6 +210,11 @@ impl Shard {
                 }
                 LAYER_COMMUNICATORS => read_entries(body, block.used, &mut self.layer_communicators),
                 CONTEXTS => read_entries(body, block.used, &mut self.contexts),
+                MODULES => read_numbered(body, &block, &mut self.code.modules),
+                FRAMES => read_numbered(body, &block, &mut self.code.frames),
+                SITES => read_numbered(body, &block, &mut self.code.sites),
+                CODE_TEXTS => read_entries(body, block.used, &mut self.code.texts),
+                SITE_CELLS => read_entries(body, block.used, &mut self.site_cells),
                 _ => 1,
             };
             offset = end;
@@ -246,7 +263,7 @@ impl Shard {
             texts.sort_by_key(|text| text.number);
             texts.dedup_by_key(|text| text.number);
         }
-        self.damaged += self.settle_contexts();
+        self.damaged += self.settle_contexts() + self.code.settle();
         let known = |number: u32| {
             number < FIRST_COMM || self.communicators.binary_search_by_key(&number, |comm| comm.number).is_ok()
         };
@@ -257,13 +274,21 @@ impl Shard {
         let in_phase = |cell: &Cell| cell.phase() == NO_PHASE || named(&self.phases, cell.phase().into());
         self.peers.sort_by_key(|peer| (peer.kind, peer.number));
         self.peers.dedup_by_key(|peer| (peer.kind, peer.number));
-        let before = self.cells.len() + self.edges.len() + self.uses.len() + self.transfers.len();
+        let lengths = |shard: &Shard| {
+            shard.cells.len() + shard.edges.len() + shard.uses.len() + shard.transfers.len() + shard.site_cells.len()
+        };
+        let before = lengths(self);
         let (bucket_count, operations) = (self.buckets.edges().len() as u8, CALLS.len() as u16);
         let fits = |bucket: u8| bucket <= bucket_count || bucket >= BUCKET_FAILED;
         self.cells.retain(|cell| {
             known(cell.comm()) && cell.operation() < operations && fits(cell.bucket()) && in_phase(cell)
         });
         self.edges.retain(|edge| known(edge.comm()) && edge.operation() < operations);
+        self.site_cells.retain(|entry| {
+            let cell = entry.cell();
+            let is_known = known(cell.comm()) && cell.operation() < operations && self.code.has_site(entry.site);
+            is_known && fits(cell.bucket()) && in_phase(&cell)
+        });
         let described = |entry: &Use| named(&self.datatypes, entry.datatype());
         self.uses.retain(|entry| known(entry.comm()) && entry.operation() < operations && described(entry));
         let by_layer = |transfer: &Transfer| {
@@ -287,8 +312,7 @@ impl Shard {
             event.kind <= RECEIVED && is_known && known(event.comm) && (event.kind != LAYER || route(event.route))
         });
         self.damaged += (before_events - self.events.len()) as u64;
-        let after = self.cells.len() + self.edges.len() + self.uses.len() + self.transfers.len();
-        self.damaged += (before - after) as u64;
+        self.damaged += (before - lengths(self)) as u64;
         let levels = std::mem::take(&mut self.in_flight);
         let holders = if levels.is_empty() { HashMap::new() } else { self.holders() };
         let mut states = BTreeMap::new();
@@ -308,6 +332,8 @@ impl Shard {
         self.uses.sort_unstable_by_key(|entry| entry.key);
         self.uses
             .dedup_by(|more, sum| more.key == sum.key && add(&mut sum.calls, &mut sum.bytes, more.calls, more.bytes));
+        self.site_cells.sort_unstable_by_key(SiteCell::key);
+        self.site_cells.dedup_by(|more, sum| more.key() == sum.key() && add_site_cell(sum, more));
         self.transfers.sort_unstable_by_key(|transfer| transfer.key);
         self.transfers.dedup_by(|more, sum| more.key == sum.key && add_transfer(sum, more));
     }
@@ -329,7 +355,8 @@ impl Shard {
         }
         let call = operation.map(|operation| (self.communicator_at(level, holders), operation));
         let since_ticks = if call.is_some() { level.begin_ticks } else { level.end_ticks };
-        let state = ThreadState { thread: level.thread, call, since_ticks };
+        let caller = if call.is_some() { level.caller } else { 0 };
+        let state = ThreadState { thread: level.thread, call, caller, since_ticks };
         let known = states.entry(level.thread).or_insert(state);
         if (known.call.is_some(), known.since_ticks) < (state.call.is_some(), state.since_ticks) {
             *known = state;
@@ -367,6 +394,12 @@ fn add_cell(sum: &mut Cell, more: &Cell) -> bool {
     true
 }
 
+fn add_site_cell(sum: &mut SiteCell, more: &SiteCell) -> bool {
+    sum.bytes_sent = sum.bytes_sent.wrapping_add(more.bytes_sent);
+    sum.ticks = sum.ticks.wrapping_add(more.ticks);
+    add(&mut sum.calls, &mut sum.bytes_recv, more.calls, more.bytes_recv)
+}
+
 fn add_transfer(sum: &mut Transfer, more: &Transfer) -> bool {
     sum.asynchronous = sum.asynchronous.wrapping_add(more.asynchronous);
     sum.time_ns = sum.time_ns.wrapping_add(more.time_ns);
@@ -386,6 +419,15 @@ fn read_entries<T: Pod>(body: &[u8], used: u32, entries: &mut Vec<T>) -> u64 {
     let whole = (used as usize).min(body.len() / size_of::<T>());
     entries.extend((0..whole).filter_map(|index| pod::<T>(body, index * size_of::<T>())));
     u64::from(whole != used as usize)
+}
+
+/// The same of entries whose numbers follow from that of the block's first one.
+fn read_numbered<T: Pod>(body: &[u8], block: &BlockHeader, entries: &mut Vec<(u32, T)>) -> u64 {
+    let mut whole = Vec::new();
+    let cut_off = read_entries(body, block.used, &mut whole);
+    let numbered = whole.into_iter().enumerate();
+    entries.extend(numbered.map(|(at, entry)| (block.reserved[0].saturating_add(at as u32), entry)));
+    cut_off
 }
 
 fn pod<T: Pod>(bytes: &[u8], offset: usize) -> Option<T> {

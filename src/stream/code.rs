@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::group::{Each, Key, Row, Sum};
 use super::identity::Identity;
-use super::item::{Communicator, Context, Edge, Item, Run, Transfer, Use};
+use super::item::{Communicator, Context, Edge, Item, Run, SiteCalls, Transfer, Use};
 use super::merge::Source;
 use crate::counters::{Calls, Counter};
 use crate::shard::Header;
@@ -18,6 +18,7 @@ use crate::shard::Header;
 pub struct Encoder {
     bytes: Vec<u8>,
     identity: Option<Identity>,
+    site: Option<u64>,
     host: String,
 }
 
@@ -33,7 +34,7 @@ impl Encoder {
 
     /// Ends the chunk.
     pub fn take(&mut self) -> Vec<u8> {
-        (self.identity, self.host) = (None, String::new());
+        (self.identity, self.site, self.host) = (None, None, String::new());
         std::mem::take(&mut self.bytes)
     }
 
@@ -56,6 +57,9 @@ impl Encoder {
             Item::Route(route) => self.put(route),
             Item::Endpoint(endpoint) => self.put(endpoint),
             Item::Note(note) => self.put(note),
+            Item::Module(module) => self.put(module),
+            Item::Frame(frame) => self.put(frame),
+            Item::Site(site) => self.put(site),
             Item::Sum(sum) => {
                 self.put_key(&sum.key);
                 self.put(&sum.totals);
@@ -73,6 +77,11 @@ impl Encoder {
                 self.put(&(location, rank, peer, calls, bytes));
                 let Transfer { asynchronous, time_ns, time_min_ns, time_max_ns, .. } = *transfer;
                 self.put(&(asynchronous > 0).then_some((asynchronous, time_ns, time_min_ns, time_max_ns)));
+            }
+            Item::SiteCalls(calls) => {
+                self.put_identity(calls.identity);
+                let new = (self.site.replace(calls.site) != Some(calls.site)).then_some(calls.site);
+                self.put(&(new, calls.operation, calls.bucket, calls.phase, calls.location, calls.rank, calls.counted));
             }
             Item::Use(used) => {
                 self.put_identity(used.identity);
@@ -160,7 +169,7 @@ fn is_written(counter: &Counter, is_new: bool, has_extremes: bool) -> bool {
 type WireRow = (u64, Option<u32>, bool, bool);
 
 /// The section of sums and rows.
-const SUM: u8 = 8;
+const SUM: u8 = 11;
 /// Tells rows from sums, which belong to one section.
 const EACH: u8 = 100;
 
@@ -170,13 +179,14 @@ pub struct Decoder {
     bytes: Vec<u8>,
     at: usize,
     identity: Option<Identity>,
+    site: Option<u64>,
     host: String,
     is_whole: bool,
 }
 
 impl Decoder {
     pub fn new(bytes: Vec<u8>) -> Decoder {
-        Decoder { bytes, at: 0, identity: None, host: String::new(), is_whole: true }
+        Decoder { bytes, at: 0, identity: None, site: None, host: String::new(), is_whole: true }
     }
 
     pub fn is_whole(&self) -> bool {
@@ -209,16 +219,27 @@ impl Decoder {
             5 => Item::Route(Box::new(self.get()?)),
             6 => Item::Endpoint(self.get()?),
             7 => Item::Note(self.get()?),
+            8 => Item::Module(Box::new(self.get()?)),
+            9 => Item::Frame(self.get()?),
+            10 => Item::Site(self.get()?),
             SUM => {
                 let (key, totals) = (self.key()?, self.get()?);
                 Item::Sum(Box::new(Sum { key, totals }))
             }
-            9 => {
+            12 => {
                 let identity = self.identity()?;
                 let ((operation, source, source_rank, destination), counted) = self.get()?;
                 Item::Edge(Edge { identity, operation, source, source_rank, destination, counted })
             }
-            10 => {
+            13 => {
+                let identity = self.identity()?;
+                let (new, operation, bucket, phase, location, rank, counted): (Option<u64>, _, _, _, _, _, _) =
+                    self.get()?;
+                self.site = new.or(self.site);
+                let site = self.site?;
+                Item::SiteCalls(SiteCalls { site, identity, operation, bucket, phase, location, rank, counted })
+            }
+            14 => {
                 let identity = self.identity()?;
                 let (operation, bucket, route, context): (_, _, _, Option<Context>) = self.get()?;
                 let (location, rank, peer, calls, bytes) = self.get()?;
@@ -241,15 +262,15 @@ impl Decoder {
                     time_max_ns,
                 })
             }
-            11 => {
+            15 => {
                 let identity = self.identity()?;
                 let (operation, datatype, location, rank, counted) = self.get()?;
                 Item::Use(Use { identity, operation, datatype, location, rank, counted })
             }
-            12 => Item::InFlight(self.get()?),
-            13 => Item::Clock(self.get()?),
-            14 => Item::Event(self.get()?),
-            15 => Item::Program(self.get()?),
+            16 => Item::InFlight(self.get()?),
+            17 => Item::Clock(self.get()?),
+            18 => Item::Event(self.get()?),
+            19 => Item::Program(self.get()?),
             section if section == SUM + EACH => Item::Each(self.each()?),
             _ => return None,
         })

@@ -5,7 +5,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::group::{Each, NO_RANK, Peak, Sum};
 use super::identity::{Identity, NO_COMM};
-use crate::counters::{Arguments, Messages};
+use crate::counters::{self, Arguments, Messages};
 use crate::shard::{Header, Route};
 
 #[derive(Clone)]
@@ -18,9 +18,13 @@ pub enum Item {
     Route(Box<KnownRoute>),
     Endpoint(Endpoint),
     Note(Note),
+    Module(Box<Module>),
+    Frame(Frame),
+    Site(Site),
     Sum(Box<Sum>),
     Each(Each),
     Edge(Edge),
+    SiteCalls(SiteCalls),
     Transfer(Transfer),
     Use(Use),
     InFlight(InFlight),
@@ -76,6 +80,17 @@ pub struct Communicator {
     /// World ranks as ascending ranges, both ends included.
     pub members: Vec<(u32, u32)>,
     pub spread: Option<Spread>,
+    pub birthplace: Option<Birthplace>,
+}
+
+/// Where in the code a communicator was made. Ranks may have made it at different sites: that of its rank 0 counts, else that of the
+/// lowest rank which tells one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Birthplace {
+    /// 0 is the communicator's rank 0, others are their rank and 1.
+    pub told_by: u32,
+    /// [`Site::hash`].
+    pub site: u64,
 }
 
 /// MPI time of the ranks that called anything on a communicator.
@@ -119,6 +134,61 @@ pub struct Use {
     pub location: u64,
     pub rank: u32,
     pub counted: Arguments,
+}
+
+/// A file of code, wherever it was mapped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Module {
+    pub hash: u64,
+    /// In hexadecimal digits; empty where it has none.
+    pub build_id: String,
+    pub path: String,
+}
+
+/// A call in a module, or in what an interpreter runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frame {
+    pub hash: u64,
+    /// [`Module::hash`], or 0.
+    pub module: u64,
+    /// The module's own.
+    pub address: u64,
+    pub scripted: Option<Box<Scripted>>,
+}
+
+/// A line that an interpreter runs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Scripted {
+    pub function: String,
+    pub file: String,
+    pub line: u32,
+}
+
+/// A frame, and the site of those outside of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Site {
+    pub hash: u64,
+    /// [`Frame::hash`].
+    pub frame: u64,
+    /// [`Site::hash`], or 0.
+    pub outer: u64,
+    /// The lowest rank that has it, and its number there.
+    pub first: (u32, u32),
+}
+
+/// Calls from one site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SiteCalls {
+    /// [`Site::hash`], or 0.
+    pub site: u64,
+    pub identity: Identity,
+    pub operation: u16,
+    pub bucket: u8,
+    pub phase: u64,
+    /// The rank, the hash of its node's name, or 0 for all.
+    pub location: u64,
+    pub rank: u32,
+    pub counted: counters::SiteCalls,
 }
 
 /// How a layer below MPI moved data.
@@ -189,6 +259,8 @@ pub struct InFlight {
     pub call: Option<(Identity, u16)>,
     pub since_ns: Option<u64>,
     pub for_ns: Option<u64>,
+    /// [`Site::hash`] of the call, or 0.
+    pub site: u64,
 }
 
 /// The clock of a process with a timeline against that of rank 0.
@@ -227,6 +299,8 @@ pub struct Event {
     pub peer: u64,
     /// Of a message: the sender's rank in the communicator, the tag, the world rank it was sent to, the number of its receive.
     pub message: Option<(u32, i32, u32, u32)>,
+    /// [`Site::hash`] of a call, or 0.
+    pub site: u64,
 }
 
 /// What some ranks run: several programs may be one job (MPMD).
@@ -254,23 +328,31 @@ impl Item {
             Item::Route(route) => (5, none, route.hash, 0, 0, 0),
             Item::Endpoint(endpoint) => (6, none, endpoint.identity, 0, 0, 0),
             Item::Note(note) => (7, none, note.hash, 0, 0, 0),
+            Item::Module(module) => (8, none, module.hash, 0, 0, 0),
+            Item::Frame(frame) => (9, none, frame.hash, 0, 0, 0),
+            Item::Site(site) => (10, none, site.hash, 0, 0, 0),
             // Sums before their parts.
-            Item::Sum(sum) => (8, sum.key.identity, operation(sum.key.operation, sum.key.bucket), sum.key.phase, 0, 0),
+            Item::Sum(sum) => (11, sum.key.identity, operation(sum.key.operation, sum.key.bucket), sum.key.phase, 0, 0),
             Item::Each(Each { key, block, .. }) => {
-                (8, key.identity, operation(key.operation, key.bucket), key.phase, u64::from(*block) + 1, 0)
+                (11, key.identity, operation(key.operation, key.bucket), key.phase, u64::from(*block) + 1, 0)
             }
             Item::Edge(edge) => {
-                (9, edge.identity, operation(edge.operation, 0), edge.source, edge.destination.into(), 0)
+                (12, edge.identity, operation(edge.operation, 0), edge.source, edge.destination.into(), 0)
+            }
+            // In the order of their table.
+            Item::SiteCalls(calls) => {
+                let ([first, second], group) = (calls.identity, operation(calls.operation, calls.bucket));
+                (13, [calls.site, first], second, group, calls.phase, calls.location)
             }
             Item::Transfer(transfer) => {
                 let group = operation(transfer.operation, transfer.bucket);
-                (10, transfer.identity, group, transfer.route_in_context(), transfer.location, transfer.peer)
+                (14, transfer.identity, group, transfer.route_in_context(), transfer.location, transfer.peer)
             }
-            Item::Use(used) => (11, used.identity, operation(used.operation, 0), used.datatype, used.location, 0),
-            Item::InFlight(call) => (12, none, call.rank.into(), call.thread.into(), 0, 0),
-            Item::Clock(clock) => (13, none, clock.rank.into(), 0, 0, 0),
-            Item::Event(event) => (14, none, event.rank.into(), event.number.into(), 0, 0),
-            Item::Program(program) => (15, none, program.hash, 0, 0, 0),
+            Item::Use(used) => (15, used.identity, operation(used.operation, 0), used.datatype, used.location, 0),
+            Item::InFlight(call) => (16, none, call.rank.into(), call.thread.into(), 0, 0),
+            Item::Clock(clock) => (17, none, clock.rank.into(), 0, 0, 0),
+            Item::Event(event) => (18, none, event.rank.into(), event.number.into(), 0, 0),
+            Item::Program(program) => (19, none, program.hash, 0, 0, 0),
         }
     }
 
@@ -291,6 +373,15 @@ impl Item {
             (Item::Program(program), Item::Program(other)) => add_ranges(&mut program.members, other.members),
             (Item::Endpoint(endpoint), Item::Endpoint(other)) => endpoint.rank = endpoint.rank.min(other.rank),
             (Item::Note(note), Item::Note(other)) => note.ranks += other.ranks,
+            // Copies of one file: where they lie must not depend on the order of ranks.
+            (Item::Module(module), Item::Module(other)) => {
+                module.path = other.path.min(std::mem::take(&mut module.path))
+            }
+            (Item::Site(site), Item::Site(other)) => site.first = site.first.min(other.first),
+            (Item::SiteCalls(calls), Item::SiteCalls(other)) => {
+                calls.rank = calls.rank.min(other.rank);
+                calls.counted.add(&other.counted);
+            }
             (Item::Transfer(transfer), Item::Transfer(other)) => transfer.add(&other),
             (Item::Use(used), Item::Use(other)) => {
                 used.rank = used.rank.min(other.rank);
@@ -330,6 +421,7 @@ impl Communicator {
             (Some(one), Some(other)) => Some(one.and(other)),
             (one, other) => one.or(other),
         };
+        self.birthplace = self.birthplace.into_iter().chain(other.birthplace).min();
     }
 }
 

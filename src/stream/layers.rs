@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use super::detail::Detail;
 use super::group::NO_RANK;
+use super::hash::hash;
 use super::identity::{self, Identity};
 use super::item::{Communicator, Context, Endpoint, Item, KnownRoute, Note, Transfer};
-use super::resolved::{Resolved, hash};
+use super::resolved::Resolved;
 use crate::shard::{self, FOREIGN, FREED, NO_ROOT, OWN, Route, Shard, unrouted};
 
 /// Seeds that tell names of different kinds apart (`resolved.rs` has those below).
@@ -87,6 +88,7 @@ pub fn communicators(resolved: &Resolved) -> Vec<Item> {
             source: rank,
             members: vec![(rank, rank)],
             spread: None,
+            birthplace: None,
         }
     });
     let mut all: Vec<Communicator> = told.collect();

@@ -5,6 +5,7 @@
 mod code;
 mod detail;
 mod group;
+mod hash;
 mod identity;
 mod item;
 mod layers;
@@ -12,6 +13,7 @@ mod merge;
 mod merged;
 mod process;
 mod resolved;
+mod sites;
 mod timeline;
 
 pub use code::{Decoder, Encoder};
@@ -20,8 +22,8 @@ pub use group::{ALL_PHASES, BLOCK_RANKS, Each, Key, NO_RANK, Peak, Row, Sum, Tot
 pub use identity::Identity;
 pub use item::add_ranges;
 pub use item::{
-    Clock, Communicator, Context, Edge, Endpoint, Event, InFlight, Item, KnownRoute, Name, Note, Process, Program, Run,
-    Transfer, Use,
+    Birthplace, Clock, Communicator, Context, Edge, Endpoint, Event, Frame, InFlight, Item, KnownRoute, Module, Name,
+    Note, Process, Program, Run, Scripted, Site, SiteCalls, Transfer, Use,
 };
 pub use merge::{Merge, Source};
 pub use merged::MergedShards;

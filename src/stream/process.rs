@@ -9,6 +9,7 @@ use super::item::Item;
 use super::layers;
 use super::merge::Source;
 use super::resolved::Resolved;
+use super::sites::{Calls, Sites};
 use super::timeline::Timeline;
 use crate::shard::{BUCKET_INVOLVED, Shard};
 
@@ -22,9 +23,11 @@ pub struct ProcessStream {
     next_of_mpi: Option<Item>,
     of_layers: Peekable<IntoIter<Item>>,
     names: IntoIter<Item>,
+    sites: Sites,
     /// Cells and edges that count anything, sorted.
     cells: Peekable<IntoIter<u32>>,
     edges: IntoIter<u32>,
+    at_sites: Calls,
     /// The sum over the phases of the group that has just been told.
     over_phases: Option<Sum>,
     /// What was put off until the sum before it is told.
@@ -59,8 +62,10 @@ impl ProcessStream {
             next_of_mpi: None,
             of_layers: layers::communicators(&resolved).into_iter().peekable(),
             names: names.into_iter(),
+            sites: Sites::of(&resolved),
             cells: cells.into_iter().peekable(),
             edges: edges.into_iter(),
+            at_sites: Calls::of(&resolved),
             over_phases: None,
             put_off: None,
             tail: tail.into_iter(),
@@ -142,7 +147,9 @@ impl ProcessStream {
 impl Source for ProcessStream {
     fn next(&mut self) -> Option<Item> {
         let first = self.head.next().or_else(|| self.next_communicator()).or_else(|| self.names.next());
-        let counted = first.or_else(|| self.next_group()).or_else(|| self.next_edge()).or_else(|| self.tail.next());
+        let first = first.or_else(|| self.sites.next(&self.resolved));
+        let counted = first.or_else(|| self.next_group()).or_else(|| self.next_edge());
+        let counted = counted.or_else(|| self.at_sites.next(&self.resolved)).or_else(|| self.tail.next());
         counted.or_else(|| self.timeline.next(&self.resolved)).or_else(|| self.program.take())
     }
 }

@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
-use xxhash_rust::xxh3::xxh3_64_with_seed;
-
 use super::detail::Detail;
-use super::group::{ALL_PHASES, Key, NO_RANK, Peak, Row};
+use super::group::{Key, NO_RANK, Peak, Row};
+use super::hash::{CodeHashes, hash};
 use super::identity::{self, Identity};
-use super::item::{Communicator, Edge, InFlight, Item, Name, Process, Program, Run, Spread, Use};
+use super::item::{Birthplace, Communicator, Edge, InFlight, Item, Name, Process, Program, Run, Spread, Use};
 use crate::calls;
 use crate::counters::{Arguments, Calls, CellOf, Messages, ns};
 use crate::shard::{
@@ -29,6 +28,9 @@ pub struct Resolved {
     times_ns: Vec<Option<u64>>,
     phases: HashMap<u8, u64>,
     datatypes: HashMap<u32, u64>,
+    hashes: CodeHashes,
+    /// The sites that the shard's threads call from, where they are in a call.
+    callers: Vec<u32>,
 }
 
 /// Tells texts of commands from others of the same words (`layers.rs` has those below).
@@ -38,8 +40,11 @@ const PROGRAM: u8 = 6;
 const FIRST_POSITION: u32 = 2;
 
 impl Resolved {
-    pub fn of(shard: Shard, detail: Detail) -> Resolved {
+    pub fn of(mut shard: Shard, detail: Detail) -> Resolved {
         let rank = shard.header.world_rank;
+        let Shard { thread_states, code, .. } = &mut shard;
+        let callers = thread_states.iter().map(|state| code.add_caller(state.caller)).collect();
+        let hashes = CodeHashes::of(&shard.code);
         let location = match detail {
             Detail::Rank => rank.into(),
             Detail::Node => hash(&shard::text(&shard.header.host), 0),
@@ -72,6 +77,8 @@ impl Resolved {
             position_by_index,
             phases: phases.collect(),
             datatypes: datatypes.collect(),
+            hashes,
+            callers,
             shard,
         }
     }
@@ -82,6 +89,26 @@ impl Resolved {
 
     pub fn take_events(&mut self) -> Vec<(u32, shard::Event)> {
         std::mem::take(&mut self.shard.events)
+    }
+
+    pub fn hashes(&self) -> &CodeHashes {
+        &self.hashes
+    }
+
+    /// What a site is known by in all processes; 0 is none.
+    pub fn site(&self, number: u32) -> u64 {
+        self.hashes.site(&self.shard.code, number)
+    }
+
+    /// The sites that threads of a process which had not finished were called from.
+    pub fn callers(&self) -> impl Iterator<Item = u32> {
+        let callers: &[u32] = if self.is_open() { &self.callers } else { &[] };
+        callers.iter().copied()
+    }
+
+    /// The process had not finished.
+    fn is_open(&self) -> bool {
+        matches!(self.shard.header.state, RUNNING | SNAPSHOT)
     }
 
     pub fn ns_per_tick(&self) -> f64 {
@@ -206,6 +233,7 @@ impl Resolved {
                 source: self.rank,
                 members: Vec::new(),
                 spread: spread(number),
+                birthplace: None,
             })));
         };
         let index = *self.by_identity.get(at)? as usize;
@@ -214,22 +242,26 @@ impl Resolved {
         let named = labels.binary_search_by_key(&record.number, |label| label.number).ok();
         let label = named.map(|at| shard::text(&labels[at].text)).unwrap_or_default();
         let position = self.position_by_index[index] as usize;
+        let counter = (record.root == self.rank || record.letter == b'W').then_some(record.counter);
+        let told_by = if counter.is_some() { 0 } else { self.rank.saturating_add(1) };
+        let birthplace = Some(self.site(record.site())).filter(|site| *site > 0);
         Some(Item::Communicator(Box::new(Communicator {
             identity: record.identity,
             layer: None,
             letter: record.letter,
             root: record.root,
             size: record.size,
-            remote_size: record.remote_size,
+            remote_size: record.remote_size(),
             parent: Some(self.identity(record.parent)).filter(|parent| !is_special(*parent)),
             label: (!label.is_empty()).then_some(label),
             freed: record.flags & FREED != 0,
             // That of MPI_COMM_WORLD is the same everywhere.
-            counter: (record.root == self.rank || record.letter == b'W').then_some(record.counter),
+            counter,
             source: self.rank,
             members: vec![(self.rank, self.rank)],
             // That of several records of one identity is told once.
             spread: spread(position).filter(|_| position == number),
+            birthplace: birthplace.map(|site| Birthplace { told_by, site }),
         })))
     }
 
@@ -247,7 +279,7 @@ impl Resolved {
         phases.chain(datatypes)
     }
 
-    fn phase(&self, number: u8) -> u64 {
+    pub fn phase(&self, number: u8) -> u64 {
         self.phases.get(&number).copied().unwrap_or(0)
     }
 
@@ -315,9 +347,10 @@ impl Resolved {
     /// The calls that the threads of a process were in that had not finished.
     pub fn in_flight(&self) -> impl Iterator<Item = Item> {
         let shard = &self.shard;
-        let is_open = matches!(shard.header.state, RUNNING | SNAPSHOT);
+        let is_open = self.is_open();
         let last_ns = shard.since_start_ns(shard.last_sign_ticks());
-        shard.thread_states.iter().filter(move |_| is_open).map(move |state| {
+        let states = shard.thread_states.iter().zip(&self.callers);
+        states.filter(move |_| is_open).map(move |(state, caller)| {
             let since_ns = shard.since_start_ns(state.since_ticks);
             let call = state.call.map(|(number, operation)| (self.identity(number), operation));
             // Most calls of a process that pauses counting go by unseen.
@@ -328,13 +361,14 @@ impl Resolved {
                 call,
                 since_ns: is_known.then_some(since_ns),
                 for_ns: (is_known && !shard.is_old).then_some(last_ns.saturating_sub(since_ns)),
+                site: self.site(*caller),
             })
         })
     }
 }
 
 /// The bucket that a cell is shown in.
-fn bucket_shown(cell: &Cell) -> u8 {
+pub fn bucket_shown(cell: &Cell) -> u8 {
     match cell.bucket() {
         // A receive whose message never arrived holds nothing.
         BUCKET_PENDING | BUCKET_FAILED => 0,
@@ -346,12 +380,7 @@ fn is_special(identity: Identity) -> bool {
     [identity::NO_COMM, identity::SEVERAL_COMMS].contains(&identity)
 }
 
-fn is_empty(cell: &Cell) -> bool {
+pub fn is_empty(cell: &Cell) -> bool {
     // A count below zero can only stem from a process that was ended between two additions.
     (cell.calls as i64) < 0 || (cell.calls == 0 && cell.bytes_sent == 0 && cell.bytes_recv == 0)
-}
-
-/// What a text is known by in all processes: neither 0 nor [`ALL_PHASES`]. `kind` tells equal texts about different things apart.
-pub fn hash(text: &str, kind: u8) -> u64 {
-    xxh3_64_with_seed(text.as_bytes(), kind.into()).clamp(1, ALL_PHASES - 1)
 }

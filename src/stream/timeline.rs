@@ -63,8 +63,9 @@ impl Timeline {
             bytes: event.bytes,
             route: if event.kind == LAYER { self.numbers.route(event.route) } else { 0 },
             context: if event.kind == LAYER { self.numbers.context(event.route) } else { Context::NONE },
-            peer: if event.is_message() { 0 } else { self.numbers.peer(event.peer) },
+            peer: if event.kind == LAYER { self.numbers.peer(event.peer) } else { 0 },
             message,
+            site: event.site().map_or(0, |site| resolved.site(site)),
         }))
     }
 }

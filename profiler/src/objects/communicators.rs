@@ -249,7 +249,7 @@ unsafe fn describe(handle: Word, letter: u8) -> Option<Communicator> {
         }
         if pmpi::comm_test_inter(handle)? != 0 {
             record.flags |= INTER;
-            record.remote_size = pmpi::comm_remote_size(handle)? as u32;
+            record.set_remote_size(pmpi::comm_remote_size(handle)? as u32);
             match first_world_rank(&Group::remote_of(handle)?)? {
                 u32::MAX => record.flags |= REMOTE,
                 // Both sides of these know a communicator of their own, even within one world.

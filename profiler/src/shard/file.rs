@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use parking_lot::{Mutex, MutexGuard};
 use vocabulary::profile::recover::shard_name;
 use vocabulary::shard::{
-    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, COMMUNICATORS, CONTEXTS, Cell, Communicator, Context,
-    DATATYPES, EDGES, EVENTS, Edge, Event, HEADER_BYTES, Header, IN_FLIGHT_CALLS, InFlightCall, LABELS,
-    LAYER_COMMUNICATORS, LayerCommunicator, Moment, NOTES, PEERS, PHASES, Peer, ROUTES, Shard, Sync, TRANSFERS, Text,
-    Transfer, UNLOCKED, USES, Use,
+    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, CODE_TEXTS, COMMUNICATORS, CONTEXTS, Cell, Communicator,
+    Context, DATATYPES, EDGES, EVENTS, Edge, Event, FRAMES, Frame, HEADER_BYTES, Header, IN_FLIGHT_CALLS, InFlightCall,
+    LABELS, LAYER_COMMUNICATORS, LayerCommunicator, MODULES, Module, Moment, NOTES, PEERS, PHASES, Peer, ROUTES,
+    SITE_CELLS, SITES, Shard, Site, SiteCell, Sync, TRANSFERS, Text, Transfer, UNLOCKED, USES, Use,
 };
 
 use crate::guest::say::warn_once;
@@ -258,7 +258,7 @@ pub fn image() -> Vec<u8> {
             COMMUNICATORS => size_of::<Communicator>(),
             CELLS => size_of::<Cell>(),
             EDGES => size_of::<Edge>(),
-            LABELS | PHASES | DATATYPES | ROUTES | NOTES => size_of::<Text>(),
+            LABELS | PHASES | DATATYPES | ROUTES | NOTES | CODE_TEXTS => size_of::<Text>(),
             USES => size_of::<Use>(),
             IN_FLIGHT_CALLS => size_of::<InFlightCall>(),
             PEERS => size_of::<Peer>(),
@@ -266,6 +266,10 @@ pub fn image() -> Vec<u8> {
             LAYER_COMMUNICATORS => size_of::<LayerCommunicator>(),
             CONTEXTS => size_of::<Context>(),
             EVENTS => size_of::<Event>(),
+            MODULES => size_of::<Module>(),
+            FRAMES => size_of::<Frame>(),
+            SITES => size_of::<Site>(),
+            SITE_CELLS => size_of::<SiteCell>(),
             _ => 0,
         };
         let used = BLOCK_HEADER_BYTES + block.used as usize * entry;

@@ -4,7 +4,9 @@ use std::cell::{Cell as Interior, UnsafeCell};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{Ordering, fence};
 
-use vocabulary::shard::{BLOCK_HEADER_BYTES, BlockHeader, CELLS, Cell, EDGES, Edge, TRANSFERS, Transfer, USES, Use};
+use vocabulary::shard::{
+    BLOCK_HEADER_BYTES, BlockHeader, CELLS, Cell, EDGES, Edge, SITE_CELLS, SiteCell, TRANSFERS, Transfer, USES, Use,
+};
 
 use bytemuck::Zeroable;
 use commsee_runtime::table::{self, Owned};
@@ -72,6 +74,15 @@ keyed! {
     Edge, u64, EDGES;
     Use, u64, USES;
     Transfer, [u64; 2], TRANSFERS;
+}
+
+impl Keyed for SiteCell {
+    type Key = [u64; 2];
+    const KIND: u32 = SITE_CELLS;
+    #[inline(always)]
+    fn key(&self) -> [u64; 2] {
+        self.key()
+    }
 }
 
 #[derive(Clone, Copy)]

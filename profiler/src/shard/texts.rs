@@ -28,6 +28,18 @@ impl Texts {
     pub fn add(&mut self, number: u32, flags: u32, text: &str) -> Option<NonNull<Text>> {
         let mut entry = Text { number, flags, text: [0; TEXT_BYTES] };
         set_text(&mut entry.text, text);
+        self.put(entry)
+    }
+
+    /// The same of bytes, of which there are fewer than [`TEXT_BYTES`].
+    #[allow(dead_code)]
+    pub fn add_bytes(&mut self, number: u32, flags: u32, bytes: &[u8]) -> Option<NonNull<Text>> {
+        let mut entry = Text { number, flags, text: [0; TEXT_BYTES] };
+        entry.text[..TEXT_BYTES - 1].iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        self.put(entry)
+    }
+
+    fn put(&mut self, entry: Text) -> Option<NonNull<Text>> {
         // SAFETY: `block` is null or one of ours, which is never unmapped.
         let mut used = unsafe { self.block.as_ref() }.map_or(CAPACITY, |block| block.used as usize);
         if used == CAPACITY {

@@ -94,7 +94,8 @@ fn first_level(thread: usize) -> Option<*mut InFlightCall> {
         end_ticks: 0,
         thread: thread as u32,
         level: level as u32,
-        reserved: [0; 6],
+        caller: 0,
+        reserved: [0; 4],
     };
     let levels: [InFlightCall; IN_FLIGHT_LEVELS] = std::array::from_fn(empty);
     match shard::block(IN_FLIGHT_CALLS, BLOCK_HEADER_BYTES + size_of_val(&levels)) {

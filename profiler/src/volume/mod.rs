@@ -83,7 +83,7 @@ pub trait Context {
     #[inline(always)]
     fn peers(&self) -> u64 {
         let communicator = self.communicator();
-        u64::from(if communicator.flags & INTER == 0 { communicator.size } else { communicator.remote_size })
+        u64::from(if communicator.flags & INTER == 0 { communicator.size } else { communicator.remote_size() })
     }
 
     /// Whether this rank is the root of a rooted collective.

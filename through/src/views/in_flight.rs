@@ -63,6 +63,10 @@ const COLUMNS: &[Of] = &[
         }
     })
     .style(Style::Blank),
+    Of::shown("at", Unit::Text, |_, row| Value::maybe(row.spot.as_ref().map(|spot| spot.text.as_str())))
+        .style(Style::Blank)
+        .optional(1)
+        .when(|_, rows| rows.iter().any(|row| row.spot.is_some())),
     Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |context, row| match row.state {
         State::Call { comm, .. } => Value::maybe(context.label(comm)),
         _ => Value::Unknown,

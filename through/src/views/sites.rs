@@ -115,7 +115,8 @@ fn ask(question: &Question, is_by_rank: bool) -> Result<Document, Error> {
     }
     let read = if is_by_rank { by_rank } else { over_ranks };
     let mut rows = rows(&context, read(&context.profile, &context.catalog, &context.filter)?, is_by_rank);
-    order(&mut rows, question.sort, &context);
+    let sorts = if is_by_rank { BY_RANK.sorts } else { VIEW.sorts };
+    order(&mut rows, question.sort.filter(|key| sorts.contains(key)), &context);
     let mut document = context.document(VIEW.entries, rows.is_empty(), VIEW.empty);
     document.hidden = shorten(&mut rows, question.top_of_table(SHOWN));
     let callers = context.catalog.sites.has_stacks().then(|| CALLERS.to_owned());

@@ -214,8 +214,8 @@ fn damaged(changes: &str) -> Folder {
     db.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN").unwrap();
     db.execute_batch(
         "UPDATE process SET state = 'ended before MPI_Finalize' WHERE rank < 3; \
-         INSERT INTO standing SELECT 0, 0, c.id, o.id, 5, 7 FROM communicator c, operation o WHERE c.name = 's0.1' AND \
-         o.name = 'MPI_Allreduce'; INSERT INTO standing VALUES (1, 0, NULL, NULL, 6, NULL), (2, 0, NULL, NULL, NULL, NULL); \
+         INSERT INTO standing SELECT 0, 0, c.id, o.id, 5, 7, NULL FROM communicator c, operation o WHERE c.name = 's0.1' AND \
+         o.name = 'MPI_Allreduce'; INSERT INTO standing VALUES (1, 0, NULL, NULL, 6, NULL, NULL), (2, 0, NULL, NULL, NULL, NULL, NULL); \
          INSERT INTO datatype VALUES (0, 'MPI_INT', 1); \
          INSERT INTO datatype_use SELECT comm, op, 0, 0, calls, 8 FROM total; \
          INSERT INTO edge SELECT c.id, o.id, 0, 1, 10, 1000 FROM communicator c, operation o WHERE c.name = 'W0.0' AND \
@@ -224,10 +224,10 @@ fn damaged(changes: &str) -> Folder {
          'network', '', 0, 'wire'); INSERT INTO transfer SELECT comm, op, 0, 1, src, dst, calls, bytes, 0, NULL, NULL, NULL, 0, 0 FROM edge; \
          INSERT INTO transfer SELECT comm, op, 0, 2, src, dst, calls, bytes, calls, 9, 1, 3, 0, 0 FROM edge; \
          INSERT INTO note VALUES ('ucx', '1.13', 4); INSERT INTO clock VALUES (0, 0, 5, 0, 5, 4, 0), (1, 3, 5, NULL, NULL, 4, 0); \
-         INSERT INTO event SELECT src, 0, 0, 10, 20, NULL, comm, op, bytes, NULL, NULL, NULL, NULL, NULL, 1, NULL, NULL FROM edge; \
-         INSERT INTO event SELECT src, 0, 1, 11, 19, 10, comm, op, bytes, 2, dst, NULL, NULL, NULL, NULL, NULL, NULL FROM edge; \
-         INSERT INTO event SELECT src, 0, 2, 10, NULL, 10, comm, op, bytes, NULL, dst, 0, 1, NULL, NULL, NULL, NULL FROM edge; \
-         INSERT INTO event SELECT dst, 0, 3, 15, NULL, 15, comm, op, bytes, NULL, NULL, 0, 1, 0, NULL, NULL, NULL FROM edge",
+         INSERT INTO event SELECT src, 0, 0, 10, 20, NULL, comm, op, bytes, NULL, NULL, NULL, NULL, NULL, 1, NULL, NULL, NULL FROM edge; \
+         INSERT INTO event SELECT src, 0, 1, 11, 19, 10, comm, op, bytes, 2, dst, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM edge; \
+         INSERT INTO event SELECT src, 0, 2, 10, NULL, 10, comm, op, bytes, NULL, dst, 0, 1, NULL, NULL, NULL, NULL, NULL FROM edge; \
+         INSERT INTO event SELECT dst, 0, 3, 15, NULL, 15, comm, op, bytes, NULL, NULL, 0, 1, 0, NULL, NULL, NULL, NULL FROM edge",
     )
     .unwrap();
     db.execute_batch(TRANSFER_SUMS).unwrap();

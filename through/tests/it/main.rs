@@ -19,6 +19,7 @@ mod phases;
 mod plans;
 mod registry;
 mod shards;
+mod sites;
 mod stood;
 mod summed;
 mod symbols;

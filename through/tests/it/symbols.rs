@@ -498,3 +498,30 @@ fn the_time_that_it_may_take_is_bounded() {
     let over = Instant::now() - Duration::from_secs(1);
     assert_eq!(resolve(&app, &addresses, &shop.search(), Some(over)), (BTreeMap::new(), Outcome::OutOfTime));
 }
+
+/// The debug data of a function that was left out seems to be about the first addresses of the file.
+#[test]
+fn what_the_linker_left_out_is_not_found_in_the_place_of_others() {
+    let shop = Workshop::new();
+    fs::write(shop.path("unused.c"), "void unused(void) {\n    __asm__ volatile(\".skip 100000\");\n}\n").unwrap();
+    for flags in ["-gdwarf-5", "-gdwarf-4"] {
+        shop.does("cat unused.c main.c > both.c");
+        shop.does(&format!("gcc {flags} -O1 -ffunction-sections -Wl,--gc-sections unused.c main.c note.o -o two.out"));
+        shop.does(&format!("gcc {flags} -O1 -ffunction-sections -Wl,--gc-sections both.c note.o -o one.out"));
+        for (program, source) in [("two.out", "main.c"), ("one.out", "both.c")] {
+            let said = shop.said(program);
+            assert!(said.iter().all(|said| said.address < 100_000));
+            let (names, _) = names(&module(&shop.path(program)), &said, &shop.search());
+            for said in &said {
+                let found = &names[&said.address];
+                // At worst the function alone.
+                if found[0].line.is_some() {
+                    agree(&names, std::slice::from_ref(said), &shop.path(source));
+                } else {
+                    let outer = said.outer.as_ref().map_or(&said.function, |(_, function)| function);
+                    assert_eq!(found[0].function.as_ref(), Some(outer));
+                }
+            }
+        }
+    }
+}

@@ -26,11 +26,11 @@ pub struct Unnamed {
 impl Sites {
     /// Looks up the frames of which the profile says too little, as long as there is time.
     pub fn look_up(&self, until: Option<Instant>, is_too_little: &dyn Fn(&[Name]) -> bool) -> Looked {
-        let mut wanted: BTreeMap<i64, BTreeMap<u64, i64>> = BTreeMap::new();
+        let mut wanted: BTreeMap<i64, BTreeMap<u64, Vec<i64>>> = BTreeMap::new();
         for (number, frame) in &self.frames {
             let stored = self.stored.get(number).map(Vec::as_slice).unwrap_or_default();
             if let Some(module) = frame.module.filter(|_| is_too_little(stored)) {
-                wanted.entry(module).or_default().insert(frame.address, *number);
+                wanted.entry(module).or_default().entry(frame.address).or_default().push(*number);
             }
         }
         let mut looked = Looked::default();
@@ -50,7 +50,9 @@ impl Sites {
                     outcome,
                 });
             }
-            looked.names.extend(names.into_iter().map(|(address, names)| (frames[&address], names)));
+            for (address, names) in names {
+                looked.names.extend(frames[&address].iter().map(|frame| (*frame, names.clone())));
+            }
         }
         looked
     }
