@@ -82,6 +82,11 @@ impl Ranks {
         Ranks(both)
     }
 
+    /// Those that are in either.
+    pub fn with(&self, others: &Ranks) -> Ranks {
+        Ranks::of(self.0.iter().chain(&others.0).copied().collect())
+    }
+
     pub fn without(&self, others: &Ranks) -> Ranks {
         self.within(&others.inverse())
     }

@@ -25,6 +25,7 @@ pub const DISABLE: &str = "COMMSEE_DISABLE";
 pub const LIB: &str = "COMMSEE_LIB";
 pub const NO_ARGS: &str = "COMMSEE_NO_ARGS";
 pub const WATCH: &str = "COMMSEE_WATCH";
+pub const DEBUG_DIRS: &str = "COMMSEE_DEBUG_DIRS";
 /// Set by `through run`: ties the shards of a run to it, so that it recovers its own and no others.
 pub const LAUNCH: &str = "COMMSEE_LAUNCH";
 
@@ -92,6 +93,11 @@ pub const VARIABLES: &[Variable] = &[
         name: LOG,
         default: "info",
         meaning: "What commsee prints on standard error: off, warn, info or debug.",
+    },
+    Variable {
+        name: DEBUG_DIRS,
+        default: "/usr/lib/debug",
+        meaning: "Directories in which `through` looks for separate debug data, separated by colons.",
     },
     Variable { name: DISABLE, default: "", meaning: "1: forward every call and record nothing." },
     Variable { name: NO_ARGS, default: "", meaning: "1: keep the program's name without its arguments." },

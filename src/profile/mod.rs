@@ -4,6 +4,7 @@
 mod error;
 mod layers;
 mod name;
+pub mod names;
 mod number;
 pub mod parts;
 mod remains;

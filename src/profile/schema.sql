@@ -376,11 +376,13 @@ JOIN operation o ON o.id = s.op
 JOIN bucket b ON b.id = s.bucket
 LEFT JOIN phase h ON h.id = s.phase;
 
--- Sites by the innermost function of their frame: site is grid.c:88. Null is not known, or only after `through resolve`.
+-- Sites by the innermost function of their frame: site is grid.c:88, or solve+0x1f where the line is not known. Null is not known, or only
+-- after `through resolve`.
 CREATE VIEW sites AS
 SELECT s.id AS id,
-       replace(n.file, rtrim(n.file, replace(n.file, '/', '')), '') || coalesce(':' || n.line, '') AS site,
-       n.function AS function,
+       coalesce(replace(n.file, rtrim(n.file, replace(n.file, '/', '')), '') || coalesce(':' || n.line, ''), n.function) AS site,
+       CASE WHEN n.line IS NULL AND instr(n.function, '+0x') THEN substr(n.function, 1, instr(n.function, '+0x') - 1)
+            ELSE n.function END AS function,
        n.file AS file,
        n.line AS line,
        m.path AS module,

@@ -1,5 +1,5 @@
-//! `through` shows the profiles that commsee leaves, and runs programs so that they leave one. It never loads MPI, and never writes
-//! to a profile.
+//! `through` shows the profiles that commsee leaves, and runs programs so that they leave one. It never loads MPI, and `resolve`
+//! alone writes to a profile: to a copy, which takes its place.
 //!
 //! The way of the data: `cli` → `commands` → `views` ask `query` and make a `document`, which `render` prints.
 
@@ -10,6 +10,7 @@ mod error;
 mod job;
 pub mod query;
 pub mod render;
+pub mod symbols;
 pub mod text;
 pub mod views;
 
@@ -35,6 +36,7 @@ pub fn main() -> ExitCode {
         Some(Command::Run(arguments)) => commands::run::run(arguments),
         Some(Command::Exec(arguments)) => commands::exec::exec(arguments),
         Some(Command::Recover(arguments)) => commands::recover::recover(arguments).map(found),
+        Some(Command::Resolve(arguments)) => commands::resolve::resolve(arguments).map(found),
         Some(Command::Clean(arguments)) => commands::clean::clean(arguments).map(found),
         Some(Command::Collect(arguments)) => commands::collect::command(arguments).map(found),
         Some(Command::Carry(arguments)) => Ok(carry::command(&arguments.note)),

@@ -30,6 +30,8 @@ Examples:
   through heat.db -a --format csv -o heat.csv     everything, for other programs
   through layers heat.db --by comm                layers below MPI
   through trace heat.db -o heat.json              timeline for Perfetto
+  through heat.db --sites                         lines that call MPI
+  through resolve heat.db -o laptop.db            copy that needs no binaries
   through recover                                 profile of a crashed job
 
 Exit status: 0 success, 1 nothing matches, 2 error; `run` and `exec` exit with
@@ -71,6 +73,8 @@ pub enum Command {
     Recover(Recover),
     /// Make a profile of a crashed job from its shards on all its hosts
     Collect(Collect),
+    /// Write functions, files and lines into a profile, to read it where its binaries are not
+    Resolve(Resolve),
     /// Remove files that crashed jobs left on this host
     Clean(Clean),
     /// Carry what ranks leave on this host to where the others see it; libcommsee.so starts it
@@ -162,6 +166,22 @@ pub struct Recover {
     /// Directories of shards, or partial profiles to join [default: $COMMSEE_DIR, else /dev/shm, $TMPDIR and /tmp]
     #[arg(value_name = "DIR|PROFILE")]
     pub sources: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(override_usage = "through resolve [OPTIONS] [PROFILE]")]
+pub struct Resolve {
+    #[command(flatten)]
+    pub input: Input,
+    /// Write to a copy of the profile instead of the profile itself
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Stop after so many seconds; what is named by then is written
+    #[arg(long, value_name = "SECONDS")]
+    pub within: Option<u64>,
+    /// Trust binaries without a build id by their path alone; lines are wrong if one was built again
+    #[arg(long)]
+    pub by_path: bool,
 }
 
 #[derive(Debug, Args)]

@@ -31,6 +31,9 @@ pub struct Select {
     /// Seconds of a rank in one row: 0.1:2.5, 0.1: or :2.5
     #[arg(short, long, value_name = "LOW:HIGH", value_parser = TimeRange::parse)]
     pub time: Option<TimeRange>,
+    /// Call sites, by line, file or function: grid.c:88,halo::*, also of outer frames [needs COMMSEE_SITES]
+    #[arg(long, value_name = "LIST")]
+    pub site: Vec<String>,
     /// Phases, by name; '' selects calls outside any phase [default: all, added up]
     #[arg(long, value_name = "LIST")]
     pub phase: Vec<String>,
@@ -40,7 +43,7 @@ pub struct Select {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Filters (a call must match all of them)")]
 pub struct SelectCalls {
-    /// Communicators, by name or label: s0.1,d0.2
+    /// Communicators, by name, label or birthplace: s0.1,rows,made@grid.c:88
     #[arg(long, value_name = "LIST")]
     pub comm: Vec<String>,
     /// Operations, with or without MPI_: Allreduce,isend
@@ -83,7 +86,12 @@ pub struct SelectRoutes {
 
 impl Select {
     pub fn selection(&self) -> Selection {
-        Selection { time: self.time, phase: self.phase.clone(), ..self.calls.selection(&SelectRoutes::default()) }
+        Selection {
+            time: self.time,
+            site: self.site.clone(),
+            phase: self.phase.clone(),
+            ..self.calls.selection(&SelectRoutes::default())
+        }
     }
 }
 

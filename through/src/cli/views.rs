@@ -34,7 +34,7 @@ fn id(view: &View) -> Option<&'static str> {
     match view.flag {
         Flag::Switch { long, .. } => Some(long),
         Flag::Option { option, .. } => Some(option),
-        Flag::Default => None,
+        Flag::Default | Flag::With { .. } => None,
     }
 }
 
@@ -45,7 +45,13 @@ impl<const COMMAND: usize> Args for Chosen<COMMAND> {
         let ids: Vec<&str> = all().filter_map(id).collect();
         for view in all() {
             let Some(name) = id(view) else { continue };
-            let others = ids.iter().filter(|other| **other != name).chain(view.lacks);
+            let go_together = |one: &str, other: &str| {
+                let is_pair =
+                    |(first, second): (&str, &str)| (one, other) == (first, second) || (other, one) == (first, second);
+                all().any(|view| matches!(view.flag, Flag::With { long, other } if is_pair((long, other))))
+            };
+            let is_other = |other: &&&str| **other != name && !go_together(name, other);
+            let others = ids.iter().filter(is_other).chain(view.lacks);
             let arg = Arg::new(name).help_heading(HEADINGS[COMMAND]).conflicts_with_all(others.collect::<Vec<_>>());
             let arg = match view.flag {
                 Flag::Switch { short, long, alias } => {
@@ -64,7 +70,7 @@ impl<const COMMAND: usize> Args for Chosen<COMMAND> {
                     let parser = PossibleValuesParser::new(names);
                     arg.long(option).value_name("WHAT").help(help.join("; ")).value_parser(parser)
                 }
-                Flag::Default => continue,
+                Flag::Default | Flag::With { .. } => continue,
             };
             command = command.arg(arg);
         }
@@ -81,9 +87,13 @@ impl<const COMMAND: usize> FromArgMatches for Chosen<COMMAND> {
         let is_asked = |view: &&View| match view.flag {
             Flag::Default => false,
             Flag::Switch { long, .. } => matches.get_flag(long),
+            Flag::With { long, other } => matches.get_flag(long) && matches.get_flag(other),
             Flag::Option { option, value } => matches.get_one::<String>(option).is_some_and(|asked| asked == value),
         };
-        Ok(views::of(COMMANDS[COMMAND]).find(is_asked).map_or_else(Self::default, Chosen))
+        // Of two switches together each would be another view alone.
+        let (pairs, single): (Vec<&View>, Vec<&View>) =
+            views::of(COMMANDS[COMMAND]).partition(|view| matches!(view.flag, Flag::With { .. }));
+        Ok(pairs.into_iter().chain(single).find(is_asked).map_or_else(Self::default, Chosen))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {

@@ -7,6 +7,7 @@ pub mod graph;
 pub mod layers;
 pub mod matrix;
 pub mod recover;
+pub mod resolve;
 pub mod run;
 pub mod show;
 pub mod trace;

@@ -16,7 +16,8 @@ use crate::error::Error;
 use crate::job::collect::Reach;
 use crate::job::results::{self, Results};
 use crate::job::shards;
-use crate::job::{launcher, preload, signals};
+use crate::job::{launcher, names, preload, signals};
+use crate::query::catalog::Catalog;
 use crate::query::open::Profile;
 use crate::render;
 use crate::text::message::say;
@@ -70,7 +71,11 @@ const OTHER_PROFILES: usize = 3;
 /// The summary of the first profile; the others are named.
 fn summary(profile: &Path, results: &Results, status: ExitStatus) -> Result<(), Error> {
     let view = View::usual(Command::Run);
-    let question = Question { format: Format::Summary, ..Question::new(Profile::open(profile)?) };
+    let names = names(profile)?;
+    // What is not named by now takes too long.
+    let mut opened = Profile::open(profile)?;
+    opened.are_binaries_read = false;
+    let question = Question { format: Format::Summary, ..Question::new(opened) };
     let mut document = view.ask(&question)?;
     let head = &mut document.head;
     let overview = &head.overview;
@@ -96,10 +101,31 @@ fn summary(profile: &Path, results: &Results, status: ExitStatus) -> Result<(), 
     if !overview.missing.is_empty() {
         line("note", format!("not in the profile: {}", shards::ranks(&overview.missing)));
     }
+    if let Some(names) = names {
+        lines.push(Line { name: "code", text: names, paint: None });
+    }
     lines.append(&mut head.lines);
     head.lines = lines;
     let _ = render::render(&document, question.format, &Terminal::stderr(), &mut io::stderr());
     Ok(())
+}
+
+/// Has the code named that the profile knows of, and says how far that came.
+fn names(profile: &Path) -> Result<Option<String>, Error> {
+    let told = || Ok::<_, Error>(Catalog::read(&Profile::open(profile)?)?.sites.told());
+    let (all, lines, _) = told()?;
+    if all == lines {
+        return Ok(None);
+    }
+    let took = names::resolve(profile);
+    let (_, lines, functions) = told()?;
+    let only = functions.saturating_sub(lines);
+    let only = if only > 0 { format!(", {only} by function") } else { String::new() };
+    let left = match took {
+        Some(took) if took < names::LIMIT => format!("in {}", units::time(took.as_nanos() as i64)),
+        _ => format!("stopped after {}; more: through resolve", units::time(names::LIMIT.as_nanos() as i64)),
+    };
+    Ok(Some(format!("{lines} of {} named by line{only}, {left}", units::count(all as u64, "frame"))))
 }
 
 fn ended(status: ExitStatus) -> String {

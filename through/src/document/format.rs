@@ -10,13 +10,25 @@ pub enum Format {
     Dot,
     /// The Trace Event Format of Chrome and Perfetto.
     Trace,
+    /// Stacks for flame graphs, one line each: <https://github.com/brendangregg/FlameGraph>
+    Folded,
+    /// The same for <https://www.speedscope.app>
+    Speedscope,
     /// A few lines, behind a job.
     Summary,
 }
 
 impl Format {
-    pub const ALL: [Format; 6] =
-        [Format::Table, Format::Csv, Format::Json, Format::Dot, Format::Trace, Format::Summary];
+    pub const ALL: [Format; 8] = [
+        Format::Table,
+        Format::Csv,
+        Format::Json,
+        Format::Dot,
+        Format::Trace,
+        Format::Folded,
+        Format::Speedscope,
+        Format::Summary,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -25,6 +37,8 @@ impl Format {
             Format::Json => "json",
             Format::Dot => "dot",
             Format::Trace => "trace",
+            Format::Folded => "folded",
+            Format::Speedscope => "speedscope",
             Format::Summary => "summary",
         }
     }

@@ -30,6 +30,8 @@ pub enum Unit {
     /// A share that is drawn.
     Bar,
     Ratio,
+    /// Lines of code, the innermost first.
+    Frames,
 }
 
 impl Unit {
@@ -45,12 +47,16 @@ impl Unit {
             Unit::Seconds => "seconds",
             Unit::Share | Unit::Bar => "fraction",
             Unit::Ratio => "ratio",
+            Unit::Frames => "list",
         }
     }
 
     /// Whether tables set it flush left, and cut it where there is no room.
     pub fn is_text(self) -> bool {
-        matches!(self, Unit::Text | Unit::Communicator | Unit::Operation | Unit::YesNo | Unit::Ranks | Unit::Bar)
+        matches!(
+            self,
+            Unit::Text | Unit::Communicator | Unit::Operation | Unit::YesNo | Unit::Ranks | Unit::Bar | Unit::Frames
+        )
     }
 
     pub fn holds(self, value: &Value) -> bool {
@@ -67,6 +73,7 @@ impl Unit {
             Value::Share { .. } => self == Unit::Share,
             Value::Bar { .. } => self == Unit::Bar,
             Value::Ratio(_) => self == Unit::Ratio,
+            Value::Frames(_) => self == Unit::Frames,
         }
     }
 }
@@ -106,6 +113,8 @@ pub enum Value<'a> {
         whole: i64,
     },
     Ratio(f64),
+    /// Lines of code with their functions: a list in JSON, and one text in CSV.
+    Frames(Vec<(&'a str, Option<&'a str>)>),
 }
 
 impl<'a> Value<'a> {
@@ -150,8 +159,17 @@ impl Serialize for Value<'_> {
             Value::Share { whole, .. } if *whole <= 0.0 => serializer.serialize_none(),
             Value::Share { part, whole } => serializer.serialize_f64(part / whole),
             Value::Ratio(ratio) => serializer.serialize_f64(*ratio),
+            Value::Frames(frames) => {
+                serializer.collect_seq(frames.iter().map(|(site, function)| Frame { site, function }))
+            }
         }
     }
+}
+
+#[derive(Serialize)]
+struct Frame<'a> {
+    site: &'a str,
+    function: &'a Option<&'a str>,
 }
 
 /// How tables write a cell, where they have a choice.

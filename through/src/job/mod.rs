@@ -1,11 +1,13 @@
 //! Jobs: how they are started under the profiler, and how what they leave becomes a profile.
 //!
 //! `preload`, `launcher` and `signals` start one; `slurm_step` keeps its step alive. `shards` finds what a job left on this host, `carry` and
-//! `watch` bring it to where other hosts see it, `collect` asks them, `parts` reads what profiles carry, and `results` is the sum of it.
+//! `watch` bring it to where other hosts see it, `collect` asks them, `parts` reads what profiles carry, `results` is the sum of
+//! it, and `names` has it told by line.
 
 pub mod carry;
 pub mod collect;
 pub mod launcher;
+pub mod names;
 pub mod parts;
 pub mod preload;
 pub mod results;

@@ -6,8 +6,10 @@ use std::rc::Rc;
 use rusqlite::Row;
 
 use super::routes::{Route, routes};
+use super::sites::Sites;
 use crate::query::Error;
 use crate::query::open::Profile;
+use crate::symbols::Trust;
 
 /// The number of the row `-`: calls that belong to no communicator.
 pub const NO_COMM: i64 = commsee::shard::NO_COMM as i64;
@@ -31,6 +33,8 @@ pub struct Communicator {
     pub ranks: Option<Rc<str>>,
     /// Whose it is; none is MPI.
     pub layer: Option<String>,
+    /// Where in the code it was made.
+    pub site: Option<i64>,
 }
 
 impl Communicator {
@@ -114,6 +118,7 @@ pub struct Catalog {
     pub routes: BTreeMap<i64, Route>,
     /// Ascending by rank.
     pub processes: Vec<Process>,
+    pub sites: Sites,
 }
 
 impl Catalog {
@@ -128,13 +133,20 @@ impl Catalog {
         let meta: BTreeMap<String, String> =
             profile
                 .query("SELECT key, coalesce(value, '') FROM metadata", vec![], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let processes: Vec<Process> = profile.query(
+            "SELECT rank, host, pid, wall_ns, mpi_ns, state FROM process ORDER BY rank",
+            vec![],
+            |row| {
+                let (rank, host, pid) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                Ok(Process { rank, host, pid, wall_ns: row.get(3)?, mpi_ns: row.get(4)?, state: row.get(5)? })
+            },
+        )?;
         Ok(Catalog {
             detail: match meta.get("detail").map(String::as_str) {
                 Some("node") => Detail::Node,
                 Some("comm") => Detail::Comm,
                 _ => Detail::Rank,
             },
-            meta,
             communicators,
             operations: profile.query("SELECT id, name, class FROM operation", vec![], |row| {
                 Ok((row.get(0)?, Operation { name: row.get(1)?, class: row.get(2)? }))
@@ -148,14 +160,9 @@ impl Catalog {
                 false => BTreeMap::from([(0, String::new())]),
             },
             routes: routes(profile)?,
-            processes: profile.query(
-                "SELECT rank, host, pid, wall_ns, mpi_ns, state FROM process ORDER BY rank",
-                vec![],
-                |row| {
-                    let (rank, host, pid) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                    Ok(Process { rank, host, pid, wall_ns: row.get(3)?, mpi_ns: row.get(4)?, state: row.get(5)? })
-                },
-            )?,
+            sites: Sites::read(profile, profile.are_binaries_read.then(|| trust(&meta, &processes)))?,
+            meta,
+            processes,
         })
     }
 
@@ -175,6 +182,34 @@ impl Catalog {
     pub fn meta(&self, key: &str) -> Option<&str> {
         self.meta.get(key).map(String::as_str).filter(|value| !value.is_empty())
     }
+}
+
+/// For what binaries without a build id are trusted: those of a host of the job, as they were at its begin.
+fn trust(meta: &BTreeMap<String, String>, processes: &[Process]) -> Trust {
+    let host = own_host();
+    let is_here = processes.iter().any(|process| process.host == host);
+    let start = meta.get("start_time").and_then(|start| seconds(start)).filter(|_| is_here);
+    start.map_or(Trust::Never, Trust::UnchangedSince)
+}
+
+fn own_host() -> String {
+    let mut name = [0u8; 256];
+    // SAFETY: the buffer is as long as it is said to be, and ends with a zero whatever is written.
+    let result = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
+    let text = name.split(|byte| *byte == 0).next().unwrap_or_default();
+    if result == 0 { String::from_utf8_lossy(text).into_owned() } else { String::new() }
+}
+
+/// Since 1970, of `2026-11-21T07:15:00Z`.
+fn seconds(time: &str) -> Option<i64> {
+    let numbers: Vec<i64> =
+        time.trim_end_matches('Z').split(['-', 'T', ':']).map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    let [year, month, day, hour, minute, second] = numbers.try_into().ok()?;
+    // Days from 1970 in the Gregorian calendar, with years that begin in March: <https://howardhinnant.github.io/date_algorithms.html>.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days =
+        365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + (153 * month + 2) / 5 + day - 1;
+    Some((days - 719_468) * 86_400 + hour * 3600 + minute * 60 + second)
 }
 
 /// 64-bit sizes are stored as SQLite's signed integers, bit by bit.
@@ -197,8 +232,9 @@ fn communicators_sql(profile: &Profile) -> String {
         true => ("c.layer", "CASE WHEN c.layer IS NULL THEN r.call ELSE c.letter END"),
         false => ("NULL", "r.call"),
     };
+    let site = if profile.has_sites() { "c.site" } else { "NULL" };
     format!(
-        "SELECT c.id, c.name, {creator}, c.size, c.remote_size, p.name, c.root_rank, c.label, c.freed, {ranks}, {list}, {layer} \
+        "SELECT c.id, c.name, {creator}, c.size, c.remote_size, p.name, c.root_rank, c.label, c.freed, {ranks}, {list}, {layer}, {site} \
          FROM communicator c LEFT JOIN creator r ON r.letter = c.letter LEFT JOIN communicator p ON p.id = c.parent"
     )
 }
@@ -222,12 +258,20 @@ fn communicator(row: &Row, lists: &BTreeMap<i64, Rc<str>>) -> rusqlite::Result<C
             None => row.get::<_, Option<i64>>(10)?.and_then(|list| lists.get(&list).cloned()),
         },
         layer: row.get(11)?,
+        site: row.get(12)?,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_read() {
+        assert_eq!(seconds("1970-01-01T00:00:00Z"), Some(0));
+        assert_eq!(seconds("2000-02-29T12:30:01Z"), Some(951_827_401));
+        assert_eq!(seconds("2026-11-21"), None);
+    }
 
     #[test]
     fn names_sort_as_people_sort_them() {

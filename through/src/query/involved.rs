@@ -13,6 +13,10 @@ pub struct Involved {
 }
 
 pub fn involved(profile: &Profile, filter: &Filter) -> Result<Vec<Involved>, Error> {
+    // Sites do not know who took part.
+    if filter.sites.is_some() {
+        return Ok(Vec::new());
+    }
     let (condition, values) = filter.involvement_condition();
     let sql = format!("SELECT x.comm, x.op, sum(x.calls) FROM involvement x WHERE {condition} GROUP BY x.comm, x.op");
     profile.query(&sql, values, |row| Ok(Involved { comm: row.get(0)?, op: row.get(1)?, calls: row.get(2)? }))

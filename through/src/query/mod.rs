@@ -21,6 +21,7 @@ pub mod range;
 pub mod ranks;
 pub mod routes;
 pub mod selection;
+pub mod sites;
 pub mod sort;
 pub mod source;
 pub mod timeline;

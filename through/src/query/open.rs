@@ -56,6 +56,8 @@ pub struct Profile {
     pub path: PathBuf,
     /// The version of its schema: at most the one known here.
     pub version: u32,
+    /// Whether names that it lacks are looked up in the binaries of the job, which may take long.
+    pub are_binaries_read: bool,
     db: Connection,
     most_rows: u64,
 }
@@ -68,7 +70,13 @@ impl Profile {
         let bytes = bytes_there(path);
         let db = connect(path, bytes).map_err(problem)?;
         let version = check_schema(&db).map_err(problem)?;
-        Ok(Profile { path: path.to_owned(), version, db, most_rows: ROWS + bytes / BYTES_PER_ROW })
+        Ok(Profile {
+            path: path.to_owned(),
+            version,
+            are_binaries_read: true,
+            db,
+            most_rows: ROWS + bytes / BYTES_PER_ROW,
+        })
     }
 
     /// The newest profile in a directory, and a remark where a newer one had to be passed over.
@@ -107,6 +115,11 @@ impl Profile {
     /// Whether it holds sums of transfers, which came with version 6.
     pub fn has_transfer_sums(&self) -> bool {
         self.version >= 6
+    }
+
+    /// Whether it knows where in the code calls were made, which came with version 7.
+    pub fn has_sites(&self) -> bool {
+        self.version >= 7
     }
 
     /// The token of the `through run` that the profile stems from, or nothing.

@@ -2,6 +2,7 @@
 
 use super::catalog::{Bucket, Catalog, Communicator, Detail, Operation, Process};
 use super::routes::Route;
+use super::sites::Sites;
 
 pub fn catalog() -> Catalog {
     let comm = |id, name: &str, label: Option<&str>| {
@@ -43,5 +44,6 @@ pub fn catalog() -> Catalog {
         phases: [(0, String::new()), (1, "set up".to_owned()), (2, "solve".to_owned())].into(),
         routes: [(1, route("ucp", "")), (2, route("uct", "tcp")), (3, route("uct", "posix"))].into(),
         processes: (0..4).map(process).collect(),
+        sites: Sites::default(),
     }
 }

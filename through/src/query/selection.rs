@@ -15,6 +15,7 @@ pub struct Selection {
     pub p2p: bool,
     pub collectives: bool,
     pub time: Option<TimeRange>,
+    pub site: Vec<String>,
     pub phase: Vec<String>,
     pub layer: Vec<String>,
     pub transport: Vec<String>,

@@ -7,7 +7,7 @@ use serde::ser::SerializeTuple;
 use serde::{Serialize, Serializer};
 
 use super::escaping::{Escaping, Text};
-use crate::document::{Document, Row};
+use crate::document::{Document, Row, Value};
 
 pub fn csv(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let Some(table) = document.flat() else { return Err(io::Error::other("no table for CSV")) };
@@ -27,9 +27,17 @@ struct Record<'a> {
 impl Serialize for Record<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_tuple(self.columns.len())?;
-        self.columns.iter().try_for_each(|column| fields.serialize_element(&self.row.value(*column)))?;
+        self.columns.iter().try_for_each(|column| match self.row.value(*column) {
+            Value::Frames(frames) => fields.serialize_element(&callers(&frames)),
+            value => fields.serialize_element(&value),
+        })?;
         fields.end()
     }
+}
+
+/// A line and its callers in one field.
+fn callers(frames: &[(&str, Option<&str>)]) -> String {
+    frames.iter().map(|(site, _)| *site).collect::<Vec<_>>().join(" < ")
 }
 
 fn io_error(error: csv::Error) -> io::Error {

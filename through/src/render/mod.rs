@@ -1,10 +1,11 @@
-//! Prints a document, one renderer per format: what tables hold is decided before. Drawings (`matrix`, `dot`, `chrome`) are given what they
+//! Prints a document, one renderer per format: what tables hold is decided before. Drawings (`matrix`, `dot`, `chrome`, `flame`) are given what they
 //! draw beside it. No renderer knows a view.
 
 pub mod chrome;
 mod csv;
 pub mod dot;
 mod escaping;
+pub mod flame;
 mod json;
 pub mod matrix;
 pub mod output;
@@ -27,6 +28,8 @@ pub fn render(document: &Document, format: Format, terminal: &Terminal, out: &mu
         Format::Json => json::json(document, out),
         Format::Summary => summary::summary(document, terminal, out),
         // Drawings alone; what a view lacks is refused before it is asked.
-        Format::Dot | Format::Trace => Err(io::Error::other(format!("no {} was drawn", format.name()))),
+        Format::Dot | Format::Trace | Format::Folded | Format::Speedscope => {
+            Err(io::Error::other(format!("no {} was drawn", format.name())))
+        }
     }
 }

@@ -35,6 +35,7 @@ struct Groups {
     all: Vec<Group>,
     detail: Detail,
     has_phases: bool,
+    has_failed: bool,
 }
 
 #[derive(Default)]
@@ -95,9 +96,16 @@ const COLUMNS: &[Of] = &[
         .style(Style::Blank)
         .when(|groups, _| groups.detail == Detail::Node),
     Of::new("calls", "calls", Unit::Count, "calls of this rank", |_, cell| Value::Number(cell.counters.calls as i64)),
-    Of::new("failed", "failed", Unit::Count, "how many of them returned an error", |_, cell| {
-        Value::Number(cell.counters.failed as i64)
-    })
+    Of::new(
+        "failed",
+        "failed",
+        Unit::Count,
+        "how many of them returned an error; unknown with `--site`",
+        |groups, cell| match groups.has_failed {
+            true => Value::Number(cell.counters.failed as i64),
+            false => Value::Unknown,
+        },
+    )
     .optional(2),
     Of::new("bytes_sent", "sent", Unit::Bytes, "bytes that the rank sent", |_, cell| {
         Value::Bytes(cell.counters.bytes_sent)
@@ -138,6 +146,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
         all: groups.iter().map(|key| group(&context, key)).collect(),
         detail: context.catalog.detail,
         has_phases: context.filter.phases.is_some(),
+        has_failed: context.filter.sites.is_none(),
     });
     let legend = vec![LEGEND.to_owned()];
     document.tables = vec![Table { legend, ..column::table("rows", COLUMNS, &groups, rows) }];

@@ -74,6 +74,17 @@ impl Communicators {
     }
 }
 
+impl Total {
+    pub fn add(&mut self, other: &Total) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
+        self.bytes_recv = self.bytes_recv.saturating_add(other.bytes_recv);
+        self.time_ns = self.time_ns.saturating_add(other.time_ns);
+        self.mpi_ns = self.mpi_ns.saturating_add(other.mpi_ns);
+    }
+}
+
 fn by_communicator(
     rows: Vec<Operations>,
     parts: &[Involved],

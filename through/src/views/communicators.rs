@@ -6,7 +6,9 @@ use super::communicator::{Communicators, OnCommunicator, creator};
 use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
 use crate::document::{Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
+use crate::query::catalog::Communicator;
 use crate::query::communicators::Spread;
+use crate::query::sites::Spot;
 use crate::query::sort::SortKey;
 
 pub const VIEW: View = View {
@@ -68,7 +70,9 @@ const COLUMNS: &[Of] = &[
         Value::Number(row.total.calls)
     })
     .optional(5),
-    Of::record("failed", Unit::Count, "calls that returned an error", |_, row| Value::Number(row.total.failed)),
+    Of::record("failed", Unit::Count, "calls that returned an error; unknown with `--site`", |context, row| {
+        failed(context, row.total.failed)
+    }),
     Of::new("bytes_sent", "sent", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.total.bytes_sent))
         .optional(4)
         .last(),
@@ -99,6 +103,18 @@ const COLUMNS: &[Of] = &[
     Of::record("involved_calls", Unit::Count, "how often it took part in calls of the row `*`", |_, row| {
         Value::Number(row.involved_calls)
     }),
+    Of::record("made_at", Unit::Text, "the line of the program that made it: `grid.c:88`", |context, row| {
+        Value::maybe(birthplace(context, &row.comm).map(|spot| spot.text.as_str()))
+    }),
+    Of::record("made_in", Unit::Text, "the function that this line is in", |context, row| {
+        Value::maybe(birthplace(context, &row.comm).and_then(|spot| spot.function.as_deref()))
+    }),
+    Of::shown("made at", Unit::Text, |context, row| {
+        Value::some(birthplace(context, &row.comm), |spot| Value::text(&spot.text))
+    })
+    .style(Style::Blank)
+    .optional(1)
+    .when(|context, rows| rows.iter().any(|row| birthplace(context, &row.comm).is_some())),
 ];
 
 const LEGEND: &str = "Time is the sum over the ranks without MPI_Init and MPI_Finalize, and its share that of the MPI time; \
@@ -121,11 +137,21 @@ pub fn table(context: &Rc<Context>, rows: Vec<OnCommunicator>) -> Table {
     column::table("communicators", COLUMNS, context, rows)
 }
 
+/// Where a communicator was made.
+pub fn birthplace<'a>(context: &'a Context, comm: &Communicator) -> Option<&'a Spot> {
+    context.catalog.sites.spot(comm.site?).map(|spot| &**spot)
+}
+
 fn special_row(name: &str) -> &'static str {
     match name {
         "*" => "*: completion calls over requests of several communicators.",
         _ => "-: calls that belong to no communicator.",
     }
+}
+
+/// Sites do not count failed calls.
+pub fn failed(context: &Context, failed: i64) -> Value<'static> {
+    if context.filter.sites.is_some() { Value::Unknown } else { Value::Number(failed) }
 }
 
 /// How a time spreads over the ranks, where the profile knows it.

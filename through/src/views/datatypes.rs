@@ -20,7 +20,7 @@ pub const VIEW: View = View {
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[SortKey::Calls, SortKey::Bytes, SortKey::Op, SortKey::Size, SortKey::Comm],
     entries: "rows",
-    lacks: &["bytes", "time", "bucket", "phase"],
+    lacks: &["bytes", "time", "bucket", "phase", "site"],
     empty: "no datatypes were recorded: set COMMSEE_DATATYPES=1 and run the program again",
     parts: &[Part { name: "datatypes", headings: || column::headings(COLUMNS) }],
     ask,

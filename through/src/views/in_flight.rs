@@ -63,6 +63,10 @@ const COLUMNS: &[Of] = &[
         }
     })
     .style(Style::Blank),
+    Of::shown("at", Unit::Text, |_, row| Value::maybe(row.spot.as_ref().map(|spot| spot.text.as_str())))
+        .style(Style::Blank)
+        .optional(1)
+        .when(|_, rows| rows.iter().any(|row| row.spot.is_some())),
     Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |context, row| match row.state {
         State::Call { comm, .. } => Value::maybe(context.label(comm)),
         _ => Value::Unknown,
@@ -96,6 +100,12 @@ const COLUMNS: &[Of] = &[
         Value::owned(row.absent.to_string())
     })
     .when(|_, rows| rows.iter().any(|row| !row.absent.is_empty())),
+    Of::record("site", Unit::Text, "the line of the program that made the call: `halo.f90:57`", |_, row| {
+        Value::maybe(row.spot.as_ref().map(|spot| spot.text.as_str()))
+    }),
+    Of::record("function", Unit::Text, "the function that this line is in", |_, row| {
+        Value::maybe(row.spot.as_ref().and_then(|spot| spot.function.as_deref()))
+    }),
     Of::record("hosts", Unit::Text, "where the job had several, those of these ranks: `node[1-3,7]`", |context, row| {
         Value::owned(compact(&hosts(&context.catalog, &row.ranks)))
     }),
@@ -117,7 +127,8 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let mut document = context.document(VIEW.entries, rows.is_empty(), VIEW.empty);
     document.hidden = shorten(&mut rows, question.top);
     let legend = vec![LEGEND.to_owned()];
-    document.tables = vec![Table { legend, ..column::table("stood", COLUMNS, &context, rows) }];
+    let after = lines(&context, &rows, usize::MAX);
+    document.tables = vec![Table { legend, after, ..column::table("stood", COLUMNS, &context, rows) }];
     document.tables.extend(linkage::records(&context));
     Ok(document)
 }
@@ -129,13 +140,25 @@ pub fn unfinished(context: &Rc<Context>) -> Result<Option<Table>, Error> {
         return Ok(None);
     }
     let rows = in_flight(&context.profile, &context.catalog, &context.filter)?;
+    let after = lines(context, &rows, SHOWN_ABOVE);
     Ok((!rows.is_empty()).then(|| Table {
+        after,
         title: Some("in-flight calls"),
         is_above: true,
         audience: Audience::BESIDE,
         more: Some(More { most: SHOWN_ABOVE, one: "more group", hint: ": through --in-flight" }),
         ..column::table("stood", COLUMNS, context, rows)
     }))
+}
+
+/// `ranks 0-2,4-7 in MPI_Allreduce at solver.f90:212 in solve`, where lines are known.
+fn lines(context: &Context, rows: &[Group], most: usize) -> Vec<String> {
+    let line = |row: &Group| {
+        let (State::Call { op, .. }, Some(spot)) = (row.state, &row.spot) else { return None };
+        let ranks = if row.ranks.count() == 1 { "rank" } else { "ranks" };
+        Some(format!("{ranks} {} in {} at {}", row.ranks, context.op(op), spot.sentence()))
+    };
+    rows.iter().take(most).filter_map(line).collect()
 }
 
 fn since((first, last): (i64, i64)) -> Value<'static> {

@@ -1,6 +1,7 @@
 //! What a profile can be looked at by. Every view is one row of [`VIEWS`], and a file of its own: the command line, `--help`, the reference
 //! page and the tests of every view in every format follow from the row; tables, CSV and JSON from its columns.
 
+mod birthplaces;
 mod cells;
 mod column;
 mod communicator;
@@ -20,10 +21,12 @@ mod phases;
 mod protocols;
 mod ranks;
 mod reference;
+mod sites;
 mod summary;
 mod timeline;
 mod traffic;
 mod transfers;
+mod tree;
 
 pub use column::Column;
 pub use context::{Between, Context, Question};
@@ -38,6 +41,11 @@ pub const VIEWS: &[View] = &[
     operations::VIEW,
     cells::VIEW,
     communicators::VIEW,
+    birthplaces::VIEW,
+    sites::VIEW,
+    sites::BY_RANK,
+    tree::DOWN,
+    tree::UP,
     ranks::VIEW,
     hosts::VIEW,
     phases::VIEW,
@@ -103,6 +111,8 @@ pub enum Flag {
         /// What it was called before.
         alias: Option<&'static str>,
     },
+    /// The switch of another view with that of a third: `--sites -a`.
+    With { long: &'static str, other: &'static str },
     /// A value of an option: `--by comm`.
     Option { option: &'static str, value: &'static str },
 }
@@ -134,6 +144,7 @@ impl View {
         let flag = match self.flag {
             Flag::Default => self.name.to_owned(),
             Flag::Switch { long, .. } => format!("--{long}"),
+            Flag::With { long, other } => format!("--{long} --{other}"),
             Flag::Option { option, value } => format!("--{option} {value}"),
         };
         let formats: Vec<&str> = self.formats.iter().map(|format| format.name()).collect();

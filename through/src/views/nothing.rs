@@ -46,6 +46,9 @@ pub fn no_match(context: &Context, what: &str) -> Vec<String> {
         });
         there_is("communicators", titled.collect());
     }
+    if filter.sites.is_some() {
+        there_is("sites", catalog.sites.known().into_iter().collect());
+    }
     if filter.ops.is_some() {
         there_is("operations", catalog.operations.values().map(|operation| operation.name.clone()).collect());
     }
@@ -68,6 +71,16 @@ pub fn no_match(context: &Context, what: &str) -> Vec<String> {
         there_is("protocols", of_routes(|route| &route.protocol));
     }
     lines
+}
+
+/// Where no call sites were recorded: how to record them.
+pub fn no_sites(context: &Context, entries: &'static str) -> Document {
+    let how = "run the program with COMMSEE_SITES=1, or COMMSEE_SITES=8 for eight callers of each call";
+    Document {
+        found: Found::NotRecorded,
+        reasons: vec![format!("{}: has no call sites: {how}", context.profile.path.display())],
+        ..Document::new(context.head(), entries)
+    }
 }
 
 /// Where no layer below MPI was recorded: how to record one, and what modules say of that.

@@ -77,7 +77,9 @@ const COLUMNS: &[Of] = &[
         Value::Number(row.sums.calls)
     })
     .first(),
-    Of::record("failed", Unit::Count, "how many of them returned an error", |_, row| Value::Number(row.sums.failed)),
+    Of::record("failed", Unit::Count, "how many of them returned an error; unknown with `--site`", |context, row| {
+        communicators::failed(context, row.sums.failed)
+    }),
     Of::new("bytes_sent", "sent", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.sums.bytes_sent)).last(),
     Of::new("bytes_recv", "received", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.sums.bytes_recv)).last(),
     Of::new("time_s", "total", Unit::Seconds, "over all ranks", |_, row| Value::Time(row.sums.time_ns)).optional(2),
@@ -154,7 +156,7 @@ fn section(context: &Context, part: &OnCommunicator, took_part: &str) -> Section
     Section {
         name: Value::titled(&part.comm.name, part.comm.label.as_deref()),
         weight: format!("{}  {share} of MPI time", units::time(part.total.mpi_ns)),
-        about: about(part),
+        about: about(context, part),
         lines: is_several.then(|| took_part.to_owned()).into_iter().collect(),
         rows: part.rows.len(),
         after: None,
@@ -163,7 +165,7 @@ fn section(context: &Context, part: &OnCommunicator, took_part: &str) -> Section
 }
 
 /// Where a communicator comes from, who belongs to it, how much went through it.
-fn about(part: &OnCommunicator) -> Vec<(String, String)> {
+fn about(context: &Context, part: &OnCommunicator) -> Vec<(String, String)> {
     let (comm, total) = (&part.comm, &part.total);
     let mut pieces = match comm.id {
         SEVERAL_COMMS => vec![("completion calls over requests of several communicators".to_owned(), String::new())],
@@ -171,6 +173,9 @@ fn about(part: &OnCommunicator) -> Vec<(String, String)> {
         _ => vec![(origin(comm), String::new()), members(comm)],
     };
     let mut say = |text: String| pieces.push((text, String::new()));
+    if let Some(spot) = communicators::birthplace(context, comm) {
+        say(format!("made at {}", visible(&spot.sentence())));
+    }
     if comm.freed {
         say("freed".to_owned());
     }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::rc::Rc;
 
-use super::communicators::{least, mean, most};
+use super::communicators::{failed, least, mean, most};
 use super::context::{both, shorten};
 use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
 use crate::document::{Document, Format, Table, Unit, Value};
@@ -37,7 +37,9 @@ const COLUMNS: &[Of] = &[
     Of::new("calls", "calls", Unit::Count, "[calls](through.md#how-calls-are-added-up)", |_, row| {
         Value::Number(row.calls)
     }),
-    Of::record("failed", Unit::Count, "how many of them returned an error", |_, row| Value::Number(row.failed)),
+    Of::record("failed", Unit::Count, "how many of them returned an error; unknown with `--site`", |context, row| {
+        failed(context, row.failed)
+    }),
     Of::new("bytes_sent", "sent", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.bytes_sent)).last(),
     Of::new("bytes_recv", "received", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.bytes_recv)).last(),
     Of::record("time_s", Unit::Seconds, "of all calls, over all ranks", |_, row| Value::Time(row.time_ns)),

@@ -4,8 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{Answer, Folder, heat};
+use crate::sites::heat_with_code;
 
 const PAGES: [&str; 2] = ["../docs/howto/slice.md", "../docs/reference/through.md"];
+/// Its profile knows lines of code.
+const CODE_PAGE: &str = "../docs/howto/find-the-line.md";
 
 /// Runs every `$ through …` of a page's console blocks, and writes the page anew with what came out.
 fn played(page: &str, folder: &Folder) -> String {
@@ -38,9 +41,12 @@ fn shell(command: &str, folder: &Folder) -> Answer {
 
 #[test]
 fn the_pages_show_what_happens() {
-    for page in PAGES {
+    for page in PAGES.into_iter().chain([CODE_PAGE]) {
         let folder = Folder::empty();
-        heat(&folder.path("heat.db"));
+        match page {
+            CODE_PAGE => heat_with_code(&folder.path("heat.db"), 8),
+            _ => heat(&folder.path("heat.db")),
+        }
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
         let text = fs::read_to_string(&path).unwrap();
         let played = played(&text, &folder);
@@ -59,7 +65,7 @@ fn the_reference_is_complete() {
     let page = read(PAGES[1]) + &read("../docs/reference/views.md");
     let folder = Folder::empty();
     heat(&folder.path("heat.db"));
-    for command in ["", "layers", "matrix", "graph", "run", "exec", "recover", "collect", "clean"] {
+    for command in ["", "layers", "matrix", "graph", "run", "exec", "resolve", "recover", "collect", "clean"] {
         let words = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>();
         let help = folder.through(&words).ok();
         for option in help.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '-'))
@@ -68,7 +74,7 @@ fn the_reference_is_complete() {
             assert!(!is_option || page.contains(&format!("`{option}")), "{option} of {words:?} is missing");
         }
     }
-    for view in ["--top=0", "-a", "-u", "-e", "--phases", "--datatypes", "--in-flight", "--hosts"] {
+    for view in ["--top=0", "-a", "-u", "-e", "--phases", "--datatypes", "--in-flight", "--hosts", "--by=birthplace"] {
         // There are no datatypes in it, and all ranks finished: status 1, with a line of names all the same.
         let csv = folder.through(&[view, "--format", "csv"]).out;
         for column in csv.lines().next().unwrap().split(',') {

@@ -51,7 +51,14 @@ fn says_what_it_said(version: u32) {
     ] {
         let csv = folder.through(&[words, &["--format", "csv"]].concat()).ok();
         let said = fs::read_to_string(golden(&format!("version-{version}-{name}.csv"))).unwrap();
-        assert_eq!(csv, said, "{version} {name}");
+        // Columns that came later stand at the end, and are empty.
+        let columns = |line: Option<&str>| line.unwrap_or_default().split(',').count();
+        let later = columns(csv.lines().next()) - columns(said.lines().next());
+        let names = csv.lines().next().unwrap();
+        assert!(names.starts_with(said.lines().next().unwrap()), "{version} {name}: {names}");
+        let rows: Vec<&str> = csv.lines().skip(1).collect();
+        let wanted: Vec<String> = said.lines().skip(1).map(|line| line.to_owned() + &",".repeat(later)).collect();
+        assert_eq!(rows, wanted, "{version} {name}");
     }
 }
 

@@ -18,6 +18,7 @@ fn profiles() -> Vec<(Folder, &'static str)> {
         (Folder::with_sample(), "sample.db"),
         (crate::layers::layered(), "ucx.db"),
         (crate::stood::recovered(), "a.db"),
+        (crate::sites::folder(8), "heat.db"),
     ]
 }
 
@@ -51,6 +52,8 @@ fn every_view_speaks_every_format_that_it_names() {
                 let text = printed(&document, format);
                 match format {
                     Format::Json | Format::Trace => has_arrays(view, &document, &text),
+                    Format::Speedscope => assert!(text.starts_with("{\"$schema\""), "{text}"),
+                    Format::Folded => assert!(text.lines().all(|line| line.contains("MPI_")), "{text}"),
                     Format::Csv => has_names(view, &text),
                     Format::Dot => assert!(text.starts_with("digraph") && text.ends_with("}\n"), "{text}"),
                     Format::Table | Format::Summary => {
@@ -173,6 +176,9 @@ fn every_flag_is_in_the_help() {
         match view.flag {
             Flag::Default => {}
             Flag::Switch { long, .. } => assert!(help.contains(&format!("--{long}")), "{help}"),
+            Flag::With { long, other } => {
+                assert!(help.contains(&format!("--{long}")) && help.contains(&format!("--{other}")), "{help}")
+            }
             Flag::Option { option, value } => assert!(help.contains(&format!("--{option}")) && help.contains(value)),
         }
     }

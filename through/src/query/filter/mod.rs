@@ -16,6 +16,8 @@ pub struct Filter {
     pub buckets: Option<BTreeSet<i64>>,
     pub ranks: Option<BTreeSet<i64>>,
     pub phases: Option<BTreeSet<i64>>,
+    /// Where in the code calls were made.
+    pub sites: Option<BTreeSet<i64>>,
     /// How layers below MPI moved data.
     pub routes: Option<BTreeSet<i64>>,
     /// Whether the profile has communicators of layers.
@@ -32,7 +34,13 @@ pub struct Filter {
 impl Filter {
     /// Whether it selects among the cells of a rank, not only ranks.
     pub fn selects_cells(&self) -> bool {
-        let lists = [&self.comms, &self.ops, &self.buckets, &self.phases];
+        let lists = [&self.comms, &self.ops, &self.buckets, &self.phases, &self.sites];
+        lists.into_iter().any(|list| list.is_some()) || self.time.is_some()
+    }
+
+    /// Whether it selects among the calls on a communicator.
+    pub fn selects_calls(&self) -> bool {
+        let lists = [&self.ops, &self.buckets, &self.phases, &self.sites];
         lists.into_iter().any(|list| list.is_some()) || self.time.is_some()
     }
 
@@ -42,6 +50,10 @@ impl Filter {
 
     pub fn has_op(&self, op: i64) -> bool {
         self.ops.as_ref().is_none_or(|ops| ops.contains(&op))
+    }
+
+    pub fn has_site(&self, site: Option<i64>) -> bool {
+        self.sites.as_ref().is_none_or(|sites| site.is_some_and(|site| sites.contains(&site)))
     }
 
     pub fn has_rank(&self, rank: i64) -> bool {

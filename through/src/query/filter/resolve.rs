@@ -31,6 +31,7 @@ impl Filter {
             });
         }
         filter.resolve_ways(select, catalog);
+        filter.resolve_sites(select, catalog);
         Ok(filter)
     }
 
@@ -38,6 +39,13 @@ impl Filter {
         let named = |wanted: &str| -> Vec<i64> {
             let is_wanted = |label: Option<&str>, name: &str| name == wanted || label == Some(wanted);
             let all = catalog.communicators.values();
+            if let Some(birthplace) = wanted.strip_prefix("made@") {
+                let sites = catalog.sites.matching(birthplace);
+                return all
+                    .filter(|comm| comm.site.is_some_and(|site| sites.contains(&site)))
+                    .map(|comm| comm.id)
+                    .collect();
+            }
             all.filter(|comm| is_wanted(comm.label.as_deref(), &comm.name)).map(|comm| comm.id).collect()
         };
         for text in &select.comm {
@@ -152,6 +160,26 @@ impl Filter {
             self.words.push(phase_title(name));
         }
         Ok(())
+    }
+
+    fn resolve_sites(&mut self, select: &Selection, catalog: &Catalog) {
+        for text in &select.site {
+            let found = self.sites.get_or_insert_default();
+            // The name of a function may hold a comma.
+            match catalog.sites.matching(text) {
+                whole if !whole.is_empty() => found.extend(whole),
+                _ => {
+                    for wanted in text.split(',').map(str::trim).filter(|wanted| !wanted.is_empty()) {
+                        let sites = catalog.sites.matching(wanted);
+                        if sites.is_empty() {
+                            self.absent.push(format!("site {wanted}"));
+                        }
+                        found.extend(sites);
+                    }
+                }
+            }
+            self.words.push(format!("site {text}"));
+        }
     }
 
     fn resolve_ways(&mut self, select: &Selection, catalog: &Catalog) {

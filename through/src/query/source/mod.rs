@@ -3,6 +3,7 @@
 
 mod columns;
 mod plain;
+pub mod sited;
 mod summed;
 
 use std::collections::BTreeSet;
@@ -52,8 +53,11 @@ impl Source<'_> {
     /// The finest rows that there are: cells of ranks or of nodes, or else sums, with [`ALL_RANKS`] for a rank. Phases are
     /// told apart where the filter names some.
     pub fn rows(&self) -> Result<Relation, Error> {
-        if self.filter.ranks.is_some() || self.filter.time.is_some() {
+        if self.filter.ranks.is_some() || self.filter.time.is_some() || self.filter.sites.is_some() {
             self.needs_single_ranks()?;
+        }
+        if self.filter.sites.is_some() {
+            return Ok(sited::cells(self.filter, self.filter.phases.is_some()));
         }
         Ok(match (self.catalog.detail, &self.filter.phases) {
             (Detail::Comm, _) => summed::without_ranks(self.filter, self.columns()),
@@ -66,7 +70,7 @@ impl Source<'_> {
     /// profile tells it (`calls_max`), `rank_max_ns` and `rank_min_ns` of the ranks that spent most and least, and, where they are
     /// asked for, the extremes of single calls.
     pub fn groups(&self, with_single_calls: bool) -> Result<Relation, Error> {
-        if self.profile.has_sums() {
+        if self.profile.has_sums() && self.filter.sites.is_none() {
             match summed::groups(self.filter, self.columns()) {
                 Some(sums) if self.filter.time.is_none() => return Ok(sums),
                 Some(_) => {
@@ -76,14 +80,15 @@ impl Source<'_> {
                 None => {}
             }
         }
-        let key = if self.profile.has_sums() && summed::is_whole(self.filter) { SUM } else { GROUP };
+        let is_of_sums = self.profile.has_sums() && self.filter.sites.is_none();
+        let key = if is_of_sums && summed::is_whole(self.filter) { SUM } else { GROUP };
         Ok(added_up(self.cells()?, GROUP, key, with_single_calls))
     }
 
     /// The same, one row per `phase` too.
     pub fn groups_by_phase(&self) -> Result<Relation, Error> {
         let by_rank = self.filter.ranks.is_some() || self.filter.time.is_some();
-        if self.profile.has_sums() && !by_rank {
+        if self.profile.has_sums() && !by_rank && self.filter.sites.is_none() {
             return Ok(summed::groups_by_phase(self.filter, self.columns()));
         }
         let group = format!("{GROUP}, n.phase");
@@ -96,7 +101,7 @@ impl Source<'_> {
         let filter = self.filter;
         let selects = filter.ops.is_some() || filter.buckets.is_some() || filter.phases.is_some();
         let by_rank = filter.ranks.is_some() || filter.time.is_some();
-        match self.profile.has_sums() && !by_rank {
+        match self.profile.has_sums() && !by_rank && filter.sites.is_none() {
             true if !selects => Some(summed::spreads()),
             true if !self.has_single_ranks() => {
                 Some(summed::spreads_of_single_groups(filter, |time| self.catalog.mpi_time(time)))
@@ -115,6 +120,7 @@ impl Source<'_> {
         let asked = match self.filter {
             Filter { ranks: Some(_), .. } => "--rank",
             Filter { time: Some(_), .. } => "--time",
+            Filter { sites: Some(_), .. } => "--site",
             Filter { phases: Some(phases), .. } if phases.len() > 1 => "adding up several phases",
             _ => "-e with filters",
         };
@@ -125,11 +131,17 @@ impl Source<'_> {
     }
 
     fn cells_as_they_are(&self) -> Relation {
+        if self.filter.sites.is_some() {
+            return sited::cells(self.filter, false);
+        }
         let make = if self.profile.has_sums() { summed::cells } else { plain::cells };
         make(self.filter, self.columns())
     }
 
     fn parts_as_they_are(&self) -> Relation {
+        if self.filter.sites.is_some() {
+            return sited::cells(self.filter, true);
+        }
         let make = if self.profile.has_sums() { summed::parts } else { plain::parts };
         make(self.filter, self.columns())
     }
