@@ -49,7 +49,8 @@ const RECORDS: usize = 60_000;
 fn record(number: usize) -> *mut Communicator {
     static RECORDS_AT: OnceLock<usize> = OnceLock::new();
     assert!(number < RECORDS);
-    let first = RECORDS_AT.get_or_init(|| vec![Communicator::zeroed(); RECORDS].leak().as_mut_ptr().expose_provenance());
+    let first =
+        RECORDS_AT.get_or_init(|| vec![Communicator::zeroed(); RECORDS].leak().as_mut_ptr().expose_provenance());
     ptr::with_exposed_provenance_mut::<Communicator>(*first).wrapping_add(number)
 }
 

@@ -19,7 +19,6 @@ mod record;
 mod rollcall;
 mod run;
 mod shard;
-#[allow(dead_code, unused_imports, reason = "called by the wrappers as soon as these ask for sites")]
 mod sites;
 mod thread;
 mod trace;

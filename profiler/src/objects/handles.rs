@@ -61,10 +61,10 @@ impl Handles {
     fn put(&self, writer: &mut Writer, handle: Word, record: Record) {
         match self.table.replace(writer, handle, record) {
             // Nobody remembers that a handle means nothing. But hook modules do.
-            Ok(None) => state::raise_epoch(),
-            Ok(Some(known)) if known == record => state::raise_epoch(),
-            Ok(Some(_)) => next_generation(),
-            Err(()) => {
+            Some(None) => state::raise_epoch(),
+            Some(Some(known)) if known == record => state::raise_epoch(),
+            Some(Some(_)) => next_generation(),
+            None => {
                 // Then it is not known, or met as one that another library made.
                 if self.table.remove(writer, handle).is_some() {
                     next_generation();

@@ -71,30 +71,30 @@ impl<V: Word> Shared<V> {
     where
         V: 'static,
     {
-        self.replace(writer, key, value).is_ok()
+        self.replace(writer, key, value).is_some()
     }
 
-    /// The same; tells the value that the key had.
+    /// The same; tells the value that the key had, if any. None where there is no room.
     #[inline(always)]
-    pub fn replace(&self, writer: &mut Writer, key: usize, value: V) -> Result<Option<V>, ()>
+    pub fn replace(&self, writer: &mut Writer, key: usize, value: V) -> Option<Option<V>>
     where
         V: 'static,
     {
         if key >= REMOVED {
-            return Err(());
+            return None;
         }
         if let Some(table) = self.table() {
             let (slot, found) = table.find_or_vacant(key);
             if found == key {
                 let known = slot.value.get();
                 slot.value.set(value);
-                return Ok(Some(known));
+                return Some(Some(known));
             }
             let is_new = found == EMPTY;
             if !is_new || writer.taken < filled(table.mask + 1) {
                 slot.fill(key, value);
                 writer.taken += usize::from(is_new);
-                return Ok(None);
+                return Some(None);
             }
         }
         self.put_in_larger(writer, key, value)
@@ -102,15 +102,15 @@ impl<V: Word> Shared<V> {
 
     #[cold]
     #[inline(never)]
-    fn put_in_larger(&self, writer: &mut Writer, key: usize, value: V) -> Result<Option<V>, ()>
+    fn put_in_larger(&self, writer: &mut Writer, key: usize, value: V) -> Option<Option<V>>
     where
         V: 'static,
     {
-        let Some((larger, live)) = Table::larger_than(self.table()) else { return Err(()) };
+        let Some((larger, live)) = Table::larger_than(self.table()) else { return None };
         larger.vacant(key).fill(key, value);
         writer.taken = live + 1;
         self.table.store(ptr::from_ref(larger).cast_mut(), Ordering::Release);
-        Ok(None)
+        Some(None)
     }
 
     /// Takes a key away, and tells the value that it had.
