@@ -75,7 +75,7 @@ fn ranks() -> Vec<Shard> {
             0 => process.module(&format!("{}-{}", program.1, rank % 2), &program.0, base),
             _ => process.module("/lib/libgrid.so", &[], base + 2 * MODULE_BYTES),
         };
-        let (main, library) = if rank % 2 == 0 {
+        let (main, library) = if rank.is_multiple_of(2) {
             let main = load(0);
             (main, load(1))
         } else {
@@ -292,4 +292,24 @@ fn parts_make_the_whole() {
     }
     let joined = recover::recover(&runs[0], &folder.path().join("joined.db")).unwrap();
     assert_eq!(Profile::at(&joined.path).all(), Profile::at(&whole).all());
+}
+
+/// Bytes of the profile of a process that makes so many communicators at a handful of sites, or nowhere.
+fn profile_bytes(communicators: u32, with_birthplaces: bool) -> u64 {
+    let process = Process::new(0, 1);
+    let program = process.module("a.out", &[1; 20], 4096);
+    let sites: Vec<u32> = (0..5).map(|at| process.site(process.frame(program, at * 8), NO_SITE)).collect();
+    for number in 2..2 + communicators {
+        process.communicator(number, b'd', if with_birthplaces { sites[number as usize % 5] } else { NO_SITE });
+    }
+    let profile = Profile::of([process.shard()], Detail::Rank);
+    let bytes = profile.rows("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+    bytes[0].parse().unwrap()
+}
+
+#[test]
+fn a_birthplace_takes_few_bytes_of_a_profile() {
+    let cost = |with| (profile_bytes(3000, with) - profile_bytes(1000, with)) / 2000;
+    let (with, without) = (cost(true), cost(false));
+    assert!(without < with && with <= without + 10, "{with} and {without}");
 }
