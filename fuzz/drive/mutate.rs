@@ -8,9 +8,10 @@ use bytemuck::{Zeroable, bytes_of};
 use commsee::calls::{TABLE_HASH, op};
 use commsee::profile::Writer;
 use commsee::shard::{
-    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BUCKET_INVOLVED, BlockHeader, Bound, CELLS, COMMUNICATORS, CONTIGUOUS, Cell,
-    Communicator, DATATYPES, EDGES, Edge, FINISHED, FIRST_COMM, FORMAT, HEADER_BYTES, Header, IN_FLIGHT_CALLS,
-    InFlightCall, LABELS, MAGIC, Moment, PHASES, RUNNING, SEVERAL_COMMS, Shard, Text, USES, Use, set_text,
+    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BUCKET_INVOLVED, BlockHeader, Bound, CELLS, CODE_TEXTS, COMMUNICATORS, CONTIGUOUS,
+    Cell, Communicator, DATATYPES, EDGES, Edge, FINISHED, FIRST_COMM, FORMAT, FRAMES, Frame, HEADER_BYTES, Header,
+    IN_FLIGHT_CALLS, InFlightCall, LABELS, MAGIC, MODULES, Module, Moment, NO_SITE, PHASES, RUNNING, SEVERAL_COMMS,
+    SITE_CELLS, SITES, Shard, Site, SiteCell, Text, USES, Use, set_text,
 };
 use commsee::stream::{Detail, MergedShards};
 use rusqlite::Connection;
@@ -166,7 +167,7 @@ fn shard(rank: u32, state: u32) -> Shard {
     };
     let comm = |number, letter, counter| {
         let identity = [u64::from(number), 0];
-        Communicator { identity, number, letter, counter, size: 4, rank, ..Communicator::zeroed() }
+        Communicator { identity, number, letter, counter, size: 4, rank, site_low: 2, ..Communicator::zeroed() }
     };
     let cell = |key, calls| Cell {
         key,
@@ -194,6 +195,7 @@ fn shard(rank: u32, state: u32) -> Shard {
         comm: next.into(),
         begin_ticks: 500,
         end_ticks: 499,
+        caller: 5000,
         ..InFlightCall::zeroed()
     };
     let in_program = InFlightCall { thread: 1, begin_ticks: 600, end_ticks: 700, ..InFlightCall::zeroed() };
@@ -208,6 +210,17 @@ fn shard(rank: u32, state: u32) -> Shard {
         block(EDGES, &[edge]),
         block(USES, &[used]),
         block(IN_FLIGHT_CALLS, in_flight),
+        block(
+            CODE_TEXTS,
+            &[1, 2, 3].map(|number| Text { flags: 0, ..text(number, ["app", "rows", "grid.py"][number as usize - 1]) }),
+        ),
+        block(
+            MODULES,
+            &[Module { start: 4096, end: 8192, bias: 4096, path: 1, build_id_bytes: 20, ..Module::zeroed() }],
+        ),
+        block(FRAMES, &[Frame::of_module(1, 64), Frame::of_interpreter(2, 3, 88)]),
+        block(SITES, &[Site { frame: 1, outer: NO_SITE }, Site { frame: 2, outer: 1 }]),
+        block(SITE_CELLS, &[1, 2].map(|site| SiteCell { calls: 3, ..SiteCell::new(cells[1].key, site) })),
     ]
     .concat();
     header.used_bytes = (HEADER_BYTES + blocks.len()) as u64;
@@ -219,5 +232,7 @@ fn block<T: bytemuck::Pod>(kind: u32, entries: &[T]) -> Vec<u8> {
     let body: &[u8] = bytemuck::cast_slice(entries);
     let bytes = (BLOCK_HEADER_BYTES + body.len()) as u32;
     let header = BlockHeader { magic: BLOCK_MAGIC, kind, bytes, used: entries.len() as u32, ..BlockHeader::zeroed() };
+    // The number of the first entry, where that counts.
+    let header = BlockHeader { reserved: [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], ..header };
     [bytes_of(&header), body].concat()
 }

@@ -1,7 +1,12 @@
 //! Where in the code one process made its calls, as a reader finds it: entries by number, and the module of an address.
 
+use std::collections::BTreeMap;
+
 use super::layout::{NO_SITE, Text, text_bytes};
 use super::site::{Frame, Module, NO_MODULE, NO_TEXT, Site};
+
+/// Parts of a text that are read: no path is longer (`PATH_MAX`). Many frames may have one text.
+const MOST_PARTS: usize = 17;
 
 /// Sorted by number; what refers to nothing is left out.
 #[derive(Default)]
@@ -9,6 +14,8 @@ pub struct Code {
     pub modules: Vec<(u32, Module)>,
     pub frames: Vec<(u32, Frame)>,
     pub sites: Vec<(u32, Site)>,
+    /// Mapped addresses by their begin: the end, and whose they are.
+    ranges: BTreeMap<u64, (u64, u32)>,
     /// By number, then by part.
     pub(super) texts: Vec<Text>,
 }
@@ -33,8 +40,27 @@ impl Code {
 
     /// The module that an address belongs to: of several, the one that was mapped last.
     pub fn module_at(&self, address: u64) -> Option<(u32, &Module)> {
-        let mut latest_first = self.modules.iter().rev();
-        latest_first.find(|(_, module)| module.holds(address)).map(|(number, module)| (*number, module))
+        let (_, &(end, number)) = self.ranges.range(..=address).next_back()?;
+        Some((number, self.module(number)?)).filter(|_| address < end)
+    }
+
+    /// Gives a module its range, of which others may have had parts.
+    fn map(&mut self, number: u32, Module { start, end, .. }: Module) {
+        if let Some((_, before)) = self.ranges.range_mut(..start).next_back()
+            && before.0 > start
+        {
+            let rest = std::mem::replace(before, (start, before.1));
+            if rest.0 > end {
+                self.ranges.insert(end, rest);
+            }
+        }
+        while let Some((&begin, &rest)) = self.ranges.range(start..end).next() {
+            self.ranges.remove(&begin);
+            if rest.0 > end {
+                self.ranges.insert(end, rest);
+            }
+        }
+        self.ranges.insert(start, (end, number));
     }
 
     /// The site of the call that returns to an address, of one frame, which is added. [`NO_SITE`] where it is in no module.
@@ -50,7 +76,7 @@ impl Code {
     /// A path or a name; empty where there is none.
     pub fn text(&self, number: u32) -> String {
         let from = self.texts.partition_point(|text| text.number < number);
-        let parts = self.texts[from..].iter().take_while(|text| text.number == number);
+        let parts = self.texts[from..].iter().take_while(|text| text.number == number).take(MOST_PARTS);
         let bytes: Vec<u8> = parts.flat_map(|part| text_bytes(&part.text)).copied().collect();
         String::from_utf8_lossy(&bytes).into_owned()
     }
@@ -81,7 +107,11 @@ impl Code {
                 self.sites.push((number, site));
             }
         }
-        (before - lengths(self)) as u64
+        let dropped = before - lengths(self);
+        for (number, module) in self.modules.clone() {
+            self.map(number, module);
+        }
+        dropped as u64
     }
 }
 
@@ -134,6 +164,7 @@ mod tests {
                 .map(|(number, frame, outer)| (number, Site { frame, outer }))
                 .to_vec(),
             texts: vec![text(2, 1, "k"), text(1, 0, "/bin/a"), text(2, 0, "wor")],
+            ..Code::default()
         };
         assert_eq!(code.settle(), 3 + 2 + 4);
         let numbers: Vec<u32> = code.sites.iter().map(|(number, _)| *number).collect();
@@ -146,16 +177,25 @@ mod tests {
     #[test]
     fn an_address_belongs_to_what_was_mapped_last() {
         let mut code = Code {
-            modules: vec![(1, module(100, 200, 1)), (2, module(300, 400, 1)), (3, module(150, 160, 1))],
+            modules: [(100, 200), (300, 400), (150, 160), (390, 420), (290, 310), (500, 600), (480, 700), (500, 550)]
+                .map(|(start, end)| module(start, end, 1))
+                .into_iter()
+                .zip(1..)
+                .map(|(module, number)| (number, module))
+                .collect(),
             texts: vec![text(1, 0, "a.so")],
             ..Code::default()
         };
         assert_eq!(code.settle(), 0);
-        let at = |address| code.module_at(address).map(|(number, _)| number);
-        assert_eq!(
-            [99, 100, 150, 160, 199, 200, 350].map(at),
-            [None, Some(1), Some(3), Some(1), Some(1), None, Some(2)]
-        );
+        let at = |address| code.module_at(address).map_or(0, |(number, _)| number);
+        let latest = |address| {
+            let mut latest_first = code.modules.iter().rev();
+            latest_first.find(|(_, module)| module.holds(address)).map_or(0, |(number, _)| *number)
+        };
+        assert_eq!([99, 100, 150, 160, 199, 200].map(at), [0, 1, 3, 1, 1, 0]);
+        for address in 0..800 {
+            assert_eq!(at(address), latest(address), "{address}");
+        }
     }
 
     #[test]

@@ -75,7 +75,7 @@ fn ranks() -> Vec<Shard> {
             0 => process.module(&format!("{}-{}", program.1, rank % 2), &program.0, base),
             _ => process.module("/lib/libgrid.so", &[], base + 2 * MODULE_BYTES),
         };
-        let (main, library) = if rank % 2 == 0 {
+        let (main, library) = if rank.is_multiple_of(2) {
             let main = load(0);
             (main, load(1))
         } else {

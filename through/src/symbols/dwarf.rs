@@ -151,9 +151,23 @@ fn endian(elf: &object::File) -> RunTimeEndian {
     if elf.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big }
 }
 
+/// What only debuggers need: to decompress it would take a quarter of the time. Packages of units are cut along all of their sections.
+const NOT_NEEDED: [SectionId; 6] = [
+    SectionId::DebugLoc,
+    SectionId::DebugLocLists,
+    SectionId::DebugMacinfo,
+    SectionId::DebugMacro,
+    SectionId::DebugNames,
+    SectionId::DebugTypes,
+];
+
 /// A section, decompressed; an empty one where there is none.
 fn section<'a>(elf: &object::File<'a>, name: Option<&str>, memory: &'a Memory) -> Reader<'a> {
-    let data = name.and_then(|name| elf.section_by_name(name)).and_then(|section| section.uncompressed_data().ok());
+    let is_needed = |name: &&str| NOT_NEEDED.iter().all(|id| id.name() != *name);
+    let data = name
+        .filter(is_needed)
+        .and_then(|name| elf.section_by_name(name))
+        .and_then(|section| section.uncompressed_data().ok());
     let bytes: &'a [u8] = match data {
         Some(Cow::Borrowed(bytes)) => bytes,
         Some(Cow::Owned(bytes)) => memory.sections.alloc(bytes),

@@ -12,7 +12,7 @@ use crate::common::{Answer, Folder, sample};
 use crate::shards;
 
 /// `through` with a library that does nothing in place of the profiler: the C library, which is loaded anyway.
-fn command(folder: &Folder, words: &[&str]) -> Command {
+pub fn command(folder: &Folder, words: &[&str]) -> Command {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let library = maps.split_whitespace().find(|word| word.contains("libc.so") || word.contains("libc-")).unwrap();
     let mut command = folder.command(words);

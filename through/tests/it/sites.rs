@@ -503,3 +503,32 @@ fn time_is_bounded_where_it_is_asked_for() {
     let answer = resolve(&folder, &shop, &["heat.db", "--within", "0"]).ok();
     assert!(answer.contains("the time was over"), "{answer}");
 }
+
+/// Leaves a prepared profile under the name and with the token of its launch.
+#[test]
+#[ignore = "runs as a job"]
+fn the_job_with_code() {
+    let (prepared, out) = (std::env::var("PREPARED").unwrap(), std::env::var("COMMSEE_OUT").unwrap());
+    fs::copy(prepared, &out).unwrap();
+    let db = Connection::open(out).unwrap();
+    let launch = std::env::var("COMMSEE_LAUNCH").unwrap();
+    db.execute("INSERT OR REPLACE INTO metadata VALUES ('launch', ?)", [launch]).unwrap();
+}
+
+#[test]
+fn a_job_has_its_code_named_when_it_has_ended() {
+    let shop = Workshop::new();
+    let (folder, said) = unnamed(&shop, "-g -O2");
+    let here = std::env::current_exe().unwrap();
+    let words =
+        ["run", "-o", "named.db", "--", here.to_str().unwrap(), "--ignored", "--exact", "sites::the_job_with_code"];
+    let mut command = crate::jobs::command(&folder, &words);
+    command.env("XDG_CACHE_HOME", shop.path("cache")).env("PREPARED", folder.path("heat.db"));
+    let answer = crate::common::Answer::of(command.output().unwrap());
+    assert_eq!(answer.status, 0, "{}", answer.err);
+    let code = answer.err.lines().find(|line| line.starts_with("code ")).unwrap_or_else(|| panic!("{}", answer.err));
+    assert!(code.contains("frames named by line, in "), "{code}");
+    assert!(answer.err.lines().count() <= 25, "{}", answer.err);
+    shop.does("rm -r app cache");
+    assert_eq!(lines(&folder, "named.db", &shop), wanted(&said));
+}
