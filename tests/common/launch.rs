@@ -298,6 +298,11 @@ pub fn library() -> PathBuf {
     built("libcommsee.so")
 }
 
+/// The command.
+pub fn through() -> PathBuf {
+    built("through")
+}
+
 /// The hook module of a layer.
 pub fn hook(layer: &str) -> PathBuf {
     built(&format!("libcommsee_{layer}.so"))

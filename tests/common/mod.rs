@@ -20,7 +20,7 @@ pub use compile::{
     shared_library, symbols, with_fortran,
 };
 pub use invariants::check as check_invariants;
-pub use launch::{Done, Launch, Run, execute, execute_within_s, hook, library, static_library, target_folder};
+pub use launch::{Done, Launch, Run, execute, execute_within_s, hook, library, static_library, target_folder, through};
 pub use mpi::{Mpi, demand, fortran_symbols, library_file, mpi_symbols};
 pub use profile::{Call, Communicator, Profile};
 pub use query::answer;

@@ -1,9 +1,10 @@
 //! Where a thread stands: the call that it is in is in the shard before the library is called, so that a job that hangs or is
 //! killed leaves word of it. Each thread writes cache lines of its own.
 //!
-//! What it costs a call: before it, one load, one compare and five stores, after it one store, and on the full path a look at whether
-//! there is a timeline. The communicator stands there as
-//! the program's handle: what that means is looked up by whoever reads it.
+//! What it costs a call: before it, two loads, one compare and six stores, after it one store, and on the full path a look at whether
+//! there is a timeline. The communicator stands there as the program's handle, and the caller as an address: what these mean is looked
+//! up by whoever reads them. On the short path what the call was given is read from there when it has returned, so that fewer
+//! registers have to be saved.
 //!
 //! A program may leave a call otherwise than by its return. By an exception, or by the end of its thread: then the way out leads
 //! through the wrapper, which a value to be dropped there costs nothing as long as nobody comes that way ([`Inside`]). Or by

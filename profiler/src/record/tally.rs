@@ -8,7 +8,8 @@
 //!   compare;
 //! - the additions.
 //!
-//! Whatever a compare does not find, a function apart looks up, and puts it into the shortcut.
+//! Where all compares find what they look for, no function is called, so that no register must outlast a call ([`call_at_once`]). Whatever
+//! a compare does not find, functions apart look up, and put it into the shortcut.
 
 use std::ffi::c_int;
 use std::marker::PhantomData;

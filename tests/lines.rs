@@ -1,0 +1,167 @@
+//! Where in the code calls are made, as programs log it themselves.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Launch, Mpi, Run, answer, check, execute, library};
+use serde_json::Value;
+
+/// Rank, label of the communicator, operation, function, line.
+type Place = (u64, String, String, String, u64);
+/// Calls, bytes sent, bytes received.
+type Counts = (u64, u64, u64);
+type Log = BTreeMap<Place, Counts>;
+
+fn add(log: &mut Log, place: Place, (calls, sent, received): Counts) {
+    let counts = log.entry(place).or_default();
+    *counts = (counts.0 + calls, counts.1 + sent, counts.2 + received);
+}
+
+/// What the program says that it does: `@ rank label operation function line sent received`.
+fn logged(run: &Run) -> Log {
+    let mut log = Log::new();
+    for line in run.stdout.lines().filter_map(|line| line.strip_prefix("@ ")) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [rank, label, op, function, line, sent, received] = words[..] else { panic!("{line}") };
+        let number = |word: &str| word.parse().expect("a number");
+        let place = (number(rank), label.to_owned(), op.to_owned(), function.to_owned(), number(line));
+        add(&mut log, place, (1, number(sent), number(received)));
+    }
+    assert!(!log.is_empty(), "{}", run.output());
+    log
+}
+
+fn through(profile: &Path, arguments: &[&str]) -> Value {
+    let mut command = Command::new(common::through());
+    let done = execute(command.arg(profile).args(arguments).args(["--format", "json"]));
+    assert!(done.status.success(), "{arguments:?}: {}{}", done.stdout, done.stderr);
+    serde_json::from_str(&done.stdout).unwrap_or_else(|error| panic!("{error}: {}", done.stdout))
+}
+
+/// The program's own names of communicators.
+fn labels(profile: &Path) -> BTreeMap<String, String> {
+    let named = "SELECT comm, CASE WHEN comm = 'W0.0' THEN 'WORLD' WHEN comm GLOB 'S*' THEN 'SELF' ELSE coalesce(label, comm) END \
+                 FROM communicators";
+    answer(profile, named).iter().filter_map(|line| line.split_once('|')).map(|(a, b)| (a.into(), b.into())).collect()
+}
+
+/// What `--sites` says, of the file of this name.
+fn seen(profile: &Path, file: &str) -> Log {
+    let labels = labels(profile);
+    let mut log = Log::new();
+    for row in through(profile, &["--sites", "-a"])["sites"].as_array().expect("an array") {
+        let text = |field: &str| row[field].as_str().unwrap_or_else(|| panic!("no {field}: {row}")).to_owned();
+        let number = |field: &str| row[field].as_u64().unwrap_or_else(|| panic!("no {field}: {row}"));
+        let site = text("site");
+        let (at, line) = site.rsplit_once(':').unwrap_or_else(|| panic!("no line: {row}"));
+        assert_eq!(at, file, "{row}");
+        let place = (
+            number("rank"),
+            labels[&text("comm")].clone(),
+            text("op"),
+            own_name(&text("function")),
+            line.parse().unwrap(),
+        );
+        add(&mut log, place, (number("calls"), number("bytes_sent"), number("bytes_recv")));
+    }
+    log
+}
+
+/// A function's name as the language has it in `__func__`: without a namespace, a class, arguments.
+fn own_name(function: &str) -> String {
+    let bare = function.split('(').next().unwrap_or(function);
+    // Lambdas are operators of a type without a name.
+    if function.contains("{lambda") || function.contains("operator()") {
+        return "operator()".to_owned();
+    }
+    bare.rsplit("::").next().unwrap_or(bare).to_owned()
+}
+
+fn compiled(mpi: Mpi, folder: &Path, source: &str, flags: &[&str]) -> PathBuf {
+    mpi.demand();
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    let compiler = match source.ends_with(".cpp") {
+        true => mpi.compiler().replace("mpicc", "mpicxx"),
+        false => mpi.compiler().to_owned(),
+    };
+    let program = folder.join("program");
+    let made = execute(
+        Command::new(&compiler)
+            .args(["-g", "-Wno-stringop-overflow", "-Wno-stringop-overread", "-pthread"])
+            .args(flags)
+            .arg(programs.join(source))
+            .arg("-o")
+            .arg(&program),
+    );
+    assert!(made.status.success(), "{compiler} {source}:\n{}", made.stderr);
+    program
+}
+
+fn holds(mpi: Mpi, source: &str, flags: &[&str], frames: &str) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = compiled(mpi, folder.path(), source, flags);
+    let launch = Launch::of(mpi, program).preload(library()).ranks(4).variable("COMMSEE_SITES", frames);
+    let run = launch.run().succeeded();
+    let (logged, seen) = (logged(&run), seen(&run.profile_path(), source));
+    for (place, counts) in &logged {
+        assert_eq!(seen.get(place), Some(counts), "{mpi} {flags:?} {frames}: {place:?}");
+    }
+    for (place, counts) in &seen {
+        assert_eq!(logged.get(place), Some(counts), "{mpi} {flags:?} {frames}: {place:?}");
+    }
+}
+
+/// A function that ends in a call may leave its frame to what it calls: then nobody knows that it was there.
+const FRAMES: &str = "-fno-optimize-sibling-calls";
+
+#[test]
+fn each_line_of_a_c_program_made_the_calls_that_it_logs() {
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
+        holds(mpi, "lines.c", &["-O0"], "1");
+        holds(mpi, "lines.c", &["-O2", "-fomit-frame-pointer", FRAMES], "1");
+        holds(mpi, "lines.c", &["-O3", "-no-pie", "-fno-pie", FRAMES], "8");
+    }
+}
+
+#[test]
+fn each_line_of_a_cpp_program_made_the_calls_that_it_logs() {
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
+        holds(mpi, "lines.cpp", &["-O0"], "1");
+        holds(mpi, "lines.cpp", &["-O2", FRAMES], "3");
+    }
+}
+
+/// Counts by call site add up to what is counted without, and nothing else is counted otherwise.
+#[test]
+fn whatever_is_counted_is_counted_at_a_site() {
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
+        for (program, ranks) in [
+            ("p2p", 2),
+            ("collectives", 4),
+            ("completion", 4),
+            ("creators", 4),
+            ("persistent", 2),
+            ("rma", 4),
+            ("io", 2),
+            ("nested", 2),
+        ] {
+            for frames in ["1", "3"] {
+                let run = Launch::new(mpi, program).ranks(ranks).variable("COMMSEE_SITES", frames).run().succeeded();
+                check(&run);
+                check_sums(&run.profile_path(), &format!("{mpi} {program} {frames}"));
+            }
+        }
+    }
+}
+
+fn check_sums(profile: &Path, what: &str) {
+    let key = "comm, op, bucket_lo, coalesce(phase, ''), rank";
+    let sums = |table: &str| {
+        let of = "sum(calls), sum(bytes_sent), sum(bytes_recv)";
+        answer(profile, &format!("SELECT {key}, {of} FROM {table} GROUP BY {key} ORDER BY {key}"))
+    };
+    assert_eq!(sums("call_sites"), sums("profile"), "{what}");
+}
