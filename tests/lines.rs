@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -48,11 +48,17 @@ fn labels(profile: &Path) -> BTreeMap<String, String> {
     answer(profile, named).iter().filter_map(|line| line.split_once('|')).map(|(a, b)| (a.into(), b.into())).collect()
 }
 
-/// What `--sites` says, of the file of this name.
+/// What `--sites` says, all of it in the file of this name.
 fn seen(profile: &Path, file: &str) -> Log {
+    seen_of(profile, file, |_| true)
+}
+
+fn seen_of(profile: &Path, file: &str, is_wanted: impl Fn(&str) -> bool) -> Log {
     let labels = labels(profile);
     let mut log = Log::new();
-    for row in through(profile, &["--sites", "-a"])["sites"].as_array().expect("an array") {
+    let answer = through(profile, &["--sites", "-a"]);
+    let rows = answer["sites"].as_array().expect("an array").iter();
+    for row in rows.filter(|row| is_wanted(row["op"].as_str().unwrap_or_default())) {
         let text = |field: &str| row[field].as_str().unwrap_or_else(|| panic!("no {field}: {row}")).to_owned();
         let number = |field: &str| row[field].as_u64().unwrap_or_else(|| panic!("no {field}: {row}"));
         let site = text("site");
@@ -70,14 +76,14 @@ fn seen(profile: &Path, file: &str) -> Log {
     log
 }
 
-/// A function's name as the language has it in `__func__`: without a namespace, a class, arguments.
+/// A function's name as the language has it in `__func__` and the like: without a namespace, a class, arguments.
 fn own_name(function: &str) -> String {
     let bare = function.split('(').next().unwrap_or(function);
     // Lambdas are operators of a type without a name.
     if function.contains("{lambda") || function.contains("operator()") {
         return "operator()".to_owned();
     }
-    bare.rsplit("::").next().unwrap_or(bare).to_owned()
+    bare.rsplit([':', '.']).next().unwrap_or(bare).to_owned()
 }
 
 fn compiled(mpi: Mpi, folder: &Path, source: &str, flags: &[&str]) -> PathBuf {
@@ -105,13 +111,24 @@ fn holds(mpi: Mpi, source: &str, flags: &[&str], frames: &str) {
     let program = compiled(mpi, folder.path(), source, flags);
     let launch = Launch::of(mpi, program).preload(library()).ranks(4).variable("COMMSEE_SITES", frames);
     let run = launch.run().succeeded();
-    let (logged, seen) = (logged(&run), seen(&run.profile_path(), source));
-    for (place, counts) in &logged {
-        assert_eq!(seen.get(place), Some(counts), "{mpi} {flags:?} {frames}: {place:?}");
+    compare(&logged(&run), &seen(&run.profile_path(), source), &format!("{mpi} {flags:?} {frames}"));
+}
+
+/// In both directions.
+fn compare(logged: &Log, seen: &Log, what: &str) {
+    for (place, counts) in logged {
+        assert_eq!(seen.get(place), Some(counts), "{what}: {place:?}");
     }
-    for (place, counts) in &seen {
-        assert_eq!(logged.get(place), Some(counts), "{mpi} {flags:?} {frames}: {place:?}");
+    for (place, counts) in seen {
+        assert_eq!(logged.get(place), Some(counts), "{what}: {place:?}");
     }
+}
+
+/// Of programs that do not log all calls: those of operations that they do.
+fn compare_logged(run: &Run, file: &str, what: &str) {
+    let logged = logged(run);
+    let operations: BTreeSet<&str> = logged.keys().map(|(_, _, op, ..)| op.as_str()).collect();
+    compare(&logged, &seen_of(&run.profile_path(), file, |op| operations.contains(op)), what);
 }
 
 /// A function that ends in a call may leave its frame to what it calls: then nobody knows that it was there.
@@ -134,6 +151,51 @@ fn each_line_of_a_cpp_program_made_the_calls_that_it_logs() {
     }
 }
 
+#[test]
+fn each_line_of_a_fortran_program_made_the_calls_that_it_logs() {
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
+        for interface in ["1", "2", "3"] {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/lines.F90");
+            let program = folder.path().join("program");
+            // Optimized, gfortran gives calls the first line of their procedure.
+            let flags = ["-g", "-O0", "-ffree-line-length-none", "-fallow-argument-mismatch"];
+            let mut compiler = Command::new(mpi.fortran_compiler());
+            compiler.args(flags).arg(format!("-DINTERFACE={interface}")).arg("-J").arg(folder.path());
+            let made = execute(compiler.arg(source).arg("-o").arg(&program));
+            assert!(made.status.success(), "{}", made.stderr);
+            let launch = Launch::of(mpi, program).preload(library()).ranks(4).variable("COMMSEE_SITES", "1");
+            compare_logged(&launch.run().succeeded(), "lines.F90", &format!("{mpi} interface {interface}"));
+        }
+    }
+}
+
+/// Under the wheel of mpi4py, which `./test` fetches to where `COMMSEE_MPI4PY_WHEEL` says.
+#[test]
+fn each_line_of_a_python_program_made_the_calls_that_it_logs() {
+    let Some(wheel) = std::env::var_os("COMMSEE_MPI4PY_WHEEL").map(PathBuf::from) else { return };
+    common::demand("python3", "python3");
+    let found = execute(Command::new("python3").args(["-c", "import sys; print(sys.executable)"]));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/lines.py");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // Debian calls MPICH's library by another name than MPICH does.
+    let link = folder.path().join("libmpi.so.12");
+    std::os::unix::fs::symlink(common::library_file(Mpi::Mpich), &link).expect("a link");
+    let text = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
+    for (mpi, abi) in [(Mpi::OpenMpi, "openmpi"), (Mpi::Mpich, "mpich")] {
+        for frames in ["1", "4"] {
+            let mut launch = Launch::of(mpi, PathBuf::from(found.stdout.trim())).preload(library()).ranks(4);
+            launch = launch.arguments(&[&text(&script)]).variable("PYTHONPATH", &text(&wheel));
+            launch = launch.variable("MPI4PY_MPIABI", abi).variable("COMMSEE_SITES", frames);
+            if mpi == Mpi::Mpich {
+                launch = launch.variable("MPI4PY_LIBMPI", &text(&link));
+                launch = launch.variable("LD_LIBRARY_PATH", &text(folder.path()));
+            }
+            compare_logged(&launch.run().succeeded(), "lines.py", &format!("{mpi} Python {frames}"));
+        }
+    }
+}
+
 /// Counts by call site add up to what is counted without, and nothing else is counted otherwise.
 #[test]
 fn whatever_is_counted_is_counted_at_a_site() {
@@ -149,7 +211,9 @@ fn whatever_is_counted_is_counted_at_a_site() {
             ("nested", 2),
         ] {
             for frames in ["1", "3"] {
-                let run = Launch::new(mpi, program).ranks(ranks).variable("COMMSEE_SITES", frames).run().succeeded();
+                // As in rma.rs.
+                let launch = Launch::new(mpi, program).ranks(ranks).variable("OMPI_MCA_osc", "pt2pt,sm");
+                let run = launch.variable("COMMSEE_SITES", frames).run().succeeded();
                 check(&run);
                 check_sums(&run.profile_path(), &format!("{mpi} {program} {frames}"));
             }

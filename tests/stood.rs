@@ -3,14 +3,16 @@
 mod common;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use common::{Launch, Mpi, Run};
+use common::{Launch, Mpi, Run, execute};
 use commsee::profile::recover;
 use commsee::profile::recover::Recovered;
 use rusqlite::{Connection, OpenFlags};
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// Rank, label of the communicator (or its name), operation; the last two are empty in the program.
@@ -49,6 +51,25 @@ fn check_view(profile: &Path, stood: &[Stood]) {
     }
     let expected: Vec<Stood> = stood.iter().filter(|(.., op)| !op.is_empty()).cloned().collect();
     assert_eq!(calls, expected);
+}
+
+/// Each call among them is told by function, file and line, also where the process is gone.
+fn check_lines(profile: &Path, stood: &[Stood]) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/stands.c");
+    let source = fs::read_to_string(source).expect("the program");
+    let mut command = Command::new(common::through());
+    let done = execute(command.arg(profile).args(["--stood", "--format", "json"]));
+    let answer: Value = serde_json::from_str(&done.stdout).unwrap_or_else(|_| panic!("{}{}", done.stdout, done.stderr));
+    let rows: Vec<&Value> =
+        answer["stood"].as_array().expect("an array").iter().filter(|row| !row["op"].is_null()).collect();
+    let calls = stood.iter().filter(|(.., op)| !op.is_empty()).count();
+    assert_eq!(rows.iter().map(|row| row["threads"].as_u64().unwrap_or(0)).sum::<u64>(), calls as u64, "{answer}");
+    for row in rows {
+        let (op, site) = (row["op"].as_str().expect("an operation"), row["site"].as_str().unwrap_or("nowhere"));
+        let is_there =
+            |(line, text): (usize, &str)| text.contains(&format!("{op}(")) && site == format!("stands.c:{}", line + 1);
+        assert!(source.lines().enumerate().any(is_there) && row["function"].is_string(), "{row}");
+    }
 }
 
 /// A job that goes on. Its shards, and what is made of them on the way, lie in a folder of its own.
@@ -163,6 +184,7 @@ fn every_rank_is_found_where_it_stood() {
             left_by(mpi, how, 4, are_there, |profile, recovered| {
                 assert_eq!(all(profile), expected, "{mpi} {how}");
                 check_view(profile, &expected);
+                check_lines(profile, &expected);
                 assert!(recovered.missing_ranks.is_empty());
             });
         }
@@ -173,7 +195,10 @@ fn every_rank_is_found_where_it_stood() {
 fn a_rank_that_waits_for_the_gathering_stands_in_finalize() {
     for mpi in Mpi::ALL {
         let is_there = |profile: &Path| all(profile).first() == Some(&stood(0, "W0.0", "MPI_Finalize"));
-        left_by(mpi, "finalizes", 4, is_there, |profile, _| assert!(is_there(profile), "{mpi}: {:?}", all(profile)));
+        left_by(mpi, "finalizes", 4, is_there, |profile, _| {
+            assert!(is_there(profile), "{mpi}: {:?}", all(profile));
+            check_lines(profile, &all(profile));
+        });
     }
 }
 
@@ -211,7 +236,10 @@ fn threads_stand_each_for_itself() {
             stood(1, "pipes", "MPI_Recv"),
         ];
         let are_there = |profile: &Path| all(profile) == expected;
-        left_by(mpi, "threads", 2, are_there, |profile, _| assert_eq!(all(profile), expected, "{mpi}"));
+        left_by(mpi, "threads", 2, are_there, |profile, _| {
+            assert_eq!(all(profile), expected, "{mpi}");
+            check_lines(profile, &expected);
+        });
     }
 }
 
