@@ -196,6 +196,25 @@ fn each_line_of_a_python_program_made_the_calls_that_it_logs() {
     }
 }
 
+/// A timeline has the site of each call.
+#[test]
+fn events_have_the_sites_of_their_calls() {
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let program = compiled(mpi, folder.path(), "lines.c", &["-O1"]);
+        let launch = Launch::of(mpi, program).preload(library()).ranks(2).variable("COMMSEE_SITES", "2");
+        let run = launch.variable("COMMSEE_TRACE", "1").run().succeeded();
+        let events =
+            "SELECT op, site, rank, count(*) FROM event WHERE kind = 0 GROUP BY op, site, rank ORDER BY op, site, rank";
+        // The begin and the end of MPI, and its control, are no events.
+        let calls = "SELECT op, site, rank, sum(calls) FROM call_site WHERE op IN (SELECT op FROM event) \
+                     GROUP BY op, site, rank ORDER BY op, site, rank";
+        let path = run.profile_path();
+        assert_eq!(answer(&path, events), answer(&path, calls), "{mpi}");
+        assert!(answer(&path, events).len() > 30, "{mpi}");
+    }
+}
+
 /// Counts by call site add up to what is counted without, and nothing else is counted otherwise.
 #[test]
 fn whatever_is_counted_is_counted_at_a_site() {

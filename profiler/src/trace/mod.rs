@@ -14,6 +14,7 @@ use crate::guest::short_path::{self, Path};
 use crate::guest::state;
 use crate::mpi::status;
 use crate::objects::communicators::Record;
+use crate::sites;
 use crate::thread;
 use crate::thread::tracer::{self, Tracer};
 
@@ -66,7 +67,7 @@ pub fn call(call: &InFlightCall, end_ticks: u64) {
         kind: CALL,
         reserved: call.level as u8,
         route: 0,
-        peer: 0,
+        peer: sites::of_call(call.caller as usize),
     });
 }
 

@@ -25,6 +25,8 @@ pub struct Event {
     pub comm: i64,
     pub op: i64,
     pub bytes: u64,
+    /// Where the call was made, where calls were counted by call site.
+    pub site: Option<i64>,
     pub what: What,
 }
 
@@ -159,8 +161,9 @@ pub fn each(
     mut take: impl FnMut(Event) -> bool,
 ) -> Result<(), Error> {
     let (condition, values): (String, Vec<Value>) = filter.event_condition();
+    let site = if profile.has_sites() { "x.site" } else { "NULL" };
     let sql = format!(
-        "SELECT x.rowid, x.rank, x.thread, x.kind, x.begin_ns, x.end_ns, x.cause_ns, x.comm, x.op, x.bytes, x.way, x.peer \
+        "SELECT x.rowid, x.rank, x.thread, x.kind, x.begin_ns, x.end_ns, x.cause_ns, x.comm, x.op, x.bytes, x.way, x.peer, {site} \
          FROM event x WHERE {condition} ORDER BY x.rowid"
     );
     let mut goes_on = true;
@@ -195,6 +198,7 @@ fn event(row: &Row, messages: &Messages) -> rusqlite::Result<Option<Event>> {
         comm: row.get(7)?,
         op: row.get(8)?,
         bytes: unsigned(row.get(9)?),
+        site: row.get(12)?,
         what,
     }))
 }

@@ -135,7 +135,10 @@ impl<'a, 'b> Chrome<'a, 'b> {
                 self.last_calls.insert(at, (event.begin_ns, end_ns));
                 let catalog = self.catalog;
                 let name = catalog.operations.get(&event.op).map_or("?", |operation| operation.name.as_str());
-                let args = json!({ "communicator": self.communicator(event.comm), "bytes": event.bytes });
+                let mut args = json!({ "communicator": self.communicator(event.comm), "bytes": event.bytes });
+                if let Some(spot) = event.site.and_then(|site| catalog.sites.spot(site)) {
+                    args["at"] = spot.sentence().into();
+                }
                 self.line(at, || format!("thread {}", event.thread));
                 self.slice(name.strip_prefix("MPI_").unwrap_or(name), "mpi", event, end_ns, at, args)
             }
