@@ -12,9 +12,16 @@ use crate::thread::Thread;
 #[inline(always)]
 pub fn count(thread: &Thread, key: u64, work: impl FnOnce(&mut SiteCell)) {
     if sites::are_counted() {
-        let caller = thread.in_flight.caller_of(Cell::operation_of(key));
-        thread.counters.count_at_site(key, sites::of_call(caller as usize), work);
+        count_now(thread, key, work);
     }
+}
+
+/// Apart, since most runs count no call sites.
+#[cold]
+#[inline(never)]
+fn count_now(thread: &Thread, key: u64, work: impl FnOnce(&mut SiteCell)) {
+    let caller = thread.in_flight.caller_of(Cell::operation_of(key));
+    thread.counters.count_at_site(key, sites::of_call(caller as usize), work);
 }
 
 /// One call that took so many ticks.

@@ -335,13 +335,13 @@ pub fn started_at_once<P: Path, C: Carrier>(
         let mut known = AtOnce { shortcut, edge: ptr::null_mut(), bytes: 0 };
         if let Some(volume) = rule(&mut known)
             && let Some(cell) = shortcut.cell(volume.message_bytes)
-            && follow_at_once(thread, shortcut, request, Kind::Plain, 0, 0)
         {
             if !known.edge.is_null() {
                 // SAFETY: the counters that a shortcut knows are this thread's.
                 unsafe { Counters::add_messages(known.edge, (1, known.bytes)) };
             }
-            return add_at_once(thread, cell, done.ticks, volume);
+            add_at_once(thread, cell, done.ticks, volume);
+            return follow::<P>(thread, shortcut, request, Kind::Plain, 0, done.ticks);
         }
     }
     started_apart::<P, C>(thread, key, request, done.operation, done.ticks, again);
@@ -358,15 +358,6 @@ fn started_apart<P: Path, C: Carrier>(
     rule: impl FnOnce(&mut Now<P, C>) -> Volume,
 ) {
     started::<P, C>(thread, key, request, Done { operation, code: 0, ticks }, rule);
-}
-
-/// As `follow`. Returns whether nothing is left to do.
-#[inline(always)]
-fn follow_at_once(thread: &Thread, shortcut: &Shortcut, request: Word, kind: Kind, cells: u64, ticks: u64) -> bool {
-    // SAFETY: as in `follow`.
-    let handle = unsafe { abi().load(request) };
-    handle == abi().request_null
-        || thread.requests().start_at_once(handle, shortcut.record.get(), kind, cells, ticks, shortcut)
 }
 
 /// A nonblocking call that sends, and receives what its completion tells.
@@ -429,11 +420,11 @@ pub fn receiving<P: Path, C: Carrier>(
     // On the short path the rule has nothing to tell.
     if P::IS_SHORT
         && let Some(shortcut) = shortcut_at_once(thread, done.operation, key)
-        && follow_at_once(thread, shortcut, request, Kind::Receive, shortcut.cells.get(), done.ticks)
     {
         thread.counters.add_ticks(done.ticks);
         // SAFETY: the counters that a shortcut knows are this thread's.
-        return add_time(unsafe { &mut *shortcut.pending.get() }, done.ticks);
+        add_time(unsafe { &mut *shortcut.pending.get() }, done.ticks);
+        return follow::<P>(thread, shortcut, request, Kind::Receive, shortcut.cells.get(), done.ticks);
     }
     if P::IS_SHORT {
         return receiving_apart::<P, C>(thread, key, request, done.operation, done.ticks, rule);

@@ -47,7 +47,9 @@ pub fn are_counted() -> bool {
     FRAMES.load(Ordering::Relaxed) != 0
 }
 
-/// The site of a call that returns there, from within its wrapper.
+/// The site of a call that returns there, from within its wrapper. Apart from what calls cost that are not counted so.
+#[cold]
+#[inline(never)]
 pub fn of_call(return_address: usize) -> u32 {
     match FRAMES.load(Ordering::Relaxed) {
         0 => 0,

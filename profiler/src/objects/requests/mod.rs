@@ -236,26 +236,6 @@ impl Requests {
         self.start_otherwise(handle, comm, (kind, posted), cells, ticks, shortcut);
     }
 
-    /// The same where its handle has a slot that is idle, which takes no call. Returns whether it was started so.
-    #[inline(always)]
-    pub fn start_at_once(
-        &self,
-        handle: Word,
-        comm: Record,
-        kind: Kind,
-        cells: u64,
-        ticks: u64,
-        shortcut: &Shortcut,
-    ) -> bool {
-        // SAFETY: nothing is called.
-        let Some(requests) = (unsafe { self.table.alone() }) else { return false };
-        let is_started = requests.start_simply(handle, comm, (kind, 0), cells, ticks, shortcut);
-        if is_started {
-            self.entered();
-        }
-        is_started
-    }
-
     #[inline(never)]
     fn start_otherwise(
         &self,
