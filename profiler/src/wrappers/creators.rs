@@ -78,10 +78,9 @@ pub unsafe fn created(thread: &Thread, parent: Record, letter: u8, comm: Word, p
     // SAFETY: the call succeeded, so it has filled the place.
     let (sequence, made) = unsafe { (next_child(parent), abi().load(place)) };
     if matches!(letter, b'd' | b'D') && made != abi().comm_null {
+        let birthplace = birthplace::<Full>(thread, done);
         // SAFETY: records are never freed.
-        if let Some(record) =
-            unsafe { communicators::duplicate(parent, sequence, letter, birthplace::<Full>(thread, done)) }
-        {
+        if let Some(record) = unsafe { communicators::duplicate(parent, sequence, letter, birthplace) } {
             communicators::enter(made, record);
         }
     } else {

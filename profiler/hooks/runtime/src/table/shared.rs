@@ -106,7 +106,7 @@ impl<V: Word> Shared<V> {
     where
         V: 'static,
     {
-        let Some((larger, live)) = Table::larger_than(self.table()) else { return None };
+        let (larger, live) = Table::larger_than(self.table())?;
         larger.vacant(key).fill(key, value);
         writer.taken = live + 1;
         self.table.store(ptr::from_ref(larger).cast_mut(), Ordering::Release);
