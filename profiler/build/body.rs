@@ -104,7 +104,7 @@ pub fn write(call: &Call) -> String {
             line(&format!("        files::{function}(thread, {comm}, {request}, done, |context| {rule});"));
         }
         Shape::Request if has_short(call) && AT_ONCE.contains(&call.rule) && !receives(call) => line(&format!(
-            "        tally::started_at_once::<{path}, {of}>(thread, {comm}, {request}, done, move |context| {at_once}, move |context| {rule});",
+            "        nonblocking::started_at_once::<{path}, {of}>(thread, {comm}, {request}, done, move |context| {at_once}, move |context| {rule});",
             at_once = rule_call(call),
         )),
         Shape::Request => {
@@ -114,7 +114,7 @@ pub fn write(call: &Call) -> String {
                 _ => "started",
             };
             line(&format!(
-                "        tally::{function}::<{path}, {of}>(thread, {comm}, {request}, done, move |context| {rule});"
+                "        nonblocking::{function}::<{path}, {of}>(thread, {comm}, {request}, done, move |context| {rule});"
             ));
         }
         Shape::Persistent => {
@@ -124,7 +124,7 @@ pub fn write(call: &Call) -> String {
                 _ => "Sends",
             };
             line(&format!(
-                "        tally::prepared(thread, {comm}, {request}, done, Starts::{starts}, |context| {rule});"
+                "        persistent::prepared(thread, {comm}, {request}, done, Starts::{starts}, |context| {rule});"
             ));
         }
         Shape::Creator if has_short(call) => {

@@ -11,7 +11,9 @@ use crate::mpi::abi::Word;
 use crate::objects::communicators::{self, Record};
 use crate::objects::handles::Handles;
 use crate::record::carriers::Known;
-use crate::record::tally::{self, Done, Now};
+use crate::record::context::Now;
+use crate::record::nonblocking;
+use crate::record::tally::{self, Done};
 use crate::shard::memory;
 use crate::thread::Thread;
 use crate::volume::Volume;
@@ -83,7 +85,7 @@ fn nonblocking(
 ) {
     let record = of(file);
     if done.code == 0 {
-        tally::started_over(thread, record, request, done, reads, rule);
+        nonblocking::started_over(thread, record, request, done, reads, rule);
     } else if state::is_on() {
         tally::plain(thread, record, done);
     }

@@ -2,8 +2,11 @@
 
 pub mod buckets;
 pub mod carriers;
+pub mod context;
 pub mod files;
 pub mod in_flight;
+pub mod nonblocking;
+pub mod persistent;
 pub mod phases;
 pub mod sites;
 pub mod tally;

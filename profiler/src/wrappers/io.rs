@@ -9,8 +9,9 @@ use crate::mpi::abi::Word;
 use crate::mpi::status;
 use crate::objects::communicators;
 use crate::record::carriers::Comm;
+use crate::record::context::Now;
 use crate::record::files;
-use crate::record::tally::{self, Now};
+use crate::record::tally;
 use crate::thread::Thread;
 use crate::volume::{self, Volume};
 

@@ -12,6 +12,7 @@ use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
 use crate::objects::requests::{self, Completed, Kind, Noted, State};
+use crate::record::nonblocking;
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 use crate::thread::looks::Look;
@@ -99,7 +100,7 @@ unsafe fn finish_completed<P: Path>(thread: &Thread, completed: &Completed, code
                 true => unsafe { status::bytes(status) },
                 false => 0,
             };
-            tally::arrived(thread, completed, arrived);
+            nonblocking::arrived(thread, completed, arrived);
             if trace::is_on_in::<P>() && code == 0 && receives && completed.kind != Kind::Read {
                 // SAFETY: as above.
                 unsafe { trace::received(completed.comm, completed.operation(), completed.posted, status, arrived) };
@@ -323,7 +324,7 @@ unsafe fn finish_all<P: Path>(thread: &Thread, noted: &[Noted], receives: bool, 
             Some((Kind::Receive, slot)) if receives && P::IS_SHORT => {
                 // SAFETY: the call has filled the statuses.
                 let bytes = unsafe { status::bytes(status()) };
-                tally::arrived_where(thread, slot, bytes);
+                nonblocking::arrived_where(thread, slot, bytes);
             }
             Some((Kind::Plain, _)) => {}
             // SAFETY: as above.

@@ -11,6 +11,7 @@ use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
 use crate::objects::message::{self, Matched};
 use crate::record::carriers::{Comm, Known};
+use crate::record::nonblocking;
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 use crate::trace;
@@ -100,7 +101,7 @@ pub unsafe fn MPI_Imrecv(
 ) -> c_int {
     let call = |comm| timed!(thread, comm, MPI_Imrecv, forward());
     let count = |comm, done| {
-        tally::receiving::<Full, Known>(thread, comm as Word, request, done, |context| {
+        nonblocking::receiving::<Full, Known>(thread, comm as Word, request, done, |context| {
             volume::imrecv(context, elements, datatype)
         });
     };

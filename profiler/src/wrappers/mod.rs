@@ -41,7 +41,7 @@ mod body {
     use crate::objects::requests::Starts;
     use crate::record::carriers::{self, Comm, Window};
     use crate::record::tally::{self, Done};
-    use crate::record::{files, in_flight};
+    use crate::record::{files, in_flight, nonblocking, persistent};
     use crate::thread::Thread;
     use crate::wrappers::{creators, forward};
     use crate::{trace, volume};

@@ -9,6 +9,7 @@ use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators;
 use crate::objects::requests::Partition;
+use crate::record::persistent;
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 
@@ -22,7 +23,7 @@ fn marked(thread: &Thread, done: Done, partition: Partition, count: u64) {
         return;
     }
     match done.code {
-        0 => tally::ready(thread, done, partition, count),
+        0 => persistent::ready(thread, done, partition, count),
         _ => tally::plain(thread, partition.comm, done),
     }
 }

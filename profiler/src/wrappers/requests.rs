@@ -13,7 +13,7 @@ use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
 use crate::objects::requests::{Kind, Persistent};
 use crate::record::tally::{self, Done};
-use crate::record::{self, phases};
+use crate::record::{self, persistent, phases};
 use crate::sites;
 use crate::thread::Thread;
 use crate::trace;
@@ -151,7 +151,7 @@ pub unsafe fn MPI_Start(thread: &Thread, request: Word, forward: impl FnOnce() -
         thread.requests().looked();
         if state::is_on() {
             match started {
-                Some((record, persistent)) => tally::restarted(thread, record, done, &persistent),
+                Some((record, kept)) => persistent::restarted(thread, record, done, &kept),
                 None => tally::plain(thread, record, done),
             }
         } else if started.is_some() {
@@ -170,8 +170,8 @@ pub unsafe fn MPI_Startall(thread: &Thread, length: c_int, array: Word, forward:
             count::<Full>(thread, several.record, done);
             for noted in several.noted().iter().filter(|_| done.code == 0) {
                 match activate(thread, noted.handle, done) {
-                    Some((record, persistent)) if state::is_on() => {
-                        tally::restarted_among(thread, record, done.operation, &persistent);
+                    Some((record, kept)) if state::is_on() => {
+                        persistent::restarted_among(thread, record, done.operation, &kept);
                     }
                     Some(_) => uncount(thread, noted.handle),
                     None => {}

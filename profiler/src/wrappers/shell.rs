@@ -60,25 +60,24 @@ macro_rules! jump {
 pub(super) use jump;
 
 /// Calls that are not recorded go straight to the real function, if that is known.
+#[cfg(target_arch = "x86_64")]
 macro_rules! forward_unless {
+    // The state is `ON`.
     (while_on) => {
-        concat!(
-            "mov rax, qword ptr [rip + {functions} + 8 * {slot}]\n",
-            "cmp byte ptr [rip + {state}], 2\n",
-            "je 3f\n",
-            "test rax, rax\n",
-            "je 3f\n",
-            "jmp rax\n",
-            "3:\n",
-            "movq xmm0, qword ptr [rsp]\n",
-            "jmp {full}",
-        )
+        $crate::wrappers::shell::forward_unless!("2", "je")
     };
+    // It is not `OFF`.
     (while_not_off) => {
+        $crate::wrappers::shell::forward_unless!("0", "jne")
+    };
+    ($state:literal, $jump:literal) => {
         concat!(
             "mov rax, qword ptr [rip + {functions} + 8 * {slot}]\n",
-            "cmp byte ptr [rip + {state}], 0\n",
-            "jne 3f\n",
+            "cmp byte ptr [rip + {state}], ",
+            $state,
+            "\n",
+            $jump,
+            " 3f\n",
             "test rax, rax\n",
             "je 3f\n",
             "jmp rax\n",
@@ -88,6 +87,7 @@ macro_rules! forward_unless {
         )
     };
 }
+#[cfg(target_arch = "x86_64")]
 pub(super) use forward_unless;
 
 /// The body of an exported Fortran entry point, whose translations take the arguments, the caller and the entry's address.

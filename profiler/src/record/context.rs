@@ -1,0 +1,206 @@
+//! What the rules for bytes are told of a call that has returned, and where they put its messages and datatypes.
+
+use std::ffi::c_int;
+use std::marker::PhantomData;
+use std::ptr;
+
+use vocabulary::shard::{Edge, INTER};
+
+use crate::guest::short_path::{Full, Path};
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::status;
+use crate::objects::communicators::Record;
+use crate::objects::datatypes;
+use crate::objects::shortcuts::Shortcut;
+use crate::record::carriers::{Carrier, Known, other_edge, shortcut};
+use crate::thread::Thread;
+use crate::thread::counters::Counters;
+use crate::trace;
+use crate::volume::{Context, Part};
+
+/// Rules put the messages of a call that has just been made into the matrix.
+pub struct Now<'a, P: Path, C: Carrier> {
+    thread: &'a Thread,
+    shortcut: &'a Shortcut,
+    key: Word,
+    operation: u16,
+    path: PhantomData<(P, C)>,
+}
+
+/// What a rule is told by the shortcut alone.
+pub struct AtOnce<'a> {
+    shortcut: &'a Shortcut,
+    /// Of the one message that the call sent.
+    edge: *mut Edge,
+    bytes: u64,
+}
+
+impl<'a> AtOnce<'a> {
+    #[inline(always)]
+    pub fn new(shortcut: &'a Shortcut) -> AtOnce<'a> {
+        AtOnce { shortcut, edge: ptr::null_mut(), bytes: 0 }
+    }
+
+    /// The rule has told all: what it told of a message is counted.
+    #[inline(always)]
+    pub fn count_message(self) {
+        if !self.edge.is_null() {
+            // SAFETY: the counters that a shortcut knows are this thread's.
+            unsafe { Counters::add_messages(self.edge, (1, self.bytes)) };
+        }
+    }
+}
+
+impl Context for AtOnce<'_> {
+    #[inline(always)]
+    fn record(&self) -> Record {
+        self.shortcut.record.get()
+    }
+
+    fn comm(&self) -> Word {
+        abi().comm_null
+    }
+
+    fn message(&mut self, _: c_int, _: u64) {}
+
+    fn describe(&mut self, _: Word, _: u64) {}
+
+    #[inline(always)]
+    fn records_datatypes(&self) -> bool {
+        false
+    }
+
+    /// The usual datatype is one whatever the count is.
+    #[inline(always)]
+    fn known_block(&self, count: i64, datatype: Word) -> Option<u64> {
+        Some((count as u64).wrapping_mul(self.shortcut.datatype_bytes(datatype)?))
+    }
+
+    #[inline(always)]
+    fn known_message(&mut self, destination: c_int, bytes: u64) -> Option<()> {
+        (self.edge, self.bytes) = (self.shortcut.edge(destination as u32)?, bytes);
+        Some(())
+    }
+
+    #[inline(always)]
+    unsafe fn brought(&self, status: Word) -> Option<u64> {
+        // SAFETY: the caller passes a status that the library has filled.
+        unsafe { status::usual_bytes(status) }
+    }
+
+    /// In an intercommunicator it is not so simple.
+    #[inline(always)]
+    fn known_part(&self, root: c_int) -> Option<Part> {
+        let communicator = self.communicator();
+        if communicator.flags & INTER != 0 {
+            return None;
+        }
+        Some(if communicator.rank == root as u32 { Part::Root { is_inter: false } } else { Part::Other })
+    }
+}
+
+impl<'a, P: Path, C: Carrier> Now<'a, P, C> {
+    #[inline(always)]
+    pub fn new(thread: &'a Thread, shortcut: &'a Shortcut, key: Word, operation: u16) -> Now<'a, P, C> {
+        Now { thread, shortcut, key, operation, path: PhantomData }
+    }
+}
+
+impl Now<'_, Full, Known> {
+    /// For a call whose rule has no messages.
+    pub fn of_record(thread: &Thread, record: Record, operation: u16) -> Now<'_, Full, Known> {
+        let shortcut = shortcut::<Known>(thread, operation, record as Word);
+        Now { thread, shortcut, key: record as Word, operation, path: PhantomData }
+    }
+}
+
+impl<P: Path, C: Carrier> Context for Now<'_, P, C> {
+    #[inline(always)]
+    fn record(&self) -> Record {
+        self.shortcut.record.get()
+    }
+
+    fn comm(&self) -> Word {
+        C::comm(self.key)
+    }
+
+    #[inline(always)]
+    fn size(&self, datatype: Word) -> u64 {
+        match self.shortcut.datatype_bytes(datatype) {
+            Some(bytes) => bytes,
+            None => other_size(self.shortcut, datatype),
+        }
+    }
+
+    /// The usual datatype is one whatever the count is.
+    #[inline(always)]
+    fn block(&self, count: i64, datatype: Word) -> u64 {
+        match self.shortcut.datatype_bytes(datatype) {
+            Some(bytes) => (count as u64).wrapping_mul(bytes),
+            None => other_block(self.shortcut, count, datatype),
+        }
+    }
+
+    #[inline(always)]
+    fn message(&mut self, destination: c_int, bytes: u64) {
+        let edge = match self.shortcut.edge(destination as u32) {
+            Some(edge) => edge,
+            None => match other_edge::<C>(self.thread, self.shortcut, self.key, destination) {
+                Some(edge) => edge,
+                None => return,
+            },
+        };
+        // SAFETY: the counters that a shortcut knows are this thread's.
+        let world_rank = unsafe { Counters::add_messages(edge, (1, bytes)) };
+        if trace::is_on_in::<P>() {
+            trace::sent(self.record(), self.operation, trace::take_tag(), world_rank, bytes);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn arrived(&mut self, status: Word, bytes: u64) {
+        if trace::is_on_in::<P>() {
+            // SAFETY: the caller passes a status that the library has filled.
+            unsafe { trace::received(self.record(), self.operation, trace::posted(), status, bytes) };
+        }
+    }
+
+    #[inline(always)]
+    fn records_datatypes(&self) -> bool {
+        !P::IS_SHORT && datatypes::are_recorded()
+    }
+
+    #[inline(always)]
+    fn describe(&mut self, datatype: Word, elements: u64) {
+        add_use(self.thread, self.record(), self.operation, datatype, elements);
+    }
+}
+
+#[inline(never)]
+fn other_block(shortcut: &Shortcut, count: i64, datatype: Word) -> u64 {
+    if count == 0 { 0 } else { (count as u64).wrapping_mul(other_size(shortcut, datatype)) }
+}
+
+/// The size of another datatype than the one that the operation's latest call was given.
+#[inline(never)]
+fn other_size(shortcut: &Shortcut, datatype: Word) -> u64 {
+    match datatypes::predefined(datatype) {
+        Some(bytes) => {
+            shortcut.set_datatype(datatype, bytes);
+            bytes
+        }
+        None => datatypes::size(datatype),
+    }
+}
+
+/// Apart, and given no address of what the hot path keeps in registers.
+#[cold]
+#[inline(never)]
+pub fn add_use(thread: &Thread, record: Record, operation: u16, datatype: Word, elements: u64) {
+    let size_bytes = datatypes::size(datatype);
+    if let Some(number) = thread.counters.datatype(datatype, size_bytes) {
+        // SAFETY: records are never freed.
+        let comm = unsafe { (*record).number };
+        thread.counters.count_use(comm, operation, number, elements.wrapping_mul(size_bytes));
+    }
+}

@@ -1,0 +1,286 @@
+//! Calls that start a request, counted when they return, and what a receive has brought, counted when it has completed.
+
+use vocabulary::shard::{BUCKET_PENDING, Cell};
+
+use crate::guest::short_path::{Full, Path};
+use crate::guest::state;
+use crate::mpi::abi::{Word, abi};
+use crate::objects::communicators::Record;
+use crate::objects::requests::table::Slot;
+use crate::objects::requests::{Completed, Kind};
+use crate::objects::shortcuts::Shortcut;
+use crate::record::carriers::{Carrier, Known, other_cell, shortcut, shortcut_of_receive};
+use crate::record::context::{AtOnce, Now};
+use crate::record::tally::{Done, add, add_at_once, add_time, failed, shortcut_at_once};
+use crate::record::{buckets, sites};
+use crate::thread::Thread;
+use crate::trace;
+use crate::volume::Volume;
+
+/// A nonblocking call whose bytes are known when it starts.
+#[inline(always)]
+pub fn started<P: Path, C: Carrier>(
+    thread: &Thread,
+    key: Word,
+    request: Word,
+    done: Done,
+    rule: impl FnOnce(&mut Now<P, C>) -> Volume,
+) {
+    if done.code != 0 {
+        return failed::<C>(thread, key, done.operation, done.code, done.ticks);
+    }
+    let shortcut = shortcut::<C>(thread, done.operation, key);
+    if state::is_on_in::<P>() {
+        add(thread, shortcut, key, done, rule);
+    }
+    follow::<P>(thread, shortcut, request, Kind::Plain, 0, done.ticks);
+}
+
+/// The same for rules that are quickly told, as [`call_at_once`].
+#[inline(always)]
+pub fn started_at_once<P: Path, C: Carrier>(
+    thread: &Thread,
+    key: Word,
+    request: Word,
+    done: Done,
+    rule: impl FnOnce(&mut AtOnce) -> Option<Volume>,
+    again: impl FnOnce(&mut Now<P, C>) -> Volume,
+) {
+    if !P::IS_SHORT {
+        return started::<P, C>(thread, key, request, done, again);
+    }
+    if let Some(shortcut) = shortcut_at_once(thread, done.operation, key) {
+        let mut known = AtOnce::new(shortcut);
+        if let Some(volume) = rule(&mut known)
+            && let Some(cell) = shortcut.cell(volume.message_bytes)
+        {
+            add_at_once(thread, known, cell, done.ticks, volume);
+            return follow::<P>(thread, shortcut, request, Kind::Plain, 0, done.ticks);
+        }
+    }
+    started_apart::<P, C>(thread, key, request, done.operation, done.ticks, again);
+}
+
+#[cold]
+#[inline(never)]
+fn started_apart<P: Path, C: Carrier>(
+    thread: &Thread,
+    key: Word,
+    request: Word,
+    operation: u16,
+    ticks: u64,
+    rule: impl FnOnce(&mut Now<P, C>) -> Volume,
+) {
+    started::<P, C>(thread, key, request, Done { operation, code: 0, ticks }, rule);
+}
+
+/// A nonblocking call that sends, and receives what its completion tells.
+#[inline(always)]
+pub fn started_both<P: Path, C: Carrier>(
+    thread: &Thread,
+    key: Word,
+    request: Word,
+    done: Done,
+    rule: impl FnOnce(&mut Now<P, C>) -> Volume,
+) {
+    if done.code != 0 {
+        return failed::<C>(thread, key, done.operation, done.code, done.ticks);
+    }
+    let shortcut = shortcut::<C>(thread, done.operation, key);
+    if state::is_on_in::<P>() {
+        let cell = add(thread, shortcut, key, done, rule);
+        // SAFETY: one of this thread's.
+        let cells = unsafe { (*cell).key };
+        follow::<P>(thread, shortcut, request, Kind::ReceiveInto, cells, done.ticks);
+    } else {
+        follow::<P>(thread, shortcut, request, Kind::Plain, 0, done.ticks);
+    }
+}
+
+/// A nonblocking call of a known record. Where it `reads`, its completion tells how much.
+pub fn started_over(
+    thread: &Thread,
+    record: Record,
+    request: Word,
+    done: Done,
+    reads: bool,
+    rule: impl FnOnce(&mut Now<Full, Known>) -> Volume,
+) {
+    let (mut kind, mut cells) = (Kind::Plain, 0);
+    let shortcut = shortcut::<Known>(thread, done.operation, record as Word);
+    if state::is_on() {
+        let cell = add(thread, shortcut, record as Word, done, rule);
+        if reads {
+            kind = Kind::Read;
+            // SAFETY: one of this thread's.
+            cells = unsafe { (*cell).key };
+        }
+    }
+    follow::<Full>(thread, shortcut, request, kind, cells, done.ticks);
+}
+
+/// A nonblocking receive: its bucket is known when its message has arrived. Its phase is the one it is posted in.
+#[inline(always)]
+pub fn receiving<P: Path, C: Carrier>(
+    thread: &Thread,
+    key: Word,
+    request: Word,
+    done: Done,
+    rule: impl FnOnce(&mut Now<P, C>) -> Volume,
+) {
+    if done.code != 0 {
+        return failed::<C>(thread, key, done.operation, done.code, done.ticks);
+    }
+    // On the short path the rule has nothing to tell.
+    if P::IS_SHORT
+        && let Some(shortcut) = shortcut_at_once(thread, done.operation, key)
+    {
+        thread.counters.add_ticks(done.ticks);
+        // SAFETY: the counters that a shortcut knows are this thread's.
+        add_time(unsafe { &mut *shortcut.pending.get() }, done.ticks);
+        return follow::<P>(thread, shortcut, request, Kind::Receive, shortcut.cells.get(), done.ticks);
+    }
+    if P::IS_SHORT {
+        return receiving_apart::<P, C>(thread, key, request, done.operation, done.ticks, rule);
+    }
+    receiving_otherwise::<P, C>(thread, key, request, done, rule);
+}
+
+#[cold]
+#[inline(never)]
+fn receiving_apart<P: Path, C: Carrier>(
+    thread: &Thread,
+    key: Word,
+    request: Word,
+    operation: u16,
+    ticks: u64,
+    rule: impl FnOnce(&mut Now<P, C>) -> Volume,
+) {
+    receiving_otherwise::<P, C>(thread, key, request, Done { operation, code: 0, ticks }, rule);
+}
+
+#[inline(always)]
+fn receiving_otherwise<P: Path, C: Carrier>(
+    thread: &Thread,
+    key: Word,
+    request: Word,
+    done: Done,
+    rule: impl FnOnce(&mut Now<P, C>) -> Volume,
+) {
+    let shortcut = shortcut_of_receive::<C>(thread, done.operation, key);
+    if state::is_on_in::<P>() {
+        rule(&mut Now::new(thread, shortcut, key, done.operation));
+        // SAFETY: the counters that a shortcut knows are this thread's.
+        add_time(unsafe { &mut *shortcut.pending.get() }, done.ticks);
+        thread.counters.add_ticks(done.ticks);
+        if !P::IS_SHORT {
+            sites::call(thread, shortcut.cells.get() | u64::from(BUCKET_PENDING), done.ticks, (0, 0));
+        }
+        follow::<P>(thread, shortcut, request, Kind::Receive, shortcut.cells.get(), done.ticks);
+    } else {
+        follow::<P>(thread, shortcut, request, Kind::Plain, 0, done.ticks);
+    }
+}
+
+#[inline(always)]
+fn follow<P: Path>(thread: &Thread, shortcut: &Shortcut, request: Word, kind: Kind, cells: u64, ticks: u64) {
+    // SAFETY: the call succeeded, so the program passed a place for the handle, and the library filled it.
+    let handle = unsafe { abi().load(request) };
+    if handle != abi().request_null {
+        let posted = match kind {
+            Kind::Receive | Kind::ReceiveInto if trace::is_on_in::<P>() => trace::posted(),
+            _ => 0,
+        };
+        let kept = match !P::IS_SHORT && crate::sites::are_counted() {
+            true => sites::kept(thread, Cell::operation_of(shortcut.cells.get())),
+            false => shortcut,
+        };
+        thread.requests().start(handle, shortcut.record.get(), kind, posted, cells, ticks, kept);
+    }
+}
+
+/// What a completed receive brought, by what is left of it in its slot.
+#[inline(always)]
+pub fn arrived_where(thread: &Thread, slot: &Slot, bytes: u64) {
+    // SAFETY: shortcuts are never freed.
+    let shortcut = unsafe { &*slot.shortcut };
+    match shortcut.cell(bytes) {
+        Some(cell) if shortcut.is_of(slot.cells) => {
+            receive(shortcut.pending.get(), cell, slot.ticks, bytes);
+        }
+        _ => arrived(thread, &slot.completed(), bytes),
+    }
+}
+
+/// The call moves from the row of pending receives to its bucket. Its row may be another thread's: counts wrap, and are right when
+/// threads are added up.
+#[inline(always)]
+fn receive(pending: *mut Cell, cell: *mut Cell, ticks: u64, bytes: u64) {
+    // SAFETY: both are this thread's.
+    unsafe {
+        (*pending).calls = (*pending).calls.wrapping_sub(1);
+        (*pending).ticks = (*pending).ticks.wrapping_sub(ticks);
+        add_time(&mut *cell, ticks);
+        (*cell).bytes_recv = (*cell).bytes_recv.wrapping_add(bytes);
+    }
+}
+
+/// What a completed receive brought.
+#[inline(never)]
+pub fn arrived(thread: &Thread, request: &Completed, bytes: u64) {
+    if crate::sites::are_counted() {
+        return arrived_at_site(thread, request, bytes);
+    }
+    match request.kind {
+        Kind::Receive => {
+            // SAFETY: shortcuts are never freed, nor the counters that they know, which are this thread's.
+            let shortcut = unsafe { &*request.shortcut };
+            let (pending, cell) = match shortcut.is_of(request.cells) {
+                true => (
+                    shortcut.pending.get(),
+                    shortcut.cell(bytes).unwrap_or_else(|| other_cell(thread, shortcut, bytes)),
+                ),
+                false => cells_of(thread, request.cells, bytes),
+            };
+            receive(pending, cell, request.ticks, bytes);
+        }
+        Kind::ReceiveInto | Kind::Read => {
+            thread.counters.count(request.cells, |cell| cell.bytes_recv += bytes);
+        }
+        Kind::Plain | Kind::Duplicate => {}
+    }
+}
+
+/// The same where the request has kept the site of its call.
+#[cold]
+#[inline(never)]
+fn arrived_at_site(thread: &Thread, request: &Completed, bytes: u64) {
+    let site = sites::of_kept(request.shortcut);
+    match request.kind {
+        Kind::Receive => {
+            let (pending, cell) = cells_of(thread, request.cells, bytes);
+            receive(pending, cell, request.ticks, bytes);
+            thread.counters.count_at_site(request.cells | u64::from(BUCKET_PENDING), site, |cell| {
+                cell.calls = cell.calls.wrapping_sub(1);
+                cell.ticks = cell.ticks.wrapping_sub(request.ticks);
+            });
+            thread.counters.count_at_site(request.cells | u64::from(buckets::of(bytes)), site, |cell| {
+                sites::add(cell, request.ticks, (0, bytes));
+            });
+        }
+        Kind::ReceiveInto | Kind::Read => {
+            thread.counters.count(request.cells, |cell| cell.bytes_recv += bytes);
+            thread.counters.count_at_site(request.cells, site, |cell| {
+                cell.bytes_recv = cell.bytes_recv.wrapping_add(bytes);
+            });
+        }
+        Kind::Plain | Kind::Duplicate => {}
+    }
+}
+
+/// The counters of a pending receive, and of its message when that has come.
+#[inline(never)]
+fn cells_of(thread: &Thread, cells: u64, bytes: u64) -> (*mut Cell, *mut Cell) {
+    let cell = |bucket| thread.counters.cell(cells | u64::from(bucket)).0;
+    (cell(BUCKET_PENDING), cell(buckets::of(bytes)))
+}
