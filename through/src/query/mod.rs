@@ -16,6 +16,7 @@ pub mod notes;
 pub mod open;
 pub mod operations;
 pub mod overview;
+pub mod patterns;
 pub mod phases;
 pub mod range;
 pub mod ranks;
