@@ -60,6 +60,10 @@ pub struct Cli {
 pub enum Command {
     /// Show where the run time went: efficiencies, and a ledger by communicator
     Efficiency(Box<LookAtRanks>),
+    /// Show how unevenly ranks spend time on each communicator
+    Imbalance(Box<Look>),
+    /// Show who sends to whom on each communicator: rings, halos, stars, trees, and what does not fit
+    Patterns(Box<Look>),
     /// Show what layers below MPI did (needs `run --hooks`)
     #[command(visible_alias = "ucx")]
     Layers(Box<Layers>),

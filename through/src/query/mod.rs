@@ -10,6 +10,7 @@ pub mod filter;
 pub mod flows;
 pub mod graph;
 pub mod hosts;
+pub mod imbalance;
 pub mod in_flight;
 pub mod involved;
 pub mod layers;

@@ -13,11 +13,13 @@ mod efficiency;
 mod graph;
 mod head;
 mod hosts;
+mod imbalance;
 mod in_flight;
 mod linkage;
 mod matrix;
 mod nothing;
 mod operations;
+mod patterns;
 mod phases;
 mod protocols;
 mod ranks;
@@ -61,6 +63,8 @@ pub const VIEWS: &[View] = &[
     graph::VIEW,
     timeline::VIEW,
     efficiency::VIEW,
+    imbalance::VIEW,
+    patterns::VIEW,
     summary::VIEW,
 ];
 
@@ -100,6 +104,8 @@ pub enum Command {
     Graph,
     Trace,
     Efficiency,
+    Imbalance,
+    Patterns,
     /// Not to be asked for: printed behind a job.
     Run,
 }

@@ -73,6 +73,8 @@ fn invocation(view: &View) -> String {
         Command::Graph => "through graph",
         Command::Trace => "through trace",
         Command::Efficiency => "through efficiency",
+        Command::Imbalance => "through imbalance",
+        Command::Patterns => "through patterns",
     };
     match view.flag {
         Flag::Default => format!("`{command}`"),

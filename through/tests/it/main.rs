@@ -18,6 +18,7 @@ mod output;
 mod phases;
 mod plans;
 mod registry;
+mod shapes;
 mod shards;
 mod sites;
 mod stood;
