@@ -33,6 +33,7 @@ pub fn main() -> ExitCode {
         Some(Command::Efficiency(arguments)) => look_at_ranks(views::Command::Efficiency, arguments).map(found),
         Some(Command::Imbalance(arguments)) => look(views::Command::Imbalance, arguments).map(found),
         Some(Command::Patterns(arguments)) => look(views::Command::Patterns, arguments).map(found),
+        Some(Command::Reorder(arguments)) => commands::reorder::reorder(arguments).map(found),
         Some(Command::Layers(arguments)) => commands::layers::layers(arguments).map(found),
         Some(Command::Matrix(arguments)) => commands::matrix::matrix(arguments).map(found),
         Some(Command::Graph(arguments)) => commands::graph::graph(arguments).map(found),

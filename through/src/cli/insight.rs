@@ -1,8 +1,14 @@
 //! Commands that say why: what they are about is a whole run, or a part of it that is named.
 
-use clap::Args;
+use std::path::PathBuf;
 
-use super::{Input, Output, Select};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use super::{Input, Output, Select, views};
+use crate::document::Format;
+use crate::render::order::Kind;
+use crate::views::Command;
 
 /// A command that shows one view, with all filters.
 #[derive(Debug, Default, Args)]
@@ -28,4 +34,27 @@ pub struct LookAtRanks {
     pub rank: Vec<commsee::ranks::RankSet>,
     #[command(flatten)]
     pub output: Output,
+}
+
+#[derive(Debug, Default, Args)]
+#[command(override_usage = "through reorder [OPTIONS] [PROFILE]")]
+pub struct Reorder {
+    #[command(flatten)]
+    pub input: Input,
+    /// Nodes to place ranks on: 4, 4x32 (slots of each), or node1:32,node2:32 [default: those of the run]
+    #[arg(long, value_name = "NODES")]
+    pub nodes: Option<String>,
+    /// Print the order for a launcher: Open MPI, Cray MPICH, Slurm, or MPICH's mpiexec
+    #[arg(long, value_name = "KIND", value_parser = kind(), help_heading = "Output")]
+    pub write: Option<Kind>,
+    /// Output format
+    #[arg(long, default_value = "table", value_parser = views::formats(Command::Reorder), value_name = "FORMAT", help_heading = "Output", conflicts_with = "write")]
+    pub format: Format,
+    /// Write to FILE
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+}
+
+fn kind() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.map(Kind::name)).map(|name| Kind::of(&name).expect("one of the names"))
 }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
-pub use insight::{Look, LookAtRanks};
+pub use insight::{Look, LookAtRanks, Reorder};
 pub use layers::{Graph, Layers, Matrix};
 pub use select::{Input, Select, SelectCalls, SelectRoutes};
 pub use trace::Trace;
@@ -64,6 +64,8 @@ pub enum Command {
     Imbalance(Box<Look>),
     /// Show who sends to whom on each communicator: rings, halos, stars, trees, and what does not fit
     Patterns(Box<Look>),
+    /// Find an order of ranks with few bytes between nodes, and write it for launchers
+    Reorder(Box<Reorder>),
     /// Show what layers below MPI did (needs `run --hooks`)
     #[command(visible_alias = "ucx")]
     Layers(Box<Layers>),

@@ -23,6 +23,7 @@ pub mod patterns;
 pub mod phases;
 pub mod range;
 pub mod ranks;
+pub mod reorder;
 pub mod routes;
 pub mod selection;
 pub mod sites;

@@ -13,6 +13,7 @@ use crate::query::open::Profile;
 use crate::query::overview::{Overview, overview};
 use crate::query::selection::Selection;
 use crate::query::sort::SortKey;
+use crate::render::order::Kind;
 
 /// What a view is asked.
 #[derive(Clone)]
@@ -26,6 +27,9 @@ pub struct Question {
     pub between: Between,
     /// Of a matrix: messages or operations in place of bytes.
     pub counts: bool,
+    /// Of an order of ranks: the nodes to place them on, and the file to write.
+    pub nodes: Option<String>,
+    pub write: Option<Kind>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +51,8 @@ impl Question {
             format: Format::Table,
             between: Between::Ranks,
             counts: false,
+            nodes: None,
+            write: None,
         }
     }
 

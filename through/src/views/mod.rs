@@ -24,6 +24,7 @@ mod phases;
 mod protocols;
 mod ranks;
 mod reference;
+mod reorder;
 mod sites;
 mod summary;
 mod timeline;
@@ -65,6 +66,7 @@ pub const VIEWS: &[View] = &[
     efficiency::VIEW,
     imbalance::VIEW,
     patterns::VIEW,
+    reorder::VIEW,
     summary::VIEW,
 ];
 
@@ -106,6 +108,7 @@ pub enum Command {
     Efficiency,
     Imbalance,
     Patterns,
+    Reorder,
     /// Not to be asked for: printed behind a job.
     Run,
 }

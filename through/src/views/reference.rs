@@ -75,6 +75,7 @@ fn invocation(view: &View) -> String {
         Command::Efficiency => "through efficiency",
         Command::Imbalance => "through imbalance",
         Command::Patterns => "through patterns",
+        Command::Reorder => "through reorder",
     };
     match view.flag {
         Flag::Default => format!("`{command}`"),
