@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::folding::Folding;
 use super::head::head;
 use super::nothing;
 use crate::document::{Document, Format, Found, Head};
@@ -26,6 +27,7 @@ pub struct Question {
     pub between: Between,
     /// Of a matrix: messages or operations in place of bytes.
     pub counts: bool,
+    pub folding: Folding,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +49,7 @@ impl Question {
             format: Format::Table,
             between: Between::Ranks,
             counts: false,
+            folding: Folding::Usual,
         }
     }
 

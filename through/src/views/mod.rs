@@ -10,6 +10,7 @@ mod context;
 mod contributors;
 mod datatypes;
 mod efficiency;
+mod folding;
 mod graph;
 mod head;
 mod hosts;
@@ -32,6 +33,7 @@ mod waits;
 
 pub use column::Column;
 pub use context::{Between, Context, Question};
+pub use folding::Folding;
 pub use reference::page;
 
 use crate::document::{Document, Format, Heading};
