@@ -31,6 +31,7 @@ pub fn main() -> ExitCode {
     let status = match &cli.command {
         None => commands::show::show(&cli.show).map(found),
         Some(Command::Efficiency(arguments)) => look_at_ranks(views::Command::Efficiency, arguments).map(found),
+        Some(Command::Waits(arguments)) => look(views::Command::Waits, arguments).map(found),
         Some(Command::Imbalance(arguments)) => look(views::Command::Imbalance, arguments).map(found),
         Some(Command::Patterns(arguments)) => look(views::Command::Patterns, arguments).map(found),
         Some(Command::Reorder(arguments)) => commands::reorder::reorder(arguments).map(found),

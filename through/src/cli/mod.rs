@@ -60,6 +60,8 @@ pub struct Cli {
 pub enum Command {
     /// Show where the run time went: efficiencies, and a ledger by communicator
     Efficiency(Box<LookAtRanks>),
+    /// Show who waited for whom: bounds from counters, exact times from a timeline
+    Waits(Box<Look>),
     /// Show how unevenly ranks spend time on each communicator
     Imbalance(Box<Look>),
     /// Show who sends to whom on each communicator: rings, halos, stars, trees, and what does not fit
@@ -104,6 +106,9 @@ pub struct Show {
     pub view: ShowView,
     #[command(flatten)]
     pub select: Select,
+    /// Show communicators that were made alike one by one, also if there are many
+    #[arg(long, help_heading = "Output")]
+    pub no_families: bool,
     #[command(flatten)]
     pub output: Output,
 }

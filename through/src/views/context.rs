@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::folding::Folding;
 use super::head::head;
 use super::nothing;
 use crate::document::{Document, Format, Found, Head};
@@ -27,6 +28,7 @@ pub struct Question {
     pub between: Between,
     /// Of a matrix: messages or operations in place of bytes.
     pub counts: bool,
+    pub folding: Folding,
     /// Of an order of ranks: the nodes to place them on, and the file to write.
     pub nodes: Option<String>,
     pub write: Option<Kind>,
@@ -51,6 +53,7 @@ impl Question {
             format: Format::Table,
             between: Between::Ranks,
             counts: false,
+            folding: Folding::Usual,
             nodes: None,
             write: None,
         }

@@ -10,6 +10,7 @@ mod context;
 mod contributors;
 mod datatypes;
 mod efficiency;
+mod folding;
 mod graph;
 mod head;
 mod hosts;
@@ -31,9 +32,11 @@ mod timeline;
 mod traffic;
 mod transfers;
 mod tree;
+mod waits;
 
 pub use column::Column;
 pub use context::{Between, Context, Question};
+pub use folding::Folding;
 pub use reference::page;
 
 use crate::document::{Document, Format, Heading};
@@ -64,6 +67,7 @@ pub const VIEWS: &[View] = &[
     graph::VIEW,
     timeline::VIEW,
     efficiency::VIEW,
+    waits::VIEW,
     imbalance::VIEW,
     patterns::VIEW,
     reorder::VIEW,
@@ -106,6 +110,7 @@ pub enum Command {
     Graph,
     Trace,
     Efficiency,
+    Waits,
     Imbalance,
     Patterns,
     Reorder,

@@ -10,6 +10,7 @@ mod golden;
 mod graphs;
 mod hostile;
 mod hosts;
+mod insight;
 mod jobs;
 mod layers;
 mod matrix;
