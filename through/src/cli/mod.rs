@@ -64,6 +64,14 @@ pub enum Command {
     Waits(Box<Look>),
     /// Show how unevenly ranks spend time on each communicator
     Imbalance(Box<Look>),
+    /// Show what contributes most: communicator, operation and message size
+    Top(Box<Look>),
+    /// Show how large messages are: calls, bytes and time by message size
+    Hist(Box<Look>),
+    /// Show which communicators were made from which, with families as one line
+    Tree(Box<Look>),
+    /// Show ranks, MPI time and bytes inside and between hosts
+    Hosts(Box<Look>),
     /// Show who sends to whom on each communicator: rings, halos, stars, trees, and what does not fit
     Patterns(Box<Look>),
     /// Find an order of ranks with few bytes between nodes, and write it for launchers

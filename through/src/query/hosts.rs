@@ -1,12 +1,15 @@
 //! Hosts: the short way to write many of them, and what stands for ranks where hosts are looked at.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use commsee::ranks::{Ranks, format_ranges};
 
 use super::catalog::{Catalog, Detail, Process};
-use super::flows::Flow;
+use super::filter::Filter;
+use super::flows::{Flow, Traffic, flows};
+use super::open::Profile;
 use super::transfers::End;
+use crate::query::Error;
 
 /// What a matrix or a graph is drawn between: ranks, or the hosts that they ran on.
 pub struct Ends {
@@ -65,6 +68,50 @@ impl Ends {
         }
         flows
     }
+}
+
+/// Bytes of messages between ranks, as the matrix has them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostBytes {
+    /// Between ranks of the host.
+    pub within: u64,
+    /// To other hosts, and from them.
+    pub sent: u64,
+    pub received: u64,
+}
+
+/// By the host's name. Nothing where the matrix cannot tell: it knows neither sizes nor phases nor sites nor times, and in a profile
+/// of sums over all ranks it is empty.
+pub fn host_bytes(
+    profile: &Profile,
+    catalog: &Catalog,
+    filter: &Filter,
+) -> Result<Option<BTreeMap<String, HostBytes>>, Error> {
+    let is_finer =
+        filter.buckets.is_some() || filter.phases.is_some() || filter.sites.is_some() || filter.time.is_some();
+    if is_finer || catalog.detail == Detail::Comm {
+        return Ok(None);
+    }
+    let hosts: HashMap<i64, &str> =
+        catalog.processes.iter().map(|process| (process.rank, process.host.as_str())).collect();
+    let mut sums: BTreeMap<String, HostBytes> = BTreeMap::new();
+    for flow in flows(profile, filter, |_| false, Traffic::Mpi)? {
+        let host = |end: End| end.rank().and_then(|rank| hosts.get(&rank).copied());
+        let (from, to) = (host(flow.from), host(flow.to));
+        let mut add = |name: Option<&str>, part: fn(&mut HostBytes) -> &mut u64| {
+            if let Some(name) = name {
+                let sum = part(sums.entry(name.to_owned()).or_default());
+                *sum = sum.saturating_add(flow.bytes);
+            }
+        };
+        if from == to {
+            add(from, |bytes| &mut bytes.within);
+        } else {
+            add(from, |bytes| &mut bytes.sent);
+            add(to, |bytes| &mut bytes.received);
+        }
+    }
+    Ok(Some(sums))
 }
 
 /// The hosts of some ranks. Nothing where all ran on one host, which then says nothing.

@@ -2,6 +2,7 @@
 
 pub mod catalog;
 pub mod cells;
+pub mod comm_tree;
 pub mod communicators;
 pub mod datatypes;
 pub mod error;

@@ -4,6 +4,7 @@
 mod birthplaces;
 mod cells;
 mod column;
+mod comm_tree;
 mod communicator;
 mod communicators;
 mod context;
@@ -13,6 +14,7 @@ mod efficiency;
 mod folding;
 mod graph;
 mod head;
+mod hist;
 mod hosts;
 mod imbalance;
 mod in_flight;
@@ -29,6 +31,7 @@ mod reorder;
 mod sites;
 mod summary;
 mod timeline;
+mod top;
 mod traffic;
 mod transfers;
 mod tree;
@@ -69,6 +72,10 @@ pub const VIEWS: &[View] = &[
     efficiency::VIEW,
     waits::VIEW,
     imbalance::VIEW,
+    top::VIEW,
+    hist::VIEW,
+    comm_tree::VIEW,
+    hosts::COMMAND,
     patterns::VIEW,
     reorder::VIEW,
     summary::VIEW,
@@ -112,6 +119,10 @@ pub enum Command {
     Efficiency,
     Waits,
     Imbalance,
+    Top,
+    Hist,
+    Tree,
+    Hosts,
     Patterns,
     Reorder,
     /// Not to be asked for: printed behind a job.

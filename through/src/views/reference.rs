@@ -75,6 +75,10 @@ fn invocation(view: &View) -> String {
         Command::Efficiency => "through efficiency",
         Command::Waits => "through waits",
         Command::Imbalance => "through imbalance",
+        Command::Top => "through top",
+        Command::Hist => "through hist",
+        Command::Tree => "through tree",
+        Command::Hosts => "through hosts",
         Command::Patterns => "through patterns",
         Command::Reorder => "through reorder",
     };

@@ -6,7 +6,14 @@ use std::path::Path;
 use crate::common::{Answer, Folder, heat};
 use crate::sites::heat_with_code;
 
-const PAGES: [&str; 3] = ["../docs/howto/slice.md", "../docs/reference/through.md", "../docs/howto/find-the-reason.md"];
+const PAGES: [&str; 6] = [
+    "../docs/howto/slice.md",
+    "../docs/reference/through.md",
+    "../docs/howto/find-the-reason.md",
+    "../docs/howto/overview.md",
+    "../docs/howto/patterns.md",
+    "../docs/howto/rank-order.md",
+];
 /// Its profile knows lines of code.
 const CODE_PAGE: &str = "../docs/howto/find-the-line.md";
 
@@ -69,6 +76,13 @@ fn the_reference_is_complete() {
         "",
         "efficiency",
         "waits",
+        "imbalance",
+        "top",
+        "hist",
+        "tree",
+        "hosts",
+        "patterns",
+        "reorder",
         "layers",
         "matrix",
         "graph",

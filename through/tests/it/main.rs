@@ -19,6 +19,7 @@ mod output;
 mod phases;
 mod plans;
 mod registry;
+mod reorder;
 mod shapes;
 mod shards;
 mod sites;

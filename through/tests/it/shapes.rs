@@ -147,3 +147,54 @@ fn members_without_end_cost_nothing() {
         assert_eq!(answer.status, 0, "{}", answer.err);
     }
 }
+
+/// Against the default view and `--hosts`, which are tested themselves.
+#[test]
+fn top_hist_and_tree_are_sums_of_what_other_views_show() {
+    let folder = heated();
+    let csv = |words: &[&str]| folder.through(&[words, &["--format", "csv"]].concat()).csv();
+    let sum = |rows: &[HashMap<String, String>], column: &str| rows.iter().map(|row| number(row, column)).sum::<f64>();
+    let all: Vec<_> = csv(&["heat.db"]).into_iter().filter(|row| row["op"] != "MPI_Init").collect();
+    for (sort, column) in [("time", "time_s"), ("calls", "calls"), ("bytes", "bytes_sent")] {
+        let top = csv(&["top", "heat.db", "--sort", sort]);
+        assert_eq!(top.len(), all.len());
+        assert!((sum(&top, column) - sum(&all, column)).abs() < 1e-6 * sum(&all, column));
+        assert!((number(top.last().unwrap(), "cumulated") - 1.0).abs() < 1e-9);
+        let mut together = 0.0;
+        for (place, row) in (1..).zip(&top) {
+            together += number(row, "share");
+            assert!((number(row, "cumulated") - together).abs() < 1e-9 && row["place"] == place.to_string());
+        }
+        assert!(top.windows(2).all(|rows| number(&rows[0], "share") >= number(&rows[1], "share")));
+    }
+    let hist = csv(&["hist", "heat.db"]);
+    let has_size = |row: &&HashMap<String, String>| ["p2p", "collective"].contains(&row["class"].as_str());
+    for (row, bucket) in hist.iter().zip(["0", "128", "1024", "8192"]) {
+        let here: Vec<_> = all.iter().filter(has_size).filter(|row| row["bucket_lo"] == bucket).cloned().collect();
+        assert_eq!(row["bucket_lo"], bucket);
+        for column in ["calls", "bytes_sent", "bytes_recv", "time_s"] {
+            assert!((number(row, column) - sum(&here, column)).abs() < 1e-9 * (1.0 + sum(&here, column)), "{column}");
+        }
+    }
+    let tree = csv(&["tree", "heat.db"]);
+    let shape: Vec<_> =
+        tree.iter().map(|row| (row["depth"].as_str(), row["comm"].as_str(), row["count"].as_str())).collect();
+    assert_eq!(shape, [("0", "W0.0", "1"), ("1", "a0.1", "1"), ("2", "b0.2", "2"), ("1", "d0.3", "1")]);
+    let whole = sum(&csv(&["heat.db", "-u"]), "mpi_s");
+    assert!((number(&tree[0], "with_below_s") - whole).abs() < 1e-9 && (sum(&tree, "mpi_s") - whole).abs() < 1e-9);
+}
+
+#[test]
+fn hosts_know_what_goes_between_them() {
+    let folder = heated();
+    let hosts = folder.through(&["hosts", "heat.db", "--format", "csv"]).csv();
+    let step = 2000 * 32_768;
+    // Two neighbours of a row on each host.
+    for host in &hosts {
+        let bytes = ["bytes_within", "bytes_out", "bytes_in"].map(|column| number(host, column) as i64);
+        assert_eq!(bytes, [2 * step, 6 * step, 6 * step]);
+    }
+    assert_eq!(hosts, folder.through(&["--hosts", "heat.db", "--format", "csv"]).csv());
+    let sized = folder.through(&["hosts", "heat.db", "--bytes", "8K:", "--format", "csv"]).csv();
+    assert_eq!(sized[0]["bytes_within"], "");
+}

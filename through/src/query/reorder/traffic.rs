@@ -73,10 +73,10 @@ impl Traffic {
     pub fn between(&self, nodes: &[u32]) -> f64 {
         let of_rank = |rank: usize| {
             let apart = self.near[rank].iter().filter(|(other, _)| nodes[*other as usize] != nodes[rank]);
-            apart.map(|(_, bytes)| bytes).sum::<f64>()
+            apart.fold(0.0, |sum, (_, bytes)| sum + bytes)
         };
-        let pairs: f64 = (0..self.ranks()).map(of_rank).sum::<f64>() / 2.0;
-        pairs + self.groups.iter().map(|group| group.between(nodes)).sum::<f64>()
+        let pairs: f64 = (0..self.ranks()).fold(0.0, |sum, rank| sum + of_rank(rank)) / 2.0;
+        self.groups.iter().fold(pairs, |sum, group| sum + group.between(nodes))
     }
 
     /// Between two ranks.
