@@ -90,14 +90,14 @@ pub fn imbalance(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Resul
     let sql =
         format!("SELECT n.comm, n.op, n.rank, n.time_ns FROM ({sql}) n WHERE n.op NOT IN ({})", outside.join(","));
     // Added up here: cells do not lie by ranks, and SQLite would sort them all.
-    let mut groups: BTreeMap<(i64, i64), HashMap<i64, i64>> = BTreeMap::new();
+    let mut groups: BTreeMap<(i64, i64), Times> = BTreeMap::new();
     profile.query::<(), ()>(&sql, values, |row| {
         let (comm, op, rank, time_ns): (i64, i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
         let sum = groups.entry((comm, op)).or_default().entry(rank).or_default();
         *sum = sum.saturating_add(time_ns);
         Ok(())
     })?;
-    let mut wholes: BTreeMap<i64, (HashMap<i64, i64>, Vec<(i64, Spread)>)> = BTreeMap::new();
+    let mut wholes: BTreeMap<i64, (Times, Vec<(i64, Spread)>)> = BTreeMap::new();
     for ((comm, op), times) in groups {
         let (whole, operations) = wholes.entry(comm).or_default();
         for (rank, ns) in &times {
@@ -106,16 +106,19 @@ pub fn imbalance(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Resul
         }
         operations.extend(spread(times).map(|spread| (op, spread)));
     }
-    let on_comm = |(comm, (times, mut operations)): (i64, (HashMap<i64, i64>, Vec<(i64, Spread)>))| {
+    let mut found: Vec<OnComm> = Vec::new();
+    for (comm, (times, mut operations)) in wholes {
         operations.sort_by_key(|(op, spread)| (std::cmp::Reverse(spread.imb_time_ns()), *op));
-        Some(OnComm { comm, whole: spread(times)?, operations })
-    };
-    let mut found: Vec<OnComm> = wholes.into_iter().filter_map(on_comm).collect();
+        found.extend(spread(times).map(|whole| OnComm { comm, whole, operations }));
+    }
     found.sort_by_key(|on_comm| (std::cmp::Reverse(on_comm.whole.imb_time_ns()), on_comm.comm));
     Ok(found)
 }
 
-fn spread(times: HashMap<i64, i64>) -> Option<Spread> {
+/// By rank.
+type Times = HashMap<i64, i64>;
+
+fn spread(times: Times) -> Option<Spread> {
     let mut times: Vec<(i64, i64)> = times.into_iter().collect();
     times.sort_unstable();
     Spread::of(&times)

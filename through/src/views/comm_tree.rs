@@ -37,6 +37,8 @@ const DEEPEST: usize = 12;
 struct Row {
     line: Line,
     first: Communicator,
+    /// What the program calls all of them.
+    label: Option<String>,
     own: Total,
     /// With what is below.
     below_ns: i64,
@@ -51,8 +53,8 @@ const COLUMNS: &[Of] = &[
     Of::record("comm", Unit::Communicator, "the communicator, or the first of those on the line", |_, row| {
         Value::text(&row.first.name)
     }),
-    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |_, row| {
-        Value::maybe(row.first.label.as_deref())
+    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called all on the line", |_, row| {
+        Value::maybe(row.label.as_deref())
     }),
     Of::shown("communicator", Unit::Text, |_, row| {
         Value::owned(format!("{}{}", "  ".repeat(row.line.depth.min(DEEPEST)), title(row)))
@@ -111,7 +113,9 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let mut rows: Vec<Row> = Vec::new();
     for (at, line) in lines.into_iter().enumerate().filter(|(at, _)| calls[*at] > 0 || !is_filtered) {
         let Some(first) = context.communicator(line.members[0]).cloned() else { continue };
-        rows.push(Row { line, first, own: own[at], below_ns: below[at] });
+        let is_same = line.members.iter().all(|comm| context.label(*comm) == first.label.as_deref());
+        let label = first.label.clone().filter(|_| is_same);
+        rows.push(Row { line, first, label, own: own[at], below_ns: below[at] });
     }
     let mut document = context.document(VIEW.entries, rows.is_empty(), VIEW.empty);
     document.hidden = shorten(&mut rows, question.top_of_table(SHOWN));
@@ -136,7 +140,7 @@ fn title(row: &Row) -> String {
                 parent: None,
                 creator: first.creator.clone(),
                 size: first.size,
-                label: None,
+                label: row.label.clone(),
                 members: line.members.clone(),
             };
             format!("{} from {}", family.title(members), first.name)

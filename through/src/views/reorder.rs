@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::{Column, Command, Context, Flag, Part, Question, View, column};
-use crate::document::{Audience, Document, Drawing, Format, Style, Unit, Value};
+use crate::document::{Audience, Document, Drawing, Format, Found, Style, Unit, Value};
 use crate::error::Error;
 use crate::query::reorder::{Advice, LEAST_BETWEEN, LEAST_GAIN, Order, Verdict, reorder};
 use crate::render::order::OrderFile;
@@ -96,8 +96,16 @@ const LEGEND: &str = "Bytes are those of the matrix, and of collective operation
 fn ask(question: &Question) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);
     let nodes = question.nodes.as_deref();
-    let advice = Rc::new(reorder(&context.profile, &context.catalog, &context.filter, nodes)?);
     let mut document = context.document(VIEW.entries, false, VIEW.empty);
+    let advice = match reorder(&context.profile, &context.catalog, &context.filter, nodes)? {
+        Ok(advice) => Rc::new(advice),
+        Err(missing) => {
+            let which = if missing.is_empty() { "all of them".to_owned() } else { format!("ranks {missing}") };
+            document.found = Found::NotRecorded;
+            document.reasons = vec![format!("an order needs all ranks, and the profile lacks {which}")];
+            return Ok(document);
+        }
+    };
     document.words = vec![("verdict", verdict(&advice))];
     document.numbers = vec![
         ("ranks", Value::Number(advice.ranks.len() as i64)),

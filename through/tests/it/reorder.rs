@@ -124,7 +124,7 @@ fn orders_that_cannot_be_are_refused() {
     let db = rusqlite::Connection::open(folder.path("heat.db")).unwrap();
     db.execute("UPDATE metadata SET value = '10' WHERE key = 'ranks'", []).unwrap();
     let missing = folder.through(&["reorder", "heat.db"]);
-    assert!(missing.status == 2 && missing.err.contains("lacks ranks 8-9"), "{}", missing.err);
+    assert!(missing.status == 1 && missing.err.contains("lacks ranks 8-9"), "{}", missing.err);
     db.execute("INSERT OR REPLACE INTO metadata VALUES ('detail', 'node')", []).unwrap();
     assert!(folder.through(&["reorder", "heat.db"]).err.contains("COMMSEE_DETAIL=rank"));
 }

@@ -1,6 +1,6 @@
 //! How well a shape explains links.
 
-use super::links::Links;
+use super::links::{Edge, Links};
 use super::shape::Shape;
 
 /// A shape with the numbers that its members have in it, and how far the links are from it.
@@ -51,7 +51,7 @@ impl Fit {
     }
 
     /// The links that are there and do not fit, and those that lack.
-    pub fn differences(&self, links: &Links) -> (Vec<(u32, u32)>, Vec<(u32, u32)>) {
+    pub fn differences(&self, links: &Links) -> (Vec<Edge>, Vec<Edge>) {
         if matches!(self.shape, Shape::AnyTree(_)) {
             return (Vec::new(), Vec::new());
         }

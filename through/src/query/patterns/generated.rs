@@ -1,6 +1,6 @@
 //! Every pattern of many sizes, whole and with one wrong link, must be recognised; what is random must not.
 
-use super::links::Links;
+use super::links::{Edge, Links};
 use super::recognise::recognise;
 use super::shape::{Branching, Grid, Shape, Way};
 
@@ -127,13 +127,7 @@ fn one_wrong_link_is_named() {
     assert!(ambiguous * 20 < shapes.len(), "{ambiguous} of {}", shapes.len());
 }
 
-fn check(
-    members: u32,
-    shape: &Shape,
-    links: &[(u32, u32)],
-    wrong: (&[(u32, u32)], &[(u32, u32)]),
-    ambiguous: &mut usize,
-) {
+fn check(members: u32, shape: &Shape, links: &[(u32, u32)], wrong: (&[Edge], &[Edge]), ambiguous: &mut usize) {
     let links = Links::new(members as usize, links.iter().copied());
     let fits = recognise(&links);
     assert!(!fits.is_empty(), "{members}: {shape:?} but for {wrong:?}");

@@ -110,7 +110,7 @@ fn factors(number: u32, count: usize) -> Vec<Vec<u32>> {
     let mut small = 2;
     let mut divisors: Vec<u32> = Vec::new();
     while u64::from(small) * u64::from(small) <= u64::from(number) {
-        if number % small == 0 {
+        if number.is_multiple_of(small) {
             divisors.extend([small, number / small]);
         }
         small += 1;

@@ -1,5 +1,8 @@
 //! Who sent to whom in a communicator, its members numbered from 0 in the order of their world ranks.
 
+/// Who sends, and who gets it.
+pub type Edge = (u32, u32);
+
 /// A directed graph. No member is linked to itself: what a rank sends to itself says nothing about a pattern.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links {
@@ -10,7 +13,7 @@ pub struct Links {
 }
 
 impl Links {
-    pub fn new(members: usize, links: impl IntoIterator<Item = (u32, u32)>) -> Links {
+    pub fn new(members: usize, links: impl IntoIterator<Item = Edge>) -> Links {
         let mut to: Vec<Vec<u32>> = vec![Vec::new(); members];
         for (src, dst) in links {
             if src != dst && (src.max(dst) as usize) < members {
@@ -47,7 +50,7 @@ impl Links {
         self.to(src).binary_search(&dst).is_ok()
     }
 
-    pub fn all(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+    pub fn all(&self) -> impl Iterator<Item = Edge> + '_ {
         self.to.iter().enumerate().flat_map(|(src, to)| to.iter().map(move |dst| (src as u32, *dst)))
     }
 

@@ -182,5 +182,5 @@ fn tell_differences(pattern: &mut Pattern, fit: &Fit, links: &[Link]) {
     };
     let inside = extra.into_iter().filter_map(|(src, dst)| found(rank(src), rank(dst))).map(|at| links[at]);
     pattern.extra = inside.chain(links.iter().filter(is_outside).copied()).collect();
-    pattern.extra.sort_by(|a, b| (b.bytes, b.calls).cmp(&(a.bytes, a.calls)));
+    pattern.extra.sort_by_key(|link| std::cmp::Reverse((link.bytes, link.calls)));
 }

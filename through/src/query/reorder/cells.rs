@@ -43,7 +43,7 @@ fn cells(dims: &[u32], members: u32) -> Vec<Vec<u32>> {
     let Some((dim, rest)) = dims.split_first() else {
         return if members == 1 { vec![Vec::new()] } else { Vec::new() };
     };
-    let widths = (1..=members.min(*dim)).filter(|width| dim % width == 0 && members % width == 0);
+    let widths = (1..=members.min(*dim)).filter(|width| dim.is_multiple_of(*width) && members.is_multiple_of(*width));
     widths
         .flat_map(|width| cells(rest, members / width).into_iter().map(move |rest| [vec![width], rest].concat()))
         .collect()

@@ -89,16 +89,20 @@ const MOST_PAIRS: usize = 4_000_000;
 /// Roots of one operation on one communicator that are told apart.
 const MOST_ROOTS: usize = 4;
 
-/// `nodes`: those of the run, or what is written, such as `4x32`.
-pub fn reorder(profile: &Profile, catalog: &Catalog, filter: &Filter, nodes: Option<&str>) -> Result<Advice, Error> {
+/// `nodes`: those of the run, or what is written, such as `4x32`. Without an answer the ranks that the profile lacks: an order needs all.
+pub fn reorder(
+    profile: &Profile,
+    catalog: &Catalog,
+    filter: &Filter,
+    nodes: Option<&str>,
+) -> Result<Result<Advice, Ranks>, Error> {
     if catalog.detail != Detail::Rank {
         let (path, detail) = (profile.path.clone(), catalog.detail);
         return Err(Error::Coarse { path, detail, asked: "an order of ranks" });
     }
     let missing = overview::missing(catalog);
     if !missing.is_empty() || catalog.processes.is_empty() {
-        let missing = if missing.is_empty() { "all".to_owned() } else { missing.to_string() };
-        return Err(Error::Name(format!("an order needs all ranks, and the profile lacks ranks {missing}")));
+        return Ok(Err(missing));
     }
     let ranks: Vec<i64> = catalog.processes.iter().map(|process| process.rank).collect();
     let (nodes, of_run) = match nodes {
@@ -142,7 +146,7 @@ pub fn reorder(profile: &Profile, catalog: &Catalog, filter: &Filter, nodes: Opt
         verdict: Verdict::NoBetter,
     };
     advice.judge();
-    Ok(advice)
+    Ok(Ok(advice))
 }
 
 impl Advice {
