@@ -157,6 +157,11 @@ const MISFITS: &[OfMisfit] = &[
 
 fn ask(question: &Question) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);
+    let filter = &context.filter;
+    if filter.buckets.is_some() || filter.time.is_some() || filter.phases.is_some() || filter.sites.is_some() {
+        let why = "the messages between ranks are not split by size, time, phase or site: leave out";
+        return Err(Error::Argument(format!("{why} --bytes, --bucket, --time, --phase and --site")));
+    }
     let mut found = patterns(&context.profile, &context.catalog, &context.filter)?;
     let mut document = context.document(VIEW.entries, found.is_empty(), VIEW.empty);
     document.hidden = shorten(&mut found, question.top_of_table(SHOWN));

@@ -100,6 +100,8 @@ fn patterns_are_named_with_what_does_not_fit() {
     let left = folder.through(&["patterns", "ring.db", "--rank", "1", "--format", "csv"]).csv();
     assert_eq!((left[0]["pattern"].as_str(), left[0]["ranks"].as_str()), ("star", "1-2,5"));
     assert_eq!(folder.through(&["patterns", "ring.db", "--op", "Bcast"]).status, 1);
+    let refused = folder.through(&["patterns", "ring.db", "--bytes", "1K:"]);
+    assert!(refused.status == 2 && refused.err.contains("leave out --bytes"), "{}", refused.err);
 }
 
 /// A result that is collected once does not hide a halo, and members that the profile lacks are no members that do nothing.
@@ -197,4 +199,23 @@ fn hosts_know_what_goes_between_them() {
     assert_eq!(hosts, folder.through(&["--hosts", "heat.db", "--format", "csv"]).csv());
     let sized = folder.through(&["hosts", "heat.db", "--bytes", "8K:", "--format", "csv"]).csv();
     assert_eq!(sized[0]["bytes_within"], "");
+}
+
+#[test]
+fn profiles_of_all_versions_are_summed_up() {
+    let folder = Folder::empty();
+    for version in 1..=6 {
+        let name = format!("version-{version}.db");
+        let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden").join(&name);
+        std::fs::copy(golden, folder.path(&name)).unwrap();
+        for command in ["imbalance", "top", "hist", "tree", "hosts", "patterns", "reorder"] {
+            let answer = folder.through(&[command, &name, "--format", "json"]);
+            assert_eq!((answer.status, answer.err.as_str()), (0, ""), "{command} of {name}");
+        }
+        let top = folder.through(&["top", &name, "--format", "csv"]).csv();
+        let ranks = folder.through(&["-e", &name, "--format", "csv"]).csv();
+        let sum =
+            |rows: &[HashMap<String, String>], column: &str| rows.iter().map(|row| number(row, column)).sum::<f64>();
+        assert!((sum(&top, "time_s") - sum(&ranks, "mpi_s")).abs() < 1e-6, "{name}");
+    }
 }
