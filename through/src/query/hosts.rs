@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use commsee::ranks::{Ranks, format_ranges};
 
-use super::catalog::{Catalog, Detail, Process};
+use super::catalog::{Catalog, Detail, Process, unsigned};
 use super::filter::Filter;
-use super::flows::{Flow, Traffic, flows};
+use super::flows::Flow;
 use super::open::Profile;
 use super::transfers::End;
 use crate::query::Error;
@@ -92,25 +92,29 @@ pub fn host_bytes(
     if is_finer || catalog.detail == Detail::Comm {
         return Ok(None);
     }
-    let hosts: HashMap<i64, &str> =
-        catalog.processes.iter().map(|process| (process.rank, process.host.as_str())).collect();
-    let mut sums: BTreeMap<String, HostBytes> = BTreeMap::new();
-    for flow in flows(profile, filter, |_| false, Traffic::Mpi)? {
-        let host = |end: End| end.rank().and_then(|rank| hosts.get(&rank).copied());
-        let (from, to) = (host(flow.from), host(flow.to));
-        let mut add = |name: Option<&str>, part: fn(&mut HostBytes) -> &mut u64| {
-            if let Some(name) = name {
-                let sum = part(sums.entry(name.to_owned()).or_default());
-                *sum = sum.saturating_add(flow.bytes);
-            }
-        };
-        if from == to {
-            add(from, |bytes| &mut bytes.within);
-        } else {
-            add(from, |bytes| &mut bytes.sent);
-            add(to, |bytes| &mut bytes.received);
-        }
+    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut hosts: HashMap<i64, usize> = HashMap::new();
+    for Process { rank, host, .. } in &catalog.processes {
+        let next = numbers.len();
+        hosts.insert(*rank, *numbers.entry(host).or_insert(next));
     }
+    let mut sums = vec![HostBytes::default(); numbers.len()];
+    let (condition, values) = filter.edge_condition();
+    // Added up here, host by host: there may be a million pairs of ranks.
+    profile.query::<(), ()>(&format!("SELECT x.src, x.dst, x.bytes FROM edge x WHERE {condition}"), values, |row| {
+        let ends: [Option<usize>; 2] = [hosts.get(&row.get(0)?).copied(), hosts.get(&row.get(1)?).copied()];
+        let bytes = unsigned(row.get(2)?);
+        let add = |sum: &mut u64| *sum = sum.saturating_add(bytes);
+        match ends {
+            [Some(from), Some(to)] if from == to => add(&mut sums[from].within),
+            [from, to] => {
+                from.into_iter().for_each(|from| add(&mut sums[from].sent));
+                to.into_iter().for_each(|to| add(&mut sums[to].received));
+            }
+        }
+        Ok(())
+    })?;
+    let sums = numbers.into_iter().map(|(name, number)| (name.to_owned(), sums[number])).collect();
     Ok(Some(sums))
 }
 

@@ -11,7 +11,7 @@ mod trees;
 #[cfg(test)]
 mod generated;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use commsee::ranks::Ranks;
 
@@ -85,22 +85,27 @@ pub fn patterns(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result
     Ok(patterns)
 }
 
-/// By the communicator's number. Added up here: rows do not lie by ranks, and SQLite would sort them all.
+/// By the communicator's number, pairs ascending. Operations are added up here: SQLite would sort all rows for it.
 fn messages(profile: &Profile, filter: &Filter) -> Result<BTreeMap<i64, Vec<Link>>, Error> {
     let (condition, values) = filter.edge_condition();
     let sql = format!("SELECT x.comm, x.src, x.dst, x.calls, x.bytes FROM edge x WHERE {condition}");
-    let mut sums: HashMap<(i64, i64, i64), (i64, u64)> = HashMap::new();
+    let mut by_comm: BTreeMap<i64, Vec<Link>> = BTreeMap::new();
     profile.query::<(), ()>(&sql, values, |row| {
-        let (calls, bytes): (i64, i64) = (row.get(3)?, row.get(4)?);
-        let sum = sums.entry((row.get(0)?, row.get(1)?, row.get(2)?)).or_default();
-        *sum = (sum.0.saturating_add(calls), sum.1.saturating_add(unsigned(bytes)));
+        let link = Link { src: row.get(1)?, dst: row.get(2)?, calls: row.get(3)?, bytes: unsigned(row.get(4)?) };
+        by_comm.entry(row.get(0)?).or_default().push(link);
         Ok(())
     })?;
-    let mut by_comm: BTreeMap<i64, Vec<Link>> = BTreeMap::new();
-    for ((comm, src, dst), (calls, bytes)) in sums {
-        by_comm.entry(comm).or_default().push(Link { src, dst, calls, bytes });
+    for links in by_comm.values_mut() {
+        links.sort_by_key(|link| (link.src, link.dst));
+        links.dedup_by(|next, kept| {
+            let is_same = (next.src, next.dst) == (kept.src, kept.dst);
+            if is_same {
+                kept.calls = kept.calls.saturating_add(next.calls);
+                kept.bytes = kept.bytes.saturating_add(next.bytes);
+            }
+            is_same
+        });
     }
-    by_comm.values_mut().for_each(|links| links.sort_unstable_by_key(|link| (link.src, link.dst)));
     Ok(by_comm)
 }
 
@@ -128,50 +133,56 @@ fn pattern(comm: Communicator, known: &Ranks, links: Vec<Link>) -> Pattern {
     // The members are ranks that the profile has a row for: as many as the file states at most.
     let all: Vec<i64> =
         members.within(known).ranges().iter().flat_map(|(first, last)| *first..=*last).map(i64::from).collect();
-    let mut active: Vec<i64> =
-        links.iter().flat_map(|link| [link.src, link.dst]).filter(|rank| all.binary_search(rank).is_ok()).collect();
-    active.sort_unstable();
-    active.dedup();
     if pattern.unjudged.is_some() {
         pattern.ranks = all;
         return pattern;
     }
     let most = links.iter().filter(|link| link.src != link.dst).map(|link| link.bytes).max().unwrap_or(0);
-    let heavy: Vec<Link> = links.iter().filter(|link| link.bytes >= most / LIGHT).copied().collect();
-    let mut heavy_active: Vec<i64> = heavy
-        .iter()
-        .filter(|link| link.src != link.dst)
-        .flat_map(|link| [link.src, link.dst])
-        .filter(|rank| all.binary_search(rank).is_ok())
-        .collect();
-    heavy_active.sort_unstable();
-    heavy_active.dedup();
-    let attempts = [(&all, &links), (&active, &links), (&all, &heavy), (&heavy_active, &heavy)];
-    for (at, (ranks, of)) in attempts.iter().enumerate() {
-        if attempts[..at].contains(&(*ranks, *of)) {
-            continue;
-        }
-        let mut fits = recognise(&numbered(ranks, of)).into_iter();
-        if let Some(fit) = fits.next() {
-            pattern.also = fits.take_while(|other| other.wrong() == fit.wrong()).map(|other| other.shape).collect();
-            pattern.ranks.clone_from(ranks);
-            tell_differences(&mut pattern, &fit, &links);
-            pattern.fit = Some(fit);
-            return pattern;
+    // All that was sent, by all members or by those that took part; then what was more than a little.
+    for least in [0, (most / LIGHT).max(1)] {
+        let active = active(&all, &links, least);
+        for ranks in [&all, &active] {
+            let is_tried = std::ptr::eq(ranks, &active) && active == all;
+            if !is_tried && judge(&mut pattern, ranks, &links, least) {
+                return pattern;
+            }
         }
     }
     pattern.ranks = all;
     pattern
 }
 
-fn numbered(ranks: &[i64], links: &[Link]) -> Links {
+/// Members that sent or got at least so many bytes from another one.
+fn active(members: &[i64], links: &[Link], least: u64) -> Vec<i64> {
+    let mut is_active = vec![false; members.len()];
+    for link in links.iter().filter(|link| link.bytes >= least && link.src != link.dst) {
+        for rank in [link.src, link.dst] {
+            members.binary_search(&rank).into_iter().for_each(|at| is_active[at] = true);
+        }
+    }
+    members.iter().zip(is_active).filter(|(_, is)| *is).map(|(rank, _)| *rank).collect()
+}
+
+/// Whether links with at least so many bytes make a pattern of these ranks, which is then that of the communicator.
+fn judge(pattern: &mut Pattern, ranks: &[i64], links: &[Link], least: u64) -> bool {
+    let mut fits = recognise(&numbered(ranks, links, least)).into_iter();
+    let Some(fit) = fits.next() else { return false };
+    pattern.also = fits.take_while(|other| other.wrong() == fit.wrong()).map(|other| other.shape).collect();
+    pattern.ranks = ranks.to_vec();
+    tell_differences(pattern, &fit, links);
+    pattern.fit = Some(fit);
+    true
+}
+
+fn numbered(ranks: &[i64], links: &[Link], least: u64) -> Links {
     let number = |rank: i64| ranks.binary_search(&rank).ok().map(|number| number as u32);
-    Links::new(ranks.len(), links.iter().filter_map(|link| Some((number(link.src)?, number(link.dst)?))))
+    let heavy = links.iter().filter(|link| link.bytes >= least);
+    Links::new(ranks.len(), heavy.filter_map(|link| Some((number(link.src)?, number(link.dst)?))))
 }
 
 /// Of all links, also those that were too light to be looked at.
 fn tell_differences(pattern: &mut Pattern, fit: &Fit, links: &[Link]) {
-    let (extra, lacking) = fit.differences(&numbered(&pattern.ranks, links));
+    let (extra, lacking) = fit.differences(&numbered(&pattern.ranks, links, 0));
     let rank = |number: u32| pattern.ranks[number as usize];
     let found = |src: i64, dst: i64| links.binary_search_by_key(&(src, dst), |link| (link.src, link.dst)).ok();
     pattern.lacking =

@@ -23,14 +23,15 @@ pub struct Traffic {
 
 #[derive(Default)]
 pub struct Builder {
-    pairs: HashMap<(u32, u32), f64>,
+    /// Two ranks, the lower first; added up at last.
+    pairs: Vec<(u32, u32, f64)>,
     groups: HashMap<Vec<u32>, f64>,
 }
 
 impl Builder {
     pub fn pair(&mut self, one: u32, other: u32, bytes: f64) {
         if one != other && bytes > 0.0 {
-            *self.pairs.entry((one.min(other), one.max(other))).or_default() += bytes;
+            self.pairs.push((one.min(other), one.max(other), bytes));
         }
     }
 
@@ -43,10 +44,15 @@ impl Builder {
     pub fn finish(self, ranks: usize) -> Traffic {
         let mut traffic =
             Traffic { near: vec![Vec::new(); ranks], of_rank: vec![Vec::new(); ranks], ..Traffic::default() };
-        // In one order, so that the same profile gives the same sums.
-        let mut pairs: Vec<_> = self.pairs.into_iter().collect();
-        pairs.sort_unstable_by_key(|(pair, _)| *pair);
-        for ((one, other), bytes) in pairs {
+        let mut pairs = self.pairs;
+        // Stable, so that the same profile gives the same sums.
+        pairs.sort_by_key(|(one, other, _)| (*one, *other));
+        pairs.dedup_by(|next, kept| {
+            let is_same = (next.0, next.1) == (kept.0, kept.1);
+            kept.2 += if is_same { next.2 } else { 0.0 };
+            is_same
+        });
+        for (one, other, bytes) in pairs {
             traffic.near[one as usize].push((other, bytes));
             traffic.near[other as usize].push((one, bytes));
             traffic.total += bytes;
