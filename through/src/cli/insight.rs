@@ -1,8 +1,23 @@
 //! Commands that say why: what they are about is a whole run, or a part of it that is named.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::{Input, Output, Select};
+
+/// What to look at, for people and for continuous integration.
+#[derive(Debug, Default, Args)]
+#[command(after_help = "Exit status: 0 nothing above info, 1 findings to act on, 2 error")]
+pub struct Advise {
+    #[command(flatten)]
+    pub input: Input,
+    /// Tell only what was not found in this profile
+    #[arg(long, value_name = "PROFILE")]
+    pub since: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
+}
 
 /// A command that shows one view, with all filters.
 #[derive(Debug, Default, Args)]

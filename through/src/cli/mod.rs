@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
-pub use insight::{Look, LookAtRanks};
+pub use insight::{Advise, Look, LookAtRanks};
 pub use layers::{Graph, Layers, Matrix};
 pub use select::{Input, Select, SelectCalls, SelectRoutes};
 pub use trace::Trace;
@@ -58,6 +58,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Say what to look at and what to try, with evidence
+    Advise(Box<Advise>),
     /// Show where the run time went: efficiencies, and a ledger by communicator
     Efficiency(Box<LookAtRanks>),
     /// Show who waited for whom: bounds from counters, exact times from a timeline

@@ -1,5 +1,6 @@
 //! What `through` does, one file per command. None of them uses another.
 
+pub mod advise;
 pub mod clean;
 pub mod collect;
 pub mod exec;

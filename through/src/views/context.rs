@@ -28,6 +28,8 @@ pub struct Question {
     /// Of a matrix: messages or operations in place of bytes.
     pub counts: bool,
     pub folding: Folding,
+    /// Of advice: what was found in this one is not told again.
+    pub since: Option<Rc<Profile>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +52,7 @@ impl Question {
             between: Between::Ranks,
             counts: false,
             folding: Folding::Usual,
+            since: None,
         }
     }
 

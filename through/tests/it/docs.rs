@@ -6,8 +6,7 @@ use std::path::Path;
 use crate::common::{Answer, Folder, heat};
 use crate::sites::heat_with_code;
 
-const PAGES: [&str; 3] =
-    ["../docs/howto/slice.md", "../docs/reference/through.md", "../docs/howto/find-the-reason.md"];
+const PAGES: [&str; 3] = ["../docs/howto/slice.md", "../docs/reference/through.md", "../docs/howto/find-the-reason.md"];
 /// Its profile knows lines of code.
 const CODE_PAGE: &str = "../docs/howto/find-the-line.md";
 
@@ -66,7 +65,20 @@ fn the_reference_is_complete() {
     let page = read(PAGES[1]) + &read("../docs/reference/views.md");
     let folder = Folder::empty();
     heat(&folder.path("heat.db"));
-    for command in ["", "efficiency", "waits", "layers", "matrix", "graph", "run", "exec", "resolve", "recover", "collect", "clean"] {
+    for command in [
+        "",
+        "efficiency",
+        "waits",
+        "layers",
+        "matrix",
+        "graph",
+        "run",
+        "exec",
+        "resolve",
+        "recover",
+        "collect",
+        "clean",
+    ] {
         let words = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>();
         let help = folder.through(&words).ok();
         for option in help.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '-'))
