@@ -67,6 +67,7 @@ fn the_reference_is_complete() {
     heat(&folder.path("heat.db"));
     for command in [
         "",
+        "advise",
         "efficiency",
         "waits",
         "layers",
