@@ -13,6 +13,7 @@ pub mod query;
 pub mod render;
 pub mod symbols;
 pub mod text;
+pub mod tune;
 pub mod views;
 
 use std::process::ExitCode;
@@ -33,6 +34,7 @@ pub fn main() -> ExitCode {
         None => commands::show::show(&cli.show).map(found),
         Some(Command::Advise(arguments)) => commands::advise::advise(arguments).map(|any| u8::from(any)),
         Some(Command::Efficiency(arguments)) => look_at_ranks(views::Command::Efficiency, arguments).map(found),
+        Some(Command::Tune(arguments)) => commands::tune::tune(arguments),
         Some(Command::Waits(arguments)) => look(views::Command::Waits, arguments).map(found),
         Some(Command::Layers(arguments)) => commands::layers::layers(arguments).map(found),
         Some(Command::Matrix(arguments)) => commands::matrix::matrix(arguments).map(found),

@@ -44,3 +44,22 @@ pub struct LookAtRanks {
     #[command(flatten)]
     pub output: Output,
 }
+
+/// Which collective to try other algorithms for.
+#[derive(Debug, Default, Args)]
+pub struct Tune {
+    #[command(flatten)]
+    pub input: Input,
+    /// The communicator, by name, label or birthplace [default: what `advise` names, else the heaviest]
+    #[arg(long, value_name = "NAME")]
+    pub comm: Option<String>,
+    /// The collective operation, with or without MPI_
+    #[arg(long, value_name = "NAME")]
+    pub op: Option<String>,
+    /// Runs of each algorithm
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub runs: u32,
+    /// Directory to make [default: tune-OPERATION]
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
-pub use insight::{Advise, Look, LookAtRanks};
+pub use insight::{Advise, Look, LookAtRanks, Tune};
 pub use layers::{Graph, Layers, Matrix};
 pub use select::{Input, Select, SelectCalls, SelectRoutes};
 pub use trace::Trace;
@@ -64,6 +64,8 @@ pub enum Command {
     Efficiency(Box<LookAtRanks>),
     /// Show who waited for whom: bounds from counters, exact times from a timeline
     Waits(Box<Look>),
+    /// Write what compares algorithms of a collective: rules and a script
+    Tune(Tune),
     /// Show what layers below MPI did (needs `run --hooks`)
     #[command(visible_alias = "ucx")]
     Layers(Box<Layers>),

@@ -13,6 +13,7 @@ pub mod resolve;
 pub mod run;
 pub mod show;
 pub mod trace;
+pub mod tune;
 
 use std::path::Path;
 
