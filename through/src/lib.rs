@@ -10,6 +10,7 @@ mod error;
 mod job;
 pub mod query;
 pub mod render;
+pub mod statistics;
 pub mod symbols;
 pub mod text;
 pub mod views;
