@@ -1,5 +1,6 @@
 //! The command line as it is written. What its words mean in a profile is resolved in `filter`.
 
+mod insight;
 mod layers;
 mod select;
 mod trace;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
+pub use insight::{Look, LookAtRanks};
 pub use layers::{Graph, Layers, Matrix};
 pub use select::{Input, Select, SelectCalls, SelectRoutes};
 pub use trace::Trace;
@@ -56,6 +58,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Show where the run time went: efficiencies, and a ledger by communicator
+    Efficiency(Box<LookAtRanks>),
     /// Show what layers below MPI did (needs `run --hooks`)
     #[command(visible_alias = "ucx")]
     Layers(Box<Layers>),

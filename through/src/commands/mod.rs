@@ -5,6 +5,7 @@ pub mod collect;
 pub mod exec;
 pub mod graph;
 pub mod layers;
+pub mod look;
 pub mod matrix;
 pub mod recover;
 pub mod resolve;

@@ -21,6 +21,8 @@ pub struct Document {
     pub head: Head,
     /// What else is said of the whole, by name: `layer`.
     pub words: Vec<(&'static str, String)>,
+    /// Quantities of the whole, for JSON.
+    pub numbers: Vec<(&'static str, Value<'static>)>,
     /// In the order of JSON.
     pub tables: Vec<Table>,
     /// How many entries `--top` left out, and what they are: `communicators`.
@@ -83,6 +85,7 @@ impl Document {
         Document {
             head,
             words: Vec::new(),
+            numbers: Vec::new(),
             tables: Vec::new(),
             hidden: 0,
             entries,

@@ -29,6 +29,7 @@ fn object(document: &Document, out: &mut Out) -> io::Result<()> {
     member("filters", filters, out)?;
     member("hidden", &document.hidden, out)?;
     document.words.iter().try_for_each(|(name, word)| member(name, word, out))?;
+    document.numbers.iter().try_for_each(|(name, value)| member(name, value, out))?;
     document.tables.iter().filter(|table| table.audience.json).try_for_each(|table| array(table, out))?;
     out.write_all(b"}")
 }

@@ -9,6 +9,7 @@ mod communicators;
 mod context;
 mod contributors;
 mod datatypes;
+mod efficiency;
 mod graph;
 mod head;
 mod hosts;
@@ -59,6 +60,7 @@ pub const VIEWS: &[View] = &[
     matrix::VIEW,
     graph::VIEW,
     timeline::VIEW,
+    efficiency::VIEW,
     summary::VIEW,
 ];
 
@@ -97,6 +99,7 @@ pub enum Command {
     Matrix,
     Graph,
     Trace,
+    Efficiency,
     /// Not to be asked for: printed behind a job.
     Run,
 }

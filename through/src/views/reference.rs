@@ -72,6 +72,7 @@ fn invocation(view: &View) -> String {
         Command::Matrix => "through matrix",
         Command::Graph => "through graph",
         Command::Trace => "through trace",
+        Command::Efficiency => "through efficiency",
     };
     match view.flag {
         Flag::Default => format!("`{command}`"),

@@ -1,0 +1,37 @@
+//! Commands that show the one view that they have.
+
+use super::{opened, present};
+use crate::cli::{Look, LookAtRanks};
+use crate::error::Error;
+use crate::query::selection::Selection;
+use crate::views::{Command, Question, View};
+
+/// Whether anything was there to show.
+pub fn look(command: Command, look: &Look) -> Result<bool, Error> {
+    let output = &look.output;
+    let question = Question {
+        selection: look.select.selection(),
+        sort: output.sort,
+        top: output.top,
+        format: output.format,
+        ..Question::new(opened(&look.input)?)
+    };
+    present(View::usual(command), &question, output.output.as_deref())
+}
+
+/// The same of a view of ranks.
+pub fn look_at_ranks(command: Command, look: &LookAtRanks) -> Result<bool, Error> {
+    let output = &look.output;
+    let question = Question {
+        selection: Selection {
+            comm: look.comm.iter().cloned().collect(),
+            rank: look.rank.clone(),
+            ..Selection::default()
+        },
+        sort: output.sort,
+        top: output.top,
+        format: output.format,
+        ..Question::new(opened(&look.input)?)
+    };
+    present(View::usual(command), &question, output.output.as_deref())
+}

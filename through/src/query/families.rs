@@ -1,0 +1,113 @@
+//! Families: communicators that were made alike. Real programs have hundreds of communicators and no label on any, but few lines that make them.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::catalog::{Catalog, Communicator};
+use crate::text::units;
+
+/// Communicators with the same parent, creator, size and birthplace; at least two.
+#[derive(Clone, Debug)]
+pub struct Family {
+    pub parent: Option<String>,
+    pub creator: Option<String>,
+    pub size: Option<u64>,
+    /// What the program calls all of them.
+    pub label: Option<String>,
+    /// In the order of their names.
+    pub members: Vec<i64>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Families {
+    list: Vec<Family>,
+    by_member: HashMap<i64, usize>,
+}
+
+type Alike<'a> = (Option<&'a str>, Option<&'a str>, Option<&'a str>, Option<u64>, u64, Option<i64>);
+
+impl Families {
+    pub fn of(catalog: &Catalog) -> Families {
+        let mut alike: BTreeMap<Alike, Vec<&Communicator>> = BTreeMap::new();
+        for comm in catalog.communicators.values().filter(|comm| !comm.is_special()) {
+            let (layer, creator, parent) = (comm.layer.as_deref(), comm.creator.as_deref(), comm.parent.as_deref());
+            alike.entry((layer, creator, parent, comm.size, comm.remote_size, comm.site)).or_default().push(comm);
+        }
+        let mut families = Families::default();
+        for ((_, creator, parent, size, ..), mut comms) in alike.into_iter().filter(|(_, comms)| comms.len() > 1) {
+            comms.sort_by(|a, b| a.name_key().cmp(&b.name_key()));
+            let members: Vec<i64> = comms.iter().map(|comm| comm.id).collect();
+            families.by_member.extend(members.iter().map(|member| (*member, families.list.len())));
+            let [parent, creator] = [parent, creator].map(|name| name.map(str::to_owned));
+            let label = comms[0].label.clone().filter(|_| comms.iter().all(|comm| comm.label == comms[0].label));
+            families.list.push(Family { parent, creator, size, label, members });
+        }
+        families
+    }
+
+    /// Nothing: there is no other like it.
+    pub fn find(&self, comm: i64) -> Option<&Family> {
+        self.list.get(*self.by_member.get(&comm)?)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Family> {
+        self.list.iter()
+    }
+}
+
+impl Family {
+    /// Stands for all of them.
+    pub fn first(&self) -> i64 {
+        self.members[0]
+    }
+
+    /// `400 × Comm_split of W0.0, 2 ranks`, of those that are meant; with a label `4 × "row", Comm_split of W0.0, 2 ranks`.
+    pub fn title(&self, members: usize) -> String {
+        let creator = match self.creator.as_deref() {
+            Some("unknown") | None => "communicator",
+            Some(creator) => creator.strip_prefix("MPI_").unwrap_or(creator),
+        };
+        let parent = self.parent.as_ref().map(|parent| format!(" of {parent}")).unwrap_or_default();
+        let size = self.size.map(|size| format!(", {}", units::count(size, "rank"))).unwrap_or_default();
+        let label = self.label.as_ref().map(|label| format!("\"{label}\", ")).unwrap_or_default();
+        format!("{members} × {label}{creator}{parent}{size}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::sample;
+
+    fn split(id: i64, name: &str, size: u64, site: Option<i64>) -> (i64, Communicator) {
+        let creator = Some("MPI_Comm_split".to_owned());
+        let comm = Communicator {
+            id,
+            name: name.to_owned(),
+            creator,
+            parent: Some("W0.0".to_owned()),
+            size: Some(size),
+            site,
+            ..Communicator::default()
+        };
+        (id, comm)
+    }
+
+    #[test]
+    fn a_family_is_made_alike() {
+        let mut catalog = sample::catalog();
+        catalog.communicators = [
+            split(2, "s2.1", 2, Some(7)),
+            split(3, "s0.1", 2, Some(7)),
+            split(4, "s10.1", 2, Some(7)),
+            split(5, "s0.2", 2, Some(8)),
+            split(6, "s0.3", 3, Some(7)),
+        ]
+        .into();
+        let families = Families::of(&catalog);
+        assert_eq!(families.iter().count(), 1);
+        let family = families.find(4).unwrap();
+        assert_eq!((family.members.as_slice(), family.first()), (&[3, 2, 4][..], 3));
+        assert_eq!(family.title(3), "3 × Comm_split of W0.0, 2 ranks");
+        assert!(families.find(5).is_none() && families.find(6).is_none());
+    }
+}
