@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
-use crate::commands::look::look_at_ranks;
+use crate::commands::look::{look, look_at_ranks};
 pub use crate::error::Error;
 use crate::job::{carry, watch};
 use crate::text::message;
@@ -32,6 +32,7 @@ pub fn main() -> ExitCode {
     let status = match &cli.command {
         None => commands::show::show(&cli.show).map(found),
         Some(Command::Efficiency(arguments)) => look_at_ranks(views::Command::Efficiency, arguments).map(found),
+        Some(Command::Waits(arguments)) => look(views::Command::Waits, arguments).map(found),
         Some(Command::Layers(arguments)) => commands::layers::layers(arguments).map(found),
         Some(Command::Matrix(arguments)) => commands::matrix::matrix(arguments).map(found),
         Some(Command::Graph(arguments)) => commands::graph::graph(arguments).map(found),

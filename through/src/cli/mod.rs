@@ -60,6 +60,8 @@ pub struct Cli {
 pub enum Command {
     /// Show where the run time went: efficiencies, and a ledger by communicator
     Efficiency(Box<LookAtRanks>),
+    /// Show who waited for whom: bounds from counters, exact times from a timeline
+    Waits(Box<Look>),
     /// Show what layers below MPI did (needs `run --hooks`)
     #[command(visible_alias = "ucx")]
     Layers(Box<Layers>),

@@ -29,6 +29,7 @@ pub mod sort;
 pub mod source;
 pub mod timeline;
 pub mod transfers;
+pub mod waiting;
 
 #[cfg(test)]
 pub mod sample;

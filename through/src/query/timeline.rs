@@ -11,10 +11,10 @@ use crate::query::filter::Filter;
 use crate::query::open::Profile;
 
 /// Values of the column `kind`.
-const CALL: i64 = 0;
+pub const CALL: i64 = 0;
 const LAYER: i64 = 1;
-const SENT: i64 = 2;
-const RECEIVED: i64 = 3;
+pub const SENT: i64 = 2;
+pub const RECEIVED: i64 = 3;
 
 /// Something that happened on one rank; times are on the clock of rank 0.
 #[derive(Clone, Copy, Debug)]
@@ -98,6 +98,11 @@ struct Ends {
 }
 
 impl Messages {
+    /// The number of the message that an event sent, or received, if both ends are known.
+    pub fn number(&self, event: i64) -> Option<u64> {
+        self.numbers.get(&event).copied()
+    }
+
     /// MPI delivers the messages of a channel in the order in which they were sent, to receives in the order in which they were
     /// posted (MPI-4.1, 3.5). Where early events made room for later ones, the last ones belong together, if both ranks finished: then
     /// nothing was left on the way.
@@ -178,7 +183,7 @@ pub fn each(
 fn event(row: &Row, messages: &Messages) -> rusqlite::Result<Option<Event>> {
     let begin_ns = row.get(4)?;
     let end_ns = row.get::<_, Option<i64>>(5)?.unwrap_or(begin_ns).max(begin_ns);
-    let number = messages.numbers.get(&row.get(0)?).copied();
+    let number = messages.number(row.get(0)?);
     let what = match row.get(3)? {
         CALL => What::Call { end_ns },
         LAYER => What::Layer {

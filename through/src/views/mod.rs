@@ -28,6 +28,7 @@ mod timeline;
 mod traffic;
 mod transfers;
 mod tree;
+mod waits;
 
 pub use column::Column;
 pub use context::{Between, Context, Question};
@@ -61,6 +62,7 @@ pub const VIEWS: &[View] = &[
     graph::VIEW,
     timeline::VIEW,
     efficiency::VIEW,
+    waits::VIEW,
     summary::VIEW,
 ];
 
@@ -100,6 +102,7 @@ pub enum Command {
     Graph,
     Trace,
     Efficiency,
+    Waits,
     /// Not to be asked for: printed behind a job.
     Run,
 }

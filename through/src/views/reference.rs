@@ -73,6 +73,7 @@ fn invocation(view: &View) -> String {
         Command::Graph => "through graph",
         Command::Trace => "through trace",
         Command::Efficiency => "through efficiency",
+        Command::Waits => "through waits",
     };
     match view.flag {
         Flag::Default => format!("`{command}`"),

@@ -124,6 +124,11 @@ impl Source<'_> {
             Filter { phases: Some(phases), .. } if phases.len() > 1 => "adding up several phases",
             _ => "-e with filters",
         };
+        self.needs_single_ranks_for(asked)
+    }
+
+    /// The same, by what needs them.
+    pub fn needs_single_ranks_for(&self, asked: &'static str) -> Result<(), Error> {
         match self.catalog.detail {
             Detail::Rank => Ok(()),
             detail => Err(Error::Coarse { path: self.profile.path.clone(), detail, asked }),

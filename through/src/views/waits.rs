@@ -1,0 +1,402 @@
+//! Who waited for whom: bounds from counters, exact times from a timeline.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use commsee::ranks::Ranks;
+
+use super::context::shorten;
+use super::{Column, Command, Context, Flag, Part, Question, View, column};
+use crate::document::{Audience, Document, Format, More, Style, Unit, Value};
+use crate::error::Error;
+use crate::query::families::Families;
+use crate::query::timeline::clocks;
+use crate::query::waiting::{Group, Pattern, Refused, State, Timed, Waited, groups, timed};
+use crate::text::units;
+
+pub const VIEW: View = View {
+    name: "waits",
+    command: Command::Waits,
+    flag: Flag::Default,
+    help: "Who waited for whom",
+    meaning: "time that ranks waited for others: bounds for barriers and for collectives in which all ranks exchange, from counters; exact times by Scalasca's definitions where there is a timeline",
+    note: "[Find out who waits](../howto/find-the-reason.md#who-waits-for-whom) tells what the bounds rest on. `operations` sums up the ranks; `pairs` has what a timeline tells, for each rank that waited, the rank that it waited for, and the call site. \
+           `clock_error_s` is by how much times of two ranks may be wrong against each other.",
+    formats: &[Format::Table, Format::Csv, Format::Json],
+    sorts: &[],
+    entries: "operations",
+    lacks: &[],
+    empty: "no barrier and no collective in which all ranks exchange was called on more than one rank; other operations need a timeline: COMMSEE_TRACE=1",
+    parts: &[
+        Part { name: "waits", headings: || column::headings(WAITS) },
+        Part { name: "operations", headings: || column::headings(OPERATIONS) },
+        Part { name: "pairs", headings: || column::headings(PAIRS) },
+    ],
+    ask,
+};
+
+/// Operations, and pairs, that a table shows unless told otherwise.
+const SHOWN: usize = 12;
+/// A rank that caused such a part of what another waited is named.
+const NAMED: f64 = 0.25;
+
+/// What one rank waited in one operation.
+struct Wait {
+    comm: i64,
+    op: i64,
+    rank: i64,
+    bounds: Option<(i64, i64)>,
+    exact: Option<(State, i64)>,
+    late: Ranks,
+}
+
+/// The same over ranks.
+struct Operation {
+    comm: i64,
+    op: i64,
+    time_ns: Option<i64>,
+    bounds: Option<(i64, i64)>,
+    exact: Option<(State, i64)>,
+    pattern: Option<Pattern>,
+    late: Ranks,
+    /// Who waited most.
+    victim: Option<i64>,
+    refused: Option<Refused>,
+    /// In a table, of a family of so many.
+    title: Option<String>,
+}
+
+type OfOperation = Column<Operation>;
+type OfPair = Column<Waited>;
+
+const WAITS: &[Column<Wait>] = &[
+    Column::record("comm", Unit::Communicator, "the communicator's name", |context, row| {
+        Value::text(context.comm(row.comm))
+    }),
+    Column::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |context, row| {
+        Value::maybe(context.label(row.comm))
+    }),
+    Column::record("op", Unit::Operation, "the operation", |context, row| Value::Operation(context.op(row.op))),
+    Column::record("rank", Unit::Rank, "the rank that waited", |_, row| Value::Number(row.rank)),
+    Column::record(
+        "wait_min_s",
+        Unit::Seconds,
+        "it waited at least this long; null: counters cannot tell",
+        |_, row| Value::some(row.bounds, |(least, _)| Value::Time(least)),
+    ),
+    Column::record("wait_max_s", Unit::Seconds, "and at most this long", |_, row| {
+        Value::some(row.bounds, |(_, most)| Value::Time(most))
+    }),
+    Column::record("state", Unit::Text, "Scalasca's name of the wait state, where a timeline tells", |_, row| {
+        Value::some(row.exact, |(state, _)| Value::text(state.name()))
+    }),
+    Column::record("wait_s", Unit::Seconds, "how long it waited in that state, by the timeline", |_, row| {
+        Value::some(row.exact, |(_, wait_ns)| Value::Time(wait_ns))
+    }),
+    Column::record(
+        "late_ranks",
+        Unit::Ranks,
+        "whom it waited for: by the timeline those that caused a quarter of it or more, else those that were always late; empty where it was a new one each time",
+        |_, row| Value::owned(row.late.to_string()),
+    ),
+];
+
+const OPERATIONS: &[OfOperation] = &[
+    OfOperation::record("comm", Unit::Communicator, "the communicator's name", |context, row| {
+        Value::text(context.comm(row.comm))
+    }),
+    OfOperation::shown("communicator", Unit::Communicator, |context, row| match &row.title {
+        Some(title) => Value::text(title),
+        None => Value::Communicator { name: context.comm(row.comm), label: context.label(row.comm) },
+    }),
+    OfOperation::new("op", "operation", Unit::Operation, "the operation", |context, row| {
+        Value::Operation(context.op(row.op))
+    }),
+    OfOperation::new(
+        "time_s",
+        "time",
+        Unit::Seconds,
+        "in the operation, over all members; null: see the profile",
+        |_, row| Value::some(row.time_ns, Value::Time),
+    )
+    .style(Style::Blank),
+    OfOperation::new("wait_min_s", "waiting", Unit::Seconds, "waiting, at least, over all members", |_, row| {
+        Value::some(row.bounds, |(least, _)| Value::Time(least))
+    })
+    .style(Style::Blank),
+    OfOperation::new("wait_max_s", "at most", Unit::Seconds, "and at most", |_, row| {
+        Value::some(row.bounds, |(_, most)| Value::Time(most))
+    })
+    .style(Style::Blank),
+    OfOperation::new("wait_s", "timeline", Unit::Seconds, "by the timeline", |_, row| {
+        Value::some(row.exact, |(_, wait_ns)| Value::Time(wait_ns))
+    })
+    .style(Style::Blank)
+    .when(|_, rows| rows.iter().any(|row| row.exact.is_some())),
+    OfOperation::new(
+        "state",
+        "state",
+        Unit::Text,
+        "Scalasca's name of the wait state, where a timeline tells",
+        |_, row| Value::some(row.exact, |(state, _)| Value::text(state.name())),
+    )
+    .style(Style::Blank)
+    .optional(3)
+    .when(|_, rows| rows.iter().any(|row| row.exact.is_some())),
+    OfOperation::record(
+        "late",
+        Unit::Text,
+        "whether the same ranks were late each time: `same`, `mixed`, or `changing`, which may also mean that nobody waited and calls took long for another reason",
+        |_, row| {
+            Value::some(row.pattern, |pattern| {
+                Value::text(match pattern {
+                    Pattern::Same => "same",
+                    Pattern::Changing => "changing",
+                    Pattern::Mixed => "mixed",
+                })
+            })
+        },
+    ),
+    OfOperation::record(
+        "late_ranks",
+        Unit::Ranks,
+        "whom the others waited for, if it was not a new one each time",
+        |_, row| Value::owned(row.late.to_string()),
+    ),
+    OfOperation::shown("late rank", Unit::Text, |_, row| match row.pattern {
+        Some(Pattern::Changing) if row.exact.is_none() => Value::text("changes"),
+        Some(Pattern::Mixed) => Value::owned(format!("mostly {}", row.late)),
+        _ => Value::owned(row.late.to_string()),
+    })
+    .style(Style::Blank)
+    .widest(16),
+    OfOperation::new("victim", "waits most", Unit::Rank, "the rank that waited most", |_, row| {
+        Value::some(row.victim, Value::Number)
+    })
+    .style(Style::Blank)
+    .optional(2),
+    OfOperation::record(
+        "refused",
+        Unit::Text,
+        "why nothing can be said: `calls differ`, `intercommunicator`",
+        |_, row| Value::some(row.refused, |refused| Value::text(reason(refused))),
+    ),
+];
+
+const PAIRS: &[OfPair] = &[
+    OfPair::new("state", "state", Unit::Text, "Scalasca's name of the wait state", |_, row| {
+        Value::text(row.state.name())
+    }),
+    OfPair::new(
+        "comm",
+        "communicator",
+        Unit::Communicator,
+        "the communicator of the call that waited",
+        |context, row| Value::Communicator { name: context.comm(row.comm), label: context.label(row.comm) },
+    ),
+    OfPair::new("op", "operation", Unit::Operation, "the call that waited", |context, row| {
+        Value::Operation(context.op(row.op))
+    }),
+    OfPair::new("rank", "rank", Unit::Rank, "the rank that waited", |_, row| Value::Number(row.rank)),
+    OfPair::new("late_rank", "waited for", Unit::Rank, "the rank that it waited for", |_, row| {
+        Value::Number(row.late_rank)
+    }),
+    OfPair::new("times", "times", Unit::Count, "in how many calls", |_, row| Value::Number(row.times as i64))
+        .optional(2),
+    OfPair::new("wait_s", "waiting", Unit::Seconds, "how long, over these calls", |_, row| Value::Time(row.wait_ns)),
+    OfPair::new("site", "at", Unit::Text, "the line of the call, where call sites were recorded", |context, row| {
+        Value::maybe(row.site.and_then(|site| context.catalog.sites.spot(site)).map(|spot| spot.text.as_str()))
+    })
+    .style(Style::Blank)
+    .when(|_, rows| rows.iter().any(|row| row.site.is_some())),
+];
+
+const LEGEND: &str = "Waiting is between the two bounds, which follow from counters: whoever spends least in a barrier or an exchange \
+     was late. They meet if the same rank is late each time. A timeline (COMMSEE_TRACE=1) tells exactly.";
+
+fn reason(refused: Refused) -> &'static str {
+    match refused {
+        Refused::CallsDiffer => "calls differ",
+        Refused::Intercommunicator => "intercommunicator",
+    }
+}
+
+fn ask(question: &Question) -> Result<Document, Error> {
+    let context = Rc::new(Context::of(question)?);
+    let filter = &context.filter;
+    let is_timed = filter.buckets.is_none() && filter.phases.is_none() && filter.time.is_none();
+    let timeline = if is_timed { timed(&context.profile, &context.catalog)? } else { None };
+    let mut groups = groups(&context.profile, &context.catalog, filter)?;
+    let within = |ns| filter.time.is_none_or(|range| (range.low_ns..=range.high_ns).contains(&ns));
+    for group in &mut groups {
+        group.members.retain(|member| within(member.time_ns));
+    }
+    let is_kept =
+        |waited: &Waited| filter.has_comm(waited.comm) && filter.has_op(waited.op) && filter.has_site(waited.site);
+    let pairs: Vec<Waited> = timeline.iter().flat_map(|timed| &timed.waited).copied().filter(is_kept).collect();
+    let waits = waits(&groups, &pairs, |rank| filter.has_rank(rank));
+    let mut operations = operations(&context, &groups, &pairs, question.is_table());
+    let is_empty = waits.is_empty() && groups.iter().all(|group| group.refused.is_none());
+    let mut document = context.document(VIEW.entries, is_empty, VIEW.empty);
+    document.numbers = vec![("clock_error_s", Value::some(timeline.as_ref().map(|timed| timed.error_ns), Value::Time))];
+    document.remarks.extend(remarks(&context, timeline.as_ref(), is_timed)?);
+    document.hidden = shorten(&mut operations, question.top_of_table(SHOWN));
+    let refused = operations.iter().filter(|operation| operation.refused.is_some()).count();
+    if question.is_table() {
+        operations.retain(|operation| operation.refused.is_none());
+    }
+    let mut of_ranks = column::table("waits", WAITS, &context, waits);
+    of_ranks.audience = Audience::RECORDS;
+    let mut of_operations = column::table("operations", OPERATIONS, &context, operations);
+    of_operations.audience = Audience::BESIDE;
+    of_operations.legend = vec![LEGEND.to_owned()];
+    if refused > 0 {
+        of_operations.after.push(format!(
+            "and {} whose ranks made different numbers of calls: nothing can be said",
+            units::count(refused as u64, "operation")
+        ));
+    }
+    let mut of_pairs = heaviest(&context, pairs, question);
+    of_pairs.audience = if timeline.is_some() && !is_empty { Audience::BESIDE } else { Audience::JSON };
+    document.tables = vec![of_ranks, of_operations, of_pairs];
+    Ok(document)
+}
+
+fn heaviest(context: &Rc<Context>, mut pairs: Vec<Waited>, question: &Question) -> crate::document::Table {
+    pairs.retain(|waited| context.filter.has_rank(waited.rank));
+    pairs.sort_by_key(|waited| Reverse(waited.wait_ns));
+    let mut table = column::table("pairs", PAIRS, context, pairs);
+    let most = question.top_of_table(SHOWN).filter(|most| *most > 0).unwrap_or(usize::MAX);
+    table.title = Some("Who waited for whom, by the timeline");
+    table.more = Some(More { most, one: "more pair", hint: ": --top 0" });
+    table
+}
+
+fn remarks(context: &Context, timeline: Option<&Timed>, is_timed: bool) -> Result<Vec<String>, Error> {
+    let mut remarks = Vec::new();
+    if !is_timed && !clocks(&context.profile)?.is_empty() {
+        remarks.push("the timeline is left out: it knows no sizes, phases and sums of time".to_owned());
+    }
+    let Some(timed) = timeline else { return Ok(remarks) };
+    if timed.lost_events > 0 {
+        let lost = units::count(timed.lost_events as u64, "event");
+        remarks.push(format!("{lost} of the timeline were overwritten: its times are those of the end of the run; COMMSEE_TRACE=64M keeps more"));
+    }
+    if timed.rootless > 0 {
+        let calls = units::count(timed.rootless, "collective");
+        remarks.push(format!("{calls} with a root are left out: the root changed, or no bytes tell it"));
+    }
+    Ok(remarks)
+}
+
+/// By communicator, operation and rank; of states that only a timeline tells one row each.
+fn waits(groups: &[Group], pairs: &[Waited], has_rank: impl Fn(i64) -> bool) -> Vec<Wait> {
+    let mut exact: BTreeMap<(i64, i64, i64), BTreeMap<State, Vec<&Waited>>> = BTreeMap::new();
+    for waited in pairs.iter().filter(|waited| has_rank(waited.rank)) {
+        let of_rank = exact.entry((waited.comm, waited.op, waited.rank)).or_default();
+        of_rank.entry(waited.state).or_default().push(waited);
+    }
+    let mut waits = Vec::new();
+    for group in groups {
+        let late: Ranks = group.late_ranks().into_iter().filter_map(|rank| rank.try_into().ok()).collect();
+        for member in group.members.iter().filter(|member| has_rank(member.rank)) {
+            let (comm, op, rank) = (group.comm, group.op, member.rank);
+            let timed = exact.remove(&(comm, op, rank)).and_then(|states| states.into_iter().next());
+            waits.push(Wait {
+                comm,
+                op,
+                rank,
+                bounds: Some((member.min_ns, member.max_ns)),
+                late: timed.as_ref().map_or_else(|| late.clone(), |(_, pairs)| late_of(pairs)),
+                exact: timed.map(|(state, pairs)| (state, sum(&pairs))),
+            });
+        }
+    }
+    for ((comm, op, rank), states) in exact {
+        for (state, pairs) in states {
+            waits.push(Wait { comm, op, rank, bounds: None, late: late_of(&pairs), exact: Some((state, sum(&pairs))) });
+        }
+    }
+    waits
+}
+
+fn sum(pairs: &[&Waited]) -> i64 {
+    pairs.iter().fold(0, |sum, waited| sum.saturating_add(waited.wait_ns))
+}
+
+fn late_of(pairs: &[&Waited]) -> Ranks {
+    let mut caused: BTreeMap<i64, i64> = BTreeMap::new();
+    for waited in pairs {
+        let ns = caused.entry(waited.late_rank).or_default();
+        *ns = ns.saturating_add(waited.wait_ns);
+    }
+    let whole = sum(pairs) as f64;
+    let named = caused.into_iter().filter(|(_, ns)| *ns as f64 >= NAMED * whole);
+    named.filter_map(|(rank, _)| rank.try_into().ok()).collect()
+}
+
+/// The heaviest first. Where people read them, families are one line.
+fn operations(context: &Context, groups: &[Group], pairs: &[Waited], are_folded: bool) -> Vec<Operation> {
+    let families = if are_folded { Families::of(&context.catalog) } else { Families::default() };
+    let head = |comm: i64| families.find(comm).map_or(comm, |family| family.first());
+    let mut exact: BTreeMap<(i64, i64), BTreeMap<State, Vec<&Waited>>> = BTreeMap::new();
+    for waited in pairs {
+        exact.entry((head(waited.comm), waited.op)).or_default().entry(waited.state).or_default().push(waited);
+    }
+    let mut alike: BTreeMap<(i64, i64, bool), Vec<&Group>> = BTreeMap::new();
+    for group in groups {
+        alike.entry((head(group.comm), group.op, group.refused.is_some())).or_default().push(group);
+    }
+    let mut operations: Vec<Operation> = Vec::new();
+    for ((comm, op, is_refused), groups) in alike {
+        let timed =
+            if is_refused { None } else { exact.remove(&(comm, op)).and_then(|states| states.into_iter().next()) };
+        let add = |of: fn(&Group) -> i64| groups.iter().fold(0i64, |sum, group| sum.saturating_add(of(group)));
+        let (least, most) = (add(Group::min_ns), add(Group::max_ns));
+        let members = groups.iter().flat_map(|group| &group.members);
+        // Where it matters: every communicator has somebody who was late by a little.
+        let matters = |group: &&&Group| group.max_ns() as f64 >= NAMED / 2.0 * most as f64;
+        let late = groups.iter().filter(matters).flat_map(|group| group.late_ranks());
+        operations.push(Operation {
+            comm,
+            op,
+            time_ns: Some(add(|group| group.time_ns)),
+            bounds: (!is_refused).then_some((least, most)),
+            pattern: Pattern::of(least, most),
+            late: late.filter_map(|rank| rank.try_into().ok()).collect(),
+            victim: members
+                .filter(|member| member.max_ns > 0)
+                .max_by_key(|member| (member.max_ns, Reverse(member.rank)))
+                .map(|member| member.rank),
+            exact: timed.map(|(state, pairs)| (state, sum(&pairs))),
+            refused: groups[0].refused,
+            title: (groups.len() > 1).then(|| families.find(comm).map(|family| family.title(groups.len()))).flatten(),
+        });
+    }
+    for ((comm, op), states) in exact {
+        for (state, pairs) in states {
+            let comms: BTreeSet<i64> = pairs.iter().map(|waited| waited.comm).collect();
+            let mut by_rank: BTreeMap<i64, i64> = BTreeMap::new();
+            pairs.iter().for_each(|waited| *by_rank.entry(waited.rank).or_default() += waited.wait_ns);
+            operations.push(Operation {
+                comm,
+                op,
+                time_ns: None,
+                bounds: None,
+                pattern: None,
+                late: late_of(&pairs),
+                victim: by_rank.into_iter().max_by_key(|(rank, ns)| (*ns, Reverse(*rank))).map(|(rank, _)| rank),
+                exact: Some((state, sum(&pairs))),
+                refused: None,
+                title: (comms.len() > 1).then(|| families.find(comm).map(|family| family.title(comms.len()))).flatten(),
+            });
+        }
+    }
+    let weight = |operation: &Operation| {
+        let (exact, bound) = (operation.exact.map(|(_, ns)| ns), operation.bounds.map(|(_, most)| most));
+        exact.into_iter().chain(bound).max().unwrap_or_default()
+    };
+    operations.sort_by_key(|operation| (Reverse(weight(operation)), operation.comm, operation.op));
+    operations
+}
