@@ -2,6 +2,8 @@
 
 pub mod clean;
 pub mod collect;
+pub mod correlate;
+pub mod diff;
 pub mod exec;
 pub mod graph;
 pub mod layers;

@@ -8,7 +8,9 @@ mod communicator;
 mod communicators;
 mod context;
 mod contributors;
+mod correlate;
 mod datatypes;
+pub mod diff;
 mod efficiency;
 mod graph;
 mod head;
@@ -63,6 +65,8 @@ pub const VIEWS: &[View] = &[
     timeline::VIEW,
     efficiency::VIEW,
     waits::VIEW,
+    diff::VIEW,
+    correlate::VIEW,
     summary::VIEW,
 ];
 
@@ -103,6 +107,8 @@ pub enum Command {
     Trace,
     Efficiency,
     Waits,
+    Diff,
+    Correlate,
     /// Not to be asked for: printed behind a job.
     Run,
 }

@@ -74,6 +74,8 @@ fn invocation(view: &View) -> String {
         Command::Trace => "through trace",
         Command::Efficiency => "through efficiency",
         Command::Waits => "through waits",
+        Command::Diff => "through diff",
+        Command::Correlate => "through correlate",
     };
     match view.flag {
         Flag::Default => format!("`{command}`"),

@@ -41,7 +41,8 @@ impl Comparison {
         let mut entries: Vec<Entry> = sums.iter().map(entry).collect();
         let per_rank = |sums: &Vec<Sum>| sums.iter().zip(&all).map(|(sum, run)| run.per_rank_s(sum.time_ns)).collect();
         let seconds: Vec<Vec<f64>> = sums.values().map(per_rank).collect();
-        for (entry, change) in entries.iter_mut().zip(together(&seconds, number)) {
+        for ((entry, change), seconds) in entries.iter_mut().zip(together(&seconds, number)).zip(&seconds) {
+            entry.per_rank_ns = ((mean(&seconds[number..]) - mean(&seconds[..number])) * 1e9).round() as i64;
             entry.time = change;
             entry.reason = reason(entry);
         }
@@ -63,6 +64,10 @@ impl Comparison {
     pub fn has_verdicts(&self) -> bool {
         self.runs.iter().all(|runs| runs.len() >= LEAST_RUNS)
     }
+}
+
+fn mean(seconds: &[f64]) -> f64 {
+    seconds.iter().sum::<f64>() / seconds.len().max(1) as f64
 }
 
 fn mean_ns(runs: &[Run]) -> i64 {
@@ -100,6 +105,7 @@ fn entry(what: &What, comm: Named, (a, b): (&[Sum], &[Sum]), rounding: &mut Roun
         what: what.clone(),
         comm,
         delta_ns,
+        per_rank_ns: 0,
         parts_ns,
         reason: None,
         calls: [a, b].map(|sums| middle(sums, calls) as i64),

@@ -27,6 +27,16 @@ impl What {
         }
     }
 
+    /// For people.
+    pub fn words(&self) -> &'static str {
+        match self {
+            What::Calls { .. } => "in MPI",
+            What::Working => "outside MPI",
+            What::Unexplained => "in lost counters",
+            What::EndSkew => "after its end",
+        }
+    }
+
     pub fn op(&self) -> Option<&str> {
         match self {
             What::Calls { op, .. } => Some(op),
@@ -64,6 +74,8 @@ pub struct Entry {
     pub comm: Named,
     /// Over all ranks, mean over the runs, rounded so that all entries add up.
     pub delta_ns: i128,
+    /// The change of the mean over the ranks.
+    pub per_rank_ns: i64,
     /// The same by ranks, calls, bytes, waiting and speed.
     pub parts_ns: [i128; 5],
     /// Nothing: that there is a change is not certain.

@@ -2,6 +2,8 @@
 
 pub mod aligned;
 pub mod changes;
+pub mod configuration;
+pub mod correlate;
 pub mod entry;
 pub mod matching;
 pub mod reason;
