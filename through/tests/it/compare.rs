@@ -6,6 +6,7 @@ use insta::assert_snapshot;
 use serde_json::Value;
 
 use crate::common::{Answer, Builder, Did, Folder, MS};
+use crate::versions::{converted, golden};
 
 /// What is different in a run of the stencil.
 #[derive(Clone, Copy, Default)]
@@ -295,4 +296,61 @@ fn correlations_look_like_this() {
     assert_eq!(folder.through(&[&words[..], &["--by", "phase of the moon"]].concat()).status, 2);
     let csv = folder.through(&[&words[..], &["--by", "command", "--format", "csv"]].concat()).csv();
     assert_eq!(csv.len(), rows.len());
+}
+
+/// Older profiles, and those with sums over nodes or over all ranks, say what today's say.
+#[test]
+fn every_version_and_detail_is_compared() {
+    let folder = Folder::empty();
+    std::fs::copy(golden(), folder.path("rank.db")).unwrap();
+    for detail in ["node", "comm"] {
+        converted(&folder.path(&format!("{detail}.db")), detail);
+    }
+    for version in 1..=7 {
+        let name = format!("version-{version}.db");
+        let path = golden().with_file_name(&name);
+        if path.exists() {
+            std::fs::copy(path, folder.path(&name)).unwrap();
+            assert_eq!(folder.through(&["diff", &name, &name, "--format", "csv"]).status, 0);
+            assert_eq!(folder.through(&["correlate", &name, &name]).status, 0);
+        }
+    }
+    for other in ["node.db", "comm.db"] {
+        let document = folder.through(&["diff", "rank.db", other, "--format", "json"]).json();
+        assert!(rows(&document).len() > 5);
+        for row in rows(&document) {
+            assert_eq!(
+                (&row["delta_rank_s"], &row["calls_a"], &row["bytes_a"]),
+                (&Value::from(0.0), &row["calls_b"], &row["bytes_b"])
+            );
+        }
+        let matches = document["matches"].as_array().unwrap();
+        assert!(matches.iter().all(|row| row["matched_by"] == "identity"), "{matches:?}");
+    }
+}
+
+/// Numbers at their limits, parents in a circle, ranks that nobody has room for.
+#[test]
+fn hostile_profiles_are_compared() {
+    let folder = Folder::with_sample();
+    for name in ["a.db", "b.db"] {
+        std::fs::copy(folder.path("sample.db"), folder.path(name)).unwrap();
+        let db = rusqlite::Connection::open(folder.path(name)).unwrap();
+        let most = i64::MAX;
+        let least = if name == "a.db" { i64::MIN } else { 7 };
+        db.execute_batch(&format!(
+            "UPDATE total SET time_ns = {most}, calls = {most}, bytes_sent = -1, bytes_recv = {least}; \
+             UPDATE process SET wall_ns = {most}, mpi_ns = {least}; UPDATE members SET ranks = '0-4294967295'; \
+             UPDATE communicator SET parent = id, size = 4294967295 WHERE id > 2"
+        ))
+        .unwrap();
+    }
+    for words in
+        [&["diff", "a.db", "b.db"][..], &["diff", "a.db", "sample.db"], &["correlate", "a.db", "b.db", "sample.db"]]
+    {
+        for format in ["table", "csv", "json"] {
+            let answer = folder.through(&[words, &["--format", format]].concat());
+            assert!(answer.status <= 2 && !answer.err.contains("panicked"), "{words:?}: {}", answer.err);
+        }
+    }
 }
