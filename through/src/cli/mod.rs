@@ -106,6 +106,9 @@ pub struct Show {
     pub view: ShowView,
     #[command(flatten)]
     pub select: Select,
+    /// Show communicators that were made alike one by one, also if there are many
+    #[arg(long, help_heading = "Output")]
+    pub no_families: bool,
     #[command(flatten)]
     pub output: Output,
 }

@@ -46,6 +46,9 @@ pub struct SelectCalls {
     /// Communicators, by name, label or birthplace: s0.1,rows,made@grid.c:88
     #[arg(long, value_name = "LIST")]
     pub comm: Vec<String>,
+    /// Communicators that were made like these: with the same parent, creator, size and birthplace
+    #[arg(long, value_name = "LIST")]
+    pub family: Vec<String>,
     /// Operations, with or without MPI_: Allreduce,isend
     #[arg(long, value_name = "LIST")]
     pub op: Vec<String>,
@@ -99,6 +102,7 @@ impl SelectCalls {
     pub fn selection(&self, routes: &SelectRoutes) -> Selection {
         Selection {
             comm: self.comm.clone(),
+            family: self.family.clone(),
             op: self.op.clone(),
             rank: self.rank.clone(),
             bytes: self.bytes,

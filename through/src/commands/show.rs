@@ -3,7 +3,7 @@
 use super::{opened, present};
 use crate::cli::Show;
 use crate::error::Error;
-use crate::views::Question;
+use crate::views::{Folding, Question};
 
 /// Whether anything was there to show.
 pub fn show(show: &Show) -> Result<bool, Error> {
@@ -13,6 +13,7 @@ pub fn show(show: &Show) -> Result<bool, Error> {
         sort: output.sort,
         top: output.top,
         format: output.format,
+        folding: if show.no_families { Folding::Never } else { Folding::Usual },
         ..Question::new(opened(&show.input)?)
     };
     present(view, &question, output.output.as_deref())

@@ -32,6 +32,24 @@ pub struct Operations {
 }
 
 impl Operations {
+    /// The same operation on another communicator, of which any rank counts again.
+    pub fn add(&mut self, other: &Operations) {
+        let extreme = |one: Option<i64>, other: Option<i64>, of: fn(i64, i64) -> i64| match (one, other) {
+            (Some(one), Some(other)) => Some(of(one, other)),
+            (one, other) => one.or(other),
+        };
+        self.ranks = self.ranks.saturating_add(other.ranks);
+        self.calls = self.calls.saturating_add(other.calls);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
+        self.bytes_recv = self.bytes_recv.saturating_add(other.bytes_recv);
+        self.time_ns = self.time_ns.saturating_add(other.time_ns);
+        self.rank_max_ns = self.rank_max_ns.max(other.rank_max_ns);
+        self.rank_min_ns = self.rank_min_ns.min(other.rank_min_ns);
+        self.time_min_ns = extreme(self.time_min_ns, other.time_min_ns, i64::min);
+        self.time_max_ns = extreme(self.time_max_ns, other.time_max_ns, i64::max);
+    }
+
     /// The mean over the ranks that called.
     pub fn rank_avg_ns(&self) -> i64 {
         self.time_ns / i64::from(self.ranks.max(1))

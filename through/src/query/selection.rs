@@ -8,6 +8,8 @@ use super::range::{BucketPick, ByteRange, TimeRange};
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     pub comm: Vec<String>,
+    /// Communicators that were made like these.
+    pub family: Vec<String>,
     pub op: Vec<String>,
     pub rank: Vec<RankSet>,
     pub bytes: Option<ByteRange>,

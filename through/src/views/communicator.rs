@@ -4,10 +4,12 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, HashMap};
 
 use super::context::{both, shorten};
+use super::folding::{Folding, folded};
 use super::{Context, Question};
 use crate::error::Error;
 use crate::query::catalog::{Catalog, Communicator, SEVERAL_COMMS};
 use crate::query::communicators::{Spread, spreads};
+use crate::query::families::Families;
 use crate::query::involved::{Involved, involved};
 use crate::query::operations::{Operations, operations};
 use crate::query::sort::SortKey;
@@ -24,6 +26,16 @@ pub struct OnCommunicator {
     pub rows: Vec<Operations>,
     /// How often it took part in calls of the row `*`.
     pub involved_calls: i64,
+    /// Where it stands for its family.
+    pub family: Option<Folded>,
+}
+
+/// Communicators that were made alike, as one.
+pub struct Folded {
+    /// `400 × Comm_split of W0.0, 2 ranks`.
+    pub title: String,
+    /// The names of some.
+    pub names: String,
 }
 
 /// Sums over the rows of a communicator.
@@ -62,6 +74,15 @@ impl Communicators {
         list.iter_mut().for_each(|part| order_operations(&mut part.rows, catalog, sort));
         order(&mut list, sort);
         Ok(Communicators { list, involved: parts })
+    }
+
+    /// Families in place of their members, for people; not where communicators are named one by one.
+    pub fn fold(&mut self, context: &Context, question: &Question) {
+        if question.is_table() && question.folding == Folding::Usual && question.selection.comm.is_empty() {
+            self.list = folded(std::mem::take(&mut self.list), &Families::of(&context.catalog));
+            self.list.iter_mut().for_each(|part| order_operations(&mut part.rows, &context.catalog, question.sort));
+            order(&mut self.list, question.sort);
+        }
     }
 
     /// Keeps what `--top` names. The rows `*` and `-` are no communicators: they stay, and do not count.
@@ -111,6 +132,7 @@ fn by_communicator(
         spread: spreads.get(&number).copied(),
         rows,
         involved_calls: involved_calls.get(&number).copied().unwrap_or_default(),
+        family: None,
     };
     by_comm.into_iter().map(part).collect()
 }

@@ -123,11 +123,13 @@ const LEGEND: &str = "Time is the sum over the ranks without MPI_Init and MPI_Fi
 fn ask(question: &Question) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);
     let mut found = Communicators::of(&context, question.sort, true, !question.is_table())?;
+    found.fold(&context, question);
     let hidden = found.shorten(question);
     let mut document = context.document(VIEW.entries, found.list.is_empty(), VIEW.empty);
     document.hidden = hidden;
     let special = found.list.iter().filter(|part| part.comm.is_special()).map(|part| special_row(&part.comm.name));
-    let legend = [LEGEND].into_iter().chain(special).map(str::to_owned).collect();
+    let folded = found.list.iter().any(|part| part.family.is_some()).then_some(super::operations::FOLDED);
+    let legend = [LEGEND].into_iter().chain(folded).chain(special).map(str::to_owned).collect();
     document.tables = vec![Table { legend, ..table(&context, found.list) }];
     document.tables.extend(linkage::records(&context));
     Ok(document)

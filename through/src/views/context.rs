@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use super::folding::Folding;
 use super::head::head;
 use super::nothing;
 use crate::document::{Document, Format, Found, Head};
@@ -27,12 +28,16 @@ pub struct Question {
     pub between: Between,
     /// Of a matrix: messages or operations in place of bytes.
     pub counts: bool,
+<<<<<<< HEAD
     /// Where several runs are compared: their profiles.
     pub runs: Vec<PathBuf>,
     /// Those of the other side.
     pub against: Vec<PathBuf>,
     /// Keys of the metadata that make a configuration.
     pub by: Vec<String>,
+=======
+    pub folding: Folding,
+>>>>>>> main
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,9 +59,13 @@ impl Question {
             format: Format::Table,
             between: Between::Ranks,
             counts: false,
+<<<<<<< HEAD
             runs: Vec::new(),
             against: Vec::new(),
             by: Vec::new(),
+=======
+            folding: Folding::Usual,
+>>>>>>> main
         }
     }
 

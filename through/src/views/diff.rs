@@ -79,8 +79,8 @@ const COLUMNS: &[Of] = &[
     Of::record("bytes_a", Unit::Bytes, "sent and received over all ranks in A, the median of its runs", |_, row| Value::Bytes(row.bytes[0])),
     Of::record("bytes_b", Unit::Bytes, "the same in B", |_, row| Value::Bytes(row.bytes[1])),
     Of::record("bytes_vary", Unit::YesNo, "whether runs of one side differ in bytes", |_, row| Value::Flag(row.bytes_vary)),
-    Of::shown("calls", Unit::Text, |_, row| Value::owned(before_after(row.calls, row.calls_vary, |calls| calls.to_string()))).optional(2),
-    Of::shown("bytes", Unit::Text, |_, row| Value::owned(before_after(row.bytes, row.bytes_vary, units::bytes))).optional(3),
+    Of::shown("calls", Unit::Text, |_, row| counted(row, before_after(row.calls, row.calls_vary, |calls| calls.to_string()))).optional(2),
+    Of::shown("bytes", Unit::Text, |_, row| counted(row, before_after(row.bytes, row.bytes_vary, units::bytes))).optional(3),
     Of::record("by_ranks_rank_s", Unit::Seconds, "part of `delta_rank_s`: more ranks that do the same", |_, row| time(row.parts_ns[0])),
     Of::record("by_calls_rank_s", Unit::Seconds, "part of it: more calls of each rank, as long as those before", |_, row| time(row.parts_ns[1])),
     Of::record("by_bytes_rank_s", Unit::Seconds, "part of it: more bytes per call, as fast as those before", |_, row| time(row.parts_ns[2])),
@@ -152,6 +152,14 @@ pub fn signed(ns: i64) -> String {
 fn before_after<T: PartialEq + Copy>([a, b]: [T; 2], varies: bool, written: impl Fn(T) -> String) -> String {
     let about = if varies { "~" } else { "" };
     if a == b { format!("{about}{}", written(a)) } else { format!("{about}{} → {}", written(a), written(b)) }
+}
+
+/// Of calls only: other time is not counted.
+fn counted(row: &Entry, text: String) -> Value<'static> {
+    match row.what {
+        What::Calls { .. } => Value::owned(text),
+        _ => Value::Unknown,
+    }
 }
 
 /// What is shown, and what it was made of.

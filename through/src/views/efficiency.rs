@@ -7,7 +7,7 @@ use commsee::ranks::Ranks;
 
 use super::context::shorten;
 use super::{Column, Command, Context, Flag, Part, Question, View, column};
-use crate::document::{Audience, Document, Format, Section, Style, Table, Unit, Value};
+use crate::document::{Audience, Document, Format, Line, Section, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::families::Families;
 use crate::query::ledger::{Entry, Factors, Ledger, ledger};
@@ -119,6 +119,38 @@ fn ask(question: &Question) -> Result<Document, Error> {
         document.remarks.push("ranks spent more MPI time than run time: several threads called MPI at once".to_owned());
     }
     Ok(document)
+}
+
+/// What an entry must be of the run time to be named in one line, and how many are.
+const NAMED_SHARE: f64 = 0.01;
+const NAMED: usize = 3;
+
+/// For the head of other views: `20.9 % work, 63.3 % Waitall on a0.1, 6.5 % Allreduce on d0.4, 9.3 % other`.
+pub fn line(context: &Context) -> Result<Option<Line>, Error> {
+    let ledger = ledger(&context.profile, &context.catalog, None)?;
+    let whole = ledger.whole_ns() as f64;
+    let Some(efficiency) = ledger.factors.parallel_efficiency else { return Ok(None) };
+    let rows = rows(context, &ledger, true);
+    let is_named = |row: &&Row| row.entry.time_ns as f64 >= NAMED_SHARE * whole && row.entry.op.is_some();
+    let mut rest_ns = ledger.lost_ns();
+    let mut words = Vec::new();
+    for row in rows.iter().filter(is_named).take(NAMED) {
+        let op = row.entry.op.map(|op| context.op(op)).unwrap_or_default();
+        let share = units::percent(row.entry.time_ns as f64, whole);
+        let comm = context.comm(row.entry.comm);
+        let on = match row.title {
+            Some(_) => format!("{comm} and alike"),
+            None => comm.to_owned(),
+        };
+        words.push(format!("{share} {} on {on}", op.strip_prefix("MPI_").unwrap_or(op)));
+        rest_ns -= row.entry.time_ns;
+    }
+    if words.is_empty() {
+        return Ok(None);
+    }
+    words.push(format!("{} other", units::percent(rest_ns as f64, whole)));
+    let text = format!("{} work, {}", units::percent(efficiency, 1.0), words.join(", "));
+    Ok(Some(Line { name: "run time", text, paint: None }))
 }
 
 /// The ranks that the filters name: all, or members of a communicator.

@@ -12,6 +12,7 @@ mod correlate;
 mod datatypes;
 pub mod diff;
 mod efficiency;
+mod folding;
 mod graph;
 mod head;
 mod hosts;
@@ -34,6 +35,7 @@ mod waits;
 
 pub use column::Column;
 pub use context::{Between, Context, Question};
+pub use folding::Folding;
 pub use reference::page;
 
 use crate::document::{Document, Format, Heading};

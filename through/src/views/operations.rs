@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::communicator::{Communicators, OnCommunicator, creator};
-use super::{Column, Command, Context, Flag, Part, Question, View, column, communicators, in_flight, linkage};
+use super::{
+    Column, Command, Context, Flag, Part, Question, View, column, communicators, efficiency, in_flight, linkage,
+};
 use crate::document::{Audience, Document, Format, Section, Style, Unit, Value};
 use crate::error::Error;
 use crate::query::catalog::{Communicator, NO_COMM, SEVERAL_COMMS};
@@ -116,6 +118,9 @@ const LEGEND: &str = "Times are per rank: max is the rank that spent most in an 
      the mean of the ranks that called. A collective counts once per communicator, other calls once per rank. Sizes \
      are sums over the ranks.";
 
+/// Said where there are families.
+pub const FOLDED: &str = "Communicators that were made alike are one line: --no-families lists each.";
+
 /// How many communicators are named that took part in calls of the row `*`.
 const NAMED_PARTS: usize = 8;
 
@@ -124,6 +129,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let is_table = question.is_table();
     let in_flight = in_flight::unfinished(&context)?;
     let mut found = Communicators::of(&context, question.sort, !is_table, !is_table)?;
+    found.fold(&context, question);
     let hidden = found.shorten(question);
     let parts = took_part(&context, &found.involved);
     let sections = found.list.iter().map(|part| section(&context, part, &parts)).collect();
@@ -135,8 +141,13 @@ fn ask(question: &Question) -> Result<Document, Error> {
     }
     let mut document = context.document(VIEW.entries, found.list.is_empty(), VIEW.empty);
     document.hidden = hidden;
+    if is_table && filters_nothing(&context) {
+        document.head.lines.extend(efficiency::line(&context)?);
+    }
     let mut table = column::table("operations", COLUMNS, &context, rows);
-    (table.sections, table.legend) = (sections, vec![LEGEND.to_owned()]);
+    let are_folded = found.list.iter().any(|part| part.family.is_some());
+    table.sections = sections;
+    table.legend = vec![if are_folded { format!("{LEGEND} {FOLDED}") } else { LEGEND.to_owned() }];
     let mut communicators = communicators::table(&context, found.list);
     communicators.audience = Audience::JSON;
     let mut involved = column::table("involved", INVOLVED, &context, found.involved);
@@ -147,6 +158,11 @@ fn ask(question: &Question) -> Result<Document, Error> {
     Ok(document)
 }
 
+/// Whether all of the run is looked at.
+fn filters_nothing(context: &Context) -> bool {
+    context.filter.words.is_empty()
+}
+
 fn section(context: &Context, part: &OnCommunicator, took_part: &str) -> Section {
     let share = units::percent(part.total.mpi_ns as f64, context.mpi_ns);
     let failed = (part.total.failed > 0).then(|| {
@@ -154,7 +170,10 @@ fn section(context: &Context, part: &OnCommunicator, took_part: &str) -> Section
     });
     let is_several = part.comm.id == SEVERAL_COMMS && !took_part.is_empty();
     Section {
-        name: Value::titled(&part.comm.name, part.comm.label.as_deref()),
+        name: match &part.family {
+            Some(family) => visible(&family.title).into_owned(),
+            None => Value::titled(&part.comm.name, part.comm.label.as_deref()),
+        },
         weight: format!("{}  {share} of MPI time", units::time(part.total.mpi_ns)),
         about: about(context, part),
         lines: is_several.then(|| took_part.to_owned()).into_iter().collect(),
@@ -170,7 +189,12 @@ fn about(context: &Context, part: &OnCommunicator) -> Vec<(String, String)> {
     let mut pieces = match comm.id {
         SEVERAL_COMMS => vec![("completion calls over requests of several communicators".to_owned(), String::new())],
         NO_COMM => vec![("calls that belong to no communicator".to_owned(), String::new())],
-        _ => vec![(origin(comm), String::new()), members(comm)],
+        _ => match &part.family {
+            Some(family) => {
+                vec![(visible(&family.names).into_owned(), String::new()), ("ranks ".to_owned(), ranks(comm))]
+            }
+            None => vec![(origin(comm), String::new()), members(comm)],
+        },
     };
     let mut say = |text: String| pieces.push((text, String::new()));
     if let Some(spot) = communicators::birthplace(context, comm) {
@@ -200,9 +224,13 @@ fn origin(comm: &Communicator) -> String {
     }
 }
 
+fn ranks(comm: &Communicator) -> String {
+    comm.ranks.as_deref().map(visible).unwrap_or_default().into_owned()
+}
+
 /// How many, and their ranks.
 fn members(comm: &Communicator) -> (String, String) {
-    let ranks = comm.ranks.as_deref().map(visible).unwrap_or_default().into_owned();
+    let ranks = ranks(comm);
     match comm.size {
         Some(size) if comm.remote_size > 0 => {
             (format!("{}+{} ranks: ", size - comm.remote_size.min(size), comm.remote_size), ranks)

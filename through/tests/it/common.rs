@@ -258,6 +258,12 @@ impl Folder {
     }
 }
 
+/// Asks again until the answer is as expected. A lock that a test gave back is still held by processes that other tests are just starting, until these
+/// have become their programs.
+pub fn once_released(ask: impl Fn() -> Answer, is_expected: impl Fn(&Answer) -> bool) -> Answer {
+    std::iter::repeat_with(&ask).take(500).find(is_expected).unwrap_or_else(&ask)
+}
+
 /// What a run of `through` said.
 #[derive(Debug)]
 pub struct Answer {

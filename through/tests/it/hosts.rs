@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use commsee::profile::hosts::{Folder as Hosts, JOINED, Note, Told};
 use commsee::profile::recover::run_name;
 
-use crate::common::Folder;
+use crate::common::{Folder, once_released};
 use crate::shards::{DEAD, write};
 
 /// The notes of two hosts that nobody here knows, with a rank each, of a job whose profile is wanted in the folder.
@@ -109,6 +109,6 @@ fn what_hosts_tell_stays_while_their_ranks_live() {
     assert!(answer.status == 1 && answer.err.contains("its job still runs"), "{}", answer.err);
     assert_eq!(hosts.told().len(), 2);
     drop(held);
-    folder.through(&["clean", "--force", here]).ok();
+    once_released(|| folder.through(&["clean", "--force", here]), |answer| answer.status == 0).ok();
     assert!(!hosts.exists());
 }

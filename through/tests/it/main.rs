@@ -11,6 +11,7 @@ mod golden;
 mod graphs;
 mod hostile;
 mod hosts;
+mod insight;
 mod jobs;
 mod layers;
 mod matrix;

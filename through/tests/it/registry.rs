@@ -19,6 +19,7 @@ fn profiles() -> Vec<(Folder, &'static str)> {
         (crate::layers::layered(), "ucx.db"),
         (crate::stood::recovered(), "a.db"),
         (crate::sites::folder(8), "heat.db"),
+        (crate::insight::timeline(), "timed.db"),
     ]
 }
 

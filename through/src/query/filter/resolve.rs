@@ -7,6 +7,7 @@ use commsee::calls;
 use super::Filter;
 use crate::query::Error;
 use crate::query::catalog::{Catalog, Operation};
+use crate::query::families::Families;
 use crate::query::range::{BucketPick, TimeRange};
 use crate::query::routes::Route;
 use crate::query::selection::Selection;
@@ -48,22 +49,32 @@ impl Filter {
             }
             all.filter(|comm| is_wanted(comm.label.as_deref(), &comm.name)).map(|comm| comm.id).collect()
         };
-        for text in &select.comm {
+        let families = (!select.family.is_empty()).then(|| Families::of(catalog));
+        let of_family = |comm: i64| match families.as_ref().and_then(|families| families.find(comm)) {
+            Some(family) => family.members.clone(),
+            None => vec![comm],
+        };
+        let asked = select.comm.iter().map(|text| (text, false)).chain(select.family.iter().map(|text| (text, true)));
+        for (text, is_family) in asked {
+            let extended = |numbers: Vec<i64>| -> Vec<i64> {
+                if is_family { numbers.into_iter().flat_map(of_family).collect() } else { numbers }
+            };
             let found = self.comms.get_or_insert_default();
             // A label may hold a comma.
             match named(text) {
-                whole if !whole.is_empty() => found.extend(whole),
+                whole if !whole.is_empty() => found.extend(extended(whole)),
                 _ => {
                     for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
                         let numbers = named(name);
                         if numbers.is_empty() {
                             self.absent.push(format!("communicator {name}"));
                         }
-                        found.extend(numbers);
+                        found.extend(extended(numbers));
                     }
                 }
             }
-            self.words.push(format!("communicator {text}"));
+            let what = if is_family { "family of" } else { "communicator" };
+            self.words.push(format!("{what} {text}"));
         }
     }
 
