@@ -28,16 +28,13 @@ pub struct Question {
     pub between: Between,
     /// Of a matrix: messages or operations in place of bytes.
     pub counts: bool,
-<<<<<<< HEAD
     /// Where several runs are compared: their profiles.
     pub runs: Vec<PathBuf>,
     /// Those of the other side.
     pub against: Vec<PathBuf>,
     /// Keys of the metadata that make a configuration.
     pub by: Vec<String>,
-=======
     pub folding: Folding,
->>>>>>> main
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,13 +56,10 @@ impl Question {
             format: Format::Table,
             between: Between::Ranks,
             counts: false,
-<<<<<<< HEAD
             runs: Vec::new(),
             against: Vec::new(),
             by: Vec::new(),
-=======
             folding: Folding::Usual,
->>>>>>> main
         }
     }
 

@@ -7,8 +7,7 @@ use crate::common::{Answer, Folder, heat};
 use crate::compare::{Change, study};
 use crate::sites::heat_with_code;
 
-const PAGES: [&str; 3] =
-    ["../docs/howto/slice.md", "../docs/reference/through.md", "../docs/howto/find-the-reason.md"];
+const PAGES: [&str; 3] = ["../docs/howto/slice.md", "../docs/reference/through.md", "../docs/howto/find-the-reason.md"];
 /// Its profile knows lines of code.
 const CODE_PAGE: &str = "../docs/howto/find-the-line.md";
 
