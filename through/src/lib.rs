@@ -11,6 +11,7 @@ mod error;
 mod job;
 pub mod query;
 pub mod render;
+pub mod statistics;
 pub mod symbols;
 pub mod text;
 pub mod tune;
@@ -28,7 +29,7 @@ use crate::text::message;
 
 /// Does what the command line says. Returns the exit status.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(cli::with_sides(std::env::args_os()));
     let found = |any: bool| u8::from(!any);
     let status = match &cli.command {
         None => commands::show::show(&cli.show).map(found),
@@ -36,6 +37,8 @@ pub fn main() -> ExitCode {
         Some(Command::Efficiency(arguments)) => look_at_ranks(views::Command::Efficiency, arguments).map(found),
         Some(Command::Tune(arguments)) => commands::tune::tune(arguments),
         Some(Command::Waits(arguments)) => look(views::Command::Waits, arguments).map(found),
+        Some(Command::Diff(arguments)) => commands::diff::diff(arguments),
+        Some(Command::Correlate(arguments)) => commands::correlate::correlate(arguments).map(found),
         Some(Command::Layers(arguments)) => commands::layers::layers(arguments).map(found),
         Some(Command::Matrix(arguments)) => commands::matrix::matrix(arguments).map(found),
         Some(Command::Graph(arguments)) => commands::graph::graph(arguments).map(found),

@@ -1,5 +1,6 @@
 //! The command line as it is written. What its words mean in a profile is resolved in `filter`.
 
+mod diff;
 mod insight;
 mod layers;
 mod select;
@@ -12,7 +13,9 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
+pub use diff::{Correlate, Diff, Rise, with_sides};
 pub use insight::{Advise, Look, LookAtRanks, Tune};
+
 pub use layers::{Graph, Layers, Matrix};
 pub use select::{Input, Select, SelectCalls, SelectRoutes};
 pub use trace::Trace;
@@ -66,6 +69,10 @@ pub enum Command {
     Waits(Box<Look>),
     /// Write what compares algorithms of a collective: rules and a script
     Tune(Tune),
+    /// Show what changed between two programs: A.db... -- B.db...
+    Diff(Box<Diff>),
+    /// Show what goes together with the run time, over many runs
+    Correlate(Box<Correlate>),
     /// Show what layers below MPI did (needs `run --hooks`)
     #[command(visible_alias = "ucx")]
     Layers(Box<Layers>),

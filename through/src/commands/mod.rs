@@ -3,6 +3,8 @@
 pub mod advise;
 pub mod clean;
 pub mod collect;
+pub mod correlate;
+pub mod diff;
 pub mod exec;
 pub mod graph;
 pub mod layers;

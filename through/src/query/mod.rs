@@ -3,6 +3,7 @@
 pub mod catalog;
 pub mod cells;
 pub mod communicators;
+pub mod compare;
 pub mod datatypes;
 pub mod error;
 pub mod families;

@@ -9,7 +9,9 @@ mod communicator;
 mod communicators;
 mod context;
 mod contributors;
+mod correlate;
 mod datatypes;
+pub mod diff;
 mod efficiency;
 mod folding;
 mod graph;
@@ -67,6 +69,8 @@ pub const VIEWS: &[View] = &[
     advise::VIEW,
     efficiency::VIEW,
     waits::VIEW,
+    diff::VIEW,
+    correlate::VIEW,
     summary::VIEW,
 ];
 
@@ -108,6 +112,8 @@ pub enum Command {
     Advise,
     Efficiency,
     Waits,
+    Diff,
+    Correlate,
     /// Not to be asked for: printed behind a job.
     Run,
 }

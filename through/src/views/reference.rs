@@ -75,6 +75,8 @@ fn invocation(view: &View) -> String {
         Command::Advise => "through advise",
         Command::Efficiency => "through efficiency",
         Command::Waits => "through waits",
+        Command::Diff => "through diff",
+        Command::Correlate => "through correlate",
     };
     match view.flag {
         Flag::Default => format!("`{command}`"),
