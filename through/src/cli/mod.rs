@@ -1,5 +1,6 @@
 //! The command line as it is written. What its words mean in a profile is resolved in `filter`.
 
+mod diff;
 mod insight;
 mod layers;
 mod select;
@@ -12,7 +13,9 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
-pub use insight::{Look, LookAtRanks, Reorder};
+pub use diff::{Correlate, Diff, Rise, with_sides};
+pub use insight::{Advise, Look, LookAtRanks, Reorder, Tune};
+
 pub use layers::{Graph, Layers, Matrix};
 pub use select::{Input, Select, SelectCalls, SelectRoutes};
 pub use trace::Trace;
@@ -58,10 +61,18 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Say what to look at and what to try, with evidence
+    Advise(Box<Advise>),
     /// Show where the run time went: efficiencies, and a ledger by communicator
     Efficiency(Box<LookAtRanks>),
     /// Show who waited for whom: bounds from counters, exact times from a timeline
     Waits(Box<Look>),
+    /// Write what compares algorithms of a collective: rules and a script
+    Tune(Tune),
+    /// Show what changed between two programs: A.db... -- B.db...
+    Diff(Box<Diff>),
+    /// Show what goes together with the run time, over many runs
+    Correlate(Box<Correlate>),
     /// Show how unevenly ranks spend time on each communicator
     Imbalance(Box<Look>),
     /// Show what contributes most: communicator, operation and message size

@@ -1,7 +1,10 @@
 //! What `through` does, one file per command. None of them uses another.
 
+pub mod advise;
 pub mod clean;
 pub mod collect;
+pub mod correlate;
+pub mod diff;
 pub mod exec;
 pub mod graph;
 pub mod layers;
@@ -13,6 +16,7 @@ pub mod resolve;
 pub mod run;
 pub mod show;
 pub mod trace;
+pub mod tune;
 
 use std::path::Path;
 

@@ -4,6 +4,7 @@ pub mod catalog;
 pub mod cells;
 pub mod comm_tree;
 pub mod communicators;
+pub mod compare;
 pub mod datatypes;
 pub mod error;
 pub mod families;

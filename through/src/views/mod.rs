@@ -1,6 +1,7 @@
 //! What a profile can be looked at by. Every view is one row of [`VIEWS`], and a file of its own: the command line, `--help`, the reference
 //! page and the tests of every view in every format follow from the row; tables, CSV and JSON from its columns.
 
+mod advise;
 mod birthplaces;
 mod cells;
 mod column;
@@ -9,7 +10,9 @@ mod communicator;
 mod communicators;
 mod context;
 mod contributors;
+mod correlate;
 mod datatypes;
+pub mod diff;
 mod efficiency;
 mod folding;
 mod graph;
@@ -69,8 +72,11 @@ pub const VIEWS: &[View] = &[
     matrix::VIEW,
     graph::VIEW,
     timeline::VIEW,
+    advise::VIEW,
     efficiency::VIEW,
     waits::VIEW,
+    diff::VIEW,
+    correlate::VIEW,
     imbalance::VIEW,
     top::VIEW,
     hist::VIEW,
@@ -116,8 +122,11 @@ pub enum Command {
     Matrix,
     Graph,
     Trace,
+    Advise,
     Efficiency,
     Waits,
+    Diff,
+    Correlate,
     Imbalance,
     Top,
     Hist,

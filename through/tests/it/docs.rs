@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{Answer, Folder, heat};
+use crate::compare::{Change, study};
 use crate::sites::heat_with_code;
 
 const PAGES: [&str; 6] = [
@@ -16,6 +17,9 @@ const PAGES: [&str; 6] = [
 ];
 /// Its profile knows lines of code.
 const CODE_PAGE: &str = "../docs/howto/find-the-line.md";
+
+/// Of several runs.
+const COMPARED: &str = "../docs/howto/compare-runs.md";
 
 /// Runs every `$ through …` of a page's console blocks, and writes the page anew with what came out.
 fn played(page: &str, folder: &Folder) -> String {
@@ -48,10 +52,11 @@ fn shell(command: &str, folder: &Folder) -> Answer {
 
 #[test]
 fn the_pages_show_what_happens() {
-    for page in PAGES.into_iter().chain([CODE_PAGE]) {
+    for page in PAGES.into_iter().chain([CODE_PAGE, COMPARED]) {
         let folder = Folder::empty();
         match page {
             CODE_PAGE => heat_with_code(&folder.path("heat.db"), 8),
+            COMPARED => study(&folder, Change { delay_ms: 5, ..Change::default() }),
             _ => heat(&folder.path("heat.db")),
         }
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
@@ -72,10 +77,14 @@ fn the_reference_is_complete() {
     let page = read(PAGES[1]) + &read("../docs/reference/views.md");
     let folder = Folder::empty();
     heat(&folder.path("heat.db"));
-    for command in [
+    let commands = [
         "",
+        "advise",
         "efficiency",
         "waits",
+        "diff",
+        "correlate",
+        "tune",
         "imbalance",
         "top",
         "hist",
@@ -86,13 +95,9 @@ fn the_reference_is_complete() {
         "layers",
         "matrix",
         "graph",
-        "run",
-        "exec",
-        "resolve",
-        "recover",
-        "collect",
-        "clean",
-    ] {
+    ];
+    let of_jobs = ["run", "exec", "resolve", "recover", "collect", "clean"];
+    for command in commands.into_iter().chain(of_jobs) {
         let words = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>();
         let help = folder.through(&words).ok();
         for option in help.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '-'))

@@ -1,6 +1,7 @@
 //! `through` as its users meet it: the program is run on profiles whose numbers are known.
 
 mod common;
+mod compare;
 mod datatypes;
 mod docs;
 mod exec;
