@@ -273,6 +273,11 @@ fn the_glossary_has_words_that_are_used_in_order() {
 }
 
 #[test]
+fn advice() {
+    check("advice.md", &through::advise::page());
+}
+
+#[test]
 fn views() {
     check("views.md", &through::views::page());
 }

@@ -3,6 +3,7 @@
 //!
 //! The way of the data: `cli` → `commands` → `views` ask `query` and make a `document`, which `render` prints.
 
+pub mod advise;
 pub mod cli;
 mod commands;
 pub mod document;
@@ -13,6 +14,7 @@ pub mod render;
 pub mod statistics;
 pub mod symbols;
 pub mod text;
+pub mod tune;
 pub mod views;
 
 use std::process::ExitCode;
@@ -31,7 +33,9 @@ pub fn main() -> ExitCode {
     let found = |any: bool| u8::from(!any);
     let status = match &cli.command {
         None => commands::show::show(&cli.show).map(found),
+        Some(Command::Advise(arguments)) => commands::advise::advise(arguments).map(|any| u8::from(any)),
         Some(Command::Efficiency(arguments)) => look_at_ranks(views::Command::Efficiency, arguments).map(found),
+        Some(Command::Tune(arguments)) => commands::tune::tune(arguments),
         Some(Command::Waits(arguments)) => look(views::Command::Waits, arguments).map(found),
         Some(Command::Diff(arguments)) => commands::diff::diff(arguments),
         Some(Command::Correlate(arguments)) => commands::correlate::correlate(arguments).map(found),

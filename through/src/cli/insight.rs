@@ -1,8 +1,23 @@
 //! Commands that say why: what they are about is a whole run, or a part of it that is named.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::{Input, Output, Select};
+
+/// What to look at, for people and for continuous integration.
+#[derive(Debug, Default, Args)]
+#[command(after_help = "Exit status: 0 nothing above info, 1 findings to act on, 2 error")]
+pub struct Advise {
+    #[command(flatten)]
+    pub input: Input,
+    /// Tell only what was not found in this profile
+    #[arg(long, value_name = "PROFILE")]
+    pub since: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
+}
 
 /// A command that shows one view, with all filters.
 #[derive(Debug, Default, Args)]
@@ -28,4 +43,23 @@ pub struct LookAtRanks {
     pub rank: Vec<commsee::ranks::RankSet>,
     #[command(flatten)]
     pub output: Output,
+}
+
+/// Which collective to try other algorithms for.
+#[derive(Debug, Default, Args)]
+pub struct Tune {
+    #[command(flatten)]
+    pub input: Input,
+    /// The communicator, by name, label or birthplace [default: what `advise` names, else the heaviest]
+    #[arg(long, value_name = "NAME")]
+    pub comm: Option<String>,
+    /// The collective operation, with or without MPI_
+    #[arg(long, value_name = "NAME")]
+    pub op: Option<String>,
+    /// Runs of each algorithm
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub runs: u32,
+    /// Directory to make [default: tune-OPERATION]
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
 }

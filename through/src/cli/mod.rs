@@ -16,7 +16,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub use correlate::Correlate;
 pub use diff::{Diff, Rise, with_sides};
-pub use insight::{Look, LookAtRanks};
+pub use insight::{Advise, Look, LookAtRanks, Tune};
 pub use layers::{Graph, Layers, Matrix};
 pub use select::{Input, Select, SelectCalls, SelectRoutes};
 pub use trace::Trace;
@@ -62,10 +62,14 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Say what to look at and what to try, with evidence
+    Advise(Box<Advise>),
     /// Show where the run time went: efficiencies, and a ledger by communicator
     Efficiency(Box<LookAtRanks>),
     /// Show who waited for whom: bounds from counters, exact times from a timeline
     Waits(Box<Look>),
+    /// Write what compares algorithms of a collective: rules and a script
+    Tune(Tune),
     /// Show what changed between two programs: A.db... -- B.db...
     Diff(Box<Diff>),
     /// Show what goes together with the run time, over many runs

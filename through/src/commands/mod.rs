@@ -1,5 +1,6 @@
 //! What `through` does, one file per command. None of them uses another.
 
+pub mod advise;
 pub mod clean;
 pub mod collect;
 pub mod correlate;
@@ -14,6 +15,7 @@ pub mod resolve;
 pub mod run;
 pub mod show;
 pub mod trace;
+pub mod tune;
 
 use std::path::Path;
 

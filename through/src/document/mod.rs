@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 pub use format::Format;
 pub use table::{Audience, Heading, More, Row, Rows, Section, Table};
-pub use value::{Style, Unit, Value};
+pub use value::{Record, Style, Unit, Value};
 
 use crate::query::overview::Overview;
 use crate::text::terminal::{Paint, Terminal};

@@ -32,6 +32,8 @@ pub enum Unit {
     Ratio,
     /// Lines of code, the innermost first.
     Frames,
+    /// Objects with members of their own.
+    Records,
 }
 
 impl Unit {
@@ -47,7 +49,7 @@ impl Unit {
             Unit::Seconds => "seconds",
             Unit::Share | Unit::Bar => "fraction",
             Unit::Ratio => "ratio",
-            Unit::Frames => "list",
+            Unit::Frames | Unit::Records => "list",
         }
     }
 
@@ -55,7 +57,14 @@ impl Unit {
     pub fn is_text(self) -> bool {
         matches!(
             self,
-            Unit::Text | Unit::Communicator | Unit::Operation | Unit::YesNo | Unit::Ranks | Unit::Bar | Unit::Frames
+            Unit::Text
+                | Unit::Communicator
+                | Unit::Operation
+                | Unit::YesNo
+                | Unit::Ranks
+                | Unit::Bar
+                | Unit::Frames
+                | Unit::Records
         )
     }
 
@@ -74,6 +83,7 @@ impl Unit {
             Value::Bar { .. } => self == Unit::Bar,
             Value::Ratio(_) => self == Unit::Ratio,
             Value::Frames(_) => self == Unit::Frames,
+            Value::Records(_) => self == Unit::Records,
         }
     }
 }
@@ -115,7 +125,12 @@ pub enum Value<'a> {
     Ratio(f64),
     /// Lines of code with their functions: a list in JSON, and one text in CSV.
     Frames(Vec<(&'a str, Option<&'a str>)>),
+    /// Objects in JSON, and one text in CSV.
+    Records(Vec<Record<'a>>),
 }
+
+/// Members with their names.
+pub type Record<'a> = Vec<(&'static str, Value<'a>)>;
 
 impl<'a> Value<'a> {
     pub fn text(text: &'a str) -> Value<'a> {
@@ -162,7 +177,16 @@ impl Serialize for Value<'_> {
             Value::Frames(frames) => {
                 serializer.collect_seq(frames.iter().map(|(site, function)| Frame { site, function }))
             }
+            Value::Records(records) => serializer.collect_seq(records.iter().map(Members)),
         }
+    }
+}
+
+struct Members<'a, 'b>(&'b Record<'a>);
+
+impl Serialize for Members<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }
 

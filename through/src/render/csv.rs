@@ -29,6 +29,9 @@ impl Serialize for Record<'_> {
         let mut fields = serializer.serialize_tuple(self.columns.len())?;
         self.columns.iter().try_for_each(|column| match self.row.value(*column) {
             Value::Frames(frames) => fields.serialize_element(&callers(&frames)),
+            Value::Records(records) => {
+                fields.serialize_element(&serde_json::to_string(&Value::Records(records)).unwrap_or_default())
+            }
             value => fields.serialize_element(&value),
         })?;
         fields.end()

@@ -1,6 +1,7 @@
-//! Prints a document, one renderer per format: what tables hold is decided before. Drawings (`matrix`, `dot`, `chrome`, `flame`) are given what they
+//! Prints a document, one renderer per format: what tables hold is decided before. Drawings (`advice`, `matrix`, `dot`, `chrome`, `flame`) are given what they
 //! draw beside it. No renderer knows a view.
 
+pub mod advice;
 pub mod chrome;
 mod csv;
 pub mod dot;

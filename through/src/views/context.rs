@@ -35,6 +35,8 @@ pub struct Question {
     /// Keys of the metadata that make a configuration.
     pub by: Vec<String>,
     pub folding: Folding,
+    /// Of advice: what was found in this one is not told again.
+    pub since: Option<Rc<Profile>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,6 +62,7 @@ impl Question {
             against: Vec::new(),
             by: Vec::new(),
             folding: Folding::Usual,
+            since: None,
         }
     }
 

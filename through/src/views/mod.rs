@@ -1,6 +1,7 @@
 //! What a profile can be looked at by. Every view is one row of [`VIEWS`], and a file of its own: the command line, `--help`, the reference
 //! page and the tests of every view in every format follow from the row; tables, CSV and JSON from its columns.
 
+mod advise;
 mod birthplaces;
 mod cells;
 mod column;
@@ -65,6 +66,7 @@ pub const VIEWS: &[View] = &[
     matrix::VIEW,
     graph::VIEW,
     timeline::VIEW,
+    advise::VIEW,
     efficiency::VIEW,
     waits::VIEW,
     diff::VIEW,
@@ -107,6 +109,7 @@ pub enum Command {
     Matrix,
     Graph,
     Trace,
+    Advise,
     Efficiency,
     Waits,
     Diff,

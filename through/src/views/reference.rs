@@ -72,6 +72,7 @@ fn invocation(view: &View) -> String {
         Command::Matrix => "through matrix",
         Command::Graph => "through graph",
         Command::Trace => "through trace",
+        Command::Advise => "through advise",
         Command::Efficiency => "through efficiency",
         Command::Waits => "through waits",
         Command::Diff => "through diff",

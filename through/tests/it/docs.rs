@@ -70,7 +70,7 @@ fn the_reference_is_complete() {
     let page = read(PAGES[1]) + &read("../docs/reference/views.md");
     let folder = Folder::empty();
     heat(&folder.path("heat.db"));
-    let commands = ["", "efficiency", "waits", "diff", "correlate", "layers", "matrix", "graph"];
+    let commands = ["", "advise", "efficiency", "waits", "diff", "correlate", "tune", "layers", "matrix", "graph"];
     let of_jobs = ["run", "exec", "resolve", "recover", "collect", "clean"];
     for command in commands.into_iter().chain(of_jobs) {
         let words = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>();

@@ -1,0 +1,54 @@
+//! Collectives that could be one.
+
+use crate::advise::finding::Finding;
+use crate::advise::run::{Run, filters, on};
+use crate::query::Error;
+use crate::text::units;
+
+const CALLS: f64 = 200.0;
+const SMALL_BYTES: f64 = 1024.0;
+const RATIO: f64 = 4.0;
+
+const OF_SEVERAL: &[&str] = &["MPI_Waitall", "MPI_Waitsome"];
+
+pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
+    let of_several = run.ops(OF_SEVERAL);
+    let is_step = |op: i64| of_several.contains(&op) || run.class(op) == "collective";
+    let mut steps: Vec<_> = run.sums.values().filter(|sum| is_step(sum.op)).collect();
+    steps.sort_by(|a, b| run.calls_of_a_rank(b).total_cmp(&run.calls_of_a_rank(a)));
+    let Some(most) = steps.first().filter(|sum| run.class(sum.op) == "collective") else { return Ok(Vec::new()) };
+    // A barrier has nothing that could be put together.
+    if run.op(most.op) == "MPI_Barrier" {
+        return Ok(Vec::new());
+    }
+    let calls = run.calls_of_a_rank(most);
+    let is_alike = |comm: i64| {
+        comm == most.comm || run.families.find(most.comm).is_some_and(|family| family.members.contains(&comm))
+    };
+    let others = steps.iter().filter(|sum| !(sum.op == most.op && is_alike(sum.comm)));
+    let others = others.map(|sum| run.calls_of_a_rank(sum)).fold(1.0, f64::max);
+    let size = most.bytes_sent.max(most.bytes_recv) as f64 / (calls * f64::from(most.ranks.max(1))).max(1.0);
+    let ratio = calls / others;
+    if calls < CALLS || size > SMALL_BYTES || ratio < RATIO {
+        return Ok(Vec::new());
+    }
+    let spent = run.of_ranks(most.comm, &[most.op].into())?;
+    let of_rank = format!(
+        "SELECT max(calls) FROM (SELECT sum(calls) AS calls FROM profile WHERE {} GROUP BY rank)",
+        on(run, most.comm, most.op)
+    );
+    Ok(vec![
+        Finding {
+            severity_ns: most.time_ns.into(),
+            gain_bound_ns: run.gain_ns(&spent),
+            command: filters(run, most.comm, most.op),
+            ..Finding::new("fragmented-collectives")
+        }
+        .on(most.comm, Some(most.op))
+        .with("calls of a rank", calls, CALLS, of_rank)
+        .word("calls", format!("{calls:.0}"))
+        .word("size", units::bytes(size.round() as u64))
+        .word("time", units::time(most.time_ns))
+        .word("ratio", format!("{ratio:.0}")),
+    ])
+}

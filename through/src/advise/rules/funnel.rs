@@ -1,0 +1,59 @@
+//! One rank that all others send to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::advise::finding::Finding;
+use crate::advise::run::Run;
+use crate::query::Error;
+use crate::text::units;
+
+const SHARE: f64 = 0.9;
+const MESSAGES: i64 = 100;
+const RANKS: u64 = 4;
+
+pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
+    let point_to_point: BTreeSet<i64> =
+        run.catalog.operations.keys().copied().filter(|op| matches!(run.class(*op), "p2p")).collect();
+    let sql = "SELECT comm, dst, sum(calls), count(DISTINCT src) FROM edge WHERE src <> dst GROUP BY comm, dst";
+    let rows: Vec<(i64, i64, i64, u32)> =
+        run.profile.query(sql, vec![], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    let mut by_comm: BTreeMap<i64, Vec<(i64, i64, u64)>> = BTreeMap::new();
+    for (comm, dst, messages, sources) in rows {
+        by_comm.entry(comm).or_default().push((dst, messages, u64::from(sources)));
+    }
+    let mut findings = Vec::new();
+    for (comm, ends) in by_comm {
+        let all = ends.iter().fold(0i64, |sum, (_, messages, _)| sum.saturating_add(*messages));
+        let Some((root, messages, sources)) = ends.iter().copied().max_by_key(|(_, messages, _)| *messages) else {
+            continue;
+        };
+        let share = messages as f64 / all.max(1) as f64;
+        let Some(size) = run.comm(comm).and_then(|comm| comm.size).filter(|size| *size >= RANKS) else { continue };
+        if share < SHARE || messages < MESSAGES || sources + 1 < size || root < 0 {
+            continue;
+        }
+        let of_comm = run.sums.values().filter(|sum| sum.comm == comm && point_to_point.contains(&sum.op));
+        let severity_ns = of_comm.map(|sum| i128::from(sum.time_ns)).sum();
+        let spent = run.of_ranks(comm, &point_to_point)?;
+        let name = run.name(comm).replace('\'', "''");
+        findings.push(
+            Finding {
+                ranks: u32::try_from(root).into_iter().collect(),
+                severity_ns,
+                gain_bound_ns: run.gain_ns(&spent),
+                command: format!("matrix --comm {}", run.name(comm)),
+                ..Finding::new("root-funnel")
+            }
+            .on(comm, None)
+            .with(
+                "messages to one rank",
+                share,
+                SHARE,
+                format!("SELECT (SELECT sum(calls) FROM matrix WHERE comm = '{name}' AND src <> dst AND dst = {root}) * 1.0 / (SELECT sum(calls) FROM matrix WHERE comm = '{name}' AND src <> dst)"),
+            )
+            .word("share", units::percent(share, 1.0))
+            .word("messages", all.to_string()),
+        );
+    }
+    Ok(findings)
+}

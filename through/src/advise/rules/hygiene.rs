@@ -1,0 +1,98 @@
+//! Communicators that are made again and again: never freed, made anew each time, or never used.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::advise::finding::{Finding, Level};
+use crate::advise::run::Run;
+use crate::query::Error;
+use crate::query::families::Family;
+use crate::text::units;
+
+/// Communicators of one rank 0: as many does one process hold, or has made.
+const LEAKED: usize = 32;
+const MADE: usize = 32;
+const UNUSED: usize = 8;
+
+pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
+    let is_management = |op: i64| run.class(op) == "comm" || run.op(op) == "MPI_Comm_free";
+    let mut used: HashSet<i64> = run.sums.values().filter(|sum| !is_management(sum.op)).map(|sum| sum.comm).collect();
+    let involved: Vec<i64> = run.profile.query("SELECT DISTINCT comm FROM involvement", vec![], |row| row.get(0))?;
+    used.extend(involved);
+    // Who is the parent of another one was used for that.
+    let parents: HashSet<&str> = run.catalog.communicators.values().filter_map(|comm| comm.parent.as_deref()).collect();
+    let mut findings = Vec::new();
+    for family in run.families.iter().filter(|family| run.comm(family.first()).is_some_and(|comm| comm.layer.is_none()))
+    {
+        let Some(parent) = family
+            .parent
+            .as_deref()
+            .and_then(|parent| run.catalog.communicators.values().find(|comm| comm.name == parent))
+        else {
+            continue;
+        };
+        let creator_ns = creation_ns(run, parent.id, family);
+        let count = |of: &dyn Fn(i64) -> bool| most_of_a_root(run, family, of);
+        let is_freed = |comm: i64| run.comm(comm).is_some_and(|comm| comm.freed);
+        let is_used = |comm: i64| used.contains(&comm) || parents.contains(run.name(comm));
+        let (leaked, freed) = (count(&|comm| !is_freed(comm)), count(&is_freed));
+        let unused = count(&|comm| !is_used(comm));
+        let of = |topic, found: usize, limit: usize, sql: &str| {
+            let creator = family.creator.clone().unwrap_or_default();
+            let place = run.comm(family.first()).and_then(|comm| run.catalog.sites.spot(comm.site?));
+            let family_sql = format!(
+                "SELECT max(n) FROM (SELECT count(*) AS n FROM communicators WHERE parent = '{}' AND creator = '{}' AND size = {} AND {sql} GROUP BY root_rank)",
+                parent.name,
+                creator,
+                family.size.unwrap_or_default()
+            );
+            let name = family.creator.as_deref().unwrap_or_default();
+            Finding {
+                severity_ns: creator_ns,
+                command: format!("-u --family {} --no-families", run.name(family.first())),
+                ..Finding::new(topic)
+            }
+            .on(parent.id, run.ops(&[name]).first().copied())
+            .with("communicators of one rank 0", found as f64, limit as f64, family_sql)
+            .word("creator", name.to_owned())
+            .word("count", found.to_string())
+            .word("place", place.map(|spot| format!(" (made at {})", spot.sentence())).unwrap_or_default())
+            .word("time", units::time(creator_ns.clamp(0, i64::MAX.into()) as i64))
+        };
+        if leaked >= LEAKED {
+            findings.push(Finding { floor: Some(Level::Warn), ..of("communicator-leak", leaked, LEAKED, "NOT freed") });
+        } else if unused >= UNUSED {
+            findings.push(Finding {
+                floor: Some(Level::Warn),
+                ..of(
+                    "unused-communicators",
+                    unused,
+                    UNUSED,
+                    "comm NOT IN (SELECT comm FROM profile WHERE class <> 'comm')",
+                )
+            });
+        } else if freed >= MADE {
+            findings.push(of("communicator-churn", freed, MADE, "freed"));
+        }
+    }
+    Ok(findings)
+}
+
+/// The most members with one rank 0 of which something holds. A call that makes one communicator of each part of a group is no loop.
+fn most_of_a_root(run: &Run, family: &Family, holds: &dyn Fn(i64) -> bool) -> usize {
+    let mut roots: BTreeMap<Option<i64>, usize> = BTreeMap::new();
+    for member in family.members.iter().filter(|member| holds(**member)) {
+        *roots.entry(run.comm(*member).and_then(|comm| comm.root_rank)).or_default() += 1;
+    }
+    roots.into_values().max().unwrap_or_default()
+}
+
+/// What making and freeing took: on the parent by the creator, on the members by `MPI_Comm_free`.
+fn creation_ns(run: &Run, parent: i64, family: &Family) -> i128 {
+    let creator = family.creator.as_deref().unwrap_or_default();
+    let making = run.ops(&[creator]);
+    let freeing = run.ops(&["MPI_Comm_free"]);
+    let of = |comm: i64, ops: &std::collections::BTreeSet<i64>| -> i128 {
+        ops.iter().filter_map(|op| run.sums.get(&(comm, *op))).map(|sum| i128::from(sum.time_ns)).sum()
+    };
+    of(parent, &making) + family.members.iter().map(|member| of(*member, &freeing)).sum::<i128>()
+}

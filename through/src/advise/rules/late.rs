@@ -1,0 +1,95 @@
+//! Ranks that the others wait for: always the same, or another one each time.
+
+use crate::advise::finding::{Confidence, Finding};
+use crate::advise::run::{Run, filters, on};
+use crate::query::Error;
+use crate::query::waiting::{Group, Pattern};
+use crate::text::units;
+
+/// Of the run time of all ranks.
+const CHANGING_SHARE: f64 = 0.10;
+const CHANGING_CALL_NS: i64 = 1_000_000;
+
+pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
+    let mut findings = Vec::new();
+    for group in run.waits.iter().flatten() {
+        findings.extend(match group.pattern() {
+            Some(Pattern::Same) => same(run, group),
+            Some(Pattern::Changing | Pattern::Mixed) => changing(run, group),
+            None => None,
+        });
+    }
+    Ok(findings)
+}
+
+fn same(run: &Run, group: &Group) -> Option<Finding> {
+    let late = group.late_ranks();
+    if late.is_empty() || 2 * late.len() > group.members.len() {
+        return None;
+    }
+    let (comm, op) = (group.comm, group.op);
+    let waiting_ns = group.min_ns();
+    let exact_ns = exact_ns(run, group);
+    let sql = format!(
+        "SELECT sum(w) FROM (SELECT sum(time_s) - count(*) * min(time_s) AS w FROM (SELECT bucket_lo, rank, sum(time_s) AS time_s \
+         FROM profile WHERE {} GROUP BY bucket_lo, rank) GROUP BY bucket_lo)",
+        on(run, comm, op)
+    );
+    let confidence = if exact_ns.is_some() { Confidence::Timeline } else { Confidence::Bound };
+    let most_ns = group.members.iter().map(|member| member.max_ns).max().unwrap_or_default();
+    let share = units::percent(run.share(waiting_ns.into()), 1.0);
+    Some(
+        Finding {
+            ranks: late.into_iter().filter_map(|rank| u32::try_from(rank).ok()).collect(),
+            confidence,
+            severity_ns: exact_ns.unwrap_or(waiting_ns).into(),
+            gain_bound_ns: most_ns,
+            command: format!("waits {}", filters(run, comm, op)),
+            ..Finding::new("late-rank")
+        }
+        .on(comm, Some(op))
+        .with(
+            "waiting at least, seconds of all members",
+            waiting_ns as f64 / 1e9,
+            0.5 * group.max_ns() as f64 / 1e9,
+            sql,
+        )
+        .word("waiting", format!("at least {} ({share} of the run time)", units::time(waiting_ns))),
+    )
+}
+
+fn changing(run: &Run, group: &Group) -> Option<Finding> {
+    let members = group.members.len() as i64;
+    let waiting_ns = exact_ns(run, group).unwrap_or_else(|| group.max_ns());
+    let each_ns = waiting_ns / members.max(1) / group.calls.max(1);
+    if run.share(waiting_ns.into()) < CHANGING_SHARE || each_ns < CHANGING_CALL_NS {
+        return None;
+    }
+    let (comm, op) = (group.comm, group.op);
+    let confidence = if exact_ns(run, group).is_some() { Confidence::Timeline } else { Confidence::Bound };
+    Some(
+        Finding {
+            confidence,
+            severity_ns: waiting_ns.into(),
+            gain_bound_ns: group.members.iter().map(|member| member.max_ns).max().unwrap_or_default(),
+            command: format!("waits {}", filters(run, comm, op)),
+            ..Finding::new("changing-late-rank")
+        }
+        .on(comm, Some(op))
+        .with(
+            "time in the calls, seconds of all members",
+            group.time_ns as f64 / 1e9,
+            CHANGING_SHARE * run.ledger.whole_ns() as f64 / 1e9,
+            format!("SELECT sum(time_s) FROM profile WHERE {}", on(run, comm, op)),
+        )
+        .word("waiting", units::time(waiting_ns))
+        .word("each", units::time(each_ns)),
+    )
+}
+
+/// What a timeline says of all of its calls, if none is missing.
+fn exact_ns(run: &Run, group: &Group) -> Option<i64> {
+    let timed = run.timed.as_ref().filter(|timed| timed.lost_events == 0)?;
+    let waited = timed.waited.iter().filter(|waited| (waited.comm, waited.op) == (group.comm, group.op));
+    Some(waited.fold(0i64, |sum, waited| sum.saturating_add(waited.wait_ns)))
+}

@@ -1,0 +1,47 @@
+//! The rules, one file each. A rule looks for one thing and keeps to the thresholds that its topic states.
+
+mod barrier;
+mod bytes;
+mod fragments;
+mod funnel;
+mod gather;
+mod hygiene;
+mod imbalance;
+mod late;
+mod polling;
+mod siblings;
+mod small;
+mod startup;
+
+use super::finding::Finding;
+use super::run::Run;
+use crate::query::Error;
+
+type Rule = fn(&Run) -> Result<Vec<Finding>, Error>;
+
+pub const RULES: &[Rule] = &[
+    late::find,
+    imbalance::find,
+    barrier::find,
+    small::find,
+    fragments::find,
+    hygiene::find,
+    polling::find,
+    funnel::find,
+    gather::find,
+    bytes::find,
+    siblings::find,
+    startup::find,
+];
+
+/// Collectives in which all ranks exchange: each waits for all.
+const EXCHANGES: &[&str] = &[
+    "MPI_Allreduce",
+    "MPI_Allgather",
+    "MPI_Allgatherv",
+    "MPI_Alltoall",
+    "MPI_Alltoallv",
+    "MPI_Alltoallw",
+    "MPI_Reduce_scatter",
+    "MPI_Reduce_scatter_block",
+];

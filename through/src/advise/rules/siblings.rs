@@ -1,0 +1,143 @@
+//! Communicators on which an operation is slower than it should be: than on those made alike, or on larger ones.
+//!
+//! Compared is the time of the rank that spends least: what the others spend more, they may have waited.
+
+use std::collections::BTreeMap;
+
+use super::EXCHANGES;
+use crate::advise::finding::Finding;
+use crate::advise::run::{Run, filters, on};
+use crate::query::Error;
+use crate::query::operations::Operations;
+use crate::text::units;
+
+const RATIO: f64 = 1.5;
+const FAMILY: usize = 3;
+const CALLS: i64 = 10;
+const NEAR: f64 = 0.01;
+/// Of the run time: less is told of no communicator, since the least time of few ranks is noisy.
+const SHARE: f64 = 0.05;
+
+/// Calls of exchanges in which all members took part alike.
+fn exchanges(run: &Run) -> Vec<&Operations> {
+    let ops = run.ops(EXCHANGES);
+    let is_whole = |sum: &&Operations| run.comm(sum.comm).and_then(|comm| comm.size) == Some(sum.ranks.into());
+    run.sums
+        .values()
+        .filter(|sum| ops.contains(&sum.op) && sum.calls >= CALLS && sum.ranks > 1)
+        .filter(is_whole)
+        .collect()
+}
+
+/// Work of a rank: the least that any spends, over all of its calls.
+fn least_ns(run: &Run, sum: &Operations) -> Option<i64> {
+    let group = run.waits.iter().flatten().find(|group| (group.comm, group.op) == (sum.comm, sum.op))?;
+    group.members.iter().map(|member| member.time_ns).min()
+}
+
+pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
+    let sums = exchanges(run);
+    let mut findings = odd(run, &sums);
+    findings.extend(slower_though_smaller(run, &sums));
+    findings.retain(|finding| run.share(finding.severity_ns) >= SHARE);
+    Ok(findings)
+}
+
+fn odd(run: &Run, sums: &[&Operations]) -> Vec<Finding> {
+    let mut families: BTreeMap<(i64, i64, i64, u64), Vec<(&Operations, i64)>> = BTreeMap::new();
+    for sum in sums {
+        let Some(family) = run.families.find(sum.comm) else { continue };
+        let Some(least_ns) = least_ns(run, sum) else { continue };
+        families.entry((family.first(), sum.op, sum.calls, sum.bytes_sent)).or_default().push((sum, least_ns));
+    }
+    let mut findings = Vec::new();
+    for siblings in families.values().filter(|siblings| siblings.len() >= FAMILY) {
+        for (sum, least_ns) in siblings {
+            let mut others: Vec<i64> =
+                siblings.iter().filter(|(other, _)| other.comm != sum.comm).map(|(_, ns)| *ns).collect();
+            others.sort_unstable();
+            let median_ns = others[others.len() / 2];
+            if (*least_ns as f64) < RATIO * median_ns as f64 {
+                continue;
+            }
+            let excess_ns = least_ns.saturating_sub(median_ns);
+            findings.push(
+                Finding {
+                    severity_ns: i128::from(excess_ns) * i128::from(sum.ranks),
+                    gain_bound_ns: excess_ns,
+                    command: format!(
+                        "--family {} --op {} --no-families",
+                        run.name(sum.comm),
+                        run.op(sum.op).trim_start_matches("MPI_")
+                    ),
+                    ..Finding::new("odd-sibling")
+                }
+                .on(sum.comm, Some(sum.op))
+                .with(
+                    "seconds of the member that spends least",
+                    *least_ns as f64 / 1e9,
+                    RATIO * median_ns as f64 / 1e9,
+                    least_sql(run, sum),
+                )
+                .word("time", units::time(*least_ns))
+                .word("other", units::time(median_ns))
+                .word("count", others.len().to_string()),
+            );
+        }
+    }
+    findings
+}
+
+fn least_sql(run: &Run, sum: &Operations) -> String {
+    format!(
+        "SELECT min(t) FROM (SELECT sum(time_s) AS t FROM profile WHERE {} GROUP BY rank)",
+        on(run, sum.comm, sum.op)
+    )
+}
+
+fn slower_though_smaller(run: &Run, sums: &[&Operations]) -> Vec<Finding> {
+    // Per operation: communicator, ranks, bytes of a rank in a call, and its time.
+    let mut by_op: BTreeMap<i64, Vec<(&Operations, f64, f64)>> = BTreeMap::new();
+    for sum in sums {
+        let Some(least_ns) = least_ns(run, sum) else { continue };
+        let calls = sum.calls as f64;
+        let bytes = sum.bytes_sent as f64 / f64::from(sum.ranks) / calls;
+        by_op.entry(sum.op).or_default().push((sum, bytes, least_ns as f64 / calls));
+    }
+    let mut findings = Vec::new();
+    for sums in by_op.values() {
+        for (sum, bytes, each_ns) in sums {
+            let is_slower = |(other, other_bytes, other_ns): &&(&Operations, f64, f64)| {
+                other.ranks > sum.ranks && (bytes - other_bytes).abs() <= NEAR * bytes && *each_ns >= RATIO * other_ns
+            };
+            let Some((other, _, other_ns)) = sums.iter().filter(is_slower).min_by(|a, b| a.2.total_cmp(&b.2)) else {
+                continue;
+            };
+            let excess_ns = (each_ns - other_ns) * sum.calls as f64;
+            findings.push(
+                Finding {
+                    severity_ns: (excess_ns * f64::from(sum.ranks)) as i128,
+                    gain_bound_ns: excess_ns as i64,
+                    command: format!(
+                        "-a --op {}",
+                        filters(run, sum.comm, sum.op).rsplit(' ').next().unwrap_or_default()
+                    ),
+                    ..Finding::new("slower-though-smaller")
+                }
+                .on(sum.comm, Some(sum.op))
+                .with(
+                    "seconds of the member that spends least",
+                    each_ns * sum.calls as f64 / 1e9,
+                    RATIO * other_ns * sum.calls as f64 / 1e9,
+                    least_sql(run, sum),
+                )
+                .word("size", units::bytes(*bytes as u64))
+                .word("each", units::time(*each_ns as i64))
+                .word("other", units::time(*other_ns as i64))
+                .word("ranks_of", sum.ranks.to_string())
+                .word("larger", other.ranks.to_string()),
+            );
+        }
+    }
+    findings
+}

@@ -1,0 +1,159 @@
+//! What rules ask of a profile: read once for all of them, and single ranks where a rule has found something.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+
+use crate::query::Error;
+use crate::query::catalog::{Catalog, Communicator, unsigned};
+use crate::query::families::Families;
+use crate::query::filter::Filter;
+use crate::query::ledger::{Ledger, ledger};
+use crate::query::open::Profile;
+use crate::query::operations::{Operations, operations};
+use crate::query::source::{Relation, Source};
+use crate::query::waiting::{Group, Timed, groups, timed};
+
+pub struct Run {
+    pub profile: Rc<Profile>,
+    pub catalog: Rc<Catalog>,
+    pub ledger: Ledger,
+    pub families: Families,
+    /// By communicator, operation and bucket, over all ranks.
+    pub operations: Vec<Operations>,
+    /// The same over buckets.
+    pub sums: BTreeMap<(i64, i64), Operations>,
+    /// Nothing where the profile has no single ranks.
+    pub waits: Option<Vec<Group>>,
+    pub timed: Option<Timed>,
+}
+
+/// What one rank did in one operation on one communicator.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OfRank {
+    pub rank: i64,
+    pub calls: i64,
+    pub bytes_sent: u64,
+    pub bytes_recv: u64,
+    pub time_ns: i64,
+}
+
+impl Run {
+    pub fn read(profile: &Rc<Profile>, catalog: &Rc<Catalog>) -> Result<Run, Error> {
+        let all = Filter { is_phased: catalog.phases.len() > 1, ..Filter::default() };
+        let operations = operations(profile, catalog, &all, true)?;
+        let mut sums: BTreeMap<(i64, i64), Operations> = BTreeMap::new();
+        for row in &operations {
+            match sums.get_mut(&(row.comm, row.op)) {
+                // The same ranks call with several sizes.
+                Some(sum) => {
+                    let ranks = sum.ranks.max(row.ranks);
+                    sum.add(row);
+                    sum.ranks = ranks;
+                }
+                None => _ = sums.insert((row.comm, row.op), row.clone()),
+            }
+        }
+        let has_ranks = Source::new(profile, catalog, &all).has_single_ranks();
+        Ok(Run {
+            ledger: ledger(profile, catalog, None)?,
+            families: Families::of(catalog),
+            operations,
+            sums,
+            waits: if has_ranks { Some(groups(profile, catalog, &all)?) } else { None },
+            timed: timed(profile, catalog)?,
+            catalog: Rc::clone(catalog),
+            profile: Rc::clone(profile),
+        })
+    }
+
+    /// The numbers of the operations with one of these names.
+    pub fn ops(&self, names: &[&str]) -> BTreeSet<i64> {
+        let is_named = |name: &str| names.contains(&name);
+        self.catalog.operations.iter().filter(|(_, op)| is_named(&op.name)).map(|(number, _)| *number).collect()
+    }
+
+    pub fn op(&self, number: i64) -> &str {
+        self.catalog.operations.get(&number).map(|op| op.name.as_str()).unwrap_or_default()
+    }
+
+    pub fn class(&self, number: i64) -> &str {
+        self.catalog.operations.get(&number).map(|op| op.class.as_str()).unwrap_or_default()
+    }
+
+    pub fn comm(&self, number: i64) -> Option<&Communicator> {
+        self.catalog.communicators.get(&number)
+    }
+
+    pub fn name(&self, comm: i64) -> &str {
+        self.comm(comm).map(|comm| comm.name.as_str()).unwrap_or_default()
+    }
+
+    /// `s0.1 "row"`.
+    pub fn title(&self, comm: i64) -> String {
+        match self.comm(comm).and_then(|comm| comm.label.as_deref()) {
+            Some(label) => format!("{} \"{label}\"", self.name(comm)),
+            None => self.name(comm).to_owned(),
+        }
+    }
+
+    /// What each rank did in some operations on a communicator; nothing where the profile has no single ranks.
+    pub fn of_ranks(&self, comm: i64, ops: &BTreeSet<i64>) -> Result<Vec<OfRank>, Error> {
+        let filter = Filter {
+            comms: Some([comm].into()),
+            ops: Some(ops.clone()),
+            is_phased: self.catalog.phases.len() > 1,
+            ..Filter::default()
+        };
+        let source = Source::new(&self.profile, &self.catalog, &filter);
+        if !source.has_single_ranks() {
+            return Ok(Vec::new());
+        }
+        let Relation { sql, values } = source.rows()?;
+        let sql = format!("SELECT rank, calls, bytes_sent, bytes_recv, time_ns FROM ({sql})");
+        let mut ranks: HashMap<i64, OfRank> = HashMap::new();
+        self.profile.query::<(), ()>(&sql, values, |row| {
+            let rank = row.get(0)?;
+            let sum = ranks.entry(rank).or_insert(OfRank { rank, ..OfRank::default() });
+            sum.calls = sum.calls.saturating_add(row.get(1)?);
+            sum.bytes_sent = sum.bytes_sent.saturating_add(unsigned(row.get(2)?));
+            sum.bytes_recv = sum.bytes_recv.saturating_add(unsigned(row.get(3)?));
+            sum.time_ns = sum.time_ns.saturating_add(row.get(4)?);
+            Ok(())
+        })?;
+        let mut ranks: Vec<OfRank> = ranks.into_values().collect();
+        ranks.sort_by_key(|rank| rank.rank);
+        Ok(ranks)
+    }
+
+    /// The part of ranks times run time.
+    pub fn share(&self, ns: i128) -> f64 {
+        ns as f64 / (self.ledger.whole_ns() as f64).max(1.0)
+    }
+
+    /// By how much the run gets shorter at most if ranks no longer spend this: the rank that is then last decides, not the mean.
+    pub fn gain_ns(&self, spent: &[OfRank]) -> i64 {
+        let spent: HashMap<i64, i64> = spent.iter().map(|rank| (rank.rank, rank.time_ns)).collect();
+        let left = |rank: i64, wall_ns: i64| wall_ns.saturating_sub(spent.get(&rank).copied().unwrap_or_default());
+        let longest = self.catalog.processes.iter().map(|process| left(process.rank, process.wall_ns)).max();
+        self.ledger.run_time_ns.saturating_sub(longest.unwrap_or_default()).max(0)
+    }
+
+    /// Calls of one rank, of a sum over ranks. A collective is counted once for its communicator.
+    pub fn calls_of_a_rank(&self, sum: &Operations) -> f64 {
+        let is_collective = self.catalog.operations.get(&sum.op).is_some_and(|op| op.is_collective());
+        let ranks = if is_collective { 1 } else { sum.ranks.max(1) };
+        sum.calls as f64 / f64::from(ranks)
+    }
+}
+
+/// A condition of SQL over the views of a profile.
+pub fn on(run: &Run, comm: i64, op: i64) -> String {
+    format!("comm = '{}' AND op = '{}'", run.name(comm).replace('\'', "''"), run.op(op).replace('\'', "''"))
+}
+
+/// `--comm s0.1 --op Allreduce`.
+pub fn filters(run: &Run, comm: i64, op: i64) -> String {
+    let name = run.name(comm);
+    let comm = if name == "*" { "'*'" } else { name };
+    format!("--comm {comm} --op {}", run.op(op).trim_start_matches("MPI_"))
+}

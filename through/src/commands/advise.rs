@@ -1,0 +1,20 @@
+//! `through advise [PROFILE]`: what to look at, and what to try.
+
+use std::rc::Rc;
+
+use super::{opened, shown};
+use crate::cli::Advise;
+use crate::document::Value;
+use crate::error::Error;
+use crate::query::open::Profile;
+use crate::views::{Command, Question, View};
+
+/// Whether there is anything to act on.
+pub fn advise(advise: &Advise) -> Result<bool, Error> {
+    let output = &advise.output;
+    let since = advise.since.as_deref().map(Profile::open).transpose()?.map(Rc::new);
+    let question = Question { since, top: output.top, format: output.format, ..Question::new(opened(&advise.input)?) };
+    let document = shown(View::usual(Command::Advise), &question, output.output.as_deref())?;
+    let above = document.numbers.iter().find(|(name, _)| *name == "findings_above_info");
+    Ok(above.is_some_and(|(_, number)| *number != Value::Number(0)))
+}
