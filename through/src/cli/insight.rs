@@ -3,8 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::{Input, Output, Select};
+use super::{Input, Output, Select, views};
+use crate::document::Format;
+use crate::render::order::Kind;
+use crate::views::Command;
 
 /// What to look at, for people and for continuous integration.
 #[derive(Debug, Default, Args)]
@@ -62,4 +66,26 @@ pub struct Tune {
     /// Directory to make [default: tune-OPERATION]
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
+}
+#[derive(Debug, Default, Args)]
+#[command(override_usage = "through reorder [OPTIONS] [PROFILE]")]
+pub struct Reorder {
+    #[command(flatten)]
+    pub input: Input,
+    /// Nodes to place ranks on: 4, 4x32 (slots of each), or node1:32,node2:32 [default: those of the run]
+    #[arg(long, value_name = "NODES")]
+    pub nodes: Option<String>,
+    /// Print the order for a launcher: Open MPI, Cray MPICH, Slurm, or MPICH's mpiexec
+    #[arg(long, value_name = "KIND", value_parser = kind(), help_heading = "Output")]
+    pub write: Option<Kind>,
+    /// Output format
+    #[arg(long, default_value = "table", value_parser = views::formats(Command::Reorder), value_name = "FORMAT", help_heading = "Output", conflicts_with = "write")]
+    pub format: Format,
+    /// Write to FILE
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+}
+
+fn kind() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.map(Kind::name)).map(|name| Kind::of(&name).expect("one of the names"))
 }

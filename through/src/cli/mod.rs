@@ -16,7 +16,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub use correlate::Correlate;
 pub use diff::{Diff, Rise, with_sides};
-pub use insight::{Advise, Look, LookAtRanks, Tune};
+pub use insight::{Advise, Look, LookAtRanks, Reorder, Tune};
 pub use layers::{Graph, Layers, Matrix};
 pub use select::{Input, Select, SelectCalls, SelectRoutes};
 pub use trace::Trace;
@@ -74,6 +74,20 @@ pub enum Command {
     Diff(Box<Diff>),
     /// Show what goes together with the run time, over many runs
     Correlate(Box<Correlate>),
+    /// Show how unevenly ranks spend time on each communicator
+    Imbalance(Box<Look>),
+    /// Show what contributes most: communicator, operation and message size
+    Top(Box<Look>),
+    /// Show how large messages are: calls, bytes and time by message size
+    Hist(Box<Look>),
+    /// Show which communicators were made from which, with families as one line
+    Tree(Box<Look>),
+    /// Show ranks, MPI time and bytes inside and between hosts
+    Hosts(Box<Look>),
+    /// Show who sends to whom on each communicator: rings, halos, stars, trees, and what does not fit
+    Patterns(Box<Look>),
+    /// Find an order of ranks with few bytes between nodes, and write it for launchers
+    Reorder(Box<Reorder>),
     /// Show what layers below MPI did (needs `run --hooks`)
     #[command(visible_alias = "ucx")]
     Layers(Box<Layers>),

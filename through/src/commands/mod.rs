@@ -11,6 +11,7 @@ pub mod layers;
 pub mod look;
 pub mod matrix;
 pub mod recover;
+pub mod reorder;
 pub mod resolve;
 pub mod run;
 pub mod show;

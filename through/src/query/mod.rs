@@ -2,6 +2,7 @@
 
 pub mod catalog;
 pub mod cells;
+pub mod comm_tree;
 pub mod communicators;
 pub mod compare;
 pub mod datatypes;
@@ -11,6 +12,7 @@ pub mod filter;
 pub mod flows;
 pub mod graph;
 pub mod hosts;
+pub mod imbalance;
 pub mod in_flight;
 pub mod involved;
 pub mod layers;
@@ -19,9 +21,11 @@ pub mod notes;
 pub mod open;
 pub mod operations;
 pub mod overview;
+pub mod patterns;
 pub mod phases;
 pub mod range;
 pub mod ranks;
+pub mod reorder;
 pub mod routes;
 pub mod selection;
 pub mod sites;

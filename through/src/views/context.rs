@@ -15,6 +15,7 @@ use crate::query::open::Profile;
 use crate::query::overview::{Overview, overview};
 use crate::query::selection::Selection;
 use crate::query::sort::SortKey;
+use crate::render::order::Kind;
 
 /// What a view is asked.
 #[derive(Clone)]
@@ -37,6 +38,9 @@ pub struct Question {
     pub folding: Folding,
     /// Of advice: what was found in this one is not told again.
     pub since: Option<Rc<Profile>>,
+    /// Of an order of ranks: the nodes to place them on, and the file to write.
+    pub nodes: Option<String>,
+    pub write: Option<Kind>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,6 +67,8 @@ impl Question {
             by: Vec::new(),
             folding: Folding::Usual,
             since: None,
+            nodes: None,
+            write: None,
         }
     }
 

@@ -5,6 +5,7 @@ mod advise;
 mod birthplaces;
 mod cells;
 mod column;
+mod comm_tree;
 mod communicator;
 mod communicators;
 mod context;
@@ -16,19 +17,24 @@ mod efficiency;
 mod folding;
 mod graph;
 mod head;
+mod hist;
 mod hosts;
+mod imbalance;
 mod in_flight;
 mod linkage;
 mod matrix;
 mod nothing;
 mod operations;
+mod patterns;
 mod phases;
 mod protocols;
 mod ranks;
 mod reference;
+mod reorder;
 mod sites;
 mod summary;
 mod timeline;
+mod top;
 mod traffic;
 mod transfers;
 mod tree;
@@ -71,6 +77,13 @@ pub const VIEWS: &[View] = &[
     waits::VIEW,
     diff::VIEW,
     correlate::VIEW,
+    imbalance::VIEW,
+    top::VIEW,
+    hist::VIEW,
+    comm_tree::VIEW,
+    hosts::COMMAND,
+    patterns::VIEW,
+    reorder::VIEW,
     summary::VIEW,
 ];
 
@@ -114,6 +127,13 @@ pub enum Command {
     Waits,
     Diff,
     Correlate,
+    Imbalance,
+    Top,
+    Hist,
+    Tree,
+    Hosts,
+    Patterns,
+    Reorder,
     /// Not to be asked for: printed behind a job.
     Run,
 }

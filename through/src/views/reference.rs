@@ -77,6 +77,13 @@ fn invocation(view: &View) -> String {
         Command::Waits => "through waits",
         Command::Diff => "through diff",
         Command::Correlate => "through correlate",
+        Command::Imbalance => "through imbalance",
+        Command::Top => "through top",
+        Command::Hist => "through hist",
+        Command::Tree => "through tree",
+        Command::Hosts => "through hosts",
+        Command::Patterns => "through patterns",
+        Command::Reorder => "through reorder",
     };
     match view.flag {
         Flag::Default => format!("`{command}`"),

@@ -7,7 +7,14 @@ use crate::common::{Answer, Folder, heat};
 use crate::compare::{Change, study};
 use crate::sites::heat_with_code;
 
-const PAGES: [&str; 3] = ["../docs/howto/slice.md", "../docs/reference/through.md", "../docs/howto/find-the-reason.md"];
+const PAGES: [&str; 6] = [
+    "../docs/howto/slice.md",
+    "../docs/reference/through.md",
+    "../docs/howto/find-the-reason.md",
+    "../docs/howto/overview.md",
+    "../docs/howto/patterns.md",
+    "../docs/howto/rank-order.md",
+];
 /// Its profile knows lines of code.
 const CODE_PAGE: &str = "../docs/howto/find-the-line.md";
 
@@ -70,7 +77,25 @@ fn the_reference_is_complete() {
     let page = read(PAGES[1]) + &read("../docs/reference/views.md");
     let folder = Folder::empty();
     heat(&folder.path("heat.db"));
-    let commands = ["", "advise", "efficiency", "waits", "diff", "correlate", "tune", "layers", "matrix", "graph"];
+    let commands = [
+        "",
+        "advise",
+        "efficiency",
+        "waits",
+        "diff",
+        "correlate",
+        "tune",
+        "imbalance",
+        "top",
+        "hist",
+        "tree",
+        "hosts",
+        "patterns",
+        "reorder",
+        "layers",
+        "matrix",
+        "graph",
+    ];
     let of_jobs = ["run", "exec", "resolve", "recover", "collect", "clean"];
     for command in commands.into_iter().chain(of_jobs) {
         let words = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>();

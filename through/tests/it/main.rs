@@ -20,6 +20,8 @@ mod output;
 mod phases;
 mod plans;
 mod registry;
+mod reorder;
+mod shapes;
 mod shards;
 mod sites;
 mod stood;
