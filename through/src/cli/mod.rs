@@ -1,5 +1,6 @@
 //! The command line as it is written. What its words mean in a profile is resolved in `filter`.
 
+mod correlate;
 mod diff;
 mod insight;
 mod layers;
@@ -13,9 +14,9 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
-pub use diff::{Correlate, Diff, Rise, with_sides};
+pub use correlate::Correlate;
+pub use diff::{Diff, Rise, with_sides};
 pub use insight::{Advise, Look, LookAtRanks, Reorder, Tune};
-
 pub use layers::{Graph, Layers, Matrix};
 pub use select::{Input, Select, SelectCalls, SelectRoutes};
 pub use trace::Trace;

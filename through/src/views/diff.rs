@@ -211,7 +211,7 @@ fn numbers(comparison: &Comparison) -> Vec<(&'static str, Value<'static>)> {
         ("shift_s", shift(change, 0)),
         ("shift_low_s", shift(change, 1)),
         ("shift_high_s", shift(change, 2)),
-        ("verdict", Value::owned(change.verdict.map_or("", |verdict| verdict.name()))),
+        ("verdict", Value::maybe(change.verdict.map(|verdict| verdict.name()))),
     ]
 }
 

@@ -48,11 +48,11 @@ pub fn stencil(path: &Path, (rows, columns): (usize, usize), seed: i64, change: 
     }
     let of = |number: i64, ms: i64| ms * MS / 1000 * noise(seed, number);
     let mut spent = vec![0; ranks];
-    for rank in 0..ranks {
+    for (rank, spent) in spent.iter_mut().enumerate() {
         let each = 100 * rank as i64;
         let is_first = rank == 0;
         let mut cell = |comm: &str, op: &str, bucket: i64, did: Did| {
-            spent[rank] += did.3;
+            *spent += did.3;
             profile.cell(comm, op, bucket, rank, did);
         };
         let calls = 2000 + change.more_calls;

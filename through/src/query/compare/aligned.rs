@@ -33,12 +33,12 @@ impl Aligned {
         for reference in [0, other] {
             let Some(run) = runs.get(reference) else { continue };
             for (at, kind) in kinds[reference].iter().enumerate() {
-                if !of_kind[reference].contains_key(&at) {
-                    of_kind[reference].insert(at, units.len());
-                    units.push(Unit { members: none(), how: None });
-                    let unit = units.last_mut().expect("just added");
-                    unit.members[reference] = kind.members.clone();
-                }
+                of_kind[reference].entry(at).or_insert_with(|| {
+                    let mut members = none();
+                    members[reference].clone_from(&kind.members);
+                    units.push(Unit { members, how: None });
+                    units.len() - 1
+                });
             }
             for number in (0..runs.len()).filter(|number| *number != reference) {
                 for (ours, theirs, how) in matches((run, &kinds[reference]), (runs[number], &kinds[number])).pairs {
