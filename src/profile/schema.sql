@@ -92,11 +92,18 @@ CREATE TABLE operation (
     class TEXT NOT NULL
 );
 
--- Message sizes: more than lo, at most hi bytes. The first bucket holds 0 as well; the last has no hi.
+-- Message sizes: more than lo, at most hi bytes. The first bucket holds 0 as well; the last has no hi. From 64 on they are the same once
+-- more, of operations in own_size.
 CREATE TABLE bucket (
     id INTEGER PRIMARY KEY,
     lo INTEGER NOT NULL,
     hi INTEGER
+);
+
+-- Operations with calls in which each rank may give and take another number of bytes. The bucket of such a call is 64 and that of the
+-- bytes that the rank gave or took, whichever were more. The view profile shows the first bucket.
+CREATE TABLE own_size (
+    op INTEGER PRIMARY KEY REFERENCES operation(id)
 );
 
 -- Parts of the program that it named by MPI_Pcontrol. 0 is no phase, with an empty name.
@@ -349,7 +356,14 @@ SELECT c.name AS comm,
        x.rank AS rank,
        @shown@,
        h.name AS phase
-FROM cells x
+FROM (
+    SELECT comm, op, bucket, rank, phase, @cell counters@ FROM cells WHERE op NOT IN (SELECT op FROM own_size)
+    UNION ALL
+    SELECT comm, op, CASE WHEN bucket < 64 THEN bucket ELSE 0 END AS size, rank, phase, @merged cells@
+    FROM cells
+    WHERE op IN (SELECT op FROM own_size)
+    GROUP BY comm, op, size, rank, phase
+) x
 JOIN communicator c ON c.id = x.comm
 JOIN operation o ON o.id = x.op
 JOIN bucket b ON b.id = x.bucket

@@ -15,7 +15,7 @@ use crate::calls::CALLS;
 use crate::counters::{self, Arguments, Calls, Counter, Merge, Messages};
 use crate::creators;
 use crate::ranks;
-use crate::shard::{self, BUCKET_INVOLVED, FINISHED, LEFT, NO_OPERATION, REMOTE_RANK, SNAPSHOT};
+use crate::shard::{self, BUCKET_INVOLVED, FINISHED, LEFT, NO_OPERATION, OWN_SIZE, REMOTE_RANK, SNAPSHOT};
 use crate::stream::{
     ALL_PHASES, Detail, Each, Edge, Identity, InFlight, Item, Key, NO_RANK, Name, Process, Program, Row, Run,
     SiteCalls, Sum, Totals, Transfer, Use, add_ranges,
@@ -40,6 +40,8 @@ pub struct Tables<'a> {
     datatypes: HashMap<u64, u32>,
     are_numbered: bool,
     operations: BTreeSet<u16>,
+    /// Those of them with buckets by each rank's own bytes.
+    of_own_size: BTreeSet<u16>,
     programs: Vec<Program>,
     hosts: HashMap<String, u32>,
     /// The lowest rank of each rank's node, where rows stand for nodes. A rank of which nothing came stands for itself.
@@ -114,6 +116,7 @@ impl<'a> Tables<'a> {
             datatypes: HashMap::new(),
             are_numbered: false,
             operations: BTreeSet::new(),
+            of_own_size: BTreeSet::new(),
             programs: Vec::new(),
             hosts: HashMap::new(),
             node_of: HashMap::new(),
@@ -302,6 +305,7 @@ impl<'a> Tables<'a> {
         if self.group.as_ref().is_none_or(|group| group.key != key) {
             self.end_group()?;
             self.operations.insert(key.operation);
+            self.of_own_size.extend((key.bucket & OWN_SIZE > 0).then_some(key.operation));
             self.groups += 1;
             self.group = Some(Group { id: self.groups, key, is_summed: false, totals: None, cells: None });
         }
@@ -502,9 +506,15 @@ impl<'a> Tables<'a> {
             insert.execute(params![NO_OPERATION, "-", "-"])?;
         }
         let mut insert = self.db.prepare("INSERT INTO bucket VALUES (?, ?, ?)")?;
-        for bucket in 0..=buckets.edges().len() as u8 {
+        let marks: &[u8] = if self.of_own_size.is_empty() { &[0] } else { &[0, OWN_SIZE] };
+        for (mark, bucket) in marks.iter().flat_map(|mark| (0..=buckets.edges().len() as u8).map(move |at| (mark, at)))
+        {
             let (low, high) = buckets.bounds(bucket);
-            insert.execute(params![bucket, low as i64, high.map(|edge| edge as i64)])?;
+            insert.execute(params![mark | bucket, low as i64, high.map(|edge| edge as i64)])?;
+        }
+        let mut insert = self.db.prepare("INSERT INTO own_size VALUES (?)")?;
+        for operation in &self.of_own_size {
+            insert.execute([operation])?;
         }
         Ok(())
     }

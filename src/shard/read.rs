@@ -83,7 +83,7 @@ impl Shard {
         if header.magic != MAGIC {
             return Err(Error::Foreign);
         }
-        if header.format != FORMAT || header.table_hash != TABLE_HASH {
+        if !(OLDEST_FORMAT..=FORMAT).contains(&header.format) || header.table_hash != TABLE_HASH {
             return Err(Error::Version(header.format));
         }
         if !header.is_intact() {
@@ -132,7 +132,7 @@ impl Shard {
         }
         let coarse = |bucket: u8| match bucket {
             BUCKET_FAILED.. => bucket,
-            _ => buckets.holding(bucket, &self.buckets),
+            _ => bucket & OWN_SIZE | buckets.holding(bucket & !OWN_SIZE, &self.buckets),
         };
         for cell in &mut self.cells {
             cell.key = cell.key & !0xff | u64::from(coarse(cell.bucket()));
@@ -279,7 +279,7 @@ impl Shard {
         };
         let before = lengths(self);
         let (bucket_count, operations) = (self.buckets.edges().len() as u8, CALLS.len() as u16);
-        let fits = |bucket: u8| bucket <= bucket_count || bucket >= BUCKET_FAILED;
+        let fits = |bucket: u8| bucket & !OWN_SIZE <= bucket_count || bucket >= BUCKET_FAILED;
         self.cells.retain(|cell| {
             known(cell.comm()) && cell.operation() < operations && fits(cell.bucket()) && in_phase(cell)
         });

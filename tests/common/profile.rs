@@ -63,6 +63,18 @@ pub struct Edge {
     pub bytes: u64,
 }
 
+/// Rows of the view `cells` of one rank whose bucket is that of the rank's own bytes.
+#[derive(Clone, Debug)]
+pub struct OwnSize {
+    pub comm: String,
+    pub op: String,
+    pub bucket_lo: u64,
+    pub rank: u32,
+    pub calls: u64,
+    pub bytes_sent: u64,
+    pub bytes_recv: u64,
+}
+
 /// A row of the view `involved`.
 #[derive(Clone, Debug)]
 pub struct Involved {
@@ -89,6 +101,7 @@ pub struct Profile {
     pub matrix: Vec<Edge>,
     pub involved: Vec<Involved>,
     pub datatypes: Vec<Use>,
+    pub own_sizes: Vec<OwnSize>,
     pub ranks: Vec<Rank>,
     pub meta: BTreeMap<String, String>,
     pub schema_version: u32,
@@ -164,6 +177,21 @@ impl Profile {
                 bytes: count(row, "bytes")?,
             })
         });
+        let own_sizes = "(SELECT c.name AS comm, o.name AS op, b.lo AS bucket_lo, x.rank, sum(x.calls) AS calls, \
+                         sum(x.bytes_sent) AS bytes_sent, sum(x.bytes_recv) AS bytes_recv FROM cells x \
+                         JOIN communicator c ON c.id = x.comm JOIN operation o ON o.id = x.op JOIN bucket b ON b.id = x.bucket \
+                         WHERE x.bucket >= 64 GROUP BY x.comm, x.op, x.bucket, x.rank)";
+        let own_sizes = rows(&db, own_sizes, |row| {
+            Ok(OwnSize {
+                comm: row.get("comm")?,
+                op: row.get("op")?,
+                bucket_lo: count(row, "bucket_lo")?,
+                rank: row.get("rank")?,
+                calls: count(row, "calls")?,
+                bytes_sent: count(row, "bytes_sent")?,
+                bytes_recv: count(row, "bytes_recv")?,
+            })
+        });
         let ranks = rows(&db, "ranks", |row| {
             Ok(Rank {
                 rank: row.get("rank")?,
@@ -183,6 +211,7 @@ impl Profile {
             matrix,
             involved,
             datatypes,
+            own_sizes,
             ranks,
             meta,
             schema_version: db.query_row("PRAGMA user_version", [], |row| row.get(0)).expect("user_version"),

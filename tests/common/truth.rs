@@ -40,6 +40,8 @@ pub struct Facts {
     pub communicators: BTreeMap<String, CommFacts>,
     /// By communicator, operation, lower edge of the bucket, rank.
     pub calls: BTreeMap<(String, String, u64, u32), Counts>,
+    /// Those of them that count in the first bucket by rule, by that of their own bytes.
+    pub own_sizes: BTreeMap<(String, String, u64, u32), Counts>,
     /// The same rows by phase in addition.
     pub phases: BTreeMap<(String, String, u64, u32, String), Counts>,
     /// Calls and bytes.
@@ -67,6 +69,10 @@ pub fn check_profile(run: &Run, profile: &Profile) {
         // The program states no uses of datatypes.
         found.uses.clear();
     }
+    if said.own_sizes.is_empty() {
+        found.own_sizes.clear();
+    }
+    compare("own size", &said.own_sizes, &found.own_sizes, &mut differences);
     compare("communicator", &said.communicators, &found.communicators, &mut differences);
     compare("calls", &said.calls, &found.calls, &mut differences);
     compare("calls in a phase", &said.phases, &found.phases, &mut differences);
@@ -218,11 +224,19 @@ impl Facts {
                     let entry = facts.uses.entry(key).or_default();
                     *entry = (entry.0 + number(calls), entry.1 + number(bytes));
                 }
+                ["size", label, _, size, calls, sent, received] => {
+                    let lo = lower_edge(number(size));
+                    let entry = facts.own_sizes.entry((name(label, rank), op(), lo, rank)).or_default();
+                    entry.calls += number(calls);
+                    entry.sent += number(sent);
+                    entry.received += number(received);
+                }
                 ["comm", ..] => {}
                 _ => panic!("rank {rank} wrote a line that is none: {line:?}"),
             }
         }
         facts.calls.retain(|_, counts| *counts != Counts::default());
+        facts.own_sizes.retain(|_, counts| *counts != Counts::default());
         facts.phases.retain(|_, counts| *counts != Counts::default());
 
         for (label, list) in &members {
@@ -280,6 +294,10 @@ impl Facts {
             let counts =
                 Counts { calls: call.calls, failed: call.failed, sent: call.bytes_sent, received: call.bytes_recv };
             facts.add_call((call.comm.clone(), call.op.clone(), call.bucket_lo, call.rank), &call.phase, counts);
+        }
+        for call in &profile.own_sizes {
+            let counts = Counts { calls: call.calls, failed: 0, sent: call.bytes_sent, received: call.bytes_recv };
+            facts.own_sizes.insert((call.comm.clone(), call.op.clone(), call.bucket_lo, call.rank), counts);
         }
         for edge in &profile.matrix {
             let key = (edge.comm.clone(), edge.op.clone(), edge.src, edge.dst.unwrap_or(u32::MAX));

@@ -223,7 +223,8 @@ fn renew<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
         let record = C::record(thread, key);
         // SAFETY: records are never freed.
         let number = unsafe { (*record).number };
-        shortcut.begin(key, operation, phase, record, Cell::key(number, operation, 0) | Cell::phase_bits(phase));
+        let cells = Cell::key(number, operation, buckets::mark_of(operation)) | Cell::phase_bits(phase);
+        shortcut.begin(key, operation, phase, record, cells);
         if !C::is_lasting(key, record) {
             shortcut.renew(NEVER);
             return shortcut;

@@ -265,19 +265,19 @@ pub fn add<P: Path, C: Carrier>(
     place
 }
 
-/// Adds a call whose bytes are known already; returns its bucket.
+/// Adds a call whose bytes are known already.
 #[inline(always)]
-pub fn with_volume(thread: &Thread, record: Record, done: Done, volume: Volume) -> u8 {
-    with_volume_in(thread, record, done, phases::current(), volume)
+pub fn with_volume(thread: &Thread, record: Record, done: Done, volume: Volume) {
+    with_volume_in(thread, record, done, (phases::current(), 0), volume)
 }
 
+/// The same in a phase, and with what is added to the bucket.
 #[inline(always)]
-pub fn with_volume_in(thread: &Thread, record: Record, done: Done, phase: u8, volume: Volume) -> u8 {
+pub fn with_volume_in(thread: &Thread, record: Record, done: Done, (phase, mark): (u8, u8), volume: Volume) {
     if trace::is_on() {
         trace::volume(record, done.operation, volume.sent.max(volume.received));
     }
-    let bucket = buckets::of(volume.message_bytes);
-    let key = key_in(phase, record, done.operation, bucket);
+    let key = key_in(phase, record, done.operation, mark | buckets::of(volume.message_bytes));
     thread.counters.count(key, |cell| {
         add_time(cell, done.ticks);
         cell.bytes_sent += volume.sent;
@@ -285,5 +285,4 @@ pub fn with_volume_in(thread: &Thread, record: Record, done: Done, phase: u8, vo
     });
     thread.counters.add_ticks(done.ticks);
     sites::call(thread, key, done.ticks, (volume.sent, volume.received));
-    bucket
 }

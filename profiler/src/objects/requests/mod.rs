@@ -391,12 +391,23 @@ impl Requests {
         });
     }
 
-    /// A persistent request that this thread has looked at is started by `operation`, which took so many ticks. `posted` gives its
-    /// number on the timeline.
+    /// What the start of a persistent request that this thread has looked at sends and receives, as far as that is known by then.
+    pub fn volume(&self, handle: Word) -> Option<(u64, u64)> {
+        self.table.with(|requests| {
+            let place = requests.busy_slot_of(handle)?;
+            let extra = at(&mut requests.slots, place).extra;
+            let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(extra as usize) else { return None };
+            let is_known = persistent.starts == Starts::Sends;
+            is_known.then_some((persistent.sent, persistent.received))
+        })
+    }
+
+    /// A persistent request that this thread has looked at is started by `operation`, which took so many ticks, in this bucket if it is
+    /// known. `posted` gives its number on the timeline.
     pub fn activate(
         &self,
         handle: Word,
-        (operation, ticks, phase): (u16, u64, u8),
+        (operation, bucket, ticks, phase): (u16, u8, u64, u8),
         site: Option<*const Shortcut>,
         posted: impl FnOnce() -> u32,
     ) -> Option<(Record, Persistent)> {
@@ -410,7 +421,7 @@ impl Requests {
             request.state = State::Active;
             // SAFETY: records are never freed.
             let number = unsafe { (*request.comm).number };
-            request.cells = Counters::key(number, operation, 0) | Counters::phase_bits(phase);
+            request.cells = Counters::key(number, operation, bucket) | Counters::phase_bits(phase);
             request.ticks = ticks;
             request.shortcut = site.unwrap_or(request.shortcut);
             request.posted = posted();

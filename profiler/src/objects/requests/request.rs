@@ -127,6 +127,8 @@ pub struct Persistent {
     /// Of the message, or of a partition.
     pub message_bytes: u64,
     pub starts: Starts,
+    /// What is added to the bucket of its calls.
+    pub mark: u8,
     /// Rank in the communicator, world rank and bytes of each message.
     pub messages: Arc<[(c_int, u32, u64)]>,
     /// Number and bytes of each datatype argument, where they are recorded.
