@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use commsee::calls::{CALLS, RULES};
-use commsee::counters::{Arguments, Calls, Counter, Merge, Messages, SiteCalls, Stored, Unit};
+use commsee::counters::{Arguments, Calls, Completions, Counter, Merge, Messages, SiteCalls, Stored, Unit};
 use commsee::passed_over::{PASSED_OVER, PassedOver};
 use commsee::settings::VARIABLES;
 
@@ -132,6 +132,11 @@ fn counters() {
             "Calls by site",
             "Per site, communicator, operation, message-size bucket, phase and rank, in the view `call_sites`.",
             SiteCalls::TABLE,
+        ),
+        (
+            "Completed requests",
+            "Per communicator, operation and phase of the completing calls, operation, size and peer of the requests, and rank, in the view `completions`.",
+            Completions::TABLE,
         ),
         (
             "Datatype arguments",

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::counters::{Arguments, Calls, Counter, Merge, Messages, SiteCalls, Stored};
+use crate::counters::{Arguments, Calls, Completions, Counter, Merge, Messages, SiteCalls, Stored};
 use crate::stream::NO_RANK;
 
 /// Raised with every change of the schema; `PRAGMA user_version` of the file.
@@ -26,7 +26,7 @@ pub static SCHEMA: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// What the marks of `schema.sql` stand for.
-fn columns() -> [(&'static str, Vec<String>); 20] {
+fn columns() -> [(&'static str, Vec<String>); 22] {
     let calls = || Calls::TABLE.iter();
     let sums = || calls().filter(|counter| counter.is_sum());
     let extremes = || Calls::extremes().map(|(_, extreme)| extreme);
@@ -47,6 +47,8 @@ fn columns() -> [(&'static str, Vec<String>); 20] {
         ("uneven cell", calls().filter(|counter| counter.is_common()).map(|counter| not_null(counter.name)).collect()),
         ("messages", messages().map(|counter| not_null(counter.name)).collect()),
         ("site calls", site_calls().map(|counter| not_null(counter.name)).collect()),
+        ("completions", Completions::TABLE.iter().map(|counter| not_null(counter.name)).collect()),
+        ("of completions", Completions::TABLE.iter().map(|counter| shown("x", counter, counter.name)).collect()),
         ("arguments", arguments().map(|counter| not_null(counter.name)).collect()),
         ("summed", sums().flat_map(summed).collect()),
         ("summed extremes", extremes().flat_map(summed_extreme).collect()),

@@ -17,9 +17,12 @@ use crate::creators;
 use crate::ranks;
 use crate::shard::{self, BUCKET_INVOLVED, FINISHED, LEFT, NO_OPERATION, OWN_SIZE, REMOTE_RANK, SNAPSHOT};
 use crate::stream::{
-    ALL_PHASES, Detail, Each, Edge, Identity, InFlight, Item, Key, NO_RANK, Name, Process, Program, Row, Run,
-    SiteCalls, Sum, Totals, Transfer, Use, add_ranges,
+    ALL_PHASES, Completed, Detail, Each, Edge, Identity, InFlight, Item, Key, NO_RANK, Name, Peer, Process, Program,
+    Row, Run, SiteCalls, Sum, Totals, Transfer, Use, add_ranges,
 };
+
+/// `completed.peer` of a process of another `MPI_COMM_WORLD`.
+const REMOTE_PEER: i64 = -2;
 
 /// Programs of a job that are told apart.
 const MOST_PROGRAMS: usize = 64;
@@ -60,6 +63,7 @@ struct Statements<'a> {
     edge: CachedStatement<'a>,
     argument: CachedStatement<'a>,
     at_site: CachedStatement<'a>,
+    completed: CachedStatement<'a>,
 }
 
 /// The group whose rows are coming.
@@ -101,6 +105,8 @@ impl<'a> Tables<'a> {
             edge: db.prepare_cached(&adding("edge", 4, Messages::TABLE))?,
             argument: insert_into("datatype_use", 4 + Arguments::COUNT)?,
             at_site: db.prepare_cached(&adding("call_site", 6, counters::SiteCalls::TABLE))?,
+            // Peers on one node are one where rows stand for nodes.
+            completed: db.prepare_cached(&adding("completed", 7, counters::Completions::TABLE))?,
         };
         Ok(Tables {
             db,
@@ -182,6 +188,7 @@ impl<'a> Tables<'a> {
                 self.add_program(program);
                 Ok(())
             }
+            Item::Completed(completed) => self.add_completed(&completed),
         }
     }
 
@@ -443,6 +450,20 @@ impl<'a> Tables<'a> {
         let key = [site, comm, calls.operation.into(), calls.bucket.into(), phase].map(i64::from);
         let counted = calls.counted.values().map(|value| value as i64);
         insert(&mut self.insert.at_site, key.into_iter().chain([rank]).chain(counted).map(Some))
+    }
+
+    fn add_completed(&mut self, completed: &Completed) -> Result<(), Error> {
+        self.number()?;
+        self.operations.extend([completed.operation, completed.started]);
+        let (comm, phase) = (self.comm(completed.identity), self.phase(completed.phase));
+        let peer = match completed.peer {
+            Peer::REMOTE => REMOTE_PEER,
+            peer => known(peer.rank().map_or(NO_RANK, |rank| self.known_by(rank))),
+        };
+        let of_calls = [comm, completed.operation.into(), phase].map(i64::from);
+        let started = [known(self.known_by(completed.rank)), completed.started.into(), completed.bucket.into(), peer];
+        let counted = completed.counted.values().map(|value| value as i64);
+        insert(&mut self.insert.completed, of_calls.into_iter().chain(started).chain(counted).map(Some))
     }
 
     fn add_transfer(&mut self, transfer: &Transfer) -> Result<(), Error> {

@@ -195,6 +195,8 @@ pub const SITES: u32 = 19;
 pub const SITE_CELLS: u32 = 20;
 /// Paths of modules, and names of what an interpreter runs: [`Text`] entries. `flags` is the part of a text that is longer than one.
 pub const CODE_TEXTS: u32 = 21;
+/// What calls that complete requests have completed (`completed.rs`).
+pub const COMPLETED: u32 = 22;
 
 /// Stands before the entries of a block.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]

@@ -75,6 +75,19 @@ pub struct OwnSize {
     pub bytes_recv: u64,
 }
 
+/// A row of the view `completions` with requests.
+#[derive(Clone, Debug)]
+pub struct Completed {
+    pub comm: String,
+    pub op: String,
+    pub started: Option<String>,
+    pub bucket_lo: Option<u64>,
+    pub peer: Option<u32>,
+    pub rank: u32,
+    pub requests: u64,
+    pub bytes: u64,
+}
+
 /// A row of the view `involved`.
 #[derive(Clone, Debug)]
 pub struct Involved {
@@ -102,6 +115,9 @@ pub struct Profile {
     pub involved: Vec<Involved>,
     pub datatypes: Vec<Use>,
     pub own_sizes: Vec<OwnSize>,
+    pub completed: Vec<Completed>,
+    /// Completing calls of a communicator, rank and phase whose times are not those of what they completed together.
+    pub unbalanced: u64,
     pub ranks: Vec<Rank>,
     pub meta: BTreeMap<String, String>,
     pub schema_version: u32,
@@ -192,6 +208,21 @@ impl Profile {
                 bytes_recv: count(row, "bytes_recv")?,
             })
         });
+        let completed = rows(&db, "completions WHERE requests > 0", |row| {
+            Ok(Completed {
+                comm: row.get("comm")?,
+                op: row.get("op")?,
+                started: row.get("started")?,
+                bucket_lo: row.get::<_, Option<i64>>("bucket_lo")?.map(|edge| edge as u64),
+                peer: row.get("peer")?,
+                rank: row.get("rank")?,
+                requests: count(row, "requests")?,
+                bytes: count(row, "bytes")?,
+            })
+        });
+        let unbalanced = "SELECT count(*) FROM (SELECT comm, op, phase, rank, sum(time_ns) AS ns FROM completed GROUP BY 1, 2, 3, 4) d \
+                          LEFT JOIN (SELECT comm, op, phase, coalesce(rank, -1) AS rank, sum(time_ns) AS ns FROM cells \
+                          GROUP BY 1, 2, 3, 4) c USING (comm, op, phase, rank) WHERE c.ns IS NOT d.ns";
         let ranks = rows(&db, "ranks", |row| {
             Ok(Rank {
                 rank: row.get("rank")?,
@@ -212,6 +243,8 @@ impl Profile {
             involved,
             datatypes,
             own_sizes,
+            completed,
+            unbalanced: db.query_row(unbalanced, [], |row| row.get::<_, i64>(0)).expect("times") as u64,
             ranks,
             meta,
             schema_version: db.query_row("PRAGMA user_version", [], |row| row.get(0)).expect("user_version"),

@@ -26,7 +26,7 @@
         }                                                                                                              \
     } while (0)
 
-enum truth_kind { TRUTH_CALL, TRUTH_EDGE, TRUTH_INVOLVED, TRUTH_USE, TRUTH_SIZE };
+enum truth_kind { TRUTH_CALL, TRUTH_EDGE, TRUTH_INVOLVED, TRUTH_USE, TRUTH_SIZE, TRUTH_DONE };
 #define TEXT_LENGTH 256
 
 struct truth_row {
@@ -127,6 +127,16 @@ static UNUSED void own_size_of(const char *label, const char *op, const char *fu
 {
     if (strchr("vw", function[strlen(function) - 1]))
         own_size(label, op, size, sent, received);
+}
+
+/* A request of this operation (null: nobody can tell) and size that a call completed, with what arrived from a rank of MPI_COMM_WORLD
+ * (-1: the call completed several, or nothing arrived). A program that states one states all of them. */
+static UNUSED void completed_request(const char *label, const char *op, const char *started, long long size, int peer,
+                                     long long bytes)
+{
+    char text[TEXT_LENGTH];
+    snprintf(text, sizeof text, "%s %d", started ? started : "-", peer);
+    truth_add_with(TRUTH_DONE, label, op, text, started ? size : 0, 1, 0, bytes, 0);
 }
 
 /* One call that returned an error. */
@@ -312,6 +322,10 @@ static UNUSED void truth_write(void)
             case TRUTH_SIZE:
                 fprintf(file, "size\t%s\t%s\t%lld\t%lld\t%lld\t%lld\n", row->label, row->op, row->key, row->calls,
                         row->sent, row->received);
+                break;
+            case TRUTH_DONE:
+                fprintf(file, "done\t%s\t%s\t%s\t%lld\t%lld\t%lld\n", row->label, row->op, row->text, row->key,
+                        row->calls, row->sent);
                 break;
             case TRUTH_USE:
                 fprintf(file, "use\t%s\t%s\t%s\t%lld\t%lld\t%lld\n", row->label, row->op, row->text, row->key,

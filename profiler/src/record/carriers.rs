@@ -178,6 +178,7 @@ fn renewed_without_bytes<C: Carrier>(thread: &Thread, operation: u16, key: Word)
 fn first_without_bytes<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
     let shortcut = renew::<C>(thread, operation, key);
     if shortcut.cell(0).is_none() {
+        shortcut.forget_completed();
         let (cell, is_kept) = thread.counters.cell(shortcut.cells.get());
         shortcut.set_cell(buckets::bounds(0), cell);
         if !is_kept {

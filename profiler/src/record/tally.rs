@@ -214,11 +214,12 @@ fn plain_apart(thread: &Thread, record: Record, operation: u16, code: c_int, tic
     plain(thread, record, Done { operation, code, ticks });
 }
 
-/// A call that carries nothing, of a record that its wrapper knows.
+/// A call that carries nothing, of a record that its wrapper knows. Returns its shortcut.
 #[inline(always)]
-pub fn of_record_without_bytes<P: Path>(thread: &Thread, record: Record, done: Done) {
+pub fn of_record_without_bytes<P: Path>(thread: &Thread, record: Record, done: Done) -> &Shortcut {
     if done.code != 0 {
-        return failed::<Known>(thread, record as Word, done.operation, done.code, done.ticks);
+        failed::<Known>(thread, record as Word, done.operation, done.code, done.ticks);
+        return shortcut_without_bytes::<Known>(thread, done.operation, record as Word);
     }
     let shortcut = shortcut_without_bytes::<Known>(thread, done.operation, record as Word);
     // SAFETY: as above.
@@ -227,6 +228,7 @@ pub fn of_record_without_bytes<P: Path>(thread: &Thread, record: Record, done: D
     if !P::IS_SHORT {
         sites::call(thread, shortcut.cells.get(), done.ticks, (0, 0));
     }
+    shortcut
 }
 
 /// A call of a known record, for calls that are not given a communicator.

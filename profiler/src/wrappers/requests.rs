@@ -11,9 +11,9 @@ use crate::guest::short_path::Full;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
-use crate::objects::requests::{Kind, Persistent};
+use crate::objects::requests::{Kind, Persistent, Starts};
 use crate::record::tally::{self, Done};
-use crate::record::{self, persistent, phases};
+use crate::record::{self, buckets, persistent, phases};
 use crate::sites;
 use crate::thread::Thread;
 use crate::trace;
@@ -136,10 +136,15 @@ pub unsafe fn MPI_Request_free(thread: &Thread, request: Word, forward: impl FnO
     done.code
 }
 
+/// `bucket`: that of a receive, if it is that of its call.
 fn activate(thread: &Thread, handle: Word, done: Done, bucket: u8) -> Option<(Record, Persistent)> {
     let posted = || if trace::is_on() { trace::posted() } else { 0 };
     let site = sites::are_counted().then(|| record::sites::kept(thread, done.operation));
-    thread.requests().activate(handle, (done.operation, bucket, done.ticks, phases::current()), site, posted)
+    let of = |persistent: &Persistent| match persistent.starts {
+        Starts::Sends => buckets::of(persistent.message_bytes),
+        Starts::Receives | Starts::Partitions => bucket,
+    };
+    thread.requests().activate(handle, (done.operation, done.ticks, phases::current()), of, site, posted)
 }
 
 pub unsafe fn MPI_Start(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {

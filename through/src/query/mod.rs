@@ -3,6 +3,7 @@
 pub mod catalog;
 pub mod cells;
 pub mod communicators;
+pub mod completed;
 pub mod datatypes;
 pub mod error;
 pub mod filter;

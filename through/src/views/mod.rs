@@ -6,6 +6,7 @@ mod cells;
 mod column;
 mod communicator;
 mod communicators;
+mod completed;
 mod context;
 mod contributors;
 mod datatypes;
@@ -50,6 +51,7 @@ pub const VIEWS: &[View] = &[
     hosts::VIEW,
     phases::VIEW,
     datatypes::VIEW,
+    completed::VIEW,
     in_flight::VIEW,
     contributors::VIEW,
     contributors::BY_COMMUNICATOR,
