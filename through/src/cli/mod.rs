@@ -30,6 +30,7 @@ Examples:
   through run -o heat.db -- mpirun -n 64 ./heat   run a job with the profiler
   through                                         newest profile in this folder
   through heat.db --comm s0.1 --op Allreduce      one operation on s0.1
+  through advise heat.db                          what to look at first
   through heat.db -u                              time per communicator
   through heat.db -e --sort time                  time per rank, heaviest first
   through heat.db -a --rank 0,4-7 --bytes 1K:1M   single ranks, medium messages

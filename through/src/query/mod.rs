@@ -5,6 +5,7 @@ pub mod cells;
 pub mod comm_tree;
 pub mod communicators;
 pub mod compare;
+pub mod completed;
 pub mod datatypes;
 pub mod error;
 pub mod families;

@@ -8,6 +8,7 @@ mod column;
 mod comm_tree;
 mod communicator;
 mod communicators;
+mod completed;
 mod context;
 mod contributors;
 mod correlate;
@@ -63,6 +64,7 @@ pub const VIEWS: &[View] = &[
     hosts::VIEW,
     phases::VIEW,
     datatypes::VIEW,
+    completed::VIEW,
     in_flight::VIEW,
     contributors::VIEW,
     contributors::BY_COMMUNICATOR,
