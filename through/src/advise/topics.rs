@@ -24,7 +24,7 @@ pub const TOPICS: &[Topic] = &[
         title: "{op} on {comm} waits for {ranks}",
         text: "The other members wait {waiting} for {ranks}: who spends least in such a call is late.",
         advice: "Look at what happens there before the call: more work, more input or output, or a slower node. Faster communication does not help.",
-        rule: "Bounds of waiting in a barrier or a collective in which all ranks exchange show that the same ranks are late (lower bound at least half of the upper one), and they are at most half of the members.",
+        rule: "Bounds of waiting in a barrier or a collective in which all ranks exchange show that the same ranks are late (lower bound at least half of the upper one), and they are at most half of the members. Only `info` where a rank that waits does so for less than 10 ms a call and less than 0.6 of the longest call: that may be the scheduler of a machine with more ranks than cores.",
         source: "bounds: howto/find-the-reason.md; who spends most is the victim: QMCPACK issue 3985",
     },
     Topic {
@@ -32,7 +32,7 @@ pub const TOPICS: &[Topic] = &[
         title: "{op} on {comm} waits for another rank each time",
         text: "Up to {waiting} of {op} is waiting, {each} a call, and no rank is late more often than the others.",
         advice: "Look for work that moves between ranks, for noise of the system, and for more ranks than cores. If all ranks share a step that only one does at a time, do it elsewhere or without waiting.",
-        rule: "The upper bound of waiting is at least 10 % of the run time of all ranks and 1 ms a call, the lower bound less than a fifth of it; with a timeline its times count.",
+        rule: "The upper bound of waiting is at least 10 % of the run time of all ranks and 1 ms a call, the lower bound less than half of it; with a timeline its times count. Only `info` where ranks wait for less than 10 ms a call and less than 0.6 of the longest call, as above.",
         source: "simulation: of late ranks in turn the upper bound is within 2 % of the truth",
     },
     Topic {
@@ -40,7 +40,7 @@ pub const TOPICS: &[Topic] = &[
         title: "Ranks work unevenly: load balance {balance}",
         text: "{ranks} work longest; if all worked as long as the mean, {waiting} of rank time were saved.",
         advice: "Give {ranks} less work, or find out why they are slower: through -e lists the ranks.",
-        rule: "Load balance below 0.8, and no finding about late ranks tells more.",
+        rule: "Load balance below 0.8, at least 100 ms between the mean and the maximum, and no finding about late ranks that tells the same.",
         source: "POP: 0.8 is acceptable",
     },
     Topic {
@@ -56,7 +56,7 @@ pub const TOPICS: &[Topic] = &[
         title: "Barrier on {comm} may be needless",
         text: "{calls} barriers a rank take {time}; as often the ranks call {other} on the same members, which makes them wait for each other anyway.",
         advice: "Leave the barrier out, unless something beside MPI (a file, shared memory) depends on it.",
-        rule: "At least 50 barriers a rank, at most as many as calls of collectives in which all ranks exchange on communicators with the same members, with less than 1 ms a call or no rank that is late.",
+        rule: "At least 50 barriers a rank, at most as many as calls of collectives in which all ranks exchange on communicators with the same members; `info` whatever it costs. What ranks wait in it for one that is always late is not counted: they would wait in the next call.",
         source: "Cray, IPM and Scalasca count time before barriers apart",
     },
     Topic {
@@ -64,7 +64,7 @@ pub const TOPICS: &[Topic] = &[
         title: "Many small messages on {comm}",
         text: "{op} sends {per_pair} messages of {size} on average from rank to rank, {per_step} for each time that a rank waits for others; calls with so few bytes take {time}.",
         advice: "Collect what goes to the same rank between two points of waiting into one message: a buffer, a derived datatype, or a neighborhood collective.",
-        rule: "On average at most 1000 bytes a message, at least 100 messages for each pair of ranks, and at least 4 for each call that waits for several requests or ranks.",
+        rule: "On average at most 1000 bytes a message, at least 100 messages for each pair of ranks, and at least 4 for each call that waits for several requests or ranks; `info` whatever it costs.",
         source: "Periscope: small messages are below 1000 bytes on average",
     },
     Topic {
@@ -72,7 +72,7 @@ pub const TOPICS: &[Topic] = &[
         title: "Many small {op} on {comm}",
         text: "{calls} calls a rank with {size} each take {time}, {ratio} times as many as any other call that makes ranks wait.",
         advice: "Put values that are wanted at the same time into one call with a longer buffer.",
-        rule: "At least 200 collective calls of one kind a rank with at most 1 KiB on average, and at least 4 times as many as of any other collective or call over several requests.",
+        rule: "At least 200 collective calls of one kind a rank with at most 1 KiB on average, at least 4 times as many as of any other collective or call over several requests, and on average at most 250 µs of work between two calls.",
         source: "latency counts per call; Periscope",
     },
     Topic {
@@ -88,7 +88,7 @@ pub const TOPICS: &[Topic] = &[
         title: "{creator} on {comm} makes the same communicators again and again",
         text: "{count} communicators of one family were made and freed{place}; making and freeing takes {time}.",
         advice: "Make the communicator once and keep it.",
-        rule: "At least 32 communicators of one family with the same rank 0 that were freed, and their making takes a noticeable time.",
+        rule: "At least 32 communicators of one family with the same rank 0 that were freed, `info` whatever it costs.",
         source: "creation is collective over the parent (MPI-4.1, 7.4)",
     },
     Topic {
@@ -112,7 +112,7 @@ pub const TOPICS: &[Topic] = &[
         title: "All messages on {comm} go to {ranks}",
         text: "{share} of {messages} messages on {comm} end at {ranks}, from all other members: it receives one after the other.",
         advice: "Use MPI_Reduce or MPI_Gather, which form a tree, let ranks send less often, or spread the receiver's work.",
-        rule: "At least 90 % of at least 100 messages on a communicator of 4 ranks or more end at one rank, all other members send to it, and point-to-point calls on it take a noticeable time.",
+        rule: "At least 90 % of at least 100 messages on a communicator of 4 ranks or more end at one rank, and all other members send to it; `info` whatever it costs.",
         source: "star pattern: Snoopie, Cray grid detection",
     },
     Topic {
@@ -125,10 +125,10 @@ pub const TOPICS: &[Topic] = &[
     },
     Topic {
         name: "uneven-bytes",
-        title: "{op} on {comm} moves {ratio} times the mean on {ranks}",
-        text: "{ranks} send and receive {most}, the mean is {mean}: the others wait for the longest transfer.",
+        title: "{ranks} {does} {ratio} times the mean in {op} on {comm}",
+        text: "Of {ranks} it is {most}, the mean is {mean}: the others wait for the longest transfer.",
         advice: "Divide the data more evenly over the ranks.",
-        rule: "In a v collective or neighborhood collective with at least 10 calls the largest sum of bytes of a rank is at least twice the mean.",
+        rule: "In a v collective or neighborhood collective with at least 10 calls the bytes that a rank sends, or those that it receives, are at least twice the mean.",
         source: "Drishti: 30 % imbalance of sizes; here more, since ranks at borders have less",
     },
     Topic {
@@ -136,7 +136,7 @@ pub const TOPICS: &[Topic] = &[
         title: "{op} on {comm} is slower than on its siblings",
         text: "With the same calls and bytes {op} takes {time} a rank on {comm}, without waiting, and {other} on {count} communicators that were made alike.",
         advice: "Compare where its members run: more nodes, another switch, a busy node.",
-        rule: "Of a family of at least 3 with equal calls and bytes, the least time of a member is at least 1.5 times the median of the others.",
+        rule: "Of a family of at least 3 with equal calls and bytes, the least time of a member is at least 1.5 times the median of the others, and its shortest call 1.2 times the shortest of each.",
         source: "the mpisee paper finds such by hand (Fig. 10)",
     },
     Topic {
@@ -144,7 +144,7 @@ pub const TOPICS: &[Topic] = &[
         title: "{op} on {comm} is slower than on larger communicators",
         text: "With {size} a rank and call, {op} takes {each} on {ranks_of} ranks and {other} on {larger} ranks.",
         advice: "Compare algorithms of the collective: through tune writes what to try.",
-        rule: "Equal bytes of a rank in a call to within 1 %, at least 10 calls, fewer ranks, and at least 1.5 times the least time a call.",
+        rule: "Equal bytes of a rank in a call to within 1 %, at least 10 calls, fewer ranks, at least 1.5 times the least time a call, and 1.2 times the shortest call.",
         source: "mpisee paper: Alltoallv on 16 ranks took 9.5 s, on 64 ranks 3.7 s",
     },
     Topic {

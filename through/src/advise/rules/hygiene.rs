@@ -71,7 +71,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
                 )
             });
         } else if freed >= MADE {
-            findings.push(of("communicator-churn", freed, MADE, "freed"));
+            findings.push(Finding { floor: Some(Level::Info), ..of("communicator-churn", freed, MADE, "freed") });
         }
     }
     Ok(findings)

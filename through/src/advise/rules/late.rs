@@ -1,6 +1,6 @@
 //! Ranks that the others wait for: always the same, or another one each time.
 
-use crate::advise::finding::{Confidence, Finding};
+use crate::advise::finding::{Confidence, Finding, Level};
 use crate::advise::run::{Run, filters, on};
 use crate::query::Error;
 use crate::query::waiting::{Group, Pattern};
@@ -9,6 +9,11 @@ use crate::text::units;
 /// Of the run time of all ranks.
 const CHANGING_SHARE: f64 = 0.10;
 const CHANGING_CALL_NS: i64 = 1_000_000;
+/// Schedulers give time slices of 3 to 4 ms. A rank that shares its core waits for some of them, and makes the others wait: less than this in
+/// a call is told from a fault only if it is steady.
+const SLICES_NS: i64 = 10_000_000;
+/// Of the longest call. Of ranks that sleep, work and wait on shared cores the mean is 0.2 to 0.45 of it, of a fault in each call nearly all.
+const STEADY: f64 = 0.6;
 
 pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
@@ -24,6 +29,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
 
 fn same(run: &Run, group: &Group) -> Option<Finding> {
     let late = group.late_ranks();
+    let waiters = group.members.len().saturating_sub(late.len()) as i64;
     if late.is_empty() || 2 * late.len() > group.members.len() {
         return None;
     }
@@ -43,6 +49,7 @@ fn same(run: &Run, group: &Group) -> Option<Finding> {
             ranks: late.into_iter().filter_map(|rank| u32::try_from(rank).ok()).collect(),
             confidence,
             severity_ns: exact_ns.unwrap_or(waiting_ns).into(),
+            ceiling: ceiling(run, group, waiting_ns, waiters),
             gain_bound_ns: most_ns,
             command: format!("waits {}", filters(run, comm, op)),
             ..Finding::new("late-rank")
@@ -71,6 +78,7 @@ fn changing(run: &Run, group: &Group) -> Option<Finding> {
         Finding {
             confidence,
             severity_ns: waiting_ns.into(),
+            ceiling: ceiling(run, group, waiting_ns, members - 1),
             gain_bound_ns: group.members.iter().map(|member| member.max_ns).max().unwrap_or_default(),
             command: format!("waits {}", filters(run, comm, op)),
             ..Finding::new("changing-late-rank")
@@ -85,6 +93,14 @@ fn changing(run: &Run, group: &Group) -> Option<Finding> {
         .word("waiting", units::time(waiting_ns))
         .word("each", units::time(each_ns)),
     )
+}
+
+/// Of so many ranks that wait in each call.
+fn ceiling(run: &Run, group: &Group, waiting_ns: i64, waiters: i64) -> Option<Level> {
+    let each_ns = waiting_ns / waiters.max(1) / group.calls.max(1);
+    let longest_ns = run.sums.get(&(group.comm, group.op)).and_then(|sum| sum.time_max_ns)?;
+    let is_steady = each_ns as f64 >= STEADY * longest_ns as f64;
+    (each_ns < SLICES_NS && !is_steady).then_some(Level::Info)
 }
 
 /// What a timeline says of all of its calls, if none is missing.
