@@ -20,12 +20,18 @@ struct Planted<'a> {
     culprits: &'a str,
     /// It is more than `info` on any machine.
     is_loud: bool,
+    /// What the profiler is asked to record.
+    option: &'a str,
 }
 
 fn run(mpi: Mpi, planted: &Planted, word: &str) -> Run {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/planted").join(planted.program);
     let program = c_source(mpi, &source.with_extension("c"), planted.program);
-    Launch::of(mpi, program).preload(library()).ranks(planted.ranks).arguments(&[word]).run().succeeded()
+    let launch = Launch::of(mpi, program).preload(library()).ranks(planted.ranks).arguments(&[word]);
+    match planted.option {
+        "" => launch.run().succeeded(),
+        option => launch.variable(option, "1").run().succeeded(),
+    }
 }
 
 /// What is found, after a look at what must hold of every finding.
@@ -68,13 +74,21 @@ fn is_told(planted: &Planted) {
         let healthy = findings(&run(mpi, planted, "healthy"));
         assert!(healthy.iter().all(|finding| finding["level"] == "info"), "{mpi}: {healthy:#?}");
         // On a busy machine any rank may be a little late.
-        let is_late = planted.topic.ends_with("late-rank");
+        let is_late = planted.topic.starts_with("late-") || planted.topic == "changing-late-rank";
         assert!(is_late || healthy.iter().all(|finding| finding["topic"] != planted.topic), "{mpi}: {healthy:#?}");
     }
 }
 
-const SOMEWHERE: Planted =
-    Planted { program: "", ranks: 4, topic: "", comm: Some("W0.0"), op: None, culprits: "", is_loud: false };
+const SOMEWHERE: Planted = Planted {
+    program: "",
+    ranks: 4,
+    topic: "",
+    comm: Some("W0.0"),
+    op: None,
+    culprits: "",
+    is_loud: false,
+    option: "",
+};
 
 #[test]
 fn a_late_rank_of_a_row() {
@@ -86,6 +100,7 @@ fn a_late_rank_of_a_row() {
         op: Some("MPI_Allreduce"),
         culprits: "5",
         is_loud: true,
+        ..SOMEWHERE
     });
 }
 
@@ -170,4 +185,52 @@ fn uneven_bytes() {
         culprits: "1",
         ..SOMEWHERE
     });
+}
+
+#[test]
+fn a_late_sender() {
+    is_told(&Planted {
+        program: "late_sender",
+        topic: "late-sender",
+        op: Some("MPI_Recv"),
+        culprits: "1",
+        is_loud: true,
+        option: "COMMSEE_TRACE",
+        ..SOMEWHERE
+    });
+}
+
+#[test]
+fn ranks_that_work_one_after_the_other() {
+    is_told(&Planted {
+        program: "chain",
+        topic: "serial-chain",
+        op: Some("MPI_Recv"),
+        culprits: "0-3",
+        is_loud: true,
+        option: "COMMSEE_TRACE",
+        ..SOMEWHERE
+    });
+}
+
+#[test]
+fn data_with_gaps() {
+    is_told(&Planted {
+        program: "strided",
+        topic: "non-contiguous-data",
+        op: Some("MPI_Sendrecv"),
+        option: "COMMSEE_DATATYPES",
+        ..SOMEWHERE
+    });
+}
+
+#[test]
+fn tiny_one_sided_accesses() {
+    is_told(&Planted { program: "tiny_puts", topic: "tiny-one-sided", op: Some("MPI_Put"), ..SOMEWHERE });
+}
+
+#[test]
+fn tiny_file_accesses() {
+    let op = Some("MPI_File_write_at");
+    is_told(&Planted { program: "tiny_writes", topic: "tiny-file-accesses", op, ..SOMEWHERE });
 }

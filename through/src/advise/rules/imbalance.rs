@@ -32,7 +32,10 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         return Ok(Vec::new());
     };
     if inside >= IN_NODES && between < BETWEEN_NODES {
-        return Ok(slow_node(run).into_iter().collect());
+        let slow: Vec<Finding> = slow_node(run).into_iter().collect();
+        if !slow.is_empty() {
+            return Ok(slow);
+        }
     }
     if balance >= BALANCE {
         return Ok(Vec::new());

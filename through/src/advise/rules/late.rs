@@ -1,5 +1,6 @@
 //! Ranks that the others wait for: always the same, or another one each time.
 
+use super::noise;
 use crate::advise::finding::{Confidence, Finding, Level};
 use crate::advise::run::{Run, filters, on};
 use crate::query::Error;
@@ -9,11 +10,6 @@ use crate::text::units;
 /// Of the run time of all ranks.
 const CHANGING_SHARE: f64 = 0.10;
 const CHANGING_CALL_NS: i64 = 1_000_000;
-/// Schedulers give time slices of 3 to 4 ms. A rank that shares its core waits for some of them, and makes the others wait: less than this in
-/// a call is told from a fault only if it is steady.
-const SLICES_NS: i64 = 10_000_000;
-/// Of the longest call. Of ranks that sleep, work and wait on shared cores the mean is 0.2 to 0.45 of it, of a fault in each call nearly all.
-const STEADY: f64 = 0.6;
 
 pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
@@ -98,9 +94,7 @@ fn changing(run: &Run, group: &Group) -> Option<Finding> {
 /// Of so many ranks that wait in each call.
 fn ceiling(run: &Run, group: &Group, waiting_ns: i64, waiters: i64) -> Option<Level> {
     let each_ns = waiting_ns / waiters.max(1) / group.calls.max(1);
-    let longest_ns = run.sums.get(&(group.comm, group.op)).and_then(|sum| sum.time_max_ns)?;
-    let is_steady = each_ns as f64 >= STEADY * longest_ns as f64;
-    (each_ns < SLICES_NS && !is_steady).then_some(Level::Info)
+    noise::ceiling(run, group.comm, group.op, group.calls, each_ns)
 }
 
 /// What a timeline says of all of its calls, if none is missing.
