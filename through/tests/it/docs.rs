@@ -3,10 +3,13 @@
 use std::fs;
 use std::path::Path;
 
+use crate::advice::faulty;
 use crate::common::{Answer, Folder, heat};
 use crate::sites::heat_with_code;
 
-const PAGES: [&str; 3] = ["../docs/howto/slice.md", "../docs/reference/through.md", "../docs/howto/find-the-reason.md"];
+const PAGES: [&str; 3] = ["../docs/howto/slice.md", "../docs/reference/through.md", REASON_PAGE];
+/// It has a profile with faults beside it.
+const REASON_PAGE: &str = "../docs/howto/find-the-reason.md";
 /// Its profile knows lines of code.
 const CODE_PAGE: &str = "../docs/howto/find-the-line.md";
 
@@ -46,6 +49,9 @@ fn the_pages_show_what_happens() {
         match page {
             CODE_PAGE => heat_with_code(&folder.path("heat.db"), 8),
             _ => heat(&folder.path("heat.db")),
+        }
+        if page == REASON_PAGE {
+            faulty(&folder.path("slow.db"));
         }
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
         let text = fs::read_to_string(&path).unwrap();
