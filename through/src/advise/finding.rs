@@ -75,6 +75,8 @@ pub struct Finding {
     pub gain_bound_ns: i64,
     /// At least this, whatever it costs: it is wrong by its nature.
     pub floor: Option<Level>,
+    /// At most this, whatever it costs: it may be the machine's, or harmless.
+    pub ceiling: Option<Level>,
     pub evidence: Vec<Evidence>,
     /// The arguments of `through` that show it, behind the profile.
     pub command: String,
@@ -95,6 +97,7 @@ impl Finding {
             severity_ns: 0,
             gain_bound_ns: 0,
             floor: None,
+            ceiling: None,
             evidence: Vec::new(),
             command: String::new(),
             words: Vec::new(),
@@ -127,7 +130,8 @@ impl Finding {
             share if share >= INFO => Some(Level::Info),
             _ => None,
         };
-        of_share.into_iter().chain(self.floor).min()
+        let level = of_share.into_iter().chain(self.floor).min()?;
+        Some(self.ceiling.map_or(level, |ceiling| level.max(ceiling)))
     }
 
     /// The same on a communicator that was made alike.

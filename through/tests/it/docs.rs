@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::advice::faulty;
 use crate::common::{Answer, Folder, heat};
 use crate::compare::{Change, study};
 use crate::sites::heat_with_code;
@@ -10,11 +11,13 @@ use crate::sites::heat_with_code;
 const PAGES: [&str; 6] = [
     "../docs/howto/slice.md",
     "../docs/reference/through.md",
-    "../docs/howto/find-the-reason.md",
+    REASON_PAGE,
     "../docs/howto/overview.md",
     "../docs/howto/patterns.md",
     "../docs/howto/rank-order.md",
 ];
+/// It has a profile with faults beside it.
+const REASON_PAGE: &str = "../docs/howto/find-the-reason.md";
 /// Its profile knows lines of code.
 const CODE_PAGE: &str = "../docs/howto/find-the-line.md";
 
@@ -58,6 +61,9 @@ fn the_pages_show_what_happens() {
             CODE_PAGE => heat_with_code(&folder.path("heat.db"), 8),
             COMPARED => study(&folder, Change { delay_ms: 5, ..Change::default() }),
             _ => heat(&folder.path("heat.db")),
+        }
+        if page == REASON_PAGE {
+            faulty(&folder.path("slow.db"));
         }
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
         let text = fs::read_to_string(&path).unwrap();

@@ -1,5 +1,6 @@
 //! `through` as its users meet it: the program is run on profiles whose numbers are known.
 
+mod advice;
 mod common;
 mod compare;
 mod datatypes;

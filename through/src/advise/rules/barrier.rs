@@ -1,15 +1,12 @@
 //! Barriers beside collectives that hold the ranks anyway.
 
 use super::EXCHANGES;
-use crate::advise::finding::Finding;
+use crate::advise::finding::{Finding, Level};
 use crate::advise::run::{Run, filters, on};
 use crate::query::Error;
-use crate::query::waiting::Pattern;
 use crate::text::units;
 
 const CALLS: i64 = 50;
-/// Longer calls are waiting, which a rule of its own tells.
-const CALL_NS: i64 = 1_000_000;
 
 pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
     let (barriers, exchanges) = (run.ops(&["MPI_Barrier"]), run.ops(EXCHANGES));
@@ -22,14 +19,13 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
             continue;
         };
         let waits = run.waits.iter().flatten().find(|group| (group.comm, group.op) == (sum.comm, sum.op));
-        let is_long = sum.time_ns / i64::from(sum.ranks.max(1)) / sum.calls.max(1) >= CALL_NS;
-        if waits.is_some_and(|group| group.pattern() == Some(Pattern::Same)) || is_long {
-            continue;
-        }
+        // Who waits in the barrier for a late rank would wait for it in the next call.
+        let moved_ns = waits.map_or(0, |group| group.min_ns());
         let spent = run.of_ranks(sum.comm, &barriers)?;
         findings.push(
             Finding {
-                severity_ns: sum.time_ns.into(),
+                severity_ns: i128::from(sum.time_ns.saturating_sub(moved_ns).max(0)),
+                floor: Some(Level::Info),
                 gain_bound_ns: run.gain_ns(&spent),
                 command: filters(run, sum.comm, sum.op),
                 ..Finding::new("needless-barrier")

@@ -8,6 +8,8 @@ use crate::text::units;
 const CALLS: f64 = 200.0;
 const SMALL_BYTES: f64 = 1024.0;
 const RATIO: f64 = 4.0;
+/// Work between two calls: some latencies of a small collective. Who works longer in between has one value at a time.
+const BETWEEN_S: f64 = 250e-6;
 
 const OF_SEVERAL: &[&str] = &["MPI_Waitall", "MPI_Waitsome"];
 
@@ -29,7 +31,8 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
     let others = others.map(|sum| run.calls_of_a_rank(sum)).fold(1.0, f64::max);
     let size = most.bytes_sent.max(most.bytes_recv) as f64 / (calls * f64::from(most.ranks.max(1))).max(1.0);
     let ratio = calls / others;
-    if calls < CALLS || size > SMALL_BYTES || ratio < RATIO {
+    let between_s = run.ledger.working_ns as f64 / 1e9 / run.ledger.ranks.max(1) as f64 / calls;
+    if calls < CALLS || size > SMALL_BYTES || ratio < RATIO || between_s > BETWEEN_S {
         return Ok(Vec::new());
     }
     let spent = run.of_ranks(most.comm, &[most.op].into())?;
@@ -45,7 +48,13 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
             ..Finding::new("fragmented-collectives")
         }
         .on(most.comm, Some(most.op))
-        .with("calls of a rank", calls, CALLS, of_rank)
+        .with("calls of a rank", calls, CALLS, of_rank.clone())
+        .with(
+            "seconds of work between two calls on average",
+            between_s,
+            BETWEEN_S,
+            format!("SELECT avg(wall_s - mpi_s) / ({of_rank}) FROM ranks"),
+        )
         .word("calls", format!("{calls:.0}"))
         .word("size", units::bytes(size.round() as u64))
         .word("time", units::time(most.time_ns))

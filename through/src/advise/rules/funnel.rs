@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::advise::finding::Finding;
+use crate::advise::finding::{Finding, Level};
 use crate::advise::run::Run;
 use crate::query::Error;
 use crate::text::units;
@@ -40,6 +40,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
             Finding {
                 ranks: u32::try_from(root).into_iter().collect(),
                 severity_ns,
+                floor: Some(Level::Info),
                 gain_bound_ns: run.gain_ns(&spent),
                 command: format!("matrix --comm {}", run.name(comm)),
                 ..Finding::new("root-funnel")

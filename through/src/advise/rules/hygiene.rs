@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::advise::finding::{Finding, Level};
-use crate::advise::run::Run;
+use crate::advise::run::{Run, filters};
 use crate::query::Error;
 use crate::query::families::Family;
 use crate::text::units;
@@ -61,8 +61,11 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         if leaked >= LEAKED {
             findings.push(Finding { floor: Some(Level::Warn), ..of("communicator-leak", leaked, LEAKED, "NOT freed") });
         } else if unused >= UNUSED {
+            let making = run.ops(&[family.creator.as_deref().unwrap_or_default()]).first().copied();
             findings.push(Finding {
                 floor: Some(Level::Warn),
+                // Nothing was counted on them.
+                command: making.map_or("-u".to_owned(), |op| filters(run, parent.id, op)),
                 ..of(
                     "unused-communicators",
                     unused,
@@ -71,7 +74,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
                 )
             });
         } else if freed >= MADE {
-            findings.push(of("communicator-churn", freed, MADE, "freed"));
+            findings.push(Finding { floor: Some(Level::Info), ..of("communicator-churn", freed, MADE, "freed") });
         }
     }
     Ok(findings)

@@ -12,6 +12,8 @@ use crate::query::catalog::Process;
 use crate::text::units;
 
 const BALANCE: f64 = 0.8;
+/// Of the run: less is a few time slices of the scheduler.
+const SURPLUS_NS: f64 = 1e8;
 const IN_NODES: f64 = 0.9;
 const BETWEEN_NODES: f64 = 0.85;
 const NODES: usize = 3;
@@ -30,9 +32,12 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         return Ok(Vec::new());
     };
     if inside >= IN_NODES && between < BETWEEN_NODES {
-        return Ok(slow_node(run).into_iter().collect());
+        let slow: Vec<Finding> = slow_node(run).into_iter().collect();
+        if !slow.is_empty() {
+            return Ok(slow);
+        }
     }
-    if balance >= BALANCE || late::find(run)?.iter().any(|finding| finding.level(run).is_some()) {
+    if balance >= BALANCE {
         return Ok(Vec::new());
     }
     let processes = &run.catalog.processes;
@@ -44,6 +49,12 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         .filter_map(|process| process.rank.try_into().ok())
         .collect();
     let surplus_ns = ((most - mean) * processes.len() as f64) as i128;
+    let tells_it = |finding: &Finding| finding.ranks == busy || 2 * finding.severity_ns >= surplus_ns;
+    if most - mean < SURPLUS_NS
+        || late::find(run)?.iter().any(|finding| finding.level(run).is_some() && tells_it(finding))
+    {
+        return Ok(Vec::new());
+    }
     Ok(vec![
         Finding {
             ranks: busy,

@@ -1,6 +1,7 @@
 //! Ranks that the others wait for: always the same, or another one each time.
 
-use crate::advise::finding::{Confidence, Finding};
+use super::noise;
+use crate::advise::finding::{Confidence, Finding, Level};
 use crate::advise::run::{Run, filters, on};
 use crate::query::Error;
 use crate::query::waiting::{Group, Pattern};
@@ -24,6 +25,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
 
 fn same(run: &Run, group: &Group) -> Option<Finding> {
     let late = group.late_ranks();
+    let waiters = group.members.len().saturating_sub(late.len()) as i64;
     if late.is_empty() || 2 * late.len() > group.members.len() {
         return None;
     }
@@ -43,6 +45,7 @@ fn same(run: &Run, group: &Group) -> Option<Finding> {
             ranks: late.into_iter().filter_map(|rank| u32::try_from(rank).ok()).collect(),
             confidence,
             severity_ns: exact_ns.unwrap_or(waiting_ns).into(),
+            ceiling: ceiling(run, group, waiting_ns, waiters),
             gain_bound_ns: most_ns,
             command: format!("waits {}", filters(run, comm, op)),
             ..Finding::new("late-rank")
@@ -71,6 +74,7 @@ fn changing(run: &Run, group: &Group) -> Option<Finding> {
         Finding {
             confidence,
             severity_ns: waiting_ns.into(),
+            ceiling: ceiling(run, group, waiting_ns, members - 1),
             gain_bound_ns: group.members.iter().map(|member| member.max_ns).max().unwrap_or_default(),
             command: format!("waits {}", filters(run, comm, op)),
             ..Finding::new("changing-late-rank")
@@ -85,6 +89,12 @@ fn changing(run: &Run, group: &Group) -> Option<Finding> {
         .word("waiting", units::time(waiting_ns))
         .word("each", units::time(each_ns)),
     )
+}
+
+/// Of so many ranks that wait in each call.
+fn ceiling(run: &Run, group: &Group, waiting_ns: i64, waiters: i64) -> Option<Level> {
+    let each_ns = waiting_ns / waiters.max(1) / group.calls.max(1);
+    noise::ceiling(run, group.comm, group.op, group.calls, each_ns)
 }
 
 /// What a timeline says of all of its calls, if none is missing.

@@ -8,10 +8,15 @@ mod gather;
 mod hygiene;
 mod imbalance;
 mod late;
+mod layout;
+mod noise;
 mod polling;
+mod sender;
 mod siblings;
 mod small;
 mod startup;
+mod tiny;
+mod transport;
 
 use super::finding::Finding;
 use super::run::Run;
@@ -31,6 +36,10 @@ pub const RULES: &[Rule] = &[
     gather::find,
     bytes::find,
     siblings::find,
+    sender::find,
+    layout::find,
+    tiny::find,
+    transport::find,
     startup::find,
 ];
 

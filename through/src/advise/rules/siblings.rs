@@ -15,6 +15,8 @@ const RATIO: f64 = 1.5;
 const FAMILY: usize = 3;
 const CALLS: i64 = 10;
 const NEAR: f64 = 0.01;
+/// Of the shortest call, which neither waiting nor noise makes longer.
+const SHORTEST: f64 = 1.2;
 /// Of the run time: less is told of no communicator, since the least time of few ranks is noisy.
 const SHARE: f64 = 0.05;
 
@@ -57,7 +59,8 @@ fn odd(run: &Run, sums: &[&Operations]) -> Vec<Finding> {
                 siblings.iter().filter(|(other, _)| other.comm != sum.comm).map(|(_, ns)| *ns).collect();
             others.sort_unstable();
             let median_ns = others[others.len() / 2];
-            if (*least_ns as f64) < RATIO * median_ns as f64 {
+            let is_slowest = siblings.iter().all(|(other, _)| other.comm == sum.comm || is_longer(sum, other));
+            if (*least_ns as f64) < RATIO * median_ns as f64 || !is_slowest {
                 continue;
             }
             let excess_ns = least_ns.saturating_sub(median_ns);
@@ -88,6 +91,14 @@ fn odd(run: &Run, sums: &[&Operations]) -> Vec<Finding> {
     findings
 }
 
+/// Whether even the shortest call took longer than the other's.
+fn is_longer(sum: &Operations, other: &Operations) -> bool {
+    match (sum.time_min_ns, other.time_min_ns) {
+        (Some(shortest_ns), Some(other_ns)) => shortest_ns as f64 >= SHORTEST * other_ns as f64,
+        _ => true,
+    }
+}
+
 fn least_sql(run: &Run, sum: &Operations) -> String {
     format!(
         "SELECT min(t) FROM (SELECT sum(time_s) AS t FROM profile WHERE {} GROUP BY rank)",
@@ -108,7 +119,10 @@ fn slower_though_smaller(run: &Run, sums: &[&Operations]) -> Vec<Finding> {
     for sums in by_op.values() {
         for (sum, bytes, each_ns) in sums {
             let is_slower = |(other, other_bytes, other_ns): &&(&Operations, f64, f64)| {
-                other.ranks > sum.ranks && (bytes - other_bytes).abs() <= NEAR * bytes && *each_ns >= RATIO * other_ns
+                other.ranks > sum.ranks
+                    && (bytes - other_bytes).abs() <= NEAR * bytes
+                    && *each_ns >= RATIO * other_ns
+                    && is_longer(sum, other)
             };
             let Some((other, _, other_ns)) = sums.iter().filter(is_slower).min_by(|a, b| a.2.total_cmp(&b.2)) else {
                 continue;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::advise::finding::Finding;
+use crate::advise::finding::{Finding, Level};
 use crate::advise::run::{Run, filters, on};
 use crate::query::Error;
 use crate::text::units;
@@ -49,6 +49,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         findings.push(
             Finding {
                 severity_ns: time_ns,
+                floor: Some(Level::Info),
                 gain_bound_ns: run.gain_ns(&run.of_ranks(comm, &ops)?),
                 command: filters(run, comm, op),
                 ..Finding::new("small-messages")

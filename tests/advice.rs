@@ -1,0 +1,236 @@
+//! What `through advise` says of programs with one planted fault, and of the same programs without it.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+
+use common::{Launch, Mpi, Run, c_source, execute, library};
+use rusqlite::Connection;
+use serde_json::Value;
+
+/// The fault that a program under `tests/planted/` has, as advice names it.
+struct Planted<'a> {
+    program: &'a str,
+    ranks: usize,
+    topic: &'a str,
+    comm: Option<&'a str>,
+    op: Option<&'a str>,
+    /// Who causes it.
+    culprits: &'a str,
+    /// It is more than `info` on any machine.
+    is_loud: bool,
+    /// What the profiler is asked to record.
+    option: &'a str,
+}
+
+fn run(mpi: Mpi, planted: &Planted, word: &str) -> Run {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/planted").join(planted.program);
+    let program = c_source(mpi, &source.with_extension("c"), planted.program);
+    let launch = Launch::of(mpi, program).preload(library()).ranks(planted.ranks).arguments(&[word]);
+    match planted.option {
+        "" => launch.run().succeeded(),
+        option => launch.variable(option, "1").run().succeeded(),
+    }
+}
+
+/// What is found, after a look at what must hold of every finding.
+fn findings(run: &Run) -> Vec<Value> {
+    let profile = run.profile_path();
+    let done = execute(Command::new(common::through()).arg("advise").arg(&profile).args(["--format", "json"]));
+    let document: Value =
+        serde_json::from_str(&done.stdout).unwrap_or_else(|_| panic!("{}{}", done.stdout, done.stderr));
+    let findings = document["findings"].as_array().expect("findings").clone();
+    let is_loud = findings.iter().any(|finding| finding["level"] != "info");
+    assert_eq!(done.status.code(), Some(i32::from(is_loud)), "{document}");
+    let db = Connection::open(&profile).expect("the profile");
+    for finding in &findings {
+        for evidence in finding["evidence"].as_array().expect("evidence") {
+            let sql = evidence["sql"].as_str().expect("a query");
+            let value: f64 = db.query_row(sql, [], |row| row.get(0)).unwrap_or_else(|error| panic!("{sql}: {error}"));
+            let told = evidence["value"].as_f64().expect("a value");
+            assert!((value - told).abs() <= 1e-9 * told.abs(), "{sql} gives {value}: {finding}");
+        }
+        for text in ["title", "text", "command"] {
+            assert!(!finding[text].as_str().expect("a text").contains(['{', '}']), "{finding}");
+        }
+    }
+    findings
+}
+
+#[track_caller]
+fn is_told(planted: &Planted) {
+    for mpi in Mpi::ALL {
+        let faulty = run(mpi, planted, "planted");
+        let found = findings(&faulty);
+        let names = |finding: &&Value| {
+            finding["topic"] == planted.topic
+                && finding["comm"].as_str() == planted.comm
+                && finding["op"].as_str() == planted.op
+                && finding["ranks"] == planted.culprits
+        };
+        let finding = found.iter().find(names).unwrap_or_else(|| panic!("{mpi}: {found:#?}"));
+        assert!(!planted.is_loud || finding["level"] != "info", "{mpi}: {finding}");
+        let healthy = findings(&run(mpi, planted, "healthy"));
+        assert!(healthy.iter().all(|finding| finding["level"] == "info"), "{mpi}: {healthy:#?}");
+        // On a busy machine any rank may be a little late.
+        let is_late = planted.topic.starts_with("late-") || planted.topic == "changing-late-rank";
+        assert!(is_late || healthy.iter().all(|finding| finding["topic"] != planted.topic), "{mpi}: {healthy:#?}");
+    }
+}
+
+const SOMEWHERE: Planted = Planted {
+    program: "",
+    ranks: 4,
+    topic: "",
+    comm: Some("W0.0"),
+    op: None,
+    culprits: "",
+    is_loud: false,
+    option: "",
+};
+
+#[test]
+fn a_late_rank_of_a_row() {
+    is_told(&Planted {
+        program: "late_row",
+        ranks: 6,
+        topic: "late-rank",
+        comm: Some("s3.1"),
+        op: Some("MPI_Allreduce"),
+        culprits: "5",
+        is_loud: true,
+        ..SOMEWHERE
+    });
+}
+
+#[test]
+fn another_late_rank_each_time() {
+    let op = Some("MPI_Allreduce");
+    is_told(&Planted { program: "late_in_turn", topic: "changing-late-rank", op, is_loud: true, ..SOMEWHERE });
+}
+
+#[test]
+fn a_rank_that_works_longer() {
+    is_told(&Planted {
+        program: "imbalance",
+        topic: "load-imbalance",
+        comm: None,
+        culprits: "2",
+        is_loud: true,
+        ..SOMEWHERE
+    });
+}
+
+#[test]
+fn a_needless_barrier() {
+    is_told(&Planted { program: "barrier", topic: "needless-barrier", op: Some("MPI_Barrier"), ..SOMEWHERE });
+}
+
+#[test]
+fn small_messages() {
+    is_told(&Planted { program: "small_messages", topic: "small-messages", op: Some("MPI_Isend"), ..SOMEWHERE });
+}
+
+#[test]
+fn fragmented_collectives() {
+    is_told(&Planted { program: "fragments", topic: "fragmented-collectives", op: Some("MPI_Allreduce"), ..SOMEWHERE });
+}
+
+#[test]
+fn communicators_that_nobody_frees() {
+    let op = Some("MPI_Comm_dup");
+    is_told(&Planted { program: "leak", topic: "communicator-leak", op, is_loud: true, ..SOMEWHERE });
+}
+
+#[test]
+fn communicators_that_are_made_anew() {
+    is_told(&Planted { program: "churn", topic: "communicator-churn", op: Some("MPI_Comm_split"), ..SOMEWHERE });
+}
+
+#[test]
+fn communicators_that_nobody_uses() {
+    let op = Some("MPI_Comm_dup");
+    is_told(&Planted { program: "unused", topic: "unused-communicators", op, is_loud: true, ..SOMEWHERE });
+}
+
+#[test]
+fn polling() {
+    is_told(&Planted { program: "polling", topic: "polling", op: Some("MPI_Test"), ..SOMEWHERE });
+}
+
+#[test]
+fn a_root_that_all_send_to() {
+    is_told(&Planted { program: "funnel", topic: "root-funnel", culprits: "0", ..SOMEWHERE });
+}
+
+#[test]
+fn a_gather_and_a_broadcast() {
+    is_told(&Planted {
+        program: "gather_bcast",
+        topic: "gather-bcast",
+        comm: Some("d0.1"),
+        op: Some("MPI_Gather"),
+        culprits: "0",
+        ..SOMEWHERE
+    });
+}
+
+#[test]
+fn uneven_bytes() {
+    is_told(&Planted {
+        program: "uneven",
+        topic: "uneven-bytes",
+        op: Some("MPI_Alltoallv"),
+        culprits: "1",
+        ..SOMEWHERE
+    });
+}
+
+#[test]
+fn a_late_sender() {
+    is_told(&Planted {
+        program: "late_sender",
+        topic: "late-sender",
+        op: Some("MPI_Recv"),
+        culprits: "1",
+        is_loud: true,
+        option: "COMMSEE_TRACE",
+        ..SOMEWHERE
+    });
+}
+
+#[test]
+fn ranks_that_work_one_after_the_other() {
+    is_told(&Planted {
+        program: "chain",
+        topic: "serial-chain",
+        op: Some("MPI_Recv"),
+        culprits: "0-3",
+        is_loud: true,
+        option: "COMMSEE_TRACE",
+        ..SOMEWHERE
+    });
+}
+
+#[test]
+fn data_with_gaps() {
+    is_told(&Planted {
+        program: "strided",
+        topic: "non-contiguous-data",
+        op: Some("MPI_Sendrecv"),
+        option: "COMMSEE_DATATYPES",
+        ..SOMEWHERE
+    });
+}
+
+#[test]
+fn tiny_one_sided_accesses() {
+    is_told(&Planted { program: "tiny_puts", topic: "tiny-one-sided", op: Some("MPI_Put"), ..SOMEWHERE });
+}
+
+#[test]
+fn tiny_file_accesses() {
+    let op = Some("MPI_File_write_at");
+    is_told(&Planted { program: "tiny_writes", topic: "tiny-file-accesses", op, ..SOMEWHERE });
+}

@@ -1,0 +1,561 @@
+//! What is advised just over the thresholds of each rule, and nothing just under them.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::common::{Builder, Did, Folder, MS, Moved, Way};
+
+const KEYS: [&str; 13] = [
+    "topic",
+    "title",
+    "text",
+    "level",
+    "confidence",
+    "comm",
+    "label",
+    "op",
+    "ranks",
+    "severity_rank_s",
+    "gain_bound_s",
+    "evidence",
+    "command",
+];
+
+/// What is found in a profile, after a look at what must hold of every finding.
+fn checked(folder: &Folder, path: &Path) -> Vec<Value> {
+    let answer = folder.through(&["advise", path.to_str().unwrap(), "--format", "json"]);
+    let document: Value = serde_json::from_str(&answer.out).unwrap_or_else(|_| panic!("{answer:?}"));
+    let findings = document["findings"].as_array().unwrap().clone();
+    let is_loud = findings.iter().any(|finding| finding["level"] != "info");
+    assert_eq!(answer.status, i32::from(is_loud), "{document}");
+    let db = Connection::open(path).unwrap();
+    for finding in &findings {
+        for key in KEYS {
+            assert!(finding.get(key).is_some(), "{key} is missing: {finding}");
+        }
+        for key in ["title", "text"] {
+            assert!(!finding[key].as_str().unwrap().contains(['{', '}']), "{finding}");
+        }
+        for evidence in finding["evidence"].as_array().unwrap() {
+            let sql = evidence["sql"].as_str().unwrap();
+            let value: f64 = db.query_row(sql, [], |row| row.get(0)).unwrap_or_else(|error| panic!("{sql}: {error}"));
+            let told = evidence["value"].as_f64().unwrap();
+            assert!((value - told).abs() <= 1e-9 * told.abs(), "{sql} gives {value}: {finding}");
+        }
+        let command = finding["command"].as_str().unwrap().replace('\'', "");
+        let words: Vec<&str> = command.strip_prefix("through ").unwrap().split(' ').collect();
+        let shown = folder.through(&words);
+        assert_eq!((shown.status, shown.err.as_str()), (0, ""), "{command}");
+    }
+    findings
+}
+
+/// The findings of one topic, in a run of so many ranks and milliseconds with the communicator `W0.0`.
+fn of(topic: &str, ranks: usize, wall_ms: i64, build: impl Fn(&mut Builder)) -> Vec<Value> {
+    changed(topic, ranks, wall_ms, build, "")
+}
+
+/// As `of`, with statements that change the profile.
+fn changed(topic: &str, ranks: usize, wall_ms: i64, build: impl Fn(&mut Builder), sql: &str) -> Vec<Value> {
+    let folder = Folder::empty();
+    let path = folder.path("made.db");
+    let mut profile = Builder::new(&path, ranks);
+    profile.meta("ranks", &ranks.to_string());
+    profile.comm("W0.0", None, None, ranks as u32, &format!("0-{}", ranks - 1));
+    build(&mut profile);
+    profile.finish(|_| wall_ms * MS);
+    Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+    let mut findings = checked(&folder, &path);
+    findings.retain(|finding| finding["topic"] == topic);
+    findings
+}
+
+#[track_caller]
+fn one(findings: Vec<Value>) -> Value {
+    assert_eq!(findings.len(), 1, "{findings:#?}");
+    findings.into_iter().next().unwrap()
+}
+
+#[track_caller]
+fn none(findings: Vec<Value>) {
+    assert!(findings.is_empty(), "{findings:#?}");
+}
+
+#[test]
+fn a_late_rank() {
+    // Ten barriers in which three ranks spend so many milliseconds more than the late one, which spends 100.
+    let told = |more: i64| {
+        of("late-rank", 4, 2000, |profile| {
+            for rank in 0..4 {
+                let more = if rank == 2 { 0 } else { more };
+                profile.cell("W0.0", "MPI_Barrier", 0, rank, Did(10, 0, 0, (100 + more) * MS));
+            }
+        })
+    };
+    // The builder's shortest call is half of the mean, 5 ms: at least 3 × more, at most 200 above that.
+    let finding = one(told(300));
+    assert_eq!((finding["ranks"].as_str(), finding["level"].as_str()), (Some("2"), Some("high")));
+    assert_eq!((finding["severity_rank_s"].as_f64(), finding["confidence"].as_str()), (Some(0.9), Some("bound")));
+    // 30 ms a call are told from time slices, if waiting is not steady.
+    assert_eq!(one(told(299))["level"], "info");
+    one(told(67));
+    none(told(66));
+}
+
+#[test]
+fn most_ranks_are_not_late() {
+    none(of("late-rank", 4, 2000, |profile| {
+        for rank in 0..4 {
+            let more = if rank == 2 { 900 } else { 0 };
+            profile.cell("W0.0", "MPI_Barrier", 0, rank, Did(10, 0, 0, (100 + more) * MS));
+        }
+    }));
+}
+
+#[test]
+fn another_late_rank_each_time() {
+    // Half of the time is more than the shortest call. 10 % of four ranks and 2 s are 800 ms.
+    let told = |calls: i64, each: i64| {
+        of("changing-late-rank", 4, 2000, |profile| {
+            for rank in 0..4 {
+                profile.cell("W0.0", "MPI_Allreduce", 0, rank, Did(calls, 8, 8, each * MS));
+            }
+        })
+    };
+    assert_eq!(one(told(5, 400))["level"], "high");
+    assert_eq!(one(told(10, 400))["level"], "info");
+    none(told(10, 399));
+    one(told(200, 400));
+    none(told(201, 400));
+}
+
+#[test]
+fn ranks_that_work_longer() {
+    let told = |wall: i64, waits: i64| {
+        of("load-imbalance", 4, wall, |profile| {
+            for rank in [0, 2, 3] {
+                profile.cell("W0.0", "MPI_Recv", 0, rank, Did(1, 0, 8, waits * MS));
+            }
+        })
+    };
+    // Work of 2000, and three times 2000 less what they wait: 80 % of the maximum if that is 533.3.
+    assert_eq!(one(told(2000, 534))["ranks"], "1");
+    none(told(2000, 533));
+    // 100 ms between mean and maximum.
+    one(told(400, 134));
+    none(told(400, 133));
+}
+
+#[test]
+fn a_slow_node() {
+    let told = |ranks: usize, waits: i64| {
+        of("slow-node", ranks, 2000, |profile| {
+            for rank in 0..ranks - 2 {
+                profile.cell("W0.0", "MPI_Recv", 0, rank, Did(1, 0, 8, waits * MS));
+            }
+        })
+    };
+    // Two ranks a node, two thirds of which wait: the mean is 85 % of the most if they wait 450.
+    let finding = one(told(6, 451));
+    assert_eq!((finding["ranks"].as_str(), finding["comm"].as_str()), (Some("4-5"), None));
+    none(told(6, 450));
+    none(told(4, 900));
+}
+
+#[test]
+fn of_two_nodes_the_slow_one_is_an_imbalance() {
+    let findings = of("load-imbalance", 4, 2000, |profile| {
+        for rank in [0, 1] {
+            profile.cell("W0.0", "MPI_Recv", 0, rank, Did(1, 0, 8, 1000 * MS));
+        }
+    });
+    assert_eq!(one(findings)["ranks"], "2-3");
+}
+
+#[test]
+fn a_needless_barrier() {
+    let told = |barriers: i64, sums: i64, comm: &str| {
+        of("needless-barrier", 4, 2000, |profile| {
+            profile.comm("d0.1", None, Some("W0.0"), 4, "0-3");
+            profile.comm("s0.2", None, Some("W0.0"), 2, "0-1");
+            for rank in 0..4 {
+                profile.cell("W0.0", "MPI_Barrier", 0, rank, Did(barriers, 0, 0, 100 * MS));
+                if comm != "s0.2" || rank < 2 {
+                    profile.cell(comm, "MPI_Allreduce", 0, rank, Did(sums, 8, 8, MS));
+                }
+            }
+        })
+    };
+    assert_eq!(one(told(50, 50, "W0.0"))["level"], "warn");
+    one(told(50, 50, "d0.1"));
+    none(told(50, 50, "s0.2"));
+    none(told(49, 50, "W0.0"));
+    none(told(51, 50, "W0.0"));
+}
+
+#[test]
+fn small_messages() {
+    let told = |messages: i64, bytes: i64, waits: i64| {
+        of("small-messages", 4, 2000, |profile| {
+            for rank in 0..4 {
+                profile.cell("W0.0", "MPI_Send", 1, rank, Did(messages, messages * bytes, 0, MS));
+                profile.edge("W0.0", "MPI_Send", (rank as i64, (rank as i64 + 1) % 4), messages, messages * bytes);
+                profile.cell("W0.0", "MPI_Waitall", 0, rank, Did(waits, 0, 0, MS));
+            }
+        })
+    };
+    let finding = one(told(100, 1000, 25));
+    assert_eq!((finding["op"].as_str(), finding["level"].as_str()), (Some("MPI_Send"), Some("info")));
+    none(told(99, 1000, 1));
+    none(told(100, 1001, 1));
+    none(told(100, 1000, 26));
+}
+
+#[test]
+fn fragmented_collectives() {
+    let told = |calls: i64, bytes: i64, wall: i64, waits: i64| {
+        of("fragmented-collectives", 4, wall, |profile| {
+            for rank in 0..4 {
+                profile.cell("W0.0", "MPI_Allreduce", 1, rank, Did(calls, calls * bytes, calls * bytes, 99 * MS));
+                profile.cell("W0.0", "MPI_Waitall", 0, rank, Did(waits, 0, 0, MS));
+            }
+        })
+    };
+    // 50 ms of work are 250 µs between two of 200 calls.
+    one(told(200, 1024, 150, 50));
+    none(told(199, 1024, 140, 1));
+    none(told(200, 1025, 150, 1));
+    none(told(200, 1024, 151, 1));
+    none(told(200, 1024, 150, 51));
+}
+
+/// So many duplicates of the world that rank 0 leads.
+fn duplicates(profile: &mut Builder, count: i64, are_used: bool) {
+    for number in 1..=count {
+        let name = format!("d0.{number}");
+        profile.comm(&name, None, Some("W0.0"), 4, "0-3");
+        for rank in 0..if are_used { 4 } else { 0 } {
+            profile.cell(&name, "MPI_Bcast", 0, rank, Did(1, 8, 8, MS));
+        }
+    }
+    profile.cell("W0.0", "MPI_Comm_dup", 0, 0, Did(count, 0, 0, MS));
+}
+
+#[test]
+fn communicators_that_are_leaked_churned_or_unused() {
+    const FREED: &str = "UPDATE communicator SET freed = 1";
+    let told = |topic: &str, count, are_used, sql: &str| {
+        changed(topic, 4, 2000, |profile| duplicates(profile, count, are_used), sql)
+    };
+    let finding = one(told("communicator-leak", 32, true, ""));
+    assert_eq!((finding["comm"].as_str(), finding["op"].as_str()), (Some("W0.0"), Some("MPI_Comm_dup")));
+    assert_eq!(finding["level"], "warn");
+    none(told("communicator-leak", 31, true, ""));
+    none(told("communicator-leak", 32, true, FREED));
+    assert_eq!(one(told("communicator-churn", 32, true, FREED))["level"], "info");
+    none(told("communicator-churn", 31, true, FREED));
+    assert_eq!(one(told("unused-communicators", 8, false, FREED))["level"], "warn");
+    none(told("unused-communicators", 7, false, FREED));
+    none(told("unused-communicators", 8, true, FREED));
+}
+
+#[test]
+fn polling() {
+    let told = |polls: i64, receives: i64| {
+        of("polling", 4, 2000, |profile| {
+            profile.cell("W0.0", "MPI_Irecv", 0, 0, Did(receives, 0, 8, MS));
+            profile.cell("W0.0", "MPI_Test", 0, 0, Did(polls, 0, 0, 100 * MS));
+        })
+    };
+    one(told(10_000, 500));
+    none(told(9_999, 1));
+    none(told(10_000, 501));
+}
+
+#[test]
+fn a_root_that_all_send_to() {
+    let told = |to_root: i64, back: i64, senders: i64| {
+        of("root-funnel", 4, 2000, |profile| {
+            profile.cell("W0.0", "MPI_Send", 0, 0, Did(1, 8, 0, MS));
+            for src in 1..=senders {
+                let more = if src == 1 { to_root - 20 * (senders - 1) } else { 20 };
+                profile.edge("W0.0", "MPI_Send", (src, 0), more, 8);
+            }
+            if back > 0 {
+                profile.edge("W0.0", "MPI_Send", (0, 1), back, 8);
+            }
+        })
+    };
+    assert_eq!(one(told(100, 11, 3))["ranks"], "0");
+    none(told(100, 12, 3));
+    none(told(99, 0, 3));
+    none(told(100, 0, 2));
+}
+
+#[test]
+fn a_gather_and_a_broadcast() {
+    let told = |calls: i64, spread: i64, root: usize| {
+        of("gather-bcast", 4, 2000, |profile| {
+            for rank in 0..4 {
+                let collected = if rank == 0 { calls * 400 } else { 0 };
+                profile.cell("W0.0", "MPI_Gather", 0, rank, Did(calls, calls * 100, collected, MS));
+                let sent = if rank == root { calls * spread } else { 0 };
+                profile.cell("W0.0", "MPI_Bcast", 0, rank, Did(calls, sent, calls * spread - sent, MS));
+            }
+        })
+    };
+    let finding = one(told(10, 400, 0));
+    assert!(finding["title"].as_str().unwrap().contains("MPI_Allgather"), "{finding}");
+    one(told(10, 404, 0));
+    none(told(10, 405, 0));
+    none(told(9, 400, 0));
+    none(told(10, 400, 1));
+}
+
+#[test]
+fn uneven_bytes() {
+    let told = |calls: i64, most: i64| {
+        of("uneven-bytes", 4, 2000, |profile| {
+            for rank in 0..4 {
+                let sent = if rank == 1 { most } else { 2000 };
+                profile.cell("W0.0", "MPI_Alltoallv", 0, rank, Did(calls, sent, 3000, 500 * MS));
+            }
+        })
+    };
+    assert_eq!(one(told(10, 6000))["ranks"], "1");
+    none(told(10, 5999));
+    none(told(9, 6000));
+}
+
+#[test]
+fn an_odd_sibling() {
+    let told = |siblings: usize, odd: i64, bytes: i64| {
+        of("odd-sibling", 2 * siblings, 300, |profile| {
+            for sibling in 0..siblings {
+                let (first, name) = (2 * sibling, format!("s{}.1", 2 * sibling));
+                profile.comm(&name, None, Some("W0.0"), 2, &format!("{first}-{}", first + 1));
+                for rank in [first, first + 1] {
+                    let (bytes, time) = if sibling == 1 { (bytes, odd) } else { (1000, 100) };
+                    profile.cell(&name, "MPI_Alltoallv", 0, rank, Did(10, bytes, bytes, time * MS));
+                }
+            }
+        })
+    };
+    let finding = one(told(3, 150, 1000));
+    assert_eq!((finding["comm"].as_str(), finding["severity_rank_s"].as_f64()), (Some("s2.1"), Some(0.1)));
+    none(told(3, 149, 1000));
+    none(told(2, 150, 1000));
+    none(told(3, 150, 1001));
+}
+
+#[test]
+fn an_operation_that_is_slower_though_smaller() {
+    let told = |small: i64, bytes: i64| {
+        of("slower-though-smaller", 4, 300, |profile| {
+            profile.comm("s0.1", None, Some("W0.0"), 2, "0-1");
+            for rank in 0..4 {
+                profile.cell("W0.0", "MPI_Alltoall", 0, rank, Did(10, 10_000, 10_000, 70 * MS));
+            }
+            for rank in 0..2 {
+                profile.cell("s0.1", "MPI_Alltoall", 0, rank, Did(10, bytes, bytes, small * MS));
+            }
+        })
+    };
+    assert_eq!(one(told(105, 10_000))["comm"], "s0.1");
+    none(told(104, 10_000));
+    none(told(105, 10_102));
+}
+
+#[test]
+fn what_starting_costs() {
+    let told = |wall: i64, init: i64| {
+        of("startup-cost", 4, wall, |profile| {
+            profile.cell("W0.0", "MPI_Init", 0, 0, Did(1, 0, 0, init * MS));
+        })
+    };
+    assert_eq!(one(told(50_000, 5000))["level"], "info");
+    none(told(50_000, 4999));
+    none(told(50_001, 5000));
+}
+
+/// Each rank sends so many milliseconds after the one before it, which the next one waits for.
+fn one_after_the_other(topic: &str, ranks: usize, each: i64) -> Vec<Value> {
+    let mut sql = String::from("INSERT INTO clock SELECT rank, 0, 1000, 0, 2000, 10, 0 FROM process;");
+    let mut event = |rank: usize, kind: i64, begin: i64, end: &str, op: &str, message: &str| {
+        sql += &format!(
+            "INSERT INTO event (rank, thread, kind, begin_ns, end_ns, cause_ns, comm, op, bytes, peer, source, tag, posted) \
+             SELECT {rank}, 0, {kind}, {begin}, {end}, {begin}, c.id, o.id, 40, {message} FROM communicator c, operation o \
+             WHERE c.name = 'W0.0' AND o.name = '{op}';"
+        );
+    };
+    for rank in 0..ranks {
+        let begin = each * rank as i64 * MS;
+        if rank > 0 {
+            event(rank, 0, 0, &begin.to_string(), "MPI_Recv", "NULL, NULL, NULL, NULL");
+            event(rank, 3, 0, "NULL", "MPI_Recv", &format!("NULL, {}, 0, 0", rank - 1));
+        }
+        let begin = begin + each * MS;
+        event(rank, 0, begin, &(begin + 10).to_string(), "MPI_Send", "NULL, NULL, NULL, NULL");
+        if rank + 1 < ranks {
+            event(rank, 2, begin, "NULL", "MPI_Send", &format!("{}, {rank}, 0, NULL", rank + 1));
+        }
+    }
+    let build = |profile: &mut Builder| {
+        for rank in 0..ranks {
+            profile.cell("W0.0", "MPI_Send", 0, rank, Did(1, 40, 0, MS));
+            profile.cell("W0.0", "MPI_Recv", 0, rank, Did(1, 0, 40, each * rank as i64 * MS));
+        }
+    };
+    changed(topic, ranks, 2000, build, &sql)
+}
+
+#[test]
+fn ranks_that_work_one_after_the_other() {
+    let finding = one(one_after_the_other("serial-chain", 4, 30));
+    assert_eq!((finding["ranks"].as_str(), finding["confidence"].as_str()), (Some("0-3"), Some("timeline")));
+    none(one_after_the_other("serial-chain", 3, 30));
+    // The last rank waits for less than some time slices.
+    none(one_after_the_other("serial-chain", 4, 9));
+}
+
+#[test]
+fn a_late_sender() {
+    let finding = one(one_after_the_other("late-sender", 2, 200));
+    assert_eq!((finding["ranks"].as_str(), finding["level"].as_str()), (Some("0"), Some("warn")));
+    // 1 % of two ranks and 2 s.
+    one(one_after_the_other("late-sender", 2, 40));
+    none(one_after_the_other("late-sender", 2, 39));
+    assert_eq!(one(one_after_the_other("late-sender", 2, 130))["level"], "warn");
+    assert_eq!(one(one_after_the_other("late-sender", 3, 29))["level"], "info");
+}
+
+#[test]
+fn data_with_gaps() {
+    let told = |calls: i64, gaps: i64, plain: i64| {
+        of("non-contiguous-data", 4, 2000, |profile| {
+            profile.cell("W0.0", "MPI_Send", 0, 0, Did(calls + 10, gaps + plain, 0, 900 * MS));
+            profile.used("W0.0", "MPI_Send", ("vector", false), 0, calls, gaps);
+            profile.used("W0.0", "MPI_Send", ("MPI_DOUBLE", true), 0, 10, plain);
+        })
+    };
+    let finding = one(told(100, 1 << 20, 0));
+    assert_eq!((finding["confidence"].as_str(), finding["level"].as_str()), (Some("datatypes"), Some("warn")));
+    one(told(100, 1 << 20, 1 << 20));
+    none(told(100, 1 << 20, (1 << 20) + 1));
+    none(told(100, (1 << 20) - 1, 0));
+    none(told(99, 1 << 20, 0));
+}
+
+#[test]
+fn tiny_accesses() {
+    let puts = |calls: i64, bytes: i64, large: i64, fences: i64| {
+        of("tiny-one-sided", 4, 2000, |profile| {
+            profile.cell("W0.0", "MPI_Put", 1, 0, Did(calls, calls * bytes, 0, MS));
+            profile.cell("W0.0", "MPI_Put", 3, 0, Did(large, large * 100_000, 0, MS));
+            profile.cell("W0.0", "MPI_Win_fence", 0, 0, Did(fences, 0, 0, MS));
+        })
+    };
+    one(puts(1001, 1000, 1, 250));
+    none(puts(1000, 1000, 1, 1));
+    none(puts(1001, 1001, 1, 1));
+    none(puts(1001, 1000, 1, 251));
+    one(puts(1001, 1000, 9008, 1));
+    none(puts(1001, 1000, 9009, 1));
+    let writes = |op: &str, calls: i64, bytes: i64| {
+        of("tiny-file-accesses", 4, 2000, |profile| {
+            profile.cell("W0.0", op, 2, 0, Did(calls, calls * bytes, 0, MS));
+        })
+    };
+    one(writes("MPI_File_write_at", 1001, 4096));
+    none(writes("MPI_File_write_at", 1000, 4096));
+    none(writes("MPI_File_write_at", 1001, 4097));
+    none(writes("MPI_File_write_at_all", 1001, 4096));
+}
+
+const TCP: Way = Way(["uct", "uct_ep_am_short", "eager", "tcp", "eth0", "network"]);
+const WIREUP: Way = Way(["uct", "uct_ep_am_bcopy", "wireup", "tcp", "eth0", "network"]);
+const SHARED: Way = Way(["uct", "uct_ep_am_short", "eager", "posix", "memory", "memory"]);
+const EAGER: Way = Way(["ucp", "ucp_tag_send_nbx", "eager", "tcp", "eth0", "network"]);
+const RENDEZVOUS: Way = Way(["ucp", "ucp_tag_send_nbx", "rndv-get", "", "", ""]);
+
+#[test]
+fn the_network_inside_a_node() {
+    // Ranks 0 and 1 are on node0.
+    let told = |way: fn() -> Way, peer: i64, messages: i64, bytes: i64| {
+        of("network-inside-node", 4, 2000, |profile| {
+            profile.cell("W0.0", "MPI_Send", 0, 0, Did(messages, bytes, 0, MS));
+            profile.transfer(("W0.0", "MPI_Send", 0), way(), (0, peer), Moved(messages, bytes, 0, 0));
+        })
+    };
+    let finding = one(told(|| TCP, 1, 1000, 8000));
+    assert_eq!((finding["ranks"].as_str(), finding["level"].as_str()), (Some("0"), Some("warn")));
+    none(told(|| TCP, 1, 999, 8000));
+    one(told(|| TCP, 1, 10, 1 << 20));
+    none(told(|| TCP, 2, 1000, 1 << 20));
+    none(told(|| SHARED, 1, 1000, 1 << 20));
+    none(told(|| WIREUP, 1, 1000, 1 << 20));
+}
+
+#[test]
+fn a_threshold_that_messages_straddle() {
+    let told = |eager: i64, others: i64| {
+        of("straddled-threshold", 4, 2000, |profile| {
+            profile.cell("W0.0", "MPI_Send", 2, 0, Did(eager + others, 100_000, 0, MS));
+            profile.transfer(("W0.0", "MPI_Send", 2), EAGER, (0, 1), Moved(eager, 4096 * eager, 0, 0));
+            profile.transfer(("W0.0", "MPI_Send", 2), RENDEZVOUS, (0, 1), Moved(others, 4096 * others, 0, 0));
+        })
+    };
+    assert_eq!(one(told(10, 90))["level"], "info");
+    one(told(90, 10));
+    none(told(9, 91));
+    none(told(91, 9));
+    none(told(10, 89));
+}
+
+/// The stencil of the how-to pages with two faults: rank 5 is late in each step, and each checkpoint leaves a communicator behind.
+pub fn faulty(path: &Path) {
+    let mut profile = Builder::new(path, 8);
+    profile.meta("command", "./heat --grid 4x2 --steps 400 --checkpoints 64");
+    profile.meta("mpi_library", "Open MPI v4.1.4");
+    profile.meta("start_time", "2026-11-21T07:15:00Z");
+    profile.meta("ranks", "8");
+    profile.comm("W0.0", None, None, 8, "0-7");
+    profile.comm("d0.1", Some("convergence"), Some("W0.0"), 8, "0-7");
+    for rank in 0..8 {
+        let waits = if rank == 5 { 0 } else { 14_000 };
+        profile.cell("d0.1", "MPI_Allreduce", 0, rank, Did(400, 3200, 3200, (200 + waits) * MS));
+        profile.cell("W0.0", "MPI_Comm_dup", 0, rank, Did(65, 0, 0, 100 * MS));
+    }
+    for number in 2..66 {
+        let name = format!("d0.{number}");
+        profile.comm(&name, None, Some("W0.0"), 8, "0-7");
+        (0..8).for_each(|rank| profile.cell(&name, "MPI_Gather", 3, rank, Did(1, 262_144, 0, 2 * MS)));
+    }
+    profile.finish(|_| 60_000 * MS);
+}
+
+#[test]
+fn only_what_is_new_is_told() {
+    let folder = Folder::empty();
+    for (name, polls) in [("before.db", 1), ("after.db", 100_000)] {
+        let mut profile = Builder::new(&folder.path(name), 4);
+        profile.comm("W0.0", None, None, 4, "0-3");
+        duplicates(&mut profile, 40, true);
+        profile.cell("W0.0", "MPI_Test", 0, 0, Did(polls, 0, 0, 1000 * MS));
+        profile.finish(|_| 2000 * MS);
+    }
+    let topics = |words: &[&str]| {
+        let answer = folder.through(&[&["advise"], words, &["--format", "json"]].concat());
+        let document: Value = serde_json::from_str(&answer.out).unwrap();
+        let topic = |finding: &Value| finding["topic"].as_str().unwrap().to_owned();
+        (answer.status, document["findings"].as_array().unwrap().iter().map(topic).collect::<Vec<_>>())
+    };
+    assert_eq!(topics(&["before.db"]), (1, vec!["communicator-leak".to_owned()]));
+    assert_eq!(topics(&["after.db"]), (1, vec!["polling".to_owned(), "communicator-leak".to_owned()]));
+    assert_eq!(topics(&["after.db", "--since", "before.db"]), (1, vec!["polling".to_owned()]));
+    assert_eq!(topics(&["before.db", "--since", "after.db"]), (0, vec![]));
+    assert_eq!(folder.through(&["advise", "after.db", "--since", "missing.db"]).status, 2);
+    assert_eq!(folder.through(&["advise", "missing.db"]).status, 2);
+}
