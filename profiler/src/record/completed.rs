@@ -34,17 +34,21 @@ pub struct Completions<'a> {
     thread: &'a Thread,
     /// That of the call.
     shortcut: &'a Shortcut,
-    received: u64,
-    others: u64,
-    /// Those that received were started in several ways; the others were.
-    are_mixed: (bool, bool),
+    /// How many received, and in the upper half how many others there were: one word, since no register is left for two.
+    counts: u64,
 }
+
+const RECEIVED: u64 = 1;
+const OTHER: u64 = 1 << 32;
+/// Bits of each half: they were started in several ways. No array of requests is so long.
+const MIXED_RECEIVED: u64 = RECEIVED << 31;
+const MIXED_OTHERS: u64 = OTHER << 31;
 
 impl<'a> Completions<'a> {
     #[inline(always)]
     pub fn of(thread: &'a Thread, shortcut: &'a Shortcut) -> Completions<'a> {
         shortcut.forget_peer();
-        Completions { thread, shortcut, received: 0, others: 0, are_mixed: (false, false) }
+        Completions { thread, shortcut, counts: 0 }
     }
 
     #[inline(always)]
@@ -57,11 +61,11 @@ impl<'a> Completions<'a> {
         let entry = match self.shortcut.completed_by_all(started) {
             Some(entry) => entry,
             None => {
-                self.are_mixed.0 |= self.received > 0;
+                self.counts |= if self.counts as u32 > 0 { MIXED_RECEIVED } else { 0 };
                 found(self.thread, self.shortcut, started, NO_PEER)
             }
         };
-        self.received += 1;
+        self.counts += RECEIVED;
         // SAFETY: one of this thread's.
         unsafe {
             (*entry).requests = (*entry).requests.wrapping_add(1);
@@ -74,11 +78,11 @@ impl<'a> Completions<'a> {
         let entry = match self.shortcut.completed_other(started) {
             Some(entry) => entry,
             None => {
-                self.are_mixed.1 |= self.others > 0;
+                self.counts |= if self.counts >= OTHER { MIXED_OTHERS } else { 0 };
                 found_of_other(self.thread, self.shortcut, started)
             }
         };
-        self.others += 1;
+        self.counts += OTHER;
         // SAFETY: as above.
         unsafe { (*entry).requests = (*entry).requests.wrapping_add(1) };
     }
@@ -86,9 +90,10 @@ impl<'a> Completions<'a> {
     /// The call took so many ticks.
     #[inline(always)]
     pub fn end(self, ticks: u64) {
-        let entry = match (self.received > 0, self.others > 0) {
-            (true, _) if !self.are_mixed.0 => self.shortcut.latest_completed(),
-            (false, true) if !self.are_mixed.1 => self.shortcut.latest_completed_other(),
+        let entry = match self.counts {
+            0 => return,
+            counts if counts as u32 > 0 && counts & MIXED_RECEIVED == 0 => self.shortcut.latest_completed(),
+            counts if counts as u32 == 0 && counts & MIXED_OTHERS == 0 => self.shortcut.latest_completed_other(),
             _ => return,
         };
         // SAFETY: as above.

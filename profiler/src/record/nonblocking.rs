@@ -54,7 +54,8 @@ pub fn started_at_once<P: Path, C: Carrier>(
             && let Some(cell) = shortcut.cell(volume.message_bytes)
         {
             add_at_once(thread, known, cell, done.ticks, volume);
-            return follow_plain::<P>(thread, shortcut, request, cell);
+            // The same counters, but in no register while they are added to.
+            return follow_plain::<P>(thread, shortcut, request, shortcut.only_cell());
         }
     }
     started_apart::<P, C>(thread, key, request, done.operation, done.ticks, again);

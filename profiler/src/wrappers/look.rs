@@ -308,32 +308,8 @@ impl<'a> Several<'a> {
         array: Word,
         completed: impl Iterator<Item = (usize, Word)>,
     ) {
-        let mut ones = Ones::of(thread, shortcut);
-        for (index, status) in completed {
-            let Some(noted) = self.noted_at(index) else { continue };
-            // SAFETY: the call has filled the statuses, and the array has this many handles.
-            unsafe {
-                let one = match done.code {
-                    0 => finish::<P>(thread, *noted, 0, self.receives, status),
-                    _ => finish_where_null::<P>(thread, noted, array, self.receives, status),
-                };
-                if let Some(one) = one {
-                    ones.add(one, || peer(&one, done.code, status));
-                }
-            }
-        }
-        ones.end(done.ticks);
-    }
-
-    /// What was noted of a request, if it is followed.
-    #[inline(always)]
-    fn noted_at(&self, index: usize) -> Option<&Noted> {
-        let noted = self.noted();
-        // Most often all of them are.
-        match noted.get(index) {
-            Some(found) if found.index as usize == index => Some(found),
-            _ => noted.binary_search_by_key(&(index as u32), |noted| noted.index).ok().and_then(|at| noted.get(at)),
-        }
+        // SAFETY: as demanded of this one.
+        unsafe { finish_some::<P>(thread, done, shortcut, self.noted(), self.receives, array, completed) };
     }
 
     /// The call is over.
@@ -341,6 +317,44 @@ impl<'a> Several<'a> {
     pub fn leave(self, thread: &Thread) {
         thread.requests().looked();
     }
+}
+
+/// What was noted of a request, if it is followed.
+#[inline(always)]
+fn noted_at(noted: &[Noted], index: usize) -> Option<&Noted> {
+    // Most often all of them are.
+    match noted.get(index) {
+        Some(found) if found.index as usize == index => Some(found),
+        _ => noted.binary_search_by_key(&(index as u32), |noted| noted.index).ok().and_then(|at| noted.get(at)),
+    }
+}
+
+/// Apart, since calls that programs repeat complete none most often, and given what was noted and no address of what tells it.
+#[inline(never)]
+unsafe fn finish_some<P: Path>(
+    thread: &Thread,
+    done: Done,
+    shortcut: Option<&Shortcut>,
+    noted: &[Noted],
+    receives: bool,
+    array: Word,
+    completed: impl Iterator<Item = (usize, Word)>,
+) {
+    let mut ones = Ones::of(thread, shortcut);
+    for (index, status) in completed {
+        let Some(noted) = noted_at(noted, index) else { continue };
+        // SAFETY: the call has filled the statuses, and the array has this many handles.
+        unsafe {
+            let one = match done.code {
+                0 => finish::<P>(thread, *noted, 0, receives, status),
+                _ => finish_where_null::<P>(thread, noted, array, receives, status),
+            };
+            if let Some(one) = one {
+                ones.add(one, || peer(&one, done.code, status));
+            }
+        }
+    }
+    ones.end(done.ticks);
 }
 
 /// A call that fails has completed those requests whose handle it has set to null.

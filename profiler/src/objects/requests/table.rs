@@ -79,12 +79,14 @@ impl Slot {
     #[inline(always)]
     pub fn start_alike(&mut self, comm: Record, shortcut: *const Shortcut) -> bool {
         // Only such have others behind them that are alike.
-        let is_alike = self.alike != 0 && self.alike != u16::MAX && self.comm == comm && self.cells == 0;
-        self.alike = self.alike.wrapping_add(u16::from(is_alike));
-        if is_alike && self.shortcut != shortcut {
+        if self.alike == 0 || self.alike == u16::MAX || self.comm != comm || self.cells != 0 {
+            return false;
+        }
+        self.alike += 1;
+        if self.shortcut != shortcut {
             self.shortcut = shortcuts::unused();
         }
-        is_alike
+        true
     }
 
     /// Whether a look comes past a request for the first time, or past others that are alike.
