@@ -38,8 +38,8 @@ pub const TOPICS: &[Topic] = &[
     Topic {
         name: "load-imbalance",
         title: "Ranks work unevenly: load balance {balance}",
-        text: "{ranks} work longest; if all worked as long as the mean, {waiting} of rank time were saved.",
-        advice: "Give {ranks} less work, or find out why they are slower: through -e lists the ranks.",
+        text: "The longest work is that of {ranks}, {waiting} more than the mean.",
+        advice: "Move work away from there, or find out why the same work takes longer: through -e lists the ranks.",
         rule: "Load balance below 0.8, at least 100 ms between the mean and the maximum, and no finding about late ranks that tells the same.",
         source: "POP: 0.8 is acceptable",
     },
