@@ -218,6 +218,7 @@ fn damaged(changes: &str) -> Folder {
          o.name = 'MPI_Allreduce'; INSERT INTO standing VALUES (1, 0, NULL, NULL, 6, NULL, NULL), (2, 0, NULL, NULL, NULL, NULL, NULL); \
          INSERT INTO datatype VALUES (0, 'MPI_INT', 1); \
          INSERT INTO datatype_use SELECT comm, op, 0, 0, calls, 8 FROM total; \
+         INSERT OR IGNORE INTO completed SELECT comm, op, 0, 0, op, 0, 1, calls, 8, 7 FROM total; \
          INSERT INTO edge SELECT c.id, o.id, 0, 1, 10, 1000 FROM communicator c, operation o WHERE c.name = 'W0.0' AND \
          o.name = 'MPI_Send'; \
          INSERT INTO way VALUES (1, 'ucp', 'put', 'eager', '', '', '', '', 0, 'message'), (2, 'uct', 'am', 'eager', 'tcp', 'eth0', \
@@ -308,7 +309,7 @@ fn any_value_may_be_damaged() {
         "CAST(x'61ff1b' AS TEXT)",
         "x'00ff'",
     ];
-    const ASKED: [&[&str]; 23] = [
+    const ASKED: [&[&str]; 24] = [
         &["--top=0"],
         &["--stood"],
         &["-a", "--format=json"],
@@ -316,6 +317,7 @@ fn any_value_may_be_damaged() {
         &["-e"],
         &["--phases"],
         &["--datatypes"],
+        &["--completed"],
         &["--format=json"],
         &["--stood", "--format=json", "--rank=0-2"],
         &["--time=0:1"],

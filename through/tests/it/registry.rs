@@ -14,8 +14,16 @@ const TERMINAL: Terminal = Terminal { columns: 80, is_coloured: false };
 
 /// Profiles that together have something for every view.
 fn profiles() -> Vec<(Folder, &'static str)> {
+    let sample = Folder::with_sample();
+    let db = rusqlite::Connection::open(sample.path("sample.db")).unwrap();
+    db.execute_batch(
+        "INSERT OR IGNORE INTO operation VALUES (65535, '-', '-'); \
+         INSERT OR IGNORE INTO completed SELECT comm, op, 0, 0, op, 0, 1, calls, 8, 7 FROM total; \
+         INSERT OR IGNORE INTO completed SELECT comm, op, 0, 0, 65535, 0, -1, 0, 0, 7 FROM total",
+    )
+    .unwrap();
     vec![
-        (Folder::with_sample(), "sample.db"),
+        (sample, "sample.db"),
         (crate::layers::layered(), "ucx.db"),
         (crate::stood::recovered(), "a.db"),
         (crate::sites::folder(8), "heat.db"),
