@@ -68,6 +68,7 @@ fn main() {
 fn calls(table: &str) -> String {
     let mut rules: Vec<(String, String)> = Vec::new();
     let mut functions: Vec<(String, String)> = Vec::new();
+    let (mut own_rules, mut own_sizes): (Vec<String>, Vec<bool>) = (Vec::new(), Vec::new());
     for (number, line) in table.lines().enumerate() {
         let wrong = |what: &str| -> ! { panic!("calls.table:{}: {what}: {line}", number + 1) };
         if line.trim().is_empty() || line.starts_with('#') {
@@ -85,6 +86,7 @@ fn calls(table: &str) -> String {
                 arguments.split_whitespace().collect::<Vec<_>>()
             );
             rules.push((name.to_owned(), row));
+            own_rules.extend(bucket.starts_with("own bytes").then(|| name.to_owned()));
             continue;
         }
         let [name, class, since, large, shape, rule, arguments] = columns[..] else {
@@ -126,6 +128,7 @@ fn calls(table: &str) -> String {
             capital(shape),
         );
         functions.push((name.to_owned(), row));
+        own_sizes.push(own_rules.iter().any(|own| own == rule));
     }
     let mut text = String::new();
     writeln!(text, "/// Every profiled function; an operation's number is its place here.").unwrap();
@@ -133,7 +136,9 @@ fn calls(table: &str) -> String {
     functions.iter().for_each(|(_, row)| writeln!(text, "    {row},").unwrap());
     writeln!(text, "];\n/// Every rule for bytes.\npub const RULES: [Rule; {}] = [", rules.len()).unwrap();
     rules.iter().for_each(|(_, row)| writeln!(text, "    {row},").unwrap());
-    writeln!(text, "];\n/// The operations by name: `op::MPI_Send` is the place of `MPI_Send` in `CALLS`.").unwrap();
+    writeln!(text, "];\n/// Whether ranks of one call may fall into different buckets, by operation.").unwrap();
+    writeln!(text, "pub const OWN_SIZES: [bool; {}] = {own_sizes:?};", functions.len()).unwrap();
+    writeln!(text, "/// The operations by name: `op::MPI_Send` is the place of `MPI_Send` in `CALLS`.").unwrap();
     writeln!(text, "#[allow(non_upper_case_globals, missing_docs)]\npub mod op {{").unwrap();
     for (number, (name, _)) in functions.iter().enumerate() {
         writeln!(text, "    pub const {name}: u16 = {number};").unwrap();

@@ -85,6 +85,11 @@ pub fn find(name: &str) -> Option<&'static Call> {
     CALLS.iter().find(|call| bare(call.name) == bare(name))
 }
 
+/// Whether the bucket of this operation is that of each rank's own bytes ([`crate::shard::OWN_SIZE`]).
+pub fn has_own_size(operation: u16) -> bool {
+    OWN_SIZES.get(usize::from(operation)).copied().unwrap_or(false)
+}
+
 /// Whether the time of this operation lies outside the span between the end of `MPI_Init` and the begin of
 /// `MPI_Finalize`, which is the span that run time and MPI time are measured over.
 pub fn outside_span(operation: u16) -> bool {
@@ -102,6 +107,16 @@ mod tests {
         assert_eq!(find("MPI_ISEND").unwrap().name, "MPI_Isend");
         assert!(find("Allreduc").is_none());
         assert_eq!(CALLS[op::MPI_Waitall as usize].name, "MPI_Waitall");
+    }
+
+    #[test]
+    fn forms_with_a_size_for_each_rank_have_sizes_of_their_own() {
+        for (operation, call) in (0..).zip(&CALLS) {
+            let base = call.name.trim_end_matches("_init");
+            let is_sized = base.ends_with("allv") || base.ends_with("allw") || base.ends_with("gatherv");
+            let is_sized = is_sized || base.ends_with("scatterv") || base == "MPI_Startall";
+            assert_eq!(has_own_size(operation), is_sized, "{}", call.name);
+        }
     }
 
     #[test]

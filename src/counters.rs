@@ -228,6 +228,24 @@ counters! {
     }
 }
 
+/// What calls have completed, and the time that is charged to it.
+pub struct CompletedOf<'a> {
+    pub entry: &'a shard::Completed,
+    pub time_ns: u64,
+}
+
+counters! {
+    /// Requests that calls completed, by communicator, operation and phase of the calls, operation and size of the requests, peer and rank.
+    Completions of CompletedOf<'_>, where requests {
+        /// requests that were completed
+        requests: Count, Merge::Sum, Stored::Column, since 8, = |of| of.entry.requests;
+        /// bytes that arrived by them
+        bytes: Bytes, Merge::Sum, Stored::Column, since 8, = |of| of.entry.bytes;
+        /// time of the calls that waited for them
+        time_ns: Nanoseconds, Merge::Sum, Stored::Column, since 8, = |of| of.time_ns;
+    }
+}
+
 counters! {
     /// Datatype arguments, by communicator, operation and datatype.
     Arguments of shard::Use, where calls {
@@ -309,7 +327,7 @@ mod tests {
 
     #[test]
     fn extremes_name_a_counter_of_their_unit() {
-        for table in [Calls::TABLE, Messages::TABLE, SiteCalls::TABLE, Arguments::TABLE] {
+        for table in [Calls::TABLE, Messages::TABLE, SiteCalls::TABLE, Completions::TABLE, Arguments::TABLE] {
             for counter in table {
                 if let Merge::Least(of) | Merge::Most(of) = counter.merge {
                     let of = table.iter().find(|other| other.name == of).expect("a counter of the table");

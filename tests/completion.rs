@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Mpi, holds};
+use common::{Launch, Mpi, answer, check, execute, fortran, holds, library, through};
 
 #[test]
 fn openmpi_completions_find_their_communicator() {
@@ -12,4 +12,63 @@ fn openmpi_completions_find_their_communicator() {
 #[test]
 fn mpich_completions_find_their_communicator() {
     [2, 4, 8].into_iter().for_each(|ranks| holds(Mpi::Mpich, "completion", ranks));
+}
+
+#[test]
+fn what_calls_completed_is_told_by_operation_size_and_peer() {
+    for mpi in Mpi::ALL {
+        [2, 3, 5].into_iter().for_each(|ranks| holds(mpi, "completes", ranks));
+    }
+}
+
+/// In Fortran and by several threads at once.
+#[test]
+fn every_receive_is_completed_once() {
+    for mpi in Mpi::ALL {
+        let in_fortran = Launch::of(mpi, fortran(mpi, "fortran", 2)).preload(library());
+        for launch in [in_fortran, Launch::new(mpi, "threads")] {
+            let run = launch.ranks(2).run().succeeded();
+            check(&run);
+            let sums =
+                |sql: &str| answer(&run.profile_path(), &format!("{sql} AND comm <> '*' GROUP BY rank ORDER BY rank"));
+            let started = sums("SELECT rank, sum(calls), sum(bytes_recv) FROM profile WHERE op = 'MPI_Irecv'");
+            let of_all = "SELECT rank, sum(requests), sum(bytes) FROM completions WHERE started = 'MPI_Irecv' GROUP BY rank ORDER BY rank";
+            assert_eq!(answer(&run.profile_path(), of_all), started, "{mpi}");
+            assert_eq!(started.len(), 2);
+        }
+    }
+}
+
+#[test]
+fn less_detail_has_the_same_sums() {
+    for mpi in Mpi::ALL {
+        let sums = |detail: &str| {
+            let run = Launch::new(mpi, "completes").ranks(3).variable("COMMSEE_DETAIL", detail).run();
+            let sql = "SELECT comm, op, started, bucket_lo, sum(requests), sum(bytes) FROM completions WHERE started <> 'MPI_Isend' \
+                       GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4";
+            answer(&run.profile_path(), sql)
+        };
+        let whole = sums("rank");
+        assert!(whole.len() > 20, "{whole:?}");
+        assert_eq!((sums("node"), sums("comm")), (whole.clone(), whole));
+    }
+}
+
+#[test]
+fn through_tells_what_calls_waited_for() {
+    let run = Launch::new(Mpi::Mpich, "completes").ranks(3).run().succeeded();
+    let told = |words: &[&str]| {
+        let done =
+            execute(std::process::Command::new(through()).arg("--completed").args(words).arg(run.profile_path()));
+        assert!(done.status.success(), "{words:?}: {}", done.stderr);
+        done.stdout
+    };
+    let table = told(&["--op", "wait", "--bytes", "64K:"]);
+    assert!(table.contains("Irecv") && table.contains("64K-256K") && table.contains("mostly from"), "{table}");
+    assert!(!table.contains("Waitall") && !table.contains("1K-8K"), "{table}");
+    let csv = told(&["--op", "irecv", "--format", "csv"]);
+    assert!(csv.lines().skip(1).all(|line| line.contains(",MPI_Irecv,")) && csv.lines().count() > 10, "{csv}");
+    let json: serde_json::Value = serde_json::from_str(&told(&["--format", "json"])).expect("JSON");
+    let rows = json["completed"].as_array().expect("rows");
+    assert!(rows.iter().any(|row| row["started"].is_null()) && rows.iter().any(|row| row["peer"].is_u64()), "{json}");
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use commsee::calls::{CALLS, RULES};
-use commsee::counters::{Arguments, Calls, Counter, Merge, Messages, SiteCalls, Stored, Unit};
+use commsee::counters::{Arguments, Calls, Completions, Counter, Merge, Messages, SiteCalls, Stored, Unit};
 use commsee::passed_over::{PASSED_OVER, PassedOver};
 use commsee::settings::VARIABLES;
 
@@ -38,7 +38,12 @@ fn calls() {
         - A nonblocking receive belongs to the bucket of the message that arrived, as a blocking one does. Until its completion is seen, \
         it counts in the first bucket without bytes. A combined call (`MPI_Isendrecv`) belongs to the bucket of the message that it sends.\n\
         - Setting up a persistent request carries no bytes. `MPI_Start` carries those of its request, in the bucket of its message. \
-        `MPI_Startall` is one call in the first bucket; the bytes of its requests are added on their communicators.\n\
+        `MPI_Startall` is one call; the bytes of its requests are added on their communicators, in its bucket.\n\
+        - Where each rank may give and take another number of bytes, as in the [v,w] forms, and in `MPI_Startall`, a call is in the bucket of \
+        its own bytes on this rank: what it sends or what it receives, whichever are more (`own bytes` in the table). Ranks may differ. Filters of \
+        `through` by size mean this bucket, and so do all views of the profile but one: in the view \
+        [`profile`](profile.md#profile--one-row-per-communicator-operation-bucket-rank-and-phase) such calls are in the first bucket, as field \
+        tools have it. The same holds for `MPI_Start` of a persistent [v,w] form.\n\
         - Completion calls carry no bytes. Over requests of one communicator they belong to that communicator, over requests of several to \
         the [row `*`](glossary.md#row-), over no active request to the [row `-`](glossary.md#row--).\n\
         - A matched receive belongs to the communicator of its probe.\n\
@@ -127,6 +132,11 @@ fn counters() {
             "Calls by site",
             "Per site, communicator, operation, message-size bucket, phase and rank, in the view `call_sites`.",
             SiteCalls::TABLE,
+        ),
+        (
+            "Completed requests",
+            "Per communicator, operation and phase of the completing calls, operation, size and peer of the requests, and rank, in the view `completions`.",
+            Completions::TABLE,
         ),
         (
             "Datatype arguments",

@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
-use crate::counters::{Arguments, Calls, Counter, Merge, Messages, SiteCalls, Stored};
+use crate::counters::{Arguments, Calls, Completions, Counter, Merge, Messages, SiteCalls, Stored};
 use crate::stream::NO_RANK;
 
 /// Raised with every change of the schema; `PRAGMA user_version` of the file.
-pub const SCHEMA_VERSION: u32 = 7;
+pub const SCHEMA_VERSION: u32 = 8;
 
 /// `total.phase` of a sum over all phases.
 pub const OVER_PHASES: i64 = -1;
@@ -26,7 +26,7 @@ pub static SCHEMA: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// What the marks of `schema.sql` stand for.
-fn columns() -> [(&'static str, Vec<String>); 18] {
+fn columns() -> [(&'static str, Vec<String>); 22] {
     let calls = || Calls::TABLE.iter();
     let sums = || calls().filter(|counter| counter.is_sum());
     let extremes = || Calls::extremes().map(|(_, extreme)| extreme);
@@ -47,11 +47,15 @@ fn columns() -> [(&'static str, Vec<String>); 18] {
         ("uneven cell", calls().filter(|counter| counter.is_common()).map(|counter| not_null(counter.name)).collect()),
         ("messages", messages().map(|counter| not_null(counter.name)).collect()),
         ("site calls", site_calls().map(|counter| not_null(counter.name)).collect()),
+        ("completions", Completions::TABLE.iter().map(|counter| not_null(counter.name)).collect()),
+        ("of completions", Completions::TABLE.iter().map(|counter| shown("x", counter, counter.name)).collect()),
         ("arguments", arguments().map(|counter| not_null(counter.name)).collect()),
         ("summed", sums().flat_map(summed).collect()),
         ("summed extremes", extremes().flat_map(summed_extreme).collect()),
         ("of most cells", calls().filter_map(of_most_cells).collect()),
         ("of a cell", calls().map(of_a_cell).collect()),
+        ("cell counters", calls().map(|counter| counter.name.to_owned()).collect()),
+        ("merged cells", calls().map(merged).collect()),
         ("shown", calls().map(|counter| shown("x", counter, counter.name)).collect()),
         ("shown sums", sums().flat_map(shown_sum).collect()),
         ("shown extremes", extremes().flat_map(shown_extreme).collect()),
@@ -172,6 +176,16 @@ pub fn of_a_cell(counter: &Counter) -> String {
         }
     };
     format!("CASE WHEN x.id IS NULL THEN s.{name} ELSE {of_cell} END AS {name}")
+}
+
+/// A column of several cells that become one.
+fn merged(counter: &Counter) -> String {
+    let merge = match counter.merge {
+        Merge::Sum => "sum",
+        Merge::Least(_) => "min",
+        Merge::Most(_) => "max",
+    };
+    format!("{merge}({0}) AS {0}", counter.name)
 }
 
 /// A column of a view, in the unit of views.

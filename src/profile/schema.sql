@@ -92,11 +92,18 @@ CREATE TABLE operation (
     class TEXT NOT NULL
 );
 
--- Message sizes: more than lo, at most hi bytes. The first bucket holds 0 as well; the last has no hi.
+-- Message sizes: more than lo, at most hi bytes. The first bucket holds 0 as well; the last has no hi. From 64 on they are the same once
+-- more, of operations in own_size.
 CREATE TABLE bucket (
     id INTEGER PRIMARY KEY,
     lo INTEGER NOT NULL,
     hi INTEGER
+);
+
+-- Operations with calls in which each rank may give and take another number of bytes. The bucket of such a call is 64 and that of the
+-- bytes that the rank gave or took, whichever were more. The view profile shows the first bucket.
+CREATE TABLE own_size (
+    op INTEGER PRIMARY KEY REFERENCES operation(id)
 );
 
 -- Parts of the program that it named by MPI_Pcontrol. 0 is no phase, with an empty name.
@@ -163,6 +170,21 @@ CREATE TABLE call_site (
     rank   INTEGER NOT NULL,
     @site calls@,
     PRIMARY KEY (site, comm, op, bucket, phase, rank)
+) WITHOUT ROWID;
+
+-- Requests that completion calls completed: comm, op and phase are those of the calls, started is the operation of the requests (65535: not
+-- known), bucket that of their size, peer the rank that they came from (-1: none, or not known; -2: of another MPI_COMM_WORLD). time_ns is that of
+-- the calls which waited for them; what is charged to none has started 65535 and no requests. Rank -1 is all ranks together.
+CREATE TABLE completed (
+    comm    INTEGER NOT NULL REFERENCES communicator(id),
+    op      INTEGER NOT NULL REFERENCES operation(id),
+    phase   INTEGER NOT NULL REFERENCES phase(id),
+    rank    INTEGER NOT NULL,
+    started INTEGER NOT NULL REFERENCES operation(id),
+    bucket  INTEGER NOT NULL REFERENCES bucket(id),
+    peer    INTEGER NOT NULL,
+    @completions@,
+    PRIMARY KEY (comm, op, phase, rank, started, bucket, peer)
 ) WITHOUT ROWID;
 
 -- How often a communicator took part in completion calls that are charged to the row '*'. Rank -1 is all ranks together.
@@ -349,7 +371,14 @@ SELECT c.name AS comm,
        x.rank AS rank,
        @shown@,
        h.name AS phase
-FROM cells x
+FROM (
+    SELECT comm, op, bucket, rank, phase, @cell counters@ FROM cells WHERE op NOT IN (SELECT op FROM own_size)
+    UNION ALL
+    SELECT comm, op, CASE WHEN bucket < 64 THEN bucket ELSE 0 END AS size, rank, phase, @merged cells@
+    FROM cells
+    WHERE op IN (SELECT op FROM own_size)
+    GROUP BY comm, op, size, rank, phase
+) x
 JOIN communicator c ON c.id = x.comm
 JOIN operation o ON o.id = x.op
 JOIN bucket b ON b.id = x.bucket
@@ -437,6 +466,24 @@ SELECT c.name AS comm, o.name AS op, e.src AS src, nullif(e.dst, -1) AS dst, @of
 FROM edge e
 JOIN communicator c ON c.id = e.comm
 JOIN operation o ON o.id = e.op;
+
+-- What completion calls completed, and waited for. started null: not known, or none; then there is no bucket either.
+CREATE VIEW completions AS
+SELECT c.name AS comm,
+       o.name AS op,
+       h.name AS phase,
+       nullif(x.rank, -1) AS rank,
+       s.name AS started,
+       CASE WHEN s.id IS NOT NULL THEN b.lo END AS bucket_lo,
+       CASE WHEN s.id IS NOT NULL THEN b.hi END AS bucket_hi,
+       CASE WHEN x.peer >= 0 THEN x.peer END AS peer,
+       @of completions@
+FROM completed x
+JOIN communicator c ON c.id = x.comm
+JOIN operation o ON o.id = x.op
+JOIN bucket b ON b.id = x.bucket
+JOIN phase h ON h.id = x.phase
+LEFT JOIN operation s ON s.id = x.started AND x.started < 65535;
 
 CREATE VIEW involved AS
 SELECT c.name AS comm, o.name AS op, nullif(i.rank, -1) AS rank, sum(i.calls) AS calls

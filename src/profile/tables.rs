@@ -15,11 +15,14 @@ use crate::calls::CALLS;
 use crate::counters::{self, Arguments, Calls, Counter, Merge, Messages};
 use crate::creators;
 use crate::ranks;
-use crate::shard::{self, BUCKET_INVOLVED, FINISHED, LEFT, NO_OPERATION, REMOTE_RANK, SNAPSHOT};
+use crate::shard::{self, BUCKET_INVOLVED, FINISHED, LEFT, NO_OPERATION, OWN_SIZE, REMOTE_RANK, SNAPSHOT};
 use crate::stream::{
-    ALL_PHASES, Detail, Each, Edge, Identity, InFlight, Item, Key, NO_RANK, Name, Process, Program, Row, Run,
-    SiteCalls, Sum, Totals, Transfer, Use, add_ranges,
+    ALL_PHASES, Completed, Detail, Each, Edge, Identity, InFlight, Item, Key, NO_RANK, Name, Peer, Process, Program,
+    Row, Run, SiteCalls, Sum, Totals, Transfer, Use, add_ranges,
 };
+
+/// `completed.peer` of a process of another `MPI_COMM_WORLD`.
+const REMOTE_PEER: i64 = -2;
 
 /// Programs of a job that are told apart.
 const MOST_PROGRAMS: usize = 64;
@@ -40,6 +43,8 @@ pub struct Tables<'a> {
     datatypes: HashMap<u64, u32>,
     are_numbered: bool,
     operations: BTreeSet<u16>,
+    /// Those of them with buckets by each rank's own bytes.
+    of_own_size: BTreeSet<u16>,
     programs: Vec<Program>,
     hosts: HashMap<String, u32>,
     /// The lowest rank of each rank's node, where rows stand for nodes. A rank of which nothing came stands for itself.
@@ -58,6 +63,7 @@ struct Statements<'a> {
     edge: CachedStatement<'a>,
     argument: CachedStatement<'a>,
     at_site: CachedStatement<'a>,
+    completed: CachedStatement<'a>,
 }
 
 /// The group whose rows are coming.
@@ -99,6 +105,8 @@ impl<'a> Tables<'a> {
             edge: db.prepare_cached(&adding("edge", 4, Messages::TABLE))?,
             argument: insert_into("datatype_use", 4 + Arguments::COUNT)?,
             at_site: db.prepare_cached(&adding("call_site", 6, counters::SiteCalls::TABLE))?,
+            // Peers on one node are one where rows stand for nodes.
+            completed: db.prepare_cached(&adding("completed", 7, counters::Completions::TABLE))?,
         };
         Ok(Tables {
             db,
@@ -114,6 +122,7 @@ impl<'a> Tables<'a> {
             datatypes: HashMap::new(),
             are_numbered: false,
             operations: BTreeSet::new(),
+            of_own_size: BTreeSet::new(),
             programs: Vec::new(),
             hosts: HashMap::new(),
             node_of: HashMap::new(),
@@ -179,6 +188,7 @@ impl<'a> Tables<'a> {
                 self.add_program(program);
                 Ok(())
             }
+            Item::Completed(completed) => self.add_completed(&completed),
         }
     }
 
@@ -302,6 +312,7 @@ impl<'a> Tables<'a> {
         if self.group.as_ref().is_none_or(|group| group.key != key) {
             self.end_group()?;
             self.operations.insert(key.operation);
+            self.of_own_size.extend((key.bucket & OWN_SIZE > 0).then_some(key.operation));
             self.groups += 1;
             self.group = Some(Group { id: self.groups, key, is_summed: false, totals: None, cells: None });
         }
@@ -441,6 +452,20 @@ impl<'a> Tables<'a> {
         insert(&mut self.insert.at_site, key.into_iter().chain([rank]).chain(counted).map(Some))
     }
 
+    fn add_completed(&mut self, completed: &Completed) -> Result<(), Error> {
+        self.number()?;
+        self.operations.extend([completed.operation, completed.started]);
+        let (comm, phase) = (self.comm(completed.identity), self.phase(completed.phase));
+        let peer = match completed.peer {
+            Peer::REMOTE => REMOTE_PEER,
+            peer => known(peer.rank().map_or(NO_RANK, |rank| self.known_by(rank))),
+        };
+        let of_calls = [comm, completed.operation.into(), phase].map(i64::from);
+        let started = [known(self.known_by(completed.rank)), completed.started.into(), completed.bucket.into(), peer];
+        let counted = completed.counted.values().map(|value| value as i64);
+        insert(&mut self.insert.completed, of_calls.into_iter().chain(started).chain(counted).map(Some))
+    }
+
     fn add_transfer(&mut self, transfer: &Transfer) -> Result<(), Error> {
         self.number()?;
         self.operations.insert(transfer.operation);
@@ -502,9 +527,15 @@ impl<'a> Tables<'a> {
             insert.execute(params![NO_OPERATION, "-", "-"])?;
         }
         let mut insert = self.db.prepare("INSERT INTO bucket VALUES (?, ?, ?)")?;
-        for bucket in 0..=buckets.edges().len() as u8 {
+        let marks: &[u8] = if self.of_own_size.is_empty() { &[0] } else { &[0, OWN_SIZE] };
+        for (mark, bucket) in marks.iter().flat_map(|mark| (0..=buckets.edges().len() as u8).map(move |at| (mark, at)))
+        {
             let (low, high) = buckets.bounds(bucket);
-            insert.execute(params![bucket, low as i64, high.map(|edge| edge as i64)])?;
+            insert.execute(params![mark | bucket, low as i64, high.map(|edge| edge as i64)])?;
+        }
+        let mut insert = self.db.prepare("INSERT INTO own_size VALUES (?)")?;
+        for operation in &self.of_own_size {
+            insert.execute([operation])?;
         }
         Ok(())
     }

@@ -8,9 +8,11 @@ use crate::buckets::MAX_EDGES;
 use crate::job::Job;
 
 pub const MAGIC: [u8; 8] = *b"commsee\0";
-/// Raised with every change that another version would misread: a reader accepts its own only. What is added to reserved words, which are
+/// Raised with every change that an older version would misread: a reader accepts its own and those from [`OLDEST_FORMAT`] on. What is added to reserved words, which are
 /// zero in older shards, and as further kinds of blocks leaves it as it is.
-pub const FORMAT: u32 = 5;
+pub const FORMAT: u32 = 6;
+/// The oldest that is read: what was added since is not in it.
+pub const OLDEST_FORMAT: u32 = 5;
 pub const HEADER_BYTES: usize = 4096;
 pub const BLOCK_MAGIC: u32 = 0x6b6f_6c62;
 
@@ -193,6 +195,8 @@ pub const SITES: u32 = 19;
 pub const SITE_CELLS: u32 = 20;
 /// Paths of modules, and names of what an interpreter runs: [`Text`] entries. `flags` is the part of a text that is longer than one.
 pub const CODE_TEXTS: u32 = 21;
+/// What calls that complete requests have completed (`completed.rs`).
+pub const COMPLETED: u32 = 22;
 
 /// Stands before the entries of a block.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -291,6 +295,11 @@ impl Communicator {
     /// No machine has more processes.
     const REMOTE_SIZE: u32 = (1 << 24) - 1;
 }
+
+/// A bit of the buckets of calls that count in the first bucket by rule, such as those of the [v,w] collectives: the other bits are the
+/// bucket of the bytes that this rank gave or took, whichever are more.
+pub const OWN_SIZE: u8 = 64;
+const _: () = assert!(MAX_EDGES < OWN_SIZE as usize && OWN_SIZE as usize + MAX_EDGES < BUCKET_FAILED as usize);
 
 /// Receives whose message has not arrived: their size is not known yet.
 pub const BUCKET_PENDING: u8 = 255;

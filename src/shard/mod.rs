@@ -2,12 +2,13 @@
 //!
 //! A [`Header`] of one page, then blocks one behind the other. A block starts with a [`BlockHeader`] and holds entries of
 //! one kind: [`Communicator`], [`Cell`], [`Edge`], [`Text`], [`Use`], [`InFlightCall`], [`Peer`], [`Transfer`],
-//! [`Context`], [`LayerCommunicator`], [`Event`], [`Module`], [`Frame`], [`Site`] or [`SiteCell`]. Blocks of what is counted belong to one
+//! [`Context`], [`LayerCommunicator`], [`Event`], [`Module`], [`Frame`], [`Site`], [`SiteCell`] or [`Completed`]. Blocks of what is counted belong to one
 //! thread each, so that nobody needs a lock; the same key may therefore stand in several blocks, and readers add up.
 //!
 //! An *image* is the same bytes with every block cut behind its last used entry: what a process sends to rank 0.
 
 mod code;
+mod completed;
 mod event;
 mod file;
 mod layout;
@@ -17,6 +18,7 @@ mod site;
 mod transfer;
 
 pub use code::{Code, position};
+pub use completed::Completed;
 pub use event::{CALL, Event, LAYER, RECEIVED, SENT, Sync};
 pub use file::{read_file, read_header};
 pub use layout::*;

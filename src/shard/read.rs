@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use bytemuck::Pod;
 
 use super::code::Code;
+use super::completed::Completed;
 use super::event::{Event, LAYER, RECEIVED};
 use super::layout::*;
 use super::site::SiteCell;
@@ -65,6 +66,8 @@ pub struct Shard {
     /// Where in the code calls are made, and what was counted there: one entry per key, threads added up; sorted by key.
     pub code: Code,
     pub site_cells: Vec<SiteCell>,
+    /// One entry per key, threads added up; sorted by key.
+    pub completed: Vec<Completed>,
     /// The timeline: events with the number of their thread.
     pub events: Vec<(u32, Event)>,
     /// What each thread is in; sorted by thread.
@@ -83,7 +86,7 @@ impl Shard {
         if header.magic != MAGIC {
             return Err(Error::Foreign);
         }
-        if header.format != FORMAT || header.table_hash != TABLE_HASH {
+        if !(OLDEST_FORMAT..=FORMAT).contains(&header.format) || header.table_hash != TABLE_HASH {
             return Err(Error::Version(header.format));
         }
         if !header.is_intact() {
@@ -112,6 +115,7 @@ impl Shard {
             contexts: Vec::new(),
             code: Code::default(),
             site_cells: Vec::new(),
+            completed: Vec::new(),
             events: Vec::new(),
             thread_states: Vec::new(),
             in_flight: Vec::new(),
@@ -132,7 +136,7 @@ impl Shard {
         }
         let coarse = |bucket: u8| match bucket {
             BUCKET_FAILED.. => bucket,
-            _ => buckets.holding(bucket, &self.buckets),
+            _ => bucket & OWN_SIZE | buckets.holding(bucket & !OWN_SIZE, &self.buckets),
         };
         for cell in &mut self.cells {
             cell.key = cell.key & !0xff | u64::from(coarse(cell.bucket()));
@@ -142,6 +146,10 @@ impl Shard {
         }
         for cell in &mut self.site_cells {
             cell.key = cell.key & !0xff | u64::from(coarse(cell.key as u8));
+        }
+        for entry in &mut self.completed {
+            let bucket = u64::from(coarse(entry.bucket())) << 32;
+            entry.key[1] = entry.key[1] & !(0xff << 32) | bucket;
         }
         self.header.edge_count = buckets.edges().len() as u32;
         self.header.edges_bytes = [0; MAX_EDGES];
@@ -215,6 +223,7 @@ impl Shard {
                 SITES => read_numbered(body, &block, &mut self.code.sites),
                 CODE_TEXTS => read_entries(body, block.used, &mut self.code.texts),
                 SITE_CELLS => read_entries(body, block.used, &mut self.site_cells),
+                COMPLETED => read_entries(body, block.used, &mut self.completed),
                 _ => 1,
             };
             offset = end;
@@ -275,11 +284,12 @@ impl Shard {
         self.peers.sort_by_key(|peer| (peer.kind, peer.number));
         self.peers.dedup_by_key(|peer| (peer.kind, peer.number));
         let lengths = |shard: &Shard| {
-            shard.cells.len() + shard.edges.len() + shard.uses.len() + shard.transfers.len() + shard.site_cells.len()
+            let counted = shard.cells.len() + shard.edges.len() + shard.uses.len() + shard.transfers.len();
+            counted + shard.site_cells.len() + shard.completed.len()
         };
         let before = lengths(self);
         let (bucket_count, operations) = (self.buckets.edges().len() as u8, CALLS.len() as u16);
-        let fits = |bucket: u8| bucket <= bucket_count || bucket >= BUCKET_FAILED;
+        let fits = |bucket: u8| bucket & !OWN_SIZE <= bucket_count || bucket >= BUCKET_FAILED;
         self.cells.retain(|cell| {
             known(cell.comm()) && cell.operation() < operations && fits(cell.bucket()) && in_phase(cell)
         });
@@ -288,6 +298,11 @@ impl Shard {
             let cell = entry.cell();
             let is_known = known(cell.comm()) && cell.operation() < operations && self.code.has_site(entry.site);
             is_known && fits(cell.bucket()) && in_phase(&cell)
+        });
+        self.completed.retain(|entry| {
+            let calls = entry.calls();
+            let is_known = known(calls.comm()) && calls.operation() < operations && in_phase(&calls);
+            is_known && (!entry.is_known() || entry.operation() < operations) && entry.bucket() <= bucket_count
         });
         let described = |entry: &Use| named(&self.datatypes, entry.datatype());
         self.uses.retain(|entry| known(entry.comm()) && entry.operation() < operations && described(entry));
@@ -334,6 +349,8 @@ impl Shard {
             .dedup_by(|more, sum| more.key == sum.key && add(&mut sum.calls, &mut sum.bytes, more.calls, more.bytes));
         self.site_cells.sort_unstable_by_key(SiteCell::key);
         self.site_cells.dedup_by(|more, sum| more.key() == sum.key() && add_site_cell(sum, more));
+        self.completed.sort_unstable_by_key(|entry| entry.key);
+        self.completed.dedup_by(|more, sum| more.key == sum.key && add_completed(sum, more));
         self.transfers.sort_unstable_by_key(|transfer| transfer.key);
         self.transfers.dedup_by(|more, sum| more.key == sum.key && add_transfer(sum, more));
     }
@@ -398,6 +415,11 @@ fn add_site_cell(sum: &mut SiteCell, more: &SiteCell) -> bool {
     sum.bytes_sent = sum.bytes_sent.wrapping_add(more.bytes_sent);
     sum.ticks = sum.ticks.wrapping_add(more.ticks);
     add(&mut sum.calls, &mut sum.bytes_recv, more.calls, more.bytes_recv)
+}
+
+fn add_completed(sum: &mut Completed, more: &Completed) -> bool {
+    sum.ticks = sum.ticks.wrapping_add(more.ticks);
+    add(&mut sum.requests, &mut sum.bytes, more.requests, more.bytes)
 }
 
 fn add_transfer(sum: &mut Transfer, more: &Transfer) -> bool {

@@ -91,6 +91,7 @@ impl Encoder {
             Item::Clock(clock) => self.put(clock),
             Item::Event(event) => self.put(event),
             Item::Program(program) => self.put(program),
+            Item::Completed(completed) => self.put(completed),
         }
     }
 
@@ -271,6 +272,7 @@ impl Decoder {
             17 => Item::Clock(self.get()?),
             18 => Item::Event(self.get()?),
             19 => Item::Program(self.get()?),
+            20 => Item::Completed(Box::new(self.get()?)),
             section if section == SUM + EACH => Item::Each(self.each()?),
             _ => return None,
         })

@@ -31,6 +31,7 @@ pub enum Item {
     Clock(Clock),
     Event(Event),
     Program(Program),
+    Completed(Box<Completed>),
 }
 
 /// Resolved of the run as a whole.
@@ -189,6 +190,42 @@ pub struct SiteCalls {
     pub location: u64,
     pub rank: u32,
     pub counted: counters::SiteCalls,
+}
+
+/// From which rank something came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Peer(u32);
+
+impl Peer {
+    /// None, or not known.
+    pub const NONE: Peer = Peer(0);
+    /// One of another `MPI_COMM_WORLD`.
+    pub const REMOTE: Peer = Peer(u32::MAX);
+
+    pub const fn of(rank: u32) -> Peer {
+        Peer(rank.saturating_add(1))
+    }
+
+    pub fn rank(self) -> Option<u32> {
+        if self == Peer::REMOTE { None } else { self.0.checked_sub(1) }
+    }
+}
+
+/// What calls have completed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Completed {
+    /// Of the calls.
+    pub identity: Identity,
+    pub operation: u16,
+    pub phase: u64,
+    /// The rank, the hash of its node's name, or 0 for all.
+    pub location: u64,
+    pub rank: u32,
+    /// The operation of the requests, [`crate::shard::NO_OPERATION`] where it is not known, and the bucket of their size.
+    pub started: u16,
+    pub bucket: u8,
+    pub peer: Peer,
+    pub counted: counters::Completions,
 }
 
 /// How a layer below MPI moved data.
@@ -353,6 +390,11 @@ impl Item {
             Item::Clock(clock) => (17, none, clock.rank.into(), 0, 0, 0),
             Item::Event(event) => (18, none, event.rank.into(), event.number.into(), 0, 0),
             Item::Program(program) => (19, none, program.hash, 0, 0, 0),
+            Item::Completed(completed) => {
+                let started = operation(completed.started, completed.bucket) << 32 | u64::from(completed.peer.0);
+                let Completed { identity, phase, location, .. } = **completed;
+                (20, identity, completed.operation.into(), phase, location, started)
+            }
         }
     }
 
@@ -383,6 +425,10 @@ impl Item {
                 calls.counted.add(&other.counted);
             }
             (Item::Transfer(transfer), Item::Transfer(other)) => transfer.add(&other),
+            (Item::Completed(completed), Item::Completed(other)) => {
+                completed.rank = completed.rank.min(other.rank);
+                completed.counted.add(&other.counted);
+            }
             (Item::Use(used), Item::Use(other)) => {
                 used.rank = used.rank.min(other.rank);
                 used.counted.add(&other.counted);

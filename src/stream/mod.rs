@@ -3,6 +3,7 @@
 //! child; in memory over the files of shards, in `through recover`.
 
 mod code;
+mod completed;
 mod detail;
 mod group;
 mod hash;
@@ -22,8 +23,8 @@ pub use group::{ALL_PHASES, BLOCK_RANKS, Each, Key, NO_RANK, Peak, Row, Sum, Tot
 pub use identity::Identity;
 pub use item::add_ranges;
 pub use item::{
-    Birthplace, Clock, Communicator, Context, Edge, Endpoint, Event, Frame, InFlight, Item, KnownRoute, Module, Name,
-    Note, Process, Program, Run, Scripted, Site, SiteCalls, Transfer, Use,
+    Birthplace, Clock, Communicator, Completed, Context, Edge, Endpoint, Event, Frame, InFlight, Item, KnownRoute,
+    Module, Name, Note, Peer, Process, Program, Run, Scripted, Site, SiteCalls, Transfer, Use,
 };
 pub use merge::{Merge, Source};
 pub use merged::MergedShards;

@@ -3,6 +3,7 @@
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
+use super::completed::completed;
 use super::detail::Detail;
 use super::group::{ALL_PHASES, BLOCK_RANKS, Each, Key, Row, Sum, Totals};
 use super::item::Item;
@@ -35,6 +36,7 @@ pub struct ProcessStream {
     tail: IntoIter<Item>,
     timeline: Timeline,
     program: Option<Item>,
+    completed: IntoIter<Item>,
     detail: Detail,
     is_phased: bool,
 }
@@ -71,6 +73,7 @@ impl ProcessStream {
             tail: tail.into_iter(),
             timeline: Timeline::of(&mut resolved),
             program: Some(resolved.program()),
+            completed: completed(&resolved).into_iter(),
             resolved,
             detail,
             is_phased,
@@ -150,6 +153,9 @@ impl Source for ProcessStream {
         let first = first.or_else(|| self.sites.next(&self.resolved));
         let counted = first.or_else(|| self.next_group()).or_else(|| self.next_edge());
         let counted = counted.or_else(|| self.at_sites.next(&self.resolved)).or_else(|| self.tail.next());
-        counted.or_else(|| self.timeline.next(&self.resolved)).or_else(|| self.program.take())
+        counted
+            .or_else(|| self.timeline.next(&self.resolved))
+            .or_else(|| self.program.take())
+            .or_else(|| self.completed.next())
     }
 }

@@ -11,7 +11,7 @@ use crate::calls;
 use crate::counters::{Arguments, Calls, CellOf, Messages, ns};
 use crate::shard::{
     self, BUCKET_FAILED, BUCKET_INVOLVED, BUCKET_PENDING, CONTIGUOUS, Cell, FINISHED, FIRST_COMM, FREED, LEFT, NO_COMM,
-    RUNNING, SEVERAL_COMMS, SNAPSHOT, Shard,
+    OWN_SIZE, RUNNING, SEVERAL_COMMS, SNAPSHOT, Shard,
 };
 
 /// A shard, and what its numbers mean to all processes.
@@ -371,6 +371,8 @@ impl Resolved {
 pub fn bucket_shown(cell: &Cell) -> u8 {
     match cell.bucket() {
         // A receive whose message never arrived holds nothing.
+        // What failed carried nothing.
+        BUCKET_FAILED if calls::has_own_size(cell.operation()) => OWN_SIZE,
         BUCKET_PENDING | BUCKET_FAILED => 0,
         bucket => bucket,
     }

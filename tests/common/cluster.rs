@@ -136,6 +136,7 @@ impl Cluster {
             environment: vec![("COMMSEE_OUT".to_owned(), folder.path().join("profile.db").display().to_string())],
             preload: vec![library()],
             through: false,
+            order: None,
             folder,
         }
     }
@@ -164,6 +165,7 @@ pub struct Job<'a> {
     environment: Vec<(String, String)>,
     preload: Vec<PathBuf>,
     through: bool,
+    order: Option<PathBuf>,
     folder: TempDir,
 }
 
@@ -171,6 +173,12 @@ impl<'a> Job<'a> {
     /// So many ranks on each of these hosts, in this order.
     pub fn hosts(mut self, hosts: &[(&str, usize)]) -> Job<'a> {
         self.hosts = hosts.iter().map(|(host, ranks)| ((*host).to_owned(), *ranks)).collect();
+        self
+    }
+
+    /// Ranks go where a file says: a rankfile of Open MPI, or a file of hosts of MPICH.
+    pub fn ordered(mut self, file: &Path) -> Job<'a> {
+        self.order = Some(file.to_owned());
         self
     }
 
@@ -247,6 +255,9 @@ impl<'a> Job<'a> {
                     add(&["--mca", &format!("{layer}_tcp_if_include"), "10.77.0.0/24"]);
                 }
                 add(&["-H", &hosts.join(",")]);
+                if let Some(file) = &self.order {
+                    add(&["--rankfile", file.to_str().expect("a path in UTF-8")]);
+                }
                 // `through run` hands commsee's own on.
                 let is_handed_on = |name: &str| self.through && name.starts_with("COMMSEE_");
                 environment.iter().filter(|(name, _)| !is_handed_on(name)).for_each(|(name, _)| add(&["-x", name]));
@@ -257,7 +268,10 @@ impl<'a> Job<'a> {
             Mpi::Mpich | Mpi::Standard => {
                 let vssh = self.cluster.state.join("bin/vssh");
                 add(&["mpiexec.mpich", "-launcher", "ssh", "-launcher-exec", vssh.to_str().expect("UTF-8")]);
-                add(&["-hosts", &hosts.join(",")]);
+                match &self.order {
+                    Some(file) => add(&["-f", file.to_str().expect("a path in UTF-8")]),
+                    None => add(&["-hosts", &hosts.join(",")]),
+                }
                 if !self.through {
                     add(&["-env", "LD_PRELOAD", &preload.join(":")]);
                 }

@@ -40,6 +40,7 @@ pub fn check(profile: &Profile, ranks: usize) {
         let charged: u64 = charged.map(|call| call.calls).sum();
         assert!(involved.calls <= charged, "more often than it was called: {involved:?}");
     }
+    assert_eq!(profile.unbalanced, 0, "times of calls and of what they completed");
     assert!(!profile.meta.contains_key("lost_calls") && !profile.meta.contains_key("damaged_entries"));
 }
 

@@ -63,6 +63,31 @@ pub struct Edge {
     pub bytes: u64,
 }
 
+/// Rows of the view `cells` of one rank whose bucket is that of the rank's own bytes.
+#[derive(Clone, Debug)]
+pub struct OwnSize {
+    pub comm: String,
+    pub op: String,
+    pub bucket_lo: u64,
+    pub rank: u32,
+    pub calls: u64,
+    pub bytes_sent: u64,
+    pub bytes_recv: u64,
+}
+
+/// A row of the view `completions` with requests.
+#[derive(Clone, Debug)]
+pub struct Completed {
+    pub comm: String,
+    pub op: String,
+    pub started: Option<String>,
+    pub bucket_lo: Option<u64>,
+    pub peer: Option<u32>,
+    pub rank: u32,
+    pub requests: u64,
+    pub bytes: u64,
+}
+
 /// A row of the view `involved`.
 #[derive(Clone, Debug)]
 pub struct Involved {
@@ -89,6 +114,10 @@ pub struct Profile {
     pub matrix: Vec<Edge>,
     pub involved: Vec<Involved>,
     pub datatypes: Vec<Use>,
+    pub own_sizes: Vec<OwnSize>,
+    pub completed: Vec<Completed>,
+    /// Completing calls of a communicator, rank and phase whose times are not those of what they completed together.
+    pub unbalanced: u64,
     pub ranks: Vec<Rank>,
     pub meta: BTreeMap<String, String>,
     pub schema_version: u32,
@@ -164,6 +193,36 @@ impl Profile {
                 bytes: count(row, "bytes")?,
             })
         });
+        let own_sizes = "(SELECT c.name AS comm, o.name AS op, b.lo AS bucket_lo, x.rank, sum(x.calls) AS calls, \
+                         sum(x.bytes_sent) AS bytes_sent, sum(x.bytes_recv) AS bytes_recv FROM cells x \
+                         JOIN communicator c ON c.id = x.comm JOIN operation o ON o.id = x.op JOIN bucket b ON b.id = x.bucket \
+                         WHERE x.bucket >= 64 GROUP BY x.comm, x.op, x.bucket, x.rank)";
+        let own_sizes = rows(&db, own_sizes, |row| {
+            Ok(OwnSize {
+                comm: row.get("comm")?,
+                op: row.get("op")?,
+                bucket_lo: count(row, "bucket_lo")?,
+                rank: row.get("rank")?,
+                calls: count(row, "calls")?,
+                bytes_sent: count(row, "bytes_sent")?,
+                bytes_recv: count(row, "bytes_recv")?,
+            })
+        });
+        let completed = rows(&db, "completions WHERE requests > 0", |row| {
+            Ok(Completed {
+                comm: row.get("comm")?,
+                op: row.get("op")?,
+                started: row.get("started")?,
+                bucket_lo: row.get::<_, Option<i64>>("bucket_lo")?.map(|edge| edge as u64),
+                peer: row.get("peer")?,
+                rank: row.get("rank")?,
+                requests: count(row, "requests")?,
+                bytes: count(row, "bytes")?,
+            })
+        });
+        let unbalanced = "SELECT count(*) FROM (SELECT comm, op, phase, rank, sum(time_ns) AS ns FROM completed GROUP BY 1, 2, 3, 4) d \
+                          LEFT JOIN (SELECT comm, op, phase, coalesce(rank, -1) AS rank, sum(time_ns) AS ns FROM cells \
+                          GROUP BY 1, 2, 3, 4) c USING (comm, op, phase, rank) WHERE c.ns IS NOT d.ns";
         let ranks = rows(&db, "ranks", |row| {
             Ok(Rank {
                 rank: row.get("rank")?,
@@ -183,6 +242,9 @@ impl Profile {
             matrix,
             involved,
             datatypes,
+            own_sizes,
+            completed,
+            unbalanced: db.query_row(unbalanced, [], |row| row.get::<_, i64>(0)).expect("times") as u64,
             ranks,
             meta,
             schema_version: db.query_row("PRAGMA user_version", [], |row| row.get(0)).expect("user_version"),

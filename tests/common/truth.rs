@@ -34,12 +34,19 @@ pub struct CommFacts {
 /// Communicator, operation, datatype, whether it is contiguous, rank.
 pub type UseKey = (String, String, String, bool, u32);
 
+/// Communicator, operation of the call, that of the requests, lower edge of their bucket, peer, rank.
+pub type CompletedKey = (String, String, String, u64, i64, u32);
+
 /// Everything that can be known beforehand of a profile.
 #[derive(Debug, Default)]
 pub struct Facts {
     pub communicators: BTreeMap<String, CommFacts>,
     /// By communicator, operation, lower edge of the bucket, rank.
     pub calls: BTreeMap<(String, String, u64, u32), Counts>,
+    /// Those of them that count in the first bucket by rule, by that of their own bytes.
+    pub own_sizes: BTreeMap<(String, String, u64, u32), Counts>,
+    /// Requests and bytes.
+    pub completed: BTreeMap<CompletedKey, (u64, u64)>,
     /// The same rows by phase in addition.
     pub phases: BTreeMap<(String, String, u64, u32, String), Counts>,
     /// Calls and bytes.
@@ -67,6 +74,15 @@ pub fn check_profile(run: &Run, profile: &Profile) {
         // The program states no uses of datatypes.
         found.uses.clear();
     }
+    if said.own_sizes.is_empty() {
+        found.own_sizes.clear();
+    }
+    if said.completed.is_empty() {
+        found.completed.clear();
+    }
+    said.forget_what_libraries_hide(&mut found);
+    compare("completed", &said.completed, &found.completed, &mut differences);
+    compare("own size", &said.own_sizes, &found.own_sizes, &mut differences);
     compare("communicator", &said.communicators, &found.communicators, &mut differences);
     compare("calls", &said.calls, &found.calls, &mut differences);
     compare("calls in a phase", &said.phases, &found.phases, &mut differences);
@@ -218,11 +234,26 @@ impl Facts {
                     let entry = facts.uses.entry(key).or_default();
                     *entry = (entry.0 + number(calls), entry.1 + number(bytes));
                 }
+                ["size", label, _, size, calls, sent, received] => {
+                    let lo = lower_edge(number(size));
+                    let entry = facts.own_sizes.entry((name(label, rank), op(), lo, rank)).or_default();
+                    entry.calls += number(calls);
+                    entry.sent += number(sent);
+                    entry.received += number(received);
+                }
+                ["done", label, _, text, size, requests, bytes] => {
+                    let (started, peer) = text.split_once(' ').expect("an operation and a rank");
+                    let peer = peer.parse().expect("a rank");
+                    let key = (name(label, rank), op(), started.to_owned(), lower_edge(number(size)), peer, rank);
+                    let entry = facts.completed.entry(key).or_default();
+                    *entry = (entry.0 + number(requests), entry.1 + number(bytes));
+                }
                 ["comm", ..] => {}
                 _ => panic!("rank {rank} wrote a line that is none: {line:?}"),
             }
         }
         facts.calls.retain(|_, counts| *counts != Counts::default());
+        facts.own_sizes.retain(|_, counts| *counts != Counts::default());
         facts.phases.retain(|_, counts| *counts != Counts::default());
 
         for (label, list) in &members {
@@ -248,6 +279,26 @@ impl Facts {
             facts.communicators.insert("W0.0".to_owned(), CommFacts { creator: origin(creators::WORLD), ..world });
         }
         facts
+    }
+
+    /// Sends of several sizes that were pending at once may have shared a handle, or not: they are taken together with others that the
+    /// same calls completed.
+    fn forget_what_libraries_hide(&mut self, found: &mut Facts) {
+        let hidden = |(comm, op, started, _, _, rank): &CompletedKey| {
+            (started == "-").then(|| (comm.clone(), op.clone(), *rank))
+        };
+        let calls: BTreeSet<_> = self.completed.keys().filter_map(hidden).collect();
+        for facts in [self, found] {
+            let mut all: BTreeMap<CompletedKey, (u64, u64)> = BTreeMap::new();
+            for ((comm, op, started, lo, peer, rank), (requests, bytes)) in std::mem::take(&mut facts.completed) {
+                let is_hidden =
+                    ["-", "MPI_Isend"].contains(&started.as_str()) && calls.contains(&(comm.clone(), op.clone(), rank));
+                let (started, lo) = if is_hidden { ("-".to_owned(), 0) } else { (started, lo) };
+                let entry = all.entry((comm, op, started, lo, peer, rank)).or_default();
+                *entry = (entry.0 + requests, entry.1 + bytes);
+            }
+            facts.completed = all;
+        }
     }
 
     fn add_call(&mut self, key: (String, String, u64, u32), phase: &str, more: Counts) {
@@ -280,6 +331,17 @@ impl Facts {
             let counts =
                 Counts { calls: call.calls, failed: call.failed, sent: call.bytes_sent, received: call.bytes_recv };
             facts.add_call((call.comm.clone(), call.op.clone(), call.bucket_lo, call.rank), &call.phase, counts);
+        }
+        for one in &profile.completed {
+            let started = one.started.clone().unwrap_or_else(|| "-".to_owned());
+            let (lo, peer) = (one.bucket_lo.unwrap_or(0), one.peer.map_or(-1, i64::from));
+            facts
+                .completed
+                .insert((one.comm.clone(), one.op.clone(), started, lo, peer, one.rank), (one.requests, one.bytes));
+        }
+        for call in &profile.own_sizes {
+            let counts = Counts { calls: call.calls, failed: 0, sent: call.bytes_sent, received: call.bytes_recv };
+            facts.own_sizes.insert((call.comm.clone(), call.op.clone(), call.bucket_lo, call.rank), counts);
         }
         for edge in &profile.matrix {
             let key = (edge.comm.clone(), edge.op.clone(), edge.src, edge.dst.unwrap_or(u32::MAX));

@@ -11,12 +11,19 @@ static void wait_for(const char *label, MPI_Request *request)
     called(label, "MPI_Wait");
 }
 
+static UNUSED long long larger(long long one, long long other)
+{
+    return one > other ? one : other;
+}
+
 /* Twice started, then given up. The set-up counts by the message's size, each start carries the bytes. */
-static UNUSED void persistent(const char *label, MPI_Request *request, long long size, long long give, long long take)
+static UNUSED void persistent(const char *label, MPI_Request *request, const char *name, long long size, long long give,
+                              long long take)
 {
     for (int round = 0; round < 2; round++) {
         MPI_Start(request);
         carried(label, "MPI_Start", size, give, take);
+        own_size_of(label, "MPI_Start", name, larger(give, take), give, take);
         wait_for(label, request);
     }
     MPI_Request_free(request);
@@ -33,7 +40,8 @@ static UNUSED void persistent(const char *label, MPI_Request *request, long long
             break;                                                                                                     \
         MPI_##name##_init(__VA_ARGS__, comm, MPI_INFO_NULL, &request);                                                 \
         carried(label, "MPI_" #name "_init", size, 0, 0);                                                              \
-        persistent(label, &request, size, give, take);                                                                 \
+        own_size_of(label, "MPI_" #name "_init", #name, larger(give, take), 0, 0);                                     \
+        persistent(label, &request, #name, size, give, take);                                                          \
     } while (0)
 #else
 #define PERSISTENT(name, size, give, take, ...)
@@ -45,8 +53,10 @@ static UNUSED void persistent(const char *label, MPI_Request *request, long long
         MPI_Request request;                                                                                           \
         MPI_##name(__VA_ARGS__, comm);                                                                                 \
         carried(label, "MPI_" #name, size, give, take);                                                                \
+        own_size_of(label, "MPI_" #name, #name, larger(give, take), give, take);                                       \
         MPI_##nonblocking(__VA_ARGS__, comm, &request);                                                                \
         carried(label, "MPI_" #nonblocking, size, give, take);                                                         \
+        own_size_of(label, "MPI_" #nonblocking, #name, larger(give, take), give, take);                                \
         wait_for(label, &request);                                                                                     \
         PERSISTENT(name, size, give, take, __VA_ARGS__);                                                               \
     } while (0)
@@ -107,7 +117,7 @@ static void unrooted(MPI_Comm comm, const char *label, int comm_size, int rank)
     if (comm_size <= PERSISTENT_MOST) {
         MPI_Barrier_init(comm, MPI_INFO_NULL, &request);
         called(label, "MPI_Barrier_init");
-        persistent(label, &request, 0, 0, 0);
+        persistent(label, &request, "Barrier", 0, 0, 0);
     }
 #endif
     FORMS(Allreduce, Iallreduce, 8, 8, 8, out, in, 1, MPI_DOUBLE, MPI_SUM);
@@ -136,6 +146,12 @@ static void unrooted(MPI_Comm comm, const char *label, int comm_size, int rank)
         from[i] = 2 * i;
     FORMS(Alltoallv, Ialltoallv, 0, 8 * comm_size, 8 * comm_size, MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, in, twos, from,
           MPI_INT);
+    /* In the class of the whole, not of a block: rank 0 gives and takes more than the others. */
+    int heavy[16], heavy_from[16];
+    for (int i = 0; i < comm_size; i++)
+        heavy[i] = rank == 0 || i == 0 ? 300 : 3, heavy_from[i] = 300 * i;
+    long long weight = 4 * (rank == 0 ? 300 * comm_size : 300 + 3 * (comm_size - 1));
+    FORMS(Alltoallv, Ialltoallv, 0, weight, weight, out, heavy, heavy_from, MPI_INT, in, heavy, heavy_from, MPI_INT);
     FORMS(Reduce_scatter_block, Ireduce_scatter_block, 2000, 2000 * comm_size, 2000, out, in, 500, MPI_INT, MPI_SUM);
     FORMS(Reduce_scatter_block, Ireduce_scatter_block, 8, 8 * comm_size, 8, MPI_IN_PLACE, in, 2, MPI_INT, MPI_SUM);
     FORMS(Reduce_scatter, Ireduce_scatter, sum, sum, own, out, in, counts, MPI_INT, MPI_SUM);

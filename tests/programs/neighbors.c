@@ -41,6 +41,11 @@ static long long from_all(const struct around *around, const int *bytes, int str
     return sum;
 }
 
+static UNUSED long long larger(long long one, long long other)
+{
+    return one > other ? one : other;
+}
+
 /* In larger communicators than these the persistent collectives of MPICH 4.0.2 end in "Invalid communicator". */
 #define PERSISTENT_MOST 2
 
@@ -52,9 +57,11 @@ static long long from_all(const struct around *around, const int *bytes, int str
         MPI_Request again;                                                                                             \
         MPI_Neighbor_##name##_init(__VA_ARGS__, comm, MPI_INFO_NULL, &again);                                          \
         carried(label, "MPI_Neighbor_" #name "_init", size, 0, 0);                                                     \
+        own_size_of(label, "MPI_Neighbor_" #name "_init", #name, larger(give, take), 0, 0);                            \
         for (int round = 0; round < 2; round++) {                                                                      \
             MPI_Start(&again);                                                                                         \
             carried(label, "MPI_Start", size, give, take);                                                             \
+            own_size_of(label, "MPI_Start", #name, larger(give, take), give, take);                                    \
             to_all(comm, label, "MPI_Start", around, bytes, stride);                                                   \
             wait_for(label, &again);                                                                                   \
         }                                                                                                              \
@@ -71,9 +78,11 @@ static long long from_all(const struct around *around, const int *bytes, int str
         MPI_Request request;                                                                                           \
         MPI_Neighbor_##name(__VA_ARGS__, comm);                                                                        \
         carried(label, "MPI_Neighbor_" #name, size, give, take);                                                       \
+        own_size_of(label, "MPI_Neighbor_" #name, #name, larger(give, take), give, take);                              \
         to_all(comm, label, "MPI_Neighbor_" #name, around, bytes, stride);                                             \
         MPI_Ineighbor_##name(__VA_ARGS__, comm, &request);                                                             \
         carried(label, "MPI_Ineighbor_" #name, size, give, take);                                                      \
+        own_size_of(label, "MPI_Ineighbor_" #name, #name, larger(give, take), give, take);                             \
         to_all(comm, label, "MPI_Ineighbor_" #name, around, bytes, stride);                                            \
         wait_for(label, &request);                                                                                     \
         PERSISTENT(name, size, give, take, bytes, stride, __VA_ARGS__);                                                \

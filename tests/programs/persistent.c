@@ -119,11 +119,17 @@ static void lists(int which)
     for (int round = 0; round < ROUNDS; round++) {
         MPI_Startall(count, requests);
         called(row, "MPI_Startall");
+        long long all = 0, on[KINDS] = {0};
+        for (int i = 0; i < count; i += 2)
+            on[several ? i / 4 : row[0] - 'A'] += 1000 * (i / 2 % 2) + 10 + (several ? i / 4 : row[0] - 'A');
+        for (int kind = A; kind < KINDS; kind++)
+            all += on[kind];
+        own_size(row, "MPI_Startall", all, several ? 0 : all, several ? 0 : all);
         for (int kind = A; kind < KINDS; kind++) {
             if (!(which & 1 << kind))
                 continue;
             if (several)
-                involved(labels[kind], "MPI_Startall");
+                involved(labels[kind], "MPI_Startall"), own_size_added(labels[kind], "MPI_Startall", all, on[kind], on[kind]);
             for (int i = 0; i < 2; i++) {
                 int size = 1000 * i + 10 + kind;
                 added(labels[kind], "MPI_Startall", size, size);
@@ -186,7 +192,7 @@ static void borders(void)
         discard("B", &requests[i]);
     }
     MPI_Startall(0, requests);
-    called("-", "MPI_Startall");
+    called("-", "MPI_Startall"), own_size("-", "MPI_Startall", 0, 0, 0);
 
     MPI_Comm brief;
     MPI_Comm_dup(MPI_COMM_WORLD, &brief);

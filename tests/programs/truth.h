@@ -26,7 +26,7 @@
         }                                                                                                              \
     } while (0)
 
-enum truth_kind { TRUTH_CALL, TRUTH_EDGE, TRUTH_INVOLVED, TRUTH_USE };
+enum truth_kind { TRUTH_CALL, TRUTH_EDGE, TRUTH_INVOLVED, TRUTH_USE, TRUTH_SIZE, TRUTH_DONE };
 #define TEXT_LENGTH 256
 
 struct truth_row {
@@ -107,6 +107,36 @@ static UNUSED void called(const char *label, const char *op)
 static UNUSED void added(const char *label, const char *op, long long sent, long long received)
 {
     truth_add(TRUTH_CALL, label, op, 0, 0, 0, sent, received);
+}
+
+/* A call that counts in the first bucket by rule, once more by its own bytes. A program that states one states all of them. */
+static UNUSED void own_size(const char *label, const char *op, long long size, long long sent, long long received)
+{
+    truth_add(TRUTH_SIZE, label, op, size, 1, 0, sent, received);
+}
+
+/* Bytes that are added to such calls. */
+static UNUSED void own_size_added(const char *label, const char *op, long long size, long long sent, long long received)
+{
+    truth_add(TRUTH_SIZE, label, op, size, 0, 0, sent, received);
+}
+
+/* The same of a form of this function, if it is one in which each rank may have another size: v or w. */
+static UNUSED void own_size_of(const char *label, const char *op, const char *function, long long size, long long sent,
+                               long long received)
+{
+    if (strchr("vw", function[strlen(function) - 1]))
+        own_size(label, op, size, sent, received);
+}
+
+/* A request of this operation (null: nobody can tell) and size that a call completed, with what arrived from a rank of MPI_COMM_WORLD
+ * (-1: the call completed several, or nothing arrived). A program that states one states all of them. */
+static UNUSED void completed_request(const char *label, const char *op, const char *started, long long size, int peer,
+                                     long long bytes)
+{
+    char text[TEXT_LENGTH];
+    snprintf(text, sizeof text, "%s %d", started ? started : "-", peer);
+    truth_add_with(TRUTH_DONE, label, op, text, started ? size : 0, 1, 0, bytes, 0);
 }
 
 /* One call that returned an error. */
@@ -288,6 +318,14 @@ static UNUSED void truth_write(void)
                 break;
             case TRUTH_INVOLVED:
                 fprintf(file, "involved\t%s\t%s\t%lld\n", row->label, row->op, row->calls);
+                break;
+            case TRUTH_SIZE:
+                fprintf(file, "size\t%s\t%s\t%lld\t%lld\t%lld\t%lld\n", row->label, row->op, row->key, row->calls,
+                        row->sent, row->received);
+                break;
+            case TRUTH_DONE:
+                fprintf(file, "done\t%s\t%s\t%s\t%lld\t%lld\t%lld\n", row->label, row->op, row->text, row->key,
+                        row->calls, row->sent);
                 break;
             case TRUTH_USE:
                 fprintf(file, "use\t%s\t%s\t%s\t%lld\t%lld\t%lld\n", row->label, row->op, row->text, row->key,

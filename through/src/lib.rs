@@ -11,8 +11,10 @@ mod error;
 mod job;
 pub mod query;
 pub mod render;
+pub mod statistics;
 pub mod symbols;
 pub mod text;
+pub mod tune;
 pub mod views;
 
 use std::process::ExitCode;
@@ -27,13 +29,23 @@ use crate::text::message;
 
 /// Does what the command line says. Returns the exit status.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(cli::with_sides(std::env::args_os()));
     let found = |any: bool| u8::from(!any);
     let status = match &cli.command {
         None => commands::show::show(&cli.show).map(found),
         Some(Command::Advise(arguments)) => commands::advise::advise(arguments).map(|any| u8::from(any)),
         Some(Command::Efficiency(arguments)) => look_at_ranks(views::Command::Efficiency, arguments).map(found),
+        Some(Command::Tune(arguments)) => commands::tune::tune(arguments),
         Some(Command::Waits(arguments)) => look(views::Command::Waits, arguments).map(found),
+        Some(Command::Diff(arguments)) => commands::diff::diff(arguments),
+        Some(Command::Correlate(arguments)) => commands::correlate::correlate(arguments).map(found),
+        Some(Command::Imbalance(arguments)) => look(views::Command::Imbalance, arguments).map(found),
+        Some(Command::Top(arguments)) => look(views::Command::Top, arguments).map(found),
+        Some(Command::Hist(arguments)) => look(views::Command::Hist, arguments).map(found),
+        Some(Command::Tree(arguments)) => look(views::Command::Tree, arguments).map(found),
+        Some(Command::Hosts(arguments)) => look(views::Command::Hosts, arguments).map(found),
+        Some(Command::Patterns(arguments)) => look(views::Command::Patterns, arguments).map(found),
+        Some(Command::Reorder(arguments)) => commands::reorder::reorder(arguments).map(found),
         Some(Command::Layers(arguments)) => commands::layers::layers(arguments).map(found),
         Some(Command::Matrix(arguments)) => commands::matrix::matrix(arguments).map(found),
         Some(Command::Graph(arguments)) => commands::graph::graph(arguments).map(found),

@@ -7,7 +7,7 @@ use std::ptr;
 
 use commsee_runtime::table;
 use vocabulary::calls::CALLS;
-use vocabulary::shard::{self as image, Edge};
+use vocabulary::shard::{self as image, Completed, Edge};
 
 use crate::mpi::abi::Word;
 use crate::objects::records::Record;
@@ -139,6 +139,63 @@ impl Shortcut {
     #[inline(always)]
     pub fn edge(&self, destination: u32) -> Option<*mut Edge> {
         if self.destination.get() == u64::from(destination) { Some(self.edge.get()) } else { None }
+    }
+
+    // Calls that complete requests have no bytes, no messages and nothing pending: these fields have what they completed last.
+
+    /// Where requests are counted that received from a peer, if they are those of the latest call.
+    #[inline(always)]
+    pub fn completed(&self, started: *const image::Cell, peer: u64) -> Option<*mut Completed> {
+        let is_it = self.pending.get().cast_const() == started && self.destination.get() == peer;
+        if is_it { Some(self.edge.get().cast()) } else { None }
+    }
+
+    pub fn set_completed(&self, started: *const image::Cell, peer: u64, entry: *mut Completed) {
+        self.pending.set(started.cast_mut());
+        self.destination.set(peer);
+        self.edge.set(entry.cast());
+    }
+
+    /// The same of requests that did not receive.
+    #[inline(always)]
+    pub fn completed_other(&self, started: *const image::Cell) -> Option<*mut Completed> {
+        if self.datatype.get() == started as Word { Some(self.latest_completed_other()) } else { None }
+    }
+
+    /// What was found for the latest request.
+    #[inline(always)]
+    pub fn latest_completed(&self) -> *mut Completed {
+        self.edge.get().cast()
+    }
+
+    #[inline(always)]
+    pub fn latest_completed_other(&self) -> *mut Completed {
+        self.datatype_bytes.get() as *mut Completed
+    }
+
+    /// Until another peer is found, [`Shortcut::completed_by_all`] asks for none.
+    #[inline(always)]
+    pub fn forget_peer(&self) {
+        if self.destination.get() != 0 {
+            self.pending.set(ptr::null_mut());
+            self.destination.set(0);
+        }
+    }
+
+    #[inline(always)]
+    pub fn completed_by_all(&self, started: *const image::Cell) -> Option<*mut Completed> {
+        if self.pending.get().cast_const() == started { Some(self.latest_completed()) } else { None }
+    }
+
+    /// It was another call's.
+    pub fn forget_completed(&self) {
+        self.pending.set(ptr::null_mut());
+        self.datatype.set(NO_KEY);
+    }
+
+    pub fn set_completed_other(&self, started: *const image::Cell, entry: *mut Completed) {
+        self.datatype.set(started as Word);
+        self.datatype_bytes.set(entry as u64);
     }
 
     pub fn set_edge(&self, destination: u32, edge: *mut Edge) {

@@ -1,6 +1,8 @@
 //! The message-size buckets in force.
 
 use vocabulary::buckets::Buckets;
+use vocabulary::calls;
+use vocabulary::shard::OWN_SIZE;
 
 use crate::guest::set_once::SetOnce;
 
@@ -16,6 +18,11 @@ pub unsafe fn prepare(buckets: Buckets) {
 pub fn of(message_bytes: u64) -> u8 {
     // SAFETY: wrappers get here only while recording is on.
     unsafe { BUCKETS.get() }.of(message_bytes)
+}
+
+/// What is added to the buckets of an operation's calls.
+pub fn mark_of(operation: u16) -> u8 {
+    if calls::has_own_size(operation) { OWN_SIZE } else { 0 }
 }
 
 /// The least and the most bytes of a message in a bucket.

@@ -178,6 +178,7 @@ fn renewed_without_bytes<C: Carrier>(thread: &Thread, operation: u16, key: Word)
 fn first_without_bytes<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
     let shortcut = renew::<C>(thread, operation, key);
     if shortcut.cell(0).is_none() {
+        shortcut.forget_completed();
         let (cell, is_kept) = thread.counters.cell(shortcut.cells.get());
         shortcut.set_cell(buckets::bounds(0), cell);
         if !is_kept {
@@ -223,7 +224,8 @@ fn renew<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
         let record = C::record(thread, key);
         // SAFETY: records are never freed.
         let number = unsafe { (*record).number };
-        shortcut.begin(key, operation, phase, record, Cell::key(number, operation, 0) | Cell::phase_bits(phase));
+        let cells = Cell::key(number, operation, buckets::mark_of(operation)) | Cell::phase_bits(phase);
+        shortcut.begin(key, operation, phase, record, cells);
         if !C::is_lasting(key, record) {
             shortcut.renew(NEVER);
             return shortcut;

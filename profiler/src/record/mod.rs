@@ -2,6 +2,7 @@
 
 pub mod buckets;
 pub mod carriers;
+pub mod completed;
 pub mod context;
 pub mod files;
 pub mod in_flight;

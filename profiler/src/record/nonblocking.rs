@@ -10,6 +10,7 @@ use crate::objects::requests::table::Slot;
 use crate::objects::requests::{Completed, Kind};
 use crate::objects::shortcuts::Shortcut;
 use crate::record::carriers::{Carrier, Known, other_cell, shortcut, shortcut_of_receive};
+use crate::record::completed::{Started, UNKNOWN};
 use crate::record::context::{AtOnce, Now};
 use crate::record::tally::{Done, add, add_at_once, add_time, failed, shortcut_at_once};
 use crate::record::{buckets, sites};
@@ -30,10 +31,8 @@ pub fn started<P: Path, C: Carrier>(
         return failed::<C>(thread, key, done.operation, done.code, done.ticks);
     }
     let shortcut = shortcut::<C>(thread, done.operation, key);
-    if state::is_on_in::<P>() {
-        add(thread, shortcut, key, done, rule);
-    }
-    follow::<P>(thread, shortcut, request, Kind::Plain, 0, done.ticks);
+    let place = if state::is_on_in::<P>() { add(thread, shortcut, key, done, rule).cast_const() } else { UNKNOWN };
+    follow_plain::<P>(thread, shortcut, request, place);
 }
 
 /// The same for rules that are quickly told, as [`call_at_once`].
@@ -55,7 +54,8 @@ pub fn started_at_once<P: Path, C: Carrier>(
             && let Some(cell) = shortcut.cell(volume.message_bytes)
         {
             add_at_once(thread, known, cell, done.ticks, volume);
-            return follow::<P>(thread, shortcut, request, Kind::Plain, 0, done.ticks);
+            // The same counters, but in no register while they are added to.
+            return follow_plain::<P>(thread, shortcut, request, shortcut.only_cell());
         }
     }
     started_apart::<P, C>(thread, key, request, done.operation, done.ticks, again);
@@ -93,7 +93,7 @@ pub fn started_both<P: Path, C: Carrier>(
         let cells = unsafe { (*cell).key };
         follow::<P>(thread, shortcut, request, Kind::ReceiveInto, cells, done.ticks);
     } else {
-        follow::<P>(thread, shortcut, request, Kind::Plain, 0, done.ticks);
+        follow_plain::<P>(thread, shortcut, request, UNKNOWN);
     }
 }
 
@@ -106,17 +106,18 @@ pub fn started_over(
     reads: bool,
     rule: impl FnOnce(&mut Now<Full, Known>) -> Volume,
 ) {
-    let (mut kind, mut cells) = (Kind::Plain, 0);
+    let mut place = UNKNOWN;
     let shortcut = shortcut::<Known>(thread, done.operation, record as Word);
     if state::is_on() {
         let cell = add(thread, shortcut, record as Word, done, rule);
         if reads {
-            kind = Kind::Read;
             // SAFETY: one of this thread's.
-            cells = unsafe { (*cell).key };
+            let cells = unsafe { (*cell).key };
+            return follow::<Full>(thread, shortcut, request, Kind::Read, cells, done.ticks);
         }
+        place = cell.cast_const();
     }
-    follow::<Full>(thread, shortcut, request, kind, cells, done.ticks);
+    follow_plain::<Full>(thread, shortcut, request, place);
 }
 
 /// A nonblocking receive: its bucket is known when its message has arrived. Its phase is the one it is posted in.
@@ -178,7 +179,7 @@ fn receiving_otherwise<P: Path, C: Carrier>(
         }
         follow::<P>(thread, shortcut, request, Kind::Receive, shortcut.cells.get(), done.ticks);
     } else {
-        follow::<P>(thread, shortcut, request, Kind::Plain, 0, done.ticks);
+        follow_plain::<P>(thread, shortcut, request, UNKNOWN);
     }
 }
 
@@ -199,14 +200,25 @@ fn follow<P: Path>(thread: &Thread, shortcut: &Shortcut, request: Word, kind: Ki
     }
 }
 
-/// What a completed receive brought, by what is left of it in its slot.
+/// The same for a request that leaves nothing to be done: it keeps in the place of a shortcut how it was started.
 #[inline(always)]
-pub fn arrived_where(thread: &Thread, slot: &Slot, bytes: u64) {
+fn follow_plain<P: Path>(thread: &Thread, shortcut: &Shortcut, request: Word, started: Started) {
+    // SAFETY: as above.
+    let handle = unsafe { abi().load(request) };
+    if handle != abi().request_null {
+        thread.requests().start(handle, shortcut.record.get(), Kind::Plain, 0, 0, 0, started.cast());
+    }
+}
+
+/// What a completed receive brought, by what is left of it in its slot. Returns the counters that it was added to.
+#[inline(always)]
+pub fn arrived_where(thread: &Thread, slot: &Slot, bytes: u64) -> Started {
     // SAFETY: shortcuts are never freed.
     let shortcut = unsafe { &*slot.shortcut };
     match shortcut.cell(bytes) {
         Some(cell) if shortcut.is_of(slot.cells) => {
             receive(shortcut.pending.get(), cell, slot.ticks, bytes);
+            cell
         }
         _ => arrived(thread, &slot.completed(), bytes),
     }
@@ -225,9 +237,9 @@ fn receive(pending: *mut Cell, cell: *mut Cell, ticks: u64, bytes: u64) {
     }
 }
 
-/// What a completed receive brought.
+/// What a completed receive brought. Returns the counters that tell its operation and size.
 #[inline(never)]
-pub fn arrived(thread: &Thread, request: &Completed, bytes: u64) {
+pub fn arrived(thread: &Thread, request: &Completed, bytes: u64) -> Started {
     if crate::sites::are_counted() {
         return arrived_at_site(thread, request, bytes);
     }
@@ -243,18 +255,20 @@ pub fn arrived(thread: &Thread, request: &Completed, bytes: u64) {
                 false => cells_of(thread, request.cells, bytes),
             };
             receive(pending, cell, request.ticks, bytes);
+            cell
         }
         Kind::ReceiveInto | Kind::Read => {
             thread.counters.count(request.cells, |cell| cell.bytes_recv += bytes);
+            sized(thread, request.cells, bytes)
         }
-        Kind::Plain | Kind::Duplicate => {}
+        Kind::Plain | Kind::Duplicate => started_as(thread, request),
     }
 }
 
 /// The same where the request has kept the site of its call.
 #[cold]
 #[inline(never)]
-fn arrived_at_site(thread: &Thread, request: &Completed, bytes: u64) {
+fn arrived_at_site(thread: &Thread, request: &Completed, bytes: u64) -> Started {
     let site = sites::of_kept(request.shortcut);
     match request.kind {
         Kind::Receive => {
@@ -267,15 +281,36 @@ fn arrived_at_site(thread: &Thread, request: &Completed, bytes: u64) {
             thread.counters.count_at_site(request.cells | u64::from(buckets::of(bytes)), site, |cell| {
                 sites::add(cell, request.ticks, (0, bytes));
             });
+            cell
         }
         Kind::ReceiveInto | Kind::Read => {
             thread.counters.count(request.cells, |cell| cell.bytes_recv += bytes);
             thread.counters.count_at_site(request.cells, site, |cell| {
                 cell.bytes_recv = cell.bytes_recv.wrapping_add(bytes);
             });
+            sized(thread, request.cells, bytes)
         }
-        Kind::Plain | Kind::Duplicate => {}
+        Kind::Plain | Kind::Duplicate => started_as(thread, request),
     }
+}
+
+/// Counters of an operation in the bucket of what arrived. They stay empty: the bytes belong to the bucket of the call.
+fn sized(thread: &Thread, cells: u64, bytes: u64) -> Started {
+    thread.counters.cell(cells & !0xff | u64::from(buckets::of(bytes))).0
+}
+
+/// How a request was started that left nothing to be done but for its communicator.
+#[inline(always)]
+pub fn started_as(thread: &Thread, request: &Completed) -> Started {
+    let started: Started = request.shortcut.cast();
+    if started == UNKNOWN { by_key(thread, request.cells) } else { started }
+}
+
+/// The same by its key, which persistent requests and duplications have.
+#[cold]
+#[inline(never)]
+fn by_key(thread: &Thread, cells: u64) -> Started {
+    if cells >> 32 == 0 { UNKNOWN } else { thread.counters.cell(cells).0 }
 }
 
 /// The counters of a pending receive, and of its message when that has come.

@@ -10,8 +10,8 @@ use crate::objects::communicators::{self, Record};
 use crate::objects::datatypes;
 use crate::objects::requests::{Extra, Kind, Partition, Persistent, Request, Starts};
 use crate::record::carriers::Comm;
-use crate::record::sites;
-use crate::record::tally::{Done, add_time, failed, key, key_in, plain, with_volume, with_volume_in};
+use crate::record::tally::{self, Done, add_time, failed, key, key_in, plain, with_volume, with_volume_in};
+use crate::record::{buckets, phases, sites};
 use crate::shard::memory;
 use crate::thread::Thread;
 use crate::trace;
@@ -35,7 +35,7 @@ pub fn prepared(
     let (messages, datatypes) = (prepared.messages.into(), prepared.datatypes.into());
     if state::is_on() {
         let setup = Volume { message_bytes: volume.message_bytes, ..Volume::default() };
-        with_volume(thread, record, done, setup);
+        with_volume_in(thread, record, done, (phases::current(), buckets::mark_of(done.operation)), setup);
     }
     // SAFETY: the call succeeded, so the program passed a place for the handle, and the library filled it.
     let handle = unsafe { abi().load(request) };
@@ -44,6 +44,7 @@ pub fn prepared(
         received: volume.received,
         message_bytes: volume.message_bytes,
         starts,
+        mark: buckets::mark_of(done.operation),
         messages,
         datatypes,
         phase: NO_PHASE,
@@ -61,7 +62,7 @@ pub fn restarted(thread: &Thread, record: Record, done: Done, persistent: &Persi
     match persistent.starts {
         Starts::Sends => {
             replay(thread, record, done.operation, persistent);
-            with_volume_in(thread, record, done, persistent.phase, persistent.volume());
+            with_volume_in(thread, record, done, (persistent.phase, persistent.mark), persistent.volume());
         }
         Starts::Receives => {
             replay(thread, record, done.operation, persistent);
@@ -74,12 +75,22 @@ pub fn restarted(thread: &Thread, record: Record, done: Done, persistent: &Persi
     }
 }
 
-/// The start of one of several persistent requests by `MPI_Startall`, which is counted as a call elsewhere.
-pub fn restarted_among(thread: &Thread, record: Record, operation: u16, persistent: &Persistent) {
+/// `MPI_Startall` as a call, in the bucket of what its requests carry; returns that.
+pub fn restarted_all(thread: &Thread, record: Record, done: Done, (sent, received): (u64, u64)) -> u8 {
+    let message_bytes = sent.max(received);
+    tally::of_record(thread, record, done, |_| Volume { message_bytes, ..Volume::default() });
+    if trace::is_on() {
+        trace::volume(record, done.operation, message_bytes);
+    }
+    buckets::mark_of(done.operation) | buckets::of(message_bytes)
+}
+
+/// The start of one of several persistent requests by `MPI_Startall`, which is counted as a call elsewhere, in this bucket.
+pub fn restarted_among(thread: &Thread, record: Record, operation: u16, bucket: u8, persistent: &Persistent) {
     if persistent.starts == Starts::Partitions {
         return replay_uses(thread, record, operation, persistent);
     }
-    let key = key_in(persistent.phase, record, operation, 0);
+    let key = key_in(persistent.phase, record, operation, bucket);
     thread.counters.count(key, |cell| {
         cell.bytes_sent += persistent.sent;
         cell.bytes_recv += persistent.received;

@@ -214,11 +214,12 @@ fn plain_apart(thread: &Thread, record: Record, operation: u16, code: c_int, tic
     plain(thread, record, Done { operation, code, ticks });
 }
 
-/// A call that carries nothing, of a record that its wrapper knows.
+/// A call that carries nothing, of a record that its wrapper knows. Returns its shortcut.
 #[inline(always)]
-pub fn of_record_without_bytes<P: Path>(thread: &Thread, record: Record, done: Done) {
+pub fn of_record_without_bytes<P: Path>(thread: &Thread, record: Record, done: Done) -> &Shortcut {
     if done.code != 0 {
-        return failed::<Known>(thread, record as Word, done.operation, done.code, done.ticks);
+        failed::<Known>(thread, record as Word, done.operation, done.code, done.ticks);
+        return shortcut_without_bytes::<Known>(thread, done.operation, record as Word);
     }
     let shortcut = shortcut_without_bytes::<Known>(thread, done.operation, record as Word);
     // SAFETY: as above.
@@ -227,6 +228,7 @@ pub fn of_record_without_bytes<P: Path>(thread: &Thread, record: Record, done: D
     if !P::IS_SHORT {
         sites::call(thread, shortcut.cells.get(), done.ticks, (0, 0));
     }
+    shortcut
 }
 
 /// A call of a known record, for calls that are not given a communicator.
@@ -265,19 +267,19 @@ pub fn add<P: Path, C: Carrier>(
     place
 }
 
-/// Adds a call whose bytes are known already; returns its bucket.
+/// Adds a call whose bytes are known already.
 #[inline(always)]
-pub fn with_volume(thread: &Thread, record: Record, done: Done, volume: Volume) -> u8 {
-    with_volume_in(thread, record, done, phases::current(), volume)
+pub fn with_volume(thread: &Thread, record: Record, done: Done, volume: Volume) {
+    with_volume_in(thread, record, done, (phases::current(), 0), volume)
 }
 
+/// The same in a phase, and with what is added to the bucket.
 #[inline(always)]
-pub fn with_volume_in(thread: &Thread, record: Record, done: Done, phase: u8, volume: Volume) -> u8 {
+pub fn with_volume_in(thread: &Thread, record: Record, done: Done, (phase, mark): (u8, u8), volume: Volume) {
     if trace::is_on() {
         trace::volume(record, done.operation, volume.sent.max(volume.received));
     }
-    let bucket = buckets::of(volume.message_bytes);
-    let key = key_in(phase, record, done.operation, bucket);
+    let key = key_in(phase, record, done.operation, mark | buckets::of(volume.message_bytes));
     thread.counters.count(key, |cell| {
         add_time(cell, done.ticks);
         cell.bytes_sent += volume.sent;
@@ -285,5 +287,4 @@ pub fn with_volume_in(thread: &Thread, record: Record, done: Done, phase: u8, vo
     });
     thread.counters.add_ticks(done.ticks);
     sites::call(thread, key, done.ticks, (volume.sent, volume.received));
-    bucket
 }

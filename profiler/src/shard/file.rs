@@ -13,10 +13,11 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use parking_lot::{Mutex, MutexGuard};
 use vocabulary::profile::recover::shard_name;
 use vocabulary::shard::{
-    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, CODE_TEXTS, COMMUNICATORS, CONTEXTS, Cell, Communicator,
-    Context, DATATYPES, EDGES, EVENTS, Edge, Event, FRAMES, Frame, HEADER_BYTES, Header, IN_FLIGHT_CALLS, InFlightCall,
-    LABELS, LAYER_COMMUNICATORS, LayerCommunicator, MODULES, Module, Moment, NOTES, PEERS, PHASES, Peer, ROUTES,
-    SITE_CELLS, SITES, Shard, Site, SiteCell, Sync, TRANSFERS, Text, Transfer, UNLOCKED, USES, Use,
+    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, CODE_TEXTS, COMMUNICATORS, COMPLETED, CONTEXTS, Cell,
+    Communicator, Completed, Context, DATATYPES, EDGES, EVENTS, Edge, Event, FRAMES, Frame, HEADER_BYTES, Header,
+    IN_FLIGHT_CALLS, InFlightCall, LABELS, LAYER_COMMUNICATORS, LayerCommunicator, MODULES, Module, Moment, NOTES,
+    PEERS, PHASES, Peer, ROUTES, SITE_CELLS, SITES, Shard, Site, SiteCell, Sync, TRANSFERS, Text, Transfer, UNLOCKED,
+    USES, Use,
 };
 
 use crate::guest::say::warn_once;
@@ -270,6 +271,7 @@ pub fn image() -> Vec<u8> {
             FRAMES => size_of::<Frame>(),
             SITES => size_of::<Site>(),
             SITE_CELLS => size_of::<SiteCell>(),
+            COMPLETED => size_of::<Completed>(),
             _ => 0,
         };
         let used = BLOCK_HEADER_BYTES + block.used as usize * entry;

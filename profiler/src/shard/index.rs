@@ -5,7 +5,8 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{Ordering, fence};
 
 use vocabulary::shard::{
-    BLOCK_HEADER_BYTES, BlockHeader, CELLS, Cell, EDGES, Edge, SITE_CELLS, SiteCell, TRANSFERS, Transfer, USES, Use,
+    BLOCK_HEADER_BYTES, BlockHeader, CELLS, COMPLETED, Cell, Completed, EDGES, Edge, SITE_CELLS, SiteCell, TRANSFERS,
+    Transfer, USES, Use,
 };
 
 use bytemuck::Zeroable;
@@ -74,6 +75,7 @@ keyed! {
     Edge, u64, EDGES;
     Use, u64, USES;
     Transfer, [u64; 2], TRANSFERS;
+    Completed, [u64; 2], COMPLETED;
 }
 
 impl Keyed for SiteCell {

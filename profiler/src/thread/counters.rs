@@ -1,10 +1,10 @@
 //! What one thread counted: an index over its cells and edges in the shard.
 
-use std::cell::Cell;
+use std::cell::{Cell, UnsafeCell};
 use std::ptr;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use vocabulary::shard::{self as image, Bound, Edge, SiteCell, Use};
+use vocabulary::shard::{self as image, Bound, Completed, Edge, SiteCell, Use};
 
 use crate::mpi::abi::Word;
 use crate::objects::datatypes::{self, Recent};
@@ -18,6 +18,10 @@ pub struct Counters {
     uses: Cell<*const Uses>,
     /// Only where calls are counted by call site.
     sites: Cell<*const Index<SiteCell>>,
+    /// Only where requests were completed.
+    completed: Cell<*const Index<Completed>>,
+    /// Takes what there is no memory to count.
+    not_completed: UnsafeCell<Completed>,
     /// The time of all calls counted so far, so that a call whose callbacks made others is charged for the rest only.
     pub counted_ticks: Cell<u64>,
 }
@@ -30,6 +34,8 @@ impl Counters {
             edges: Index::new()?,
             uses: Cell::new(ptr::null()),
             sites: Cell::new(ptr::null()),
+            completed: Cell::new(ptr::null()),
+            not_completed: UnsafeCell::new(Completed::new(0, 0, 0)),
             counted_ticks: Cell::new(0),
         })
     }
@@ -135,6 +141,27 @@ impl Counters {
         let entry = sites.find(entry.key()).unwrap_or_else(|| sites.add(entry.key(), entry));
         // SAFETY: the index holds addresses of live entries of this thread only.
         work(unsafe { &mut *entry });
+    }
+
+    /// What calls of this key have completed that was started like this.
+    pub fn completed(&self, key: [u64; 2]) -> Option<*mut Completed> {
+        // SAFETY: null, or kept below and never freed.
+        unsafe { self.completed.get().as_ref() }?.find(key)
+    }
+
+    /// The same for the first one.
+    pub fn new_completed(&self, entry: Completed) -> *mut Completed {
+        if self.completed.get().is_null() {
+            match Index::new().and_then(memory::keep) {
+                Some(new) => self.completed.set(new),
+                None => memory::lose_call(),
+            }
+        }
+        // SAFETY: as above.
+        match unsafe { self.completed.get().as_ref() } {
+            Some(index) => index.add(entry.key, entry),
+            None => self.not_completed.get(),
+        }
     }
 
     fn sites(&self) -> Option<&Index<SiteCell>> {

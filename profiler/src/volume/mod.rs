@@ -30,7 +30,7 @@ pub use windows::*;
 pub struct Volume {
     pub sent: u64,
     pub received: u64,
-    /// Decides the bucket; 0 where the rule says that it is always the first.
+    /// Decides the bucket.
     pub message_bytes: u64,
 }
 
@@ -261,9 +261,9 @@ fn bytes_of(count: u64, datatype: Word) -> u64 {
     if count == 0 { 0 } else { count.wrapping_mul(size(datatype)) }
 }
 
-/// A volume whose bucket is always the first.
+/// The volume of a call in which each rank may have another size: its bucket is that of its own bytes.
 fn unsized_volume(sent: u64, received: u64) -> Volume {
-    Volume { sent, received, message_bytes: 0 }
+    Volume { sent, received, message_bytes: sent.max(received) }
 }
 
 #[inline(always)]

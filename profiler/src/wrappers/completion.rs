@@ -45,9 +45,9 @@ pub unsafe fn MPI_Wait<P: Path>(
     let status = if single.receives { own.stand_in(status) } else { status };
     let done = timed!(P, thread, single.record, MPI_Wait, forward(status));
     recorded(move || {
-        count::<P>(thread, single.record, done);
+        let shortcut = count::<P>(thread, single.record, done);
         // SAFETY: the call has returned, and the program's places are still there.
-        unsafe { single.finish::<P>(thread, request, done.code, status, || true) };
+        unsafe { single.finish::<P>(thread, request, done, shortcut, status, || true) };
         thread.requests().looked();
     });
     done.code
@@ -73,9 +73,9 @@ pub unsafe fn MPI_Test<P: Path>(
     let status = if single.receives { own.stand_in(status) } else { status };
     let done = timed!(P, thread, single.record, MPI_Test, forward(status));
     recorded(move || {
-        count::<P>(thread, single.record, done);
+        let shortcut = count::<P>(thread, single.record, done);
         // SAFETY: the call has returned, and has filled the places that the program passed.
-        unsafe { single.finish::<P>(thread, request, done.code, status, || *(flag as *const c_int) != 0) };
+        unsafe { single.finish::<P>(thread, request, done, shortcut, status, || *(flag as *const c_int) != 0) };
         thread.requests().looked();
     });
     done.code
@@ -94,8 +94,8 @@ pub unsafe fn MPI_Waitall<P: Path>(
         let statuses = several.statuses(statuses, several.length);
         let done = timed!(P, thread, several.record, MPI_Waitall, forward(statuses));
         recorded(move || {
-            count::<P>(thread, several.record, done);
-            several.finish_all::<P>(thread, done.code, array, statuses);
+            let shortcut = count::<P>(thread, several.record, done);
+            several.finish_all::<P>(thread, done, shortcut, array, statuses);
             several.leave(thread);
         });
         done.code
@@ -116,9 +116,9 @@ pub unsafe fn MPI_Testall<P: Path>(
         let statuses = several.statuses(statuses, several.length);
         let done = timed!(P, thread, several.record, MPI_Testall, forward(statuses));
         recorded(move || {
-            count::<P>(thread, several.record, done);
+            let shortcut = count::<P>(thread, several.record, done);
             if done.code != 0 || *(flag as *const c_int) != 0 {
-                several.finish_all::<P>(thread, done.code, array, statuses);
+                several.finish_all::<P>(thread, done, shortcut, array, statuses);
             }
             several.leave(thread);
         });
@@ -153,8 +153,8 @@ pub unsafe fn MPI_Waitany<P: Path>(
         let status = several.statuses(status, 1);
         let done = timed!(P, thread, several.record, MPI_Waitany, forward(status));
         recorded(move || {
-            count::<P>(thread, several.record, done);
-            several.finish::<P>(thread, done.code, array, chosen(done.code, index, several.length, status));
+            let shortcut = count::<P>(thread, several.record, done);
+            several.finish::<P>(thread, done, shortcut, array, chosen(done.code, index, several.length, status));
             several.leave(thread);
         });
         done.code
@@ -176,9 +176,9 @@ pub unsafe fn MPI_Testany<P: Path>(
         let status = several.statuses(status, 1);
         let done = timed!(P, thread, several.record, MPI_Testany, forward(status));
         recorded(move || {
-            count::<P>(thread, several.record, done);
+            let shortcut = count::<P>(thread, several.record, done);
             if done.code != 0 || *(flag as *const c_int) != 0 {
-                several.finish::<P>(thread, done.code, array, chosen(done.code, index, several.length, status));
+                several.finish::<P>(thread, done, shortcut, array, chosen(done.code, index, several.length, status));
             }
             several.leave(thread);
         });
@@ -217,8 +217,8 @@ macro_rules! some_of {
                 let statuses = several.statuses(statuses, several.length);
                 let done = timed!(P, thread, several.record, $name, forward(statuses));
                 recorded(move || {
-                    count::<P>(thread, several.record, done);
-                    several.finish::<P>(thread, done.code, array, some(done.code, outcount, indices, statuses));
+                    let shortcut = count::<P>(thread, several.record, done);
+                    several.finish::<P>(thread, done, shortcut, array, some(done.code, outcount, indices, statuses));
                     several.leave(thread);
                 });
                 done.code

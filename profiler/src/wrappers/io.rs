@@ -83,7 +83,7 @@ macro_rules! split_reads {
                 }
                 match (state::is_on(), done.code) {
                     (false, _) => {}
-                    (true, 0) => { tally::with_volume(thread, record, done, volume); }
+                    (true, 0) => tally::with_volume(thread, record, done, volume),
                     (true, _) => tally::plain(thread, record, done),
                 }
             });

@@ -12,6 +12,8 @@ use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
 use crate::objects::requests::{self, Completed, Kind, Noted, State};
+use crate::objects::shortcuts::Shortcut;
+use crate::record::completed::{self, Completions, One, Ones, Started};
 use crate::record::nonblocking;
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
@@ -49,19 +51,36 @@ impl Single {
         &self,
         thread: &Thread,
         request: Word,
-        code: c_int,
+        done: Done,
+        shortcut: Option<&Shortcut>,
         status: Word,
         is_done: impl FnOnce() -> bool,
     ) {
         let Some(noted) = self.noted else { return };
+        let code = done.code;
         // A call that fails has completed a request whose handle it has set to null.
         // SAFETY: the program passed the place of a request.
         let completed = if code == 0 { is_done() } else { (unsafe { abi().load(request) }) == abi().request_null };
         if completed {
             // SAFETY: the call has filled the status.
-            unsafe { finish::<P>(thread, noted, code, self.receives, status) };
+            unsafe {
+                let one = finish::<P>(thread, noted, code, self.receives, status);
+                if let (Some(one), Some(shortcut)) = (one, shortcut) {
+                    completed::single(thread, shortcut, one, done.ticks, || peer(&one, code, status));
+                }
+            }
         }
     }
+}
+
+/// From whom a completed receive came.
+#[inline(always)]
+unsafe fn peer(one: &One, code: c_int, status: Word) -> u64 {
+    if code != 0 || one.kind == Kind::Read {
+        return completed::NO_PEER;
+    }
+    // SAFETY: the caller passes the status of a call that has filled it.
+    unsafe { completed::peer(status, one.bytes) }
 }
 
 /// Whether a call over one request is given none.
@@ -71,27 +90,34 @@ pub unsafe fn is_null(request: Word) -> bool {
     request != 0 && unsafe { abi().load(request) } == abi().request_null
 }
 
-/// Counts a call that carries no bytes, unless counting pauses.
+/// Counts a call that carries no bytes, unless counting pauses. Returns its shortcut if it was counted.
 #[inline(always)]
-pub fn count<P: Path>(thread: &Thread, record: Record, done: Done) {
-    if state::is_on_in::<P>() {
-        tally::of_record_without_bytes::<P>(thread, record, done);
-    }
+pub fn count<P: Path>(thread: &Thread, record: Record, done: Done) -> Option<&Shortcut> {
+    if state::is_on_in::<P>() { Some(tally::of_record_without_bytes::<P>(thread, record, done)) } else { None }
 }
 
 /// What is left to do for a request that has completed. An error keeps the message away.
 #[inline(always)]
-pub unsafe fn finish<P: Path>(thread: &Thread, noted: Noted, code: c_int, receives: bool, status: Word) {
-    if let Some(completed) = thread.requests().complete(noted) {
-        // SAFETY: as demanded of this one.
-        unsafe { finish_completed::<P>(thread, &completed, code, receives, status) };
+pub unsafe fn finish<P: Path>(thread: &Thread, noted: Noted, code: c_int, receives: bool, status: Word) -> Option<One> {
+    let completed = thread.requests().complete(noted)?;
+    if completed.kind == Kind::Plain {
+        return Some(One { kind: Kind::Plain, started: nonblocking::started_as(thread, &completed), bytes: 0 });
     }
+    // SAFETY: as demanded of this one.
+    let (started, bytes) = unsafe { finish_completed::<P>(thread, &completed, code, receives, status) };
+    Some(One { kind: completed.kind, started, bytes })
 }
 
 #[inline(never)]
-unsafe fn finish_completed<P: Path>(thread: &Thread, completed: &Completed, code: c_int, receives: bool, status: Word) {
+unsafe fn finish_completed<P: Path>(
+    thread: &Thread,
+    completed: &Completed,
+    code: c_int,
+    receives: bool,
+    status: Word,
+) -> (Started, u64) {
     match completed.kind {
-        Kind::Plain => {}
+        Kind::Plain => (nonblocking::started_as(thread, completed), 0),
         Kind::Receive | Kind::ReceiveInto | Kind::Read => {
             let arrived = match code == 0 && receives {
                 // SAFETY: the call has filled the status.
@@ -100,11 +126,12 @@ unsafe fn finish_completed<P: Path>(thread: &Thread, completed: &Completed, code
                 true => unsafe { status::bytes(status) },
                 false => 0,
             };
-            nonblocking::arrived(thread, completed, arrived);
+            let started = nonblocking::arrived(thread, completed, arrived);
             if trace::is_on_in::<P>() && code == 0 && receives && completed.kind != Kind::Read {
                 // SAFETY: as above.
                 unsafe { trace::received(completed.comm, completed.operation(), completed.posted, status, arrived) };
             }
+            (started, arrived)
         }
         Kind::Duplicate => {
             let (place, record) = completed.duplicate;
@@ -113,6 +140,7 @@ unsafe fn finish_completed<P: Path>(thread: &Thread, completed: &Completed, code
             if comm != abi().comm_null {
                 communicators::enter(comm, record);
             }
+            (nonblocking::started_as(thread, completed), 0)
         }
     }
 }
@@ -245,12 +273,27 @@ impl<'a> Several<'a> {
 
     /// All requests of the call have completed. An error tells itself which have.
     #[inline(always)]
-    pub unsafe fn finish_all<P: Path>(&self, thread: &Thread, code: c_int, array: Word, statuses: Word) {
+    pub unsafe fn finish_all<P: Path>(
+        &self,
+        thread: &Thread,
+        done: Done,
+        shortcut: Option<&Shortcut>,
+        array: Word,
+        statuses: Word,
+    ) {
+        if self.count == 0 {
+            return;
+        }
         // SAFETY: the call has filled the statuses, and the array has so many handles.
         unsafe {
-            match code {
-                0 => finish_all::<P>(thread, self.noted(), self.receives, statuses),
-                _ => finish_failed::<P>(thread, self.noted(), array, self.receives, statuses),
+            match done.code {
+                0 => match (shortcut, self.noted()) {
+                    (Some(shortcut), noted @ [_, _, ..]) => {
+                        finish_all::<P>(thread, shortcut, done.ticks, noted, self.receives, statuses);
+                    }
+                    (_, noted) => finish_each::<P>(thread, shortcut, done.ticks, noted, self.receives, statuses),
+                },
+                _ => finish_failed::<P>(thread, shortcut, done.ticks, self.noted(), array, self.receives, statuses),
             }
         }
     }
@@ -260,31 +303,13 @@ impl<'a> Several<'a> {
     pub unsafe fn finish<P: Path>(
         &self,
         thread: &Thread,
-        code: c_int,
+        done: Done,
+        shortcut: Option<&Shortcut>,
         array: Word,
         completed: impl Iterator<Item = (usize, Word)>,
     ) {
-        for (index, status) in completed {
-            let Some(noted) = self.noted_at(index) else { continue };
-            // SAFETY: the call has filled the statuses, and the array has this many handles.
-            unsafe {
-                match code {
-                    0 => finish::<P>(thread, *noted, 0, self.receives, status),
-                    _ => finish_where_null::<P>(thread, noted, array, self.receives, status),
-                }
-            }
-        }
-    }
-
-    /// What was noted of a request, if it is followed.
-    #[inline(always)]
-    fn noted_at(&self, index: usize) -> Option<&Noted> {
-        let noted = self.noted();
-        // Most often all of them are.
-        match noted.get(index) {
-            Some(found) if found.index as usize == index => Some(found),
-            _ => noted.binary_search_by_key(&(index as u32), |noted| noted.index).ok().and_then(|at| noted.get(at)),
-        }
+        // SAFETY: as demanded of this one.
+        unsafe { finish_some::<P>(thread, done, shortcut, self.noted(), self.receives, array, completed) };
     }
 
     /// The call is over.
@@ -294,52 +319,146 @@ impl<'a> Several<'a> {
     }
 }
 
-/// A call that fails has completed those requests whose handle it has set to null.
-#[cold]
-#[inline(never)]
-unsafe fn finish_failed<P: Path>(thread: &Thread, noted: &[Noted], array: Word, receives: bool, statuses: Word) {
-    for noted in noted {
-        let status = status_at(statuses, noted.index as usize);
-        // SAFETY: the array has so many handles.
-        unsafe { finish_where_null::<P>(thread, noted, array, receives, status) };
+/// What was noted of a request, if it is followed.
+#[inline(always)]
+fn noted_at(noted: &[Noted], index: usize) -> Option<&Noted> {
+    // Most often all of them are.
+    match noted.get(index) {
+        Some(found) if found.index as usize == index => Some(found),
+        _ => noted.binary_search_by_key(&(index as u32), |noted| noted.index).ok().and_then(|at| noted.get(at)),
     }
 }
 
-unsafe fn finish_where_null<P: Path>(thread: &Thread, noted: &Noted, array: Word, receives: bool, status: Word) {
-    // SAFETY: the call has filled the statuses, and the array has this many handles.
-    unsafe {
-        if abi().load_at(array, noted.index as usize) == abi().request_null {
-            let is_error = status == 0 || status::error(status) != 0;
-            finish::<P>(thread, *noted, c_int::from(is_error), receives, status);
+/// Apart, since calls that programs repeat complete none most often, and given what was noted and no address of what tells it.
+#[inline(never)]
+unsafe fn finish_some<P: Path>(
+    thread: &Thread,
+    done: Done,
+    shortcut: Option<&Shortcut>,
+    noted: &[Noted],
+    receives: bool,
+    array: Word,
+    completed: impl Iterator<Item = (usize, Word)>,
+) {
+    let mut ones = Ones::of(thread, shortcut);
+    for (index, status) in completed {
+        let Some(noted) = noted_at(noted, index) else { continue };
+        // SAFETY: the call has filled the statuses, and the array has this many handles.
+        unsafe {
+            let one = match done.code {
+                0 => finish::<P>(thread, *noted, 0, receives, status),
+                _ => finish_where_null::<P>(thread, noted, array, receives, status),
+            };
+            if let Some(one) = one {
+                ones.add(one, || peer(&one, done.code, status));
+            }
         }
+    }
+    ones.end(done.ticks);
+}
+
+/// A call that fails has completed those requests whose handle it has set to null.
+#[cold]
+#[inline(never)]
+unsafe fn finish_failed<P: Path>(
+    thread: &Thread,
+    shortcut: Option<&Shortcut>,
+    ticks: u64,
+    noted: &[Noted],
+    array: Word,
+    receives: bool,
+    statuses: Word,
+) {
+    let mut ones = Ones::of(thread, shortcut);
+    for noted in noted {
+        let status = status_at(statuses, noted.index as usize);
+        // SAFETY: the array has so many handles.
+        let one = unsafe { finish_where_null::<P>(thread, noted, array, receives, status) };
+        one.into_iter().for_each(|one| ones.add(one, || completed::NO_PEER));
+    }
+    ones.end(ticks);
+}
+
+unsafe fn finish_where_null<P: Path>(
+    thread: &Thread,
+    noted: &Noted,
+    array: Word,
+    receives: bool,
+    status: Word,
+) -> Option<One> {
+    // SAFETY: the call has filled the status, and the array has this many handles.
+    unsafe {
+        if abi().load_at(array, noted.index as usize) != abi().request_null {
+            return None;
+        }
+        let is_error = status == 0 || status::error(status) != 0;
+        finish::<P>(thread, *noted, c_int::from(is_error), receives, status)
     }
 }
 
 /// Finishes requests that all have completed.
 #[inline(never)]
-unsafe fn finish_all<P: Path>(thread: &Thread, noted: &[Noted], receives: bool, statuses: Word) {
+unsafe fn finish_all<P: Path>(
+    thread: &Thread,
+    shortcut: &Shortcut,
+    ticks: u64,
+    noted: &[Noted],
+    receives: bool,
+    statuses: Word,
+) {
+    let mut completions = Completions::of(thread, shortcut);
     for noted in noted {
         let status = || status_at(statuses, noted.index as usize);
         match thread.requests().complete_simply(noted) {
             Some((Kind::Receive, slot)) if receives && P::IS_SHORT => {
                 // SAFETY: the call has filled the statuses.
                 let bytes = unsafe { status::bytes(status()) };
-                nonblocking::arrived_where(thread, slot, bytes);
+                completions.received(nonblocking::arrived_where(thread, slot, bytes), bytes);
             }
-            Some((Kind::Plain, _)) => {}
+            Some((Kind::Plain, slot)) => completions.other(slot.shortcut.cast()),
             // SAFETY: as above.
-            Some((_, slot)) => unsafe { finish_completed::<P>(thread, &slot.completed(), 0, receives, status()) },
-            // SAFETY: as above.
-            None => unsafe { finish_apart::<P>(thread, noted, receives, status()) },
+            Some((kind, slot)) => unsafe {
+                let (started, bytes) = finish_completed::<P>(thread, &slot.completed(), 0, receives, status());
+                completions.add(One { kind, started, bytes });
+            },
+            None => {
+                // SAFETY: as above.
+                let one = unsafe { finish_apart::<P>(thread, noted, receives, status()) };
+                one.into_iter().for_each(|one| completions.add(one));
+            }
         }
     }
+    completions.end(ticks);
+}
+
+/// The same of a single one, which may tell from whom it came, and of what is not counted.
+#[inline(never)]
+unsafe fn finish_each<P: Path>(
+    thread: &Thread,
+    shortcut: Option<&Shortcut>,
+    ticks: u64,
+    noted: &[Noted],
+    receives: bool,
+    statuses: Word,
+) {
+    let mut ones = Ones::of(thread, shortcut);
+    for noted in noted {
+        let status = status_at(statuses, noted.index as usize);
+        // SAFETY: the call has filled the statuses.
+        unsafe {
+            if let Some(one) = finish::<P>(thread, *noted, 0, receives, status) {
+                ones.add(one, || peer(&one, 0, status));
+            }
+        }
+    }
+    ones.end(ticks);
 }
 
 #[cold]
 #[inline(never)]
-unsafe fn finish_apart<P: Path>(thread: &Thread, noted: &Noted, receives: bool, status: Word) {
+unsafe fn finish_apart<P: Path>(thread: &Thread, noted: &Noted, receives: bool, status: Word) -> Option<One> {
     // SAFETY: the call has filled the status.
-    unsafe { finish::<P>(thread, *noted, 0, receives, status) };
+    unsafe { finish::<P>(thread, *noted, 0, receives, status) }
 }
 
 /// A handle as it stands in an array.

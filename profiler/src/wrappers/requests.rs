@@ -11,9 +11,9 @@ use crate::guest::short_path::Full;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
-use crate::objects::requests::{Kind, Persistent};
+use crate::objects::requests::{Kind, Persistent, Starts};
 use crate::record::tally::{self, Done};
-use crate::record::{self, persistent, phases};
+use crate::record::{self, buckets, persistent, phases};
 use crate::sites;
 use crate::thread::Thread;
 use crate::trace;
@@ -136,10 +136,15 @@ pub unsafe fn MPI_Request_free(thread: &Thread, request: Word, forward: impl FnO
     done.code
 }
 
-fn activate(thread: &Thread, handle: Word, done: Done) -> Option<(Record, Persistent)> {
+/// `bucket`: that of a receive, if it is that of its call.
+fn activate(thread: &Thread, handle: Word, done: Done, bucket: u8) -> Option<(Record, Persistent)> {
     let posted = || if trace::is_on() { trace::posted() } else { 0 };
     let site = sites::are_counted().then(|| record::sites::kept(thread, done.operation));
-    thread.requests().activate(handle, (done.operation, done.ticks, phases::current()), site, posted)
+    let of = |persistent: &Persistent| match persistent.starts {
+        Starts::Sends => buckets::of(persistent.message_bytes),
+        Starts::Receives | Starts::Partitions => bucket,
+    };
+    thread.requests().activate(handle, (done.operation, done.ticks, phases::current()), of, site, posted)
 }
 
 pub unsafe fn MPI_Start(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
@@ -147,7 +152,7 @@ pub unsafe fn MPI_Start(thread: &Thread, request: Word, forward: impl FnOnce() -
     let (handle, record, _) = unsafe { look_any(thread, request) };
     let done = timed!(thread, record, MPI_Start, forward());
     recorded(|| {
-        let started = if done.code == 0 { activate(thread, handle, done) } else { None };
+        let started = if done.code == 0 { activate(thread, handle, done, 0) } else { None };
         thread.requests().looked();
         if state::is_on() {
             match started {
@@ -167,11 +172,21 @@ pub unsafe fn MPI_Startall(thread: &Thread, length: c_int, array: Word, forward:
         let several = Several::look::<Full>(thread, op::MPI_Startall, length, array, true);
         let done = timed!(thread, several.record, MPI_Startall, forward());
         recorded(|| {
-            count::<Full>(thread, several.record, done);
-            for noted in several.noted().iter().filter(|_| done.code == 0) {
-                match activate(thread, noted.handle, done) {
+            if done.code != 0 {
+                count::<Full>(thread, several.record, done);
+                return several.leave(thread);
+            }
+            let volumes = several.noted().iter().filter_map(|noted| thread.requests().volume(noted.handle));
+            let volume = volumes
+                .fold((0u64, 0u64), |sum, (sent, received)| (sum.0.wrapping_add(sent), sum.1.wrapping_add(received)));
+            let bucket = match state::is_on() {
+                true => persistent::restarted_all(thread, several.record, done, volume),
+                false => 0,
+            };
+            for noted in several.noted() {
+                match activate(thread, noted.handle, done, bucket) {
                     Some((record, kept)) if state::is_on() => {
-                        persistent::restarted_among(thread, record, done.operation, &kept);
+                        persistent::restarted_among(thread, record, done.operation, bucket, &kept);
                     }
                     Some(_) => uncount(thread, noted.handle),
                     None => {}

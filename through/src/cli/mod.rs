@@ -1,5 +1,7 @@
 //! The command line as it is written. What its words mean in a profile is resolved in `filter`.
 
+mod correlate;
+mod diff;
 mod insight;
 mod layers;
 mod select;
@@ -12,7 +14,9 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
-pub use insight::{Advise, Look, LookAtRanks};
+pub use correlate::Correlate;
+pub use diff::{Diff, Rise, with_sides};
+pub use insight::{Advise, Look, LookAtRanks, Reorder, Tune};
 pub use layers::{Graph, Layers, Matrix};
 pub use select::{Input, Select, SelectCalls, SelectRoutes};
 pub use trace::Trace;
@@ -26,6 +30,7 @@ Examples:
   through run -o heat.db -- mpirun -n 64 ./heat   run a job with the profiler
   through                                         newest profile in this folder
   through heat.db --comm s0.1 --op Allreduce      one operation on s0.1
+  through advise heat.db                          what to look at first
   through heat.db -u                              time per communicator
   through heat.db -e --sort time                  time per rank, heaviest first
   through heat.db -a --rank 0,4-7 --bytes 1K:1M   single ranks, medium messages
@@ -64,6 +69,26 @@ pub enum Command {
     Efficiency(Box<LookAtRanks>),
     /// Show who waited for whom: bounds from counters, exact times from a timeline
     Waits(Box<Look>),
+    /// Write what compares algorithms of a collective: rules and a script
+    Tune(Tune),
+    /// Show what changed between two programs: A.db... -- B.db...
+    Diff(Box<Diff>),
+    /// Show what goes together with the run time, over many runs
+    Correlate(Box<Correlate>),
+    /// Show how unevenly ranks spend time on each communicator
+    Imbalance(Box<Look>),
+    /// Show what contributes most: communicator, operation and message size
+    Top(Box<Look>),
+    /// Show how large messages are: calls, bytes and time by message size
+    Hist(Box<Look>),
+    /// Show which communicators were made from which, with families as one line
+    Tree(Box<Look>),
+    /// Show ranks, MPI time and bytes inside and between hosts
+    Hosts(Box<Look>),
+    /// Show who sends to whom on each communicator: rings, halos, stars, trees, and what does not fit
+    Patterns(Box<Look>),
+    /// Find an order of ranks with few bytes between nodes, and write it for launchers
+    Reorder(Box<Reorder>),
     /// Show what layers below MPI did (needs `run --hooks`)
     #[command(visible_alias = "ucx")]
     Layers(Box<Layers>),

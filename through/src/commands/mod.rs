@@ -3,16 +3,20 @@
 pub mod advise;
 pub mod clean;
 pub mod collect;
+pub mod correlate;
+pub mod diff;
 pub mod exec;
 pub mod graph;
 pub mod layers;
 pub mod look;
 pub mod matrix;
 pub mod recover;
+pub mod reorder;
 pub mod resolve;
 pub mod run;
 pub mod show;
 pub mod trace;
+pub mod tune;
 
 use std::path::Path;
 

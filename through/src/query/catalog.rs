@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use commsee::shard::OWN_SIZE;
 use rusqlite::Row;
 
 use super::routes::{Route, routes};
@@ -166,6 +167,11 @@ impl Catalog {
         })
     }
 
+    /// All buckets in their order, each once: those of operations whose ranks have sizes of their own have the same bounds.
+    pub fn size_classes(&self) -> impl Iterator<Item = &Bucket> {
+        self.buckets.iter().filter(|(number, _)| size_class(**number) == **number).map(|(_, bucket)| bucket)
+    }
+
     /// Whether an operation's time lies outside the span that run time and MPI time are measured over.
     pub fn is_outside_span(&self, op: i64) -> bool {
         self.operations.get(&op).is_some_and(Operation::is_outside_span)
@@ -182,6 +188,11 @@ impl Catalog {
     pub fn meta(&self, key: &str) -> Option<&str> {
         self.meta.get(key).map(String::as_str).filter(|value| !value.is_empty())
     }
+}
+
+/// The place of a bucket among those with other bounds.
+pub fn size_class(bucket: i64) -> i64 {
+    bucket & !i64::from(OWN_SIZE)
 }
 
 /// For what binaries without a build id are trusted: those of a host of the job, as they were at its begin.

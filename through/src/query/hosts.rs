@@ -1,12 +1,15 @@
 //! Hosts: the short way to write many of them, and what stands for ranks where hosts are looked at.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use commsee::ranks::{Ranks, format_ranges};
 
-use super::catalog::{Catalog, Detail, Process};
+use super::catalog::{Catalog, Detail, Process, unsigned};
+use super::filter::Filter;
 use super::flows::Flow;
+use super::open::Profile;
 use super::transfers::End;
+use crate::query::Error;
 
 /// What a matrix or a graph is drawn between: ranks, or the hosts that they ran on.
 pub struct Ends {
@@ -65,6 +68,54 @@ impl Ends {
         }
         flows
     }
+}
+
+/// Bytes of messages between ranks, as the matrix has them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostBytes {
+    /// Between ranks of the host.
+    pub within: u64,
+    /// To other hosts, and from them.
+    pub sent: u64,
+    pub received: u64,
+}
+
+/// By the host's name. Nothing where the matrix cannot tell: it knows neither sizes nor phases nor sites nor times, and in a profile
+/// of sums over all ranks it is empty.
+pub fn host_bytes(
+    profile: &Profile,
+    catalog: &Catalog,
+    filter: &Filter,
+) -> Result<Option<BTreeMap<String, HostBytes>>, Error> {
+    let is_finer =
+        filter.buckets.is_some() || filter.phases.is_some() || filter.sites.is_some() || filter.time.is_some();
+    if is_finer || catalog.detail == Detail::Comm {
+        return Ok(None);
+    }
+    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut hosts: HashMap<i64, usize> = HashMap::new();
+    for Process { rank, host, .. } in &catalog.processes {
+        let next = numbers.len();
+        hosts.insert(*rank, *numbers.entry(host).or_insert(next));
+    }
+    let mut sums = vec![HostBytes::default(); numbers.len()];
+    let (condition, values) = filter.edge_condition();
+    // Added up here, host by host: there may be a million pairs of ranks.
+    profile.query::<(), ()>(&format!("SELECT x.src, x.dst, x.bytes FROM edge x WHERE {condition}"), values, |row| {
+        let ends: [Option<usize>; 2] = [hosts.get(&row.get(0)?).copied(), hosts.get(&row.get(1)?).copied()];
+        let bytes = unsigned(row.get(2)?);
+        let add = |sum: &mut u64| *sum = sum.saturating_add(bytes);
+        match ends {
+            [Some(from), Some(to)] if from == to => add(&mut sums[from].within),
+            [from, to] => {
+                from.into_iter().for_each(|from| add(&mut sums[from].sent));
+                to.into_iter().for_each(|to| add(&mut sums[to].received));
+            }
+        }
+        Ok(())
+    })?;
+    let sums = numbers.into_iter().map(|(name, number)| (name.to_owned(), sums[number])).collect();
+    Ok(Some(sums))
 }
 
 /// The hosts of some ranks. Nothing where all ran on one host, which then says nothing.

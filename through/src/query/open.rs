@@ -122,6 +122,11 @@ impl Profile {
         self.version >= 7
     }
 
+    /// Whether it knows what completion calls completed, which came with version 8.
+    pub fn has_completed(&self) -> bool {
+        self.version >= 8
+    }
+
     /// The token of the `through run` that the profile stems from, or nothing.
     pub fn launch(&self) -> Result<String, Error> {
         let sql = "SELECT value FROM metadata WHERE key = 'launch'";

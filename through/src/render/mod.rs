@@ -9,6 +9,7 @@ mod escaping;
 pub mod flame;
 mod json;
 pub mod matrix;
+pub mod order;
 pub mod output;
 mod summary;
 mod table;

@@ -9,7 +9,7 @@ use super::phases::title;
 use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
 use crate::document::{Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
-use crate::query::catalog::{Bucket, Communicator, Detail};
+use crate::query::catalog::{Bucket, Communicator, Detail, size_class};
 use crate::query::cells::{Cell, Cells, Key, cells};
 use crate::query::sort::SortKey;
 use crate::text::units;
@@ -218,7 +218,7 @@ fn positions(cells: &Cells, context: &Context) -> Vec<Position> {
     let is_special = |comm: i64| context.communicator(comm).is_some_and(|comm| comm.is_special());
     let key = |group: &Key| {
         let comm = (is_special(group.comm), Reverse(weight[&group.comm]), group.comm);
-        (comm, context.op(group.op), group.bucket)
+        (comm, context.op(group.op), size_class(group.bucket), group.bucket)
     };
     let of_all = ranked(&cells.groups, key);
     let of_op = ranked(&cells.groups, |group| context.op(group.op));

@@ -7,7 +7,7 @@ use super::context::{both, shorten};
 use super::folding::{Folding, folded};
 use super::{Context, Question};
 use crate::error::Error;
-use crate::query::catalog::{Catalog, Communicator, SEVERAL_COMMS};
+use crate::query::catalog::{Catalog, Communicator, SEVERAL_COMMS, size_class};
 use crate::query::communicators::{Spread, spreads};
 use crate::query::families::Families;
 use crate::query::involved::{Involved, involved};
@@ -186,9 +186,13 @@ fn order_operations(rows: &mut [Operations], catalog: &Catalog, sort: Option<Sor
         };
     }
     let name = |op: i64| catalog.operations.get(&op).map(|operation| operation.name.as_str()).unwrap_or_default();
-    let key = |row: &Operations| (catalog.is_outside_span(row.op), Reverse(weight[&row.op]), name(row.op), row.bucket);
+    let key = |row: &Operations| {
+        (catalog.is_outside_span(row.op), Reverse(weight[&row.op]), name(row.op), size_class(row.bucket))
+    };
     match sort {
-        Some(SortKey::Bucket) => rows.sort_by(|a, b| a.bucket.cmp(&b.bucket).then(b.time_ns.cmp(&a.time_ns))),
+        Some(SortKey::Bucket) => {
+            rows.sort_by(|a, b| size_class(a.bucket).cmp(&size_class(b.bucket)).then(b.time_ns.cmp(&a.time_ns)))
+        }
         _ => rows.sort_by(|a, b| key(a).cmp(&key(b))),
     }
 }

@@ -1,5 +1,6 @@
 //! What a view is asked, and what all of its columns may need.
 
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use super::folding::Folding;
@@ -14,6 +15,7 @@ use crate::query::open::Profile;
 use crate::query::overview::{Overview, overview};
 use crate::query::selection::Selection;
 use crate::query::sort::SortKey;
+use crate::render::order::Kind;
 
 /// What a view is asked.
 #[derive(Clone)]
@@ -27,9 +29,18 @@ pub struct Question {
     pub between: Between,
     /// Of a matrix: messages or operations in place of bytes.
     pub counts: bool,
+    /// Where several runs are compared: their profiles.
+    pub runs: Vec<PathBuf>,
+    /// Those of the other side.
+    pub against: Vec<PathBuf>,
+    /// Keys of the metadata that make a configuration.
+    pub by: Vec<String>,
     pub folding: Folding,
     /// Of advice: what was found in this one is not told again.
     pub since: Option<Rc<Profile>>,
+    /// Of an order of ranks: the nodes to place them on, and the file to write.
+    pub nodes: Option<String>,
+    pub write: Option<Kind>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,9 +62,23 @@ impl Question {
             format: Format::Table,
             between: Between::Ranks,
             counts: false,
+            runs: Vec::new(),
+            against: Vec::new(),
+            by: Vec::new(),
             folding: Folding::Usual,
             since: None,
+            nodes: None,
+            write: None,
         }
+    }
+
+    /// The runs of both sides; nobody else than the profile itself.
+    pub fn sides(&self) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        let or_own = |runs: &Vec<PathBuf>| match runs.is_empty() {
+            true => vec![self.profile.path.clone()],
+            false => runs.clone(),
+        };
+        (or_own(&self.runs), or_own(&self.against))
     }
 
     pub fn is_table(&self) -> bool {

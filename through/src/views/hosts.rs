@@ -10,6 +10,7 @@ use super::context::shorten;
 use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
 use crate::document::{Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
+use crate::query::hosts::{HostBytes, host_bytes};
 use crate::query::ranks::{Rank, ranks};
 use crate::query::sort::SortKey;
 
@@ -29,9 +30,14 @@ pub const VIEW: View = View {
     ask,
 };
 
+/// The same as a command.
+pub const COMMAND: View = View { name: "hosts of a run", command: Command::Hosts, flag: Flag::Default, ..VIEW };
+
 struct Host {
     name: String,
     ranks: Vec<Rank>,
+    /// Unknown where the matrix does not know what the filters ask.
+    bytes: Option<HostBytes>,
 }
 
 impl Host {
@@ -68,11 +74,31 @@ const COLUMNS: &[Of] = &[
     }),
     Of::new("rank_min_s", "min", Unit::Seconds, "MPI time of the rank that spent least", |_, host| {
         Value::some(host.ranks.iter().map(|rank| rank.selected_ns).min(), Value::Time)
-    }),
+    })
+    .optional(3),
+    Of::new("bytes_within", "inside", Unit::Bytes, "messages of the [matrix](#matrix) between its ranks; like what follows unknown where filters select more than communicators, operations and ranks", |_, host| {
+        Value::some(host.bytes, |bytes| Value::Bytes(bytes.within))
+    })
+    .optional(2)
+    .when(has_messages),
+    Of::new("bytes_out", "to others", Unit::Bytes, "messages of its ranks to ranks of other hosts", |_, host| {
+        Value::some(host.bytes, |bytes| Value::Bytes(bytes.sent))
+    })
+    .optional(1)
+    .when(has_messages),
+    Of::new("bytes_in", "from others", Unit::Bytes, "messages of ranks of other hosts to its ranks", |_, host| {
+        Value::some(host.bytes, |bytes| Value::Bytes(bytes.received))
+    })
+    .optional(1)
+    .when(has_messages),
 ];
 
+fn has_messages(_: &Context, hosts: &[Host]) -> bool {
+    hosts.iter().any(|host| host.bytes.is_some_and(|bytes| bytes != HostBytes::default()))
+}
+
 const LEGEND: &str = "MPI time is the sum over the ranks of a host; max, avg and min are over these. A host whose ranks spend little \
-     time in MPI is what the others wait for.";
+     time in MPI is what the others wait for. Bytes are those of messages between ranks, without collective operations.";
 
 fn ask(question: &Question) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);
@@ -94,7 +120,10 @@ fn hosts(context: &Context) -> Result<Vec<Host>, Error> {
     for rank in ranks(&context.profile, &context.catalog, &context.filter)? {
         by_name.entry(rank.process.host.clone()).or_default().push(rank);
     }
-    let mut hosts: Vec<Host> = by_name.into_iter().map(|(name, ranks)| Host { name, ranks }).collect();
+    let bytes = host_bytes(&context.profile, &context.catalog, &context.filter)?;
+    let of_host = |name: &String| bytes.as_ref().map(|bytes| bytes.get(name).copied().unwrap_or_default());
+    let mut hosts: Vec<Host> =
+        by_name.into_iter().map(|(name, ranks)| Host { bytes: of_host(&name), name, ranks }).collect();
     hosts.sort_by_key(|host| host.ranks.first().map(|rank| rank.process.rank));
     Ok(hosts)
 }

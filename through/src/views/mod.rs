@@ -5,28 +5,37 @@ mod advise;
 mod birthplaces;
 mod cells;
 mod column;
+mod comm_tree;
 mod communicator;
 mod communicators;
+mod completed;
 mod context;
 mod contributors;
+mod correlate;
 mod datatypes;
+pub mod diff;
 mod efficiency;
 mod folding;
 mod graph;
 mod head;
+mod hist;
 mod hosts;
+mod imbalance;
 mod in_flight;
 mod linkage;
 mod matrix;
 mod nothing;
 mod operations;
+mod patterns;
 mod phases;
 mod protocols;
 mod ranks;
 mod reference;
+mod reorder;
 mod sites;
 mod summary;
 mod timeline;
+mod top;
 mod traffic;
 mod transfers;
 mod tree;
@@ -55,6 +64,7 @@ pub const VIEWS: &[View] = &[
     hosts::VIEW,
     phases::VIEW,
     datatypes::VIEW,
+    completed::VIEW,
     in_flight::VIEW,
     contributors::VIEW,
     contributors::BY_COMMUNICATOR,
@@ -67,6 +77,15 @@ pub const VIEWS: &[View] = &[
     advise::VIEW,
     efficiency::VIEW,
     waits::VIEW,
+    diff::VIEW,
+    correlate::VIEW,
+    imbalance::VIEW,
+    top::VIEW,
+    hist::VIEW,
+    comm_tree::VIEW,
+    hosts::COMMAND,
+    patterns::VIEW,
+    reorder::VIEW,
     summary::VIEW,
 ];
 
@@ -108,6 +127,15 @@ pub enum Command {
     Advise,
     Efficiency,
     Waits,
+    Diff,
+    Correlate,
+    Imbalance,
+    Top,
+    Hist,
+    Tree,
+    Hosts,
+    Patterns,
+    Reorder,
     /// Not to be asked for: printed behind a job.
     Run,
 }

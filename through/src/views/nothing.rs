@@ -53,7 +53,7 @@ pub fn no_match(context: &Context, what: &str) -> Vec<String> {
         there_is("operations", catalog.operations.values().map(|operation| operation.name.clone()).collect());
     }
     if filter.buckets.is_some() {
-        let bounds = catalog.buckets.values().map(|bucket| units::bucket(bucket.lo, bucket.hi));
+        let bounds = catalog.size_classes().map(|bucket| units::bucket(bucket.lo, bucket.hi));
         there_is("buckets", bounds.collect());
     }
     if filter.ranks.is_some() {

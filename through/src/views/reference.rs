@@ -75,6 +75,15 @@ fn invocation(view: &View) -> String {
         Command::Advise => "through advise",
         Command::Efficiency => "through efficiency",
         Command::Waits => "through waits",
+        Command::Diff => "through diff",
+        Command::Correlate => "through correlate",
+        Command::Imbalance => "through imbalance",
+        Command::Top => "through top",
+        Command::Hist => "through hist",
+        Command::Tree => "through tree",
+        Command::Hosts => "through hosts",
+        Command::Patterns => "through patterns",
+        Command::Reorder => "through reorder",
     };
     match view.flag {
         Flag::Default => format!("`{command}`"),

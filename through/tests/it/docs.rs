@@ -5,13 +5,24 @@ use std::path::Path;
 
 use crate::advice::faulty;
 use crate::common::{Answer, Folder, heat};
+use crate::compare::{Change, study};
 use crate::sites::heat_with_code;
 
-const PAGES: [&str; 3] = ["../docs/howto/slice.md", "../docs/reference/through.md", REASON_PAGE];
+const PAGES: [&str; 6] = [
+    "../docs/howto/slice.md",
+    "../docs/reference/through.md",
+    REASON_PAGE,
+    "../docs/howto/overview.md",
+    "../docs/howto/patterns.md",
+    "../docs/howto/rank-order.md",
+];
 /// It has a profile with faults beside it.
 const REASON_PAGE: &str = "../docs/howto/find-the-reason.md";
 /// Its profile knows lines of code.
 const CODE_PAGE: &str = "../docs/howto/find-the-line.md";
+
+/// Of several runs.
+const COMPARED: &str = "../docs/howto/compare-runs.md";
 
 /// Runs every `$ through …` of a page's console blocks, and writes the page anew with what came out.
 fn played(page: &str, folder: &Folder) -> String {
@@ -44,10 +55,11 @@ fn shell(command: &str, folder: &Folder) -> Answer {
 
 #[test]
 fn the_pages_show_what_happens() {
-    for page in PAGES.into_iter().chain([CODE_PAGE]) {
+    for page in PAGES.into_iter().chain([CODE_PAGE, COMPARED]) {
         let folder = Folder::empty();
         match page {
             CODE_PAGE => heat_with_code(&folder.path("heat.db"), 8),
+            COMPARED => study(&folder, Change { delay_ms: 5, ..Change::default() }),
             _ => heat(&folder.path("heat.db")),
         }
         if page == REASON_PAGE {
@@ -71,21 +83,27 @@ fn the_reference_is_complete() {
     let page = read(PAGES[1]) + &read("../docs/reference/views.md");
     let folder = Folder::empty();
     heat(&folder.path("heat.db"));
-    for command in [
+    let commands = [
         "",
         "advise",
         "efficiency",
         "waits",
+        "diff",
+        "correlate",
+        "tune",
+        "imbalance",
+        "top",
+        "hist",
+        "tree",
+        "hosts",
+        "patterns",
+        "reorder",
         "layers",
         "matrix",
         "graph",
-        "run",
-        "exec",
-        "resolve",
-        "recover",
-        "collect",
-        "clean",
-    ] {
+    ];
+    let of_jobs = ["run", "exec", "resolve", "recover", "collect", "clean"];
+    for command in commands.into_iter().chain(of_jobs) {
         let words = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>();
         let help = folder.through(&words).ok();
         for option in help.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '-'))

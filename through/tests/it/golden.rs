@@ -87,6 +87,11 @@ fn version_6_says_what_it_said() {
     says_what_it_said(6);
 }
 
+#[test]
+fn version_7_says_what_it_said() {
+    says_what_it_said(7);
+}
+
 /// What layers below MPI did, and the timeline, with so many calls and operations, and arrows between them. Columns that came later do not
 /// count.
 fn says_what_it_said_of_layers(version: u32, drawn: [usize; 2]) {
@@ -126,4 +131,9 @@ fn version_5_says_what_it_said_of_layers() {
 #[test]
 fn version_6_says_what_it_said_of_layers() {
     says_what_it_said_of_layers(6, [448, 300]);
+}
+
+#[test]
+fn version_7_says_what_it_said_of_layers() {
+    says_what_it_said_of_layers(7, [448, 300]);
 }

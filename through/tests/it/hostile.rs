@@ -308,7 +308,7 @@ fn any_value_may_be_damaged() {
         "CAST(x'61ff1b' AS TEXT)",
         "x'00ff'",
     ];
-    const ASKED: [&[&str]; 15] = [
+    const ASKED: [&[&str]; 23] = [
         &["--top=0"],
         &["--stood"],
         &["-a", "--format=json"],
@@ -324,6 +324,14 @@ fn any_value_may_be_damaged() {
         &["matrix", "--layer=uct"],
         &["graph", "--of=devices"],
         &["trace"],
+        &["imbalance"],
+        &["imbalance", "--format=json"],
+        &["patterns", "--format=json"],
+        &["reorder", "--nodes=2x4", "--format=json"],
+        &["tree", "--format=json"],
+        &["top", "--sort=bytes"],
+        &["hist"],
+        &["hosts"],
     ];
     let whole = damaged("");
     let list = |sql: &str| -> Vec<(String, String)> {

@@ -2,6 +2,7 @@
 
 mod advice;
 mod common;
+mod compare;
 mod datatypes;
 mod docs;
 mod exec;
@@ -20,6 +21,8 @@ mod output;
 mod phases;
 mod plans;
 mod registry;
+mod reorder;
+mod shapes;
 mod shards;
 mod sites;
 mod stood;

@@ -20,6 +20,7 @@ fn profiles() -> Vec<(Folder, &'static str)> {
         (crate::stood::recovered(), "a.db"),
         (crate::sites::folder(8), "heat.db"),
         (crate::insight::timeline(), "timed.db"),
+        (crate::shapes::ring_with_a_stray(), "ring.db"),
     ]
 }
 

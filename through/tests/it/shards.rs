@@ -14,8 +14,8 @@ use commsee::profile::recover::{self, host_name, process_start, shard_name};
 use commsee::profile::{boot, namespaces};
 use commsee::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BUCKET_INVOLVED, BlockHeader, Bound, CELLS, COMMUNICATORS, CONTIGUOUS, Cell,
-    Communicator, DATATYPES, Edge, FINISHED, FIRST_COMM, FORMAT, Header, LOCKED, MAGIC, Moment, PHASES, RUNNING, Text,
-    UNLOCKED, USES, Use, set_text,
+    Communicator, DATATYPES, Edge, FINISHED, FIRST_COMM, FORMAT, HEADER_BYTES, Header, LOCKED, MAGIC, Moment,
+    OLDEST_FORMAT, PHASES, RUNNING, Text, UNLOCKED, USES, Use, set_text,
 };
 
 use crate::common::{Answer, Folder, once_released};
@@ -406,6 +406,21 @@ fn shards_of_another_version_are_named() {
     assert_eq!(folder.names().len(), 1);
 }
 
+#[test]
+fn shards_of_the_format_before_stay_readable() {
+    let folder = Folder::empty();
+    write(folder.0.path(), "", 0, 1, DEAD);
+    let path = shard(&folder, DEAD, 0);
+    let mut bytes = fs::read(&path).unwrap();
+    let mut header: Header = *bytemuck::from_bytes(&bytes[..HEADER_BYTES]);
+    header.format = OLDEST_FORMAT;
+    header.seal();
+    bytes[..HEADER_BYTES].copy_from_slice(bytemuck::bytes_of(&header));
+    fs::write(path, bytes).unwrap();
+    let answer = folder.through(&["recover"]);
+    assert_eq!(answer.status, 0, "{}", answer.err);
+}
+
 /// Two numbers of a process for what is one communicator or one phase to all add up.
 #[test]
 fn what_stands_in_a_shard_twice_is_added_up() {
@@ -563,7 +578,7 @@ fn the_lock_decides_before_the_number() {
 fn shards_of_format_5_without_a_lock_are_judged_by_number() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/shard-5-unlocked.header");
     let mut header: Header = bytemuck::pod_read_unaligned(&fs::read(golden).unwrap());
-    assert!(header.is_intact() && header.format == FORMAT);
+    assert!(header.is_intact() && header.format == OLDEST_FORMAT);
     assert_eq!((header.lock, header.boot, header.namespaces, header.local_ranks), (UNLOCKED, [0, 0], 0, 0));
     header.table_hash = TABLE_HASH;
     header.used_bytes = size_of::<Header>() as u64;

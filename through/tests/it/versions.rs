@@ -32,12 +32,12 @@ const FILTERS: [&[&str]; 18] = [
     &["--phase", "solve,", "--rank", "0-1"],
 ];
 
-fn golden() -> PathBuf {
+pub fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/version-2.db")
 }
 
 /// What a profile of version 2 says, as one of today's. Two ranks share a node.
-fn converted(path: &Path, detail: &str) {
+pub fn converted(path: &Path, detail: &str) {
     let db = Connection::open(path).unwrap();
     db.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").unwrap();
     db.execute_batch(&commsee::profile::SCHEMA).unwrap();

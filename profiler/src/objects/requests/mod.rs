@@ -386,17 +386,30 @@ impl Requests {
         self.table.with(|requests| {
             requests.changes += 1;
             if let Some(slot) = requests.busy_slot_of(handle) {
-                at(&mut requests.slots, slot).kind = kind;
+                let slot = at(&mut requests.slots, slot);
+                (slot.kind, slot.shortcut) = (kind, shortcuts::unused());
             }
         });
     }
 
-    /// A persistent request that this thread has looked at is started by `operation`, which took so many ticks. `posted` gives its
-    /// number on the timeline.
+    /// What the start of a persistent request that this thread has looked at sends and receives, as far as that is known by then.
+    pub fn volume(&self, handle: Word) -> Option<(u64, u64)> {
+        self.table.with(|requests| {
+            let place = requests.busy_slot_of(handle)?;
+            let extra = at(&mut requests.slots, place).extra;
+            let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(extra as usize) else { return None };
+            let is_known = persistent.starts == Starts::Sends;
+            is_known.then_some((persistent.sent, persistent.received))
+        })
+    }
+
+    /// A persistent request that this thread has looked at is started by `operation`, which took so many ticks, in the bucket that
+    /// `bucket` tells, as far as it is known. `posted` gives its number on the timeline.
     pub fn activate(
         &self,
         handle: Word,
         (operation, ticks, phase): (u16, u64, u8),
+        bucket: impl FnOnce(&Persistent) -> u8,
         site: Option<*const Shortcut>,
         posted: impl FnOnce() -> u32,
     ) -> Option<(Record, Persistent)> {
@@ -410,14 +423,18 @@ impl Requests {
             request.state = State::Active;
             // SAFETY: records are never freed.
             let number = unsafe { (*request.comm).number };
-            request.cells = Counters::key(number, operation, 0) | Counters::phase_bits(phase);
+            request.cells = Counters::key(number, operation, bucket(persistent)) | Counters::phase_bits(phase);
             request.ticks = ticks;
-            request.shortcut = site.unwrap_or(request.shortcut);
             request.posted = posted();
             request.kind = match persistent.starts {
                 Starts::Sends | Starts::Partitions => Kind::Plain,
                 Starts::Receives if operation == op::MPI_Start => Kind::Receive,
                 Starts::Receives => Kind::ReceiveInto,
+            };
+            // Where nothing remains to be done, the key tells enough.
+            request.shortcut = match request.kind {
+                Kind::Plain => shortcuts::unused(),
+                _ => site.unwrap_or(request.shortcut),
             };
             let persistent = Persistent { phase, ..persistent.clone() };
             at(&mut requests.slots, place).set_request(request);
@@ -457,7 +474,7 @@ impl Requests {
                 requests.remove_first(place);
             }
             // The shortcut is its thread's own; a site is the process's.
-            if !sites::are_counted() {
+            if !sites::are_counted() && request.kind != Kind::Plain {
                 request.shortcut = shortcuts::unused();
             }
             let extra = requests.give_extra(request.extra);

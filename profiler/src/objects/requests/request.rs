@@ -57,7 +57,8 @@ pub struct Request {
     pub comm: Record,
     /// Duration of the call that started it.
     pub ticks: u64,
-    /// The shortcut of that call. It is not asked before its `cells` are found to be these: it may be another's by then.
+    /// The shortcut of that call. It is not asked before its `cells` are found to be these: it may be another's by then. Where nothing
+    /// remains to be done: the counters of that call, or [`shortcuts::unused`] where they are not known.
     pub shortcut: *const Shortcut,
     /// The key of that call's counters: communicator, operation, phase, and a bucket where the kind has one.
     pub cells: u64,
@@ -127,6 +128,8 @@ pub struct Persistent {
     /// Of the message, or of a partition.
     pub message_bytes: u64,
     pub starts: Starts,
+    /// What is added to the bucket of its calls.
+    pub mark: u8,
     /// Rank in the communicator, world rank and bytes of each message.
     pub messages: Arc<[(c_int, u32, u64)]>,
     /// Number and bytes of each datatype argument, where they are recorded.

@@ -9,7 +9,7 @@ use commsee_runtime::table::{self, Owned};
 use super::request::{Completed, Extra, Kind, NOWHERE, Request, State};
 use crate::mpi::abi::Word;
 use crate::objects::records::Record;
-use crate::objects::shortcuts::Shortcut;
+use crate::objects::shortcuts::{self, Shortcut};
 use crate::shard::memory;
 
 /// No handle of any family.
@@ -67,21 +67,26 @@ impl Slot {
         self.posted = posted;
         self.stamp = 0;
         self.cells = cells;
-        // Nobody asks for these where all was counted.
+        self.shortcut = shortcut;
+        // Nobody asks for it where all was counted.
         if kind != Kind::Plain {
             self.ticks = ticks;
-            self.shortcut = shortcut;
         }
     }
 
     /// Starts one that leaves nothing to be done behind others that do neither, and returns whether it could. The first one that comes
     /// behind another is put into a queue.
     #[inline(always)]
-    pub fn start_alike(&mut self, comm: Record) -> bool {
+    pub fn start_alike(&mut self, comm: Record, shortcut: *const Shortcut) -> bool {
         // Only such have others behind them that are alike.
-        let is_alike = self.alike != 0 && self.alike != u16::MAX && self.comm == comm && self.cells == 0;
-        self.alike = self.alike.wrapping_add(u16::from(is_alike));
-        is_alike
+        if self.alike == 0 || self.alike == u16::MAX || self.comm != comm || self.cells != 0 {
+            return false;
+        }
+        self.alike += 1;
+        if self.shortcut != shortcut {
+            self.shortcut = shortcuts::unused();
+        }
+        true
     }
 
     /// Whether a look comes past a request for the first time, or past others that are alike.
@@ -197,6 +202,11 @@ fn are_alike(one: &Request, other: &Request) -> bool {
     is_plain(one) && is_plain(other) && one.comm == other.comm
 }
 
+/// How requests were started which nobody tells apart.
+fn common(one: *const Shortcut, other: *const Shortcut) -> *const Shortcut {
+    if one == other { one } else { shortcuts::unused() }
+}
+
 impl Table {
     /// None where there is no memory for it.
     pub fn new() -> Option<Table> {
@@ -268,7 +278,7 @@ impl Table {
         if is_idle {
             slot.start(comm, kind, posted, cells, ticks, shortcut);
         }
-        let is_started = is_idle || kind == Kind::Plain && slot.start_alike(comm);
+        let is_started = is_idle || kind == Kind::Plain && slot.start_alike(comm, shortcut);
         self.changes += u64::from(is_started);
         is_started
     }
@@ -316,8 +326,15 @@ impl Table {
         let is_like_first = are_alike(&slot.request(), &request) && slot.alike < u16::MAX;
         let Some(queue) = self.queue_of(place) else { return memory::lose_call() };
         match queue.rest.back_mut() {
-            Some(group) if are_alike(&group.request, &request) && group.count < u16::MAX => group.count += 1,
-            None if is_like_first => at(&mut self.slots, place).alike += 1,
+            Some(group) if are_alike(&group.request, &request) && group.count < u16::MAX => {
+                group.count += 1;
+                group.request.shortcut = common(group.request.shortcut, request.shortcut);
+            }
+            None if is_like_first => {
+                let slot = at(&mut self.slots, place);
+                slot.alike += 1;
+                slot.shortcut = common(slot.shortcut, request.shortcut);
+            }
             _ => match queue.rest.try_reserve(1) {
                 Ok(()) => queue.rest.push_back(Group { request, count: 1 }),
                 Err(_) => memory::lose_call(),

@@ -72,6 +72,23 @@ impl Filter {
         membership(&[("comm", &self.comms), ("op", &self.ops), ("rank", &self.ranks)])
     }
 
+    /// The same over the table `completed`: operations are those of the calls or of the requests, sizes those of the requests.
+    pub fn completed_condition(&self) -> (String, Vec<Value>) {
+        let phases = if self.is_phased { &self.phases } else { &None };
+        let key = [("comm", &self.comms), ("bucket", &self.buckets), ("rank", &self.ranks), ("phase", phases)];
+        let (mut condition, mut values) = membership(&key);
+        if self.buckets.is_some() {
+            condition += " AND x.started < 65535";
+        }
+        if self.ops.is_some() {
+            let (of_calls, list) = membership(&[("op", &self.ops)]);
+            let (of_requests, again) = membership(&[("started", &self.ops)]);
+            condition += &format!(" AND ({of_calls} OR {of_requests})");
+            values.extend(list.into_iter().chain(again));
+        }
+        (condition, values)
+    }
+
     /// The same over the tables `transfer` and `edge`, of which only the first knows sizes and routes.
     pub fn transfer_condition(&self) -> (String, Vec<Value>) {
         let key = [("op", &self.ops), ("bucket", &self.buckets), ("way", &self.routes), ("rank", &self.ranks)];

@@ -6,7 +6,7 @@ use commsee::calls;
 
 use super::Filter;
 use crate::query::Error;
-use crate::query::catalog::{Catalog, Operation};
+use crate::query::catalog::{Catalog, Operation, size_class};
 use crate::query::families::Families;
 use crate::query::range::{BucketPick, TimeRange};
 use crate::query::routes::Route;
@@ -122,17 +122,18 @@ impl Filter {
         }
         let mut picked: BTreeSet<i64> = BTreeSet::new();
         for pick in &select.bucket {
-            let found = catalog.buckets.iter().find(|(number, bucket)| match pick {
-                BucketPick::Number(wanted) => u64::try_from(**number) == Ok(*wanted),
+            let mut all = catalog.buckets.iter().filter(|(number, bucket)| match pick {
+                BucketPick::Number(wanted) => u64::try_from(size_class(**number)) == Ok(*wanted),
                 BucketPick::Edges { lo, hi } => (bucket.lo, bucket.hi) == (*lo, *hi),
             });
+            let found = all.next();
             let word = match (found, pick) {
                 (Some((_, bucket)), _) => format!("bucket {}", units::bucket(bucket.lo, bucket.hi)),
                 (None, BucketPick::Number(number)) => format!("bucket {number}"),
                 (None, BucketPick::Edges { lo, hi }) => format!("bucket {}", units::bucket(*lo, *hi)),
             };
             match found {
-                Some((number, _)) => _ = picked.insert(*number),
+                Some((number, _)) => picked.extend(all.map(|(number, _)| *number).chain([*number])),
                 None => self.absent.push(word.clone()),
             }
             self.words.push(word);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::all_to_all;
 use crate::query::Error;
-use crate::query::catalog::Catalog;
+use crate::query::catalog::{Catalog, size_class};
 use crate::query::filter::Filter;
 use crate::query::open::Profile;
 use crate::query::source::{Relation, Source};
@@ -147,7 +147,9 @@ fn group(catalog: &Catalog, comm: i64, op: i64, buckets: BTreeMap<i64, BTreeMap<
         let calls = cells.values().next().map(|cell| cell.calls);
         cells.len() as u64 == size && cells.values().all(|cell| Some(cell.calls) == calls)
     };
-    if buckets.values().all(is_same) {
+    // Classes of a rank's own bytes are no sizes that ranks share.
+    let are_shared = buckets.keys().all(|bucket| size_class(*bucket) == *bucket);
+    if are_shared && buckets.values().all(is_same) {
         group.members = sandwich(buckets.values());
     } else if is_same(&over_buckets) {
         group.members = sandwich([&over_buckets].into_iter());

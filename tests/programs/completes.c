@@ -1,0 +1,170 @@
+/* What completion calls complete: every call, requests of several operations and sizes, from a known rank where it was one, over
+ * MPI_COMM_WORLD and a communicator whose ranks are others. */
+#include "truth.h"
+
+enum { MOST = 1 << 17, MANY = 8 };
+static char out[MANY][MOST], in[MANY][MOST];
+static MPI_Comm comm;
+static const char *label;
+static int before, next, from; /* ranks of the communicator, and the world rank of the one before */
+
+static void send(int place, int bytes, MPI_Request *request)
+{
+    MPI_Isend(out[place], bytes, MPI_CHAR, next, 7, comm, request);
+    sent(label, "MPI_Isend", world_rank_of(comm, next), bytes);
+}
+
+static void receive(int place, int bytes, MPI_Request *request)
+{
+    MPI_Irecv(in[place], MOST, MPI_CHAR, before, 7, comm, request);
+    received(label, "MPI_Irecv", bytes);
+}
+
+static void done(const char *op, const char *started, long long size, int peer, long long bytes)
+{
+    completed_request(label, op, started, size, peer, bytes);
+}
+
+/* One receive and one send of so many bytes, completed by themselves. */
+static void singly(int bytes)
+{
+    MPI_Request requests[2];
+    int flag = 0, index;
+    receive(0, bytes, &requests[0]);
+    send(0, bytes, &requests[1]);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    called(label, "MPI_Wait");
+    done("MPI_Wait", "MPI_Irecv", bytes, from, bytes);
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+    called(label, "MPI_Wait");
+    done("MPI_Wait", "MPI_Isend", bytes, -1, 0);
+
+    receive(0, bytes, &requests[0]);
+    send(0, bytes, &requests[1]);
+    for (flag = 0; !flag; called(label, "MPI_Test"))
+        MPI_Test(&requests[0], &flag, MPI_STATUS_IGNORE);
+    done("MPI_Test", "MPI_Irecv", bytes, from, bytes);
+    for (flag = 0; !flag; called(label, "MPI_Testall"))
+        MPI_Testall(1, &requests[1], &flag, MPI_STATUSES_IGNORE);
+    done("MPI_Testall", "MPI_Isend", bytes, -1, 0);
+
+    receive(0, bytes, &requests[0]);
+    send(0, bytes, &requests[1]);
+    for (int i = 0; i < 2; i++) {
+        MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
+        called(label, "MPI_Waitany");
+        if (index == 0)
+            done("MPI_Waitany", "MPI_Irecv", bytes, from, bytes);
+        else
+            done("MPI_Waitany", "MPI_Isend", bytes, -1, 0);
+    }
+
+    receive(0, bytes, &requests[0]);
+    send(0, bytes, &requests[1]);
+    MPI_Waitall(1, &requests[1], MPI_STATUSES_IGNORE);
+    called(label, "MPI_Waitall");
+    done("MPI_Waitall", "MPI_Isend", bytes, -1, 0);
+    int outcount;
+    MPI_Waitsome(1, requests, &outcount, &index, MPI_STATUSES_IGNORE);
+    called(label, "MPI_Waitsome");
+    done("MPI_Waitsome", "MPI_Irecv", bytes, from, bytes);
+}
+
+/* Several at once: of one size, and of two. */
+static void together(int first, int second)
+{
+    MPI_Request requests[2 * MANY];
+    for (int i = 0; i < MANY; i++)
+        receive(i, i % 2 ? second : first, &requests[i]);
+    for (int i = 0; i < MANY; i++)
+        send(i, i % 2 ? second : first, &requests[MANY + i]);
+    /* Sends of two sizes that are complete at once share a handle in some libraries: then nobody knows them apart. */
+    MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE);
+    called(label, "MPI_Waitall");
+    for (int i = 0; i < MANY; i++)
+        done("MPI_Waitall", "MPI_Irecv", i % 2 ? second : first, -1, i % 2 ? second : first);
+    MPI_Waitall(MANY, requests + MANY, MPI_STATUSES_IGNORE);
+    called(label, "MPI_Waitall");
+    for (int i = 0; i < MANY; i++)
+        done("MPI_Waitall", first == second ? "MPI_Isend" : NULL, i % 2 ? second : first, -1, 0);
+}
+
+static void persistent(int bytes)
+{
+    MPI_Request requests[2];
+    MPI_Recv_init(in[0], MOST, MPI_CHAR, before, 9, comm, &requests[0]);
+    called(label, "MPI_Recv_init");
+    MPI_Send_init(out[0], bytes, MPI_CHAR, next, 9, comm, &requests[1]);
+    carried(label, "MPI_Send_init", bytes, 0, 0);
+    for (int i = 0; i < 2; i++)
+        MPI_Start(&requests[i]);
+    received(label, "MPI_Start", bytes);
+    sent(label, "MPI_Start", world_rank_of(comm, next), bytes);
+    for (int i = 0; i < 2; i++) {
+        MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+        called(label, "MPI_Wait");
+        done("MPI_Wait", "MPI_Start", bytes, i ? -1 : from, i ? 0 : bytes);
+    }
+    MPI_Startall(2, requests);
+    called(label, "MPI_Startall");
+    own_size(label, "MPI_Startall", bytes, bytes, bytes);
+    added(label, "MPI_Startall", bytes, bytes);
+    edge(label, "MPI_Startall", world_rank_of(comm, next), bytes);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    called(label, "MPI_Waitall");
+    done("MPI_Waitall", "MPI_Startall", bytes, -1, bytes);
+    done("MPI_Waitall", "MPI_Startall", bytes, -1, 0);
+    for (int i = 0; i < 2; i++) {
+        MPI_Request_free(&requests[i]);
+        called(label, "MPI_Request_free");
+    }
+}
+
+static void collective(int size)
+{
+    MPI_Request request;
+    MPI_Iallreduce(out[0], in[0], 500, MPI_INT, MPI_SUM, comm, &request);
+    carried(label, "MPI_Iallreduce", 2000, 2000, 2000);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    called(label, "MPI_Wait");
+    done("MPI_Wait", "MPI_Iallreduce", 2000, -1, 0);
+    int counts[16], places[16];
+    for (int i = 0; i < size; i++)
+        counts[i] = 1000, places[i] = 1000 * i;
+    MPI_Ialltoallv(out[0], counts, places, MPI_CHAR, in[0], counts, places, MPI_CHAR, comm, &request);
+    carried(label, "MPI_Ialltoallv", 0, 1000 * size, 1000 * size);
+    own_size(label, "MPI_Ialltoallv", 1000 * size, 1000 * size, 1000 * size);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    called(label, "MPI_Wait");
+    done("MPI_Wait", "MPI_Ialltoallv", 1000 * size, -1, 0);
+}
+
+static void everything(void)
+{
+    int rank, size;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &size);
+    next = (rank + 1) % size, before = (rank + size - 1) % size;
+    from = world_rank_of(comm, before);
+    singly(10);
+    singly(2000);
+    singly(100000);
+    together(100, 100);
+    together(100, 2000);
+    persistent(300);
+    collective(size);
+}
+
+int main(int argc, char **argv)
+{
+    truth_init(&argc, &argv);
+    comm = MPI_COMM_WORLD, label = "WORLD";
+    everything();
+    /* Turned around: the rank before is another one. */
+    MPI_Comm_split(MPI_COMM_WORLD, 0, (world_size - world_rank) * 7 % 5, &comm);
+    made(comm, "other", "MPI_Comm_split", "WORLD");
+    label = "other";
+    everything();
+    free_comm(&comm, label);
+    truth_finalize();
+}

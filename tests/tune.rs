@@ -1,0 +1,98 @@
+//! The algorithms that `through tune` names are those that the libraries know, and its script compares them.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use common::{Launch, Mpi, c_source, demand, execute, execute_within_s, library, through};
+use through::tune::algorithms::COLLECTIVES;
+
+#[test]
+fn open_mpi_knows_the_algorithms() {
+    demand("ompi_info", "openmpi-bin");
+    let known =
+        execute(Command::new("ompi_info").args(["--param", "coll", "tuned", "--level", "9", "--parsable"])).stdout;
+    for collective in COLLECTIVES {
+        let op = collective.op.trim_start_matches("MPI_").to_lowercase();
+        for (number, name) in collective.openmpi_algorithms {
+            let line = format!(":coll_tuned_{op}_algorithm:enumerator:value:{number}:{name}\n");
+            assert!(known.contains(&line), "{line}");
+        }
+    }
+}
+
+/// It refuses to start with an algorithm that it does not know.
+#[test]
+fn mpich_knows_the_algorithms() {
+    let job = |settings: &[(String, &str)]| {
+        let launch = Launch::new(Mpi::Mpich, "foreign").ranks(2).plain();
+        settings.iter().fold(launch, |launch, (name, value)| launch.variable(name, value)).run()
+    };
+    let variable = |mpich: &str| format!("MPIR_CVAR_{mpich}_INTRA_ALGORITHM");
+    let most = COLLECTIVES.iter().map(|collective| collective.mpich_algorithms.len()).max().unwrap();
+    for at in 0..most {
+        let algorithm = |names: &[&'static str]| names[at % names.len()];
+        let settings: Vec<(String, &str)> = COLLECTIVES
+            .iter()
+            .map(|collective| (variable(collective.mpich), algorithm(collective.mpich_algorithms)))
+            .collect();
+        let run = job(&settings);
+        assert!(run.status.success(), "{settings:?}\n{}", run.output());
+    }
+    assert!(!job(&[(variable("ALLTOALLV"), "nonsense")]).status.success());
+}
+
+#[test]
+fn a_script_runs_each_algorithm_and_compares() {
+    for mpi in Mpi::ALL {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/transpose.c");
+        let program = c_source(mpi, &source, "transpose");
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = std::env::var("PATH").expect("a path");
+        let path = format!("{}:{path}", through().parent().expect("a folder").display());
+        let asked = |words: &[&str]| {
+            let mut command = Command::new(words[0]);
+            command.args(&words[1..]).current_dir(folder.path()).env("PATH", &path).env("COMMSEE_LIB", library());
+            command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+            execute_within_s(&mut command, 300)
+        };
+        let launcher = mpi.launcher(4, &[]);
+        let mut job: Vec<&str> = vec![launcher.get_program().to_str().unwrap()];
+        job.extend(launcher.get_args().map(|word| word.to_str().unwrap()));
+        job.extend([program.to_str().unwrap(), "3", "8"]);
+        let run = asked(&[&["through", "run", "-o", "first.db", "--"], &job[..]].concat());
+        assert!(run.status.success(), "{}", run.stderr);
+        let tuned =
+            asked(&["through", "tune", "first.db", "--op", "Alltoallv", "--comm", "row", "--runs", "1", "-o", "try"]);
+        assert!(
+            tuned.status.success() && tuned.stdout.contains("sh try/compare.sh"),
+            "{}{}",
+            tuned.stdout,
+            tuned.stderr
+        );
+        let again = asked(&["through", "tune", "first.db", "-o", "try"]);
+        assert_eq!(again.status.code(), Some(2), "nothing is overwritten");
+        let compared = asked(&[&["sh", "try/compare.sh"], &job[..]].concat());
+        let collective = through::tune::algorithms::find("MPI_Alltoallv").unwrap();
+        let names: Vec<&str> = match mpi {
+            Mpi::OpenMpi => collective.openmpi_algorithms.iter().map(|(_, name)| *name).collect(),
+            _ => collective.mpich_algorithms.to_vec(),
+        };
+        for name in ["default"].iter().chain(&names) {
+            assert!(folder.path().join(format!("try/{name}-1.db")).exists(), "{mpi} {name}: {}", compared.stderr);
+        }
+        for name in &names {
+            assert!(
+                compared.stdout.contains(&format!("== {name} against default")),
+                "{}{}",
+                compared.stdout,
+                compared.stderr
+            );
+        }
+        assert!(compared.stdout.matches(" steps on 2 x 2 ranks").count() == 1 + names.len(), "{}", compared.stdout);
+        assert!(!compared.stdout.contains("wrong"), "{}", compared.stdout);
+        assert!(fs::read_dir(folder.path().join("try")).unwrap().count() >= 2 + names.len());
+    }
+}

@@ -1,0 +1,29 @@
+//! `through correlate`: many runs.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::views;
+use crate::document::Format;
+use crate::views::Command;
+
+#[derive(Debug, Default, Args)]
+#[command(override_usage = "through correlate [OPTIONS] PROFILE...")]
+pub struct Correlate {
+    /// Profiles of many runs
+    #[arg(required = true, value_name = "PROFILE")]
+    pub runs: Vec<PathBuf>,
+    /// What makes a configuration: keys of the view `meta` [default: command, programs, ranks, mpi_library, mpi_options, options]
+    #[arg(long, value_name = "KEYS", value_delimiter = ',')]
+    pub by: Vec<String>,
+    /// Show only the first N entries; 0 shows all
+    #[arg(long, value_name = "N", help_heading = "Output")]
+    pub top: Option<usize>,
+    /// Output format
+    #[arg(long, default_value = "table", value_parser = views::formats(Command::Correlate), value_name = "FORMAT", help_heading = "Output")]
+    pub format: Format,
+    /// Write to FILE
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+}

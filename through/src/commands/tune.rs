@@ -1,0 +1,85 @@
+//! `through tune [PROFILE]`: files and a script that compare algorithms of a collective.
+
+use std::fs;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use super::opened;
+use crate::advise::{Run, advise};
+use crate::cli::Tune;
+use crate::error::Error;
+use crate::query::catalog::Catalog;
+use crate::query::filter::Filter;
+use crate::query::selection::Selection;
+use crate::text::path::quoted;
+use crate::tune::algorithms::{COLLECTIVES, find};
+use crate::tune::{Library, Plan, SCRIPT};
+
+/// What it is worth to look for an algorithm for.
+const TOPICS: [&str; 2] = ["slower-though-smaller", "odd-sibling"];
+
+pub fn tune(tune: &Tune) -> Result<u8, Error> {
+    let profile = Rc::new(opened(&tune.input)?);
+    let catalog = Rc::new(Catalog::read(&profile)?);
+    let library = catalog.meta("mpi_library").unwrap_or_default();
+    let family = catalog.meta("mpi_family").unwrap_or_default();
+    let Some(library) = Library::of(family, library) else {
+        let first = library.lines().next().unwrap_or_default();
+        let what = format!("{first}: how its algorithms are chosen is not known; Open MPI and MPICH are");
+        return Err(Error::Argument(what));
+    };
+    let selection = Selection {
+        comm: tune.comm.iter().cloned().collect(),
+        op: tune.op.iter().cloned().collect(),
+        ..Selection::default()
+    };
+    let filter = Filter::resolve(&selection, &catalog)?;
+    let run = Run::read(&profile, &catalog)?;
+    let Some((comm, op)) = chosen(&run, &filter)? else {
+        let known: Vec<&str> = COLLECTIVES.iter().map(|collective| collective.op).collect();
+        let what =
+            format!("{}: none of these was called by what is selected: {}", profile.path.display(), known.join(", "));
+        return Err(Error::Argument(what));
+    };
+    let collective = find(run.op(op)).expect("one of those that are known");
+    let ranks = run.comm(comm).and_then(|comm| comm.size).unwrap_or_default();
+    let plan = Plan { collective, ranks, library, runs: tune.runs };
+    let folder = tune
+        .output
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(format!("tune-{}", collective.op.trim_start_matches("MPI_"))));
+    let failed = |path: &std::path::Path| {
+        let path = path.to_owned();
+        move |source| Error::Output { path, source }
+    };
+    fs::create_dir(&folder).map_err(failed(&folder))?;
+    for file in plan.files() {
+        let path = folder.join(&file.name);
+        fs::write(&path, file.text).map_err(failed(&path))?;
+    }
+    let runs = plan.runs as usize * (plan.algorithms().len() + 1);
+    println!("{} on {}, {ranks} ranks: {}", collective.op, run.title(comm), plan.algorithms().join(", "));
+    println!("{runs} runs compare them with what the library does by itself:");
+    println!();
+    println!("    sh {} LAUNCHER ARGUMENTS...", quoted(&folder.join(SCRIPT)));
+    if plan.runs < 4 {
+        println!();
+        println!("Fewer than 4 runs of each give numbers, and no verdict.");
+    }
+    Ok(0)
+}
+
+/// The communicator and operation that are selected; of several what advice names, else the heaviest.
+fn chosen(run: &Run, filter: &Filter) -> Result<Option<(i64, i64)>, crate::query::Error> {
+    let is_meant = |comm: i64, op: i64| filter.has_comm(comm) && filter.has_op(op) && find(run.op(op)).is_some();
+    for finding in advise(run)? {
+        if let (Some(comm), Some(op)) = (finding.comm, finding.op)
+            && TOPICS.contains(&finding.topic.name)
+            && is_meant(comm, op)
+        {
+            return Ok(Some((comm, op)));
+        }
+    }
+    let meant = run.sums.values().filter(|sum| is_meant(sum.comm, sum.op));
+    Ok(meant.max_by_key(|sum| sum.time_ns).map(|sum| (sum.comm, sum.op)))
+}

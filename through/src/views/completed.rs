@@ -1,0 +1,115 @@
+//! What completion calls completed, and waited for, one line for each operation and size of the requests.
+
+use std::cmp::Reverse;
+use std::rc::Rc;
+
+use super::context::shorten;
+use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
+use crate::document::{Document, Format, Style, Table, Unit, Value};
+use crate::error::Error;
+use crate::query::catalog::size_class;
+use crate::query::completed::{Completed, UNKNOWN, completed};
+use crate::query::sort::SortKey;
+
+pub const VIEW: View = View {
+    name: "completed",
+    command: Command::Show,
+    flag: Flag::Switch { short: None, long: "completed", alias: None },
+    help: "What Wait, Waitall, Test and the like waited for",
+    meaning: "what completion calls completed: operation and size of the requests, from which rank, and how long calls waited for them",
+    note: "",
+    formats: &[Format::Table, Format::Csv, Format::Json],
+    sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes, SortKey::Op, SortKey::Size, SortKey::Comm, SortKey::Bucket],
+    entries: "rows",
+    lacks: &["time", "site"],
+    empty: "no requests were completed, or the profile is older than schema version 8, which tells of them",
+    parts: &[Part { name: "completed", headings: || column::headings(COLUMNS) }],
+    ask,
+};
+
+type Of = Column<Completed>;
+
+const COLUMNS: &[Of] = &[
+    Of::new("comm", "comm", Unit::Communicator, "the communicator's name", |context, row| {
+        Value::text(context.comm(row.comm))
+    }),
+    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |context, row| {
+        Value::maybe(context.label(row.comm))
+    }),
+    Of::new("op", "operation", Unit::Operation, "the operation that completed them", |context, row| {
+        Value::Operation(context.op(row.op))
+    }),
+    Of::new(
+        "started",
+        "waited for",
+        Unit::Operation,
+        "the operation of the requests; unknown for the time of calls that waited for requests of several kinds, or completed none",
+        |context, row| Value::some(known(row), |row| Value::Operation(context.op(row.started))),
+    ),
+    Of::record("bucket_lo", Unit::Bytes, "requests of more bytes than these", |context, row| {
+        Value::some(known(row).and_then(|row| context.bucket(row.bucket)), |bucket| Value::Bytes(bucket.lo))
+    }),
+    Of::record("bucket_hi", Unit::Bytes, "and at most these; the last bucket has none", |context, row| {
+        Value::some(known(row).and_then(|row| context.bucket(row.bucket)?.hi), Value::Bytes)
+    }),
+    Of::shown("bytes", Unit::Bucket, |context, row| {
+        Value::some(known(row).and_then(|row| context.bucket(row.bucket)), |bucket| Value::Bucket {
+            lo: bucket.lo,
+            hi: bucket.hi,
+        })
+    }),
+    Of::new("requests", "requests", Unit::Count, "how many were completed, over all ranks", |_, row| {
+        Value::Number(row.requests)
+    }),
+    Of::new("bytes", "received", Unit::Bytes, "what arrived by them", |_, row| Value::Bytes(row.bytes))
+        .style(Style::Zero),
+    Of::new("time_s", "time", Unit::Seconds, "time of the calls that waited for them, over all ranks", |_, row| {
+        Value::Time(row.time_ns)
+    }),
+    Of::new(
+        "peer",
+        "mostly from",
+        Unit::Rank,
+        "the rank that calls waited for longest, of calls that waited for one rank; unknown without any",
+        |_, row| Value::some(row.peer, |(rank, _)| Value::Number(rank)),
+    )
+    .optional(1),
+    Of::record("peer_time_s", Unit::Seconds, "how long", |_, row| Value::some(row.peer, |(_, ns)| Value::Time(ns))),
+];
+
+const LEGEND: &str = "A call that completed one request waited for it. One that completed several waited for those that received, or for all \
+     if none did; if these differ in operation or size, for none in particular.";
+
+/// A row whose operation is known.
+fn known(row: &Completed) -> Option<&Completed> {
+    Some(row).filter(|row| row.started != UNKNOWN)
+}
+
+fn ask(question: &Question) -> Result<Document, Error> {
+    let context = Rc::new(Context::of(question)?);
+    let mut rows = completed(&context.profile, &context.catalog, &context.filter)?;
+    order(&mut rows, question.sort, &context);
+    let mut document = context.document(VIEW.entries, rows.is_empty(), VIEW.empty);
+    document.hidden = shorten(&mut rows, question.top);
+    let legend = vec![LEGEND.to_owned()];
+    document.tables = vec![Table { legend, ..column::table("completed", COLUMNS, &context, rows) }];
+    document.tables.extend(linkage::records(&context));
+    Ok(document)
+}
+
+/// Stable: what calls waited for longest stays first.
+fn order(rows: &mut [Completed], sort: Option<SortKey>, context: &Context) {
+    match sort {
+        Some(SortKey::Calls) => rows.sort_by_key(|row| Reverse(row.requests)),
+        Some(SortKey::Bytes) => rows.sort_by_key(|row| Reverse(row.bytes)),
+        Some(SortKey::Op) => rows.sort_by_key(|row| context.op(row.op)),
+        Some(SortKey::Bucket) => rows.sort_by_key(|row| size_class(row.bucket)),
+        Some(SortKey::Comm) => {
+            rows.sort_by_cached_key(|row| context.communicator(row.comm).map(|comm| comm.name_key()))
+        }
+        Some(SortKey::Size) => {
+            rows.sort_by_key(|row| Reverse(context.communicator(row.comm).and_then(|comm| comm.size)))
+        }
+        _ => {}
+    }
+}
