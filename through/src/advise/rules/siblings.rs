@@ -45,8 +45,11 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
     Ok(findings)
 }
 
+/// With the least time of a member.
+type Sibling<'a> = (&'a Operations, i64);
+
 fn odd(run: &Run, sums: &[&Operations]) -> Vec<Finding> {
-    let mut families: BTreeMap<(i64, i64, i64, u64), Vec<(&Operations, i64)>> = BTreeMap::new();
+    let mut families: BTreeMap<(i64, i64, i64, u64), Vec<Sibling>> = BTreeMap::new();
     for sum in sums {
         let Some(family) = run.families.find(sum.comm) else { continue };
         let Some(least_ns) = least_ns(run, sum) else { continue };
