@@ -309,7 +309,7 @@ fn any_value_may_be_damaged() {
         "CAST(x'61ff1b' AS TEXT)",
         "x'00ff'",
     ];
-    const ASKED: [&[&str]; 24] = [
+    const ASKED: [&[&str]; 27] = [
         &["--top=0"],
         &["--stood"],
         &["-a", "--format=json"],
@@ -326,6 +326,9 @@ fn any_value_may_be_damaged() {
         &["matrix", "--layer=uct"],
         &["graph", "--of=devices"],
         &["trace"],
+        &["efficiency", "--format=json"],
+        &["waits", "--format=json"],
+        &["advise", "--format=json"],
         &["imbalance"],
         &["imbalance", "--format=json"],
         &["patterns", "--format=json"],
