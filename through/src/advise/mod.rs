@@ -16,13 +16,16 @@ pub use self::topics::TOPICS;
 
 use crate::query::Error;
 
+/// Topic, first communicator of the family, operation, and what is said of it at most.
+type Alike = (&'static str, i64, Option<i64>, Option<Level>);
+
 /// Of the costliest of communicators made alike: the ranks of one that costs a smaller part are not worth their names.
 const NAMED: i128 = 4;
 
 /// What all rules find, the costliest first. Of communicators that were made alike the one that costs most stands for all.
 pub fn advise(run: &Run) -> Result<Vec<Finding>, Error> {
     // What may be the machine's is not mixed with what is not.
-    let mut alike: BTreeMap<(&str, i64, Option<i64>, Option<Level>), Vec<Finding>> = BTreeMap::new();
+    let mut alike: BTreeMap<Alike, Vec<Finding>> = BTreeMap::new();
     let mut findings = Vec::new();
     for rule in rules::RULES {
         for finding in rule(run)? {
