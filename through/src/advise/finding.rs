@@ -134,11 +134,13 @@ impl Finding {
         Some(self.ceiling.map_or(level, |ceiling| level.max(ceiling)))
     }
 
-    /// The same on a communicator that was made alike.
-    pub fn absorb(&mut self, other: Finding) {
+    /// The same on a communicator that was made alike, whose ranks are named as well.
+    pub fn absorb(&mut self, other: Finding, is_named: bool) {
         self.severity_ns += other.severity_ns;
         self.gain_bound_ns = self.gain_bound_ns.max(other.gain_bound_ns);
-        self.ranks = self.ranks.with(&other.ranks);
+        if is_named {
+            self.ranks = self.ranks.with(&other.ranks);
+        }
         self.alike += 1 + other.alike;
     }
 

@@ -16,16 +16,23 @@ pub use self::topics::TOPICS;
 
 use crate::query::Error;
 
+/// Topic, first communicator of the family, operation, and what is said of it at most.
+type Alike = (&'static str, i64, Option<i64>, Option<Level>);
+
+/// Of the costliest of communicators made alike: the ranks of one that costs a smaller part are not worth their names.
+const NAMED: i128 = 4;
+
 /// What all rules find, the costliest first. Of communicators that were made alike the one that costs most stands for all.
 pub fn advise(run: &Run) -> Result<Vec<Finding>, Error> {
-    let mut alike: BTreeMap<(&str, i64, Option<i64>), Vec<Finding>> = BTreeMap::new();
+    // What may be the machine's is not mixed with what is not.
+    let mut alike: BTreeMap<Alike, Vec<Finding>> = BTreeMap::new();
     let mut findings = Vec::new();
     for rule in rules::RULES {
-        for finding in rule(run)?.into_iter().filter(|finding| finding.level(run).is_some()) {
+        for finding in rule(run)? {
             match finding.comm {
                 Some(comm) => {
                     let head = run.families.find(comm).map_or(comm, |family| family.first());
-                    alike.entry((finding.topic.name, head, finding.op)).or_default().push(finding);
+                    alike.entry((finding.topic.name, head, finding.op, finding.ceiling)).or_default().push(finding);
                 }
                 None => findings.push(finding),
             }
@@ -35,11 +42,14 @@ pub fn advise(run: &Run) -> Result<Vec<Finding>, Error> {
         members.sort_by_key(|finding| std::cmp::Reverse(finding.severity_ns));
         let mut members = members.into_iter();
         let Some(mut first) = members.next() else { continue };
+        let most_ns = first.severity_ns;
         for other in members {
-            first.absorb(other);
+            let is_named = NAMED * other.severity_ns >= most_ns;
+            first.absorb(other, is_named);
         }
         findings.push(first);
     }
+    findings.retain(|finding| finding.level(run).is_some());
     findings.sort_by_key(|finding| {
         (finding.level(run), std::cmp::Reverse(finding.severity_ns), finding.topic.name, finding.comm)
     });

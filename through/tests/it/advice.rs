@@ -105,6 +105,34 @@ fn a_late_rank() {
 }
 
 #[test]
+fn late_ranks_of_communicators_made_alike() {
+    // Rows of three, of which the middle one is late: the others spend so many milliseconds more in ten barriers.
+    let told = |wall: i64, more: &[i64]| {
+        of("late-rank", 3 * more.len(), wall, |profile| {
+            for (row, more) in more.iter().enumerate() {
+                let (first, name) = (3 * row, format!("s{}.1", 3 * row));
+                profile.comm(&name, None, Some("W0.0"), 3, &format!("{first}-{}", first + 2));
+                for rank in first..first + 3 {
+                    let more = if rank == first + 1 { 0 } else { *more };
+                    profile.cell(&name, "MPI_Barrier", 0, rank, Did(10, 0, 0, (100 + more) * MS));
+                }
+            }
+        })
+    };
+    let finding = one(told(2000, &[900, 900]));
+    assert_eq!((finding["ranks"].as_str(), finding["alike"].as_i64()), (Some("1,4"), Some(1)));
+    // What a scheduler may have done stands apart.
+    let findings = told(2000, &[900, 200]);
+    let found = |at: usize| (findings[at]["ranks"].as_str().unwrap(), findings[at]["level"].as_str().unwrap());
+    assert_eq!((found(0), found(1)), (("1", "high"), ("4", "info")));
+    // The ranks of what is little beside the other are not named.
+    assert_eq!(one(told(20_000, &[2000, 500]))["ranks"], "1,4");
+    assert_eq!(one(told(20_000, &[2000, 499]))["ranks"], "1");
+    // Each by itself is below 1 % of twelve ranks and 20 s.
+    assert_eq!(one(told(20_000, &[900, 900, 900, 900]))["level"], "warn");
+}
+
+#[test]
 fn most_ranks_are_not_late() {
     none(of("late-rank", 4, 2000, |profile| {
         for rank in 0..4 {
