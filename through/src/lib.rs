@@ -33,7 +33,7 @@ pub fn main() -> ExitCode {
     let found = |any: bool| u8::from(!any);
     let status = match &cli.command {
         None => commands::show::show(&cli.show).map(found),
-        Some(Command::Advise(arguments)) => commands::advise::advise(arguments).map(|any| u8::from(any)),
+        Some(Command::Advise(arguments)) => commands::advise::advise(arguments).map(u8::from),
         Some(Command::Efficiency(arguments)) => look_at_ranks(views::Command::Efficiency, arguments).map(found),
         Some(Command::Tune(arguments)) => commands::tune::tune(arguments),
         Some(Command::Waits(arguments)) => look(views::Command::Waits, arguments).map(found),

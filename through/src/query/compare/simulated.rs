@@ -67,7 +67,7 @@ pub fn run(random: &mut Random, planted: Planted) -> Run {
     let mut work: Vec<f64> = (0..RANKS).map(|_| cost(10e9)).collect();
     work[0] += if is(Planted::Imbalance) { 2e9 } else { 0.0 };
     let mut cells = Vec::new();
-    let mut spent = vec![0.0; RANKS];
+    let mut spent = [0.0; RANKS];
     let mut add =
         |comm: usize, op: &str, calls: i64, bytes: u128, members: &[usize], times: Vec<f64>, shortest: f64| {
             let made = cell(comm, op, calls, bytes, &times, shortest);

@@ -77,8 +77,12 @@ pub fn timed(profile: &Profile, catalog: &Catalog) -> Result<Option<Timed>, Erro
     }))
 }
 
+/// Communicator, operation, rank, state, the rank that came last, and the site of the call.
+type Key = (i64, i64, i64, State, i64, Option<i64>);
+
+/// How often, and how long.
 #[derive(Default)]
-struct Sums(HashMap<(i64, i64, i64, State, i64, Option<i64>), (u64, i64)>);
+struct Sums(HashMap<Key, (u64, i64)>);
 
 impl Sums {
     fn add(&mut self, call: &Call, state: State, late_rank: i64, wait_ns: i64) {
