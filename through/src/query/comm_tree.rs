@@ -94,9 +94,9 @@ mod tests {
         let line = |depth, members: &[i64], above| Line { depth, members: members.to_vec(), above };
         let expected = [
             line(0, &[2], None),
-            line(1, &[4, 3], Some(0)),
-            line(2, &[5, 6], Some(1)),
             line(1, &[7], Some(0)),
+            line(1, &[4, 3], Some(0)),
+            line(2, &[5, 6], Some(2)),
             line(0, &[8], None),
             line(0, &[9], None),
             line(1, &[10], Some(5)),
