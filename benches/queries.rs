@@ -128,8 +128,8 @@ fn found(profile: &Profile, words: &[&str]) -> &'static str {
         "ranks" if filter.selects_cells() => vec![source.parts()],
         "ranks" => vec![],
         "phases" => vec![source.groups_by_phase(), source.parts()],
-        "communicators" => with_sums(show.output.format != Format::Table),
-        _ if show.output.format != Format::Table => with_sums(true),
+        "communicators" => with_sums(show.output.format() != Format::Table),
+        _ if show.output.format() != Format::Table => with_sums(true),
         _ => vec![source.groups(false)],
     };
     let plans = relations.into_iter().map(|relation| {

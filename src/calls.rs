@@ -90,6 +90,17 @@ pub fn has_own_size(operation: u16) -> bool {
     OWN_SIZES.get(usize::from(operation)).copied().unwrap_or(false)
 }
 
+/// Calls on files that are collective though their names do not say so.
+const COLLECTIVE_ON_FILES: [&str; 9] =
+    ["open", "close", "set_size", "preallocate", "set_info", "set_view", "seek_shared", "set_atomicity", "sync"];
+
+/// Whether all processes that opened a file together make this call on it together (MPI-4.1, chapter 14).
+pub fn is_collective_on_files(operation: u16) -> bool {
+    let name = CALLS.get(usize::from(operation)).and_then(|call| call.name.strip_prefix("MPI_File_"));
+    let is_told = |name: &str| name.contains("_all") || name.contains("_ordered");
+    name.is_some_and(|name| is_told(name) || COLLECTIVE_ON_FILES.contains(&name))
+}
+
 /// Whether the time of this operation lies outside the span between the end of `MPI_Init` and the begin of
 /// `MPI_Finalize`, which is the span that run time and MPI time are measured over.
 pub fn outside_span(operation: u16) -> bool {
@@ -117,6 +128,19 @@ mod tests {
             let is_sized = is_sized || base.ends_with("scatterv") || base == "mpi_startall";
             assert_eq!(has_own_size(operation), is_sized, "{}", call.name);
         }
+    }
+
+    #[test]
+    fn calls_on_files_are_collective_or_not() {
+        let is_collective =
+            |name: &str| is_collective_on_files(CALLS.iter().position(|call| call.name == name).unwrap() as u16);
+        for name in ["open", "close", "sync", "set_view", "write_all", "iread_at_all", "read_ordered_end"] {
+            assert!(is_collective(&format!("MPI_File_{name}")), "{name}");
+        }
+        for name in ["delete", "write", "iread_at", "read_shared", "iwrite_shared"] {
+            assert!(!is_collective(&format!("MPI_File_{name}")), "{name}");
+        }
+        assert!(!is_collective("MPI_Allreduce"));
     }
 
     #[test]

@@ -247,6 +247,22 @@ counters! {
 }
 
 counters! {
+    /// Calls on a file, by communicator, operation, bucket, phase and rank.
+    FileCalls of CellOf<'_>, where calls {
+        /// calls that returned, including those that returned an error
+        calls: Count, Merge::Sum, Stored::Column, since 9, = |of| of.cell.calls;
+        /// those of them that returned an error; they carry no bytes
+        failed: Count, Merge::Sum, Stored::Column, since 9, = |of| if of.cell.bucket() == BUCKET_FAILED { of.cell.calls } else { 0 };
+        /// bytes that the rank read
+        bytes_read: Bytes, Merge::Sum, Stored::Column, since 9, = |of| of.cell.bytes_recv;
+        /// bytes that the rank wrote
+        bytes_written: Bytes, Merge::Sum, Stored::Column, since 9, = |of| of.cell.bytes_sent;
+        /// time inside the MPI library
+        time_ns: Nanoseconds, Merge::Sum, Stored::Column, since 9, = |of| of.time_ns();
+    }
+}
+
+counters! {
     /// Datatype arguments, by communicator, operation and datatype.
     Arguments of shard::Use, where calls {
         /// calls in which an argument was of the type
@@ -327,7 +343,9 @@ mod tests {
 
     #[test]
     fn extremes_name_a_counter_of_their_unit() {
-        for table in [Calls::TABLE, Messages::TABLE, SiteCalls::TABLE, Completions::TABLE, Arguments::TABLE] {
+        for table in
+            [Calls::TABLE, Messages::TABLE, SiteCalls::TABLE, Completions::TABLE, FileCalls::TABLE, Arguments::TABLE]
+        {
             for counter in table {
                 if let Merge::Least(of) | Merge::Most(of) = counter.merge {
                     let of = table.iter().find(|other| other.name == of).expect("a counter of the table");

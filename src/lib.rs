@@ -2,6 +2,7 @@
 //! the profiler left.
 //!
 //! - [`calls`]: the table of MPI functions, [`creators`]: the letters that begin a communicator's name;
+//! - `bench`: measurements of the machine, as groupbench leaves them;
 //! - [`buckets`], [`bytes`], [`ranks`]: message-size buckets, sizes such as `8K`, rank lists such as `0-3,8`;
 //! - [`settings`]: the environment variables, [`job`]: the batch job that they tell;
 //! - [`passed_over`]: libraries that are no call sites;
@@ -11,6 +12,8 @@
 //! - `stream`: what processes counted, on the way to one profile;
 //! - `profile`: the SQLite file that all shards together become.
 
+#[cfg(feature = "profile")]
+pub mod bench;
 pub mod buckets;
 pub mod bytes;
 pub mod calls;

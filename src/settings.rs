@@ -19,6 +19,7 @@ pub const DATATYPES: &str = "COMMSEE_DATATYPES";
 pub const DETAIL: &str = "COMMSEE_DETAIL";
 pub const TRACE: &str = "COMMSEE_TRACE";
 pub const SITES: &str = "COMMSEE_SITES";
+pub const FILES: &str = "COMMSEE_FILES";
 pub const PASS_OVER: &str = "COMMSEE_PASS_OVER";
 pub const LOG: &str = "COMMSEE_LOG";
 pub const DISABLE: &str = "COMMSEE_DISABLE";
@@ -90,6 +91,12 @@ pub const VARIABLES: &[Variable] = &[
                   is one of whole paths. [call-sites.md](call-sites.md) lists those that are passed over anyway.",
     },
     Variable {
+        name: FILES,
+        default: "name",
+        meaning: "What the profile keeps of the path of a file that the program opens by MPI_File_open: name (the last component) or path (as \
+                  the program gave it). For `through --files`.",
+    },
+    Variable {
         name: LOG,
         default: "info",
         meaning: "What commsee prints on standard error: off, warn, info or debug.",
@@ -149,6 +156,24 @@ pub fn trace_bytes(value: Option<&str>) -> Option<u64> {
         Some("1") => Some(TRACE_BYTES),
         value if !is_on(value) => Some(0),
         value => crate::bytes::parse(value?).ok(),
+    }
+}
+
+/// What is kept of the path of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileNames {
+    /// Its last component.
+    Last,
+    Whole,
+}
+
+impl FileNames {
+    pub fn parse(text: &str) -> Option<FileNames> {
+        Some(match text.trim().to_ascii_lowercase().as_str() {
+            "" | "name" => FileNames::Last,
+            "path" => FileNames::Whole,
+            _ => return None,
+        })
     }
 }
 
@@ -273,6 +298,15 @@ mod tests {
         );
         assert_eq!([Some("65"), Some("-1"), Some("many")].map(site_frames), [None; 3]);
         assert_eq!(patterns(Some("libsolver*.so*: libgrid.so.2 ::")), ["libsolver*.so*", "libgrid.so.2"]);
+    }
+
+    #[test]
+    fn names_of_files() {
+        assert_eq!(
+            ["", "Name", " path"].map(FileNames::parse),
+            [FileNames::Last, FileNames::Last, FileNames::Whole].map(Some)
+        );
+        assert_eq!(FileNames::parse("1"), None);
     }
 
     #[test]

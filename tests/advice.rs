@@ -177,6 +177,18 @@ fn a_gather_and_a_broadcast() {
 }
 
 #[test]
+fn a_gather_of_several_sizes_and_a_broadcast() {
+    is_told(&Planted {
+        program: "gatherv_bcast",
+        topic: "gather-bcast",
+        comm: Some("d0.1"),
+        op: Some("MPI_Gatherv"),
+        culprits: "0",
+        ..SOMEWHERE
+    });
+}
+
+#[test]
 fn uneven_bytes() {
     is_told(&Planted {
         program: "uneven",
@@ -233,4 +245,23 @@ fn tiny_one_sided_accesses() {
 fn tiny_file_accesses() {
     let op = Some("MPI_File_write_at");
     is_told(&Planted { program: "tiny_writes", topic: "tiny-file-accesses", op, ..SOMEWHERE });
+}
+
+/// What the tutorial finds (`docs/tutorial/first-finding.md`), and that it is gone when the clouds are spread.
+#[test]
+fn the_tutorial_finds_the_rank_below_the_clouds() {
+    for mpi in Mpi::ALL {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/clouds.c");
+        let program = c_source(mpi, &source, "clouds");
+        let launch = || Launch::of(mpi, program.clone()).preload(library()).ranks(4);
+        let found = findings(&launch().run().succeeded());
+        let title = "MPI_Allreduce on s2.1 \"row\" waits for rank 2";
+        assert!(found.iter().any(|finding| finding["title"] == title), "{mpi}: {found:#?}");
+        let mended = findings(&launch().arguments(&["spread"]).run().succeeded());
+        let cost = |found: &[Value]| {
+            let of_row = found.iter().filter(|finding| finding["title"] == title);
+            of_row.map(|finding| finding["severity_rank_s"].as_f64().expect("seconds")).sum::<f64>()
+        };
+        assert!(cost(&mended) < cost(&found) / 2.0, "{mpi}: {mended:#?}");
+    }
 }

@@ -21,6 +21,15 @@ fn what_calls_completed_is_told_by_operation_size_and_peer() {
     }
 }
 
+/// What a status says is no rank that the library has checked.
+#[test]
+fn a_rank_that_is_none_ends_no_program() {
+    for mpi in Mpi::ALL {
+        let run = Launch::new(mpi, "behind").ranks(3).run().succeeded();
+        assert!(run.stdout.contains("from 2"), "{mpi}: {}", run.stdout);
+    }
+}
+
 /// In Fortran and by several threads at once.
 #[test]
 fn every_receive_is_completed_once() {

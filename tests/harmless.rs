@@ -12,8 +12,11 @@ use commsee::profile::recover;
 
 /// Runs the same job without and with the profiler; everything that a user sees of the job must be the same.
 fn twins(launch: impl Fn() -> Launch) -> Run {
-    let profiled = launch().run();
-    let plain = launch().plain().run();
+    let pair = || (launch().run(), launch().plain().run());
+    // A launcher that sees a connection closed before it sees the end of the process gives a status of its own (MPICH's 1 in place of 4): now and then, and
+    // without the profiler, too.
+    let is_alike = |(profiled, plain): &(Run, Run)| plain.status == profiled.status || plain.status.success();
+    let (profiled, plain) = (0..5).map(|_| pair()).find(is_alike).unwrap_or_else(pair);
     assert_eq!(plain.status, profiled.status, "{}\nwithout the profiler:\n{}", profiled.output(), plain.output());
     // A launcher that takes a job down may lose what its ranks have just said.
     if !plain.status.success() && plain.stdout.len().min(profiled.stdout.len()) == 0 {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use commsee::calls::{CALLS, RULES};
-use commsee::counters::{Arguments, Calls, Completions, Counter, Merge, Messages, SiteCalls, Stored, Unit};
+use commsee::counters::{Arguments, Calls, Completions, Counter, FileCalls, Merge, Messages, SiteCalls, Stored, Unit};
 use commsee::passed_over::{PASSED_OVER, PassedOver};
 use commsee::settings::VARIABLES;
 
@@ -96,7 +96,7 @@ fn environment() {
         writeln!(page, "| `{}` | {default} | {} |", variable.name, variable.meaning).unwrap();
     }
     page += "\nThe directory of [shards](glossary.md#shard) needs 32 KiB per rank, plus 48 bytes for each (communicator, operation, bucket) \
-        and 64 bytes for each communicator that a rank uses (256 more if it has a label). If the directory has no room, counters are kept \
+        and 64 bytes for each communicator that a rank uses (256 more if it has a label); 256 bytes for each file that is opened by a new name, and 48 for each (file, communicator, operation, bucket). If the directory has no room, counters are kept \
         in memory, and commsee says so: they are then lost if the process dies.\n";
     check("environment.md", &page);
 }
@@ -137,6 +137,11 @@ fn counters() {
             "Completed requests",
             "Per communicator, operation and phase of the completing calls, operation, size and peer of the requests, and rank, in the view `completions`.",
             Completions::TABLE,
+        ),
+        (
+            "Calls on files",
+            "Per file, communicator, operation, message-size bucket, phase and rank, in the view `files`.",
+            FileCalls::TABLE,
         ),
         (
             "Datatype arguments",

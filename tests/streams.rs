@@ -7,15 +7,36 @@ mod shapes;
 
 use std::path::{Path, PathBuf};
 
+use bytemuck::Zeroable;
+use commsee::calls::op;
 use commsee::profile::Writer;
+use commsee::shard::{Cell, FIRST_COMM, File, FileCell, Shard, set_text};
 use commsee::stream::{Decoder, Detail, Encoder, Merge, MergedShards, ProcessStream, Source};
 use rusqlite::{Connection, Row};
 use shapes::{SHAPES, Shape};
 
 const DETAILS: [Detail; 3] = [Detail::Rank, Detail::Node, Detail::Comm];
 
+/// With a file that all ranks open, and one that few do: each under a number of its own, which differs from rank to rank.
+fn shard(shape: Shape, rank: u32, ranks: u32) -> Shard {
+    let mut shard = shapes::shard(shape, rank, ranks);
+    let hashes = [7, 100 + u64::from(rank % 5)];
+    let ordered = if rank.is_multiple_of(2) { [0, 1] } else { [1, 0] };
+    for (number, at) in (1..).zip(ordered) {
+        let mut file = File { number, hash: hashes[at], ..File::zeroed() };
+        set_text(&mut file.name, &format!("file-{}", hashes[at]));
+        shard.files.push(file);
+        for (operation, bucket) in [(op::MPI_File_open, 0), (op::MPI_File_write_at, 0), (op::MPI_File_write_at, 1)] {
+            let key = Cell::key(FIRST_COMM, operation, bucket);
+            let (calls, ticks) = (1 + u64::from(rank), 10 * u64::from(rank + 1));
+            shard.file_cells.push(FileCell { calls, bytes_written: 8 * calls, ticks, ..FileCell::new(key, number) });
+        }
+    }
+    shard
+}
+
 fn leaf(shape: Shape, rank: u32, ranks: u32, detail: Detail) -> Box<dyn Source> {
-    Box::new(ProcessStream::new(shapes::shard(shape, rank, ranks), detail, false))
+    Box::new(ProcessStream::new(shard(shape, rank, ranks), detail, false))
 }
 
 fn encoded(mut source: impl Source) -> Vec<u8> {
@@ -38,7 +59,7 @@ fn up_the_tree(shape: Shape, first: u32, count: u32, ranks: u32, detail: Detail)
 
 fn piled(shape: Shape, order: impl Iterator<Item = u32>, ranks: u32, detail: Detail) -> Vec<u8> {
     let mut merged = MergedShards::new(detail, false);
-    order.for_each(|rank| merged.add(shapes::shard(shape, rank, ranks)));
+    order.for_each(|rank| merged.add(shard(shape, rank, ranks)));
     encoded(merged.stream())
 }
 
@@ -84,7 +105,7 @@ fn bytes_that_are_cut_off_end_a_stream() {
 
 fn profile(shape: Shape, ranks: u32, detail: Detail, folder: &Path) -> Connection {
     let mut merged = MergedShards::new(detail, false);
-    (0..ranks).for_each(|rank| merged.add(shapes::shard(shape, rank, ranks)));
+    (0..ranks).for_each(|rank| merged.add(shard(shape, rank, ranks)));
     let wanted: PathBuf = folder.join("profile.db");
     let written = Writer::create(&wanted).unwrap().write(detail, &mut merged.stream()).unwrap();
     assert_eq!(written.ranks, u64::from(ranks));

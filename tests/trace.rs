@@ -9,8 +9,10 @@ use std::process::Command;
 
 use commsee::profile::recover;
 
+use rusqlite::Connection;
+
 use common::timeline::{check_calls, check_messages, check_sequences, rows};
-use common::{Launch, Mpi, Run, library, mpi_shared_library};
+use common::{Launch, Mpi, Run, answer, library, mpi_shared_library};
 
 fn traced(mpi: Mpi, program: &str, ranks: usize) -> Launch {
     Launch::new(mpi, program).ranks(ranks).variable("COMMSEE_TRACE", "64M")
@@ -73,6 +75,8 @@ fn messages_belong_to_their_calls() {
         check_messages(&path);
         assert_eq!(rows(&path, "SELECT count(*) FROM event WHERE kind > 1 AND cause_ns IS NULL"), [[0]], "{mpi}");
         let carried = "SELECT count(*), sum(bytes) FROM event WHERE kind = 0 AND op = (SELECT id FROM operation WHERE name = 'MPI_Sendrecv')";
+        let unmatched = "SELECT value FROM metadata WHERE key = 'messages_not_matched'";
+        assert_eq!(answer(&path, unmatched), ["0"], "{mpi}");
         // Of 1 to 7 bytes.
         let bytes: i64 = (0..3000).map(|i| 1 + i % 7).sum();
         assert_eq!(rows(&path, carried), [[9000, 3 * bytes]], "{mpi}");
@@ -263,6 +267,15 @@ fn it_is_drawn_with_arrows() {
         let (facts, drawn, arrows) = check_drawing(&path, &[]);
         assert_eq!((drawn as i64, arrows as i64), (slices, messages + causes));
         assert_eq!((&facts["messages_matched"], &facts["messages_not_matched"]), (&messages.into(), &0.into()));
+        // SQL can join both ends: each message once, with what its sender and its receiver know of it.
+        let joined = rows(
+            &path,
+            "SELECT count(*), count(DISTINCT m.sent), count(DISTINCT m.received), \
+             sum(s.kind = 'sent' AND r.kind = 'received' AND s.bytes = r.bytes AND s.tag = r.tag AND s.source = r.source \
+             AND s.peer = r.rank AND m.src = s.rank AND m.dst = r.rank AND s.comm = r.comm AND m.recv_op = r.op AND m.send_begin_s = s.begin_s) \
+             FROM messages m JOIN events s ON s.id = m.sent JOIN events r ON r.id = m.received",
+        );
+        assert_eq!(joined, [[messages; 4]]);
         let (_, drawn, arrows) = check_drawing(&path, &["--op", "Allreduce", "--rank", "1"]);
         let left = "SELECT sum(kind < 2), sum(kind = 1) FROM event JOIN operation o ON o.id = op WHERE o.name = 'MPI_Allreduce' AND rank = 1";
         assert_eq!(rows(&path, left), [[drawn as i64, arrows as i64]]);
@@ -279,6 +292,15 @@ fn arrows_are_right_where_events_are_lost() {
         let lost = rows(&path, "SELECT min(lost_events) FROM clock");
         assert!(lost[0][0] > 0, "{mpi}: every rank lost events: {lost:?}");
         let (facts, _, _) = check_drawing(&path, &[]);
-        assert!(facts["messages_matched"].as_i64().unwrap() > 0, "{facts}");
+        let matched = facts["messages_matched"].as_i64().unwrap();
+        assert!(matched > 0, "{facts}");
+        assert_eq!(rows(&path, "SELECT count(*), sum(src <> dst) FROM messages"), [[matched, matched]]);
+        // The same by a profile whose writer could not sort them.
+        Connection::open(&path)
+            .unwrap()
+            .execute_batch("DELETE FROM message; DELETE FROM metadata WHERE key = 'messages_not_matched'")
+            .unwrap();
+        let (again, ..) = check_drawing(&path, &[]);
+        assert_eq!(again, facts);
     }
 }

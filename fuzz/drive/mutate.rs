@@ -9,9 +9,9 @@ use commsee::calls::{TABLE_HASH, op};
 use commsee::profile::Writer;
 use commsee::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BUCKET_INVOLVED, BlockHeader, Bound, CELLS, CODE_TEXTS, COMMUNICATORS, CONTIGUOUS,
-    Cell, Communicator, DATATYPES, EDGES, Edge, FINISHED, FIRST_COMM, FORMAT, FRAMES, Frame, HEADER_BYTES, Header,
-    IN_FLIGHT_CALLS, InFlightCall, LABELS, MAGIC, MODULES, Module, Moment, NO_SITE, PHASES, RUNNING, SEVERAL_COMMS,
-    SITE_CELLS, SITES, Shard, Site, SiteCell, Text, USES, Use, set_text,
+    Cell, Communicator, DATATYPES, EDGES, Edge, FILE_CELLS, FILES, FINISHED, FIRST_COMM, FORMAT, FRAMES, File,
+    FileCell, Frame, HEADER_BYTES, Header, IN_FLIGHT_CALLS, InFlightCall, LABELS, MAGIC, MODULES, Module, Moment,
+    NO_SITE, PHASES, RUNNING, SEVERAL_COMMS, SITE_CELLS, SITES, Shard, Site, SiteCell, Text, USES, Use, set_text,
 };
 use commsee::stream::{Detail, MergedShards};
 use rusqlite::Connection;
@@ -188,7 +188,11 @@ fn shard(rank: u32, state: u32) -> Shard {
         cell(Cell::key(next, op::MPI_Allreduce, 0) | phase, 6),
         cell(Cell::key(SEVERAL_COMMS, op::MPI_Waitall, 0), 2),
         cell(Cell::key(next, op::MPI_Waitall, BUCKET_INVOLVED), 2),
+        cell(Cell::key(next, op::MPI_File_write_all, 1), 9),
     ];
+    let mut file = File { number: 1, hash: 77, ..File::zeroed() };
+    set_text(&mut file.name, "out.nc");
+    let on_file = FileCell { calls: 9, bytes_written: 72, ticks: 90, ..FileCell::new(cells[7].key, 1) };
     let edge = Edge { key: Edge::key(FIRST_COMM, op::MPI_Send, 1), world_rank: 1, reserved: 0, calls: 7, bytes: 56 };
     let in_barrier = InFlightCall {
         word: InFlightCall::word(op::MPI_Allreduce, false, 500),
@@ -220,6 +224,8 @@ fn shard(rank: u32, state: u32) -> Shard {
         ),
         block(FRAMES, &[Frame::of_module(1, 64), Frame::of_interpreter(2, 3, 88)]),
         block(SITES, &[Site { frame: 1, outer: NO_SITE }, Site { frame: 2, outer: 1 }]),
+        block(FILES, &[file]),
+        block(FILE_CELLS, &[on_file]),
         block(SITE_CELLS, &[1, 2].map(|site| SiteCell { calls: 3, ..SiteCell::new(cells[1].key, site) })),
     ]
     .concat();

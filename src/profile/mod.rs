@@ -2,7 +2,9 @@
 //! job left that did not end well.
 
 mod error;
+mod files;
 mod layers;
+pub mod messages;
 mod name;
 pub mod names;
 mod number;

@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
-use crate::counters::{Arguments, Calls, Completions, Counter, Merge, Messages, SiteCalls, Stored};
+use crate::counters::{Arguments, Calls, Completions, Counter, FileCalls, Merge, Messages, SiteCalls, Stored};
 use crate::stream::NO_RANK;
 
 /// Raised with every change of the schema; `PRAGMA user_version` of the file.
-pub const SCHEMA_VERSION: u32 = 8;
+pub const SCHEMA_VERSION: u32 = 9;
 
 /// `total.phase` of a sum over all phases.
 pub const OVER_PHASES: i64 = -1;
@@ -26,7 +26,7 @@ pub static SCHEMA: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// What the marks of `schema.sql` stand for.
-fn columns() -> [(&'static str, Vec<String>); 22] {
+fn columns() -> [(&'static str, Vec<String>); 24] {
     let calls = || Calls::TABLE.iter();
     let sums = || calls().filter(|counter| counter.is_sum());
     let extremes = || Calls::extremes().map(|(_, extreme)| extreme);
@@ -49,6 +49,8 @@ fn columns() -> [(&'static str, Vec<String>); 22] {
         ("site calls", site_calls().map(|counter| not_null(counter.name)).collect()),
         ("completions", Completions::TABLE.iter().map(|counter| not_null(counter.name)).collect()),
         ("of completions", Completions::TABLE.iter().map(|counter| shown("x", counter, counter.name)).collect()),
+        ("file calls", FileCalls::TABLE.iter().map(|counter| not_null(counter.name)).collect()),
+        ("of file calls", FileCalls::TABLE.iter().map(|counter| shown("x", counter, counter.name)).collect()),
         ("arguments", arguments().map(|counter| not_null(counter.name)).collect()),
         ("summed", sums().flat_map(summed).collect()),
         ("summed extremes", extremes().flat_map(summed_extreme).collect()),

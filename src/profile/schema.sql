@@ -187,6 +187,41 @@ CREATE TABLE completed (
     PRIMARY KEY (comm, op, phase, rank, started, bucket, peer)
 ) WITHOUT ROWID;
 
+-- Operations on files that all processes which opened a file make together.
+CREATE TABLE collective_io (
+    op INTEGER PRIMARY KEY REFERENCES operation(id)
+);
+
+-- Files that the program opened: the last component of the path, or the path as the program gave it (COMMSEE_FILES=path). Two files of one
+-- name in different folders are two.
+CREATE TABLE file (
+    id   INTEGER PRIMARY KEY,
+    name TEXT NOT NULL
+);
+
+-- Over which communicators: by how many ranks, how often over all ranks, and how often these set its view. file 0: those whose names are not
+-- known. MPI_File_delete is on communicator 0, by ranks that need not have opened it.
+CREATE TABLE file_open (
+    file  INTEGER NOT NULL,
+    comm  INTEGER NOT NULL REFERENCES communicator(id),
+    ranks INTEGER NOT NULL,
+    opens INTEGER NOT NULL,
+    views INTEGER NOT NULL,
+    PRIMARY KEY (file, comm)
+) WITHOUT ROWID;
+
+-- Calls on files. Rank -1 is all ranks together.
+CREATE TABLE file_call (
+    file   INTEGER NOT NULL,
+    comm   INTEGER NOT NULL REFERENCES communicator(id),
+    op     INTEGER NOT NULL REFERENCES operation(id),
+    bucket INTEGER NOT NULL REFERENCES bucket(id),
+    phase  INTEGER NOT NULL REFERENCES phase(id),
+    rank   INTEGER NOT NULL,
+    @file calls@,
+    PRIMARY KEY (file, comm, op, bucket, phase, rank)
+) WITHOUT ROWID;
+
 -- How often a communicator took part in completion calls that are charged to the row '*'. Rank -1 is all ranks together.
 CREATE TABLE involvement (
     comm  INTEGER NOT NULL REFERENCES communicator(id),
@@ -306,6 +341,7 @@ CREATE TABLE clock (
 -- counts the receives of its rank as they were posted. source is the sender's rank in the communicator. sequence is the number of a
 -- collective call among those on its communicator, the same on all ranks. site is that of an MPI call.
 CREATE TABLE event (
+    id       INTEGER PRIMARY KEY,
     rank     INTEGER NOT NULL REFERENCES process(rank),
     thread   INTEGER NOT NULL,
     kind     INTEGER NOT NULL,
@@ -324,6 +360,12 @@ CREATE TABLE event (
     layer_comm INTEGER REFERENCES communicator(id),
     within   INTEGER REFERENCES way(id),
     site     INTEGER REFERENCES site(id)
+);
+
+-- Messages of which both ends are events: kinds 2 and 3.
+CREATE TABLE message (
+    sent     INTEGER PRIMARY KEY REFERENCES event(id),
+    received INTEGER NOT NULL REFERENCES event(id)
 );
 
 -- Sums over the ranks, with all their numbers, and where their cells lie. only_rank: it is the cell of this rank.
@@ -485,6 +527,32 @@ JOIN bucket b ON b.id = x.bucket
 JOIN phase h ON h.id = x.phase
 LEFT JOIN operation s ON s.id = x.started AND x.started < 65535;
 
+-- Calls on files, by the communicator that the file was opened over. file null: its name is not known.
+CREATE VIEW files AS
+SELECT f.name AS file,
+       c.name AS comm,
+       o.name AS op,
+       nullif(x.rank, -1) AS rank,
+       x.op IN (SELECT op FROM collective_io) AS is_collective,
+       b.lo AS bucket_lo,
+       b.hi AS bucket_hi,
+       @of file calls@,
+       h.name AS phase,
+       nullif(x.file, 0) AS id
+FROM file_call x
+JOIN communicator c ON c.id = x.comm
+JOIN operation o ON o.id = x.op
+JOIN bucket b ON b.id = x.bucket
+JOIN phase h ON h.id = x.phase
+LEFT JOIN file f ON f.id = x.file;
+
+-- Files, and the communicators that they were opened over.
+CREATE VIEW opened_files AS
+SELECT f.name AS file, c.name AS comm, x.ranks AS ranks, x.opens AS opens, x.views AS views_set, nullif(x.file, 0) AS id
+FROM file_open x
+JOIN communicator c ON c.id = x.comm
+LEFT JOIN file f ON f.id = x.file;
+
 CREATE VIEW involved AS
 SELECT c.name AS comm, o.name AS op, nullif(i.rank, -1) AS rank, sum(i.calls) AS calls
 FROM involvement i
@@ -586,7 +654,8 @@ SELECT e.rank AS rank,
        e.sequence AS sequence,
        l.name AS layer_comm,
        nullif(v.function, '') AS within,
-       s.site AS site
+       s.site AS site,
+       e.id AS id
 FROM event e
 JOIN communicator c ON c.id = e.comm
 JOIN operation o ON o.id = e.op
@@ -594,6 +663,26 @@ LEFT JOIN way w ON w.id = e.way
 LEFT JOIN communicator l ON l.id = e.layer_comm
 LEFT JOIN way v ON v.id = e.within
 LEFT JOIN sites s ON s.id = e.site;
+
+-- Messages of the timeline, with both their ends.
+CREATE VIEW messages AS
+SELECT m.sent AS sent,
+       m.received AS received,
+       c.name AS comm,
+       s.rank AS src,
+       r.rank AS dst,
+       s.tag AS tag,
+       s.bytes AS bytes,
+       o.name AS send_op,
+       s.begin_ns / 1e9 AS send_begin_s,
+       p.name AS recv_op,
+       r.begin_ns / 1e9 AS recv_begin_s
+FROM message m
+JOIN event s ON s.id = m.sent
+JOIN event r ON r.id = m.received
+JOIN communicator c ON c.id = s.comm
+JOIN operation o ON o.id = s.op
+JOIN operation p ON p.id = r.op;
 
 CREATE VIEW clocks AS
 SELECT rank,

@@ -5,20 +5,22 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use rusqlite::{CachedStatement, Connection, params};
 
 use super::error::Error;
+use super::files::Files;
 use super::layers::Layers;
+use super::messages;
 use super::number::{Communicators, number_names};
 use super::schema::{NO_CELLS, OVER_PHASES, adding, is_in_total, is_rare, known};
 use super::sites::Sites;
 use super::utc::utc;
 use crate::buckets::Buckets;
-use crate::calls::CALLS;
+use crate::calls::{CALLS, is_collective_on_files};
 use crate::counters::{self, Arguments, Calls, Counter, Merge, Messages};
 use crate::creators;
 use crate::ranks;
 use crate::shard::{self, BUCKET_INVOLVED, FINISHED, LEFT, NO_OPERATION, OWN_SIZE, REMOTE_RANK, SNAPSHOT};
 use crate::stream::{
-    ALL_PHASES, Completed, Detail, Each, Edge, Identity, InFlight, Item, Key, NO_RANK, Name, Peer, Process, Program,
-    Row, Run, SiteCalls, Sum, Totals, Transfer, Use, add_ranges,
+    ALL_PHASES, Completed, Detail, Each, Edge, FileCalls, Identity, InFlight, Item, Key, NO_RANK, Name, Peer, Process,
+    Program, Row, Run, SiteCalls, Sum, Totals, Transfer, Use, add_ranges,
 };
 
 /// `completed.peer` of a process of another `MPI_COMM_WORLD`.
@@ -35,6 +37,7 @@ pub struct Tables<'a> {
     insert: Statements<'a>,
     layers: Layers<'a>,
     sites: Sites,
+    files: Files<'a>,
     /// Until the first group comes: all must be known before any can be numbered.
     communicators: Communicators,
     phase_names: Vec<Name>,
@@ -115,6 +118,7 @@ impl<'a> Tables<'a> {
             insert,
             layers: Layers::new(db, run.ranks >= run.world_size.into())?,
             sites: Sites::default(),
+            files: Files::new(db)?,
             communicators: Communicators::default(),
             phase_names: Vec::new(),
             datatype_names: Vec::new(),
@@ -189,6 +193,16 @@ impl<'a> Tables<'a> {
                 Ok(())
             }
             Item::Completed(completed) => self.add_completed(&completed),
+            Item::File(name) => {
+                self.files.add(name);
+                Ok(())
+            }
+            Item::OpenedFile(opened) => {
+                self.number()?;
+                let comm = self.comm(opened.identity);
+                self.files.add_opened(&opened, comm)
+            }
+            Item::FileCalls(calls) => self.add_file_calls(&calls),
         }
     }
 
@@ -466,6 +480,16 @@ impl<'a> Tables<'a> {
         insert(&mut self.insert.completed, of_calls.into_iter().chain(started).chain(counted).map(Some))
     }
 
+    fn add_file_calls(&mut self, calls: &FileCalls) -> Result<(), Error> {
+        self.number()?;
+        self.operations.insert(calls.operation);
+        let (comm, phase) = (self.comm(calls.identity), self.phase(calls.phase));
+        let rank = known(self.known_by(calls.rank));
+        let [comm, phase] = [comm, phase].map(i64::from);
+        let key = [comm, calls.operation.into(), calls.bucket.into(), phase, rank];
+        self.files.add_calls(calls.file, key, &calls.counted)
+    }
+
     fn add_transfer(&mut self, transfer: &Transfer) -> Result<(), Error> {
         self.number()?;
         self.operations.insert(transfer.operation);
@@ -537,7 +561,11 @@ impl<'a> Tables<'a> {
         for operation in &self.of_own_size {
             insert.execute([operation])?;
         }
-        Ok(())
+        let mut insert = self.db.prepare("INSERT INTO collective_io VALUES (?)")?;
+        for operation in self.operations.iter().filter(|operation| is_collective_on_files(**operation)) {
+            insert.execute([operation])?;
+        }
+        messages::store(self.db)
     }
 
     fn meta(&self, run: &Run, buckets: &Buckets) -> BTreeMap<&'static str, String> {

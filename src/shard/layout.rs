@@ -10,7 +10,7 @@ use crate::job::Job;
 pub const MAGIC: [u8; 8] = *b"commsee\0";
 /// Raised with every change that an older version would misread: a reader accepts its own and those from [`OLDEST_FORMAT`] on. What is added to reserved words, which are
 /// zero in older shards, and as further kinds of blocks leaves it as it is.
-pub const FORMAT: u32 = 6;
+pub const FORMAT: u32 = 7;
 /// The oldest that is read: what was added since is not in it.
 pub const OLDEST_FORMAT: u32 = 5;
 pub const HEADER_BYTES: usize = 4096;
@@ -197,6 +197,9 @@ pub const SITE_CELLS: u32 = 20;
 pub const CODE_TEXTS: u32 = 21;
 /// What calls that complete requests have completed (`completed.rs`).
 pub const COMPLETED: u32 = 22;
+/// Files by name, and what was done with them (`files.rs`).
+pub const FILES: u32 = 23;
+pub const FILE_CELLS: u32 = 24;
 
 /// Stands before the entries of a block.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]

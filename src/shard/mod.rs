@@ -2,7 +2,8 @@
 //!
 //! A [`Header`] of one page, then blocks one behind the other. A block starts with a [`BlockHeader`] and holds entries of
 //! one kind: [`Communicator`], [`Cell`], [`Edge`], [`Text`], [`Use`], [`InFlightCall`], [`Peer`], [`Transfer`],
-//! [`Context`], [`LayerCommunicator`], [`Event`], [`Module`], [`Frame`], [`Site`], [`SiteCell`] or [`Completed`]. Blocks of what is counted belong to one
+//! [`Context`], [`LayerCommunicator`], [`Event`], [`Module`], [`Frame`], [`Site`], [`SiteCell`], [`Completed`],
+//! [`File`] or [`FileCell`]. Blocks of what is counted belong to one
 //! thread each, so that nobody needs a lock; the same key may therefore stand in several blocks, and readers add up.
 //!
 //! An *image* is the same bytes with every block cut behind its last used entry: what a process sends to rank 0.
@@ -11,6 +12,7 @@ mod code;
 mod completed;
 mod event;
 mod file;
+mod files;
 mod layout;
 mod name;
 mod read;
@@ -21,6 +23,7 @@ pub use code::{Code, position};
 pub use completed::Completed;
 pub use event::{CALL, Event, LAYER, RECEIVED, SENT, Sync};
 pub use file::{read_file, read_header};
+pub use files::{FILE_NAME_BYTES, File, FileCell, MOST_FILES, UNNAMED_FILE};
 pub use layout::*;
 pub use name::{run_in_name, run_name, shard_name, snapshot_name};
 pub use read::{Error, Shard, ThreadState};

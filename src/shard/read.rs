@@ -7,11 +7,12 @@ use bytemuck::Pod;
 use super::code::Code;
 use super::completed::Completed;
 use super::event::{Event, LAYER, RECEIVED};
+use super::files::{File, FileCell, UNNAMED_FILE};
 use super::layout::*;
 use super::site::SiteCell;
 use super::transfer::{Context, LayerCommunicator, NO_OPERATION, Peer, Transfer, unrouted};
 use crate::buckets::{Buckets, MAX_EDGES};
-use crate::calls::{CALLS, TABLE_HASH};
+use crate::calls::{CALLS, Class, TABLE_HASH};
 
 /// No machine has more; cells are numbered by as many as there are.
 const MOST_RANKS: u32 = 1 << 24;
@@ -68,6 +69,9 @@ pub struct Shard {
     pub site_cells: Vec<SiteCell>,
     /// One entry per key, threads added up; sorted by key.
     pub completed: Vec<Completed>,
+    /// Files by number, and what was done with them: one entry per key, threads added up; sorted by key.
+    pub files: Vec<File>,
+    pub file_cells: Vec<FileCell>,
     /// The timeline: events with the number of their thread.
     pub events: Vec<(u32, Event)>,
     /// What each thread is in; sorted by thread.
@@ -116,6 +120,8 @@ impl Shard {
             code: Code::default(),
             site_cells: Vec::new(),
             completed: Vec::new(),
+            files: Vec::new(),
+            file_cells: Vec::new(),
             events: Vec::new(),
             thread_states: Vec::new(),
             in_flight: Vec::new(),
@@ -145,6 +151,9 @@ impl Shard {
             transfer.key[0] = transfer.key[0] & !0xff | u64::from(coarse(transfer.bucket()));
         }
         for cell in &mut self.site_cells {
+            cell.key = cell.key & !0xff | u64::from(coarse(cell.key as u8));
+        }
+        for cell in &mut self.file_cells {
             cell.key = cell.key & !0xff | u64::from(coarse(cell.key as u8));
         }
         for entry in &mut self.completed {
@@ -224,6 +233,8 @@ impl Shard {
                 CODE_TEXTS => read_entries(body, block.used, &mut self.code.texts),
                 SITE_CELLS => read_entries(body, block.used, &mut self.site_cells),
                 COMPLETED => read_entries(body, block.used, &mut self.completed),
+                FILES => read_entries(body, block.used, &mut self.files),
+                FILE_CELLS => read_entries(body, block.used, &mut self.file_cells),
                 _ => 1,
             };
             offset = end;
@@ -276,6 +287,11 @@ impl Shard {
         let known = |number: u32| {
             number < FIRST_COMM || self.communicators.binary_search_by_key(&number, |comm| comm.number).is_ok()
         };
+        let before = self.files.len();
+        self.files.retain(|file| file.number != UNNAMED_FILE && file.hash != 0);
+        self.damaged += (before - self.files.len()) as u64;
+        self.files.sort_by_key(|file| file.number);
+        self.files.dedup_by_key(|file| file.number);
         let before = self.phases.len();
         self.phases.retain(|phase| (1..=u32::from(OTHER_PHASE)).contains(&phase.number));
         self.damaged += (before - self.phases.len()) as u64;
@@ -285,7 +301,7 @@ impl Shard {
         self.peers.dedup_by_key(|peer| (peer.kind, peer.number));
         let lengths = |shard: &Shard| {
             let counted = shard.cells.len() + shard.edges.len() + shard.uses.len() + shard.transfers.len();
-            counted + shard.site_cells.len() + shard.completed.len()
+            counted + shard.site_cells.len() + shard.completed.len() + shard.file_cells.len()
         };
         let before = lengths(self);
         let (bucket_count, operations) = (self.buckets.edges().len() as u8, CALLS.len() as u16);
@@ -303,6 +319,15 @@ impl Shard {
             let calls = entry.calls();
             let is_known = known(calls.comm()) && calls.operation() < operations && in_phase(&calls);
             is_known && (!entry.is_known() || entry.operation() < operations) && entry.bucket() <= bucket_count
+        });
+        self.file_cells.retain(|entry| {
+            let cell = entry.cell();
+            let is_on_file = CALLS.get(usize::from(cell.operation())).is_some_and(|call| call.class == Class::Io);
+            let is_named = || self.files.binary_search_by_key(&entry.file, |file| file.number).is_ok();
+            let is_known = known(cell.comm()) && is_on_file && (entry.file == UNNAMED_FILE || is_named());
+            // No rule of theirs tells a rank's own bytes.
+            let fits = cell.bucket() <= bucket_count || cell.bucket() == BUCKET_FAILED;
+            is_known && fits && in_phase(&cell)
         });
         let described = |entry: &Use| named(&self.datatypes, entry.datatype());
         self.uses.retain(|entry| known(entry.comm()) && entry.operation() < operations && described(entry));
@@ -351,6 +376,8 @@ impl Shard {
         self.site_cells.dedup_by(|more, sum| more.key() == sum.key() && add_site_cell(sum, more));
         self.completed.sort_unstable_by_key(|entry| entry.key);
         self.completed.dedup_by(|more, sum| more.key == sum.key && add_completed(sum, more));
+        self.file_cells.sort_unstable_by_key(FileCell::key);
+        self.file_cells.dedup_by(|more, sum| more.key() == sum.key() && add_file_cell(sum, more));
         self.transfers.sort_unstable_by_key(|transfer| transfer.key);
         self.transfers.dedup_by(|more, sum| more.key == sum.key && add_transfer(sum, more));
     }
@@ -415,6 +442,12 @@ fn add_site_cell(sum: &mut SiteCell, more: &SiteCell) -> bool {
     sum.bytes_sent = sum.bytes_sent.wrapping_add(more.bytes_sent);
     sum.ticks = sum.ticks.wrapping_add(more.ticks);
     add(&mut sum.calls, &mut sum.bytes_recv, more.calls, more.bytes_recv)
+}
+
+fn add_file_cell(sum: &mut FileCell, more: &FileCell) -> bool {
+    sum.bytes_written = sum.bytes_written.wrapping_add(more.bytes_written);
+    sum.ticks = sum.ticks.wrapping_add(more.ticks);
+    add(&mut sum.calls, &mut sum.bytes_read, more.calls, more.bytes_read)
 }
 
 fn add_completed(sum: &mut Completed, more: &Completed) -> bool {

@@ -53,7 +53,7 @@ impl Encoder {
                 self.host.clone_from(&process.host);
             }
             Item::Communicator(communicator) => self.put(communicator),
-            Item::Phase(name) | Item::Datatype(name) => self.put(name),
+            Item::Phase(name) | Item::Datatype(name) | Item::File(name) => self.put(name),
             Item::Route(route) => self.put(route),
             Item::Endpoint(endpoint) => self.put(endpoint),
             Item::Note(note) => self.put(note),
@@ -92,6 +92,8 @@ impl Encoder {
             Item::Event(event) => self.put(event),
             Item::Program(program) => self.put(program),
             Item::Completed(completed) => self.put(completed),
+            Item::OpenedFile(opened) => self.put(opened),
+            Item::FileCalls(calls) => self.put(calls),
         }
     }
 
@@ -273,6 +275,9 @@ impl Decoder {
             18 => Item::Event(self.get()?),
             19 => Item::Program(self.get()?),
             20 => Item::Completed(Box::new(self.get()?)),
+            21 => Item::File(self.get()?),
+            22 => Item::OpenedFile(self.get()?),
+            23 => Item::FileCalls(Box::new(self.get()?)),
             section if section == SUM + EACH => Item::Each(self.each()?),
             _ => return None,
         })

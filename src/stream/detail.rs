@@ -83,7 +83,15 @@ impl Extent {
         let own = shard.buckets.edges();
         edges_bytes[..own.len()].copy_from_slice(own);
         Extent {
-            rows: (shard.cells.len() + shard.edges.len() + shard.transfers.len() + shard.site_cells.len()) as u64,
+            rows: [
+                shard.cells.len(),
+                shard.edges.len(),
+                shard.transfers.len(),
+                shard.site_cells.len(),
+                shard.file_cells.len(),
+            ]
+            .into_iter()
+            .sum::<usize>() as u64,
             is_phased: !shard.phases.is_empty(),
             is_some: true,
             edges_bytes,

@@ -32,6 +32,9 @@ pub enum Item {
     Event(Event),
     Program(Program),
     Completed(Box<Completed>),
+    File(Name),
+    OpenedFile(OpenedFile),
+    FileCalls(Box<FileCalls>),
 }
 
 /// Resolved of the run as a whole.
@@ -103,7 +106,7 @@ pub struct Spread {
     pub most: Peak,
 }
 
-/// What a phase or a datatype is called.
+/// What a phase, a datatype or a file is called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Name {
     pub hash: u64,
@@ -226,6 +229,34 @@ pub struct Completed {
     pub bucket: u8,
     pub peer: Peer,
     pub counted: counters::Completions,
+}
+
+/// A file that was opened over a communicator, or deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenedFile {
+    pub identity: Identity,
+    /// [`Name::hash`], or 0 for all files whose name is not known.
+    pub file: u64,
+    /// How many ranks opened it.
+    pub ranks: u64,
+    /// How often, over all ranks, and how often they set its view.
+    pub opens: u64,
+    pub views: u64,
+}
+
+/// Calls on a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileCalls {
+    pub identity: Identity,
+    pub operation: u16,
+    pub bucket: u8,
+    pub phase: u64,
+    /// As in [`OpenedFile`].
+    pub file: u64,
+    /// The rank, the hash of its node's name, or 0 for all.
+    pub location: u64,
+    pub rank: u32,
+    pub counted: counters::FileCalls,
 }
 
 /// How a layer below MPI moved data.
@@ -395,6 +426,12 @@ impl Item {
                 let Completed { identity, phase, location, .. } = **completed;
                 (20, identity, completed.operation.into(), phase, location, started)
             }
+            Item::File(name) => (21, none, name.hash, 0, 0, 0),
+            Item::OpenedFile(opened) => (22, opened.identity, opened.file, 0, 0, 0),
+            Item::FileCalls(calls) => {
+                let group = operation(calls.operation, calls.bucket);
+                (23, calls.identity, calls.file, group, calls.phase, calls.location)
+            }
         }
     }
 
@@ -428,6 +465,17 @@ impl Item {
             (Item::Completed(completed), Item::Completed(other)) => {
                 completed.rank = completed.rank.min(other.rank);
                 completed.counted.add(&other.counted);
+            }
+            // Ranks may have been told to keep more of the name, or less.
+            (Item::File(name), Item::File(other)) if other.first < name.first => *name = other,
+            (Item::OpenedFile(opened), Item::OpenedFile(other)) => {
+                opened.ranks = opened.ranks.saturating_add(other.ranks);
+                opened.opens = opened.opens.wrapping_add(other.opens);
+                opened.views = opened.views.wrapping_add(other.views);
+            }
+            (Item::FileCalls(calls), Item::FileCalls(other)) => {
+                calls.rank = calls.rank.min(other.rank);
+                calls.counted.add(&other.counted);
             }
             (Item::Use(used), Item::Use(other)) => {
                 used.rank = used.rank.min(other.rank);

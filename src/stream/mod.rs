@@ -5,6 +5,7 @@
 mod code;
 mod completed;
 mod detail;
+mod files;
 mod group;
 mod hash;
 mod identity;
@@ -23,8 +24,8 @@ pub use group::{ALL_PHASES, BLOCK_RANKS, Each, Key, NO_RANK, Peak, Row, Sum, Tot
 pub use identity::Identity;
 pub use item::add_ranges;
 pub use item::{
-    Birthplace, Clock, Communicator, Completed, Context, Edge, Endpoint, Event, Frame, InFlight, Item, KnownRoute,
-    Module, Name, Note, Peer, Process, Program, Run, Scripted, Site, SiteCalls, Transfer, Use,
+    Birthplace, Clock, Communicator, Completed, Context, Edge, Endpoint, Event, FileCalls, Frame, InFlight, Item,
+    KnownRoute, Module, Name, Note, OpenedFile, Peer, Process, Program, Run, Scripted, Site, SiteCalls, Transfer, Use,
 };
 pub use merge::{Merge, Source};
 pub use merged::MergedShards;

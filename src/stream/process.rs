@@ -5,6 +5,7 @@ use std::vec::IntoIter;
 
 use super::completed::completed;
 use super::detail::Detail;
+use super::files::files;
 use super::group::{ALL_PHASES, BLOCK_RANKS, Each, Key, Row, Sum, Totals};
 use super::item::Item;
 use super::layers;
@@ -37,6 +38,7 @@ pub struct ProcessStream {
     timeline: Timeline,
     program: Option<Item>,
     completed: IntoIter<Item>,
+    files: IntoIter<Item>,
     detail: Detail,
     is_phased: bool,
 }
@@ -74,6 +76,7 @@ impl ProcessStream {
             timeline: Timeline::of(&mut resolved),
             program: Some(resolved.program()),
             completed: completed(&resolved).into_iter(),
+            files: files(&resolved).into_iter(),
             resolved,
             detail,
             is_phased,
@@ -157,5 +160,6 @@ impl Source for ProcessStream {
             .or_else(|| self.timeline.next(&self.resolved))
             .or_else(|| self.program.take())
             .or_else(|| self.completed.next())
+            .or_else(|| self.files.next())
     }
 }

@@ -1,9 +1,9 @@
 //! What holds of every profile of a job that ended well, whatever the program did.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use commsee::buckets::Buckets;
-use commsee::calls::CALLS;
+use commsee::calls::{self, CALLS};
 use commsee::creators;
 use commsee::profile::SCHEMA_VERSION;
 
@@ -40,8 +40,35 @@ pub fn check(profile: &Profile, ranks: usize) {
         let charged: u64 = charged.map(|call| call.calls).sum();
         assert!(involved.calls <= charged, "more often than it was called: {involved:?}");
     }
+    check_files(profile);
     assert_eq!(profile.unbalanced, 0, "times of calls and of what they completed");
     assert!(!profile.meta.contains_key("lost_calls") && !profile.meta.contains_key("damaged_entries"));
+}
+
+/// Calls on files are those of the class, whichever file they are on.
+pub fn check_files(profile: &Profile) {
+    let key = |comm: &str, op: &str, bucket_lo, rank, phase: &str| {
+        (comm.to_owned(), op.to_owned(), bucket_lo, rank, phase.to_owned())
+    };
+    let mut sums: BTreeMap<_, ([u64; 4], f64, u32)> = BTreeMap::new();
+    for on_file in &profile.files {
+        let known = calls::find(&on_file.op).expect("an operation");
+        let number = CALLS.iter().position(|call| call.name == known.name).expect("its place");
+        assert_eq!(on_file.is_collective, calls::is_collective_on_files(number as u16), "{on_file:?}");
+        let key = key(&on_file.comm, &on_file.op, on_file.bucket_lo, on_file.rank, &on_file.phase);
+        let (sum, time_s, files) = sums.entry(key).or_default();
+        let counts = [on_file.calls, on_file.failed, on_file.bytes_written, on_file.bytes_read];
+        sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        (*time_s, *files) = (*time_s + on_file.time_s, *files + 1);
+    }
+    for call in profile.calls.iter().filter(|call| call.class == "io") {
+        let key = key(&call.comm, &call.op, call.bucket_lo, Some(call.rank), &call.phase);
+        let (sum, time_s, files) = sums.remove(&key).unwrap_or_else(|| panic!("on no file: {call:?}"));
+        assert_eq!(sum, [call.calls, call.failed, call.bytes_sent, call.bytes_recv], "{call:?}");
+        // Each is rounded to whole nanoseconds.
+        assert!((time_s - call.time_s).abs() <= f64::from(files + 1) * 1e-9, "{time_s} in files: {call:?}");
+    }
+    assert!(sums.is_empty(), "calls of nobody: {sums:?}");
 }
 
 fn check_ranks(profile: &Profile, ranks: usize) {

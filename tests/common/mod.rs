@@ -9,7 +9,7 @@ mod compile;
 mod invariants;
 mod launch;
 mod mpi;
-mod profile;
+pub mod profile;
 mod query;
 pub mod timeline;
 mod truth;
@@ -19,7 +19,7 @@ pub use compile::{
     Program, c_source, executable, fortran, fortran_library, fortran_source, mpi_shared_library, plugin,
     shared_library, symbols, with_fortran,
 };
-pub use invariants::check as check_invariants;
+pub use invariants::{check as check_invariants, check_files};
 pub use launch::{Done, Launch, Run, execute, execute_within_s, hook, library, static_library, target_folder, through};
 pub use mpi::{Mpi, demand, fortran_symbols, library_file, mpi_symbols};
 pub use profile::{Call, Communicator, Profile};

@@ -88,6 +88,36 @@ pub struct Completed {
     pub bytes: u64,
 }
 
+/// A row of the view `files`.
+#[derive(Clone, Debug)]
+pub struct OnFile {
+    pub file: Option<String>,
+    /// Its number in the profile.
+    pub id: Option<u32>,
+    pub comm: String,
+    pub op: String,
+    pub rank: Option<u32>,
+    pub is_collective: bool,
+    pub bucket_lo: u64,
+    pub calls: u64,
+    pub failed: u64,
+    pub bytes_read: u64,
+    pub bytes_written: u64,
+    pub time_s: f64,
+    pub phase: String,
+}
+
+/// A row of the view `opened_files`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OpenedFile {
+    pub file: Option<String>,
+    pub comm: String,
+    pub id: Option<u32>,
+    pub ranks: u64,
+    pub opens: u64,
+    pub views: u64,
+}
+
 /// A row of the view `involved`.
 #[derive(Clone, Debug)]
 pub struct Involved {
@@ -116,6 +146,8 @@ pub struct Profile {
     pub datatypes: Vec<Use>,
     pub own_sizes: Vec<OwnSize>,
     pub completed: Vec<Completed>,
+    pub files: Vec<OnFile>,
+    pub opened: Vec<OpenedFile>,
     /// Completing calls of a communicator, rank and phase whose times are not those of what they completed together.
     pub unbalanced: u64,
     pub ranks: Vec<Rank>,
@@ -220,6 +252,7 @@ impl Profile {
                 bytes: count(row, "bytes")?,
             })
         });
+        let (files, opened) = Profile::files_of(&db);
         let unbalanced = "SELECT count(*) FROM (SELECT comm, op, phase, rank, sum(time_ns) AS ns FROM completed GROUP BY 1, 2, 3, 4) d \
                           LEFT JOIN (SELECT comm, op, phase, coalesce(rank, -1) AS rank, sum(time_ns) AS ns FROM cells \
                           GROUP BY 1, 2, 3, 4) c USING (comm, op, phase, rank) WHERE c.ns IS NOT d.ns";
@@ -244,12 +277,46 @@ impl Profile {
             datatypes,
             own_sizes,
             completed,
+            files,
+            opened,
             unbalanced: db.query_row(unbalanced, [], |row| row.get::<_, i64>(0)).expect("times") as u64,
             ranks,
             meta,
             schema_version: db.query_row("PRAGMA user_version", [], |row| row.get(0)).expect("user_version"),
             integrity: db.query_row("PRAGMA integrity_check", [], |row| row.get(0)).expect("integrity_check"),
         }
+    }
+
+    /// The rows of `files` and `opened_files`, in any detail.
+    pub fn files_of(db: &Connection) -> (Vec<OnFile>, Vec<OpenedFile>) {
+        let files = rows(db, "files", |row| {
+            Ok(OnFile {
+                file: row.get("file")?,
+                id: row.get("id")?,
+                comm: row.get("comm")?,
+                op: row.get("op")?,
+                rank: row.get("rank")?,
+                is_collective: row.get("is_collective")?,
+                bucket_lo: count(row, "bucket_lo")?,
+                calls: count(row, "calls")?,
+                failed: count(row, "failed")?,
+                bytes_read: count(row, "bytes_read")?,
+                bytes_written: count(row, "bytes_written")?,
+                time_s: row.get("time_s")?,
+                phase: row.get("phase")?,
+            })
+        });
+        let opened = rows(db, "opened_files", |row| {
+            Ok(OpenedFile {
+                file: row.get("file")?,
+                comm: row.get("comm")?,
+                id: row.get("id")?,
+                ranks: count(row, "ranks")?,
+                opens: count(row, "opens")?,
+                views: count(row, "views_set")?,
+            })
+        });
+        (files, opened)
     }
 
     /// How often an operation was called, over all communicators, buckets and ranks.

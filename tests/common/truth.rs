@@ -20,6 +20,15 @@ pub struct Counts {
     pub received: u64,
 }
 
+impl Counts {
+    fn add(&mut self, more: &Counts) {
+        self.calls += more.calls;
+        self.failed += more.failed;
+        self.sent += more.sent;
+        self.received += more.received;
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommFacts {
     pub creator: String,
@@ -37,6 +46,9 @@ pub type UseKey = (String, String, String, bool, u32);
 /// Communicator, operation of the call, that of the requests, lower edge of their bucket, peer, rank.
 pub type CompletedKey = (String, String, String, u64, i64, u32);
 
+/// File, communicator, operation, lower edge of the bucket, rank.
+pub type FileKey = (String, String, String, u64, u32);
+
 /// Everything that can be known beforehand of a profile.
 #[derive(Debug, Default)]
 pub struct Facts {
@@ -47,6 +59,8 @@ pub struct Facts {
     pub own_sizes: BTreeMap<(String, String, u64, u32), Counts>,
     /// Requests and bytes.
     pub completed: BTreeMap<CompletedKey, (u64, u64)>,
+    /// Calls on files, by name, communicator, operation, lower edge of the bucket, rank.
+    pub files: BTreeMap<FileKey, Counts>,
     /// The same rows by phase in addition.
     pub phases: BTreeMap<(String, String, u64, u32, String), Counts>,
     /// Calls and bytes.
@@ -80,9 +94,15 @@ pub fn check_profile(run: &Run, profile: &Profile) {
     if said.completed.is_empty() {
         found.completed.clear();
     }
+    if said.files.is_empty() {
+        found.files.clear();
+    } else {
+        check_opened(&said, profile);
+    }
     said.forget_what_libraries_hide(&mut found);
     compare("completed", &said.completed, &found.completed, &mut differences);
     compare("own size", &said.own_sizes, &found.own_sizes, &mut differences);
+    compare("file", &said.files, &found.files, &mut differences);
     compare("communicator", &said.communicators, &found.communicators, &mut differences);
     compare("calls", &said.calls, &found.calls, &mut differences);
     compare("calls in a phase", &said.phases, &found.phases, &mut differences);
@@ -102,6 +122,36 @@ pub fn check_profile(run: &Run, profile: &Profile) {
             run.stderr,
         );
     }
+}
+
+/// By whom files were opened follows from the calls. Files of one name in different folders are told together.
+fn check_opened(said: &Facts, profile: &Profile) {
+    /// Ranks that opened it; opens and views.
+    type Openings = (BTreeSet<u32>, [u64; 2]);
+    let mut expected: BTreeMap<(&str, &str), Openings> = BTreeMap::new();
+    for ((file, comm, op, _, rank), counts) in &said.files {
+        let (ranks, times) = expected.entry((file, comm)).or_default();
+        let succeeded = counts.calls - counts.failed;
+        match op.as_str() {
+            "MPI_File_open" if succeeded > 0 => {
+                ranks.insert(*rank);
+                times[0] += succeeded;
+            }
+            "MPI_File_set_view" => times[1] += succeeded,
+            _ => {}
+        }
+    }
+    let mut found: BTreeMap<(&str, &str), (u64, [u64; 2])> = BTreeMap::new();
+    let mut files = BTreeSet::new();
+    for opened in &profile.opened {
+        assert!(files.insert((opened.id, &opened.comm)), "stands twice: {opened:?}");
+        let (ranks, times) = found.entry((opened.file.as_deref().unwrap_or_default(), &opened.comm)).or_default();
+        *ranks = (*ranks).max(opened.ranks);
+        *times = [times[0] + opened.opens, times[1] + opened.views];
+    }
+    let expected: BTreeMap<_, _> =
+        expected.into_iter().map(|(file, (ranks, times))| (file, (ranks.len() as u64, times))).collect();
+    assert_eq!(found, expected, "opened files");
 }
 
 fn compare<K: Ord + Debug, V: PartialEq + Debug>(
@@ -248,6 +298,15 @@ impl Facts {
                     let entry = facts.completed.entry(key).or_default();
                     *entry = (entry.0 + number(requests), entry.1 + number(bytes));
                 }
+                ["file", label, _, file, size, calls, failed, sent, received] => {
+                    let key = (file.to_owned(), name(label, rank), op(), lower_edge(number(size)), rank);
+                    facts.files.entry(key).or_default().add(&Counts {
+                        calls: number(calls),
+                        failed: number(failed),
+                        sent: number(sent),
+                        received: number(received),
+                    });
+                }
                 ["comm", ..] => {}
                 _ => panic!("rank {rank} wrote a line that is none: {line:?}"),
             }
@@ -305,10 +364,7 @@ impl Facts {
         let (comm, op, lo, rank) = key.clone();
         let in_phase = self.phases.entry((comm, op, lo, rank, phase.to_owned())).or_default();
         for counts in [self.calls.entry(key).or_default(), in_phase] {
-            counts.calls += more.calls;
-            counts.failed += more.failed;
-            counts.sent += more.sent;
-            counts.received += more.received;
+            counts.add(&more);
         }
     }
 
@@ -338,6 +394,16 @@ impl Facts {
             facts
                 .completed
                 .insert((one.comm.clone(), one.op.clone(), started, lo, peer, one.rank), (one.requests, one.bytes));
+        }
+        for on_file in &profile.files {
+            let (file, rank) = (on_file.file.clone().unwrap_or_default(), on_file.rank.unwrap_or(u32::MAX));
+            let key = (file, on_file.comm.clone(), on_file.op.clone(), on_file.bucket_lo, rank);
+            facts.files.entry(key).or_default().add(&Counts {
+                calls: on_file.calls,
+                failed: on_file.failed,
+                sent: on_file.bytes_written,
+                received: on_file.bytes_read,
+            });
         }
         for call in &profile.own_sizes {
             let counts = Counts { calls: call.calls, failed: 0, sent: call.bytes_sent, received: call.bytes_recv };

@@ -22,15 +22,19 @@ struct Target {
     root: PathBuf,
 }
 
-/// Libraries, programs and build scripts of the workspace: what is not there for tests or benchmarks.
-fn targets() -> Vec<Target> {
+fn metadata() -> Value {
     let done = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo runs");
     assert!(done.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&done.stderr));
-    let metadata: Value = serde_json::from_slice(&done.stdout).expect("cargo metadata is JSON");
+    serde_json::from_slice(&done.stdout).expect("cargo metadata is JSON")
+}
+
+/// Libraries, programs and build scripts of the workspace: what is not there for tests or benchmarks.
+fn targets() -> Vec<Target> {
+    let metadata = metadata();
     let mut targets = Vec::new();
     for package in metadata["packages"].as_array().expect("packages") {
         for target in package["targets"].as_array().expect("targets") {
@@ -64,6 +68,21 @@ fn no_folder_imports_one_that_imports_it() {
 }
 
 /// The lints that ask of every unsafe block why it is sound are denied for the workspace, which only holds for packages that say so.
+#[test]
+fn what_is_built_by_default_needs_no_mpi_library() {
+    let metadata = metadata();
+    let defaults = metadata["workspace_default_members"].as_array().expect("default members");
+    let packages = metadata["packages"].as_array().expect("packages").iter();
+    let built: Vec<&Value> = packages.filter(|package| defaults.contains(&package["id"])).collect();
+    assert!(built.len() >= 4, "{defaults:?}");
+    for package in built {
+        for needed in package["dependencies"].as_array().expect("dependencies") {
+            let name = needed["name"].as_str().expect("a name");
+            assert!(!["mpi", "mpi-sys", "build-probe-mpi"].contains(&name), "{} needs {name}", package["name"]);
+        }
+    }
+}
+
 #[test]
 fn every_package_takes_the_lints_of_the_workspace() {
     for target in targets() {

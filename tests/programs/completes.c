@@ -25,16 +25,17 @@ static void done(const char *op, const char *started, long long size, int peer, 
     completed_request(label, op, started, size, peer, bytes);
 }
 
-/* One receive and one send of so many bytes, completed by themselves. */
+/* One receive and one send of so many bytes, completed by themselves. Nothing tells from whom a message without bytes came: a receive
+ * from MPI_PROC_NULL looks alike. */
 static void singly(int bytes)
 {
     MPI_Request requests[2];
-    int flag = 0, index;
+    int flag = 0, index, peer = bytes ? from : -1;
     receive(0, bytes, &requests[0]);
     send(0, bytes, &requests[1]);
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     called(label, "MPI_Wait");
-    done("MPI_Wait", "MPI_Irecv", bytes, from, bytes);
+    done("MPI_Wait", "MPI_Irecv", bytes, peer, bytes);
     MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
     called(label, "MPI_Wait");
     done("MPI_Wait", "MPI_Isend", bytes, -1, 0);
@@ -43,7 +44,7 @@ static void singly(int bytes)
     send(0, bytes, &requests[1]);
     for (flag = 0; !flag; called(label, "MPI_Test"))
         MPI_Test(&requests[0], &flag, MPI_STATUS_IGNORE);
-    done("MPI_Test", "MPI_Irecv", bytes, from, bytes);
+    done("MPI_Test", "MPI_Irecv", bytes, peer, bytes);
     for (flag = 0; !flag; called(label, "MPI_Testall"))
         MPI_Testall(1, &requests[1], &flag, MPI_STATUSES_IGNORE);
     done("MPI_Testall", "MPI_Isend", bytes, -1, 0);
@@ -54,7 +55,7 @@ static void singly(int bytes)
         MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
         called(label, "MPI_Waitany");
         if (index == 0)
-            done("MPI_Waitany", "MPI_Irecv", bytes, from, bytes);
+            done("MPI_Waitany", "MPI_Irecv", bytes, peer, bytes);
         else
             done("MPI_Waitany", "MPI_Isend", bytes, -1, 0);
     }
@@ -67,7 +68,17 @@ static void singly(int bytes)
     int outcount;
     MPI_Waitsome(1, requests, &outcount, &index, MPI_STATUSES_IGNORE);
     called(label, "MPI_Waitsome");
-    done("MPI_Waitsome", "MPI_Irecv", bytes, from, bytes);
+    done("MPI_Waitsome", "MPI_Irecv", bytes, peer, bytes);
+}
+
+static void nothing(void)
+{
+    MPI_Request request;
+    MPI_Irecv(in[0], MOST, MPI_CHAR, MPI_PROC_NULL, 7, comm, &request);
+    received(label, "MPI_Irecv", 0);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    called(label, "MPI_Wait");
+    done("MPI_Wait", "MPI_Irecv", 0, -1, 0);
 }
 
 /* Several at once: of one size, and of two. */
@@ -114,6 +125,20 @@ static void persistent(int bytes)
     called(label, "MPI_Waitall");
     done("MPI_Waitall", "MPI_Startall", bytes, -1, bytes);
     done("MPI_Waitall", "MPI_Startall", bytes, -1, 0);
+    /* Started in a pause: nobody knows how. */
+    MPI_Pcontrol(0);
+    called("WORLD", "MPI_Pcontrol");
+    truth_paused = 1;
+    for (int i = 0; i < 2; i++)
+        MPI_Start(&requests[i]);
+    truth_paused = 0;
+    MPI_Pcontrol(1);
+    called("WORLD", "MPI_Pcontrol");
+    for (int i = 0; i < 2; i++) {
+        MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+        called(label, "MPI_Wait");
+        done("MPI_Wait", NULL, 0, -1, 0);
+    }
     for (int i = 0; i < 2; i++) {
         MPI_Request_free(&requests[i]);
         called(label, "MPI_Request_free");
@@ -139,6 +164,20 @@ static void collective(int size)
     done("MPI_Wait", "MPI_Ialltoallv", 1000 * size, -1, 0);
 }
 
+static void duplicate(void)
+{
+    MPI_Request request;
+    MPI_Comm copy;
+    char name[64];
+    snprintf(name, sizeof name, "copy of %s", label);
+    MPI_Comm_idup(comm, &copy, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    called(label, "MPI_Wait");
+    done("MPI_Wait", "MPI_Comm_idup", 0, -1, 0);
+    made(copy, name, "MPI_Comm_idup", label);
+    free_comm(&copy, name);
+}
+
 static void everything(void)
 {
     int rank, size;
@@ -146,13 +185,53 @@ static void everything(void)
     PMPI_Comm_size(comm, &size);
     next = (rank + 1) % size, before = (rank + size - 1) % size;
     from = world_rank_of(comm, before);
+    singly(0);
     singly(10);
     singly(2000);
     singly(100000);
     together(100, 100);
     together(100, 2000);
+    nothing();
     persistent(300);
     collective(size);
+    duplicate();
+}
+
+/* Over two ranks, after receives from more: MPICH 4.0 leaves the status of one of these in that of MPI_Isendrecv. */
+static void stale(void)
+{
+    MPI_Request requests[16];
+    comm = MPI_COMM_WORLD, label = "WORLD";
+    for (int i = 0; i < world_size; i++) {
+        MPI_Irecv(in[0] + 4 * i, 4, MPI_CHAR, i, 5, comm, &requests[i]);
+        received(label, "MPI_Irecv", 4);
+    }
+    for (int i = 0; i < world_size; i++) {
+        MPI_Send(out[0], 4, MPI_CHAR, i, 5, comm);
+        sent(label, "MPI_Send", i, 4);
+    }
+    MPI_Waitall(world_size, requests, MPI_STATUSES_IGNORE);
+    called(label, "MPI_Waitall");
+    for (int i = 0; i < world_size; i++)
+        done("MPI_Waitall", "MPI_Irecv", 4, -1, 4);
+    int color = world_rank / 2, rank, size;
+    label = label_of("pair %d", color);
+    MPI_Comm_split(MPI_COMM_WORLD, color, 0, &comm);
+    made(comm, label, "MPI_Comm_split", "WORLD");
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &size);
+#if MPI_VERSION >= 4
+    int other = size - 1 - rank, count;
+    MPI_Status status;
+    MPI_Isendrecv(out[0], 40, MPI_CHAR, other, 6, in[0], 40, MPI_CHAR, other, 6, comm, &requests[0]);
+    MPI_Wait(&requests[0], &status);
+    PMPI_Get_count(&status, MPI_CHAR, &count);
+    carried(label, "MPI_Isendrecv", 40, 40, count);
+    edge(label, "MPI_Isendrecv", world_rank_of(comm, other), 40);
+    called(label, "MPI_Wait");
+    done("MPI_Wait", "MPI_Isendrecv", count, -1, count);
+#endif
+    free_comm(&comm, label);
 }
 
 int main(int argc, char **argv)
@@ -166,5 +245,6 @@ int main(int argc, char **argv)
     label = "other";
     everything();
     free_comm(&comm, label);
+    stale();
     truth_finalize();
 }

@@ -27,6 +27,12 @@ void truth_involved(const char *label, const char *op)
     involved(label, op);
 }
 
+/* What follows on files is on this one. */
+void truth_on_file(const char *name)
+{
+    truth_file = strdup(name);
+}
+
 void truth_pause(int paused)
 {
     truth_paused = paused;

@@ -26,6 +26,7 @@ static struct file opened(MPI_Comm comm, const char *label, const char *path)
     PMPI_Comm_rank(comm, &f.rank);
     PMPI_Comm_size(comm, &f.size);
     EXPECT(MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f.fh) == MPI_SUCCESS);
+    truth_file = path;
     called(label, "MPI_File_open");
     return f;
 }
@@ -33,12 +34,14 @@ static struct file opened(MPI_Comm comm, const char *label, const char *path)
 static void closed(struct file *f)
 {
     EXPECT(MPI_File_close(&f->fh) == MPI_SUCCESS);
+    truth_file = f->path;
     called(f->label, "MPI_File_close");
     EXPECT(f->fh == MPI_FILE_NULL);
 }
 
 static void deleted(const struct file *f)
 {
+    truth_file = f->path;
     meet(f);
     if (f->rank == 0) {
         EXPECT(MPI_File_delete(f->path, MPI_INFO_NULL) == MPI_SUCCESS);
@@ -86,6 +89,7 @@ static void completed(const struct file *f, MPI_Request *request)
 
 static void with_offsets(struct file *f)
 {
+    truth_file = f->path;
     const int sizes[] = {0, 1, 128, 129, 5000};
     MPI_Status status;
     MPI_Request request;
@@ -129,6 +133,7 @@ static void with_offsets(struct file *f)
 /* Each process has its own part of the file as its view. Every second int of a buffer is data. */
 static void with_pointers(struct file *f)
 {
+    truth_file = f->path;
     MPI_Request request;
     MPI_Datatype comb;
     MPI_Type_vector(40, 1, 2, MPI_INT, &comb);
@@ -177,6 +182,7 @@ static void with_pointers(struct file *f)
 /* Begun in one call and ended in another. */
 static void split(struct file *f)
 {
+    truth_file = f->path;
     MPI_Offset place = (MPI_Offset)f->rank * 3000;
     PMPI_File_seek(f->fh, place, MPI_SEEK_SET);
     fill(7, 3000);
@@ -216,6 +222,7 @@ static void seek_shared(struct file *f)
 /* One pointer into the file for all. */
 static void shared(struct file *f)
 {
+    truth_file = f->path;
     MPI_Request request;
     seek_shared(f);
     fill(9, 1500);
@@ -261,6 +268,7 @@ static void shared(struct file *f)
 /* The file has 1000 bytes; more is asked for. */
 static void over_the_end(struct file *f)
 {
+    truth_file = f->path;
     MPI_Status status;
     meet(f);
     MPI_File_set_size(f->fh, 1000);
@@ -302,6 +310,7 @@ static void over_the_end(struct file *f)
 
 static void control(struct file *f)
 {
+    truth_file = f->path;
     /* Less than there is: Open MPI 4.1.4 (ompio) may lose step where the file must grow, and hang later. */
     MPI_File_preallocate(f->fh, 100);
     called(f->label, "MPI_File_preallocate");
@@ -319,6 +328,7 @@ static void control(struct file *f)
 /* Among messages of another communicator. */
 static void mixed(struct file *f)
 {
+    truth_file = f->path;
     MPI_Request requests[4];
     char token[64] = {0}, got[64];
     int peer = (world_rank + 1) % world_size, before = (world_rank + world_size - 1) % world_size;
@@ -340,11 +350,14 @@ static void mixed(struct file *f)
 static void failures(void)
 {
     MPI_File fh;
+    truth_file = "no/such/folder/file";
     EXPECT(MPI_File_open(MPI_COMM_WORLD, "no/such/folder/file", MPI_MODE_RDONLY, MPI_INFO_NULL, &fh) != MPI_SUCCESS);
     failed("WORLD", "MPI_File_open", 0);
+    truth_file = "no-such-file";
     EXPECT(MPI_File_delete("no-such-file", MPI_INFO_NULL) != MPI_SUCCESS);
     failed("-", "MPI_File_delete", 0);
     struct file f = opened(MPI_COMM_SELF, "SELF", label_of("own-%d", world_rank));
+    truth_file = f.path;
     EXPECT(MPI_File_read_at(f.fh, 0, in, -1, MPI_BYTE, MPI_STATUS_IGNORE) != MPI_SUCCESS);
     failed("SELF", "MPI_File_read_at", 0);
     EXPECT(MPI_File_write(f.fh, out, -1, MPI_BYTE, MPI_STATUS_IGNORE) != MPI_SUCCESS);
@@ -356,6 +369,7 @@ static void failures(void)
 #if MPI_VERSION >= 4
 static void large_counts(struct file *f)
 {
+    truth_file = f->path;
     MPI_Request request;
     MPI_Offset place = (MPI_Offset)f->rank * 1000;
     fill(4, 1000);

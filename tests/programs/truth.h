@@ -26,14 +26,14 @@
         }                                                                                                              \
     } while (0)
 
-enum truth_kind { TRUTH_CALL, TRUTH_EDGE, TRUTH_INVOLVED, TRUTH_USE, TRUTH_SIZE, TRUTH_DONE };
+enum truth_kind { TRUTH_CALL, TRUTH_EDGE, TRUTH_INVOLVED, TRUTH_USE, TRUTH_SIZE, TRUTH_DONE, TRUTH_FILE };
 #define TEXT_LENGTH 256
 
 struct truth_row {
     enum truth_kind kind;
     char label[LABEL_LENGTH];
     const char *op;
-    char text[TEXT_LENGTH]; /* a call's phase, a use's datatype */
+    char text[TEXT_LENGTH]; /* a call's phase, a use's datatype, a file's name */
     long long key; /* a call's message size in bytes, an edge's destination, whether a datatype is contiguous */
     long long calls, failed, sent, received;
     struct truth_row *next;
@@ -51,6 +51,7 @@ enum { TRUTH_SLOTS = 1 << 14 };
 static struct truth_row *truth_rows[TRUTH_SLOTS];
 static struct truth_comm *truth_comms;
 static const char *truth_phase = ""; /* the phase that calls are stated in */
+static __thread const char *truth_file; /* the file that calls of MPI_File_* are stated on; a program states it of all or none */
 static int truth_ordinal, truth_paused, world_rank, world_size;
 static pthread_mutex_t truth_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -88,6 +89,10 @@ static void truth_add(enum truth_kind kind, const char *label, const char *op, l
                       long long failed, long long sent, long long received)
 {
     const char *text = kind == TRUTH_CALL ? truth_phase : "";
+    if (kind == TRUTH_CALL && truth_file && !strncmp(op, "MPI_File_", 9)) {
+        const char *end = strrchr(truth_file, '/');
+        truth_add_with(TRUTH_FILE, label, op, end ? end + 1 : truth_file, key, calls, failed, sent, received);
+    }
     truth_add_with(kind, label, op, text, key, calls, failed, sent, received);
 }
 
@@ -326,6 +331,10 @@ static UNUSED void truth_write(void)
             case TRUTH_DONE:
                 fprintf(file, "done\t%s\t%s\t%s\t%lld\t%lld\t%lld\n", row->label, row->op, row->text, row->key,
                         row->calls, row->sent);
+                break;
+            case TRUTH_FILE:
+                fprintf(file, "file\t%s\t%s\t%s\t%lld\t%lld\t%lld\t%lld\t%lld\n", row->label, row->op, row->text, row->key,
+                        row->calls, row->failed, row->sent, row->received);
                 break;
             case TRUTH_USE:
                 fprintf(file, "use\t%s\t%s\t%s\t%lld\t%lld\t%lld\n", row->label, row->op, row->text, row->key,

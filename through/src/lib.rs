@@ -9,8 +9,10 @@ mod commands;
 pub mod document;
 mod error;
 mod job;
+mod live;
 pub mod query;
 pub mod render;
+pub mod report;
 pub mod statistics;
 pub mod symbols;
 pub mod text;
@@ -24,7 +26,7 @@ use clap::Parser;
 use crate::cli::{Cli, Command};
 use crate::commands::look::{look, look_at_ranks};
 pub use crate::error::Error;
-use crate::job::{carry, watch};
+use crate::job::carry;
 use crate::text::message;
 
 /// Does what the command line says. Returns the exit status.
@@ -46,10 +48,15 @@ pub fn main() -> ExitCode {
         Some(Command::Hosts(arguments)) => look(views::Command::Hosts, arguments).map(found),
         Some(Command::Patterns(arguments)) => look(views::Command::Patterns, arguments).map(found),
         Some(Command::Reorder(arguments)) => commands::reorder::reorder(arguments).map(found),
+        Some(Command::Bench(arguments)) => commands::bench::bench(arguments),
+        Some(Command::Roofline(arguments)) => commands::roofline::roofline(arguments).map(found),
         Some(Command::Layers(arguments)) => commands::layers::layers(arguments).map(found),
         Some(Command::Matrix(arguments)) => commands::matrix::matrix(arguments).map(found),
         Some(Command::Graph(arguments)) => commands::graph::graph(arguments).map(found),
         Some(Command::Trace(arguments)) => commands::trace::trace(arguments).map(found),
+        Some(Command::Report(arguments)) => commands::report::report(arguments).map(|()| 0),
+        Some(Command::Sql(arguments)) => commands::sql::sql(arguments).map(|()| 0),
+        Some(Command::Schema(arguments)) => commands::schema::schema(arguments).map(|()| 0),
         Some(Command::Run(arguments)) => commands::run::run(arguments),
         Some(Command::Exec(arguments)) => commands::exec::exec(arguments),
         Some(Command::Recover(arguments)) => commands::recover::recover(arguments).map(found),
@@ -57,7 +64,8 @@ pub fn main() -> ExitCode {
         Some(Command::Clean(arguments)) => commands::clean::clean(arguments).map(found),
         Some(Command::Collect(arguments)) => commands::collect::command(arguments).map(found),
         Some(Command::Carry(arguments)) => Ok(carry::command(&arguments.note)),
-        Some(Command::Watch(arguments)) => Ok(found(watch::watch(&arguments.note))),
+        Some(Command::Generate(arguments)) => commands::generate::generate(arguments).map(|()| 0),
+        Some(Command::Watch(arguments)) => commands::watch::watch(arguments).map(found),
     };
     ExitCode::from(status.unwrap_or_else(|error| {
         message::say(&error);

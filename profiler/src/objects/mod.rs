@@ -2,6 +2,7 @@
 
 pub mod communicators;
 pub mod datatypes;
+pub mod file_names;
 pub mod freeing;
 pub mod handles;
 pub mod identity;

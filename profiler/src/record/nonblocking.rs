@@ -97,23 +97,23 @@ pub fn started_both<P: Path, C: Carrier>(
     }
 }
 
-/// A nonblocking call of a known record. Where it `reads`, its completion tells how much.
+/// A nonblocking call of a known record. Of a read from the file `reads`, its completion tells how much.
 pub fn started_over(
     thread: &Thread,
     record: Record,
     request: Word,
     done: Done,
-    reads: bool,
+    reads: Option<u32>,
     rule: impl FnOnce(&mut Now<Full, Known>) -> Volume,
 ) {
     let mut place = UNKNOWN;
     let shortcut = shortcut::<Known>(thread, done.operation, record as Word);
     if state::is_on() {
         let cell = add(thread, shortcut, record as Word, done, rule);
-        if reads {
+        if let Some(file) = reads {
             // SAFETY: one of this thread's.
             let cells = unsafe { (*cell).key };
-            return follow::<Full>(thread, shortcut, request, Kind::Read, cells, done.ticks);
+            return follow_as::<Full>(thread, shortcut, request, (Kind::Read, || file), cells, done.ticks);
         }
         place = cell.cast_const();
     }
@@ -185,13 +185,27 @@ fn receiving_otherwise<P: Path, C: Carrier>(
 
 #[inline(always)]
 fn follow<P: Path>(thread: &Thread, shortcut: &Shortcut, request: Word, kind: Kind, cells: u64, ticks: u64) {
+    let posted = || match kind {
+        Kind::Receive | Kind::ReceiveInto if trace::is_on_in::<P>() => trace::posted(),
+        _ => 0,
+    };
+    follow_as::<P>(thread, shortcut, request, (kind, posted), cells, ticks);
+}
+
+/// `posted`: what [`Request::posted`](crate::objects::requests::Request::posted) is to be.
+#[inline(always)]
+fn follow_as<P: Path>(
+    thread: &Thread,
+    shortcut: &Shortcut,
+    request: Word,
+    (kind, posted): (Kind, impl FnOnce() -> u32),
+    cells: u64,
+    ticks: u64,
+) {
     // SAFETY: the call succeeded, so the program passed a place for the handle, and the library filled it.
     let handle = unsafe { abi().load(request) };
     if handle != abi().request_null {
-        let posted = match kind {
-            Kind::Receive | Kind::ReceiveInto if trace::is_on_in::<P>() => trace::posted(),
-            _ => 0,
-        };
+        let posted = posted();
         let kept = match !P::IS_SHORT && crate::sites::are_counted() {
             true => sites::kept(thread, Cell::operation_of(shortcut.cells.get())),
             false => shortcut,

@@ -17,7 +17,7 @@ use vocabulary::shard::{FORMAT, Header, MAGIC, Moment, RUNNING, set_text};
 use crate::guest::{clock, guard, say};
 use crate::mpi::abi::{self, abi};
 use crate::mpi::pmpi;
-use crate::objects::{communicators, datatypes};
+use crate::objects::{communicators, datatypes, file_names};
 use crate::record::{buckets, in_flight};
 use crate::run::ending;
 use crate::shard::paths;
@@ -110,6 +110,7 @@ pub fn set_up(process: &Process) -> Result<(), String> {
     // SAFETY: recording is off until `state::start`.
     unsafe { buckets::prepare(edges) };
     datatypes::prepare();
+    file_names::prepare();
     fortran::prepare();
     communicators::prepare();
     sites::start();

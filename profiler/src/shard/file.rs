@@ -14,10 +14,10 @@ use parking_lot::{Mutex, MutexGuard};
 use vocabulary::profile::recover::shard_name;
 use vocabulary::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, CODE_TEXTS, COMMUNICATORS, COMPLETED, CONTEXTS, Cell,
-    Communicator, Completed, Context, DATATYPES, EDGES, EVENTS, Edge, Event, FRAMES, Frame, HEADER_BYTES, Header,
-    IN_FLIGHT_CALLS, InFlightCall, LABELS, LAYER_COMMUNICATORS, LayerCommunicator, MODULES, Module, Moment, NOTES,
-    PEERS, PHASES, Peer, ROUTES, SITE_CELLS, SITES, Shard, Site, SiteCell, Sync, TRANSFERS, Text, Transfer, UNLOCKED,
-    USES, Use,
+    Communicator, Completed, Context, DATATYPES, EDGES, EVENTS, Edge, Event, FILE_CELLS, FILES, FRAMES,
+    File as NamedFile, FileCell, Frame, HEADER_BYTES, Header, IN_FLIGHT_CALLS, InFlightCall, LABELS,
+    LAYER_COMMUNICATORS, LayerCommunicator, MODULES, Module, Moment, NOTES, PEERS, PHASES, Peer, ROUTES, SITE_CELLS,
+    SITES, Shard, Site, SiteCell, Sync, TRANSFERS, Text, Transfer, UNLOCKED, USES, Use,
 };
 
 use crate::guest::say::warn_once;
@@ -272,7 +272,10 @@ pub fn image() -> Vec<u8> {
             SITES => size_of::<Site>(),
             SITE_CELLS => size_of::<SiteCell>(),
             COMPLETED => size_of::<Completed>(),
-            _ => 0,
+            FILES => size_of::<NamedFile>(),
+            FILE_CELLS => size_of::<FileCell>(),
+            // As it is.
+            _ => size.saturating_sub(BLOCK_HEADER_BYTES) / (block.used as usize).max(1),
         };
         let used = BLOCK_HEADER_BYTES + block.used as usize * entry;
         if block.used > 0 {

@@ -5,8 +5,8 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{Ordering, fence};
 
 use vocabulary::shard::{
-    BLOCK_HEADER_BYTES, BlockHeader, CELLS, COMPLETED, Cell, Completed, EDGES, Edge, SITE_CELLS, SiteCell, TRANSFERS,
-    Transfer, USES, Use,
+    BLOCK_HEADER_BYTES, BlockHeader, CELLS, COMPLETED, Cell, Completed, EDGES, Edge, FILE_CELLS, FileCell, SITE_CELLS,
+    SiteCell, TRANSFERS, Transfer, USES, Use,
 };
 
 use bytemuck::Zeroable;
@@ -76,6 +76,15 @@ keyed! {
     Use, u64, USES;
     Transfer, [u64; 2], TRANSFERS;
     Completed, [u64; 2], COMPLETED;
+}
+
+impl Keyed for FileCell {
+    type Key = [u64; 2];
+    const KIND: u32 = FILE_CELLS;
+    #[inline(always)]
+    fn key(&self) -> [u64; 2] {
+        self.key()
+    }
 }
 
 impl Keyed for SiteCell {

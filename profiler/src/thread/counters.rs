@@ -4,11 +4,11 @@ use std::cell::{Cell, UnsafeCell};
 use std::ptr;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use vocabulary::shard::{self as image, Bound, Completed, Edge, SiteCell, Use};
+use vocabulary::shard::{self as image, Bound, Completed, Edge, FileCell, SiteCell, Use};
 
 use crate::mpi::abi::Word;
 use crate::objects::datatypes::{self, Recent};
-use crate::shard::index::Index;
+use crate::shard::index::{Index, Keyed};
 use crate::shard::memory;
 
 pub struct Counters {
@@ -24,6 +24,8 @@ pub struct Counters {
     not_completed: UnsafeCell<Completed>,
     /// The time of all calls counted so far, so that a call whose callbacks made others is charged for the rest only.
     pub counted_ticks: Cell<u64>,
+    /// Only where the program opens files.
+    files: Cell<*const Index<FileCell>>,
 }
 
 impl Counters {
@@ -37,6 +39,7 @@ impl Counters {
             completed: Cell::new(ptr::null()),
             not_completed: UnsafeCell::new(Completed::new(0, 0, 0)),
             counted_ticks: Cell::new(0),
+            files: Cell::new(ptr::null()),
         })
     }
 
@@ -143,6 +146,15 @@ impl Counters {
         work(unsafe { &mut *entry });
     }
 
+    /// Adds to the counters of a (communicator, operation, bucket) on one file.
+    pub fn count_on_file(&self, key: u64, file: u32, work: impl FnOnce(&mut FileCell)) {
+        let Some(files) = self.files() else { return };
+        let entry = FileCell::new(key, file);
+        let entry = files.find(entry.key()).unwrap_or_else(|| files.add(entry.key(), entry));
+        // SAFETY: the index holds addresses of live entries of this thread only.
+        work(unsafe { &mut *entry });
+    }
+
     /// What calls of this key have completed that was started like this.
     pub fn completed(&self, key: [u64; 2]) -> Option<*mut Completed> {
         // SAFETY: null, or kept below and never freed.
@@ -164,17 +176,12 @@ impl Counters {
         }
     }
 
+    fn files(&self) -> Option<&Index<FileCell>> {
+        kept_or_new(&self.files)
+    }
+
     fn sites(&self) -> Option<&Index<SiteCell>> {
-        // SAFETY: null, or kept below and never freed.
-        if let Some(known) = unsafe { self.sites.get().as_ref() } {
-            return Some(known);
-        }
-        let new = Index::new().and_then(memory::keep);
-        match new {
-            Some(new) => self.sites.set(new),
-            None => memory::lose_call(),
-        }
-        new
+        kept_or_new(&self.sites)
     }
 
     fn uses(&self) -> Option<&Uses> {
@@ -189,6 +196,20 @@ impl Counters {
         }
         new
     }
+}
+
+/// An index that most threads need not have.
+fn kept_or_new<T: Keyed + 'static>(place: &Cell<*const Index<T>>) -> Option<&Index<T>> {
+    // SAFETY: null, or kept below and never freed.
+    if let Some(known) = unsafe { place.get().as_ref() } {
+        return Some(known);
+    }
+    let new = Index::new().and_then(memory::keep);
+    match new {
+        Some(new) => place.set(new),
+        None => memory::lose_call(),
+    }
+    new
 }
 
 /// What a thread knows of datatypes.

@@ -140,6 +140,9 @@ pub fn set_posted(number: u32) {
     }
 }
 
+/// The number of a receive that gets no message.
+pub const NONE_POSTED: u32 = u32::MAX;
+
 /// The number of a receive that is posted now.
 #[cold]
 #[inline(never)]
@@ -155,7 +158,7 @@ pub fn posted() -> u32 {
 #[cold]
 #[inline(never)]
 pub unsafe fn received(record: Record, operation: u16, posted: u32, status: usize, bytes: u64) {
-    let Some(tracer) = tracer() else { return };
+    let Some(tracer) = tracer().filter(|_| posted != NONE_POSTED) else { return };
     // SAFETY: the call has filled the status; records are never freed.
     let ((source, tag), comm) = unsafe { (status::source_and_tag(status), (*record).number) };
     // SAFETY: as above.

@@ -43,6 +43,9 @@ pub trait Context {
     /// A message of so many bytes came, by this status.
     unsafe fn arrived(&mut self, _status: Word, _bytes: u64) {}
 
+    /// The receive that is posted gets no message, whatever its status will say.
+    fn awaits_none(&mut self) {}
+
     #[inline(always)]
     fn records_datatypes(&self) -> bool {
         datatypes::are_recorded()
@@ -291,7 +294,7 @@ pub unsafe fn recv(
     source: c_int,
     status: Word,
 ) -> Option<Volume> {
-    posted(context, count, datatype, source);
+    receive(context, count, datatype, source);
     // SAFETY: the caller passes a status that the library has filled.
     unsafe { arrived(context, status) }
 }
@@ -299,10 +302,18 @@ pub unsafe fn recv(
 /// The posting of a receive, whose bytes its completion tells.
 #[inline(always)]
 pub fn posted(context: &mut impl Context, count: i64, datatype: Word, source: c_int) -> Volume {
+    if source == abi().proc_null {
+        context.awaits_none();
+    }
+    receive(context, count, datatype, source);
+    Volume::default()
+}
+
+#[inline(always)]
+fn receive(context: &mut impl Context, count: i64, datatype: Word, source: c_int) {
     if context.records_datatypes() && source != abi().proc_null {
         context.described(datatype, count as u64);
     }
-    Volume::default()
 }
 
 /// The receive of a matched message.

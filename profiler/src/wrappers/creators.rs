@@ -138,7 +138,8 @@ unsafe fn duplicating(thread: &Thread, letter: u8, comm: Word, place: HandleAddr
         if handle == abi().request_null {
             return communicators::enter(made(place), record);
         }
-        thread.requests().start_with(handle, Request::new(parent, Kind::Duplicate), Extra::Duplicate { place, record });
+        let request = Request::started(parent, Kind::Duplicate, tally::key(parent, done.operation, 0), 0);
+        thread.requests().start_with(handle, request, Extra::Duplicate { place, record });
     });
 }
 

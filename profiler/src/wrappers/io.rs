@@ -8,26 +8,33 @@ use crate::guest::state;
 use crate::mpi::abi::Word;
 use crate::mpi::status;
 use crate::objects::communicators;
-use crate::record::carriers::Comm;
 use crate::record::context::Now;
 use crate::record::files;
-use crate::record::tally;
 use crate::thread::Thread;
 use crate::volume::{self, Volume};
 
-pub unsafe fn MPI_File_open(thread: &Thread, comm: Word, fh: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_File_open(
+    thread: &Thread,
+    comm: Word,
+    filename: Word,
+    fh: Word,
+    forward: impl FnOnce() -> c_int,
+) -> c_int {
     let done = timed!(thread, communicators::known(comm), MPI_File_open, forward());
     recorded(|| {
-        if done.code != 0 {
-            tally::failed::<Comm>(thread, comm, done.operation, done.code, done.ticks);
-            return;
-        }
-        let record = communicators::of(&thread.communicators, comm);
+        let record = match done.code {
+            0 => communicators::of(&thread.communicators, comm),
+            _ => communicators::known(comm),
+        };
+        // SAFETY: the call has returned this.
+        let opened = files::Opened { record, file: unsafe { files::named(filename, done.code) } };
         if state::is_on() {
-            tally::plain(thread, record, done);
+            files::plain(thread, opened, done);
         }
-        // SAFETY: the call succeeded and filled the place.
-        files::enter(unsafe { files::load(fh) }, record);
+        if done.code == 0 {
+            // SAFETY: the call succeeded and filled the place.
+            files::enter(unsafe { files::load(fh) }, opened);
+        }
     });
     done.code
 }
@@ -35,28 +42,31 @@ pub unsafe fn MPI_File_open(thread: &Thread, comm: Word, fh: Word, forward: impl
 pub unsafe fn MPI_File_close(thread: &Thread, fh: Word, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = (fh != 0).then(|| unsafe { files::load(fh) });
-    let record = handle.and_then(files::leave);
-    let back = handle.zip(record);
-    let undo = Undo(|| back.into_iter().for_each(|(handle, record)| files::enter(handle, record)));
-    let done = timed!(thread, record.unwrap_or(communicators::none()), MPI_File_close, forward());
+    let opened = handle.and_then(files::leave);
+    let back = handle.zip(opened);
+    let undo = Undo(|| back.into_iter().for_each(|(handle, opened)| files::enter(handle, opened)));
+    let known = opened.unwrap_or_else(files::Opened::unknown);
+    let done = timed!(thread, known.record, MPI_File_close, forward());
     undo.forget();
     recorded(|| {
         if state::is_on() {
-            tally::plain(thread, record.unwrap_or(communicators::none()), done);
+            files::plain(thread, known, done);
         }
-        if let (Some(handle), Some(record), true) = (handle, record, done.code != 0) {
-            files::enter(handle, record);
+        if let (Some(handle), Some(opened), true) = (handle, opened, done.code != 0) {
+            files::enter(handle, opened);
         }
     });
     done.code
 }
 
 /// No communicator takes part.
-pub unsafe fn MPI_File_delete(thread: &Thread, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_File_delete(thread: &Thread, filename: Word, forward: impl FnOnce() -> c_int) -> c_int {
     let done = timed!(thread, communicators::none(), MPI_File_delete, forward());
     recorded(|| {
         if state::is_on() {
-            tally::plain(thread, communicators::none(), done);
+            // SAFETY: the call has returned this.
+            let opened = files::Opened::alone(unsafe { files::named(filename, done.code) });
+            files::plain(thread, opened, done);
         }
     });
     done.code
@@ -73,9 +83,12 @@ macro_rules! split_reads {
         ) -> c_int {
             let done = timed!(thread, files::of(fh), $begin, forward());
             recorded(|| {
-                let record = files::of(fh);
+                let opened = files::opened(fh);
                 let volume = match done.code {
-                    0 => volume::read_begin(&mut Now::of_record(thread, record, done.operation), count, datatype),
+                    0 => {
+                        let mut context = Now::of_record(thread, opened.record, done.operation);
+                        volume::read_begin(&mut context, count, datatype)
+                    }
                     _ => Volume::default(),
                 };
                 if done.code == 0 {
@@ -83,8 +96,8 @@ macro_rules! split_reads {
                 }
                 match (state::is_on(), done.code) {
                     (false, _) => {}
-                    (true, 0) => tally::with_volume(thread, record, done, volume),
-                    (true, _) => tally::plain(thread, record, done),
+                    (true, 0) => files::with_volume(thread, opened, done, volume),
+                    (true, _) => files::plain(thread, opened, done),
                 }
             });
             done.code
@@ -100,15 +113,15 @@ macro_rules! split_reads {
             let status = own.stand_in(status);
             let done = timed!(thread, files::of(fh), $end, forward(status));
             recorded(|| {
-                let (record, message_bytes) = (files::of(fh), files::answered(fh));
+                let (opened, message_bytes) = (files::opened(fh), files::answered(fh));
                 match (state::is_on(), done.code) {
                     (false, _) => {}
                     (true, 0) => {
                         // SAFETY: the call succeeded and filled the status.
                         let received = unsafe { status::bytes_read(status) };
-                        tally::with_volume(thread, record, done, Volume { sent: 0, received, message_bytes });
+                        files::with_volume(thread, opened, done, Volume { sent: 0, received, message_bytes });
                     }
-                    (true, _) => tally::plain(thread, record, done),
+                    (true, _) => files::plain(thread, opened, done),
                 }
             });
             done.code

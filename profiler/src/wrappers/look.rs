@@ -14,6 +14,7 @@ use crate::objects::communicators::{self, Record};
 use crate::objects::requests::{self, Completed, Kind, Noted, State};
 use crate::objects::shortcuts::Shortcut;
 use crate::record::completed::{self, Completions, One, Ones, Started};
+use crate::record::files;
 use crate::record::nonblocking;
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
@@ -73,14 +74,14 @@ impl Single {
     }
 }
 
-/// From whom a completed receive came.
+/// From whom the message of a completed receive came. The status of other requests tells nothing.
 #[inline(always)]
 unsafe fn peer(one: &One, code: c_int, status: Word) -> u64 {
-    if code != 0 || one.kind == Kind::Read {
+    if code != 0 || one.kind != Kind::Receive || one.bytes == 0 {
         return completed::NO_PEER;
     }
     // SAFETY: the caller passes the status of a call that has filled it.
-    unsafe { completed::peer(status, one.bytes) }
+    unsafe { completed::peer(status) }
 }
 
 /// Whether a call over one request is given none.
@@ -121,7 +122,7 @@ unsafe fn finish_completed<P: Path>(
         Kind::Receive | Kind::ReceiveInto | Kind::Read => {
             let arrived = match code == 0 && receives {
                 // SAFETY: the call has filled the status.
-                true if completed.kind == Kind::Read => unsafe { status::bytes_read(status) },
+                true if completed.kind == Kind::Read => unsafe { files::arrived(thread, completed, status) },
                 // SAFETY: as above.
                 true => unsafe { status::bytes(status) },
                 false => 0,

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use crate::query::Error;
+use crate::query::bench::Measurements;
 use crate::query::catalog::{Catalog, Communicator, unsigned};
 use crate::query::families::Families;
 use crate::query::filter::Filter;
 use crate::query::ledger::{Ledger, ledger};
 use crate::query::open::Profile;
 use crate::query::operations::{Operations, operations};
+use crate::query::roofline::{Entry, roofline};
 use crate::query::source::{Relation, Source};
 use crate::query::waiting::{Group, Timed, groups, timed};
 
@@ -20,11 +22,13 @@ pub struct Run {
     pub families: Families,
     /// By communicator, operation and bucket, over all ranks.
     pub operations: Vec<Operations>,
-    /// The same over buckets.
+    /// The same over buckets, with calls as often as they were made.
     pub sums: BTreeMap<(i64, i64), Operations>,
     /// Nothing where the profile has no single ranks.
     pub waits: Option<Vec<Group>>,
     pub timed: Option<Timed>,
+    /// Calls against measurements of the machine, where there are some.
+    pub roofline: Vec<Entry>,
 }
 
 /// What one rank did in one operation on one communicator.
@@ -53,6 +57,7 @@ impl Run {
                 None => _ = sums.insert((row.comm, row.op), row.clone()),
             }
         }
+        sums.values_mut().for_each(|sum| sum.calls = sum.performed());
         let has_ranks = Source::new(profile, catalog, &all).has_single_ranks();
         Ok(Run {
             ledger: ledger(profile, catalog, None)?,
@@ -61,9 +66,16 @@ impl Run {
             sums,
             waits: if has_ranks { Some(groups(profile, catalog, &all)?) } else { None },
             timed: timed(profile, catalog)?,
+            roofline: Vec::new(),
             catalog: Rc::clone(catalog),
             profile: Rc::clone(profile),
         })
+    }
+
+    /// With what was measured of the machine.
+    pub fn compared_with(self, bench: &Measurements) -> Result<Run, Error> {
+        let roofline = roofline(&self.profile, &self.catalog, &Filter::default(), bench)?;
+        Ok(Run { roofline, ..self })
     }
 
     /// The numbers of the operations with one of these names.

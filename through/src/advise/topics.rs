@@ -182,7 +182,7 @@ pub const TOPICS: &[Topic] = &[
     Topic {
         name: "tiny-file-accesses",
         title: "Many tiny {op} on {comm}",
-        text: "{calls} accesses ({share} of all) read or write {size} each and take {time}.",
+        text: "{calls} accesses ({share} of all){files} read or write {size} each and take {time}.",
         advice: "Collect them in a buffer, or use collective forms (MPI_File_write_all) with a file view, which let the library put accesses together.",
         rule: "More than 1000 accesses that are not collective, and more than 10 %, with at most 4 KiB on average in their size class; `info` whatever it costs.",
         source: "Drishti: small requests, more than 10 % and more than 1000; less than a block of a file system",
@@ -202,6 +202,14 @@ pub const TOPICS: &[Topic] = &[
         advice: "Compare runs with UCX_RNDV_THRESH below and above the size: the faster protocol for all of them may save time.",
         rule: "At least 100 messages of one size class, of which each protocol has at least 10 %; `info`. Needs the UCX hook.",
         source: "UCX: UCX_RNDV_THRESH",
+    },
+    Topic {
+        name: "below-machine",
+        title: "{op} on {comm} stays below what the machine can do",
+        text: "Calls {size} take {least} of the ranks' time even if all that may be waiting is taken off, {times} times the {possible} that the measurements of the machine allow.",
+        advice: "Compare algorithms (through tune) and transports (through run --hooks ucx); send fewer and larger messages; look where the ranks are placed, and whether others use the network at the same time.",
+        rule: "Even the shortest call takes at least twice the time of a message or exchange that was measured, four times the bound of a collective. Needs `--bench FILE`.",
+        source: "bounds: explanation/roofline.md; no library reaches those of collectives at every size",
     },
     Topic {
         name: "startup-cost",

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::views;
+use super::{Entries, views};
 use crate::document::Format;
 use crate::views::Command;
 
@@ -17,9 +17,8 @@ pub struct Correlate {
     /// What makes a configuration: keys of the view `meta` [default: command, programs, ranks, mpi_library, mpi_options, options]
     #[arg(long, value_name = "KEYS", value_delimiter = ',')]
     pub by: Vec<String>,
-    /// Show only the first N entries; 0 shows all
-    #[arg(long, value_name = "N", help_heading = "Output")]
-    pub top: Option<usize>,
+    #[command(flatten)]
+    pub entries: Entries,
     /// Output format
     #[arg(long, default_value = "table", value_parser = views::formats(Command::Correlate), value_name = "FORMAT", help_heading = "Output")]
     pub format: Format,

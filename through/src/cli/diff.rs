@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::views;
+use super::{Entries, views};
 use crate::document::Format;
 use crate::views::Command;
 
@@ -21,9 +21,8 @@ pub struct Diff {
     /// Exit with status 1 if the run time, or an entry for certain, rose by more: 5% or 0.5 (seconds)
     #[arg(long, value_name = "RISE", value_parser = Rise::parse)]
     pub fail_above: Option<Rise>,
-    /// Show only the first N entries; 0 shows all
-    #[arg(long, value_name = "N", help_heading = "Output")]
-    pub top: Option<usize>,
+    #[command(flatten)]
+    pub entries: Entries,
     /// Output format
     #[arg(long, default_value = "table", value_parser = views::formats(Command::Diff), value_name = "FORMAT", help_heading = "Output")]
     pub format: Format,
@@ -41,7 +40,7 @@ pub enum Rise {
 }
 
 impl Rise {
-    fn parse(text: &str) -> Result<Rise, String> {
+    pub fn parse(text: &str) -> Result<Rise, String> {
         let number = |text: &str| {
             let number: f64 = text.trim().parse().map_err(|_| format!("'{text}' is no number: write 5% or 0.5"))?;
             if number >= 0.0 && number.is_finite() { Ok(number) } else { Err(format!("'{text}' is below nothing")) }

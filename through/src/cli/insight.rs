@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::{Input, Output, Select, views};
+use super::{Entries, Families, Input, Output, Select, views};
 use crate::document::Format;
 use crate::render::order::Kind;
 use crate::views::Command;
@@ -19,6 +19,11 @@ pub struct Advise {
     /// Tell only what was not found in this profile
     #[arg(long, value_name = "PROFILE")]
     pub since: Option<PathBuf>,
+    /// Measurements of the machine, made by groupbench: also tell what stays below them
+    #[arg(long, value_name = "BENCH.db", num_args = 1..)]
+    pub bench: Vec<PathBuf>,
+    #[command(flatten)]
+    pub entries: Entries,
     #[command(flatten)]
     pub output: Output,
 }
@@ -30,6 +35,10 @@ pub struct Look {
     pub input: Input,
     #[command(flatten)]
     pub select: Select,
+    #[command(flatten)]
+    pub families: Families,
+    #[command(flatten)]
+    pub entries: Entries,
     #[command(flatten)]
     pub output: Output,
 }
@@ -45,6 +54,10 @@ pub struct LookAtRanks {
     /// Only these ranks in MPI_COMM_WORLD: 0,4-7
     #[arg(short, long, value_name = "LIST", value_parser = commsee::ranks::RankSet::parse, help_heading = "Ranks (default: all)")]
     pub rank: Vec<commsee::ranks::RankSet>,
+    #[command(flatten)]
+    pub families: Families,
+    #[command(flatten)]
+    pub entries: Entries,
     #[command(flatten)]
     pub output: Output,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::{Input, LayersView, Output, SelectCalls, SelectRoutes, views};
+use super::{Entries, Input, LayersView, Output, SelectCalls, SelectRoutes, views};
 use crate::document::Format;
 use crate::views::{Between, Command};
 
@@ -20,6 +20,9 @@ pub struct Layers {
     pub calls: SelectCalls,
     #[command(flatten)]
     pub routes: SelectRoutes,
+    /// Show only the first N entries; 0 shows all
+    #[arg(long, value_name = "N", help_heading = "Output")]
+    pub top: Option<usize>,
     #[command(flatten)]
     pub output: Output,
 }
@@ -39,9 +42,8 @@ pub struct Matrix {
     /// Rows and columns of the matrix
     #[arg(long, default_value = "rank", value_parser = ends(&RANKS_OR_HOSTS), value_name = "WHAT", help_heading = "Output")]
     pub by: Between,
-    /// List only the N heaviest pairs; 0 lists all
-    #[arg(long, value_name = "N", help_heading = "Output")]
-    pub top: Option<usize>,
+    #[command(flatten)]
+    pub entries: Entries,
     /// Output format
     #[arg(long, default_value = "table", value_parser = views::formats(Command::Matrix), value_name = "FORMAT", help_heading = "Output")]
     pub format: Format,

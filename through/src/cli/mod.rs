@@ -1,29 +1,41 @@
 //! The command line as it is written. What its words mean in a profile is resolved in `filter`.
 
+mod bench;
 mod correlate;
 mod diff;
+mod generate;
 mod insight;
 mod layers;
+mod report;
 mod select;
+mod sql;
 mod trace;
 mod views;
+mod watch;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
+pub use bench::{Bench, BenchCmp, BenchCommand, BenchOutput, Roofline};
 pub use correlate::Correlate;
 pub use diff::{Diff, Rise, with_sides};
+pub use generate::{Generate, documented};
 pub use insight::{Advise, Look, LookAtRanks, Reorder, Tune};
 pub use layers::{Graph, Layers, Matrix};
+pub use report::Report;
 pub use select::{Input, Select, SelectCalls, SelectRoutes};
+pub use sql::{Schema, Sql};
 pub use trace::Trace;
 pub use views::{LayersView, ShowView};
+pub use watch::Watch;
 
 use crate::document::Format;
 use crate::query::sort::SortKey;
+use crate::views::Folding;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,6 +43,8 @@ Examples:
   through                                         newest profile in this folder
   through heat.db --comm s0.1 --op Allreduce      one operation on s0.1
   through advise heat.db                          what to look at first
+  through report heat.db -o heat.html             one page with pictures
+  through roofline heat.db machine.db             calls against measured bandwidth
   through heat.db -u                              time per communicator
   through heat.db -e --sort time                  time per rank, heaviest first
   through heat.db -a --rank 0,4-7 --bytes 1K:1M   single ranks, medium messages
@@ -89,6 +103,10 @@ pub enum Command {
     Patterns(Box<Look>),
     /// Find an order of ranks with few bytes between nodes, and write it for launchers
     Reorder(Box<Reorder>),
+    /// Show measurements of the machine that groupbench made
+    Bench(Box<Bench>),
+    /// Show what calls took, against what the machine can do: PROFILE BENCH.db
+    Roofline(Box<Roofline>),
     /// Show what layers below MPI did (needs `run --hooks`)
     #[command(visible_alias = "ucx")]
     Layers(Box<Layers>),
@@ -98,8 +116,16 @@ pub enum Command {
     Graph(Box<Graph>),
     /// Write the timeline for Perfetto and Chrome (needs COMMSEE_TRACE=1)
     Trace(Box<Trace>),
+    /// Write a page for the browser that shows a run, with filters and pictures, in one file
+    Report(Report),
+    /// Ask the profile by SQL, read only
+    Sql(Sql),
+    /// Show the views and tables that SQL can ask, with what their columns mean
+    Schema(Schema),
     /// Run a job with the profiler and print a summary
     Run(Run),
+    /// Show a job while it runs: its communicators, and where its ranks stand
+    Watch(Watch),
     /// Run a program with the profiler, for srun and other launchers
     Exec(Exec),
     /// Make a profile of a crashed job from its shards on this host
@@ -110,12 +136,12 @@ pub enum Command {
     Resolve(Resolve),
     /// Remove files that crashed jobs left on this host
     Clean(Clean),
-    /// Carry what ranks leave on this host to where the others see it; libcommsee.so starts it
-    #[command(hide = true)]
-    Watch(HostNote),
     /// Carry what ranks left on this host to where the others see it; `collect` starts it
     #[command(hide = true)]
     Carry(HostNote),
+    /// Write man pages and completions for shells; `./install` asks for them
+    #[command(hide = true, subcommand)]
+    Generate(Generate),
 }
 
 #[derive(Debug, Default, Args)]
@@ -127,28 +153,75 @@ pub struct Show {
     pub view: ShowView,
     #[command(flatten)]
     pub select: Select,
-    /// Show communicators that were made alike one by one, also if there are many
-    #[arg(long, help_heading = "Output")]
-    pub no_families: bool,
+    #[command(flatten)]
+    pub families: Families,
+    #[command(flatten)]
+    pub entries: Entries,
     #[command(flatten)]
     pub output: Output,
 }
 
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
+pub struct Families {
+    /// Show communicators that were made alike one by one, also if there are many
+    #[arg(long)]
+    pub no_families: bool,
+}
+
+impl Families {
+    pub fn folding(&self) -> Folding {
+        if self.no_families { Folding::Never } else { Folding::Usual }
+    }
+}
+
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Output")]
 pub struct Output {
     /// Sort by KEY; sort keys that a view lacks are ignored
-    #[arg(long, value_name = "KEY", value_parser = sort_key())]
+    #[arg(short, long, value_name = "KEY", value_parser = sort_key())]
     pub sort: Option<SortKey>,
-    /// Show only the first N entries; 0 shows all
-    #[arg(long, value_name = "N")]
-    pub top: Option<usize>,
-    /// Output format
-    #[arg(long, default_value = "table", value_parser = views::formats(views::COMMON), value_name = "FORMAT")]
-    pub format: Format,
+    /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]
+    #[arg(long, value_parser = views::formats(views::COMMON), value_name = "FORMAT")]
+    pub format: Option<Format>,
     /// Write to FILE
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// How much of a view.
+#[derive(Clone, Copy, Debug, Default, Args)]
+#[command(next_help_heading = "Output")]
+pub struct Entries {
+    /// Show only the first N entries; 0 shows all
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
+    /// Show all entries, also those that hardly matter
+    #[arg(long, conflicts_with = "top")]
+    all: bool,
+}
+
+impl Entries {
+    /// How many are wanted; 0 is all of them, and nothing what the view thinks right.
+    pub fn top(self) -> Option<usize> {
+        if self.all { Some(0) } else { self.top }
+    }
+}
+
+/// What the name of a file asks for.
+fn by_name(file: Option<&Path>) -> Format {
+    match file.and_then(Path::extension).and_then(OsStr::to_str) {
+        Some("csv") => Format::Csv,
+        Some("json") => Format::Json,
+        Some("parquet") => Format::Parquet,
+        _ => Format::Table,
+    }
+}
+
+impl Output {
+    pub fn format(&self) -> Format {
+        self.format.unwrap_or_else(|| by_name(self.output.as_deref()))
+    }
 }
 
 #[derive(Debug, Args)]
@@ -156,6 +229,15 @@ pub struct Output {
 pub struct Run {
     #[command(flatten)]
     pub profiling: Profiling,
+    /// Write a page for the browser beside the profile: see `through report`
+    #[arg(long)]
+    pub report: bool,
+    /// Show the job while it runs, on standard error: see `through watch`
+    #[arg(long)]
+    pub watch: bool,
+    /// Seconds between two looks
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = watch::interval, requires = "watch")]
+    pub interval: Duration,
     /// The launcher with its arguments, such as: mpirun -n 4 ./program
     #[arg(trailing_var_arg = true, required = true, value_name = "LAUNCHER")]
     pub command: Vec<OsString>,
@@ -250,7 +332,10 @@ pub struct HostNote {
 }
 
 fn sort_key() -> impl TypedValueParser<Value = SortKey> {
-    PossibleValuesParser::new(SortKey::ALL.map(SortKey::name)).map(|name| SortKey::of(&name).expect("one of the names"))
+    let names = SortKey::ALL.map(|key| PossibleValue::new(key.name()));
+    let numbers = ["0", "1", "2", "3", "4", "5", "6", "7"].map(|number| PossibleValue::new(number).hide(true));
+    PossibleValuesParser::new(names.into_iter().chain(numbers))
+        .map(|name| SortKey::of(&name).expect("one of the names"))
 }
 
 /// Bucket edges stay text, but a job is not started with edges that the profiler would refuse.

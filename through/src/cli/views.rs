@@ -108,7 +108,7 @@ pub const COMMON: Command = Command::Show;
 /// The formats in which a command writes any of its views.
 pub fn formats(command: Command) -> impl TypedValueParser<Value = Format> {
     let mut names: Vec<&'static str> = Vec::new();
-    for format in views::of(command).flat_map(|view| view.formats) {
+    for format in views::of(command).flat_map(View::written_as) {
         if !names.contains(&format.name()) {
             names.push(format.name());
         }

@@ -11,7 +11,7 @@ pub fn correlate(arguments: &Correlate) -> Result<bool, Error> {
     let question = Question {
         runs: arguments.runs.clone(),
         by: arguments.by.clone(),
-        top: arguments.top,
+        top: arguments.entries.top(),
         format: arguments.format,
         ..Question::new(Profile::open(&arguments.runs[0])?)
     };

@@ -21,7 +21,7 @@ pub fn diff(arguments: &Diff) -> Result<u8, Error> {
     let question = Question {
         runs: a.clone(),
         against: b,
-        top: arguments.top,
+        top: arguments.entries.top(),
         format: arguments.format,
         ..Question::new(Profile::open(&a[0])?)
     };

@@ -11,8 +11,8 @@ pub fn layers(layers: &Layers) -> Result<bool, Error> {
     let question = Question {
         selection: layers.calls.selection(&layers.routes),
         sort: output.sort,
-        top: output.top,
-        format: output.format,
+        top: layers.top,
+        format: output.format(),
         ..Question::new(opened(&layers.input)?)
     };
     present(view, &question, output.output.as_deref())

@@ -12,8 +12,9 @@ pub fn look(command: Command, look: &Look) -> Result<bool, Error> {
     let question = Question {
         selection: look.select.selection(),
         sort: output.sort,
-        top: output.top,
-        format: output.format,
+        top: look.entries.top(),
+        format: output.format(),
+        folding: look.families.folding(),
         ..Question::new(opened(&look.input)?)
     };
     present(View::usual(command), &question, output.output.as_deref())
@@ -29,8 +30,9 @@ pub fn look_at_ranks(command: Command, look: &LookAtRanks) -> Result<bool, Error
             ..Selection::default()
         },
         sort: output.sort,
-        top: output.top,
-        format: output.format,
+        top: look.entries.top(),
+        format: output.format(),
+        folding: look.families.folding(),
         ..Question::new(opened(&look.input)?)
     };
     present(View::usual(command), &question, output.output.as_deref())

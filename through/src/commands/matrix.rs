@@ -9,7 +9,7 @@ use crate::views::{Command, Question, View};
 pub fn matrix(matrix: &Matrix) -> Result<bool, Error> {
     let question = Question {
         selection: matrix.calls.selection(&matrix.routes),
-        top: matrix.top,
+        top: matrix.entries.top(),
         format: matrix.format,
         between: matrix.by,
         counts: matrix.counts,

@@ -1,22 +1,29 @@
 //! What `through` does, one file per command. None of them uses another.
 
 pub mod advise;
+pub mod bench;
 pub mod clean;
 pub mod collect;
 pub mod correlate;
 pub mod diff;
 pub mod exec;
+pub mod generate;
 pub mod graph;
 pub mod layers;
 pub mod look;
 pub mod matrix;
 pub mod recover;
 pub mod reorder;
+pub mod report;
 pub mod resolve;
+pub mod roofline;
 pub mod run;
+pub mod schema;
 pub mod show;
+pub mod sql;
 pub mod trace;
 pub mod tune;
+pub mod watch;
 
 use std::path::Path;
 
@@ -26,6 +33,7 @@ use crate::error::Error;
 use crate::query::open::Profile;
 use crate::render::output;
 use crate::text::message::say;
+use crate::text::progress;
 use crate::views::{Question, View};
 
 /// The profile that is named, or the newest one here.
@@ -45,7 +53,8 @@ fn present(view: &View, question: &Question, file: Option<&Path>) -> Result<bool
 
 /// Shows a view, and says what there is to say beside it.
 fn shown(view: &View, question: &Question, file: Option<&Path>) -> Result<Document, Error> {
-    let document = view.ask(question)?;
+    let what = format!("reading {}", question.profile.path.display());
+    let document = progress::shown(&what, || view.ask(question))?;
     if document.is_printed(question.format) {
         output::print(&document, question.format, file)?;
     }

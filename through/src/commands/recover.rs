@@ -51,7 +51,8 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
             continue;
         }
         let (description, is_claimed) = (shards::describe(&run), shards::is_claimed(&run));
-        if let (false, Some(obstacle)) = (is_claimed, shards::obstacle(&run, arguments.force)) {
+        let is_going = !(is_claimed || run.going.is_empty());
+        if let (true, Some(obstacle)) = (is_going, shards::obstacle(&run, arguments.force)) {
             say(format_args!("{description}: left alone, {obstacle}"));
             continue;
         }

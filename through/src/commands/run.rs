@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use std::{env, fs};
 
 use commsee::settings;
@@ -17,9 +17,11 @@ use crate::job::collect::Reach;
 use crate::job::results::{self, Results};
 use crate::job::shards;
 use crate::job::{launcher, names, preload, signals};
+use crate::live::{Live, Stream, Wanted};
 use crate::query::catalog::Catalog;
 use crate::query::open::Profile;
-use crate::render;
+use crate::render::{self, output};
+use crate::report;
 use crate::text::message::say;
 use crate::text::path::relative;
 use crate::text::terminal::Terminal;
@@ -39,11 +41,36 @@ pub fn run(run: &Run) -> Result<u8, Error> {
         variables.push((settings::LOG, "warn".into()));
     }
     let started = SystemTime::now();
+    let live = run.watch.then(|| live(&launch, run.interval).beside());
     let status = signals::run(&mut launcher::command(&run.command, &variables))
-        .map_err(|source| Error::Start { program: PathBuf::from(&run.command[0]), source })?;
+        .map_err(|source| Error::Start { program: PathBuf::from(&run.command[0]), source });
+    drop(live);
+    let status = status?;
     let reach = Reach::of_launcher(&run.command);
-    report(&results::gather(&pattern, &launch, started, &reach), status);
+    let results = results::gather(&pattern, &launch, started, &reach);
+    report(&results, status);
+    if run.report {
+        results.profiles.iter().for_each(|profile| page(profile).unwrap_or_else(say));
+    }
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)) as u8)
+}
+
+/// The job that is started, as its shards show it.
+fn live(launch: &str, interval: Duration) -> Live {
+    let wanted = Wanted::Launched(launch.to_owned());
+    Live { directories: shards::directories(&[]), wanted, interval, top: ROWS_WATCHED, stream: Stream::Error }
+}
+
+const ROWS_WATCHED: usize = 10;
+
+/// The page of a profile, beside it.
+fn page(profile: &Path) -> Result<(), Error> {
+    let file = profile.with_extension("html");
+    let mut opened = Profile::open(profile)?;
+    opened.are_binaries_read = false;
+    output::text(&report::Report::of(opened, report::Beside::default())?.page(), &file)?;
+    say(format_args!("{}: open it in a browser", relative(&file).display()));
+    Ok(())
 }
 
 /// Whatever goes wrong here, the job's status stands.

@@ -3,7 +3,7 @@
 use super::{opened, present};
 use crate::cli::Show;
 use crate::error::Error;
-use crate::views::{Folding, Question};
+use crate::views::Question;
 
 /// Whether anything was there to show.
 pub fn show(show: &Show) -> Result<bool, Error> {
@@ -11,9 +11,9 @@ pub fn show(show: &Show) -> Result<bool, Error> {
     let question = Question {
         selection: show.select.selection(),
         sort: output.sort,
-        top: output.top,
-        format: output.format,
-        folding: if show.no_families { Folding::Never } else { Folding::Usual },
+        top: show.entries.top(),
+        format: output.format(),
+        folding: show.families.folding(),
         ..Question::new(opened(&show.input)?)
     };
     present(view, &question, output.output.as_deref())

@@ -6,6 +6,8 @@ pub enum Format {
     Table,
     Csv,
     Json,
+    /// <https://parquet.apache.org>
+    Parquet,
     /// <https://graphviz.org/doc/info/lang.html>
     Dot,
     /// The Trace Event Format of Chrome and Perfetto.
@@ -19,10 +21,11 @@ pub enum Format {
 }
 
 impl Format {
-    pub const ALL: [Format; 8] = [
+    pub const ALL: [Format; 9] = [
         Format::Table,
         Format::Csv,
         Format::Json,
+        Format::Parquet,
         Format::Dot,
         Format::Trace,
         Format::Folded,
@@ -35,6 +38,7 @@ impl Format {
             Format::Table => "table",
             Format::Csv => "csv",
             Format::Json => "json",
+            Format::Parquet => "parquet",
             Format::Dot => "dot",
             Format::Trace => "trace",
             Format::Folded => "folded",
@@ -47,8 +51,13 @@ impl Format {
         Format::ALL.into_iter().find(|format| format.name() == name)
     }
 
+    /// Whether a terminal can do nothing with it.
+    pub fn is_binary(self) -> bool {
+        self == Format::Parquet
+    }
+
     /// Whether it is there, with the names of its columns, even if nothing matches.
     pub fn is_for_programs(self) -> bool {
-        matches!(self, Format::Csv | Format::Json)
+        matches!(self, Format::Csv | Format::Json | Format::Parquet)
     }
 }

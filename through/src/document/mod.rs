@@ -27,6 +27,8 @@ pub struct Document {
     pub tables: Vec<Table>,
     /// How many entries `--top` left out, and what they are: `communicators`.
     pub hidden: usize,
+    /// Said of what was left out for another reason.
+    pub left_out: Option<String>,
     pub entries: &'static str,
     /// What is drawn in place of tables, by format.
     pub drawings: Vec<(Format, Box<dyn Drawing>)>,
@@ -52,6 +54,7 @@ pub enum Found {
 /// What every document begins with.
 #[derive(Default)]
 pub struct Head {
+    pub subject: Subject,
     pub path: PathBuf,
     pub meta: BTreeMap<String, String>,
     pub overview: Overview,
@@ -59,6 +62,33 @@ pub struct Head {
     pub filters: Vec<String>,
     /// For people: the program, its library, what is missing.
     pub lines: Vec<Line>,
+}
+
+/// What the document is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Subject {
+    #[default]
+    Profile,
+    /// Of the machine. They have no overview.
+    Measurements,
+}
+
+impl Subject {
+    /// In JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Subject::Profile => "profile",
+            Subject::Measurements => "measurements",
+        }
+    }
+
+    /// In the head of a table.
+    pub fn title(self) -> &'static str {
+        match self {
+            Subject::Profile => "profile",
+            Subject::Measurements => "measured",
+        }
+    }
 }
 
 /// A line of the head, with its name.
@@ -88,6 +118,7 @@ impl Document {
             numbers: Vec::new(),
             tables: Vec::new(),
             hidden: 0,
+            left_out: None,
             entries,
             drawings: Vec::new(),
             found: Found::Something,

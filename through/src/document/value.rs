@@ -30,6 +30,8 @@ pub enum Unit {
     /// A share that is drawn.
     Bar,
     Ratio,
+    /// Bytes per second.
+    Rate,
     /// Lines of code, the innermost first.
     Frames,
     /// Objects with members of their own.
@@ -49,6 +51,7 @@ impl Unit {
             Unit::Seconds => "seconds",
             Unit::Share | Unit::Bar => "fraction",
             Unit::Ratio => "ratio",
+            Unit::Rate => "bytes per second",
             Unit::Frames | Unit::Records => "list",
         }
     }
@@ -82,6 +85,7 @@ impl Unit {
             Value::Share { .. } => self == Unit::Share,
             Value::Bar { .. } => self == Unit::Bar,
             Value::Ratio(_) => self == Unit::Ratio,
+            Value::Rate(_) => self == Unit::Rate,
             Value::Frames(_) => self == Unit::Frames,
             Value::Records(_) => self == Unit::Records,
         }
@@ -123,6 +127,7 @@ pub enum Value<'a> {
         whole: i64,
     },
     Ratio(f64),
+    Rate(f64),
     /// Lines of code with their functions: a list in JSON, and one text in CSV.
     Frames(Vec<(&'a str, Option<&'a str>)>),
     /// Objects in JSON, and one text in CSV.
@@ -173,7 +178,7 @@ impl Serialize for Value<'_> {
             Value::Mean { sum_ns, count } => serializer.serialize_f64(*sum_ns as f64 / *count.max(&1) as f64 / 1e9),
             Value::Share { whole, .. } if *whole <= 0.0 => serializer.serialize_none(),
             Value::Share { part, whole } => serializer.serialize_f64(part / whole),
-            Value::Ratio(ratio) => serializer.serialize_f64(*ratio),
+            Value::Ratio(ratio) | Value::Rate(ratio) => serializer.serialize_f64(*ratio),
             Value::Frames(frames) => {
                 serializer.collect_seq(frames.iter().map(|(site, function)| Frame { site, function }))
             }

@@ -12,6 +12,8 @@ use crate::cli::Profiling;
 use crate::error::Error;
 
 pub const PRELOAD: &str = "LD_PRELOAD";
+/// Unlike `LD_PRELOAD`, its directories may have spaces: ld.so(8).
+const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 const LIBRARY: &str = "libcommsee.so";
 /// How the names of the libraries of hook modules begin.
 const MODULE: &str = "libcommsee_";
@@ -25,6 +27,7 @@ pub fn variables(profiling: &Profiling) -> Result<Variables, Error> {
     let mut libraries = vec![library];
     libraries.extend(modules(&hooks.unwrap_or_default(), &places())?);
     let mut variables = vec![(PRELOAD, preloaded(&libraries, env::var_os(PRELOAD)))];
+    variables.extend(searched(&libraries, env::var_os(LIBRARY_PATH)).map(|paths| (LIBRARY_PATH, paths)));
     if let Some(output) = &profiling.output {
         variables.push((settings::OUT, absolute_pattern(output.as_os_str()).into_os_string()));
     }
@@ -126,7 +129,7 @@ fn there(places: &[PathBuf]) -> Vec<String> {
 fn found(candidates: &[PathBuf]) -> Result<Option<PathBuf>, Error> {
     let there = candidates.iter().find(|path| path.is_file()).and_then(|path| path.canonicalize().ok());
     match there {
-        Some(path) if path.as_os_str().as_bytes().iter().any(|byte| b" :".contains(byte)) => {
+        Some(path) if path.as_os_str().as_bytes().iter().any(|byte| b":;".contains(byte)) => {
             Err(Error::LibraryPath(path))
         }
         there => Ok(there),
@@ -137,13 +140,38 @@ fn found(candidates: &[PathBuf]) -> Result<Option<PathBuf>, Error> {
 fn preloaded(libraries: &[PathBuf], before: Option<OsString>) -> OsString {
     let before = before.unwrap_or_default();
     let others = before.as_bytes().split(|byte| b" :".contains(byte)).filter(|other| !other.is_empty());
-    let mut names: Vec<&[u8]> = Vec::new();
-    for name in libraries.iter().map(|library| library.as_os_str().as_bytes()).chain(others) {
+    let preloaded = |library: &Path| match has_space(library) {
+        true => library.file_name().unwrap_or_default().as_bytes().to_vec(),
+        false => library.as_os_str().as_bytes().to_vec(),
+    };
+    let mut names: Vec<Vec<u8>> = Vec::new();
+    for name in libraries.iter().map(|library| preloaded(library)).chain(others.map(<[u8]>::to_vec)) {
         if !names.contains(&name) {
             names.push(name);
         }
     }
     OsString::from_vec(names.join(&b":"[..]))
+}
+
+fn has_space(path: &Path) -> bool {
+    path.as_os_str().as_bytes().contains(&b' ')
+}
+
+/// Where libraries are searched that cannot be preloaded by their whole path, if there are any.
+fn searched(libraries: &[PathBuf], before: Option<OsString>) -> Option<OsString> {
+    let mut paths: Vec<&[u8]> = Vec::new();
+    for library in libraries.iter().filter(|library| has_space(library)) {
+        let directory = library.parent()?.as_os_str().as_bytes();
+        if !paths.contains(&directory) {
+            paths.push(directory);
+        }
+    }
+    if paths.is_empty() {
+        return None;
+    }
+    let before = before.unwrap_or_default();
+    paths.extend(Some(before.as_bytes()).filter(|before| !before.is_empty()));
+    Some(OsString::from_vec(paths.join(&b":"[..])))
 }
 
 #[cfg(test)]
@@ -158,6 +186,15 @@ mod tests {
         let both = ["/l/libcommsee.so", "/l/libcommsee_ucx.so"].map(PathBuf::from);
         let before = Some("/l/libcommsee_ucx.so:/b.so".into());
         assert_eq!(preloaded(&both, before), "/l/libcommsee.so:/l/libcommsee_ucx.so:/b.so");
+    }
+
+    #[test]
+    fn a_path_with_a_space_is_searched() {
+        let libraries = ["/my tools/libcommsee.so", "/my tools/libcommsee_ucx.so"].map(PathBuf::from);
+        assert_eq!(preloaded(&libraries, Some("/a.so".into())), "libcommsee.so:libcommsee_ucx.so:/a.so");
+        assert_eq!(searched(&libraries, Some("/b:/c".into())), Some("/my tools:/b:/c".into()));
+        assert_eq!(searched(&libraries, None), Some("/my tools".into()));
+        assert_eq!(searched(&[PathBuf::from("/l/libcommsee.so")], Some("/b".into())), None);
     }
 
     #[test]

@@ -16,8 +16,8 @@ use commsee::settings;
 
 use crate::error::Error;
 use crate::job::carry;
-use crate::text::escape::{cut, visible};
-use crate::text::units;
+use crate::text::escape::{command_line, visible};
+use crate::text::{progress, units};
 
 /// Where shards lie unless somebody says otherwise.
 pub fn directories(named: &[PathBuf]) -> Vec<PathBuf> {
@@ -147,7 +147,9 @@ pub fn names(directories: &[PathBuf]) -> String {
 
 /// Makes a profile, under the wanted name or the next free one.
 pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
-    recover::recover(run, wanted).map_err(|error| Error::Recover(format!("run {}: {error}", short(run))))
+    let what = format!("joining {}", units::count(run.shards.len() as u64, "shard"));
+    progress::shown(&what, || recover::recover(run, wanted))
+        .map_err(|error| Error::Recover(format!("run {}: {error}", short(run))))
 }
 
 pub fn remove(run: &Run) -> Result<(), Error> {
@@ -169,9 +171,9 @@ pub fn describe(run: &Run) -> String {
     let started = commsee::profile::utc(run.started_unix_ns);
     let shards = units::count((run.shards.len() + run.parts.len()) as u64, "shard");
     let of = units::count(u64::from(run.world_size), "rank");
-    let command = visible(&run.command);
+    let command = command_line(&run.command, 60);
     let job = run.origin.job.title().map(|job| format!(" of job {}", visible(&job))).unwrap_or_default();
-    format!("run {}{job}, started {started}, {shards} of {of}: {}", short(run), cut(&command, 60))
+    format!("run {}{job}, started {started}, {shards} of {of}: {command}", short(run))
 }
 
 /// `rank 3`, `ranks 2-3`.

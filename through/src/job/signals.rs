@@ -5,7 +5,8 @@ use std::io;
 use std::mem;
 use std::process::{Child, Command, ExitStatus};
 use std::ptr;
-use std::sync::atomic::{AtomicI32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::SeqCst};
+use std::sync::{Arc, OnceLock};
 
 /// 0 while there is no job.
 static JOB: AtomicI32 = AtomicI32::new(0);
@@ -30,6 +31,33 @@ pub fn run(command: &mut Command) -> io::Result<ExitStatus> {
     JOB.store(0, SeqCst);
     PASSED_ON.iter().zip(&before).for_each(|(signal, action)| restore(*signal, action));
     result
+}
+
+/// Has what usually ends this program set a flag instead, so that it can put things right.
+pub fn on_end(ending: Arc<AtomicBool>) {
+    if ENDING.set(ending).is_err() {
+        return;
+    }
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: plain data; the handler only stores a flag.
+        unsafe {
+            let (mut before, mut action): (libc::sigaction, libc::sigaction) = mem::zeroed();
+            libc::sigaction(signal, ptr::null(), &mut before);
+            // `nohup` ignores one of them.
+            if before.sa_sigaction != libc::SIG_IGN {
+                action.sa_sigaction = note as *const () as usize;
+                libc::sigaction(signal, &action, ptr::null_mut());
+            }
+        }
+    }
+}
+
+static ENDING: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+extern "C" fn note(_: libc::c_int) {
+    if let Some(ending) = ENDING.get() {
+        ending.store(true, SeqCst);
+    }
 }
 
 /// Waits in two steps, so that no signal is sent to a process number that is free again.

@@ -4,13 +4,14 @@
 //! descriptors, the process group, the signals and the limits of its task, and the task ends as it ended.
 
 use std::env;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::ptr;
 use std::time::{Duration, Instant};
@@ -64,10 +65,12 @@ impl Step {
         let process = open_process(number)?;
         let command = words("cmdline")?;
         let [_, verb, note, ..] = command.as_slice() else { return None };
-        let variables = (verb == b"watch").then(|| words("environ"))??;
+        // People watch runs and folders, by the same command.
+        let is_note = note.starts_with(b"/") && !Path::new(OsStr::from_bytes(note)).is_dir();
+        let variables = (verb == b"watch" && is_note).then(|| words("environ"))??;
         let has = |name: &str, value: &str| variables.contains(&format!("{name}={value}").into_bytes());
         let is_own = has("SLURM_JOB_ID", &self.job) && has("SLURM_STEP_ID", &self.step);
-        is_own.then(|| Watcher { process, note: std::ffi::OsString::from_vec(note.clone()).into() })
+        is_own.then(|| Watcher { process, note: OsString::from_vec(note.clone()).into() })
     }
 
     /// Until what the ranks of this host left is carried. While another of them lives its own task will wait.

@@ -148,6 +148,7 @@ impl Watcher {
     /// What a rank left that died is carried at once: a batch system may leave little time. Ranks that have reached `MPI_Finalize` have
     /// an agreement of their own, for as long as any of them is there to keep it.
     fn carry_dead(&mut self) {
+        self.shards.values_mut().for_each(|local| local.process.look());
         let is_any_alive = self.shards.values().any(|local| local.process.lives());
         let mut dead: Vec<PathBuf> = Vec::new();
         self.shards.retain(|path, local| {

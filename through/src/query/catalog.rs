@@ -184,6 +184,11 @@ impl Catalog {
         format!("iif(n.op IN ({}), 0, {time})", numbers.join(","))
     }
 
+    /// Whether mpisee wrote the profile, which counts less.
+    pub fn is_of_mpisee(&self) -> bool {
+        self.meta("written_by") == Some("mpisee")
+    }
+
     /// A value of the metadata, if it is there and says something.
     pub fn meta(&self, key: &str) -> Option<&str> {
         self.meta.get(key).map(String::as_str).filter(|value| !value.is_empty())

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::catalog::{Catalog, Communicator};
+use super::families::{Alike, alike};
 
 /// One communicator, or several that were made alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,12 +13,6 @@ pub struct Line {
     pub members: Vec<i64>,
     /// The line of their parents.
     pub above: Option<usize>,
-}
-
-type Alike<'a> = (Option<&'a str>, Option<&'a str>, Option<u64>, u64, Option<i64>);
-
-fn alike(comm: &Communicator) -> Alike<'_> {
-    (comm.layer.as_deref(), comm.creator.as_deref(), comm.size, comm.remote_size, comm.site)
 }
 
 fn first<'a>(group: &[&'a Communicator]) -> Option<(bool, u64, char, u64, &'a str)> {

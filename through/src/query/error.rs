@@ -9,12 +9,18 @@ use super::open::Problem;
 pub enum Error {
     #[error("{}: {problem}", path.display())]
     Profile { path: PathBuf, problem: Problem },
+    #[error("{}: {problem}", path.display())]
+    Measurements { path: PathBuf, problem: super::bench::Problem },
+    #[error("there is no file of measurements (*.db) in the current directory: name one, or make one with groupbench")]
+    NoMeasurements,
     #[error("there is no profile (*.db) in the current directory: name one, or make one with `through run`")]
     NoProfile,
     #[error("{}: holds sums over {}, and {asked} needs the numbers of each: run the program again with COMMSEE_DETAIL=rank", path.display(), summed(*detail))]
     Coarse { path: PathBuf, detail: Detail, asked: &'static str },
     #[error("{0}")]
     Name(String),
+    #[error("{0}")]
+    Sql(super::sql::Refusal),
 }
 
 /// What the numbers of a profile are sums over.

@@ -23,17 +23,21 @@ pub struct Families {
     by_member: HashMap<i64, usize>,
 }
 
-type Alike<'a> = (Option<&'a str>, Option<&'a str>, Option<&'a str>, Option<u64>, u64, Option<i64>);
+/// What communicators have in common that the same line of a program makes of one parent, or of parents that are alike.
+pub type Alike<'a> = (Option<&'a str>, Option<&'a str>, Option<u64>, u64, Option<i64>);
+
+pub fn alike(comm: &Communicator) -> Alike<'_> {
+    (comm.layer.as_deref(), comm.creator.as_deref(), comm.size, comm.remote_size, comm.site)
+}
 
 impl Families {
     pub fn of(catalog: &Catalog) -> Families {
-        let mut alike: BTreeMap<Alike, Vec<&Communicator>> = BTreeMap::new();
+        let mut groups: BTreeMap<(Option<&str>, Alike), Vec<&Communicator>> = BTreeMap::new();
         for comm in catalog.communicators.values().filter(|comm| !comm.is_special()) {
-            let (layer, creator, parent) = (comm.layer.as_deref(), comm.creator.as_deref(), comm.parent.as_deref());
-            alike.entry((layer, creator, parent, comm.size, comm.remote_size, comm.site)).or_default().push(comm);
+            groups.entry((comm.parent.as_deref(), alike(comm))).or_default().push(comm);
         }
         let mut families = Families::default();
-        for ((_, creator, parent, size, ..), mut comms) in alike.into_iter().filter(|(_, comms)| comms.len() > 1) {
+        for ((parent, (_, creator, size, ..)), mut comms) in groups.into_iter().filter(|(_, comms)| comms.len() > 1) {
             comms.sort_by(|a, b| a.name_key().cmp(&b.name_key()));
             let members: Vec<i64> = comms.iter().map(|comm| comm.id).collect();
             families.by_member.extend(members.iter().map(|member| (*member, families.list.len())));

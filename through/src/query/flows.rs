@@ -75,6 +75,32 @@ pub fn flows(
     Ok(sums.into_iter().map(flow).collect())
 }
 
+/// What a layer sent, by the communicator and the operation that caused it.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    pub comm: i64,
+    pub op: i64,
+    pub route: i64,
+    pub from: End,
+    pub to: End,
+    pub calls: i64,
+    pub bytes: u64,
+}
+
+/// All of it, row by row: what arrived is the other end of what was sent, and left out.
+pub fn sent(profile: &Profile, is_sent: impl Fn(i64) -> bool, mut take: impl FnMut(Sent)) -> Result<(), Error> {
+    let sql = "SELECT comm, op, way, rank, peer, calls, bytes FROM transfer";
+    profile.query(sql, vec![], |row| {
+        let route = row.get(2)?;
+        if is_sent(route) {
+            let (from, to) = (End::of_rank(row.get(3)?), End::of_peer(row.get(4)?));
+            let (calls, bytes) = (row.get(5)?, unsigned(row.get(6)?));
+            take(Sent { comm: row.get(0)?, op: row.get(1)?, route, from, to, calls, bytes });
+        }
+        Ok(())
+    })
+}
+
 /// Between two ends, in whatever way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {

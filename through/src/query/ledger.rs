@@ -57,6 +57,11 @@ impl Ledger {
         i128::from(self.ranks) * i128::from(self.run_time_ns)
     }
 
+    /// MPI time that is in no counter.
+    pub fn unexplained_ns(&self) -> i128 {
+        self.entries.iter().filter(|entry| entry.op.is_none()).map(|entry| entry.time_ns).sum()
+    }
+
     /// What is missing to the whole: MPI, and ranks that ended early.
     pub fn lost_ns(&self) -> i128 {
         self.whole_ns() - self.working_ns

@@ -7,12 +7,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use commsee::bench::schema;
 use commsee::profile::SCHEMA_VERSION;
+use commsee::profile::messages::{Message, matched};
 use rusqlite::limits::Limit;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, Row, params_from_iter};
 
-use super::Error;
+use super::{Error, mpisee};
 use crate::text::message::plain;
 
 /// Why a file cannot be shown.
@@ -30,12 +32,21 @@ pub enum Problem {
     Empty,
     #[error("is not a commsee profile: name a file that the profiler wrote")]
     Foreign,
+    #[error("is a file of measurements; see `through bench`")]
+    Measurements,
     #[error("has schema version {0} and this `through` knows {SCHEMA_VERSION}: use the newer commsee that wrote it")]
     Newer(u32),
     #[error("is cut off ({is} of {wanted} bytes are there): copy it again, or run the program again")]
     Truncated { is: u64, wanted: u64 },
     #[error("is damaged ({0}): copy it again, or run the program again")]
     Damaged(String),
+}
+
+impl Problem {
+    /// Whether nobody would take the file for a profile.
+    fn is_no_profile(&self) -> bool {
+        matches!(self, Problem::Foreign | Problem::Measurements | Problem::Empty | Problem::Special)
+    }
 }
 
 impl From<rusqlite::Error> for Problem {
@@ -69,7 +80,13 @@ impl Profile {
         check_file(path).map_err(problem)?;
         let bytes = bytes_there(path);
         let db = connect(path, bytes).map_err(problem)?;
-        let version = check_schema(&db).map_err(problem)?;
+        let version = match check_schema(&db) {
+            Err(Problem::Foreign) if schema::is_bench(&db).unwrap_or(false) => {
+                return Err(problem(Problem::Measurements));
+            }
+            Err(Problem::Foreign) if of_mpisee(&db).map_err(problem)? => mpisee::VERSION,
+            version => version.map_err(problem)?,
+        };
         Ok(Profile {
             path: path.to_owned(),
             version,
@@ -85,7 +102,7 @@ impl Profile {
         for path in databases(directory) {
             match Profile::open(&path) {
                 Ok(profile) => return Ok((profile, remark)),
-                Err(Error::Profile { problem: Problem::Foreign | Problem::Empty | Problem::Special, .. }) => {}
+                Err(Error::Profile { problem, .. }) if problem.is_no_profile() => {}
                 Err(error) => _ = remark.get_or_insert_with(|| format!("skipped: {error}")),
             }
         }
@@ -127,6 +144,16 @@ impl Profile {
         self.version >= 8
     }
 
+    /// Whether it knows files by name, which came with version 9.
+    pub fn has_files(&self) -> bool {
+        self.version >= 9
+    }
+
+    /// Whether it knows which message arrived where, which came with version 9.
+    pub fn has_messages(&self) -> bool {
+        self.version >= 9
+    }
+
     /// The token of the `through run` that the profile stems from, or nothing.
     pub fn launch(&self) -> Result<String, Error> {
         let sql = "SELECT value FROM metadata WHERE key = 'launch'";
@@ -152,6 +179,24 @@ impl Profile {
         };
         let collect = || self.db.prepare(sql)?.query_map(params_from_iter(values), bounded)?.collect::<Result<C, _>>();
         collect().map_err(|error: rusqlite::Error| Error::Profile { path: self.path.clone(), problem: error.into() })
+    }
+
+    /// Which messages arrived where, from the events of their ends. Returns how many are not known.
+    pub fn match_messages(&self, mut take: impl FnMut(Message)) -> Result<u64, Error> {
+        let mut left = self.most_rows;
+        let bounded = |message| {
+            left = left.checked_sub(1).ok_or_else(endless)?;
+            take(message);
+            Ok(())
+        };
+        matched(&self.db, bounded).map_err(|error| Error::Profile { path: self.path.clone(), problem: error.into() })
+    }
+
+    /// The database for what the user asks: by their own words it may take as long, and give as much, as it does.
+    pub(super) fn unbounded(&mut self) -> rusqlite::Result<&mut Connection> {
+        self.db.progress_handler(0, None::<fn() -> bool>)?;
+        self.db.set_limit(Limit::SQLITE_LIMIT_LENGTH, i32::MAX)?;
+        Ok(&mut self.db)
     }
 
     /// How SQLite would find the rows of a query: <https://sqlite.org/eqp.html>. For tests and benchmarks.
@@ -188,7 +233,7 @@ pub fn is_sqlite(path: &Path) -> bool {
 const SQLITE_MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// What can be said without SQLite, which would answer "disk image is malformed" to most of it, or nothing at all.
-fn check_file(path: &Path) -> Result<(), Problem> {
+pub(super) fn check_file(path: &Path) -> Result<(), Problem> {
     let unreadable = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => Problem::Missing,
         _ => Problem::Unreadable(plain(&error)),
@@ -241,11 +286,11 @@ fn endless() -> rusqlite::Error {
 }
 
 /// The size of a file without its holes, which cost nothing to make.
-fn bytes_there(path: &Path) -> u64 {
+pub(super) fn bytes_there(path: &Path) -> u64 {
     path.metadata().map_or(0, |metadata| metadata.len().min(metadata.blocks().saturating_mul(512)))
 }
 
-fn connect(path: &Path, bytes: u64) -> Result<Connection, Problem> {
+pub(super) fn connect(path: &Path, bytes: u64) -> Result<Connection, Problem> {
     // Absolute, so that no name can be taken for an option, and a leading `//` for a host.
     let whole = path.canonicalize().map_err(|error| Problem::Unreadable(plain(&error)))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -266,7 +311,18 @@ fn connect(path: &Path, bytes: u64) -> Result<Connection, Problem> {
     Ok(db)
 }
 
-fn check_schema(db: &Connection) -> Result<u32, Problem> {
+/// Whether it is a profile of mpisee, which then can be asked as one of ours.
+fn of_mpisee(db: &Connection) -> Result<bool, Problem> {
+    if !mpisee::is_one(db).unwrap_or(false) {
+        return Ok(false);
+    }
+    db.execute_batch("PRAGMA query_only = OFF")?;
+    mpisee::adopt(db)?;
+    db.execute_batch("PRAGMA query_only = ON")?;
+    Ok(true)
+}
+
+pub(super) fn check_schema(db: &Connection) -> Result<u32, Problem> {
     let version: i64 = match db.query_row("PRAGMA user_version", [], |row| row.get(0)) {
         Ok(version) => version,
         Err(rusqlite::Error::SqliteFailure(code, _)) if code.code == rusqlite::ErrorCode::NotADatabase => {

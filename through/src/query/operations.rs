@@ -1,6 +1,7 @@
 //! The cells of each communicator, operation and bucket, ranks taken together.
 
 use super::catalog::{Catalog, unsigned};
+use super::performed::{Classes, is_of_own_bytes};
 use super::source::{Relation, Source};
 use crate::query::Error;
 use crate::query::filter::Filter;
@@ -17,6 +18,11 @@ pub struct Operations {
     /// Of a collective operation, how often the communicator performed it: the most calls that a rank made. Of any
     /// other, the calls of all ranks.
     pub calls: i64,
+    /// Of these, calls that another size class of the operation counts too, with other ranks: sums leave them out.
+    pub again: i64,
+    /// Of all ranks together, and of the one that made most.
+    pub rank_calls: i64,
+    pub rank_calls_max: i64,
     pub failed: i64,
     /// Over all ranks.
     pub bytes_sent: u64,
@@ -40,6 +46,9 @@ impl Operations {
         };
         self.ranks = self.ranks.saturating_add(other.ranks);
         self.calls = self.calls.saturating_add(other.calls);
+        self.again = self.again.saturating_add(other.again);
+        self.rank_calls = self.rank_calls.saturating_add(other.rank_calls);
+        self.rank_calls_max = self.rank_calls_max.max(other.rank_calls_max);
         self.failed = self.failed.saturating_add(other.failed);
         self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
         self.bytes_recv = self.bytes_recv.saturating_add(other.bytes_recv);
@@ -48,6 +57,11 @@ impl Operations {
         self.rank_min_ns = self.rank_min_ns.min(other.rank_min_ns);
         self.time_min_ns = extreme(self.time_min_ns, other.time_min_ns, i64::min);
         self.time_max_ns = extreme(self.time_max_ns, other.time_max_ns, i64::max);
+    }
+
+    /// Its part of the calls of all size classes.
+    pub fn performed(&self) -> i64 {
+        self.calls.saturating_sub(self.again)
     }
 
     /// The mean over the ranks that called.
@@ -68,16 +82,19 @@ pub fn operations(
         "SELECT comm, op, bucket, ranks, calls, calls_max, failed, failed_max, bytes_sent, bytes_recv, time_ns, \
          rank_max_ns, rank_min_ns, time_min_ns, time_max_ns FROM ({sql})"
     );
-    profile.query(&sql, values, |row| {
+    let mut rows: Vec<Operations> = profile.query(&sql, values, |row| {
         let op = row.get(1)?;
-        let once = catalog.operations.get(&op).is_some_and(|operation| operation.is_collective());
-        let (calls, failed) = if once { (5, 7) } else { (4, 6) };
+        let (rank_calls, rank_calls_max) = (row.get(4)?, row.get(5)?);
+        let (calls, failed) = if is_performed(catalog, op) { (rank_calls_max, 7) } else { (rank_calls, 6) };
         Ok(Operations {
             comm: row.get(0)?,
             op,
             bucket: row.get(2)?,
             ranks: row.get(3)?,
-            calls: row.get(calls)?,
+            calls,
+            again: 0,
+            rank_calls,
+            rank_calls_max,
             failed: row.get(failed)?,
             bytes_sent: unsigned(row.get(8)?),
             bytes_recv: unsigned(row.get(9)?),
@@ -87,5 +104,22 @@ pub fn operations(
             time_min_ns: row.get(13)?,
             time_max_ns: row.get(14)?,
         })
-    })
+    })?;
+    let mut classes = Classes::default();
+    let is_shared = |row: &Operations| is_of_own_bytes(row.bucket) && is_performed(catalog, row.op);
+    for row in rows.iter().filter(|row| is_shared(row)) {
+        classes.add((row.comm, row.op, None), row.rank_calls_max, row.rank_calls);
+    }
+    let mut performed = classes.performed(profile, catalog, filter)?;
+    for row in rows.iter_mut().filter(|row| is_shared(row)) {
+        let left = performed.entry((row.comm, row.op, None)).or_default();
+        row.again = row.calls.saturating_sub(*left).max(0);
+        *left -= row.performed();
+    }
+    Ok(rows)
+}
+
+/// Whether a communicator makes such a call, and not each of its ranks.
+fn is_performed(catalog: &Catalog, op: i64) -> bool {
+    catalog.operations.get(&op).is_some_and(|operation| operation.is_collective())
 }

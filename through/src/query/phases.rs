@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::catalog::{Catalog, unsigned};
 use super::communicators::{Spread, spreads_of};
+use super::performed::{Classes, is_of_own_bytes};
 use super::source::{Relation, Source};
 use crate::query::Error;
 use crate::query::filter::Filter;
@@ -30,16 +31,23 @@ pub struct Phase {
 pub fn phases(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Vec<Phase>, Error> {
     let spreads = spreads(profile, catalog, filter)?;
     let Relation { sql, values } = Source::new(profile, catalog, filter).groups_by_phase()?;
-    let sql =
-        format!("SELECT phase, op, calls, calls_max, failed, failed_max, bytes_sent, bytes_recv, time_ns FROM ({sql})");
+    let sql = format!(
+        "SELECT phase, op, calls, calls_max, failed, failed_max, bytes_sent, bytes_recv, time_ns, comm, bucket FROM ({sql})"
+    );
+    let mut classes = Classes::default();
     let rows: Vec<Phase> = profile.query(&sql, values, |row| {
         let op = row.get(1)?;
         let time_ns = row.get(8)?;
         let once = catalog.operations.get(&op).is_some_and(|operation| operation.is_collective());
         let (calls, failed) = if once { (3, 5) } else { (2, 4) };
+        let phase = row.get(0)?;
+        let is_shared = once && is_of_own_bytes(row.get(10)?);
+        if is_shared {
+            classes.add((row.get(9)?, op, Some(phase)), row.get(3)?, row.get(2)?);
+        }
         Ok(Phase {
-            phase: row.get(0)?,
-            calls: row.get(calls)?,
+            phase,
+            calls: if is_shared { 0 } else { row.get(calls)? },
             failed: row.get(failed)?,
             bytes_sent: unsigned(row.get(6)?),
             bytes_recv: unsigned(row.get(7)?),
@@ -58,6 +66,10 @@ pub fn phases(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<V
         sum.bytes_recv = sum.bytes_recv.saturating_add(row.bytes_recv);
         sum.time_ns = sum.time_ns.saturating_add(row.time_ns);
         sum.mpi_ns = sum.mpi_ns.saturating_add(row.mpi_ns);
+    }
+    for ((_, _, phase), calls) in classes.performed(profile, catalog, filter)? {
+        let sum = phase.and_then(|phase| phases.get_mut(&phase));
+        sum.into_iter().for_each(|sum| sum.calls = sum.calls.saturating_add(calls));
     }
     Ok(phases.into_values().collect())
 }

@@ -10,10 +10,17 @@ pub enum SortKey {
     Op,
     Bucket,
     Rank,
+    /// Of measurements.
+    Bandwidth,
+    /// The other way round.
+    TimeAscending,
+    CallsAscending,
+    BucketDescending,
 }
 
 impl SortKey {
-    pub const ALL: [SortKey; 8] = [
+    /// Those of profiles.
+    pub const ALL: [SortKey; 11] = [
         SortKey::Time,
         SortKey::Calls,
         SortKey::Bytes,
@@ -22,6 +29,21 @@ impl SortKey {
         SortKey::Op,
         SortKey::Bucket,
         SortKey::Rank,
+        SortKey::TimeAscending,
+        SortKey::CallsAscending,
+        SortKey::BucketDescending,
+    ];
+
+    /// The numbers of mpisee's `-s`, from 0.
+    pub const NUMBERS: [SortKey; 8] = [
+        SortKey::Comm,
+        SortKey::Time,
+        SortKey::TimeAscending,
+        SortKey::Op,
+        SortKey::BucketDescending,
+        SortKey::Bucket,
+        SortKey::Calls,
+        SortKey::CallsAscending,
     ];
 
     pub fn name(self) -> &'static str {
@@ -34,10 +56,15 @@ impl SortKey {
             SortKey::Op => "op",
             SortKey::Bucket => "bucket",
             SortKey::Rank => "rank",
+            SortKey::Bandwidth => "bandwidth",
+            SortKey::TimeAscending => "time-asc",
+            SortKey::CallsAscending => "calls-asc",
+            SortKey::BucketDescending => "bucket-desc",
         }
     }
 
     pub fn of(name: &str) -> Option<SortKey> {
-        SortKey::ALL.into_iter().find(|key| key.name() == name)
+        let numbered = name.parse().ok().and_then(|number: usize| SortKey::NUMBERS.get(number).copied());
+        SortKey::ALL.into_iter().chain([SortKey::Bandwidth]).find(|key| key.name() == name).or(numbered)
     }
 }

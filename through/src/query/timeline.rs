@@ -1,7 +1,8 @@
 //! The timeline: events one by one, and which message arrived where.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
 
+use commsee::profile::messages::{Message, NOT_MATCHED};
 use rusqlite::Row;
 use rusqlite::types::Value;
 
@@ -86,74 +87,32 @@ pub struct Messages {
     pub unmatched: u64,
 }
 
-/// Of one communicator: from which rank of it, to which world rank, with which tag.
-type Channel = (i64, i64, i64, i64);
-
-/// The events of a channel, in the order in which messages were sent, or their receives posted, with their bytes.
-#[derive(Default)]
-struct Ends {
-    sent: Vec<(i64, i64, i64)>,
-    received: Vec<(i64, i64, i64)>,
-    sender: i64,
-}
-
 impl Messages {
     /// The number of the message that an event sent, or received, if both ends are known.
     pub fn number(&self, event: i64) -> Option<u64> {
         self.numbers.get(&event).copied()
     }
 
-    /// MPI delivers the messages of a channel in the order in which they were sent, to receives in the order in which they were
-    /// posted (MPI-4.1, 3.5). Where early events made room for later ones, the last ones belong together, if both ranks finished: then
-    /// nothing was left on the way.
-    pub fn read(profile: &Profile, catalog: &Catalog, clocks: &[Clock]) -> Result<Messages, Error> {
-        let mut channels: BTreeMap<Channel, Ends> = BTreeMap::new();
-        let sql = "SELECT rowid, kind, comm, source, CASE kind WHEN 2 THEN peer ELSE rank END, tag, \
-                   CASE kind WHEN 2 THEN begin_ns ELSE posted END, rank, bytes FROM event WHERE kind IN (2, 3)";
-        profile.query::<(), ()>(sql, vec![], |row| {
-            let channel = (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?);
-            let ends = channels.entry(channel).or_default();
-            let end = (row.get(6)?, row.get(0)?, row.get(8)?);
-            match row.get(1)? {
-                SENT => {
-                    ends.sender = row.get(7)?;
-                    ends.sent.push(end);
-                }
-                _ => ends.received.push(end),
-            }
-            Ok(())
-        })?;
-        let losers: HashSet<i64> =
-            clocks.iter().filter(|clock| clock.lost_events > 0).map(|clock| clock.rank).collect();
-        let finished = catalog.processes.iter().filter(|process| process.state == "finished");
-        let finished: HashSet<i64> = finished.map(|process| process.rank).collect();
+    /// As the profile has them, or, in one that has only their ends, as these belong together.
+    pub fn read(profile: &Profile, catalog: &Catalog) -> Result<Messages, Error> {
         let mut messages = Messages::default();
-        for ((_, _, receiver, _), mut ends) in channels {
-            ends.sent.sort_unstable();
-            ends.received.sort_unstable();
-            let (sent, received) = (ends.sent.len(), ends.received.len());
-            let pairs = sent.min(received);
-            let are_finished = finished.contains(&ends.sender) && finished.contains(&receiver);
-            let (skipped_sent, skipped_received, is_known) =
-                match losers.contains(&ends.sender) || losers.contains(&receiver) {
-                    true => (sent - pairs, received - pairs, are_finished),
-                    // What was not received when the program ended comes last.
-                    false => (0, 0, sent == received || !are_finished),
-                };
-            let both = ends.sent[skipped_sent..].iter().zip(&ends.received[skipped_received..]);
-            // A message arrives with the bytes it was sent with: else something is missing between, as where counting paused.
-            if !is_known || both.clone().any(|((.., sent_bytes), (.., bytes))| sent_bytes != bytes) {
-                messages.unmatched += sent.max(received) as u64;
-                continue;
+        match catalog.meta(NOT_MATCHED).filter(|_| profile.has_messages()) {
+            Some(unmatched) => {
+                let sql = "SELECT sent, received FROM message";
+                profile.query::<(), ()>(sql, vec![], |row| {
+                    messages.add(Message { sent: row.get(0)?, received: row.get(1)? });
+                    Ok(())
+                })?;
+                messages.unmatched = unmatched.parse().unwrap_or(0);
             }
-            messages.unmatched += (sent.max(received) - pairs) as u64;
-            for ((_, sent, _), (_, received, _)) in both {
-                messages.numbers.insert(*sent, messages.matched);
-                messages.numbers.insert(*received, messages.matched);
-                messages.matched += 1;
-            }
+            None => messages.unmatched = profile.match_messages(|message| messages.add(message))?,
         }
         Ok(messages)
+    }
+
+    fn add(&mut self, Message { sent, received }: Message) {
+        self.numbers.extend([sent, received].map(|event| (event, self.matched)));
+        self.matched += 1;
     }
 }
 

@@ -27,14 +27,17 @@ struct Record<'a> {
 impl Serialize for Record<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_tuple(self.columns.len())?;
-        self.columns.iter().try_for_each(|column| match self.row.value(*column) {
-            Value::Frames(frames) => fields.serialize_element(&callers(&frames)),
-            Value::Records(records) => {
-                fields.serialize_element(&serde_json::to_string(&Value::Records(records)).unwrap_or_default())
-            }
-            value => fields.serialize_element(&value),
-        })?;
+        self.columns.iter().try_for_each(|column| fields.serialize_element(&field(&self.row.value(*column))))?;
         fields.end()
+    }
+}
+
+/// A value without parts.
+pub fn field<'a>(value: &'a Value<'a>) -> Value<'a> {
+    match value {
+        Value::Frames(frames) => Value::owned(callers(frames)),
+        Value::Records(_) => Value::owned(serde_json::to_string(value).unwrap_or_default()),
+        value => value.clone(),
     }
 }
 
@@ -43,7 +46,7 @@ fn callers(frames: &[(&str, Option<&str>)]) -> String {
     frames.iter().map(|(site, _)| *site).collect::<Vec<_>>().join(" < ")
 }
 
-fn io_error(error: csv::Error) -> io::Error {
+pub fn io_error(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
         other => io::Error::other(format!("{other:?}")),

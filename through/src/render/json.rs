@@ -6,7 +6,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::escaping::{Escaping, Text};
-use crate::document::{Document, Head, Row, Table, Value};
+use crate::document::{Document, Head, Row, Subject, Table, Value};
 use crate::query::overview::Overview;
 
 /// A type of its own, not any writer: each row is many small writes.
@@ -21,11 +21,13 @@ pub fn json(document: &Document, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn object(document: &Document, out: &mut Out) -> io::Result<()> {
-    let Head { path, meta, overview, filters, .. } = &document.head;
-    out.write_all(b"{\"profile\":")?;
+    let Head { subject, path, meta, overview, filters, .. } = &document.head;
+    write!(out, "{{\"{}\":", subject.name())?;
     serde_json::to_writer(&mut *out, &path.to_string_lossy())?;
     member("meta", meta, out)?;
-    member("overview", &Numbers(overview), out)?;
+    if *subject == Subject::Profile {
+        member("overview", &Numbers(overview), out)?;
+    }
     member("filters", filters, out)?;
     member("hidden", &document.hidden, out)?;
     document.words.iter().try_for_each(|(name, word)| member(name, word, out))?;

@@ -1,10 +1,11 @@
-//! A matrix: rows send, columns receive. Where that is too wide, a list of the heaviest pairs.
+//! A matrix: rows send, columns receive. Where that is too wide, shades, and a list of the heaviest pairs.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthStr;
 
+use super::heat::HeatMap;
 use super::table;
 use crate::document::{Document, Drawing, Table};
 use crate::text::escape::{cut, visible};
@@ -43,6 +44,9 @@ impl Drawing for Matrix {
                 writeln!(out)?;
             }
             None => {
+                if !self.is_listed {
+                    self.shades(terminal, out)?;
+                }
                 table::rows(&self.list, terminal, out)?;
                 writeln!(out)?;
                 if let Some(more) = &self.more {
@@ -51,6 +55,23 @@ impl Drawing for Matrix {
             }
         }
         table::lines(&self.legend, Paint::Faint, terminal, out)
+    }
+}
+
+impl Matrix {
+    /// Where there is no room for numbers.
+    fn shades(&self, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+        let ends: Vec<String> = self.ends.iter().map(|end| visible(end).into_owned()).collect();
+        let Some(map) = HeatMap::of(&ends, &self.cells, terminal.columns) else { return Ok(()) };
+        let mut lines = map.lines.iter();
+        lines.next().map_or(Ok(()), |ticks| writeln!(out, "{}", terminal.paint(Paint::Faint, ticks)))?;
+        lines.try_for_each(|line| writeln!(out, "{line}"))?;
+        let edges: Vec<String> =
+            map.edges.iter().map(|(shade, edge)| format!("{shade} up to {}", short(*edge, Digits::Two))).collect();
+        let (rows, columns) = map.of_a_character;
+        let each = format!("{}. A character is the sum of {rows} rows and {columns} columns.", edges.join(", "));
+        table::lines(&each.replace(" and 1 columns", " and 1 column"), Paint::Faint, terminal, out)?;
+        writeln!(out)
     }
 }
 

@@ -2,15 +2,21 @@
 //! draw beside it. No renderer knows a view.
 
 pub mod advice;
+pub mod answer;
 pub mod chrome;
 mod csv;
 pub mod dot;
 mod escaping;
 pub mod flame;
+mod heat;
 mod json;
 pub mod matrix;
 pub mod order;
 pub mod output;
+mod pager;
+#[cfg(feature = "parquet")]
+pub mod parquet;
+pub mod relations;
 mod summary;
 mod table;
 mod words;
@@ -19,6 +25,11 @@ use std::io::{self, Write};
 
 use crate::document::{Document, Format};
 use crate::text::terminal::Terminal;
+
+/// The tables for people alone, without the head of a profile.
+pub fn tables(document: &Document, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    table::tables(document, terminal, out)
+}
 
 pub fn render(document: &Document, format: Format, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
     if let Some((_, drawing)) = document.drawings.iter().find(|(of, _)| *of == format) {
@@ -29,6 +40,10 @@ pub fn render(document: &Document, format: Format, terminal: &Terminal, out: &mu
         Format::Csv => csv::csv(document, out),
         Format::Json => json::json(document, out),
         Format::Summary => summary::summary(document, terminal, out),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => parquet::parquet(document, out),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => Err(io::Error::other("through was built without the feature parquet")),
         // Drawings alone; what a view lacks is refused before it is asked.
         Format::Dot | Format::Trace | Format::Folded | Format::Speedscope => {
             Err(io::Error::other(format!("no {} was drawn", format.name())))

@@ -1,9 +1,10 @@
 //! Where a document goes: standard output, or a file that gets its name when it is whole.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use super::pager::Pager;
 use super::render;
 use crate::document::{Document, Format};
 use crate::error::Error;
@@ -13,23 +14,41 @@ use crate::text::terminal::Terminal;
 
 /// Prints a document.
 pub fn print(document: &Document, format: Format, file: Option<&Path>) -> Result<(), Error> {
+    is_for_terminal(format, file)?;
     write(file, |terminal, out| render(document, format, terminal, out))
 }
 
+/// Bytes that no terminal can show are kept from it.
+pub fn is_for_terminal(format: Format, file: Option<&Path>) -> Result<(), Error> {
+    let is_named = file.is_some_and(|file| file != Path::new("-"));
+    match format.is_binary() && !is_named && io::stdout().is_terminal() {
+        true => Err(Error::Argument(format!("--format {} is not for a terminal: name a file with -o", format.name()))),
+        false => Ok(()),
+    }
+}
+
+/// Writes what is made already.
+pub fn text(text: &str, file: &Path) -> Result<(), Error> {
+    write(Some(file), |_, out| out.write_all(text.as_bytes()))
+}
+
 /// Where no file is named, to standard output: a reader that has seen enough (`| head`) is no error.
-fn write(file: Option<&Path>, render: impl FnOnce(&Terminal, &mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+pub fn write(
+    file: Option<&Path>,
+    render: impl FnOnce(&Terminal, &mut dyn Write) -> io::Result<()>,
+) -> Result<(), Error> {
     match file.filter(|file| *file != Path::new("-")) {
         Some(file) => into_file(file, |out| render(&Terminal::file(), out)),
         None => {
-            let mut out = BufWriter::new(io::stdout().lock());
-            match render(&Terminal::stdout(), &mut out).and_then(|()| out.flush()) {
+            let terminal = Terminal::stdout();
+            let mut out = BufWriter::new(Pager::stdout(terminal.rows));
+            let rendered = render(&terminal, &mut out).and_then(|()| out.flush());
+            // What a closed pipe did not take must not be tried again when `out` is dropped.
+            let (pager, _) = out.into_parts();
+            match rendered.and_then(|()| pager.finish()) {
                 Err(error) if of_profile(&error) => Err(profile_error(error)),
                 Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Stdout(error)),
-                _ => {
-                    // What a closed pipe did not take must not be tried again when `out` is dropped.
-                    let _ = out.into_parts();
-                    Ok(())
-                }
+                _ => Ok(()),
             }
         }
     }

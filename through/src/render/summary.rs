@@ -5,13 +5,15 @@ use std::io::{self, Write};
 use unicode_width::UnicodeWidthStr;
 
 use super::table;
-use crate::document::Document;
+use crate::document::{Document, Line};
 use crate::text::escape::{cut, visible};
 use crate::text::path::{quoted, relative};
 use crate::text::terminal::{Paint, Terminal};
 use crate::text::units;
 
 const NAME_COLUMNS: usize = 11;
+/// Lines of the head that stand below the times; one without a name goes on with the one above.
+const BEHIND: [&str; 5] = ["spent in", "findings", "", "layers", "unlinked"];
 
 pub fn summary(document: &Document, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
     let head = &document.head;
@@ -22,9 +24,9 @@ pub fn summary(document: &Document, terminal: &Terminal, out: &mut dyn Write) ->
         let text = cut(&text, terminal.columns - NAME_COLUMNS);
         writeln!(out, "{}{text}", terminal.paint(Paint::Faint, &format!("{name:<NAME_COLUMNS$}")))
     };
-    let of_layers = head.layers().count();
-    let others = head.lines.iter().take(head.lines.len() - of_layers);
-    others.clone().try_for_each(|part| line(part.name, &part.text))?;
+    // What became of the job first, then its times, then where they went.
+    let (behind, before): (Vec<&Line>, Vec<&Line>) = head.lines.iter().partition(|line| BEHIND.contains(&line.name));
+    before.iter().try_for_each(|part| line(part.name, &part.text))?;
     let overview = &head.overview;
     let time = units::precise_time;
     let (wall, mpi) = (overview.wall_max, overview.mpi_max);
@@ -33,7 +35,7 @@ pub fn summary(document: &Document, terminal: &Terminal, out: &mut dyn Write) ->
     let (average, share) =
         (time(overview.mpi_avg_ns as i64), units::percent(overview.mpi_avg_ns, overview.wall_avg_ns));
     line("MPI time", &format!("max {} (rank {}), avg {average}: {share} of the run time", time(mpi.ns), mpi.rank))?;
-    head.layers().try_for_each(|part| line(part.name, &part.text))?;
+    behind.iter().try_for_each(|part| line(part.name, &part.text))?;
     for part in &document.tables {
         writeln!(out)?;
         table::rows(part, terminal, out)?;

@@ -35,6 +35,26 @@ pub fn cut(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(kept.chain(['…']).collect())
 }
 
+/// A command line in as many columns: where it is longer, its program loses its directories first, then its end is cut.
+pub fn command_line(text: &str, columns: usize) -> String {
+    let shown = visible(text);
+    if shown.width() <= columns {
+        return shown.into_owned();
+    }
+    // As the profiler writes it: words with unusual characters are quoted.
+    let end = match shown.strip_prefix('\'') {
+        Some(quoted) => quoted.find("' ").map_or(shown.len(), |end| end + 2),
+        None => shown.find(' ').unwrap_or(shown.len()),
+    };
+    let (program, arguments) = shown.split_at(end);
+    let named = match program.rfind('/') {
+        Some(slash) if program.starts_with('\'') => format!("'{}{arguments}", &program[slash + 1..]),
+        Some(slash) => format!("{}{arguments}", &program[slash + 1..]),
+        None => return cut(&shown, columns).into_owned(),
+    };
+    cut(&named, columns).into_owned()
+}
+
 /// Control characters, line separators, and what turns the direction of writing around or is not seen.
 pub fn is_hidden(character: char) -> bool {
     character.is_control()
@@ -52,6 +72,16 @@ mod tests {
         assert_eq!(visible("a\u{1b}[31mb\n"), "a\\u{1b}[31mb\\n");
         assert_eq!(visible("\u{202e}x\u{9b}"), "\\u{202e}x\\u{9b}");
         assert_eq!(visible("Grüße \"ok\""), "Grüße \"ok\"");
+    }
+
+    #[test]
+    fn a_long_command_line_keeps_the_name_of_its_program() {
+        assert_eq!(command_line("/opt/app/bin/solver -n 4", 30), "/opt/app/bin/solver -n 4");
+        assert_eq!(command_line("/opt/app/bin/solver -n 4", 20), "solver -n 4");
+        assert_eq!(command_line("/opt/app/bin/solver in/file.txt", 12), "solver in/f…");
+        assert_eq!(command_line("'/home/a b/the solver' -n /x", 20), "'the solver' -n /x");
+        assert_eq!(command_line("solver /a/very/long/path", 10), "solver /a…");
+        assert_eq!(command_line("", 10), "");
     }
 
     #[test]

@@ -3,5 +3,6 @@
 pub mod escape;
 pub mod message;
 pub mod path;
+pub mod progress;
 pub mod terminal;
 pub mod units;

@@ -11,6 +11,11 @@ pub fn bytes(bytes: u64) -> String {
     scaled(bytes as f64, 1024.0, &SIZES, 3)
 }
 
+/// `1.50 GiB/s`.
+pub fn rate(bytes_per_s: f64) -> String {
+    scaled(bytes_per_s.max(0.0), 1024.0, &SIZES, 3) + "/s"
+}
+
 /// `12.3 ms`. Seconds are the largest unit.
 pub fn time(ns: i64) -> String {
     rounded(ns, 3)

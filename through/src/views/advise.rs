@@ -6,12 +6,14 @@ use std::rc::Rc;
 use super::context::shorten;
 use super::{Column, Command, Context, Flag, Part, Question, View, column};
 use crate::advise::{Finding, Level, Run, advise};
-use crate::document::{Document, Drawing, Format, Unit, Value};
+use crate::document::{Document, Drawing, Format, Line, Unit, Value};
 use crate::error::Error;
 use crate::query::catalog::Catalog;
 use crate::query::open::Profile;
+use crate::query::size;
 use crate::render::advice::{Advice, Item};
-use crate::text::path::quoted;
+use crate::text::path::{quoted, relative};
+use crate::text::terminal::Paint;
 use crate::text::units;
 
 pub const VIEW: View = View {
@@ -97,6 +99,10 @@ fn command(run: &Run, finding: &Finding) -> String {
 fn ask(question: &Question) -> Result<Document, Error> {
     let context = Context::of(question)?;
     let run = Run::read(&context.profile, &context.catalog)?;
+    let run = match &question.bench {
+        Some(bench) => run.compared_with(bench)?,
+        None => run,
+    };
     let mut findings = advise(&run)?;
     if let Some(since) = &question.since {
         let known = known(since)?;
@@ -126,7 +132,35 @@ fn known(profile: &Rc<Profile>) -> Result<HashSet<(&'static str, String, String)
     Ok(advise(&run)?.iter().map(|finding| key(&run, finding)).collect())
 }
 
-fn item(run: &Run, finding: &Finding) -> Item {
+/// Findings that the head of other views has.
+const NAMED: usize = 2;
+
+/// For the head of other views: the heaviest findings, and the command that tells more.
+pub fn lines(context: &Context, with_command: bool) -> Result<Vec<Line>, Error> {
+    let command =
+        |more: &str| format!("{more}why, and what to try: through advise {}", quoted(&relative(&context.profile.path)));
+    if size::has_many_records(&context.profile)? {
+        // That takes longer than a first look should.
+        let line = Line { name: "findings", text: command(""), paint: None };
+        return Ok(if with_command { vec![line] } else { Vec::new() });
+    }
+    let run = Run::read(&context.profile, &context.catalog)?;
+    let findings = advise(&run)?;
+    let titled = findings.iter().take(NAMED).map(|finding| {
+        let share = units::percent(run.share(finding.severity_ns), 1.0);
+        let paint = (finding.level(&run) == Some(Level::High)).then_some(Paint::Warning);
+        (format!("{share:>6}  {}", finding.title(&run)), paint)
+    });
+    let more = match findings.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!("{more} more, "),
+    };
+    let command = (with_command && !findings.is_empty()).then(|| (command(&more), None));
+    let names = ["findings"].into_iter().chain(std::iter::repeat(""));
+    Ok(names.zip(titled.chain(command)).map(|(name, (text, paint))| Line { name, text, paint }).collect())
+}
+
+pub fn item(run: &Run, finding: &Finding) -> Item {
     let level = finding.level(run).unwrap_or(Level::Info);
     let severity_ns = finding.severity_ns.clamp(0, i64::MAX.into()) as i64;
     let share = units::percent(run.share(finding.severity_ns), 1.0);

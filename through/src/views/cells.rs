@@ -194,7 +194,10 @@ fn order(cells: &mut Cells, sort: Option<SortKey>, context: &Context) {
         Some(SortKey::Op) => by(&|a, b| positions[a.group()].of_op.cmp(&positions[b.group()].of_op)),
         Some(SortKey::Size) => by(&|a, b| sizes[b.group()].cmp(&sizes[a.group()])),
         Some(SortKey::Comm) => by(&|a, b| positions[a.group()].of_comm.cmp(&positions[b.group()].of_comm)),
-        None => by(&|_, _| Ordering::Equal),
+        Some(SortKey::TimeAscending) => by(&|a, b| a.time_ns().cmp(&b.time_ns())),
+        Some(SortKey::CallsAscending) => by(&|a, b| (a.counters.calls as i64).cmp(&(b.counters.calls as i64))),
+        Some(SortKey::BucketDescending) => by(&|a, b| group(b).bucket.cmp(&group(a).bucket)),
+        None | Some(SortKey::Bandwidth) => by(&|_, _| Ordering::Equal),
     }
 }
 

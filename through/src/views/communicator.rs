@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, HashMap};
 
 use super::context::{both, shorten};
-use super::folding::{Folding, folded};
+use super::folding::folded;
 use super::{Context, Question};
 use crate::error::Error;
 use crate::query::catalog::{Catalog, Communicator, SEVERAL_COMMS, size_class};
@@ -36,6 +36,7 @@ pub struct Folded {
     pub title: String,
     /// The names of some.
     pub names: String,
+    pub members: usize,
 }
 
 /// Sums over the rows of a communicator.
@@ -78,7 +79,7 @@ impl Communicators {
 
     /// Families in place of their members, for people; not where communicators are named one by one.
     pub fn fold(&mut self, context: &Context, question: &Question) {
-        if question.is_table() && question.folding == Folding::Usual && question.selection.comm.is_empty() {
+        if question.folds() {
             self.list = folded(std::mem::take(&mut self.list), &Families::of(&context.catalog));
             self.list.iter_mut().for_each(|part| order_operations(&mut part.rows, &context.catalog, question.sort));
             order(&mut self.list, question.sort);
@@ -141,7 +142,7 @@ fn total(rows: &[Operations], catalog: &Catalog) -> Total {
     let mut total = Total::default();
     for row in rows {
         let is_outside = catalog.is_outside_span(row.op);
-        total.calls = total.calls.saturating_add(row.calls);
+        total.calls = total.calls.saturating_add(row.performed());
         total.failed = total.failed.saturating_add(row.failed);
         total.bytes_sent = total.bytes_sent.saturating_add(row.bytes_sent);
         total.bytes_recv = total.bytes_recv.saturating_add(row.bytes_recv);
@@ -157,6 +158,8 @@ fn order(list: &mut [OnCommunicator], sort: Option<SortKey>) {
         let (first, second) = (&a.total, &b.total);
         let by_key = match sort {
             Some(SortKey::Calls) => second.calls.cmp(&first.calls),
+            Some(SortKey::CallsAscending) => first.calls.cmp(&second.calls),
+            Some(SortKey::TimeAscending) => first.mpi_ns.cmp(&second.mpi_ns),
             Some(SortKey::Bytes) => {
                 both(second.bytes_sent, second.bytes_recv).cmp(&both(first.bytes_sent, first.bytes_recv))
             }
@@ -180,6 +183,8 @@ fn order_operations(rows: &mut [Operations], catalog: &Catalog, sort: Option<Sor
     for row in rows.iter() {
         *weight.entry(row.op).or_default() += match sort {
             Some(SortKey::Calls) => i128::from(row.calls),
+            Some(SortKey::CallsAscending) => -i128::from(row.calls),
+            Some(SortKey::TimeAscending) => -i128::from(row.time_ns),
             Some(SortKey::Bytes) => both(row.bytes_sent, row.bytes_recv),
             Some(SortKey::Op) => 0,
             _ => i128::from(row.time_ns),
@@ -192,6 +197,9 @@ fn order_operations(rows: &mut [Operations], catalog: &Catalog, sort: Option<Sor
     match sort {
         Some(SortKey::Bucket) => {
             rows.sort_by(|a, b| size_class(a.bucket).cmp(&size_class(b.bucket)).then(b.time_ns.cmp(&a.time_ns)))
+        }
+        Some(SortKey::BucketDescending) => {
+            rows.sort_by(|a, b| size_class(b.bucket).cmp(&size_class(a.bucket)).then(b.time_ns.cmp(&a.time_ns)))
         }
         _ => rows.sort_by(|a, b| key(a).cmp(&key(b))),
     }

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use super::Asked;
 use super::folding::Folding;
 use super::head::head;
 use super::nothing;
 use crate::document::{Document, Format, Found, Head};
 use crate::error::Error;
+use crate::query::bench::Measurements;
 use crate::query::catalog::{Bucket, Catalog, Communicator, Operation};
 use crate::query::filter::Filter;
 use crate::query::layers::linkage::Layers;
@@ -41,6 +43,8 @@ pub struct Question {
     /// Of an order of ranks: the nodes to place them on, and the file to write.
     pub nodes: Option<String>,
     pub write: Option<Kind>,
+    /// Of what the machine can do: what was measured of it.
+    pub bench: Option<Rc<Measurements>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,6 +73,7 @@ impl Question {
             since: None,
             nodes: None,
             write: None,
+            bench: None,
         }
     }
 
@@ -85,9 +90,20 @@ impl Question {
         self.format == Format::Table
     }
 
+    /// Whether communicators that were made alike are one entry: for people, and not where communicators are named one by one.
+    pub fn folds(&self) -> bool {
+        self.is_table() && self.folding == Folding::Usual && self.selection.comm.is_empty()
+    }
+
     /// `--top`, or how many entries a table shows unless told otherwise. 0 shows all.
     pub fn top_of_table(&self, usual: usize) -> Option<usize> {
         self.top.or(self.is_table().then_some(usual))
+    }
+}
+
+impl Asked for Question {
+    fn format(&self) -> Format {
+        self.format
     }
 }
 

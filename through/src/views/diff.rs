@@ -40,6 +40,8 @@ pub const VIEW: View = View {
 
 /// Entries that a table shows unless told otherwise.
 const SHOWN: usize = 12;
+/// A table for people leaves out changes of less than one in so many of all that changed.
+const SMALLEST_PART: i128 = 1000;
 /// Communicators that are listed.
 const NAMED: usize = 8;
 
@@ -177,7 +179,13 @@ pub fn document(question: &Question) -> Result<(Document, Comparison), Error> {
     if question.is_table() && rows.iter().any(has_changed) {
         rows.retain(has_changed);
     }
-    document.hidden = shorten(&mut rows, question.top_of_table(SHOWN));
+    let changed = rows.len();
+    if question.is_table() && question.top.is_none() {
+        let all_ns: i128 = rows.iter().map(|row| row.delta_ns.abs()).sum();
+        rows.retain(|row| row.has_changed != (false, false) || row.delta_ns.abs() * SMALLEST_PART >= all_ns);
+    }
+    shorten(&mut rows, question.top_of_table(SHOWN));
+    document.hidden = changed - rows.len();
     let mut table = column::table("changes", COLUMNS, &Rc::new(()), rows);
     table.after = unmatched(&comparison);
     table.legend = legend(&comparison);

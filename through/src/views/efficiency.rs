@@ -6,7 +6,7 @@ use std::rc::Rc;
 use commsee::ranks::Ranks;
 
 use super::context::shorten;
-use super::{Column, Command, Context, Flag, Part, Question, View, column};
+use super::{Column, Command, Context, Flag, Folding, Part, Question, View, column};
 use crate::document::{Audience, Document, Format, Line, Section, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::families::Families;
@@ -98,7 +98,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     if question.is_table() {
         document.tables.push(summary(&ledger));
     }
-    let mut rows = rows(&context, &ledger, question.is_table());
+    let mut rows = rows(&context, &ledger, question.is_table() && question.folding == Folding::Usual);
     document.hidden = shorten(&mut rows, question.top_of_table(SHOWN));
     let mut table = column::table("ledger", COLUMNS, &context, rows);
     let lost = units::percent(ledger.lost_ns() as f64, ledger.whole_ns() as f64);
@@ -124,8 +124,10 @@ fn ask(question: &Question) -> Result<Document, Error> {
 /// What an entry must be of the run time to be named in one line, and how many are.
 const NAMED_SHARE: f64 = 0.01;
 const NAMED: usize = 3;
+/// Of 80 columns, behind the line's name.
+const ROOM: usize = 69;
 
-/// For the head of other views: `20.9 % work, 63.3 % Waitall on a0.1, 6.5 % Allreduce on d0.4, 9.3 % other`.
+/// For the head of other views, as much as a line holds: `5.1 % work, 75.4 % Waitall on a0.1, 9.8 % Allreduce on d0.4, 9.7 % other`.
 pub fn line(context: &Context) -> Result<Option<Line>, Error> {
     let ledger = ledger(&context.profile, &context.catalog, None)?;
     let whole = ledger.whole_ns() as f64;
@@ -133,7 +135,8 @@ pub fn line(context: &Context) -> Result<Option<Line>, Error> {
     let rows = rows(context, &ledger, true);
     let is_named = |row: &&Row| row.entry.time_ns as f64 >= NAMED_SHARE * whole && row.entry.op.is_some();
     let mut rest_ns = ledger.lost_ns();
-    let mut words = Vec::new();
+    let mut text = format!("{} work", units::percent(efficiency, 1.0));
+    let mut found = None;
     for row in rows.iter().filter(is_named).take(NAMED) {
         let op = row.entry.op.map(|op| context.op(op)).unwrap_or_default();
         let share = units::percent(row.entry.time_ns as f64, whole);
@@ -142,15 +145,13 @@ pub fn line(context: &Context) -> Result<Option<Line>, Error> {
             Some(_) => format!("{comm} and alike"),
             None => comm.to_owned(),
         };
-        words.push(format!("{share} {} on {on}", op.strip_prefix("MPI_").unwrap_or(op)));
+        text += &format!(", {share} {} on {on}", op.strip_prefix("MPI_").unwrap_or(op));
         rest_ns -= row.entry.time_ns;
+        let with_rest = format!("{text}, {} other", units::percent(rest_ns as f64, whole));
+        let lines = [with_rest, text.clone()];
+        found = lines.into_iter().find(|line| line.chars().count() <= ROOM).or(found).or_else(|| Some(text.clone()));
     }
-    if words.is_empty() {
-        return Ok(None);
-    }
-    words.push(format!("{} other", units::percent(rest_ns as f64, whole)));
-    let text = format!("{} work, {}", units::percent(efficiency, 1.0), words.join(", "));
-    Ok(Some(Line { name: "run time", text, paint: None }))
+    Ok(found.map(|text| Line { name: "run time", text, paint: None }))
 }
 
 /// The ranks that the filters name: all, or members of a communicator.

@@ -24,6 +24,30 @@ const APART: usize = 3;
 /// Names that are told of a family.
 const NAMED: usize = 4;
 
+/// Rows of communicators, each with the others of its family that agree in the key, if they are enough to be one line of a table. Rows keep their
+/// order in a line; lines have none.
+pub fn alike<R, K: Ord>(
+    rows: impl IntoIterator<Item = R>,
+    families: &Families,
+    key: impl Fn(&R) -> (i64, K),
+) -> Vec<(R, Vec<R>)> {
+    let mut groups: BTreeMap<(i64, K), Vec<R>> = BTreeMap::new();
+    for row in rows {
+        let (comm, key) = key(&row);
+        groups.entry((families.find(comm).map_or(comm, Family::first), key)).or_default().push(row);
+    }
+    let mut found = Vec::new();
+    for rows in groups.into_values() {
+        let is_one = rows.len() > APART;
+        let mut rows = rows.into_iter();
+        match rows.next() {
+            Some(first) if is_one => found.push((first, rows.collect())),
+            first => found.extend(first.into_iter().chain(rows).map(|row| (row, Vec::new()))),
+        }
+    }
+    found
+}
+
 /// The list with families in place of their members, if there are enough of them. The order is lost.
 pub fn folded(list: Vec<OnCommunicator>, families: &Families) -> Vec<OnCommunicator> {
     let mut alike: BTreeMap<i64, Vec<OnCommunicator>> = BTreeMap::new();
@@ -48,7 +72,7 @@ fn one(mut members: Vec<OnCommunicator>, family: &Family) -> OnCommunicator {
     let mut names: Vec<&str> = members.iter().take(NAMED).map(|part| part.comm.name.as_str()).collect();
     let rest = format!("and {} more", members.len().saturating_sub(NAMED));
     names.extend((members.len() > NAMED).then_some(rest.as_str()));
-    let folded = Folded { title: family.title(members.len()), names: names.join(", ") };
+    let folded = Folded { title: family.title(members.len()), names: names.join(", "), members: members.len() };
     let mut ranks = Ranks::default();
     for list in members.iter().filter_map(|part| part.comm.ranks.as_deref()) {
         ranks = ranks.with(&Ranks::read(list));

@@ -3,7 +3,7 @@
 use commsee::job::Job;
 
 use super::Context;
-use crate::document::{Head, Line};
+use crate::document::{Head, Line, Subject};
 use crate::query::catalog::{Catalog, Detail};
 use crate::query::layers::linkage::{Layers, Links};
 use crate::query::overview::Overview;
@@ -54,6 +54,7 @@ pub fn head(context: &Context) -> Head {
         line(name, text, None);
     }
     Head {
+        subject: Subject::Profile,
         path: context.profile.path.clone(),
         meta: catalog.meta.clone(),
         overview: context.overview.clone(),

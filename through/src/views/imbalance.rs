@@ -1,12 +1,15 @@
 //! How unevenly ranks spend their time on each communicator, by the measures of other tools.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::context::shorten;
+use super::folding::alike;
 use super::{Column, Command, Context, Flag, Part, Question, View, column};
 use crate::document::{Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
+use crate::query::families::Families;
 use crate::query::imbalance::{OnComm, Spread, imbalance};
 use crate::query::sort::SortKey;
 
@@ -32,12 +35,16 @@ pub const VIEW: View = View {
 const SHOWN: usize = 10;
 /// Operations of each.
 const OPERATIONS_SHOWN: usize = 5;
+/// Part of the communicator's Imb.Time that an operation must have to be shown.
+const MATTERS: f64 = 0.01;
 
 struct Row {
     comm: i64,
     /// `None`: everything on the communicator.
     op: Option<i64>,
     spread: Spread,
+    /// Others of its family, which are left out.
+    alike: usize,
 }
 
 type Of = Column<Row>;
@@ -51,6 +58,10 @@ const COLUMNS: &[Of] = &[
     }),
     Of::shown("communicator", Unit::Communicator, |context, row| match row.op {
         Some(_) => Value::Unknown,
+        None if row.alike > 0 => {
+            let title = Value::titled(context.comm(row.comm), context.label(row.comm));
+            Value::owned(format!("{title} ({})", row.alike + 1))
+        }
         None => Value::Communicator { name: context.comm(row.comm), label: context.label(row.comm) },
     })
     .style(Style::Blank),
@@ -94,24 +105,35 @@ const COLUMNS: &[Of] = &[
 const LEGEND: &str = "Over the N ranks that called. Imb.Time = max − mean; Imb.% = (max − mean) ÷ max × N ÷ (N − 1), as CrayPat; COV = sample \
      deviation ÷ mean, as mpiP. In a collective operation the rank with the most time waited, and the one with the least was late.";
 
+const FOLDED: &str = "(4): the most uneven of 4 communicators that were made alike; --no-families lists each.";
+
 fn ask(question: &Question) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);
     let mut found = imbalance(&context.profile, &context.catalog, &context.filter)?;
     if question.sort == Some(SortKey::Time) {
         found.sort_by_key(|on_comm| Reverse(on_comm.whole.sum_ns));
     }
+    let families = if question.folds() { Families::of(&context.catalog) } else { Families::default() };
+    let order: HashMap<i64, usize> = found.iter().enumerate().map(|(at, on_comm)| (on_comm.comm, at)).collect();
+    // They come as they are to be listed: the first one of a family is the one to look at.
+    let mut found = alike(found, &families, |on_comm| (on_comm.comm, ()));
+    found.sort_by_key(|(first, _)| order.get(&first.comm).copied());
     let mut document = context.document(VIEW.entries, found.is_empty(), VIEW.empty);
     document.hidden = shorten(&mut found, question.top_of_table(SHOWN));
-    let operations = if question.is_table() { OPERATIONS_SHOWN } else { usize::MAX };
-    let rows = found.into_iter().flat_map(|on_comm| rows(on_comm, operations)).collect();
-    let legend = vec![LEGEND.to_owned()];
+    let is_table = question.is_table();
+    let are_folded = found.iter().any(|(_, others)| !others.is_empty());
+    let rows = found.into_iter().flat_map(|(first, others)| rows(first, others.len(), is_table)).collect();
+    let legend = [LEGEND].into_iter().chain(are_folded.then_some(FOLDED)).map(str::to_owned).collect();
     document.tables = vec![Table { legend, ..column::table("imbalance", COLUMNS, &context, rows) }];
     Ok(document)
 }
 
-fn rows(on_comm: OnComm, operations: usize) -> Vec<Row> {
-    let comm = on_comm.comm;
-    let parts = on_comm.operations.into_iter().take(operations);
-    let whole = Row { comm, op: None, spread: on_comm.whole };
-    [whole].into_iter().chain(parts.map(|(op, spread)| Row { comm, op: Some(op), spread })).collect()
+/// Where people read them, the operations that matter: most communicators have some that are called once.
+fn rows(on_comm: OnComm, alike: usize, is_table: bool) -> Vec<Row> {
+    let OnComm { comm, whole, operations } = on_comm;
+    let least_ns = if is_table { whole.imb_time_ns() as f64 * MATTERS } else { f64::MIN };
+    let most = if is_table { OPERATIONS_SHOWN } else { usize::MAX };
+    let parts = operations.into_iter().take(most).filter(|(_, spread)| spread.imb_time_ns() as f64 >= least_ns);
+    let of_operation = |(op, spread)| Row { comm, op: Some(op), spread, alike: 0 };
+    [Row { comm, op: None, spread: whole, alike }].into_iter().chain(parts.map(of_operation)).collect()
 }

@@ -2,6 +2,7 @@
 //! page and the tests of every view in every format follow from the row; tables, CSV and JSON from its columns.
 
 mod advise;
+pub mod bench;
 mod birthplaces;
 mod cells;
 mod column;
@@ -15,6 +16,7 @@ mod correlate;
 mod datatypes;
 pub mod diff;
 mod efficiency;
+mod files;
 mod folding;
 mod graph;
 mod head;
@@ -23,7 +25,9 @@ mod hosts;
 mod imbalance;
 mod in_flight;
 mod linkage;
+pub mod live;
 mod matrix;
+mod matters;
 mod nothing;
 mod operations;
 mod patterns;
@@ -32,6 +36,7 @@ mod protocols;
 mod ranks;
 mod reference;
 mod reorder;
+mod roofline;
 mod sites;
 mod summary;
 mod timeline;
@@ -39,8 +44,10 @@ mod top;
 mod traffic;
 mod transfers;
 mod tree;
+mod waited;
 mod waits;
 
+pub use advise::item as advise_item;
 pub use column::Column;
 pub use context::{Between, Context, Question};
 pub use folding::Folding;
@@ -65,6 +72,7 @@ pub const VIEWS: &[View] = &[
     phases::VIEW,
     datatypes::VIEW,
     completed::VIEW,
+    files::VIEW,
     in_flight::VIEW,
     contributors::VIEW,
     contributors::BY_COMMUNICATOR,
@@ -86,11 +94,12 @@ pub const VIEWS: &[View] = &[
     hosts::COMMAND,
     patterns::VIEW,
     reorder::VIEW,
+    roofline::VIEW,
     summary::VIEW,
 ];
 
-#[derive(Clone, Copy)]
-pub struct View {
+/// A way to look at something, and what is told of it.
+pub struct View<Q = Question> {
     pub name: &'static str,
     /// Which command shows it.
     pub command: Command,
@@ -113,7 +122,7 @@ pub struct View {
     pub empty: &'static str,
     /// Its own tables. CSV has the first.
     pub parts: &'static [Part],
-    pub ask: fn(&Question) -> Result<Document, Error>,
+    pub ask: fn(&Q) -> Result<Document, Error>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,6 +145,10 @@ pub enum Command {
     Hosts,
     Patterns,
     Reorder,
+    Roofline,
+    Bench,
+    BenchCmp,
+    BenchModel,
     /// Not to be asked for: printed behind a job.
     Run,
 }
@@ -174,10 +187,23 @@ impl View {
     pub fn usual(command: Command) -> &'static View {
         of(command).find(|view| view.flag == Flag::Default).expect("every command has one")
     }
+}
+
+/// What a view is asked.
+pub trait Asked {
+    fn format(&self) -> Format;
+}
+
+impl<Q: Asked> View<Q> {
+    /// What has a flat table for CSV can also be had as Parquet.
+    pub fn written_as(&self) -> impl Iterator<Item = Format> {
+        let is_flat = self.formats.contains(&Format::Csv) && cfg!(feature = "parquet");
+        self.formats.iter().copied().chain(is_flat.then_some(Format::Parquet))
+    }
 
     /// The document, if the view can be written so.
-    pub fn ask(&self, question: &Question) -> Result<Document, Error> {
-        if self.formats.contains(&question.format) {
+    pub fn ask(&self, question: &Q) -> Result<Document, Error> {
+        if self.written_as().any(|format| format == question.format()) {
             return (self.ask)(question);
         }
         let flag = match self.flag {
@@ -186,7 +212,7 @@ impl View {
             Flag::With { long, other } => format!("--{long} --{other}"),
             Flag::Option { option, value } => format!("--{option} {value}"),
         };
-        let formats: Vec<&str> = self.formats.iter().map(|format| format.name()).collect();
+        let formats: Vec<&str> = self.written_as().map(Format::name).collect();
         Err(Error::Argument(format!("{flag} is written as --format {}", formats.join(" or "))))
     }
 }

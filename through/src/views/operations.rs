@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::communicator::{Communicators, OnCommunicator, creator};
+use super::matters::LeftOut;
+use super::waited::Waited;
 use super::{
-    Column, Command, Context, Flag, Part, Question, View, column, communicators, efficiency, in_flight, linkage,
+    Column, Command, Context, Flag, Part, Question, View, advise, column, communicators, efficiency, in_flight, linkage,
 };
 use crate::document::{Audience, Document, Format, Section, Style, Unit, Value};
 use crate::error::Error;
@@ -25,7 +27,18 @@ pub const VIEW: View = View {
     meaning: "for each communicator a table of its operations, by message size",
     note: "Its JSON also holds `communicators` (as with `-u`), and `stood` (as with `--in-flight`) of a job that did not finish.",
     formats: &[Format::Table, Format::Csv, Format::Json],
-    sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes, SortKey::Comm, SortKey::Size, SortKey::Op, SortKey::Bucket],
+    sorts: &[
+        SortKey::Time,
+        SortKey::Calls,
+        SortKey::Bytes,
+        SortKey::Comm,
+        SortKey::Size,
+        SortKey::Op,
+        SortKey::Bucket,
+        SortKey::TimeAscending,
+        SortKey::CallsAscending,
+        SortKey::BucketDescending,
+    ],
     entries: "communicators",
     lacks: &[],
     empty: "the profile holds no calls",
@@ -128,11 +141,16 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);
     let is_table = question.is_table();
     let in_flight = in_flight::unfinished(&context)?;
+    let has_finished = in_flight.is_none();
     let mut found = Communicators::of(&context, question.sort, !is_table, !is_table)?;
     found.fold(&context, question);
+    let is_whole = question.is_table() && filters_nothing(&context);
+    let stops = is_whole && question.top.is_none() && question.sort.is_none();
+    let left_out = if stops { LeftOut::of(&context, &mut found) } else { LeftOut::default() };
     let hidden = found.shorten(question);
     let parts = took_part(&context, &found.involved);
-    let sections = found.list.iter().map(|part| section(&context, part, &parts)).collect();
+    let waited = if is_table { Waited::of(&context, &found.list)? } else { Waited::default() };
+    let sections = found.list.iter().map(|part| section(&context, part, &parts, &waited)).collect();
     let row = |comm: &Rc<Communicator>, sums: &Operations| Row { comm: Rc::clone(comm), sums: sums.clone() };
     let mut rows = Vec::new();
     for part in &found.list {
@@ -141,8 +159,14 @@ fn ask(question: &Question) -> Result<Document, Error> {
     }
     let mut document = context.document(VIEW.entries, found.list.is_empty(), VIEW.empty);
     document.hidden = hidden;
-    if is_table && filters_nothing(&context) {
-        document.head.lines.extend(efficiency::line(&context)?);
+    document.left_out = left_out.sentence(&context);
+    if is_whole {
+        // What cannot be told is left out: the table is worth having.
+        document.head.lines.extend(efficiency::line(&context).ok().flatten());
+        // Where a job stands that did not finish is told below.
+        if has_finished {
+            document.head.lines.extend(advise::lines(&context, true).unwrap_or_default());
+        }
     }
     let mut table = column::table("operations", COLUMNS, &context, rows);
     let are_folded = found.list.iter().any(|part| part.family.is_some());
@@ -163,7 +187,7 @@ fn filters_nothing(context: &Context) -> bool {
     context.filter.words.is_empty()
 }
 
-fn section(context: &Context, part: &OnCommunicator, took_part: &str) -> Section {
+fn section(context: &Context, part: &OnCommunicator, took_part: &str, waited: &Waited) -> Section {
     let share = units::percent(part.total.mpi_ns as f64, context.mpi_ns);
     let failed = (part.total.failed > 0).then(|| {
         format!("{} failed: {}", units::count(part.total.failed as u64, "call"), failures(context, &part.rows))
@@ -176,7 +200,7 @@ fn section(context: &Context, part: &OnCommunicator, took_part: &str) -> Section
         },
         weight: format!("{}  {share} of MPI time", units::time(part.total.mpi_ns)),
         about: about(context, part),
-        lines: is_several.then(|| took_part.to_owned()).into_iter().collect(),
+        lines: is_several.then(|| took_part.to_owned()).into_iter().chain(waited.lines(context, part)).collect(),
         rows: part.rows.len(),
         after: None,
         warning: failed,
@@ -231,11 +255,12 @@ fn ranks(comm: &Communicator) -> String {
 /// How many, and their ranks.
 fn members(comm: &Communicator) -> (String, String) {
     let ranks = ranks(comm);
+    let colon = if ranks.is_empty() { "" } else { ": " };
     match comm.size {
         Some(size) if comm.remote_size > 0 => {
-            (format!("{}+{} ranks: ", size - comm.remote_size.min(size), comm.remote_size), ranks)
+            (format!("{}+{} ranks{colon}", size - comm.remote_size.min(size), comm.remote_size), ranks)
         }
-        Some(size) => (format!("{}: ", units::count(size, "rank")), ranks),
+        Some(size) => (format!("{}{colon}", units::count(size, "rank")), ranks),
         None => (String::new(), String::new()),
     }
 }

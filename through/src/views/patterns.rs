@@ -1,13 +1,16 @@
 //! Patterns of point-to-point messages on each communicator, and the messages that do not fit.
 
+use std::cmp::Reverse;
 use std::rc::Rc;
 
 use commsee::ranks::Ranks;
 
 use super::context::shorten;
+use super::folding::alike;
 use super::{Column, Command, Context, Flag, Part, Question, View, column};
 use crate::document::{Audience, Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
+use crate::query::families::Families;
 use crate::query::patterns::{Branching, Grid, Link, Pattern, Shape, Unjudged, Way, patterns};
 
 pub const VIEW: View = View {
@@ -164,6 +167,9 @@ fn ask(question: &Question) -> Result<Document, Error> {
     }
     let mut found = patterns(&context.profile, &context.catalog, &context.filter)?;
     let mut document = context.document(VIEW.entries, found.is_empty(), VIEW.empty);
+    if question.folds() {
+        found = folded(found, &Families::of(&context.catalog));
+    }
     document.hidden = shorten(&mut found, question.top_of_table(SHOWN));
     let misfits: Vec<Misfit> = found.iter().flat_map(misfits_of).collect();
     let audience = if misfits.is_empty() { Audience::JSON } else { Audience::BESIDE };
@@ -174,6 +180,25 @@ fn ask(question: &Question) -> Result<Document, Error> {
     listed.more = Some(crate::document::More { most: MISFITS_SHOWN, one: "more pair", hint: ": --format json" });
     document.tables.push(Table { ..listed });
     Ok(document)
+}
+
+/// Communicators that were made alike and whose messages make the same pattern, with all its pairs and no others, as one line.
+fn folded(found: Vec<Pattern>, families: &Families) -> Vec<Pattern> {
+    let own = |row: &Pattern| (row.extra.len() + row.lacking.len() > 0).then_some(row.comm.id);
+    let mut rows = alike(found, families, |row| (row.comm.id, (described(row), own(row))));
+    for (sum, others) in &mut rows {
+        for other in others.iter() {
+            sum.links = sum.links.saturating_add(other.links);
+            sum.calls = sum.calls.saturating_add(other.calls);
+            sum.bytes = sum.bytes.saturating_add(other.bytes);
+        }
+        if let Some(family) = families.find(sum.comm.id).filter(|_| !others.is_empty()) {
+            (sum.comm.name, sum.comm.label) = (family.title(others.len() + 1), None);
+        }
+    }
+    let mut rows: Vec<Pattern> = rows.into_iter().map(|(row, _)| row).collect();
+    rows.sort_by_key(|row| (Reverse(row.bytes), row.comm.id));
+    rows
 }
 
 fn misfits_of(pattern: &Pattern) -> Vec<Misfit> {

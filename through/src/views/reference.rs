@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{Command, Flag, Part, VIEWS, View};
+use super::{Asked, Command, Flag, Part, VIEWS, View, bench};
+use crate::document::Format;
 
 /// The page `docs/reference/views.md`.
 pub fn page() -> String {
@@ -11,43 +12,45 @@ pub fn page() -> String {
          | view | asked for by | formats | `--sort` | `--top` counts | not with |\n|---|---|---|---|---|---|\n",
     );
     let shown = || VIEWS.iter().filter(|view| view.command != Command::Run);
-    for view in shown() {
-        let formats: Vec<&str> = view.formats.iter().map(|format| format.name()).collect();
-        let sorts: Vec<String> = view.sorts.iter().map(|key| format!("`{}`", key.name())).collect();
-        let lacks: Vec<String> = view.lacks.iter().map(|option| format!("`--{option}`")).collect();
-        let (formats, sorts, lacks) = (formats.join(", "), sorts.join(", "), lacks.join(", "));
-        let _ = writeln!(
-            page,
-            "| {} | {} | {formats} | {sorts} | {} | {lacks} |",
-            view.name,
-            invocation(view),
-            view.entries
-        );
-    }
+    shown().for_each(|view| row(view, &mut page));
+    bench::VIEWS.iter().for_each(|view| row(view, &mut page));
     page += "\nA sort key that a view lacks is ignored. Sizes are whole bytes, times are seconds, shares are fractions (0.25 is a quarter). What is unknown \
-             is empty in CSV and `null` in JSON. JSON is one object: `profile` (the path), `meta` (the view `meta`), `overview`, `filters` (in words), \
+             is empty in CSV and `null` in JSON and Parquet. Parquet has the table of CSV, with counts, ranks and bytes as 64-bit integers, times and fractions as doubles. JSON is one object: `profile` (the path), `meta` (the view `meta`), `overview`, `filters` (in words), \
              `hidden` (entries left out by `--top`), for traffic `layer`, and the arrays that are named here. Where hook modules recorded layers, every \
              document has `notes` and `unlinked` ([contributors](#contributors)).\n";
     let mut written: Vec<&str> = Vec::new();
-    for view in shown() {
-        let _ = write!(page, "\n## {}\n\n{}: {}.", heading(view), invocation(view), view.meaning);
-        if !view.note.is_empty() {
-            let _ = write!(page, " {}", view.note);
-        }
-        page.push('\n');
-        for part in view.parts {
-            if written.contains(&part.name) && view.parts[0].name != part.name {
-                continue;
-            }
-            if written.contains(&part.name) {
-                let _ = writeln!(page, "\nThe array is `{}`, as above.", part.name);
-                continue;
-            }
-            written.push(part.name);
-            columns(part, &mut page);
-        }
-    }
+    shown().for_each(|view| section(view, &mut written, &mut page));
+    page += "\n# Views of measurements\n\nOf files that [groupbench](groupbench.md) wrote. JSON has `measurements` (the path) in place of `profile`, no `overview`, and the environment as `meta`.\n";
+    bench::VIEWS.iter().for_each(|view| section(view, &mut written, &mut page));
     page
+}
+
+fn row<Q: Asked>(view: &View<Q>, page: &mut String) {
+    let formats: Vec<&str> = view.written_as().map(Format::name).collect();
+    let sorts: Vec<String> = view.sorts.iter().map(|key| format!("`{}`", key.name())).collect();
+    let lacks: Vec<String> = view.lacks.iter().map(|option| format!("`--{option}`")).collect();
+    let (formats, sorts, lacks) = (formats.join(", "), sorts.join(", "), lacks.join(", "));
+    let _ =
+        writeln!(page, "| {} | {} | {formats} | {sorts} | {} | {lacks} |", view.name, invocation(view), view.entries);
+}
+
+fn section<Q>(view: &View<Q>, written: &mut Vec<&'static str>, page: &mut String) {
+    let _ = write!(page, "\n## {}\n\n{}: {}.", heading(view), invocation(view), view.meaning);
+    if !view.note.is_empty() {
+        let _ = write!(page, " {}", view.note);
+    }
+    page.push('\n');
+    for part in view.parts {
+        if written.contains(&part.name) && view.parts[0].name != part.name {
+            continue;
+        }
+        if written.contains(&part.name) {
+            let _ = writeln!(page, "\nThe array is `{}`, as above.", part.name);
+            continue;
+        }
+        written.push(part.name);
+        columns(part, page);
+    }
 }
 
 fn columns(part: &Part, page: &mut String) {
@@ -59,13 +62,13 @@ fn columns(part: &Part, page: &mut String) {
     }
 }
 
-fn heading(view: &View) -> String {
+fn heading<Q>(view: &View<Q>) -> String {
     let mut letters = view.name.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// How it is asked for: `through layers --by comm`.
-fn invocation(view: &View) -> String {
+fn invocation<Q>(view: &View<Q>) -> String {
     let command = match view.command {
         Command::Show | Command::Run => "through",
         Command::Layers => "through layers",
@@ -84,6 +87,10 @@ fn invocation(view: &View) -> String {
         Command::Hosts => "through hosts",
         Command::Patterns => "through patterns",
         Command::Reorder => "through reorder",
+        Command::Roofline => "through roofline",
+        Command::Bench => "through bench",
+        Command::BenchCmp => "through bench cmp",
+        Command::BenchModel => "through bench model",
     };
     match view.flag {
         Flag::Default => format!("`{command}`"),

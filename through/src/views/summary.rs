@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use super::communicator::{Communicators, OnCommunicator};
-use super::{Column, Command, Context, Flag, Part, Question, View, column, in_flight};
-use crate::document::{Document, Format, More, Style, Table, Unit, Value};
+use super::{Column, Command, Context, Flag, Part, Question, View, advise, column, efficiency, in_flight};
+use crate::document::{Document, Format, Line, More, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::operations::Operations;
 use crate::text::units;
@@ -70,7 +70,12 @@ fn ask(question: &Question) -> Result<Document, Error> {
     // Whoever ran the job tells the rest.
     document.head.lines.retain(|line| matches!(line.name, "layers" | "unlinked"));
     let mut room = COMMUNICATORS;
-    if let Some(table) = in_flight::unfinished(&context)? {
+    let in_flight = in_flight::unfinished(&context)?;
+    if in_flight.is_none() {
+        let spent = efficiency::line(&context).ok().flatten().map(|line| Line { name: "spent in", ..line });
+        document.head.lines.extend(spent.into_iter().chain(advise::lines(&context, false).unwrap_or_default()));
+    }
+    if let Some(table) = in_flight {
         room -= CALLS + 1 + document.head.lines.len();
         let more = More { most: CALLS, one: "more group", hint: ": through --in-flight" };
         document.tables.push(Table { title: None, more: Some(more), ..table });

@@ -40,7 +40,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
             ..Document::new(context.head(), VIEW.entries)
         });
     }
-    let messages = Messages::read(profile, &context.catalog, &clocks)?;
+    let messages = Messages::read(profile, &context.catalog)?;
     let accuracy = accuracy(error(&clocks), clocks.iter().all(|clock| clock.is_compared_twice));
     let sum = |of: fn(&Clock) -> i64| clocks.iter().fold(0i64, |sum, clock| sum.saturating_add(of(clock)));
     let lost = sum(|clock| clock.lost_events);

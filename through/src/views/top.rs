@@ -4,9 +4,11 @@ use std::cmp::Reverse;
 use std::rc::Rc;
 
 use super::context::{both, shorten};
+use super::folding::alike;
 use super::{Column, Command, Context, Flag, Part, Question, View, column};
 use crate::document::{Document, Format, Table, Unit, Value};
 use crate::error::Error;
+use crate::query::families::Families;
 use crate::query::operations::{Operations, operations};
 use crate::query::sort::SortKey;
 
@@ -36,6 +38,8 @@ struct Row {
     /// Of this row and all before it.
     cumulated: i128,
     whole: i128,
+    /// Where it stands for its family.
+    title: Option<String>,
 }
 
 type Of = Column<Row>;
@@ -48,9 +52,9 @@ const COLUMNS: &[Of] = &[
     Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |context, row| {
         Value::maybe(context.label(row.row.comm))
     }),
-    Of::shown("communicator", Unit::Communicator, |context, row| Value::Communicator {
-        name: context.comm(row.row.comm),
-        label: context.label(row.row.comm),
+    Of::shown("communicator", Unit::Communicator, |context, row| match &row.title {
+        Some(title) => Value::text(title),
+        None => Value::Communicator { name: context.comm(row.row.comm), label: context.label(row.row.comm) },
     }),
     Of::new("op", "operation", Unit::Operation, "the operation", |context, row| {
         Value::Operation(context.op(row.row.op))
@@ -91,18 +95,28 @@ fn ask(question: &Question) -> Result<Document, Error> {
         Some(SortKey::Bytes) => both(row.bytes_sent, row.bytes_recv),
         _ => i128::from(row.time_ns),
     };
-    found.sort_by_key(|row| (Reverse(weight(row)), row.comm, row.op, row.bucket));
-    let whole = found.iter().map(weight).sum();
+    let families = if question.folds() { Families::of(&context.catalog) } else { Families::default() };
+    let mut found: Vec<(Operations, Option<String>)> = alike(found, &families, |row| (row.comm, (row.op, row.bucket)))
+        .into_iter()
+        .map(|(mut sum, others)| {
+            others.iter().for_each(|other| sum.add(other));
+            let family = families.find(sum.comm).filter(|_| !others.is_empty());
+            (sum, family.map(|family| family.title(others.len() + 1)))
+        })
+        .collect();
+    found.sort_by_key(|(row, _)| (Reverse(weight(row)), row.comm, row.op, row.bucket));
+    let whole = found.iter().map(|(row, _)| weight(row)).sum();
     let mut cumulated = 0;
-    let rows = (1..).zip(found).map(|(rank, row)| {
+    let rows = (1..).zip(found).map(|(rank, (row, title))| {
         let weight = weight(&row);
         cumulated += weight;
-        Row { rank, row, weight, cumulated, whole }
+        Row { rank, row, weight, cumulated, whole, title }
     });
     let mut rows: Vec<Row> = rows.collect();
     let mut document = context.document(VIEW.entries, rows.is_empty(), VIEW.empty);
     document.hidden = shorten(&mut rows, question.top_of_table(SHOWN));
-    let legend = vec![LEGEND.to_owned()];
+    let folded = rows.iter().any(|row| row.title.is_some()).then_some(super::operations::FOLDED);
+    let legend = [LEGEND].into_iter().chain(folded).map(str::to_owned).collect();
     document.tables = vec![Table { legend, ..column::table("top", COLUMNS, &context, rows) }];
     Ok(document)
 }

@@ -76,6 +76,9 @@ pub fn asked(
 fn reasons(context: &Context, traffic: Traffic) -> Result<Vec<String>, Error> {
     let path = &context.profile.path;
     Ok(match traffic {
+        Traffic::Mpi if context.catalog.is_of_mpisee() => {
+            vec![format!("{}: mpisee counts no messages between ranks; commsee does", path.display())]
+        }
         Traffic::Mpi if !has_messages(&context.profile)? => {
             let layers = match context.catalog.routes.values().find(|route| !route.layer.is_empty() && !route.arrives) {
                 Some(route) => format!("what they moved between ranks: --layer {}", route.layer),

@@ -236,7 +236,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
         |waited: &Waited| filter.has_comm(waited.comm) && filter.has_op(waited.op) && filter.has_site(waited.site);
     let pairs: Vec<Waited> = timeline.iter().flat_map(|timed| &timed.waited).copied().filter(is_kept).collect();
     let waits = waits(&groups, &pairs, |rank| filter.has_rank(rank));
-    let mut operations = operations(&context, &groups, &pairs, question.is_table());
+    let mut operations = operations(&context, &groups, &pairs, question.folds());
     let is_empty = waits.is_empty() && groups.iter().all(|group| group.refused.is_none());
     let mut document = context.document(VIEW.entries, is_empty, VIEW.empty);
     document.numbers = vec![("clock_error_s", Value::some(timeline.as_ref().map(|timed| timed.error_ns), Value::Time))];

@@ -88,6 +88,8 @@ impl Builder {
             self.mpi_ns[rank] += did.3;
         }
         self.db.execute("INSERT OR IGNORE INTO operation VALUES (?, ?, ?)", params![number as i64, op, class]).unwrap();
+        let sql = "INSERT OR IGNORE INTO bucket SELECT ?1, lo, hi FROM bucket WHERE id = ?1 & ~64";
+        self.db.execute(sql, [bucket]).unwrap();
         let sql = "SELECT id FROM communicator WHERE name = ?";
         let comm = self.db.query_row(sql, [comm], |row| row.get(0)).unwrap();
         let key = Key { comm, op: number as i64, bucket, phase: Some(self.phase) };
@@ -97,6 +99,32 @@ impl Builder {
         let (time_min_ns, time_max_ns) = (Some(least), Some(most));
         let counted = Counted { calls, failed, bytes_sent, bytes_recv, time_ns, time_min_ns, time_max_ns };
         self.cells.add(key, rank as i64, counted);
+    }
+
+    /// A call on a file, which is a cell as well. Files are known by their numbers: two may have one name, 0 has none.
+    pub fn on_file(&mut self, file: i64, comm: &str, op: &str, bucket: i64, rank: usize, did: Did) {
+        self.cell(comm, op, bucket, rank, did);
+        let number = CALLS.iter().position(|call| call.name == op).unwrap();
+        if calls::is_collective_on_files(number as u16) {
+            self.db.execute("INSERT OR IGNORE INTO collective_io VALUES (?)", [number as i64]).unwrap();
+        }
+        let Did(calls, written, read, time_ns) = did;
+        let counts = params![file, comm, number as i64, bucket, self.phase, rank as i64, calls, read, written, time_ns];
+        let sql =
+            "INSERT INTO file_call SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10 FROM communicator WHERE name = ?2";
+        assert_eq!(self.db.execute(sql, counts).unwrap(), 1);
+        let (opens, views) = match op {
+            "MPI_File_open" => (calls, 0),
+            "MPI_File_set_view" => (0, calls),
+            _ => (0, 0),
+        };
+        let sql = "INSERT INTO file_open SELECT ?1, id, ?3, ?4, ?5 FROM communicator WHERE name = ?2 \
+                   ON CONFLICT DO UPDATE SET ranks = ranks + excluded.ranks, opens = opens + excluded.opens, views = views + excluded.views";
+        self.db.execute(sql, params![file, comm, i64::from(opens > 0), opens, views]).unwrap();
+    }
+
+    pub fn file(&mut self, number: i64, name: &str) {
+        self.db.execute("INSERT INTO file VALUES (?, ?)", params![number, name]).unwrap();
     }
 
     /// What is added from now on belongs to this phase.
@@ -122,6 +150,22 @@ impl Builder {
         let sql = "INSERT INTO datatype_use SELECT c.id, ?2, d.id, ?5, ?6, ?7 FROM communicator c, datatype d \
                    WHERE c.name = ?1 AND d.name = ?3 AND d.contiguous = ?4";
         self.db.execute(sql, params![comm, number, datatype, contiguous, rank as i64, calls, bytes]).unwrap();
+    }
+
+    /// What calls of a rank completed: requests, bytes and time of these, from a peer or [`UNKNOWN`].
+    pub fn completed(
+        &mut self,
+        (comm, op, rank): (&str, &str, usize),
+        (started, bucket, peer): (Option<&str>, i64, i64),
+        (requests, bytes, time_ns): (i64, i64, i64),
+    ) {
+        let number = |op: &str| CALLS.iter().position(|call| call.name == op).unwrap() as i64;
+        let sql =
+            "INSERT INTO completed SELECT id, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM communicator WHERE name = ?1";
+        let started = started.map_or(NO_OPERATION, number);
+        let values =
+            params![comm, number(op), self.phase, rank as i64, started, bucket, peer, requests, bytes, time_ns];
+        self.db.execute(sql, values).unwrap();
     }
 
     pub fn involved(&mut self, comm: &str, op: &str, rank: usize, calls: i64) {

@@ -6,20 +6,34 @@ use std::path::Path;
 use crate::advice::faulty;
 use crate::common::{Answer, Folder, heat};
 use crate::compare::{Change, study};
+use crate::files::ocean;
+use crate::measured::{machine, updated};
+use crate::mpisee::profile as fft;
 use crate::sites::heat_with_code;
 
-const PAGES: [&str; 6] = [
+const PAGES: [&str; 8] = [
     "../docs/howto/slice.md",
     "../docs/reference/through.md",
     REASON_PAGE,
     "../docs/howto/overview.md",
+    "../docs/howto/report.md",
     "../docs/howto/patterns.md",
     "../docs/howto/rank-order.md",
+    "../docs/howto/analyse-elsewhere.md",
 ];
 /// It has a profile with faults beside it.
 const REASON_PAGE: &str = "../docs/howto/find-the-reason.md";
 /// Its profile knows lines of code.
 const CODE_PAGE: &str = "../docs/howto/find-the-line.md";
+
+/// Of a profile of mpisee.
+const FOREIGN_PAGE: &str = "../docs/howto/coming-from.md";
+
+/// Of files.
+const FILES_PAGE: &str = "../docs/howto/files.md";
+
+/// Of measurements.
+const MEASURED_PAGE: &str = "../docs/howto/measure-the-machine.md";
 
 /// Of several runs.
 const COMPARED: &str = "../docs/howto/compare-runs.md";
@@ -55,12 +69,18 @@ fn shell(command: &str, folder: &Folder) -> Answer {
 
 #[test]
 fn the_pages_show_what_happens() {
-    for page in PAGES.into_iter().chain([CODE_PAGE, COMPARED]) {
+    for page in PAGES.into_iter().chain([CODE_PAGE, COMPARED, FILES_PAGE, FOREIGN_PAGE, MEASURED_PAGE]) {
         let folder = Folder::empty();
         match page {
             CODE_PAGE => heat_with_code(&folder.path("heat.db"), 8),
+            FOREIGN_PAGE => fft(&folder.path("fft.db")),
+            FILES_PAGE => ocean(&folder.path("ocean.db")),
             COMPARED => study(&folder, Change { delay_ms: 5, ..Change::default() }),
             _ => heat(&folder.path("heat.db")),
+        }
+        if page == MEASURED_PAGE {
+            machine(&folder.path("machine.db"));
+            updated(&folder.path("updated.db"));
         }
         if page == REASON_PAGE {
             faulty(&folder.path("slow.db"));
@@ -101,8 +121,13 @@ fn the_reference_is_complete() {
         "layers",
         "matrix",
         "graph",
+        "report",
+        "bench",
+        "roofline",
+        "sql",
+        "schema",
     ];
-    let of_jobs = ["run", "exec", "resolve", "recover", "collect", "clean"];
+    let of_jobs = ["run", "watch", "exec", "resolve", "recover", "collect", "clean"];
     for command in commands.into_iter().chain(of_jobs) {
         let words = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>();
         let help = folder.through(&words).ok();
@@ -112,7 +137,9 @@ fn the_reference_is_complete() {
             assert!(!is_option || page.contains(&format!("`{option}")), "{option} of {words:?} is missing");
         }
     }
-    for view in ["--top=0", "-a", "-u", "-e", "--phases", "--datatypes", "--in-flight", "--hosts", "--by=birthplace"] {
+    for view in
+        ["--top=0", "-a", "-u", "-e", "--phases", "--datatypes", "--in-flight", "--files", "--hosts", "--by=birthplace"]
+    {
         // There are no datatypes in it, and all ranks finished: status 1, with a line of names all the same.
         let csv = folder.through(&[view, "--format", "csv"]).out;
         for column in csv.lines().next().unwrap().split(',') {

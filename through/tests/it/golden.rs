@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{Answer, Folder};
 
-fn golden(name: &str) -> PathBuf {
+pub fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden").join(name)
 }
 
@@ -136,4 +136,14 @@ fn version_6_says_what_it_said_of_layers() {
 #[test]
 fn version_7_says_what_it_said_of_layers() {
     says_what_it_said_of_layers(7, [448, 300]);
+}
+
+#[test]
+fn version_8_says_what_it_said() {
+    says_what_it_said(8);
+}
+
+#[test]
+fn version_8_says_what_it_said_of_layers() {
+    says_what_it_said_of_layers(8, [448, 300]);
 }

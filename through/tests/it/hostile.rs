@@ -219,16 +219,21 @@ fn damaged(changes: &str) -> Folder {
          INSERT INTO datatype VALUES (0, 'MPI_INT', 1); \
          INSERT INTO datatype_use SELECT comm, op, 0, 0, calls, 8 FROM total; \
          INSERT OR IGNORE INTO completed SELECT comm, op, 0, 0, op, 0, 1, calls, 8, 7 FROM total; \
+         INSERT INTO file VALUES (1, 'a.nc'); INSERT INTO file_open VALUES (1, 2, 4, 4, 1), (0, 2, 1, 1, 0); \
+         INSERT OR IGNORE INTO file_call SELECT 1, comm, op, 0, 0, 1, calls, 0, 5, 7, 9 FROM total; \
+         INSERT OR IGNORE INTO file_call SELECT 0, comm, op, 0, 0, 2, calls, 0, 5, 7, 9 FROM total; INSERT INTO collective_io VALUES (3); \
          INSERT INTO edge SELECT c.id, o.id, 0, 1, 10, 1000 FROM communicator c, operation o WHERE c.name = 'W0.0' AND \
          o.name = 'MPI_Send'; \
          INSERT INTO way VALUES (1, 'ucp', 'put', 'eager', '', '', '', '', 0, 'message'), (2, 'uct', 'am', 'eager', 'tcp', 'eth0', \
          'network', '', 0, 'wire'); INSERT INTO transfer SELECT comm, op, 0, 1, src, dst, calls, bytes, 0, NULL, NULL, NULL, 0, 0 FROM edge; \
          INSERT INTO transfer SELECT comm, op, 0, 2, src, dst, calls, bytes, calls, 9, 1, 3, 0, 0 FROM edge; \
          INSERT INTO note VALUES ('ucx', '1.13', 4); INSERT INTO clock VALUES (0, 0, 5, 0, 5, 4, 0), (1, 3, 5, NULL, NULL, 4, 0); \
-         INSERT INTO event SELECT src, 0, 0, 10, 20, NULL, comm, op, bytes, NULL, NULL, NULL, NULL, NULL, 1, NULL, NULL, NULL FROM edge; \
-         INSERT INTO event SELECT src, 0, 1, 11, 19, 10, comm, op, bytes, 2, dst, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM edge; \
-         INSERT INTO event SELECT src, 0, 2, 10, NULL, 10, comm, op, bytes, NULL, dst, 0, 1, NULL, NULL, NULL, NULL, NULL FROM edge; \
-         INSERT INTO event SELECT dst, 0, 3, 15, NULL, 15, comm, op, bytes, NULL, NULL, 0, 1, 0, NULL, NULL, NULL, NULL FROM edge",
+         INSERT INTO event SELECT NULL, src, 0, 0, 10, 20, NULL, comm, op, bytes, NULL, NULL, NULL, NULL, NULL, 1, NULL, NULL, NULL FROM edge; \
+         INSERT INTO event SELECT NULL, src, 0, 1, 11, 19, 10, comm, op, bytes, 2, dst, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM edge; \
+         INSERT INTO event SELECT NULL, src, 0, 2, 10, NULL, 10, comm, op, bytes, NULL, dst, 0, 1, NULL, NULL, NULL, NULL, NULL FROM edge; \
+         INSERT INTO event SELECT NULL, dst, 0, 3, 15, NULL, 15, comm, op, bytes, NULL, NULL, 0, 1, 0, NULL, NULL, NULL, NULL FROM edge; \
+         INSERT INTO message SELECT s.id, r.id FROM event s, event r WHERE s.kind = 2 AND r.kind = 3; \
+         INSERT INTO metadata VALUES ('messages_not_matched', '0')",
     )
     .unwrap();
     db.execute_batch(TRANSFER_SUMS).unwrap();
@@ -309,7 +314,7 @@ fn any_value_may_be_damaged() {
         "CAST(x'61ff1b' AS TEXT)",
         "x'00ff'",
     ];
-    const ASKED: [&[&str]; 27] = [
+    const ASKED: [&[&str]; 29] = [
         &["--top=0"],
         &["--stood"],
         &["-a", "--format=json"],
@@ -318,6 +323,8 @@ fn any_value_may_be_damaged() {
         &["--phases"],
         &["--datatypes"],
         &["--completed"],
+        &["--files"],
+        &["--files", "--rank=0-2", "--format=json"],
         &["--format=json"],
         &["--stood", "--format=json", "--rank=0-2"],
         &["--time=0:1"],

@@ -293,3 +293,77 @@ fn a_line_says_where_the_run_time_went() {
     assert!(text.contains("run time   97.6 % work, 2.1 % Barrier on d0.1"), "{text}");
     assert!(!families().through(&["--comm", "d0.1"]).ok().contains("% work"));
 }
+
+#[test]
+fn families_are_one_line_wherever_communicators_are_listed() {
+    let folder = families();
+    let lines = |words: &[&str], what: &str| {
+        let text = folder.through(words).ok();
+        text.lines().filter(|line| line.contains(what)).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let top = lines(&["top"], "Allreduce");
+    assert_eq!(top.len(), 1, "{top:?}");
+    // Of six pairs, 10 calls each, 1 to 12 ms.
+    assert!(top[0].contains("6 × Comm_split") && top[0].contains(" 60 ") && top[0].contains("78.0 ms"), "{top:?}");
+    assert_eq!(lines(&["top", "--no-families"], "Allreduce").len(), 6);
+    assert_eq!(lines(&["imbalance"], "s0.2 (6)").len(), 1);
+    assert_eq!(lines(&["imbalance", "--no-families", "--top", "0"], "Allreduce").len(), 6);
+    assert_eq!(lines(&["imbalance", "--comm", "s0.2,s2.2,s4.2,s6.2,s8.2"], "Allreduce").len(), 5);
+    assert_eq!(lines(&["efficiency"], "Allreduce").len(), 1);
+    assert_eq!(lines(&["efficiency", "--no-families"], "Allreduce").len(), 6);
+    assert_eq!(lines(&["waits", "--no-families"], "Allreduce").len(), 6);
+    for command in ["top", "imbalance", "efficiency"] {
+        let rows = folder.through(&[command, "--format", "csv"]).csv();
+        assert_eq!(rows.iter().filter(|row| row["op"] == "MPI_Allreduce").count(), 6, "{command}");
+    }
+}
+
+/// Halves of a ring of eight, each a chain of its own in five communicators, of which one misses a message.
+#[test]
+fn communicators_of_a_family_with_one_pattern_are_one_line() {
+    let folder = Folder::empty();
+    let mut profile = Builder::new(&folder.path("a.db"), 20);
+    profile.comm("W0.0", None, None, 20, "0-19");
+    for ring in 0..5 {
+        let (name, first) = (format!("s{}.1", 4 * ring), 4 * ring);
+        profile.comm(&name, None, Some("W0.0"), 4, &format!("{first}-{}", first + 3));
+        for at in 0..4 {
+            profile.cell(&name, "MPI_Send", 0, first + at, Did(2, 200, 0, MS));
+            profile.edge(&name, "MPI_Send", ((first + at) as i64, (first + (at + 1) % 4) as i64), 2, 200);
+        }
+    }
+    profile.finish(|_| 100 * MS);
+    let table = folder.through(&["patterns"]).ok();
+    let rings: Vec<&str> = table.lines().filter(|line| line.contains("ring")).collect();
+    assert!(rings.len() == 1 && rings[0].contains("5 × Comm_split") && rings[0].contains(" 20 "), "{table}");
+    assert_eq!(folder.through(&["patterns", "--no-families"]).ok().matches("ring").count(), 5);
+    assert_eq!(folder.through(&["patterns", "--format", "csv"]).csv().len(), 5);
+}
+
+#[test]
+fn what_completion_calls_waited_for_stands_beside_them() {
+    let folder = Folder::empty();
+    let mut profile = Builder::new(&folder.path("a.db"), 2);
+    profile.comm("W0.0", None, None, 2, "0-1");
+    for rank in 0..2 {
+        profile.cell("W0.0", "MPI_Irecv", 1, rank, Did(30, 0, 30_000, MS));
+        profile.cell("W0.0", "MPI_Waitall", 0, rank, Did(10, 0, 0, 60 * MS));
+        profile.cell("W0.0", "MPI_Wait", 0, rank, Did(10, 0, 0, 40 * MS));
+        profile.cell("W0.0", "MPI_Test", 0, rank, Did(10, 0, 0, 100_000));
+        let receives = |bucket, peer| (Some("MPI_Irecv"), bucket, peer);
+        profile.completed(("W0.0", "MPI_Waitall", rank), receives(2, -1), (10, 20_000, 54 * MS));
+        profile.completed(("W0.0", "MPI_Waitall", rank), (Some("MPI_Isend"), 0, -1), (10, 0, 2 * MS));
+        profile.completed(("W0.0", "MPI_Waitall", rank), receives(1, -1), (10, 4000, 0));
+        profile.completed(("W0.0", "MPI_Waitall", rank), (None, 0, -1), (0, 0, 4 * MS));
+        profile.completed(("W0.0", "MPI_Wait", rank), receives(1, 1 - rank as i64), (10, 6000, 40 * MS));
+        profile.completed(("W0.0", "MPI_Test", rank), (None, 0, -1), (0, 0, 100_000));
+    }
+    profile.finish(|_| 200 * MS);
+    let text = folder.through(&[]).ok();
+    let said: Vec<&str> = text.lines().filter(|line| line.contains("waited for")).collect();
+    let all = "Waitall waited for Irecv of 1K-8K (90.0 %), several at once (6.7 %)";
+    assert_eq!(said, [all, "Wait waited for Irecv of 128-1K (100.0 %)"]);
+    assert!(!folder.through(&["--bytes", "1K:"]).ok().contains("waited for"));
+    let of_one = folder.through(&["--rank", "0", "--op", "wait"]).ok();
+    assert!(of_one.contains("Wait waited for Irecv of 128-1K (100.0 %, mostly from rank 1)"), "{of_one}");
+}

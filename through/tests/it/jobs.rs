@@ -78,9 +78,9 @@ fn the_environment_tells_the_profiler_what_to_do() {
 #[test]
 fn a_library_that_cannot_be_loaded_is_told_before_the_job_starts() {
     let folder = Folder::empty();
-    std::fs::create_dir(folder.path("a b")).unwrap();
-    std::fs::write(folder.path("a b/libcommsee.so"), "").unwrap();
-    for (library, why) in [("a b/libcommsee.so", "space"), ("missing.so", "was not found")] {
+    std::fs::create_dir(folder.path("a:b")).unwrap();
+    std::fs::write(folder.path("a:b/libcommsee.so"), "").unwrap();
+    for (library, why) in [("a:b/libcommsee.so", "colon"), ("missing.so", "was not found")] {
         let answer =
             Answer::of(command(&folder, &["run", "echo", "started"]).env("COMMSEE_LIB", library).output().unwrap());
         assert_eq!((answer.status, answer.out.as_str()), (2, ""));

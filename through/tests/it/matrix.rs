@@ -96,6 +96,9 @@ fn sixteen_ranks_fit_and_more_are_listed() {
     assert!(table.contains("  from  to     bytes  share  calls\n"), "{table}");
     let more = "1540 more pairs, with 2.26 GiB in 4620 calls: --top N shows N pairs, --top 0\nall.";
     assert!(table.contains(more), "{table}");
+    // Above the list, what has no room for numbers: all to all but themselves.
+    assert_eq!(table.lines().filter(|line| line.matches('█').count() == 38).count(), 20, "{table}");
+    assert!(table.contains("▒ up to 1.5M") && table.contains("sum\nof 2 rows and 1 column."), "{table}");
     let wide = full(40).command(&["matrix"]).env("COLUMNS", "250").output().unwrap();
     assert_eq!(String::from_utf8(wide.stdout).unwrap().lines().filter(|line| line.contains("1.5M")).count(), 40);
 }

@@ -14,8 +14,8 @@ use commsee::profile::recover::{self, host_name, process_start, shard_name};
 use commsee::profile::{boot, namespaces};
 use commsee::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BUCKET_INVOLVED, BlockHeader, Bound, CELLS, COMMUNICATORS, CONTIGUOUS, Cell,
-    Communicator, DATATYPES, Edge, FINISHED, FIRST_COMM, FORMAT, HEADER_BYTES, Header, LOCKED, MAGIC, Moment,
-    OLDEST_FORMAT, PHASES, RUNNING, Text, UNLOCKED, USES, Use, set_text,
+    Communicator, DATATYPES, Edge, FILE_CELLS, FILES, FINISHED, FIRST_COMM, FORMAT, File, FileCell, HEADER_BYTES,
+    Header, LOCKED, MAGIC, Moment, OLDEST_FORMAT, PHASES, RUNNING, Text, UNLOCKED, USES, Use, set_text,
 };
 
 use crate::common::{Answer, Folder, once_released};
@@ -407,18 +407,55 @@ fn shards_of_another_version_are_named() {
 }
 
 #[test]
-fn shards_of_the_format_before_stay_readable() {
+fn shards_of_the_formats_before_stay_readable() {
+    for format in OLDEST_FORMAT..FORMAT {
+        let folder = Folder::empty();
+        write(folder.0.path(), "", 0, 1, DEAD);
+        let path = shard(&folder, DEAD, 0);
+        let mut bytes = fs::read(&path).unwrap();
+        let mut header: Header = *bytemuck::from_bytes(&bytes[..HEADER_BYTES]);
+        header.format = format;
+        header.seal();
+        bytes[..HEADER_BYTES].copy_from_slice(bytemuck::bytes_of(&header));
+        fs::write(path, bytes).unwrap();
+        let answer = folder.through(&["recover"]);
+        assert_eq!(answer.status, 0, "{format}: {}", answer.err);
+    }
+}
+
+/// What makes no sense on files is left out and counted, and the rest is there.
+#[test]
+fn calls_on_files_that_make_no_sense_are_left_out() {
     let folder = Folder::empty();
-    write(folder.0.path(), "", 0, 1, DEAD);
-    let path = shard(&folder, DEAD, 0);
-    let mut bytes = fs::read(&path).unwrap();
-    let mut header: Header = *bytemuck::from_bytes(&bytes[..HEADER_BYTES]);
-    header.format = OLDEST_FORMAT;
-    header.seal();
-    bytes[..HEADER_BYTES].copy_from_slice(bytemuck::bytes_of(&header));
-    fs::write(path, bytes).unwrap();
-    let answer = folder.through(&["recover"]);
-    assert_eq!(answer.status, 0, "{}", answer.err);
+    let file = |number, hash| {
+        let mut file = File { number, hash, ..File::zeroed() };
+        set_text(&mut file.name, "out.nc");
+        file
+    };
+    let on = |key, file| FileCell { calls: 2, bytes_written: 7, ..FileCell::new(key, file) };
+    let key = |comm, op| Cell::key(comm, op, 0);
+    let blocks = [
+        block(FILES, bytes_of(&file(1, 5))),
+        block(FILES, bytes_of(&file(0, 6))),
+        block(FILES, bytes_of(&file(3, 0))),
+        // Twice, as of two threads; then without a name; on a file, a communicator and an operation that are none.
+        block(FILE_CELLS, bytes_of(&on(key(FIRST_COMM, op::MPI_File_write), 1))),
+        block(FILE_CELLS, bytes_of(&on(key(FIRST_COMM, op::MPI_File_write), 1))),
+        block(FILE_CELLS, bytes_of(&on(key(FIRST_COMM, op::MPI_File_write), 0))),
+        block(FILE_CELLS, bytes_of(&on(key(FIRST_COMM, op::MPI_File_write), 3))),
+        block(FILE_CELLS, bytes_of(&on(key(99, op::MPI_File_write), 1))),
+        block(FILE_CELLS, bytes_of(&on(key(FIRST_COMM, op::MPI_Send), 1))),
+        block(FILE_CELLS, bytes_of(&on(key(FIRST_COMM, u16::MAX), 1))),
+    ];
+    write_with(folder.0.path(), "", 0, 1, DEAD, blocks.concat());
+    let recovered = folder.through(&["recover", "-o", "a.db"]);
+    assert!(recovered.status == 0 && recovered.err.contains("6 damaged parts"), "{}", recovered.err);
+    let rows = folder.through(&["a.db", "--files", "--sort", "bytes", "--format", "csv"]).csv();
+    let row = |at: usize| [&rows[at]["file"], &rows[at]["calls"], &rows[at]["bytes_written"]].map(String::as_str);
+    assert_eq!((rows.len(), row(0), row(1)), (2, ["out.nc", "4", "14"], ["", "2", "7"]));
+    let db = rusqlite::Connection::open(folder.path("a.db")).unwrap();
+    let damaged = "SELECT value FROM meta WHERE key = 'damaged_entries'";
+    assert_eq!(db.query_row(damaged, [], |row| row.get::<_, String>(0)).unwrap(), "6");
 }
 
 /// Two numbers of a process for what is one communicator or one phase to all add up.

@@ -387,7 +387,7 @@ impl Requests {
             requests.changes += 1;
             if let Some(slot) = requests.busy_slot_of(handle) {
                 let slot = at(&mut requests.slots, slot);
-                (slot.kind, slot.shortcut) = (kind, shortcuts::unused());
+                (slot.kind, slot.cells, slot.shortcut) = (kind, 0, shortcuts::unused());
             }
         });
     }

@@ -64,7 +64,7 @@ pub struct Request {
     pub cells: u64,
     pub kind: Kind,
     pub state: State,
-    /// The number of a receive on the timeline.
+    /// The number of a receive on the timeline; of what was read from a file, the file.
     pub posted: u32,
     /// Index of what few requests have, or `NOWHERE`.
     pub extra: u32,

@@ -26,7 +26,7 @@ pub struct Slot {
     /// How many follow that leave nothing to be done either: libraries give one handle to all sends that are complete at once. Then
     /// there is a queue, too.
     alike: u16,
-    /// The number of a receive on the timeline; of those that are alike, how many the latest look has seen.
+    /// [`Request::posted`]; of those that are alike, how many the latest look has seen.
     pub posted: u32,
     pub ticks: u64,
     pub shortcut: *const Shortcut,

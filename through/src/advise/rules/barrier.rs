@@ -1,15 +1,15 @@
 //! Barriers beside collectives that hold the ranks anyway.
 
-use super::EXCHANGES;
 use crate::advise::finding::{Finding, Level};
 use crate::advise::run::{Run, filters, on};
 use crate::query::Error;
+use crate::query::waiting::EXCHANGES;
 use crate::text::units;
 
 const CALLS: i64 = 50;
 
 pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
-    let (barriers, exchanges) = (run.ops(&["MPI_Barrier"]), run.ops(EXCHANGES));
+    let (barriers, exchanges) = (run.ops(&["MPI_Barrier"]), run.ops(&EXCHANGES));
     let mut findings = Vec::new();
     for sum in run.sums.values().filter(|sum| barriers.contains(&sum.op) && sum.calls >= CALLS) {
         let members = run.comm(sum.comm).and_then(|comm| comm.ranks.clone());

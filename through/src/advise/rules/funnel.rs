@@ -1,6 +1,6 @@
 //! One rank that all others send to.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::advise::finding::{Finding, Level};
 use crate::advise::run::Run;
@@ -15,14 +15,14 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
     let point_to_point: BTreeSet<i64> =
         run.catalog.operations.keys().copied().filter(|op| matches!(run.class(*op), "p2p")).collect();
     // There may be a million edges: added up here, since SQLite would sort them.
-    let mut ends: BTreeMap<(i64, i64), i64> = BTreeMap::new();
+    let mut ends: HashMap<(i64, i64), i64> = HashMap::new();
     run.profile.query::<(), ()>("SELECT comm, dst, calls FROM edge WHERE src <> dst", vec![], |row| {
         let sum = ends.entry((row.get(0)?, row.get(1)?)).or_default();
         *sum = sum.saturating_add(row.get(2)?);
         Ok(())
     })?;
     let mut by_comm: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
-    for ((comm, dst), messages) in ends {
+    for ((comm, dst), messages) in ends.into_iter().collect::<BTreeMap<_, _>>() {
         by_comm.entry(comm).or_default().push((dst, messages));
     }
     let mut findings = Vec::new();

@@ -9,6 +9,7 @@ mod hygiene;
 mod imbalance;
 mod late;
 mod layout;
+mod machine;
 mod noise;
 mod polling;
 mod sender;
@@ -38,19 +39,8 @@ pub const RULES: &[Rule] = &[
     siblings::find,
     sender::find,
     layout::find,
+    machine::find,
     tiny::find,
     transport::find,
     startup::find,
-];
-
-/// Collectives in which all ranks exchange: each waits for all.
-const EXCHANGES: &[&str] = &[
-    "MPI_Allreduce",
-    "MPI_Allgather",
-    "MPI_Allgatherv",
-    "MPI_Alltoall",
-    "MPI_Alltoallv",
-    "MPI_Alltoallw",
-    "MPI_Reduce_scatter",
-    "MPI_Reduce_scatter_block",
 ];

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use super::EXCHANGES;
 use crate::advise::finding::Finding;
 use crate::advise::run::{Run, filters, on};
 use crate::query::Error;
 use crate::query::operations::Operations;
+use crate::query::waiting::EXCHANGES;
 use crate::text::units;
 
 const RATIO: f64 = 1.5;
@@ -22,7 +22,7 @@ const SHARE: f64 = 0.05;
 
 /// Calls of exchanges in which all members took part alike.
 fn exchanges(run: &Run) -> Vec<&Operations> {
-    let ops = run.ops(EXCHANGES);
+    let ops = run.ops(&EXCHANGES);
     let is_whole = |sum: &&Operations| run.comm(sum.comm).and_then(|comm| comm.size) == Some(sum.ranks.into());
     run.sums
         .values()

@@ -1,11 +1,13 @@
 //! One-sided and file accesses of few bytes each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::advise::finding::{Finding, Level};
 use crate::advise::run::{Run, filters, on};
 use crate::query::Error;
+use crate::query::files::{OfFile, of_files};
 use crate::query::operations::Operations;
+use crate::text::escape::visible;
 use crate::text::units;
 
 /// Drishti's thresholds of small requests: more than a tenth, and more than a thousand.
@@ -66,13 +68,16 @@ fn of_kind(
     let ops = run.ops(names);
     let bytes = |row: &Operations| row.bytes_sent.saturating_add(row.bytes_recv);
     let mut tiny: BTreeMap<(i64, i64), (i64, u64, i64)> = BTreeMap::new();
+    let mut buckets: BTreeMap<(i64, i64), BTreeSet<i64>> = BTreeMap::new();
     for row in run.operations.iter().filter(|row| ops.contains(&row.op)) {
         if bytes(row) <= limit.saturating_mul(row.calls.max(0) as u64) {
+            buckets.entry((row.comm, row.op)).or_default().insert(row.bucket);
             let sum = tiny.entry((row.comm, row.op)).or_default();
             *sum =
                 (sum.0.saturating_add(row.calls), sum.1.saturating_add(bytes(row)), sum.2.saturating_add(row.time_ns));
         }
     }
+    let of_files = if tiny.is_empty() { Vec::new() } else { of_files(&run.profile, &ops)? };
     let mut findings = Vec::new();
     for ((comm, op), (calls, size, time_ns)) in tiny {
         let Some(sum) = run.sums.get(&(comm, op)) else { continue };
@@ -80,6 +85,12 @@ fn of_kind(
         if calls <= CALLS || share <= SHARE || !is_meant(run, sum) {
             continue;
         }
+        let is_tiny = |of_file: &&OfFile| {
+            let buckets = buckets.get(&(comm, op));
+            (of_file.comm, of_file.op) == (comm, op) && buckets.is_some_and(|buckets| buckets.contains(&of_file.bucket))
+        };
+        let to_files = to_files(of_files.iter().filter(is_tiny));
+        let view = if to_files.is_empty() { "" } else { "--files " };
         let of_size = format!(
             "(SELECT sum(calls) AS calls, sum(bytes_sent + bytes_recv) AS bytes FROM profile WHERE {} GROUP BY bucket_lo)",
             on(run, comm, op)
@@ -90,7 +101,7 @@ fn of_kind(
                 severity_ns: time_ns.into(),
                 gain_bound_ns: run.gain_ns(&run.of_ranks(comm, &[op].into())?),
                 floor: Some(Level::Info),
-                command: filters(run, comm, op),
+                command: format!("{view}{}", filters(run, comm, op)),
                 ..Finding::new(topic)
             }
             .on(comm, Some(op))
@@ -104,8 +115,25 @@ fn of_kind(
             .word("calls", calls.to_string())
             .word("share", units::percent(share, 1.0))
             .word("size", units::bytes((size as f64 / calls as f64).round() as u64))
-            .word("time", units::time(time_ns)),
+            .word("time", units::time(time_ns))
+            // A name may be anything.
+            .word("files", to_files),
         );
     }
     Ok(findings)
+}
+
+/// ` to out.dat and 2 other files`: the one that most of the accesses are to comes first. Nothing where the profile does not know.
+fn to_files<'a>(of_files: impl Iterator<Item = &'a OfFile>) -> String {
+    let mut calls: BTreeMap<i64, (i64, Option<&str>)> = BTreeMap::new();
+    for of_file in of_files {
+        let sum = calls.entry(of_file.file).or_insert((0, of_file.name.as_deref()));
+        sum.0 = sum.0.saturating_add(of_file.calls);
+    }
+    let first = calls.values().max_by_key(|(calls, _)| *calls).and_then(|(_, name)| *name).map(visible);
+    match (first, calls.len()) {
+        (None, _) => String::new(),
+        (Some(first), 1) => format!(" to {first}"),
+        (Some(first), several) => format!(" to {first} and {}", units::count(several as u64 - 1, "other file")),
+    }
 }

@@ -17,6 +17,7 @@ pub struct Process {
     handle: Option<OwnedFd>,
     header: Header,
     shard: PathBuf,
+    lives: bool,
 }
 
 impl Process {
@@ -31,7 +32,7 @@ impl Process {
         // The number may be another process's by now.
         let handle = open().filter(|_| recover::process_start(header.pid) == Some(header.process_start));
         let is_known = handle.is_some() || matches!(life(shard, header), State::Alive | State::Dead);
-        is_known.then(|| Process { handle, header: *header, shard: shard.to_owned() })
+        is_known.then(|| Process { handle, header: *header, shard: shard.to_owned(), lives: true })
     }
 
     pub fn is_waitable(&self) -> bool {
@@ -43,16 +44,24 @@ impl Process {
         (self.header.pid, self.header.process_start) == (header.pid, header.process_start)
     }
 
-    pub fn lives(&self) -> bool {
-        match &self.handle {
+    /// Finds out whether it still lives.
+    pub fn look(&mut self) {
+        self.lives = match &self.handle {
             Some(handle) => !is_readable(handle),
             None => life(&self.shard, &self.header) == State::Alive,
         }
+    }
+
+    /// At the last look. One that has ended since is news, for which [`Watch::wait`] does not wait.
+    pub fn lives(&self) -> bool {
+        self.lives
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
+    /// The time is up.
+    Nothing,
     Something,
     /// A signal whose default is to end a process.
     ToldToEnd,
@@ -98,19 +107,23 @@ impl Watch {
     pub fn wait<'a>(&mut self, processes: impl Iterator<Item = &'a Process>, timeout: Option<Duration>) -> Event {
         let wanted = |descriptor: i32| libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
         let own = [self.files.as_raw_fd(), self.signals.as_raw_fd()].into_iter();
-        // Those that have ended are known already.
-        let living = processes.filter_map(|process| process.handle.as_ref()).filter(|handle| !is_readable(handle));
+        // Whoever was known to have ended would end every wait at once.
+        let living = processes.filter(|process| process.lives).filter_map(|process| process.handle.as_ref());
         let mut all: Vec<libc::pollfd> = own.chain(living.map(AsRawFd::as_raw_fd)).map(wanted).collect();
         let timeout_ms = timeout.map_or(-1, |timeout| timeout.as_millis().clamp(1, 60_000) as libc::c_int);
         // SAFETY: the structures live as long as the call.
-        unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, timeout_ms) };
+        let changes = unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, timeout_ms) };
         let mut bytes = [0u8; 4096];
         while self.files.read(&mut bytes).is_ok_and(|read| read > 0) {}
         let mut is_told = false;
         while self.signals.read(&mut bytes).is_ok_and(|read| read > 0) {
             is_told = true;
         }
-        if is_told { Event::ToldToEnd } else { Event::Something }
+        match changes {
+            _ if is_told => Event::ToldToEnd,
+            0 => Event::Nothing,
+            _ => Event::Something,
+        }
     }
 }
 
@@ -118,4 +131,47 @@ fn is_readable(handle: &OwnedFd) -> bool {
     let mut one = libc::pollfd { fd: handle.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     // SAFETY: the structure lives as long as the call.
     unsafe { libc::poll(&mut one, 1, 0) > 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command, Stdio};
+
+    use bytemuck::Zeroable;
+    use commsee::shard::Header;
+
+    use super::*;
+
+    /// A process that reads its input, as one with a shard.
+    fn start() -> (Child, Process) {
+        let child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let mut header = Header::zeroed();
+        header.pid = child.id();
+        header.process_start = recover::process_start(child.id()).unwrap();
+        let process = Process::of(&header, Path::new("/dev/shm/none.shard")).unwrap();
+        (child, process)
+    }
+
+    /// Ends it, and leaves it to be waited for: so nobody else gets its number.
+    fn end(child: &mut Child, process: &Process) {
+        child.kill().unwrap();
+        while !is_readable(process.handle.as_ref().unwrap()) {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn an_end_that_came_after_the_look_is_not_slept_through() {
+        const LONG: Option<Duration> = Some(Duration::from_secs(60));
+        let mut watch = Watch::new().unwrap();
+        let (mut child, mut process) = start();
+        process.look();
+        end(&mut child, &process);
+        assert_eq!(watch.wait([&process].into_iter(), LONG), Event::Something);
+        process.look();
+        assert!(!process.lives());
+        // Once it is known, it is waited for no more.
+        assert_eq!(watch.wait([&process].into_iter(), Some(Duration::from_millis(1))), Event::Nothing);
+        child.wait().unwrap();
+    }
 }

@@ -6,10 +6,13 @@ use std::path::PathBuf;
 use commsee::ranks::Ranks;
 
 use crate::query::Error;
-use crate::query::catalog::{Catalog, unsigned};
+use crate::query::catalog::Catalog;
 use crate::query::filter::Filter;
+use crate::query::ledger::ledger;
 use crate::query::open::Profile;
-use crate::query::source::{Relation, Source};
+use crate::query::operations::operations;
+use crate::query::performed::is_of_own_bytes;
+use crate::query::waiting::all_to_all;
 
 #[derive(Clone, Debug, Default)]
 pub struct Run {
@@ -70,41 +73,23 @@ pub struct Cell {
     pub is_synchronising: bool,
 }
 
-/// Operations whose members leave about together, after the last one entered (Scalasca's Wait at Barrier, Wait at N×N).
-const SYNCHRONISING: [&str; 9] = [
-    "MPI_Barrier",
-    "MPI_Allreduce",
-    "MPI_Allgather",
-    "MPI_Allgatherv",
-    "MPI_Alltoall",
-    "MPI_Alltoallv",
-    "MPI_Alltoallw",
-    "MPI_Reduce_scatter",
-    "MPI_Reduce_scatter_block",
-];
-
 impl Run {
     pub fn read(profile: &Profile) -> Result<Run, Error> {
         let catalog = Catalog::read(profile)?;
         let (comms, numbers) = comms(&catalog);
         let cells = cells(profile, &catalog, &numbers, &comms)?;
-        let mut run = Run {
+        let ledger = ledger(profile, &catalog, None)?;
+        Ok(Run {
             path: profile.path.clone(),
-            meta: catalog.meta.clone(),
-            ranks: catalog.processes.len() as u64,
-            run_time_ns: catalog.processes.iter().map(|process| process.wall_ns).max().unwrap_or_default(),
+            ranks: ledger.ranks,
+            run_time_ns: ledger.run_time_ns,
+            working_ns: ledger.working_ns,
+            unexplained_ns: ledger.unexplained_ns(),
+            end_skew_ns: ledger.end_skew_ns,
+            meta: catalog.meta,
             comms,
             cells,
-            ..Run::default()
-        };
-        let sum = |time: fn(&crate::query::catalog::Process) -> i64| {
-            catalog.processes.iter().map(|process| i128::from(time(process))).sum::<i128>()
-        };
-        let (wall_ns, mpi_ns) = (sum(|process| process.wall_ns), sum(|process| process.mpi_ns));
-        run.working_ns = wall_ns - mpi_ns;
-        run.unexplained_ns = mpi_ns - run.cells.iter().map(|cell| cell.time_ns).sum::<i128>();
-        run.end_skew_ns = run.whole_ns() - wall_ns;
-        Ok(run)
+        })
     }
 
     /// Ranks times run time: what the ledger adds up to.
@@ -156,41 +141,37 @@ fn cells(
     comms: &[Comm],
 ) -> Result<Vec<Cell>, Error> {
     let filter = Filter { is_phased: catalog.phases.len() > 1, ..Filter::default() };
-    let Relation { sql, values } = Source::new(profile, catalog, &filter).groups(true)?;
-    let sql = format!(
-        "SELECT comm, op, ranks, calls, calls_max, bytes_sent, bytes_recv, time_ns, rank_max_ns, rank_min_ns, time_min_ns FROM ({sql})"
-    );
+    let together = all_to_all(catalog);
     let mut cells: BTreeMap<(usize, i64), Cell> = BTreeMap::new();
-    profile.query::<(), ()>(&sql, values, |row| {
-        let (number, op): (i64, i64) = (row.get(0)?, row.get(1)?);
-        let (Some(comm), Some(operation)) = (numbers.get(&number), catalog.operations.get(&op)) else { return Ok(()) };
+    for row in operations(profile, catalog, &filter, true)? {
+        let (Some(comm), Some(operation)) = (numbers.get(&row.comm), catalog.operations.get(&row.op)) else { continue };
         if operation.is_outside_span() {
-            return Ok(());
+            continue;
         }
-        let (ranks, calls, most): (i64, i64, i64) = (row.get(2)?, row.get(3)?, row.get(4)?);
-        let time_ns: i64 = row.get(7)?;
-        let (longest, least): (Option<i64>, Option<i64>) = (row.get(8)?, row.get(9)?);
-        let shortest: Option<i64> = row.get(10)?;
-        let is_first = !cells.contains_key(&(*comm, op));
-        let cell = cells.entry((*comm, op)).or_insert_with(|| Cell {
+        let is_first = !cells.contains_key(&(*comm, row.op));
+        let cell = cells.entry((*comm, row.op)).or_insert_with(|| Cell {
             comm: *comm,
             op: operation.name.clone(),
-            is_synchronising: SYNCHRONISING.contains(&operation.name.as_str()),
+            is_synchronising: together.contains_key(&row.op),
             ..Cell::default()
         });
-        cell.calls = cell.calls.saturating_add(if operation.is_collective() { most } else { calls });
-        cell.rank_calls = cell.rank_calls.saturating_add(calls);
-        cell.bytes += u128::from(unsigned(row.get(5)?)) + u128::from(unsigned(row.get(6)?));
-        cell.time_ns += i128::from(time_ns);
-        cell.rank_max_ns = cell.rank_max_ns.saturating_add(longest.unwrap_or(time_ns));
-        let is_even = comms[*comm].size == u64::try_from(ranks).ok() && ranks.checked_mul(most) == Some(calls);
+        cell.calls = cell.calls.saturating_add(row.performed());
+        cell.rank_calls = cell.rank_calls.saturating_add(row.rank_calls);
+        cell.bytes += u128::from(row.bytes_sent) + u128::from(row.bytes_recv);
+        cell.time_ns += i128::from(row.time_ns);
+        cell.rank_max_ns = cell.rank_max_ns.saturating_add(row.rank_max_ns);
+        // Two classes of ranks' own bytes may be of the same calls: what each rank spent in one is not compared with the others.
+        let is_known = is_first || !is_of_own_bytes(row.bucket);
+        let ranks = i64::from(row.ranks);
+        let is_even = is_known
+            && comms[*comm].size == Some(u64::from(row.ranks))
+            && ranks.checked_mul(row.rank_calls_max) == Some(row.rank_calls);
         let whole =
-            |of_a_rank: i128| is_even.then(|| (i128::from(ranks) * of_a_rank).clamp(0, i128::from(time_ns.max(0))));
-        let even = whole(i128::from(least.unwrap_or(0)));
-        let floor = shortest.and_then(|shortest| whole(i128::from(shortest) * i128::from(most)));
+            |of_a_rank: i128| is_even.then(|| (i128::from(ranks) * of_a_rank).clamp(0, i128::from(row.time_ns.max(0))));
+        let even = whole(i128::from(row.rank_min_ns));
+        let floor = row.time_min_ns.and_then(|shortest| whole(i128::from(shortest) * i128::from(row.rank_calls_max)));
         let added = |sum: Option<i128>, part: Option<i128>| if is_first { part } else { Some(sum? + part?) };
         (cell.even_ns, cell.floor_ns) = (added(cell.even_ns, even), added(cell.floor_ns, floor));
-        Ok(())
-    })?;
+    }
     Ok(cells.into_values().collect())
 }

@@ -52,6 +52,10 @@ impl Filter {
         self.ops.as_ref().is_none_or(|ops| ops.contains(&op))
     }
 
+    pub fn has_bucket(&self, bucket: i64) -> bool {
+        self.buckets.as_ref().is_none_or(|buckets| buckets.contains(&bucket))
+    }
+
     pub fn has_site(&self, site: Option<i64>) -> bool {
         self.sites.as_ref().is_none_or(|sites| site.is_some_and(|site| sites.contains(&site)))
     }
@@ -87,6 +91,13 @@ impl Filter {
             values.extend(list.into_iter().chain(again));
         }
         (condition, values)
+    }
+
+    /// The same over the table `file_call`.
+    pub fn file_condition(&self) -> (String, Vec<Value>) {
+        let phases = if self.is_phased { &self.phases } else { &None };
+        let key = [("comm", &self.comms), ("op", &self.ops), ("bucket", &self.buckets), ("rank", &self.ranks)];
+        membership(&[&key[..], &[("phase", phases)]].concat())
     }
 
     /// The same over the tables `transfer` and `edge`, of which only the first knows sizes and routes.

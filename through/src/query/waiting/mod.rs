@@ -12,20 +12,24 @@ pub use self::timed::{Timed, Waited, timed};
 
 use super::catalog::Catalog;
 
-/// Which operations hold a rank until all others have come, by their number: barriers, and those in which each rank has something of each.
+/// Operations in which each rank has something of each, so that none leaves before the last one has come (Scalasca's Wait at N×N).
 /// Nonblocking forms hold nobody; scans hold some.
-fn all_to_all(catalog: &Catalog) -> BTreeMap<i64, State> {
+pub const EXCHANGES: [&str; 8] = [
+    "MPI_Allreduce",
+    "MPI_Allgather",
+    "MPI_Allgatherv",
+    "MPI_Alltoall",
+    "MPI_Alltoallv",
+    "MPI_Alltoallw",
+    "MPI_Reduce_scatter",
+    "MPI_Reduce_scatter_block",
+];
+
+/// Which operations hold a rank until all others have come, by their number: barriers and exchanges.
+pub fn all_to_all(catalog: &Catalog) -> BTreeMap<i64, State> {
     let of = |name: &str| match name {
         "MPI_Barrier" => Some(State::Barrier),
-        "MPI_Allreduce"
-        | "MPI_Allgather"
-        | "MPI_Allgatherv"
-        | "MPI_Alltoall"
-        | "MPI_Alltoallv"
-        | "MPI_Alltoallw"
-        | "MPI_Reduce_scatter"
-        | "MPI_Reduce_scatter_block" => Some(State::NxN),
-        _ => None,
+        name => EXCHANGES.contains(&name).then_some(State::NxN),
     };
     catalog.operations.iter().filter_map(|(number, operation)| Some((*number, of(&operation.name)?))).collect()
 }

@@ -61,7 +61,7 @@ pub fn timed(profile: &Profile, catalog: &Catalog) -> Result<Option<Timed>, Erro
     if clocks.is_empty() {
         return Ok(None);
     }
-    let messages = Messages::read(profile, catalog, &clocks)?;
+    let messages = Messages::read(profile, catalog)?;
     let events = Events::read(profile, &messages)?;
     let mut errors: Vec<i64> = clocks.iter().filter_map(|clock| clock.error_ns).collect();
     errors.sort_unstable();
@@ -120,9 +120,11 @@ struct Events {
 
 impl Events {
     fn read(profile: &Profile, messages: &Messages) -> Result<Events, Error> {
+        // Version 4 did not number collective calls.
+        let sequence = if profile.has_roles() { "sequence" } else { "NULL" };
         let site = if profile.has_sites() { "site" } else { "NULL" };
         let sql = format!(
-            "SELECT rowid, rank, thread, kind, begin_ns, end_ns, comm, op, sequence, {site} FROM event \
+            "SELECT rowid, rank, thread, kind, begin_ns, end_ns, comm, op, {sequence}, {site} FROM event \
              WHERE kind IN ({CALL}, {SENT}, {RECEIVED}) ORDER BY rowid"
         );
         let mut events = Events::default();

@@ -170,7 +170,7 @@ mod tests {
     fn print(columns: usize, texts: &[&str]) -> String {
         let column = |title, kind, rank| Column { title, kind, rank };
         let shape = [column("name", Kind::Text, 0), column("calls", Kind::Number, 0), column("extra", Kind::Number, 2)];
-        let terminal = Terminal { columns, is_coloured: false };
+        let terminal = Terminal { columns, rows: None, is_coloured: false };
         let mut row = Row::default();
         texts.iter().for_each(|text| row.push(text));
         let mut widths = Widths::of(&shape);

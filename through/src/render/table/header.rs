@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::document::Head;
+use crate::document::{Head, Subject};
 use crate::query::overview::{Overview, Peak};
 use crate::text::escape::{cut, path, visible};
 use crate::text::terminal::{Paint, Terminal};
@@ -16,10 +16,13 @@ pub fn header(head: &Head, terminal: &Terminal, out: &mut dyn Write) -> io::Resu
         let text = paint.map_or(text.clone(), |paint| terminal.paint(paint, &text).into_owned().into());
         writeln!(out, "{}{text}", terminal.paint(Paint::Faint, &format!("{name:<NAME_COLUMNS$}")))
     };
-    line("profile", &path(&head.path), Some(Paint::Strong))?;
+    line(head.subject.title(), &path(&head.path), Some(Paint::Strong))?;
     head.lines.iter().try_for_each(|part| line(part.name, &visible(&part.text), part.paint))?;
     if !head.filters.is_empty() {
         line("shown only", &visible(&head.filters.join(", ")), Some(Paint::Strong))?;
+    }
+    if head.subject != Subject::Profile {
+        return Ok(());
     }
     writeln!(out)?;
     overall(&head.overview, terminal, out)

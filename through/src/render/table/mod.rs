@@ -21,28 +21,34 @@ const HEADING_COLUMNS: usize = 100;
 
 pub fn table(document: &Document, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
     head(&document.head, terminal, out)?;
+    tables(document, terminal, out)
+}
+
+pub fn tables(document: &Document, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
     let shown = document.tables.iter().filter(|table| table.audience.table);
     let (above, below): (Vec<&Table>, Vec<&Table>) = shown.partition(|table| table.is_above);
-    let mut hidden = document.hidden;
+    let mut remarks = [more(document), document.left_out.clone()];
     for table in above.iter().chain(&below) {
         print(table, terminal, out)?;
-        if !table.is_above && std::mem::take(&mut hidden) > 0 {
-            writeln!(out)?;
-            more(document, terminal, out)?;
+        if !table.is_above {
+            for remark in remarks.iter_mut().filter_map(Option::take) {
+                writeln!(out)?;
+                lines(&remark, Paint::Warning, terminal, out)?;
+            }
         }
     }
     Ok(())
 }
 
 /// How much was left out.
-fn more(document: &Document, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+fn more(document: &Document) -> Option<String> {
     let (hidden, entries) = (document.hidden, document.entries);
     let what = match hidden {
+        0 => return None,
         1 => format!("1 more {} is", entries.trim_end_matches('s')),
         _ => format!("{hidden} more {entries} are"),
     };
-    let more = format!("{what} not shown: --top N shows N of them, --top 0 all.");
-    lines(&more, Paint::Warning, terminal, out)
+    Some(format!("{what} not shown: --top N shows N of them, --top 0 all."))
 }
 
 /// Broken between words.

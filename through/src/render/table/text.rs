@@ -39,6 +39,7 @@ pub fn text(heading: &Heading, value: &Value) -> String {
         Value::Share { part, whole } => units::percent(*part, *whole),
         Value::Bar { part, whole } => bar(*part, *whole),
         Value::Ratio(value) => ratio(*value),
+        Value::Rate(value) => units::rate(*value),
         Value::Records(records) => records.len().to_string(),
         Value::Frames(frames) => frames.iter().map(|(site, _)| visible(site)).collect::<Vec<_>>().join(" < "),
     }

@@ -1,0 +1,47 @@
+/* A ping-pong as small as it gets: half the round trip of rank 0 and 1, in seconds, a line a size.   ping_pong ROUNDS BYTES… */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mpi.h>
+
+static int ascending(const void *one, const void *other)
+{
+    double a = *(const double *)one, b = *(const double *)other;
+    return (a > b) - (a < b);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    int rank, rounds = atoi(argv[1]);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    double *times = malloc(rounds * sizeof *times);
+    for (int size = 2; size < argc; size++) {
+        int bytes = atoi(argv[size]);
+        char *given = malloc(bytes + 1), *got = malloc(bytes + 1);
+        memset(given, rank + 1, bytes + 1);
+        memset(got, 0, bytes + 1);
+        for (int round = -rounds / 10; round < rounds; round++) {
+            MPI_Barrier(MPI_COMM_WORLD);
+            double begin = MPI_Wtime();
+            if (rank == 0) {
+                MPI_Send(given, bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+                MPI_Recv(got, bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            } else if (rank == 1) {
+                MPI_Recv(got, bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                MPI_Send(given, bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+            }
+            if (round >= 0)
+                times[round] = (MPI_Wtime() - begin) / 2;
+        }
+        qsort(times, rounds, sizeof *times, ascending);
+        if (rank == 0)
+            printf("%d %.9f\n", bytes, times[rounds / 2]);
+        free(given);
+        free(got);
+    }
+    free(times);
+    MPI_Finalize();
+    return 0;
+}

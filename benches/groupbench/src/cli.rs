@@ -1,0 +1,298 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::groups::GroupBy;
+use crate::library::Choice;
+use crate::measure::Sync;
+use crate::pattern::{Direction, Family, Preset, Sequence};
+
+const EXAMPLES: &str = "\
+Examples:
+  mpirun -n 8 groupbench run --groups node --family rail,dense -k 1: --bytes 1K:16M
+  mpirun -n 8 groupbench run -g 4 --library twosided,put,shared/twosided -o machine.db
+  groupbench run --launcher 'mpirun -n 8' --launches 5 --groups node -o machine.db
+  through matrix app.db --format csv | mpirun -n 8 groupbench run --pattern -
+  groupbench pairs --family dense --direction omni -n 2 -g 4 -k 2 --bytes 1M
+  through bench machine.db
+
+Exit status: 0 success, 1 bytes arrived wrong, 2 error, 130 interrupted.";
+
+#[derive(Debug, Parser)]
+#[command(name = "groupbench", version, about = "Measure communication between groups of MPI ranks", after_help = EXAMPLES, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Print the messages of a pattern, without MPI
+    Pairs(Pairs),
+    /// Measure patterns; started by mpirun or srun
+    Run(Box<Run>),
+}
+
+#[derive(Debug, Args)]
+pub struct Pairs {
+    /// Who sends to whom
+    #[arg(long, value_enum, default_value = "rail")]
+    pub family: Family,
+    /// Which way
+    #[arg(long, value_enum, default_value = "uni")]
+    pub direction: Direction,
+    /// Groups
+    #[arg(short = 'n', long = "group-count", value_name = "N", value_parser = count)]
+    pub n: usize,
+    /// Ranks of a group
+    #[arg(short = 'g', long = "group-size", value_name = "G", value_parser = count)]
+    pub g: usize,
+    /// Active ranks of a group [default: all]
+    #[arg(short = 'k', long = "active", value_name = "K")]
+    pub k: Option<usize>,
+    /// Count C, which the pattern divides over its messages: 64K
+    #[arg(long, value_parser = bytes, default_value = "1M")]
+    pub bytes: u64,
+    /// Several families, one after the other (>) or together (+): rail:bi:k=2>dense
+    #[arg(long, value_name = "SEQUENCE", conflicts_with_all = ["family", "direction"])]
+    pub steps: Option<Sequence>,
+    /// What an application does
+    #[arg(long, value_enum, conflicts_with_all = ["family", "direction", "steps"])]
+    pub preset: Option<Preset>,
+    /// Split each message between groups over all ranks of its groups
+    #[arg(long)]
+    pub stripe: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value = "csv")]
+    pub format: PairsFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PairsFormat {
+    Csv,
+    Json,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Run {
+    /// Who sends to whom [default: rail]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST", help_heading = "Patterns")]
+    pub family: Vec<Family>,
+    /// Which way [default: uni]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST", help_heading = "Patterns")]
+    pub direction: Vec<Direction>,
+    /// Groups [default: as many as there are]
+    #[arg(short = 'n', long = "group-count", value_name = "N", value_parser = count, help_heading = "Patterns")]
+    pub n: Option<usize>,
+    /// Ranks of a group [default: as --groups finds them]
+    #[arg(short = 'g', long = "group-size", value_name = "G", value_parser = count, help_heading = "Patterns")]
+    pub g: Option<usize>,
+    /// Active ranks of a group: 2, 1,4 or 1: for all [default: all ranks of a group]
+    #[arg(short = 'k', long = "active", value_name = "LIST", help_heading = "Patterns")]
+    pub k: Option<Actives>,
+    /// Counts C, which the pattern divides over its messages: 8,64K or 1:64M (doubled each time)
+    #[arg(long, value_name = "LIST", default_value = "1K:4M", help_heading = "Patterns")]
+    pub bytes: Sizes,
+    /// Groups: node, numa, socket, g=SIZE, or a file with a line of ranks for each [default: node; g=SIZE if -g is given]
+    #[arg(long, value_name = "HOW", help_heading = "Patterns")]
+    pub groups: Option<GroupBy>,
+    /// Several families, one after the other (>) or together (+): rail:bi:k=2>dense
+    #[arg(long, value_name = "SEQUENCE", conflicts_with_all = ["family", "direction"], help_heading = "Patterns")]
+    pub steps: Option<Sequence>,
+    /// What an application does, over all ranks of the groups
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST", conflicts_with_all = ["family", "direction", "steps"], help_heading = "Patterns")]
+    pub preset: Vec<Preset>,
+    /// Any pattern: CSV with src,dst,bytes (as `through matrix --format csv` writes it) or Matrix Market; - for standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["family", "direction", "steps", "preset", "bytes", "k"], help_heading = "Patterns")]
+    pub pattern: Option<PathBuf>,
+    /// Split each message between groups over all ranks of its groups
+    #[arg(long, conflicts_with = "pattern", help_heading = "Patterns")]
+    pub stripe: bool,
+
+    /// How messages are moved: a name, or WITHIN/ACROSS groups; see --help [default: twosided]
+    ///
+    /// twosided, persistent, put, get, partitioned (MPI 4), shared (within a host), and the collectives scatter, alltoall, alltoallv as
+    /// baselines; nccl between GPUs. shared/twosided: shared memory within groups, messages between them. twosided@gpu: between memory of GPUs, for
+    /// MPI libraries that know it.
+    #[arg(long, value_delimiter = ',', value_name = "LIST", help_heading = "Measurement")]
+    pub library: Vec<Choice>,
+    /// How ranks begin together
+    #[arg(long, value_enum, default_value = "barrier", help_heading = "Measurement")]
+    pub sync: Sync,
+    /// Stop when the 95 % interval of the median is within so many percent of it
+    #[arg(long, value_name = "PERCENT", default_value_t = 2.5, help_heading = "Measurement")]
+    pub precision: f64,
+    /// So many executions that count, at most
+    #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Measurement")]
+    pub max_reps: u32,
+    /// So many, whatever their interval is and however long they take
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["max_reps", "precision"], help_heading = "Measurement")]
+    pub reps: Option<u32>,
+    /// Seconds for the executions of one pattern, size and library; six are made in any case
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0, help_heading = "Measurement")]
+    pub max_time: f64,
+    /// Executions before those that count [default: until they get no faster]
+    #[arg(long, value_name = "COUNT", help_heading = "Measurement")]
+    pub warm_up: Option<u32>,
+    /// Buffers that no cache holds
+    #[arg(long, help_heading = "Measurement")]
+    pub cold: bool,
+    /// Do not check what arrives
+    #[arg(long, help_heading = "Measurement")]
+    pub no_verify: bool,
+    /// Order of patterns, sizes and libraries [default: a random one, which is recorded]
+    #[arg(long, value_name = "NUMBER", help_heading = "Measurement")]
+    pub seed: Option<u64>,
+    /// Measure in the order of the command line
+    #[arg(long, conflicts_with = "seed", help_heading = "Measurement")]
+    pub in_order: bool,
+
+    /// Start the benchmark itself by this command, such as 'mpirun -n 8'
+    #[arg(long, value_name = "COMMAND", help_heading = "Launches")]
+    pub launcher: Option<String>,
+    /// So many times, since launches differ more than executions do
+    #[arg(long, value_name = "COUNT", default_value_t = 1, requires = "launcher", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Launches")]
+    pub launches: u32,
+
+    /// Output format [default: as the name after -o ends, else table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<RunFormat>,
+    /// One line for each result, instead of its samples
+    #[arg(long, help_heading = "Output")]
+    pub summary: bool,
+    /// Write to FILE: a file of measurements if it ends in .db, to which further launches are added
+    #[arg(short = 'o', long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    /// Go on with the interrupted run in the file of measurements
+    #[arg(long, requires = "output", help_heading = "Output")]
+    pub resume: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RunFormat {
+    Table,
+    Csv,
+    Json,
+}
+
+impl Run {
+    pub fn format(&self) -> RunFormat {
+        let of_name = self.output.as_deref().and_then(|path| match path.extension()?.to_str()? {
+            "csv" => Some(RunFormat::Csv),
+            "json" => Some(RunFormat::Json),
+            _ => None,
+        });
+        self.format.or(of_name).unwrap_or(RunFormat::Table)
+    }
+}
+
+/// Of groups or ranks.
+fn count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count @ 1..=16_777_216) => Ok(count),
+        _ => Err("a number from 1 was expected".to_owned()),
+    }
+}
+
+/// Less than would overflow where sizes are added up.
+fn bytes(text: &str) -> Result<u64, String> {
+    match commsee::bytes::parse(text)? {
+        bytes if bytes <= 1 << 46 => Ok(bytes),
+        _ => Err(format!("{text}: no machine has as much memory")),
+    }
+}
+
+/// Numbers of active ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Actives {
+    All,
+    Some(Vec<usize>),
+}
+
+impl Actives {
+    /// In groups of `g`.
+    pub fn of(&self, g: usize) -> Vec<usize> {
+        match self {
+            Actives::All => (1..=g).collect(),
+            Actives::Some(list) => list.clone(),
+        }
+    }
+}
+
+impl FromStr for Actives {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Actives, String> {
+        let number = |text: &str| match text.trim().parse() {
+            Ok(number @ 1..=100_000) => Ok(number),
+            _ => Err(format!("{text:?} is no number of active ranks")),
+        };
+        if text == "1:" {
+            return Ok(Actives::All);
+        }
+        let mut actives = Vec::new();
+        for part in text.split(',') {
+            match part.split_once(':') {
+                Some((low, high)) => actives.extend(number(low)?..=number(high)?),
+                None => actives.push(number(part)?),
+            }
+        }
+        Ok(Actives::Some(actives))
+    }
+}
+
+/// Counts of bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sizes(pub Vec<u64>);
+
+impl FromStr for Sizes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Sizes, String> {
+        let mut sizes = Vec::new();
+        for part in text.split(',') {
+            match part.split_once(':') {
+                Some((low, high)) => {
+                    let (low, high) = (bytes(low)?, bytes(high)?);
+                    if low == 0 || low > high {
+                        return Err(format!("{part}: a range is doubled from its begin to its end, such as 1:64M"));
+                    }
+                    let doubled = std::iter::successors(Some(low), |size| size.checked_mul(2));
+                    sizes.extend(doubled.take_while(|size| *size <= high));
+                }
+                None => sizes.push(bytes(part)?),
+            }
+        }
+        sizes.dedup();
+        Ok(Sizes(sizes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_are_lists_and_ranges() {
+        assert_eq!("8,1K:4K".parse::<Sizes>().unwrap().0, [8, 1024, 2048, 4096]);
+        assert_eq!("1:64M".parse::<Sizes>().unwrap().0.len(), 27);
+        assert!("0:8".parse::<Sizes>().is_err() && "8:1".parse::<Sizes>().is_err() && "x".parse::<Sizes>().is_err());
+    }
+
+    #[test]
+    fn active_ranks_are_lists_and_ranges() {
+        assert_eq!("1:".parse::<Actives>().unwrap().of(3), [1, 2, 3]);
+        assert_eq!("1,3:4".parse::<Actives>().unwrap().of(9), [1, 3, 4]);
+        assert!("0".parse::<Actives>().is_err());
+    }
+}

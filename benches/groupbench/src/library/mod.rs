@@ -1,0 +1,229 @@
+//! Ways to move the messages of a step. A library prepares an exchange once; it is then armed, started and waited for as often as one likes.
+//!
+//! Another way, such as a library of a GPU's vendor, is another implementation of [`Library`].
+
+mod collective;
+mod mixed;
+mod nccl;
+mod on_gpu;
+mod onesided;
+mod partitioned;
+mod shared;
+mod twosided;
+
+use std::str::FromStr;
+
+use crate::memory::{Kind, Memory};
+use crate::mpi::{Comm, World};
+use crate::pattern::{Message, Shape};
+
+/// What a library is given of a step.
+pub struct Task<'a> {
+    pub world: &'a World,
+    /// Of all ranks of the world: what messages go over.
+    pub comm: &'a Comm,
+    pub memory: &'a Memory,
+    /// Those of all ranks, in one order everywhere; a rank is one of the world.
+    pub messages: &'a [Message],
+    /// Its number in the pattern.
+    pub step: usize,
+    /// The group of each rank of the world.
+    pub groups: &'a [Option<usize>],
+}
+
+/// A step that can be executed again and again.
+pub trait Exchange {
+    /// Takes what the rank gives, for libraries that need it in memory of their own. Called, unmeasured, when that was written.
+    fn load(&mut self) {}
+
+    /// What the receiving side may do before the clock starts: it does not wait for others.
+    fn arm(&mut self) {}
+
+    /// Does not wait for more than the library itself waits for.
+    fn start(&mut self);
+
+    /// All that this rank sends may be overwritten, all that it receives is there.
+    fn wait(&mut self);
+
+    /// Brings what arrived to where the pattern wants it, for the same libraries. Called, unmeasured, before that is read.
+    fn land(&mut self) {}
+}
+
+/// Why a library cannot do a step: the same on all ranks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{library}: {why}")]
+pub struct Unavailable {
+    pub library: String,
+    pub why: String,
+}
+
+pub trait Library {
+    fn name(&self) -> String;
+
+    fn memory(&self) -> Kind {
+        Kind::Private
+    }
+
+    /// Collective over the world.
+    fn prepare(&self, task: &Task) -> Result<Box<dyn Exchange>, Unavailable>;
+
+    /// Whether it leaves memory to MPI or another library that knows GPUs.
+    fn takes_device_memory(&self) -> bool {
+        true
+    }
+
+    /// Whether two ranks alone can use it, for a round trip.
+    fn is_pairwise(&self) -> bool {
+        true
+    }
+}
+
+/// One library, or one within groups and another between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    One(Name),
+    Mixed {
+        within: Name,
+        across: Name,
+    },
+    /// Between memory of GPUs.
+    OnGpu(Box<Choice>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Name {
+    /// MPI_Isend and MPI_Irecv; receives are posted before the clock starts
+    Twosided,
+    /// MPI_Send_init and MPI_Recv_init
+    Persistent,
+    /// MPI_Put between MPI_Win_post, start, complete and wait
+    Put,
+    /// MPI_Get, likewise
+    Get,
+    /// MPI_Psend_init and MPI_Precv_init of MPI 4, four partitions
+    Partitioned,
+    /// Copies out of memory that the ranks of a host share
+    Shared,
+    /// MPI_Scatter (or MPI_Iscatter, where scatters share ranks)
+    Scatter,
+    /// MPI_Alltoall; each rank also copies one block to itself
+    Alltoall,
+    /// MPI_Alltoallv
+    Alltoallv,
+    /// ncclSend and ncclRecv between GPUs
+    Nccl,
+}
+
+impl Name {
+    fn library(self) -> Box<dyn Library> {
+        match self {
+            Name::Twosided => Box::new(twosided::TwoSided { is_persistent: false }),
+            Name::Persistent => Box::new(twosided::TwoSided { is_persistent: true }),
+            Name::Put => Box::new(onesided::OneSided { is_put: true }),
+            Name::Get => Box::new(onesided::OneSided { is_put: false }),
+            Name::Partitioned => Box::new(partitioned::Partitioned),
+            Name::Shared => Box::new(shared::Shared),
+            Name::Scatter => Box::new(collective::Scatter),
+            Name::Alltoall => Box::new(collective::Alltoall),
+            Name::Alltoallv => Box::new(collective::Alltoallv),
+            Name::Nccl => Box::new(nccl::Nccl),
+        }
+    }
+
+    pub fn text(self) -> &'static str {
+        match self {
+            Name::Twosided => "twosided",
+            Name::Persistent => "persistent",
+            Name::Put => "put",
+            Name::Get => "get",
+            Name::Partitioned => "partitioned",
+            Name::Shared => "shared",
+            Name::Scatter => "scatter",
+            Name::Alltoall => "alltoall",
+            Name::Alltoallv => "alltoallv",
+            Name::Nccl => "nccl",
+        }
+    }
+}
+
+impl Choice {
+    pub fn library(&self) -> Box<dyn Library> {
+        match self {
+            Choice::One(name) => name.library(),
+            Choice::Mixed { within, across } => {
+                Box::new(mixed::Mixed { within: within.library(), across: across.library() })
+            }
+            Choice::OnGpu(choice) => Box::new(on_gpu::OnGpu { library: choice.library() }),
+        }
+    }
+}
+
+impl FromStr for Choice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Choice, String> {
+        let name = |text: &str| {
+            <Name as clap::ValueEnum>::from_str(text, true).map_err(|_| {
+                let known: Vec<&str> =
+                    <Name as clap::ValueEnum>::value_variants().iter().map(|name| name.text()).collect();
+                format!(
+                    "{text:?} is no library: {}, or WITHIN/ACROSS groups, such as shared/twosided; @gpu behind it: memory of GPUs",
+                    known.join(", ")
+                )
+            })
+        };
+        if let Some(text) = text.strip_suffix("@gpu") {
+            return match text.parse()? {
+                Choice::OnGpu(_) => Err(format!("{text}@gpu: @gpu stands there twice")),
+                choice => Ok(Choice::OnGpu(Box::new(choice))),
+            };
+        }
+        match text.split_once('/') {
+            Some((within, across)) => Ok(Choice::Mixed { within: name(within)?, across: name(across)? }),
+            None => Ok(Choice::One(name(text)?)),
+        }
+    }
+}
+
+impl std::fmt::Display for Choice {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Choice::One(name) => out.write_str(name.text()),
+            Choice::Mixed { within, across } => write!(out, "{}/{}", within.text(), across.text()),
+            Choice::OnGpu(choice) => write!(out, "{choice}@gpu"),
+        }
+    }
+}
+
+/// The group of each rank of the world, where groups are as the shape says over these ranks.
+pub fn groups(shape: Shape, ranks: &[usize], world: usize) -> Vec<Option<usize>> {
+    let mut groups = vec![None; world];
+    for (place, &rank) in ranks.iter().enumerate() {
+        groups[rank] = Some(shape.group(place));
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_are_named_as_they_are_written() {
+        for text in [
+            "twosided",
+            "persistent",
+            "put",
+            "get",
+            "partitioned",
+            "shared",
+            "scatter",
+            "alltoall",
+            "alltoallv",
+            "shared/put",
+        ] {
+            assert_eq!(text.parse::<Choice>().unwrap().to_string(), text);
+        }
+        assert!("mpi".parse::<Choice>().unwrap_err().contains("twosided, persistent"));
+    }
+}

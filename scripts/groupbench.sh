@@ -1,0 +1,23 @@
+# Sourced by ./test: tests the benchmark of groups under an MPI library, in a target directory of that library's.
+
+# What its bindings are made with: the library, which is not libclang-cpp, and the headers that belong to it.
+has_libclang() {
+    [ -n "${LIBCLANG_PATH-}" ] && return 0
+    local places=(/usr/lib/llvm-*/lib /usr/lib64 /usr/lib)
+    compgen -G "/usr/lib*/clang/*/include/stddef.h" >/dev/null || compgen -G "/usr/lib/llvm-*/lib/clang/*/include/stddef.h" >/dev/null || return 1
+    local place
+    for place in "${places[@]}"; do
+        compgen -G "$place/libclang.so*" >/dev/null && return 0
+        compgen -G "$place/libclang-[0-9]*.so*" >/dev/null && return 0
+    done
+    return 1
+}
+
+# test_groupbench LIBRARY [ARGUMENTS OF THE TESTS …]: such as openmpi.
+test_groupbench() {
+    local library=$1
+    shift
+    local where=(-p groupbench --release --target-dir "target/groupbench/$library")
+    MPICC=mpicc.$library cargo clippy "${where[@]}" --all-targets -- -D warnings
+    MPICC=mpicc.$library cargo test "${where[@]}" -- "$@"
+}

@@ -1,0 +1,56 @@
+//! Commands about the profile as a database.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use super::{Input, by_name};
+use crate::document::Format;
+
+#[derive(Debug, Args)]
+#[command(override_usage = "through sql [OPTIONS] STATEMENT [PROFILE]")]
+pub struct Sql {
+    /// One statement that only reads, such as "SELECT comm, sum(time_s) FROM profile GROUP BY 1"; - reads it from standard input
+    pub statement: String,
+    #[command(flatten)]
+    pub input: Input,
+    /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]
+    #[arg(long, value_parser = formats(&SQL), value_name = "FORMAT", help_heading = "Output")]
+    format: Option<Format>,
+    /// Write to FILE
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+}
+
+impl Sql {
+    pub fn format(&self) -> Format {
+        self.format.unwrap_or_else(|| by_name(self.output.as_deref()))
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct Schema {
+    #[command(flatten)]
+    pub input: Input,
+    /// Show only this view or table
+    #[arg(long, value_name = "NAME")]
+    pub of: Option<String>,
+    /// Output format
+    #[arg(long, default_value = "table", value_parser = formats(&SCHEMA), value_name = "FORMAT", help_heading = "Output")]
+    pub format: Format,
+    /// Write to FILE
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+}
+
+const SCHEMA: [Format; 2] = [Format::Table, Format::Json];
+#[cfg(feature = "parquet")]
+const SQL: [Format; 4] = [Format::Table, Format::Csv, Format::Json, Format::Parquet];
+#[cfg(not(feature = "parquet"))]
+const SQL: [Format; 3] = [Format::Table, Format::Csv, Format::Json];
+
+fn formats(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(formats.iter().map(|format| format.name()))
+        .map(|name| Format::of(&name).expect("one of the names"))
+}

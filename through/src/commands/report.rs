@@ -1,0 +1,41 @@
+//! `through report RUN.db -o report.html`: one page that shows a run.
+
+use std::path::{Path, PathBuf};
+
+use super::opened;
+use crate::cli::{Input, Report};
+use crate::error::Error;
+use crate::query::bench::Measurements;
+use crate::query::open::Profile;
+use crate::render::output;
+use crate::report;
+use crate::text::message::say;
+use crate::text::progress;
+
+pub fn report(arguments: &Report) -> Result<(), Error> {
+    let mut paths = arguments.profiles.iter();
+    let profile = opened(&Input { profile: paths.next().cloned(), input: None })?;
+    let others = paths.map(|path| Profile::open(path)).collect::<Result<Vec<_>, _>>()?;
+    let bench = match arguments.bench.as_slice() {
+        [] => None,
+        files => Some(Measurements::open(files)?),
+    };
+    let beside = report::Beside { others, window: arguments.window, bench };
+    let file = arguments.output.clone().unwrap_or_else(|| named(&profile.path));
+    write(profile, beside, &file)?;
+    if arguments.output.is_none() {
+        say(format_args!("{}: open it in a browser", file.display()));
+    }
+    Ok(())
+}
+
+fn write(profile: Profile, beside: report::Beside, file: &Path) -> Result<(), Error> {
+    let what = format!("writing the page of {}", profile.path.display());
+    let page = progress::shown(&what, || report::Report::of(profile, beside).map(|of| of.page()))?;
+    output::text(&page, file)
+}
+
+/// `heat.html`, here.
+fn named(profile: &Path) -> PathBuf {
+    PathBuf::from(profile.with_extension("html").file_name().unwrap_or_default())
+}

@@ -1,0 +1,25 @@
+//! `through roofline PROFILE BENCH.db`: what calls took, against what the machine can do.
+
+use std::rc::Rc;
+
+use super::present;
+use crate::cli::Roofline;
+use crate::error::Error;
+use crate::query::bench::Measurements;
+use crate::query::open::Profile;
+use crate::views::{Command, Question, View};
+
+/// Whether anything was there to show.
+pub fn roofline(arguments: &Roofline) -> Result<bool, Error> {
+    let output = &arguments.output;
+    let question = Question {
+        selection: arguments.select.selection(),
+        sort: output.sort,
+        top: arguments.entries.top(),
+        format: output.format(),
+        folding: arguments.families.folding(),
+        bench: Some(Rc::new(Measurements::open(&arguments.bench)?)),
+        ..Question::new(Profile::open(&arguments.profile)?)
+    };
+    present(View::usual(Command::Roofline), &question, output.output.as_deref())
+}

@@ -1,0 +1,33 @@
+//! `through schema [PROFILE]`: what can be asked by SQL.
+
+use std::io;
+
+use serde_json::json;
+
+use super::opened;
+use crate::cli::Schema;
+use crate::document::Format;
+use crate::error::Error;
+use crate::query::schema::{Relation, relations};
+use crate::render::{output, relations as drawn};
+
+pub fn schema(arguments: &Schema) -> Result<(), Error> {
+    let profile = opened(&arguments.input)?;
+    let mut all = relations(&profile)?;
+    if let Some(name) = &arguments.of {
+        let names: Vec<String> = all.iter().map(|relation| relation.name.clone()).collect();
+        all.retain(|relation: &Relation| relation.name.eq_ignore_ascii_case(name));
+        if all.is_empty() {
+            let there = names.join(", ");
+            return Err(Error::Argument(format!("this profile has no view or table '{name}': there are {there}")));
+        }
+    }
+    output::write(arguments.output.as_deref(), |terminal, out| match arguments.format {
+        Format::Json => {
+            let all = json!({"profile": profile.path.to_string_lossy(), "version": profile.version, "relations": all});
+            serde_json::to_writer_pretty(&mut *out, &all).map_err(io::Error::from)?;
+            writeln!(out)
+        }
+        _ => drawn::relations(&all, terminal, out),
+    })
+}

@@ -1,0 +1,42 @@
+//! `through watch [RUN|DIR]`: a look at a job while it runs, again and again.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use commsee::profile::hosts;
+
+use crate::cli::Watch;
+use crate::error::Error;
+use crate::job::{shards, signals, watch as watcher};
+use crate::live::{Ending, Live, Stream, Wanted};
+use crate::text::message::say;
+
+/// Whether there was a job.
+pub fn watch(arguments: &Watch) -> Result<bool, Error> {
+    // libcommsee.so starts it on each host of a job over several, with the note of that host.
+    if let Some(note) = arguments.what.as_deref().filter(|path| path.is_file() && hosts::read(path).is_some()) {
+        return Ok(watcher::watch(note));
+    }
+    let named = arguments.what.clone();
+    let (directories, wanted) = match named {
+        Some(path) if path.is_dir() => (vec![path], Wanted::Newest),
+        Some(name) => (shards::directories(&[]), Wanted::Named(name.to_string_lossy().into_owned())),
+        None => (shards::directories(&[]), Wanted::Newest),
+    };
+    let live = Live { directories, wanted, interval: arguments.interval, top: arguments.top, stream: Stream::Out };
+    let is_there = if arguments.once {
+        live.once()?
+    } else {
+        let ending = Ending::default();
+        signals::on_end(Arc::clone(&ending));
+        let is_there = live.follow(&ending)?;
+        if ending.load(Ordering::Relaxed) {
+            return Ok(is_there);
+        }
+        is_there
+    };
+    if !is_there {
+        say(format_args!("no running job has shards in {}", shards::names(&live.directories)));
+    }
+    Ok(is_there)
+}

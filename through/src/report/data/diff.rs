@@ -1,0 +1,113 @@
+//! Several runs side by side: what changed from the first to the last one, and time by the size of communicators in each.
+
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+
+use super::lists::text;
+use crate::error::Error;
+use crate::query::catalog::Catalog;
+use crate::query::compare::changes::Comparison;
+use crate::query::compare::run::Run;
+use crate::query::edges::edges;
+use crate::query::filter::Filter;
+use crate::query::open::Profile;
+use crate::report::pack::{Columns, list};
+use crate::text::escape::path;
+use crate::text::path::relative;
+
+/// Entries of the ledger, the largest changes first.
+const MOST_ENTRIES: usize = 500;
+/// Pairs of ranks whose bytes changed, the largest changes first.
+const MOST_PAIRS: usize = 20_000;
+
+/// Nothing: there is one run.
+pub fn diff(profile: &Rc<Profile>, catalog: &Catalog, others: Vec<Profile>) -> Result<Option<Value>, Error> {
+    let Some(last) = others.last() else { return Ok(None) };
+    let changes = pairs(profile, catalog, last)?;
+    let mut runs = vec![Run::read(profile)?];
+    for other in &others {
+        runs.push(Run::read(other)?);
+    }
+    let sizes: Vec<Value> = runs.iter().map(by_size).collect();
+    let told: Vec<Value> = runs
+        .iter()
+        .zip(sizes)
+        .map(|(run, sizes)| {
+            json!({
+                "path": path(&relative(&run.path)),
+                "command": run.meta.get("command").map(|command| text(command)),
+                "ranks": run.ranks,
+                "run_time_s": run.run_time_ns as f64 / 1e9,
+                "working_rank_s": run.working_ns as f64 / 1e9,
+                "sizes": sizes,
+            })
+        })
+        .collect();
+    let (Some(b), true) = (runs.pop(), !runs.is_empty()) else { return Ok(None) };
+    let comparison = Comparison::of(vec![runs.swap_remove(0)], vec![b]);
+    let entries: Vec<Value> = comparison
+        .entries
+        .iter()
+        .filter(|entry| entry.delta_ns != 0 || entry.has_changed != (false, false))
+        .take(MOST_ENTRIES)
+        .map(|entry| {
+            json!({
+                "what": entry.what.words(),
+                "op": entry.what.op().map(text),
+                "comms": entry.comm.names.clone().map(|name| name.as_deref().map(text)),
+                "label": entry.comm.label.as_deref().map(text),
+                "delta_rank_s": entry.delta_ns as f64 / 1e9,
+                "per_rank_s": entry.per_rank_ns as f64 / 1e9,
+                "parts_rank_s": entry.parts_ns.map(|part| part as f64 / 1e9),
+                "reason": entry.reason.map(|reason| reason.name()),
+                "calls": entry.calls,
+                "bytes": entry.bytes.map(|bytes| bytes as f64),
+            })
+        })
+        .collect();
+    Ok(Some(json!({
+        "runs": told,
+        "run_time_s": comparison.run_time_ns.map(|ns| ns as f64 / 1e9),
+        "delta_rank_s": comparison.delta_whole_ns as f64 / 1e9,
+        "entries": list(Value::Array(entries)),
+        "is_by_call": comparison.is_by_call,
+        "pairs": changes,
+    })))
+}
+
+/// Size of the communicators, operation, time in rank-seconds.
+fn by_size(run: &Run) -> Value {
+    let mut sums: BTreeMap<(u64, &str), i128> = BTreeMap::new();
+    for cell in &run.cells {
+        let size = run.comms.get(cell.comm).and_then(|comm| comm.size).unwrap_or(0);
+        *sums.entry((size, &cell.op)).or_default() += cell.time_ns;
+    }
+    sums.into_iter().take(MOST_ENTRIES).map(|((size, op), ns)| json!([size, text(op), ns as f64 / 1e9])).collect()
+}
+
+/// Bytes from rank to rank, before and after.
+fn pairs(profile: &Profile, catalog: &Catalog, last: &Profile) -> Result<Value, Error> {
+    let mut sums: HashMap<(i64, i64), [u64; 2]> = HashMap::new();
+    for (side, profile) in [profile, last].into_iter().enumerate() {
+        for edge in edges(profile, &Filter::default())? {
+            let sum = &mut sums.entry((edge.src, edge.dst)).or_default()[side];
+            *sum = sum.saturating_add(edge.bytes);
+        }
+    }
+    let ranks = catalog.processes.len();
+    let mut rows: Vec<((i64, i64), [u64; 2])> = sums.into_iter().filter(|(_, [a, b])| a != b).collect();
+    rows.sort_by_key(|(ends, [a, b])| (std::cmp::Reverse(a.abs_diff(*b)), *ends));
+    let all = rows.len();
+    rows.truncate(MOST_PAIRS);
+    rows.sort_unstable();
+    let mut columns = Columns::default();
+    columns.add_differences("src", rows.iter().map(|((src, _), _)| *src));
+    columns.add_differences("dst", rows.iter().map(|((_, dst), _)| *dst));
+    for side in [0, 1] {
+        let name = ["bytes_a", "bytes_b"][side];
+        columns.add(name, rows.iter().map(|(_, bytes)| bytes[side].min(i64::MAX as u64) as i64));
+    }
+    Ok(json!({ "ranks": ranks, "all": all, "shown": rows.len(), "changes": columns.finish() }))
+}

@@ -1,0 +1,124 @@
+//! What `through advise` finds, each with the picture that shows it.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::lists::{paragraph, text};
+use crate::advise::{Finding, Run};
+use crate::text::escape::cut;
+use crate::text::units;
+use crate::views::advise_item;
+
+/// One finding, for the page with and without its script.
+pub struct Told {
+    pub topic: &'static str,
+    pub level: &'static str,
+    pub title: String,
+    pub text: String,
+    pub cost: String,
+    pub command: String,
+    /// The view that shows it, and the filters for it: `comm=s0.1&op=MPI_Allreduce`.
+    pub view: &'static str,
+    pub filters: String,
+}
+
+/// The operation on a communicator that took most MPI time.
+pub struct Heaviest {
+    pub text: String,
+    pub view: &'static str,
+    pub filters: String,
+}
+
+pub fn heaviest(run: &Run) -> Option<Heaviest> {
+    let ledger = &run.ledger;
+    let mut sums: BTreeMap<(i64, i64), i128> = BTreeMap::new();
+    for entry in &ledger.entries {
+        if let Some(op) = entry.op {
+            *sums.entry((entry.comm, op)).or_default() += entry.time_ns;
+        }
+    }
+    let ((comm, op), time_ns) = sums.into_iter().max_by_key(|(key, time_ns)| (*time_ns, Reverse(*key)))?;
+    let comm = run.comm(comm).filter(|_| time_ns > 0)?;
+    let name = text(&comm.name);
+    let label = comm.label.as_deref().map(|label| format!(" “{}”", text(label))).unwrap_or_default();
+    let share = units::percent(time_ns as f64, ledger.whole_ns() as f64);
+    Some(Heaviest {
+        text: format!("{} on {name}{label} takes most: {share} of the ranks' time.", text(run.op(op))),
+        view: "communicators",
+        filters: format!("comm={}&op={}", escaped(&name), escaped(&text(run.op(op)))),
+    })
+}
+
+/// The costliest.
+const MOST: usize = 40;
+const TITLE_COLUMNS: usize = 160;
+
+pub fn findings(run: &Run, findings: &[Finding], views: &[&'static str]) -> Vec<Told> {
+    findings.iter().take(MOST).map(|finding| told(run, finding, views)).collect()
+}
+
+fn told(run: &Run, finding: &Finding, views: &[&'static str]) -> Told {
+    let item = advise_item(run, finding);
+    let wanted = picture(finding.topic.name);
+    let view = wanted.iter().find(|view| views.contains(view)).copied().unwrap_or("overview");
+    let mut filters = Vec::new();
+    if let Some(comm) = finding.comm.and_then(|comm| run.comm(comm)) {
+        let key = if finding.alike > 0 { "family" } else { "comm" };
+        filters.push(format!("{key}={}", escaped(&text(&comm.name))));
+    }
+    if let Some(op) = finding.op {
+        filters.push(format!("op={}", escaped(&text(run.op(op)))));
+    }
+    Told {
+        topic: finding.topic.name,
+        level: item.level,
+        title: cut(&text(&item.title), TITLE_COLUMNS).into_owned(),
+        text: paragraph(&item.text),
+        cost: item.cost,
+        command: item.command,
+        view,
+        filters: filters.join("&"),
+    }
+}
+
+/// The views that show a topic, the best one first.
+fn picture(topic: &str) -> &'static [&'static str] {
+    match topic {
+        "late-rank" | "changing-late-rank" | "load-imbalance" | "slow-node" | "needless-barrier" | "uneven-bytes" => {
+            &["ranks", "communicators"]
+        }
+        "late-sender" | "serial-chain" => &["timeline", "matrix", "ranks"],
+        "small-messages"
+        | "fragmented-collectives"
+        | "tiny-one-sided"
+        | "tiny-file-accesses"
+        | "straddled-threshold" => &["sizes"],
+        "communicator-leak" | "communicator-churn" | "unused-communicators" => &["tree"],
+        "network-inside-node" => &["devices", "layers"],
+        "root-funnel" | "gather-bcast" => &["ranks", "communicators"],
+        "below-machine" => &["bench", "communicators"],
+        _ => &["communicators"],
+    }
+}
+
+/// For the fragment of a URL.
+fn escaped(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' | b'-' | b'*' => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
+}
+
+pub fn json(told: &[Told]) -> Value {
+    told.iter()
+        .map(|one| {
+            json!({
+                "topic": one.topic, "level": one.level, "title": one.title, "text": one.text, "cost": one.cost,
+                "command": one.command, "view": one.view, "filters": one.filters,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,167 @@
+//! What the page shows, as JSON: one file for each part of it.
+
+mod bench;
+mod cells;
+mod diff;
+mod files;
+mod findings;
+mod graphs;
+mod layers;
+mod lists;
+mod matrix;
+mod meta;
+mod ranks;
+mod sites;
+mod standing;
+mod timeline;
+mod tree;
+mod waits;
+
+use std::rc::Rc;
+
+use serde_json::{Map, Value, json};
+
+pub use self::findings::Told;
+use self::lists::Lists;
+use crate::advise::{Run, advise};
+use crate::error::Error;
+use crate::query::bench::Measurements;
+use crate::query::catalog::{Catalog, Detail};
+use crate::query::counted::counted;
+use crate::query::filter::Filter;
+use crate::query::layers::linkage::Layers;
+use crate::query::open::Profile;
+use crate::query::range::TimeRange;
+use crate::text::units;
+use crate::views::Context;
+
+/// What the page says without its script.
+#[derive(Default)]
+pub struct Words {
+    pub title: String,
+    pub lines: Vec<(&'static str, String)>,
+    /// Where the run time went, in a sentence.
+    pub answer: String,
+    pub findings: Vec<Told>,
+    /// Where most of the MPI time went, for runs without findings.
+    pub heaviest: Option<findings::Heaviest>,
+    pub meta: Vec<(String, String)>,
+    /// What was added up or left out to keep the page small.
+    pub caps: Vec<String>,
+    /// Views with something to show.
+    pub views: Vec<&'static str>,
+}
+
+/// What is shown beside a run.
+#[derive(Default)]
+pub struct Beside {
+    /// Runs, of which the last is compared with it.
+    pub others: Vec<Profile>,
+    /// Part of the timeline.
+    pub window: Option<TimeRange>,
+    /// Measurements of the machine.
+    pub bench: Option<Measurements>,
+}
+
+pub fn read(profile: &Rc<Profile>, beside: Beside) -> Result<(Value, Words), Error> {
+    let Beside { others, window, bench } = beside;
+    let catalog = Catalog::read(profile)?;
+    let layers = Layers::read(profile, &catalog)?;
+    let context = Context::new(profile, catalog, Filter::default(), layers);
+    let catalog = &context.catalog;
+    let counted = counted(profile, catalog)?;
+    let run = Run::read(profile, catalog)?;
+    let run = match &bench {
+        Some(bench) => run.compared_with(bench)?,
+        None => run,
+    };
+    let mut caps: Vec<String> = Vec::new();
+    let lists = Lists::of(catalog, &run.families, &counted, &mut caps);
+    let mut data = Map::new();
+    let mut add = |name: &str, part: Option<Value>| {
+        let is_there = part.is_some();
+        data.extend(part.map(|part| (name.to_owned(), part)));
+        is_there
+    };
+    add("version", Some(json!(VERSION)));
+    add("profile", Some(meta::profile(&context)));
+    add("lists", Some(lists.json(catalog)));
+    let has_ranks = add("ranks", Some(ranks::ranks(catalog))) && catalog.detail != Detail::Comm;
+    add("ledger", Some(ranks::ledger(&run, &lists)));
+    let has_cells = add("cells", cells::cells(&counted, catalog, &lists, &mut caps));
+    add("waits", waits::waits(&run, &lists, &mut caps));
+    let has_matrix = add("matrix", matrix::matrix(profile, catalog, &lists, &mut caps)?);
+    let has_tree = add("tree", tree::tree(catalog, &lists));
+    let has_layers = add("layers", layers::layers(profile, catalog, &lists, &mut caps)?);
+    let flows = add("flows", layers::flows(profile, catalog, &lists, &mut caps)?);
+    let has_devices = add("devices", graphs::devices(profile, catalog, &mut caps)?);
+    let has_files = add("files", files::files(profile, catalog, &lists, &mut caps)?);
+    let has_sites = add("sites", sites::sites(profile, catalog, &lists, &mut caps)?);
+    let has_standing = add("standing", standing::standing(profile, catalog, &lists)?);
+    let has_timeline = add("timeline", timeline::timeline(profile, catalog, &lists, window, &mut caps)?);
+    let has_bench = add("bench", bench::bench(bench.as_ref(), &mut caps));
+    let has_diff = add("diff", diff::diff(profile, catalog, others)?);
+    let views = [
+        ("overview", true),
+        ("findings", true),
+        ("communicators", has_cells),
+        ("tree", has_tree),
+        ("matrix", has_matrix || flows),
+        ("ranks", has_ranks),
+        ("sizes", has_cells),
+        ("graph", has_matrix || flows),
+        ("devices", has_devices),
+        ("sites", has_sites),
+        ("timeline", has_timeline),
+        ("standing", has_standing),
+        ("layers", has_layers),
+        ("files", has_files),
+        ("bench", has_bench),
+        ("diff", has_diff),
+        ("meta", true),
+    ];
+    let views: Vec<&'static str> = views.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect();
+    let told = findings::findings(&run, &advise(&run)?, &views);
+    data.insert("findings".to_owned(), findings::json(&told));
+    data.insert("views".to_owned(), json!(views));
+    data.insert("caps".to_owned(), json!(caps));
+    let words = Words {
+        title: meta::title(&context),
+        lines: meta::lines(&context),
+        answer: answer(&run),
+        findings: told,
+        heaviest: findings::heaviest(&run),
+        meta: meta::meta(&context),
+        caps,
+        views,
+    };
+    Ok((Value::Object(data), words))
+}
+
+/// Of what the script reads.
+const VERSION: u32 = 1;
+
+/// `8 ranks ran for 12.3 s: 75.6 % working, 24.4 % in MPI (at least 6.1 % waiting), 0.0 % ended early.`
+fn answer(run: &Run) -> String {
+    let ledger = &run.ledger;
+    if ledger.ranks == 0 {
+        return "The profile holds no ranks.".to_owned();
+    }
+    let whole = ledger.whole_ns() as f64;
+    let part = |ns: i128| units::percent(ns as f64, whole);
+    let mpi_ns = ledger.entries.iter().map(|entry| entry.time_ns).sum();
+    let (least, most) = waits::bounds_ns(run);
+    let waiting = match (run.waits.is_some(), run.timed.is_some()) {
+        (false, false) => String::new(),
+        (_, true) => format!(" ({} waiting)", part(least)),
+        _ => format!(" ({} to {} waiting in barriers and all-to-all exchanges)", part(least), part(most)),
+    };
+    let ranks = units::count(ledger.ranks, "rank");
+    format!(
+        "{ranks} ran for {}: {} of it working, {} in MPI{waiting}, {} after the end of ranks that ended early.",
+        units::precise_time(ledger.run_time_ns),
+        part(ledger.working_ns),
+        part(mpi_ns),
+        part(ledger.end_skew_ns)
+    )
+}

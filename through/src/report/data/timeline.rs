@@ -1,0 +1,114 @@
+//! The timeline of a window: calls of every rank, and messages between them.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::cells::part_of;
+use super::lists::Lists;
+use crate::query::Error;
+use crate::query::catalog::Catalog;
+use crate::query::filter::Filter;
+use crate::query::open::Profile;
+use crate::query::range::TimeRange;
+use crate::query::timeline::{Event, Messages, What, clocks, each};
+use crate::report::pack::Columns;
+
+/// Calls in the page. A longer window ends where they are used up.
+const MOST_CALLS: usize = 12_000;
+const MOST_MESSAGES: usize = 6_000;
+
+pub fn timeline(
+    profile: &Profile,
+    catalog: &Catalog,
+    lists: &Lists,
+    window: Option<TimeRange>,
+    caps: &mut Vec<String>,
+) -> Result<Option<Value>, Error> {
+    if clocks(profile)?.is_empty() {
+        return Ok(None);
+    }
+    let none = Messages::default();
+    let read = |messages: &Messages, take: &mut dyn FnMut(Event)| {
+        each(profile, &Filter::default(), catalog, messages, |event| {
+            take(event);
+            true
+        })
+    };
+    let mut begins: Vec<i64> = Vec::new();
+    let mut all = 0;
+    let low = window.map_or(i64::MIN, |window| window.low_ns);
+    let high = window.map_or(i64::MAX, |window| window.high_ns);
+    read(&none, &mut |event| {
+        if let What::Call { end_ns } = event.what {
+            all += 1;
+            if end_ns >= low && event.begin_ns <= high {
+                begins.push(event.begin_ns);
+            }
+        }
+    })?;
+    if all == 0 {
+        return Ok(None);
+    }
+    // Up to when there is room for all of them.
+    let mut until = high;
+    if begins.len() > MOST_CALLS {
+        let (_, last, _) = begins.select_nth_unstable(MOST_CALLS);
+        until = (*last).min(high);
+    }
+    let is_shown = |event: &Event, end_ns: i64| {
+        end_ns >= low && event.begin_ns <= high && (event.begin_ns < until || until == high)
+    };
+    let messages = Messages::read(profile, catalog)?;
+    let mut calls: Vec<(Event, i64)> = Vec::new();
+    let mut sent: HashMap<u64, (i64, i64, u64)> = HashMap::new();
+    let mut received: Vec<(u64, (i64, i64, i64))> = Vec::new();
+    let mut end_of_call: HashMap<(i64, i64, i64), i64> = HashMap::new();
+    read(&messages, &mut |event| match event.what {
+        What::Call { end_ns } if is_shown(&event, end_ns) => {
+            end_of_call.insert((event.rank, event.thread, event.begin_ns), end_ns);
+            if calls.len() < 2 * MOST_CALLS {
+                calls.push((event, end_ns));
+            }
+        }
+        What::Sent(Some(number)) if is_shown(&event, event.begin_ns) => {
+            sent.insert(number, (event.rank, event.begin_ns, event.bytes));
+        }
+        What::Received(Some(number)) if is_shown(&event, event.begin_ns) => {
+            received.push((number, (event.rank, event.thread, event.begin_ns)));
+        }
+        _ => {}
+    })?;
+    if calls.len() < all {
+        caps.push(format!(
+            "The timeline has {}: {}. --window BEGIN:END chooses another part; `through trace` has everything.",
+            part_of(calls.len(), all, "call"),
+            if window.is_some() { "those of the window" } else { "the first ones" }
+        ));
+    }
+    calls.sort_by_key(|(event, _)| (event.rank, event.thread, event.begin_ns));
+    let mut columns = Columns::default();
+    columns.add_differences("rank", calls.iter().map(|(event, _)| event.rank));
+    columns.add_differences("thread", calls.iter().map(|(event, _)| event.thread));
+    columns.add_differences("begin_ns", calls.iter().map(|(event, _)| event.begin_ns));
+    columns.add("length_ns", calls.iter().map(|(event, end_ns)| end_ns.saturating_sub(event.begin_ns)));
+    columns.add("comm", calls.iter().map(|(event, _)| lists.comm(event.comm) as i64));
+    columns.add("op", calls.iter().map(|(event, _)| lists.op(event.op) as i64));
+    columns.add("bytes", calls.iter().map(|(event, _)| event.bytes.min(i64::MAX as u64) as i64));
+    let arrows: Vec<[i64; 5]> = received
+        .iter()
+        .filter_map(|(number, call)| {
+            let (from, sent_ns, bytes) = *sent.get(number)?;
+            // It is there at the latest when the call ends.
+            let arrived_ns = end_of_call.get(call).copied().unwrap_or(call.2);
+            Some([from, sent_ns, call.0, arrived_ns, bytes.min(i64::MAX as u64) as i64])
+        })
+        .take(MOST_MESSAGES)
+        .collect();
+    let mut lines = Columns::default();
+    for (at, name) in ["src", "sent_ns", "dst", "received_ns", "bytes"].into_iter().enumerate() {
+        lines.add_differences(name, arrows.iter().map(|arrow| arrow[at]));
+    }
+    Ok((!calls.is_empty())
+        .then(|| json!({ "calls": columns.finish(), "messages": lines.finish(), "all": all, "shown": calls.len() })))
+}

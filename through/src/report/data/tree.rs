@@ -1,0 +1,18 @@
+//! Which communicator was made from which.
+
+use serde_json::{Value, json};
+
+use super::lists::Lists;
+use crate::query::catalog::Catalog;
+use crate::query::comm_tree;
+use crate::report::pack::list;
+
+pub fn tree(catalog: &Catalog, lists: &Lists) -> Option<Value> {
+    let lines = comm_tree::tree(catalog).into_iter().map(|line| {
+        let members: Vec<usize> =
+            line.members.iter().filter(|comm| lists.is_single(**comm)).map(|comm| lists.comm(*comm)).collect();
+        json!({ "depth": line.depth, "above": line.above, "count": line.members.len(), "members": members })
+    });
+    let lines: Vec<Value> = lines.collect();
+    (!lines.is_empty()).then(|| list(Value::Array(lines)))
+}

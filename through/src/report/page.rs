@@ -1,0 +1,248 @@
+//! The markup of the page. Nothing in it comes from elsewhere: style and script are part of it, and its policy lets nothing else in.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest, Sha256};
+
+use super::Report;
+use super::data::{Told, Words};
+use crate::text::units;
+
+const STYLE: &str = include_str!("page/style.css");
+
+/// In the order in which they need each other.
+const SCRIPTS: &[&str] = &[
+    include_str!("page/start.js"),
+    include_str!("page/data.js"),
+    include_str!("page/words.js"),
+    include_str!("page/filters.js"),
+    include_str!("page/sums.js"),
+    include_str!("page/draw.js"),
+    include_str!("page/table.js"),
+    include_str!("page/heat.js"),
+    include_str!("page/overview.js"),
+    include_str!("page/communicators.js"),
+    include_str!("page/tree.js"),
+    include_str!("page/matrix.js"),
+    include_str!("page/ranks.js"),
+    include_str!("page/sizes.js"),
+    include_str!("page/graph.js"),
+    include_str!("page/sites.js"),
+    include_str!("page/timeline.js"),
+    include_str!("page/layers.js"),
+    include_str!("page/files.js"),
+    include_str!("page/bench.js"),
+    include_str!("page/diff.js"),
+    include_str!("page/end.js"),
+];
+
+/// The views of the page in their order: name, heading, what it shows.
+const VIEWS: &[(&str, &str, &str)] = &[
+    (
+        "overview",
+        "Where the run time went",
+        "Ranks times run time, split into work outside MPI, MPI by what ranks did there, and ranks that ended early.",
+    ),
+    ("findings", "Findings", "What to look at first: the costliest finding first, each with the view that shows it."),
+    ("standing", "In-flight calls", "Where every rank was that had not finished."),
+    ("communicators", "Communicators", "MPI time by communicator and operation, over the ranks."),
+    ("ranks", "Ranks", "MPI time of every rank on the heaviest communicators; who waited, and for how long."),
+    (
+        "matrix",
+        "Messages between ranks",
+        "Row: the rank that sent; column: the rank that received. Collective calls have no messages.",
+    ),
+    ("sizes", "Message sizes", "Calls, bytes and time by operation and message size."),
+    (
+        "tree",
+        "Tree of communicators",
+        "Each communicator below the one that it was made from; those made alike are one line.",
+    ),
+    (
+        "sites",
+        "Call sites",
+        "Where in the code MPI was called: the outermost function at the top, the width is the time.",
+    ),
+    ("timeline", "Timeline", "Calls of every rank, and messages as lines from sender to receiver."),
+    ("graph", "Who talks to whom", "Processes, coloured by host, and the messages between them."),
+    ("devices", "Devices", "The devices that data went over, from process to process."),
+    ("files", "Files", "What was done with the files that MPI_File_open opened."),
+    ("layers", "Layers below MPI", "What the layers below MPI did, by function, transport and device."),
+    (
+        "bench",
+        "What the machine can do",
+        "Measurements by groups of ranks: bandwidth and time by size, and by active ranks.",
+    ),
+    ("diff", "Changes between runs", "What changed from the first profile to the last one."),
+    ("meta", "About this run", "What the profile says of the run, and what this page leaves out."),
+];
+
+pub fn page(report: &Report) -> String {
+    // What the page draws with is one script: its hash is all that the policy knows.
+    let script = format!("\"use strict\";(() => {{\n{}}})();\n", SCRIPTS.concat());
+    let policy = format!(
+        "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
+        hash(&script),
+        hash(STYLE)
+    );
+    let words = &report.words;
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content=(concat!("commsee ", env!("CARGO_PKG_VERSION")));
+                title { (words.title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a class="skip" href="#overview" { "Skip to the views" }
+                (header(words))
+                main {
+                    @for (name, heading, about) in VIEWS {
+                        section id=(name) data-view=(name) hidden[!words.views.contains(name)] aria-labelledby={ (name) "-heading" } tabindex="-1" {
+                            h2 id={ (name) "-heading" } { (heading) }
+                            p class="about" { (about) }
+                            @match *name {
+                                "overview" => (overview(words)),
+                                "findings" => (findings(words)),
+                                "meta" => (meta(words)),
+                                _ => {}
+                            }
+                            div class="body" {}
+                        }
+                    }
+                }
+                footer { p { "Made by " code { "through report" } " of commsee " (env!("CARGO_PKG_VERSION")) ". This page is one file and needs no network." } }
+                script type="application/json" id="commsee-data" { (PreEscaped(harmless(&report.data.to_string()))) }
+                script { (PreEscaped(&script)) }
+            }
+        }
+    };
+    markup.into_string()
+}
+
+fn header(words: &Words) -> Markup {
+    html! {
+        header {
+            h1 title=(words.title) { (words.title) }
+            dl class="head" {
+                @for (name, text) in &words.lines {
+                    div class=[(*name == "note").then_some("note")] { dt { (name) } dd title=(text) { (text) } }
+                }
+            }
+        }
+        nav aria-label="Views" {
+            ul {
+                @for (name, heading, _) in VIEWS.iter().filter(|(name, ..)| words.views.contains(name)) {
+                    li { a href={ "#view=" (name) } { (heading) } }
+                }
+            }
+        }
+        form id="filters" class="filters" aria-label="Filters" autocomplete="off" {}
+        noscript { p class="note" { "Pictures and filters need JavaScript; the findings below do not." } }
+    }
+}
+
+fn overview(words: &Words) -> Markup {
+    html! {
+        p class="answer" { (words.answer) }
+    }
+}
+
+fn findings(words: &Words) -> Markup {
+    html! {
+        @if words.views.contains(&"standing") {
+            p { "Some ranks had not finished. " a href="#view=standing" { "See where each of them was" } }
+        }
+        @if words.findings.is_empty() { p { "No rule of " code { "through advise" } " found anything." } }
+        @if words.findings.is_empty() && let Some(heaviest) = &words.heaviest {
+            p { (heaviest.text) " " a href={ "#" (heaviest.filters) "&view=" (heaviest.view) } { "Show it in “" (heading(heaviest.view)) "”" } }
+        }
+        (list_of(&words.findings[..words.findings.len().min(FIRST)]))
+        @if words.findings.len() > FIRST {
+            details {
+                summary { (units::count((words.findings.len() - FIRST) as u64, "more finding")) }
+                (list_of(&words.findings[FIRST..]))
+            }
+        }
+    }
+}
+
+/// So many findings are open at first.
+const FIRST: usize = 3;
+
+fn list_of(findings: &[Told]) -> Markup {
+    html! {
+        ol class="findings" {
+            @for finding in findings {
+                li class=(finding.level) data-topic=(finding.topic) {
+                    h3 { span class="level" { (finding.level) } " " (finding.title) }
+                    p { (finding.text) }
+                    p class="cost" { (finding.cost) }
+                    p class="more" {
+                        a href={ "#" (finding.filters) @if !finding.filters.is_empty() { "&" } "view=" (finding.view) } { "Show it in “" (heading(finding.view)) "”" }
+                        code { (finding.command) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn heading(view: &str) -> &'static str {
+    VIEWS.iter().find(|(name, ..)| *name == view).map(|(_, heading, _)| *heading).unwrap_or_default()
+}
+
+fn meta(words: &Words) -> Markup {
+    html! {
+        @if !words.caps.is_empty() {
+            h3 { "What this page adds up or leaves out" }
+            ul class="caps" { @for cap in &words.caps { li { (cap) } } }
+        }
+        div class="scroll" tabindex="0" role="region" aria-label="Meta data" {
+            table {
+                caption class="unseen" { "Meta data of the profile" }
+                thead { tr { th scope="col" { "key" } th scope="col" { "value" } } }
+                tbody { @for (key, value) in &words.meta { tr { th scope="row" { (key) } td { (value) } } } }
+            }
+        }
+    }
+}
+
+/// For the policy: <https://www.w3.org/TR/CSP3/#grammardef-hash-source>
+fn hash(text: &str) -> String {
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
+}
+
+/// JSON that ends no element and begins no comment: <https://html.spec.whatwg.org/multipage/scripting.html#restrictions-for-contents-of-script-elements>
+fn harmless(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_cannot_end_its_element() {
+        let json = serde_json::json!({ "label": "</script><img onerror=x>&<!--" }).to_string();
+        let text = harmless(&json);
+        assert!(!text.contains(['<', '>', '&']));
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&text).unwrap(),
+            serde_json::from_str::<serde_json::Value>(&json).unwrap()
+        );
+    }
+
+    #[test]
+    fn the_script_says_nothing_that_would_end_it() {
+        let script = SCRIPTS.concat();
+        assert!(!script.to_lowercase().contains("</script") && !script.contains("<!--"));
+        assert!(!STYLE.contains("</"));
+    }
+}

@@ -1,0 +1,44 @@
+// Time by communicator, stacked by operation, and by the size of communicators.
+view("communicators", (body) => {
+  const areFamilies = option("by", "families") === "families";
+  const groups = commGroups(areFamilies);
+  const all = sum(groups.map((group) => group.time_ns));
+  if (!groups.length) return fill(body, nothing());
+  const shown = groups.filter((group) => group.time_ns > 0).slice(0, 20);
+  const used = [...new Set(shown.flatMap((group) => [...group.ops.keys()]))].filter((op) => opColours().has(op));
+  const rows = shown.map((group) => ({ label: group.title, text: `${timeText(group.time_ns)}, ${percentText(group.time_ns, all)}`, go: () => go(group.filter),
+    parts: [...group.ops].sort((a, b) => ops[a[0]].name.localeCompare(ops[b[0]].name)).map(([op, ns]) => [opColour(op), ns, `${group.title}, ${ops[op].name}: ${timeText(ns)}, ${percentText(ns, group.time_ns)}`]) }));
+  const sizes = new Map();
+  kinds.forEach((kind, at) => {
+    const comm = comms[kind.comm];
+    const size = comm.size ?? 0;
+    if (!sizes.has(size)) sizes.set(size, { size, comms: new Set(), time_ns: 0, ops: new Map() });
+    const group = sizes.get(size);
+    if (!sums.byKind.calls[at]) return;
+    group.comms.add(kind.comm);
+    group.time_ns += sums.byKind.time_ns[at];
+    group.ops.set(kind.op, (group.ops.get(kind.op) ?? 0) + sums.byKind.time_ns[at]);
+  });
+  const bySize = [...sizes.values()].filter((group) => group.time_ns > 0).sort((a, b) => a.size - b.size);
+  fill(body, 
+    tools(picker("by", "communicators: ", [["families", "those made alike as one"], ["comm", "each communicator"]], "families")),
+    el("figure", {}, el("figcaption", {}, shown.length < groups.length ? `The ${shown.length} heaviest of ${groups.length} lines; select one to see only it` : "Select a line to see only it"),
+      bars(rows, { width: roomOf(body), label: `MPI time by communicator and operation; the heaviest is ${shown[0]?.title ?? "none"}` }),
+      legend([...used.map((op) => [opColour(op), shortOp(ops[op])]), ...(shown.some((group) => [...group.ops.keys()].some((op) => !opColours().has(op))) ? [[REST, "other operations"]] : [])])),
+    table("communicators", "Calls, bytes and MPI time by communicator, over all ranks", [
+      { title: "communicator", name: "communicator", value: (group) => group.title, text: (group) => link(group.title, group.filter) },
+      count("of these", "communicators", (group) => group.comms), count("size", "size", (group) => group.first.size ?? null),
+      word("made by", "creator", (group) => group.first.creator ?? ""), word("made at", "made_at", (group) => group.first.site ?? ""),
+      time("time", "time_s", (group) => group.time_ns),
+      { title: "share", name: "share", value: (group) => (all > 0 ? group.time_ns / all : 0), text: (group) => percentText(group.time_ns, all), number: true },
+      count("calls of ranks", "calls", (group) => group.calls), size("sent", "bytes_sent", (group) => group.bytes_sent), size("received", "bytes_recv", (group) => group.bytes_recv)],
+    groups, { most: 12 }),
+    bySize.length > 1 ? el("figure", {}, el("figcaption", {}, "MPI time by the size of the communicator"),
+      bars(bySize.slice(0, 30).map((group) => ({ label: group.size ? several(group.size, "rank") : "unknown size", text: `${timeText(group.time_ns)} on ${several(group.comms.size, "communicator")}`,
+        parts: [...group.ops].sort((a, b) => ops[a[0]].name.localeCompare(ops[b[0]].name)).map(([op, ns]) => [opColour(op), ns, `${ops[op].name}: ${timeText(ns)}`]) })), { width: roomOf(body), label: "MPI time by the size of the communicator" })) : null,
+    folded("operations", "Operations", false, () => table("operations", "Calls, bytes and MPI time by operation, over all ranks", [
+      { title: "operation", name: "op", value: (op) => ops[op].name, text: (op) => link(ops[op].name, { op: [ops[op].name] }) }, word("class", "class", (op) => ops[op].class),
+      time("time", "time_s", (op) => sums.byOp.time_ns[op]), count("calls of ranks", "calls", (op) => sums.byOp.calls[op]),
+      size("sent", "bytes_sent", (op) => sums.byOp.bytes_sent[op]), size("received", "bytes_recv", (op) => sums.byOp.bytes_recv[op])],
+    range(ops.length).filter((op) => sums.byOp.calls[op] > 0).sort(descending((op) => sums.byOp.time_ns[op])))));
+});

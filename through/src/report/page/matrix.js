@@ -1,0 +1,101 @@
+// Who sent how much to whom. MPI's own messages are known by communicator and operation, those of layers by layer.
+const sourcesOf = once(() => [...(data.matrix ? [["mpi", "MPI messages"]] : []), ...(data.flows?.layers ?? []).map((layer) => [layer, `layer ${layer}`])]);
+// Pairs that the filters leave: from, to, calls, bytes, and of which communicator and operation.
+const pairsOf = (layer) => {
+  const list = [], isMpi = layer === "mpi" && data.matrix;
+  const of = isMpi ? data.matrix.edges : data.flows?.pairs, number = isMpi ? -1 : data.flows?.layers.indexOf(layer), isTold = isMpi || data.flows?.of_calls;
+  for (let at = 0; at < (of?.rows ?? 0); at++) {
+    if ((isMpi || of.layer[at] === number) && (!isTold || (commOn(of.comm[at]) && (isMpi || on.op ? opOn(of.op[at]) : true))) && on.rank(of.src[at])) list.push(at);
+  }
+  const dense = isMpi && data.matrix.dense && data.matrix.dense.comms.some(commOn) ? data.matrix.dense : null;
+  return { list, of, dense };
+};
+const level = ({ least, most, levels }, code) => (code === 0 ? 0 : least * (most / least) ** ((code - 1) / (levels - 1)));
+// A rounded matrix added up over the ends that it is looked at by: kept while these stay, for it has a million cells.
+let planeKept = { key: null };
+const planeOf = (dense, key, side, end) => {
+  if (planeKept.key === key) return planeKept;
+  const ends = Int32Array.from(range(dense.side), (at) => end(dense.block === 1 ? ranks.rank[at] ?? -1 : at * dense.block));
+  const isOn = range(dense.side).map((from) => !on.ranges || range(dense.block).some((at) => on.rank(from * dense.block + at)));
+  planeKept = { key };
+  for (const name of ["calls", "bytes"]) {
+    const steps = Float64Array.from(range(256), (code) => level(dense[name], code)), codes = dense[name].cells, sums = new Float64Array(side * side);
+    for (let from = 0; from < dense.side; from++) {
+      const row = ends[from];
+      if (row < 0 || !isOn[from]) continue;
+      for (let to = 0, at = from * dense.side; to < dense.side; to++, at++) if (codes[at] > 0 && ends[to] >= 0) sums[row * side + ends[to]] += steps[codes[at]];
+    }
+    planeKept[name] = sums;
+    let all = 0;
+    for (let at = 0; at < sums.length; at++) all += sums[at];
+    planeKept[`all_${name}`] = all;
+  }
+  return planeKept;
+};
+let matrixKept = "";
+view("matrix", (body) => {
+  // Drawn for these; what else changes does not change it.
+  const asked = fragment({ ...wanted, class: undefined, view: undefined, phase: wanted.phase?.length ? ["x"] : [], bucket: wanted.bucket?.length ? ["x"] : [] }) + `${wanted.class ?? ""} ${roomOf(body)}`;
+  if (asked === matrixKept && data.matrix?.dense) return;
+  matrixKept = asked;
+  const layer = option("layer", sourcesOf()[0][0]), measure = option("measure", "bytes"), isLog = option("scale", "log") === "log";
+  const areHosts = option("ends", data.profile.detail === "node" ? "host" : "rank") === "host" && hosts.length > 0;
+  const { list, of, dense } = pairsOf(layer);
+  const count0 = areHosts ? hosts.length : ranks.rows;
+  const block = Math.max(1, Math.ceil(count0 / 1024));
+  const side = Math.ceil(count0 / block);
+  const end = (rank) => { const at = placeOf.get(rank); return at === undefined ? -1 : Math.floor((areHosts ? ranks.host[at] : at) / block); };
+  const values = new Float64Array(side * side), other = new Float64Array(side * side);
+  const quantity = measure === "calls" ? "calls" : "bytes", beside = measure === "calls" ? "bytes" : "calls";
+  let outside = 0, calls = 0, bytes = 0;
+  for (const at of list) {
+    calls += of.calls[at];
+    bytes += of.bytes[at];
+    const from = end(of.src[at]), to = end(of.dst[at]);
+    if (from < 0 || to < 0) { outside += 1; continue; }
+    values[from * side + to] += of[quantity][at];
+    other[from * side + to] += of[beside][at];
+  }
+  if (dense) {
+    const plane = planeOf(dense, `${areHosts} ${wanted.rank ?? ""}`, side, end);
+    for (let at = 0; at < values.length; at++) { values[at] += plane[quantity][at]; other[at] += plane[beside][at]; }
+    calls += plane.all_calls;
+    bytes += plane.all_bytes;
+  }
+  const name = (at) => (areHosts ? hosts[at] : block > 1 ? `ranks ${at * block}-${Math.min(count0, (at + 1) * block) - 1}` : `rank ${ranks.rank[at]}`);
+  const hostAt = (at) => (areHosts ? hosts[at] : hosts[ranks.host[Math.min(ranks.rows - 1, at * block)]]);
+  const about = dense ? "about " : "";
+  const say = (value) => textOf[quantity](dense ? Math.round(value) : value);
+  let known = 0;
+  for (let at = 0; at < values.length; at++) if (values[at] > 0 || other[at] > 0) known += 1;
+  const pairs = () => {
+    const all = [];
+    for (let at = 0; at < values.length; at++) if (values[at] > 0 || other[at] > 0) all.push({ from: Math.floor(at / side), to: at % side, value: values[at], other: other[at] });
+    return all.sort(descending((pair) => pair.value));
+  };
+  const notes = [];
+  if (on.bucket || on.phase || on.site) notes.push("Messages have no sizes, phases and call sites in a profile: these filters do not apply here.");
+  if (layer !== "mpi" && (on.comm || on.op) && !data.flows.of_calls) notes.push("What layers moved between ranks is added up over communicators and operations here: only the filter by ranks applies.");
+  if (dense) notes.push("Numbers of dense communicators are rounded here, and are over all of their operations; see “About this run”.");
+  if (outside) notes.push(`${several(outside, "row")} to or from processes of another world, or unknown ones, are in the sums but not in the picture.`);
+  const pin = (row, column) => {
+    const parts = list.filter((at) => end(of.src[at]) === row && end(of.dst[at]) === column)
+      .map((at) => ({ comm: of.comm ? titleOf(comms[of.comm[at]]) : "all", op: of.op ? ops[of.op[at]].name : "all", src: of.src[at], dst: of.dst[at], calls: of.calls[at], bytes: of.bytes[at] }))
+      .sort((a, b) => b[quantity] - a[quantity]);
+    return table("cell", `From ${name(row)} to ${name(column)}${dense ? ": the part that is exact" : ""}`, [word("communicator", "comm", (part) => part.comm), word("operation", "op", (part) => part.op),
+      count("from", "src", (part) => part.src), count("to", "dst", (part) => part.dst), count("messages", "calls", (part) => part.calls), size("bytes", "bytes", (part) => part.bytes)], parts, { most: 10 });
+  };
+  const label = `${measure === "calls" ? "Messages" : "Bytes"} from ${areHosts ? "host" : "rank"} (row) to ${areHosts ? "host" : "rank"} (column): ${several(known, "pair")}`;
+  const total = el("p", { class: "selected" }, "Shown: ", el("b", { "data-number": "matrix_calls", "data-value": dense ? null : calls }, `${about}${countText(calls)}`), " messages with ",
+    el("b", { "data-number": "matrix_bytes", "data-value": dense ? null : bytes }, `${about}${bytesText(bytes)}`), " between ", el("b", { "data-number": "matrix_pairs", "data-value": known }, several(known, "pair")), ".");
+  fill(body, 
+    tools(sourcesOf().length > 1 ? picker("layer", "of ", sourcesOf(), sourcesOf()[0][0]) : null, picker("measure", "show ", [["bytes", "bytes"], ["calls", "messages"]], "bytes"),
+      picker("scale", "colours ", [["log", "logarithmic"], ["linear", "linear"]], "log"), hosts.length > 1 && data.profile.detail === "rank" ? picker("ends", "between ", [["rank", "ranks"], ["host", "hosts"]], "rank") : null),
+    total, ...notes.map((note) => el("p", { class: "about" }, note)),
+    known ? el("div", { class: "columns" }, heatMap({ name: "matrix", label, columns: side, rows: side, values, isLog, text: textOf[quantity], square: true, columnName: (at) => (areHosts ? cut(hosts[at], 12) : String(ranks.rank[at * block])), rowName: (at) => (areHosts ? cut(hosts[at], 12) : String(ranks.rank[at * block])),
+      columnStrip: hosts.length > 1 && !areHosts ? (at) => hostColour(hostAt(at)) : null, rowStrip: hosts.length > 1 && !areHosts ? (at) => hostColour(hostAt(at)) : null,
+      describe: (row, column, value) => `${name(row)}${areHosts ? "" : ` (${hostAt(row)})`} to ${name(column)}${areHosts ? "" : ` (${hostAt(column)})`}: ${value > 0 ? `${about}${say(value)}` : "nothing"}${other[row * side + column] > 0 ? `, ${about}${textOf[beside](Math.round(other[row * side + column]))}${beside === "calls" ? " messages" : ""}` : ""}`, pin }),
+    folded("matrix", "The pairs as a table", known <= 5000, () => table("matrix", "Messages by sender and receiver", [word("from", "from", (pair) => name(pair.from)), word("to", "to", (pair) => name(pair.to)),
+      word("host of sender", "src_host", (pair) => hostAt(pair.from)), word("host of receiver", "dst_host", (pair) => hostAt(pair.to)),
+      count(`${about}messages`, "calls", (pair) => Math.round(quantity === "calls" ? pair.value : pair.other)), size(`${about}bytes`, "bytes", (pair) => Math.round(quantity === "bytes" ? pair.value : pair.other))], pairs(), { most: 12 }), known > 5000)) : nothing());
+});

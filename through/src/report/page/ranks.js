@@ -1,0 +1,59 @@
+// What single ranks did: time on the heaviest communicators, and who waited.
+view("ranks", (body) => {
+  const waits = waiting();
+  const time_ns = new Map();
+  for (const at of sums.rows) time_ns.set(cells.rank[at], (time_ns.get(cells.rank[at]) ?? 0) + cells.time_ns[at]);
+  const caused = new Map(data.waits?.caused_ns ?? []);
+  const block = blockOf();
+  const list = range(ranks.rows).filter((at) => on.rank(ranks.rank[at])).map((at) => {
+    const rank = ranks.rank[at];
+    const [least, most] = waits.get(rank) ?? [0, 0];
+    return { rank, host: hosts[ranks.host[at]], state: data.ranks.states[ranks.state[at]] ?? "", wall: ranks.wall_ns[at], mpi: ranks.mpi_ns[at], selected: block === 1 ? time_ns.get(rank) ?? 0 : null, least, most, caused: caused.get(rank) ?? 0 };
+  });
+  if (!list.length) return fill(body, nothing());
+  const parts = [];
+  const all = commGroups(option("by", "families") === "families").filter((group) => group.time_ns > 0);
+  const groups = all.slice(0, 24);
+  if (groups.length && data.cells?.detail !== "comm") {
+    const rowOf = new Map();
+    groups.forEach((group, row) => (group.filter.family.length ? families[group.first.family].members : [group.first.at]).forEach((comm) => rowOf.set(comm, row)));
+    const places = [...new Set(cells.rank)].filter((rank) => rank >= 0 && on.block(rank)).sort((a, b) => a - b);
+    const columnOf = new Map(places.map((rank, at) => [rank, at]));
+    const wide = Math.max(1, Math.ceil(places.length / 2048)), columns = Math.ceil(places.length / wide);
+    const values = new Float64Array(columns * groups.length);
+    for (const at of sums.rows) {
+      const row = rowOf.get(kinds[cells.kind[at]].comm), column = columnOf.get(cells.rank[at]);
+      if (row !== undefined && column !== undefined) values[row * columns + Math.floor(column / wide)] += cells.time_ns[at];
+    }
+    const isLog = option("scale", "log") === "log";
+    const name = (column) => { const first = places[column * wide], last = (places[Math.min(places.length, (column + 1) * wide) - 1] ?? first) + block - 1; return first === last ? `${data.profile.detail === "node" ? "node of rank" : "rank"} ${first}` : `ranks ${first}-${last}`; };
+    if (columns > 0) parts.push(el("h3", {}, "MPI time by communicator and rank"),
+      tools(picker("scale", "colours ", [["log", "logarithmic"], ["linear", "linear"]], "log")),
+      heatMap({ name: "ranks", label: `MPI time of ${several(places.length, "rank")} on ${several(groups.length, "communicator")}${all.length > groups.length ? `, the heaviest of ${all.length}` : ""}`, columns, rows: groups.length, values, isLog, text: timeText,
+        rowLabels: groups.map((group) => group.title), columnName: (at) => String(places[at * wide]), columnStrip: hosts.length > 1 ? (at) => hostColour(hostOf(places[at * wide])) : null,
+        describe: (row, column, value) => `${name(column)} (${hostOf(places[column * wide])}) on ${groups[row].title}: ${timeText(value)}`,
+        pin: (row, column) => { const first = places[column * wide]; return el("p", {}, link(`Only ${name(column)}`, { rank: [wide * block > 1 ? `${first}-${first + wide * block - 1}` : String(first)] }), " · ", link(`Only ${groups[row].title}`, groups[row].filter)); } }));
+  }
+  const runTime = Math.max(...list.map((row) => row.wall));
+  const isCalls = on.comm || on.op || on.bucket || on.phase || on.site;
+  const hasWaits = waits.size > 0;
+  const sorted = [...list].sort((a, b) => b.least + b.most - (a.least + a.most) || b.mpi - a.mpi || a.rank - b.rank);
+  const width = roomOf(body), height = 170, step = width / sorted.length;
+  const stack = (tops) => sorted.map((row, at) => `${at ? "L" : "M"}${(at * step).toFixed(2)} ${(height * (1 - tops(row) / runTime)).toFixed(2)}H${((at + 1) * step).toFixed(2)}`).join("") + `V${height}H0Z`;
+  if (runTime > 0 && !isCalls) {
+    const working = (row) => row.wall - row.mpi;
+    const layers = [["var(--moving)", (row) => row.wall], ["var(--perhaps)", (row) => working(row) + Math.min(row.mpi, row.most)], ["var(--waiting)", (row) => working(row) + Math.min(row.mpi, row.least)], ["var(--working)", working]];
+    parts.push(el("h3", {}, hasWaits ? "Ranks sorted by waiting" : "Ranks sorted by MPI time"), el("figure", {},
+      svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, preserveAspectRatio: "none", role: "img", "aria-label": `Run time of ${several(sorted.length, "rank")}: rank ${sorted[0].rank} waits most, rank ${sorted.at(-1).rank} least` },
+        layers.map(([colour, tops]) => svg("path", { d: stack(tops), fill: colour }))),
+      legend([["var(--working)", "working"], ...(hasWaits ? [["var(--waiting)", data.waits.exact ? "waiting" : "waiting at least"], ...(data.waits.exact ? [] : [["var(--perhaps)", "waiting or moving"]])] : []), ["var(--moving)", "other MPI"]])));
+  }
+  const columns = [{ title: "rank", name: "rank", value: (row) => row.rank, text: (row) => link(String(row.rank), { rank: [String(row.rank)] }), number: true }, word("host", "host", (row) => row.host), word("state", "state", (row) => row.state),
+    time("run time", "wall_s", (row) => row.wall), time("MPI", "mpi_s", (row) => row.mpi), time("working", "working_s", (row) => row.wall - row.mpi)];
+  if (block === 1 && data.cells?.detail === "rank" && (!base.isBySite || base.areRanksTold)) columns.push(time("selected", "selected_s", (row) => row.selected));
+  if (hasWaits) columns.push(time(data.waits.exact ? "waiting" : "waiting at least", "wait_min_s", (row) => row.least));
+  if (hasWaits && !data.waits.exact) columns.push(time("at most", "wait_max_s", (row) => row.most));
+  if (caused.size) columns.push(time("made others wait", "caused_s", (row) => row.caused));
+  parts.push(table("ranks", "Run time of every rank", columns, sorted, { most: 16 }));
+  fill(body, ...parts);
+});
