@@ -1,0 +1,9 @@
+//! libcommsee_nccl.so: preloaded beside libcommsee.so, it counts what a program asks of NCCL, of RCCL, which has the same functions, and of
+//! oneCCL, on communicators that have names.
+
+#![deny(unsafe_op_in_unsafe_fn)]
+
+mod chosen;
+mod expected;
+mod functions;
+mod module;
