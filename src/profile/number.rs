@@ -87,6 +87,11 @@ pub struct About<'a> {
 impl Communicators {
     pub fn add(&mut self, communicator: Communicator) {
         let Communicator { identity, layer, label, members, spread, .. } = communicator;
+        let size = match communicator.size {
+            // Nobody knew it.
+            0 => members.iter().map(|(first, last)| last - first + 1).sum(),
+            size => size,
+        };
         let list = if is_special(identity) {
             0
         } else {
@@ -105,7 +110,7 @@ impl Communicators {
             rank_least: spread.map_or(0, |spread| spread.least.rank),
             rank_most: spread.map_or(0, |spread| spread.most.rank),
             root: communicator.root,
-            size: communicator.size,
+            size,
             remote_size: communicator.remote_size,
             counter: communicator.counter.unwrap_or(u32::MAX),
             list,

@@ -72,8 +72,8 @@ pub fn communicators(resolved: &Resolved) -> Vec<Item> {
     let told = shard.layer_communicators.iter().map(|entry| {
         let [layer, label] = [shard::text(&entry.layer), shard::text(&entry.label)];
         let parents = [identity(shard, entry.parent), resolved.identity(entry.parent_comm)];
-        // Its rank 0 knows that it is in this process.
-        let is_root = entry.rank == 0;
+        // Its rank 0 knows that it is in this process. Where nobody knows the ranks, the lowest of its processes is taken for it.
+        let is_root = entry.rank == 0 || entry.size == 0;
         Communicator {
             identity: entry.identity,
             layer: Some(layer),

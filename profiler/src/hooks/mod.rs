@@ -233,10 +233,10 @@ pub unsafe extern "C" fn commsee_hook_peer(module: i32, identity: u64) -> u32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn commsee_hook_communicator_number(module: i32, communicator: *const Communicator) -> u32 {
     guard::guarded(|| {
-        // SAFETY: the module passes a communicator whose label ends with a zero byte.
-        let (told, label) = unsafe {
+        // SAFETY: the module passes a communicator whose texts end with a zero byte.
+        let (told, label, layer) = unsafe {
             let Some(told) = passed(communicator, Communicator::NONE) else { return 0 };
-            (told, text(told.label))
+            (told, text(told.label), text(told.layer))
         };
         let letter = told.letter as u8;
         let entry = image::LayerCommunicator {
@@ -249,7 +249,7 @@ pub unsafe extern "C" fn commsee_hook_communicator_number(module: i32, communica
             letter: if letter.is_ascii_alphanumeric() { letter } else { b'i' },
             ..bytemuck::Zeroable::zeroed()
         };
-        registry::communicator(module, entry, &label)
+        registry::communicator(module, entry, &label, &layer)
     })
     .unwrap_or(0)
 }

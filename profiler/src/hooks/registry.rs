@@ -210,10 +210,11 @@ pub fn within(context: u32) -> u32 {
     with(|registry| registry.contexts.all.get((context as usize).wrapping_sub(1)).map_or(0, |(_, within)| *within))
 }
 
-/// A communicator of a layer: its own identity and rank, and the rest of its entry.
-pub fn communicator(module: i32, mut entry: LayerCommunicator, label: &str) -> u32 {
+/// A communicator of a layer: its own identity and rank, and the rest of its entry. Without a layer it is the module's.
+pub fn communicator(module: i32, mut entry: LayerCommunicator, label: &str, layer: &str) -> u32 {
     with(|registry| {
-        let Some(name) = registry.module(module).cloned() else { return 0 };
+        let Some(own) = registry.module(module) else { return 0 };
+        let name = if layer.is_empty() { own.clone() } else { layer.to_owned() };
         let seed = xxh3_64(name.as_bytes());
         let own = [entry.identity[0].to_ne_bytes(), entry.identity[1].to_ne_bytes()];
         let hash = xxh3_128_with_seed(own.as_flattened(), seed);

@@ -159,6 +159,7 @@ impl Route {
 #[repr(C)]
 pub struct Communicator {
     pub size: u32,
+    /// 0: not known; then the processes that tell it are its ranks, in their order.
     pub ranks: u32,
     pub identity: [u64; 2],
     pub label: *const c_char,
@@ -169,6 +170,8 @@ pub struct Communicator {
     pub parent_comm: u32,
     pub letter: c_char,
     pub reserved: [c_char; 7],
+    /// Whose it is; null is the module's own name.
+    pub layer: *const c_char,
 }
 
 impl Communicator {
@@ -183,6 +186,7 @@ impl Communicator {
         parent_comm: 0,
         letter: b'i' as c_char,
         reserved: [0; 7],
+        layer: std::ptr::null(),
     };
 }
 

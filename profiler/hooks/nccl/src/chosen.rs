@@ -3,11 +3,23 @@
 use crate::functions::Function;
 
 /// NCCL's own words: `RING`, `LL128`. Empty where the plugin is told none, as for sends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub struct How {
     pub algorithm: Word,
     pub protocol: Word,
     pub channels: u8,
+}
+
+impl How {
+    /// `RING/LL128 x4`; what is not known is left out.
+    pub fn text(&self) -> String {
+        let (algorithm, protocol) = (self.algorithm.text(), self.protocol.text());
+        let between = if algorithm.is_empty() || protocol.is_empty() { "" } else { "/" };
+        match self.channels {
+            0 => format!("{algorithm}{between}{protocol}"),
+            channels => format!("{algorithm}{between}{protocol} x{channels}").trim_start().to_owned(),
+        }
+    }
 }
 
 /// A short name, kept by value: the plugin's strings need not live on.

@@ -43,3 +43,18 @@ pub fn withdraw(number: u32) {
     let mut made = MADE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     made.begun.retain(|one| one.number != number);
 }
+
+/// What the plugin was told of those that it took: NCCL's hash, which is the same on all ranks.
+static TOLD: Mutex<Vec<(u32, u64)>> = Mutex::new(Vec::new());
+
+pub fn tell(number: u32, hash: u64) {
+    let mut told = TOLD.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if told.try_reserve(1).is_ok() {
+        told.push((number, hash));
+    }
+}
+
+pub fn told(number: u32) -> Option<u64> {
+    let told = TOLD.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    told.iter().find(|(one, _)| *one == number).map(|(_, hash)| *hash)
+}

@@ -17,7 +17,7 @@ pub enum Kind {
 
 macro_rules! functions {
     ($($variant:ident $name:literal $kind:ident,)*) => {
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[repr(u8)]
         pub enum Function {
             $($variant,)*
@@ -79,6 +79,18 @@ functions! {
 }
 
 impl Function {
+    /// With the prefix of its library, as that spells it.
+    pub fn full_name(self, prefix: &str) -> String {
+        let name = match (self, prefix) {
+            (Function::AlltoAll, "oneccl") => "AllToAll",
+            (Function::AlltoAllV, "oneccl") => "AllToAllV",
+            // RCCL's alone.
+            (Function::AlltoAllV, _) => "AllToAllv",
+            _ => self.name(),
+        };
+        format!("{prefix}{name}")
+    }
+
     /// By the name that a profiler plugin is told, such as `AllReduce`.
     pub fn of_name(name: &[u8]) -> Option<Function> {
         ALL.into_iter().find(|function| function.name().as_bytes() == name)

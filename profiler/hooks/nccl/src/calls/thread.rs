@@ -1,0 +1,155 @@
+//! What a thread is in the middle of.
+
+use std::cell::{Cell, RefCell};
+
+use commsee_runtime::{guard, memory, stack};
+
+use super::Ended;
+use super::routes::Latest;
+use crate::chosen::Chosen;
+use crate::communicators::make::Unfinished;
+use crate::module::{self, Module};
+
+/// Kept by the core as this thread's word; threads that end leave theirs to others.
+pub struct Thread {
+    /// The thread pointer of whose it is: another one finds nothing of it.
+    owner: Cell<usize>,
+    /// Where the stack ended in the wrapper that the thread is in; 0 outside. Nothing lies on the stack, so that a call which the program left by
+    /// an exception or a jump is found out by a shorter one.
+    inside: Cell<usize>,
+    sequence: Cell<u64>,
+    /// How many groups are open, one in the other.
+    pub groups: Cell<u32>,
+    /// What was called in the open group.
+    pub ended: RefCell<Vec<Ended>>,
+    pub unfinished: RefCell<Vec<Unfinished>>,
+    /// Numbers of [`crate::expected`] of what is made in the open group.
+    pub expected: RefCell<Vec<u32>>,
+    /// What the plugin said in the call that the thread is in.
+    chosen: RefCell<Vec<Chosen>>,
+    pub latest: Latest,
+}
+
+/// None while nothing is recorded, and without memory.
+#[inline(always)]
+pub fn current(module: &Module) -> Option<&'static Thread> {
+    // SAFETY: this thread's word, or null.
+    let word = unsafe { module.word().as_mut()? };
+    if *word == 0 {
+        *word = made()?;
+    }
+    // SAFETY: an address of `made`, which is never freed; only this thread has the word.
+    let thread = unsafe { &*(*word as *const Thread) };
+    if thread.owner.get() != stack::thread_pointer() {
+        thread.begin();
+    }
+    Some(thread)
+}
+
+#[cold]
+fn made() -> Option<u64> {
+    let new = || Thread {
+        owner: Cell::new(0),
+        inside: Cell::new(0),
+        sequence: Cell::new(0),
+        groups: Cell::new(0),
+        ended: RefCell::new(Vec::new()),
+        unfinished: RefCell::new(Vec::new()),
+        expected: RefCell::new(Vec::new()),
+        chosen: RefCell::new(Vec::new()),
+        latest: Latest::new(),
+    };
+    let place = guard::guarded(|| memory::kept(new())).flatten();
+    if place.is_none() {
+        module::say_what_is_lost();
+    }
+    Some(place?.as_ptr() as u64)
+}
+
+impl Thread {
+    /// Whoever had it ended, maybe in the middle of something.
+    #[cold]
+    fn begin(&self) {
+        self.owner.set(stack::thread_pointer());
+        self.inside.set(0);
+        self.groups.set(0);
+        clear(&self.ended);
+        clear(&self.unfinished);
+        clear(&self.expected);
+        clear(&self.chosen);
+    }
+
+    /// Whether the thread is in a wrapper, which has called whoever asks with its stack.
+    #[inline(always)]
+    pub fn is_inside(&self, stack: usize) -> bool {
+        stack < self.inside.get()
+    }
+
+    #[inline(always)]
+    pub fn enter(&self, stack: usize) {
+        self.inside.set(stack);
+    }
+
+    #[inline(always)]
+    pub fn leave(&self) {
+        self.inside.set(0);
+    }
+
+    #[inline(always)]
+    pub fn next(&self) -> u64 {
+        self.sequence.set(self.sequence.get() + 1);
+        self.sequence.get()
+    }
+
+    #[inline(always)]
+    pub fn is_in_group(&self) -> bool {
+        self.groups.get() > 0
+    }
+
+    /// The room of a list of calls that were counted, for the next group.
+    pub fn give_back(&self, mut ended: Vec<Ended>) {
+        ended.clear();
+        if let Ok(mut list) = self.ended.try_borrow_mut()
+            && list.capacity() == 0
+        {
+            *list = ended;
+        }
+    }
+
+    /// What the plugin says belongs to the call that the thread is in.
+    pub fn keep(&self, chosen: &Chosen) {
+        push(&self.chosen, *chosen);
+    }
+
+    /// What it said, and forgets it.
+    #[inline(always)]
+    pub fn with_chosen<T>(&self, work: impl FnOnce(&mut Vec<Chosen>) -> T) -> Option<T> {
+        let mut chosen = self.chosen.try_borrow_mut().ok()?;
+        let result = work(&mut chosen);
+        chosen.clear();
+        Some(result)
+    }
+}
+
+/// Adds to a list; false without memory, or where the list is in use.
+pub fn push<T>(list: &RefCell<Vec<T>>, value: T) -> bool {
+    let Ok(mut list) = list.try_borrow_mut() else { return false };
+    let more = list.len().max(16);
+    if list.len() == list.capacity() && list.try_reserve(more).is_err() {
+        module::say_what_is_lost();
+        return false;
+    }
+    list.push(value);
+    true
+}
+
+/// Takes what a list has.
+pub fn take<T>(list: &RefCell<Vec<T>>) -> Vec<T> {
+    list.try_borrow_mut().map(|mut list| std::mem::take(&mut *list)).unwrap_or_default()
+}
+
+fn clear<T>(list: &RefCell<Vec<T>>) {
+    if let Ok(mut list) = list.try_borrow_mut() {
+        list.clear();
+    }
+}

@@ -1,0 +1,165 @@
+//! The communicators of this process, by their handles.
+
+mod identity;
+pub mod make;
+
+use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use commsee_runtime::pointers::Pointers;
+use commsee_runtime::{guard, memory};
+
+use crate::abi::{Handle, SUCCESS};
+use crate::library::Vendor;
+use crate::module::{self, Module};
+use crate::peers;
+
+/// One rank of a communicator. Never freed: what was counted on it may be told of it later.
+pub struct Communicator {
+    /// The core's; 0 where it had no room.
+    pub number: u32,
+    /// 0 where the library does not tell them.
+    pub ranks: u32,
+    pub rank: u32,
+    /// Of its GPU, as CUDA numbers them in this process; -1 where that is not known.
+    pub device: i32,
+    identity: [u64; 2],
+    /// What the plugin knows it by; 0 if it may not.
+    pub expected: u32,
+    /// How many communicators were made of it, by those functions that all its ranks call.
+    split: AtomicU32,
+    shrunk: AtomicU32,
+    grown: AtomicU32,
+    /// The core's numbers of its ranks, as they are asked for; null without memory.
+    peers: *mut AtomicU32,
+}
+
+static KNOWN: Pointers = Pointers::new(module::say_what_is_lost);
+
+/// What is known of a handle.
+#[inline(always)]
+pub fn known(handle: Handle) -> Option<&'static Communicator> {
+    // SAFETY: an address of `register`, which is never freed.
+    KNOWN
+        .get(handle as usize)
+        .map(|address| unsafe { &*ptr::with_exposed_provenance::<Communicator>(address as usize) })
+}
+
+/// The same for one with which a call succeeded: one that was made unseen is taken in now.
+#[inline(always)]
+pub fn known_or_new<V: Vendor>(module: &Module, handle: Handle) -> Option<&'static Communicator> {
+    match known(handle) {
+        Some(known) => Some(known),
+        None => guard::guarded(|| make::first_seen::<V>(module, handle)).flatten(),
+    }
+}
+
+/// The program frees it: the library may give the handle to the next one before its call returns.
+pub fn forget(handle: Handle) -> Option<&'static Communicator> {
+    let known = known(handle);
+    KNOWN.remove(handle as usize);
+    known
+}
+
+/// It was not freed after all.
+pub fn keep(handle: Handle, communicator: &'static Communicator) {
+    KNOWN.set(handle as usize, ptr::from_ref(communicator).expose_provenance() as u64);
+}
+
+/// What the library says of one that is complete: its ranks, and this one. None where it says nothing that can be: oneCCL 2022.2 answers for
+/// splits on processors with success and whatever lay in the memory.
+fn ask<V: Vendor>(handle: Handle) -> Option<(u32, u32)> {
+    let (mut ranks, mut rank) = (0, -1);
+    // SAFETY: the handle is one with which a call succeeded.
+    unsafe {
+        if V::ranks()?(handle, &raw mut ranks) != SUCCESS || V::rank()?(handle, &raw mut rank) != SUCCESS {
+            return None;
+        }
+    }
+    let (ranks, rank) = (u32::try_from(ranks).ok()?, u32::try_from(rank).ok()?);
+    (rank < ranks && ranks <= MOST_RANKS).then_some((ranks, rank))
+}
+
+/// What is larger is no answer.
+const MOST_RANKS: u32 = 1 << 24;
+
+/// The ranks of a communicator of which nobody knows them, and this one.
+const UNKNOWN: (u32, u32) = (0, commsee_hook::UNKNOWN);
+
+impl Communicator {
+    /// The core's number of a rank as a peer; 0 where there is none.
+    #[inline(always)]
+    pub fn peer(&self, module: &Module, rank: i32) -> u32 {
+        let Some(rank) = u32::try_from(rank).ok().filter(|rank| *rank < self.ranks) else { return 0 };
+        if self.peers.is_null() {
+            return 0;
+        }
+        // SAFETY: there are as many as ranks.
+        let place = unsafe { &*self.peers.add(rank as usize) };
+        match place.load(Ordering::Relaxed) {
+            0 => self.ask_peer(module, rank, place),
+            number => number,
+        }
+    }
+
+    #[cold]
+    fn ask_peer(&self, module: &Module, rank: u32, place: &AtomicU32) -> u32 {
+        let number = module.peer(peers::identity(self.identity, rank));
+        place.store(number, Ordering::Relaxed);
+        number
+    }
+}
+
+/// Who a communicator is, before it is known to the core.
+struct New<'a> {
+    identity: [u64; 2],
+    ranks: u32,
+    rank: u32,
+    letter: u8,
+    label: &'a [u8],
+    parent: u32,
+    expected: u32,
+}
+
+fn register<V: Vendor>(module: &Module, handle: Handle, new: &New) -> Option<&'static Communicator> {
+    let mut device = -1;
+    // SAFETY: the handle is one that the library has just given.
+    let is_told = V::device().is_some_and(|ask| unsafe { ask(handle, &raw mut device) } == SUCCESS);
+    let mut label = [0; LABEL_BYTES];
+    let length = new.label.len().min(LABEL_BYTES - 1);
+    label[..length].copy_from_slice(&new.label[..length]);
+    let number = module.communicator_number(&commsee_hook::Communicator {
+        ranks: new.ranks,
+        identity: new.identity,
+        label: label.as_ptr().cast(),
+        rank: new.rank,
+        parent: new.parent,
+        letter: new.letter.cast_signed() as _,
+        layer: V::NAME.as_ptr(),
+        ..commsee_hook::Communicator::NONE
+    });
+    if new.ranks > 0 {
+        module.own_identity(peers::identity(new.identity, new.rank));
+    }
+    let communicator = memory::keep(Communicator {
+        number,
+        ranks: new.ranks,
+        rank: new.rank,
+        device: if is_told { device } else { -1 },
+        identity: new.identity,
+        expected: new.expected,
+        split: AtomicU32::new(0),
+        shrunk: AtomicU32::new(0),
+        grown: AtomicU32::new(0),
+        peers: memory::zeroed(new.ranks as usize),
+    });
+    let Some(communicator) = communicator else {
+        module::say_what_is_lost();
+        return None;
+    };
+    keep(handle, communicator);
+    Some(communicator)
+}
+
+/// What a profile keeps of a name.
+const LABEL_BYTES: usize = 64;

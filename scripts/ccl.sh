@@ -1,0 +1,43 @@
+# Sourced by ./test: libraries of collectives for GPUs. oneCCL's runs on processors alone; NCCL's is loaded, but needs a GPU for more than its
+# errors.
+
+oneccl_version=2022.2.0
+nccl_version=2.28.9
+# Newer and larger: with --heavy.
+nccl_newest_version=2.32.3
+
+# fetch_wheel PACKAGE VERSION FILES… into $new: what is wanted of a wheel. It is large, and most of it is not.
+fetch_wheel() {
+    local package=$1 version=$2
+    shift 2
+    python3 -m pip download -q --no-deps --only-binary :all: -d "$new" "$package==$version" &&
+        python3 - "$new" "$@" <<'END'
+import glob, os, shutil, sys, zipfile
+new, *wanted = sys.argv[1:]
+for wheel in glob.glob(new + "/*.whl"):
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if os.path.basename(name) in wanted:
+                with archive.open(name) as source, open(os.path.join(new, os.path.basename(name)), "wb") as target:
+                    shutil.copyfileobj(source, target)
+    os.remove(wheel)
+END
+}
+
+# fetch_ccl FOLDER [--heavy]: FOLDER/oneccl and FOLDER/nccl-VERSION; fails where oneCCL cannot be had.
+fetch_ccl() (
+    folder=$1
+    new=$(mktemp -d)
+    trap 'rm -rf "$new"' EXIT
+    keep() { mkdir -p "$folder" && rm -rf "${folder:?}/$1" && mkdir "$folder/$1" && mv "$new"/lib* "$folder/$1/"; }
+    if [ ! -d "$folder/oneccl" ]; then
+        # libccl.so.1 of the second is the one for processors.
+        fetch_wheel oneccl "$oneccl_version" libccl.so.2 libccl_legacy_cpu.so libccl_openmp.so.0 &&
+            fetch_wheel oneccl-cpu "$oneccl_version" libccl.so.1 && keep oneccl || return 1
+    fi
+    versions=("$nccl_version")
+    [ "${2-}" = --heavy ] && versions+=("$nccl_newest_version")
+    for version in "${versions[@]}"; do
+        [ -d "$folder/nccl-$version" ] || { fetch_wheel nvidia-nccl-cu13 "$version" libnccl.so.2 && keep "nccl-$version"; } || return 1
+    done
+)

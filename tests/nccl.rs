@@ -1,0 +1,249 @@
+//! The module for NCCL, on real libraries of its kind: oneCCL, which runs on processors, against what the program knows of itself, and NCCL
+//! without a GPU, which answers with errors. Nothing here was done by a GPU; tests/gpu.sh is for where one is.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Launch, Mpi, Program, Run, answer, hook, skip};
+
+/// A library that ./test has fetched.
+fn fetched(name: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("COMMSEE_CCL").map(PathBuf::from)?.join(name);
+    folder.is_dir().then_some(folder)
+}
+
+/// A program of `tests/programs/`, linked to a library in a folder.
+fn linked(mpi: Mpi, program: &str, folder: &Path, library: &str) -> Launch {
+    let path = folder.join(library).display().to_string();
+    let link = vec!["-Wl,--no-as-needed".to_owned(), path, format!("-Wl,-rpath,{}", folder.display())];
+    let launch = Launch::of(mpi, Program { name: program, link }.compiled(mpi));
+    launch.variable("LD_LIBRARY_PATH", &folder.display().to_string())
+}
+
+fn counted(launch: Launch) -> Launch {
+    launch.preload(common::library()).preload(hook("nccl")).variable("COMMSEE_HOOKS", "nccl")
+}
+
+fn over_oneccl(mpi: Mpi, ranks: usize) -> Option<Launch> {
+    let Some(folder) = fetched("oneccl") else {
+        skip("oneCCL (its wheel cannot be had here)");
+        return None;
+    };
+    let launch = linked(mpi, "ccl", &folder, "libccl.so.2").ranks(ranks);
+    Some(launch.variable("CCL_PLUGIN", "ONECCL_LEGACY_CPU").variable("CCL_LOG_LEVEL", "error"))
+}
+
+/// What a rank of `ccl.c` does, as rows: communicator, layer, function, role, from, to, scope, bucket, calls, bytes.
+fn told(rank: usize, ranks: usize) -> Vec<String> {
+    const ALL: &str = "oneccl:i0.0";
+    const SECOND: &str = "oneccl:i0.1";
+    const EVEN: &str = "oneccl:s0.2";
+    let pair = format!("oneccl:s{}.3", rank / 2 * 2);
+    let (next, previous, last) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks, ranks - 1);
+    let mut rows = Vec::new();
+    let mut row = |comm: &str, function: &str, to: Option<usize>, bucket: u64, calls: u64, bytes: usize| {
+        let to = to.map_or("-".to_owned(), |to| to.to_string());
+        rows.push(format!("{comm}|oneccl|oneccl{function}|message|{rank}|{to}||{bucket}|{calls}|{bytes}"));
+    };
+    row(ALL, "AllReduce", None, 128, 3, 2400);
+    row(ALL, "AllReduce", None, 0, 1, 0);
+    row(ALL, "AllReduce", None, 1024, 1, 1200);
+    row(ALL, "Broadcast", Some(1), 128, 1, if rank == 1 { 800 } else { 0 });
+    row(ALL, "Reduce", Some(last), 0, 1, 80);
+    row(ALL, "AllGather", None, 128, 1, 400);
+    row(ALL, "ReduceScatter", None, 0, 1, 80 * ranks);
+    row(ALL, "AllToAll", None, 0, 1, 72 * ranks);
+    row(ALL, "AllToAllV", None, 0, 1, 4 * ranks * (ranks + 1) / 2);
+    row(ALL, "Scatter", Some(0), 0, 1, if rank == 0 { 24 * ranks } else { 0 });
+    row(ALL, "Send", Some(next), 128, 1, 800);
+    row(SECOND, "AllReduce", None, 1024, 2, 8000);
+    row(&pair, "AllReduce", None, 128, 1, 280);
+    if rank % 2 == 0 {
+        row(EVEN, "AllReduce", None, 0, 1, 5);
+    }
+    rows.push(format!("{ALL}|oneccl-rx|onecclRecv|message|{previous}|{rank}||128|1|800"));
+    let mut control = |comm: &str, function: &str, scope: &str, calls: u64| {
+        rows.push(format!("{comm}|oneccl|oneccl{function}||{rank}|-|{scope}|0|{calls}|0"));
+    };
+    if rank == 0 {
+        control("-", "GetUniqueId", "", 2);
+    }
+    control(ALL, "CommInitRank", "", 1);
+    control(SECOND, "CommInitRank", "", 1);
+    control(ALL, "CommSplit", "", 2);
+    control(ALL, "GroupEnd", "", 1);
+    control("-", "GroupEnd", "*", 1);
+    control(&pair, "CommFinalize", "", 1);
+    control(&pair, "CommDestroy", "", 1);
+    control(SECOND, "CommDestroy", "", 1);
+    if rank % 2 == 0 {
+        control(EVEN, "CommDestroy", "", 1);
+    }
+    rows
+}
+
+const ROWS: &str = "SELECT layer_comm, layer, function, role, src, dst, scope, bucket_lo, calls, bytes FROM transfers \
+                    WHERE layer LIKE 'oneccl%'";
+const OF_MPI: &str =
+    "SELECT comm, creator, size, parent, root_rank, label, ranks FROM communicators WHERE layer = 'mpi' ORDER BY 1";
+
+fn ranks_of(ranks: impl Iterator<Item = usize>) -> String {
+    let all: Vec<usize> = ranks.collect();
+    let is_row = all.len() > 1 && all.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    if is_row {
+        return format!("{}-{}", all[0], all[all.len() - 1]);
+    }
+    all.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn check_oneccl(run: &Run, ranks: usize) {
+    let path = run.profile_path();
+    let (mut wanted, mut found): (Vec<_>, _) =
+        ((0..ranks).flat_map(|rank| told(rank, ranks)).collect(), answer(&path, ROWS));
+    wanted.sort();
+    found.sort();
+    assert_eq!(found, wanted, "{} ranks", ranks);
+
+    let everybody = ranks_of(0..ranks);
+    let even = ranks_of((0..ranks).step_by(2));
+    let mut wanted = vec![
+        format!("oneccl:i0.0|i|{ranks}|-|0|-|0|{everybody}"),
+        format!("oneccl:i0.1|i|{ranks}|-|0|-|1|{everybody}"),
+        format!("oneccl:s0.2|s|{}|oneccl:i0.0|0|color 7|1|{even}", ranks.div_ceil(2)),
+    ];
+    for first in (0..ranks).step_by(2) {
+        let (size, members) = (2.min(ranks - first), ranks_of(first..ranks.min(first + 2)));
+        wanted.push(format!("oneccl:s{first}.3|s|{size}|oneccl:i0.0|{first}|color {}|1|{members}", first / 2));
+    }
+    wanted.sort();
+    let columns =
+        "SELECT comm, creator, size, parent, root_rank, label, freed, ranks FROM communicators WHERE layer = 'oneccl'";
+    let mut found = answer(&path, columns);
+    found.sort();
+    assert_eq!(found, wanted, "{} ranks", ranks);
+    let notes = answer(&path, "SELECT DISTINCT text FROM notes WHERE module = 'nccl'");
+    assert!(notes.iter().any(|note| note.starts_with("oneCCL 2022.")), "{notes:?}");
+}
+
+#[test]
+fn what_oneccl_is_asked_is_counted_on_communicators_with_names() {
+    for (mpi, ranks) in Mpi::ALL.into_iter().flat_map(|mpi| [2, 3, 4].map(|ranks| (mpi, ranks))) {
+        let Some(launch) = over_oneccl(mpi, ranks) else { return };
+        let run = counted(launch).run().succeeded();
+        check_oneccl(&run, ranks);
+        let plain = over_oneccl(mpi, ranks).expect("as above").preload(common::library()).run().succeeded();
+        let names = answer(&plain.profile_path(), OF_MPI);
+        assert_eq!(names.len(), 1 + ranks.div_ceil(2), "{names:?}");
+        assert_eq!(answer(&run.profile_path(), OF_MPI), names, "{mpi}: MPI's names are the same with the module");
+        assert_eq!(answer(&plain.profile_path(), "SELECT count(*) FROM transfers"), ["0"], "{mpi}");
+    }
+}
+
+/// Each operation has a time, and the timeline has it as an event.
+#[test]
+fn operations_have_times_and_events() {
+    let Some(launch) = over_oneccl(Mpi::Mpich, 2) else { return };
+    let run = counted(launch).variable("COMMSEE_TRACE", "1").run().succeeded();
+    let untimed =
+        "SELECT count(*) FROM transfers WHERE layer LIKE 'oneccl%' AND (time_s IS NULL OR time_s <= 0 OR time_s > 60)";
+    assert_eq!(answer(&run.profile_path(), untimed), ["0"]);
+    let events = "SELECT rank, layer_comm, count(*), sum(bytes), min(end_s >= begin_s) FROM events \
+                  WHERE function = 'onecclAllReduce' GROUP BY 1, 2 ORDER BY 1, 2";
+    let wanted = [
+        "0|oneccl:i0.0|5|3600|1",
+        "0|oneccl:i0.1|2|8000|1",
+        "0|oneccl:s0.2|1|5|1",
+        "0|oneccl:s0.3|1|280|1",
+        "1|oneccl:i0.0|5|3600|1",
+        "1|oneccl:i0.1|2|8000|1",
+        "1|oneccl:s0.3|1|280|1",
+    ];
+    assert_eq!(answer(&run.profile_path(), events), wanted);
+}
+
+/// The real NCCL answers the same with the module and without, and nothing that it refused is counted.
+#[test]
+fn nccl_answers_as_it_does_without() {
+    for version in ["2.28.9", "2.32.3"] {
+        let Some(folder) = fetched(&format!("nccl-{version}")) else {
+            skip(&format!("NCCL {version} (its wheel cannot be had here, or was not asked for: ./test --heavy)"));
+            continue;
+        };
+        for mpi in Mpi::ALL {
+            let launch = || linked(mpi, "nccl_errors", &folder, "libnccl.so.2").ranks(1);
+            let plain = launch().run().succeeded();
+            let run = counted(launch()).run().succeeded();
+            assert!(plain.stdout.contains("NULL, NULL) 4"), "{}", plain.stdout);
+            assert_eq!(run.stdout, plain.stdout, "{mpi}, NCCL {version}");
+            let rows = "SELECT function, sum(calls) FROM transfers GROUP BY 1 ORDER BY 1";
+            assert_eq!(
+                answer(&run.profile_path(), rows),
+                ["ncclGetUniqueId|1", "ncclGroupEnd|1"],
+                "{mpi}, NCCL {version}"
+            );
+        }
+    }
+}
+
+/// The functions of a library, or of the module, of a prefix.
+fn functions(library: &Path, prefix: &str) -> BTreeSet<String> {
+    let output = Command::new("nm").args(["-D", "--defined-only"]).arg(library).output().expect("nm");
+    let text = String::from_utf8(output.stdout).expect("names");
+    let names = text.lines().filter_map(|line| line.split_whitespace().nth(2));
+    let own = names.map(|name| name.split('@').next().unwrap_or(name));
+    own.filter(|name| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(char::is_uppercase)))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Each function of the libraries is counted, or said to be no communication; nothing is both, and the list has nothing more.
+#[test]
+fn every_function_is_counted_or_listed() {
+    let listed: BTreeSet<String> = include_str!("uncounted.txt")
+        .lines()
+        .filter(|line| !line.starts_with(['#', '[']))
+        .flat_map(|line| line.split_whitespace().map(str::to_owned))
+        .collect();
+    let (mut unseen, mut is_complete) = (listed.clone(), true);
+    let libraries = [
+        ("nccl-2.28.9", "libnccl.so.2", "nccl"),
+        ("nccl-2.32.3", "libnccl.so.2", "nccl"),
+        ("oneccl", "libccl.so.2", "oneccl"),
+    ];
+    for (name, file, prefix) in libraries {
+        let counted = functions(&hook("nccl"), prefix);
+        let Some(folder) = fetched(name) else {
+            is_complete = false;
+            skip(&format!(
+                "the functions of {name} (its wheel cannot be had here, or was not asked for: ./test --heavy)"
+            ));
+            continue;
+        };
+        let all = functions(&folder.join(file), prefix);
+        assert!(all.len() > 30, "{name}: {all:?}");
+        let missing: Vec<_> = all.iter().filter(|name| !counted.contains(*name) && !listed.contains(*name)).collect();
+        assert_eq!(missing, Vec::<&String>::new(), "{name}: neither counted nor listed in tests/uncounted.txt");
+        let both: Vec<_> = all.iter().filter(|name| counted.contains(*name) && listed.contains(*name)).collect();
+        assert_eq!(both, Vec::<&String>::new(), "{name}");
+        unseen.retain(|name| !all.contains(name));
+    }
+    if is_complete {
+        assert_eq!(unseen, BTreeSet::new(), "in tests/uncounted.txt, and in no library");
+    }
+}
+
+/// Without NCCL the module does nothing.
+#[test]
+fn without_such_a_library_the_module_is_inert() {
+    for mpi in Mpi::ALL {
+        let run = counted(Launch::of(mpi, Program { name: "count", link: Vec::new() }.compiled(mpi)))
+            .ranks(2)
+            .run()
+            .succeeded();
+        assert_eq!(answer(&run.profile_path(), "SELECT count(*) FROM transfers"), ["0"], "{mpi}");
+        assert!(!run.stderr.contains("nccl"), "{}", run.stderr);
+    }
+}
