@@ -57,7 +57,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: HOOKS,
         default: "",
-        meaning: "Hook modules that may record: a list such as ucx. `through run --hooks` sets this and loads them.",
+        meaning: "Hook modules that may record: a list such as ucx,nccl. `through run --hooks` sets this and loads them.",
     },
     Variable {
         name: DATATYPES,

@@ -94,7 +94,7 @@ fn it_lists_what_it_installs_and_removes_no_more() {
     let listed: BTreeSet<PathBuf> = list.lines().map(PathBuf::from).collect();
     assert_eq!(listed, after.difference(&before).cloned().collect());
     for file in
-        ["bin/through", "lib/libcommsee.so", "lib/libcommsee.a", "lib/libcommsee_ucx.so", "include/commsee_hook.h"]
+        ["bin/through", "lib/libcommsee.so", "lib/libcommsee.a", "lib/libcommsee_nccl.so", "lib/libcommsee_ucx.so", "include/commsee_hook.h"]
     {
         assert!(listed.contains(Path::new(file)), "{file}");
     }
@@ -206,7 +206,7 @@ fn what_is_installed_profiles_programs() {
             command.env("COMMSEE_DIR", prefix.folder.path());
             let done = execute(command.env_remove("LD_PRELOAD").env_remove("COMMSEE_LIB"));
             assert!(done.status.success(), "{mpi}: {}", done.stderr);
-            for library in ["lib/libcommsee.so", "lib/libcommsee_ucx.so"] {
+            for library in ["lib/libcommsee.so", "lib/libcommsee_nccl.so", "lib/libcommsee_ucx.so"] {
                 let path = prefix.path(library);
                 assert!(
                     done.stdout.contains(path.to_str().unwrap()),
