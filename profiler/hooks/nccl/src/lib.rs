@@ -3,7 +3,11 @@
 
 #![deny(unsafe_op_in_unsafe_fn)]
 
+mod calls;
 mod chosen;
+#[expect(dead_code, reason = "the wrappers expect communicators")]
 mod expected;
 mod functions;
 mod module;
+mod peers;
+mod plugin;
