@@ -7,7 +7,6 @@ use std::sync::Mutex;
 use commsee_hook::Communicator;
 use commsee_runtime::memory;
 
-use super::abi::Version;
 use crate::module::Module;
 use crate::{calls, expected, peers};
 
@@ -15,7 +14,6 @@ use crate::{calls, expected, peers};
 const OF_NCCL: u64 = 0x6e63_636c;
 
 pub struct Known {
-    pub version: Version,
     pub ranks: u32,
     pub rank: u32,
     maker: Maker,
@@ -37,14 +35,7 @@ fn with_live<T>(work: impl FnOnce(&mut Vec<&'static Known>) -> T) -> T {
 
 impl Known {
     /// NCCL has made one. None if there is no memory for it.
-    pub fn new(
-        module: &Module,
-        version: Version,
-        identity: u64,
-        name: &CStr,
-        ranks: u32,
-        rank: u32,
-    ) -> Option<&'static Known> {
+    pub fn new(module: &Module, identity: u64, name: &CStr, ranks: u32, rank: u32) -> Option<&'static Known> {
         let maker = match expected::take(ranks, rank) {
             Some(number) => Maker::Wrapper(number),
             None => {
@@ -56,7 +47,7 @@ impl Known {
                 Maker::Unseen(module.communicator_number(&told), identity)
             }
         };
-        let known = memory::keep(Known { version, ranks, rank, maker })?;
+        let known = memory::keep(Known { ranks, rank, maker })?;
         with_live(|live| {
             if live.try_reserve(1).is_ok() {
                 live.push(known);

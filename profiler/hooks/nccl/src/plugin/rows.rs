@@ -100,7 +100,8 @@ pub fn route(module: &Module, layer: Layer, function: Option<Function>, how: How
 
 #[cold]
 fn new_route(module: &Module, layer: Layer, function: Option<Function>, how: How) -> u32 {
-    let arrives = layer != Layer::Proxy && function.is_some_and(|function| function.kind() == Kind::Receive);
+    let is_receive = function.is_some_and(|function| function.kind() == Kind::Receive);
+    let arrives = layer == Layer::Asked && is_receive;
     let (name, role) = match layer {
         Layer::Asked if arrives => (c"nccl-rx", Role::Message),
         Layer::Asked => (c"nccl", Role::Message),
