@@ -33,8 +33,8 @@ pub unsafe fn init(version: Version, context: *mut *mut c_void, mask: *mut c_int
             false => unsafe { CStr::from_ptr(told.name) },
         };
         let known = Known::new(module, told.identity, name, ranks, rank)?;
-        // One mask for all communicators of the process, at first 0. Whoever else has set bits there, as NCCL's service for health checks
-        // may from outside, wants them; events that are not ours are passed over.
+        // One mask for all communicators of the process, at first 0. Whoever else has set bits there, as NCCL's RAS subsystem
+        // may at any time, wants them; events that are not ours are passed over.
         // SAFETY: NCCL's place, or null.
         if let Some(mask) = unsafe { mask.as_mut() } {
             *mask |= wanted().mask() as c_int;

@@ -4,6 +4,7 @@ use super::communicators::Known;
 use super::handles::Handle;
 use super::ring::Ring;
 use super::rows::{Layer, Operation};
+use crate::functions::Kind;
 use crate::module::Module;
 
 #[derive(Clone, Copy)]
@@ -33,9 +34,16 @@ impl Running {
         expected > 0 && self.channels.ended >= expected
     }
 
-    /// Whether those that it was told of have. There may be more or fewer than NCCL has said: v4 does not say how many for sends.
+    /// Whether those that NCCL has told of have. That is all that can be known where it says no number, as v4 does of sends, or
+    /// another one than it tells of, as older libraries do of sends.
     fn is_quiet(&self) -> bool {
         self.channels.begun > 0 && self.channels.ended == self.channels.begun
+    }
+
+    /// Whether it counts though no more is to come.
+    fn is_done(&self) -> bool {
+        let is_exact = matches!(self.operation.function.kind(), Kind::Collective | Kind::Rooted);
+        self.is_over() || !is_exact || self.operation.how.channels == 0
     }
 
     fn count_if(&mut self, module: &Module, is_time: impl FnOnce(&Running) -> bool) {
@@ -56,7 +64,7 @@ pub fn begin(module: &Module, operation: Operation) -> Option<Handle> {
     let channels = Channels { begin_ns: u64::MAX, ..Channels::default() };
     let put = RUNNING.put(Running { operation, is_enqueued: false, is_counted: false, channels });
     if let Some(mut gone) = put.gone {
-        gone.count_if(module, |_| true);
+        gone.count_if(module, Running::is_done);
     }
     put.number.map(Handle::Operation)
 }
@@ -104,12 +112,12 @@ pub fn find(number: u64) -> Option<Operation> {
     RUNNING.change(number, |running| running.operation)
 }
 
-/// Counts those whose channels have ended as far as they began, on one communicator or on all: no more of them are to come, or nobody
-/// will hear of them.
+/// Counts those that are done as far as can be known, on one communicator or on all: no more of them is to come, or nobody will hear
+/// of it.
 pub fn settle(module: &Module, communicator: Option<&Known>) {
     RUNNING.each(|running| {
         if communicator.is_none_or(|one| std::ptr::eq(one, running.operation.communicator)) {
-            running.count_if(module, |_| true);
+            running.count_if(module, Running::is_done);
         }
     });
 }
