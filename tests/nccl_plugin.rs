@@ -288,6 +288,37 @@ fn a_process_may_have_ranks_of_several_communicators() {
 }
 
 #[test]
+fn threads_are_counted_alike() {
+    every(|mpi, version| {
+        let run =
+            replay(mpi, version, "threads").ranks(2).variable("COMMSEE_NCCL", "kernels,proxies").run().succeeded();
+        run.profile();
+        let sums = "SELECT src, layer, dst, count(DISTINCT layer_comm), sum(calls), sum(bytes), CAST(round(sum(time_s) * 1e9) AS INTEGER) \
+                    FROM transfers GROUP BY 1, 2, 3 ORDER BY 1, 2";
+        let rows = |rank| {
+            [
+                format!("{rank}|nccl|-|16|40000|4000000|-"),
+                format!("{rank}|nccl-kernel|-|16|40000|4000000|400000"),
+                format!("{rank}|nccl-proxy|0|16|80000|4000000|-"),
+            ]
+        };
+        assert_eq!(answer(&run.profile_path(), sums), [rows(0), rows(1)].concat(), "{mpi}");
+    });
+}
+
+/// The timeline has calls from where the program made them to where NCCL began to do them.
+#[test]
+fn calls_are_on_the_timeline() {
+    every(|mpi, version| {
+        let run = replay(mpi, version, "graph").variable("COMMSEE_TRACE", "1").run().succeeded();
+        let events = "SELECT rank, comm, layer_comm, count(*), sum(bytes), min(end_s >= begin_s), max(end_s - begin_s < 60) FROM events \
+                      WHERE function = 'ncclAllReduce' GROUP BY 1 ORDER BY 1";
+        let row = |rank| format!("{rank}|nccl:i0.0|nccl:i0.0|4|12400|1|1");
+        assert_eq!(answer(&run.profile_path(), events), [row(0), row(1), row(2)], "{mpi}");
+    });
+}
+
+#[test]
 fn the_child_of_a_fork_is_left_alone() {
     every(|mpi, version| {
         let run = replay(mpi, version, "forks").run().succeeded();
@@ -348,6 +379,7 @@ fn a_plugin_of_the_users_own_goes_first() {
         assert_eq!(found(mpi, 6, &[("LD_LIBRARY_PATH", "/nowhere")]), "commsee 6");
         assert_eq!(found(mpi, 7, &[("LD_LIBRARY_PATH", &path)]), "the user's 5");
         assert_eq!(found(mpi, 4, &[("LD_LIBRARY_PATH", &path)]), "the user's 3");
+        assert_eq!(found(mpi, 6, &[("LD_LIBRARY_PATH", &path), ("COMMSEE_HOOKS", "")]), "the user's 5");
         let by_name = ("NCCL_PROFILER_PLUGIN", own.to_str().expect("UTF-8"));
         assert_eq!(found(mpi, 6, &[("LD_LIBRARY_PATH", &path), by_name]), "commsee 6");
         let empty = ("NCCL_PROFILER_PLUGIN", "");

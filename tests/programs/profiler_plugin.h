@@ -99,7 +99,7 @@ static inline void begin(struct comm *comm, void **handle, struct event *event)
 /* The program calls a function: from version 5 on NCCL tells of that, also as the parent of what the plugin asked for. */
 static inline struct task call(struct comm *comm, const char *func, size_t count, const char *datatype, int peer)
 {
-    static void *api = (void *)0x10;
+    static __thread void *api = (void *)0x10;
     int is_p2p = strcmp(func, "Send") == 0 || strcmp(func, "Recv") == 0;
     int parents = is_p2p ? P2P_API | P2P : COLL_API | COLL;
     struct task task = {comm, NULL, NULL, func, datatype, count, peer, mask};

@@ -258,6 +258,34 @@ static void ranks(void)
             comm_finalize(&comms[which][own]);
 }
 
+/* Communicators that come, work and go in several threads at once. */
+static void *in_thread(void *argument)
+{
+    uint64_t which = (uint64_t)(uintptr_t)argument;
+    for (uint64_t round = 0; round < 4; round++) {
+        struct comm comm = comm_init(everybody + 4 * which + round, NULL, size, rank);
+        for (int at = 0; at < 2500; at++) {
+            struct task task = call(&comm, "AllReduce", 100, "ncclInt8", 0);
+            run(&task, "RING", "LL", 2);
+            enqueued(&task);
+            on_channels(&task, 2, 1000, 1010);
+            proxy(task.mask, comm.context, task.handle, getpid(), 0, 1, 2, 50);
+        }
+        comm_finalize(&comm);
+    }
+    return NULL;
+}
+
+static void threads(void)
+{
+    pthread_t thread[4];
+    mask = COLL | P2P | KERNEL_CH | PROXY_OP | PROXY_STEP;
+    for (uintptr_t at = 0; at < 4; at++)
+        pthread_create(&thread[at], NULL, in_thread, (void *)at);
+    for (int at = 0; at < 4; at++)
+        pthread_join(thread[at], NULL);
+}
+
 /* The child of a fork is not profiled. */
 static void forks(void)
 {
@@ -301,7 +329,7 @@ static void nonsense(void)
 
 static const struct { const char *name; void (*replay)(void); } replays[] = {
     {"all", all}, {"graph", graph}, {"many", many}, {"kernels", kernels}, {"proxies", proxies}, {"shrink", shrink},
-    {"alone", alone}, {"ranks", ranks}, {"forks", forks}, {"nonsense", nonsense},
+    {"alone", alone}, {"ranks", ranks}, {"threads", threads}, {"forks", forks}, {"nonsense", nonsense},
 };
 
 int main(int argc, char **argv)
