@@ -93,9 +93,14 @@ fn it_lists_what_it_installs_and_removes_no_more() {
     let list = fs::read_to_string(prefix.path("share/commsee/files")).unwrap();
     let listed: BTreeSet<PathBuf> = list.lines().map(PathBuf::from).collect();
     assert_eq!(listed, after.difference(&before).cloned().collect());
-    for file in
-        ["bin/through", "lib/libcommsee.so", "lib/libcommsee.a", "lib/libcommsee_nccl.so", "lib/libcommsee_ucx.so", "include/commsee_hook.h"]
-    {
+    for file in [
+        "bin/through",
+        "lib/libcommsee.so",
+        "lib/libcommsee.a",
+        "lib/libcommsee_nccl.so",
+        "lib/libcommsee_ucx.so",
+        "include/commsee_hook.h",
+    ] {
         assert!(listed.contains(Path::new(file)), "{file}");
     }
     // A version before this one had other files.

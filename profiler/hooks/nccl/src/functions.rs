@@ -91,6 +91,20 @@ impl Function {
         format!("{prefix}{name}")
     }
 
+    /// How many blocks of its size a rank's send buffer has, as MPI's `bytes_sent` counts; of a receive, what its buffer takes. `peer` is
+    /// the root, where there is one.
+    #[inline(always)]
+    pub fn blocks(self, ranks: u32, rank: u32, peer: i32) -> u64 {
+        let is_root = u32::try_from(peer) == Ok(rank);
+        match self {
+            Function::AlltoAll | Function::ReduceScatter => ranks.into(),
+            Function::Broadcast => is_root.into(),
+            Function::Scatter if is_root => ranks.into(),
+            Function::Scatter => 0,
+            _ => 1,
+        }
+    }
+
     /// By the name that a profiler plugin is told, such as `AllReduce`.
     pub fn of_name(name: &[u8]) -> Option<Function> {
         ALL.into_iter().find(|function| function.name().as_bytes() == name)

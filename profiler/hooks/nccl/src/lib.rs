@@ -22,4 +22,5 @@ mod functions;
 mod library;
 mod module;
 mod peers;
+mod plugin;
 mod wrappers;

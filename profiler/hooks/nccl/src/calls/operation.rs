@@ -8,7 +8,7 @@ use super::thread::push;
 use super::{Begun, Ended, count, is_taken};
 use crate::abi::{Code, Handle, element_bytes};
 use crate::communicators::{self, Communicator};
-use crate::functions::{Function, Kind};
+use crate::functions::Function;
 use crate::library::Vendor;
 
 /// What an operation is asked to move.
@@ -65,7 +65,8 @@ pub(super) fn ended<V: Vendor>(
     let (count, size_bytes, bytes) = match amount {
         Amount::Of(count, datatype) => {
             let size = (count as u64).saturating_mul(element_bytes(datatype));
-            (count as u64, size, size.saturating_mul(blocks(function, communicator, peer)))
+            let blocks = communicator.map_or(1, |one| function.blocks(one.ranks, one.rank, peer));
+            (count as u64, size, size.saturating_mul(blocks))
         }
         // As MPI's, in the first bucket.
         Amount::Varying(bytes) => (0, 0, bytes),
@@ -84,21 +85,6 @@ pub(super) fn ended<V: Vendor>(
         peer,
         begin_ns: begun.begin_ns,
         end_ns,
-    }
-}
-
-/// How many blocks of its size this rank's send buffer has, as MPI's `bytes_sent` counts; for a receive, that what it takes.
-#[inline(always)]
-fn blocks(function: Function, communicator: Option<&Communicator>, root: c_int) -> u64 {
-    let Some(communicator) = communicator else { return 1 };
-    let is_root = root >= 0 && root.unsigned_abs() == communicator.rank;
-    match function {
-        Function::AlltoAll | Function::ReduceScatter => communicator.ranks.into(),
-        Function::Broadcast => is_root.into(),
-        Function::Scatter if is_root => communicator.ranks.into(),
-        Function::Scatter => 0,
-        _ if function.kind() == Kind::Control => 0,
-        _ => 1,
     }
 }
 

@@ -40,9 +40,7 @@ static KNOWN: Pointers = Pointers::new(module::say_what_is_lost);
 #[inline(always)]
 pub fn known(handle: Handle) -> Option<&'static Communicator> {
     // SAFETY: an address of `register`, which is never freed.
-    KNOWN
-        .get(handle as usize)
-        .map(|address| unsafe { &*ptr::with_exposed_provenance::<Communicator>(address as usize) })
+    KNOWN.get(handle as usize).map(|address| unsafe { at(address) })
 }
 
 /// The same for one with which a call succeeded: one that was made unseen is taken in now.
@@ -63,7 +61,17 @@ pub fn forget(handle: Handle) -> Option<&'static Communicator> {
 
 /// It was not freed after all.
 pub fn keep(handle: Handle, communicator: &'static Communicator) {
-    KNOWN.set(handle as usize, ptr::from_ref(communicator).expose_provenance() as u64);
+    KNOWN.set(handle as usize, address(communicator));
+}
+
+fn address(communicator: &'static Communicator) -> u64 {
+    ptr::from_ref(communicator) as u64
+}
+
+/// SAFETY: of `address`.
+unsafe fn at(address: u64) -> &'static Communicator {
+    // SAFETY: none is ever freed.
+    unsafe { &*(address as usize as *const Communicator) }
 }
 
 /// What the library says of one that is complete: its ranks, and this one. None where it says nothing that can be: oneCCL 2022.2 answers for
@@ -109,6 +117,16 @@ impl Communicator {
         number
     }
 }
+
+/// By the number that the plugin knows it by: the core's number, and who it is.
+pub fn of_expected(expected: u32) -> Option<(u32, [u64; 2])> {
+    // SAFETY: as in `known`.
+    let communicator = EXPECTED.get(expected as usize).map(|address| unsafe { at(address) })?;
+    Some((communicator.number, communicator.identity))
+}
+
+/// Those that the plugin may be told of, by their numbers.
+static EXPECTED: Pointers = Pointers::new(module::say_what_is_lost);
 
 /// Who a communicator is, before it is known to the core.
 struct New<'a> {
@@ -158,6 +176,9 @@ fn register<V: Vendor>(module: &Module, handle: Handle, new: &New) -> Option<&'s
         return None;
     };
     keep(handle, communicator);
+    if new.expected != 0 {
+        EXPECTED.set(new.expected as usize, address(communicator));
+    }
     Some(communicator)
 }
 

@@ -1,0 +1,117 @@
+//! Communicators as the plugin is told of them. What NCCL is given for one is its address here, which stays: NCCL's own memory of a
+//! communicator is many thousand times as much.
+
+use std::ffi::{CStr, c_void};
+use std::sync::Mutex;
+
+use commsee_hook::Communicator;
+use commsee_runtime::memory;
+
+use crate::module::Module;
+use crate::{communicators, expected, peers};
+
+/// Marks identities that are made of NCCL's own, which are 64 bits: "nccl".
+const OF_NCCL: u64 = 0x6e63_636c;
+
+pub struct Known {
+    pub ranks: u32,
+    pub rank: u32,
+    maker: Maker,
+}
+
+enum Maker {
+    /// A wrapper, which tells the core of it: by this number.
+    Wrapper(u32),
+    /// The program, past the wrappers: the core's number of it, and its identity.
+    Unseen(u32, [u64; 2]),
+}
+
+/// Those that were not finalized yet.
+static LIVE: Mutex<Vec<&'static Known>> = Mutex::new(Vec::new());
+
+fn with_live<T>(work: impl FnOnce(&mut Vec<&'static Known>) -> T) -> T {
+    work(&mut LIVE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+}
+
+impl Known {
+    /// NCCL has made one. None if there is no memory for it.
+    pub fn new(module: &Module, identity: u64, name: &CStr, ranks: u32, rank: u32) -> Option<&'static Known> {
+        let maker = match expected::take(ranks, rank) {
+            Some(number) => {
+                expected::tell(number, identity);
+                Maker::Wrapper(number)
+            }
+            None => {
+                // NCCL's identity is the same for each Shrink of a communicator; with the ranks fewer of them are taken for one.
+                let identity = [identity, u64::from(ranks) << 32 | OF_NCCL];
+                module.own_identity(peers::identity(identity, rank));
+                let label = name.as_ptr();
+                let told = Communicator { ranks, rank, identity, label, letter: b'i' as _, ..Communicator::NONE };
+                Maker::Unseen(module.communicator_number(&told), identity)
+            }
+        };
+        let known = memory::keep(Known { ranks, rank, maker })?;
+        with_live(|live| {
+            if live.try_reserve(1).is_ok() {
+                live.push(known);
+            }
+        });
+        Some(known)
+    }
+
+    pub fn finalized(&self, module: &Module) {
+        let is_last = with_live(|live| {
+            live.retain(|other| !std::ptr::eq(*other, self));
+            !live.iter().any(|other| other.unseen() == self.unseen())
+        });
+        // Those that NCCL does not tell apart are one here: it is freed with the last.
+        if let (Some(number), true) = (self.unseen(), is_last) {
+            module.communicator_freed(number);
+        }
+    }
+
+    /// The core's number, where no wrapper has made it.
+    fn unseen(&self) -> Option<u32> {
+        match self.maker {
+            Maker::Wrapper(_) => None,
+            Maker::Unseen(number, _) => Some(number),
+        }
+    }
+
+    /// The wrappers' number, where one has made it.
+    pub fn wrapped(&self) -> Option<u32> {
+        match self.maker {
+            Maker::Wrapper(number) => Some(number),
+            Maker::Unseen(..) => None,
+        }
+    }
+
+    /// The core's number, once there is one; 0 is none.
+    pub fn number(&self) -> u32 {
+        self.told().map_or(0, |(number, _)| number)
+    }
+
+    /// The core's number of a process by its rank here; 0 is none.
+    pub fn peer(&self, module: &Module, rank: i32) -> u32 {
+        match (self.told(), u32::try_from(rank)) {
+            (Some((_, identity)), Ok(rank)) if rank < self.ranks => module.peer(peers::identity(identity, rank)),
+            _ => 0,
+        }
+    }
+
+    fn told(&self) -> Option<(u32, [u64; 2])> {
+        match self.maker {
+            Maker::Wrapper(number) => communicators::of_expected(number),
+            Maker::Unseen(number, identity) => Some((number, identity)),
+        }
+    }
+}
+
+/// The one that NCCL was given this for.
+///
+/// # Safety
+/// It is from this process, and null or from [`Known::new`].
+pub unsafe fn known(context: *mut c_void) -> Option<&'static Known> {
+    // SAFETY: as demanded; none is ever freed.
+    unsafe { context.cast::<Known>().as_ref() }
+}
