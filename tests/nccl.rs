@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Launch, Mpi, Program, Run, answer, hook, skip};
+use common::{Launch, Mpi, Program, Run, answer, hook, shared_library, skip};
 
 /// A library that ./test has fetched.
 fn fetched(name: &str) -> Option<PathBuf> {
@@ -162,6 +162,98 @@ fn operations_have_times_and_events() {
         "1|oneccl:s0.3|1|280|1",
     ];
     assert_eq!(answer(&run.profile_path(), events), wanted);
+}
+
+/// What a rank of `nccl_paths.c` does, of two: communicator, function, protocol, bucket, to, calls, bytes.
+fn told_of_paths(rank: usize) -> Vec<String> {
+    const ALL: &str = "nccl:i0.0";
+    const NAMED: &str = "nccl:i0.1";
+    const SMALL: &str = "TREE/LL x1";
+    const LARGE: &str = "RING/SIMPLE x4";
+    let (next, clique) = (1 - rank, format!("nccl:a{rank}.3"));
+    let mut rows = Vec::new();
+    let mut row = |comm: &str, function: &str, how: &str, bucket: u64, to: Option<usize>, calls: u64, bytes: u64| {
+        let to = to.map_or("-".to_owned(), |to| to.to_string());
+        rows.push(format!("{comm}|nccl{function}|{how}|{bucket}|{rank}|{to}|{calls}|{bytes}"));
+    };
+    row(ALL, "AllReduce", SMALL, 128, None, 1, 400);
+    row(ALL, "AllReduce", LARGE, 1024, None, 1, 4000);
+    row(ALL, "AllReduce", LARGE, 8192, None, 1, 12000);
+    row(ALL, "AllReduce", "", 0, None, 1, 0);
+    row(ALL, "Broadcast", LARGE, 1024, Some(0), 1, if rank == 0 { 2000 } else { 0 });
+    row(ALL, "Broadcast", SMALL, 128, Some(1), 1, if rank == 1 { 400 } else { 0 });
+    row(ALL, "AllGather", SMALL, 0, None, 1, 40);
+    row(ALL, "AlltoAll", "", 128, None, 1, 800);
+    row(ALL, "PutSignal", "", 128, Some(next), 1, 256);
+    for comm in ["nccl:i0.2", "nccl:s0.4", "nccl:s0.5", "nccl:s0.6", "nccl:g0.9"] {
+        row(comm, "AllReduce", SMALL, 128, None, 1, 400);
+    }
+    row(NAMED, "AllReduce", SMALL, 128, None, 3, 1200);
+    row(NAMED, "AllReduce", LARGE, 1024, None, 1, 8000);
+    row(NAMED, "Send", "x2", 1024, Some(next), 1, 1200);
+    row(&clique, "AllReduce", SMALL, 0, None, 2, 80);
+    // Past the wrappers, by the plugin; and through one.
+    row("nccl:i0.10", "AllReduce", SMALL, 128, None, 1, 400);
+    row("nccl:i0.10", "AllReduce", "", 1024, None, 1, 4000);
+    rows.push(format!("{NAMED}|ncclRecv|x2|1024|{next}|{rank}|1|1200"));
+    rows
+}
+
+/// A stand-in for NCCL: each way to make a communicator, and what the profiler plugin says of calls. It proves nothing about NCCL.
+#[test]
+fn a_stand_in_takes_every_path() {
+    let standin = shared_library("standin_nccl");
+    let link = vec![standin.display().to_string()];
+    for mpi in Mpi::ALL {
+        let launch = Launch::of(mpi, Program { name: "nccl_paths", link: link.clone() }.compiled(mpi)).ranks(2);
+        let run = counted(launch).variable("STANDIN", &standin.display().to_string()).run().succeeded();
+        let path = run.profile_path();
+        let rows = "SELECT layer_comm, function, protocol, bucket_lo, src, dst, calls, bytes FROM transfers WHERE role = 'message'";
+        let (mut wanted, mut found): (Vec<_>, _) = ((0..2).flat_map(told_of_paths).collect(), answer(&path, rows));
+        wanted.sort();
+        found.sort();
+        assert_eq!(found, wanted, "{mpi}");
+
+        let control = "SELECT layer_comm, function, scope, sum(calls) FROM transfers WHERE role = '' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3";
+        let wanted = [
+            "-|ncclCommInitAll||2",
+            "-|ncclGroupEnd|*|4",
+            "nccl:a0.3|ncclGroupEnd||1",
+            "nccl:a1.3|ncclGroupEnd||1",
+            "nccl:g0.9|ncclCommGrow||1",
+            "nccl:i0.0|ncclCommGrow||1",
+            "nccl:i0.0|ncclCommInitRank||2",
+            "nccl:i0.0|ncclCommShrink||2",
+            "nccl:i0.0|ncclCommSplit||4",
+            "nccl:i0.1|ncclCommInitRankConfig||2",
+            "nccl:i0.1|ncclCommSplit||2",
+            "nccl:i0.1|ncclGroupEnd||2",
+            "nccl:i0.2|ncclCommInitRankScalable||2",
+            "nccl:s0.5|ncclCommDestroy||2",
+            "nccl:s0.6|ncclCommAbort||2",
+        ];
+        assert_eq!(answer(&path, control), wanted, "{mpi}");
+
+        let communicators =
+            "SELECT comm, size, parent, label, freed, ranks FROM communicators WHERE layer = 'nccl' ORDER BY 1";
+        let wanted = [
+            "nccl:a0.3|2|-|-|0|0",
+            "nccl:a1.3|2|-|-|0|1",
+            "nccl:g0.9|2|nccl:i0.0|-|0|0-1",
+            "nccl:h0.7|1|nccl:i0.0|-|0|0",
+            "nccl:h0.8|1|nccl:i0.0|-|0|0",
+            "nccl:i0.0|2|-|-|0|0-1",
+            "nccl:i0.1|2|-|data parallel|0|0-1",
+            "nccl:i0.10|2|-|-|0|0-1",
+            "nccl:i0.2|2|-|row|0|0-1",
+            "nccl:s0.4|2|nccl:i0.0|row|0|0-1",
+            "nccl:s0.5|2|nccl:i0.0|color 0|1|0-1",
+            "nccl:s0.6|2|nccl:i0.1|color 0|1|0-1",
+        ];
+        assert_eq!(answer(&path, communicators), wanted, "{mpi}");
+        let devices = answer(&path, "SELECT DISTINCT device, kind FROM transfers WHERE function = 'ncclAlltoAll'");
+        assert_eq!(devices, ["gpu3|gpu"], "{mpi}");
+    }
 }
 
 /// The real NCCL answers the same with the module and without, and nothing that it refused is counted.

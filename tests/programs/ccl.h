@@ -15,6 +15,17 @@ typedef size_t ccl_ranks;
 #endif
 
 typedef struct ccl_comm *ccl_comm;
+/* ncclConfig_t of NCCL 2.27 up to the communicator's name. */
+typedef struct {
+    size_t size;
+    unsigned magic, version;
+    int blocking, cga_cluster_size, min_ctas, max_ctas;
+    const char *net_name;
+    int split_share, traffic_class;
+    const char *comm_name;
+} ccl_config;
+#define CCL_CONFIG(...) {.size = sizeof(ccl_config), .magic = 0xcafebeef, .version = 22809, .blocking = 1, __VA_ARGS__}
+
 typedef struct {
     char data[CCL_ID_BYTES];
 } ccl_id;
@@ -26,7 +37,7 @@ enum { CCL_NO_COLOR = -1 };
 int CCL(GetVersion)(int *version);
 int CCL(GetUniqueId)(ccl_id *id);
 int CCL(CommInitRank)(ccl_comm *comm, ccl_ranks ranks, ccl_id id, int rank);
-int CCL(CommSplit)(ccl_comm comm, int color, int key, ccl_comm *made, void *config);
+int CCL(CommSplit)(ccl_comm comm, int color, int key, ccl_comm *made, ccl_config *config);
 int CCL(CommCount)(ccl_comm comm, int *ranks);
 int CCL(CommUserRank)(ccl_comm comm, int *rank);
 int CCL(CommFinalize)(ccl_comm comm);

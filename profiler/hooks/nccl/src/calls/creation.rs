@@ -44,15 +44,22 @@ pub fn initialize<V: Vendor>(
 
 /// All ranks of a communicator at once.
 pub fn clique<V: Vendor>(function: Function, places: *mut Handle, ranks: c_int, real: impl FnOnce() -> Code) -> Code {
+    let count = u32::try_from(ranks).unwrap_or(0);
+    let Some(module) = module::get().filter(|_| count > 0 && !places.is_null() && !is_nested()) else { return real() };
+    let expect = |rank| if count > 1 { expected::expect(Some(count), Some(rank)) } else { 0 };
+    let expected = guard::guarded(|| {
+        let mut rank = 0..;
+        memory::list(count as usize, || rank.next().map_or(0, expect))
+    });
+    let expected = expected.flatten().unwrap_or_default();
     let code = control::<V>(function, ptr::null_mut(), real);
-    if let Some(module) = module::get()
-        && let Ok(ranks) = usize::try_from(ranks)
-        && is_taken::<V>(code)
-        && !places.is_null()
-    {
-        // SAFETY: the library has filled in as many.
-        make::clique::<V>(module, unsafe { std::slice::from_raw_parts(places, ranks) });
-    }
+    guard::guarded(|| {
+        if is_taken::<V>(code) {
+            // SAFETY: the library has filled in as many.
+            make::clique::<V>(module, unsafe { std::slice::from_raw_parts(places, count as usize) }, &expected);
+        }
+        expected.iter().copied().for_each(expected::withdraw);
+    });
     code
 }
 

@@ -1,7 +1,5 @@
 //! Groups: what is called between `ncclGroupStart` and the end of the outermost group is done there, in one.
 
-use std::ptr;
-
 use commsee_runtime::{guard, stack};
 
 use super::operation::ended as as_ended;
@@ -83,7 +81,7 @@ fn over(thread: &Thread) -> (Option<&'static Communicator>, bool) {
     let Ok(ended) = thread.ended.try_borrow() else { return (None, false) };
     let mut of_calls = ended.iter().filter_map(|ended| ended.communicator);
     let Some(first) = of_calls.next() else { return (None, false) };
-    let is_one = of_calls.all(|other| ptr::eq(first, other));
+    let is_one = of_calls.all(|other| first.is_same(other));
     (is_one.then_some(first), !is_one)
 }
 

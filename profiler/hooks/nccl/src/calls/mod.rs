@@ -36,8 +36,8 @@ pub fn chosen(chosen: &Chosen) -> bool {
     is_inside
 }
 
-/// Whether the library makes a call by itself, within one of the program's.
-fn is_nested() -> bool {
+/// Whether the thread is in a call of the program's that a wrapper has seen, and counts.
+pub fn is_nested() -> bool {
     module::get().and_then(thread::current).is_some_and(|thread| thread.is_inside(stack::pointer()))
 }
 

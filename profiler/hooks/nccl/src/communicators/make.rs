@@ -8,9 +8,9 @@ use commsee_runtime::{guard, probe};
 
 use super::{Communicator, New, UNKNOWN, ask, identity, register};
 use crate::abi::{Config, FIRST_WITH_NAME, Handle, MAGIC};
-use crate::expected;
 use crate::library::{self, Vendor};
 use crate::module::Module;
+use crate::{expected, plugin};
 
 /// A communicator whose handle the program will have at a place of its own.
 #[derive(Clone, Copy)]
@@ -55,16 +55,14 @@ pub fn initialized<V: Vendor>(
 }
 
 /// All ranks are this process's.
-pub fn clique<V: Vendor>(module: &Module, handles: &[Handle]) {
-    guard::guarded(|| {
-        library::note::<V>(module);
-        let (identity, ranks) =
-            (identity::of_process(module.now_ns(), handles.as_ptr() as usize), handles.len() as u32);
-        for (rank, handle) in (0..).zip(handles) {
-            let new = New { identity, ranks, rank, letter: letter::CLIQUE, label: b"", parent: 0, expected: 0 };
-            register::<V>(module, *handle, &new);
-        }
-    });
+pub fn clique<V: Vendor>(module: &Module, handles: &[Handle], expected: &[u32]) {
+    library::note::<V>(module);
+    let (identity, ranks) = (identity::of_process(module.now_ns(), handles.as_ptr() as usize), handles.len() as u32);
+    for (place, (rank, handle)) in (0..).zip(handles).enumerate() {
+        let expected = expected.get(place).copied().unwrap_or(0);
+        let new = New { identity, ranks, rank, letter: letter::CLIQUE, label: b"", parent: 0, expected };
+        register::<V>(module, *handle, &new);
+    }
 }
 
 /// A split begins: its number among those of the parent, which all ranks count alike.
@@ -185,7 +183,8 @@ pub fn first_seen<V: Vendor>(module: &Module, handle: Handle) -> Option<&'static
     }
     let (ranks, rank) = ask::<V>(handle)?;
     library::note::<V>(module);
-    let identity = identity::of_process(module.now_ns(), handle as usize);
+    let own = || identity::of_process(module.now_ns(), handle as usize);
+    let identity = plugin::only_unseen(ranks, rank).unwrap_or_else(own);
     let new = New { identity, ranks, rank, letter: letter::UNSEEN, label: b"", parent: 0, expected: 0 };
     register::<V>(module, handle, &new)
 }

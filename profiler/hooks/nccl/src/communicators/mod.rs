@@ -95,6 +95,11 @@ const MOST_RANKS: u32 = 1 << 24;
 const UNKNOWN: (u32, u32) = (0, commsee_hook::UNKNOWN);
 
 impl Communicator {
+    /// Whether both are ranks of one communicator, which may both be this process's.
+    pub fn is_same(&self, other: &Communicator) -> bool {
+        self.identity == other.identity
+    }
+
     /// The core's number of a rank as a peer; 0 where there is none.
     #[inline(always)]
     pub fn peer(&self, module: &Module, rank: i32) -> u32 {

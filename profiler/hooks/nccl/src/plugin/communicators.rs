@@ -33,6 +33,19 @@ fn with_live<T>(work: impl FnOnce(&mut Vec<&'static Known>) -> T) -> T {
     work(&mut LIVE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }
 
+/// Who a communicator is that no wrapper has made, where only one has these ranks: it is used through the wrappers after all.
+pub fn only_unseen(ranks: u32, rank: u32) -> Option<[u64; 2]> {
+    with_live(|live| {
+        let mut alike =
+            live.iter().filter(|one| one.ranks == ranks && one.rank == rank).filter_map(|one| match one.maker {
+                Maker::Unseen(_, identity) => Some(identity),
+                Maker::Wrapper(_) => None,
+            });
+        let only = alike.next()?;
+        alike.next().is_none().then_some(only)
+    })
+}
+
 impl Known {
     /// NCCL has made one. None if there is no memory for it.
     pub fn new(module: &Module, identity: u64, name: &CStr, ranks: u32, rank: u32) -> Option<&'static Known> {

@@ -193,7 +193,7 @@ impl Asked {
 
 /// A call of the program; the wrappers count those on communicators that they have made.
 fn api_call(module: &Module, communicator: &'static Known, asked: &Asked) -> Option<Handle> {
-    if communicator.wrapped().is_some() {
+    if communicator.wrapped().is_some() || calls::is_nested() {
         return None;
     }
     api_calls::begin(module, asked.operation(module, communicator, asked.function()?)?)
@@ -209,6 +209,8 @@ fn operation(module: &Module, communicator: &'static Known, parent: *mut c_void,
             None
         }
         (None, Some(Handle::ApiCall(number))) => api_calls::done_by(module, number, asked.how, peer),
+        // Made past the wrappers, and used through them.
+        (None, _) if calls::is_nested() => None,
         // Nothing was told of the call itself: v4.
         (None, _) => {
             let operation = asked.operation(module, communicator, function)?;

@@ -18,3 +18,5 @@ mod ring;
 mod rows;
 mod users;
 mod wanted;
+
+pub use communicators::only_unseen;
