@@ -253,6 +253,23 @@ fn communicators_of_one_hash_are_one_where_they_have_as_many_ranks() {
     });
 }
 
+/// Who their ranks are is not known: then it is not said.
+#[test]
+fn communicators_that_only_seem_the_same_have_no_peers() {
+    every(|mpi, version| {
+        let run = replay(mpi, version, "shrinks").run().succeeded();
+        let mut rows = Rows::default();
+        for rank in 0..3 {
+            let base = Row { src: rank, protocol: "RING/LL128 x1", ..MESSAGE };
+            rows.add(if rank == 0 { 2 } else { 1 }, Row { size: 100, bytes: 100, ..base });
+        }
+        let protocol = if version == 4 { "" } else { "x1" };
+        let send = Row { function: "ncclSend", protocol, size: 10, bytes: 10, ..MESSAGE };
+        rows.add(1, send);
+        rows.check_rows(&run);
+    });
+}
+
 #[test]
 fn a_process_alone_sends_to_itself() {
     every(|mpi, version| {

@@ -233,6 +233,22 @@ static void shrink(void)
     }
 }
 
+/* Two Shrinks that leave other processes out, and as many: NCCL gives them one hash, too, and rank 1 is another process in each. */
+static void shrinks(void)
+{
+    for (int left_out = 2; left_out > 0; left_out--) {
+        if (rank == left_out)
+            continue;
+        struct comm comm = comm_init(everybody, NULL, 2, rank > 0);
+        collective(&comm, "AllReduce", 100, "ncclInt8", 0, "RING", 1);
+        if (rank == 0 && left_out == 1) {
+            struct task send = call(&comm, "Send", 10, "ncclInt8", 1);
+            run_p2p(&send, 1);
+        }
+        comm_finalize(&comm);
+    }
+}
+
 /* A process alone: NCCL copies, and tells of nothing but sends to itself. */
 static void alone(void)
 {
@@ -329,6 +345,7 @@ static void nonsense(void)
 
 static const struct { const char *name; void (*replay)(void); } replays[] = {
     {"all", all}, {"graph", graph}, {"many", many}, {"kernels", kernels}, {"proxies", proxies}, {"shrink", shrink},
+    {"shrinks", shrinks},
     {"alone", alone}, {"ranks", ranks}, {"threads", threads}, {"forks", forks}, {"nonsense", nonsense},
 };
 

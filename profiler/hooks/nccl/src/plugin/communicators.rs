@@ -3,6 +3,7 @@
 
 use std::ffi::{CStr, c_void};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use commsee_hook::Communicator;
 use commsee_runtime::memory;
@@ -17,6 +18,9 @@ pub struct Known {
     pub ranks: u32,
     pub rank: u32,
     maker: Maker,
+    is_finalized: AtomicBool,
+    /// Another one was told as the same: maybe of other processes.
+    is_ambiguous: AtomicBool,
 }
 
 enum Maker {
@@ -26,11 +30,11 @@ enum Maker {
     Unseen(u32, [u64; 2]),
 }
 
-/// Those that were not finalized yet.
-static LIVE: Mutex<Vec<&'static Known>> = Mutex::new(Vec::new());
+/// All that there ever were.
+static ALL: Mutex<Vec<&'static Known>> = Mutex::new(Vec::new());
 
-fn with_live<T>(work: impl FnOnce(&mut Vec<&'static Known>) -> T) -> T {
-    work(&mut LIVE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+fn with_all<T>(work: impl FnOnce(&mut Vec<&'static Known>) -> T) -> T {
+    work(&mut ALL.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }
 
 /// Who a communicator is that no wrapper has made, where only one has these ranks: it is used through the wrappers after all.
@@ -55,7 +59,7 @@ impl Known {
                 Maker::Wrapper(number)
             }
             None => {
-                // NCCL's identity is the same for each Shrink of a communicator; with the ranks fewer of them are taken for one.
+                // NCCL's identity is the same for each Shrink of a communicator: those of as many ranks are taken for one.
                 let identity = [identity, u64::from(ranks) << 32 | OF_NCCL];
                 module.own_identity(peers::identity(identity, rank));
                 let label = name.as_ptr();
@@ -63,24 +67,32 @@ impl Known {
                 Maker::Unseen(module.communicator_number(&told), identity)
             }
         };
-        let known = memory::keep(Known { ranks, rank, maker })?;
-        with_live(|live| {
-            if live.try_reserve(1).is_ok() {
-                live.push(known);
+        let (is_finalized, is_ambiguous) = (AtomicBool::new(false), AtomicBool::new(false));
+        let known = memory::keep(Known { ranks, rank, maker, is_finalized, is_ambiguous })?;
+        with_all(|all| {
+            for other in all.iter().filter(|other| other.is_same(known)) {
+                other.is_ambiguous.store(true, Ordering::Relaxed);
+                known.is_ambiguous.store(true, Ordering::Relaxed);
+            }
+            if all.try_reserve(1).is_ok() {
+                all.push(known);
             }
         });
         Some(known)
     }
 
     pub fn finalized(&self, module: &Module) {
-        let is_last = with_live(|live| {
-            live.retain(|other| !std::ptr::eq(*other, self));
-            !live.iter().any(|other| other.unseen() == self.unseen())
-        });
-        // Those that NCCL does not tell apart are one here: it is freed with the last.
-        if let (Some(number), true) = (self.unseen(), is_last) {
+        self.is_finalized.store(true, Ordering::Relaxed);
+        let is_used = |other: &&Known| other.is_same(self) && !other.is_finalized.load(Ordering::Relaxed);
+        // Those that are taken for one are freed with the last.
+        if let (Some(number), false) = (self.unseen(), with_all(|all| all.iter().any(is_used))) {
             module.communicator_freed(number);
         }
+    }
+
+    /// Whether no wrapper has made them, and the core takes them for one.
+    fn is_same(&self, other: &Known) -> bool {
+        self.unseen().is_some() && self.unseen() == other.unseen()
     }
 
     /// The core's number, where no wrapper has made it.
@@ -107,7 +119,9 @@ impl Known {
     /// The core's number of a process by its rank here; 0 is none.
     pub fn peer(&self, module: &Module, rank: i32) -> u32 {
         match (self.told(), u32::try_from(rank)) {
-            (Some((_, identity)), Ok(rank)) if rank < self.ranks => module.peer(peers::identity(identity, rank)),
+            (Some((_, identity)), Ok(rank)) if rank < self.ranks && !self.is_ambiguous.load(Ordering::Relaxed) => {
+                module.peer(peers::identity(identity, rank))
+            }
             _ => 0,
         }
     }
