@@ -39,12 +39,12 @@ fn with_all<T>(work: impl FnOnce(&mut Vec<&'static Known>) -> T) -> T {
 
 /// Who a communicator is that no wrapper has made, where only one has these ranks: it is used through the wrappers after all.
 pub fn only_unseen(ranks: u32, rank: u32) -> Option<[u64; 2]> {
-    with_live(|live| {
-        let mut alike =
-            live.iter().filter(|one| one.ranks == ranks && one.rank == rank).filter_map(|one| match one.maker {
-                Maker::Unseen(_, identity) => Some(identity),
-                Maker::Wrapper(_) => None,
-            });
+    with_all(|all| {
+        let is_it = |one: &&&Known| one.ranks == ranks && one.rank == rank && !one.is_finalized.load(Ordering::Relaxed);
+        let mut alike = all.iter().filter(is_it).filter_map(|one| match one.maker {
+            Maker::Unseen(_, identity) => Some(identity),
+            Maker::Wrapper(_) => None,
+        });
         let only = alike.next()?;
         alike.next().is_none().then_some(only)
     })
