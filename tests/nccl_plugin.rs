@@ -276,8 +276,8 @@ fn a_process_alone_sends_to_itself() {
         let run = replay(mpi, version, "alone").run().succeeded();
         let names: Vec<String> = (0..3).map(|rank| format!("nccl:i{rank}.0")).collect();
         let mut rows = Rows::default();
-        for rank in 0..3 {
-            add_point_to_point(&mut rows, Row { comm: &names[rank], src: rank, ..MESSAGE }, rank, rank, version);
+        for (rank, comm) in names.iter().enumerate() {
+            add_point_to_point(&mut rows, Row { comm, src: rank, ..MESSAGE }, rank, rank, version);
         }
         rows.check(&run);
         let row = |rank| format!("nccl:i{rank}.0|i|nccl|1|{rank}|alone|1|{rank}");
