@@ -20,6 +20,8 @@ pub const DETAIL: &str = "COMMSEE_DETAIL";
 pub const TRACE: &str = "COMMSEE_TRACE";
 pub const SITES: &str = "COMMSEE_SITES";
 pub const FILES: &str = "COMMSEE_FILES";
+/// Read by the module for NCCL itself.
+pub const NCCL: &str = "COMMSEE_NCCL";
 pub const PASS_OVER: &str = "COMMSEE_PASS_OVER";
 pub const LOG: &str = "COMMSEE_LOG";
 pub const DISABLE: &str = "COMMSEE_DISABLE";
@@ -95,6 +97,12 @@ pub const VARIABLES: &[Variable] = &[
         default: "name",
         meaning: "What the profile keeps of the path of a file that the program opens by MPI_File_open: name (the last component) or path (as \
                   the program gave it). For `through --files`.",
+    },
+    Variable {
+        name: NCCL,
+        default: "",
+        meaning: "What the module nccl has NCCL tell beyond algorithms and protocols: kernels (times of operations on the GPU), proxies (bytes \
+                  that its proxy threads send), or both with a comma.",
     },
     Variable {
         name: LOG,
