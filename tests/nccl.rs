@@ -331,7 +331,7 @@ fn every_function_is_counted_or_listed() {
 #[test]
 fn without_such_a_library_the_module_is_inert() {
     for mpi in Mpi::ALL {
-        let run = counted(Launch::of(mpi, Program { name: "count", link: Vec::new() }.compiled(mpi)))
+        let run = counted(Launch::of(mpi, Program { name: "p2p", link: Vec::new() }.compiled(mpi)))
             .ranks(2)
             .run()
             .succeeded();

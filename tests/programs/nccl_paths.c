@@ -97,7 +97,7 @@ int main(int argc, char **argv)
     void *library = dlopen(getenv("STANDIN"), RTLD_NOW | RTLD_NOLOAD);
     EXPECT(library != NULL);
     ccl_comm past;
-    DONE(((typeof(&ncclCommInitRank))dlsym(library, "ncclCommInitRank"))(&past, size, id_of(77), rank));
+    DONE(((typeof(&ncclCommInitRankConfig))dlsym(library, "ncclCommInitRankConfig"))(&past, size, id_of(77), rank, NULL));
     DONE(((typeof(&ncclAllReduce))dlsym(library, "ncclAllReduce"))(data, data, 100, CCL_FLOAT32, CCL_SUM, past, NULL));
     /* This one passes a wrapper after all. */
     DONE(REDUCE(1000, past));
