@@ -104,7 +104,9 @@ pub struct LayerCommunicator {
     pub flags: u8,
     pub reserved: [u8; 2],
     pub layer: [u8; 32],
-    pub label: [u8; 176],
+    pub label: [u8; 172],
+    /// The site where it was made, or 0.
+    pub site: u32,
 }
 
 const _: () = assert!(size_of::<LayerCommunicator>() == 256);

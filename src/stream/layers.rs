@@ -6,7 +6,7 @@ use super::detail::Detail;
 use super::group::NO_RANK;
 use super::hash::hash;
 use super::identity::{self, Identity};
-use super::item::{Communicator, Context, Endpoint, Item, KnownRoute, Note, Transfer};
+use super::item::{Birthplace, Communicator, Context, Endpoint, Item, KnownRoute, Note, Transfer};
 use super::resolved::Resolved;
 use crate::shard::{self, FOREIGN, FREED, NO_ROOT, OWN, Route, Shard, unrouted};
 
@@ -88,7 +88,7 @@ pub fn communicators(resolved: &Resolved) -> Vec<Item> {
             source: rank,
             members: vec![(rank, rank)],
             spread: None,
-            birthplace: None,
+            birthplace: birthplace(resolved, entry, is_root),
         }
     });
     let mut all: Vec<Communicator> = told.collect();
@@ -96,6 +96,12 @@ pub fn communicators(resolved: &Resolved) -> Vec<Item> {
     all.sort_by_key(|communicator| (communicator.identity, communicator.counter.is_none()));
     all.dedup_by_key(|communicator| communicator.identity);
     all.into_iter().map(|communicator| Item::Communicator(Box::new(communicator))).collect()
+}
+
+fn birthplace(resolved: &Resolved, entry: &shard::LayerCommunicator, is_root: bool) -> Option<Birthplace> {
+    let site = resolved.site(entry.site);
+    let told_by = if is_root { 0 } else { resolved.rank().saturating_add(1) };
+    (site > 0).then_some(Birthplace { told_by, site })
 }
 
 /// Routes, the process's own identities, and notes.

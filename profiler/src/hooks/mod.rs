@@ -19,7 +19,7 @@ use crate::guest::{clock, guard, say, state};
 use crate::record::buckets;
 use crate::thread::layer_calls::LayerCall;
 use crate::thread::transfers::{Entry, Transferred};
-use crate::{thread, trace};
+use crate::{sites, thread, trace};
 
 /// What is known so far goes into the shard, which has just been made.
 pub fn start() {
@@ -247,6 +247,8 @@ pub unsafe extern "C" fn commsee_hook_communicator_number(module: i32, communica
             parent: told.parent,
             parent_comm: told.parent_comm,
             letter: if letter.is_ascii_alphanumeric() { letter } else { b'i' },
+            // Modules are passed over, so that this is where the program made it.
+            site: if state::is_on() { sites::of_stack(0, 1) } else { 0 },
             ..bytemuck::Zeroable::zeroed()
         };
         registry::communicator(module, entry, &label, &layer)
