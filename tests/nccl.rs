@@ -251,7 +251,8 @@ fn a_stand_in_takes_every_path() {
             "nccl:s0.6|2|nccl:i0.1|color 0|1|0-1",
         ];
         assert_eq!(answer(&path, communicators), wanted, "{mpi}");
-        let born = answer(&path, "SELECT DISTINCT made_in FROM communicators WHERE layer = 'nccl' AND comm <> 'nccl:i0.10'");
+        let born =
+            answer(&path, "SELECT DISTINCT made_in FROM communicators WHERE layer = 'nccl' AND comm <> 'nccl:i0.10'");
         assert_eq!(born, ["main"], "{mpi}: where the program made them");
         let devices = answer(&path, "SELECT DISTINCT device, kind FROM transfers WHERE function = 'ncclAlltoAll'");
         assert_eq!(devices, ["gpu3|gpu"], "{mpi}");
