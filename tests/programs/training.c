@@ -1,7 +1,10 @@
 /* training: what a program tells NCCL beside MPI. On a communicator of all ranks in the order of MPI_COMM_WORLD, on one of the upper half in
- * the order from the last rank down, and on one of which each process holds two ranks: r and r + size. tests/ccl.rs says it again. */
+ * the order from the last rank down, and on one of which each process holds two ranks: r and r + size. tests/ccl.rs says it again.
+ * $TRAINING_DIES: it ends badly. */
 #include "truth.h"
+#include "meet.h"
 #include "ccl.h"
+#include <stdlib.h>
 
 #define REAL 1000u
 
@@ -37,6 +40,10 @@ int main(int argc, char **argv)
     uint32_t second = ccl_init('a', 300, 2 * size, rank + size);
     ccl_call(first, "ncclAlltoAll", "", -1, 5, 2 * ranks * 5);
     ccl_call(second, "ncclAlltoAll", "", -1, 5, 2 * ranks * 5);
+    if (getenv("TRAINING_DIES")) {
+        meet(rank, size);
+        abort();
+    }
     MPI_Finalize();
     return 0;
 }

@@ -99,11 +99,11 @@ fn communicators_are_told_with_those_of_mpi_that_have_the_same_ranks() {
     let columns = ["comm", "layer", "creator", "made_by", "size", "ranks", "same_ranks", "parent"];
     let wanted = ["nccl:i0.0 nccl i CommInitRank 4 0-3 d0.1 d0.1", "nccl:s3.1 nccl s CommSplit 2 1,3 null nccl:i0.0"];
     assert_eq!(show(&document, "layer_communicators", &columns), wanted);
-    // What arrived and what does not move data are calls, too; bytes are those of send buffers, and of what arrived.
-    let bytes = 4 * (40_000 + 8000 + 600 + 2400 + 2400 + 2000 + 128 + 14_000) + 5000 + 128 + 4 * 14_000;
+    // What arrived and what does not move data are calls, too.
+    let bytes = 4 * (40_000 + 8000 + 600 + 2400 + 2400 + 2000 + 128 + 14_000) + 5000 + 128;
     let calls = 10 + 2 + 3 + 3 + 2 + 5 + 4 + 2 + 2 + 4 * (7 + 6 + 7);
-    let columns = ["comm", "calls", "bytes", "ranks_calling"];
-    let wanted = [format!("{ALL} {calls} {bytes} 4"), format!("{PART} 5 344 2")];
+    let columns = ["comm", "calls", "bytes_sent", "bytes_recv", "ranks_calling"];
+    let wanted = [format!("{ALL} {calls} {bytes} {} 4", 4 * 14_000), format!("{PART} 5 344 0 2")];
     assert_eq!(show(&document, "layer_communicators", &columns), wanted);
     // MPI's communicators stay what they were.
     assert_eq!(show(&document, "communicators", &["comm", "calls"]), ["W0.0 1"]);
@@ -113,14 +113,14 @@ fn communicators_are_told_with_those_of_mpi_that_have_the_same_ranks() {
 
 #[test]
 fn operations_are_told_by_function_size_and_algorithm() {
-    let columns = ["function", "bucket_lo", "protocol", "calls", "bytes", "ranks"];
+    let columns = ["function", "bucket_lo", "protocol", "calls", "bytes_sent", "ranks"];
     let of_part = show(&json(&["--comm", PART]), "layer_operations", &columns);
     assert_eq!(of_part, ["ncclBroadcast 0  3 24 2", "ncclAllReduce 0 TREE/LL x1 2 320 2"]);
     let of_all = show(&json(&["--comm", ALL]), "layer_operations", &columns);
     assert_eq!(of_all.len(), 12);
     assert!(of_all.contains(&"ncclAllReduce 1024 RING/LL128 x4 10 160000 4".to_owned()), "{of_all:?}");
     assert!(of_all.contains(&"ncclSend 1024  28 56000 4".to_owned()), "{of_all:?}");
-    assert!(of_all.contains(&"ncclRecv 1024  28 56000 4".to_owned()), "{of_all:?}");
+    assert!(of_all.contains(&"ncclRecv 1024  28 0 4".to_owned()), "{of_all:?}");
     assert_eq!(of_all.last().unwrap(), "ncclGroupEnd 0  24 0 4");
 }
 
@@ -165,7 +165,8 @@ fn filters_hold() {
     assert_eq!(functions(&["--bytes", "1025:", "--comm", ALL]).len(), 3);
     // By the MPI call that it happened in.
     assert_eq!(functions(&["--comm", "W0.0"]), [format!("{PART} ncclBroadcast")]);
-    let of_rank = show(&json(&["-a", "--rank", "3", "--comm", PART]), "layer_rows", &["function", "rank", "bytes"]);
+    let of_rank =
+        show(&json(&["-a", "--rank", "3", "--comm", PART]), "layer_rows", &["function", "rank", "bytes_sent"]);
     assert_eq!(of_rank, ["ncclBroadcast 3 0", "ncclAllReduce 3 160"]);
     // Layers know neither phases nor times.
     let answer = folder().through(&["--time", "0.001:", "--format", "json"]).json();

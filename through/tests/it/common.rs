@@ -202,6 +202,7 @@ impl Builder {
         let class = CALLS.get(number as usize).map_or("none", |call| call.class.name());
         self.db.execute("INSERT OR IGNORE INTO operation VALUES (?, ?, ?)", params![number, op, class]).unwrap();
         let is_same = "layer = ?1 AND function = ?2 AND protocol = ?3 AND role = ?4";
+        let of_way = "w.layer = ?1 AND w.function = ?2 AND w.protocol = ?3 AND w.role = ?4";
         let arrives = layer.ends_with("-rx");
         let sql = format!(
             "INSERT INTO way (layer, function, protocol, transport, device, kind, scope, arrives, role) \
@@ -210,7 +211,7 @@ impl Builder {
         self.db.execute(&sql, params![layer, function, protocol, role, arrives]).unwrap();
         let sql = format!(
             "INSERT INTO transfer SELECT c.id, ?5, ?6, w.id, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, l.id, 0 \
-             FROM communicator c, communicator l, way w WHERE c.name = ?15 AND l.name = ?16 AND {is_same}"
+             FROM communicator c, communicator l, way w WHERE c.name = ?15 AND l.name = ?16 AND {of_way}"
         );
         let each = (later > 0).then(|| time_ns / later.max(1));
         let time = (later > 0).then_some(time_ns);

@@ -23,6 +23,8 @@ pub struct Calls {
     /// How the layer did them, in its own words; empty where it does not tell.
     pub protocol: String,
     pub bucket: i64,
+    /// They tell what came, not what went.
+    pub arrives: bool,
     /// By the rank that called, or the lowest one of its node, or -1 for all.
     pub ranks: BTreeMap<i64, Sums>,
     pub total: Sums,
@@ -53,12 +55,18 @@ impl Calls {
             function: route.function.clone(),
             protocol: route.protocol.clone(),
             bucket,
+            arrives: route.arrives,
             ranks: BTreeMap::new(),
             total: Sums::default(),
             performed: 0,
             device: None,
             bandwidth: None,
         }
+    }
+
+    /// Of what so many bytes are: those that were sent, and those that came.
+    pub fn sent_and_received(&self, bytes: u64) -> (u64, u64) {
+        if self.arrives { (0, bytes) } else { (bytes, 0) }
     }
 
     /// Ranks that called; nothing where the profile holds sums over all of them.

@@ -55,13 +55,19 @@ pub const COMMUNICATORS: &[Column<OnLayer>] = &[
         Value::Number(row.calls)
     }),
     Column::new(
-        "bytes",
-        "bytes",
+        "bytes_sent",
+        "sent",
         Unit::Bytes,
         "what send buffers of calls held, over all ranks",
-        |_, row: &OnLayer| Value::Bytes(row.total.bytes),
+        |_, row: &OnLayer| Value::Bytes(row.bytes_sent),
     )
     .last(),
+    Column::new("bytes_recv", "received", Unit::Bytes, "what receives took, over all ranks", |_, row: &OnLayer| {
+        Value::Bytes(row.bytes_recv)
+    })
+    .last()
+    .optional(4)
+    .when(|_, rows: &[OnLayer]| rows.iter().any(|row| row.bytes_recv > 0)),
     Column::new(
         "time_s",
         "time",
@@ -133,10 +139,20 @@ pub const OPERATIONS: &[Column<Row>] = &[
         |_, row: &Row| Value::Number(row.calls.performed),
     )
     .first(),
-    Column::new("bytes", "sent", Unit::Bytes, "what send buffers of calls held, over all ranks", |_, row: &Row| {
-        Value::Bytes(row.calls.total.bytes)
-    })
+    Column::new(
+        "bytes_sent",
+        "sent",
+        Unit::Bytes,
+        "what send buffers of calls held, over all ranks",
+        |_, row: &Row| Value::Bytes(row.calls.sent_and_received(row.calls.total.bytes).0),
+    )
     .last(),
+    Column::new("bytes_recv", "received", Unit::Bytes, "what receives took, over all ranks", |_, row: &Row| {
+        Value::Bytes(row.calls.sent_and_received(row.calls.total.bytes).1)
+    })
+    .last()
+    .optional(4)
+    .when(|_, rows: &[Row]| rows.iter().any(|row| row.calls.arrives)),
     Column::new("time_s", "total", Unit::Seconds, "time inside of calls, over all ranks", |_, row: &Row| {
         Value::some(timed(&row.calls.total), |sums| Value::Time(sums.time_ns))
     })
@@ -177,6 +193,7 @@ pub const OPERATIONS: &[Column<Row>] = &[
         "[algorithm bandwidth](glossary.md#algorithm-and-bus-bandwidth)",
         |_, row: &Row| Value::some(row.calls.bandwidth, |bandwidth| Value::Rate(bandwidth.algorithm)),
     )
+    .optional(3)
     .when(is_on_device),
     Column::new(
         "busbw",
@@ -232,10 +249,15 @@ pub const ROWS: &[Column<OfRank>] = &[
     )
     .style(Style::Blank),
     Column::new("calls", "calls", Unit::Count, "calls of this rank", |_, row: &OfRank| Value::Number(row.sums.calls)),
-    Column::new("bytes", "sent", Unit::Bytes, "what its send buffers held", |_, row: &OfRank| {
-        Value::Bytes(row.sums.bytes)
+    Column::new("bytes_sent", "sent", Unit::Bytes, "what its send buffers held", |_, row: &OfRank| {
+        Value::Bytes(row.calls.sent_and_received(row.sums.bytes).0)
     })
     .last(),
+    Column::new("bytes_recv", "received", Unit::Bytes, "what its receives took", |_, row: &OfRank| {
+        Value::Bytes(row.calls.sent_and_received(row.sums.bytes).1)
+    })
+    .last()
+    .when(|_, rows: &[OfRank]| rows.iter().any(|row| row.calls.arrives)),
     Column::new("time_s", "time", Unit::Seconds, "time inside of these calls", |_, row: &OfRank| {
         Value::some(timed(&row.sums), |sums| Value::Time(sums.time_ns))
     }),

@@ -37,6 +37,9 @@ struct OnLayer {
     /// MPI's communicator with the same members.
     same_ranks: Option<String>,
     calls: i64,
+    bytes_sent: u64,
+    bytes_recv: u64,
+    /// Of both.
     total: Sums,
     /// Ranks that called, and the time of those that spent most and least.
     callers: Option<usize>,
@@ -219,9 +222,12 @@ fn left_out(hidden: usize, one: &str) -> Vec<String> {
 impl OnLayer {
     fn of(comm: Communicator, creator: String, same_ranks: Option<String>, rows: Vec<Calls>) -> OnLayer {
         let (mut calls, mut total, mut device) = (0i64, Sums::default(), None::<Sums>);
+        let (mut bytes_sent, mut bytes_recv) = (0u64, 0u64);
         let mut ranks: HashMap<i64, i64> = HashMap::new();
         for row in &rows {
             calls = calls.saturating_add(row.performed);
+            let (sent, received) = row.sent_and_received(row.total.bytes);
+            (bytes_sent, bytes_recv) = (bytes_sent.saturating_add(sent), bytes_recv.saturating_add(received));
             total.add(&row.total);
             row.device.iter().for_each(|sums| device.get_or_insert_default().add(sums));
             for (rank, sums) in &row.ranks {
@@ -232,7 +238,7 @@ impl OnLayer {
         let callers = (!ranks.contains_key(&ALL_RANKS)).then_some(ranks.len());
         let times = || ranks.values().copied();
         let extremes_ns = times().max().zip(times().min()).filter(|_| total.later > 0 && callers.is_some());
-        OnLayer { comm, creator, same_ranks, calls, total, callers, extremes_ns, device, rows }
+        OnLayer { comm, creator, same_ranks, calls, bytes_sent, bytes_recv, total, callers, extremes_ns, device, rows }
     }
 }
 
@@ -304,6 +310,10 @@ fn section(on: &OnLayer) -> Section {
     }
     if let Some(device) = on.device.as_ref().and_then(timed) {
         say(format!("{} on devices", units::time(device.time_ns)));
+    }
+    if on.bytes_sent > 0 || on.bytes_recv > 0 {
+        say(format!("{} sent", units::bytes(on.bytes_sent)));
+        say(format!("{} received", units::bytes(on.bytes_recv)));
     }
     Section {
         name: Value::titled(&comm.name, comm.label.as_deref()),
