@@ -2,6 +2,7 @@
 //! the profiler left.
 //!
 //! - [`calls`]: the table of MPI functions, [`creators`]: the letters that begin a communicator's name;
+//! - [`ccl`]: the functions of NCCL and libraries like it;
 //! - `bench`: measurements of the machine, as groupbench leaves them;
 //! - [`buckets`], [`bytes`], [`ranks`]: message-size buckets, sizes such as `8K`, rank lists such as `0-3,8`;
 //! - [`settings`]: the environment variables, [`job`]: the batch job that they tell;
@@ -17,6 +18,7 @@ pub mod bench;
 pub mod buckets;
 pub mod bytes;
 pub mod calls;
+pub mod ccl;
 #[cfg(feature = "profile")]
 pub mod counters;
 pub mod creators;

@@ -32,11 +32,11 @@ fn over_oneccl(mpi: Mpi, ranks: usize) -> Option<Launch> {
         skip("oneCCL (its wheel cannot be had here)");
         return None;
     };
-    let launch = linked(mpi, "ccl", &folder, "libccl.so.2").ranks(ranks);
+    let launch = linked(mpi, "oneccl", &folder, "libccl.so.2").ranks(ranks);
     Some(launch.variable("CCL_PLUGIN", "ONECCL_LEGACY_CPU").variable("CCL_LOG_LEVEL", "error"))
 }
 
-/// What a rank of `ccl.c` does, as rows: communicator, layer, function, role, from, to, scope, bucket, calls, bytes.
+/// What a rank of `oneccl.c` does, as rows: communicator, layer, function, role, from, to, scope, bucket, calls, bytes.
 fn told(rank: usize, ranks: usize) -> Vec<String> {
     const ALL: &str = "oneccl:i0.0";
     const SECOND: &str = "oneccl:i0.1";

@@ -13,6 +13,11 @@ use crate::stream::{Clock, Endpoint, Event, KnownRoute, NO_RANK, Note, Transfer}
 const UNKNOWN: i64 = -1;
 const REMOTE: i64 = -2;
 
+/// World ranks of a layer's communicator in the order of its own ranks, where these do not ascend. The table is there only in such profiles: no
+/// view needs it, and a reader that does not know it loses nothing. So it needs no version of its own.
+const ORDER_SCHEMA: &str =
+    "CREATE TABLE IF NOT EXISTS rank_order (comm INTEGER PRIMARY KEY REFERENCES communicator(id), ranks TEXT NOT NULL)";
+
 /// The row of transfers whose route is not known.
 const NO_ROUTE: u32 = 0;
 
@@ -70,6 +75,11 @@ impl<'a> Layers<'a> {
         let sql = "INSERT OR IGNORE INTO note VALUES (?, ?, ?)";
         self.db.prepare_cached(sql)?.execute(params![note.module, note.text, note.ranks as i64])?;
         Ok(())
+    }
+
+    pub fn add_order(&self, comm: u32, ranks: &str) -> rusqlite::Result<()> {
+        self.db.execute_batch(ORDER_SCHEMA)?;
+        self.db.prepare_cached("INSERT INTO rank_order VALUES (?, ?)")?.execute(params![comm, ranks]).map(drop)
     }
 
     /// The same numbers in whatever order processes met their routes.

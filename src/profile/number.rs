@@ -55,6 +55,7 @@ struct Held {
 struct Texts {
     layer: Option<String>,
     label: Option<String>,
+    order: Option<String>,
 }
 
 /// A row of the table `communicator`.
@@ -80,6 +81,8 @@ pub struct About<'a> {
     pub is_freed: bool,
     pub list: u32,
     pub layer: Option<&'a str>,
+    /// World ranks in the order of its own ranks, where that is not ascending.
+    pub order: Option<&'a str>,
     /// The hash of the site where it was made.
     pub birthplace: Option<u64>,
 }
@@ -92,6 +95,7 @@ impl Communicators {
             0 => members.iter().map(|(first, last)| last - first + 1).sum(),
             size => size,
         };
+        let order = communicator.order.text(size, &members);
         let list = if is_special(identity) {
             0
         } else {
@@ -115,7 +119,7 @@ impl Communicators {
             counter: communicator.counter.unwrap_or(u32::MAX),
             list,
             birthplace,
-            texts: (layer.is_some() || label.is_some()).then(|| Box::new(Texts { layer, label })),
+            texts: (layer.is_some() || label.is_some()).then(|| Box::new(Texts { layer, label, order })),
             letter: communicator.letter,
             is_freed: communicator.freed,
             has_counter: communicator.counter.is_some(),
@@ -168,6 +172,7 @@ impl Communicators {
                 is_freed: one.is_freed,
                 list: one.list,
                 layer: one.layer(),
+                order: one.texts.as_ref().and_then(|texts| texts.order.as_deref()),
                 birthplace: (one.birthplace as usize).checked_sub(1).map(|at| self.birthplaces[at]),
             });
             write(Named {
@@ -248,6 +253,7 @@ pub fn number_names(mut names: Vec<Name>, first: u32) -> Vec<(u32, Name)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stream::Order;
 
     fn communicator(identity: u64, letter: char, root: u32, counter: Option<u32>) -> Communicator {
         Communicator {
@@ -263,6 +269,7 @@ mod tests {
             counter,
             source: root,
             members: vec![(0, 1)],
+            order: Order::default(),
             spread: None,
             birthplace: None,
         }

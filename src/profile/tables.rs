@@ -273,9 +273,12 @@ impl<'a> Tables<'a> {
         let mut insert = self
             .db
             .prepare("INSERT INTO communicator VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
-        let sites = &self.sites;
+        let (sites, layers) = (&self.sites, &self.layers);
         self.communicators.number(|named| {
             let about = named.about.as_ref();
+            if let Some(ranks) = about.and_then(|about| about.order) {
+                layers.add_order(named.number, ranks)?;
+            }
             let (of_several, is_called) = (named.time_ranks > 1, named.time_ranks > 0);
             insert
                 .execute(params![

@@ -5,6 +5,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::group::{Each, NO_RANK, Peak, Sum};
 use super::identity::{Identity, NO_COMM};
+use super::order::Order;
 use crate::counters::{self, Arguments, Messages};
 use crate::shard::{Header, Route};
 
@@ -83,6 +84,8 @@ pub struct Communicator {
     pub source: u32,
     /// World ranks as ascending ranges, both ends included.
     pub members: Vec<(u32, u32)>,
+    /// Which of them holds which rank of it; empty for MPI's.
+    pub order: Order,
     pub spread: Option<Spread>,
     pub birthplace: Option<Birthplace>,
 }
@@ -511,6 +514,7 @@ impl Communicator {
         self.parent = self.parent.or(other.parent);
         self.freed &= other.freed;
         add_ranges(&mut self.members, other.members);
+        self.order.add(other.order);
         self.spread = match (self.spread, other.spread) {
             (Some(one), Some(other)) => Some(one.and(other)),
             (one, other) => one.or(other),

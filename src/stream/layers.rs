@@ -7,6 +7,7 @@ use super::group::NO_RANK;
 use super::hash::hash;
 use super::identity::{self, Identity};
 use super::item::{Birthplace, Communicator, Context, Endpoint, Item, KnownRoute, Note, Transfer};
+use super::order::Order;
 use super::resolved::Resolved;
 use crate::shard::{self, FOREIGN, FREED, NO_ROOT, OWN, Route, Shard, unrouted};
 
@@ -87,6 +88,7 @@ pub fn communicators(resolved: &Resolved) -> Vec<Item> {
             counter: is_root.then_some(entry.counter),
             source: rank,
             members: vec![(rank, rank)],
+            order: Order::of([entry.rank].into_iter().filter(|_| entry.size > 0), rank),
             spread: None,
             birthplace: birthplace(resolved, entry, is_root),
         }
@@ -94,7 +96,13 @@ pub fn communicators(resolved: &Resolved) -> Vec<Item> {
     let mut all: Vec<Communicator> = told.collect();
     // Of several ranks in this process rank 0 comes first.
     all.sort_by_key(|communicator| (communicator.identity, communicator.counter.is_none()));
-    all.dedup_by_key(|communicator| communicator.identity);
+    all.dedup_by(|other, first| {
+        let is_same = other.identity == first.identity;
+        if is_same {
+            first.order.add(std::mem::take(&mut other.order));
+        }
+        is_same
+    });
     all.into_iter().map(|communicator| Item::Communicator(Box::new(communicator))).collect()
 }
 

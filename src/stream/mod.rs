@@ -13,6 +13,7 @@ mod item;
 mod layers;
 mod merge;
 mod merged;
+mod order;
 mod process;
 mod resolved;
 mod sites;
@@ -29,4 +30,5 @@ pub use item::{
 };
 pub use merge::{Merge, Source};
 pub use merged::MergedShards;
+pub use order::Order;
 pub use process::ProcessStream;

@@ -7,6 +7,7 @@ use super::group::{Key, NO_RANK, Peak, Row};
 use super::hash::{CodeHashes, hash};
 use super::identity::{self, Identity};
 use super::item::{Birthplace, Communicator, Edge, InFlight, Item, Name, Process, Program, Run, Spread, Use};
+use super::order::Order;
 use crate::calls;
 use crate::counters::{Arguments, Calls, CellOf, Messages, ns};
 use crate::shard::{
@@ -232,6 +233,7 @@ impl Resolved {
                 counter: None,
                 source: self.rank,
                 members: Vec::new(),
+                order: Order::default(),
                 spread: spread(number),
                 birthplace: None,
             })));
@@ -259,6 +261,7 @@ impl Resolved {
             counter,
             source: self.rank,
             members: vec![(self.rank, self.rank)],
+            order: Order::default(),
             // That of several records of one identity is told once.
             spread: spread(position).filter(|_| position == number),
             birthplace: birthplace.map(|site| Birthplace { told_by, site }),

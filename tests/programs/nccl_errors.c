@@ -1,6 +1,6 @@
 /* nccl_errors: the real NCCL without a GPU: what it answers, one line a call, which must be the same with and without the profiler. */
 #define NCCL
-#include "ccl.h"
+#include "nccl.h"
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * nccl_gpu [REPETITIONS]: rank 0 prints `us BYTES MICROSECONDS` for AllReduce, the median of the repetitions, from the call to the end of its
  * stream. Counts, which tests/gpu.sh compares: 3 Broadcast of 4000 bytes from rank 1, 2 AllGather of 800, and one group of Send and Recv of 1200. */
 #define NCCL
-#include "ccl.h"
+#include "nccl.h"
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdint.h>

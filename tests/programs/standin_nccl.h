@@ -1,9 +1,9 @@
-/* What of NCCL's interface the stand-in has beyond ccl.h. */
+/* What of NCCL's interface the stand-in has beyond nccl.h. */
 #ifndef STANDIN_NCCL_H
 #define STANDIN_NCCL_H
 
 #define NCCL
-#include "ccl.h"
+#include "nccl.h"
 
 /* What the next split, shrunk or grown communicator is. */
 extern int standin_ranks, standin_rank;

@@ -39,6 +39,9 @@ pub struct Matrix {
     /// Count messages or operations instead of bytes
     #[arg(long = "calls", id = "counts", help_heading = "Output")]
     pub counts: bool,
+    /// With what rings and trees move for collectives of a layer, by formula, apart from what calls say: --layer nccl --modelled
+    #[arg(long, help_heading = "Output")]
+    pub modelled: bool,
     /// Rows and columns of the matrix
     #[arg(long, default_value = "rank", value_parser = ends(&RANKS_OR_HOSTS), value_name = "WHAT", help_heading = "Output")]
     pub by: Between,

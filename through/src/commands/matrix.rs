@@ -13,6 +13,7 @@ pub fn matrix(matrix: &Matrix) -> Result<bool, Error> {
         format: matrix.format,
         between: matrix.by,
         counts: matrix.counts,
+        is_modelled: matrix.modelled,
         ..Question::new(opened(&matrix.input)?)
     };
     present(View::usual(Command::Matrix), &question, matrix.output.as_deref())

@@ -34,6 +34,8 @@ pub struct Communicator {
     pub ranks: Option<Rc<str>>,
     /// Whose it is; none is MPI.
     pub layer: Option<String>,
+    /// World ranks in the order of its own ranks, where that is known and not ascending: `4-7,0-3`.
+    pub order: Option<String>,
     /// Where in the code it was made.
     pub site: Option<i64>,
 }
@@ -46,7 +48,10 @@ impl Communicator {
 
     /// Sorts names as people do: `s0.9` before `s0.10`. World first, `*` and `-` last.
     pub fn name_key(&self) -> (bool, u64, char, u64, &str) {
-        let mut characters = self.name.chars();
+        // That of a layer stands before a colon.
+        let own =
+            self.layer.as_ref().and_then(|_| self.name.split_once(':')).map_or(self.name.as_str(), |(_, own)| own);
+        let mut characters = own.chars();
         let letter = characters.next().unwrap_or(' ');
         let (root, counter) = characters.as_str().split_once('.').unwrap_or((characters.as_str(), ""));
         let number = |text: &str| text.parse().unwrap_or(u64::MAX);
@@ -131,6 +136,9 @@ impl Catalog {
             communicators.insert(communicator.id, communicator);
             Ok(())
         })?;
+        for (comm, ranks) in rank_orders(profile)? {
+            communicators.entry(comm).and_modify(|communicator| communicator.order = Some(ranks));
+        }
         let meta: BTreeMap<String, String> =
             profile
                 .query("SELECT key, coalesce(value, '') FROM metadata", vec![], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -241,6 +249,16 @@ fn member_lists(profile: &Profile) -> Result<BTreeMap<i64, Rc<str>>, Error> {
     profile.query("SELECT id, ranks FROM members", vec![], |row| Ok((row.get(0)?, row.get::<_, String>(1)?.into())))
 }
 
+/// Of communicators of layers; the table is there only where some need it.
+fn rank_orders(profile: &Profile) -> Result<Vec<(i64, String)>, Error> {
+    let is_there = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'rank_order'";
+    let is_there: Vec<i64> = profile.query(is_there, vec![], |row| row.get(0))?;
+    match is_there.is_empty() {
+        true => Ok(Vec::new()),
+        false => profile.query("SELECT comm, ranks FROM rank_order", vec![], |row| Ok((row.get(0)?, row.get(1)?))),
+    }
+}
+
 fn communicators_sql(profile: &Profile) -> String {
     let (ranks, list) = if profile.has_sums() { ("NULL", "c.members") } else { ("c.ranks", "NULL") };
     // A layer's letters are its own.
@@ -274,6 +292,7 @@ fn communicator(row: &Row, lists: &BTreeMap<i64, Rc<str>>) -> rusqlite::Result<C
             None => row.get::<_, Option<i64>>(10)?.and_then(|list| lists.get(&list).cloned()),
         },
         layer: row.get(11)?,
+        order: None,
         site: row.get(12)?,
     })
 }

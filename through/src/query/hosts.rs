@@ -12,6 +12,7 @@ use super::transfers::End;
 use crate::query::Error;
 
 /// What a matrix or a graph is drawn between: ranks, or the hosts that they ran on.
+#[derive(Clone)]
 pub struct Ends {
     are_hosts: bool,
     hosts: BTreeMap<i64, String>,

@@ -44,6 +44,8 @@ pub struct Group {
     pub op: i64,
     pub bucket: i64,
     pub route: i64,
+    /// The layer's communicator, where the filter has any.
+    pub layer_comm: Option<i64>,
     pub sums: Sums,
 }
 
@@ -51,28 +53,32 @@ impl Filter {
     /// Whether it leaves something of a group; of ranks a group knows nothing.
     pub fn has_group(&self, group: &Group) -> bool {
         let among = |numbers: &Option<BTreeSet<i64>>, number| numbers.as_ref().is_none_or(|all| all.contains(&number));
-        self.has_comm(group.comm)
-            && self.has_op(group.op)
+        (self.has_comm(group.comm) || group.layer_comm.is_some_and(|comm| self.has_comm(comm)))
+            && (self.has_op(group.op) || self.functions.as_ref().is_some_and(|all| all.contains(&group.route)))
             && among(&self.buckets, group.bucket)
             && among(&self.routes, group.route)
     }
 }
 
-/// All groups, of all ranks or of those that the filter leaves. Its other conditions are the caller's.
+/// All groups, of all ranks or of those that the filter leaves; told apart by communicators of layers where the filter has any. Its other
+/// conditions are the caller's.
 pub fn groups(profile: &Profile, filter: &Filter) -> Result<Vec<Group>, Error> {
     if !profile.has_transfers() {
         return Ok(Vec::new());
     }
-    let (sql, values) = if profile.has_transfer_sums() && filter.ranks.is_none() {
-        let sql =
-            "SELECT comm, op, bucket, way, calls, bytes, later, time_ns, time_min_ns, time_max_ns FROM transfer_total";
-        (sql.to_owned(), Vec::new())
+    let (sql, values) = if profile.has_transfer_sums() && filter.ranks.is_none() && !filter.has_layer_comms {
+        let sums = "calls, bytes, later, time_ns, time_min_ns, time_max_ns";
+        (format!("SELECT comm, op, bucket, way, {sums}, NULL FROM transfer_total"), Vec::new())
     } else {
+        let (layer_comm, and_layer_comm) = match filter.has_layer_comms {
+            true => ("nullif(x.layer_comm, 0)", ", x.layer_comm"),
+            false => ("NULL", ""),
+        };
         let (condition, values) = Filter { ranks: filter.ranks.clone(), ..Filter::default() }.transfer_condition();
         let sql = format!(
             "SELECT x.comm, x.op, x.bucket, x.way, sum(x.calls), sum(x.bytes), sum(x.later), sum(x.time_ns), \
-             min(x.time_min_ns), max(x.time_max_ns) FROM transfer x WHERE {condition} \
-             GROUP BY x.comm, x.op, x.bucket, x.way"
+             min(x.time_min_ns), max(x.time_max_ns), {layer_comm} FROM transfer x WHERE {condition} \
+             GROUP BY x.comm, x.op, x.bucket, x.way{and_layer_comm}"
         );
         (sql, values)
     };
@@ -85,7 +91,8 @@ pub fn groups(profile: &Profile, filter: &Filter) -> Result<Vec<Group>, Error> {
             time_min_ns: row.get(8)?,
             time_max_ns: row.get(9)?,
         };
-        Ok(Group { comm: row.get(0)?, op: row.get(1)?, bucket: row.get(2)?, route: row.get(3)?, sums })
+        let (comm, op, bucket, route) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+        Ok(Group { comm, op, bucket, route, layer_comm: row.get(10)?, sums })
     })
 }
 

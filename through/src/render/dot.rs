@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use crate::document::{Document, Drawing};
 use crate::query::graph::{Edge, Graph, Node};
+use crate::query::layers::ways::How;
 use crate::text::escape::visible;
 use crate::text::terminal::Terminal;
 use crate::text::units;
@@ -50,7 +51,9 @@ fn dot(graph: &Graph, document: &Document, out: &mut dyn Write) -> io::Result<()
     let width = widths(&graph.edges);
     for edge in &graph.edges {
         let (from, to) = (identifier(&graph.nodes[edge.from].id), identifier(&graph.nodes[edge.to].id));
-        let lines = [units::bytes(edge.bytes), edge.transport.clone()].into_iter().filter(|line| !line.is_empty());
+        let how = if edge.how == How::Modelled { edge.how.name() } else { "" };
+        let lines = [units::bytes(edge.bytes), edge.transport.clone(), how.to_owned()];
+        let lines = lines.into_iter().filter(|line| !line.is_empty());
         let label = quoted(&lines.collect::<Vec<_>>());
         writeln!(out, "  {from} -> {to} [label={label}, penwidth={:.2}];", width(edge))?;
     }
@@ -111,7 +114,7 @@ mod tests {
 
     #[test]
     fn edges_are_as_thick_as_the_logarithm_of_their_bytes() {
-        let edge = |bytes| Edge { from: 0, to: 0, transport: String::new(), calls: 1, bytes };
+        let edge = |bytes| Edge { from: 0, to: 0, transport: String::new(), how: How::Exact, calls: 1, bytes };
         let edges = [edge(0), edge(1000), edge(90_000), edge(100_000), edge(u64::MAX)];
         let width = widths(&edges[..4]);
         assert_eq!(

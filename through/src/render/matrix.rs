@@ -28,9 +28,18 @@ pub struct Matrix {
     pub legend: String,
 }
 
-impl Drawing for Matrix {
+/// One below the other.
+pub struct Matrices(pub Vec<Matrix>);
+
+impl Drawing for Matrices {
     fn draw(&self, document: &Document, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
         table::head(&document.head, terminal, out)?;
+        self.0.iter().try_for_each(|matrix| matrix.draw(terminal, out))
+    }
+}
+
+impl Matrix {
+    fn draw(&self, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
         let title = visible(&self.title);
         writeln!(out, "{}", terminal.paint(Paint::Strong, &cut(&title, terminal.columns)))?;
@@ -56,9 +65,7 @@ impl Drawing for Matrix {
         }
         table::lines(&self.legend, Paint::Faint, terminal, out)
     }
-}
 
-impl Matrix {
     /// Where there is no room for numbers.
     fn shades(&self, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
         let ends: Vec<String> = self.ends.iter().map(|end| visible(end).into_owned()).collect();

@@ -1,12 +1,14 @@
 //! Words in lines.
 
+use commsee::ccl;
 use unicode_width::UnicodeWidthStr;
 
 use crate::text::escape::cut;
 
-/// `MPI_Allreduce` without what all names share.
+/// `MPI_Allreduce`, or `ncclAllReduce`, without what all names share.
 pub fn bare(name: &str) -> &str {
-    name.strip_prefix("MPI_").unwrap_or(name)
+    let of_mpi = name.strip_prefix("MPI_");
+    of_mpi.or_else(|| ccl::find(name).and_then(|_| ccl::bare(name))).unwrap_or(name)
 }
 
 /// Pieces behind each other with a separator, a new line where one does not fit any more.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::context::{both, shorten};
+use super::on_layers::{self, OnLayers};
 use super::phases::title;
 use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
 use crate::document::{Document, Format, Style, Table, Unit, Value};
@@ -26,7 +27,7 @@ pub const VIEW: View = View {
     entries: "rows",
     lacks: &[],
     empty: "the profile holds no calls",
-    parts: &[Part { name: "rows", headings: || column::headings(COLUMNS) }],
+    parts: &[Part { name: "rows", headings: || column::headings(COLUMNS) }, on_layers::ROWS_PART],
     ask,
 };
 
@@ -140,7 +141,8 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let mut found = cells(&context.profile, &context.catalog, &context.filter)?;
     order(&mut found, question.sort, &context);
     let Cells { groups, mut rows } = found;
-    let mut document = context.document(VIEW.entries, rows.is_empty(), VIEW.empty);
+    let is_empty = rows.is_empty();
+    let mut document = context.document(VIEW.entries, is_empty, VIEW.empty);
     document.hidden = shorten(&mut rows, question.top);
     let groups = Rc::new(Groups {
         all: groups.iter().map(|key| group(&context, key)).collect(),
@@ -150,6 +152,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     });
     let legend = vec![LEGEND.to_owned()];
     document.tables = vec![Table { legend, ..column::table("rows", COLUMNS, &groups, rows) }];
+    OnLayers::of(&context, question.sort)?.attach_rows(&mut document, question, &context, is_empty);
     document.tables.extend(linkage::records(&context));
     Ok(document)
 }

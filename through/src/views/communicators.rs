@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::communicator::{Communicators, OnCommunicator, creator};
+use super::on_layers::{self, OnLayers};
 use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
 use crate::document::{Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
@@ -31,7 +32,7 @@ pub const VIEW: View = View {
     entries: "communicators",
     lacks: &[],
     empty: "the profile holds no calls",
-    parts: &[Part { name: "communicators", headings: || column::headings(COLUMNS) }],
+    parts: &[Part { name: "communicators", headings: || column::headings(COLUMNS) }, on_layers::COMMUNICATORS_PART],
     ask,
 };
 
@@ -133,12 +134,14 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let mut found = Communicators::of(&context, question.sort, true, !question.is_table())?;
     found.fold(&context, question);
     let hidden = found.shorten(question);
-    let mut document = context.document(VIEW.entries, found.list.is_empty(), VIEW.empty);
+    let is_empty = found.list.is_empty();
+    let mut document = context.document(VIEW.entries, is_empty, VIEW.empty);
     document.hidden = hidden;
     let special = found.list.iter().filter(|part| part.comm.is_special()).map(|part| special_row(&part.comm.name));
     let folded = found.list.iter().any(|part| part.family.is_some()).then_some(super::operations::FOLDED);
     let legend = [LEGEND].into_iter().chain(folded).chain(special).map(str::to_owned).collect();
     document.tables = vec![Table { legend, ..table(&context, found.list) }];
+    OnLayers::of(&context, question.sort)?.attach_communicators(&mut document, question, &context, is_empty);
     document.tables.extend(linkage::records(&context));
     Ok(document)
 }

@@ -31,6 +31,8 @@ pub struct Question {
     pub between: Between,
     /// Of a matrix: messages or operations in place of bytes.
     pub counts: bool,
+    /// With what formulas say of collectives whose way is not known.
+    pub is_modelled: bool,
     /// Where several runs are compared: their profiles.
     pub runs: Vec<PathBuf>,
     /// Those of the other side.
@@ -66,6 +68,7 @@ impl Question {
             format: Format::Table,
             between: Between::Ranks,
             counts: false,
+            is_modelled: false,
             runs: Vec::new(),
             against: Vec::new(),
             by: Vec::new(),

@@ -9,7 +9,9 @@ use crate::error::Error;
 use crate::query::catalog::Catalog;
 use crate::query::filter::Filter;
 use crate::query::layers::amplification::amplifications;
-use crate::query::layers::contributors::{self as query, Contributor, Shown, Subject, contributors};
+use crate::query::layers::contributors::{
+    self as query, Contributor, Shown, Subject, communicator, contributors, operation,
+};
 use crate::query::layers::linkage::Layers;
 use crate::query::sort::SortKey;
 use crate::query::source::Source;
@@ -34,17 +36,17 @@ pub const VIEW: View = View {
         Part { name: "notes", headings: || column::headings(linkage::NOTES) },
         Part { name: "unlinked", headings: || column::headings(linkage::UNLINKED) },
     ],
-    ask: |question| ask(question, &VIEW, |_| Subject::All),
+    ask: |question| ask(question, &VIEW, |_, _| Subject::All),
 };
 
 pub const BY_COMMUNICATOR: View = View {
     flag: Flag::Option { option: "by", value: "comm" },
     name: "contributors by communicator",
     help: "top contributors of each communicator",
-    meaning: "the same for each communicator. What belongs to no call comes last, in the row `-`",
+    meaning: "the same for each communicator: the layer's own, where it has any, else MPI's. What belongs to no call comes last, in the row `-`",
     sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes, SortKey::Op, SortKey::Comm],
     entries: "communicators",
-    ask: |question| ask(question, &BY_COMMUNICATOR, |group| Subject::Comm(group.comm)),
+    ask: |question| ask(question, &BY_COMMUNICATOR, communicator),
     ..VIEW
 };
 
@@ -52,10 +54,10 @@ pub const BY_OPERATION: View = View {
     flag: Flag::Option { option: "by", value: "op" },
     name: "contributors by operation",
     help: "of each MPI operation",
-    meaning: "the same for each MPI operation",
+    meaning: "the same for each MPI operation, and outside of MPI calls for each function of a layer with communicators of its own",
     sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes, SortKey::Op, SortKey::Comm],
     entries: "operations",
-    ask: |question| ask(question, &BY_OPERATION, |group| Subject::Op(group.op)),
+    ask: |question| ask(question, &BY_OPERATION, operation),
     ..VIEW
 };
 
@@ -73,10 +75,16 @@ const COLUMNS: &[Of] = &[
         Subject::Comm(comm) => Value::text(context.comm(comm)),
         _ => Value::Unknown,
     }),
-    Of::record("op", Unit::Operation, "the MPI operation, with `--by op`", |context, row| match row.subject {
-        Subject::Op(op) => Value::Operation(context.op(op)),
-        _ => Value::Unknown,
-    }),
+    Of::record(
+        "op",
+        Unit::Operation,
+        "the MPI operation, or outside of MPI calls the layer's function, with `--by op`",
+        |context, row| match row.subject {
+            Subject::Op(op) => Value::Operation(context.op(op)),
+            Subject::Function(route) => Value::Operation(function(context, route)),
+            _ => Value::Unknown,
+        },
+    ),
     Of::record("layer", Unit::Text, "the layer", |_, row| Value::text(&row.of.route.layer)),
     Of::new("function", "function", Unit::Text, "the layer's function", |_, row| Value::text(&row.of.route.function)),
     Of::new("protocol", "protocol", Unit::Text, "the protocol; empty where there is none", |_, row| {
@@ -130,7 +138,7 @@ const LEGEND: &str = "Calls and bytes are counted in the layer, over all ranks; 
 /// Subjects, and contributors of each, that a table shows unless told otherwise.
 pub const SHOWN: usize = 20;
 
-fn ask(question: &Question, view: &View, subject: fn(&Group) -> Subject) -> Result<Document, Error> {
+fn ask(question: &Question, view: &View, subject: fn(&Group, &Catalog) -> Subject) -> Result<Document, Error> {
     let (context, groups) = match recorded(question, view)? {
         Ok(recorded) => recorded,
         Err(document) => return Ok(*document),
@@ -152,6 +160,11 @@ fn ask(question: &Question, view: &View, subject: fn(&Group) -> Subject) -> Resu
     Ok(document)
 }
 
+/// What a layer was asked to do.
+fn function(context: &Context, route: i64) -> &str {
+    context.catalog.routes.get(&route).map(|route| route.function.as_str()).unwrap_or_default()
+}
+
 fn section(context: &Context, found: &query::Section) -> Section {
     let layer = &found.layer;
     let bytes = units::bytes(found.total.bytes);
@@ -166,9 +179,12 @@ fn section(context: &Context, found: &query::Section) -> Section {
             let title = title.unwrap_or_else(|| format!("?{number}"));
             (format!("{title} · {layer}"), format!("{bytes}  {share} of {layer}"))
         }
-        Subject::Op(op) => {
-            let name = context.op(op);
-            let name = name.strip_prefix("MPI_").unwrap_or(name);
+        Subject::Op(_) | Subject::Function(_) => {
+            let name = match found.subject {
+                Subject::Function(route) => function(context, route),
+                Subject::Op(op) => context.op(op).trim_start_matches("MPI_"),
+                _ => "",
+            };
             (format!("{name} · {layer}"), format!("{bytes}  {share} of {layer}"))
         }
     };
@@ -185,7 +201,8 @@ pub fn recorded(question: &Question, view: &View) -> Result<OrNothing<WithGroups
         Ok(context) => context,
         Err(document) => return Ok(Err(document)),
     };
-    let whole = groups(&context.profile, &Filter::default())?;
+    let all = Filter { has_layer_comms: context.filter.has_layer_comms, ..Filter::default() };
+    let whole = groups(&context.profile, &all)?;
     context.layers = Some(Layers::of(&context.profile, &context.catalog, &whole)?.unwrap_or_default());
     let groups = if context.filter.ranks.is_some() { groups(&context.profile, &context.filter)? } else { whole };
     Ok(Ok((Rc::new(context), groups)))

@@ -49,6 +49,12 @@ const EDGES: &[Column<Edge, Graph>] = &[
     Column::record("bytes", Unit::Bytes, "what went over it", |_, edge| Value::Bytes(edge.bytes)),
     Column::record("calls", Unit::Count, "in so many messages or operations", |_, edge| Value::Number(edge.calls)),
     Column::record("transport", Unit::Text, "over which transport", |_, edge| Value::text(&edge.transport)),
+    Column::record(
+        "how",
+        Unit::Text,
+        "`exact`: calls say it. `measured`: who moved data for the layer says it",
+        |_, edge| Value::text(edge.how.name()),
+    ),
 ];
 
 fn ask(question: &Question) -> Result<Document, Error> {
@@ -69,6 +75,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     };
     let mut document = context.document(VIEW.entries, graph.edges.is_empty(), VIEW.empty);
     document.reasons = asked.reasons;
+    document.remarks.extend(asked.left);
     document.words = vec![("layer", asked.layer)];
     graph.shorten(question.top);
     document.hidden = graph.hidden;

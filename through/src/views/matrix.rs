@@ -12,9 +12,10 @@ use crate::query::catalog::Catalog;
 use crate::query::flows::{Pair, pairs};
 use crate::query::graph::processes;
 use crate::query::hosts::Ends;
+use crate::query::layers::ways::How;
 use crate::query::transfers::End;
 use crate::render::dot::Dot;
-use crate::render::matrix::Matrix;
+use crate::render::matrix::{Matrices, Matrix};
 use crate::text::units;
 
 pub const VIEW: View = View {
@@ -65,6 +66,13 @@ const COLUMNS: &[Of] = &[
     }),
     Of::record("src_host", Unit::Text, "the host of `src`", |all, pair| Value::text(all.ends.host(pair.from))),
     Of::record("dst_host", Unit::Text, "the host of `dst`", |all, pair| Value::text(all.ends.host(pair.to))),
+    Of::record(
+        "how",
+        Unit::Text,
+        "`exact`: calls say it. `modelled`: a formula for the algorithm says it (`--modelled`). `measured`: who moved data for the layer says \
+         it. What is known in different ways stands in rows of its own",
+        |_, pair| Value::text(pair.how.name()),
+    ),
 ];
 
 /// Pairs that a table lists unless told otherwise.
@@ -80,21 +88,37 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let pairs = pairs(&asked.flows);
     let mut document = context.document(VIEW.entries, pairs.is_empty(), VIEW.empty);
     document.reasons = asked.reasons;
+    document.remarks.extend(asked.left);
     document.words = vec![("layer", asked.layer.clone())];
     let mut graph = processes(&asked.flows, &context.catalog, &asked.ends);
     graph.shorten(question.top);
     let (bytes, calls) = sum(&pairs);
     let all = Rc::new(All { ends: asked.ends, bytes, calls, counts: question.counts });
-    let drawn = matrix(context, &pairs, &all, &asked.layer, question.top);
+    let drawn = matrices(context, &pairs, &all, &asked.layer, question.top);
     let (listed, hidden) = match question.top {
         None => (pairs, Vec::new()),
         top => heaviest(&pairs, top, question.counts),
     };
     document.hidden = hidden.len();
-    document.drawings = vec![(Format::Table, Box::new(drawn) as Box<dyn Drawing>), (Format::Dot, Box::new(Dot(graph)))];
+    document.drawings =
+        vec![(Format::Table, Box::new(Matrices(drawn)) as Box<dyn Drawing>), (Format::Dot, Box::new(Dot(graph)))];
     document.tables = vec![column::table("matrix", COLUMNS, &all, listed)];
     document.tables.extend(linkage::records(context));
     Ok(document)
+}
+
+/// One for each way in which it is known what went: they are not added up.
+fn matrices(context: &Context, pairs: &[Pair], all: &Rc<All>, layer: &str, top: Option<usize>) -> Vec<Matrix> {
+    let ways: BTreeSet<How> = pairs.iter().map(|pair| pair.how).collect();
+    let of = |how: &How| {
+        let known: Vec<Pair> = pairs.iter().copied().filter(|pair| pair.how == *how).collect();
+        let is_said = ways.len() > 1 || *how == How::Modelled;
+        let layer = if is_said { format!("{layer}, {},", how.name()) } else { layer.to_owned() };
+        let (bytes, calls) = sum(&known);
+        let all = Rc::new(All { ends: all.ends.clone(), bytes, calls, counts: all.counts });
+        matrix(context, &known, &all, &layer, top)
+    };
+    if ways.is_empty() { vec![matrix(context, pairs, all, layer, top)] } else { ways.iter().map(of).collect() }
 }
 
 fn matrix(context: &Context, pairs: &[Pair], all: &Rc<All>, layer: &str, top: Option<usize>) -> Matrix {
@@ -122,15 +146,19 @@ fn matrix(context: &Context, pairs: &[Pair], all: &Rc<All>, layer: &str, top: Op
         list: column::table("matrix", COLUMNS, all, shown),
         is_listed: top.is_some(),
         more,
-        legend: legend(context, pairs, layer),
+        legend: legend(context, pairs),
     }
 }
 
-fn legend(context: &Context, pairs: &[Pair], layer: &str) -> String {
+fn legend(context: &Context, pairs: &[Pair]) -> String {
     let is_there = |end| pairs.iter().any(|pair| pair.from == end || pair.to == end);
     let mut words = vec!["K, M, G, T are powers of 1024."];
-    if context.catalog.routes.values().any(|route| route.layer == layer && !route.arrives) {
+    let is_layer = |layer: &str| context.filter.words.iter().any(|word| word.strip_prefix("layer ") == Some(layer));
+    if context.catalog.routes.values().any(|route| is_layer(&route.layer) && !route.arrives) {
         words.push("The row is the rank that issued the operation, also of a get.");
+    }
+    if pairs.iter().any(|pair| pair.how == How::Modelled) {
+        words.push("Modelled: what rings and trees over the ranks in their order send, by formula.");
     }
     if is_there(End::Unknown) {
         words.push("?: unknown, or none.");

@@ -2,6 +2,7 @@
 //! page and the tests of every view in every format follow from the row; tables, CSV and JSON from its columns.
 
 mod advise;
+mod algorithms;
 pub mod bench;
 mod birthplaces;
 mod cells;
@@ -29,6 +30,7 @@ pub mod live;
 mod matrix;
 mod matters;
 mod nothing;
+mod on_layers;
 mod operations;
 mod patterns;
 mod phases;

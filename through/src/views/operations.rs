@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use super::communicator::{Communicators, OnCommunicator, creator};
 use super::matters::LeftOut;
+use super::on_layers::{self, OnLayers};
 use super::waited::Waited;
 use super::{
     Column, Command, Context, Flag, Part, Question, View, advise, column, communicators, efficiency, in_flight, linkage,
@@ -45,6 +46,7 @@ pub const VIEW: View = View {
     parts: &[
         Part { name: "operations", headings: || column::headings(COLUMNS) },
         Part { name: "involved", headings: || column::headings(INVOLVED) },
+        on_layers::OPERATIONS_PART,
     ],
     ask,
 };
@@ -157,7 +159,8 @@ fn ask(question: &Question) -> Result<Document, Error> {
         let comm = Rc::new(part.comm.clone());
         rows.extend(part.rows.iter().map(|sums| row(&comm, sums)));
     }
-    let mut document = context.document(VIEW.entries, found.list.is_empty(), VIEW.empty);
+    let is_empty = found.list.is_empty();
+    let mut document = context.document(VIEW.entries, is_empty, VIEW.empty);
     document.hidden = hidden;
     document.left_out = left_out.sentence(&context);
     if is_whole {
@@ -177,6 +180,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let mut involved = column::table("involved", INVOLVED, &context, found.involved);
     involved.audience = Audience::JSON;
     document.tables = vec![communicators, table, involved];
+    OnLayers::of(&context, question.sort)?.attach_operations(&mut document, question, &context, is_empty);
     document.tables.extend(in_flight);
     document.tables.extend(linkage::records(&context));
     Ok(document)

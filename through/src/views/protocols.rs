@@ -1,9 +1,10 @@
 //! How messages were sent, by communicator and size.
 
 use super::contributors::{SHOWN, below, recorded};
-use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
-use crate::document::{Document, Format, Style, Table, Unit, Value};
+use super::{Column, Command, Context, Flag, Part, Question, View, algorithms, column, linkage};
+use crate::document::{Audience, Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
+use crate::query::layers::algorithms::{self as query, Algorithm};
 use crate::query::layers::protocols::{Protocols, protocols};
 use crate::query::transfers::Sums;
 
@@ -13,7 +14,8 @@ pub const VIEW: View = View {
     flag: Flag::Option { option: "by", value: "protocol" },
     help: "messages by size, eager or rendezvous",
     meaning: "messages by communicator and size: sent at once (eager), or by rendezvous, in which the receiver gets the data or the sender puts \
-              it. Of the layer of messages, unless `--layer` names others",
+              it. Of the layer of messages, unless `--layer` names others. For layers with communicators of their own the algorithms that these chose; CSV \
+              has them where there is nothing else",
     note: "",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
@@ -22,6 +24,7 @@ pub const VIEW: View = View {
     empty: "the profile holds no messages of this layer: name another with --layer",
     parts: &[
         Part { name: "protocols", headings: || column::headings(COLUMNS) },
+        Part { name: "algorithms", headings: || column::headings(algorithms::COLUMNS) },
         Part { name: "amplification", headings: || column::headings(linkage::AMPLIFICATION) },
         Part { name: "notes", headings: || column::headings(linkage::NOTES) },
         Part { name: "unlinked", headings: || column::headings(linkage::UNLINKED) },
@@ -104,11 +107,36 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let kept = top.filter(|top| *top > 0).unwrap_or(usize::MAX).min(comms.len());
     let dropped = comms.split_off(kept);
     rows.retain(|row| comms.contains(&row.comm));
-    let mut document = context.document(VIEW.entries, rows.is_empty(), VIEW.empty);
-    document.hidden = dropped.len();
+    let mut chosen = query::algorithms(&groups, &context.catalog, &context.filter);
+    let hidden = shorten_communicators(&mut chosen, top);
+    let (has_protocols, has_algorithms) = (!rows.is_empty(), !chosen.is_empty());
+    let mut document = context.document(VIEW.entries, !has_protocols && !has_algorithms, VIEW.empty);
+    document.hidden = dropped.len() + hidden;
     document.head.lines.retain(|line| !matches!(line.name, "layers" | "unlinked"));
     let legend = vec![LEGEND.to_owned()];
-    document.tables = vec![Table { legend, ..column::table("protocols", COLUMNS, &context, rows) }];
+    let protocols = Table { legend, ..column::table("protocols", COLUMNS, &context, rows) };
+    document.tables = vec![if has_protocols || !has_algorithms {
+        protocols
+    } else {
+        Table { audience: Audience::JSON, ..protocols }
+    }];
+    if context.filter.has_layer_comms {
+        document.tables.push(Table {
+            audience: Audience { table: has_algorithms, csv: !has_protocols, json: true },
+            title: Some("algorithms of layers with communicators of their own"),
+            legend: vec![algorithms::LEGEND.to_owned()],
+            ..column::table("algorithms", algorithms::COLUMNS, &context, chosen)
+        });
+    }
     document.tables.extend(below(&context, &groups)?);
     Ok(document)
+}
+
+/// Keeps the communicators that `--top` names, and tells how many it left out.
+fn shorten_communicators(rows: &mut Vec<Algorithm>, top: Option<usize>) -> usize {
+    let mut comms: Vec<i64> = rows.iter().map(|row| row.comm).collect();
+    comms.dedup();
+    let hidden = super::context::shorten(&mut comms, top);
+    rows.retain(|row| comms.contains(&row.comm));
+    hidden
 }

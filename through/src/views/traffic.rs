@@ -12,8 +12,11 @@ use crate::query::flows::{Flow, Traffic, flows, has_messages};
 use crate::query::hosts::Ends;
 use crate::query::layers::known::{MESSAGES, MODULE};
 use crate::query::layers::linkage::Layers;
+use crate::query::layers::ways::{Left, Why};
 use crate::query::selection::Selection;
+use crate::text::escape::visible;
 use crate::text::path::quoted;
+use crate::text::units;
 
 /// The name of MPI's own messages among the layers.
 const MPI: &str = "mpi";
@@ -25,6 +28,8 @@ pub struct Asked {
     pub flows: Vec<Flow>,
     /// What is drawn, in words.
     pub layer: String,
+    /// What of a layer is not drawn, and why.
+    pub left: Vec<String>,
     /// Why there is nothing to draw.
     pub reasons: Vec<String>,
 }
@@ -38,7 +43,14 @@ pub fn asked(
 ) -> Result<OrNothing<Asked>, Error> {
     let profile = &question.profile;
     let is_mpi = |layer: &String| layer.trim().eq_ignore_ascii_case(MPI);
-    let traffic = if selection.layer.iter().all(is_mpi) { Traffic::Mpi } else { Traffic::Layers };
+    let traffic = match selection.layer.iter().all(is_mpi) {
+        true => Traffic::Mpi,
+        false => Traffic::Layers { is_modelled: question.is_modelled },
+    };
+    if question.is_modelled && traffic == Traffic::Mpi {
+        let why = "--modelled is about collectives of a layer below MPI: name it, such as";
+        return Err(Error::Argument(format!("{why} --layer nccl")));
+    }
     let filter = match traffic {
         Traffic::Mpi => {
             let of_layers = [&selection.transport, &selection.device, &selection.protocol];
@@ -49,9 +61,9 @@ pub fn asked(
             }
             Filter::resolve(&Selection { layer: Vec::new(), ..selection.clone() }, &catalog)?
         }
-        Traffic::Layers => Filter::resolve(selection, &catalog)?,
+        Traffic::Layers { .. } => Filter::resolve(selection, &catalog)?,
     };
-    if traffic == Traffic::Layers && catalog.routes.is_empty() {
+    if traffic != Traffic::Mpi && catalog.routes.is_empty() {
         let context = Context::new(profile, catalog, filter, None);
         return Ok(Err(Box::new(nothing::not_recorded(&context, entries)?)));
     }
@@ -63,14 +75,36 @@ pub fn asked(
     let layers = Layers::read(profile, &catalog)?;
     let context = Context::new(profile, catalog, filter, layers);
     let ends = Ends::of(&context.catalog, question.between == Between::Hosts);
-    let arrives = |route: i64| context.catalog.routes.get(&route).is_some_and(|route| route.arrives);
-    let flows = ends.between(flows(profile, &context.filter, arrives, traffic)?);
+    let (flows, left) = flows(profile, &context.catalog, &context.filter, traffic)?;
+    let flows = ends.between(flows);
+    let left = left_out(&left);
     let layer = match traffic {
         Traffic::Mpi => MPI.to_owned(),
-        Traffic::Layers => selection.layer.join(","),
+        Traffic::Layers { .. } => selection.layer.join(","),
     };
-    let reasons = reasons(&context, traffic)?;
-    Ok(Ok(Asked { context: Rc::new(context), ends, flows, layer, reasons }))
+    let mut reasons = reasons(&context, traffic)?;
+    reasons.extend(left.iter().cloned());
+    Ok(Ok(Asked { context: Rc::new(context), ends, flows, layer, left, reasons }))
+}
+
+/// A sentence for each reason: `ncclAllReduce, 1.20 GiB in 40 calls, is left out: …`.
+fn left_out(left: &Left) -> Vec<String> {
+    let sentence = |(why, functions, calls, bytes): (&Why, Vec<&str>, i64, u64)| {
+        let why = match why {
+            Why::OnlyModelled => {
+                "whom an algorithm sends data to is not told by calls; --modelled shows what rings and trees send"
+                    .to_owned()
+            }
+            Why::NoModel(algorithm) => format!("there is no model for {algorithm}, which may use switches"),
+            Why::NotTold => "calls do not tell how much goes to whom".to_owned(),
+            Why::RanksNotKnown(comm) => format!("which processes are the ranks of {comm}, or its root, is not known"),
+            Why::TooManyRanks(comm) => format!("{comm} has too many ranks to list all pairs of them"),
+        };
+        let (functions, verb) = (functions.join(", "), if functions.len() > 1 { "are" } else { "is" });
+        let weight = format!("{} in {}", units::bytes(bytes), units::count(calls.max(0) as u64, "call"));
+        visible(&format!("{functions} ({weight}) {verb} left out: {why}")).into_owned()
+    };
+    left.by_reason().into_iter().map(sentence).collect()
 }
 
 fn reasons(context: &Context, traffic: Traffic) -> Result<Vec<String>, Error> {
@@ -92,6 +126,6 @@ fn reasons(context: &Context, traffic: Traffic) -> Result<Vec<String>, Error> {
             ]
         }
         Traffic::Mpi => nothing::no_match(context, "the profile holds no messages"),
-        Traffic::Layers => nothing::no_match(context, "the profile holds no transfers"),
+        Traffic::Layers { .. } => nothing::no_match(context, "the profile holds no transfers"),
     })
 }

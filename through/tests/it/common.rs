@@ -174,6 +174,54 @@ impl Builder {
         self.db.execute(sql, params![comm, number as i64, rank as i64, calls, self.phase]).unwrap();
     }
 
+    /// A communicator of a layer, such as `nccl:i0.0`. `order`: the world ranks of its ranks, where these do not ascend.
+    pub fn layer_comm(&mut self, name: &str, parent: Option<&str>, size: u32, ranks: &str, order: Option<&str>) {
+        let (layer, own) = name.split_once(':').unwrap();
+        self.comm(name, None, parent, size, ranks);
+        let sql = "UPDATE communicator SET layer = ?2, letter = substr(?3, 1, 1) WHERE name = ?1";
+        self.db.execute(sql, [name, layer, own]).unwrap();
+        if let Some(order) = order {
+            let table = "CREATE TABLE IF NOT EXISTS rank_order (comm INTEGER PRIMARY KEY, ranks TEXT NOT NULL)";
+            self.db.execute_batch(table).unwrap();
+            let sql = "INSERT INTO rank_order SELECT id, ?2 FROM communicator WHERE name = ?1";
+            self.db.execute(sql, [name, order]).unwrap();
+        }
+    }
+
+    /// What a rank did on a communicator of a layer by a function, with a protocol; and the MPI call that it did it in, if any.
+    pub fn on_layer(
+        &mut self,
+        (layer_comm, call): (&str, Option<(&str, &str)>),
+        [layer, function, protocol, role]: [&str; 4],
+        bucket: i64,
+        (rank, peer): (i64, i64),
+        Moved(calls, bytes, later, time_ns): Moved,
+    ) {
+        let (comm, op) = call.unwrap_or((layer_comm, "-"));
+        let number = CALLS.iter().position(|call| call.name == op).map_or(NO_OPERATION, |number| number as i64);
+        let class = CALLS.get(number as usize).map_or("none", |call| call.class.name());
+        self.db.execute("INSERT OR IGNORE INTO operation VALUES (?, ?, ?)", params![number, op, class]).unwrap();
+        let is_same = "layer = ?1 AND function = ?2 AND protocol = ?3 AND role = ?4";
+        let of_way = "w.layer = ?1 AND w.function = ?2 AND w.protocol = ?3 AND w.role = ?4";
+        let arrives = layer.ends_with("-rx");
+        let sql = format!(
+            "INSERT INTO way (layer, function, protocol, transport, device, kind, scope, arrives, role) \
+             SELECT ?1, ?2, ?3, '', '', '', '', ?5, ?4 WHERE NOT EXISTS (SELECT * FROM way WHERE {is_same})"
+        );
+        self.db.execute(&sql, params![layer, function, protocol, role, arrives]).unwrap();
+        let sql = format!(
+            "INSERT INTO transfer SELECT c.id, ?5, ?6, w.id, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, l.id, 0 \
+             FROM communicator c, communicator l, way w WHERE c.name = ?15 AND l.name = ?16 AND {of_way}"
+        );
+        let each = (later > 0).then(|| time_ns / later.max(1));
+        let time = (later > 0).then_some(time_ns);
+        let values = params![
+            layer, function, protocol, role, number, bucket, rank, peer, calls, bytes, later, time, each, each, comm,
+            layer_comm
+        ];
+        assert_eq!(self.db.execute(&sql, values).unwrap(), 1);
+    }
+
     /// What a rank, with a peer, did in one way of a layer below MPI. Outside of MPI calls `comm` and `op` are `-`.
     pub fn transfer(&mut self, (comm, op, bucket): (&str, &str, i64), way: Way, (rank, peer): (i64, i64), did: Moved) {
         let number = CALLS.iter().position(|call| call.name == op).map_or(NO_OPERATION, |number| number as i64);

@@ -3,6 +3,7 @@
 mod advice;
 mod bench;
 mod browser;
+mod ccl;
 mod common;
 mod compare;
 mod datatypes;

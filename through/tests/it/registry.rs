@@ -29,6 +29,7 @@ fn profiles() -> Vec<(Folder, &'static str)> {
         (sample, "sample.db"),
         (crate::files::folder(), "ocean.db"),
         (crate::layers::layered(), "ucx.db"),
+        (crate::ccl::folder(), "nccl.db"),
         (crate::stood::recovered(), "a.db"),
         (crate::sites::folder(8), "heat.db"),
         (crate::insight::timeline(), "timed.db"),

@@ -20,6 +20,8 @@ pub struct Filter {
     pub sites: Option<BTreeSet<i64>>,
     /// How layers below MPI moved data.
     pub routes: Option<BTreeSet<i64>>,
+    /// Routes of functions on communicators of layers that are selected as operations, where any are. Beside `ops`, not in place of them.
+    pub functions: Option<BTreeSet<i64>>,
     /// Whether the profile has communicators of layers.
     pub has_layer_comms: bool,
     /// Whether there are cells that differ in their phase only.
@@ -102,13 +104,25 @@ impl Filter {
 
     /// The same over the tables `transfer` and `edge`, of which only the first knows sizes and routes.
     pub fn transfer_condition(&self) -> (String, Vec<Value>) {
-        let key = [("op", &self.ops), ("bucket", &self.buckets), ("way", &self.routes), ("rank", &self.ranks)];
-        self.on_comms(membership(&key))
+        let key = [("bucket", &self.buckets), ("way", &self.routes), ("rank", &self.ranks)];
+        self.on_comms(self.of_operations(membership(&key)))
     }
 
     /// The same over the table `event`; its sizes and routes are the caller's.
     pub fn event_condition(&self) -> (String, Vec<Value>) {
-        self.on_comms(membership(&[("op", &self.ops), ("rank", &self.ranks)]))
+        self.on_comms(self.of_operations(membership(&[("rank", &self.ranks)])))
+    }
+
+    /// And that the MPI call is one of the operations, or the layer's own function.
+    fn of_operations(&self, (mut condition, mut values): (String, Vec<Value>)) -> (String, Vec<Value>) {
+        if self.ops.is_some() {
+            let (of_ops, list) = membership(&[("op", &self.ops)]);
+            let (of_functions, own) = membership(&[("way", &self.functions)]);
+            let beside = if self.functions.is_some() { format!(" OR {of_functions}") } else { String::new() };
+            condition += &format!(" AND ({of_ops}{beside})");
+            values.extend(list.into_iter().chain(own));
+        }
+        (condition, values)
     }
 
     /// And that it is on one of the communicators: in the MPI call, or beside it on a communicator of a layer.

@@ -1,8 +1,8 @@
 //! Names and ranges become the numbers of a profile.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use commsee::calls;
+use commsee::{calls, ccl};
 
 use super::Filter;
 use crate::query::Error;
@@ -86,11 +86,22 @@ impl Filter {
             let found = with(&|operation| bare(&operation.name) == bare(name));
             let known = calls::find(name).map(|call| call.name.to_owned());
             let stored = found.first().and_then(|number| Some(catalog.operations.get(number)?.name.clone()));
-            let full = stored.or(known).ok_or_else(|| unknown_operation(name, catalog))?;
-            if found.is_empty() {
+            let functions = if self.has_layer_comms { functions(name, catalog) } else { BTreeMap::new() };
+            let mut names: BTreeSet<&str> = functions.values().copied().collect();
+            names.extend(stored.as_deref());
+            let full = match names.is_empty() {
+                true => known
+                    .or_else(|| unused_function(name).filter(|_| self.has_layer_comms))
+                    .ok_or_else(|| unknown_operation(name, catalog))?,
+                false => names.into_iter().collect::<Vec<_>>().join(", "),
+            };
+            if found.is_empty() && functions.is_empty() {
                 self.absent.push(full.clone());
             }
             self.ops.get_or_insert_default().extend(found);
+            if self.has_layer_comms {
+                self.functions.get_or_insert_default().extend(functions.into_keys());
+            }
             self.words.push(full);
         }
         if select.p2p || select.collectives {
@@ -103,6 +114,18 @@ impl Filter {
                 Some(named) => named.intersection(&chosen).copied().collect(),
                 None => chosen,
             });
+            if self.has_layer_comms {
+                let is_chosen = |function: &ccl::Function| {
+                    select.p2p && function.is_point_to_point() || select.collectives && function.is_collective()
+                };
+                let all = catalog.routes.iter();
+                let chosen = all.filter(|(_, route)| ccl::find(&route.function).is_some_and(is_chosen));
+                let chosen: BTreeSet<i64> = chosen.map(|(number, _)| *number).collect();
+                self.functions = Some(match self.functions.take() {
+                    Some(named) => named.intersection(&chosen).copied().collect(),
+                    None => chosen,
+                });
+            }
             self.words.extend(select.p2p.then(|| "point-to-point".to_owned()));
             self.words.extend(select.collectives.then(|| "collective".to_owned()));
         }
@@ -238,6 +261,23 @@ pub fn phase_title(name: &str) -> String {
 fn bare(name: &str) -> String {
     let lower = name.to_ascii_lowercase();
     lower.strip_prefix("mpi_").unwrap_or(&lower).to_owned()
+}
+
+/// Routes of functions on communicators of layers, by the name that a user gives them: with the prefix of their library or without it.
+fn functions<'a>(name: &str, catalog: &'a Catalog) -> BTreeMap<i64, &'a str> {
+    let is_named = |function: &str| {
+        let bare = ccl::bare(function).filter(|_| ccl::find(function).is_some());
+        bare.is_some_and(|bare| bare.eq_ignore_ascii_case(name) || function.eq_ignore_ascii_case(name))
+    };
+    let routes = catalog.routes.iter().filter(|(_, route)| is_named(&route.function));
+    routes.map(|(number, route)| (*number, route.function.as_str())).collect()
+}
+
+/// One that no profile need have, but that there is.
+fn unused_function(name: &str) -> Option<String> {
+    let is_function =
+        ccl::find(name).is_some() || ccl::FUNCTIONS.iter().any(|known| known.name.eq_ignore_ascii_case(name));
+    is_function.then(|| name.to_owned())
 }
 
 fn unknown_phase(name: &str, catalog: &Catalog) -> Error {

@@ -51,7 +51,7 @@ pub fn devices(flows: &[Flow], catalog: &Catalog, used: &Users, ends: &Ends) -> 
         stations.extend(between(flow, &route, &used, &mut sketch));
         stations.push(sketch.process(flow.to));
         for hop in stations.windows(2) {
-            sketch.edge(hop[0], hop[1], &route.transport, flow.calls, flow.bytes);
+            sketch.edge(hop[0], hop[1], &route.transport, flow);
         }
     }
     sketch.finish()

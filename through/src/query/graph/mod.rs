@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 pub use devices::{devices, users};
 pub use processes::processes;
 
+use super::flows::Flow;
 use super::hosts::Ends;
+use super::layers::ways::How;
 use super::transfers::End;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +30,7 @@ pub struct Edge {
     pub from: usize,
     pub to: usize,
     pub transport: String,
+    pub how: How,
     pub calls: i64,
     pub bytes: u64,
 }
@@ -47,7 +50,7 @@ struct Sketch<'a> {
     ends: &'a Ends,
     places: BTreeMap<String, usize>,
     nodes: Vec<Node>,
-    edges: BTreeMap<(usize, usize, String), (i64, u64)>,
+    edges: BTreeMap<(usize, usize, String, How), (i64, u64)>,
 }
 
 impl<'a> Sketch<'a> {
@@ -81,15 +84,16 @@ impl<'a> Sketch<'a> {
         }
     }
 
-    fn edge(&mut self, from: usize, to: usize, transport: &str, calls: i64, bytes: u64) {
-        let sum = self.edges.entry((from, to, transport.to_owned())).or_default();
-        *sum = (sum.0.saturating_add(calls), sum.1.saturating_add(bytes));
+    fn edge(&mut self, from: usize, to: usize, transport: &str, flow: &Flow) {
+        let sum = self.edges.entry((from, to, transport.to_owned(), flow.how)).or_default();
+        *sum = (sum.0.saturating_add(flow.calls), sum.1.saturating_add(flow.bytes));
     }
 
     fn finish(self) -> Graph {
         let edges = self.edges.into_iter();
-        let mut edges: Vec<Edge> =
-            edges.map(|((from, to, transport), (calls, bytes))| Edge { from, to, transport, calls, bytes }).collect();
+        let mut edges: Vec<Edge> = edges
+            .map(|((from, to, transport, how), (calls, bytes))| Edge { from, to, transport, how, calls, bytes })
+            .collect();
         edges.sort_by_key(|edge| (Reverse(edge.bytes), Reverse(edge.calls)));
         Graph { nodes: self.nodes, edges, hidden: 0, hidden_bytes: 0 }
     }

@@ -18,7 +18,7 @@ pub fn processes(flows: &[Flow], catalog: &Catalog, ends: &Ends) -> Graph {
         let (from, to) = (sketch.process(flow.from), sketch.process(flow.to));
         let route = flow.route.and_then(|route| catalog.routes.get(&route));
         let transport = route.map(|route| route.transport.as_str()).unwrap_or_default();
-        sketch.edge(from, to, transport, flow.calls, flow.bytes);
+        sketch.edge(from, to, transport, flow);
     }
     sketch.finish()
 }

@@ -4,6 +4,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use commsee::ccl;
+
+use super::calls::is_of;
 use crate::query::catalog::Catalog;
 use crate::query::filter::Filter;
 use crate::query::routes::Route;
@@ -16,6 +19,26 @@ pub enum Subject {
     All,
     Comm(i64),
     Op(i64),
+    /// A function of a layer outside of MPI calls, by a route that has it.
+    Function(i64),
+}
+
+/// The communicator that a group is told under: that of its layer, where the layer has its own, else MPI's.
+pub fn communicator(group: &Group, catalog: &Catalog) -> Subject {
+    let own = group.layer_comm.filter(|comm| {
+        let module = catalog.communicators.get(comm).and_then(|comm| comm.layer.as_deref());
+        module.zip(catalog.routes.get(&group.route)).is_some_and(|(module, route)| is_of(module, &route.layer))
+    });
+    Subject::Comm(own.unwrap_or(group.comm))
+}
+
+/// The MPI operation that a group is told under, or outside of MPI calls what was called of the layer.
+pub fn operation(group: &Group, catalog: &Catalog) -> Subject {
+    let is_outside = catalog.operations.get(&group.op).is_none_or(|op| op.is_none());
+    let function = catalog.routes.get(&group.route).map(|route| route.function.as_str());
+    let known = function.filter(|function| is_outside && group.layer_comm.is_some() && ccl::find(function).is_some());
+    let route = known.and_then(|known| catalog.routes.iter().find(|(_, route)| route.function == known));
+    route.map_or(Subject::Op(group.op), |(number, _)| Subject::Function(*number))
 }
 
 /// One function over one transport and device.
@@ -53,7 +76,7 @@ pub fn contributors(
     groups: &[Group],
     catalog: &Catalog,
     filter: &Filter,
-    subject: impl Fn(&Group) -> Subject,
+    subject: impl Fn(&Group, &Catalog) -> Subject,
     shown: Shown,
 ) -> (Vec<Section>, usize) {
     let mut layer_totals: HashMap<&str, Sums> = HashMap::new();
@@ -62,7 +85,7 @@ pub fn contributors(
         let Some(route) = catalog.routes.get(&group.route) else { continue };
         layer_totals.entry(&route.layer).or_default().add(&group.sums);
         if filter.has_group(group) {
-            let rows = sections.entry((subject(group), &route.layer)).or_default();
+            let rows = sections.entry((subject(group, catalog), &route.layer)).or_default();
             rows.entry(Route { scope: String::new(), ..route.clone() }).or_default().add(&group.sums);
         }
     }
@@ -118,6 +141,7 @@ fn is_special(subject: Subject, catalog: &Catalog) -> bool {
         Subject::All => false,
         Subject::Comm(comm) => catalog.communicators.get(&comm).is_none_or(|comm| comm.is_special()),
         Subject::Op(op) => catalog.operations.get(&op).is_none_or(|op| op.is_none()),
+        Subject::Function(_) => false,
     }
 }
 
@@ -129,6 +153,7 @@ fn name(subject: Subject, catalog: &Catalog) -> Option<(u64, char, u64, &str)> {
             (root, letter, counter, name)
         }),
         Subject::Op(op) => catalog.operations.get(&op).map(|op| (0, ' ', 0, op.name.as_str())),
+        Subject::Function(route) => catalog.routes.get(&route).map(|route| (0, ' ', 0, route.function.as_str())),
     }
 }
 

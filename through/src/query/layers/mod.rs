@@ -1,7 +1,11 @@
 //! What layers below MPI did, for people: each question answered from the sums over ranks and peers.
 
+pub mod algorithms;
 pub mod amplification;
+pub mod calls;
 pub mod contributors;
+pub mod holders;
 pub mod known;
 pub mod linkage;
 pub mod protocols;
+pub mod ways;

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use commsee::ccl;
+
 use super::known::MESSAGES;
 use crate::query::catalog::Catalog;
 use crate::query::filter::Filter;
@@ -30,7 +32,9 @@ pub fn protocols(groups: &[Group], catalog: &Catalog, filter: &Filter, has_layer
     let mut rows: BTreeMap<(i64, i64), Protocols> = BTreeMap::new();
     for group in groups.iter().filter(|group| filter.has_group(group)) {
         let Some(route) = catalog.routes.get(&group.route) else { continue };
-        if !has_layers && route.layer != MESSAGES {
+        // Layers with communicators of their own have algorithms in place of these.
+        if !has_layers && route.layer != MESSAGES || group.layer_comm.is_some() && ccl::find(&route.function).is_some()
+        {
             continue;
         }
         let row = rows.entry((group.comm, group.bucket)).or_insert(Protocols {

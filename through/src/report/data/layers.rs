@@ -9,7 +9,7 @@ use super::lists::{Lists, text};
 use crate::query::Error;
 use crate::query::catalog::Catalog;
 use crate::query::filter::Filter;
-use crate::query::flows::sent;
+use crate::query::flows::each;
 use crate::query::open::Profile;
 use crate::query::transfers::{End, REMOTE, Sums, groups};
 use crate::report::pack::{Columns, list};
@@ -77,18 +77,15 @@ pub fn flows(
     };
     let known = |route: i64| catalog.routes.get(&route).filter(|route| !route.arrives);
     let mut sums: Flows = BTreeMap::new();
-    sent(
-        profile,
-        |route| known(route).is_some(),
-        |sent| {
-            let Some(route) = known(sent.route) else { return };
-            let (comm, op) = (lists.comm(sent.comm), lists.op(sent.op));
-            let key = (route.layer.as_str(), number(sent.from), number(sent.to), comm, op);
-            let (calls, bytes) = sums.entry(key).or_default();
-            *calls = calls.saturating_add(sent.calls);
-            *bytes = bytes.saturating_add(sent.bytes);
-        },
-    )?;
+    each(profile, catalog, &Filter::default(), false, |sent| {
+        // What arrived is the other end of what was sent.
+        let Some(route) = known(sent.route) else { return };
+        let (comm, op) = (lists.comm(sent.comm), lists.op(sent.op));
+        let key = (route.layer.as_str(), number(sent.from), number(sent.to), comm, op);
+        let (calls, bytes) = sums.entry(key).or_default();
+        *calls = calls.saturating_add(sent.calls);
+        *bytes = bytes.saturating_add(sent.bytes);
+    })?;
     let of_calls = sums.len() <= MOST_ROWS;
     if !of_calls {
         let mut over_all: Flows = BTreeMap::new();
