@@ -81,6 +81,20 @@ impl State {
         }
     }
 
+    /// Whether it is in no call of MPI's and in none of a layer's. Where this is so in one epoch, the core answers alike.
+    ///
+    /// # Safety
+    /// It is of a thread.
+    #[inline(always)]
+    pub unsafe fn is_outside(&self) -> bool {
+        // SAFETY: as above.
+        unsafe {
+            self.0.outside.read_volatile() == stack::thread_pointer() as u64
+                && !is_inside(self.0.call)
+                && !is_inside(self.0.call.add(1))
+        }
+    }
+
     /// # Safety
     /// It is of a thread.
     #[inline(always)]

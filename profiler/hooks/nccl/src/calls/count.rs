@@ -1,7 +1,5 @@
 //! From calls that have returned to the core's counters.
 
-use commsee_hook::AT_ONCE;
-
 use super::Ended;
 use super::thread::Thread;
 use crate::chosen::{Chosen, How};
@@ -56,6 +54,13 @@ fn how(ended: &Ended, chosen: &mut Vec<Chosen>) -> How {
 
 #[inline(always)]
 fn count(module: &Module, thread: &Thread, ended: &Ended, how: How) {
+    if !thread.alike.count(module, ended, how) {
+        count_first(module, thread, ended, how);
+    }
+}
+
+#[inline(never)]
+fn count_first(module: &Module, thread: &Thread, ended: &Ended, how: How) {
     let mut call = ended.call;
     let route = thread.latest.number(module, ended, how);
     let peer = match ended.communicator {
@@ -65,9 +70,10 @@ fn count(module: &Module, thread: &Thread, ended: &Ended, how: How) {
         }
         None => 0,
     };
-    let duration_ns = ended.end_ns.saturating_sub(ended.begin_ns).min(AT_ONCE - 1);
-    module.count(&call, route, peer, ended.size_bytes, ended.bytes, duration_ns);
+    module.count(&call, route, peer, ended.size_bytes, ended.bytes, ended.duration_ns);
     if call.is_traced() {
-        module.event(&call, route, peer, ended.bytes, ended.begin_ns, ended.end_ns);
+        module.event(&call, route, peer, ended.bytes, ended.begin_ns, ended.begin_ns + ended.duration_ns);
+    } else if route != 0 {
+        thread.alike.keep(module, ended, &call, how, route, peer);
     }
 }

@@ -171,11 +171,11 @@ pub fn free<V: Vendor>(function: Function, comm: Handle, real: impl FnOnce() -> 
         settle::<V>(module, code, comm, known);
         return code;
     };
-    let end_ns = begun.leave();
+    let end = begun.leave();
     guard::recorded(|| {
         settle::<V>(module, code, comm, known);
         if begun.is_counted && is_taken::<V>(code) {
-            record(&begun, ended::<V>(&begun, function, known, Amount::None, -1, end_ns));
+            record(&begun, ended::<V>(&begun, function, known, Amount::None, -1, end));
         }
     });
     code
@@ -206,7 +206,7 @@ impl Making {
 
     /// The call has returned. `take_in` tells the communicator that the call is counted on.
     fn done<V: Vendor>(&self, code: Code, take_in: impl FnOnce(&Module, u32) -> Option<&'static Communicator>) {
-        let end_ns = self.begun.as_ref().map(Begun::leave);
+        let end = self.begun.as_ref().map(Begun::leave);
         guard::recorded(|| {
             let Some(module) = module::get() else { return };
             let communicator = take_in(module, self.expected);
@@ -217,11 +217,11 @@ impl Making {
             if !is_left {
                 expected::withdraw(self.expected);
             }
-            if let (Some(begun), Some(end_ns)) = (&self.begun, end_ns)
+            if let (Some(begun), Some(end)) = (&self.begun, end)
                 && begun.is_counted
                 && is_taken::<V>(code)
             {
-                record(begun, ended::<V>(begun, self.function, communicator, Amount::None, -1, end_ns));
+                record(begun, ended::<V>(begun, self.function, communicator, Amount::None, -1, end));
             }
         });
     }

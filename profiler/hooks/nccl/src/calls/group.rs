@@ -35,7 +35,7 @@ pub fn end<V: Vendor>(function: Function, real: impl FnOnce() -> Code) -> Code {
     let route = |thread: &Thread, module: &Module| thread.latest.of_call(module, V::LAYER, function);
     let Some(begun) = Begun::new(number, route) else { return real() };
     let code = real();
-    let end_ns = begun.leave();
+    let end = begun.leave();
     thread.groups.set(0);
     guard::recorded(|| {
         made::<V>(&begun, code);
@@ -46,7 +46,7 @@ pub fn end<V: Vendor>(function: Function, real: impl FnOnce() -> Code) -> Code {
         }
         count::all(begun.module, thread, &called);
         if begun.is_counted {
-            let group = as_ended::<V>(&begun, function, communicator, Amount::None, -1, end_ns);
+            let group = as_ended::<V>(&begun, function, communicator, Amount::None, -1, end);
             count::one(begun.module, thread, &Ended { is_over_several, ..group });
         }
         thread.give_back(called);

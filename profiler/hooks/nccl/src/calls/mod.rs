@@ -6,19 +6,21 @@
 //!                        └── the plugin says how (chosen) ─────────────────────────────┘
 //! ```
 
+mod alike;
 mod count;
 mod creation;
 mod group;
 mod operation;
 mod routes;
 mod thread;
+mod tls;
 
 pub use creation::{clique, first_id, free, grow, initialize, shrink, split};
 pub use group::{end as group_end, simulate as group_simulate, start as group_start};
 pub use operation::{Amount, control, operate, varying};
 
-use commsee_hook::Call;
-use commsee_runtime::stack;
+use commsee_hook::{AT_ONCE, Call};
+use commsee_runtime::{stack, thread_state};
 
 use crate::abi::Code;
 use crate::chosen::Chosen;
@@ -48,8 +50,28 @@ struct Begun {
     call: Call,
     /// False between `MPI_Pcontrol(0)` and `(1)`: communicators are taken in all the same.
     is_counted: bool,
-    entered: u32,
-    begin_ns: u64,
+    /// The core's word for a call that other modules see; None where there are none.
+    entered: Option<u32>,
+    clock: Clock,
+    begin: u64,
+}
+
+/// What its time is taken by: the processor's counter by itself, where nothing but the duration is wanted.
+#[derive(Clone, Copy)]
+enum Clock {
+    /// The nanoseconds of 2^32 ticks.
+    Ticks(u64),
+    Core,
+}
+
+impl Clock {
+    #[inline(always)]
+    fn now(self, module: &Module) -> u64 {
+        match self {
+            Clock::Ticks(_) => thread_state::ticks(),
+            Clock::Core => module.now_ns(),
+        }
+    }
 }
 
 impl Begun {
@@ -62,23 +84,39 @@ impl Begun {
         if thread.is_inside(stack) {
             return None;
         }
-        let mut call = Call::NONE;
-        // SAFETY: the call may be written.
-        let is_counted = unsafe { module.here(&raw mut call) };
-        let entered = if is_counted { module.enter(route(thread, module), communicator, thread.next()) } else { 0 };
+        // SAFETY: the thread's own state.
+        let here = unsafe { thread.alike.here(module, thread.state()) };
+        let is_counted = here.is_some();
+        let call = here.unwrap_or(Call::NONE);
+        let is_seen = is_counted && module::has_others();
+        let entered = is_seen.then(|| module.enter(route(thread, module), communicator, thread.next()));
         thread.enter(stack);
-        Some(Begun { module, thread, call, is_counted, entered, begin_ns: module.now_ns() })
+        let clock = match thread_state::tick_factor() {
+            factor if factor != 0 && !call.is_traced() => Clock::Ticks(factor),
+            _ => Clock::Core,
+        };
+        Some(Begun { module, thread, call, is_counted, entered, clock, begin: clock.now(module) })
     }
 
     /// The call has returned. Its end.
     #[inline(always)]
     fn leave(&self) -> u64 {
-        let end_ns = self.module.now_ns();
+        let end = self.clock.now(self.module);
         self.thread.leave();
-        if self.is_counted {
-            self.module.leave(self.entered);
+        if let Some(entered) = self.entered {
+            self.module.leave(entered);
         }
-        end_ns
+        end
+    }
+
+    /// The duration up to its end.
+    #[inline(always)]
+    fn duration_ns(&self, end: u64) -> u64 {
+        let duration_ns = match self.clock {
+            Clock::Ticks(factor) => thread_state::nanoseconds(factor, self.begin, end),
+            Clock::Core => end.saturating_sub(self.begin),
+        };
+        duration_ns.min(AT_ONCE - 1)
     }
 }
 
@@ -97,8 +135,9 @@ struct Ended {
     bytes: u64,
     /// The peer or the root; -1 for none.
     peer: i32,
+    duration_ns: u64,
+    /// Where the call is traced.
     begin_ns: u64,
-    end_ns: u64,
 }
 
 /// Whether the library took a call: what it refused, the program did not do.

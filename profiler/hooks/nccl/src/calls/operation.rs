@@ -35,11 +35,11 @@ pub fn operate<V: Vendor>(
     let route = |thread: &super::Thread, module: &_| thread.latest.of_call(module, V::LAYER, function);
     let Some(begun) = Begun::new(number, route) else { return real() };
     let code = real();
-    let end_ns = begun.leave();
+    let end = begun.leave();
     guard::recorded(|| {
         if begun.is_counted && is_taken::<V>(code) {
             let communicator = known.or_else(|| communicators::known_or_new::<V>(begun.module, comm));
-            record(&begun, ended::<V>(&begun, function, communicator, amount(), peer, end_ns));
+            record(&begun, ended::<V>(&begun, function, communicator, amount(), peer, end));
         } else if !begun.thread.is_in_group() {
             begun.thread.with_chosen(|_| ());
         }
@@ -60,7 +60,7 @@ pub(super) fn ended<V: Vendor>(
     communicator: Option<&'static Communicator>,
     amount: Amount,
     peer: c_int,
-    end_ns: u64,
+    end: u64,
 ) -> Ended {
     let (count, size_bytes, bytes) = match amount {
         Amount::Of(count, datatype) => {
@@ -83,8 +83,8 @@ pub(super) fn ended<V: Vendor>(
         size_bytes,
         bytes,
         peer,
-        begin_ns: begun.begin_ns,
-        end_ns,
+        duration_ns: begun.duration_ns(end),
+        begin_ns: begun.begin,
     }
 }
 

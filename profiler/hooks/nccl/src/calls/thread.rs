@@ -1,19 +1,21 @@
 //! What a thread is in the middle of.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, UnsafeCell};
 
-use commsee_runtime::{guard, memory, stack};
+use commsee_runtime::thread_state::State;
+use commsee_runtime::{guard, memory};
 
-use super::Ended;
+use super::alike::Alike;
 use super::routes::Latest;
+use super::{Ended, tls};
 use crate::chosen::Chosen;
 use crate::communicators::make::Unfinished;
 use crate::module::{self, Module};
 
 /// Kept by the core as this thread's word; threads that end leave theirs to others.
 pub struct Thread {
-    /// The thread pointer of whose it is: another one finds nothing of it.
-    owner: Cell<usize>,
+    /// What the core tells of the thread without a call.
+    state: UnsafeCell<State>,
     /// Where the stack ended in the wrapper that the thread is in; 0 outside. Nothing lies on the stack, so that a call which the program left by
     /// an exception or a jump is found out by a shorter one.
     inside: Cell<usize>,
@@ -28,11 +30,24 @@ pub struct Thread {
     /// What the plugin said in the call that the thread is in.
     chosen: RefCell<Vec<Chosen>>,
     pub latest: Latest,
+    pub alike: Alike,
 }
 
 /// None while nothing is recorded, and without memory.
 #[inline(always)]
 pub fn current(module: &Module) -> Option<&'static Thread> {
+    // SAFETY: null, or an address of `made`, which is never freed; its state is told.
+    match unsafe { tls::get().as_ref() } {
+        // SAFETY: as above; only its thread has it.
+        Some(thread) if unsafe { thread.state().is_own() } => Some(thread),
+        _ => begin(module),
+    }
+}
+
+/// The first time in a thread, or in a while: or nothing is recorded.
+#[cold]
+#[inline(never)]
+fn begin(module: &Module) -> Option<&'static Thread> {
     // SAFETY: this thread's word, or null.
     let word = unsafe { module.word().as_mut()? };
     if *word == 0 {
@@ -40,16 +55,18 @@ pub fn current(module: &Module) -> Option<&'static Thread> {
     }
     // SAFETY: an address of `made`, which is never freed; only this thread has the word.
     let thread = unsafe { &*(*word as *const Thread) };
-    if thread.owner.get() != stack::thread_pointer() {
-        thread.begin();
-    }
+    let state = module.thread_state()?;
+    // SAFETY: nobody refers to the state.
+    unsafe { *thread.state.get() = state };
+    thread.forget();
+    tls::set((*word as *const Thread).cast_mut());
     Some(thread)
 }
 
 #[cold]
 fn made() -> Option<u64> {
     let new = || Thread {
-        owner: Cell::new(0),
+        state: UnsafeCell::new(State::NONE),
         inside: Cell::new(0),
         sequence: Cell::new(0),
         groups: Cell::new(0),
@@ -58,6 +75,7 @@ fn made() -> Option<u64> {
         expected: RefCell::new(Vec::new()),
         chosen: RefCell::new(Vec::new()),
         latest: Latest::new(),
+        alike: Alike::new(),
     };
     let place = guard::guarded(|| memory::kept(new())).flatten();
     if place.is_none() {
@@ -67,11 +85,17 @@ fn made() -> Option<u64> {
 }
 
 impl Thread {
+    /// What the core tells of it.
+    #[inline(always)]
+    pub fn state(&self) -> &State {
+        // SAFETY: it changes in `begin` alone, where nobody refers to it.
+        unsafe { &*self.state.get() }
+    }
+
     /// Whoever had it ended, maybe in the middle of something.
-    #[cold]
-    fn begin(&self) {
-        self.owner.set(stack::thread_pointer());
+    fn forget(&self) {
         self.inside.set(0);
+        self.alike.forget();
         self.groups.set(0);
         clear(&self.ended);
         clear(&self.unfinished);
