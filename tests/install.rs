@@ -204,7 +204,7 @@ fn what_is_installed_profiles_programs() {
             let program = Program { name: "foreign", link: Vec::new() }.compiled(mpi);
             let launcher = mpi.launcher(2, &[]);
             let mut command = Command::new(prefix.path("bin/through"));
-            command.args(["run", "--hooks", "ucx", "-o", "run.db", "--"]).arg(launcher.get_program());
+            command.args(["run", "--hooks", "ucx,nccl", "-o", "run.db", "--"]).arg(launcher.get_program());
             let line = format!("cat /proc/self/maps; exec '{}'", program.display());
             command.args(launcher.get_args()).args(["sh", "-c", &line]).current_dir(prefix.folder.path());
             command.envs(launcher.get_envs().filter_map(|(name, value)| Some((name, value?))));

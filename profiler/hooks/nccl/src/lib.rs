@@ -23,4 +23,5 @@ mod library;
 mod module;
 mod peers;
 mod plugin;
+mod unseen;
 mod wrappers;

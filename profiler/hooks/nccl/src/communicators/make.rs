@@ -10,7 +10,7 @@ use super::{Communicator, New, UNKNOWN, ask, identity, register};
 use crate::abi::{Config, FIRST_WITH_NAME, Handle, MAGIC};
 use crate::library::{self, Vendor};
 use crate::module::Module;
-use crate::{expected, plugin};
+use crate::{expected, unseen};
 
 /// A communicator whose handle the program will have at a place of its own.
 #[derive(Clone, Copy)]
@@ -184,7 +184,7 @@ pub fn first_seen<V: Vendor>(module: &Module, handle: Handle) -> Option<&'static
     let (ranks, rank) = ask::<V>(handle)?;
     library::note::<V>(module);
     let own = || identity::of_process(module.now_ns(), handle as usize);
-    let identity = plugin::only_unseen(ranks, rank).unwrap_or_else(own);
+    let identity = unseen::only(ranks, rank).unwrap_or_else(own);
     let new = New { identity, ranks, rank, letter: letter::UNSEEN, label: b"", parent: 0, expected: 0 };
     register::<V>(module, handle, &new)
 }

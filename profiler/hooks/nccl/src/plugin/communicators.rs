@@ -9,7 +9,7 @@ use commsee_hook::Communicator;
 use commsee_runtime::memory;
 
 use crate::module::Module;
-use crate::{communicators, expected, peers};
+use crate::{communicators, expected, peers, unseen};
 
 /// Marks identities that are made of NCCL's own, which are 64 bits: "nccl".
 const OF_NCCL: u64 = 0x6e63_636c;
@@ -37,19 +37,6 @@ fn with_all<T>(work: impl FnOnce(&mut Vec<&'static Known>) -> T) -> T {
     work(&mut ALL.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }
 
-/// Who a communicator is that no wrapper has made, where only one has these ranks: it is used through the wrappers after all.
-pub fn only_unseen(ranks: u32, rank: u32) -> Option<[u64; 2]> {
-    with_all(|all| {
-        let is_it = |one: &&&Known| one.ranks == ranks && one.rank == rank && !one.is_finalized.load(Ordering::Relaxed);
-        let mut alike = all.iter().filter(is_it).filter_map(|one| match one.maker {
-            Maker::Unseen(_, identity) => Some(identity),
-            Maker::Wrapper(_) => None,
-        });
-        let only = alike.next()?;
-        alike.next().is_none().then_some(only)
-    })
-}
-
 impl Known {
     /// NCCL has made one. None if there is no memory for it.
     pub fn new(module: &Module, identity: u64, name: &CStr, ranks: u32, rank: u32) -> Option<&'static Known> {
@@ -63,6 +50,7 @@ impl Known {
                 let identity = [identity, u64::from(ranks) << 32 | OF_NCCL];
                 module.own_identity(peers::identity(identity, rank));
                 let label = name.as_ptr();
+                unseen::add(ranks, rank, identity);
                 let told = Communicator { ranks, rank, identity, label, letter: b'i' as _, ..Communicator::NONE };
                 Maker::Unseen(module.communicator_number(&told), identity)
             }
@@ -83,6 +71,9 @@ impl Known {
 
     pub fn finalized(&self, module: &Module) {
         self.is_finalized.store(true, Ordering::Relaxed);
+        if let Maker::Unseen(_, identity) = self.maker {
+            unseen::remove(self.ranks, self.rank, identity);
+        }
         let is_used = |other: &&Known| other.is_same(self) && !other.is_finalized.load(Ordering::Relaxed);
         // Those that are taken for one are freed with the last.
         if let (Some(number), false) = (self.unseen(), with_all(|all| all.iter().any(is_used))) {

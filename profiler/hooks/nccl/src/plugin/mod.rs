@@ -18,5 +18,3 @@ mod ring;
 mod rows;
 mod users;
 mod wanted;
-
-pub use communicators::only_unseen;
