@@ -135,8 +135,9 @@ pub fn each(
             Kind::Direct => {
                 let arrives = known.is_some_and(|known| known.arrives);
                 let (from, to) = if arrives { (peer, rank) } else { (rank, peer) };
-                let is_wire = known.is_some_and(|known| known.role == Role::Wire);
-                let how = if is_wire { How::Measured } else { How::Exact };
+                // Beside a call that says what was sent somebody tells what was moved for it.
+                let is_moved = layer_comm.is_some() && known.is_some_and(|known| known.role == Role::Wire);
+                let how = if is_moved { How::Measured } else { How::Exact };
                 take(Sent { comm, op, route, from, to, how, calls, bytes });
             }
         }
