@@ -47,6 +47,9 @@ pub fn has_messages(profile: &Profile) -> Result<bool, Error> {
     Ok(!profile.query::<i64, Vec<_>>("SELECT 1 FROM edge LIMIT 1", vec![], |row| row.get(0))?.is_empty())
 }
 
+/// A route, its ends, and how that is known.
+type Between = (Option<i64>, End, End, How);
+
 /// All that the filter leaves, in no order, and what is in none of it because nobody knows whom it went to. Added up here: rows do not lie
 /// by ranks, and SQLite would sort them all.
 pub fn flows(
@@ -55,7 +58,7 @@ pub fn flows(
     filter: &Filter,
     traffic: Traffic,
 ) -> Result<(Vec<Flow>, Left), Error> {
-    let mut sums: HashMap<(Option<i64>, End, End, How), (i64, u64)> = HashMap::new();
+    let mut sums: HashMap<Between, (i64, u64)> = HashMap::new();
     let mut add = |key, calls: i64, bytes: u64| {
         let sum = sums.entry(key).or_default();
         *sum = (sum.0.saturating_add(calls), sum.1.saturating_add(bytes));
@@ -78,7 +81,7 @@ pub fn flows(
             Left::default()
         }
     };
-    let flow = |((route, from, to, how), (calls, bytes)): ((Option<i64>, End, End, How), (i64, u64))| {
+    let flow = |((route, from, to, how), (calls, bytes)): (Between, (i64, u64))| {
         let arrives = route.and_then(|route| catalog.routes.get(&route)).is_some_and(|route| route.arrives);
         Flow { from, to, route, arrives, how, calls, bytes }
     };
@@ -135,8 +138,9 @@ pub fn each(
             Kind::Direct => {
                 let arrives = known.is_some_and(|known| known.arrives);
                 let (from, to) = if arrives { (peer, rank) } else { (rank, peer) };
-                let is_wire = known.is_some_and(|known| known.role == Role::Wire);
-                let how = if is_wire { How::Measured } else { How::Exact };
+                // Beside a call that says what was sent somebody tells what was moved for it.
+                let is_moved = layer_comm.is_some() && known.is_some_and(|known| known.role == Role::Wire);
+                let how = if is_moved { How::Measured } else { How::Exact };
                 take(Sent { comm, op, route, from, to, how, calls, bytes });
             }
         }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::io::{self, Write};
 use std::rc::Rc;
 
+use commsee::ccl;
 use serde::Serialize;
 use serde_json::json;
 
@@ -167,14 +168,19 @@ impl<'a, 'b> Chrome<'a, 'b> {
             -2 => "of another MPI_COMM_WORLD".to_owned(),
             rank => format!("rank {rank}"),
         };
-        let args = json!({
+        let mut args = json!({
             "communicator": self.communicator(event.comm),
             "operation": catalog.operations.get(&event.op).map(|operation| &operation.name),
             "bytes": event.bytes,
             "protocol": route.protocol,
             "path": route.path(),
-            "peer": peer,
         });
+        // The peer of a collective is its root, if it has one.
+        match ccl::find(&route.function).map(|function| function.kind) {
+            Some(ccl::Kind::Collective { has_root: true }) => args["root"] = peer.into(),
+            Some(ccl::Kind::Collective { .. } | ccl::Kind::Control) => {}
+            _ => args["peer"] = peer.into(),
+        }
         self.slice(&route.function, &route.layer, event, end_ns, at, args)?;
         // The call has the same communicator and operation, so the filter leaves both or none.
         let Some(cause_ns) = cause_ns else { return Ok(()) };

@@ -17,7 +17,7 @@ pub fn folder() -> Folder {
     folder
 }
 
-fn write(path: &Path) {
+pub fn write(path: &Path) {
     let mut profile = Builder::new(path, 4);
     profile.meta("command", "./train");
     profile.meta("mpi_library", "Open MPI v4.1.4");
@@ -62,6 +62,32 @@ fn write(path: &Path) {
         profile.on_layer((PART, Some(("W0.0", "MPI_Barrier"))), route, 0, (rank, 1), Moved(3, bytes, 3, 900));
     }
     profile.finish(|_| 100 * MS);
+}
+
+/// Its JSON against what the tables say.
+#[test]
+fn the_page_has_what_was_called_on_communicators_of_nccl() {
+    let folder = folder();
+    folder.through(&["report", "-o", "page.html"]).ok();
+    let data = crate::report::data(&std::fs::read_to_string(folder.path("page.html")).unwrap());
+    let rows = data["layer_calls"].as_array().unwrap();
+    let names = data["lists"]["comms"].as_array().unwrap();
+    let of = |name: &str| {
+        let place = names.iter().position(|comm| comm["name"] == name).unwrap();
+        let rows = rows.iter().filter(move |row| row["comm"] == place);
+        rows.fold((0, 0.0), |(calls, sent), row| {
+            (calls + row["calls"].as_i64().unwrap(), sent + row["sent"].as_f64().unwrap())
+        })
+    };
+    assert_eq!(of(PART), (5, 344.0));
+    assert_eq!(of(ALL).0, 113);
+    // Its matrix has what calls say, and no root as a receiver.
+    let pairs = &data["flows"]["pairs"];
+    let layer = data["flows"]["layers"].as_array().unwrap().iter().position(|layer| layer == "nccl").unwrap();
+    let numbers = |name: &str| pairs[name].as_array().unwrap().iter().map(|value| value.as_i64().unwrap());
+    let own = numbers("layer").zip(numbers("bytes")).filter(|(of, _)| *of == layer as i64);
+    let exact = 12 * 600 + 3 * 128 + 3 * 32 + 4 * 14_000;
+    assert_eq!(own.map(|(_, bytes)| bytes).sum::<i64>(), exact);
 }
 
 fn json(words: &[&str]) -> serde_json::Value {

@@ -118,6 +118,17 @@ fn each_control_changes_all_views_to_the_numbers_of_sql() {
 }
 
 #[test]
+fn communicators_of_nccl_are_shown_and_selected() {
+    let Some((_folder, mut browser)) = page(crate::ccl::write, "") else { return };
+    let sums = |browser: &mut Browser, table: &str| ["calls", "bytes_sent"].map(|name| column(browser, table, name));
+    let all = sums(&mut browser, "layer-communicators");
+    assert_eq!((all, sums(&mut browser, "layer-calls")), ([118.0, 283_584.0], [118.0, 283_584.0]));
+    let Some((_folder, mut browser)) = page(crate::ccl::write, "comm=nccl:s3.1") else { return };
+    assert_eq!(sums(&mut browser, "layer-communicators"), [5.0, 344.0]);
+    assert_eq!(sums(&mut browser, "layer-calls"), [5.0, 344.0]);
+}
+
+#[test]
 fn a_call_site_is_a_filter_of_all_views() {
     let Some((folder, mut browser)) = page(|path| heat_with_code(path, 16), "") else { return };
     browser.write("#filters [name=site]", "solver.c:231");

@@ -114,9 +114,15 @@ fn has_arrays(view: &View, document: &Document, text: &str) {
     }
 }
 
+/// Of the first table, or where that has nothing of another one.
 fn has_names(view: &View, text: &str) {
-    let names: Vec<&str> = (view.parts[0].headings)().iter().filter_map(|heading| heading.name).collect();
-    assert_eq!(text.lines().next().unwrap(), names.join(","), "{}", view.name);
+    let names = |part: &through::views::Part| {
+        (part.headings)().iter().filter_map(|heading| heading.name).collect::<Vec<_>>().join(",")
+    };
+    let mut lines = text.lines();
+    let first = lines.next().unwrap();
+    let place = view.parts.iter().position(|part| names(part) == first);
+    assert!(place == Some(0) || place.is_some() && lines.next().is_some(), "{}: {first}", view.name);
 }
 
 #[test]

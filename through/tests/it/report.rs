@@ -17,7 +17,7 @@ fn page(folder: &Folder, words: &[&str]) -> String {
     std::fs::read_to_string(folder.path("page.html")).unwrap()
 }
 
-fn data(page: &str) -> Value {
+pub fn data(page: &str) -> Value {
     let (_, rest) = page.split_once("<script type=\"application/json\" id=\"commsee-data\">").unwrap();
     let mut data = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
     open(&mut data);

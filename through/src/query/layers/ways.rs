@@ -71,15 +71,14 @@ pub struct Members {
     name: String,
     /// By rank in the communicator. Nothing: not known.
     holders: Option<Vec<i64>>,
-    /// How many ranks each process holds.
-    held: BTreeMap<i64, u64>,
+    /// The ranks in the communicator that each process holds.
+    held: BTreeMap<i64, Vec<usize>>,
 }
 
 impl Members {
     pub fn of(comm: &Communicator, catalog: &Catalog) -> Members {
         let holders = holders(comm, catalog);
-        let mut held = BTreeMap::new();
-        holders.iter().flatten().for_each(|rank| *held.entry(*rank).or_default() += 1);
+        let held = held(holders.as_deref().unwrap_or_default());
         Members { name: comm.name.clone(), holders, held }
     }
 
@@ -98,15 +97,15 @@ impl Members {
         }
         let unknown = || Why::RanksNotKnown(self.name.clone());
         let all = self.holders.as_deref().ok_or_else(unknown)?;
-        let own = self.held.get(&done.rank).copied().ok_or_else(unknown)?;
+        let own = self.held.get(&done.rank).ok_or_else(unknown)?;
         if all.len() > MOST_RANKS && function.way != Way::Algorithm {
             return Err(Why::TooManyRanks(self.name.clone()));
         }
         // Position of the root. Of several ranks in its process the first one: which it is is not told.
         let root = match function.kind {
             ccl::Kind::Collective { has_root: true } => {
-                let is_root = |holder: &i64| done.root == Some(*holder);
-                Some(all.iter().position(is_root).ok_or_else(unknown)?)
+                let of_process = done.root.and_then(|root| self.held.get(&root)).and_then(|ranks| ranks.first());
+                Some(*of_process.ok_or_else(unknown)?)
             }
             _ => None,
         };
@@ -114,7 +113,7 @@ impl Members {
         let each = Each { all, held: &self.held, own, done };
         Ok(match function.way {
             Way::EachToEach => (How::Exact, each.blocks(done.calls)),
-            Way::FromRoot if is_root => (How::Exact, each.blocks(done.calls / own as i64)),
+            Way::FromRoot if is_root => (How::Exact, each.blocks(done.calls / own.len() as i64)),
             Way::FromRoot => (How::Exact, Vec::new()),
             Way::ToRoot => (How::Exact, each.to_root(root.unwrap_or_default())),
             _ => (How::Modelled, each.by_algorithm(function, protocol, root, is_root)?),
@@ -122,11 +121,17 @@ impl Members {
     }
 }
 
+fn held(holders: &[i64]) -> BTreeMap<i64, Vec<usize>> {
+    let mut held: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
+    holders.iter().enumerate().for_each(|(at, rank)| held.entry(*rank).or_default().push(at));
+    held
+}
+
 struct Each<'a> {
     all: &'a [i64],
-    held: &'a BTreeMap<i64, u64>,
+    held: &'a BTreeMap<i64, Vec<usize>>,
     /// Ranks that the process holds.
-    own: u64,
+    own: &'a [usize],
     done: Done,
 }
 
@@ -138,9 +143,10 @@ impl Each<'_> {
     /// To each rank one of as many blocks as there are ranks. That to itself stays in its buffers.
     fn blocks(&self, calls: i64) -> Vec<Moved> {
         let ranks = self.all.len() as u64;
-        let to = |(to, held): (&i64, &u64)| {
+        let to = |(to, held): (&i64, &Vec<usize>)| {
+            let held = held.len() as u64;
             // Of several ranks in one process each has the others.
-            let targets = if *to == self.done.rank { held.saturating_sub(1) } else { *held };
+            let targets = if *to == self.done.rank { held.saturating_sub(1) } else { held };
             let bytes = self.part(targets, ranks);
             Moved { from: self.done.rank, to: *to, calls: calls.saturating_mul(targets as i64), bytes }
         };
@@ -148,9 +154,10 @@ impl Each<'_> {
     }
 
     fn to_root(&self, root: usize) -> Vec<Moved> {
-        let senders = if self.all[root] == self.done.rank { self.own - 1 } else { self.own };
-        let calls = self.done.calls / self.own as i64 * senders as i64;
-        let moved = Moved { from: self.done.rank, to: self.all[root], calls, bytes: self.part(senders, self.own) };
+        let own = self.own.len() as u64;
+        let senders = if self.all[root] == self.done.rank { own - 1 } else { own };
+        let calls = self.done.calls / own as i64 * senders as i64;
+        let moved = Moved { from: self.done.rank, to: self.all[root], calls, bytes: self.part(senders, own) };
         if senders > 0 { vec![moved] } else { Vec::new() }
     }
 
@@ -163,11 +170,11 @@ impl Each<'_> {
         is_root: bool,
     ) -> Result<Vec<Moved>, Why> {
         let ranks = self.all.len();
-        let positions = || (0..ranks).filter(|at| self.all[*at] == self.done.rank);
+        let positions = || self.own.iter().copied();
         let next = |at: usize| (at + 1) % ranks;
-        let calls = self.done.calls / self.own as i64;
+        let calls = self.done.calls / self.own.len() as i64;
         let edge = |from: usize, to: usize, bytes: u64| Moved { from: self.all[from], to: self.all[to], calls, bytes };
-        let (wide, own) = (ranks as u64, self.own);
+        let (wide, own) = (ranks as u64, self.own.len() as u64);
         let algorithm = ccl::algorithm(protocol);
         let is = |name: &str| algorithm.eq_ignore_ascii_case(name);
         if ranks < 2 {
@@ -259,9 +266,7 @@ mod tests {
     use super::*;
 
     fn members(holders: &[i64]) -> Members {
-        let mut held = BTreeMap::new();
-        holders.iter().for_each(|rank| *held.entry(*rank).or_default() += 1);
-        Members { name: "nccl:i0.0".to_owned(), holders: Some(holders.to_vec()), held }
+        Members { name: "nccl:i0.0".to_owned(), holders: Some(holders.to_vec()), held: held(holders) }
     }
 
     fn of(

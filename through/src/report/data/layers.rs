@@ -10,6 +10,7 @@ use crate::query::Error;
 use crate::query::catalog::Catalog;
 use crate::query::filter::Filter;
 use crate::query::flows::each;
+use crate::query::layers::calls as query;
 use crate::query::open::Profile;
 use crate::query::transfers::{End, REMOTE, Sums, groups};
 use crate::report::pack::{Columns, list};
@@ -55,6 +56,42 @@ pub fn layers(
     });
     let routes = list(named.collect());
     Ok((!rows.is_empty()).then(|| json!({ "routes": routes, "sums": columns.finish() })))
+}
+
+/// What was called on communicators of layers, by function, message size and algorithm.
+pub fn calls(
+    profile: &Profile,
+    catalog: &Catalog,
+    lists: &Lists,
+    caps: &mut Vec<String>,
+) -> Result<Option<Value>, Error> {
+    let mut found = query::calls(profile, catalog, &Filter { has_layer_comms: true, ..Filter::default() })?;
+    if found.len() > MOST_ROWS {
+        found.sort_by_key(|calls| std::cmp::Reverse(calls.total.bytes));
+        let part = part_of(MOST_ROWS, found.len(), "row");
+        caps.push(format!("Of calls on communicators of layers those with most bytes are in the page: {part}."));
+        found.truncate(MOST_ROWS);
+    }
+    let comm = |number: i64| catalog.communicators.get(&number);
+    let same =
+        |number: i64| comm(number).and_then(|comm| query::same_ranks(comm, catalog)).map(|comm| text(&comm.name));
+    let row = |calls: &query::Calls| {
+        let (sent, received) = calls.sent_and_received(calls.total.bytes);
+        json!({
+            "comm": lists.comm(calls.comm),
+            "same": same(calls.comm),
+            "layer": text(&calls.layer),
+            "function": text(&calls.function),
+            "protocol": text(&calls.protocol),
+            "bucket": lists.bucket(calls.bucket),
+            "calls": calls.performed,
+            "sent": sent as f64,
+            "received": received as f64,
+            "time_ns": (calls.total.later > 0).then_some(calls.total.time_ns),
+            "bus": calls.bandwidth.map(|bandwidth| bandwidth.bus),
+        })
+    };
+    Ok((!found.is_empty()).then(|| list(found.iter().map(row).collect())))
 }
 
 /// Calls and bytes by layer, source, destination, communicator and operation.

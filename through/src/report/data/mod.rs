@@ -93,6 +93,7 @@ pub fn read(profile: &Rc<Profile>, beside: Beside) -> Result<(Value, Words), Err
     let has_matrix = add("matrix", matrix::matrix(profile, catalog, &lists, &mut caps)?);
     let has_tree = add("tree", tree::tree(catalog, &lists));
     let has_layers = add("layers", layers::layers(profile, catalog, &lists, &mut caps)?);
+    add("layer_calls", layers::calls(profile, catalog, &lists, &mut caps)?);
     let flows = add("flows", layers::flows(profile, catalog, &lists, &mut caps)?);
     let has_devices = add("devices", graphs::devices(profile, catalog, &mut caps)?);
     let has_files = add("files", files::files(profile, catalog, &lists, &mut caps)?);

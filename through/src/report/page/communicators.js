@@ -1,9 +1,25 @@
+// Communicators of layers below MPI, such as NCCL's, with what was called on them.
+// MPI's operations are none of theirs.
+const layerCalls = () => (data.layer_calls ?? []).filter((row) => !on.op && commOn(row.comm) && (!on.bucket || on.bucket[row.bucket]));
+const onLayers = () => {
+  const groups = new Map();
+  for (const row of layerCalls()) {
+    if (!groups.has(row.comm)) groups.set(row.comm, { comm: comms[row.comm], same: row.same, calls: 0, sent: 0, received: 0, time_ns: 0 });
+    for (const key of ["calls", "sent", "received", "time_ns"]) groups.get(row.comm)[key] += row[key] ?? 0;
+  }
+  const list = [...groups.values()].sort(descending((group) => group.time_ns));
+  return list.length ? table("layer-communicators", "Communicators of layers below MPI: calls, bytes and time in calls of the layer, over all ranks", [
+    { title: "communicator", name: "communicator", value: (group) => titleOf(group.comm), text: (group) => link(titleOf(group.comm), { comm: [group.comm.name], family: [] }) },
+    count("size", "size", (group) => group.comm.size ?? null), word("made by", "creator", (group) => group.comm.creator ?? ""), word("same ranks as", "same_ranks", (group) => group.same ?? ""),
+    time("time", "time_s", (group) => group.time_ns), count("calls", "calls", (group) => group.calls),
+    size("sent", "bytes_sent", (group) => group.sent), size("received", "bytes_recv", (group) => group.received)], list, { most: 12 }) : null;
+};
 // Time by communicator, stacked by operation, and by the size of communicators.
 view("communicators", (body) => {
   const areFamilies = option("by", "families") === "families";
   const groups = commGroups(areFamilies);
   const all = sum(groups.map((group) => group.time_ns));
-  if (!groups.length) return fill(body, nothing());
+  if (!groups.length) return fill(body, onLayers() ?? nothing());
   const shown = groups.filter((group) => group.time_ns > 0).slice(0, 20);
   const used = [...new Set(shown.flatMap((group) => [...group.ops.keys()]))].filter((op) => opColours().has(op));
   const rows = shown.map((group) => ({ label: group.title, text: `${timeText(group.time_ns)}, ${percentText(group.time_ns, all)}`, go: () => go(group.filter),
@@ -33,6 +49,7 @@ view("communicators", (body) => {
       { title: "share", name: "share", value: (group) => (all > 0 ? group.time_ns / all : 0), text: (group) => percentText(group.time_ns, all), number: true },
       count("calls of ranks", "calls", (group) => group.calls), size("sent", "bytes_sent", (group) => group.bytes_sent), size("received", "bytes_recv", (group) => group.bytes_recv)],
     groups, { most: 12 }),
+    onLayers(),
     bySize.length > 1 ? el("figure", {}, el("figcaption", {}, "MPI time by the size of the communicator"),
       bars(bySize.slice(0, 30).map((group) => ({ label: group.size ? several(group.size, "rank") : "unknown size", text: `${timeText(group.time_ns)} on ${several(group.comms.size, "communicator")}`,
         parts: [...group.ops].sort((a, b) => ops[a[0]].name.localeCompare(ops[b[0]].name)).map(([op, ns]) => [opColour(op), ns, `${ops[op].name}: ${timeText(ns)}`]) })), { width: roomOf(body), label: "MPI time by the size of the communicator" })) : null,

@@ -10,7 +10,13 @@ view("layers", (body) => {
   }
   const list = [...rows.values()].sort(descending((row) => row.bytes));
   const named = ["layer", "function", "protocol", "transport", "device", "kind"].map((name, at) => word(name, name, (row) => row.words[at]));
-  fill(body, list.length ? table("layers", "Operations of layers below MPI, over all ranks", [...named, word("arrived", "arrives", (row) => (row.arrives ? "yes" : "")), count("operations", "calls", (row) => row.calls), size("bytes", "bytes", (row) => row.bytes), count("completed later", "later", (row) => row.later),
+  const calls = layerCalls().sort(descending((row) => row.time_ns ?? 0));
+  const onComms = calls.length ? table("layer-calls", "Calls on communicators of layers, over all ranks; a collective once for its communicator", [
+    word("communicator", "communicator", (row) => titleOf(comms[row.comm])), word("function", "function", (row) => row.function), word("bytes", "bucket", (row) => buckets[row.bucket].name),
+    word("algorithm", "protocol", (row) => row.protocol), count("calls", "calls", (row) => row.calls), time("time", "time_s", (row) => row.time_ns ?? 0),
+    size("sent", "bytes_sent", (row) => row.sent), size("received", "bytes_recv", (row) => row.received),
+    { title: "bus bandwidth", name: "busbw", value: (row) => row.bus, text: (row) => (row.bus === null ? "" : `${bytesText(row.bus)}/s`), number: true }], calls, { most: 24 }) : null;
+  fill(body, onComms, list.length ? table("layers", "Operations of layers below MPI, over all ranks", [...named, word("arrived", "arrives", (row) => (row.arrives ? "yes" : "")), count("operations", "calls", (row) => row.calls), size("bytes", "bytes", (row) => row.bytes), count("completed later", "later", (row) => row.later),
     { title: "mean time of these", name: "mean_s", value: (row) => (row.later ? row.time_ns / row.later / 1e9 : null), text: (row) => (row.later ? timeText(Math.round(row.time_ns / row.later)) : ""), number: true }], list, { most: 24 }) : nothing(),
     on.ranges || on.phase ? el("p", { class: "about" }, "These are sums over all ranks and phases: filters by ranks and phases do not apply here.") : null);
 });

@@ -186,22 +186,14 @@ pub const OPERATIONS: &[Column<Row>] = &[
         },
     )
     .when(is_on_device),
-    Column::new(
-        "algbw",
-        "algbw",
-        Unit::Rate,
-        "[algorithm bandwidth](glossary.md#algorithm-and-bus-bandwidth)",
-        |_, row: &Row| Value::some(row.calls.bandwidth, |bandwidth| Value::Rate(bandwidth.algorithm)),
-    )
+    Column::new("algbw", "algbw", Unit::Rate, "[algorithm bandwidth](glossary.md#bus-bandwidth)", |_, row: &Row| {
+        Value::some(row.calls.bandwidth, |bandwidth| Value::Rate(bandwidth.algorithm))
+    })
     .optional(3)
     .when(is_on_device),
-    Column::new(
-        "busbw",
-        "busbw",
-        Unit::Rate,
-        "[bus bandwidth](glossary.md#algorithm-and-bus-bandwidth)",
-        |_, row: &Row| Value::some(row.calls.bandwidth, |bandwidth| Value::Rate(bandwidth.bus)),
-    )
+    Column::new("busbw", "busbw", Unit::Rate, "[bus bandwidth](glossary.md#bus-bandwidth)", |_, row: &Row| {
+        Value::some(row.calls.bandwidth, |bandwidth| Value::Rate(bandwidth.bus))
+    })
     .when(is_on_device),
 ];
 
