@@ -55,3 +55,28 @@ macro_rules! root {
     };
 }
 use root;
+
+/// Functions that move no data: what they are, and the communicator that they are called on, or `none`.
+macro_rules! controls {
+    ($vendor:ident: $($name:ident $function:ident ($($argument:ident: $type:ty),*) $comm:tt;)*) => {
+        $crate::wrappers::wrappers! {
+            $vendor: $(
+            fn $name($($argument: $type),*) { |real|
+                $crate::calls::control::<$crate::library::$vendor>(
+                    $crate::functions::Function::$function, $crate::wrappers::on!($comm), real,
+                )
+            })*
+        }
+    };
+}
+use controls;
+
+macro_rules! on {
+    (none) => {
+        std::ptr::null_mut()
+    };
+    ($comm:ident) => {
+        $comm
+    };
+}
+use on;

@@ -1,11 +1,10 @@
 //! NCCL's functions, and RCCL's, which has the same and some more. What is no communication is not here: tests/nccl.rs lists it.
 
 use std::ffi::{c_int, c_uint, c_void};
-use std::ptr::null_mut;
 
-use super::{collectives, wrappers};
+use super::{collectives, controls, wrappers};
 use crate::abi::{Config, Handle, ID_BYTES, Stream, UniqueId};
-use crate::calls::{self, Amount, control, operate};
+use crate::calls::{self, Amount, operate};
 use crate::functions::Function;
 use crate::library::Nccl;
 
@@ -75,9 +74,6 @@ wrappers! {
     fn ncclSignal(peer: c_int, signal: c_int, context: c_int, flags: c_uint, comm: Handle, stream: Stream) { |real|
         operate::<Nccl>(Function::Signal, comm, || Amount::None, peer, real)
     }
-    fn ncclWaitSignal(count: c_int, signals: *mut c_void, comm: Handle, stream: Stream) { |real|
-        control::<Nccl>(Function::WaitSignal, comm, real)
-    }
 
     fn ncclGroupStart() { |real|
         calls::group_start::<Nccl>(real)
@@ -89,12 +85,6 @@ wrappers! {
         calls::group_simulate::<Nccl>(real)
     }
 
-    fn ncclGetUniqueId(id: *mut Id) { |real|
-        control::<Nccl>(Function::GetUniqueId, null_mut(), real)
-    }
-    fn ncclCommGetUniqueId(comm: Handle, id: *mut Id) { |real|
-        control::<Nccl>(Function::CommGetUniqueId, comm, real)
-    }
     fn ncclCommInitRank(place: *mut Handle, ranks: c_int, id: Id, rank: c_int) { |real|
         calls::initialize::<Nccl>(Function::CommInitRank, place, ranks, rank, &id.0, std::ptr::null(), real)
     }
@@ -143,34 +133,21 @@ wrappers! {
     fn ncclCommAbort(comm: Handle) { |real|
         calls::free::<Nccl>(Function::CommAbort, comm, real)
     }
-    fn ncclCommFinalize(comm: Handle) { |real|
-        control::<Nccl>(Function::CommFinalize, comm, real)
-    }
-    fn ncclCommRevoke(comm: Handle, flags: c_int) { |real|
-        control::<Nccl>(Function::CommRevoke, comm, real)
-    }
-    fn ncclCommSuspend(comm: Handle, flags: c_int) { |real|
-        control::<Nccl>(Function::CommSuspend, comm, real)
-    }
-    fn ncclCommResume(comm: Handle) { |real|
-        control::<Nccl>(Function::CommResume, comm, real)
-    }
-    fn ncclCommRegister(comm: Handle, buffer: *mut c_void, bytes: usize, registered: *mut *mut c_void) { |real|
-        control::<Nccl>(Function::CommRegister, comm, real)
-    }
-    fn ncclCommDeregister(comm: Handle, registered: *mut c_void) { |real|
-        control::<Nccl>(Function::CommDeregister, comm, real)
-    }
-    fn ncclCommWindowRegister(comm: Handle, buffer: *mut c_void, bytes: usize, window: *mut *mut c_void, flags: c_int) { |real|
-        control::<Nccl>(Function::CommWindowRegister, comm, real)
-    }
-    fn ncclCommWindowDeregister(comm: Handle, window: *mut c_void) { |real|
-        control::<Nccl>(Function::CommWindowDeregister, comm, real)
-    }
-    fn ncclMemAlloc(place: *mut *mut c_void, bytes: usize) { |real|
-        control::<Nccl>(Function::MemAlloc, null_mut(), real)
-    }
-    fn ncclMemFree(place: *mut c_void) { |real|
-        control::<Nccl>(Function::MemFree, null_mut(), real)
-    }
+}
+
+controls! {
+    Nccl:
+    ncclWaitSignal WaitSignal (count: c_int, signals: *mut c_void, comm: Handle, stream: Stream) comm;
+    ncclGetUniqueId GetUniqueId (id: *mut Id) none;
+    ncclCommGetUniqueId CommGetUniqueId (comm: Handle, id: *mut Id) comm;
+    ncclCommFinalize CommFinalize (comm: Handle) comm;
+    ncclCommRevoke CommRevoke (comm: Handle, flags: c_int) comm;
+    ncclCommSuspend CommSuspend (comm: Handle, flags: c_int) comm;
+    ncclCommResume CommResume (comm: Handle) comm;
+    ncclCommRegister CommRegister (comm: Handle, buffer: *mut c_void, bytes: usize, registered: *mut *mut c_void) comm;
+    ncclCommDeregister CommDeregister (comm: Handle, registered: *mut c_void) comm;
+    ncclCommWindowRegister CommWindowRegister (comm: Handle, buffer: *mut c_void, bytes: usize, window: *mut *mut c_void, flags: c_int) comm;
+    ncclCommWindowDeregister CommWindowDeregister (comm: Handle, window: *mut c_void) comm;
+    ncclMemAlloc MemAlloc (place: *mut *mut c_void, bytes: usize) none;
+    ncclMemFree MemFree (place: *mut c_void) none;
 }

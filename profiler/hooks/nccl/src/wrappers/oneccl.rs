@@ -1,11 +1,11 @@
 //! oneCCL's functions in C, nearly NCCL's.
 
 use std::ffi::{c_int, c_void};
-use std::ptr::{null, null_mut};
+use std::ptr::null;
 
-use super::{collectives, wrappers};
+use super::{collectives, controls, wrappers};
 use crate::abi::{Handle, ONECCL_ID_BYTES, Stream, UniqueId};
-use crate::calls::{self, Amount, control, operate};
+use crate::calls::{self, Amount, operate};
 use crate::functions::Function;
 use crate::library::OneCcl;
 
@@ -49,9 +49,6 @@ wrappers! {
         calls::group_end::<OneCcl>(Function::GroupEnd, real)
     }
 
-    fn onecclGetUniqueId(id: *mut Id) { |real|
-        control::<OneCcl>(Function::GetUniqueId, null_mut(), real)
-    }
     // Its configuration has no name.
     fn onecclCommInitRank(place: *mut Handle, ranks: usize, id: Id, rank: c_int) { |real|
         calls::initialize::<OneCcl>(Function::CommInitRank, place, ranks as c_int, rank, &id.0, null(), real)
@@ -68,25 +65,16 @@ wrappers! {
     fn onecclCommAbort(comm: Handle) { |real|
         calls::free::<OneCcl>(Function::CommAbort, comm, real)
     }
-    fn onecclCommFinalize(comm: Handle) { |real|
-        control::<OneCcl>(Function::CommFinalize, comm, real)
-    }
-    fn onecclCommRegister(comm: Handle, buffer: *mut c_void, bytes: usize, registered: *mut *mut c_void) { |real|
-        control::<OneCcl>(Function::CommRegister, comm, real)
-    }
-    fn onecclCommDeregister(comm: Handle, registered: *mut c_void) { |real|
-        control::<OneCcl>(Function::CommDeregister, comm, real)
-    }
-    fn onecclCommWindowRegister(comm: Handle, buffer: *mut c_void, bytes: usize, window: *mut *mut c_void, flags: c_int) { |real|
-        control::<OneCcl>(Function::CommWindowRegister, comm, real)
-    }
-    fn onecclCommWindowDeregister(comm: Handle, window: *mut c_void) { |real|
-        control::<OneCcl>(Function::CommWindowDeregister, comm, real)
-    }
-    fn onecclMemAlloc(place: *mut *mut c_void, bytes: usize) { |real|
-        control::<OneCcl>(Function::MemAlloc, null_mut(), real)
-    }
-    fn onecclMemFree(place: *mut c_void) { |real|
-        control::<OneCcl>(Function::MemFree, null_mut(), real)
-    }
+}
+
+controls! {
+    OneCcl:
+    onecclGetUniqueId GetUniqueId (id: *mut Id) none;
+    onecclCommFinalize CommFinalize (comm: Handle) comm;
+    onecclCommRegister CommRegister (comm: Handle, buffer: *mut c_void, bytes: usize, registered: *mut *mut c_void) comm;
+    onecclCommDeregister CommDeregister (comm: Handle, registered: *mut c_void) comm;
+    onecclCommWindowRegister CommWindowRegister (comm: Handle, buffer: *mut c_void, bytes: usize, window: *mut *mut c_void, flags: c_int) comm;
+    onecclCommWindowDeregister CommWindowDeregister (comm: Handle, window: *mut c_void) comm;
+    onecclMemAlloc MemAlloc (place: *mut *mut c_void, bytes: usize) none;
+    onecclMemFree MemFree (place: *mut c_void) none;
 }
