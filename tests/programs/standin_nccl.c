@@ -84,8 +84,7 @@ static ccl_comm made(uint64_t hash, const char *name, int ranks, int rank)
     void *library = plugin ? NULL : dlopen("libnccl-profiler.so", RTLD_NOW | RTLD_LOCAL);
     if (library)
         plugin = dlsym(library, "ncclProfiler_v5");
-    /* NCCL tells its plugin nothing of communicators of one rank. */
-    if (plugin && ranks > 1)
+    if (plugin)
         plugin->init(&comm->context, hash, &mask, name, 1, ranks, rank, NULL);
     return comm;
 }

@@ -1,60 +1,96 @@
 //! Which communicators of the plugin are those of the wrappers: the plugin is told of one while the wrapper makes it, maybe in another
-//! thread. One that no wrapper makes was made by a program that found NCCL by `dlsym`, or has it linked in.
+//! thread, or after the wrapper has returned. One that no wrapper makes was made by a program that found NCCL by `dlsym`, or has it linked in.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 
+/// One that a wrapper begins to make.
 #[derive(Clone, Copy)]
-struct Expected {
+struct Begun {
     number: u32,
     /// None where only the library knows, as for splits.
     ranks: Option<u32>,
     rank: Option<u32>,
 }
 
-struct Made {
-    begun: Vec<Expected>,
+/// One that the plugin was told of while wrappers made communicators of which only the library knows the ranks.
+struct Told {
+    ranks: u32,
+    rank: u32,
+    /// NCCL's own, which is the same on all ranks.
+    hash: u64,
+    /// Where the plugin reads which one it is.
+    number: &'static AtomicU32,
+}
+
+struct Expected {
+    begun: Vec<Begun>,
+    told: Vec<Told>,
     last: u32,
 }
 
-static MADE: Mutex<Made> = Mutex::new(Made { begun: Vec::new(), last: 0 });
+static EXPECTED: Mutex<Expected> = Mutex::new(Expected { begun: Vec::new(), told: Vec::new(), last: 0 });
+
+fn with<T>(work: impl FnOnce(&mut Expected) -> T) -> T {
+    work(&mut EXPECTED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+}
 
 /// A wrapper begins to make one. Returns its number, above 0; 0 where there is no memory.
 pub fn expect(ranks: Option<u32>, rank: Option<u32>) -> u32 {
-    let mut made = MADE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if made.begun.try_reserve(1).is_err() {
-        return 0;
-    }
-    made.last += 1;
-    let number = made.last;
-    made.begun.push(Expected { number, ranks, rank });
-    number
+    with(|expected| {
+        if expected.begun.try_reserve(1).is_err() {
+            return 0;
+        }
+        expected.last += 1;
+        let number = expected.last;
+        expected.begun.push(Begun { number, ranks, rank });
+        number
+    })
 }
 
-/// The plugin is told of one. None: no wrapper makes it.
-pub fn take(ranks: u32, rank: u32) -> Option<u32> {
-    let mut made = MADE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let fits = |wanted: Option<u32>, told| wanted.is_none_or(|wanted| wanted == told);
-    let place = made.begun.iter().position(|one| fits(one.ranks, ranks) && fits(one.rank, rank))?;
-    Some(made.begun.remove(place).number)
+/// What the plugin is told of.
+pub enum Taken {
+    /// The one of this number.
+    Known(u32),
+    /// One of those that wrappers make: [`pend`], and it will be known which.
+    Later,
+    /// No wrapper makes it.
+    Unseen,
+}
+
+/// The plugin is told of one.
+pub fn take(ranks: u32, rank: u32) -> Taken {
+    with(|expected| {
+        let is_it = |one: &Begun| one.ranks == Some(ranks) && one.rank == Some(rank);
+        if let Some(place) = expected.begun.iter().position(is_it) {
+            return Taken::Known(expected.begun.remove(place).number);
+        }
+        let may_be = |one: &Begun| one.rank.is_none() && one.ranks.is_none_or(|wanted| wanted == ranks);
+        if expected.begun.iter().any(may_be) { Taken::Later } else { Taken::Unseen }
+    })
+}
+
+/// The plugin waits to be told which one it is: in `number`, which is 0 until then.
+pub fn pend(ranks: u32, rank: u32, hash: u64, number: &'static AtomicU32) {
+    with(|expected| {
+        if expected.told.try_reserve(1).is_ok() {
+            expected.told.push(Told { ranks, rank, hash, number });
+        }
+    });
+}
+
+/// A wrapper has made one, and knows its ranks now: NCCL's hash of it, if the plugin was told.
+pub fn made(number: u32, ranks: u32, rank: u32) -> Option<u64> {
+    with(|expected| {
+        expected.begun.retain(|one| one.number != number);
+        let place = expected.told.iter().position(|told| (told.ranks, told.rank) == (ranks, rank))?;
+        let told = expected.told.remove(place);
+        told.number.store(number, Ordering::Release);
+        Some(told.hash)
+    })
 }
 
 /// It was made without a word to the plugin, or not at all.
 pub fn withdraw(number: u32) {
-    let mut made = MADE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    made.begun.retain(|one| one.number != number);
-}
-
-/// What the plugin was told of those that it took: NCCL's hash, which is the same on all ranks.
-static TOLD: Mutex<Vec<(u32, u64)>> = Mutex::new(Vec::new());
-
-pub fn tell(number: u32, hash: u64) {
-    let mut told = TOLD.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if told.try_reserve(1).is_ok() {
-        told.push((number, hash));
-    }
-}
-
-pub fn told(number: u32) -> Option<u64> {
-    let told = TOLD.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    told.iter().find(|(one, _)| *one == number).map(|(_, hash)| *hash)
+    with(|expected| expected.begun.retain(|one| one.number != number));
 }

@@ -97,6 +97,8 @@ impl Function {
     pub fn blocks(self, ranks: u32, rank: u32, peer: i32) -> u64 {
         let is_root = u32::try_from(peer) == Ok(rank);
         match self {
+            // Nobody knows its ranks.
+            _ if ranks == 0 => 1,
             Function::AlltoAll | Function::ReduceScatter => ranks.into(),
             Function::Broadcast => is_root.into(),
             Function::Scatter if is_root => ranks.into(),

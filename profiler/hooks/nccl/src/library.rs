@@ -72,6 +72,8 @@ pub trait Vendor {
     fn ranks() -> Option<Ask>;
     fn rank() -> Option<Ask>;
     fn device() -> Option<Ask>;
+    /// Whether a communicator is complete. The other questions are answered with a warning while it is not.
+    fn state() -> Option<Ask>;
     /// As a reader would write it.
     fn version_text(code: c_int) -> String;
 }
@@ -99,6 +101,10 @@ impl Vendor for Nccl {
 
     fn device() -> Option<Ask> {
         real!(Nccl, ncclCommCuDevice, Ask)
+    }
+
+    fn state() -> Option<Ask> {
+        real!(Nccl, ncclCommGetAsyncError, Ask)
     }
 
     /// `NCCL_VERSION` of the header: the minor has two digits since 2.9.
@@ -129,6 +135,10 @@ impl Vendor for OneCcl {
 
     /// Its devices are numbers of its own.
     fn device() -> Option<Ask> {
+        None
+    }
+
+    fn state() -> Option<Ask> {
         None
     }
 

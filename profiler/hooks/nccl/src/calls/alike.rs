@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::ptr;
 
 use commsee_hook::Call;
+use commsee_runtime::memory;
 use commsee_runtime::thread_state::State;
 
 use super::Ended;
@@ -19,7 +20,7 @@ const ENTRIES: usize = 32;
 pub struct Alike {
     /// What the core answered outside of all calls, and in which epoch.
     outside: Cell<Option<(u32, Call)>>,
-    counters: [Cell<Option<Counter>>; ENTRIES],
+    counters: Box<[Cell<Option<Counter>>]>,
 }
 
 #[derive(Clone, Copy)]
@@ -35,8 +36,9 @@ struct Counter {
 }
 
 impl Alike {
-    pub const fn new() -> Alike {
-        Alike { outside: Cell::new(None), counters: [const { Cell::new(None) }; ENTRIES] }
+    /// None without memory.
+    pub fn new() -> Option<Alike> {
+        Some(Alike { outside: Cell::new(None), counters: memory::list(ENTRIES, || Cell::new(None))? })
     }
 
     pub fn forget(&self) {

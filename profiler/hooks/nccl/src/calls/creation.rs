@@ -46,7 +46,7 @@ pub fn initialize<V: Vendor>(
 pub fn clique<V: Vendor>(function: Function, places: *mut Handle, ranks: c_int, real: impl FnOnce() -> Code) -> Code {
     let count = u32::try_from(ranks).unwrap_or(0);
     let Some(module) = module::get().filter(|_| count > 0 && !places.is_null() && !is_nested()) else { return real() };
-    let expect = |rank| if count > 1 { expected::expect(Some(count), Some(rank)) } else { 0 };
+    let expect = |rank| expected::expect(Some(count), Some(rank));
     let expected = guard::guarded(|| {
         let mut rank = 0..;
         memory::list(count as usize, || rank.next().map_or(0, expect))
@@ -160,9 +160,24 @@ fn derive<V: Vendor>(
     code
 }
 
+/// The program asks whether a communicator is complete. It is not counted.
+pub fn ask_state<V: Vendor>(real: impl FnOnce() -> Code) -> Code {
+    let code = real();
+    if let Some(module) = module::get()
+        && code == SUCCESS
+        && !is_nested()
+    {
+        guard::guarded(|| make::finish_all::<V>(module));
+    }
+    code
+}
+
 /// The program frees a communicator.
 pub fn free<V: Vendor>(function: Function, comm: Handle, real: impl FnOnce() -> Code) -> Code {
     let Some(module) = module::get().filter(|_| !is_nested()) else { return real() };
+    if communicators::known(comm).is_none() {
+        guard::guarded(|| make::finish_all::<V>(module));
+    }
     let known = communicators::forget(comm);
     let begun = begin_on::<V>(function, known.map_or(0, |known| known.number));
     let code = real();
@@ -199,7 +214,7 @@ struct Making {
 
 impl Making {
     fn new<V: Vendor>(function: Function, parent: Handle, ranks: Option<u32>, rank: Option<u32>) -> Making {
-        let is_watched = module::get().is_some() && ranks != Some(1);
+        let is_watched = module::get().is_some();
         let expected = guard::guarded(|| if is_watched { expected::expect(ranks, rank) } else { 0 }).unwrap_or(0);
         Making { begun: begin::<V>(function, parent), function, expected }
     }

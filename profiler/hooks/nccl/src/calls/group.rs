@@ -44,6 +44,9 @@ pub fn end<V: Vendor>(function: Function, real: impl FnOnce() -> Code) -> Code {
             thread.with_chosen(|_| ());
             return;
         }
+        if code == SUCCESS {
+            called.iter().filter_map(|ended| ended.communicator).for_each(Communicator::is_used::<V>);
+        }
         count::all(begun.module, thread, &called);
         if begun.is_counted {
             let group = as_ended::<V>(&begun, function, communicator, Amount::None, -1, end);
@@ -90,7 +93,7 @@ fn made<V: Vendor>(begun: &Begun, code: Code) {
     let unfinished = take(&begun.thread.unfinished);
     for one in unfinished {
         match code {
-            SUCCESS => drop(one.finish::<V>(begun.module)),
+            SUCCESS => _ = one.finish::<V>(begun.module),
             code if code == V::IN_PROGRESS => one.leave(),
             _ => {}
         }

@@ -15,7 +15,7 @@ mod routes;
 mod thread;
 mod tls;
 
-pub use creation::{clique, first_id, free, grow, initialize, shrink, split};
+pub use creation::{ask_state, clique, first_id, free, grow, initialize, shrink, split};
 pub use group::{end as group_end, simulate as group_simulate, start as group_start};
 pub use operation::{Amount, control, operate, varying};
 

@@ -6,9 +6,9 @@ use commsee_runtime::guard;
 
 use super::thread::push;
 use super::{Begun, Ended, count, is_taken};
-use crate::abi::{Code, Handle, element_bytes};
+use crate::abi::{Code, Handle, SUCCESS, element_bytes};
 use crate::communicators::{self, Communicator};
-use crate::functions::Function;
+use crate::functions::{Function, Kind};
 use crate::library::Vendor;
 
 /// What an operation is asked to move.
@@ -39,6 +39,13 @@ pub fn operate<V: Vendor>(
     guard::recorded(|| {
         if begun.is_counted && is_taken::<V>(code) {
             let communicator = known.or_else(|| communicators::known_or_new::<V>(begun.module, comm));
+            if let Some(communicator) = communicator
+                && code == SUCCESS
+                && function.kind() != Kind::Control
+                && !begun.thread.is_in_group()
+            {
+                communicator.is_used::<V>();
+            }
             record(&begun, ended::<V>(&begun, function, communicator, amount(), peer, end));
         } else if !begun.thread.is_in_group() {
             begun.thread.with_chosen(|_| ());

@@ -6,7 +6,7 @@ use std::ffi::CString;
 use std::sync::Mutex;
 
 use commsee_hook::{ARRIVES, Role, Route};
-use commsee_runtime::guard;
+use commsee_runtime::{guard, memory};
 
 use super::Ended;
 use crate::chosen::How;
@@ -27,18 +27,21 @@ struct Parts {
 static ALL: Mutex<Option<HashMap<Parts, u32>>> = Mutex::new(None);
 
 /// The route that a thread used last for each function.
-pub struct Latest([Cell<Option<(Parts, u32)>>; functions::COUNT]);
+pub struct Latest(Box<[Cell<Known>]>);
+
+type Known = Option<(Parts, u32)>;
 
 impl Latest {
-    pub const fn new() -> Latest {
-        Latest([const { Cell::new(None) }; functions::COUNT])
+    /// None without memory.
+    pub fn new() -> Option<Latest> {
+        memory::list(functions::COUNT, || Cell::new(None)).map(Latest)
     }
 
     /// The number of the route of an operation.
     #[inline(always)]
     pub fn number(&self, module: &Module, ended: &Ended, how: How) -> u32 {
         let layer = if ended.function.kind() == Kind::Receive { ended.arrivals } else { ended.layer };
-        let device = ended.communicator.map_or(-1, |communicator| communicator.device);
+        let device = ended.communicator.map_or(-1, |communicator| communicator.device());
         let (function, is_over_several) = (ended.function, ended.is_over_several);
         self.of(module, ended.layer, Parts { layer, function, how, device, is_over_several })
     }

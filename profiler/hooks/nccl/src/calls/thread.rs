@@ -10,6 +10,7 @@ use super::routes::Latest;
 use super::{Ended, tls};
 use crate::chosen::Chosen;
 use crate::communicators::make::Unfinished;
+use crate::expected;
 use crate::module::{self, Module};
 
 /// Kept by the core as this thread's word; threads that end leave theirs to others.
@@ -65,19 +66,22 @@ fn begin(module: &Module) -> Option<&'static Thread> {
 
 #[cold]
 fn made() -> Option<u64> {
-    let new = || Thread {
-        state: UnsafeCell::new(State::NONE),
-        inside: Cell::new(0),
-        sequence: Cell::new(0),
-        groups: Cell::new(0),
-        ended: RefCell::new(Vec::new()),
-        unfinished: RefCell::new(Vec::new()),
-        expected: RefCell::new(Vec::new()),
-        chosen: RefCell::new(Vec::new()),
-        latest: Latest::new(),
-        alike: Alike::new(),
+    // Its lists lie apart: the stack of a thread may be small.
+    let new = || {
+        Some(Thread {
+            state: UnsafeCell::new(State::NONE),
+            inside: Cell::new(0),
+            sequence: Cell::new(0),
+            groups: Cell::new(0),
+            ended: RefCell::new(Vec::new()),
+            unfinished: RefCell::new(Vec::new()),
+            expected: RefCell::new(Vec::new()),
+            chosen: RefCell::new(Vec::new()),
+            latest: Latest::new()?,
+            alike: Alike::new()?,
+        })
     };
-    let place = guard::guarded(|| memory::kept(new())).flatten();
+    let place = guard::guarded(|| memory::kept(new()?)).flatten();
     if place.is_none() {
         module::say_what_is_lost();
     }
@@ -99,7 +103,7 @@ impl Thread {
         self.groups.set(0);
         clear(&self.ended);
         clear(&self.unfinished);
-        clear(&self.expected);
+        take(&self.expected).into_iter().for_each(expected::withdraw);
         clear(&self.chosen);
     }
 

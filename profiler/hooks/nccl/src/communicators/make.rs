@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use commsee_runtime::{guard, probe};
 
-use super::{Communicator, New, UNKNOWN, ask, identity, register};
+use super::{Communicator, New, UNKNOWN, ask, identity, is_complete, register};
 use crate::abi::{Config, FIRST_WITH_NAME, Handle, MAGIC};
 use crate::library::{self, Vendor};
 use crate::module::Module;
@@ -20,6 +20,8 @@ pub struct Unfinished {
     letter: u8,
     label: [u8; super::LABEL_BYTES],
     parent: u32,
+    /// Of which this is no more than a part, where that is known.
+    parent_ranks: Option<u32>,
     expected: u32,
 }
 
@@ -79,11 +81,27 @@ pub fn next_growth(parent: &Communicator) -> u32 {
 }
 
 impl Unfinished {
-    fn new(place: *mut Handle, identity: [u64; 2], letter: u8, label: &[u8], parent: u32, expected: u32) -> Unfinished {
+    fn new(
+        place: *mut Handle,
+        identity: [u64; 2],
+        letter: u8,
+        label: &[u8],
+        parent: Option<&Communicator>,
+        expected: u32,
+    ) -> Unfinished {
         let mut kept = [0; super::LABEL_BYTES];
         let length = label.len().min(kept.len() - 1);
         kept[..length].copy_from_slice(&label[..length]);
-        Unfinished { place: place as usize, identity, letter, label: kept, parent, expected }
+        let is_part = |letter| matches!(letter, letter::SPLIT | letter::SHRINK);
+        Unfinished {
+            place: place as usize,
+            identity,
+            letter,
+            label: kept,
+            parent: parent.map_or(0, |parent| parent.number),
+            parent_ranks: parent.map(|parent| parent.ranks).filter(|ranks| *ranks > 0 && is_part(letter)),
+            expected,
+        }
     }
 
     pub fn split(
@@ -98,7 +116,7 @@ impl Unfinished {
         // What tells its sisters apart where the program gives no name.
         let color = if label.is_empty() { format!("color {color}") } else { String::new() };
         let label = if label.is_empty() { color.as_bytes() } else { label };
-        Unfinished::new(place, identity, letter::SPLIT, label, parent.number, expected)
+        Unfinished::new(place, identity, letter::SPLIT, label, Some(parent), expected)
     }
 
     pub fn shrunk(
@@ -111,7 +129,7 @@ impl Unfinished {
     ) -> Unfinished {
         excluded.sort_unstable();
         let identity = identity::of_shrink(parent.identity, nth, excluded);
-        Unfinished::new(place, identity, letter::SHRINK, label, parent.number, expected)
+        Unfinished::new(place, identity, letter::SHRINK, label, Some(parent), expected)
     }
 
     /// Of an old rank.
@@ -124,22 +142,27 @@ impl Unfinished {
         expected: u32,
     ) -> Unfinished {
         let identity = identity::of_grown(parent.identity, nth, ranks);
-        Unfinished::new(place, identity, letter::GROW, label, parent.number, expected)
+        Unfinished::new(place, identity, letter::GROW, label, Some(parent), expected)
     }
 
     /// Of a new one.
     pub fn joined(place: *mut Handle, id: &[u8], ranks: u32, label: &[u8], expected: u32) -> Unfinished {
-        Unfinished::new(place, identity::of_id(id, ranks), letter::GROW, label, 0, expected)
+        Unfinished::new(place, identity::of_id(id, ranks), letter::GROW, label, None, expected)
     }
 
-    /// It is complete: the handle lies at its place.
-    pub fn finish<V: Vendor>(&self, module: &Module) -> Option<&'static Communicator> {
-        let handle = self.handle()?;
-        let (ranks, rank) = ask::<V>(handle).unwrap_or(UNKNOWN);
+    /// It is complete: the handle lies at its place. Where it is not, it is kept until it is.
+    pub fn finish<V: Vendor>(self, module: &Module) -> Option<&'static Communicator> {
+        let Some(handle) = self.handle().filter(|handle| is_complete::<V>(*handle)) else {
+            self.leave();
+            return None;
+        };
+        let is_possible = |(ranks, _): &(u32, u32)| self.parent_ranks.is_none_or(|most| *ranks <= most);
+        let (ranks, rank) = ask::<V>(handle).filter(is_possible).unwrap_or(UNKNOWN);
+        let hash = expected::made(self.expected, ranks, rank);
         let length = self.label.iter().position(|byte| *byte == 0).unwrap_or(0);
         let new = New {
             identity: match self.letter {
-                letter::GROW => expected::told(self.expected).map_or(self.identity, |hash| [hash, ranks.into()]),
+                letter::GROW => hash.map_or(self.identity, |hash| [hash, ranks.into()]),
                 _ => self.identity,
             },
             ranks,
@@ -162,9 +185,28 @@ impl Unfinished {
     /// It goes on when the call returns.
     pub fn leave(self) {
         let mut unfinished = UNFINISHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // A place that is used again has what was put there last.
+        unfinished.retain(|other| {
+            let is_other = other.place != self.place;
+            if !is_other && other.expected != self.expected {
+                expected::withdraw(other.expected);
+            }
+            is_other
+        });
         if unfinished.try_reserve(1).is_ok() {
             unfinished.push(self);
         }
+    }
+}
+
+/// The program asked how a communicator is: those that have been completed meanwhile are taken in.
+pub fn finish_all<V: Vendor>(module: &Module) {
+    let left = {
+        let mut unfinished = UNFINISHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        std::mem::take(&mut *unfinished)
+    };
+    for one in left {
+        one.finish::<V>(module);
     }
 }
 
@@ -180,6 +222,9 @@ pub fn first_seen<V: Vendor>(module: &Module, handle: Handle) -> Option<&'static
     };
     if let Some(left) = left {
         return left.finish::<V>(module);
+    }
+    if !is_complete::<V>(handle) {
+        return None;
     }
     let (ranks, rank) = ask::<V>(handle)?;
     library::note::<V>(module);

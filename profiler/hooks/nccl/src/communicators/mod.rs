@@ -4,7 +4,7 @@ mod identity;
 pub mod make;
 
 use std::ptr;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 
 use commsee_runtime::pointers::Pointers;
 use commsee_runtime::{guard, memory};
@@ -21,9 +21,11 @@ pub struct Communicator {
     /// 0 where the library does not tell them.
     pub ranks: u32,
     pub rank: u32,
-    /// Of its GPU, as CUDA numbers them in this process; -1 where that is not known.
-    pub device: i32,
+    /// Of its GPU, as CUDA numbers them in this process: [`Communicator::device`].
+    device: AtomicI32,
     identity: [u64; 2],
+    /// 0 once it is freed.
+    handle: AtomicUsize,
     /// What the plugin knows it by; 0 if it may not.
     pub expected: u32,
     /// How many communicators were made of it, by those functions that all its ranks call.
@@ -56,11 +58,15 @@ pub fn known_or_new<V: Vendor>(module: &Module, handle: Handle) -> Option<&'stat
 pub fn forget(handle: Handle) -> Option<&'static Communicator> {
     let known = known(handle);
     KNOWN.remove(handle as usize);
+    if let Some(known) = known {
+        known.handle.store(0, Ordering::Relaxed);
+    }
     known
 }
 
 /// It was not freed after all.
 pub fn keep(handle: Handle, communicator: &'static Communicator) {
+    communicator.handle.store(handle as usize, Ordering::Relaxed);
     KNOWN.set(handle as usize, address(communicator));
 }
 
@@ -72,6 +78,14 @@ fn address(communicator: &'static Communicator) -> u64 {
 unsafe fn at(address: u64) -> &'static Communicator {
     // SAFETY: none is ever freed.
     unsafe { &*(address as usize as *const Communicator) }
+}
+
+/// Whether the library says that a communicator is complete. Where it cannot say it, it is.
+pub fn is_complete<V: Vendor>(handle: Handle) -> bool {
+    let mut state = SUCCESS;
+    // SAFETY: the handle is one that the library gave.
+    !handle.is_null()
+        && V::state().is_none_or(|ask| unsafe { ask(handle, &raw mut state) } == SUCCESS && state == SUCCESS)
 }
 
 /// What the library says of one that is complete: its ranks, and this one. None where it says nothing that can be: oneCCL 2022.2 answers for
@@ -94,7 +108,38 @@ const MOST_RANKS: u32 = 1 << 24;
 /// The ranks of a communicator of which nobody knows them, and this one.
 const UNKNOWN: (u32, u32) = (0, commsee_hook::UNKNOWN);
 
+/// Not asked for yet.
+const UNASKED: i32 = -2;
+/// The library does not tell.
+const NO_DEVICE: i32 = -1;
+
 impl Communicator {
+    /// The number of its GPU; below 0 where that is not known.
+    #[inline(always)]
+    pub fn device(&self) -> i32 {
+        self.device.load(Ordering::Relaxed)
+    }
+
+    /// What was called on it is done: it is complete, and knows its GPU.
+    #[inline(always)]
+    pub fn is_used<V: Vendor>(&self) {
+        if self.device() == UNASKED {
+            self.ask_device::<V>();
+        }
+    }
+
+    #[cold]
+    fn ask_device<V: Vendor>(&self) {
+        let handle = self.handle.load(Ordering::Relaxed) as Handle;
+        if !is_complete::<V>(handle) {
+            return;
+        }
+        let mut device = NO_DEVICE;
+        // SAFETY: the handle is one with which a call succeeded.
+        let is_told = V::device().is_some_and(|ask| unsafe { ask(handle, &raw mut device) } == SUCCESS);
+        self.device.store(if is_told { device } else { NO_DEVICE }, Ordering::Relaxed);
+    }
+
     /// Whether both are ranks of one communicator, which may both be this process's.
     pub fn is_same(&self, other: &Communicator) -> bool {
         self.identity == other.identity
@@ -145,9 +190,6 @@ struct New<'a> {
 }
 
 fn register<V: Vendor>(module: &Module, handle: Handle, new: &New) -> Option<&'static Communicator> {
-    let mut device = -1;
-    // SAFETY: the handle is one that the library has just given.
-    let is_told = V::device().is_some_and(|ask| unsafe { ask(handle, &raw mut device) } == SUCCESS);
     let mut label = [0; LABEL_BYTES];
     let length = new.label.len().min(LABEL_BYTES - 1);
     label[..length].copy_from_slice(&new.label[..length]);
@@ -168,7 +210,8 @@ fn register<V: Vendor>(module: &Module, handle: Handle, new: &New) -> Option<&'s
         number,
         ranks: new.ranks,
         rank: new.rank,
-        device: if is_told { device } else { -1 },
+        device: AtomicI32::new(UNASKED),
+        handle: AtomicUsize::new(handle as usize),
         identity: new.identity,
         expected: new.expected,
         split: AtomicU32::new(0),

@@ -3,11 +3,12 @@
 
 use std::ffi::{CStr, c_void};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use commsee_hook::Communicator;
 use commsee_runtime::memory;
 
+use crate::expected::Taken;
 use crate::module::Module;
 use crate::{communicators, expected, peers, unseen};
 
@@ -24,8 +25,8 @@ pub struct Known {
 }
 
 enum Maker {
-    /// A wrapper, which tells the core of it: by this number.
-    Wrapper(u32),
+    /// A wrapper, which tells the core of it: by this number; 0 until it is known which one.
+    Wrapper(AtomicU32),
     /// The program, past the wrappers: the core's number of it, and its identity.
     Unseen(u32, [u64; 2]),
 }
@@ -40,12 +41,11 @@ fn with_all<T>(work: impl FnOnce(&mut Vec<&'static Known>) -> T) -> T {
 impl Known {
     /// NCCL has made one. None if there is no memory for it.
     pub fn new(module: &Module, identity: u64, name: &CStr, ranks: u32, rank: u32) -> Option<&'static Known> {
-        let maker = match expected::take(ranks, rank) {
-            Some(number) => {
-                expected::tell(number, identity);
-                Maker::Wrapper(number)
-            }
-            None => {
+        let taken = expected::take(ranks, rank);
+        let maker = match taken {
+            Taken::Known(number) => Maker::Wrapper(AtomicU32::new(number)),
+            Taken::Later => Maker::Wrapper(AtomicU32::new(0)),
+            Taken::Unseen => {
                 // NCCL's identity is the same for each Shrink of a communicator: those of as many ranks are taken for one.
                 let identity = [identity, u64::from(ranks) << 32 | OF_NCCL];
                 module.own_identity(peers::identity(identity, rank));
@@ -57,6 +57,9 @@ impl Known {
         };
         let (is_finalized, is_ambiguous) = (AtomicBool::new(false), AtomicBool::new(false));
         let known = memory::keep(Known { ranks, rank, maker, is_finalized, is_ambiguous })?;
+        if let (Taken::Later, Maker::Wrapper(number)) = (taken, &known.maker) {
+            expected::pend(ranks, rank, identity, number);
+        }
         with_all(|all| {
             for other in all.iter().filter(|other| other.is_same(known)) {
                 other.is_ambiguous.store(true, Ordering::Relaxed);
@@ -88,16 +91,16 @@ impl Known {
 
     /// The core's number, where no wrapper has made it.
     fn unseen(&self) -> Option<u32> {
-        match self.maker {
+        match &self.maker {
             Maker::Wrapper(_) => None,
-            Maker::Unseen(number, _) => Some(number),
+            Maker::Unseen(number, _) => Some(*number),
         }
     }
 
     /// The wrappers' number, where one has made it.
     pub fn wrapped(&self) -> Option<u32> {
-        match self.maker {
-            Maker::Wrapper(number) => Some(number),
+        match &self.maker {
+            Maker::Wrapper(number) => Some(number.load(Ordering::Acquire)),
             Maker::Unseen(..) => None,
         }
     }
@@ -118,9 +121,9 @@ impl Known {
     }
 
     fn told(&self) -> Option<(u32, [u64; 2])> {
-        match self.maker {
-            Maker::Wrapper(number) => communicators::of_expected(number),
-            Maker::Unseen(number, identity) => Some((number, identity)),
+        match &self.maker {
+            Maker::Wrapper(number) => communicators::of_expected(number.load(Ordering::Acquire)),
+            Maker::Unseen(number, identity) => Some((*number, *identity)),
         }
     }
 }

@@ -127,6 +127,10 @@ wrappers! {
     ) { |real|
         calls::grow::<Nccl>(Function::CommGrow, comm, ranks, calls::first_id(id), place, config, real)
     }
+    // Programs with nonblocking communicators ask it until it says so.
+    fn ncclCommGetAsyncError(comm: Handle, state: *mut c_int) { |real|
+        calls::ask_state::<Nccl>(real)
+    }
     fn ncclCommDestroy(comm: Handle) { |real|
         calls::free::<Nccl>(Function::CommDestroy, comm, real)
     }
