@@ -167,6 +167,12 @@ impl Function {
 pub const CREATORS: &[(char, &str)] =
     &[('i', "CommInitRank"), ('a', "CommInitAll"), ('s', "CommSplit"), ('h', "CommShrink"), ('g', "CommGrow")];
 
+/// The function that made a communicator of a layer, without its prefix, by the letter in its name.
+pub fn creator(layer: &str, letter: &str) -> Option<&'static str> {
+    let (_, name) = CREATORS.iter().find(|(known, _)| letter.chars().eq([*known]))?;
+    PREFIXES.contains(&layer).then_some(name)
+}
+
 /// The algorithm in a protocol such as `RING/LL128 x4`; empty where none is told.
 pub fn algorithm(protocol: &str) -> &str {
     protocol.split(['/', ' ']).next().unwrap_or_default()
@@ -198,6 +204,13 @@ mod tests {
         assert_eq!(letters.len(), CREATORS.len());
         let is_known = |name: &str| FUNCTIONS.iter().any(|function| function.name == name);
         assert!(CREATORS.iter().all(|(_, name)| is_known(name)));
+    }
+
+    #[test]
+    fn letters_tell_what_made_a_communicator_of_these_libraries_alone() {
+        assert_eq!(creator("nccl", "h"), Some("CommShrink"));
+        assert_eq!(creator("oneccl", "s"), Some("CommSplit"));
+        assert_eq!([creator("ring", "s"), creator("nccl", "u"), creator("nccl", "")], [None; 3]);
     }
 
     /// Each rank of 4 has blocks of 100 bytes.

@@ -1,4 +1,5 @@
-/* A ping-pong as small as it gets: half the round trip of rank 0 and 1, in seconds, a line a size.   ping_pong ROUNDS BYTES… */
+/* A ping-pong as small as it gets: half the round trip of rank 0 and 1, in seconds, a line a size.   ping_pong blocking|nonblocking ROUNDS BYTES…
+ * nonblocking: by MPI_Irecv, MPI_Isend and MPI_Waitall, as a program that has several partners does it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +12,24 @@ static int ascending(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
+/* One message by calls that do not block, of which the other ones may be many. */
+static void one(int is_send, char *buffer, int bytes, int peer)
+{
+    MPI_Request request;
+    if (is_send)
+        MPI_Isend(buffer, bytes, MPI_CHAR, peer, 0, MPI_COMM_WORLD, &request);
+    else
+        MPI_Irecv(buffer, bytes, MPI_CHAR, peer, 0, MPI_COMM_WORLD, &request);
+    MPI_Waitall(1, &request, MPI_STATUSES_IGNORE);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    int rank, rounds = atoi(argv[1]);
+    int rank, is_blocking = !strcmp(argv[1], "blocking"), rounds = atoi(argv[2]);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     double *times = malloc(rounds * sizeof *times);
-    for (int size = 2; size < argc; size++) {
+    for (int size = 3; size < argc; size++) {
         int bytes = atoi(argv[size]);
         char *given = malloc(bytes + 1), *got = malloc(bytes + 1);
         memset(given, rank + 1, bytes + 1);
@@ -25,7 +37,10 @@ int main(int argc, char **argv)
         for (int round = -rounds / 10; round < rounds; round++) {
             MPI_Barrier(MPI_COMM_WORLD);
             double begin = MPI_Wtime();
-            if (rank == 0) {
+            if (!is_blocking && rank < 2) {
+                one(rank == 0, rank == 0 ? given : got, bytes, 1 - rank);
+                one(rank == 1, rank == 1 ? given : got, bytes, 1 - rank);
+            } else if (rank == 0) {
                 MPI_Send(given, bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
                 MPI_Recv(got, bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             } else if (rank == 1) {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use commsee::ccl;
 use serde_json::{Value, json};
 
 use crate::query::catalog::{Catalog, Communicator, size_class};
@@ -135,7 +136,7 @@ fn json_of(comm: &Communicator, catalog: &Catalog, family: Option<&usize>) -> Va
         }
     };
     add("label", comm.label.as_deref().map(text).into());
-    add("creator", comm.creator.as_deref().map(text).into());
+    add("creator", creator(comm).as_deref().map(text).into());
     add("size", comm.size.into());
     add("parent", comm.parent.as_deref().map(text).into());
     add("ranks", comm.ranks.as_deref().map(text).into());
@@ -144,6 +145,13 @@ fn json_of(comm: &Communicator, catalog: &Catalog, family: Option<&usize>) -> Va
     add("family", family.copied().into());
     add("special", comm.is_special().then_some(true).into());
     all
+}
+
+/// The function that made it, as far as that is known.
+fn creator(comm: &Communicator) -> Option<String> {
+    let letter = comm.creator.as_deref()?;
+    let of_layer = comm.layer.as_deref().and_then(|layer| Some(format!("{layer}{}", ccl::creator(layer, letter)?)));
+    Some(of_layer.unwrap_or_else(|| letter.to_owned()))
 }
 
 /// The communicators that are told apart: all, or the heaviest.

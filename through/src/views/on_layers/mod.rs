@@ -3,7 +3,7 @@
 mod columns;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use commsee::ccl;
@@ -88,16 +88,9 @@ impl OnLayers {
         for calls in calls(&context.profile, catalog, &context.filter)? {
             by_comm.entry(calls.comm).or_default().push(calls);
         }
-        let ccl_layers: HashSet<&str> = catalog
-            .routes
-            .values()
-            .filter(|route| ccl::find(&route.function).is_some())
-            .map(|r| r.layer.as_str())
-            .collect();
         let of = |(number, rows): (i64, Vec<Calls>)| {
             let comm = catalog.communicators.get(&number)?.clone();
-            let is_ccl = comm.layer.as_deref().is_some_and(|layer| ccl_layers.contains(layer));
-            let creator = creator(&comm, is_ccl);
+            let creator = creator(&comm);
             let same_ranks = same_ranks(&comm, catalog).map(|comm| comm.name.clone());
             Some(OnLayer::of(comm, creator, same_ranks, rows))
         };
@@ -243,10 +236,9 @@ impl OnLayer {
 }
 
 /// The function that made it, where the letter is one that is known.
-fn creator(comm: &Communicator, is_ccl: bool) -> String {
+fn creator(comm: &Communicator) -> String {
     let letter = comm.creator.as_deref().unwrap_or_default();
-    let known = ccl::CREATORS.iter().find(|(known, _)| is_ccl && letter.chars().eq([*known]));
-    known.map_or(letter, |(_, name)| name).to_owned()
+    comm.layer.as_deref().and_then(|layer| ccl::creator(layer, letter)).unwrap_or(letter).to_owned()
 }
 
 fn order(list: &mut [OnLayer], sort: Option<SortKey>) {
