@@ -314,9 +314,9 @@ fn threads_are_counted_alike() {
                     FROM transfers GROUP BY 1, 2, 3 ORDER BY 1, 2";
         let rows = |rank| {
             [
-                format!("{rank}|nccl|-|16|40000|4000000|-"),
-                format!("{rank}|nccl-kernel|-|16|40000|4000000|400000"),
-                format!("{rank}|nccl-proxy|0|16|80000|4000000|-"),
+                format!("{rank}|nccl|-|16|16000|1600000|-"),
+                format!("{rank}|nccl-kernel|-|16|16000|1600000|160000"),
+                format!("{rank}|nccl-proxy|0|16|32000|1600000|-"),
             ]
         };
         assert_eq!(answer(&run.profile_path(), sums), [rows(0), rows(1)].concat(), "{mpi}");
