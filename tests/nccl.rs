@@ -260,6 +260,30 @@ fn a_stand_in_takes_every_path() {
     }
 }
 
+/// What once led it astray. NCCL would have warned the program's user of each question that came too early.
+#[test]
+fn communicators_are_asked_for_nothing_before_they_are_complete() {
+    let standin = shared_library("standin_nccl");
+    for mpi in Mpi::ALL {
+        let link = vec![standin.display().to_string()];
+        let launch = Launch::of(mpi, Program { name: "nccl_traps", link }.compiled(mpi)).ranks(2);
+        let run = counted(launch).run().succeeded();
+        let rows = "SELECT layer_comm, function, protocol, device, sum(calls), sum(bytes), count(*) FROM transfers \
+                    WHERE role = 'message' GROUP BY 1, 2, 3, 4 ORDER BY 1, 2";
+        let wanted = [
+            "nccl:i0.4|ncclAllReduce|TREE/LL x1|gpu3|2|800|2",
+            "nccl:i0.5|ncclAllReduce|TREE/LL x1|gpu3|2|800|2",
+            "nccl:i0.7|ncclAllReduce|RING/SIMPLE x4|gpu3|2|8000|2",
+            // Its first call tells which one it is.
+            "nccl:s0.1|ncclAllReduce||gpu3|2|800|2",
+            "nccl:s0.3|ncclAlltoAll||gpu3|2|1600|2",
+        ];
+        assert_eq!(answer(&run.profile_path(), rows), wanted, "{mpi}");
+        let members = "SELECT comm, size, ranks FROM communicators WHERE layer = 'nccl' ORDER BY 1";
+        assert!(answer(&run.profile_path(), members).iter().all(|row| row.ends_with("|2|0-1")), "{mpi}");
+    }
+}
+
 /// The real NCCL answers the same with the module and without, and nothing that it refused is counted.
 #[test]
 fn nccl_answers_as_it_does_without() {

@@ -10,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-int standin_ranks, standin_rank;
+int standin_ranks, standin_rank, standin_warnings;
 
 struct ccl_comm {
     int ranks, rank;
-    bool is_unfinished;
+    /* Until then NCCL warns whoever asks it for anything but its state, and does not know its GPU. */
+    bool is_complete;
     void *context;
 };
 
@@ -69,6 +70,8 @@ struct task {
 };
 static struct task tasks[1 << 12];
 static int task_count, depth;
+static ccl_comm made_in_group[64];
+static int made_count;
 static struct { ccl_comm *place; ccl_comm made; } unfinished[16];
 static int unfinished_count;
 
@@ -81,6 +84,9 @@ static ccl_comm made(uint64_t hash, const char *name, int ranks, int rank)
     ccl_comm comm = calloc(1, sizeof *comm);
     comm->ranks = ranks;
     comm->rank = rank;
+    comm->is_complete = depth == 0;
+    if (depth > 0)
+        made_in_group[made_count++] = comm;
     void *library = plugin ? NULL : dlopen("libnccl-profiler.so", RTLD_NOW | RTLD_LOCAL);
     if (library)
         plugin = dlsym(library, "ncclProfiler_v5");
@@ -170,6 +176,8 @@ int ncclCommInitRankConfig(ccl_comm *comm, int ranks, ccl_id id, int rank, ccl_c
     uint64_t hash;
     memcpy(&hash, &id, sizeof hash);
     *comm = made(hash * 1000003, config && config->comm_name ? config->comm_name : "", ranks, rank);
+    if (config && config->blocking == 0)
+        (*comm)->is_complete = false;
     return config && config->blocking == 0 ? 7 : 0;
 }
 
@@ -194,11 +202,13 @@ static int derived(ccl_comm parent, ccl_comm *place, ccl_config *config)
     if (!parent)
         return 4;
     ccl_comm one = made(++communicators << 40, config && config->comm_name ? config->comm_name : "", standin_ranks, standin_rank);
-    if (config && config->blocking == 0) {
-        /* It is there when its user has asked for it. */
+    bool is_nonblocking = config && config->blocking == 0;
+    if (is_nonblocking || depth > 0) {
+        /* It is there when its user has asked for it, or the group has ended. */
+        one->is_complete = false;
         unfinished[unfinished_count].place = place;
         unfinished[unfinished_count++].made = one;
-        return 7;
+        return is_nonblocking ? 7 : 0;
     }
     *place = one;
     return 0;
@@ -227,32 +237,47 @@ int ncclCommGrow(ccl_comm comm, int ranks, const ccl_id *id, int rank, ccl_comm 
     return 0;
 }
 
+static void complete(void)
+{
+    for (int at = 0; at < unfinished_count; at++) {
+        *unfinished[at].place = unfinished[at].made;
+        unfinished[at].made->is_complete = true;
+    }
+    unfinished_count = 0;
+}
+
 int ncclCommGetAsyncError(ccl_comm comm, int *state)
 {
-    (void)comm;
-    for (int at = 0; at < unfinished_count; at++)
-        *unfinished[at].place = unfinished[at].made;
-    unfinished_count = 0;
+    if (comm && depth == 0)
+        comm->is_complete = true;
+    complete();
     *state = 0;
     return 0;
 }
 
+static void ask(ccl_comm comm)
+{
+    standin_warnings += !comm->is_complete;
+}
+
 int ncclCommCount(ccl_comm comm, int *ranks)
 {
+    ask(comm);
     *ranks = comm->ranks;
     return 0;
 }
 
 int ncclCommUserRank(ccl_comm comm, int *rank)
 {
+    ask(comm);
     *rank = comm->rank;
     return 0;
 }
 
 int ncclCommCuDevice(ccl_comm comm, int *device)
 {
-    (void)comm;
-    *device = 3;
+    ask(comm);
+    *device = comm->is_complete ? 3 : 0;
     return 0;
 }
 
@@ -288,6 +313,10 @@ int ncclGroupEnd(void)
         return 5;
     if (--depth > 0)
         return 0;
+    for (int at = 0; at < made_count; at++)
+        made_in_group[at]->is_complete = true;
+    made_count = 0;
+    complete();
     qsort(tasks, (size_t)task_count, sizeof *tasks, larger_first);
     for (int at = 0; at < task_count; at++)
         launch(&tasks[at]);

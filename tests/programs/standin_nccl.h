@@ -7,6 +7,8 @@
 
 /* What the next split, shrunk or grown communicator is. */
 extern int standin_ranks, standin_rank;
+/* How often it was asked what it does not know yet. */
+extern int standin_warnings;
 
 int ncclCommInitRankConfig(ccl_comm *comm, int ranks, ccl_id id, int rank, ccl_config *config);
 int ncclCommInitRankScalable(ccl_comm *comm, int ranks, int rank, int id_count, ccl_id *ids, ccl_config *config);
