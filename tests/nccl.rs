@@ -2,10 +2,16 @@
 //! without a GPU, which answers with errors. Nothing here was done by a GPU; tests/gpu.sh is for where one is.
 
 mod common;
+#[allow(dead_code)]
+#[path = "../profiler/hooks/nccl/src/functions.rs"]
+mod functions;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use commsee::ccl;
+use functions::Kind;
 
 use common::{Launch, Mpi, Program, Run, answer, hook, shared_library, skip};
 
@@ -306,8 +312,40 @@ fn nccl_answers_as_it_does_without() {
     }
 }
 
+/// The module and `through` know the same functions, and mean the same by their bytes and by their peer.
+#[test]
+fn functions_mean_the_same_to_who_writes_and_who_reads() {
+    const RANKS: u32 = 4;
+    let mut readers: BTreeSet<&str> = ccl::FUNCTIONS.iter().map(|function| function.name).collect();
+    for function in functions::ALL {
+        let name = function.name();
+        let read = ccl::find(&function.full_name("nccl")).unwrap_or_else(|| panic!("{name} is not in src/ccl.rs"));
+        assert_eq!(ccl::find(&function.full_name("oneccl")), Some(read), "{name}");
+        readers.remove(read.name);
+        let kind = match read.kind {
+            ccl::Kind::Collective { has_root: false } => Kind::Collective,
+            ccl::Kind::Collective { has_root: true } => Kind::Rooted,
+            ccl::Kind::Send => Kind::Send,
+            ccl::Kind::Receive => Kind::Receive,
+            ccl::Kind::Control => Kind::Control,
+        };
+        assert_eq!(function.kind(), kind, "{name}");
+        let blocks = [1, 2].map(|rank| function.blocks(RANKS, rank, 2));
+        let all = u64::from(RANKS);
+        match read.holds {
+            ccl::Holds::Block => assert_eq!(blocks, [1, 1], "{name}"),
+            ccl::Holds::Blocks => assert_eq!(blocks, [all, all], "{name}"),
+            ccl::Holds::BlockOfRoot => assert_eq!(blocks, [0, 1], "{name}"),
+            ccl::Holds::BlocksOfRoot => assert_eq!(blocks, [0, all], "{name}"),
+            ccl::Holds::Own => {}
+        }
+    }
+    // The module calls the first what it is, and does not count the second.
+    assert_eq!(readers, BTreeSet::from(["Bcast", "GroupStart"]));
+}
+
 /// The functions of a library, or of the module, of a prefix.
-fn functions(library: &Path, prefix: &str) -> BTreeSet<String> {
+fn exported(library: &Path, prefix: &str) -> BTreeSet<String> {
     let output = Command::new("nm").args(["-D", "--defined-only"]).arg(library).output().expect("nm");
     let text = String::from_utf8(output.stdout).expect("names");
     let names = text.lines().filter_map(|line| line.split_whitespace().nth(2));
@@ -332,7 +370,7 @@ fn every_function_is_counted_or_listed() {
         ("oneccl", "libccl.so.2", "oneccl"),
     ];
     for (name, file, prefix) in libraries {
-        let counted = functions(&hook("nccl"), prefix);
+        let counted = exported(&hook("nccl"), prefix);
         let Some(folder) = fetched(name) else {
             is_complete = false;
             skip(&format!(
@@ -340,7 +378,7 @@ fn every_function_is_counted_or_listed() {
             ));
             continue;
         };
-        let all = functions(&folder.join(file), prefix);
+        let all = exported(&folder.join(file), prefix);
         assert!(all.len() > 30, "{name}: {all:?}");
         let missing: Vec<_> = all.iter().filter(|name| !counted.contains(*name) && !listed.contains(*name)).collect();
         assert_eq!(missing, Vec::<&String>::new(), "{name}: neither counted nor listed in tests/uncounted.txt");

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "truth.h"
 #include "standin_nccl.h"
-#include <dlfcn.h>
+#include <stdint.h>
 
 #define DONE(call) EXPECT((call) == 0)
 #define REDUCE(count, comm) ncclAllReduce(data, data, count, CCL_FLOAT32, CCL_SUM, comm, NULL)
@@ -61,6 +61,15 @@ int main(int argc, char **argv)
     DONE(ncclCommGetAsyncError(all, &state));
     DONE(ncclCommGetAsyncError(reused, &state));
     DONE(ncclAlltoAll(data, data, 100, CCL_FLOAT32, reused, NULL));
+
+    /* A split comes to nothing, and its place holds something else by the time that a communicator is asked for its state. */
+    ccl_comm given_up;
+    standin_fails = 1;
+    EXPECT(ncclCommSplit(all, 3, rank, &given_up, &nonblocking) == 7);
+    standin_fails = 0;
+    given_up = (ccl_comm)(uintptr_t)16;
+    __asm__ volatile("" : : "r"(&given_up) : "memory");
+    DONE(ncclCommGetAsyncError(all, &state));
 
     /* Made in a group, whose end knows the GPU. */
     DONE(ncclGroupStart());

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int standin_ranks, standin_rank, standin_warnings;
+int standin_ranks, standin_rank, standin_fails, standin_warnings;
 
 struct ccl_comm {
     int ranks, rank;
@@ -203,6 +203,8 @@ static int derived(ccl_comm parent, ccl_comm *place, ccl_config *config)
         return 4;
     ccl_comm one = made(++communicators << 40, config && config->comm_name ? config->comm_name : "", standin_ranks, standin_rank);
     bool is_nonblocking = config && config->blocking == 0;
+    if (is_nonblocking && standin_fails)
+        return 7;
     if (is_nonblocking || depth > 0) {
         /* It is there when its user has asked for it, or the group has ended. */
         one->is_complete = false;

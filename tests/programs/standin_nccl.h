@@ -7,6 +7,8 @@
 
 /* What the next split, shrunk or grown communicator is. */
 extern int standin_ranks, standin_rank;
+/* Nonblocking ones come to nothing. */
+extern int standin_fails;
 /* How often it was asked what it does not know yet. */
 extern int standin_warnings;
 

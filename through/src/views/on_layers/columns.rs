@@ -2,6 +2,7 @@
 
 use super::{OfRank, OnLayer, Row, is_on_device, timed};
 use crate::document::{Style, Unit, Value};
+use crate::query::layers::calls::Calls;
 use crate::query::source::ALL_RANKS;
 use crate::views::{Column, Context};
 
@@ -96,37 +97,83 @@ pub const COMMUNICATORS: &[Column<OnLayer>] = &[
     .when(|_, rows: &[OnLayer]| rows.iter().any(|row| row.device.is_some())),
 ];
 
-pub const OPERATIONS: &[Column<Row>] = &[
-    Column::record("comm", Unit::Communicator, "the name of the layer's communicator", |_, row: &Row| {
-        Value::text(&row.comm.comm.name)
-    }),
-    Column::record("layer", Unit::Text, "the layer, such as `nccl`, or `nccl-rx` of what arrived", |_, row| {
-        Value::text(&row.calls.layer)
-    }),
-    Column::new("function", "function", Unit::Operation, "the layer's function", |_, row: &Row| {
-        Value::Operation(&row.calls.function)
+/// Rows of calls, over all ranks or of one.
+trait OfCalls {
+    fn calls(&self) -> &Calls;
+}
+
+impl OfCalls for Row {
+    fn calls(&self) -> &Calls {
+        &self.calls
+    }
+}
+
+impl OfCalls for OfRank {
+    fn calls(&self) -> &Calls {
+        &self.calls
+    }
+}
+
+const fn layer<R: OfCalls>() -> Column<R> {
+    Column::record("layer", Unit::Text, "the layer, such as `nccl`, or `nccl-rx` of what arrived", |_, row: &R| {
+        Value::text(&row.calls().layer)
     })
-    .first(),
-    Column::record("bucket_lo", Unit::Bytes, "messages of more bytes than these", |context: &Context, row| {
-        Value::Bytes(context.bucket(row.calls.bucket).map(|bucket| bucket.lo).unwrap_or_default())
-    }),
-    Column::record("bucket_hi", Unit::Bytes, "and at most these; the last bucket has none", |context, row| {
-        Value::some(context.bucket(row.calls.bucket).and_then(|bucket| bucket.hi), Value::Bytes)
-    }),
-    Column::shown("bytes", Unit::Bucket, |context: &Context, row: &Row| {
-        Value::some(context.bucket(row.calls.bucket), |bucket| Value::Bucket { lo: bucket.lo, hi: bucket.hi })
+}
+
+const fn function<R: OfCalls>() -> Column<R> {
+    Column::new("function", "function", Unit::Operation, "the layer's function", |_, row: &R| {
+        Value::Operation(&row.calls().function)
+    })
+    .first()
+}
+
+const fn bucket_lo<R: OfCalls>() -> Column<R> {
+    Column::record("bucket_lo", Unit::Bytes, "messages of more bytes than these", |context: &Context, row: &R| {
+        Value::Bytes(context.bucket(row.calls().bucket).map(|bucket| bucket.lo).unwrap_or_default())
+    })
+}
+
+const fn bucket_hi<R: OfCalls>() -> Column<R> {
+    Column::record(
+        "bucket_hi",
+        Unit::Bytes,
+        "and at most these; the last bucket has none",
+        |context: &Context, row: &R| {
+            Value::some(context.bucket(row.calls().bucket).and_then(|bucket| bucket.hi), Value::Bytes)
+        },
+    )
+}
+
+const fn bucket<R: OfCalls>() -> Column<R> {
+    Column::shown("bytes", Unit::Bucket, |context: &Context, row: &R| {
+        Value::some(context.bucket(row.calls().bucket), |bucket| Value::Bucket { lo: bucket.lo, hi: bucket.hi })
     })
     .style(Style::Blank)
-    .first(),
+    .first()
+}
+
+const fn protocol<R: OfCalls>() -> Column<R> {
     Column::new(
         "protocol",
         "algorithm",
         Unit::Text,
         "algorithm, protocol and channels that the layer chose, such as `RING/LL128 x4`; empty where it does not tell",
-        |_, row: &Row| Value::text(&row.calls.protocol),
+        |_, row: &R| Value::text(&row.calls().protocol),
     )
     .first()
-    .when(|_, rows| rows.iter().any(|row| !row.calls.protocol.is_empty())),
+    .when(|_, rows: &[R]| rows.iter().any(|row| !row.calls().protocol.is_empty()))
+}
+
+pub const OPERATIONS: &[Column<Row>] = &[
+    Column::record("comm", Unit::Communicator, "the name of the layer's communicator", |_, row: &Row| {
+        Value::text(&row.comm.comm.name)
+    }),
+    layer(),
+    function(),
+    bucket_lo(),
+    bucket_hi(),
+    bucket(),
+    protocol(),
     Column::new("ranks", "ranks", Unit::Count, "how many ranks called", |_, row: &Row| {
         Value::some(row.calls.callers(), |callers| Value::Number(callers as i64))
     })
@@ -205,33 +252,12 @@ pub const ROWS: &[Column<OfRank>] = &[
     Column::record("comm_size", Unit::Count, "its number of ranks", |_, row: &OfRank| {
         Value::some(row.comm.comm.size, |size| Value::Number(size as i64))
     }),
-    Column::record("layer", Unit::Text, "the layer, such as `nccl`, or `nccl-rx` of what arrived", |_, row| {
-        Value::text(&row.calls.layer)
-    }),
-    Column::new("function", "function", Unit::Operation, "the layer's function", |_, row: &OfRank| {
-        Value::Operation(&row.calls.function)
-    })
-    .first(),
-    Column::record("bucket_lo", Unit::Bytes, "messages of more bytes than these", |context: &Context, row| {
-        Value::Bytes(context.bucket(row.calls.bucket).map(|bucket| bucket.lo).unwrap_or_default())
-    }),
-    Column::record("bucket_hi", Unit::Bytes, "and at most these; the last bucket has none", |context, row| {
-        Value::some(context.bucket(row.calls.bucket).and_then(|bucket| bucket.hi), Value::Bytes)
-    }),
-    Column::shown("bytes", Unit::Bucket, |context: &Context, row: &OfRank| {
-        Value::some(context.bucket(row.calls.bucket), |bucket| Value::Bucket { lo: bucket.lo, hi: bucket.hi })
-    })
-    .style(Style::Blank)
-    .first(),
-    Column::new(
-        "protocol",
-        "algorithm",
-        Unit::Text,
-        "algorithm, protocol and channels that the layer chose; empty where it does not tell",
-        |_, row: &OfRank| Value::text(&row.calls.protocol),
-    )
-    .first()
-    .when(|_, rows| rows.iter().any(|row| !row.calls.protocol.is_empty())),
+    layer(),
+    function(),
+    bucket_lo(),
+    bucket_hi(),
+    bucket(),
+    protocol(),
     Column::new(
         "rank",
         "rank",

@@ -160,24 +160,28 @@ fn derive<V: Vendor>(
     code
 }
 
-/// The program asks whether a communicator is complete. It is not counted.
-pub fn ask_state<V: Vendor>(real: impl FnOnce() -> Code) -> Code {
+/// The program asks whether a communicator is complete, which is not counted: one that was left unfinished is taken in.
+pub fn ask_state<V: Vendor>(comm: Handle, real: impl FnOnce() -> Code) -> Code {
     let code = real();
-    if let Some(module) = module::get()
-        && code == SUCCESS
-        && !is_nested()
-    {
-        guard::guarded(|| make::finish_all::<V>(module));
+    if code == SUCCESS {
+        finish_left::<V>(comm);
     }
     code
+}
+
+fn finish_left<V: Vendor>(comm: Handle) {
+    if let Some(module) = module::get()
+        && communicators::known(comm).is_none()
+        && !is_nested()
+    {
+        guard::guarded(|| make::finish_left::<V>(module, comm));
+    }
 }
 
 /// The program frees a communicator.
 pub fn free<V: Vendor>(function: Function, comm: Handle, real: impl FnOnce() -> Code) -> Code {
     let Some(module) = module::get().filter(|_| !is_nested()) else { return real() };
-    if communicators::known(comm).is_none() {
-        guard::guarded(|| make::finish_all::<V>(module));
-    }
+    finish_left::<V>(comm);
     let known = communicators::forget(comm);
     let begun = begin_on::<V>(function, known.map_or(0, |known| known.number));
     let code = real();
@@ -198,7 +202,10 @@ pub fn free<V: Vendor>(function: Function, comm: Handle, real: impl FnOnce() -> 
 
 fn settle<V: Vendor>(module: &Module, code: Code, comm: Handle, known: Option<&'static Communicator>) {
     match known {
-        Some(known) if is_taken::<V>(code) => module.communicator_freed(known.number),
+        Some(known) if is_taken::<V>(code) => {
+            module.communicator_freed(known.number);
+            make::forget_parts(known.number);
+        }
         Some(known) => communicators::keep(comm, known),
         None => {}
     }
@@ -248,7 +255,8 @@ impl Making {
             Some(thread) => {
                 push(&thread.unfinished, unfinished);
             }
-            None if code == SUCCESS => return unfinished.finish::<V>(module),
+            // Before MPI is initialized nobody knows of groups.
+            None if code == SUCCESS && self.begun.is_some() => return unfinished.finish::<V>(module),
             None => unfinished.leave(),
         }
         None

@@ -150,12 +150,22 @@ impl Unfinished {
         Unfinished::new(place, identity::of_id(id, ranks), letter::GROW, label, None, expected)
     }
 
-    /// It is complete: the handle lies at its place. Where it is not, it is kept until it is.
+    /// The call that makes it has returned: the handle lies at its place. Where it does not, it is kept until the program uses it.
     pub fn finish<V: Vendor>(self, module: &Module) -> Option<&'static Communicator> {
-        let Some(handle) = self.handle().filter(|handle| is_complete::<V>(*handle)) else {
+        match self.handle() {
+            Some(handle) => self.take_in::<V>(module, handle),
+            None => {
+                self.leave();
+                None
+            }
+        }
+    }
+
+    fn take_in<V: Vendor>(self, module: &Module, handle: Handle) -> Option<&'static Communicator> {
+        if !is_complete::<V>(handle) {
             self.leave();
             return None;
-        };
+        }
         let is_possible = |(ranks, _): &(u32, u32)| self.parent_ranks.is_none_or(|most| *ranks <= most);
         let (ranks, rank) = ask::<V>(handle).filter(is_possible).unwrap_or(UNKNOWN);
         let hash = expected::made(self.expected, ranks, rank);
@@ -199,15 +209,27 @@ impl Unfinished {
     }
 }
 
-/// The program asked how a communicator is: those that have been completed meanwhile are taken in.
-pub fn finish_all<V: Vendor>(module: &Module) {
+/// Those of a communicator that is freed come to nothing, unless their handle is there.
+pub fn forget_parts(parent: u32) {
+    let mut unfinished = UNFINISHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    unfinished.retain(|one| {
+        let is_nothing = one.parent == parent && one.handle().is_none();
+        if is_nothing {
+            expected::withdraw(one.expected);
+        }
+        !is_nothing
+    });
+}
+
+/// One that was left unfinished, by the handle that the program uses. Only then is it known to be one: the place where the library put it
+/// may be anything by now.
+pub fn finish_left<V: Vendor>(module: &Module, handle: Handle) -> Option<&'static Communicator> {
     let left = {
         let mut unfinished = UNFINISHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        std::mem::take(&mut *unfinished)
+        let place = unfinished.iter().position(|one| one.handle() == Some(handle))?;
+        unfinished.remove(place)
     };
-    for one in left {
-        one.finish::<V>(module);
-    }
+    left.take_in::<V>(module, handle)
 }
 
 /// A handle that is not known, with which a call succeeded: one that was left unfinished, or was made unseen.
@@ -215,13 +237,8 @@ pub fn first_seen<V: Vendor>(module: &Module, handle: Handle) -> Option<&'static
     if handle.is_null() {
         return None;
     }
-    let left = {
-        let mut unfinished = UNFINISHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let place = unfinished.iter().position(|one| one.handle() == Some(handle));
-        place.map(|place| unfinished.remove(place))
-    };
-    if let Some(left) = left {
-        return left.finish::<V>(module);
+    if let Some(left) = finish_left::<V>(module, handle) {
+        return Some(left);
     }
     if !is_complete::<V>(handle) {
         return None;

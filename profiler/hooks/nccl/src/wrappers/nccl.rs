@@ -129,7 +129,7 @@ wrappers! {
     }
     // Programs with nonblocking communicators ask it until it says so.
     fn ncclCommGetAsyncError(comm: Handle, state: *mut c_int) { |real|
-        calls::ask_state::<Nccl>(real)
+        calls::ask_state::<Nccl>(comm, real)
     }
     fn ncclCommDestroy(comm: Handle) { |real|
         calls::free::<Nccl>(Function::CommDestroy, comm, real)
