@@ -280,8 +280,7 @@ fn communicators_are_asked_for_nothing_before_they_are_complete() {
             "nccl:i0.4|ncclAllReduce|TREE/LL x1|gpu3|2|800|2",
             "nccl:i0.5|ncclAllReduce|TREE/LL x1|gpu3|2|800|2",
             "nccl:i0.7|ncclAllReduce|RING/SIMPLE x4|gpu3|2|8000|2",
-            // Its first call tells which one it is.
-            "nccl:s0.1|ncclAllReduce||gpu3|2|800|2",
+            "nccl:s0.1|ncclAllReduce|TREE/LL x1|gpu3|2|800|2",
             "nccl:s0.3|ncclAlltoAll||gpu3|2|1600|2",
         ];
         assert_eq!(answer(&run.profile_path(), rows), wanted, "{mpi}");

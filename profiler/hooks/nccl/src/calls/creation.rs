@@ -163,25 +163,25 @@ fn derive<V: Vendor>(
 /// The program asks whether a communicator is complete, which is not counted: one that was left unfinished is taken in.
 pub fn ask_state<V: Vendor>(comm: Handle, real: impl FnOnce() -> Code) -> Code {
     let code = real();
-    if code == SUCCESS {
+    if code == SUCCESS && communicators::known(comm).is_none() {
         finish_left::<V>(comm);
     }
     code
 }
 
-fn finish_left<V: Vendor>(comm: Handle) {
-    if let Some(module) = module::get()
-        && communicators::known(comm).is_none()
-        && !is_nested()
-    {
-        guard::guarded(|| make::finish_left::<V>(module, comm));
-    }
+/// What was left unfinished, and its user now hands to the library: before the call, so that what the plugin says in it has a communicator.
+#[cold]
+pub(super) fn finish_left<V: Vendor>(comm: Handle) -> Option<&'static Communicator> {
+    let module = module::get().filter(|_| !comm.is_null() && !is_nested())?;
+    guard::guarded(|| make::finish_left::<V>(module, comm)).flatten()
 }
 
 /// The program frees a communicator.
 pub fn free<V: Vendor>(function: Function, comm: Handle, real: impl FnOnce() -> Code) -> Code {
     let Some(module) = module::get().filter(|_| !is_nested()) else { return real() };
-    finish_left::<V>(comm);
+    if communicators::known(comm).is_none() {
+        finish_left::<V>(comm);
+    }
     let known = communicators::forget(comm);
     let begun = begin_on::<V>(function, known.map_or(0, |known| known.number));
     let code = real();

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use commsee_runtime::guard;
 
 use super::thread::push;
-use super::{Begun, Ended, count, is_taken};
+use super::{Begun, Ended, count, creation, is_taken};
 use crate::abi::{Code, Handle, SUCCESS, element_bytes};
 use crate::communicators::{self, Communicator};
 use crate::functions::{Function, Kind};
@@ -30,7 +30,7 @@ pub fn operate<V: Vendor>(
     peer: c_int,
     real: impl FnOnce() -> Code,
 ) -> Code {
-    let known = communicators::known(comm);
+    let known = communicators::known(comm).or_else(|| creation::finish_left::<V>(comm));
     let number = known.map_or(0, |known| known.number);
     let route = |thread: &super::Thread, module: &_| thread.latest.of_call(module, V::LAYER, function);
     let Some(begun) = Begun::new(number, route) else { return real() };
