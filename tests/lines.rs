@@ -21,16 +21,16 @@ fn add(log: &mut Log, place: Place, (calls, sent, received): Counts) {
 }
 
 /// What the program says that it does: `@ rank label operation function line sent received`.
-fn logged(run: &Run) -> Log {
+fn logged(text: &str) -> Log {
     let mut log = Log::new();
-    for line in run.stdout.lines().filter_map(|line| line.strip_prefix("@ ")) {
+    for line in text.lines().filter_map(|line| line.strip_prefix("@ ")) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [rank, label, op, function, line, sent, received] = words[..] else { panic!("{line}") };
         let number = |word: &str| word.parse().expect("a number");
         let place = (number(rank), label.to_owned(), op.to_owned(), function.to_owned(), number(line));
         add(&mut log, place, (1, number(sent), number(received)));
     }
-    assert!(!log.is_empty(), "{}", run.output());
+    assert!(!log.is_empty(), "{text}");
     log
 }
 
@@ -109,9 +109,12 @@ fn compiled(mpi: Mpi, folder: &Path, source: &str, flags: &[&str]) -> PathBuf {
 fn holds(mpi: Mpi, source: &str, flags: &[&str], frames: &str) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let program = compiled(mpi, folder.path(), source, flags);
+    let log = folder.path().join("log");
     let launch = Launch::of(mpi, program).preload(library()).ranks(4).variable("COMMSEE_SITES", frames);
-    let run = launch.run().succeeded();
-    compare(&logged(&run), &seen(&run.profile_path(), source), &format!("{mpi} {flags:?} {frames}"));
+    let run = launch.variable("LINES_LOG", log.to_str().expect("a path in UTF-8")).run().succeeded();
+    let what = format!("{mpi} {flags:?} {frames}");
+    compare(&logged(&std::fs::read_to_string(&log).expect("the log")), &seen(&run.profile_path(), source), &what);
+    check_sums(&run.profile_path(), &what);
 }
 
 /// In both directions.
@@ -126,7 +129,7 @@ fn compare(logged: &Log, seen: &Log, what: &str) {
 
 /// Of programs that do not log all calls: those of operations that they do.
 fn compare_logged(run: &Run, file: &str, what: &str) {
-    let logged = logged(run);
+    let logged = logged(&run.stdout);
     let operations: BTreeSet<&str> = logged.keys().map(|(_, _, op, ..)| op.as_str()).collect();
     compare(&logged, &seen_of(&run.profile_path(), file, |op| operations.contains(op)), what);
 }
@@ -219,20 +222,23 @@ fn events_have_the_sites_of_their_calls() {
 #[test]
 fn whatever_is_counted_is_counted_at_a_site() {
     for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
-        for (program, ranks) in [
-            ("p2p", 2),
-            ("collectives", 4),
-            ("completion", 4),
-            ("creators", 4),
-            ("persistent", 2),
-            ("rma", 4),
-            ("io", 2),
-            ("nested", 2),
+        for (program, ranks, arguments) in [
+            ("p2p", 2, &[][..]),
+            ("collectives", 4, &[]),
+            ("completion", 4, &[]),
+            ("creators", 4, &[]),
+            ("persistent", 2, &[]),
+            ("rma", 4, &[]),
+            ("io", 2, &[]),
+            ("nested", 2, &[]),
+            ("requests", 2, &[]),
+            ("phases", 2, &[]),
+            ("alternating", 2, &["20000"]),
         ] {
             for frames in ["1", "3"] {
                 // As in rma.rs.
                 let launch = Launch::new(mpi, program).ranks(ranks).variable("OMPI_MCA_osc", "pt2pt,sm");
-                let run = launch.variable("COMMSEE_SITES", frames).run().succeeded();
+                let run = launch.arguments(arguments).variable("COMMSEE_SITES", frames).run().succeeded();
                 check(&run);
                 check_sums(&run.profile_path(), &format!("{mpi} {program} {frames}"));
             }

@@ -25,6 +25,10 @@ pub enum Recording {
     Timeline,
     /// `COMMSEE_DATATYPES=1`.
     Datatypes,
+    /// `COMMSEE_SITES=1`.
+    Sites,
+    /// `COMMSEE_SITES=8`.
+    Stacks,
     /// With the UCX hook module, and UCX below Open MPI.
     Module,
 }
@@ -36,6 +40,8 @@ impl Recording {
             Recording::Disabled => Some(("COMMSEE_DISABLE", "1")),
             Recording::Timeline => Some(("COMMSEE_TRACE", "1")),
             Recording::Datatypes => Some(("COMMSEE_DATATYPES", "1")),
+            Recording::Sites => Some(("COMMSEE_SITES", "1")),
+            Recording::Stacks => Some(("COMMSEE_SITES", "8")),
             Recording::Module => Some(("COMMSEE_HOOKS", "ucx")),
         }
     }
@@ -152,6 +158,25 @@ pub const CASES: &[Case] = &[
         "allreduce_self_datatypes",
         "`MPI_Allreduce` with `COMMSEE_DATATYPES=1`",
     ),
+    recorded(Recording::Sites, "send_proc_null", "send_proc_null_sites", "`MPI_Send` with `COMMSEE_SITES=1`"),
+    recorded(Recording::Sites, "allreduce_self", "allreduce_self_sites", "`MPI_Allreduce` with `COMMSEE_SITES=1`"),
+    recorded(Recording::Sites, "barrier_self", "barrier_self_sites", "`MPI_Barrier` with `COMMSEE_SITES=1`"),
+    Case {
+        recording: Recording::Sites,
+        word: "isend_irecv_waitall_self",
+        ..case(
+            "isend_irecv_waitall_self_sites",
+            "`MPI_Isend`, `MPI_Irecv`, `MPI_Waitall` of both, to self, with `COMMSEE_SITES=1`",
+            3,
+        )
+    },
+    Case {
+        program: Program::Fortran,
+        recording: Recording::Sites,
+        word: "allreduce_self",
+        ..case("allreduce_self_fortran_sites", "`MPI_Allreduce` in Fortran with `COMMSEE_SITES=1`", 1)
+    },
+    recorded(Recording::Stacks, "allreduce_self", "allreduce_self_stacks", "`MPI_Allreduce` with `COMMSEE_SITES=8`"),
     recorded(
         Recording::Module,
         "send_proc_null",

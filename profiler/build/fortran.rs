@@ -187,7 +187,7 @@ fn entry(text: &mut String, call: &Call, form: &Form) {
     let is_usual = *name == format!("{lower}_") || *name == format!("{lower}_f08_");
     let late = if *large || call.since > EVERYWHERE || !is_usual { "late " } else { "" };
     let translation = match has_short(call) {
-        true => format!("fortran_{0}::<Short>, fortran_{0}::<Full>", call.name),
+        true => format!("fortran_{0}::<Short>, fortran_{0}::<Sited>, fortran_{0}::<Full>", call.name),
         false => format!("fortran_{}", call.name),
     };
     write!(

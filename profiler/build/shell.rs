@@ -51,7 +51,7 @@ fn shell(text: &mut String, call: &Call, large: bool) {
         if parameters.is_empty() { "caller: Caller".to_owned() } else { format!("{parameters}, caller: Caller") };
     let names_and_caller = if names.is_empty() { "caller".to_owned() } else { format!("{names}, caller") };
     let (offer, short) = match has_short(call) {
-        true => (format!("short_path::offer({slot});"), format!("{function}_in_short, ")),
+        true => (format!("short_path::offer({slot});"), format!("{function}_in_short, {function}_in_sited, ")),
         false => (String::new(), String::new()),
     };
     write!(
@@ -85,10 +85,11 @@ unsafe extern \"C-unwind\" fn {function}_in_full({parameters_and_caller}) -> c_i
     if !has_short(call) {
         return;
     }
-    write!(
-        text,
-        "#[inline(never)]
-unsafe extern \"C-unwind\" fn {function}_in_short({parameters_and_caller}) -> c_int {{
+    for (suffix, path) in [("short", "Short"), ("sited", "Sited")] {
+        write!(
+            text,
+            "#[inline(never)]
+unsafe extern \"C-unwind\" fn {function}_in_{suffix}({parameters_and_caller}) -> c_int {{
     // SAFETY: as above.
     unsafe {{
         let Some(thread) = thread::outside() else {{ return {function}_in_full({names_and_caller}) }};
@@ -101,7 +102,8 @@ unsafe extern \"C-unwind\" fn {function}_in_short({parameters_and_caller}) -> c_
 }}
 
 ",
-        body = body("Short"),
-    )
-    .unwrap();
+            body = body(path),
+        )
+        .unwrap();
+    }
 }

@@ -1,9 +1,8 @@
 /* lines: calls of known lines in functions that are inlined or not, recursive, called by pointer, from threads that come and go, from
-   callbacks, and calls that complete what others began. */
+   callbacks, calls that take turns, and calls that complete what others began. */
 #include "lines.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
 static MPI_Comm rows, pairs;
 
@@ -52,6 +51,63 @@ static __attribute__((noinline)) void exchange(int peer)
     AT("WORLD", MPI_Sendrecv, 5, 5, out, 5, MPI_CHAR, peer, 3, in, 100, MPI_CHAR, peer, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+struct handed {
+    MPI_Request *requests;
+    int count;
+};
+
+static void *complete(void *argument)
+{
+    struct handed *handed = argument;
+    AT("WORLD", MPI_Waitall, 0, 0, handed->count, handed->requests, MPI_STATUSES_IGNORE);
+    return NULL;
+}
+
+/* Lines that take turns, with messages of sizes that take turns, are told apart, whoever completes what they began. */
+static __attribute__((noinline)) void mixed(int peer)
+{
+    enum { MOST = 70000, KINDS = 6 };
+    static const int sizes[KINDS] = {0, 40, 400, 5000, 41, MOST};
+    char *in = calloc(3, MOST), *out = calloc(1, MOST);
+    for (int i = 0; i < 8 * KINDS; i++) {
+        int one = sizes[i % KINDS], two = sizes[(i + 1) % KINDS], three = sizes[i / KINDS % KINDS], done = 0, some;
+        int places[6];
+        MPI_Request requests[6];
+        AT("WORLD", MPI_Irecv, 0, one, in, MOST, MPI_CHAR, peer, 10, MPI_COMM_WORLD, &requests[0]);
+        AT("WORLD", MPI_Irecv, 0, two, in + MOST, MOST, MPI_CHAR, peer, 11, MPI_COMM_WORLD, &requests[1]);
+        AT("WORLD", MPI_Irecv, 0, three, in + 2 * MOST, MOST, MPI_CHAR, peer, 12, MPI_COMM_WORLD, &requests[2]);
+        AT("WORLD", MPI_Isend, one, 0, out, one, MPI_CHAR, peer, 10, MPI_COMM_WORLD, &requests[3]);
+        AT("WORLD", MPI_Isend, two, 0, out, two, MPI_CHAR, peer, 11, MPI_COMM_WORLD, &requests[4]);
+        AT("WORLD", MPI_Isend, three, 0, out, three, MPI_CHAR, peer, 12, MPI_COMM_WORLD, &requests[5]);
+        switch (i / 2 % 4) {
+        case 0:
+            AT("WORLD", MPI_Waitall, 0, 0, 6, requests, MPI_STATUSES_IGNORE);
+            break;
+        case 1:
+            for (; done < 6; done++)
+                AT("WORLD", MPI_Waitany, 0, 0, 6, requests, &some, MPI_STATUS_IGNORE);
+            break;
+        case 2:
+            for (; done < 6; done += some)
+                AT("WORLD", MPI_Waitsome, 0, 0, 6, requests, &some, places, MPI_STATUSES_IGNORE);
+            break;
+        default: {
+            pthread_t other;
+            struct handed handed = {requests, 6};
+            pthread_create(&other, NULL, complete, &handed);
+            pthread_join(other, NULL);
+        }
+        }
+        if (i % 5 == 0) {
+            char turn[64] = {0}, turned[64];
+            AT("WORLD", MPI_Sendrecv, 3, 3, turn, 3, MPI_CHAR, peer, 13, turned, 64, MPI_CHAR, peer, 13, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            AT("WORLD", MPI_Sendrecv, 60, 60, turn, 60, MPI_CHAR, peer, 13, turned, 64, MPI_CHAR, peer, 13, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+    }
+    free(in);
+    free(out);
+}
+
 /* A callback calls in the midst of a call, which is charged to its own line. */
 static int copy(MPI_Comm comm, int key, void *extra, void *in, void *out, int *is_copied)
 {
@@ -91,6 +147,7 @@ int main(int argc, char **argv)
     void (*by_pointer[])(int) = {exchange, apart};
     by_pointer[0](lines_rank ^ 1);
     by_pointer[argc > 0](1);
+    mixed(lines_rank ^ 1);
     for (int i = 0; i < 2; i++) {
         pthread_t other;
         pthread_create(&other, NULL, thread, NULL);

@@ -26,6 +26,13 @@ pub fn of_caller(return_address: usize) -> u32 {
     of_other_caller(return_address)
 }
 
+/// The same, and whether it is that of every call that returns there: it is not where the stack behind it tells, or where the code may be
+/// unmapped.
+pub fn of_any_call_from(return_address: usize) -> (u32, bool) {
+    let site = of_caller(return_address);
+    (site, local::known().is_some_and(|local| local.caller(return_address).0 == return_address))
+}
+
 #[inline(never)]
 fn of_other_caller(return_address: usize) -> u32 {
     if return_address == 0 {

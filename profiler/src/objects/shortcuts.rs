@@ -1,14 +1,18 @@
 //! What a thread's calls of one operation over one communicator need, found by one comparison where a call is like the one before:
 //! its counters, the size of its datatype, the messages to its destination. All of it is kept elsewhere too, and found there by what
 //! it means; so a shortcut may be forgotten at any time.
+//!
+//! Where calls are counted by call site, those of the short path have a shortcut for each place of the program that calls. The full path
+//! has those without one (`caller` is 0), and takes the latest of either.
 
 use std::cell::Cell;
 use std::ptr;
 
 use commsee_runtime::table;
 use vocabulary::calls::CALLS;
-use vocabulary::shard::{self as image, Completed, Edge};
+use vocabulary::shard::{self as image, Completed, Edge, SiteCell};
 
+use crate::guest::short_path::Path;
 use crate::mpi::abi::Word;
 use crate::objects::records::Record;
 use crate::shard::memory;
@@ -35,6 +39,12 @@ pub struct Shortcut {
     edge: Cell<*mut Edge>,
     /// The counters of receives whose message has not arrived.
     pub pending: Cell<*mut image::Cell>,
+    /// Where its calls return to; 0 where it is for all of them.
+    caller: Cell<u64>,
+    /// The counters of that site in the bucket of `cell`, and those of its receives whose message has not arrived; null if not looked up.
+    at_site: Cell<*mut SiteCell>,
+    pending_at_site: Cell<*mut SiteCell>,
+    pub site: Cell<u32>,
     operation: Cell<u16>,
     phase: Cell<u8>,
 }
@@ -62,6 +72,10 @@ impl Shortcut {
             destination: Cell::new(NO_DESTINATION),
             edge: Cell::new(ptr::null_mut()),
             pending: Cell::new(ptr::null_mut()),
+            caller: Cell::new(0),
+            at_site: Cell::new(ptr::null_mut()),
+            pending_at_site: Cell::new(ptr::null_mut()),
+            site: Cell::new(0),
             operation: Cell::new(u16::MAX),
             phase: Cell::new(0),
         }
@@ -73,6 +87,12 @@ impl Shortcut {
         self.key.get() == key && self.generation.get() == generation
     }
 
+    /// The same, and for this caller, where the path tells callers apart.
+    #[inline(always)]
+    pub fn is_for_call<P: Path>(&self, key: Word, caller: u64, generation: u64) -> bool {
+        self.is_for(key, generation) && (!P::IS_SITED || self.caller.get() == caller)
+    }
+
     /// Whether its counters are those of this key, which has no bucket.
     #[inline(always)]
     pub fn is_of(&self, cells: u64) -> bool {
@@ -80,8 +100,10 @@ impl Shortcut {
     }
 
     /// Makes it one for another key, of which nothing else is known yet.
-    pub fn begin(&self, key: Word, operation: u16, phase: u8, record: Record, cells: u64) {
+    pub fn begin(&self, (key, operation, caller): (Word, u16, u64), phase: u8, record: Record, cells: u64) {
         self.key.set(key);
+        self.caller.set(caller);
+        self.set_site(0);
         self.operation.set(operation);
         self.phase.set(phase);
         self.record.set(record);
@@ -121,6 +143,34 @@ impl Shortcut {
         self.lowest_bytes.set(least);
         self.reach_bytes.set(most - least);
         self.cell.set(cell);
+        self.at_site.set(ptr::null_mut());
+    }
+
+    /// The site of its calls. Nothing is known of that yet.
+    pub fn set_site(&self, site: u32) {
+        self.site.set(site);
+        self.at_site.set(ptr::null_mut());
+        self.pending_at_site.set(ptr::null_mut());
+    }
+
+    /// The counters of its site in the bucket of the latest call, if they are known.
+    #[inline(always)]
+    pub fn at_site(&self) -> Option<*mut SiteCell> {
+        Some(self.at_site.get()).filter(|place| !place.is_null())
+    }
+
+    pub fn set_at_site(&self, cell: *mut SiteCell) {
+        self.at_site.set(cell);
+    }
+
+    /// The same of receives whose message has not arrived.
+    #[inline(always)]
+    pub fn pending_at_site(&self) -> Option<*mut SiteCell> {
+        Some(self.pending_at_site.get()).filter(|place| !place.is_null())
+    }
+
+    pub fn set_pending_at_site(&self, cell: *mut SiteCell) {
+        self.pending_at_site.set(cell);
     }
 
     #[inline(always)]
@@ -260,10 +310,10 @@ impl Shortcuts {
 
     /// The same, if it lies where it would lie in an empty table: told without a call.
     #[inline(always)]
-    pub fn again_at_home(&self, key: Word, operation: u16, generation: u64) -> Option<&Shortcut> {
+    pub fn again_at_home<P: Path>(&self, key: Word, operation: u16, caller: u64, generation: u64) -> Option<&Shortcut> {
         // SAFETY: a home lies in the table.
-        let shortcut = unsafe { &*self.table.get().add(self.home(key, operation)) };
-        if !(shortcut.is_for(key, generation) && shortcut.operation.get() == operation) {
+        let shortcut = unsafe { &*self.table.get().add(self.home(key, operation, caller)) };
+        if !(shortcut.is_for_call::<P>(key, caller, generation) && shortcut.operation.get() == operation) {
             return None;
         }
         // SAFETY: as in `latest`.
@@ -273,15 +323,15 @@ impl Shortcuts {
 
     /// The shortcut of these where nothing that it tells has changed since: it becomes the latest one.
     #[inline(always)]
-    pub fn again(&self, key: Word, operation: u16, generation: u64) -> Option<&Shortcut> {
+    pub fn again<P: Path>(&self, key: Word, operation: u16, caller: u64, generation: u64) -> Option<&Shortcut> {
         if self.slots.get() == 0 {
             return None;
         }
-        let home = self.home(key, operation);
+        let home = self.home(key, operation, caller);
         for place in home..home + PROBES {
             // SAFETY: masked, and so below the number of slots.
             let shortcut = unsafe { &*self.table.get().add(place & (self.slots.get() - 1)) };
-            if shortcut.is_for(key, generation) && shortcut.operation.get() == operation {
+            if shortcut.is_for_call::<P>(key, caller, generation) && shortcut.operation.get() == operation {
                 // SAFETY: as in `latest`.
                 unsafe { self.latest.get_unchecked(usize::from(operation)) }.set(shortcut);
                 return Some(shortcut);
@@ -291,23 +341,27 @@ impl Shortcuts {
     }
 
     #[inline(always)]
-    fn home(&self, key: Word, operation: u16) -> usize {
-        (table::hash(key as u64 ^ u64::from(operation) << 48) >> self.shift.get()) as usize
+    fn home(&self, key: Word, operation: u16, caller: u64) -> usize {
+        (table::hash(key as u64 ^ u64::from(operation) << 48 ^ caller.rotate_left(16)) >> self.shift.get()) as usize
     }
 
     /// The shortcut of these, which becomes the latest one, or one to be made theirs by `begin`, and whether it is theirs.
-    pub fn find(&self, key: Word, operation: u16, phase: u8) -> (&Shortcut, bool) {
+    pub fn find(&self, (key, operation, caller): (Word, u16, u64), phase: u8) -> (&Shortcut, bool) {
         let is_it = |shortcut: &Shortcut| {
-            shortcut.key.get() == key && shortcut.operation.get() == operation && shortcut.phase.get() == phase
+            shortcut.key.get() == key
+                && shortcut.operation.get() == operation
+                && shortcut.phase.get() == phase
+                && shortcut.caller.get() == caller
         };
-        let (mut found, mut known) = self.probe(key, operation, is_it);
+        let home = || self.home(key, operation, caller);
+        let (mut found, mut known) = self.probe(home(), is_it);
         if !known && found.key.get() == NO_KEY {
             if (self.taken.get() + 1) * 2 > self.slots.get() && self.enlarge() {
-                (found, known) = self.probe(key, operation, is_it);
+                (found, known) = self.probe(home(), is_it);
             }
             self.taken.set(self.taken.get() + 1);
         } else if !known && self.enlarge() {
-            (found, known) = self.probe(key, operation, is_it);
+            (found, known) = self.probe(home(), is_it);
             self.taken.set(self.taken.get() + 1);
         }
         // Calls of the operation that it was for until now must not take it for theirs, which they know by the handle alone.
@@ -323,12 +377,11 @@ impl Shortcuts {
     }
 
     #[inline(always)]
-    fn probe(&self, key: Word, operation: u16, is_it: impl Fn(&Shortcut) -> bool) -> (&Shortcut, bool) {
+    fn probe(&self, home: usize, is_it: impl Fn(&Shortcut) -> bool) -> (&Shortcut, bool) {
         let slots = self.slots.get();
         if slots == 0 {
             return (&self.spare, is_it(&self.spare));
         }
-        let home = self.home(key, operation);
         // SAFETY: masked, and so below the number of slots.
         let at = |place: usize| unsafe { &*self.table.get().add(place & (slots - 1)) };
         let mut vacant = None;

@@ -5,11 +5,13 @@ use std::sync::atomic::{Ordering, fence};
 
 use vocabulary::shard::{BUCKET_PENDING, Cell, Edge, REMOTE_RANK};
 
+use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
 use crate::objects::handles::generation;
 use crate::objects::shortcuts::Shortcut;
 use crate::record::{buckets, phases, windows};
+use crate::sites;
 use crate::thread::Thread;
 
 pub trait Carrier {
@@ -118,9 +120,34 @@ impl Carrier for Known {
 
 /// The shortcut of a successful call. What it says of the record holds; counters are looked up when they are asked for.
 #[inline(always)]
-pub fn shortcut<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+pub fn shortcut<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+    latest::<P>(thread, operation, key).unwrap_or_else(|| renewed::<P, C>(thread, operation, key))
+}
+
+/// The shortcut that the operation's latest call had, if this one has it, too.
+#[inline(always)]
+fn latest<P: Path>(thread: &Thread, operation: u16, key: Word) -> Option<&Shortcut> {
     let shortcut = thread.shortcuts.latest(operation);
-    if shortcut.is_for(key, generation()) { shortcut } else { renewed::<C>(thread, operation, key) }
+    let caller = thread.in_flight.caller_to_tell_apart::<P>();
+    if shortcut.is_for_call::<P>(key, caller, generation()) { Some(shortcut) } else { None }
+}
+
+/// Another one that calls like this one had, if nothing that it tells has changed since.
+#[inline(always)]
+fn again<P: Path>(thread: &Thread, operation: u16, key: Word) -> Option<&Shortcut> {
+    thread.shortcuts.again::<P>(key, operation, thread.in_flight.caller_to_tell_apart::<P>(), generation())
+}
+
+/// The shortcut of a call, if it takes no call to find it.
+#[inline(always)]
+pub fn shortcut_at_once<P: Path>(thread: &Thread, operation: u16, key: Word) -> Option<&Shortcut> {
+    let now = generation();
+    let caller = thread.in_flight.caller_to_tell_apart::<P>();
+    let latest = thread.shortcuts.latest(operation);
+    match latest.is_for_call::<P>(key, caller, now) {
+        true => Some(latest),
+        false => thread.shortcuts.again_at_home::<P>(key, operation, caller, now),
+    }
 }
 
 /// What a call is noted under while it is under way: nothing is asked of the library then.
@@ -139,44 +166,42 @@ pub fn latest_record(thread: &Thread, operation: u16, key: Word) -> Option<Recor
 
 /// The shortcut of an operation whose calls carry nothing: its only counters are known.
 #[inline(always)]
-pub fn shortcut_without_bytes<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
-    let shortcut = thread.shortcuts.latest(operation);
-    if shortcut.is_for(key, generation()) { shortcut } else { renewed_without_bytes::<C>(thread, operation, key) }
+pub fn shortcut_without_bytes<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+    latest::<P>(thread, operation, key).unwrap_or_else(|| renewed_without_bytes::<P, C>(thread, operation, key))
 }
 
 /// The same for a receive, whose bytes its completion will tell.
 #[inline(always)]
-pub fn shortcut_of_receive<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
-    let shortcut = thread.shortcuts.latest(operation);
-    if shortcut.is_for(key, generation()) { shortcut } else { renewed_of_receive::<C>(thread, operation, key) }
+pub fn shortcut_of_receive<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+    latest::<P>(thread, operation, key).unwrap_or_else(|| renewed_of_receive::<P, C>(thread, operation, key))
 }
 
 #[inline(never)]
-fn renewed<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
-    if let Some(known) = thread.shortcuts.again(key, operation, generation()) {
+fn renewed<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+    if let Some(known) = again::<P>(thread, operation, key) {
         return known;
     }
-    first::<C>(thread, operation, key)
+    first::<P, C>(thread, operation, key)
 }
 
 #[cold]
 #[inline(never)]
-fn first<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
-    renew::<C>(thread, operation, key)
+fn first<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+    renew::<P, C>(thread, operation, key)
 }
 
 #[inline(never)]
-fn renewed_without_bytes<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
-    if let Some(known) = thread.shortcuts.again(key, operation, generation()) {
+fn renewed_without_bytes<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+    if let Some(known) = again::<P>(thread, operation, key) {
         return known;
     }
-    first_without_bytes::<C>(thread, operation, key)
+    first_without_bytes::<P, C>(thread, operation, key)
 }
 
 #[cold]
 #[inline(never)]
-fn first_without_bytes<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
-    let shortcut = renew::<C>(thread, operation, key);
+fn first_without_bytes<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+    let shortcut = renew::<P, C>(thread, operation, key);
     if shortcut.cell(0).is_none() {
         shortcut.forget_completed();
         let (cell, is_kept) = thread.counters.cell(shortcut.cells.get());
@@ -189,17 +214,17 @@ fn first_without_bytes<C: Carrier>(thread: &Thread, operation: u16, key: Word) -
 }
 
 #[inline(never)]
-fn renewed_of_receive<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
-    if let Some(known) = thread.shortcuts.again(key, operation, generation()) {
+fn renewed_of_receive<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+    if let Some(known) = again::<P>(thread, operation, key) {
         return known;
     }
-    first_of_receive::<C>(thread, operation, key)
+    first_of_receive::<P, C>(thread, operation, key)
 }
 
 #[cold]
 #[inline(never)]
-fn first_of_receive<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
-    let shortcut = renew::<C>(thread, operation, key);
+fn first_of_receive<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+    let shortcut = renew::<P, C>(thread, operation, key);
     if shortcut.pending.get().is_null() {
         let (pending, is_kept) = thread.counters.cell(shortcut.cells.get() | u64::from(BUCKET_PENDING));
         shortcut.pending.set(pending);
@@ -214,25 +239,33 @@ fn first_of_receive<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &
 const NEVER: u64 = 0;
 
 #[inline(always)]
-fn renew<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+fn renew<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
     let now = generation();
     // What the generation ended for is seen with it, also on processors that read in another order.
     fence(Ordering::Acquire);
     let phase = phases::current();
-    let (shortcut, is_known) = thread.shortcuts.find(key, operation, phase);
+    let caller = thread.in_flight.caller_to_tell_apart::<P>();
+    let (shortcut, is_known) = thread.shortcuts.find((key, operation, caller), phase);
+    let mut is_lasting = true;
     if !(is_known && C::is_lasting(key, shortcut.record.get())) {
         let record = C::record(thread, key);
         // SAFETY: records are never freed.
         let number = unsafe { (*record).number };
         let cells = Cell::key(number, operation, buckets::mark_of(operation)) | Cell::phase_bits(phase);
-        shortcut.begin(key, operation, phase, record, cells);
-        if !C::is_lasting(key, record) {
-            shortcut.renew(NEVER);
-            return shortcut;
-        }
+        shortcut.begin((key, operation, caller), phase, record, cells);
+        is_lasting = C::is_lasting(key, record);
     }
-    communicators::remember(shortcut.record.get());
-    shortcut.renew(now);
+    if is_lasting {
+        communicators::remember(shortcut.record.get());
+    }
+    if P::IS_SITED {
+        let (site, is_of_all) = sites::of_any_call_from(caller as usize);
+        if site != shortcut.site.get() {
+            shortcut.set_site(site);
+        }
+        is_lasting &= is_of_all;
+    }
+    shortcut.renew(if is_lasting { now } else { NEVER });
     shortcut
 }
 

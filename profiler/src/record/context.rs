@@ -109,7 +109,7 @@ impl<'a, P: Path, C: Carrier> Now<'a, P, C> {
 impl Now<'_, Full, Known> {
     /// For a call whose rule has no messages.
     pub fn of_record(thread: &Thread, record: Record, operation: u16) -> Now<'_, Full, Known> {
-        let shortcut = shortcut::<Known>(thread, operation, record as Word);
+        let shortcut = shortcut::<Full, Known>(thread, operation, record as Word);
         Now { thread, shortcut, key: record as Word, operation, path: PhantomData }
     }
 }

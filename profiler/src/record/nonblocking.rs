@@ -9,11 +9,12 @@ use crate::objects::communicators::Record;
 use crate::objects::requests::table::Slot;
 use crate::objects::requests::{Completed, Kind};
 use crate::objects::shortcuts::Shortcut;
-use crate::record::carriers::{Carrier, Known, other_cell, shortcut, shortcut_of_receive};
+use crate::record::buckets;
+use crate::record::carriers::{Carrier, Known, other_cell, shortcut, shortcut_at_once, shortcut_of_receive};
 use crate::record::completed::{Started, UNKNOWN};
 use crate::record::context::{AtOnce, Now};
-use crate::record::tally::{Done, add, add_at_once, add_time, failed, shortcut_at_once};
-use crate::record::{buckets, sites};
+use crate::record::sites::{self, Site};
+use crate::record::tally::{Done, add, add_at_once, add_time, failed};
 use crate::thread::Thread;
 use crate::trace;
 use crate::volume::Volume;
@@ -30,7 +31,7 @@ pub fn started<P: Path, C: Carrier>(
     if done.code != 0 {
         return failed::<C>(thread, key, done.operation, done.code, done.ticks);
     }
-    let shortcut = shortcut::<C>(thread, done.operation, key);
+    let shortcut = shortcut::<P, C>(thread, done.operation, key);
     let place = if state::is_on_in::<P>() { add(thread, shortcut, key, done, rule).cast_const() } else { UNKNOWN };
     follow_plain::<P>(thread, shortcut, request, place);
 }
@@ -48,12 +49,13 @@ pub fn started_at_once<P: Path, C: Carrier>(
     if !P::IS_SHORT {
         return started::<P, C>(thread, key, request, done, again);
     }
-    if let Some(shortcut) = shortcut_at_once(thread, done.operation, key) {
+    if let Some(shortcut) = shortcut_at_once::<P>(thread, done.operation, key) {
         let mut known = AtOnce::new(shortcut);
         if let Some(volume) = rule(&mut known)
             && let Some(cell) = shortcut.cell(volume.message_bytes)
+            && let Some(site) = Site::known::<P>(shortcut)
         {
-            add_at_once(thread, known, cell, done.ticks, volume);
+            add_at_once(thread, known, (cell, site), done.ticks, volume);
             // The same counters, but in no register while they are added to.
             return follow_plain::<P>(thread, shortcut, request, shortcut.only_cell());
         }
@@ -86,7 +88,7 @@ pub fn started_both<P: Path, C: Carrier>(
     if done.code != 0 {
         return failed::<C>(thread, key, done.operation, done.code, done.ticks);
     }
-    let shortcut = shortcut::<C>(thread, done.operation, key);
+    let shortcut = shortcut::<P, C>(thread, done.operation, key);
     if state::is_on_in::<P>() {
         let cell = add(thread, shortcut, key, done, rule);
         // SAFETY: one of this thread's.
@@ -107,7 +109,7 @@ pub fn started_over(
     rule: impl FnOnce(&mut Now<Full, Known>) -> Volume,
 ) {
     let mut place = UNKNOWN;
-    let shortcut = shortcut::<Known>(thread, done.operation, record as Word);
+    let shortcut = shortcut::<Full, Known>(thread, done.operation, record as Word);
     if state::is_on() {
         let cell = add(thread, shortcut, record as Word, done, rule);
         if let Some(file) = reads {
@@ -134,8 +136,9 @@ pub fn receiving<P: Path, C: Carrier>(
     }
     // On the short path the rule has nothing to tell.
     if P::IS_SHORT
-        && let Some(shortcut) = shortcut_at_once(thread, done.operation, key)
+        && let Some(shortcut) = shortcut_at_once::<P>(thread, done.operation, key)
     {
+        sites::receiving::<P>(thread, shortcut, done.ticks);
         thread.counters.add_ticks(done.ticks);
         // SAFETY: the counters that a shortcut knows are this thread's.
         add_time(unsafe { &mut *shortcut.pending.get() }, done.ticks);
@@ -168,15 +171,13 @@ fn receiving_otherwise<P: Path, C: Carrier>(
     done: Done,
     rule: impl FnOnce(&mut Now<P, C>) -> Volume,
 ) {
-    let shortcut = shortcut_of_receive::<C>(thread, done.operation, key);
+    let shortcut = shortcut_of_receive::<P, C>(thread, done.operation, key);
     if state::is_on_in::<P>() {
         rule(&mut Now::new(thread, shortcut, key, done.operation));
         // SAFETY: the counters that a shortcut knows are this thread's.
         add_time(unsafe { &mut *shortcut.pending.get() }, done.ticks);
         thread.counters.add_ticks(done.ticks);
-        if !P::IS_SHORT {
-            sites::call(thread, shortcut.cells.get() | u64::from(BUCKET_PENDING), done.ticks, (0, 0));
-        }
+        sites::receiving::<P>(thread, shortcut, done.ticks);
         follow::<P>(thread, shortcut, request, Kind::Receive, shortcut.cells.get(), done.ticks);
     } else {
         follow_plain::<P>(thread, shortcut, request, UNKNOWN);
@@ -205,11 +206,7 @@ fn follow_as<P: Path>(
     // SAFETY: the call succeeded, so the program passed a place for the handle, and the library filled it.
     let handle = unsafe { abi().load(request) };
     if handle != abi().request_null {
-        let posted = posted();
-        let kept = match !P::IS_SHORT && crate::sites::are_counted() {
-            true => sites::kept(thread, Cell::operation_of(shortcut.cells.get())),
-            false => shortcut,
-        };
+        let (kept, posted) = sites::kept_by::<P>(thread, shortcut, posted);
         thread.requests().start(handle, shortcut.record.get(), kind, posted, cells, ticks, kept);
     }
 }
@@ -226,7 +223,18 @@ fn follow_plain<P: Path>(thread: &Thread, shortcut: &Shortcut, request: Word, st
 
 /// What a completed receive brought, by what is left of it in its slot. Returns the counters that it was added to.
 #[inline(always)]
-pub fn arrived_where(thread: &Thread, slot: &Slot, bytes: u64) -> Started {
+pub fn arrived_where<P: Path>(thread: &Thread, slot: &Slot, bytes: u64) -> Started {
+    if P::IS_SITED {
+        let shortcut = sites::shortcut_of_kept(slot.shortcut, slot.posted, slot.cells);
+        return match shortcut.and_then(|shortcut| Some((shortcut, shortcut.cell(bytes)?))) {
+            Some((shortcut, cell)) => {
+                receive(shortcut.pending.get(), cell, slot.ticks, bytes);
+                sites::arrived(thread, shortcut, slot.ticks, bytes);
+                cell
+            }
+            None => arrived(thread, &slot.completed(), bytes),
+        };
+    }
     // SAFETY: shortcuts are never freed.
     let shortcut = unsafe { &*slot.shortcut };
     match shortcut.cell(bytes) {
@@ -283,9 +291,13 @@ pub fn arrived(thread: &Thread, request: &Completed, bytes: u64) -> Started {
 #[cold]
 #[inline(never)]
 fn arrived_at_site(thread: &Thread, request: &Completed, bytes: u64) -> Started {
-    let site = sites::of_kept(request.shortcut);
+    let site = sites::of_kept(request.shortcut, request.posted);
     match request.kind {
         Kind::Receive => {
+            if let Some(shortcut) = sites::shortcut_of_kept(request.shortcut, request.posted, request.cells) {
+                // The next one of its size finds them there.
+                other_cell(thread, shortcut, bytes);
+            }
             let (pending, cell) = cells_of(thread, request.cells, bytes);
             receive(pending, cell, request.ticks, bytes);
             thread.counters.count_at_site(request.cells | u64::from(BUCKET_PENDING), site, |cell| {

@@ -20,11 +20,11 @@ use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::Word;
 use crate::objects::communicators::{self, Record};
-use crate::objects::handles::generation;
 use crate::objects::shortcuts::Shortcut;
-use crate::record::carriers::{Carrier, Known, other_cell, shortcut, shortcut_without_bytes};
+use crate::record::carriers::{Carrier, Known, other_cell, shortcut, shortcut_at_once, shortcut_without_bytes};
 use crate::record::context::{AtOnce, Now};
-use crate::record::{buckets, phases, sites};
+use crate::record::sites::{self, Site};
+use crate::record::{buckets, phases};
 use crate::thread::Thread;
 use crate::trace;
 use crate::volume::Volume;
@@ -110,7 +110,7 @@ pub fn call<P: Path, C: Carrier>(thread: &Thread, key: Word, done: Done, rule: i
     if done.code != 0 {
         return failed::<C>(thread, key, done.operation, done.code, done.ticks);
     }
-    let shortcut = shortcut::<C>(thread, done.operation, key);
+    let shortcut = shortcut::<P, C>(thread, done.operation, key);
     add(thread, shortcut, key, done, rule);
 }
 
@@ -127,28 +127,22 @@ pub fn call_at_once<P: Path, C: Carrier>(
     if !P::IS_SHORT {
         return call::<P, C>(thread, key, done, again);
     }
-    if let Some(shortcut) = shortcut_at_once(thread, done.operation, key) {
+    if let Some(shortcut) = shortcut_at_once::<P>(thread, done.operation, key) {
         let mut known = AtOnce::new(shortcut);
         if let Some(volume) = rule(&mut known)
             && let Some(cell) = shortcut.cell(volume.message_bytes)
+            && let Some(site) = Site::known::<P>(shortcut)
         {
-            return add_at_once(thread, known, cell, done.ticks, volume);
+            return add_at_once(thread, known, (cell, site), done.ticks, volume);
         }
     }
     call_apart::<P, C>(thread, key, done.operation, done.ticks, again);
 }
 
-/// The shortcut of a call, if it takes no call to find it.
 #[inline(always)]
-pub fn shortcut_at_once(thread: &Thread, operation: u16, key: Word) -> Option<&Shortcut> {
-    let now = generation();
-    let latest = thread.shortcuts.latest(operation);
-    if latest.is_for(key, now) { Some(latest) } else { thread.shortcuts.again_at_home(key, operation, now) }
-}
-
-#[inline(always)]
-pub fn add_at_once(thread: &Thread, known: AtOnce, cell: *mut Cell, ticks: u64, volume: Volume) {
+pub fn add_at_once(thread: &Thread, known: AtOnce, (cell, site): (*mut Cell, Site), ticks: u64, volume: Volume) {
     known.count_message();
+    site.add(ticks, (volume.sent, volume.received));
     // SAFETY: the counters that a shortcut knows are this thread's.
     let cell = unsafe { &mut *cell };
     cell.bytes_sent = cell.bytes_sent.wrapping_add(volume.sent);
@@ -177,23 +171,21 @@ pub fn call_without_bytes<P: Path, C: Carrier>(thread: &Thread, key: Word, done:
     if done.code != 0 {
         return failed::<C>(thread, key, done.operation, done.code, done.ticks);
     }
-    let shortcut = shortcut_without_bytes::<C>(thread, done.operation, key);
+    let shortcut = shortcut_without_bytes::<P, C>(thread, done.operation, key);
     if trace::is_on_in::<P>() {
         trace::volume(shortcut.record.get(), done.operation, 0);
     }
+    let cell = shortcut.only_cell();
+    sites::of_shortcut::<P>(thread, shortcut, (cell, true), done.ticks, (0, 0));
     // SAFETY: the counters that a shortcut knows are this thread's.
-    let cell = unsafe { &mut *shortcut.only_cell() };
-    add_time(cell, done.ticks);
+    add_time(unsafe { &mut *cell }, done.ticks);
     thread.counters.add_ticks(done.ticks);
-    if !P::IS_SHORT {
-        sites::call(thread, shortcut.cells.get(), done.ticks, (0, 0));
-    }
 }
 
 /// A call that carries nothing, and that its record sees once: its counters are not looked for, nor found again.
 #[inline(always)]
 pub fn once<P: Path>(thread: &Thread, record: Record, done: Done) {
-    if done.code != 0 || record == communicators::none() || !P::IS_SHORT && crate::sites::are_counted() {
+    if done.code != 0 || record == communicators::none() || sites::are_counted_on::<P>() {
         return plain_apart(thread, record, done.operation, done.code, done.ticks);
     }
     thread.counters.add_ticks(done.ticks);
@@ -219,21 +211,20 @@ fn plain_apart(thread: &Thread, record: Record, operation: u16, code: c_int, tic
 pub fn of_record_without_bytes<P: Path>(thread: &Thread, record: Record, done: Done) -> &Shortcut {
     if done.code != 0 {
         failed::<Known>(thread, record as Word, done.operation, done.code, done.ticks);
-        return shortcut_without_bytes::<Known>(thread, done.operation, record as Word);
+        return shortcut_without_bytes::<P, Known>(thread, done.operation, record as Word);
     }
-    let shortcut = shortcut_without_bytes::<Known>(thread, done.operation, record as Word);
+    let shortcut = shortcut_without_bytes::<P, Known>(thread, done.operation, record as Word);
+    let cell = shortcut.only_cell();
+    sites::of_shortcut::<P>(thread, shortcut, (cell, true), done.ticks, (0, 0));
     // SAFETY: as above.
-    add_time(unsafe { &mut *shortcut.only_cell() }, done.ticks);
+    add_time(unsafe { &mut *cell }, done.ticks);
     thread.counters.add_ticks(done.ticks);
-    if !P::IS_SHORT {
-        sites::call(thread, shortcut.cells.get(), done.ticks, (0, 0));
-    }
     shortcut
 }
 
 /// A call of a known record, for calls that are not given a communicator.
 pub fn of_record(thread: &Thread, record: Record, done: Done, rule: impl FnOnce(&mut Now<Full, Known>) -> Volume) {
-    let shortcut = shortcut::<Known>(thread, done.operation, record as Word);
+    let shortcut = shortcut::<Full, Known>(thread, done.operation, record as Word);
     add(thread, shortcut, record as Word, done, rule);
 }
 
@@ -250,20 +241,17 @@ pub fn add<P: Path, C: Carrier>(
     if trace::is_on_in::<P>() {
         trace::volume(shortcut.record.get(), done.operation, volume.sent.max(volume.received));
     }
-    let place = match shortcut.cell(volume.message_bytes) {
-        Some(cell) => cell,
-        None => other_cell(thread, shortcut, volume.message_bytes),
+    let (place, is_latest) = match shortcut.cell(volume.message_bytes) {
+        Some(cell) => (cell, true),
+        None => (other_cell(thread, shortcut, volume.message_bytes), false),
     };
+    sites::of_shortcut::<P>(thread, shortcut, (place, is_latest), done.ticks, (volume.sent, volume.received));
     // SAFETY: the counters that a shortcut knows are this thread's.
     let cell = unsafe { &mut *place };
     add_time(cell, done.ticks);
     cell.bytes_sent = cell.bytes_sent.wrapping_add(volume.sent);
     cell.bytes_recv = cell.bytes_recv.wrapping_add(volume.received);
     thread.counters.add_ticks(done.ticks);
-    if !P::IS_SHORT {
-        let bucket = buckets::of(volume.message_bytes);
-        sites::call(thread, shortcut.cells.get() | u64::from(bucket), done.ticks, (volume.sent, volume.received));
-    }
     place
 }
 

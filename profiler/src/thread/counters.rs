@@ -137,13 +137,20 @@ impl Counters {
         entry.bytes = entry.bytes.wrapping_add(bytes);
     }
 
-    /// Adds to the counters of a (communicator, operation, bucket) at one site.
-    pub fn count_at_site(&self, key: u64, site: u32, work: impl FnOnce(&mut SiteCell)) {
-        let Some(sites) = self.sites() else { return };
+    /// The counters of a (communicator, operation, bucket) at one site, and whether they are kept. None where there is no memory.
+    pub fn at_site(&self, key: u64, site: u32) -> Option<(*mut SiteCell, bool)> {
+        let sites = self.sites()?;
         let entry = SiteCell::new(key, site);
         let entry = sites.find(entry.key()).unwrap_or_else(|| sites.add(entry.key(), entry));
-        // SAFETY: the index holds addresses of live entries of this thread only.
-        work(unsafe { &mut *entry });
+        Some((entry, sites.is_kept(entry)))
+    }
+
+    /// Adds to them.
+    pub fn count_at_site(&self, key: u64, site: u32, work: impl FnOnce(&mut SiteCell)) {
+        if let Some((entry, _)) = self.at_site(key, site) {
+            // SAFETY: the index holds addresses of live entries of this thread only.
+            work(unsafe { &mut *entry });
+        }
     }
 
     /// Adds to the counters of a (communicator, operation, bucket) on one file.

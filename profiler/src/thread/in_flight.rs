@@ -78,6 +78,12 @@ impl InFlight {
         if P::IS_SHORT { self.level(0).as_noted().caller } else { self.caller_of(operation) }
     }
 
+    /// What tells the calls of the path apart: where they were made, where that is counted, or 0.
+    #[inline(always)]
+    pub fn caller_to_tell_apart<P: Path>(&self) -> u64 {
+        if P::IS_SITED { self.level(0).as_noted().caller } else { 0 }
+    }
+
     /// A call that takes no level is being counted.
     pub fn is_apart(&self, operation: u16, caller: u64) {
         self.apart.set((operation, caller));

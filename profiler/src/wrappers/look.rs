@@ -414,7 +414,7 @@ unsafe fn finish_all<P: Path>(
             Some((Kind::Receive, slot)) if receives && P::IS_SHORT => {
                 // SAFETY: the call has filled the statuses.
                 let bytes = unsafe { status::bytes(status()) };
-                completions.received(nonblocking::arrived_where(thread, slot, bytes), bytes);
+                completions.received(nonblocking::arrived_where::<P>(thread, slot, bytes), bytes);
             }
             Some((Kind::Plain, slot)) => completions.other(slot.shortcut.cast()),
             // SAFETY: as above.

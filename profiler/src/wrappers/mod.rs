@@ -59,7 +59,7 @@ mod c {
     use super::body;
     use super::shell::shell;
     use crate::guest::caller::Caller;
-    use crate::guest::short_path::{self, Full, Short};
+    use crate::guest::short_path::{self, Full, Short, Sited};
     use crate::mpi::abi::Word;
     use crate::mpi::presence::where_present;
     use crate::mpi::real;
@@ -81,7 +81,7 @@ mod f {
     use super::shell::fortran_shell;
     use crate::fortran::{self, Object};
     use crate::guest::caller::{Address, Caller};
-    use crate::guest::short_path::{Full, Path, Short};
+    use crate::guest::short_path::{Full, Path, Short, Sited};
     use crate::mpi::abi::Word;
     use crate::mpi::presence::where_present;
     use crate::objects::requests::HandleAddress;

@@ -1,32 +1,38 @@
 //! What an exported function does: it asks which path its call takes, and jumps there. On x86-64 it is written in assembly, so that
 //! it saves no register, moves no argument, and knows its return address ([`crate::guest::caller`]).
 
-/// The body of an exported C function: `short` and `full` take its arguments and the caller. `recorded` tells when calls are looked at that
+/// The body of an exported C function: `short`, `sited` and `full` take its arguments and the caller. `recorded` tells when calls are looked at that
 /// do not take the short path: `while_on`, or `while_not_off` for those that are followed while recording pauses.
 macro_rules! shell {
-    ($recorded:ident, $slot:expr, $short:ident, $full:ident, ($($argument:ident),*)) => {{
+    ($recorded:ident, $slot:expr, $short:ident, $sited:ident, $full:ident, ($($argument:ident),*)) => {{
         #[cfg(target_arch = "x86_64")]
         std::arch::naked_asm!(
-            "cmp byte ptr [rip + {open} + {slot}], 0",
-            "je 2f",
+            "cmp byte ptr [rip + {open} + {slot}], {is_short}",
+            "jne 2f",
             "movq xmm0, qword ptr [rsp]",
             "jmp {short}",
             "2:",
+            "ja 4f",
             $crate::wrappers::shell::forward_unless!($recorded),
+            "4:",
+            "movq xmm0, qword ptr [rsp]",
+            "jmp {sited}",
+            is_short = const $crate::guest::short_path::SHORT,
             open = sym $crate::guest::short_path::OPEN_FOR,
             functions = sym $crate::mpi::real::FUNCTIONS,
             state = sym $crate::guest::state::STATE,
             slot = const $slot,
             short = sym $short,
+            sited = sym $sited,
             full = sym $full,
         );
         // SAFETY: the program passes what the function takes, and it is passed on.
         #[cfg(not(target_arch = "x86_64"))]
         unsafe {
-            if $crate::guest::short_path::is_open_for($slot) {
-                $short($($argument,)* $crate::guest::caller::Caller::UNKNOWN)
-            } else {
-                $full($($argument,)* $crate::guest::caller::Caller::UNKNOWN)
+            match $crate::guest::short_path::open_for($slot) {
+                $crate::guest::short_path::SHORT => $short($($argument,)* $crate::guest::caller::Caller::UNKNOWN),
+                $crate::guest::short_path::SITED => $sited($($argument,)* $crate::guest::caller::Caller::UNKNOWN),
+                _ => $full($($argument,)* $crate::guest::caller::Caller::UNKNOWN),
             }
         }
     }};
@@ -92,30 +98,35 @@ pub(super) use forward_unless;
 
 /// The body of an exported Fortran entry point, whose translations take the arguments, the caller and the entry's address.
 macro_rules! fortran_shell {
-    ($entry:ident, $short:expr, $full:expr, ($($argument:ident),*)) => {{
+    ($entry:ident, $short:expr, $sited:expr, $full:expr, ($($argument:ident),*)) => {{
         #[cfg(target_arch = "x86_64")]
         std::arch::naked_asm!(
             "movq xmm0, qword ptr [rsp]",
             "lea rax, [rip + {entry}]",
             "movq xmm1, rax",
-            "cmp byte ptr [rip + {open}], 0",
-            "je 2f",
+            "cmp byte ptr [rip + {open}], {is_short}",
+            "jne 2f",
             "jmp {short}",
             "2:",
+            "ja 3f",
             "jmp {full}",
+            "3:",
+            "jmp {sited}",
+            is_short = const $crate::guest::short_path::SHORT,
             entry = sym $entry,
-            open = sym $crate::guest::short_path::IS_OPEN,
+            open = sym $crate::guest::short_path::OPEN,
             short = sym $short,
+            sited = sym $sited,
             full = sym $full,
         );
         // SAFETY: the program passes what the function takes, and it is passed on.
         #[cfg(not(target_arch = "x86_64"))]
         unsafe {
             let entry = $crate::guest::caller::Address::of(&$entry);
-            if $crate::guest::short_path::is_open() {
-                $short($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry)
-            } else {
-                $full($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry)
+            match $crate::guest::short_path::which() {
+                $crate::guest::short_path::SHORT => $short($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry),
+                $crate::guest::short_path::SITED => $sited($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry),
+                _ => $full($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry),
             }
         }
     }};

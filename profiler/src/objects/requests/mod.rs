@@ -16,6 +16,7 @@ use crate::guest::serial::Serial;
 use crate::mpi::abi::Word;
 use crate::objects::records::Record;
 use crate::objects::shortcuts::{self, Shortcut};
+use crate::record::sites as kept_sites;
 use crate::shard::memory;
 use crate::sites;
 
@@ -474,7 +475,9 @@ impl Requests {
                 requests.remove_first(place);
             }
             // The shortcut is its thread's own; a site is the process's.
-            if !sites::are_counted() && request.kind != Kind::Plain {
+            if request.kind.receives() && sites::are_counted() {
+                request.shortcut = kept_sites::for_any_thread(request.shortcut, request.posted);
+            } else if request.kind != Kind::Plain {
                 request.shortcut = shortcuts::unused();
             }
             let extra = requests.give_extra(request.extra);

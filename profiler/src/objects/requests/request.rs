@@ -58,13 +58,14 @@ pub struct Request {
     /// Duration of the call that started it.
     pub ticks: u64,
     /// The shortcut of that call. It is not asked before its `cells` are found to be these: it may be another's by then. Where nothing
-    /// remains to be done: the counters of that call, or [`shortcuts::unused`] where they are not known.
+    /// remains to be done: the counters of that call, or [`shortcuts::unused`] where they are not known. Where calls are counted by call
+    /// site: as `record::sites` keeps it.
     pub shortcut: *const Shortcut,
     /// The key of that call's counters: communicator, operation, phase, and a bucket where the kind has one.
     pub cells: u64,
     pub kind: Kind,
     pub state: State,
-    /// The number of a receive on the timeline; of what was read from a file, the file.
+    /// The number of a receive on the timeline; of what was read from a file, the file; with a shortcut, its site.
     pub posted: u32,
     /// Index of what few requests have, or `NOWHERE`.
     pub extra: u32,
