@@ -10,7 +10,7 @@ use crate::job::Job;
 pub const MAGIC: [u8; 8] = *b"commsee\0";
 /// Raised with every change that an older version would misread: a reader accepts its own and those from [`OLDEST_FORMAT`] on. What is added to reserved words, which are
 /// zero in older shards, and as further kinds of blocks leaves it as it is.
-pub const FORMAT: u32 = 7;
+pub const FORMAT: u32 = 8;
 /// The oldest that is read: what was added since is not in it.
 pub const OLDEST_FORMAT: u32 = 5;
 pub const HEADER_BYTES: usize = 4096;
@@ -190,6 +190,7 @@ pub const LAYER_COMMUNICATORS: u32 = 15;
 pub const CONTEXTS: u32 = 16;
 /// Where in the code calls are made (`site.rs`).
 pub const MODULES: u32 = 17;
+/// As formats before 8 wrote them; since then: [`PLACES`].
 pub const FRAMES: u32 = 18;
 pub const SITES: u32 = 19;
 pub const SITE_CELLS: u32 = 20;
@@ -200,6 +201,7 @@ pub const COMPLETED: u32 = 22;
 /// Files by name, and what was done with them (`files.rs`).
 pub const FILES: u32 = 23;
 pub const FILE_CELLS: u32 = 24;
+pub const PLACES: u32 = 25;
 
 /// Stands before the entries of a block.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]

@@ -27,7 +27,7 @@ pub use files::{FILE_NAME_BYTES, File, FileCell, MOST_FILES, UNNAMED_FILE};
 pub use layout::*;
 pub use name::{run_in_name, run_name, shard_name, snapshot_name};
 pub use read::{Error, Shard, ThreadState};
-pub use site::{Frame, Module, NO_MODULE, NO_TEXT, PASSED_OVER, Site, SiteCell};
+pub use site::{Frame, Module, NO_MODULE, NO_TEXT, PASSED_OVER, Place, Site, SiteCell};
 pub use transfer::{
     ARRIVES, Context, FOREIGN, LayerCommunicator, NO_OPERATION, NO_ROOT, OWN, Peer, ROUTE_BITS, Role, Route, Transfer,
     routed, unrouted,

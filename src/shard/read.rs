@@ -9,7 +9,7 @@ use super::completed::Completed;
 use super::event::{Event, LAYER, RECEIVED};
 use super::files::{File, FileCell, UNNAMED_FILE};
 use super::layout::*;
-use super::site::SiteCell;
+use super::site::{Place, SiteCell};
 use super::transfer::{Context, LayerCommunicator, NO_OPERATION, Peer, Transfer, unrouted};
 use crate::buckets::{Buckets, MAX_EDGES};
 use crate::calls::{CALLS, Class, TABLE_HASH};
@@ -229,6 +229,12 @@ impl Shard {
                 CONTEXTS => read_entries(body, block.used, &mut self.contexts),
                 MODULES => read_numbered(body, &block, &mut self.code.modules),
                 FRAMES => read_numbered(body, &block, &mut self.code.frames),
+                PLACES => {
+                    let mut places: Vec<(u32, Place)> = Vec::new();
+                    let damaged = read_numbered(body, &block, &mut places);
+                    self.code.frames.extend(places.into_iter().map(|(number, place)| (number, place.into())));
+                    damaged
+                }
                 SITES => read_numbered(body, &block, &mut self.code.sites),
                 CODE_TEXTS => read_entries(body, block.used, &mut self.code.texts),
                 SITE_CELLS => read_entries(body, block.used, &mut self.site_cells),

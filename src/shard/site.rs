@@ -81,6 +81,34 @@ impl Frame {
     }
 }
 
+/// A frame as it is written.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Place {
+    /// Its address; of an interpreter the function, and above it the file.
+    word: u64,
+    module: u32,
+    line: u32,
+}
+
+const _: () = assert!(size_of::<Place>() == 16);
+
+impl From<Frame> for Place {
+    fn from(Frame { address, module, function, file, line }: Frame) -> Place {
+        let word = if module == NO_MODULE { u64::from(file) << 32 | u64::from(function) } else { address };
+        Place { word, module, line }
+    }
+}
+
+impl From<Place> for Frame {
+    fn from(Place { word, module, line }: Place) -> Frame {
+        match module {
+            NO_MODULE => Frame::of_interpreter(word as u32, (word >> 32) as u32, line),
+            _ => Frame::of_module(module, word),
+        }
+    }
+}
+
 /// A node of the tree of sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Pod, Zeroable)]
 #[repr(C)]
@@ -122,5 +150,17 @@ impl SiteCell {
     pub fn cell(&self) -> Cell {
         let SiteCell { key, calls, bytes_sent, bytes_recv, ticks, .. } = *self;
         Cell { key, calls, bytes_sent, bytes_recv, ticks, ticks_min: Bound::LONGEST, ticks_max: Bound::below(0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_the_same_when_they_are_read_again() {
+        for frame in [Frame::of_module(7, u64::MAX - 3), Frame::of_interpreter(u32::MAX, 5, 1 << 30)] {
+            assert_eq!(Frame::from(Place::from(frame)), frame);
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use bytemuck::Zeroable;
 use vocabulary::shard::{
-    BLOCK_HEADER_BYTES, BlockHeader, CODE_TEXTS, FRAMES, Frame, MODULES, Module, SITES, Site, TEXT_BYTES,
+    BLOCK_HEADER_BYTES, BlockHeader, CODE_TEXTS, Frame, MODULES, Module, PLACES, Place, SITES, Site, TEXT_BYTES,
 };
 
 use crate::shard;
@@ -19,7 +19,7 @@ const BLOCK_BYTES: (usize, usize) = (2 << 10, 64 << 10);
 /// The blocks that code is being written into.
 pub struct Code {
     modules: Numbered<Module>,
-    frames: Numbered<Frame>,
+    frames: Numbered<Place>,
     sites: Numbered<Site>,
     texts: Texts,
     next_text: u32,
@@ -29,7 +29,7 @@ impl Code {
     pub const fn new() -> Code {
         Code {
             modules: Numbered::new(MODULES),
-            frames: Numbered::new(FRAMES),
+            frames: Numbered::new(PLACES),
             sites: Numbered::new(SITES),
             texts: Texts::new(CODE_TEXTS),
             next_text: 1,
@@ -61,7 +61,7 @@ impl Code {
 
     /// Adds a frame, all of whose parts were added before. Its number, if there was room for it.
     pub fn add_frame(&mut self, frame: Frame) -> Option<u32> {
-        self.frames.add(frame)
+        self.frames.add(frame.into())
     }
 
     /// Adds a site, whose frame and outer site were added before. Its number, if there was room for it.

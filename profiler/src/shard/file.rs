@@ -14,10 +14,10 @@ use parking_lot::{Mutex, MutexGuard};
 use vocabulary::profile::recover::shard_name;
 use vocabulary::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, CODE_TEXTS, COMMUNICATORS, COMPLETED, CONTEXTS, Cell,
-    Communicator, Completed, Context, DATATYPES, EDGES, EVENTS, Edge, Event, FILE_CELLS, FILES, FRAMES,
-    File as NamedFile, FileCell, Frame, HEADER_BYTES, Header, IN_FLIGHT_CALLS, InFlightCall, LABELS,
-    LAYER_COMMUNICATORS, LayerCommunicator, MODULES, Module, Moment, NOTES, PEERS, PHASES, Peer, ROUTES, SITE_CELLS,
-    SITES, Shard, Site, SiteCell, Sync, TRANSFERS, Text, Transfer, UNLOCKED, USES, Use,
+    Communicator, Completed, Context, DATATYPES, EDGES, EVENTS, Edge, Event, FILE_CELLS, FILES, File as NamedFile,
+    FileCell, HEADER_BYTES, Header, IN_FLIGHT_CALLS, InFlightCall, LABELS, LAYER_COMMUNICATORS, LayerCommunicator,
+    MODULES, Module, Moment, NOTES, PEERS, PHASES, PLACES, Peer, Place, ROUTES, SITE_CELLS, SITES, Shard, Site,
+    SiteCell, Sync, TRANSFERS, Text, Transfer, UNLOCKED, USES, Use,
 };
 
 use crate::guest::say::warn_once;
@@ -268,7 +268,7 @@ pub fn image() -> Vec<u8> {
             CONTEXTS => size_of::<Context>(),
             EVENTS => size_of::<Event>(),
             MODULES => size_of::<Module>(),
-            FRAMES => size_of::<Frame>(),
+            PLACES => size_of::<Place>(),
             SITES => size_of::<Site>(),
             SITE_CELLS => size_of::<SiteCell>(),
             COMPLETED => size_of::<Completed>(),
