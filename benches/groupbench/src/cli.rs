@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use mpi::Threading;
 
 use crate::groups::GroupBy;
 use crate::library::Choice;
@@ -122,6 +123,9 @@ pub struct Run {
     /// How ranks begin together
     #[arg(long, value_enum, default_value = "barrier", help_heading = "Measurement")]
     pub sync: Sync,
+    /// Level of thread support that MPI is asked for; more than single costs each call some tens of nanoseconds under some libraries
+    #[arg(long, value_enum, default_value = "single", value_name = "LEVEL", help_heading = "Measurement")]
+    pub thread_level: ThreadLevel,
     /// Stop when the 95 % interval of the median is within so many percent of it
     #[arg(long, value_name = "PERCENT", default_value_t = 2.5, help_heading = "Measurement")]
     pub precision: f64,
@@ -176,6 +180,44 @@ pub enum RunFormat {
     Table,
     Csv,
     Json,
+}
+
+/// As `MPI_Init_thread` takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum ThreadLevel {
+    Single,
+    Funneled,
+    Serialized,
+    Multiple,
+}
+
+impl ThreadLevel {
+    pub fn threading(self) -> Threading {
+        match self {
+            ThreadLevel::Single => Threading::Single,
+            ThreadLevel::Funneled => Threading::Funneled,
+            ThreadLevel::Serialized => Threading::Serialized,
+            ThreadLevel::Multiple => Threading::Multiple,
+        }
+    }
+
+    pub fn of(threading: Threading) -> ThreadLevel {
+        match threading {
+            Threading::Single => ThreadLevel::Single,
+            Threading::Funneled => ThreadLevel::Funneled,
+            Threading::Serialized => ThreadLevel::Serialized,
+            Threading::Multiple => ThreadLevel::Multiple,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            ThreadLevel::Single => "single",
+            ThreadLevel::Funneled => "funneled",
+            ThreadLevel::Serialized => "serialized",
+            ThreadLevel::Multiple => "multiple",
+        }
+    }
 }
 
 impl Run {

@@ -29,6 +29,19 @@ fn right(ranks: usize, words: &[&str]) -> (Vec<Vec<String>>, String) {
 }
 
 #[test]
+fn mpi_gives_the_level_of_thread_support_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("m.db");
+    for level in ["single", "funneled", "serialized", "multiple"] {
+        let words = ["-g", "1", "--bytes", "8", "--reps", "7", "--thread-level", level, "-o", file.to_str().unwrap()];
+        run(2, &words).succeeded();
+        let opened = Connection::open(&file).unwrap();
+        let latest = "SELECT value FROM bench_environment WHERE key = 'thread_level' ORDER BY run DESC LIMIT 1";
+        assert_eq!(opened.query_row(latest, [], |row| row.get::<_, String>(0)).unwrap(), level);
+    }
+}
+
+#[test]
 fn every_library_moves_every_pattern() {
     let words = [
         "-g",
@@ -152,6 +165,7 @@ fn a_file_of_measurements_has_runs_results_and_samples() {
     // rail k=1: ranks 0 and 2; k=2: all four. Two sizes, two launches.
     assert_eq!(number("SELECT count(*) FROM bench_rank_time"), 2 * 2 * (2 + 4));
     assert_eq!(number("SELECT count(*) FROM bench_environment WHERE key = 'mpi' AND value LIKE '%MPI%'"), 2);
+    assert_eq!(number("SELECT count(*) FROM bench_environment WHERE key = 'thread_level' AND value = 'single'"), 2);
     let ordered = "SELECT count(*) FROM bench_result WHERE min_s <= ci_lo_s AND ci_lo_s <= median_s AND median_s <= ci_hi_s AND ci_hi_s <= max_s
                    AND p95_s <= p99_s AND span_s > 0 AND skew_s >= 0";
     assert_eq!(number(ordered), 8);

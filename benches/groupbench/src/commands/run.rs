@@ -8,11 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use mpi::Threading;
-
 use super::plan::{Item, items};
 use super::{ERROR, INTERRUPTED, WRONG};
-use crate::cli::{Run as Arguments, RunFormat};
+use crate::cli::{Run as Arguments, RunFormat, ThreadLevel};
 use crate::composition::CompositionError;
 use crate::environment;
 use crate::groups::{GroupBy, Groups};
@@ -24,10 +22,11 @@ use crate::pattern::Matrix;
 use crate::record::{Key, Outcome, RankOf, Run};
 
 pub fn run(arguments: &Arguments) -> ExitCode {
-    let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
+    let Some((universe, provided)) = mpi::initialize_with_threading(arguments.thread_level.threading()) else {
         eprintln!("groupbench: MPI is initialised already");
         return ExitCode::from(ERROR);
     };
+    let provided = ThreadLevel::of(provided);
     // A rank that unwinds would finalize MPI, and wait for the others for ever.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -36,7 +35,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     }));
     let world = World::new(&universe.world());
     // All ranks fail alike, and rank 0 says it.
-    match Job::new(arguments, &world).and_then(|job| job.run()) {
+    match demand(arguments, provided).and_then(|()| Job::new(arguments, &world)).and_then(|job| job.run()) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
             if world.is_root() {
@@ -44,6 +43,14 @@ pub fn run(arguments: &Arguments) -> ExitCode {
             }
             ExitCode::from(ERROR)
         }
+    }
+}
+
+/// That MPI gives the level of thread support that was asked for.
+fn demand(arguments: &Arguments, provided: ThreadLevel) -> Result<(), String> {
+    match provided >= arguments.thread_level {
+        true => Ok(()),
+        false => Err(format!("--thread-level: this MPI library gives no more than {}", provided.name())),
     }
 }
 
@@ -359,7 +366,8 @@ fn describe(
     let rank =
         (0..size).map(|rank| RankOf { host: hosts[rank].clone(), cpus: lists[rank].clone(), place: places[rank] });
     let library = mpi::environment::library_version().unwrap_or_default();
-    let environment = environment::of_process(&library);
+    let mut environment = environment::of_process(&library);
+    environment.insert("thread_level".to_owned(), arguments.thread_level.name().to_owned());
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // Rank 0's is taken by all.
     let seed = arguments.seed.unwrap_or(now.as_nanos() as u64 >> 1) & i64::MAX as u64;
