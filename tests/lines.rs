@@ -147,6 +147,15 @@ fn each_line_of_a_c_program_made_the_calls_that_it_logs() {
 }
 
 #[test]
+fn calls_that_a_program_leaves_by_a_jump_are_charged_to_their_own_lines() {
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
+        for frames in ["1", "2"] {
+            holds(mpi, "lines_left.c", &["-O1", FRAMES], frames);
+        }
+    }
+}
+
+#[test]
 fn each_line_of_a_cpp_program_made_the_calls_that_it_logs() {
     for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
         holds(mpi, "lines.cpp", &["-O0"], "1");

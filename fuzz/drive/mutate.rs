@@ -11,7 +11,8 @@ use commsee::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BUCKET_INVOLVED, BlockHeader, Bound, CELLS, CODE_TEXTS, COMMUNICATORS, CONTIGUOUS,
     Cell, Communicator, DATATYPES, EDGES, Edge, FILE_CELLS, FILES, FINISHED, FIRST_COMM, FORMAT, FRAMES, File,
     FileCell, Frame, HEADER_BYTES, Header, IN_FLIGHT_CALLS, InFlightCall, LABELS, MAGIC, MODULES, Module, Moment,
-    NO_SITE, PHASES, RUNNING, SEVERAL_COMMS, SITE_CELLS, SITES, Shard, Site, SiteCell, Text, USES, Use, set_text,
+    NO_SITE, PHASES, PLACES, Place, RUNNING, SEVERAL_COMMS, SITE_CELLS, SITES, Shard, Site, SiteCell, Text, USES, Use,
+    set_text,
 };
 use commsee::stream::{Detail, MergedShards};
 use rusqlite::Connection;
@@ -222,7 +223,8 @@ fn shard(rank: u32, state: u32) -> Shard {
             MODULES,
             &[Module { start: 4096, end: 8192, bias: 4096, path: 1, build_id_bytes: 20, ..Module::zeroed() }],
         ),
-        block(FRAMES, &[Frame::of_module(1, 64), Frame::of_interpreter(2, 3, 88)]),
+        block(PLACES, &[Frame::of_module(1, 64), Frame::of_interpreter(2, 3, 88)].map(Place::from)),
+        block(FRAMES, &[(); 2].map(|()| Frame::of_module(1, 72))),
         block(SITES, &[Site { frame: 1, outer: NO_SITE }, Site { frame: 2, outer: 1 }]),
         block(FILES, &[file]),
         block(FILE_CELLS, &[on_file]),

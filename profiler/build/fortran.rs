@@ -193,7 +193,7 @@ fn entry(text: &mut String, call: &Call, form: &Form) {
     write!(
         text,
         "static ENTRY_{name}: fortran::Entry = fortran::Entry::new(c\"{name}\", {}, {large}, {descriptors});
-where_present! {{ {late}#[cfg_attr(target_arch = \"x86_64\", unsafe(naked))] pub unsafe extern \"C-unwind\" fn {name}({}) -> Word {{
+where_present! {{ {late}#[cfg_attr(any(target_arch = \"x86_64\", target_arch = \"aarch64\"), unsafe(naked))] pub unsafe extern \"C-unwind\" fn {name}({}) -> Word {{
     fortran_shell!(ENTRY_{name}, {translation}, ({}))
 }} }}
 

@@ -56,7 +56,7 @@ fn shell(text: &mut String, call: &Call, large: bool) {
     };
     write!(
         text,
-        "where_present! {{ {late}#[cfg_attr(target_arch = \"x86_64\", unsafe(naked))] pub unsafe extern \"C-unwind\" fn {function}({parameters}) -> c_int {{
+        "where_present! {{ {late}#[cfg_attr(any(target_arch = \"x86_64\", target_arch = \"aarch64\"), unsafe(naked))] pub unsafe extern \"C-unwind\" fn {function}({parameters}) -> c_int {{
     shell!({recorded}, {slot}, {short}{function}_in_full, ({names}))
 }} }}
 

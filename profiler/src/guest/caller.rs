@@ -1,5 +1,5 @@
 //! Which instruction of the program called. Exported functions have no prologue, so that the return address lies where the stack
-//! pointer points; they pass it on in a register that no MPI function takes an argument in, a floating-point one. So neither does a
+//! pointer points, or in the link register; they pass it on in a register that no MPI function takes an argument in, a floating-point one. So neither does a
 //! function with arguments on the stack move them, nor does anything have to unwind (`wrappers/shell.rs`).
 
 /// A return address, or 0 where nobody knows it, as the bits of a number that nobody calculates with.
@@ -8,7 +8,7 @@
 pub struct Caller(f64);
 
 impl Caller {
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub const UNKNOWN: Caller = Caller(0.0);
 
     #[inline(always)]

@@ -3,9 +3,9 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use vocabulary::shard::{CLOCK_MONOTONIC, Moment};
+use vocabulary::shard::Moment;
 
-use crate::guest::short_path::{self, Path};
+use crate::guest::short_path::Path;
 
 /// Set once before recording starts: ticks come from the operating system's clock.
 static SYSTEM: AtomicBool = AtomicBool::new(false);
@@ -21,8 +21,8 @@ pub fn choose() -> u32 {
     #[cfg(not(target_arch = "aarch64"))]
     {
         SYSTEM.store(true, Ordering::Relaxed);
-        short_path::forbid();
-        CLOCK_MONOTONIC
+        crate::guest::short_path::forbid();
+        vocabulary::shard::CLOCK_MONOTONIC
     }
 }
 

@@ -82,7 +82,11 @@ pub fn forbid() {
 /// Calls are counted by the site that their return address tells. Before any call. On processors where wrappers do not know it, that takes the
 /// full path.
 pub fn count_sites() {
-    if cfg!(target_arch = "x86_64") { WANTED.store(SITED, Ordering::SeqCst) } else { forbid() }
+    if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+        WANTED.store(SITED, Ordering::SeqCst)
+    } else {
+        forbid()
+    }
 }
 
 /// Calls are recorded from now on.

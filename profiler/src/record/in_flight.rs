@@ -150,7 +150,8 @@ fn end_from(thread: &Thread, level: usize, is_left: impl Fn(usize) -> bool) {
     caught(|| {
         thread.communicators.freeing.revive(is_left);
         thread.requests().looked();
-        for level in level..IN_FLIGHT_LEVELS {
+        // The innermost first: where a call was made is looked for at the level of the innermost that goes on.
+        for level in (level..IN_FLIGHT_LEVELS).rev() {
             let level = thread.in_flight.level(level);
             if level.is_inside() {
                 let noted = level.noted();
@@ -162,7 +163,7 @@ fn end_from(thread: &Thread, level: usize, is_left: impl Fn(usize) -> bool) {
     });
 }
 
-/// The thread ends, and so do all calls that it has not returned from.
+/// The thread ends, or MPI does, and so do all calls that it has not returned from.
 pub fn end_all(thread: &Thread) {
     end_from(thread, 0, |_| true);
 }

@@ -227,11 +227,7 @@ pub fn arrived_where<P: Path>(thread: &Thread, slot: &Slot, bytes: u64) -> Start
     if P::IS_SITED {
         let shortcut = sites::shortcut_of_kept(slot.shortcut, slot.posted, slot.cells);
         return match shortcut.and_then(|shortcut| Some((shortcut, shortcut.cell(bytes)?))) {
-            Some((shortcut, cell)) => {
-                receive(shortcut.pending.get(), cell, slot.ticks, bytes);
-                sites::arrived(thread, shortcut, slot.ticks, bytes);
-                cell
-            }
+            Some((shortcut, cell)) => arrived_at_known_site(thread, shortcut, cell, slot.ticks, bytes),
             None => arrived(thread, &slot.completed(), bytes),
         };
     }
@@ -244,6 +240,14 @@ pub fn arrived_where<P: Path>(thread: &Thread, slot: &Slot, bytes: u64) -> Start
         }
         _ => arrived(thread, &slot.completed(), bytes),
     }
+}
+
+/// The same by a shortcut of the request's call, whose counters these are.
+#[inline(always)]
+fn arrived_at_known_site(thread: &Thread, shortcut: &Shortcut, cell: *mut Cell, ticks: u64, bytes: u64) -> Started {
+    receive(shortcut.pending.get(), cell, ticks, bytes);
+    sites::arrived(thread, shortcut, ticks, bytes);
+    cell
 }
 
 /// The call moves from the row of pending receives to its bucket. Its row may be another thread's: counts wrap, and are right when
@@ -295,6 +299,9 @@ fn arrived_at_site(thread: &Thread, request: &Completed, bytes: u64) -> Started 
     match request.kind {
         Kind::Receive => {
             if let Some(shortcut) = sites::shortcut_of_kept(request.shortcut, request.posted, request.cells) {
+                if let Some(cell) = shortcut.cell(bytes) {
+                    return arrived_at_known_site(thread, shortcut, cell, request.ticks, bytes);
+                }
                 // The next one of its size finds them there.
                 other_cell(thread, shortcut, bytes);
             }

@@ -132,6 +132,10 @@ fn make_progress() -> bool {
 pub fn finish(caller: Caller) {
     let Some(roll_call) = ending::take_roll_call() else { return };
     let thread = thread::following(op::MPI_Finalize);
+    // What the thread still seems to be in, the program has jumped out of: it would not finalize MPI from within.
+    if let Some(thread) = thread {
+        in_flight::end_all(thread);
+    }
     state::stop();
     let begin = clock::moment();
     if let Some(thread) = &thread {

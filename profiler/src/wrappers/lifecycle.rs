@@ -16,7 +16,7 @@ use crate::record::tally;
 use crate::run::{control, lifecycle, sessions};
 
 where_present! {
-    #[cfg_attr(target_arch = "x86_64", unsafe(naked))]
+    #[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), unsafe(naked))]
     pub unsafe extern "C-unwind" fn MPI_Init(argc: Word, argv: Word) -> c_int {
         jump!(init, (argc, argv))
     }
@@ -28,7 +28,7 @@ unsafe extern "C-unwind" fn init(argc: Word, argv: Word, caller: Caller) -> c_in
 }
 
 where_present! {
-    #[cfg_attr(target_arch = "x86_64", unsafe(naked))]
+    #[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), unsafe(naked))]
     pub unsafe extern "C-unwind" fn MPI_Init_thread(argc: Word, argv: Word, required: c_int, provided: Word) -> c_int {
         jump!(init_thread, (argc, argv, required, provided))
     }
@@ -56,7 +56,7 @@ fn started(caller: Caller, forward: impl FnOnce() -> tally::Done) -> c_int {
 }
 
 where_present! {
-    #[cfg_attr(target_arch = "x86_64", unsafe(naked))]
+    #[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), unsafe(naked))]
     pub unsafe extern "C-unwind" fn MPI_Finalize() -> c_int {
         jump!(finalize, ())
     }
@@ -72,7 +72,7 @@ unsafe extern "C-unwind" fn finalize(caller: Caller) -> c_int {
 }
 
 where_present! {
-    late #[cfg_attr(target_arch = "x86_64", unsafe(naked))]
+    late #[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), unsafe(naked))]
     pub unsafe extern "C-unwind" fn MPI_Session_init(info: Word, errhandler: Word, session: Word) -> c_int {
         jump!(session_init, (info, errhandler, session))
     }
@@ -95,7 +95,7 @@ fn opened(session: Word, caller: Caller, forward: impl FnOnce() -> tally::Done) 
 }
 
 where_present! {
-    late #[cfg_attr(target_arch = "x86_64", unsafe(naked))]
+    late #[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), unsafe(naked))]
     pub unsafe extern "C-unwind" fn MPI_Session_finalize(session: Word) -> c_int {
         jump!(session_finalize, (session))
     }
@@ -119,7 +119,7 @@ fn closed(caller: Caller, forward: impl FnOnce() -> tally::Done) -> c_int {
 // A program may pass more than the level: the standard declares it with `...`. The first of it arrives in the register of a
 // second argument, which holds anything where nothing was passed.
 where_present! {
-    #[cfg_attr(target_arch = "x86_64", unsafe(naked))]
+    #[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), unsafe(naked))]
     pub unsafe extern "C-unwind" fn MPI_Pcontrol(level: c_int, name: Word) -> c_int {
         jump!(pcontrol, (level, name))
     }

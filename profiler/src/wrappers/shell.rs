@@ -1,4 +1,4 @@
-//! What an exported function does: it asks which path its call takes, and jumps there. On x86-64 it is written in assembly, so that
+//! What an exported function does: it asks which path its call takes, and jumps there. On x86-64 and AArch64 it is written in assembly, so that
 //! it saves no register, moves no argument, and knows its return address ([`crate::guest::caller`]).
 
 /// The body of an exported C function: `short`, `sited` and `full` take its arguments and the caller. `recorded` tells when calls are looked at that
@@ -26,8 +26,31 @@ macro_rules! shell {
             sited = sym $sited,
             full = sym $full,
         );
+        #[cfg(target_arch = "aarch64")]
+        std::arch::naked_asm!(
+            "adrp x16, {open} + {slot}",
+            "ldrb w16, [x16, :lo12:{open} + {slot}]",
+            "cmp w16, {is_short}",
+            "b.ne 2f",
+            "fmov d0, x30",
+            "b {short}",
+            "2:",
+            "b.hi 4f",
+            $crate::wrappers::shell::forward_unless!($recorded),
+            "4:",
+            "fmov d0, x30",
+            "b {sited}",
+            is_short = const $crate::guest::short_path::SHORT,
+            open = sym $crate::guest::short_path::OPEN_FOR,
+            functions = sym $crate::mpi::real::FUNCTIONS,
+            state = sym $crate::guest::state::STATE,
+            slot = const $slot,
+            short = sym $short,
+            sited = sym $sited,
+            full = sym $full,
+        );
         // SAFETY: the program passes what the function takes, and it is passed on.
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         unsafe {
             match $crate::guest::short_path::open_for($slot) {
                 $crate::guest::short_path::SHORT => $short($($argument,)* $crate::guest::caller::Caller::UNKNOWN),
@@ -38,7 +61,7 @@ macro_rules! shell {
     }};
     // There is no short path.
     ($recorded:ident, $slot:expr, $full:ident, ($($argument:ident),*)) => {{
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         std::arch::naked_asm!(
             $crate::wrappers::shell::forward_unless!($recorded),
             functions = sym $crate::mpi::real::FUNCTIONS,
@@ -47,7 +70,7 @@ macro_rules! shell {
             full = sym $full,
         );
         // SAFETY: as above.
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         unsafe { $full($($argument,)* $crate::guest::caller::Caller::UNKNOWN) }
     }};
 }
@@ -58,8 +81,10 @@ macro_rules! jump {
     ($full:ident, ($($argument:ident),*)) => {{
         #[cfg(target_arch = "x86_64")]
         std::arch::naked_asm!("movq xmm0, qword ptr [rsp]", "jmp {full}", full = sym $full);
+        #[cfg(target_arch = "aarch64")]
+        std::arch::naked_asm!("fmov d0, x30", "b {full}", full = sym $full);
         // SAFETY: the program passes what the function takes, and it is passed on.
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         unsafe { $full($($argument,)* $crate::guest::caller::Caller::UNKNOWN) }
     }};
 }
@@ -93,7 +118,35 @@ macro_rules! forward_unless {
         )
     };
 }
-#[cfg(target_arch = "x86_64")]
+#[cfg(target_arch = "aarch64")]
+macro_rules! forward_unless {
+    (while_on) => {
+        $crate::wrappers::shell::forward_unless!("2", "eq")
+    };
+    (while_not_off) => {
+        $crate::wrappers::shell::forward_unless!("0", "ne")
+    };
+    ($state:literal, $condition:literal) => {
+        concat!(
+            "adrp x16, {functions} + 8 * {slot}\n",
+            "ldr x16, [x16, :lo12:{functions} + 8 * {slot}]\n",
+            "adrp x17, {state}\n",
+            "ldrb w17, [x17, :lo12:{state}]\n",
+            "cmp w17, ",
+            $state,
+            "\n",
+            "b.",
+            $condition,
+            " 3f\n",
+            "cbz x16, 3f\n",
+            "br x16\n",
+            "3:\n",
+            "fmov d0, x30\n",
+            "b {full}",
+        )
+    };
+}
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) use forward_unless;
 
 /// The body of an exported Fortran entry point, whose translations take the arguments, the caller and the entry's address.
@@ -119,8 +172,31 @@ macro_rules! fortran_shell {
             sited = sym $sited,
             full = sym $full,
         );
+        #[cfg(target_arch = "aarch64")]
+        std::arch::naked_asm!(
+            "fmov d0, x30",
+            "adrp x16, {entry}",
+            "add x16, x16, :lo12:{entry}",
+            "fmov d1, x16",
+            "adrp x16, {open}",
+            "ldrb w16, [x16, :lo12:{open}]",
+            "cmp w16, {is_short}",
+            "b.ne 2f",
+            "b {short}",
+            "2:",
+            "b.hi 3f",
+            "b {full}",
+            "3:",
+            "b {sited}",
+            is_short = const $crate::guest::short_path::SHORT,
+            entry = sym $entry,
+            open = sym $crate::guest::short_path::OPEN,
+            short = sym $short,
+            sited = sym $sited,
+            full = sym $full,
+        );
         // SAFETY: the program passes what the function takes, and it is passed on.
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         unsafe {
             let entry = $crate::guest::caller::Address::of(&$entry);
             match $crate::guest::short_path::which() {
@@ -140,8 +216,18 @@ macro_rules! fortran_shell {
             entry = sym $entry,
             full = sym $full,
         );
+        #[cfg(target_arch = "aarch64")]
+        std::arch::naked_asm!(
+            "fmov d0, x30",
+            "adrp x16, {entry}",
+            "add x16, x16, :lo12:{entry}",
+            "fmov d1, x16",
+            "b {full}",
+            entry = sym $entry,
+            full = sym $full,
+        );
         // SAFETY: as above.
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         unsafe { $full($($argument,)* $crate::guest::caller::Caller::UNKNOWN, $crate::guest::caller::Address::of(&$entry)) }
     }};
 }

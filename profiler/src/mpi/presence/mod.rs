@@ -42,8 +42,8 @@ macro_rules! where_present {
 
             std::arch::global_asm!(
                 concat!(".type ", stringify!($name), ", @gnu_indirect_function"),
+                // Not hidden: with the address GNU ld would give that to the name, too. The list of what is exported leaves it out.
                 concat!(".globl commsee_wrapper_", stringify!($name)),
-                concat!(".hidden commsee_wrapper_", stringify!($name)),
                 concat!(".set commsee_wrapper_", stringify!($name), ", {wrapper}"),
                 wrapper = sym wrapper,
             );
@@ -232,10 +232,11 @@ unsafe extern "C" fn at_relocation() -> usize {
             return 0;
         }
         let object = Object::of((*own).base, (*own).dynamic);
-        let Some(pages) = symbol_pages(&object) else { return 0 };
-        if kernel::protect(pages, true) < 0 {
+        // From the symbols up to the texts behind them.
+        if object.strings <= object.symbols {
             return 0;
         }
+        let Some(pages) = made_writable(object.symbols, object.strings) else { return 0 };
         let mut optional = first;
         while optional < &raw const END {
             let name = (*optional).name();
@@ -313,7 +314,6 @@ unsafe fn is_withdrawn(own: *const Map, name: *const u8) -> bool {
 
 /// Sets all addresses to 0 that the loader stored for one symbol of an object.
 unsafe fn withdraw(object: &Object, index: u64) {
-    const PAGE_BYTES: usize = 4096;
     // SAFETY: the relocations are those of a loaded object, whose addresses the loader has written to.
     unsafe {
         let count = object.relocations_bytes / size_of::<libc::Elf64_Rela>();
@@ -322,9 +322,8 @@ unsafe fn withdraw(object: &Object, index: u64) {
             let relocation = (object.relocations as *const libc::Elf64_Rela).add(at).read();
             if relocation.r_info >> 32 == index && is_address(relocation.r_info as u32) {
                 let place = object.base + relocation.r_offset as usize;
-                let page = place & !(PAGE_BYTES - 1);
                 // Read-only since the object was relocated.
-                if kernel::protect([page, page + PAGE_BYTES], true) >= 0 {
+                if made_writable(place, place + size_of::<usize>()).is_some() {
                     (place as *mut usize).write_volatile(0);
                 }
             }
@@ -351,14 +350,21 @@ unsafe fn is_own(object: &Object, symbol: *const libc::Elf64_Sym) -> bool {
 /// More than this library has of code, and less than lies between two libraries.
 const OWN_BYTES: usize = 16 << 20;
 
-/// Begin and end of the pages that the symbols lie in, up to the texts behind them.
-unsafe fn symbol_pages(object: &Object) -> Option<[usize; 2]> {
-    // The largest page size of the supported processors; the linker aligns segments to it.
-    const PAGE_BYTES: usize = 4096;
-    if object.strings <= object.symbols {
-        return None;
+/// Makes the pages writable that a range lies in, and returns where they begin and end. How large they are is the kernel's choice: it refuses what
+/// does not begin with one. The linker aligns segments to the largest size of the processor.
+unsafe fn made_writable(begin: usize, end: usize) -> Option<[usize; 2]> {
+    let mut page_bytes = 4 << 10;
+    loop {
+        let pages = [begin & !(page_bytes - 1), (end + page_bytes - 1) & !(page_bytes - 1)];
+        // SAFETY: the caller passes a range of a loaded object.
+        if unsafe { kernel::protect(pages, true) } >= 0 {
+            return Some(pages);
+        }
+        if !cfg!(target_arch = "aarch64") || page_bytes == 64 << 10 {
+            return None;
+        }
+        page_bytes *= 4;
     }
-    Some([object.symbols & !(PAGE_BYTES - 1), (object.strings + PAGE_BYTES - 1) & !(PAGE_BYTES - 1)])
 }
 
 unsafe fn is_elsewhere(own: *const Map, name: *const u8, hash: u32) -> bool {
