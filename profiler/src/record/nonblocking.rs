@@ -7,7 +7,7 @@ use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::Record;
 use crate::objects::requests::table::Slot;
-use crate::objects::requests::{Completed, Kind};
+use crate::objects::requests::{Completed, Kind, site};
 use crate::objects::shortcuts::Shortcut;
 use crate::record::buckets;
 use crate::record::carriers::{Carrier, Known, other_cell, shortcut, shortcut_at_once, shortcut_of_receive};
@@ -225,7 +225,7 @@ fn follow_plain<P: Path>(thread: &Thread, shortcut: &Shortcut, request: Word, st
 #[inline(always)]
 pub fn arrived_where<P: Path>(thread: &Thread, slot: &Slot, bytes: u64) -> Started {
     if P::IS_SITED {
-        let shortcut = sites::shortcut_of_kept(slot.shortcut, slot.posted, slot.cells);
+        let shortcut = site::shortcut(slot.shortcut, slot.posted, slot.cells);
         return match shortcut.and_then(|shortcut| Some((shortcut, shortcut.cell(bytes)?))) {
             Some((shortcut, cell)) => arrived_at_known_site(thread, shortcut, cell, slot.ticks, bytes),
             None => arrived(thread, &slot.completed(), bytes),
@@ -295,10 +295,10 @@ pub fn arrived(thread: &Thread, request: &Completed, bytes: u64) -> Started {
 #[cold]
 #[inline(never)]
 fn arrived_at_site(thread: &Thread, request: &Completed, bytes: u64) -> Started {
-    let site = sites::of_kept(request.shortcut, request.posted);
+    let kept = site::of(request.shortcut, request.posted);
     match request.kind {
         Kind::Receive => {
-            if let Some(shortcut) = sites::shortcut_of_kept(request.shortcut, request.posted, request.cells) {
+            if let Some(shortcut) = site::shortcut(request.shortcut, request.posted, request.cells) {
                 if let Some(cell) = shortcut.cell(bytes) {
                     return arrived_at_known_site(thread, shortcut, cell, request.ticks, bytes);
                 }
@@ -307,18 +307,18 @@ fn arrived_at_site(thread: &Thread, request: &Completed, bytes: u64) -> Started 
             }
             let (pending, cell) = cells_of(thread, request.cells, bytes);
             receive(pending, cell, request.ticks, bytes);
-            thread.counters.count_at_site(request.cells | u64::from(BUCKET_PENDING), site, |cell| {
+            thread.counters.count_at_site(request.cells | u64::from(BUCKET_PENDING), kept, |cell| {
                 cell.calls = cell.calls.wrapping_sub(1);
                 cell.ticks = cell.ticks.wrapping_sub(request.ticks);
             });
-            thread.counters.count_at_site(request.cells | u64::from(buckets::of(bytes)), site, |cell| {
+            thread.counters.count_at_site(request.cells | u64::from(buckets::of(bytes)), kept, |cell| {
                 sites::add(cell, request.ticks, (0, bytes));
             });
             cell
         }
         Kind::ReceiveInto | Kind::Read => {
             thread.counters.count(request.cells, |cell| cell.bytes_recv += bytes);
-            thread.counters.count_at_site(request.cells, site, |cell| {
+            thread.counters.count_at_site(request.cells, kept, |cell| {
                 cell.bytes_recv = cell.bytes_recv.wrapping_add(bytes);
             });
             sized(thread, request.cells, bytes)

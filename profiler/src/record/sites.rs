@@ -8,6 +8,7 @@ use std::ptr;
 use vocabulary::shard::{BUCKET_PENDING, Cell, SiteCell};
 
 use crate::guest::short_path::{Path, Sited};
+use crate::objects::requests::site;
 use crate::objects::shortcuts::Shortcut;
 use crate::sites;
 use crate::thread::Thread;
@@ -129,8 +130,7 @@ pub fn add(cell: &mut SiteCell, ticks: u64, (sent, received): (u64, u64)) {
     cell.bytes_recv = cell.bytes_recv.wrapping_add(received);
 }
 
-/// What a request that is started now keeps of its call, in the places of `shortcut` and `posted`: on a short path its shortcut,
-/// and the site, where that is counted; else the site as a number, which is odd and so none of a shortcut.
+/// What a request that is started now keeps of its call, in the places of `shortcut` and `posted`: as `objects/requests/site.rs` reads them.
 #[inline(always)]
 pub fn kept_by<P: Path>(thread: &Thread, shortcut: &Shortcut, posted: impl FnOnce() -> u32) -> (*const Shortcut, u32) {
     if P::IS_SITED {
@@ -145,36 +145,7 @@ pub fn kept_by<P: Path>(thread: &Thread, shortcut: &Shortcut, posted: impl FnOnc
 
 /// The site of the latest call of an operation, as a request keeps it.
 pub fn kept(thread: &Thread, operation: u16) -> *const Shortcut {
-    as_kept(sites::of_call(thread.in_flight.caller_of(operation) as usize))
-}
-
-fn as_kept(site: u32) -> *const Shortcut {
-    ptr::without_provenance((site as usize) << 1 | 1)
-}
-
-fn is_number(kept: *const Shortcut) -> bool {
-    kept.addr() & 1 != 0
-}
-
-/// The site that a request has kept.
-pub fn of_kept(kept: *const Shortcut, posted: u32) -> u32 {
-    if is_number(kept) { (kept.addr() >> 1) as u32 } else { posted }
-}
-
-/// The same, so that any thread may have it: a shortcut is its thread's own.
-pub fn for_any_thread(kept: *const Shortcut, posted: u32) -> *const Shortcut {
-    as_kept(of_kept(kept, posted))
-}
-
-/// The shortcut that a request has kept, if it is still that of its call.
-#[inline(always)]
-pub fn shortcut_of_kept<'a>(kept: *const Shortcut, posted: u32, cells: u64) -> Option<&'a Shortcut> {
-    if is_number(kept) {
-        return None;
-    }
-    // SAFETY: shortcuts are never freed.
-    let shortcut = unsafe { &*kept };
-    if shortcut.is_of(cells) && shortcut.site.get() == posted { Some(shortcut) } else { None }
+    site::as_number(sites::of_call(thread.in_flight.caller_of(operation) as usize))
 }
 
 /// A message has arrived, and its call is no pending one any more: of a shortcut that has just counted it in the bucket of its latest

@@ -3,6 +3,7 @@
 //! queue of the requests that were started, oldest first, and one is taken out per completion.
 
 mod request;
+pub mod site;
 pub mod table;
 
 use std::cell::Cell;
@@ -16,7 +17,6 @@ use crate::guest::serial::Serial;
 use crate::mpi::abi::Word;
 use crate::objects::records::Record;
 use crate::objects::shortcuts::{self, Shortcut};
-use crate::record::sites as kept_sites;
 use crate::shard::memory;
 use crate::sites;
 
@@ -476,7 +476,7 @@ impl Requests {
             }
             // The shortcut is its thread's own; a site is the process's.
             if request.kind.receives() && sites::are_counted() {
-                request.shortcut = kept_sites::for_any_thread(request.shortcut, request.posted);
+                request.shortcut = site::for_any_thread(request.shortcut, request.posted);
             } else if request.kind != Kind::Plain {
                 request.shortcut = shortcuts::unused();
             }

@@ -59,7 +59,7 @@ pub struct Request {
     pub ticks: u64,
     /// The shortcut of that call. It is not asked before its `cells` are found to be these: it may be another's by then. Where nothing
     /// remains to be done: the counters of that call, or [`shortcuts::unused`] where they are not known. Where calls are counted by call
-    /// site: as `record::sites` keeps it.
+    /// site: as `site.rs` has it.
     pub shortcut: *const Shortcut,
     /// The key of that call's counters: communicator, operation, phase, and a bucket where the kind has one.
     pub cells: u64,
