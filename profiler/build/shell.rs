@@ -32,7 +32,9 @@ fn shell(text: &mut String, call: &Call, large: bool) {
             _ => argument.name.to_owned(),
         })
         .collect();
-    let forward = status(call).map_or("||".to_owned(), |status| format!("|{}|", status.name));
+    // Those of hand-written bodies are handed on: as words, and not as the addresses of what would lie in memory for it.
+    let moves = if call.shape == Shape::Hand { "move " } else { "" };
+    let forward = status(call).map_or(format!("{moves}||"), |status| format!("{moves}|{}|", status.name));
     let (types, names, given) = (types.join(", "), names(call), given.join(", "));
     let comma = if given.is_empty() { "" } else { ", " };
     // What came with MPI 4 is not in every library.

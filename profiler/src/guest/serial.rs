@@ -45,6 +45,12 @@ impl<T> Serial<T> {
     #[cold]
     #[inline(never)]
     fn locked<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        self.locked_here(work)
+    }
+
+    /// For what is called where several threads may call MPI. The work must not come back here.
+    #[inline(always)]
+    pub fn locked_here<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
         self.lock.lock();
         let _unlock = Unlock(&self.lock);
         // SAFETY: locked, here and by all others.

@@ -33,13 +33,26 @@ pub unsafe fn bytes(status: Word) -> u64 {
 /// The same, if they lie where they do in most statuses.
 #[inline(always)]
 pub unsafe fn usual_bytes(status: Word) -> Option<u64> {
-    let places = &abi().status;
     // SAFETY: as above.
+    if are_usual() { unsafe { bytes_where_usual(status) } } else { None }
+}
+
+/// Whether there is a place where most statuses have them.
+#[inline(always)]
+pub fn are_usual() -> bool {
+    abi().status.unusual != NOWHERE
+}
+
+/// What lies there, if this is such a status.
+#[inline(always)]
+pub unsafe fn bytes_where_usual(status: Word) -> Option<u64> {
+    let places = &abi().status;
+    // SAFETY: as above; the places are there.
     unsafe {
-        if places.unusual == NOWHERE || *((status + places.unusual) as *const c_int) != 0 {
-            return None;
+        match *((status + places.unusual) as *const c_int) {
+            0 => Some(((status + places.usual_count) as *const u64).read_unaligned()),
+            _ => None,
         }
-        Some(((status + places.usual_count) as *const u64).read_unaligned())
     }
 }
 

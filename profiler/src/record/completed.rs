@@ -2,6 +2,8 @@
 //! completed several for those that received. Which of these was the last one the library does not tell, so that the call is charged
 //! to all of them if they were alike, and to none otherwise.
 
+use std::sync::atomic::{Ordering, compiler_fence};
+
 use vocabulary::shard::{BUCKET_FAILED, Cell, Completed, FREED, INTER, NO_OPERATION, OWN_SIZE, REMOTE_RANK};
 
 use crate::guest::state;
@@ -30,25 +32,26 @@ pub struct One {
 
 /// What a call over several requests has completed so far. It looks where such calls counted last, and keeps no more than it must, since
 /// little more finds room in registers.
+#[derive(Clone, Copy)]
 pub struct Completions<'a> {
     thread: &'a Thread,
     /// That of the call.
     shortcut: &'a Shortcut,
-    /// How many received, and in the upper half how many others there were: one word, since no register is left for two.
-    counts: u64,
+    /// Of the bits below.
+    seen: u32,
 }
 
-const RECEIVED: u64 = 1;
-const OTHER: u64 = 1 << 32;
-/// Bits of each half: they were started in several ways. No array of requests is so long.
-const MIXED_RECEIVED: u64 = RECEIVED << 31;
-const MIXED_OTHERS: u64 = OTHER << 31;
+const RECEIVED: u32 = 1;
+const OTHER: u32 = 2;
+/// They were started in several ways.
+const MIXED_RECEIVED: u32 = 4;
+const MIXED_OTHERS: u32 = 8;
 
 impl<'a> Completions<'a> {
     #[inline(always)]
     pub fn of(thread: &'a Thread, shortcut: &'a Shortcut) -> Completions<'a> {
         shortcut.forget_peer();
-        Completions { thread, shortcut, counts: 0 }
+        Completions { thread, shortcut, seen: 0 }
     }
 
     #[inline(always)]
@@ -61,14 +64,16 @@ impl<'a> Completions<'a> {
         let entry = match self.shortcut.completed_by_all(started) {
             Some(entry) => entry,
             None => {
-                self.counts |= if self.counts as u32 > 0 { MIXED_RECEIVED } else { 0 };
+                self.seen |= if self.seen & RECEIVED != 0 { MIXED_RECEIVED } else { 0 };
                 found(self.thread, self.shortcut, started, NO_PEER)
             }
         };
-        self.counts += RECEIVED;
+        self.seen |= RECEIVED;
         // SAFETY: one of this thread's.
         unsafe {
             (*entry).requests = (*entry).requests.wrapping_add(1);
+            // Two additions to memory are two instructions; as a vector they would be seven.
+            compiler_fence(Ordering::AcqRel);
             (*entry).bytes = (*entry).bytes.wrapping_add(bytes);
         }
     }
@@ -78,11 +83,11 @@ impl<'a> Completions<'a> {
         let entry = match self.shortcut.completed_other(started) {
             Some(entry) => entry,
             None => {
-                self.counts |= if self.counts >= OTHER { MIXED_OTHERS } else { 0 };
+                self.seen |= if self.seen & OTHER != 0 { MIXED_OTHERS } else { 0 };
                 found_of_other(self.thread, self.shortcut, started)
             }
         };
-        self.counts += OTHER;
+        self.seen |= OTHER;
         // SAFETY: as above.
         unsafe { (*entry).requests = (*entry).requests.wrapping_add(1) };
     }
@@ -90,10 +95,9 @@ impl<'a> Completions<'a> {
     /// The call took so many ticks.
     #[inline(always)]
     pub fn end(self, ticks: u64) {
-        let entry = match self.counts {
-            0 => return,
-            counts if counts as u32 > 0 && counts & MIXED_RECEIVED == 0 => self.shortcut.latest_completed(),
-            counts if counts as u32 == 0 && counts & MIXED_OTHERS == 0 => self.shortcut.latest_completed_other(),
+        let entry = match self.seen {
+            seen if seen & (RECEIVED | MIXED_RECEIVED) == RECEIVED => self.shortcut.latest_completed(),
+            seen if seen & (RECEIVED | OTHER | MIXED_OTHERS) == OTHER => self.shortcut.latest_completed_other(),
             _ => return,
         };
         // SAFETY: as above.
@@ -145,11 +149,22 @@ impl<'a> Ones<'a> {
 /// A call that completed one request.
 #[inline(always)]
 pub fn single(thread: &Thread, shortcut: &Shortcut, one: One, ticks: u64, peer: impl FnOnce() -> u64) {
-    let entry = match one.kind.receives() {
-        true => entry(thread, shortcut, one.started, peer()),
-        false => entry_of_other(thread, shortcut, one.started),
-    };
-    add(entry, 1, one.bytes, ticks);
+    match one.kind.receives() {
+        true => single_received(thread, shortcut, one.started, (one.bytes, peer()), ticks),
+        false => single_other(thread, shortcut, one.started, ticks),
+    }
+}
+
+/// The same of one that received, from a peer.
+#[inline(always)]
+pub fn single_received(thread: &Thread, shortcut: &Shortcut, started: Started, (bytes, peer): (u64, u64), ticks: u64) {
+    add(entry(thread, shortcut, started, peer), 1, bytes, ticks);
+}
+
+/// The same of one that did not.
+#[inline(always)]
+pub fn single_other(thread: &Thread, shortcut: &Shortcut, started: Started, ticks: u64) {
+    add(entry_of_other(thread, shortcut, started), 1, 0, ticks);
 }
 
 #[inline(always)]

@@ -223,7 +223,21 @@ pub fn leave<P: Path>(inside: Inside<P>, end_ticks: u64) {
     }
 }
 
-/// The same, and when it began and the handle that it was given: on the short path as they were noted.
+/// The same, and when it began: on the short path as it was noted.
+#[inline(always)]
+pub fn leave_begun<P: Path>(inside: Inside<P>, begin_ticks: u64, end_ticks: u64) -> u64 {
+    if !P::IS_SHORT {
+        leave::<P>(inside, end_ticks);
+        return begin_ticks;
+    }
+    let level = inside.level();
+    std::mem::forget(inside);
+    let begin_ticks = level.begin();
+    level.set_end(end_ticks);
+    begin_ticks
+}
+
+/// The same, and the handle that it was given: on the short path as they were noted.
 #[inline(always)]
 pub fn leave_as_noted<P: Path>(inside: Inside<P>, begin_ticks: u64, comm: Word, end_ticks: u64) -> (u64, Word) {
     if !P::IS_SHORT {

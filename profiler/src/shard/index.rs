@@ -150,9 +150,9 @@ impl<T: Keyed> Index<T> {
         let hash = key.hash();
         // SAFETY: places are those of live entries of this thread.
         let is_it = |slot: &Slot| slot.hash == half(hash) && unsafe { (*self.entry(slot)).key() } == key;
-        let place = self.table.find(hash, is_it)?;
+        let slot = self.table.finder().find(hash, is_it)?;
         // SAFETY: it was found there.
-        Some(self.entry(unsafe { &*self.table.at(place) }))
+        Some(self.entry(unsafe { &*slot }))
     }
 
     /// Whether an entry has a place of its own, and not that of all that find no room.

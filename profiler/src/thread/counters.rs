@@ -127,6 +127,7 @@ impl Counters {
     }
 
     /// Counts one datatype argument.
+    #[inline(always)]
     pub fn count_use(&self, comm: u32, operation: u16, datatype: u32, bytes: u64) {
         let Some(uses) = self.uses() else { return };
         let key = Edge::key(comm, operation, datatype);

@@ -188,7 +188,14 @@ impl Level {
         unsafe { InFlightCall::is_inside((*self.0).begin_ticks, (*self.0).end_ticks) }
     }
 
-    /// When the call that it notes began, and the handle that it was given.
+    /// When the call that it notes began.
+    #[inline(always)]
+    pub fn begin(self) -> u64 {
+        // SAFETY: as above.
+        unsafe { (&raw const (*self.0).begin_ticks).read_volatile() }
+    }
+
+    /// The same, and the handle that it was given.
     #[inline(always)]
     pub fn begin_and_comm(self) -> (u64, Word) {
         // SAFETY: as above.

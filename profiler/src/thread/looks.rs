@@ -3,25 +3,40 @@
 
 use std::cell::Cell;
 use std::ffi::c_int;
-use std::ptr;
+use std::{ptr, slice};
 
 use vocabulary::shard::IN_FLIGHT_LEVELS;
 
-use crate::mpi::abi::Word;
+use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::Record;
 use crate::objects::requests::Noted;
 use crate::shard::memory;
 
-pub struct Looks([Look; IN_FLIGHT_LEVELS]);
+/// How many requests there is room for at least.
+const FIRST: usize = 16;
+/// More changes than there ever are.
+const NEVER: u64 = u64::MAX;
+
+pub struct Looks {
+    levels: [Look; IN_FLIGHT_LEVELS],
+    /// A persistent request that a call over one was given while it was not started, and the changes of requests by then.
+    inactive: Cell<(Word, u64)>,
+}
 
 /// What calls of one level need.
 pub struct Look {
     noted: Room<Noted>,
+    /// Of as many requests as there is room for.
     statuses: Room<u64>,
-    /// Address and length of the array that was noted, and the changes of requests by then.
-    array: Cell<(Word, c_int, u64)>,
-    /// What was found.
-    found: Cell<(Record, usize)>,
+    /// Address of the array that was noted, or 0.
+    array: Cell<Word>,
+    length: Cell<c_int>,
+    /// The handles that it held.
+    handles: Room<u8>,
+    /// The changes of requests by then.
+    changes: Cell<u64>,
+    /// The record that was found, how many were noted, and whether there are receives among them.
+    found: Cell<(Record, usize, bool)>,
 }
 
 struct Room<T> {
@@ -31,13 +46,23 @@ struct Room<T> {
 
 impl Looks {
     pub const fn none() -> Looks {
-        Looks([const { Look::none() }; IN_FLIGHT_LEVELS])
+        Looks { levels: [const { Look::none() }; IN_FLIGHT_LEVELS], inactive: Cell::new((0, NEVER)) }
     }
 
     /// `level` is below `IN_FLIGHT_LEVELS`.
     #[inline(always)]
     pub fn at(&self, level: usize) -> &Look {
-        &self.0[level % IN_FLIGHT_LEVELS]
+        &self.levels[level % IN_FLIGHT_LEVELS]
+    }
+
+    /// Whether this is that request, and none has changed since.
+    #[inline(always)]
+    pub fn is_inactive(&self, handle: Word, changes: u64) -> bool {
+        self.inactive.get() == (handle, changes)
+    }
+
+    pub fn note_inactive(&self, handle: Word, changes: u64) {
+        self.inactive.set((handle, changes));
     }
 }
 
@@ -46,32 +71,84 @@ impl Look {
         Look {
             noted: Room::none(),
             statuses: Room::none(),
-            array: Cell::new((0, 0, 0)),
-            found: Cell::new((ptr::null_mut(), 0)),
+            array: Cell::new(0),
+            length: Cell::new(0),
+            handles: Room::none(),
+            changes: Cell::new(0),
+            found: Cell::new((ptr::null_mut(), 0, false)),
         }
     }
 
-    /// What was found in this array, if it is the latest one that was noted, and no request has changed since.
+    /// What was found in this array of `length` handles, if it is the latest one that was noted, holds what it held then, and no
+    /// request has changed since.
+    ///
+    /// # Safety
+    /// There is such an array.
     #[inline(always)]
-    pub fn found(&self, array: Word, length: c_int, changes: u64) -> Option<(Record, usize)> {
-        if self.array.get() == (array, length, changes) && array != 0 { Some(self.found.get()) } else { None }
+    pub unsafe fn found(
+        &self,
+        array: Word,
+        length: c_int,
+        handle_bytes: usize,
+        changes: u64,
+    ) -> Option<(Record, usize, bool)> {
+        if self.array.get() != array || array == 0 || self.length.get() != length || self.changes.get() != changes {
+            return None;
+        }
+        // SAFETY: as demanded; so many were kept.
+        let (now, then) = unsafe {
+            let bytes = length as usize * handle_bytes;
+            (slice::from_raw_parts(array as *const u8, bytes), slice::from_raw_parts(self.handles.place.get(), bytes))
+        };
+        if now == then { Some(self.found.get()) } else { None }
     }
 
-    #[inline(always)]
-    pub fn keep(&self, array: Word, length: c_int, changes: u64, found: (Record, usize)) {
-        self.array.set((array, length, changes));
+    /// Keeps what was found, for the next look.
+    ///
+    /// # Safety
+    /// There is such an array, of more than no handle.
+    pub unsafe fn keep(
+        &self,
+        array: Word,
+        length: usize,
+        handle_bytes: usize,
+        changes: u64,
+        found: (Record, usize, bool),
+    ) {
+        let bytes = length * handle_bytes;
+        let Some(handles) = self.handles.of(bytes) else { return };
+        // SAFETY: as demanded; there is room for so many.
+        unsafe { ptr::copy_nonoverlapping(array as *const u8, handles, bytes) };
+        self.array.set(array);
+        self.length.set(length as c_int);
+        self.changes.set(changes);
         self.found.set(found);
+    }
+
+    /// Whether the latest look is kept.
+    #[inline(always)]
+    pub fn is_kept(&self) -> bool {
+        self.array.get() != 0
     }
 
     /// What is noted now is another array's.
     #[inline(always)]
     pub fn forget(&self) {
-        self.array.set((0, 0, 0));
+        self.array.set(0);
     }
 
-    /// Room for so many requests. None where there is no memory for it.
+    /// Room for so many requests and their statuses. None where there is no memory for it.
     #[inline(always)]
     pub fn noted(&self, length: usize) -> Option<*mut Noted> {
+        if length <= self.noted.length.get() { Some(self.noted.place.get()) } else { self.enlarge(length) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn enlarge(&self, length: usize) -> Option<*mut Noted> {
+        // As many as a program can ask for: what it passed may be less than none.
+        let length = (c_int::try_from(length).ok()? as usize).next_power_of_two().max(FIRST);
+        self.statuses.of((length * abi().status.bytes).div_ceil(size_of::<u64>()))?;
         self.noted.of(length)
     }
 
@@ -81,10 +158,10 @@ impl Look {
         self.noted.place.get()
     }
 
-    /// Room for statuses, in words.
+    /// Room for the statuses of as many requests as [`Look::noted`] has made room for.
     #[inline(always)]
-    pub fn statuses(&self, words: usize) -> Option<*mut u64> {
-        self.statuses.of(words)
+    pub fn statuses(&self) -> *mut u64 {
+        self.statuses.place.get()
     }
 }
 
@@ -101,7 +178,7 @@ impl<T> Room<T> {
     #[cold]
     #[inline(never)]
     fn enlarge(&self, length: usize) -> Option<*mut T> {
-        let length = length.checked_next_power_of_two()?.max(16);
+        let length = length.checked_next_power_of_two()?.max(FIRST);
         let Some(place) = memory::array::<T>(length) else {
             memory::lose_call();
             return None;

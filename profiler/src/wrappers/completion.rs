@@ -5,8 +5,9 @@ use std::ffi::c_int;
 
 use vocabulary::calls::op;
 
+use super::finish::{Which, status_at};
 use super::forward::timed;
-use super::look::{Several, count, is_null, look, status_at};
+use super::look::{Several, count, is_none, look};
 use crate::guest::guard::recorded;
 use crate::guest::short_path::Path;
 use crate::guest::state;
@@ -16,9 +17,9 @@ use crate::objects::communicators::{self, Record};
 use crate::record::tally::Done;
 use crate::thread::Thread;
 
-/// A call over one request that is given none: it belongs to the row `-`.
+/// A call over one request that is given none, or one that is not started: it belongs to the row `-`.
 #[inline(always)]
-fn of_null<P: Path>(thread: &Thread, call: impl FnOnce(Record) -> Done) -> c_int {
+fn of_none<P: Path>(thread: &Thread, call: impl FnOnce(Record) -> Done) -> c_int {
     let done = call(communicators::none());
     recorded(move || {
         count::<P>(thread, communicators::none(), done);
@@ -33,13 +34,26 @@ pub unsafe fn MPI_Wait<P: Path>(
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
     // SAFETY: the program passes the place of a request.
-    if unsafe { is_null(request) } {
-        if !state::is_on_in::<P>() {
-            return forward(status);
+    unsafe {
+        if is_none::<P>(thread, request) {
+            if !state::is_on_in::<P>() {
+                return forward(status);
+            }
+            return of_none::<P>(thread, |record| timed!(P, thread, record, MPI_Wait, forward(status)));
         }
-        return of_null::<P>(thread, |record| timed!(P, thread, record, MPI_Wait, forward(status)));
+        wait_for::<P>(thread, request, status, forward)
     }
-    // SAFETY: as above.
+}
+
+/// Apart, so that what takes no request saves no register for those that do.
+#[inline(never)]
+unsafe fn wait_for<P: Path>(
+    thread: &Thread,
+    request: Word,
+    status: Word,
+    forward: impl FnOnce(Word) -> c_int,
+) -> c_int {
+    // SAFETY: the program passes the place of a request.
     let single = unsafe { look(thread, request) };
     let mut own = status::Own::new();
     let status = if single.receives { own.stand_in(status) } else { status };
@@ -61,12 +75,26 @@ pub unsafe fn MPI_Test<P: Path>(
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
     // SAFETY: the program passes the place of a request.
-    if unsafe { is_null(request) } {
-        if !state::is_on_in::<P>() {
-            return forward(status);
+    unsafe {
+        if is_none::<P>(thread, request) {
+            if !state::is_on_in::<P>() {
+                return forward(status);
+            }
+            return of_none::<P>(thread, |record| timed!(P, thread, record, MPI_Test, forward(status)));
         }
-        return of_null::<P>(thread, |record| timed!(P, thread, record, MPI_Test, forward(status)));
+        test_one::<P>(thread, request, flag, status, forward)
     }
+}
+
+/// Apart, as [`wait_for`].
+#[inline(never)]
+unsafe fn test_one<P: Path>(
+    thread: &Thread,
+    request: Word,
+    flag: Word,
+    status: Word,
+    forward: impl FnOnce(Word) -> c_int,
+) -> c_int {
     // SAFETY: as above.
     let single = unsafe { look(thread, request) };
     let mut own = status::Own::new();
@@ -90,8 +118,8 @@ pub unsafe fn MPI_Waitall<P: Path>(
 ) -> c_int {
     // SAFETY: the program passes arrays of so many requests and statuses.
     unsafe {
-        let mut several = Several::look_by::<P, true>(thread, op::MPI_Waitall, length, array, false);
-        let statuses = several.statuses(statuses, several.length);
+        let several = Several::look_by::<P, true>(thread, op::MPI_Waitall, length, array, false);
+        let statuses = several.statuses(statuses);
         let done = timed!(P, thread, several.record, MPI_Waitall, forward(statuses));
         recorded(move || {
             let shortcut = count::<P>(thread, several.record, done);
@@ -112,13 +140,15 @@ pub unsafe fn MPI_Testall<P: Path>(
 ) -> c_int {
     // SAFETY: as above.
     unsafe {
-        let mut several = Several::look_again::<P>(thread, op::MPI_Testall, length, array);
-        let statuses = several.statuses(statuses, several.length);
+        let several = Several::look_again::<P>(thread, op::MPI_Testall, length, array);
+        let statuses = several.statuses(statuses);
         let done = timed!(P, thread, several.record, MPI_Testall, forward(statuses));
         recorded(move || {
             let shortcut = count::<P>(thread, several.record, done);
             if done.code != 0 || *(flag as *const c_int) != 0 {
                 several.finish_all::<P>(thread, done, shortcut, array, statuses);
+            } else {
+                several.keep::<P>(thread, array);
             }
             several.leave(thread);
         });
@@ -126,17 +156,25 @@ pub unsafe fn MPI_Testall<P: Path>(
     }
 }
 
-/// The one request that a call of the `any` kind completed, if it did.
-unsafe fn chosen(code: c_int, index: Word, length: usize, status: Word) -> impl Iterator<Item = (usize, Word)> {
-    let status = if status == abi().status_ignore { 0 } else { status };
-    // Where the call failed, every request may be the one: those it completed have become null.
-    // SAFETY: the call has returned, and the program passed a place for the index.
-    let places = match (code, unsafe { usize::try_from(*(index as *const c_int)) }) {
-        (0, Ok(index)) => index..index + 1,
-        (0, Err(_)) => 0..0,
-        _ => 0..length,
-    };
-    places.map(move |index| (index, if code == 0 { status } else { 0 }))
+/// A call that completes one of several tells its index.
+enum One {}
+
+impl Which for One {
+    unsafe fn completed(
+        code: c_int,
+        length: usize,
+        [index, status, _]: [Word; 3],
+    ) -> impl Iterator<Item = (usize, Word)> {
+        let status = if status == abi().status_ignore { 0 } else { status };
+        // Where the call failed, every request may be the one: those it completed have become null.
+        // SAFETY: the call has returned, and the program passed a place for the index.
+        let places = match (code, unsafe { usize::try_from(*(index as *const c_int)) }) {
+            (0, Ok(index)) => index..index + 1,
+            (0, Err(_)) => 0..0,
+            _ => 0..length,
+        };
+        places.map(move |index| (index, if code == 0 { status } else { 0 }))
+    }
 }
 
 pub unsafe fn MPI_Waitany<P: Path>(
@@ -149,12 +187,12 @@ pub unsafe fn MPI_Waitany<P: Path>(
 ) -> c_int {
     // SAFETY: the program passes an array of so many requests, and places for the rest.
     unsafe {
-        let mut several = Several::look_again::<P>(thread, op::MPI_Waitany, length, array);
-        let status = several.statuses(status, 1);
+        let several = Several::look::<P>(thread, op::MPI_Waitany, length, array, false);
+        let status = several.statuses(status);
         let done = timed!(P, thread, several.record, MPI_Waitany, forward(status));
         recorded(move || {
             let shortcut = count::<P>(thread, several.record, done);
-            several.finish::<P>(thread, done, shortcut, array, chosen(done.code, index, several.length, status));
+            several.finish::<P, One>(thread, done, shortcut, array, [index, status, 0]);
             several.leave(thread);
         });
         done.code
@@ -172,13 +210,15 @@ pub unsafe fn MPI_Testany<P: Path>(
 ) -> c_int {
     // SAFETY: as above.
     unsafe {
-        let mut several = Several::look_again::<P>(thread, op::MPI_Testany, length, array);
-        let status = several.statuses(status, 1);
+        let several = Several::look_again::<P>(thread, op::MPI_Testany, length, array);
+        let status = several.statuses(status);
         let done = timed!(P, thread, several.record, MPI_Testany, forward(status));
         recorded(move || {
             let shortcut = count::<P>(thread, several.record, done);
             if done.code != 0 || *(flag as *const c_int) != 0 {
-                several.finish::<P>(thread, done, shortcut, array, chosen(done.code, index, several.length, status));
+                several.finish::<P, One>(thread, done, shortcut, array, [index, status, 0]);
+            } else {
+                several.keep::<P>(thread, array);
             }
             several.leave(thread);
         });
@@ -186,17 +226,25 @@ pub unsafe fn MPI_Testany<P: Path>(
     }
 }
 
-/// The requests that a call of the `some` kind completed: their indices, and their statuses in that order.
-unsafe fn some(code: c_int, count: Word, indices: Word, statuses: Word) -> impl Iterator<Item = (usize, Word)> {
-    let known = indices != 0 && (code == 0 || code == abi().family.err_in_status);
-    // SAFETY: the call has filled the place.
-    let count = if known { unsafe { *(count as *const c_int) } } else { 0 };
-    // A count below zero is MPI_UNDEFINED: no request was active.
-    (0..usize::try_from(count).unwrap_or(0)).filter_map(move |place| {
-        // SAFETY: the call has filled so many places.
-        let index = unsafe { *(indices as *const c_int).add(place) };
-        Some((usize::try_from(index).ok()?, status_at(statuses, place)))
-    })
+/// A call that completes some tells how many, their indices, and their statuses in that order.
+enum Few {}
+
+impl Which for Few {
+    unsafe fn completed(
+        code: c_int,
+        _: usize,
+        [count, indices, statuses]: [Word; 3],
+    ) -> impl Iterator<Item = (usize, Word)> {
+        let known = indices != 0 && (code == 0 || code == abi().family.err_in_status);
+        // SAFETY: the call has filled the place.
+        let count = if known { unsafe { *(count as *const c_int) } } else { 0 };
+        // A count below zero is MPI_UNDEFINED: no request was active.
+        (0..usize::try_from(count).unwrap_or(0)).filter_map(move |place| {
+            // SAFETY: the call has filled so many places.
+            let index = unsafe { *(indices as *const c_int).add(place) };
+            Some((usize::try_from(index).ok()?, status_at(statuses, place)))
+        })
+    }
 }
 
 /// Both tell by the count and the indices what they completed.
@@ -213,12 +261,16 @@ macro_rules! some_of {
         ) -> c_int {
             // SAFETY: the program passes arrays of so many places.
             unsafe {
-                let mut several = Several::look_again::<P>(thread, op::$name, length, array);
-                let statuses = several.statuses(statuses, several.length);
+                let several = Several::look_again::<P>(thread, op::$name, length, array);
+                let statuses = several.statuses(statuses);
                 let done = timed!(P, thread, several.record, $name, forward(statuses));
                 recorded(move || {
                     let shortcut = count::<P>(thread, several.record, done);
-                    several.finish::<P>(thread, done, shortcut, array, some(done.code, outcount, indices, statuses));
+                    if done.code != 0 || *(outcount as *const c_int) != 0 {
+                        several.finish::<P, Few>(thread, done, shortcut, array, [outcount, indices, statuses]);
+                    } else {
+                        several.keep::<P>(thread, array);
+                    }
                     several.leave(thread);
                 });
                 done.code

@@ -36,7 +36,7 @@ macro_rules! timed {
         #[allow(unused_unsafe)]
         let code = unsafe { $call };
         let end = $crate::guest::clock::now_on::<$path>();
-        $crate::record::in_flight::leave::<$path>(place, end);
+        let begin = $crate::record::in_flight::leave_begun::<$path>(place, begin, end);
         $crate::record::tally::Done {
             operation: vocabulary::calls::op::$operation,
             code,

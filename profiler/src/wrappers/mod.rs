@@ -9,6 +9,7 @@
 mod completion;
 mod creators;
 mod datatypes;
+mod finish;
 mod forward;
 mod io;
 mod lifecycle;
@@ -18,6 +19,7 @@ mod partitioned;
 mod requests;
 mod rma;
 mod shell;
+mod walk;
 
 // build.rs writes every rule as a call in a closure, also where the rule takes no arguments.
 #[allow(clippy::redundant_closure)]

@@ -7,13 +7,15 @@ pub mod site;
 pub mod table;
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::{iter, ptr};
 
 use vocabulary::calls::op;
 use vocabulary::shard::Cell as Counters;
 
 use crate::guest::serial::Serial;
+use crate::guest::state;
 use crate::mpi::abi::Word;
 use crate::objects::records::Record;
 use crate::objects::shortcuts::{self, Shortcut};
@@ -29,8 +31,8 @@ use table::{EMPTY, Slot, Table, at};
 pub struct Requests {
     /// The look of the completing call that the owner is in, or 0.
     looking: AtomicU64,
-    /// How many requests were entered so far. Read by other threads, without the lock.
-    entered: AtomicU32,
+    /// How often a request was started, completed or changed otherwise. Read by other threads, without the lock.
+    changes: AtomicU64,
     table: Serial<Table>,
     /// Those of the thread that came next, once there is one.
     next: AtomicPtr<Requests>,
@@ -40,8 +42,8 @@ pub struct Requests {
 /// a lock to go through them.
 static FIRST: AtomicPtr<Requests> = AtomicPtr::new(ptr::null_mut());
 
-/// Handles that a thread asked for and that no thread knew, each with how many requests all threads had entered by then: generalized
-/// requests, say, which a program polls. As long as nobody enters another one, nobody is asked again.
+/// Handles that a thread asked for and that no thread knew, each with how often requests of all threads had changed by then: generalized
+/// requests, say, which a program polls. As long as none changes, nobody is asked again.
 pub struct Unknown([Cell<(Word, u64)>; UNKNOWN]);
 
 const UNKNOWN: usize = 16;
@@ -70,15 +72,15 @@ pub struct Seen {
     pub comm: Record,
     pub active: bool,
     pub kind: Kind,
-    /// Where it was seen: looking there again costs a comparison.
-    slot: u32,
+    /// Where it was seen, or null: looking there again costs a comparison.
+    slot: *mut Slot,
 }
 
 impl Seen {
     #[inline(always)]
     fn of(request: &Request) -> Seen {
-        let active = request.state == State::Active;
-        Seen { comm: request.comm, active, kind: request.kind, slot: NOWHERE }
+        let active = request.state.is_active();
+        Seen { comm: request.comm, active, kind: request.kind, slot: ptr::null_mut() }
     }
 }
 
@@ -86,20 +88,24 @@ impl Seen {
 #[derive(Clone, Copy)]
 pub struct Noted {
     pub handle: Word,
-    slot: u32,
+    slot: *mut Slot,
     /// Its place in the array that the call was given.
     pub index: u32,
+    /// So their number is told by a shift.
+    _to_power_of_two: MaybeUninit<[u32; 3]>,
 }
+
+const _: () = assert!(size_of::<Noted>() == 32);
 
 impl Noted {
     #[inline(always)]
-    pub fn at(handle: Word, slot: u32, index: usize) -> Noted {
-        Noted { handle, slot, index: index as u32 }
+    pub fn at(handle: Word, slot: *mut Slot, index: usize) -> Noted {
+        Noted { handle, slot, index: index as u32, _to_power_of_two: MaybeUninit::uninit() }
     }
 
     #[inline(always)]
     pub fn new(handle: Word, seen: &Seen, index: usize) -> Noted {
-        Noted { handle, slot: seen.slot, index: index as u32 }
+        Noted::at(handle, seen.slot, index)
     }
 }
 
@@ -114,20 +120,39 @@ pub fn seen(own: &Requests, unknown: &Unknown, handle: Word, stamp: u64) -> Opti
     }
 }
 
-/// A table that no lock is needed for.
-pub struct Alone<'a>(&'a mut Table);
+/// The table while no other thread can come to it.
+pub struct Held<'a>(&'a mut Table);
 
-impl Alone<'_> {
-    /// Where a handle has its slot.
+impl Held<'_> {
+    /// How slots are found, as long as no request is entered.
     #[inline(always)]
-    pub fn place_of(&self, handle: Word) -> Option<u32> {
-        self.0.slot_of(handle).map(|place| place as u32)
+    pub fn finder(&mut self) -> Finder<'_> {
+        Finder(self.0.slots.finder())
     }
 
-    /// `place` comes from `place_of`.
+    /// The slot of a request that a look has noted, if it is still that of its handle.
     #[inline(always)]
-    pub fn slot(&mut self, place: u32) -> &mut Slot {
-        at(&mut self.0.slots, place as usize)
+    pub fn noted(&mut self, noted: &Noted) -> Option<&mut Slot> {
+        self.0.noted(noted.handle, noted.slot)
+    }
+
+    /// The same where the table has not changed since.
+    #[inline(always)]
+    pub unsafe fn noted_unchanged(&mut self, noted: &Noted) -> &mut Slot {
+        // SAFETY: so it is there as long as the table is borrowed.
+        unsafe { &mut *noted.slot }
+    }
+}
+
+/// Finds the slots of handles.
+pub struct Finder<'a>(commsee_runtime::table::Finder<'a, Slot>);
+
+impl Finder<'_> {
+    #[inline(always)]
+    pub fn slot_of(&mut self, handle: Word) -> Option<&mut Slot> {
+        let slot = self.0.find(commsee_runtime::table::hash(handle as u64), |slot| slot.handle == handle)?;
+        // SAFETY: it is there as long as the table is borrowed, and nobody else has it.
+        Some(unsafe { &mut *slot })
     }
 }
 
@@ -136,7 +161,7 @@ impl Requests {
     pub fn new() -> Option<Requests> {
         Some(Requests {
             looking: AtomicU64::new(0),
-            entered: AtomicU32::new(0),
+            changes: AtomicU64::new(0),
             table: Serial::new(Table::new()?),
             next: AtomicPtr::new(ptr::null_mut()),
         })
@@ -173,10 +198,9 @@ impl Requests {
         let others = || self.others();
         others().next()?;
         // A request that this thread may ask for was entered before its program knew of it, and so is among these.
-        let entered =
-            others().fold(0u64, |sum, requests| sum.wrapping_add(requests.entered.load(Ordering::Acquire).into()));
+        let changes = others().fold(0u64, |sum, requests| sum.wrapping_add(requests.changes.load(Ordering::Acquire)));
         let place = unknown.place(handle);
-        if place.get() == (handle, entered) {
+        if place.get() == (handle, changes) {
             return None;
         }
         let mut is_unknown = true;
@@ -192,7 +216,7 @@ impl Requests {
             }
         }
         if is_unknown {
-            place.set((handle, entered));
+            place.set((handle, changes));
         }
         None
     }
@@ -203,16 +227,16 @@ impl Requests {
         self.looking.store(0, Ordering::Release);
     }
 
-    /// One more was entered.
+    /// One has changed. Told while the table is held.
     #[inline(always)]
-    fn entered(&self) {
-        self.entered.store(self.entered.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
+    pub fn changed(&self) {
+        self.changes.store(self.changes.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
     }
 
     /// Enters a request. What finds no room is not followed.
     fn enter(&self, requests: &mut Table, handle: Word, request: Request) {
         requests.insert(handle, request);
-        self.entered();
+        self.changed();
     }
 
     /// A request that a call has started which took so many ticks. `shortcut`: that of the call, where there is something to be counted
@@ -232,7 +256,7 @@ impl Requests {
         if let Some(requests) = unsafe { self.table.alone() }
             && requests.start_simply(handle, comm, (kind, posted), cells, ticks, shortcut)
         {
-            return self.entered();
+            return self.changed();
         }
         self.start_otherwise(handle, comm, (kind, posted), cells, ticks, shortcut);
     }
@@ -247,13 +271,17 @@ impl Requests {
         ticks: u64,
         shortcut: *const Shortcut,
     ) {
-        self.table.with(|requests| {
-            if requests.start_simply(handle, comm, (kind, posted), cells, ticks, shortcut) {
-                return self.entered();
+        if state::is_threaded() {
+            let is_started = self.table.locked_here(|requests| {
+                self.changed();
+                requests.start_simply(handle, comm, (kind, posted), cells, ticks, shortcut)
+            });
+            if is_started {
+                return;
             }
-            let request = Request { posted, shortcut, ..Request::started(comm, kind, cells, ticks) };
-            self.enter(requests, handle, request);
-        });
+        }
+        let request = Request { posted, shortcut, ..Request::started(comm, kind, cells, ticks) };
+        self.table.with(|requests| self.enter(requests, handle, request));
     }
 
     pub fn start_with(&self, handle: Word, mut request: Request, extra: Extra) {
@@ -272,26 +300,42 @@ impl Requests {
     /// How often requests of this thread have changed, where no other thread may change them.
     #[inline(always)]
     pub fn changes(&self) -> Option<u64> {
-        self.alone().map(|requests| requests.0.changes)
+        if state::is_threaded() { None } else { Some(self.changed_so_far()) }
+    }
+
+    #[inline(always)]
+    pub fn changed_so_far(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
     }
 
     /// The table where no thread may come in between.
     #[inline(always)]
-    pub fn alone(&self) -> Option<Alone<'_>> {
+    pub fn alone(&self) -> Option<Held<'_>> {
         // SAFETY: nothing that is done with it calls anything.
-        unsafe { self.table.alone() }.map(Alone)
+        unsafe { self.table.alone() }.map(Held)
+    }
+
+    /// The table where others may come in between: they wait.
+    #[inline(always)]
+    pub fn held<R>(&self, work: impl FnOnce(Held) -> R) -> R {
+        self.table.locked_here(|requests| work(Held(requests)))
+    }
+
+    /// The completing call with this stamp looks: what it marks with the stamp stays this thread's until [`Requests::looked`]. Told while the
+    /// table is held.
+    pub fn look(&self, stamp: u64) {
+        self.looking.store(stamp, Ordering::Relaxed);
     }
 
     /// What is seen where the look comes past here for the first time, or past requests that are alike.
     #[inline(always)]
     fn seen_simply(&self, handle: Word, stamp: u64) -> Option<Seen> {
-        let mut requests = self.alone()?;
-        let place = requests.place_of(handle)?;
-        let slot = requests.slot(place);
+        let requests = self.alone()?;
+        let slot = requests.0.slot_of(handle)?;
         if slot.state == State::Idle || !slot.is_seen_simply(stamp) {
             return None;
         }
-        Some(Seen { comm: slot.comm, active: slot.state == State::Active, kind: slot.kind, slot: place })
+        Some(Seen { comm: slot.comm, active: slot.state.is_active(), kind: slot.kind, slot })
     }
 
     #[inline(never)]
@@ -301,10 +345,10 @@ impl Requests {
 
     fn seen(&self, handle: Word, stamp: u64) -> Option<Seen> {
         self.table.with(|requests| {
-            self.looking.store(stamp, Ordering::Relaxed);
+            self.look(stamp);
             let place = requests.busy_slot_of(handle)?;
             let slot = at(&mut requests.slots, place);
-            let seen = Seen { slot: place as u32, ..Seen::of(&slot.request()) };
+            let seen = Seen { slot: ptr::from_mut(slot), ..Seen::of(&slot.request()) };
             if stamp == 0 || slot.stamp != stamp {
                 slot.stamp = stamp;
                 if slot.queue != NOWHERE {
@@ -333,25 +377,25 @@ impl Requests {
     #[inline(always)]
     pub fn complete_simply(&self, noted: &Noted) -> Option<(Kind, &Slot)> {
         let requests = self.alone()?;
-        if !requests.0.is_at(noted.handle, noted.slot as usize) {
-            return None;
-        }
-        let slot = at(&mut requests.0.slots, noted.slot as usize);
+        let slot = requests.0.noted(noted.handle, noted.slot)?;
         let kind = slot.kind;
         if !slot.complete_simply() {
             return None;
         }
-        requests.0.changes += 1;
-        Some((kind, at(&mut requests.0.slots, noted.slot as usize)))
+        self.changed();
+        Some((kind, slot))
     }
 
     #[inline(never)]
     fn complete_otherwise(&self, noted: Noted) -> Option<Completed> {
         self.table.with(|requests| {
-            requests.changes += 1;
-            let place = match requests.is_at(noted.handle, noted.slot as usize) {
-                true => noted.slot as usize,
-                false => requests.slot_of(noted.handle)?,
+            self.changed();
+            let place = match requests.noted(noted.handle, noted.slot) {
+                Some(slot) => {
+                    let slot = ptr::from_mut(slot);
+                    requests.place(slot)
+                }
+                None => requests.place_of(noted.handle)?,
             };
             let slot = at(&mut requests.slots, place);
             if slot.complete_simply() {
@@ -373,7 +417,7 @@ impl Requests {
     /// `MPI_Request_free` of a request that this thread has looked at.
     pub fn forget(&self, handle: Word) {
         self.table.with(|requests| {
-            requests.changes += 1;
+            self.changed();
             if let Some(slot) = requests.busy_slot_of(handle) {
                 let extra = at(&mut requests.slots, slot).extra;
                 requests.remove_first(slot);
@@ -385,7 +429,7 @@ impl Requests {
     /// What remains to be done for an active request is changed.
     pub fn set_kind(&self, handle: Word, kind: Kind) {
         self.table.with(|requests| {
-            requests.changes += 1;
+            self.changed();
             if let Some(slot) = requests.busy_slot_of(handle) {
                 let slot = at(&mut requests.slots, slot);
                 (slot.kind, slot.cells, slot.shortcut) = (kind, 0, shortcuts::unused());
@@ -415,7 +459,7 @@ impl Requests {
         posted: impl FnOnce() -> u32,
     ) -> Option<(Record, Persistent)> {
         self.table.with(|requests| {
-            requests.changes += 1;
+            self.changed();
             let place = requests.busy_slot_of(handle)?;
             let mut request = at(&mut requests.slots, place).request();
             let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(request.extra as usize) else {
@@ -462,7 +506,6 @@ impl Requests {
     /// library may already have given its handle to the request that the other thread asks for.
     fn give(&self, handle: Word) -> Given {
         self.table.with(|requests| {
-            requests.changes += 1;
             let Some(place) = requests.busy_slot_of(handle) else { return Given::Unknown };
             let slot = *at(&mut requests.slots, place);
             let mut request = slot.request();
@@ -474,6 +517,7 @@ impl Requests {
             } else {
                 requests.remove_first(place);
             }
+            self.changed();
             // The shortcut is its thread's own; a site is the process's.
             if request.kind.receives() && sites::are_counted() {
                 request.shortcut = site::for_any_thread(request.shortcut, request.posted);
@@ -488,7 +532,7 @@ impl Requests {
     /// Takes a request over from another thread, as one that the look with this stamp has seen.
     fn adopt(&self, handle: Word, mut request: Request, extra: Option<Extra>, stamp: u64) {
         self.table.with(|requests| {
-            requests.changes += 1;
+            self.changed();
             if let Some(extra) = extra {
                 match requests.keep_extra(extra) {
                     Some(place) => request.extra = place,

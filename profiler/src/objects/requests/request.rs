@@ -50,6 +50,16 @@ pub enum State {
     /// A persistent request that is not started.
     Inactive,
     Active,
+    /// Active, and none of those that take more than a comparison to complete: no other request has its handle, and it has nothing that
+    /// few have.
+    Sole,
+}
+
+impl State {
+    #[inline(always)]
+    pub fn is_active(self) -> bool {
+        self as u8 >= State::Active as u8
+    }
 }
 
 #[derive(Clone, Copy)]

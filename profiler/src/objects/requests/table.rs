@@ -43,12 +43,18 @@ const _: () = assert!(size_of::<Slot>() == 64);
 
 impl Slot {
     const fn of(handle: Word, request: Request) -> Slot {
-        let Request { comm, ticks, shortcut, cells, kind, state, posted, extra } = request;
+        let Request { comm, ticks, shortcut, cells, kind, posted, extra, .. } = request;
+        let state = match request.state {
+            State::Active if extra == NOWHERE => State::Sole,
+            state => state,
+        };
         Slot { handle, comm, kind, state, alike: 0, posted, ticks, shortcut, cells, stamp: 0, extra, queue: NOWHERE }
     }
 
+    /// What is known of it wherever it stands.
     pub fn request(&self) -> Request {
-        let Slot { comm, ticks, shortcut, cells, kind, state, posted, extra, .. } = *self;
+        let Slot { comm, ticks, shortcut, cells, kind, posted, extra, .. } = *self;
+        let state = if self.state == State::Sole { State::Active } else { self.state };
         Request { comm, ticks, shortcut, cells, kind, state, posted, extra }
     }
 
@@ -63,7 +69,7 @@ impl Slot {
     pub fn start(&mut self, comm: Record, kind: Kind, posted: u32, cells: u64, ticks: u64, shortcut: *const Shortcut) {
         self.comm = comm;
         self.kind = kind;
-        self.state = State::Active;
+        self.state = State::Sole;
         self.posted = posted;
         self.stamp = 0;
         self.cells = cells;
@@ -89,6 +95,12 @@ impl Slot {
         true
     }
 
+    /// Whether it is in front of others that are alike, so that it does not matter which of them is looked at.
+    #[inline(always)]
+    pub fn is_one_of_those_alike(&self) -> bool {
+        self.state == State::Active && self.alike > 1
+    }
+
     /// Whether a look comes past a request for the first time, or past others that are alike.
     #[inline(always)]
     pub fn is_seen_simply(&mut self, stamp: u64) -> bool {
@@ -105,14 +117,11 @@ impl Slot {
     /// The only request of its handle, or one of several that are alike, has completed: whether it was that simple.
     #[inline(always)]
     pub fn complete_simply(&mut self) -> bool {
-        if self.state != State::Active {
-            return false;
-        }
-        if self.extra & self.queue == NOWHERE {
+        if self.state == State::Sole {
             self.state = State::Idle;
             return true;
         }
-        if self.alike > 1 {
+        if self.state == State::Active && self.alike > 1 {
             self.alike -= 1;
             // None that a look has not seen is completed before one that it has.
             self.posted -= u32::from(self.posted > 1);
@@ -153,8 +162,6 @@ struct Group {
 
 pub struct Table {
     pub slots: Owned<Slot>,
-    /// How often a request was started, completed or changed otherwise.
-    pub changes: u64,
     queues: Vec<Queue>,
     /// As many places as there are queues, so that what becomes free finds room.
     free_queues: Vec<u32>,
@@ -184,7 +191,7 @@ impl table::Slot for Slot {
     }
 }
 
-/// `place` comes from [`Table::slot_of`], and nothing was put in since.
+/// `place` comes from [`Table::place_of`], and nothing was put in since.
 #[inline(always)]
 pub fn at(slots: &mut Owned<Slot>, place: usize) -> &mut Slot {
     // SAFETY: so it was found there, and the table is borrowed as long as the slot.
@@ -212,7 +219,6 @@ impl Table {
     pub fn new() -> Option<Table> {
         Some(Table {
             slots: Owned::new(FIRST_SLOTS)?,
-            changes: 0,
             queues: Vec::new(),
             free_queues: Vec::new(),
             extras: Vec::new(),
@@ -244,20 +250,35 @@ impl Table {
 
     /// Where a handle has its slot, which may be idle.
     #[inline(always)]
-    pub fn slot_of(&self, handle: Word) -> Option<usize> {
+    pub fn place_of(&self, handle: Word) -> Option<usize> {
         self.slots.find(table::hash(handle as u64), |slot| slot.handle == handle)
     }
 
-    /// Whether a handle has its slot there.
+    /// The slot itself.
     #[inline(always)]
-    pub fn is_at(&self, handle: Word, place: usize) -> bool {
-        // SAFETY: below the number of slots.
-        place < self.slots.capacity() && unsafe { (*self.slots.at(place)).handle == handle }
+    pub fn slot_of(&mut self, handle: Word) -> Option<&mut Slot> {
+        let slot = self.slots.finder().find(table::hash(handle as u64), |slot| slot.handle == handle)?;
+        // SAFETY: it is there as long as the table is borrowed.
+        Some(unsafe { &mut *slot })
+    }
+
+    /// A slot that a look has noted, if it is still that of its handle.
+    #[inline(always)]
+    pub fn noted(&mut self, handle: Word, slot: *mut Slot) -> Option<&mut Slot> {
+        // SAFETY: it is one of the table's, as long as that is borrowed.
+        let slot = if self.slots.finder().has(slot) { unsafe { &mut *slot } } else { return None };
+        (slot.handle == handle).then_some(slot)
+    }
+
+    /// Where it is.
+    pub fn place(&self, slot: *const Slot) -> usize {
+        // SAFETY: the caller has it from this table.
+        unsafe { slot.offset_from_unsigned(self.slots.at(0)) }
     }
 
     /// Where a handle has a request.
     pub fn busy_slot_of(&mut self, handle: Word) -> Option<usize> {
-        let place = self.slot_of(handle)?;
+        let place = self.place_of(handle)?;
         (at(&mut self.slots, place).state != State::Idle).then_some(place)
     }
 
@@ -272,21 +293,17 @@ impl Table {
         ticks: u64,
         shortcut: *const Shortcut,
     ) -> bool {
-        let Some(place) = self.slot_of(handle) else { return false };
-        let slot = at(&mut self.slots, place);
+        let Some(slot) = self.slot_of(handle) else { return false };
         let is_idle = slot.state == State::Idle;
         if is_idle {
             slot.start(comm, kind, posted, cells, ticks, shortcut);
         }
-        let is_started = is_idle || kind == Kind::Plain && slot.start_alike(comm, shortcut);
-        self.changes += u64::from(is_started);
-        is_started
+        is_idle || kind == Kind::Plain && slot.start_alike(comm, shortcut)
     }
 
     #[cold]
     #[inline(never)]
     pub fn insert(&mut self, handle: Word, request: Request) {
-        self.changes += 1;
         match self.slots.find_or_vacant(table::hash(handle as u64), |slot| slot.handle == handle) {
             Ok(place) => {
                 let slot = at(&mut self.slots, place);
@@ -309,7 +326,9 @@ impl Table {
     fn make_room(&mut self, latest: Word) {
         self.slots.sweep(|slot| slot.state == State::Idle, hash_of);
         // With few idle ones they would soon be looked for again.
-        let Some(place) = self.slot_of(latest).filter(|_| self.slots.len() * 4 > self.slots.capacity()) else { return };
+        let Some(place) = self.place_of(latest).filter(|_| self.slots.len() * 4 > self.slots.capacity()) else {
+            return;
+        };
         let extra = at(&mut self.slots, place).extra;
         // SAFETY: found just now.
         if unsafe { !self.slots.keeps(place, hash_of) } {
@@ -365,6 +384,9 @@ impl Table {
                     self.queues.len() as u32 - 1
                 }
             };
+            if slot.state == State::Sole {
+                slot.state = State::Active;
+            }
             if slot.kind == Kind::Plain {
                 // A look may have seen the first one already.
                 slot.posted = u32::from(slot.stamp != 0);
@@ -468,6 +490,9 @@ impl Table {
         let is_empty = self.queues.get(at_queue as usize).is_some_and(|queue| queue.rest.is_empty());
         if is_empty && slot.alike == 0 {
             slot.queue = NOWHERE;
+            if slot.state == State::Active && slot.extra == NOWHERE {
+                slot.state = State::Sole;
+            }
             self.free_queues.push(at_queue);
         }
     }

@@ -12,7 +12,7 @@
 mod owned;
 mod shared;
 
-pub use owned::{Owned, Slot};
+pub use owned::{Finder, Owned, Slot};
 pub use shared::{Shared, Writer};
 
 /// Where a table no longer fits into a processor's first cache, to fetch fewer lines saves more than a shorter way past other keys.

@@ -1,6 +1,7 @@
 //! A table for one thread at a time.
 
 use std::cell::Cell;
+use std::marker::PhantomData;
 use std::ptr;
 
 use super::filled;
@@ -73,22 +74,15 @@ impl<S: Slot> Owned<S> {
     /// Where the slot is of which `is_it` is true. A place stays what it is until something is put in or removed.
     #[inline(always)]
     pub fn find(&self, hash: u64, is_it: impl Fn(&S) -> bool) -> Option<usize> {
-        let slots = self.slots.get();
-        let mut place = self.home(hash);
-        loop {
-            // SAFETY: what is masked, or comes from `home`, is below the number of slots.
-            let slot = unsafe { &*slots.add(place) };
-            if S::KEY_FIRST && is_it(slot) {
-                return Some(place);
-            }
-            if slot.is_empty() {
-                return None;
-            }
-            if !S::KEY_FIRST && is_it(slot) {
-                return Some(place);
-            }
-            place = (place + 1) & self.mask.get();
-        }
+        let slot = self.finder().find(hash, is_it)?;
+        // SAFETY: both lie in the table.
+        Some(unsafe { slot.offset_from_unsigned(self.slots.get()) })
+    }
+
+    /// What it takes to find slots, for a loop that keeps it in registers. It holds until something is put in or removed.
+    #[inline(always)]
+    pub fn finder(&self) -> Finder<'_, S> {
+        Finder { slots: self.slots.get(), mask: self.mask.get(), shift: self.shift.get(), table: PhantomData }
     }
 
     /// The same, or else the place where such a slot belongs: [`Owned::put`].
@@ -223,6 +217,44 @@ impl<S: Slot> Owned<S> {
         // SAFETY: it came from `table` with this length, and nobody refers to it any more.
         unsafe { memory::free(old, old_slots) };
         true
+    }
+}
+
+/// Finds the slots of a table.
+#[derive(Clone, Copy)]
+pub struct Finder<'a, S> {
+    slots: *mut S,
+    mask: usize,
+    shift: u32,
+    table: PhantomData<&'a Owned<S>>,
+}
+
+impl<S: Slot> Finder<'_, S> {
+    /// The address of the slot of which `is_it` is true.
+    #[inline(always)]
+    pub fn find(&self, hash: u64, is_it: impl Fn(&S) -> bool) -> Option<*mut S> {
+        // SAFETY: so many slots there are.
+        unsafe {
+            let mut slot = self.slots.add((hash >> self.shift) as usize);
+            loop {
+                if S::KEY_FIRST && is_it(&*slot) {
+                    return Some(slot);
+                }
+                if (*slot).is_empty() {
+                    return None;
+                }
+                if !S::KEY_FIRST && is_it(&*slot) {
+                    return Some(slot);
+                }
+                slot = if slot == self.slots.add(self.mask) { self.slots } else { slot.add(1) };
+            }
+        }
+    }
+
+    /// Whether a place is one of the table's, of which the address of a slot was told when the table was perhaps another one.
+    #[inline(always)]
+    pub fn has(&self, slot: *const S) -> bool {
+        slot.addr().wrapping_sub(self.slots.addr()) <= self.mask * size_of::<S>()
     }
 }
 

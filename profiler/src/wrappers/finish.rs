@@ -1,0 +1,449 @@
+//! What is left to do when a call has returned that completes requests.
+
+use std::ffi::c_int;
+
+use super::creators;
+use super::look::{OTHERS_MAY, Several, Single};
+use crate::guest::short_path::Path;
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::status;
+use crate::objects::communicators;
+use crate::objects::requests::{Completed, Held, Kind, Noted, State};
+use crate::objects::shortcuts::Shortcut;
+use crate::record::completed::{self, Completions, One, Ones, Started};
+use crate::record::files;
+use crate::record::nonblocking;
+use crate::record::tally::Done;
+use crate::thread::Thread;
+use crate::trace;
+
+impl Single {
+    /// The call has returned. `is_done` tells whether the request has completed, where it succeeded.
+    #[inline(always)]
+    pub unsafe fn finish<P: Path>(
+        &self,
+        thread: &Thread,
+        request: Word,
+        done: Done,
+        shortcut: Option<&Shortcut>,
+        status: Word,
+        is_done: impl FnOnce() -> bool,
+    ) {
+        if done.code == 0 && !is_done() {
+            return;
+        }
+        if P::IS_SHORT
+            && done.code == 0
+            && self.changes == thread.requests().changed_so_far()
+            && let (Some(noted), Some(shortcut)) = (&self.noted, shortcut)
+            && let Some(mut requests) = thread.requests().alone()
+        {
+            // SAFETY: nothing has changed; the call has filled the status.
+            unsafe {
+                let slot = requests.noted_unchanged(noted);
+                if slot.kind == Kind::Plain && slot.complete_simply() {
+                    thread.requests().changed();
+                    return completed::single_other(thread, shortcut, slot.shortcut.cast(), done.ticks);
+                }
+                if slot.kind == Kind::Receive
+                    && self.receives
+                    && status::are_usual()
+                    && let Some(bytes) = status::bytes_where_usual(status)
+                {
+                    slot.state = State::Idle;
+                    thread.requests().changed();
+                    let started = nonblocking::arrived_where::<P>(thread, slot, bytes);
+                    let peer = if bytes == 0 { completed::NO_PEER } else { completed::peer(status) };
+                    return completed::single_received(thread, shortcut, started, (bytes, peer), done.ticks);
+                }
+            }
+        }
+        // SAFETY: as demanded of this one.
+        unsafe { self.finish_otherwise::<P>(thread, request, done.code, done.ticks, shortcut, status) };
+    }
+
+    #[inline(never)]
+    unsafe fn finish_otherwise<P: Path>(
+        &self,
+        thread: &Thread,
+        request: Word,
+        code: c_int,
+        ticks: u64,
+        shortcut: Option<&Shortcut>,
+        status: Word,
+    ) {
+        let Some(noted) = self.noted else { return };
+        // A call that fails has completed a request whose handle it has set to null.
+        // SAFETY: the program passed the place of a request.
+        let completed = code == 0 || (unsafe { abi().load(request) }) == abi().request_null;
+        if completed {
+            // SAFETY: the call has filled the status.
+            unsafe {
+                let one = finish::<P>(thread, noted, code, self.receives, status);
+                if let (Some(one), Some(shortcut)) = (one, shortcut) {
+                    completed::single(thread, shortcut, one, ticks, || peer(&one, code, status));
+                }
+            }
+        }
+    }
+}
+
+/// From whom the message of a completed receive came. The status of other requests tells nothing.
+#[inline(always)]
+unsafe fn peer(one: &One, code: c_int, status: Word) -> u64 {
+    if code != 0 || one.kind != Kind::Receive || one.bytes == 0 {
+        return completed::NO_PEER;
+    }
+    // SAFETY: the caller passes the status of a call that has filled it.
+    unsafe { completed::peer(status) }
+}
+
+/// What is left to do for a request that has completed. An error keeps the message away.
+#[inline(always)]
+pub unsafe fn finish<P: Path>(thread: &Thread, noted: Noted, code: c_int, receives: bool, status: Word) -> Option<One> {
+    let completed = thread.requests().complete(noted)?;
+    if completed.kind == Kind::Plain {
+        return Some(One { kind: Kind::Plain, started: nonblocking::started_as(thread, &completed), bytes: 0 });
+    }
+    // SAFETY: as demanded of this one.
+    let (started, bytes) = unsafe { finish_completed::<P>(thread, &completed, code, receives, status) };
+    Some(One { kind: completed.kind, started, bytes })
+}
+
+#[inline(never)]
+unsafe fn finish_completed<P: Path>(
+    thread: &Thread,
+    completed: &Completed,
+    code: c_int,
+    receives: bool,
+    status: Word,
+) -> (Started, u64) {
+    match completed.kind {
+        Kind::Plain => (nonblocking::started_as(thread, completed), 0),
+        Kind::Receive | Kind::ReceiveInto | Kind::Read => {
+            let arrived = match code == 0 && receives {
+                // SAFETY: the call has filled the status.
+                true if completed.kind == Kind::Read => unsafe { files::arrived(thread, completed, status) },
+                // SAFETY: as above.
+                true => unsafe { status::bytes(status) },
+                false => 0,
+            };
+            let started = nonblocking::arrived(thread, completed, arrived);
+            if trace::is_on_in::<P>() && code == 0 && receives && completed.kind != Kind::Read {
+                // SAFETY: as above.
+                unsafe { trace::received(completed.comm, completed.operation(), completed.posted, status, arrived) };
+            }
+            (started, arrived)
+        }
+        Kind::Duplicate => {
+            let (place, record) = completed.duplicate;
+            // SAFETY: the request has completed.
+            let comm = unsafe { creators::made(place) };
+            if comm != abi().comm_null {
+                communicators::enter(comm, record);
+            }
+            (nonblocking::started_as(thread, completed), 0)
+        }
+    }
+}
+
+impl Several<'_> {
+    /// All requests of the call have completed. An error tells itself which have.
+    #[inline(always)]
+    pub unsafe fn finish_all<P: Path>(
+        &self,
+        thread: &Thread,
+        done: Done,
+        shortcut: Option<&Shortcut>,
+        array: Word,
+        statuses: Word,
+    ) {
+        if self.count == 0 {
+            return;
+        }
+        // SAFETY: the call has filled the statuses, and the array has so many handles.
+        unsafe {
+            match done.code {
+                0 => match (shortcut, self.noted()) {
+                    (Some(shortcut), noted @ [_, _, ..]) => {
+                        self.finish_several::<P>(thread, shortcut, done.ticks, noted, statuses);
+                    }
+                    (_, noted) => finish_each::<P>(thread, shortcut, done.ticks, noted, self.receives, statuses),
+                },
+                _ => finish_failed::<P>(thread, shortcut, done.ticks, self.noted(), array, self.receives, statuses),
+            }
+        }
+    }
+
+    /// The same of more than one, where the call is counted.
+    #[inline(always)]
+    unsafe fn finish_several<P: Path>(
+        &self,
+        thread: &Thread,
+        shortcut: &Shortcut,
+        ticks: u64,
+        noted: &[Noted],
+        statuses: Word,
+    ) {
+        let mut completions = Completions::of(thread, shortcut);
+        let mut left = noted;
+        // SAFETY: the call has filled the statuses.
+        unsafe {
+            if P::IS_SHORT
+                && self.changes == thread.requests().changed_so_far()
+                && let Some(mut requests) = thread.requests().alone()
+            {
+                let are_usual = self.receives && status::are_usual();
+                left = finish_sole::<P, false>(&mut requests, thread, &mut completions, left, are_usual, statuses);
+                thread.requests().changed();
+            } else if self.changes == OTHERS_MAY {
+                let are_usual = P::IS_SHORT && self.receives && status::are_usual();
+                (completions, left) = finish_held::<P>(thread, completions, left, are_usual, statuses);
+            }
+            if !left.is_empty() {
+                completions = finish_all::<P>(thread, completions, left, self.receives, statuses);
+            }
+        }
+        completions.end(ticks);
+    }
+
+    /// Some requests of the call have completed. `which`: where the call has told which, and their statuses.
+    #[inline(always)]
+    pub unsafe fn finish<P: Path, W: Which>(
+        &self,
+        thread: &Thread,
+        done: Done,
+        shortcut: Option<&Shortcut>,
+        array: Word,
+        which: [Word; 3],
+    ) {
+        let [first, second, third] = which;
+        // SAFETY: as demanded of this one.
+        unsafe {
+            finish_some::<P, W>(
+                thread,
+                done.code,
+                done.ticks,
+                shortcut,
+                self.noted(),
+                self.receives,
+                (array, self.length),
+                first,
+                second,
+                third,
+            );
+        }
+    }
+}
+
+/// What was noted of a request, if it is followed.
+#[inline(always)]
+fn noted_at(noted: &[Noted], index: usize) -> Option<&Noted> {
+    // Most often all of them are.
+    match noted.get(index) {
+        Some(found) if found.index as usize == index => Some(found),
+        _ => noted.binary_search_by_key(&(index as u32), |noted| noted.index).ok().and_then(|at| noted.get(at)),
+    }
+}
+
+/// How a call over several requests tells which have completed.
+pub trait Which {
+    /// Their places in the array of requests, of which it was given so many, and the addresses of their statuses.
+    unsafe fn completed(code: c_int, length: usize, told: [Word; 3]) -> impl Iterator<Item = (usize, Word)>;
+}
+
+/// Apart, since calls that programs repeat complete none most often, and given words and no address of what tells them: so all of
+/// it stays in registers where none has completed.
+#[inline(never)]
+#[allow(clippy::too_many_arguments)]
+unsafe fn finish_some<P: Path, W: Which>(
+    thread: &Thread,
+    code: c_int,
+    ticks: u64,
+    shortcut: Option<&Shortcut>,
+    noted: &[Noted],
+    receives: bool,
+    (array, length): (Word, usize),
+    first: Word,
+    second: Word,
+    third: Word,
+) {
+    let mut ones = Ones::of(thread, shortcut);
+    // SAFETY: the call has filled the statuses, and the array has so many handles.
+    unsafe {
+        for (index, status) in W::completed(code, length, [first, second, third]) {
+            let Some(noted) = noted_at(noted, index) else { continue };
+            let one = match code {
+                0 => finish::<P>(thread, *noted, 0, receives, status),
+                _ => finish_where_null::<P>(thread, noted, array, receives, status),
+            };
+            if let Some(one) = one {
+                ones.add(one, || peer(&one, code, status));
+            }
+        }
+    }
+    ones.end(ticks);
+}
+
+/// A call that fails has completed those requests whose handle it has set to null.
+#[cold]
+#[inline(never)]
+unsafe fn finish_failed<P: Path>(
+    thread: &Thread,
+    shortcut: Option<&Shortcut>,
+    ticks: u64,
+    noted: &[Noted],
+    array: Word,
+    receives: bool,
+    statuses: Word,
+) {
+    let mut ones = Ones::of(thread, shortcut);
+    for noted in noted {
+        let status = status_at(statuses, noted.index as usize);
+        // SAFETY: the array has so many handles.
+        let one = unsafe { finish_where_null::<P>(thread, noted, array, receives, status) };
+        one.into_iter().for_each(|one| ones.add(one, || completed::NO_PEER));
+    }
+    ones.end(ticks);
+}
+
+unsafe fn finish_where_null<P: Path>(
+    thread: &Thread,
+    noted: &Noted,
+    array: Word,
+    receives: bool,
+    status: Word,
+) -> Option<One> {
+    // SAFETY: the call has filled the status, and the array has this many handles.
+    unsafe {
+        if abi().load_at(array, noted.index as usize) != abi().request_null {
+            return None;
+        }
+        let is_error = status == 0 || status::error(status) != 0;
+        finish::<P>(thread, *noted, c_int::from(is_error), receives, status)
+    }
+}
+
+/// Finishes requests that all have completed, up to the first that takes more than a few comparisons, and returns which are left.
+/// `MAY_HAVE_CHANGED`: the table, since they were noted. `are_usual`: receives have statuses that tell their bytes without a call.
+#[inline(always)]
+unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
+    requests: &mut Held,
+    thread: &Thread,
+    completions: &mut Completions,
+    mut noted: &'a [Noted],
+    are_usual: bool,
+    statuses: Word,
+) -> &'a [Noted] {
+    while let [one, others @ ..] = noted {
+        let slot = if !MAY_HAVE_CHANGED {
+            // SAFETY: as is told.
+            unsafe { requests.noted_unchanged(one) }
+        } else if let Some(slot) = requests.noted(one) {
+            slot
+        } else {
+            break;
+        };
+        if slot.kind == Kind::Plain {
+            if slot.state == State::Sole {
+                slot.state = State::Idle;
+            } else if !MAY_HAVE_CHANGED || !slot.complete_simply() {
+                break;
+            }
+            completions.other(slot.shortcut.cast());
+        } else {
+            if slot.kind != Kind::Receive || slot.state != State::Sole || !are_usual {
+                break;
+            }
+            // SAFETY: the call has filled the statuses.
+            let bytes = unsafe { status::bytes_where_usual(statuses + one.index as usize * abi().status.bytes) };
+            let Some(bytes) = bytes else { break };
+            slot.state = State::Idle;
+            completions.received(nonblocking::arrived_where::<P>(thread, slot, bytes), bytes);
+        }
+        noted = others;
+    }
+    noted
+}
+
+/// The same in any case, for all that are left.
+#[inline(never)]
+unsafe fn finish_all<'a, P: Path>(
+    thread: &'a Thread,
+    mut completions: Completions<'a>,
+    mut noted: &[Noted],
+    receives: bool,
+    statuses: Word,
+) -> Completions<'a> {
+    // Where there is a timeline, more is to be done.
+    let are_usual = P::IS_SHORT && receives && status::are_usual();
+    while !noted.is_empty() {
+        // SAFETY: the call has filled the statuses.
+        unsafe {
+            match thread.requests().alone() {
+                Some(mut requests) => {
+                    noted = finish_sole::<P, true>(&mut requests, thread, &mut completions, noted, are_usual, statuses);
+                    thread.requests().changed();
+                }
+                None => (completions, noted) = finish_held::<P>(thread, completions, noted, are_usual, statuses),
+            }
+            let [one, others @ ..] = noted else { break };
+            let one = finish_apart::<P>(thread, one, receives, status_at(statuses, one.index as usize));
+            one.into_iter().for_each(|one| completions.add(one));
+            noted = others;
+        }
+    }
+    completions
+}
+
+/// Up to the first that takes more, where other threads wait for it.
+#[inline(never)]
+unsafe fn finish_held<'a, 'b, P: Path>(
+    thread: &'a Thread,
+    mut completions: Completions<'a>,
+    noted: &'b [Noted],
+    are_usual: bool,
+    statuses: Word,
+) -> (Completions<'a>, &'b [Noted]) {
+    let left = thread.requests().held(|mut requests| {
+        thread.requests().changed();
+        // SAFETY: as demanded of this one.
+        unsafe { finish_sole::<P, true>(&mut requests, thread, &mut completions, noted, are_usual, statuses) }
+    });
+    (completions, left)
+}
+
+/// The same of a single one, which may tell from whom it came, and of what is not counted.
+#[inline(never)]
+unsafe fn finish_each<P: Path>(
+    thread: &Thread,
+    shortcut: Option<&Shortcut>,
+    ticks: u64,
+    noted: &[Noted],
+    receives: bool,
+    statuses: Word,
+) {
+    let mut ones = Ones::of(thread, shortcut);
+    for noted in noted {
+        let status = status_at(statuses, noted.index as usize);
+        // SAFETY: the call has filled the statuses.
+        unsafe {
+            if let Some(one) = finish::<P>(thread, *noted, 0, receives, status) {
+                ones.add(one, || peer(&one, 0, status));
+            }
+        }
+    }
+    ones.end(ticks);
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn finish_apart<P: Path>(thread: &Thread, noted: &Noted, receives: bool, status: Word) -> Option<One> {
+    // SAFETY: the call has filled the status.
+    unsafe { finish::<P>(thread, *noted, 0, receives, status) }
+}
+
+#[inline(always)]
+pub fn status_at(statuses: Word, index: usize) -> Word {
+    if statuses == abi().status_ignore { 0 } else { statuses + index * abi().status.bytes }
+}

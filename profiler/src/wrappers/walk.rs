@@ -1,0 +1,231 @@
+//! The way along an array of requests: what each is, of which communicator, and where that is known.
+
+use std::slice;
+
+use vocabulary::shard::BUCKET_INVOLVED;
+
+use crate::guest::state;
+use crate::mpi::abi::{Word, abi};
+use crate::objects::communicators::{self, Record};
+use crate::objects::requests::{self, Held, Kind, Noted, State};
+use crate::record::tally;
+use crate::thread::Thread;
+
+/// A handle as it stands in an array.
+pub trait Handle: Copy {
+    fn of(word: Word) -> Self;
+    fn word(self) -> Word;
+}
+
+impl Handle for u32 {
+    #[inline(always)]
+    fn of(word: Word) -> u32 {
+        word as u32
+    }
+
+    #[inline(always)]
+    fn word(self) -> Word {
+        self as Word
+    }
+}
+
+impl Handle for u64 {
+    #[inline(always)]
+    fn of(word: Word) -> u64 {
+        word as u64
+    }
+
+    #[inline(always)]
+    fn word(self) -> Word {
+        self as Word
+    }
+}
+
+/// Null handles are passed by in groups of so many.
+const GROUP: usize = 8;
+
+/// What a look has found up to a place of the array.
+#[derive(Clone, Copy)]
+pub struct Found {
+    /// The communicator of all requests noted so far, or null.
+    pub record: Record,
+    are_of_several: bool,
+    /// All of theirs.
+    pub kinds: u8,
+    /// Behind the latest that was noted.
+    pub end: *mut Noted,
+    /// The next handle to be looked at.
+    pub index: usize,
+}
+
+impl Found {
+    #[inline(always)]
+    pub fn none(first: *mut Noted) -> Found {
+        Found { record: std::ptr::null_mut(), are_of_several: false, kinds: 0, end: first, index: 0 }
+    }
+
+    /// Notes requests of one communicator, as long as each is the only one of its handle. In a loop of a few instructions, and without a
+    /// mark that the look has passed: what has its handle for itself is not met again.
+    #[inline(always)]
+    pub unsafe fn look_at_sole<H: Handle>(&mut self, requests: &mut Held, array: *const H, length: usize) {
+        let mut finder = requests.finder();
+        while self.index < length {
+            // SAFETY: the caller passes an array of so many handles.
+            let handle = unsafe { array.add(self.index).read_unaligned() }.word();
+            let Some(slot) = finder.slot_of(handle) else { return };
+            if slot.state != State::Sole {
+                return;
+            }
+            if slot.comm != self.record && self.index != 0 {
+                return;
+            }
+            self.record = slot.comm;
+            // SAFETY: there is room for as many as there are handles.
+            unsafe { self.note(Noted::at(handle, slot, self.index), slot.kind) };
+            self.index += 1;
+        }
+    }
+
+    /// Notes active requests up to the first that takes more than a few comparisons, and passes null handles by. Where other
+    /// threads may take requests over, what is noted is marked as seen by this look.
+    #[inline(always)]
+    unsafe fn look_simply<H: Handle, const MARKS: bool>(
+        &mut self,
+        requests: &mut Held,
+        array: *const H,
+        length: usize,
+        stamp: u64,
+    ) {
+        let null = abi().request_null;
+        // SAFETY: the caller passes an array of so many handles.
+        let at = |index: usize| unsafe { array.add(index).read_unaligned() };
+        let are_null = |from: usize| {
+            (from..from + GROUP).fold(0, |found, index| found | (at(index).word() ^ H::of(null).word())) == 0
+        };
+        let mut finder = requests.finder();
+        while self.index < length {
+            let handle = at(self.index).word();
+            if handle == null {
+                self.index += 1;
+                while self.index + GROUP <= length && are_null(self.index) {
+                    self.index += GROUP;
+                }
+                while self.index < length && at(self.index).word() == null {
+                    self.index += 1;
+                }
+                continue;
+            }
+            let Some(slot) = finder.slot_of(handle) else { return };
+            if slot.state != State::Sole {
+                if slot.state != State::Active || !slot.is_seen_simply(stamp) {
+                    return;
+                }
+            } else if MARKS {
+                slot.stamp = stamp;
+            }
+            self.are_of_several |= !self.record.is_null() && self.record != slot.comm;
+            self.record = if self.record.is_null() { slot.comm } else { self.record };
+            // SAFETY: there is room for as many as there are handles.
+            unsafe { self.note(Noted::at(handle, slot, self.index), slot.kind) };
+            self.index += 1;
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn note(&mut self, noted: Noted, kind: Kind) {
+        self.kinds |= kind as u8;
+        // SAFETY: the caller sees to it that there is room.
+        unsafe {
+            self.end.write(noted);
+            self.end = self.end.add(1);
+        }
+    }
+}
+
+/// The same where other threads wait for it. By value, so that elsewhere all of it stays in registers.
+#[inline(never)]
+unsafe fn look_held<H: Handle>(thread: &Thread, mut found: Found, array: *const H, length: usize, stamp: u64) -> Found {
+    thread.requests().held(|mut requests| {
+        thread.requests().look(stamp);
+        // SAFETY: as demanded of this one.
+        unsafe { found.look_simply::<H, true>(&mut requests, array, length, stamp) };
+    });
+    found
+}
+
+/// Looks at what is left of an array: all that is active counts; with `INACTIVE` all does. Notes the communicators where
+/// there are several, and what is found is the row that the call belongs to then.
+#[inline(never)]
+pub unsafe fn walk<H: Handle, const INACTIVE: bool>(
+    thread: &Thread,
+    operation: u16,
+    array: *const H,
+    length: usize,
+    noted: *mut Noted,
+    mut found: Found,
+) -> Found {
+    let null = abi().request_null;
+    let stamp = thread.stamp();
+    while found.index < length {
+        // SAFETY: the caller passes an array of so many handles, and there is room for as many.
+        unsafe {
+            if !INACTIVE {
+                match thread.requests().alone() {
+                    Some(mut requests) => found.look_simply::<H, false>(&mut requests, array, length, stamp),
+                    None => found = look_held(thread, found, array, length, stamp),
+                }
+                if found.index == length {
+                    break;
+                }
+            }
+            let handle = array.add(found.index).read_unaligned().word();
+            let index = found.index;
+            found.index += 1;
+            if handle == null {
+                continue;
+            }
+            let Some(seen) = requests::seen(thread.requests(), &thread.unknown, handle, stamp) else { continue };
+            if !seen.active && !INACTIVE {
+                continue;
+            }
+            found.are_of_several |= !found.record.is_null() && found.record != seen.comm;
+            found.record = if found.record.is_null() { seen.comm } else { found.record };
+            found.note(Noted::new(handle, &seen, index), seen.kind);
+        }
+    }
+    if found.record.is_null() {
+        found.record = communicators::none();
+    }
+    if found.are_of_several {
+        // SAFETY: both lie in the same room, where so many were written.
+        let noted = unsafe { slice::from_raw_parts(noted, found.end.offset_from_unsigned(noted)) };
+        found.record = note_involved(thread, operation, INACTIVE, noted);
+    }
+    found
+}
+
+/// Notes each communicator that takes part in a call over several, once per call. Returns the row that the call belongs to.
+#[cold]
+#[inline(never)]
+fn note_involved(thread: &Thread, operation: u16, inactive: bool, noted: &[Noted]) -> Record {
+    let mut record = communicators::none();
+    let stamp = thread.stamp();
+    for noted in noted {
+        let Some(seen) = requests::seen(thread.requests(), &thread.unknown, noted.handle, stamp) else { continue };
+        if record == communicators::none() {
+            record = seen.comm;
+        } else if record != seen.comm {
+            record = communicators::several();
+        }
+        if (seen.active || inactive) && state::is_on() {
+            thread.counters.count(tally::key(seen.comm, operation, BUCKET_INVOLVED), |cell| {
+                // These counters have no times: their place keeps the call that was noted last.
+                if cell.ticks != stamp {
+                    cell.ticks = stamp;
+                    cell.calls += 1;
+                }
+            });
+        }
+    }
+    record
+}
