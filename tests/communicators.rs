@@ -29,6 +29,14 @@ fn calls_from_within_mpi_are_followed() {
     }
 }
 
+/// Until the call that frees it has returned, and for good where the program has left that.
+#[test]
+fn a_communicator_is_used_while_it_is_freed() {
+    for mpi in Mpi::ALL {
+        [2, 3].into_iter().for_each(|ranks| holds(mpi, "freeing", ranks));
+    }
+}
+
 #[test]
 fn thousands_are_made_and_freed() {
     for mpi in Mpi::ALL {

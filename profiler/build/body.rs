@@ -43,14 +43,14 @@ pub fn write(call: &Call) -> String {
         line(&format!("    let {0} = own.stand_in({0});", status.name));
     }
     if call.shape == Shape::Creator {
-        line(&match has_short(call) {
-            true => format!("    let parent = creators::parent_on::<P>(thread, {comm}, op::{name});"),
-            false => format!("    let parent = creators::parent(thread, {comm});"),
-        });
+        // A duplicate finds its parent afterwards, with its shortcut.
+        if !has_short(call) {
+            line(&format!("    let parent = creators::parent(thread, {comm});"));
+        }
         line("    let counted = thread.counters.counted_ticks.get();");
     }
     let enter = match (call.shape, carrier.kind) {
-        (Shape::Creator, _) => format!("enter_over::<{path}>(thread, level, parent"),
+        (Shape::Creator, _) if !has_short(call) => format!("enter_over::<{path}>(thread, level, parent"),
         (_, "comm") => format!("enter::<{path}>(thread, level, {comm}"),
         (_, "win") => {
             format!("enter_over::<{path}>(thread, level, carriers::before::<Window>(thread, op::{name}, {comm})")
@@ -62,7 +62,7 @@ pub fn write(call: &Call) -> String {
     line(&format!("    let place = in_flight::{enter}, op::{name}, begin);"));
     line(&format!("    let code = forward({forwarded});"));
     // What the call was given lies where the call was noted, and so in no register while the library has the processor.
-    let is_noted = carrier.kind == "comm" && call.shape != Shape::Creator;
+    let is_noted = carrier.kind == "comm" && (call.shape != Shape::Creator || has_short(call));
     let again = if is_noted { "0" } else { comm };
     if has_short(call) && call.shape != Shape::Creator {
         line("    if P::IS_SHORT && code != 0 {");
@@ -131,7 +131,7 @@ pub fn write(call: &Call) -> String {
             let letter = call.letter.expect("has a letter");
             line(&format!(
                 "        // SAFETY: the call has filled the place where it succeeded.
-        unsafe {{ creators::duplicated::<P>(thread, parent, b'{letter}', {comm}, {made}, done) }};"
+        unsafe {{ creators::duplicated::<P>(thread, b'{letter}', {comm}, {made}, done) }};"
             ));
         }
         Shape::Creator => {

@@ -292,9 +292,14 @@ impl Communicator {
 
     #[inline(always)]
     pub fn set_site(&mut self, site: u32) {
+        (self.remote, self.site_low) = self.words_with_site(site);
+    }
+
+    /// The words `remote` and `site_low` of a communicator that was made there, and is like this one otherwise.
+    #[inline(always)]
+    pub const fn words_with_site(&self, site: u32) -> (u32, u16) {
         let site = if site > MOST_BIRTHPLACES { NO_SITE } else { site };
-        self.remote = self.remote & Communicator::REMOTE_SIZE | site >> 16 << 24;
-        self.site_low = site as u16;
+        (self.remote & Communicator::REMOTE_SIZE | site >> 16 << 24, site as u16)
     }
 
     /// No machine has more processes.

@@ -5,7 +5,7 @@ use std::cell::UnsafeCell;
 
 use parking_lot::lock_api::RawMutex as _;
 
-use crate::guest::state;
+use crate::guest::state::{self, Alone};
 
 pub struct Serial<T> {
     lock: parking_lot::RawMutex,
@@ -37,8 +37,19 @@ impl<T> Serial<T> {
     #[inline(always)]
     #[allow(clippy::mut_from_ref)]
     pub unsafe fn alone(&self) -> Option<&mut T> {
+        // SAFETY: as demanded.
+        state::alone().map(|alone| unsafe { self.of(alone) })
+    }
+
+    /// The same where that has been asked.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref)]
+    pub unsafe fn of(&self, _: Alone) -> &mut T {
         // SAFETY: as demanded; see above.
-        if state::is_threaded() { None } else { Some(unsafe { &mut *self.value.get() }) }
+        unsafe { &mut *self.value.get() }
     }
 
     /// Apart, so that nothing of it stands in the way of calls without a lock.

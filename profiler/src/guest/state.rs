@@ -13,6 +13,8 @@ pub const ON: u8 = 2;
 pub static STATE: AtomicU8 = AtomicU8::new(OFF);
 /// Raised whenever the state changes, or what else hook modules remember answers by.
 static EPOCH: AtomicU32 = AtomicU32::new(0);
+/// A hook module remembers answers by it.
+static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 /// Several threads may call MPI at the same time.
 static THREADED: AtomicBool = AtomicBool::new(false);
 
@@ -27,11 +29,23 @@ pub fn address() -> *const u8 {
 }
 
 pub fn epoch_address() -> *const u32 {
+    IS_WATCHED.store(true, Ordering::Relaxed);
     EPOCH.as_ptr()
 }
 
+/// Hook modules raise it themselves, from any thread: so it takes an atomic addition also where calls come one after the other.
+#[cold]
 pub fn raise_epoch() {
     EPOCH.fetch_add(1, Ordering::AcqRel);
+}
+
+/// The same after a handle has got or lost a meaning. Modules ask for the meaning of those that calls under way were given: whoever asked
+/// did so in a call before this one, and so did he ask for the epoch's address.
+#[inline(always)]
+pub fn raise_epoch_of_handles(_: Alone) {
+    if IS_WATCHED.load(Ordering::Relaxed) {
+        raise_epoch();
+    }
 }
 
 #[inline(always)]
@@ -83,4 +97,14 @@ pub fn pause(paused: bool) {
 #[inline(always)]
 pub fn is_threaded() -> bool {
     THREADED.load(Ordering::Relaxed)
+}
+
+/// Says that calls come one after the other: no other thread is in one. It does not outlast a call of the library, in which the program
+/// may open a session with more threads.
+#[derive(Clone, Copy)]
+pub struct Alone(());
+
+#[inline(always)]
+pub fn alone() -> Option<Alone> {
+    if is_threaded() { None } else { Some(Alone(())) }
 }

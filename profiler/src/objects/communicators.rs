@@ -8,7 +8,7 @@ use bytemuck::Zeroable;
 use vocabulary::creators;
 use vocabulary::shard::{Communicator, FREED, INTER, InFlightCall, REMEMBERED, REMOTE};
 
-use crate::guest::state;
+use crate::guest::state::{self, Alone};
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi::{self, Group};
 use crate::mpi::world;
@@ -27,7 +27,7 @@ pub fn add_world(world_rank: u32, world_size: u32) {
     record.identity = identity::world();
     record.letter = creators::WORLD as u8;
     (record.rank, record.size) = (world_rank, world_size);
-    if let Some(record) = REGISTRY.with(|registry| registry.keep(record)) {
+    if let Some(record) = REGISTRY.with(|registry| registry.keep(|| record)) {
         enter(abi().world, record);
     }
 }
@@ -153,7 +153,7 @@ fn foreign(handle: Word) -> Record {
             if !is_self {
                 record.counter = registry.next_foreign();
             }
-            let record = registry.keep(record)?;
+            let record = registry.keep(|| record)?;
             enter(handle, record);
             Some(record)
         })
@@ -186,22 +186,62 @@ pub unsafe fn created(parent: Record, sequence: u32, letter: u8, comm: Word, bir
 }
 
 /// A duplicate: all but its identity and name is its parent's. Its handle is entered when it is ready.
-#[inline(always)]
 pub unsafe fn duplicate(parent: Record, sequence: u32, letter: u8, birthplace: u32) -> Option<Record> {
     // SAFETY: records are never freed.
     let parent = unsafe { &*parent };
     let identity = identity::child(parent.identity, sequence, letter, parent.root);
-    let mut duplicate = Communicator {
+    let words = parent.words_with_site(birthplace);
+    REGISTRY.with(|registry| registry.keep_counted(|| duplicate_of(parent, identity, letter, words, 0)))
+}
+
+/// Whether there is room for one more.
+#[inline(always)]
+pub fn have_room(alone: Alone) -> bool {
+    // SAFETY: nothing here comes back.
+    unsafe { REGISTRY.of(alone) }.has_room()
+}
+
+/// The same where calls come one after the other and there is room, and under its handle.
+#[inline(always)]
+pub unsafe fn duplicated(
+    alone: Alone,
+    parent: Record,
+    sequence: u32,
+    letter: u8,
+    birthplace: (u32, u16),
+    handle: Word,
+) {
+    // SAFETY: as demanded; records are never freed; nothing here comes back.
+    let record = unsafe {
+        let parent = &*parent;
+        // First, for want of registers.
+        let identity = identity::child(parent.identity, sequence, letter, parent.root);
+        let registry = REGISTRY.of(alone);
+        registry.keep_counted_in_room(|| duplicate_of(parent, identity, letter, birthplace, handle))
+    };
+    HANDLES.enter_alone(alone, handle, record);
+}
+
+#[inline(always)]
+fn duplicate_of(
+    parent: &Communicator,
+    identity: Identity,
+    letter: u8,
+    (remote, site_low): (u32, u16),
+    handle: Word,
+) -> Communicator {
+    Communicator {
         identity,
         parent: parent.number,
         letter,
         flags: parent.flags & !(FREED | REMEMBERED),
         children: 0,
         collectives: 0,
+        handle: handle as u64,
+        remote,
+        site_low,
         ..*parent
-    };
-    duplicate.set_site(birthplace);
-    REGISTRY.with(|registry| registry.keep_counted(duplicate))
+    }
 }
 
 /// A communicator whose identity follows from what all its members know.
@@ -227,7 +267,7 @@ pub unsafe fn created_from(
 }
 
 fn register(record: Communicator, handle: Word) {
-    if let Some(record) = REGISTRY.with(|registry| registry.keep_counted(record)) {
+    if let Some(record) = REGISTRY.with(|registry| registry.keep_counted(|| record)) {
         enter(handle, record);
     }
 }
@@ -248,7 +288,16 @@ pub fn enter(handle: Word, record: Record) {
     HANDLES.enter(handle & abi().mask, record);
 }
 
-/// Takes the handle away before the communicator is freed: another thread may get the same handle at once.
+/// Takes the handle of a communicator away that has been freed, where calls come one after the other.
+#[inline(always)]
+pub fn freed(alone: Alone, handle: Word) -> Option<Record> {
+    let record = HANDLES.leave_alone(alone, handle)?;
+    // SAFETY: records are never freed.
+    unsafe { (*record).flags |= FREED };
+    Some(record)
+}
+
+/// Takes the handle away before the communicator is freed: where several threads may call, another one may get the same handle at once.
 pub fn leave(comm: Word) -> Record {
     HANDLES.leave(comm & abi().mask).unwrap_or(none())
 }

@@ -1,5 +1,6 @@
 //! Communicators and windows that a thread is freeing just now. Their handles have lost their meaning already, since the library may
-//! give them to others at once, but the delete functions of their attributes may still use them, during the call.
+//! give them to others at once, but the delete functions of their attributes may still use them, during the call. Not so communicators
+//! where calls come one after the other: nobody gets their handle before the call has returned.
 
 use std::cell::Cell;
 use std::ptr;

@@ -6,7 +6,7 @@ use commsee_runtime::table::{Shared, Writer};
 use vocabulary::shard::{Communicator, REMEMBERED};
 
 use crate::guest::serial::Serial;
-use crate::guest::state;
+use crate::guest::state::{self, Alone};
 use crate::mpi::abi::Word;
 use crate::shard::memory;
 
@@ -28,8 +28,17 @@ pub fn generation() -> u64 {
 
 /// What was found out so far is looked up again.
 pub fn next_generation() {
-    GENERATION.fetch_add(1, Ordering::Release);
+    match state::alone() {
+        Some(alone) => end_generation(alone),
+        None => _ = GENERATION.fetch_add(1, Ordering::Release),
+    }
     state::raise_epoch();
+}
+
+/// Only calls end a generation, so nobody else does at the same time.
+#[inline(always)]
+fn end_generation(_: Alone) {
+    GENERATION.store(generation() + 1, Ordering::Release);
 }
 
 impl Handles {
@@ -44,26 +53,39 @@ impl Handles {
     /// Gives a record a handle, which may have been another record's until now.
     #[inline(always)]
     pub fn enter(&self, handle: Word, record: Record) {
-        // SAFETY: what follows calls nothing that comes back here.
-        match unsafe { self.writer.alone() } {
-            Some(writer) => self.put(writer, handle, record),
+        match state::alone() {
+            Some(alone) => self.enter_alone(alone, handle, record),
             None => self.enter_locked(handle, record),
+        }
+    }
+
+    #[inline(always)]
+    pub fn enter_alone(&self, alone: Alone, handle: Word, record: Record) {
+        // SAFETY: what follows calls nothing that comes back here.
+        let writer = unsafe { self.writer.of(alone) };
+        match self.table.replace(writer, handle, record) {
+            // Nobody remembers that a handle means nothing. But hook modules do.
+            Some(None) => state::raise_epoch_of_handles(alone),
+            replaced => self.replaced(writer, handle, record, replaced),
         }
     }
 
     #[cold]
     #[inline(never)]
     fn enter_locked(&self, handle: Word, record: Record) {
-        self.writer.with(|writer| self.put(writer, handle, record));
+        self.writer.with(|writer| match self.table.replace(writer, handle, record) {
+            Some(None) => state::raise_epoch(),
+            replaced => self.replaced(writer, handle, record, replaced),
+        });
     }
 
-    #[inline(always)]
-    fn put(&self, writer: &mut Writer, handle: Word, record: Record) {
-        match self.table.replace(writer, handle, record) {
-            // Nobody remembers that a handle means nothing. But hook modules do.
-            Some(None) => state::raise_epoch(),
-            Some(Some(known)) if known == record => state::raise_epoch(),
-            Some(Some(_)) => next_generation(),
+    /// The handle had a meaning, or there was no room for it.
+    #[cold]
+    #[inline(never)]
+    fn replaced(&self, writer: &mut Writer, handle: Word, record: Record, replaced: Option<Option<Record>>) {
+        match replaced {
+            Some(Some(known)) if known != record => next_generation(),
+            Some(_) => state::raise_epoch(),
             None => {
                 // Then it is not known, or met as one that another library made.
                 if self.table.remove(writer, handle).is_some() {
@@ -77,15 +99,21 @@ impl Handles {
     /// Takes a handle away.
     #[inline(always)]
     pub fn leave(&self, handle: Word) -> Option<Record> {
+        match state::alone() {
+            Some(alone) => self.leave_alone(alone, handle),
+            None => self.leave_locked(handle),
+        }
+    }
+
+    #[inline(always)]
+    pub fn leave_alone(&self, alone: Alone, handle: Word) -> Option<Record> {
         // SAFETY: as above.
-        let Some(writer) = (unsafe { self.writer.alone() }) else { return self.leave_locked(handle) };
-        let record = self.table.remove(writer, handle)?;
+        let record = self.table.remove(unsafe { self.writer.of(alone) }, handle)?;
         // SAFETY: records are never freed.
         if unsafe { (*record).flags } & REMEMBERED != 0 {
-            next_generation();
-        } else {
-            state::raise_epoch();
+            end_generation(alone);
         }
+        state::raise_epoch_of_handles(alone);
         Some(record)
     }
 

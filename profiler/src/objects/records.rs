@@ -29,7 +29,9 @@ pub struct Registry {
     counter: u32,
     foreign: u32,
     block: *mut BlockHeader,
-    capacity: usize,
+    /// Where the block has room for the next one, and where it ends.
+    next: Record,
+    end: Record,
     next_bytes: usize,
 }
 
@@ -41,7 +43,8 @@ pub static REGISTRY: Serial<Registry> = Serial::new(Registry {
     counter: 0,
     foreign: 0,
     block: ptr::null_mut(),
-    capacity: 0,
+    next: ptr::null_mut(),
+    end: ptr::null_mut(),
     next_bytes: BLOCK_BYTES.0,
 });
 
@@ -74,39 +77,62 @@ impl Registry {
 
     /// Keeps one that was given to the program.
     #[inline(always)]
-    pub fn keep_counted(&mut self, mut record: Communicator) -> Option<Record> {
+    pub fn keep_counted(&mut self, make: impl FnOnce() -> Communicator) -> Option<Record> {
         self.counter += 1;
-        record.counter = self.counter;
-        self.keep(record)
+        let counter = self.counter;
+        self.keep(|| Communicator { counter, ..make() })
+    }
+
+    /// The same where there is room.
+    ///
+    /// # Safety
+    /// [`Registry::has_room`] says so.
+    #[inline(always)]
+    pub unsafe fn keep_counted_in_room(&mut self, make: impl FnOnce() -> Communicator) -> Record {
+        self.counter += 1;
+        let counter = self.counter;
+        // SAFETY: as demanded.
+        unsafe { self.keep_in_room(|| Communicator { counter, ..make() }) }
     }
 
     /// Puts a record into the shard. Where there is no room for it, its calls are charged to the row `-`.
     #[inline(always)]
-    pub fn keep(&mut self, mut record: Communicator) -> Option<Record> {
-        record.number = self.next_number;
-        // SAFETY: `block` is null or our current block of records.
-        let mut used = unsafe { self.block.as_ref() }.map_or(0, |block| block.used as usize);
-        if used >= self.capacity {
+    pub fn keep(&mut self, make: impl FnOnce() -> Communicator) -> Option<Record> {
+        if !self.has_room() {
             self.next_block()?;
-            used = 0;
         }
+        // SAFETY: there is room now.
+        Some(unsafe { self.keep_in_room(make) })
+    }
+
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
+        self.next != self.end
+    }
+
+    /// The record is made where it stays: a copy of what was just written in smaller pieces waits for them.
+    #[inline(always)]
+    unsafe fn keep_in_room(&mut self, make: impl FnOnce() -> Communicator) -> Record {
+        let (number, place) = (self.next_number, self.next);
         self.next_number += 1;
-        // SAFETY: the block has room for one more record behind the used ones.
+        // SAFETY: as demanded, the block has room for one more record.
         unsafe {
-            let place = (self.block as usize + BLOCK_HEADER_BYTES) as Record;
-            let place = place.add(used);
-            place.write(record);
+            place.write(Communicator { number, ..make() });
             fence(Ordering::Release);
+            self.next = place.add(1);
             (*self.block).used += 1;
-            Some(place)
         }
+        place
     }
 
     #[cold]
     #[inline(never)]
     fn next_block(&mut self) -> Option<()> {
-        self.block = shard::block(COMMUNICATORS, self.next_bytes).map(NonNull::as_ptr)?;
-        self.capacity = (self.next_bytes - BLOCK_HEADER_BYTES) / size_of::<Communicator>();
+        let block = shard::block(COMMUNICATORS, self.next_bytes).map(NonNull::as_ptr)?;
+        let capacity = (self.next_bytes - BLOCK_HEADER_BYTES) / size_of::<Communicator>();
+        self.block = block;
+        self.next = (block as usize + BLOCK_HEADER_BYTES) as Record;
+        self.end = self.next.wrapping_add(capacity);
         self.next_bytes = (self.next_bytes * 2).min(BLOCK_BYTES.1);
         Some(())
     }

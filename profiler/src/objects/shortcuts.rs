@@ -191,6 +191,20 @@ impl Shortcut {
         if self.destination.get() == u64::from(destination) { Some(self.edge.get()) } else { None }
     }
 
+    // Calls that make communicators have no datatype.
+
+    /// The words of a duplicate that tell its birthplace, where the call that returns there has made one before.
+    #[inline(always)]
+    pub fn birthplace(&self, caller: u64) -> Option<(u32, u16)> {
+        let words = self.datatype_bytes.get();
+        if self.datatype.get() as u64 == caller { Some(((words >> 32) as u32, words as u16)) } else { None }
+    }
+
+    pub fn set_birthplace(&self, caller: u64, (remote, site_low): (u32, u16)) {
+        self.datatype.set(caller as Word);
+        self.datatype_bytes.set(u64::from(remote) << 32 | u64::from(site_low));
+    }
+
     // Calls that complete requests have no bytes, no messages and nothing pending: these fields have what they completed last.
 
     /// Where requests are counted that received from a peer, if they are those of the latest call.

@@ -126,7 +126,7 @@ pub fn shortcut<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word)
 
 /// The shortcut that the operation's latest call had, if this one has it, too.
 #[inline(always)]
-fn latest<P: Path>(thread: &Thread, operation: u16, key: Word) -> Option<&Shortcut> {
+pub fn latest<P: Path>(thread: &Thread, operation: u16, key: Word) -> Option<&Shortcut> {
     let shortcut = thread.shortcuts.latest(operation);
     let caller = thread.in_flight.caller_to_tell_apart::<P>();
     if shortcut.is_for_call::<P>(key, caller, generation()) { Some(shortcut) } else { None }
@@ -155,13 +155,6 @@ pub fn shortcut_at_once<P: Path>(thread: &Thread, operation: u16, key: Word) -> 
 pub fn before<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> Record {
     let shortcut = thread.shortcuts.latest(operation);
     if shortcut.is_for(key, generation()) { shortcut.record.get() } else { C::known(thread, key) }
-}
-
-/// The record of a communicator that the operation's latest call was given, too.
-#[inline(always)]
-pub fn latest_record(thread: &Thread, operation: u16, key: Word) -> Option<Record> {
-    let shortcut = thread.shortcuts.latest(operation);
-    shortcut.is_for(key, generation()).then(|| shortcut.record.get())
 }
 
 /// The shortcut of an operation whose calls carry nothing: its only counters are known.

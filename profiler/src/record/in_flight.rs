@@ -19,7 +19,7 @@ use vocabulary::shard::{IN_FLIGHT_LEVELS, InFlightCall, NO_COMM};
 use crate::guest::guard::caught;
 use crate::guest::short_path::{Full, Path};
 use crate::guest::{clock, stack};
-use crate::mpi::abi::Word;
+use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
 use crate::record::tally;
 use crate::thread::Thread;
@@ -79,6 +79,20 @@ fn number_of(call: &InFlightCall) -> u32 {
     }
     // SAFETY: records are never freed.
     unsafe { (*communicators::known(call.comm as Word)).number }
+}
+
+/// A handle is about to lose its meaning: calls that were noted with it are noted by the record's number from now on. Those are calls that
+/// the program has left, unnoticed so far.
+#[cold]
+#[inline(never)]
+pub fn outlast_handle(thread: &Thread, handle: Word, record: Record) {
+    for level in (0..IN_FLIGHT_LEVELS).map(|level| thread.in_flight.level(level)) {
+        let noted = level.noted();
+        if level.is_inside() && noted.is_of_handle() && (noted.comm as Word ^ handle) & abi().mask == 0 {
+            // SAFETY: records are never freed.
+            level.fill(operation_of(&noted), false, unsafe { (*record).number }.into(), noted.begin_ticks);
+        }
+    }
 }
 
 #[inline(always)]

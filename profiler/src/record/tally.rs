@@ -19,7 +19,7 @@ use crate::guest::caller::Caller;
 use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::Word;
-use crate::objects::communicators::{self, Record};
+use crate::objects::communicators::Record;
 use crate::objects::shortcuts::Shortcut;
 use crate::record::carriers::{Carrier, Known, other_cell, shortcut, shortcut_at_once, shortcut_without_bytes};
 use crate::record::context::{AtOnce, Now};
@@ -172,38 +172,44 @@ pub fn call_without_bytes<P: Path, C: Carrier>(thread: &Thread, key: Word, done:
         return failed::<C>(thread, key, done.operation, done.code, done.ticks);
     }
     let shortcut = shortcut_without_bytes::<P, C>(thread, done.operation, key);
-    if trace::is_on_in::<P>() {
-        trace::volume(shortcut.record.get(), done.operation, 0);
-    }
-    let cell = shortcut.only_cell();
-    sites::of_shortcut::<P>(thread, shortcut, (cell, true), done.ticks, (0, 0));
-    // SAFETY: the counters that a shortcut knows are this thread's.
-    add_time(unsafe { &mut *cell }, done.ticks);
-    thread.counters.add_ticks(done.ticks);
+    again_without_bytes::<P>(thread, shortcut, done.operation, done.ticks);
 }
 
-/// A call that carries nothing, and that its record sees once: its counters are not looked for, nor found again.
+/// The same with its shortcut.
 #[inline(always)]
-pub fn once<P: Path>(thread: &Thread, record: Record, done: Done) {
-    if done.code != 0 || record == communicators::none() || sites::are_counted_on::<P>() {
-        return plain_apart(thread, record, done.operation, done.code, done.ticks);
+pub fn again_without_bytes<P: Path>(thread: &Thread, shortcut: &Shortcut, operation: u16, ticks: u64) {
+    if trace::is_on_in::<P>() {
+        trace::volume(shortcut.record.get(), operation, 0);
     }
-    thread.counters.add_ticks(done.ticks);
+    let cell = shortcut.only_cell();
+    sites::of_shortcut::<P>(thread, shortcut, (cell, true), ticks, (0, 0));
+    // SAFETY: the counters that a shortcut knows are this thread's.
+    add_time(unsafe { &mut *cell }, ticks);
+    thread.counters.add_ticks(ticks);
+}
+
+/// A successful call that carries nothing, and that its record sees once: its counters are not looked for, nor found again.
+#[inline(always)]
+pub fn once<P: Path>(thread: &Thread, record: Record, operation: u16, ticks: u64) {
+    if sites::are_counted_on::<P>() || !thread.counters.have_room_apart() {
+        return plain_apart(thread, record, operation, ticks);
+    }
+    thread.counters.add_ticks(ticks);
     thread.counters.add_apart(Cell {
-        key: key(record, done.operation, 0),
+        key: key(record, operation, 0),
         calls: 1,
         bytes_sent: 0,
         bytes_recv: 0,
-        ticks: done.ticks,
-        ticks_min: Bound::below(done.ticks),
-        ticks_max: Bound::above(done.ticks),
+        ticks,
+        ticks_min: Bound::below(ticks),
+        ticks_max: Bound::above(ticks),
     });
 }
 
 #[cold]
 #[inline(never)]
-fn plain_apart(thread: &Thread, record: Record, operation: u16, code: c_int, ticks: u64) {
-    plain(thread, record, Done { operation, code, ticks });
+fn plain_apart(thread: &Thread, record: Record, operation: u16, ticks: u64) {
+    plain(thread, record, Done { operation, code: 0, ticks });
 }
 
 /// A call that carries nothing, of a record that its wrapper knows. Returns its shortcut.

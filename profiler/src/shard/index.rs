@@ -25,7 +25,9 @@ pub struct Index<T> {
     /// Where the shard begins.
     base: usize,
     block: Interior<*mut BlockHeader>,
-    capacity: Interior<usize>,
+    /// Where the block has room for the next entry, and where it ends.
+    next: Interior<*mut T>,
+    end: Interior<*mut T>,
     next_bytes: Interior<usize>,
     /// Takes what finds no room, so that counting goes on without a test.
     overflow: UnsafeCell<T>,
@@ -134,7 +136,8 @@ impl<T: Keyed> Index<T> {
             table: Owned::new(FIRST_SLOTS)?,
             base: shard::base(),
             block: Interior::new(ptr::null_mut()),
-            capacity: Interior::new(0),
+            next: Interior::new(ptr::null_mut()),
+            end: Interior::new(ptr::null_mut()),
             next_bytes: Interior::new(BLOCK_BYTES.0),
             overflow: UnsafeCell::new(T::zeroed()),
         })
@@ -181,6 +184,11 @@ impl<T: Keyed> Index<T> {
         self.put(self.place(), entry);
     }
 
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
+        self.next.get() != self.end.get()
+    }
+
     /// Puts an entry where `place` has found room for it, if it has.
     #[inline(always)]
     fn put(&self, place: Option<NonNull<T>>, entry: T) -> *mut T {
@@ -194,6 +202,7 @@ impl<T: Keyed> Index<T> {
         unsafe {
             place.as_ptr().write(entry);
             fence(Ordering::Release);
+            self.next.set(place.as_ptr().add(1));
             (*self.block.get()).used += 1;
         }
         place.as_ptr()
@@ -202,21 +211,21 @@ impl<T: Keyed> Index<T> {
     /// Room for one more entry in this thread's current block, or in a new one.
     #[inline(always)]
     fn place(&self) -> Option<NonNull<T>> {
-        // SAFETY: `block` is null or one of this thread's live blocks.
-        let used = || unsafe { self.block.get().as_ref() }.map_or(0, |block| block.used as usize);
-        if used() >= self.capacity.get() {
+        if self.next.get() == self.end.get() {
             self.next_block()?;
         }
-        let entries = self.block.get() as usize + BLOCK_HEADER_BYTES;
-        NonNull::new((entries + used() * size_of::<T>()) as *mut T)
+        // SAFETY: within a block.
+        Some(unsafe { NonNull::new_unchecked(self.next.get()) })
     }
 
     #[cold]
     #[inline(never)]
     fn next_block(&self) -> Option<()> {
         let bytes = self.next_bytes.get();
-        self.block.set(shard::block(T::KIND, bytes)?.as_ptr());
-        self.capacity.set((bytes - BLOCK_HEADER_BYTES) / size_of::<T>());
+        let block = shard::block(T::KIND, bytes)?.as_ptr();
+        self.block.set(block);
+        self.next.set((block as usize + BLOCK_HEADER_BYTES) as *mut T);
+        self.end.set(self.next.get().wrapping_add((bytes - BLOCK_HEADER_BYTES) / size_of::<T>()));
         self.next_bytes.set((bytes * 2).min(BLOCK_BYTES.1));
         Some(())
     }

@@ -94,6 +94,12 @@ impl Counters {
         image::Cell { key, ticks_min: Bound::LONGEST, ..bytemuck::Zeroable::zeroed() }
     }
 
+    /// Whether it takes no further block to add some.
+    #[inline(always)]
+    pub fn have_room_apart(&self) -> bool {
+        self.cells.has_room()
+    }
+
     /// Further counters of a (communicator, operation, bucket) with what they have counted. Whoever reads adds them up.
     #[inline(always)]
     pub fn add_apart(&self, cell: image::Cell) {

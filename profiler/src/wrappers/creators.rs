@@ -2,10 +2,12 @@
 
 use std::ffi::{CStr, c_char, c_int};
 
+use vocabulary::calls::op;
 use vocabulary::shard::{FREED, INTER};
 
 use super::forward::timed;
 use crate::fortran::{self, Object};
+use crate::guest::clock;
 use crate::guest::guard::{guarded, recorded};
 use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
@@ -16,6 +18,7 @@ use crate::objects::identity;
 use crate::objects::labels;
 use crate::objects::requests::{Extra, HandleAddress, Kind, Request};
 use crate::record::carriers::{self, Comm};
+use crate::record::in_flight;
 use crate::record::tally::{self, Done};
 use crate::sites;
 use crate::thread::Thread;
@@ -31,15 +34,6 @@ pub fn parent(thread: &Thread, comm: Word) -> Record {
     if comm & abi().mask == abi().comm_self { communicators::of(&thread.communicators, comm) } else { known }
 }
 
-/// The same, by the shortcut of the operation where the path is short.
-#[inline(always)]
-pub fn parent_on<P: Path>(thread: &Thread, comm: Word, operation: u16) -> Record {
-    match P::IS_SHORT.then(|| carriers::latest_record(thread, operation, comm)).flatten() {
-        Some(record) => record,
-        None => parent(thread, comm),
-    }
-}
-
 /// Notes that a parent has seen one more creating call, and returns which one it was.
 unsafe fn next_child(parent: Record) -> u32 {
     // SAFETY: records are never freed; MPI forbids two collective calls over one communicator at the same time.
@@ -53,13 +47,21 @@ unsafe fn next_child(parent: Record) -> u32 {
 /// in it: those are counted themselves, and a moment is charged once.
 #[inline(always)]
 pub fn without_nested(thread: &Thread, counted_before: u64, ticks: u64) -> u64 {
-    ticks.saturating_sub(thread.counters.counted_ticks.get().wrapping_sub(counted_before))
+    let counted = thread.counters.counted_ticks.get();
+    if counted == counted_before { ticks } else { without(ticks, counted, counted_before) }
+}
+
+/// Apart, since few calls have others made in them.
+#[cold]
+#[inline(never)]
+fn without(ticks: u64, counted: u64, counted_before: u64) -> u64 {
+    ticks.saturating_sub(counted.wrapping_sub(counted_before))
 }
 
 /// Where in the code a call was made that has made something.
 #[inline(always)]
-fn birthplace<P: Path>(thread: &Thread, done: Done) -> u32 {
-    sites::birthplace(thread.in_flight.caller_on::<P>(done.operation) as usize)
+fn birthplace(thread: &Thread, done: Done) -> u32 {
+    sites::birthplace(thread.in_flight.caller_of(done.operation) as usize)
 }
 
 fn count(thread: &Thread, record: Record, done: Done) {
@@ -78,22 +80,56 @@ pub unsafe fn created(thread: &Thread, parent: Record, letter: u8, comm: Word, p
     // SAFETY: the call succeeded, so it has filled the place.
     let (sequence, made) = unsafe { (next_child(parent), abi().load(place)) };
     if matches!(letter, b'd' | b'D') && made != abi().comm_null {
-        let birthplace = birthplace::<Full>(thread, done);
+        let birthplace = birthplace(thread, done);
         // SAFETY: records are never freed.
         if let Some(record) = unsafe { communicators::duplicate(parent, sequence, letter, birthplace) } {
             communicators::enter(made, record);
         }
     } else {
         // SAFETY: the call that made it has succeeded.
-        guarded(|| unsafe {
-            communicators::created(parent, sequence, letter, made, || birthplace::<Full>(thread, done))
-        });
+        guarded(|| unsafe { communicators::created(parent, sequence, letter, made, || birthplace(thread, done)) });
     }
 }
 
-/// The same for a duplicate.
+/// The same for a duplicate. All that might need a function is asked for before anything is done, so that no register must outlast one.
 #[inline(always)]
-pub unsafe fn duplicated<P: Path>(thread: &Thread, parent: Record, letter: u8, comm: Word, place: Word, done: Done) {
+pub unsafe fn duplicated<P: Path>(thread: &Thread, letter: u8, comm: Word, place: Word, done: Done) {
+    let Done { operation, code, ticks } = done;
+    if P::IS_SHORT
+        && code == 0
+        && let Some(alone) = state::alone()
+        && let Some(shortcut) = carriers::latest::<P>(thread, operation, comm)
+        && let Some(birthplace) = shortcut.birthplace(thread.in_flight.caller_on::<P>(operation))
+        && communicators::have_room(alone)
+    {
+        let parent = shortcut.record.get();
+        // SAFETY: the call succeeded, so it has filled the place; records are never freed; there is room.
+        unsafe {
+            let (sequence, made) = (next_child(parent), abi().load(place));
+            if made != abi().comm_null {
+                communicators::duplicated(alone, parent, sequence, letter, birthplace, made);
+            }
+        }
+        return tally::again_without_bytes::<P>(thread, shortcut, operation, ticks);
+    }
+    // SAFETY: as demanded of this one.
+    unsafe { duplicated_apart::<P>(thread, letter, comm, place, operation, code, ticks) }
+}
+
+/// It is given words, not a [`Done`], which would lie in memory for it.
+#[cold]
+#[inline(never)]
+unsafe fn duplicated_apart<P: Path>(
+    thread: &Thread,
+    letter: u8,
+    comm: Word,
+    place: Word,
+    operation: u16,
+    code: c_int,
+    ticks: u64,
+) {
+    let done = Done { operation, code, ticks };
+    let parent = parent(thread, comm);
     if !P::IS_SHORT || parent == communicators::none() || done.code != 0 {
         // SAFETY: as demanded of this one.
         return unsafe { created(thread, parent, letter, comm, place, done) };
@@ -102,9 +138,15 @@ pub unsafe fn duplicated<P: Path>(thread: &Thread, parent: Record, letter: u8, c
     // SAFETY: the call succeeded, so it has filled the place; records are never freed.
     unsafe {
         let (sequence, made) = (next_child(parent), abi().load(place));
-        if made != abi().comm_null
-            && let Some(record) = communicators::duplicate(parent, sequence, letter, birthplace::<P>(thread, done))
-        {
+        if made == abi().comm_null {
+            return;
+        }
+        let caller = thread.in_flight.caller_on::<P>(operation);
+        let (site, is_of_all) = sites::of_any_call_from(caller as usize);
+        if is_of_all && let Some(shortcut) = carriers::latest::<P>(thread, operation, comm) {
+            shortcut.set_birthplace(caller, (*shortcut.record.get()).words_with_site(site));
+        }
+        if let Some(record) = communicators::duplicate(parent, sequence, letter, site) {
             communicators::enter(made, record);
         }
     }
@@ -131,7 +173,7 @@ unsafe fn duplicating(thread: &Thread, letter: u8, comm: Word, place: HandleAddr
     // SAFETY: the call has succeeded, so the program passed a place for the request.
     guarded(|| unsafe {
         let sequence = next_child(parent);
-        let Some(record) = communicators::duplicate(parent, sequence, letter, birthplace::<Full>(thread, done)) else {
+        let Some(record) = communicators::duplicate(parent, sequence, letter, birthplace(thread, done)) else {
             return;
         };
         let handle = abi().load(request);
@@ -190,7 +232,7 @@ pub unsafe fn MPI_Comm_create_group(
                 let [low, high] = communicators::union_identity(made, 0)?;
                 Some(identity::of_known(b'u', (*parent).identity, &[tag as u64, low, high]))
             };
-            communicators::created_from(identity, parent, b'u', made, || birthplace::<Full>(thread, done));
+            communicators::created_from(identity, parent, b'u', made, || birthplace(thread, done));
         });
     });
     done.code
@@ -214,9 +256,7 @@ pub unsafe fn MPI_Comm_create_from_group(
                     let [low, high] = communicators::union_identity(made, 0)?;
                     Some(identity::of_known(b'f', [low, high], &text_words(stringtag)))
                 };
-                communicators::created_from(identity, communicators::none(), b'f', made, || {
-                    birthplace::<Full>(thread, done)
-                });
+                communicators::created_from(identity, communicators::none(), b'f', made, || birthplace(thread, done));
             });
         }
     });
@@ -247,7 +287,7 @@ pub unsafe fn MPI_Intercomm_create(
                 let pair = communicators::union_identity(made, INTER)?;
                 Some(identity::of_known(b'n', pair, &[tag as u64]))
             };
-            communicators::created_from(identity, parent, b'n', made, || birthplace::<Full>(thread, done));
+            communicators::created_from(identity, parent, b'n', made, || birthplace(thread, done));
         });
     });
     done.code
@@ -270,9 +310,7 @@ pub unsafe fn MPI_Intercomm_create_from_groups(
                     let pair = communicators::union_identity(made, INTER)?;
                     Some(identity::of_known(b'N', pair, &text_words(stringtag)))
                 };
-                communicators::created_from(identity, communicators::none(), b'N', made, || {
-                    birthplace::<Full>(thread, done)
-                });
+                communicators::created_from(identity, communicators::none(), b'N', made, || birthplace(thread, done));
             });
         }
     });
@@ -302,7 +340,7 @@ pub unsafe fn MPI_Comm_get_parent(thread: &Thread, parent: Word, forward: impl F
                 let made = abi().load(parent);
                 if communicators::known(made) == communicators::none() {
                     let identity = |_: &_| Some(identity::of_known(b'e', (*world).identity, &[]));
-                    communicators::created_from(identity, world, b'e', made, || birthplace::<Full>(thread, done));
+                    communicators::created_from(identity, world, b'e', made, || birthplace(thread, done));
                 }
             });
         }
@@ -310,25 +348,89 @@ pub unsafe fn MPI_Comm_get_parent(thread: &Thread, parent: Word, forward: impl F
     done.code
 }
 
-/// The handle loses its meaning before the library can give it to another communicator.
+/// Where calls come one after the other, nobody can be given the handle before this call has returned. So it keeps its meaning until then:
+/// delete functions of attributes may still use it, and nothing is to be undone where the call fails or is left.
 #[inline(always)]
-unsafe fn free<P: Path>(thread: &Thread, comm: Word, forward: impl FnOnce(&Thread, Record) -> Done) -> c_int {
+unsafe fn free<P: Path>(thread: &Thread, comm: Word, operation: u16, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = if comm == 0 { abi().comm_null } else { unsafe { abi().load(comm) } };
+    if state::is_threaded() {
+        return free_among_threads::<P>(thread, handle, operation, forward);
+    }
+    let counted = thread.counters.counted_ticks.get();
+    let level = in_flight::free_level::<P>(thread);
+    let begin = clock::now_on::<P>();
+    let place = in_flight::enter::<P>(thread, level, handle, operation, begin);
+    let code = forward();
+    let end = clock::now_on::<P>();
+    let (begin, handle) = in_flight::leave_as_noted::<P>(place, begin, handle, end);
+    recorded(|| {
+        let ticks = without_nested(thread, counted, end.wrapping_sub(begin));
+        match state::alone() {
+            Some(alone)
+                if code == 0
+                    && let Some(record) = communicators::freed(alone, handle) =>
+            {
+                if !P::IS_SHORT {
+                    in_flight::outlast_handle(thread, handle, record);
+                }
+                if state::is_on_in::<P>() {
+                    tally::once::<P>(thread, record, operation, ticks);
+                }
+            }
+            _ => not_freed(thread, handle, operation, code, ticks),
+        }
+    });
+    code
+}
+
+/// The call failed, or nothing is known of what it freed. Or the program has opened a session with more threads in it.
+#[cold]
+#[inline(never)]
+fn not_freed(thread: &Thread, handle: Word, operation: u16, code: c_int, ticks: u64) {
+    let record = if code == 0 { communicators::leave(handle) } else { communicators::known(handle) };
+    if code == 0 && record != communicators::none() {
+        // SAFETY: records are never freed.
+        unsafe { (*record).flags |= FREED };
+    }
+    count(thread, record, Done { operation, code, ticks });
+}
+
+/// The handle loses its meaning before the library can give it to another communicator.
+#[cold]
+#[inline(never)]
+fn free_among_threads<P: Path>(
+    thread: &Thread,
+    handle: Word,
+    operation: u16,
+    forward: impl FnOnce() -> c_int,
+) -> c_int {
     let record = communicators::leave(handle);
+    if !P::IS_SHORT && record != communicators::none() {
+        in_flight::outlast_handle(thread, handle, record);
+    }
     // Delete functions of attributes may still use it, during the call.
     let freeing = Freeing::begin(thread, &communicators::HANDLES, handle & abi().mask, record);
     let counted = thread.counters.counted_ticks.get();
-    let mut done = forward(thread, record);
+    let level = in_flight::free_level::<P>(thread);
+    let begin = clock::now_on::<P>();
+    let place = in_flight::enter_over::<P>(thread, level, record, operation, begin);
+    let code = forward();
+    let end = clock::now_on::<P>();
+    in_flight::leave::<P>(place, end);
     recorded(|| {
-        done.ticks = without_nested(thread, counted, done.ticks);
+        let ticks = without_nested(thread, counted, end.wrapping_sub(begin));
         freeing.end();
         thread.communicators.forget();
         if state::is_on_in::<P>() {
-            tally::once::<P>(thread, record, done);
+            if code == 0 && record != communicators::none() {
+                tally::once::<P>(thread, record, operation, ticks);
+            } else {
+                tally::plain(thread, record, Done { operation, code, ticks });
+            }
         }
         if record != communicators::none() {
-            if done.code == 0 {
+            if code == 0 {
                 // SAFETY: records are never freed.
                 unsafe { (*record).flags |= FREED };
             } else {
@@ -336,17 +438,17 @@ unsafe fn free<P: Path>(thread: &Thread, comm: Word, forward: impl FnOnce(&Threa
             }
         }
     });
-    done.code
+    code
 }
 
 pub unsafe fn MPI_Comm_free<P: Path>(thread: &Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program passes the place of a communicator.
-    unsafe { free::<P>(thread, comm, |thread, record| timed!(P, thread, record, MPI_Comm_free, forward())) }
+    unsafe { free::<P>(thread, comm, op::MPI_Comm_free, forward) }
 }
 
 pub unsafe fn MPI_Comm_disconnect(thread: &Thread, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: as above.
-    unsafe { free::<Full>(thread, comm, |thread, record| timed!(thread, record, MPI_Comm_disconnect, forward())) }
+    unsafe { free::<Full>(thread, comm, op::MPI_Comm_disconnect, forward) }
 }
 
 pub unsafe fn MPI_Comm_set_name(

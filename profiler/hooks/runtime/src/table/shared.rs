@@ -21,13 +21,13 @@ pub struct Shared<V: Word> {
 /// What the writers of one table pass on to each other, under whatever lock keeps them apart. Writers of one table that have different
 /// ones lose entries.
 pub struct Writer {
-    /// Slots that are taken, or bear the mark of what was removed.
-    taken: usize,
+    /// How many more slots may be taken before the table should be larger. Those that bear the mark of what was removed are taken.
+    room: usize,
 }
 
 impl Writer {
     pub const fn new() -> Writer {
-        Writer { taken: 0 }
+        Writer { room: 0 }
     }
 }
 
@@ -37,32 +37,44 @@ impl Default for Writer {
     }
 }
 
+#[repr(C)]
 struct Slot<V: Word> {
     key: AtomicUsize,
     value: Loose<V>,
 }
 
 /// A table that got too small is replaced and left to readers that still look at it: all of those together are no larger than it is.
+/// Places in it are distances in bytes.
+#[derive(Clone, Copy)]
+#[repr(C)]
 struct Table<V: Word> {
     slots: *const Slot<V>,
-    mask: usize,
+    /// The place of the last slot, and so a mask of all places: slots are a power of two long, and so many.
+    last: usize,
     shift: u32,
 }
 
+// SAFETY: slots are read and written by atomic operations.
+unsafe impl<V: Word> Sync for Table<V> {}
+
+/// The table of those that have none yet, with nothing in it, and of nobody's values: it is never written to, since it has no room.
+static NOTHING: Table<usize> = Table::of((&raw const NO_SLOTS).cast(), NO_SLOTS.len());
+static NO_SLOTS: [[usize; 2]; 2] = [[EMPTY, 0]; 2];
+
 impl<V: Word> Shared<V> {
     pub const fn new() -> Shared<V> {
-        Shared { table: AtomicPtr::new(ptr::null_mut()) }
+        Shared { table: AtomicPtr::new((&raw const NOTHING).cast_mut().cast()) }
     }
 
     #[inline(always)]
-    fn table(&self) -> Option<&Table<V>> {
-        // SAFETY: null, or a table that is never freed.
-        unsafe { self.table.load(Ordering::Acquire).as_ref() }
+    fn table(&self) -> Table<V> {
+        // SAFETY: never null, and never freed.
+        unsafe { *self.table.load(Ordering::Acquire) }
     }
 
     #[inline(always)]
     pub fn get(&self, key: usize) -> Option<V> {
-        let table = self.table()?;
+        let table = self.table();
         Some(table.slot(table.find(key)?).value.get())
     }
 
@@ -83,21 +95,19 @@ impl<V: Word> Shared<V> {
         if key >= REMOVED {
             return None;
         }
-        if let Some(table) = self.table() {
-            let (slot, found) = table.find_or_vacant(key);
-            if found == key {
-                let known = slot.value.get();
-                slot.value.set(value);
-                return Some(Some(known));
-            }
-            let is_new = found == EMPTY;
-            if !is_new || writer.taken < filled(table.mask + 1) {
-                slot.fill(key, value);
-                writer.taken += usize::from(is_new);
-                return Some(None);
-            }
+        let table = self.table();
+        let (slot, found) = table.find_or_vacant(key);
+        if found == key {
+            let known = slot.value.get();
+            slot.value.set(value);
+            return Some(Some(known));
         }
-        self.put_in_larger(writer, key, value)
+        if found == EMPTY {
+            let Some(room) = writer.room.checked_sub(1) else { return self.put_in_larger(writer, key, value) };
+            writer.room = room;
+        }
+        slot.fill(key, value);
+        Some(None)
     }
 
     #[cold]
@@ -106,9 +116,9 @@ impl<V: Word> Shared<V> {
     where
         V: 'static,
     {
-        let (larger, live) = Table::larger_than(self.table())?;
+        let (larger, live) = Table::larger_than(&self.table())?;
         larger.vacant(key).fill(key, value);
-        writer.taken = live + 1;
+        writer.room = filled(larger.length()) - (live + 1);
         self.table.store(ptr::from_ref(larger).cast_mut(), Ordering::Release);
         Some(None)
     }
@@ -116,19 +126,10 @@ impl<V: Word> Shared<V> {
     /// Takes a key away, and tells the value that it had.
     #[inline(always)]
     pub fn remove(&self, writer: &mut Writer, key: usize) -> Option<V> {
-        let table = self.table()?;
-        let mut place = table.find(key)?;
+        let table = self.table();
+        let place = table.find(key)?;
         let value = table.slot(place).value.get();
-        table.slot(place).key.store(REMOVED, Ordering::Release);
-        // No chain goes on behind an empty slot: marks right before one are needed by nobody, and a table in which keys come and go
-        // need not be replaced because of them.
-        if table.slot((place + 1) & table.mask).key.load(Ordering::Relaxed) == EMPTY {
-            while table.slot(place).key.load(Ordering::Relaxed) == REMOVED {
-                table.slot(place).key.store(EMPTY, Ordering::Release);
-                writer.taken -= 1;
-                place = place.wrapping_sub(1) & table.mask;
-            }
-        }
+        table.vacate(writer, place);
         Some(value)
     }
 }
@@ -148,14 +149,26 @@ impl<V: Word> Slot<V> {
 }
 
 impl<V: Word> Table<V> {
+    const SLOT_BYTES: usize = size_of::<Slot<V>>();
+
+    const fn of(slots: *const Slot<V>, length: usize) -> Table<V> {
+        const { assert!(Self::SLOT_BYTES.is_power_of_two()) };
+        let last = (length - 1) * Self::SLOT_BYTES;
+        Table { slots, last, shift: (last + Self::SLOT_BYTES).leading_zeros() + 1 }
+    }
+
+    fn length(&self) -> usize {
+        self.last / Self::SLOT_BYTES + 1
+    }
+
     /// Room for twice as many as there are in a table now, with those already in it, and how many these are. A table that is full of them
     /// becomes twice as large: it stays behind, and more would be touched and rarely filled.
     #[cold]
-    fn larger_than(full: Option<&Table<V>>) -> Option<(&'static Table<V>, usize)>
+    fn larger_than(full: &Table<V>) -> Option<(&'static Table<V>, usize)>
     where
         V: 'static,
     {
-        let slots = || full.into_iter().flat_map(|table| (0..=table.mask).map(|place| table.slot(place)));
+        let slots = || (0..full.length()).map(|at| full.slot(at * Self::SLOT_BYTES));
         let live = || slots().filter(|slot| slot.key.load(Ordering::Relaxed) < REMOVED);
         let count = live().count();
         let mut length = FIRST_SLOTS;
@@ -167,7 +180,7 @@ impl<V: Word> Table<V> {
             // SAFETY: there is room for so many.
             unsafe { place.add(at).write(Slot { key: AtomicUsize::new(EMPTY), value: Loose::new(V::NONE) }) };
         }
-        let larger = memory::keep(Table { slots: place, mask: length - 1, shift: 64 - length.trailing_zeros() })?;
+        let larger = memory::keep(Table::of(place, length))?;
         for slot in live() {
             let key = slot.key.load(Ordering::Relaxed);
             larger.vacant(key).fill(key, slot.value.get());
@@ -177,14 +190,14 @@ impl<V: Word> Table<V> {
 
     #[inline(always)]
     fn home(&self, key: usize) -> usize {
-        (hash(key as u64) >> self.shift) as usize
+        (hash(key as u64) >> self.shift) as usize & self.last
     }
 
     /// The place comes from `home`, or is masked.
     #[inline(always)]
     fn slot(&self, place: usize) -> &Slot<V> {
-        // SAFETY: there are `mask + 1` slots, which are never freed.
-        unsafe { &*self.slots.add(place) }
+        // SAFETY: the slots go as far, and are never freed.
+        unsafe { &*self.slots.byte_add(place) }
     }
 
     #[inline(always)]
@@ -193,9 +206,51 @@ impl<V: Word> Table<V> {
         loop {
             match self.slot(place).key.load(Ordering::Acquire) {
                 // What a program passes by mistake must not be found among the empty slots.
+                found if found == key => return if key >= REMOVED { None } else { Some(place) },
                 EMPTY => return None,
-                found if found == key => return if key == REMOVED { None } else { Some(place) },
-                _ => place = (place + 1) & self.mask,
+                _ => place = self.behind(place),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn behind(&self, place: usize) -> usize {
+        (place + Self::SLOT_BYTES) & self.last
+    }
+
+    #[inline(always)]
+    fn before(&self, place: usize) -> usize {
+        place.wrapping_sub(Self::SLOT_BYTES) & self.last
+    }
+
+    #[inline(always)]
+    fn key_at(&self, place: usize) -> usize {
+        self.slot(place).key.load(Ordering::Relaxed)
+    }
+
+    /// Takes away what is there.
+    #[inline(always)]
+    fn vacate(&self, writer: &mut Writer, place: usize) {
+        if self.key_at(self.behind(place)) == EMPTY && self.key_at(self.before(place)) != REMOVED {
+            self.slot(place).key.store(EMPTY, Ordering::Release);
+            writer.room += 1;
+        } else {
+            Table::vacate_among_others(self.slots, self.last, writer, place);
+        }
+    }
+
+    /// It is given words, not a table, which would lie in memory for it.
+    #[inline(never)]
+    fn vacate_among_others(slots: *const Slot<V>, last: usize, writer: &mut Writer, mut place: usize) {
+        let table = Table { slots, last, shift: 0 };
+        table.slot(place).key.store(REMOVED, Ordering::Release);
+        // No chain goes on behind an empty slot: marks right before one are needed by nobody, and a table in which keys come and go
+        // need not be replaced because of them.
+        if table.key_at(table.behind(place)) == EMPTY {
+            while table.key_at(place) == REMOVED {
+                table.slot(place).key.store(EMPTY, Ordering::Release);
+                writer.room += 1;
+                place = table.before(place);
             }
         }
     }
@@ -208,7 +263,7 @@ impl<V: Word> Table<V> {
             if slot.key.load(Ordering::Relaxed) >= REMOVED {
                 return slot;
             }
-            place = (place + 1) & self.mask;
+            place = self.behind(place);
         }
     }
 
@@ -225,7 +280,7 @@ impl<V: Word> Table<V> {
                 REMOVED if removed.is_none() => removed = Some(slot),
                 _ => {}
             }
-            place = (place + 1) & self.mask;
+            place = self.behind(place);
         }
     }
 }
