@@ -50,6 +50,22 @@ static void exchange(MPI_Comm comm) {
 static void do_exchange_self(void) { exchange(MPI_COMM_SELF); }
 static void do_exchange_4_comms(void) { static unsigned turn; exchange(comms[turn++ % 4]); }
 static void do_exchange_64_comms(void) { static unsigned turn; exchange(comms[turn++ % 64]); }
+static void do_wait_each(void)
+{
+    MPI_Request requests[2];
+    MPI_Isend(&one, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &requests[0]);
+    MPI_Irecv(&two, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &requests[1]);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+}
+static void do_waitany_each(void)
+{
+    MPI_Request requests[32];
+    static int in[16];
+    for (int i = 0; i < 16; i++) MPI_Irecv(&in[i], 1, MPI_INT, 0, i, MPI_COMM_SELF, &requests[i]);
+    for (int i = 0; i < 16; i++) MPI_Isend(&one, 1, MPI_INT, 0, i, MPI_COMM_SELF, &requests[16 + i]);
+    for (int i = 0, index; i < 32; i++) MPI_Waitany(32, requests, &index, MPI_STATUS_IGNORE);
+}
 static void do_waitall_64(void) {
     MPI_Request requests[64];
     static int in[32];
@@ -116,7 +132,8 @@ static const struct { const char *name; void (*run)(void), (*before)(void), (*af
     {"allreduce_4_comms", do_allreduce_4_comms}, {"allreduce_64_comms", do_allreduce_64_comms},
     {"bcast_self", do_bcast_self}, {"barrier_self", do_barrier_self},
     {"isend_irecv_waitall_self", do_exchange_self}, {"isend_irecv_waitall_4_comms", do_exchange_4_comms},
-    {"isend_irecv_waitall_64_comms", do_exchange_64_comms}, {"32_isend_32_irecv_waitall", do_waitall_64},
+    {"isend_irecv_waitall_64_comms", do_exchange_64_comms}, {"isend_irecv_wait_each", do_wait_each},
+    {"16_isend_16_irecv_waitany", do_waitany_each}, {"32_isend_32_irecv_waitall", do_waitall_64},
     {"waitall_64_null", do_waitall_null, make_nulls}, {"put_flush", do_put_flush, open_window, close_window},
     {"dup_free", do_dup_free}, {"pingpong", do_pingpong, choose_processor},
     {"send_proc_null_paused", do_send_null, pause_recording, resume_recording},

@@ -30,6 +30,8 @@ WRAPPER(Barrier, (MPI_Comm c), (c))
 WRAPPER(Isend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *r),
         (b, n, t, to, tag, c, r))
 WRAPPER(Irecv, (void *b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request *r), (b, n, t, from, tag, c, r))
+WRAPPER(Wait, (MPI_Request *r, MPI_Status *s), (r, s))
+WRAPPER(Waitany, (int n, MPI_Request *r, int *index, MPI_Status *s), (n, r, index, s))
 WRAPPER(Waitall, (int n, MPI_Request *r, MPI_Status *s), (n, r, s))
 WRAPPER(Put, (const void *b, int n, MPI_Datatype t, int to, MPI_Aint at, int n2, MPI_Datatype t2, MPI_Win w),
         (b, n, t, to, at, n2, t2, w))

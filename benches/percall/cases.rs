@@ -104,6 +104,11 @@ pub const CASES: &[Case] = &[
     case("isend_irecv_waitall_self", "`MPI_Isend`, `MPI_Irecv`, `MPI_Waitall` of both, to self", 3),
     case("isend_irecv_waitall_4_comms", "`MPI_Isend`, `MPI_Irecv`, `MPI_Waitall`, over 4 communicators in turn", 3),
     case("isend_irecv_waitall_64_comms", "`MPI_Isend`, `MPI_Irecv`, `MPI_Waitall`, over 64 communicators in turn", 3),
+    case("isend_irecv_wait_each", "`MPI_Isend`, `MPI_Irecv`, `MPI_Wait` of each, to self", 4),
+    Case {
+        length: Length::Share(400, 50),
+        ..case("16_isend_16_irecv_waitany", "16 `MPI_Isend`, 16 `MPI_Irecv`, `MPI_Waitany` until all are complete", 64)
+    },
     Case {
         length: Length::Share(400, 50),
         ..case("32_isend_32_irecv_waitall", "32 `MPI_Isend`, 32 `MPI_Irecv`, `MPI_Waitall` of all", 65)

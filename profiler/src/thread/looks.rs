@@ -158,6 +158,32 @@ impl Look {
         self.noted.place.get()
     }
 
+    /// Takes some of so many out of what was noted, or the first that is one, and returns how many are left.
+    ///
+    /// # Safety
+    /// So many were noted.
+    #[inline(always)]
+    pub unsafe fn take_out(&self, count: usize, is_one: impl Fn(&Noted) -> bool, is_only_one: bool) -> usize {
+        let first = self.noted.place.get();
+        let (mut from, mut to) = (0, 0);
+        while from < count {
+            // SAFETY: as demanded.
+            unsafe {
+                if !is_one(&*first.add(from)) {
+                    if from != to {
+                        *first.add(to) = *first.add(from);
+                    }
+                    to += 1;
+                } else if is_only_one {
+                    ptr::copy(first.add(from + 1), first.add(from), count - from - 1);
+                    return count - 1;
+                }
+            }
+            from += 1;
+        }
+        to
+    }
+
     /// Room for the statuses of as many requests as [`Look::noted`] has made room for.
     #[inline(always)]
     pub fn statuses(&self) -> *mut u64 {

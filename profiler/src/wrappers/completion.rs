@@ -160,6 +160,10 @@ pub unsafe fn MPI_Testall<P: Path>(
 enum One {}
 
 impl Which for One {
+    unsafe fn most(_: [Word; 3]) -> usize {
+        1
+    }
+
     unsafe fn completed(
         code: c_int,
         length: usize,
@@ -187,7 +191,7 @@ pub unsafe fn MPI_Waitany<P: Path>(
 ) -> c_int {
     // SAFETY: the program passes an array of so many requests, and places for the rest.
     unsafe {
-        let several = Several::look::<P>(thread, op::MPI_Waitany, length, array, false);
+        let several = Several::look_again::<P>(thread, op::MPI_Waitany, length, array);
         let status = several.statuses(status);
         let done = timed!(P, thread, several.record, MPI_Waitany, forward(status));
         recorded(move || {
@@ -230,6 +234,11 @@ pub unsafe fn MPI_Testany<P: Path>(
 enum Few {}
 
 impl Which for Few {
+    unsafe fn most([count, _, _]: [Word; 3]) -> usize {
+        // SAFETY: the call has filled the place. Below zero is MPI_UNDEFINED: no request was active.
+        usize::try_from(unsafe { *(count as *const c_int) }).unwrap_or(0)
+    }
+
     unsafe fn completed(
         code: c_int,
         _: usize,

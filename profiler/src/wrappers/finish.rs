@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use super::creators;
-use super::look::{OTHERS_MAY, Several, Single};
+use super::look::{OTHERS_MAY, Several, Single, keep};
 use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
@@ -218,6 +218,10 @@ impl Several<'_> {
         which: [Word; 3],
     ) {
         let [first, second, third] = which;
+        let nothing_else_changes = P::IS_SHORT
+            && done.code == 0
+            && self.length >= WORTH_KEEPING
+            && self.changes == thread.requests().changed_so_far();
         // SAFETY: as demanded of this one.
         unsafe {
             finish_some::<P, W>(
@@ -232,7 +236,43 @@ impl Several<'_> {
                 second,
                 third,
             );
+            if nothing_else_changes {
+                keep_rest::<W>(thread, *self, array, which);
+            }
         }
+    }
+}
+
+/// To look at fewer handles once more takes no longer than to keep what was found.
+const WORTH_KEEPING: usize = 8;
+
+/// Of what was found those that have just completed are taken out: the next call over the same array finds the rest.
+#[inline(never)]
+unsafe fn keep_rest<W: Which>(thread: &Thread, several: Several, array: Word, told: [Word; 3]) {
+    // SAFETY: the program passed an array of so many handles, and the call has told which have completed.
+    unsafe {
+        // Programs do not wait for none.
+        if W::most(told) >= several.count {
+            return several.look.forget();
+        }
+        let is_null = |index: usize| abi().load_at(array, index) == abi().request_null;
+        let (mut completed, mut latest) = (0, 0);
+        for (index, _) in W::completed(0, several.length, told) {
+            // A persistent one may be started again.
+            if !is_null(index) {
+                return several.look.forget();
+            }
+            (completed, latest) = (completed + 1, index);
+        }
+        let count = match completed {
+            1 => several.look.take_out(several.count, |noted| noted.index as usize == latest, true),
+            _ => several.look.take_out(several.count, |noted| is_null(noted.index as usize), false),
+        };
+        // What completed may not have been noted.
+        if count + completed != several.count {
+            return several.look.forget();
+        }
+        keep(thread, Several { count, changes: thread.requests().changed_so_far(), ..several }, array);
     }
 }
 
@@ -248,6 +288,9 @@ fn noted_at(noted: &[Noted], index: usize) -> Option<&Noted> {
 
 /// How a call over several requests tells which have completed.
 pub trait Which {
+    /// How many of a successful call at most.
+    unsafe fn most(told: [Word; 3]) -> usize;
+
     /// Their places in the array of requests, of which it was given so many, and the addresses of their statuses.
     unsafe fn completed(code: c_int, length: usize, told: [Word; 3]) -> impl Iterator<Item = (usize, Word)>;
 }

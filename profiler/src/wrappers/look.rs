@@ -81,7 +81,7 @@ pub fn count<P: Path>(thread: &Thread, record: Record, done: Done) -> Option<&Sh
 /// The requests of one call, and to whom they belong.
 #[derive(Clone, Copy)]
 pub struct Several<'a> {
-    look: &'a Look,
+    pub look: &'a Look,
     /// How many requests the call was given.
     pub length: usize,
     /// How many of them are noted.
@@ -155,8 +155,8 @@ impl<'a> Several<'a> {
         }
     }
 
-    /// The same for calls that programs repeat until requests complete: where the array holds the requests of the latest such call, which
-    /// completed none, and none of this thread has been started or completed since, it finds what that one found.
+    /// The same for calls that programs repeat until requests complete: where the array holds what the latest such call has left in it, and
+    /// no request of this thread has changed since, it finds what that one found.
     #[inline(always)]
     pub unsafe fn look_again<P: Path>(thread: &'a Thread, operation: u16, length: c_int, array: Word) -> Several<'a> {
         let look = thread.looks.at(0);
@@ -214,10 +214,9 @@ unsafe fn look_anew<'a, P: Path>(thread: &'a Thread, operation: u16, length: c_i
     unsafe { Several::look::<P>(thread, operation, length, array, false) }
 }
 
-/// Apart, since programs call again more often than they call anew.
-#[cold]
+/// Keeps what was found for the next call over the array, as it is now. Apart, since programs call again more often than they call anew.
 #[inline(never)]
-unsafe fn keep(thread: &Thread, several: Several, array: Word) {
+pub unsafe fn keep(thread: &Thread, several: Several, array: Word) {
     let Several { look, length, count, record, receives, changes } = several;
     // What takes part in a call over several communicators is noted each time.
     if changes == thread.requests().changed_so_far() && length > 0 && record != communicators::several() {
