@@ -1,5 +1,6 @@
 /* The levels below MPI_THREAD_MULTIPLE, each with threads that end and others that start: with FUNNELED the main thread
- * calls between workers that compute, with SERIALIZED threads take turns and complete each other's requests. */
+ * calls between workers that compute, with SERIALIZED threads take turns and complete each other's requests, also where
+ * handles come again. */
 #include "truth.h"
 
 enum { THREADS = 5, BATCHES = 4, TURNS = 3, LENGTH = 3000 };
@@ -97,6 +98,88 @@ static void taking_turns(void)
     free_comm(&current, current_label);
 }
 
+static void *send_to_nobody(void *request)
+{
+    MPI_Isend(out, 9, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_SELF, request);
+    called("SELF", "MPI_Isend");
+    return NULL;
+}
+
+/* What is complete at once has one handle, whoever has started it. */
+static void one_handle_of_two_threads(void)
+{
+    pthread_t thread;
+    MPI_Request requests[2];
+    MPI_Isend(out, 9, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &requests[0]);
+    called("WORLD", "MPI_Isend");
+    pthread_create(&thread, NULL, send_to_nobody, &requests[1]);
+    pthread_join(thread, NULL);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    called("*", "MPI_Waitall");
+    involved("WORLD", "MPI_Waitall");
+    involved("SELF", "MPI_Waitall");
+}
+
+static int query(void *state UNUSED, MPI_Status *status)
+{
+    PMPI_Status_set_elements(status, MPI_BYTE, 0);
+    return PMPI_Status_set_cancelled(status, 0);
+}
+
+static int no_free(void *state UNUSED)
+{
+    return MPI_SUCCESS;
+}
+
+static int no_cancel(void *state UNUSED, int complete UNUSED)
+{
+    return MPI_SUCCESS;
+}
+
+static void *receive(void *request)
+{
+    MPI_Irecv(in, LENGTH, MPI_BYTE, 0, 1, MPI_COMM_SELF, request);
+    received("SELF", "MPI_Irecv", 50);
+    return NULL;
+}
+
+static void poll(const char *label, MPI_Request *request)
+{
+    int index, flag;
+    MPI_Testany(1, request, &index, &flag, MPI_STATUS_IGNORE);
+    called(label, "MPI_Testany");
+    EXPECT(!flag);
+}
+
+/* A polled array holds the same handle again, of what another thread has started meanwhile. */
+static void one_handle_after_the_other(void)
+{
+    pthread_t thread;
+    MPI_Request own, request;
+    MPI_Grequest_start(query, no_free, no_cancel, NULL, &own);
+    request = own;
+    poll("-", &request);
+    poll("-", &request);
+    PMPI_Grequest_complete(own);
+    MPI_Wait(&own, MPI_STATUS_IGNORE);
+    called("-", "MPI_Wait");
+    pthread_create(&thread, NULL, receive, &request);
+    pthread_join(thread, NULL);
+    poll("SELF", &request);
+    MPI_Send(out, 50, MPI_BYTE, 0, 1, MPI_COMM_SELF);
+    sent("SELF", "MPI_Send", 0, 50);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    called("SELF", "MPI_Wait");
+}
+
+static void handles_again(void)
+{
+    for (int round = 0; round < 3; round++) {
+        one_handle_of_two_threads();
+        one_handle_after_the_other();
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const char *const names[] = {"single", "funneled", "serialized"};
@@ -109,10 +192,12 @@ int main(int argc, char **argv)
     truth_begin("MPI_Init_thread");
     EXPECT(provided >= levels[which]);
     right = (world_rank + 1) % world_size, left = (world_rank + world_size - 1) % world_size;
-    if (levels[which] == MPI_THREAD_SERIALIZED)
+    if (levels[which] == MPI_THREAD_SERIALIZED) {
         taking_turns();
-    else
+        handles_again();
+    } else {
         main_thread_only(levels[which] == MPI_THREAD_SINGLE ? 0 : THREADS);
+    }
     truth_finalize();
     return 0;
 }

@@ -290,6 +290,28 @@ static void *share(void *argument)
     return NULL;
 }
 
+static MPI_Request of_both[2];
+
+static void send_to_nobody(void)
+{
+    MPI_Isend(out, 9, MPI_BYTE, MPI_PROC_NULL, 1, comms[B], &of_both[1]);
+    called("B", "MPI_Isend");
+}
+
+/* One array holds the handle twice, each time for another thread's request. */
+static void shared_handles_at_once(void)
+{
+    for (int round = 0; round < 3; round++) {
+        MPI_Isend(out, 9, MPI_BYTE, MPI_PROC_NULL, 1, comms[A], &of_both[0]);
+        called("A", "MPI_Isend");
+        elsewhere(send_to_nobody);
+        MPI_Waitall(2, of_both, MPI_STATUSES_IGNORE);
+        called("*", "MPI_Waitall");
+        involved("A", "MPI_Waitall");
+        involved("B", "MPI_Waitall");
+    }
+}
+
 static void shared_handles(void)
 {
     pthread_t threads[4];
@@ -316,6 +338,7 @@ int main(int argc, char **argv)
     duplicates();
     messages();
     shared_handles();
+    shared_handles_at_once();
     truth_finalize();
     return 0;
 }

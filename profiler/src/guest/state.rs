@@ -17,6 +17,8 @@ static EPOCH: AtomicU32 = AtomicU32::new(0);
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 /// Several threads may call MPI at the same time.
 static THREADED: AtomicBool = AtomicBool::new(false);
+/// Several threads call MPI, be it at the same time or one after the other.
+static SHARED: AtomicBool = AtomicBool::new(false);
 
 #[inline(always)]
 pub fn is_on() -> bool {
@@ -71,7 +73,13 @@ pub fn start(threaded: bool) {
 
 /// From now on several threads may call MPI at the same time.
 pub fn several_threads() {
+    share();
     THREADED.store(true, Ordering::Release);
+}
+
+/// A second thread has called MPI.
+pub fn share() {
+    SHARED.store(true, Ordering::Release);
 }
 
 pub fn stop() {
@@ -107,4 +115,10 @@ pub struct Alone(());
 #[inline(always)]
 pub fn alone() -> Option<Alone> {
     if is_threaded() { None } else { Some(Alone(())) }
+}
+
+/// The same where one thread alone has called MPI.
+#[inline(always)]
+pub fn unshared() -> Option<Alone> {
+    if SHARED.load(Ordering::Relaxed) { None } else { Some(Alone(())) }
 }

@@ -92,7 +92,7 @@ pub struct Several<'a> {
     pub changes: u64,
 }
 
-/// In the place of how often requests have changed: other threads may change them at any time.
+/// In the place of how often requests have changed: other threads may have some of them.
 pub const OTHERS_MAY: u64 = u64::MAX;
 
 impl<'a> Several<'a> {
@@ -126,7 +126,7 @@ impl<'a> Several<'a> {
         let (mut changes, mut found) = (OTHERS_MAY, Found::none(noted));
         // SAFETY: the program passes an array of so many handles, and there is room for as many.
         unsafe {
-            if let Some(mut requests) = thread.requests().alone() {
+            if let Some(mut requests) = thread.requests().unshared() {
                 changes = thread.requests().changed_so_far();
                 match abi().handle_bytes {
                     4 if HERE => found.look_at_sole::<u32>(&mut requests, array as *const u32, length),

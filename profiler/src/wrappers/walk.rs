@@ -86,8 +86,9 @@ impl Found {
         }
     }
 
-    /// Notes active requests up to the first that takes more than a few comparisons, and passes null handles by. Where other
-    /// threads may take requests over, what is noted is marked as seen by this look.
+    /// Notes active requests up to the first that takes more than a few comparisons, and passes null handles by. Where there are other
+    /// threads, what is noted is marked as seen by this look: they may take it over otherwise, and where a handle comes again it stands
+    /// for a request of theirs.
     #[inline(always)]
     unsafe fn look_simply<H: Handle, const MARKS: bool>(
         &mut self,
@@ -121,6 +122,9 @@ impl Found {
                     return;
                 }
             } else if MARKS {
+                if slot.stamp == stamp {
+                    return;
+                }
                 slot.stamp = stamp;
             }
             self.are_of_several |= !self.record.is_null() && self.record != slot.comm;
@@ -170,7 +174,7 @@ pub unsafe fn walk<H: Handle, const INACTIVE: bool>(
         // SAFETY: the caller passes an array of so many handles, and there is room for as many.
         unsafe {
             if !INACTIVE {
-                match thread.requests().alone() {
+                match thread.requests().unshared() {
                     Some(mut requests) => found.look_simply::<H, false>(&mut requests, array, length, stamp),
                     None => found = look_held(thread, found, array, length, stamp),
                 }

@@ -172,6 +172,7 @@ impl Requests {
         let mut end = &FIRST;
         // SAFETY: requests of threads are never freed.
         while let Some(requests) = unsafe { end.load(Ordering::Acquire).as_ref() } {
+            state::share();
             end = &requests.next;
         }
         end.store(ptr::from_ref(self).cast_mut(), Ordering::Release);
@@ -297,10 +298,10 @@ impl Requests {
         });
     }
 
-    /// How often requests of this thread have changed, where no other thread may change them.
+    /// How often requests have changed, where no other thread has any.
     #[inline(always)]
     pub fn changes(&self) -> Option<u64> {
-        if state::is_threaded() { None } else { Some(self.changed_so_far()) }
+        state::unshared().map(|_| self.changed_so_far())
     }
 
     #[inline(always)]
@@ -313,6 +314,14 @@ impl Requests {
     pub fn alone(&self) -> Option<Held<'_>> {
         // SAFETY: nothing that is done with it calls anything.
         unsafe { self.table.alone() }.map(Held)
+    }
+
+    /// The table where no other thread has one: a handle that is not found here is followed nowhere, and one that is found stands for
+    /// no request of another thread, too.
+    #[inline(always)]
+    pub fn unshared(&self) -> Option<Held<'_>> {
+        // SAFETY: one thread alone calls MPI, and nothing that is done with it calls anything.
+        state::unshared().map(|alone| Held(unsafe { self.table.of(alone) }))
     }
 
     /// The table where others may come in between: they wait.
