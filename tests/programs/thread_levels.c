@@ -167,7 +167,7 @@ static void one_handle_after_the_other(void)
     pthread_join(thread, NULL);
     poll("SELF", &request);
     MPI_Send(out, 50, MPI_BYTE, 0, 1, MPI_COMM_SELF);
-    sent("SELF", "MPI_Send", 0, 50);
+    sent("SELF", "MPI_Send", world_rank, 50);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     called("SELF", "MPI_Wait");
 }
