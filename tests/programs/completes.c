@@ -81,6 +81,56 @@ static void nothing(void)
     done("MPI_Wait", "MPI_Irecv", 0, -1, 0);
 }
 
+/* A request whose handle no other has. */
+static void another(void)
+{
+    static char place[4];
+    MPI_Request request;
+    MPI_Irecv(place, 4, MPI_CHAR, 0, 8, MPI_COMM_SELF, &request);
+    received("SELF", "MPI_Irecv", 4);
+    MPI_Send(out[0], 4, MPI_CHAR, 0, 8, MPI_COMM_SELF);
+    sent("SELF", "MPI_Send", world_rank, 4);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    called("SELF", "MPI_Wait");
+    completed_request("SELF", "MPI_Wait", "MPI_Irecv", 4, world_rank, 4);
+}
+
+/* One after the other out of one array: calls find again what the one before has left of it, also where another request has started
+ * and completed in between. All sizes are of one bucket. */
+static void drained(int bytes)
+{
+    static const char *const ops[] = {"MPI_Waitany", "MPI_Testany", "MPI_Waitsome", "MPI_Testsome"};
+    for (int way = 0; way < 8; way++) {
+        MPI_Request requests[2 * MANY];
+        int left = 2 * MANY, is_disturbed = way >= 4;
+        const char *op = ops[way % 4];
+        for (int i = 0; i < MANY; i++)
+            receive(i, bytes + i, &requests[i]);
+        for (int i = 0; i < MANY; i++)
+            send(i, bytes + i, &requests[MANY + i]);
+        while (left) {
+            int count = 1, flag = 1, places[2 * MANY];
+            switch (way % 4) {
+            case 0: MPI_Waitany(2 * MANY, requests, places, MPI_STATUS_IGNORE); break;
+            case 1: MPI_Testany(2 * MANY, requests, places, &flag, MPI_STATUS_IGNORE); break;
+            case 2: MPI_Waitsome(2 * MANY, requests, &count, places, MPI_STATUSES_IGNORE); break;
+            case 3: MPI_Testsome(2 * MANY, requests, &count, places, MPI_STATUSES_IGNORE); break;
+            }
+            called(label, op);
+            if (!flag)
+                continue;
+            for (int i = 0; i < count; i++)
+                if (places[i] < MANY)
+                    done(op, "MPI_Irecv", bytes + places[i], count > 1 ? -1 : from, bytes + places[i]);
+                else
+                    done(op, "MPI_Isend", bytes, -1, 0);
+            left -= count;
+            if (!is_disturbed && left <= MANY)
+                is_disturbed = 1, another();
+        }
+    }
+}
+
 /* Several at once: of one size, and of two. */
 static void together(int first, int second)
 {
@@ -192,6 +242,8 @@ static void everything(void)
     together(100, 100);
     together(100, 2000);
     nothing();
+    drained(20);
+    drained(3000);
     persistent(300);
     collective(size);
     duplicate();
