@@ -44,9 +44,10 @@ pub fn write(call: &Call) -> String {
     }
     if call.shape == Shape::Creator {
         // A duplicate finds its parent afterwards, with its shortcut.
-        if !has_short(call) {
-            line(&format!("    let parent = creators::parent(thread, {comm});"));
-        }
+        line(&match has_short(call) {
+            true => format!("    creators::meet::<P>(thread, {comm}, op::{name});"),
+            false => format!("    let parent = creators::parent(thread, {comm});"),
+        });
         line("    let counted = thread.counters.counted_ticks.get();");
     }
     let enter = match (call.shape, carrier.kind) {

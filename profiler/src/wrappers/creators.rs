@@ -34,6 +34,20 @@ pub fn parent(thread: &Thread, comm: Word) -> Record {
     if comm & abi().mask == abi().comm_self { communicators::of(&thread.communicators, comm) } else { known }
 }
 
+/// The same where the record is asked for afterwards: should the program die in the call, it is there.
+#[inline(always)]
+pub fn meet<P: Path>(thread: &Thread, comm: Word, operation: u16) {
+    if !P::IS_SHORT || carriers::latest::<P>(thread, operation, comm).is_none() {
+        meet_first(thread, comm);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn meet_first(thread: &Thread, comm: Word) {
+    parent(thread, comm);
+}
+
 /// Notes that a parent has seen one more creating call, and returns which one it was.
 unsafe fn next_child(parent: Record) -> u32 {
     // SAFETY: records are never freed; MPI forbids two collective calls over one communicator at the same time.
