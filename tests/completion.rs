@@ -48,6 +48,19 @@ fn every_receive_is_completed_once() {
     }
 }
 
+/// Which of them has completed nobody can tell where all have one handle, but how many have.
+#[test]
+fn requests_that_other_threads_started_are_completed_once() {
+    for mpi in Mpi::ALL {
+        let run = Launch::new(mpi, "thread_completions").ranks(2).run().succeeded();
+        check(&run);
+        let of_each = |sql: &str| answer(&run.profile_path(), &format!("{sql} GROUP BY rank ORDER BY rank"));
+        let started = of_each("SELECT rank, sum(calls) FROM profile WHERE op = 'MPI_Isend'");
+        assert_eq!(of_each("SELECT rank, sum(requests) FROM completions"), started, "{mpi}");
+        assert_eq!(started.len(), 2);
+    }
+}
+
 #[test]
 fn less_detail_has_the_same_sums() {
     for mpi in Mpi::ALL {

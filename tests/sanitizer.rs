@@ -48,7 +48,14 @@ fn no_two_threads_touch_one_place_unordered() {
         // The sanitizer is at work, and its reports are found.
         let (_, reports) = sanitized(mpi, &library, "race", 1);
         assert!(reports.iter().any(|report| report.contains("race.c")), "{mpi}: {reports:?}");
-        for (name, ranks) in [("thread_churn", 1), ("thread_churn", 2), ("thread_requests", 2), ("threads", 2)] {
+        let programs = [
+            ("thread_churn", 1),
+            ("thread_churn", 2),
+            ("thread_requests", 2),
+            ("thread_completions", 2),
+            ("threads", 2),
+        ];
+        for (name, ranks) in programs {
             let (run, reports) = sanitized(mpi, &library, name, ranks);
             let ours: Vec<&String> = reports.iter().filter(|report| report.contains("libcommsee")).collect();
             assert!(ours.is_empty(), "{} reports, {name} under {mpi}:\n{}", ours.len(), ours[0]);

@@ -214,8 +214,7 @@ pub unsafe fn walk<H: Handle, const INACTIVE: bool>(
 fn note_involved(thread: &Thread, operation: u16, inactive: bool, noted: &[Noted]) -> Record {
     let mut record = communicators::none();
     let stamp = thread.stamp();
-    for noted in noted {
-        let Some(seen) = requests::seen(thread.requests(), &thread.unknown, noted.handle, stamp) else { continue };
+    thread.requests().look_again(noted, stamp, |seen| {
         if record == communicators::none() {
             record = seen.comm;
         } else if record != seen.comm {
@@ -230,6 +229,6 @@ fn note_involved(thread: &Thread, operation: u16, inactive: bool, noted: &[Noted
                 }
             });
         }
-    }
+    });
     record
 }

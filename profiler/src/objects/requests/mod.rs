@@ -42,6 +42,9 @@ pub struct Requests {
 /// a lock to go through them.
 static FIRST: AtomicPtr<Requests> = AtomicPtr::new(ptr::null_mut());
 
+/// Held by the thread that takes a request over from another one.
+static TAKING: Serial<()> = Serial::new(());
+
 /// Handles that a thread asked for and that no thread knew, each with how often requests of all threads had changed by then: generalized
 /// requests, say, which a program polls. As long as none changes, nobody is asked again.
 pub struct Unknown([Cell<(Word, u64)>; UNKNOWN]);
@@ -196,6 +199,11 @@ impl Requests {
     #[cold]
     #[inline(never)]
     fn take_over(&self, unknown: &Unknown, handle: Word, stamp: u64) -> Option<Seen> {
+        // While nothing else moves: what is taken from a thread not yet asked for one that was asked before would be missed.
+        TAKING.with(|()| self.take_from_others(unknown, handle, stamp))
+    }
+
+    fn take_from_others(&self, unknown: &Unknown, handle: Word, stamp: u64) -> Option<Seen> {
         let others = || self.others();
         others().next()?;
         // A request that this thread may ask for was entered before its program knew of it, and so is among these.
@@ -353,23 +361,32 @@ impl Requests {
     }
 
     fn seen(&self, handle: Word, stamp: u64) -> Option<Seen> {
+        self.table.with(|requests| self.seen_in(requests, handle, stamp))
+    }
+
+    fn seen_in(&self, requests: &mut Table, handle: Word, stamp: u64) -> Option<Seen> {
+        self.look(stamp);
+        let place = requests.busy_slot_of(handle)?;
+        let slot = at(&mut requests.slots, place);
+        let seen = Seen { slot: ptr::from_mut(slot), ..Seen::of(&slot.request()) };
+        if stamp == 0 || slot.stamp != stamp {
+            slot.stamp = stamp;
+            if slot.queue != NOWHERE {
+                requests.look_anew(place);
+            }
+            return Some(seen);
+        }
+        if slot.look_on() {
+            return Some(seen);
+        }
+        requests.look_on(place).as_ref().map(Seen::of)
+    }
+
+    /// What a look has noted is looked at again, with a new stamp, while no other thread can take any of it.
+    pub fn look_again(&self, noted: &[Noted], stamp: u64, mut each: impl FnMut(&Seen)) {
         self.table.with(|requests| {
-            self.look(stamp);
-            let place = requests.busy_slot_of(handle)?;
-            let slot = at(&mut requests.slots, place);
-            let seen = Seen { slot: ptr::from_mut(slot), ..Seen::of(&slot.request()) };
-            if stamp == 0 || slot.stamp != stamp {
-                slot.stamp = stamp;
-                if slot.queue != NOWHERE {
-                    requests.look_anew(place);
-                }
-                return Some(seen);
-            }
-            if slot.look_on() {
-                return Some(seen);
-            }
-            requests.look_on(place).as_ref().map(Seen::of)
-        })
+            noted.iter().filter_map(|noted| self.seen_in(requests, noted.handle, stamp)).for_each(|seen| each(&seen));
+        });
     }
 
     /// A request that this thread has looked at has completed: its entry is taken out, or made inactive if it is persistent.
@@ -518,7 +535,7 @@ impl Requests {
             let Some(place) = requests.busy_slot_of(handle) else { return Given::Unknown };
             let slot = *at(&mut requests.slots, place);
             let mut request = slot.request();
-            if slot.stamp != 0 && slot.stamp == self.looking.load(Ordering::Acquire) {
+            if slot.is_seen_by(self.looking.load(Ordering::Acquire)) {
                 match requests.take_unseen(place) {
                     Some(unseen) => request = unseen,
                     None => return Given::Busy,
@@ -554,6 +571,9 @@ impl Requests {
                 if slot.stamp != stamp {
                     slot.stamp = stamp;
                     requests.look_anew(place);
+                } else if !slot.look_on() {
+                    // What is before it under its handle this look has seen.
+                    requests.look_on(place);
                 }
             }
         });

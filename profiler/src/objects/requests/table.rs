@@ -124,7 +124,7 @@ impl Slot {
         if self.state == State::Active && self.alike > 1 {
             self.alike -= 1;
             // None that a look has not seen is completed before one that it has.
-            self.posted -= u32::from(self.posted > 1);
+            self.posted -= u32::from(self.posted != 0);
             return true;
         }
         false
@@ -136,6 +136,12 @@ impl Slot {
         let is_there = self.posted <= u32::from(self.alike) && self.alike != 0;
         self.posted += u32::from(is_there);
         is_there
+    }
+
+    /// Whether the look with this stamp has seen it, or the first of those that are alike, and not completed it yet.
+    pub fn is_seen_by(&self, stamp: u64) -> bool {
+        let are_completed = self.alike != 0 && self.kind == Kind::Plain && self.posted == 0;
+        self.stamp != 0 && self.stamp == stamp && !are_completed
     }
 
     #[inline(always)]
