@@ -82,11 +82,14 @@ struct Job {
 
 impl Job {
     fn start(mpi: Mpi, how: &str, ranks: usize) -> Job {
+        Job::of(format!("{mpi} {how}"), Launch::new(mpi, "stands").ranks(ranks).arguments(&[how]))
+    }
+
+    fn of(what: String, launch: Launch) -> Job {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let place = folder.path().to_str().expect("a path in UTF-8");
-        let launch = Launch::new(mpi, "stands").ranks(ranks).arguments(&[how]);
         let launch = launch.variable("STANDS_DIR", place).variable("COMMSEE_DIR", place);
-        Job { what: format!("{mpi} {how}"), folder, run: thread::spawn(move || launch.run()), looks: 0 }
+        Job { what, folder, run: thread::spawn(move || launch.run()), looks: 0 }
     }
 
     fn find(&self) -> Vec<recover::Run> {
@@ -189,6 +192,48 @@ fn every_rank_is_found_where_it_stood() {
             });
         }
     }
+}
+
+/// The line of the Fortran program, also where the C function below counts the call.
+#[test]
+fn a_rank_stands_on_a_line_of_a_fortran_program() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/stands.F90");
+    let text = fs::read_to_string(&source).expect("the program");
+    for mpi in Mpi::ALL {
+        for interface in ["1", "2", "3"] {
+            mpi.demand();
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let program = folder.path().join("program");
+            let mut compiler = Command::new(mpi.fortran_compiler());
+            compiler.args(["-g", "-O0", "-ffree-line-length-none", "-fallow-argument-mismatch"]);
+            compiler.arg(format!("-DINTERFACE={interface}")).arg(&source).arg("-o").arg(&program);
+            let made = execute(&mut compiler);
+            assert!(made.status.success(), "{}", made.stderr);
+            let launch = Launch::of(mpi, program).preload(common::library()).ranks(2);
+            let mut job = Job::of(format!("{mpi} interface {interface}"), launch);
+            let expected = [stood(0, "W0.0", "MPI_Recv"), stood(1, "W0.0", "MPI_Allreduce")];
+            // They have been there before, from other lines.
+            let lines: Vec<usize> = text
+                .lines()
+                .enumerate()
+                .filter(|(_, text)| text.ends_with("! stands"))
+                .map(|(line, _)| line + 1)
+                .collect();
+            let sites: Vec<String> = lines.iter().map(|line| format!("stands.F90:{line}")).collect();
+            job.wait_until(|profile| all(profile) == expected && sites_in(profile) == sites);
+            job.kill();
+            job.run.join().expect("the job is run");
+        }
+    }
+}
+
+/// Where ranks stand, in their order.
+fn sites_in(profile: &Path) -> Vec<String> {
+    let done = execute(Command::new(common::through()).arg(profile).args(["--stood", "--format", "json"]));
+    let answer: Value = serde_json::from_str(&done.stdout).unwrap_or_else(|_| panic!("{}{}", done.stdout, done.stderr));
+    let mut rows: Vec<&Value> = answer["stood"].as_array().expect("an array").iter().collect();
+    rows.sort_by_key(|row| row["ranks"].to_string());
+    rows.iter().map(|row| row["site"].as_str().unwrap_or("nowhere").to_owned()).collect()
 }
 
 #[test]

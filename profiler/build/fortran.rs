@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use vocabulary::calls::{Argument, Call, Shape};
 
-use crate::table::{EVERYWHERE, enter, has_short, seen, status};
+use crate::table::{EVERYWHERE, enter, has_short, may_leave_to_c, seen, status};
 
 pub fn write(call: &Call) -> String {
     // Of functions that are written by hand as a whole, so is the translation.
@@ -84,14 +84,15 @@ fn translation(call: &Call) -> String {
     line("    // SAFETY: the program passes what the function takes, and it is passed on, or read as such.");
     line("    unsafe {");
     line("    let entry: &'static fortran::Entry = entry.as_ref();");
-    line(&format!("    let real: unsafe extern \"C-unwind\" fn({types}) -> Word = std::mem::transmute(entry.real());"));
-    let thread = match has_short {
-        true => format!("if P::IS_SHORT {{ thread::outside() }} else {{ thread::{}(op::{name}) }}", enter(call)),
-        false => format!("thread::{}(op::{name})", enter(call)),
-    };
-    line(&format!(
-        "    let Some(thread) = entry.is_mpi().then(|| {thread}).flatten().filter(|_| fortran::is_understood()) else {{"
-    ));
+    let found = if has_short { "if P::IS_SHORT { entry.known() } else { entry.real() }" } else { "entry.real()" };
+    line(&format!("    let real: unsafe extern \"C-unwind\" fn({types}) -> Word = std::mem::transmute({found});"));
+    let thread = format!(
+        "entry.is_mpi().then(|| thread::{}(op::{name})).flatten().filter(|_| fortran::is_understood())",
+        enter(call)
+    );
+    let thread = if has_short { format!("if P::IS_SHORT {{ thread::outside() }} else {{ {thread} }}") } else { thread };
+    line(&format!("    let thread = {thread};"));
+    line("    let Some(thread) = thread else {");
     if has_short {
         line(&format!(
             "        if P::IS_SHORT {{ return fortran_{name}::<Full>({}, caller, Address::of(entry)); }}",
@@ -100,6 +101,9 @@ fn translation(call: &Call) -> String {
     }
     line(&format!("        return real({});", all.join(", ")));
     line("    };");
+    if has_short {
+        line("    if !P::IS_SHORT { entry.is_ready(); }");
+    }
     let outside = if has_short { "P::IS_SHORT" } else { "false" };
     line(&format!(
         "    if {outside} {{ thread.in_flight.is_called_from_outside_by(caller) }} else {{ thread.in_flight.is_called_by(caller) }}"
@@ -136,6 +140,24 @@ fn translation(call: &Call) -> String {
     let path = if has_short { "::<P>" } else { "" };
     line(&format!("    body::{name}{path}(thread, {given}{comma}forward);\n    0"));
     line("}}\n");
+    if may_leave_to_c(call) {
+        let (typed, names) = (typed(&all), all.join(", "));
+        line(&format!(
+            "/// The library's function calls the C function, which counts.
+#[inline(never)]
+unsafe extern \"C-unwind\" fn through_{name}({typed}, caller: Caller, entry: Address) -> Word {{
+    // SAFETY: as above.
+    unsafe {{
+        let Some(thread) = thread::outside() else {{ return fortran_{name}::<Full>({names}, caller, entry) }};
+        let entry: &'static fortran::Entry = entry.as_ref();
+        thread.in_flight.is_called_in_fortran_by(caller, entry.layer());
+        let real: unsafe extern \"C-unwind\" fn({types}) -> Word = std::mem::transmute(entry.known());
+        real({names})
+    }}
+}}
+"
+        ));
+    }
     text
 }
 
@@ -151,8 +173,8 @@ fn translated(argument: &Argument, length: &str) -> (Option<String>, String, boo
         "counts" => plain(format!("volume::Counts {{ place: {name}, large: entry.large }}")),
         "types" => plain(format!("volume::Types::Fortran({name})")),
         "buf" => plain(format!("volume::Buffer::Fortran(fortran::address({name}, entry))")),
-        "comm" => plain(format!("fortran::handle(Object::Comm, {name})")),
-        "type" => plain(format!("fortran::handle(Object::Datatype, {name})")),
+        "comm" => plain(format!("fortran::comm(thread, {name})")),
+        "type" => plain(format!("fortran::datatype({name})")),
         "op" => plain(format!("fortran::handle(Object::Op, {name})")),
         "win" => plain(format!("fortran::handle(Object::Win, {name})")),
         "file" => plain(format!("fortran::handle(Object::File, {name})")),
@@ -186,8 +208,10 @@ fn entry(text: &mut String, call: &Call, form: &Form) {
     let lower = call.name.to_lowercase();
     let is_usual = *name == format!("{lower}_") || *name == format!("{lower}_f08_");
     let late = if *large || call.since > EVERYWHERE || !is_usual { "late " } else { "" };
+    let through =
+        if may_leave_to_c(call) { format!("through_{}", call.name) } else { format!("fortran_{}::<Short>", call.name) };
     let translation = match has_short(call) {
-        true => format!("fortran_{0}::<Short>, fortran_{0}::<Sited>, fortran_{0}::<Full>", call.name),
+        true => format!("fortran_{0}::<Short>, {through}, fortran_{0}::<Sited>, fortran_{0}::<Full>", call.name),
         false => format!("fortran_{}", call.name),
     };
     write!(

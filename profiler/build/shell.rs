@@ -74,8 +74,11 @@ unsafe extern \"C-unwind\" fn {function}_in_full({parameters_and_caller}) -> c_i
             // SAFETY: the program passes what the function takes, and it is passed on.
             unsafe {{ {body} }}
         }}
-        // SAFETY: as above.
-        None => unsafe {{ real({names}) }},
+        None => {{
+            thread::passes_on(caller);
+            // SAFETY: as above.
+            unsafe {{ real({names}) }}
+        }}
     }}
 }}
 

@@ -100,6 +100,11 @@ pub fn has_short(call: &Call) -> bool {
     by_hand || made || carried && matches!(call.shape, Shape::Blocking | Shape::Request)
 }
 
+/// Whether the C function may count its Fortran calls, too: of what makes communicators it is recorded where.
+pub fn may_leave_to_c(call: &Call) -> bool {
+    has_short(call) && call.letter.is_none() && call.name != "MPI_Comm_free"
+}
+
 /// Which of `thread::recording` and `thread::following` the wrapper asks for its thread.
 pub fn enter(call: &Call) -> &'static str {
     if call.shape == Shape::Blocking { "recording" } else { "following" }

@@ -518,7 +518,10 @@ pub struct InFlightCall {
     pub level: u32,
     /// The call's return address, in the memory of the process. 0: unknown.
     pub caller: u64,
-    pub reserved: [u32; 4],
+    /// The latest return address of a Fortran call that leaves it to the C function to count, and the one that the library's Fortran layer
+    /// calls that function from.
+    pub fortran_caller: u64,
+    pub fortran_layer: u64,
 }
 
 const _: () = assert!(size_of::<InFlightCall>() == 64);
@@ -553,6 +556,11 @@ impl InFlightCall {
 
     pub fn is_of_handle(&self) -> bool {
         self.word & IN_FLIGHT_HANDLE != 0
+    }
+
+    /// Where the program called, in C or in Fortran.
+    pub fn called_from(&self) -> u64 {
+        if self.caller == self.fortran_layer { self.fortran_caller } else { self.caller }
     }
 }
 

@@ -405,7 +405,7 @@ impl Shard {
         }
         let call = operation.map(|operation| (self.communicator_at(level, holders), operation));
         let since_ticks = if call.is_some() { level.begin_ticks } else { level.end_ticks };
-        let caller = if call.is_some() { level.caller } else { 0 };
+        let caller = if call.is_some() { level.called_from() } else { 0 };
         let state = ThreadState { thread: level.thread, call, caller, since_ticks };
         let known = states.entry(level.thread).or_insert(state);
         if (known.call.is_some(), known.since_ticks) < (state.call.is_some(), state.since_ticks) {

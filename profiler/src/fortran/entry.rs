@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 use super::sentinels;
 use crate::guest::say::warn_once;
@@ -21,12 +21,41 @@ pub struct Entry {
     real: AtomicPtr<c_void>,
     /// It is another library's function that happens to have this name.
     foreign: AtomicBool,
+    /// From where the library's function calls the C function by its `MPI_` name, as was seen; [`Entry::READY`] if it does not, or 0 where
+    /// calls must take the full path: the real function is not known, or its arguments cannot be read.
+    layer: AtomicU64,
 }
 
 impl Entry {
     pub const fn new(name: &'static CStr, f08: bool, large: bool, descriptors: bool) -> Entry {
         let (real, foreign) = (AtomicPtr::new(ptr::null_mut()), AtomicBool::new(false));
-        Entry { name, large, descriptors, f08, real, foreign }
+        Entry { name, large, descriptors, f08, real, foreign, layer: AtomicU64::new(0) }
+    }
+
+    /// Where the shells look which path calls may take.
+    pub const LAYER: usize = std::mem::offset_of!(Entry, layer);
+    pub const READY: u64 = 1;
+
+    #[inline(always)]
+    pub fn layer(&self) -> u64 {
+        self.layer.load(Ordering::Relaxed)
+    }
+
+    /// Calls may take the short path.
+    pub fn is_ready(&self) {
+        // Another thread may know more.
+        _ = self.layer.compare_exchange(0, Entry::READY, Ordering::Release, Ordering::Relaxed);
+    }
+
+    /// The C function, which is called from there, may count.
+    pub fn is_layer_at(&self, address: u64) {
+        self.layer.store(address, Ordering::Release);
+    }
+
+    /// The real function, where the short path is taken.
+    #[inline(always)]
+    pub fn known(&self) -> *mut c_void {
+        self.real.load(Ordering::Relaxed)
     }
 
     #[inline(always)]

@@ -5,6 +5,8 @@ use std::ffi::{CStr, c_int};
 use crate::guest::set_once::SetOnce;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::real;
+use crate::objects::datatypes;
+use crate::thread::Thread;
 
 /// The kinds of objects whose handles are translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,9 @@ type Function = Option<unsafe extern "C" fn(c_int) -> Word>;
 
 static TRANSLATION: SetOnce<[Function; FUNCTIONS.len()]> = SetOnce::new();
 
+/// The predefined datatypes by their Fortran handles, which never mean anything else, where these are small numbers; 0 for all others.
+static PREDEFINED: SetOnce<[Word; 128]> = SetOnce::new();
+
 /// Returns whether all kinds of handles can be translated.
 pub fn prepare() -> bool {
     let mut found: [Function; FUNCTIONS.len()] = [None; FUNCTIONS.len()];
@@ -50,8 +55,19 @@ pub fn prepare() -> bool {
         // SAFETY: this is their type where handles are pointers.
         found[index] = function.map(|function| unsafe { std::mem::transmute(function) });
     }
+    let mut predefined = [0; 128];
+    if let Some(translate) = found[Object::Datatype as usize] {
+        for (fortran, c) in predefined.iter_mut().enumerate() {
+            // SAFETY: the function takes any number.
+            let datatype = unsafe { translate(fortran as c_int) };
+            *c = datatypes::predefined(datatype).map_or(0, |_| datatype);
+        }
+    }
     // SAFETY: called in `MPI_Init`, before recording starts.
-    unsafe { TRANSLATION.set(found) };
+    unsafe {
+        TRANSLATION.set(found);
+        PREDEFINED.set(predefined);
+    }
     complete
 }
 
@@ -72,6 +88,38 @@ pub unsafe fn handle(object: Object, place: Word) -> Word {
         match TRANSLATION.get()[object as usize] {
             None => fortran as u32 as Word,
             Some(translate) => translate(fortran),
+        }
+    }
+}
+
+/// The same of a communicator: those that the thread's calls were given before are known.
+#[inline(always)]
+pub unsafe fn comm(thread: &Thread, place: Word) -> Word {
+    // SAFETY: as above.
+    unsafe {
+        let fortran = *(place as *const c_int);
+        match TRANSLATION.get()[Object::Comm as usize] {
+            None => fortran as u32 as Word,
+            Some(translate) => match thread.translated.comm(fortran) {
+                Some(known) => known,
+                None => thread.translated.asked(fortran, |fortran| translate(fortran)),
+            },
+        }
+    }
+}
+
+/// The same of a datatype: predefined ones are known.
+#[inline(always)]
+pub unsafe fn datatype(place: Word) -> Word {
+    // SAFETY: as above.
+    unsafe {
+        let fortran = *(place as *const c_int);
+        match TRANSLATION.get()[Object::Datatype as usize] {
+            None => fortran as u32 as Word,
+            Some(translate) => match PREDEFINED.get().get(fortran as u32 as usize) {
+                Some(known) if *known != 0 => *known,
+                _ => translate(fortran),
+            },
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::thread;
 
 pub use arguments::{Handle, Requests, Statuses, Text, address, count, int, long};
 pub use entry::Entry;
-pub use handles::{Object, handle};
+pub use handles::{Object, comm, datatype, handle};
 pub use indices::Indices;
 pub use sentinels::is_in_place;
 
@@ -79,7 +79,10 @@ pub unsafe fn forward(operation: u16, entry: &Entry, ierror: Word, call: impl Fn
     // SAFETY: recording is on or pauses, so `prepare` has run.
     let calls_c = if is_f08 { trial::result().calls_c } else { unsafe { *CALLS_C.get() } };
     let call = || match calls_c {
-        true => _ = thread::within_fortran(operation, call),
+        true => match thread::within_fortran(operation, call) {
+            Some(layer) if entry.layer() != layer => entry.is_layer_at(layer),
+            _ => {}
+        },
         false => call(),
     };
     // SAFETY: `given` returned the place that the call fills.

@@ -53,6 +53,12 @@ impl InFlight {
         self.level(0).set_caller(caller.address());
     }
 
+    /// The same of a Fortran call that is counted by the C function, which the library's Fortran layer calls from an address of its own.
+    #[inline(always)]
+    pub fn is_called_in_fortran_by(&self, caller: Caller, layer: u64) {
+        self.level(0).set_fortran_caller(caller.address(), layer);
+    }
+
     /// The call that begins will take a level.
     #[inline(always)]
     pub fn is_called_by(&self, caller: Caller) {
@@ -156,7 +162,8 @@ fn first_level(thread: usize) -> Option<*mut InFlightCall> {
         thread: thread as u32,
         level: level as u32,
         caller: 0,
-        reserved: [0; 4],
+        fortran_caller: 0,
+        fortran_layer: 0,
     };
     let levels: [InFlightCall; IN_FLIGHT_LEVELS] = std::array::from_fn(empty);
     match shard::block(IN_FLIGHT_CALLS, BLOCK_HEADER_BYTES + size_of_val(&levels)) {
@@ -208,6 +215,15 @@ impl Level {
     pub fn set_caller(self, caller: u64) {
         // SAFETY: as above.
         unsafe { (&raw mut (*self.0).caller).write_volatile(caller) };
+    }
+
+    #[inline(always)]
+    fn set_fortran_caller(self, caller: u64, layer: u64) {
+        // SAFETY: as above.
+        unsafe {
+            (&raw mut (*self.0).fortran_caller).write_volatile(caller);
+            (&raw mut (*self.0).fortran_layer).write_volatile(layer);
+        }
     }
 
     #[inline(always)]

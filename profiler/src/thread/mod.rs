@@ -18,12 +18,14 @@ use std::ptr;
 use parking_lot::Mutex;
 use vocabulary::shard::NO_OPERATION;
 
+use crate::guest::caller::Caller;
 use crate::guest::set_once::SetOnce;
 use crate::guest::{clock, guard, stack, state};
 use crate::objects::communicators;
 use crate::objects::freeing::{BeingFreed, Frees};
 use crate::objects::requests::{Requests, Unknown};
 use crate::objects::shortcuts::Shortcuts;
+use crate::objects::translated::Translated;
 use crate::shard::{self, memory};
 
 use counters::Counters;
@@ -45,6 +47,8 @@ pub struct Thread {
     pub looks: Looks,
     /// The operation of the Fortran call that is being forwarded to the library's Fortran layer, and its stack pointer.
     passing: Cell<(u16, usize)>,
+    /// From where the latest C function was called that passed its call on.
+    layer: Cell<u64>,
     /// What hook modules count, from within the calls of this thread.
     pub hooks: HookState,
     /// Where it writes the timeline.
@@ -53,6 +57,8 @@ pub struct Thread {
     last_stamp: Cell<u64>,
     /// Handles that were asked for and that no thread knew.
     pub unknown: Unknown,
+    /// What its Fortran calls were given.
+    pub translated: Translated,
     apart: Apart,
 }
 
@@ -196,15 +202,15 @@ mod passing {
     commsee_runtime::thread_pointer!(crate::thread::Thread, "commsee_passing_thread");
 }
 
-/// Runs the library's Fortran entry point, and returns whether that one called the C function by its `MPI_` name: then the C
+/// Runs the library's Fortran entry point, and returns from where that one called the C function by its `MPI_` name, if it did: then the C
 /// wrapper finds no thread and asks in `enter`. So C calls pay nothing for this.
-pub fn within_fortran(operation: u16, call: impl FnOnce()) -> bool {
+pub fn within_fortran(operation: u16, call: impl FnOnce()) -> Option<u64> {
     let (own, outer) = (tls::get(), passing::get());
     let place = if own.is_null() { outer } else { own };
     // SAFETY: null, or this thread, which is never freed.
     let Some(thread) = (unsafe { place.as_ref() }) else {
         call();
-        return false;
+        return None;
     };
     // Also where the program leaves the call by an exception, or ends its thread.
     let back = Back { thread, own, outer, passing: thread.passing.get() };
@@ -212,9 +218,17 @@ pub fn within_fortran(operation: u16, call: impl FnOnce()) -> bool {
     passing::set(place);
     tls::set(ptr::null_mut());
     call();
-    let is_met = passing::get().is_null();
+    let layer = passing::get().is_null().then(|| thread.layer.get());
     drop(back);
-    is_met
+    layer
+}
+
+/// A C function passes on a call that was made from there, and does not count it.
+pub fn passes_on(caller: Caller) {
+    // SAFETY: null, or this thread, which is never freed.
+    if let Some(thread) = unsafe { tls::get().as_ref() } {
+        thread.layer.set(caller.address());
+    }
 }
 
 struct Back<'a> {
@@ -287,10 +301,12 @@ impl Thread {
             shortcuts: Shortcuts::none(),
             looks: Looks::none(),
             passing: Cell::new((NO_OPERATION, 0)),
+            layer: Cell::new(0),
             hooks: HookState::empty(),
             tracer: TracerState::empty(),
             last_stamp: Cell::new((number as u64) << 48),
             unknown: Unknown::none(),
+            translated: Translated::none(),
             apart: Apart { requests: Requests::new()?, next_idle: Cell::new(ptr::null()) },
         })
     }

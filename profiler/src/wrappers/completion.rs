@@ -45,28 +45,6 @@ pub unsafe fn MPI_Wait<P: Path>(
     }
 }
 
-/// Apart, so that what takes no request saves no register for those that do.
-#[inline(never)]
-unsafe fn wait_for<P: Path>(
-    thread: &Thread,
-    request: Word,
-    status: Word,
-    forward: impl FnOnce(Word) -> c_int,
-) -> c_int {
-    // SAFETY: the program passes the place of a request.
-    let single = unsafe { look(thread, request) };
-    let mut own = status::Own::new();
-    let status = if single.receives { own.stand_in(status) } else { status };
-    let done = timed!(P, thread, single.record, MPI_Wait, forward(status));
-    recorded(move || {
-        let shortcut = count::<P>(thread, single.record, done);
-        // SAFETY: the call has returned, and the program's places are still there.
-        unsafe { single.finish::<P>(thread, request, done, shortcut, status, || true) };
-        thread.requests().looked();
-    });
-    done.code
-}
-
 pub unsafe fn MPI_Test<P: Path>(
     thread: &Thread,
     request: Word,
@@ -86,27 +64,36 @@ pub unsafe fn MPI_Test<P: Path>(
     }
 }
 
-/// Apart, as [`wait_for`].
-#[inline(never)]
-unsafe fn test_one<P: Path>(
-    thread: &Thread,
-    request: Word,
-    flag: Word,
-    status: Word,
-    forward: impl FnOnce(Word) -> c_int,
-) -> c_int {
-    // SAFETY: as above.
-    let single = unsafe { look(thread, request) };
-    let mut own = status::Own::new();
-    let status = if single.receives { own.stand_in(status) } else { status };
-    let done = timed!(P, thread, single.record, MPI_Test, forward(status));
-    recorded(move || {
-        let shortcut = count::<P>(thread, single.record, done);
-        // SAFETY: the call has returned, and has filled the places that the program passed.
-        unsafe { single.finish::<P>(thread, request, done, shortcut, status, || *(flag as *const c_int) != 0) };
-        thread.requests().looked();
-    });
-    done.code
+/// Calls that are given one. Apart, so that what takes no request saves no register for them.
+macro_rules! of_one {
+    ($($function:ident($($flag:ident)?), $name:ident, is done where $is_done:expr;)*) => {$(
+        #[inline(never)]
+        unsafe fn $function<P: Path>(
+            thread: &Thread,
+            request: Word,
+            $($flag: Word,)?
+            status: Word,
+            forward: impl FnOnce(Word) -> c_int,
+        ) -> c_int {
+            // SAFETY: the program passes the place of a request.
+            let single = unsafe { look(thread, request) };
+            let mut own = status::Own::new();
+            let status = if single.receives { own.stand_in(status) } else { status };
+            let done = timed!(P, thread, single.record, $name, forward(status));
+            recorded(move || {
+                let shortcut = count::<P>(thread, single.record, done);
+                // SAFETY: the call has returned, and has filled the places that the program passed.
+                unsafe { single.finish::<P>(thread, request, done, shortcut, status, || $is_done) };
+                thread.requests().looked();
+            });
+            done.code
+        }
+    )*};
+}
+
+of_one! {
+    wait_for(), MPI_Wait, is done where true;
+    test_one(flag), MPI_Test, is done where *(flag as *const c_int) != 0;
 }
 
 pub unsafe fn MPI_Waitall<P: Path>(

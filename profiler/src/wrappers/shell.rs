@@ -149,9 +149,10 @@ macro_rules! forward_unless {
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) use forward_unless;
 
-/// The body of an exported Fortran entry point, whose translations take the arguments, the caller and the entry's address.
+/// The body of an exported Fortran entry point, whose translations take the arguments, the caller and the entry's address. `through` leaves
+/// it to the C function to count.
 macro_rules! fortran_shell {
-    ($entry:ident, $short:expr, $sited:expr, $full:expr, ($($argument:ident),*)) => {{
+    ($entry:ident, $short:expr, $through:expr, $sited:expr, $full:expr, ($($argument:ident),*)) => {{
         #[cfg(target_arch = "x86_64")]
         std::arch::naked_asm!(
             "movq xmm0, qword ptr [rsp]",
@@ -159,16 +160,26 @@ macro_rules! fortran_shell {
             "movq xmm1, rax",
             "cmp byte ptr [rip + {open}], {is_short}",
             "jne 2f",
+            "cmp qword ptr [rax + {layer}], {ready}",
+            "jb 5f",
+            "ja 4f",
             "jmp {short}",
+            "4:",
+            "jmp {through}",
             "2:",
-            "ja 3f",
-            "jmp {full}",
-            "3:",
+            "jb 5f",
+            "cmp qword ptr [rax + {layer}], {ready}",
+            "jb 5f",
             "jmp {sited}",
+            "5:",
+            "jmp {full}",
             is_short = const $crate::guest::short_path::SHORT,
             entry = sym $entry,
+            layer = const $crate::fortran::Entry::LAYER,
+            ready = const $crate::fortran::Entry::READY,
             open = sym $crate::guest::short_path::OPEN,
             short = sym $short,
+            through = sym $through,
             sited = sym $sited,
             full = sym $full,
         );
@@ -178,20 +189,29 @@ macro_rules! fortran_shell {
             "adrp x16, {entry}",
             "add x16, x16, :lo12:{entry}",
             "fmov d1, x16",
-            "adrp x16, {open}",
-            "ldrb w16, [x16, :lo12:{open}]",
-            "cmp w16, {is_short}",
-            "b.ne 2f",
-            "b {short}",
-            "2:",
+            "adrp x17, {open}",
+            "ldrb w17, [x17, :lo12:{open}]",
+            "ldr x16, [x16, #{layer}]",
+            "cbz x16, 5f",
+            "cmp w17, {is_short}",
+            "b.lo 5f",
             "b.hi 3f",
-            "b {full}",
+            "cmp x16, {ready}",
+            "b.hi 4f",
+            "b {short}",
+            "4:",
+            "b {through}",
             "3:",
             "b {sited}",
+            "5:",
+            "b {full}",
             is_short = const $crate::guest::short_path::SHORT,
             entry = sym $entry,
+            layer = const $crate::fortran::Entry::LAYER,
+            ready = const $crate::fortran::Entry::READY,
             open = sym $crate::guest::short_path::OPEN,
             short = sym $short,
+            through = sym $through,
             sited = sym $sited,
             full = sym $full,
         );
@@ -200,6 +220,8 @@ macro_rules! fortran_shell {
         unsafe {
             let entry = $crate::guest::caller::Address::of(&$entry);
             match $crate::guest::short_path::which() {
+                _ if $entry.layer() == 0 => $full($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry),
+                $crate::guest::short_path::SHORT if $entry.layer() != $crate::fortran::Entry::READY => $through($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry),
                 $crate::guest::short_path::SHORT => $short($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry),
                 $crate::guest::short_path::SITED => $sited($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry),
                 _ => $full($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry),

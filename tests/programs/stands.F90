@@ -1,0 +1,23 @@
+! Two ranks that stand at known places, in calls that they have made before, from other lines, through one of Fortran's three interfaces.
+program stands
+#if INTERFACE == 3
+    use mpi_f08
+#elif INTERFACE == 2
+    use mpi
+#endif
+    implicit none
+#if INTERFACE == 1
+    include 'mpif.h'
+#endif
+    integer :: rank, step, ierror, given, got
+    call MPI_Init(ierror)
+    call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
+    given = rank
+    do step = 1, 3
+        call MPI_Allreduce(given, got, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
+        if (rank == 0) call MPI_Recv(got, 1, MPI_INTEGER, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierror)
+        if (rank == 1) call MPI_Send(given, 1, MPI_INTEGER, 0, 7, MPI_COMM_WORLD, ierror)
+    end do
+    if (rank == 0) call MPI_Recv(got, 1, MPI_INTEGER, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierror) ! stands
+    if (rank == 1) call MPI_Allreduce(given, got, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror) ! stands
+end program
