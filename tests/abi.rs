@@ -1,7 +1,5 @@
 //! The tables of the ABI families say what every installed `mpi.h` says.
 
-mod common;
-
 // The tables themselves, as the library is compiled with them.
 #[allow(dead_code)]
 #[path = "../profiler/src/mpi/abi/family.rs"]

@@ -1,7 +1,5 @@
 //! What `through advise` says of programs with one planted fault, and of the same programs without it.
 
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 

@@ -1,7 +1,5 @@
 //! Who lives: processes that hold the lock of their shard, in whatever namespace, and whatever they do to descriptors.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -1,7 +1,5 @@
 //! Real applications: the profile's totals equal those of a second, independent count of a run with the same input.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 //! A system that fails under the profiler: calls of the C library that commsee itself makes return errors. The program must not
 //! notice, and what is lost must be said.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;

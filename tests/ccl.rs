@@ -1,8 +1,6 @@
 //! A made-up hook module that tells what one for NCCL would (`tests/programs/ccl.c`, `training.c`), from the program to the matrix: which process
 //! holds which rank of a communicator, and what follows for whom data go to.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;

@@ -1,7 +1,5 @@
 //! Jobs over several hosts, which are namespaces of this machine (`tests/cluster/vcluster.sh`).
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

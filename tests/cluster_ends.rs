@@ -1,7 +1,5 @@
 //! Jobs over several hosts that end badly: nothing that was counted is lost, no rank that lives is robbed, and what is said is true.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;

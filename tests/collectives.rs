@@ -1,7 +1,5 @@
 //! Collective and neighbourhood collective communication.
 
-mod common;
-
 use common::{Launch, Mpi, answer, check, execute, holds, through};
 
 #[test]

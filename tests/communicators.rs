@@ -1,7 +1,5 @@
 //! What communicators are called, who their members are and what they were made from.
 
-mod common;
-
 use common::{Launch, Mpi, Profile, check, check_invariants, holds};
 
 /// What a thread remembers of its latest calls fits none of these, or means something else by now.

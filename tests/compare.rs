@@ -1,7 +1,5 @@
 //! Runs of one program with and without a change: what `through diff` says of calls and bytes, and which communicators it takes for the same.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;

@@ -1,7 +1,5 @@
 //! Completion calls are charged to the communicator of their requests, whatever form they have.
 
-mod common;
-
 use common::{Launch, Mpi, answer, check, execute, fortran, holds, library, through};
 
 #[test]

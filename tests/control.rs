@@ -1,7 +1,5 @@
 //! What the program and its environment say about profiling: `MPI_Pcontrol` and the variables `COMMSEE_…`.
 
-mod common;
-
 use std::process::Command;
 
 use common::{Launch, Mpi, Profile, check, check_profile, execute, holds};

@@ -1,7 +1,5 @@
 //! Which datatypes were used: `COMMSEE_DATATYPES=1`.
 
-mod common;
-
 use std::collections::BTreeMap;
 
 use common::{Facts, Launch, Mpi, Profile, check};

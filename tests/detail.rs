@@ -1,7 +1,5 @@
 //! How much of a run a profile keeps, and how it gets to rank 0.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! Nothing that was counted is lost, however a process ends: a program keeps a log of its own of every call that returned, is ended
 //! at any moment, and the profile that can be made afterwards is compared with the log.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 

@@ -1,7 +1,5 @@
 //! Files: which calls and bytes on which file, and what a profile does not say of them.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! Fortran programs, through each of Fortran's interfaces to MPI.
 
-mod common;
-
 use common::{Launch, Mpi, check, fortran, fortran_library, library, shared_library, with_fortran};
 
 const MPIF_H: u32 = 1;

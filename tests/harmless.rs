@@ -1,7 +1,5 @@
 //! The profiler changes nothing: results, return codes, exit statuses, output, files of others.
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! What a hook module tells is charged to the call it happened in, over the interface of `commsee_hook.h`, and lands in the profile.
 
-mod common;
-
 use std::path::Path;
 
 use commsee::profile::recover;

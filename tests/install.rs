@@ -1,7 +1,5 @@
 //! `./install`: what it puts where, that this works from there, and that nothing stays behind.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

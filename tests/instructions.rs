@@ -12,19 +12,17 @@ mod count;
 #[path = "../benches/percall/job.rs"]
 #[allow(dead_code)]
 mod job;
-#[path = "common/mod.rs"]
-mod support;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, thread};
 
+use self::common::{Library, Mpi, installed};
+use ::common::{library, skip};
 use cases::{CASES, Case};
-use common::{Library, Mpi, installed};
 use count::{instructions, is_counted};
 use job::Programs;
-use support::{library, skip};
 
 const HEAD: &str = "\
 # Instructions that commsee adds to an iteration of a case (callgrind). tests/instructions.rs fails where they grow by more than 2 %.

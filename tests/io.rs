@@ -1,7 +1,5 @@
 //! Files: charged to the communicator that a file was opened over; what a read brought is what its status says.
 
-mod common;
-
 use common::{Mpi, holds};
 
 #[test]

@@ -1,7 +1,5 @@
 //! Batch jobs: what profiles are called, and what they and shards say of the job.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;

@@ -1,8 +1,6 @@
 //! Two made-up hook modules at once, against the header alone: communicators of a layer, calls of a layer that others see, roles, what is
 //! collected before counting ends. `tests/programs/ring.c`, `dma.c` and `layered.c` say what they do; every row must say so, too.
 
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 

@@ -1,7 +1,5 @@
 //! Calls that the program leaves otherwise than by their return: callbacks that throw, jump or end their thread.
 
-mod common;
-
 use std::path::Path;
 use std::time::Duration;
 use std::{fs, thread};

@@ -1,7 +1,5 @@
 //! Where in the code calls are made, as programs log it themselves.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;

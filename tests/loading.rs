@@ -1,7 +1,5 @@
 //! The ways in which a program comes to its profiler, preloading apart, and to its MPI library.
 
-mod common;
-
 use common::{Launch, Mpi, Program, check, executable, library, plugin, static_library};
 
 /// Linked into the program instead of preloaded, the library counts the same.

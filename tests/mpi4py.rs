@@ -2,8 +2,6 @@
 //!
 //! `./test` builds mpi4py where `COMMSEE_MPI4PY` says: `source`, and for each MPI library a folder of its name.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

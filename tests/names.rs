@@ -1,8 +1,6 @@
 //! A function is there for a program exactly if it is there without the profiler: for weak references and `dlsym`, in C and Fortran,
 //! wherever the MPI library was loaded.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -1,7 +1,6 @@
 //! The module for NCCL, on real libraries of its kind: oneCCL, which runs on processors, against what the program knows of itself, and NCCL
 //! without a GPU, which answers with errors. Nothing here was done by a GPU; tests/gpu.sh is for where one is.
 
-mod common;
 #[allow(dead_code)]
 #[path = "../profiler/hooks/nccl/src/functions.rs"]
 mod functions;

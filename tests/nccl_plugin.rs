@@ -2,8 +2,6 @@
 //! NCCL's headers and sources, versions 2.27 to 2.31, not recorded on a GPU: they show that what NCCL says is counted as it is, and not that
 //! NCCL says it. The program has no wrapped function of NCCL's, so the plugin counts by itself.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! Point-to-point communication: every mode, every way to receive, persistent requests.
 
-mod common;
-
 use common::{Mpi, holds};
 
 #[test]

@@ -1,7 +1,5 @@
 //! Partitioned communication: partitions that are ready are messages. Open MPI 4.1 does not have it.
 
-mod common;
-
 use common::{Mpi, holds};
 
 #[test]

@@ -1,7 +1,5 @@
 //! Profiles of parts of a job, joined: of real shards, as hosts would leave them that share no file system.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! Patterns that programs on Cartesian communicators make, as `through patterns` names them.
 
-mod common;
-
 use std::process::Command;
 
 use common::{Launch, Mpi, execute, through};

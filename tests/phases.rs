@@ -1,7 +1,5 @@
 //! Parts of a program that it marks by `MPI_Pcontrol`, call by call.
 
-mod common;
-
 use common::{Launch, Mpi, check, holds, shared_library};
 use rusqlite::Connection;
 

@@ -1,8 +1,6 @@
 //! Programs drawn at random: whatever tree of communicators they make, names, members, parents and counts are exact.
 //! `COMMSEE_SEEDS` sets how many are tried under each MPI library; a failure names its seed.
 
-mod common;
-
 use common::{Launch, Mpi, check};
 
 const STEPS: &str = "150";

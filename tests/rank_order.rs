@@ -1,7 +1,5 @@
 //! Orders of ranks that `through reorder` writes, as launchers take them.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -1,7 +1,5 @@
 //! Requests that end in other ways than usual, and by other threads.
 
-mod common;
-
 use common::{Launch, Mpi, check};
 
 /// The program tells what the library returns: the same without the profiler.

@@ -1,7 +1,5 @@
 //! One-sided communication: charged to the communicator that a window was made over, also when that one is gone.
 
-mod common;
-
 use common::{Launch, Mpi, check};
 
 fn windows_hold(mpi: Mpi, ranks: usize) {

@@ -2,8 +2,6 @@
 //! not, so that what they do among themselves is not looked at. (Valgrind's drd and helgrind would not do: they know the
 //! locks of pthreads only, and take every other one for a race.)
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

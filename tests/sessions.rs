@@ -1,7 +1,5 @@
 //! Programs with sessions, and snapshots: profiles that are made without a message.
 
-mod common;
-
 use std::fs;
 use std::process::Command;
 

@@ -9,8 +9,6 @@
 //! `mpiexec.mpich` inside an allocation), Open MPI 4.1.4 under `srun --mpi=pmix` (not `pmi2`, nor `none`) and by `mpirun` inside an
 //! allocation.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! Long runs: what the profiler needs grows with the communicators that a program makes, and with nothing else.
 
-mod common;
-
 use common::{Launch, Mpi};
 
 /// Of tests/programs/soak.c, behind its first tenth.

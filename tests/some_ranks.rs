@@ -1,7 +1,5 @@
 //! The profiler on some ranks of a job only: the others must not notice, and the profile is that of the ranks that had it.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,8 +1,6 @@
 //! The same library file under an MPI library with the standard ABI of MPI 5.0. `./test` unpacks one where it can be had
 //! and says so where it cannot; without it there is nothing to run.
 
-mod common;
-
 use common::{Mpi, holds};
 
 #[test]

@@ -1,7 +1,5 @@
 //! Where every rank stood: jobs that hang, are killed or crash at places that are known.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::JoinHandle;

@@ -1,8 +1,6 @@
 //! What belongs to the program stays the program's: errno, signals, descriptors, limits, the time before `MPI_Init` and after
 //! `MPI_Finalize`. What belongs to the profiler is nobody else's.
 
-mod common;
-
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;

@@ -1,7 +1,5 @@
 //! The table of calls against reality: what the library exports, and what the installed MPI libraries offer.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

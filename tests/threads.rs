@@ -1,7 +1,5 @@
 //! Several threads that communicate at the same time, or one after the other.
 
-mod common;
-
 use common::{Launch, Mpi, check, holds};
 
 #[test]

@@ -1,7 +1,5 @@
 //! The timeline holds what the counters count, on clocks that agree, within its size.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

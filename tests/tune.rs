@@ -1,7 +1,5 @@
 //! The algorithms that `through tune` names are those that the libraries know, and its script compares them.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -1,7 +1,5 @@
 //! What the UCX module counts, against what the MPI library was asked: message by message above (UCP), byte by byte below (UCT).
 
-mod common;
-
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;

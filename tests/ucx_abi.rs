@@ -3,7 +3,6 @@
 #[allow(dead_code)]
 #[path = "../profiler/hooks/ucx/src/abi/mod.rs"]
 mod abi;
-mod common;
 #[allow(dead_code)]
 #[path = "../profiler/hooks/ucx/src/uct/table.rs"]
 mod table;

@@ -1,8 +1,6 @@
 //! The process that outlives the ranks of each host, in a job over several hosts, and carries what they leave. Here all are on one host: where
 //! the launcher does not say how many ranks are on each host there may be others.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;

@@ -1,7 +1,5 @@
 //! `through watch` and `through run --watch`: a job while it runs.
 
-mod common;
-
 use std::fs;
 use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use tempfile::{NamedTempFile, TempDir};
 
 use super::compile::{Program, shared_library};
-use super::launch::{Done, Run, Turn, execute, library, target_folder};
+use super::execute::{Done, execute};
+use super::launch::{Run, Turn, library, target_folder};
 use super::mpi::Mpi;
 
 /// Ends what hangs, not what is slow.
@@ -35,7 +36,7 @@ impl Cluster {
         let mut command = Command::new(script());
         command.arg(nodes.to_string()).args(["bash", "-c", "echo \"$VC_STATE\"; exec cat >/dev/null"]);
         command.env("HOME", folder.path().join("home")).env_remove("LD_PRELOAD");
-        let shared = [env!("CARGO_MANIFEST_DIR"), env!("CARGO_TARGET_TMPDIR")].join(":");
+        let shared = format!("{}:{}", super::root().display(), super::temporary_folder().display());
         command.env("VC_SHARED", shared);
         let errors = NamedTempFile::new().expect("a temporary file");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors.reopen().expect("a temporary file"));
@@ -367,13 +368,13 @@ pub fn skip(why: &str) {
 }
 
 fn script() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cluster/vcluster.sh")
+    super::root().join("tests/cluster/vcluster.sh")
 }
 
 /// A folder that all hosts see: each has a `/tmp` of its own.
 fn shared_folder() -> TempDir {
-    let builder = |folder: &Path| tempfile::Builder::new().prefix("cluster-").tempdir_in(folder);
-    builder(Path::new(env!("CARGO_TARGET_TMPDIR"))).expect("a temporary folder")
+    let folder = tempfile::Builder::new().prefix("cluster-").tempdir_in(super::temporary_folder());
+    folder.expect("a temporary folder")
 }
 
 /// Such a folder for a job, with what a `Run` expects.

@@ -1,13 +1,12 @@
 //! Compiles what lies in `tests/programs/`, once per MPI library and per content.
 
-use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::launch::execute;
+use super::execute::execute;
 use super::mpi::{Mpi, demand};
 
 /// A C program of `tests/programs/`, with what it is linked to beyond MPI.
@@ -112,22 +111,13 @@ pub fn executable(name: &str) -> PathBuf {
     cached("cc", &source(name), &["-Wall", "-Wextra", "-Werror", "-O1", "-ldl"], name)
 }
 
-/// The names of the symbols that a shared object defines for others.
-pub fn symbols(object: &Path) -> BTreeSet<String> {
-    demand("nm", "binutils");
-    let listed = execute(Command::new("nm").args(["--dynamic", "--defined-only"]).arg(object));
-    assert!(listed.status.success(), "nm {}: {}", object.display(), listed.stderr);
-    let name = |line: &str| Some(line.split_whitespace().nth(2)?.split('@').next()?.to_owned());
-    listed.stdout.lines().filter_map(name).collect()
-}
-
 fn source(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(format!("{name}.c"))
+    super::root().join("tests/programs").join(format!("{name}.c"))
 }
 
 /// All that programs may include, so that none outlives a change of it.
 fn headers() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = super::root();
     let folders = ["tests/programs", "profiler/hooks"].map(|folder| fs::read_dir(root.join(folder)).expect("a folder"));
     let paths = folders.into_iter().flatten().map(|entry| entry.expect("an entry").path());
     let mut headers: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|end| end == "h")).collect();
@@ -148,7 +138,7 @@ fn cached_with(compiler: &str, source: &Path, flags: &[&str], output: &[&str], n
     for archive in flags.iter().filter(|flag| [".a", ".c", ".cpp"].iter().any(|end| flag.ends_with(end))) {
         read(Path::new(archive)).hash(&mut hasher);
     }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("programs/{:016x}", hasher.finish()));
+    let folder = super::temporary_folder().join(format!("programs/{:016x}", hasher.finish()));
     let target = folder.join(name);
     if !target.exists() {
         fs::create_dir_all(&folder).expect("the folder for compiled programs");

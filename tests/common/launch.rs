@@ -4,13 +4,14 @@ use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::ExitStatus;
+use std::time::Duration;
 
 use commsee::profile::recover;
 use tempfile::TempDir;
 
 use super::compile::{Program, shared_library};
+use super::execute::{Done, execute_within};
 use super::mpi::Mpi;
 use super::profile::Profile;
 
@@ -222,62 +223,13 @@ impl Run {
     }
 }
 
-/// What a command gave back.
-pub struct Done {
-    pub status: ExitStatus,
-    pub stdout: String,
-    pub stderr: String,
-}
-
-/// Runs a command that ends by itself soon.
-pub fn execute(command: &mut Command) -> Done {
-    execute_within(command, Duration::from_secs(120))
-}
-
-/// Runs a command that ends by itself within so many seconds.
-pub fn execute_within_s(command: &mut Command, seconds: u64) -> Done {
-    execute_within(command, Duration::from_secs(seconds))
-}
-
-fn execute_within(command: &mut Command, limit: Duration) -> Done {
-    // Files rather than pipes: a process that outlives its launcher would keep a pipe open.
-    let (stdout, stderr) = (tempfile::NamedTempFile::new().unwrap(), tempfile::NamedTempFile::new().unwrap());
-    command.stdin(Stdio::null()).stdout(stdout.reopen().unwrap()).stderr(stderr.reopen().unwrap()).process_group(0);
-    let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let read = |file: &tempfile::NamedTempFile| {
-        String::from_utf8_lossy(&fs::read(file.path()).expect("the output")).into_owned()
-    };
-    let begin = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().expect("the state of the command") {
-            return Done { status, stdout: read(&stdout), stderr: read(&stderr) };
-        }
-        if begin.elapsed() > limit {
-            let group = -(child.id() as libc::pid_t);
-            // A launcher that is asked to end takes its ranks with it.
-            for (signal, patience) in [(libc::SIGTERM, 50), (libc::SIGKILL, 50)] {
-                // SAFETY: a signal to the process group that was started above.
-                unsafe { libc::kill(group, signal) };
-                for _ in 0..patience {
-                    if child.try_wait().expect("the state of the command").is_some() {
-                        break;
-                    }
-                    std::thread::sleep(Duration::from_millis(100));
-                }
-            }
-            panic!("{command:?} did not end within {limit:?}\n{}{}", read(&stdout), read(&stderr));
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// The turn to run a job: several at a time would only take the processors from each other. A file's lock, because test
 /// files may run as processes side by side.
 pub(super) struct Turn(File);
 
 impl Turn {
     pub fn take() -> Turn {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("turn.lock");
+        let path = super::temporary_folder().join("turn.lock");
         let file = File::create(path).expect("the lock file");
         // SAFETY: the descriptor is open; the lock goes with it.
         let locked = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) };

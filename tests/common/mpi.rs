@@ -1,13 +1,8 @@
 //! The MPI libraries that the tests run under, side by side on one system.
 
-use std::collections::BTreeSet;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
-
-use super::compile::{Program, symbols};
-use super::launch::execute;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::enum_variant_names)] // Open MPI has its name.
@@ -108,34 +103,6 @@ impl Mpi {
         demand(command, package);
         demand(self.compiler(), package);
     }
-}
-
-/// The file of an MPI library, as the programs compiled for it find it.
-pub fn library_file(mpi: Mpi) -> PathBuf {
-    let program = Program { name: "foreign", link: Vec::new() }.compiled(mpi);
-    let listed = execute(Command::new("ldd").arg(program)).stdout;
-    let line = listed.lines().find(|line| line.trim().starts_with(mpi.library()));
-    let path = line.and_then(|line| line.split(" => ").nth(1)?.split(' ').next());
-    PathBuf::from(path.unwrap_or_else(|| panic!("{} is not among\n{listed}", mpi.library())))
-}
-
-/// The symbols that an MPI library exports.
-pub fn mpi_symbols(mpi: Mpi) -> &'static BTreeSet<String> {
-    static KNOWN: [OnceLock<BTreeSet<String>>; 3] = [const { OnceLock::new() }; 3];
-    KNOWN[mpi as usize].get_or_init(|| symbols(&library_file(mpi)))
-}
-
-/// Those of its Fortran layer.
-pub fn fortran_symbols(mpi: Mpi) -> &'static BTreeSet<String> {
-    static KNOWN: [OnceLock<BTreeSet<String>>; 3] = [const { OnceLock::new() }; 3];
-    let libraries = match mpi {
-        Mpi::OpenMpi => ["libmpi_mpifh.so.40", "libmpi_usempif08.so.40"].as_slice(),
-        Mpi::Mpich => ["libmpichfort.so.12"].as_slice(),
-        Mpi::Standard => [].as_slice(),
-    };
-    KNOWN[mpi as usize].get_or_init(|| {
-        libraries.iter().flat_map(|library| symbols(&library_file(mpi).with_file_name(library))).collect()
-    })
 }
 
 /// Fails with the name of the package where a command is missing.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use commsee::calls::{Class, Shape};
 
-use crate::common::Profile;
 use crate::program::Language;
 use crate::script::{Script, What};
+use common::Profile;
 
 /// Of each call 3 MPI_INT.
 const BYTES: u64 = 12;

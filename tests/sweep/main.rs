@@ -1,8 +1,6 @@
 //! Every profiled function is called at least once, in C and in Fortran through each of its interfaces, and must be in the
 //! profile with its communicator, its calls, its bytes and its messages. `sweep.txt` lists the calls.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod expected;
 mod program;
 mod script;

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use crate::common::{Mpi, c_source, fortran_source, fortran_symbols, mpi_symbols};
 use crate::script::{Script, What};
+use common::{Mpi, c_source, fortran_source, fortran_symbols, mpi_symbols};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
