@@ -123,6 +123,10 @@ fn translation(call: &Call) -> String {
             write!(refresh, "{}_c.refresh(); ", argument.name).unwrap();
         }
     }
+    // Where all have completed, nobody asks for their handles any more.
+    if name == "MPI_Waitall" {
+        refresh = format!("if code != 0 {{ {refresh}}} ");
+    }
     let passed: Vec<String> = all
         .iter()
         .map(|name| match status(call) {
