@@ -127,6 +127,26 @@ fn messages_are_counted_above_and_below() {
     }
 }
 
+/// What is remembered of messages serves for those alike, and for no others: each is counted where it belongs.
+#[test]
+fn what_is_remembered_of_messages_holds_for_those_alike() {
+    for (mpi, transports) in combinations() {
+        for ranks in [2, 3] {
+            let of = format!("{mpi} {transports} {ranks} ranks");
+            let run = seen(mpi, "ucx_again", transports).ranks(ranks).run().succeeded();
+            run.profile();
+            messages_agree(&run.profile_path(), &of);
+            let late = "SELECT count(*) FROM transfers WHERE layer = 'ucp-rx' AND later > 0 AND NOT (time_s > 0 AND time_s < 60)";
+            assert_eq!(number(&run.profile_path(), late), 0.0, "{of}");
+            let how = format!(
+                "SELECT DISTINCT layer, protocol FROM transfers WHERE layer LIKE 'ucp%' \
+                 AND (op IN {P2P_SENDS} OR op IN {P2P_RECEIVES}) ORDER BY 1"
+            );
+            assert_eq!(answer(&run.profile_path(), &how), ["ucp|eager", "ucp-rx|eager"], "{of}");
+        }
+    }
+}
+
 /// The same messages at once, or announced first: the environment decides, and the profile says which.
 #[test]
 fn eager_and_rendezvous_are_told_apart() {

@@ -145,11 +145,16 @@ void commsee_hook_event(const commsee_hook_call *call, uint32_t route, uint32_t 
  * the thread that asked may add to it, and only while `state` of its commsee_hook_thread is not 0. */
 typedef struct commsee_hook_counter {
     uint32_t size;
-    uint32_t reserved;
+    uint32_t timed;      /* 1: behind `counted` lies what COMMSEE_HOOK_EXACT_NS tells of */
     uint64_t size_low;   /* the sizes that it counts, both included */
     uint64_t size_high;
     uint64_t *counted;   /* operations and bytes: what was done at once may be added here; else commsee_hook_add */
 } commsee_hook_counter;
+
+/* Where a counter is timed, counted[2] and counted[3] are the operations that took their time, and their nanoseconds; in counted[4] lie two
+ * uint32_t, the shortest duration and the longest. An operation that took less than this, and neither less than the shortest nor more
+ * than the longest, may be added there, to all four. All others: commsee_hook_add. */
+#define COMMSEE_HOOK_EXACT_NS (UINT64_C(1) << 27)
 
 /* The counter of what commsee_hook_count would count with these. Returns 1; or 0, and fills in nothing, where there is none. */
 int32_t commsee_hook_counter_of(const commsee_hook_call *call, uint32_t route, uint32_t peer, uint64_t size_bytes,

@@ -383,6 +383,8 @@ impl Bound {
     /// Longer than any.
     pub const LONGEST: Bound = Bound(u32::MAX);
     const DIGITS: u32 = 27;
+    /// From here on it is rounded.
+    pub const EXACT_BELOW: u64 = 1 << Bound::DIGITS;
 
     /// The nearest one that is not longer.
     #[inline(always)]

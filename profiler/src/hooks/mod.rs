@@ -376,7 +376,7 @@ pub unsafe extern "C" fn commsee_hook_counter_of(
         // SAFETY: the module passes a call, as the interface demands.
         let entry = counters()?.entry(unsafe { key(call, route, peer, size_bytes) })?;
         let (size_low, size_high) = buckets::bounds(buckets::of(size_bytes));
-        Some(Counter { size_low, size_high, counted: entry.counted(), ..Counter::NONE })
+        Some(Counter { size_low, size_high, counted: entry.counted(), timed: 1, ..Counter::NONE })
     };
     // SAFETY: the module passes a place that begins with its size.
     unsafe { guard::guarded(found).flatten().map_or(0, |found| give(counter, found)) }

@@ -135,5 +135,12 @@ impl Entry {
     }
 }
 
-// Modules add to both, by the address of the first.
-const _: () = assert!(offset_of!(Transfer, bytes) == offset_of!(Transfer, calls) + size_of::<u64>());
+// Modules add to these, by the address of the first.
+const fn is_at(word: usize, offset: usize) -> bool {
+    offset == offset_of!(Transfer, calls) + word * size_of::<u64>()
+}
+const _: () = assert!(is_at(1, offset_of!(Transfer, bytes)));
+const _: () = assert!(is_at(2, offset_of!(Transfer, asynchronous)) && is_at(3, offset_of!(Transfer, time_ns)));
+const _: () = assert!(is_at(4, offset_of!(Transfer, time_min_ns)));
+const _: () = assert!(offset_of!(Transfer, time_max_ns) == offset_of!(Transfer, time_min_ns) + size_of::<u32>());
+const _: () = assert!(commsee_hook::EXACT_NS == Bound::EXACT_BELOW);

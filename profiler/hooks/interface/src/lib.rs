@@ -22,6 +22,8 @@ pub const TRACED: u8 = 1;
 pub const ARRIVES: u32 = 1;
 /// The duration of an operation that was done when its call returned.
 pub const AT_ONCE: u64 = u64::MAX;
+/// Durations below this may be added to a [`Counter`] by the module itself.
+pub const EXACT_NS: u64 = 1 << 27;
 /// [`Communicator::root`] where it is not known.
 pub const UNKNOWN: u32 = u32::MAX;
 
@@ -195,7 +197,8 @@ impl Communicator {
 #[repr(C)]
 pub struct Counter {
     pub size: u32,
-    pub reserved: u32,
+    /// Not 0: durations may be added where they lie, as the header says.
+    pub timed: u32,
     pub size_low: u64,
     pub size_high: u64,
     pub counted: *mut u64,
@@ -204,7 +207,7 @@ pub struct Counter {
 impl Counter {
     pub const NONE: Counter = Counter {
         size: size_of::<Counter>() as u32,
-        reserved: 0,
+        timed: 0,
         size_low: 0,
         size_high: 0,
         counted: std::ptr::null_mut(),

@@ -70,7 +70,11 @@ impl Announced {
 
     /// From here on calls are only forwarded.
     pub fn stop(&self) {
-        self.module.store(null_mut(), Ordering::Release);
+        // SAFETY: it is never freed.
+        if let Some(module) = unsafe { self.module.swap(null_mut(), Ordering::AcqRel).as_ref() } {
+            // What was remembered leads nowhere from here on: where it is asked for, the module is not asked for, too.
+            module.renew();
+        }
     }
 
     /// Says why the layer is not seen, where there is something to see.

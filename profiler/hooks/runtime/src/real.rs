@@ -111,6 +111,12 @@ impl Real {
         }
     }
 
+    /// The same where it was asked for before, and is there.
+    #[inline(always)]
+    pub fn known_address(&self) -> usize {
+        self.address.load(Ordering::Relaxed)
+    }
+
     #[cold]
     #[inline(never)]
     fn look_up(&self) -> usize {

@@ -9,21 +9,6 @@ use crate::stack;
 /// Where the core keeps it. Only its thread reads it, but for what any thread may ask.
 pub struct State(ThreadState);
 
-/// The MPI call that a thread is in. Calls alike in both, in one epoch, are answered alike.
-#[derive(Clone, Copy)]
-pub struct Position {
-    /// The operation, and what `comm` is, above bits that tell nothing: [`Position::is_of`].
-    pub operation: u64,
-    pub comm: u64,
-}
-
-impl Position {
-    #[inline(always)]
-    pub fn is_of(self, operation: u64) -> bool {
-        (self.operation ^ operation) >> OPERATION_SHIFT == 0
-    }
-}
-
 impl State {
     /// Of no thread.
     pub const NONE: State = State(ThreadState::NONE);
@@ -61,24 +46,49 @@ impl State {
         unsafe { self.0.state.read_volatile() == OFF }
     }
 
-    /// The call that this thread is in, where calls are counted in this epoch. None where the core has to be asked.
+    /// Whether it is in one call of MPI's, within no other and in none of a layer's. Calls with one [`State::comm`], and alike by
+    /// [`State::is_of`], are answered alike then in one epoch. Otherwise the core has to be asked.
     ///
     /// # Safety
     /// It is of a thread.
     #[inline(always)]
-    pub unsafe fn position(&self) -> Option<Position> {
+    pub unsafe fn is_in_one_call(&self) -> bool {
         // SAFETY: as above. Behind the outer call lies the one that was made within it.
         unsafe {
-            let (outer, inner) = (self.0.call, self.0.call.add(1));
-            let is_plain = self.0.outside.read_volatile() == stack::thread_pointer() as u64
-                && is_inside(outer)
-                && !is_inside(inner);
-            if !is_plain {
-                return None;
-            }
-            let operation = (&raw const (*outer).operation).read_volatile();
-            Some(Position { operation, comm: (&raw const (*outer).comm).read_volatile() })
+            self.0.outside.read_volatile() == stack::thread_pointer() as u64
+                && is_inside(self.0.call)
+                && !is_inside(self.0.call.add(1))
         }
+    }
+
+    /// What the outer call was given.
+    ///
+    /// # Safety
+    /// It is of a thread.
+    #[inline(always)]
+    pub unsafe fn comm(&self) -> u64 {
+        // SAFETY: as above.
+        unsafe { (&raw const (*self.0.call).comm).read_volatile() }
+    }
+
+    /// Its operation, and what that is, above bits that tell nothing.
+    ///
+    /// # Safety
+    /// It is of a thread.
+    #[inline(always)]
+    pub unsafe fn operation(&self) -> u64 {
+        // SAFETY: as above.
+        unsafe { (&raw const (*self.0.call).operation).read_volatile() }
+    }
+
+    /// Whether that is the one that another call had.
+    ///
+    /// # Safety
+    /// It is of a thread.
+    #[inline(always)]
+    pub unsafe fn is_of(&self, operation: u64) -> bool {
+        // SAFETY: as above.
+        (unsafe { self.operation() } ^ operation) >> OPERATION_SHIFT == 0
     }
 
     /// Whether it is in no call of MPI's and in none of a layer's. Where this is so in one epoch, the core answers alike.

@@ -6,13 +6,14 @@
 
 use std::mem::offset_of;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use commsee_hook::Call;
+use commsee_hook::{Call, EXACT_NS};
 use commsee_runtime::memory;
+use commsee_runtime::thread_state::tick_factor;
 
-use super::operation::Operation;
-use super::thread::{Link, Thread};
+use super::operation::{Now, NowWord, Operation, phase, take_spare};
+use super::thread::{Kind, Link, Marks, Thread};
 use super::workers::Worker;
 use crate::module::protocol::Protocol;
 use crate::module::routes::Carrier;
@@ -32,28 +33,35 @@ const PATIENCE: u32 = 4;
 
 #[repr(C, align(256))]
 pub struct Alike {
-    /// Of UCX, and in its highest bits the function.
-    handle: u64,
+    /// Of UCX.
+    handle: usize,
     comm: u64,
     operation: u64,
     epoch: u32,
     pub peer: u32,
-    /// A record that says all of this already, or null: for the next operation.
+    /// A record that says all of this already, or null: for the next operation. Those of receives are strung together.
     pub spare: *mut Operation,
+    /// How an operation begins.
+    pub posting: NowWord,
     thread: *mut Thread,
     /// No other entry of the thread ever had it.
     stamp: u32,
     /// The worker is known, and threads take turns on it.
     pub takes_turns: bool,
     is_one_sided: bool,
-    /// Of operations that are counted.
-    protocol: u8,
-    carrier: Carrier,
+    function: u8,
     pub worker: *mut Worker,
-    pub call: Call,
+    /// How one is that was done at once and has this counter, and how one that waits for a message of the kind below, if its counter is
+    /// that one as well; or [`NEVER`].
+    done: NowWord,
+    waiting: NowWord,
     /// Operations themselves.
     message: Counter,
+    message_misses: u16,
+    /// Times may be added to their counter.
+    is_timed: bool,
     misses: u32,
+    pub call: Call,
     /// What is transmitted while they are posted.
     pub transmission: Transmission,
     /// Messages that complete them.
@@ -62,6 +70,9 @@ pub struct Alike {
 
 const _: () = assert!(size_of::<Alike>() == 256);
 
+/// How no operation is.
+const NEVER: NowWord = NowWord::MAX;
+
 /// What is transmitted by one function of an interface.
 #[repr(C)]
 pub struct Transmission {
@@ -69,16 +80,22 @@ pub struct Transmission {
     iface: usize,
     /// The function that was replaced.
     pub real: usize,
+    /// How the operation is after it, if this was the first.
+    pub carried: NowWord,
+    misses: u16,
     /// Its place in the table, and what it carries.
-    what: u16,
+    place: u8,
+    id: u8,
     pub carrier: Carrier,
 }
 
-/// What arrives for one handler.
+/// What arrives of one number by one interface.
 #[repr(C)]
 pub struct Arrival {
     counter: Counter,
-    handler: usize,
+    /// Of such frames; 0 is of none.
+    marks: u64,
+    misses: u16,
 }
 
 /// A counter of the core's, for sizes in one bucket.
@@ -87,11 +104,10 @@ pub struct Counter {
     low: u64,
     span: u64,
     counted: *mut u64,
-    misses: u32,
 }
 
 impl Counter {
-    const NONE: Counter = Counter { low: 0, span: 0, counted: null_mut(), misses: 0 };
+    const NONE: Counter = Counter { low: 0, span: 0, counted: null_mut() };
 
     #[inline(always)]
     pub fn holds(&self, bytes: u64) -> bool {
@@ -113,26 +129,46 @@ impl Counter {
         }
     }
 
-    /// Whether to ask for another one: not for what comes once.
-    fn wants_another(&mut self) -> bool {
-        self.misses = self.misses.wrapping_add(1);
-        self.misses % 8 == 2
+    /// Adds what took its time. False where it has to be told to the core: it is not timed here, or none was shorter or longer.
+    ///
+    /// # Safety
+    /// As above, and the core says that times may be added.
+    #[inline(always)]
+    pub unsafe fn add_timed(&self, bytes: u64, duration_ns: u64) -> bool {
+        // SAFETY: as demanded.
+        unsafe {
+            let timed = &*self.counted.add(2).cast::<[AtomicU64; 2]>();
+            let [shortest, longest] = &*self.counted.add(4).cast::<[AtomicU32; 2]>();
+            let is_between = duration_ns < EXACT_NS
+                && duration_ns as u32 >= shortest.load(Ordering::Relaxed)
+                && duration_ns as u32 <= longest.load(Ordering::Relaxed);
+            if is_between {
+                self.add(bytes);
+                let [operations, time] = timed;
+                operations.store(operations.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+                time.store(time.load(Ordering::Relaxed).wrapping_add(duration_ns), Ordering::Relaxed);
+            }
+            is_between
+        }
     }
 
-    fn ask(&mut self, module: &Module, call: &Call, route: u32, peer: u32, bytes: u64) -> bool {
-        match module.counter(call, route, peer, bytes) {
-            Some(found) => {
-                let (low, high, counted) = (found.size_low, found.size_high, found.counted);
-                *self = Counter { low, span: high.wrapping_sub(low), counted, misses: self.misses };
-                true
-            }
-            None => false,
-        }
+    /// Asks for one. None where there is none; whether times may be added to it.
+    fn ask(&mut self, module: &Module, call: &Call, route: u32, peer: u32, bytes: u64) -> Option<bool> {
+        let found = module.counter(call, route, peer, bytes)?;
+        let (low, high, counted) = (found.size_low, found.size_high, found.counted);
+        *self = Counter { low, span: high.wrapping_sub(low), counted };
+        Some(found.timed != 0)
     }
 }
 
+/// Whether to ask for another counter: not for what comes once.
+fn wants_another(misses: &mut u16) -> bool {
+    *misses = misses.wrapping_add(1);
+    *misses % 8 == 2
+}
+
 impl Arrival {
-    const NONE: Arrival = Arrival { counter: Counter::NONE, handler: 0 };
+    const NONE: Arrival = Arrival { counter: Counter::NONE, marks: 0, misses: 0 };
 
     pub const fn new() -> Arrival {
         Arrival::NONE
@@ -143,8 +179,8 @@ impl Arrival {
     /// # Safety
     /// It is this thread's, which may count.
     #[inline(always)]
-    pub unsafe fn count(&self, handler: usize, bytes: u64) -> bool {
-        let is_it = self.handler == handler && self.counter.holds(bytes);
+    pub unsafe fn count(&self, marks: Marks, bytes: u64) -> bool {
+        let is_it = self.marks == marks.word() && self.counter.holds(bytes);
         if is_it {
             // SAFETY: as demanded.
             unsafe { self.counter.add(bytes) };
@@ -153,20 +189,29 @@ impl Arrival {
     }
 
     #[cold]
-    pub fn learn(&mut self, module: &Module, call: &Call, route: u32, handler: usize, bytes: u64) {
-        if self.counter.wants_another() {
-            let is_known = self.counter.ask(module, call, route, 0, bytes);
-            self.handler = if is_known { handler } else { 0 };
+    pub fn learn(&mut self, module: &Module, call: &Call, route: u32, marks: Marks, bytes: u64) {
+        if wants_another(&mut self.misses) {
+            let is_known = self.counter.ask(module, call, route, 0, bytes).is_some();
+            self.marks = if is_known { marks.word() } else { 0 };
         }
     }
 }
 
 impl Transmission {
-    const NONE: Transmission = Transmission { counter: Counter::NONE, iface: 0, real: 0, what: 0, carrier: 0 };
+    const NONE: Transmission = Transmission {
+        counter: Counter::NONE,
+        iface: 0,
+        real: 0,
+        carried: NEVER,
+        misses: 0,
+        place: 0,
+        id: 0,
+        carrier: 0,
+    };
 
     #[inline(always)]
-    pub fn is_of(&self, iface: usize, what: u16) -> bool {
-        self.iface == iface && self.what == what
+    pub fn is_of(&self, iface: usize, place: u8, id: u8) -> bool {
+        self.iface == iface && self.place == place && self.id == id
     }
 }
 
@@ -182,14 +227,12 @@ pub fn entries(thread: *mut Thread) -> *mut Alike {
     entries
 }
 
+/// Handles and communicators differ in their lower halves. Sends and receives with tags, which take turns, have numbers that are even and
+/// odd, and so never the same place.
 #[inline(always)]
-fn with_function(handle: usize, function: u8) -> u64 {
-    handle as u64 ^ u64::from(function) << 56
-}
-
-#[inline(always)]
-fn place(handle: u64, comm: u64) -> usize {
-    ((handle ^ comm.rotate_left(23)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - ENTRY_BITS)) as usize
+fn place(handle: usize, comm: u64, function: u8) -> usize {
+    let mixed = ((handle as u64).wrapping_add(comm << 3) as u32).wrapping_mul(0x9e37_79b1);
+    (mixed >> (u32::BITS - ENTRY_BITS) & !1) as usize | usize::from(function & 1)
 }
 
 /// The entry of an operation that begins now, outside of all others. Null where none is known.
@@ -203,13 +246,18 @@ pub unsafe fn find(thread: *mut Thread, function: u8, handle: usize) -> *mut Ali
         if thread.is_null() || !(*thread).frame.is_null() {
             return null_mut();
         }
-        let Some(position) = (*thread).state.position() else { return null_mut() };
-        let handle = with_function(handle, function);
-        let entry = (*thread).alike.add(place(handle, position.comm));
+        let state = &(*thread).state;
+        if !state.is_in_one_call() {
+            return null_mut();
+        }
+        // One after the other: so hardly a register is needed that would have to be saved.
+        let comm = state.comm();
+        let entry = (*thread).alike.add(place(handle, comm, function));
         let is_it = (*entry).handle == handle
-            && (*entry).comm == position.comm
-            && (*entry).epoch == (*thread).state.epoch()
-            && position.is_of((*entry).operation);
+            && (*entry).comm == comm
+            && (*entry).function == function
+            && (*entry).epoch == state.epoch()
+            && state.is_of((*entry).operation);
         if is_it { entry } else { null_mut() }
     }
 }
@@ -228,40 +276,50 @@ pub unsafe fn remember(thread: *mut Thread, operation: *mut Operation, handle: u
         if !(*thread).frame.is_null() || !is_plain || handle == 0 {
             return;
         }
-        let Some(position) = (*thread).state.position() else { return };
-        let handle = with_function(handle, (*operation).function);
-        let entry = (*thread).alike.add(place(handle, position.comm));
+        let state = &(*thread).state;
+        if !state.is_in_one_call() {
+            return;
+        }
+        let comm = state.comm();
+        let entry = (*thread).alike.add(place(handle, comm, (*operation).function));
         let is_current = (*entry).handle != 0 && (*entry).epoch == epoch;
         (*entry).misses = (*entry).misses.wrapping_add(1);
         if is_current && !(*entry).misses.is_multiple_of(PATIENCE) {
             return;
         }
-        if !(*entry).spare.is_null() {
-            (*thread).operations.give((*entry).spare);
+        while !(*entry).spare.is_null() {
+            let spare = (*entry).spare;
+            take_spare(entry, spare);
+            (*thread).operations.give(spare);
         }
         (*thread).stamps = (*thread).stamps.wrapping_add(1);
+        let (peer, worker) = ((*operation).now.peer.get(), (*operation).worker.get());
+        let protocol = (*operation).now.protocol.get();
         entry.write(Alike {
             handle,
-            comm: position.comm,
-            operation: position.operation,
+            comm,
+            operation: (*thread).state.operation(),
             epoch,
             spare: null_mut(),
+            posting: Now::of(peer, protocol, 0, phase::POSTING, false),
             thread,
             stamp: (*thread).stamps,
-            peer: (*operation).peer.get(),
-            worker: (*operation).worker.get(),
+            peer,
+            worker,
             call: *call,
-            takes_turns: (*operation).worker.get().as_ref().is_some_and(|worker| !worker.several_threads),
+            takes_turns: worker.as_ref().is_some_and(|worker| !worker.several_threads),
+            done: NEVER,
+            waiting: NEVER,
             message: Counter::NONE,
-            protocol: u8::MAX,
-            carrier: 0,
+            message_misses: 0,
+            is_timed: false,
+            function: (*operation).function,
             is_one_sided: (*operation).is_one_sided,
             misses: 0,
             transmission: Transmission::NONE,
             arrival: Arrival::NONE,
         });
-        (*operation).alike = entry;
-        (*operation).stamp = (*entry).stamp;
+        Alike::join(entry, operation);
     }
 }
 
@@ -276,9 +334,19 @@ impl Alike {
             (*operation).call = (*this).call;
             (*operation).is_one_sided = (*this).is_one_sided;
             (*operation).worker.set((*this).worker);
-            (*operation).peer.set((*this).peer);
+            (*operation).now.peer.set((*this).peer);
+            Alike::join(this, operation);
+        }
+    }
+
+    unsafe fn join(this: *mut Alike, operation: *mut Operation) {
+        // SAFETY: as above.
+        unsafe {
             (*operation).alike = this;
             (*operation).stamp = (*this).stamp;
+            // A call that progresses what others posted says nothing of what is transmitted in it.
+            let is_told = (*this).peer != 0 && (*operation).frame.marks.kind == Kind::Post;
+            (*operation).frame.posted = if is_told { this } else { null_mut() };
         }
     }
 
@@ -303,22 +371,64 @@ impl Alike {
         unsafe { (*this).thread == thread && (*this).stamp == (*operation).stamp }
     }
 
-    /// Whether its counter is that of eager messages by this carrier, of so many bytes.
+    /// Counts an operation that was done at once, if it is like others before. False where it is not.
+    ///
+    /// # Safety
+    /// The entry is that of the operation, from [`find`].
+    #[inline(always)]
+    pub unsafe fn count_done(this: *mut Alike, operation: *mut Operation) -> bool {
+        // SAFETY: as demanded: its thread may count.
+        unsafe {
+            let bytes = (*operation).bytes;
+            let is_it = (*operation).now.word() == (*this).done && (*this).message.holds(bytes);
+            if is_it {
+                (*this).message.add(bytes);
+            }
+            is_it
+        }
+    }
+
+    /// How an operation waits whose completion is known; None where none is.
     ///
     /// # Safety
     /// The entry is this thread's.
     #[inline(always)]
-    pub unsafe fn counts_eager(this: *mut Alike, carrier: Carrier, bytes: u64) -> bool {
+    pub unsafe fn waiting(this: *mut Alike) -> Option<NowWord> {
+        // SAFETY: as demanded.
+        Some(unsafe { (*this).waiting }).filter(|word| *word != NEVER)
+    }
+
+    /// The counter of an operation that waits so, and is completed now by a message in such a frame.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    pub unsafe fn waited(
+        this: *mut Alike,
+        operation: *mut Operation,
+        marks: Marks,
+        bytes: u64,
+    ) -> Option<*const Counter> {
         // SAFETY: as demanded.
         unsafe {
-            (*this).protocol == Protocol::Eager as u8 && (*this).carrier == carrier && (*this).message.holds(bytes)
+            let is_it = (*operation).now.word() == (*this).waiting
+                && marks.word() == (*this).arrival.marks
+                && (*this).message.holds(bytes);
+            is_it.then_some(&raw const (*this).message)
         }
     }
 
-    /// The counter of such operations, for [`Module::add`].
-    #[inline(always)]
-    pub fn counter(&self) -> *mut u64 {
-        self.message.counted
+    /// After its counters have changed.
+    unsafe fn settle(this: *mut Alike) {
+        // SAFETY: the entry is this thread's.
+        unsafe {
+            let Alike { peer, done, arrival, is_timed, takes_turns, .. } = &*this;
+            let carrier = Marks::carrier_of(arrival.marks);
+            let is_eager = Now::goes_alike(*done, Now::of(*peer, Protocol::Eager, carrier, phase::FREE, false));
+            let is_known = is_eager && *is_timed && *takes_turns && tick_factor() != 0;
+            let waiting = Now::of(*peer, Protocol::Eager, 0, phase::PENDING, true);
+            (*this).waiting = if is_known { waiting } else { NEVER };
+        }
     }
 
     /// The counter of an operation that is complete, if it is known.
@@ -329,10 +439,8 @@ impl Alike {
     pub unsafe fn counted(this: *mut Alike, operation: *mut Operation) -> Option<*mut u64> {
         // SAFETY: as demanded.
         unsafe {
-            let is_it = (*this).protocol == (*operation).protocol.get() as u8
-                && (*this).carrier == (*operation).carrier.get()
-                && (*this).peer == (*operation).peer.get()
-                && (*this).message.holds((*operation).bytes);
+            let is_it =
+                Now::goes_alike((*operation).now.word(), (*this).done) && (*this).message.holds((*operation).bytes);
             is_it.then_some((*this).message.counted)
         }
     }
@@ -360,12 +468,29 @@ impl Alike {
     pub unsafe fn learn(this: *mut Alike, module: &Module, operation: *mut Operation, route: u32) {
         // SAFETY: as demanded.
         unsafe {
-            let peer = (*operation).peer.get();
-            if peer == (*this).peer && (*this).message.wants_another() {
-                let is_known = (*this).message.ask(module, &(*this).call, route, peer, (*operation).bytes);
-                (*this).carrier = (*operation).carrier.get();
-                (*this).protocol = if is_known { (*operation).protocol.get() as u8 } else { u8::MAX };
+            let peer = (*operation).now.peer.get();
+            if peer == (*this).peer && wants_another(&mut (*this).message_misses) {
+                let (protocol, carrier) = ((*operation).now.protocol.get(), (*operation).now.carrier.get());
+                let found = (*this).message.ask(module, &(*this).call, route, peer, (*operation).bytes);
+                let is_known = found.is_some();
+                (*this).done = if is_known { Now::of(peer, protocol, carrier, phase::POSTING, false) } else { NEVER };
+                (*this).is_timed = found == Some(true);
+                Alike::settle(this);
             }
+        }
+    }
+
+    /// A message that completed such an operation was counted by this route.
+    ///
+    /// # Safety
+    /// The entry is this thread's.
+    #[cold]
+    pub unsafe fn learn_arrival(this: *mut Alike, module: &Module, route: u32, marks: Marks, bytes: u64) {
+        // SAFETY: as demanded.
+        unsafe {
+            let Alike { arrival, call, .. } = &mut *this;
+            arrival.learn(module, call, route, marks, bytes);
+            Alike::settle(this);
         }
     }
 
@@ -377,12 +502,14 @@ impl Alike {
     pub unsafe fn learn_transmission(this: *mut Alike, module: &Module, route: u32, bytes: u64, seen: Transmitted) {
         // SAFETY: as demanded.
         unsafe {
-            let Alike { transmission, call, peer, .. } = &mut *this;
+            let Alike { transmission, call, peer, posting, .. } = &mut *this;
             // Those of a rendezvous tell the operation more than that they were.
-            if matches!(seen.protocol, Protocol::Eager | Protocol::Rma) && transmission.counter.wants_another() {
-                let is_known = transmission.counter.ask(module, call, route, *peer, bytes);
+            if matches!(seen.protocol, Protocol::Eager | Protocol::Rma) && wants_another(&mut transmission.misses) {
+                let is_known = transmission.counter.ask(module, call, route, *peer, bytes).is_some();
                 transmission.iface = if is_known { seen.iface } else { 0 };
-                (transmission.real, transmission.what, transmission.carrier) = (seen.real, seen.what, seen.carrier);
+                (transmission.real, transmission.carrier) = (seen.real, seen.carrier);
+                (transmission.place, transmission.id) = (seen.place, seen.id);
+                transmission.carried = Now::carried(*posting, seen.carrier);
             }
         }
     }
@@ -399,10 +526,11 @@ impl Alike {
 pub struct Transmitted {
     pub iface: usize,
     pub real: usize,
-    pub what: u16,
+    pub place: u8,
+    pub id: u8,
     pub carrier: Carrier,
     pub protocol: Protocol,
 }
 
 // What is looked at first lies in one cache line.
-const _: () = assert!(offset_of!(Alike, worker) < 64);
+const _: () = assert!(offset_of!(Alike, worker) <= 64);

@@ -5,9 +5,10 @@
 //! the generation, or the phase with the request, tells them whether it is still the operation that they mean.
 
 use std::ffi::c_void;
+use std::mem::offset_of;
 use std::ptr::null_mut;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use commsee_hook::Call;
 use commsee_runtime::loose::Loose;
@@ -15,7 +16,6 @@ use commsee_runtime::{guard, memory};
 
 use super::alike::Alike;
 use super::index::Node;
-use super::pending::NOWHERE;
 use super::thread::{Frame, Thread};
 use super::workers::Worker;
 use crate::abi::ucp::{RequestParam, TagRecvInfo};
@@ -47,32 +47,36 @@ pub enum AtOnce {
     KeepRequest,
 }
 
+#[repr(C)]
 pub struct Operation {
-    pub call: Call,
+    pub now: Now,
     /// What it has in common with others, if that is known: its stamp then says whether it still is. The record's own pool has none.
     pub alike: *mut Alike,
     pub stamp: u32,
     /// In ticks, where the core need not be asked for the time; else 0.
     pub begin_ticks: u64,
     pub prepared: Prepared,
-    pub frame: Frame,
-    pub worker: Loose<*mut Worker>,
+    pub generation: Loose<u32>,
+    /// What the largest UCT operation carried; says nothing without a carrier.
+    pub carried_bytes: Loose<u64>,
     /// Of the message; of a receive, what arrived.
     pub bytes: u64,
-    pub begin_ns: u64,
-    pub request: Loose<*mut c_void>,
     pub buffer: (usize, usize),
     /// The program's.
     pub callback: Loose<usize>,
     pub user_data: *mut c_void,
+    pub request: Loose<*mut c_void>,
+    /// Where it stands among the youngest of its worker; null where it does not.
+    pub slot: *mut *mut Operation,
+    next: *mut Operation,
+    pub frame: Frame,
+    pub call: Call,
+    pub worker: Loose<*mut Worker>,
+    pub begin_ns: u64,
     /// Where a receive that is done at once says what arrived.
     pub info: TagRecvInfo,
     /// The program's own place for that.
     pub program_info: *mut c_void,
-    /// Bytes that the largest UCT operation carried, and by what.
-    pub carried_bytes: Loose<u64>,
-    pub carrier: Loose<u8>,
-    pub protocol: Loose<Protocol>,
     pub function: u8,
     pub arrives: Loose<bool>,
     /// Whether it reads or writes another process's memory.
@@ -80,13 +84,7 @@ pub struct Operation {
     pub failed: bool,
     pub status: Status,
     pub at_once: AtOnce,
-    /// Where it stands among the youngest of its worker, or [`crate::inflight::pending::NOWHERE`].
-    pub slot: u8,
-    pub phase: AtomicU8,
-    pub peer: Loose<u32>,
-    pub generation: Loose<u32>,
     pub nodes: [Node; 2 * INTERVALS],
-    next: *mut Operation,
 }
 
 /// The parameters that UCX got last, if they are the same for others: but for the request, callback and user data that the program gives.
@@ -101,6 +99,60 @@ impl Prepared {
     /// A mask that no program may give.
     pub const NOTHING: u32 = u32::MAX;
 }
+
+/// What changes of an operation while it goes on, side by side: the short path writes and compares all of it as one word.
+#[repr(C, align(8))]
+pub struct Now {
+    pub peer: Loose<u32>,
+    pub protocol: Loose<Protocol>,
+    /// What took most of its data, or 0.
+    pub carrier: Loose<u8>,
+    pub phase: AtomicU8,
+    /// Pending, and all else that its completion asks for is as its entry says.
+    pub is_known: Loose<bool>,
+}
+
+/// [`Now`] as one word.
+pub type NowWord = u64;
+
+impl Now {
+    pub fn of(peer: u32, protocol: Protocol, carrier: u8, phase: u8, is_known: bool) -> NowWord {
+        let [a, b, c, d] = peer.to_ne_bytes();
+        NowWord::from_ne_bytes([a, b, c, d, protocol as u8, carrier, phase, u8::from(is_known)])
+    }
+
+    /// Whether two have one peer, protocol and carrier.
+    #[inline(always)]
+    pub fn goes_alike(one: NowWord, other: NowWord) -> bool {
+        const HOW: NowWord = NowWord::from_ne_bytes([255, 255, 255, 255, 255, 255, 0, 0]);
+        (one ^ other) & HOW == 0
+    }
+
+    /// The same carried by something.
+    pub fn carried(word: NowWord, carrier: u8) -> NowWord {
+        let mut bytes = word.to_ne_bytes();
+        bytes[offset_of!(Now, carrier)] = carrier;
+        NowWord::from_ne_bytes(bytes)
+    }
+
+    #[inline(always)]
+    fn whole(&self) -> &AtomicU64 {
+        // SAFETY: it is as large and as aligned, and each part of it is an atomic, too.
+        unsafe { &*(&raw const *self).cast() }
+    }
+
+    #[inline(always)]
+    pub fn word(&self) -> NowWord {
+        self.whole().load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    pub fn set_word(&self, word: NowWord) {
+        self.whole().store(word, Ordering::Release);
+    }
+}
+
+const _: () = assert!(size_of::<Now>() == size_of::<NowWord>());
 
 /// What a pool keeps: a plain record that may begin as zeros, with a place for the next one.
 ///
@@ -255,6 +307,29 @@ pub fn each_operation(mut look: impl FnMut(*mut Operation)) {
     }
 }
 
+/// Puts that of a receive to those that wait for one.
+///
+/// # Safety
+/// Nobody else uses it, and the entry is its own.
+#[inline(always)]
+pub unsafe fn put_spare(alike: *mut Alike, operation: *mut Operation) {
+    // SAFETY: as demanded.
+    unsafe {
+        (*operation).next = (*alike).spare;
+        (*alike).spare = operation;
+    }
+}
+
+/// Takes the record for a receive that is posted out of those that wait for one. That of a send stays: most are done at once.
+///
+/// # Safety
+/// It is the first one of its entry.
+#[inline(always)]
+pub unsafe fn take_spare(alike: *mut Alike, operation: *mut Operation) {
+    // SAFETY: as demanded.
+    unsafe { (*alike).spare = (*operation).next };
+}
+
 /// It does not wait for the next operation of its kind: it goes on.
 ///
 /// # Safety
@@ -278,8 +353,11 @@ pub unsafe fn abandon(operation: *mut Operation, thread: *mut Thread) {
     // whole record after it.
     unsafe {
         (*operation).request.set(null_mut());
-        (*operation).slot = NOWHERE;
+        (*operation).slot = null_mut();
         leave_spare(operation);
+        if (*operation).buffer.0 != 0 {
+            end_of_buffer(operation);
+        }
         (*operation).begin_ticks = 0;
         if (*operation).begin_ns == 0 {
             (*operation).begin_ns = module::get().map_or(0, Module::now_ns);
@@ -290,11 +368,23 @@ pub unsafe fn abandon(operation: *mut Operation, thread: *mut Thread) {
     }
 }
 
+/// Of what is in one piece, goes on, and may be looked for by its buffer. As long as a message is being posted, nobody does.
+///
+/// # Safety
+/// The record is its post's, which this thread makes.
+#[inline(always)]
+pub unsafe fn end_of_buffer(operation: *mut Operation) {
+    // SAFETY: as demanded.
+    unsafe {
+        (*operation).buffer.1 = (*operation).buffer.0.wrapping_add((*operation).bytes as usize);
+    }
+}
+
 #[inline(always)]
 pub unsafe fn become_pending(operation: *mut Operation, several_threads: bool) -> bool {
     // SAFETY: records are never freed, and the phase is atomic.
     unsafe {
-        let place = &(*operation).phase;
+        let place = &(*operation).now.phase;
         if several_threads {
             place.compare_exchange(phase::POSTING, phase::PENDING, Ordering::AcqRel, Ordering::Acquire).is_ok()
         } else {
@@ -305,7 +395,8 @@ pub unsafe fn become_pending(operation: *mut Operation, several_threads: bool) -
     }
 }
 
-/// Leaves a record that is not used any more to the next operation of its kind, or to any.
+/// Leaves a record that is not used any more to the next operation of its kind, or to any. That of a send may be the spare one still; for
+/// receives, of which many may go on at the same time, there are several.
 ///
 /// # Safety
 /// The entry is null, or that of the operation; the thread is this one's.
@@ -313,11 +404,18 @@ pub unsafe fn become_pending(operation: *mut Operation, several_threads: bool) -
 pub unsafe fn give_back(operation: *mut Operation, alike: *mut Alike, thread: *mut Thread) {
     // SAFETY: as demanded; nobody else uses the record.
     unsafe {
-        if !alike.is_null() && ((*alike).spare == operation || (*alike).spare.is_null()) {
+        let arrives = (*operation).arrives.get();
+        if !alike.is_null() && (arrives || (*alike).spare == operation || (*alike).spare.is_null()) {
             (*operation).failed = false;
             (*operation).begin_ns = 0;
-            (*operation).phase.store(phase::POSTING, Ordering::Release);
-            (*alike).spare = operation;
+            (*operation).now.is_known.set(false);
+            (*operation).now.phase.store(phase::POSTING, Ordering::Release);
+            if arrives {
+                put_spare(alike, operation);
+            } else {
+                (*operation).next = null_mut();
+                (*alike).spare = operation;
+            }
         } else {
             (*thread).operations.give(operation);
         }
@@ -328,7 +426,7 @@ pub unsafe fn give_back(operation: *mut Operation, alike: *mut Alike, thread: *m
 pub unsafe fn free(operation: *mut Operation, thread: *mut Thread) {
     // SAFETY: its post is over and left it to no callback, so it is this thread's to give back.
     unsafe {
-        (*operation).phase.store(phase::FREE, Ordering::Relaxed);
+        (*operation).now.phase.store(phase::FREE, Ordering::Relaxed);
         (*operation).generation.set((*operation).generation.get().wrapping_add(1));
         give_back(operation, (*operation).alike, thread);
     }

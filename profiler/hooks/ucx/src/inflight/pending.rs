@@ -12,7 +12,6 @@ const RECENT: usize = 64;
 const SLOTS: usize = 8;
 /// Answers for which it shows only later to what they belong.
 const ORPHANS: usize = 64;
-pub const NOWHERE: u8 = u8::MAX;
 
 /// Such an operation: its buffer here and there.
 #[derive(Clone, Copy)]
@@ -53,20 +52,19 @@ impl Pending {
     }
 
     /// # Safety
-    /// The operation stays until [`Pending::take_out`].
+    /// The operation stays until [`Pending::take_out`], and this where it is.
     #[inline(always)]
     pub unsafe fn put(&mut self, operation: *mut Operation) {
-        let slot = self.next_slot % SLOTS;
-        self.next_slot = self.next_slot.wrapping_add(1);
+        let slot = &raw mut self.youngest[self.next_slot % SLOTS];
         // SAFETY: what stands in a slot is in use: it stays until it is taken out, which empties the slot.
         unsafe {
-            let older = self.youngest[slot];
+            let older = *slot;
             if !older.is_null() {
-                (*older).slot = NOWHERE;
+                (*older).slot = null_mut();
+                (*older).now.is_known.set(false);
                 self.file(older);
             }
-            self.youngest[slot] = operation;
-            (*operation).slot = slot as u8;
+            self.put_at(slot, operation);
         }
     }
 
@@ -76,30 +74,25 @@ impl Pending {
     /// As above.
     #[inline(always)]
     pub unsafe fn put_in_free_slot(&mut self, operation: *mut Operation) -> bool {
-        let slot = self.next_slot % SLOTS;
-        if !self.youngest[slot].is_null() {
-            return false;
+        let slot = &raw mut self.youngest[self.next_slot % SLOTS];
+        // SAFETY: as above.
+        unsafe {
+            let is_free = (*slot).is_null();
+            if is_free {
+                self.put_at(slot, operation);
+            }
+            is_free
         }
-        self.next_slot = self.next_slot.wrapping_add(1);
-        self.youngest[slot] = operation;
-        // SAFETY: as demanded.
-        unsafe { (*operation).slot = slot as u8 };
-        true
     }
 
-    /// Takes out what stands in a slot. False where it does not.
-    ///
-    /// # Safety
-    /// It was put in here.
     #[inline(always)]
-    pub unsafe fn take_out_of_slot(&mut self, operation: *mut Operation) -> bool {
-        // SAFETY: as demanded.
-        let slot = self.youngest.get_mut(usize::from(unsafe { (*operation).slot }));
-        let stands = slot.is_some();
-        if let Some(slot) = slot {
-            *slot = null_mut();
+    unsafe fn put_at(&mut self, slot: *mut *mut Operation, operation: *mut Operation) {
+        self.next_slot = self.next_slot.wrapping_add(1);
+        // SAFETY: one of the slots.
+        unsafe {
+            *slot = operation;
+            (*operation).slot = slot;
         }
-        stands
     }
 
     #[cold]
@@ -134,7 +127,7 @@ impl Pending {
     pub unsafe fn take_out(&mut self, operation: *mut Operation) {
         // SAFETY: as demanded; its slot tells where it was put.
         unsafe {
-            match self.youngest.get_mut(usize::from((*operation).slot)) {
+            match (*operation).slot.as_mut() {
                 Some(slot) => *slot = null_mut(),
                 None => self.index.take_out(operation),
             }

@@ -1,6 +1,6 @@
 //! What a thread is in the middle of: frames, one in the other, on the stacks and in the records of what they stand for.
 
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, offset_of};
 use std::ptr::null_mut;
 
 use commsee_hook::Call;
@@ -13,22 +13,26 @@ use super::{completion, tls};
 use crate::module::{self, Module};
 
 /// Kept by the core as this thread's word; threads that end leave theirs to others.
+#[repr(C)]
 pub struct Thread {
     /// The innermost frame.
     pub frame: *mut Frame,
-    /// How many of `frames` stand in each other.
-    depth: usize,
-    /// Those that are part of no operation. They lie here and not on the stack, so that what is left of one behind an exception or
-    /// a `longjmp` is a frame too much, and never an address of nothing.
-    frames: [MaybeUninit<Frame>; MOST_FRAMES],
-    pub operations: Pool<Operation>,
-    pub completions: Pool<completion::Pending>,
-    /// The packed size that a generic datatype told last.
-    pub packed_bytes: u64,
     /// What the core tells of it without a call.
     pub state: State,
     /// What is known of operations that are alike.
     pub alike: *mut Alike,
+    /// That of a message inside of nothing.
+    outermost: Frame,
+    /// Those inside of others that are part of no operation. They lie here and not on the stack, so that what is left of one behind an
+    /// exception or a `longjmp` is a frame too much, and never an address of nothing.
+    frames: [Frame; MOST_FRAMES],
+    /// How many of `frames` stand in each other.
+    depth: usize,
+    noted_stack: usize,
+    pub operations: Pool<Operation>,
+    pub completions: Pool<completion::Pending>,
+    /// The packed size that a generic datatype told last.
+    pub packed_bytes: u64,
     /// Of its entries so far.
     pub stamps: u32,
     /// The counters of messages that complete nothing, by their numbers.
@@ -103,6 +107,9 @@ unsafe fn is_still_inside(thread: *mut Thread, stack: usize) -> bool {
                 return true;
             }
             (*thread).frame = frame.outer;
+            if std::ptr::eq(frame, &raw const (*thread).outermost) {
+                continue;
+            }
             if frame.operation.is_null() {
                 (*thread).depth = (*thread).depth.saturating_sub(1);
             } else {
@@ -112,6 +119,21 @@ unsafe fn is_still_inside(thread: *mut Thread, stack: usize) -> bool {
         (*thread).depth = 0;
         false
     }
+}
+
+/// Keeps [`stack`] for a function that has no room for an argument more.
+#[inline(always)]
+pub fn note_stack() {
+    // SAFETY: null, or this thread's own.
+    if let Some(thread) = unsafe { tls::get().as_mut() } {
+        thread.noted_stack = stack();
+    }
+}
+
+/// What was kept just now. Without a thread there are no frames that it would be compared with.
+pub fn noted_stack() -> usize {
+    // SAFETY: as above.
+    unsafe { tls::get().as_ref() }.map_or_else(stack, |thread| thread.noted_stack)
 }
 
 /// Where the stack ends that this is called on.
@@ -140,8 +162,10 @@ impl Thread {
     fn new() -> Thread {
         Thread {
             frame: null_mut(),
+            outermost: Frame::NONE,
+            frames: [Frame::NONE; MOST_FRAMES],
             depth: 0,
-            frames: [const { MaybeUninit::uninit() }; MOST_FRAMES],
+            noted_stack: 0,
             operations: Pool::new(),
             completions: Pool::new(),
             packed_bytes: 0,
@@ -196,21 +220,25 @@ pub struct Link {
     pub operation: *mut Operation,
 }
 
+#[derive(Clone, Copy)]
+#[repr(C)]
 pub struct Frame {
-    pub outer: *mut Frame,
-    /// How far the stack went where it was entered.
-    stack: usize,
-    /// Of a post.
-    pub operation: *mut Operation,
+    pub marks: Marks,
     /// Of an operation that was completed, and that the rest is counted for: in place of a link.
     alike: *mut Alike,
-    pub marks: Marks,
+    /// How far the stack went where it was entered.
+    stack: usize,
+    pub outer: *mut Frame,
+    /// Of a post; null for ever in those of a thread.
+    pub operation: *mut Operation,
+    /// Of a post whose peer is known, the entry by which is counted what is transmitted in it; else null.
+    pub posted: *mut Alike,
     link: MaybeUninit<Link>,
     answer: [MaybeUninit<Answer>; MOST_ANSWERS],
 }
 
-/// What a frame is. Written as one word.
-#[derive(Clone, Copy)]
+/// What a frame is. Written, and compared, as one word.
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(8))]
 pub struct Marks {
     pub kind: Kind,
@@ -229,6 +257,17 @@ pub struct Marks {
 impl Marks {
     pub const fn of(kind: Kind) -> Marks {
         Marks { kind, message: 0, carrier: 0, is_plain: false, has_link: false, answers: 0, rest: [0; 2] }
+    }
+
+    #[inline(always)]
+    pub fn word(self) -> u64 {
+        // SAFETY: eight bytes, all of which are set.
+        unsafe { std::mem::transmute::<Marks, u64>(self) }
+    }
+
+    /// The carrier in such a word.
+    pub fn carrier_of(word: u64) -> u8 {
+        word.to_ne_bytes()[offset_of!(Marks, carrier)]
     }
 
     pub const fn of_arrival(message: u8, carrier: u8, is_plain: bool) -> Marks {
@@ -260,7 +299,7 @@ impl Link {
         unsafe {
             Link {
                 call: (*operation).call,
-                peer: (*operation).peer.get(),
+                peer: (*operation).now.peer.get(),
                 operation,
                 generation: (*operation).generation.get(),
                 is_one_sided: (*operation).is_one_sided,
@@ -295,7 +334,6 @@ impl Standing {
             }
             (*thread).depth = place + 1;
             let frame = (&raw mut (*thread).frames).cast::<Frame>().add(place);
-            (*frame).operation = null_mut();
             (*frame).alike = null_mut();
             (*frame).marks = marks;
             Frame::enter(frame, thread, stack());
@@ -325,14 +363,13 @@ impl Outermost {
     /// The thread is this one's, and is in the middle of nothing.
     #[inline(always)]
     pub unsafe fn enter(thread: *mut Thread, marks: Marks) -> Outermost {
-        // SAFETY: as demanded: none of the thread's frames is in use.
+        // SAFETY: as demanded: the frame is not in use. Nothing is ever around it.
         unsafe {
-            (*thread).depth = 1;
-            let frame = &mut *(&raw mut (*thread).frames).cast::<Frame>();
-            frame.operation = null_mut();
-            frame.alike = null_mut();
-            frame.marks = marks;
-            frame.enter_first(thread);
+            let frame = &raw mut (*thread).outermost;
+            (*frame).alike = null_mut();
+            (*frame).marks = marks;
+            (*frame).stack = stack();
+            (*thread).frame = frame;
             Outermost { thread }
         }
     }
@@ -340,7 +377,7 @@ impl Outermost {
     #[inline(always)]
     pub fn frame(&mut self) -> &mut Frame {
         // SAFETY: it is this one's own until it is dropped.
-        unsafe { &mut *(&raw mut (*self.thread).frames).cast::<Frame>() }
+        unsafe { &mut (*self.thread).outermost }
     }
 }
 
@@ -348,10 +385,7 @@ impl Drop for Outermost {
     #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: what stood in it stands no more.
-        unsafe {
-            (*self.thread).depth = 0;
-            (*self.thread).frame = null_mut();
-        }
+        unsafe { (*self.thread).frame = null_mut() };
     }
 }
 
@@ -367,6 +401,17 @@ impl Drop for Standing {
 }
 
 impl Frame {
+    const NONE: Frame = Frame {
+        marks: Marks::of(Kind::Program),
+        alike: null_mut(),
+        stack: 0,
+        outer: null_mut(),
+        operation: null_mut(),
+        posted: null_mut(),
+        link: MaybeUninit::uninit(),
+        answer: [MaybeUninit::uninit(); MOST_ANSWERS],
+    };
+
     /// Puts it innermost.
     ///
     /// # Safety
@@ -415,16 +460,15 @@ impl Frame {
         unsafe { self.alike.as_ref() }.map(Alike::link)
     }
 
-    /// What of it is counted by an entry alone; null where there may be more.
+    /// Whether it has no link and no answers by now: an entry alone tells what it is counted for, or nothing does.
     #[inline(always)]
-    pub fn alike(&self) -> *mut Alike {
-        if self.marks.answers == 0 && !self.marks.has_link { self.alike } else { null_mut() }
+    pub fn is_as_entered(&self, marks: Marks) -> bool {
+        self.marks.word() == marks.word()
     }
 
-    /// Whether nothing showed to what it belongs.
     #[inline(always)]
-    pub fn is_unlinked(&self) -> bool {
-        self.alike.is_null() && !self.marks.has_link && self.marks.answers == 0
+    pub fn alike(&self) -> *mut Alike {
+        self.alike
     }
 
     /// It belongs to an operation that is complete, whose entry this is.
@@ -432,6 +476,12 @@ impl Frame {
     pub fn set_alike(&mut self, alike: *mut Alike) {
         self.alike = alike;
         self.marks.has_link = false;
+    }
+
+    /// The same where it is as it was entered.
+    #[inline(always)]
+    pub fn set_first_alike(&mut self, alike: *mut Alike) {
+        self.alike = alike;
     }
 
     #[inline(always)]

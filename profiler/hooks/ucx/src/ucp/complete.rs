@@ -25,8 +25,8 @@ pub unsafe fn count(function: usize, operation: *mut Operation, alike: *mut Alik
     // SAFETY: the record was not given back yet, and what other threads still write in it is `Loose`. The entry is null, or the operation's.
     unsafe {
         let layer = if described.arrives { "ucp-rx" } else { "ucp" };
-        let (protocol, carrier) = ((*operation).protocol.get(), (*operation).carrier.get());
-        let (call, peer, bytes) = (&(*operation).call, (*operation).peer.get(), (*operation).bytes);
+        let (protocol, carrier) = ((*operation).now.protocol.get(), (*operation).now.carrier.get());
+        let (call, peer, bytes) = (&(*operation).call, (*operation).now.peer.get(), (*operation).bytes);
         let route = routes.number(module, layer, described.name, protocol, carrier);
         module.count(call, route, peer, bytes, bytes, duration_ns);
         if call.is_traced() {
@@ -50,6 +50,8 @@ pub unsafe extern "C-unwind" fn sent(request: *mut c_void, status: Status, user_
     }
 }
 
+#[cold]
+#[inline(never)]
 pub unsafe extern "C-unwind" fn received(
     request: *mut c_void,
     status: Status,
@@ -123,10 +125,10 @@ unsafe fn complete(
         let worker = (*operation).worker.get();
         let several_threads = worker.as_ref().is_none_or(|worker| worker.several_threads);
         let before = if several_threads {
-            (*operation).phase.swap(phase::DONE, Ordering::AcqRel)
+            (*operation).now.phase.swap(phase::DONE, Ordering::AcqRel)
         } else {
-            let before = (*operation).phase.load(Ordering::Relaxed);
-            (*operation).phase.store(phase::DONE, Ordering::Relaxed);
+            let before = (*operation).now.phase.load(Ordering::Relaxed);
+            (*operation).now.phase.store(phase::DONE, Ordering::Relaxed);
             before
         };
         if before == phase::PENDING {
@@ -147,10 +149,10 @@ unsafe fn see_arrival(operation: *mut Operation, alike: *mut Alike, thread: *mut
         if (message::RNDV_RTS..=message::RNDV_ATP).contains(&frame.marks.message) {
             see_rendezvous(operation, frame.marks.message);
         }
-        if matches!((*operation).protocol.get(), Protocol::Eager | Protocol::RendezvousAm) {
-            (*operation).carrier.set(frame.marks.carrier);
+        if matches!((*operation).now.protocol.get(), Protocol::Eager | Protocol::RendezvousAm) {
+            (*operation).now.carrier.set(frame.marks.carrier);
         }
-        if !alike.is_null() && (*operation).peer.get() == (*alike).peer {
+        if !alike.is_null() && (*operation).now.peer.get() == (*alike).peer {
             frame.set_alike(alike);
         } else {
             frame.set_link(Link { operation: null_mut(), ..Link::to(operation) });
@@ -163,10 +165,10 @@ unsafe fn see_rendezvous(operation: *mut Operation, message: u8) {
     // SAFETY: as above.
     unsafe {
         match message {
-            message::RNDV_DATA => (*operation).protocol.set(Protocol::RendezvousAm),
-            message::RNDV_ATP => (*operation).protocol.set(Protocol::RendezvousPut),
-            message::RNDV_RTS if (*operation).protocol.get() == Protocol::Eager => {
-                (*operation).protocol.set(Protocol::RendezvousGet);
+            message::RNDV_DATA => (*operation).now.protocol.set(Protocol::RendezvousAm),
+            message::RNDV_ATP => (*operation).now.protocol.set(Protocol::RendezvousPut),
+            message::RNDV_RTS if (*operation).now.protocol.get() == Protocol::Eager => {
+                (*operation).now.protocol.set(Protocol::RendezvousGet);
             }
             _ => {}
         }
@@ -219,7 +221,7 @@ unsafe fn duration(operation: *mut Operation, module: &Module) -> u64 {
 unsafe fn retired(operation: *mut Operation) {
     // SAFETY: nobody waits for this operation any more.
     unsafe {
-        (*operation).phase.store(phase::FREE, Ordering::Release);
+        (*operation).now.phase.store(phase::FREE, Ordering::Release);
         (*operation).generation.set((*operation).generation.get().wrapping_add(1));
     }
 }
@@ -242,7 +244,7 @@ pub fn forget(worker: *mut Worker) {
     crate::inflight::operation::each_operation(|operation| {
         // SAFETY: records are never freed, and nobody uses this worker any more.
         unsafe {
-            if (*operation).phase.load(Ordering::Acquire) == phase::PENDING && (*operation).worker.get() == worker {
+            if (*operation).now.phase.load(Ordering::Acquire) == phase::PENDING && (*operation).worker.get() == worker {
                 *Operation::next(operation) = left;
                 left = operation;
             }
@@ -268,7 +270,7 @@ pub fn silence(request: *mut c_void) -> bool {
         // The phase comes first: a record that is used again by then shows the request of its new operation.
         // SAFETY: records are never freed, and any thread may read these two fields.
         let is_it = || unsafe {
-            (*operation).phase.load(Ordering::Acquire) == phase::PENDING && (*operation).request.get() == request
+            (*operation).now.phase.load(Ordering::Acquire) == phase::PENDING && (*operation).request.get() == request
         };
         // SAFETY: records are never freed. Those that are pending on a worker are given back under its lock.
         unsafe {

@@ -68,6 +68,8 @@ functions! {
     WorkerFlushNbx "ucp_worker_flush_nbx" None false,
 }
 
+const _: () = assert!(Function::TagSendNbx as u8 % 2 != Function::TagRecvNbx as u8 % 2);
+
 pub static ROUTES: [Routes; COUNT] = [const { Routes::new() }; COUNT];
 
 /// Whether a function reads or writes another process's memory.

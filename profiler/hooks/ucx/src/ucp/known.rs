@@ -4,7 +4,6 @@
 use std::ffi::c_void;
 use std::mem::forget;
 use std::ptr::null_mut;
-use std::sync::atomic::Ordering;
 
 use commsee_runtime::thread_state::{nanoseconds, ticks};
 
@@ -13,24 +12,21 @@ use super::post::{Data, Leaving, Posting, To};
 use crate::abi::ucp::{RequestParam, TagRecvCallback, TagRecvInfo, attribute};
 use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::inflight::alike::{self, Alike};
-use crate::inflight::operation::{Operation, phase};
-use crate::inflight::thread::{Kind, Thread};
+use crate::inflight::operation::{Operation, end_of_buffer, put_spare, take_spare};
+use crate::inflight::thread::Thread;
 use crate::inflight::tls;
-use crate::module::protocol::Protocol;
-use crate::module::{self, Module};
 
 /// A message that is being posted.
 pub struct Known {
     thread: *mut Thread,
-    alike: *mut Alike,
     operation: *mut Operation,
 }
 
 /// None where it is no message like the last one that its record was for.
 #[inline(always)]
 pub unsafe fn begin(function: Function, to: To, data: Data, param: *const RequestParam) -> Option<Known> {
-    module::get()?;
     let thread = tls::get();
+    // Where calls are only forwarded no entry is of this epoch.
     // SAFETY: the thread is this one's, which is inside of nothing. A spare record is filled in but for what is written here, and this post's
     // alone until its frame is left. Of what the program gives to UCX that is read which every version has.
     unsafe {
@@ -55,20 +51,15 @@ pub unsafe fn begin(function: Function, to: To, data: Data, param: *const Reques
             let has_user_data = mask & attribute::USER_DATA != 0;
             (*operation).user_data = if has_user_data { (*param).user_data } else { null_mut() };
         }
-        let described = &DESCRIBED[function as usize];
         let bytes = data.count.wrapping_mul((*prepared).element_bytes);
         (*operation).bytes = bytes as u64;
-        (*operation).buffer = (data.buffer as usize, (data.buffer as usize).wrapping_add(bytes));
-        (*operation).protocol.set(described.protocol);
-        (*operation).carrier.set(0);
-        (*operation).carried_bytes.set(0);
-        if described.arrives {
-            (*operation).peer.set((*alike).peer);
-            (*operation).info = TagRecvInfo { sender_tag: 0, length: bytes };
+        (*operation).buffer.0 = data.buffer as usize;
+        (*operation).now.set_word((*alike).posting);
+        if DESCRIBED[function as usize].arrives {
+            take_spare(alike, operation);
         }
-        let frame = &raw mut (*operation).frame;
-        (*frame).enter_first(thread);
-        Some(Known { thread, alike, operation })
+        (*operation).frame.enter_first(thread);
+        Some(Known { thread, operation })
     }
 }
 
@@ -88,96 +79,103 @@ impl Known {
 
     /// A send has returned.
     #[inline(always)]
-    pub unsafe fn sent(self, function: Function, returned: StatusPtr) -> StatusPtr {
+    pub unsafe fn sent(self, returned: StatusPtr) -> StatusPtr {
         // SAFETY: UCX has returned, and without a request it knows the record no more.
         unsafe {
-            if returned.is_null() && Alike::count(self.alike, self.operation) {
-                (*self.operation).generation.set((*self.operation).generation.get().wrapping_add(1));
-                return returned;
+            let operation = self.operation;
+            if !returned.is_null() || !Alike::count_done((*operation).alike, operation) {
+                return sent_otherwise(operation, returned);
             }
-            self.returned(function, returned)
+            (*operation).generation.set((*operation).generation.get().wrapping_add(1));
+            returned
         }
     }
 
     /// A receive has returned.
     #[inline(always)]
-    pub unsafe fn posted(self, function: Function, returned: StatusPtr) -> StatusPtr {
-        // SAFETY: until the operation is pending, its completion touches none of these fields. One thread at a time uses its worker, which is
-        // never freed.
+    pub unsafe fn posted(self, returned: StatusPtr) -> StatusPtr {
+        // SAFETY: until the operation is pending, its completion touches none of these fields. One thread at a time uses the worker of such
+        // operations, which is never freed.
         unsafe {
-            let (operation, alike) = (self.operation, self.alike);
-            let waits = !returned.is_null()
+            let operation = self.operation;
+            let alike = (*operation).alike;
+            let Some(waiting) = Alike::waiting(alike) else { return posted_otherwise(operation, returned) };
+            let waits = (*operation).now.word() == (*alike).posting
+                && !returned.is_null()
                 && !ucs::is_error(returned)
-                && (*operation).phase.load(Ordering::Relaxed) == phase::POSTING
-                && (*alike).takes_turns
-                && (*self.thread).state.tick_factor() != 0
                 && (*(*alike).worker).with_turns(|pending| pending.put_in_free_slot(operation));
             if !waits {
-                return self.returned(function, returned);
+                return posted_otherwise(operation, returned);
             }
-            (*alike).spare = null_mut();
+            end_of_buffer(operation);
             (*operation).request.set(returned);
             (*operation).begin_ticks = ticks();
-            (*operation).phase.store(phase::PENDING, Ordering::Release);
+            (*operation).now.set_word(waiting);
             returned
         }
     }
+}
 
-    #[cold]
-    #[inline(never)]
-    unsafe fn returned(self, function: Function, returned: StatusPtr) -> StatusPtr {
-        let Known { thread, alike, operation } = self;
-        // SAFETY: as in `run`.
-        unsafe { Posting { thread, operation, alike, function }.left(returned) }
+#[cold]
+#[inline(never)]
+unsafe fn sent_otherwise(operation: *mut Operation, returned: StatusPtr) -> StatusPtr {
+    // SAFETY: UCX has returned.
+    unsafe { otherwise(Function::TagSendNbx, operation, returned) }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn posted_otherwise(operation: *mut Operation, returned: StatusPtr) -> StatusPtr {
+    // SAFETY: as above.
+    unsafe {
+        // With a request its callback writes that, maybe in another thread just now.
+        if returned.is_null() {
+            (*operation).info = TagRecvInfo { sender_tag: 0, length: (*operation).bytes as usize };
+        }
+        otherwise(Function::TagRecvNbx, operation, returned)
+    }
+}
+
+/// Leaves the rest of a post to where there is room for it.
+unsafe fn otherwise(function: Function, operation: *mut Operation, returned: StatusPtr) -> StatusPtr {
+    // SAFETY: UCX has returned, and the post is this thread's.
+    unsafe {
+        end_of_buffer(operation);
+        Posting { thread: tls::get(), operation, alike: (*operation).alike, function }.left(returned)
     }
 }
 
 /// Completes a receive that is pending, with a plain message that arrives just now. False where it is anything else.
 #[inline(always)]
 unsafe fn is_completed(operation: *mut Operation, status: Status, info: *const TagRecvInfo) -> bool {
-    let (Some(module), thread) = (module::get(), tls::get()) else { return false };
+    let thread = tls::get();
     if status != ucs::OK || info.is_null() || thread.is_null() {
         return false;
     }
-    // SAFETY: as in `complete`. The frame is this thread's as long as the stack is no shorter than where it was entered.
+    // SAFETY: as in `complete`: what is known of it stands in a slot and has an entry. The frame is this thread's as long as the stack is no
+    // shorter than where it was entered.
     unsafe {
         let Some(frame) = (*thread).frame.as_mut() else { return false };
-        let alike = (*operation).alike;
-        let is_known = frame.marks.kind == Kind::Arrival
-            && frame.marks.is_plain
-            && frame.is_around_here()
-            && !alike.is_null()
-            && Alike::is_of(alike, operation, thread)
-            && (*alike).takes_turns
-            && (*alike).spare.is_null()
-            && (*operation).phase.load(Ordering::Relaxed) == phase::PENDING
-            && (*operation).begin_ticks != 0
-            && !(*thread).state.is_off();
-        if !is_known {
+        if !(*operation).now.is_known.get() || !frame.is_around_here() {
             return false;
         }
-        let bytes = (*info).length as u64;
-        let is_counted = (*operation).protocol.get() == Protocol::Eager
-            && (*operation).peer.get() == (*alike).peer
-            && Alike::counts_eager(alike, frame.marks.carrier, bytes)
-            && (*(*alike).worker).with_turns(|pending| pending.take_out_of_slot(operation));
-        if !is_counted {
+        let (alike, bytes) = ((*operation).alike, (*info).length as u64);
+        if !Alike::is_of(alike, operation, thread) || (*thread).state.is_off() {
             return false;
         }
-        let duration_ns = nanoseconds((*thread).state.tick_factor(), (*operation).begin_ticks, ticks());
-        add(module, alike, bytes, duration_ns);
+        let Some(counter) = Alike::waited(alike, operation, frame.marks, bytes) else { return false };
+        let end_ticks = ticks();
+        let duration_ns = nanoseconds((*thread).state.tick_factor(), (*operation).begin_ticks, end_ticks);
+        if !(*counter).add_timed(bytes, duration_ns) {
+            return false;
+        }
+        *(*operation).slot = null_mut();
         (*operation).generation.set((*operation).generation.get().wrapping_add(1));
-        (*operation).phase.store(phase::POSTING, Ordering::Release);
-        (*alike).spare = operation;
-        frame.set_alike(alike);
+        (*operation).now.set_word((*alike).posting);
+        put_spare(alike, operation);
+        frame.set_first_alike(alike);
         true
     }
-}
-
-#[inline(always)]
-unsafe fn add(module: &Module, alike: *mut Alike, bytes: u64, duration_ns: u64) {
-    // SAFETY: the entry has a counter for these bytes, and the thread may count.
-    unsafe { module.add((*alike).counter(), bytes, duration_ns) }
 }
 
 /// libucp's callback for receives, which passes on to the program's.
@@ -190,10 +188,11 @@ pub unsafe extern "C-unwind" fn received(
     // SAFETY: what the post gave libucp with this function: the operation's record, which holds the program's callback for a receive.
     unsafe {
         let operation = user_data.cast::<Operation>();
-        let (callback, user_data) = ((*operation).callback.get(), (*operation).user_data);
         if !is_completed(operation, status, info) {
             return super::complete::received(request, status, info, operation.cast());
         }
+        // Nobody posts with its record before the callback does.
+        let (callback, user_data) = ((*operation).callback.get(), (*operation).user_data);
         if callback != 0 {
             // What it posts are operations of its own: no call of UCP is around it.
             let callback = std::mem::transmute::<usize, TagRecvCallback>(callback);

@@ -16,7 +16,9 @@ use crate::abi::ucp::{self, Ep, LengthCallback, RequestParam, SendCallback, TagR
 use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::inflight::alike::{self, Alike};
 use crate::inflight::endpoints;
-use crate::inflight::operation::{AtOnce, Operation, Prepared, abandon, become_pending, free, leave_spare, phase};
+use crate::inflight::operation::{
+    AtOnce, Operation, Prepared, abandon, become_pending, free, leave_spare, phase, take_spare,
+};
 use crate::inflight::pending::Recent;
 use crate::inflight::thread::{self, Frame, Kind, Link, Marks, Thread};
 use crate::inflight::workers::{self, Worker};
@@ -80,11 +82,11 @@ pub unsafe fn begin_at(function: Function, kind: Kind, to: To, stack: usize) -> 
     unsafe {
         let (thread, operation) = record(function, kind, to, stack)?;
         let alike = (*operation).alike;
-        (*operation).protocol.set(DESCRIBED[function as usize].protocol);
-        (*operation).carrier.set(0);
-        (*operation).carried_bytes.set(0);
+        (*operation).now.protocol.set(DESCRIBED[function as usize].protocol);
+        (*operation).now.carrier.set(0);
+        (*operation).now.is_known.set(false);
         (*operation).bytes = 0;
-        (*operation).phase.store(phase::POSTING, Ordering::Relaxed);
+        (*operation).now.phase.store(phase::POSTING, Ordering::Relaxed);
         Frame::enter(&raw mut (*operation).frame, thread, stack);
         Some(Posting { thread, operation, alike, function })
     }
@@ -103,7 +105,10 @@ unsafe fn record(function: Function, kind: Kind, to: To, stack: usize) -> Option
         let alike = alike::find(thread, function as u8, to.handle());
         if !alike.is_null() && !(*alike).spare.is_null() {
             let spare = (*alike).spare;
-            (*spare).peer.set((*alike).peer);
+            (*spare).now.peer.set((*alike).peer);
+            if DESCRIBED[function as usize].arrives {
+                take_spare(alike, spare);
+            }
             return Some((thread, spare));
         }
         let operation = (*thread).operations.take();
@@ -111,12 +116,14 @@ unsafe fn record(function: Function, kind: Kind, to: To, stack: usize) -> Option
             return None;
         }
         let described = &DESCRIBED[function as usize];
+        (*operation).now.protocol.set(described.protocol);
         (*operation).function = function as u8;
         (*operation).arrives.set(described.arrives);
         (*operation).failed = false;
         (*operation).prepared.mask = Prepared::NOTHING;
         (*operation).frame.marks = Marks::of(kind);
         (*operation).frame.operation = operation;
+        (*operation).frame.posted = null_mut();
         (*operation).begin_ns = 0;
         if alike.is_null() {
             let epoch = (*thread).state.epoch();
@@ -127,7 +134,7 @@ unsafe fn record(function: Function, kind: Kind, to: To, stack: usize) -> Option
             let (worker, peer) = to.resolved();
             (*operation).is_one_sided = is_one_sided(function);
             (*operation).worker.set(worker);
-            (*operation).peer.set(peer);
+            (*operation).now.peer.set(peer);
             if (*operation).call.is_traced() {
                 (*operation).begin_ns = module.now_ns();
             }
@@ -410,7 +417,7 @@ impl Posting {
         // SAFETY: until the operation is pending, its completion touches none of these fields. Workers are never freed.
         unsafe {
             let operation = self.operation;
-            if (*operation).phase.load(Ordering::Acquire) == phase::DONE {
+            if (*operation).now.phase.load(Ordering::Acquire) == phase::DONE {
                 return false;
             }
             (*operation).request.set(request);

@@ -1,30 +1,38 @@
 //! Messages with tags: point-to-point and collective calls of MPI.
 
 use std::ffi::c_void;
+use std::mem::transmute;
+
+use commsee_runtime::real::Real;
 
 use super::functions::Function;
 use super::post::{Data, To, begin, begin_at};
-use super::{known, older, wrappers};
+use super::{Missing, known, older, wrappers};
 use crate::abi::ucp::{Datatype, Ep, Message, RequestParam, Tag, Worker};
 use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::inflight::thread::{self, Kind};
+use crate::library;
 
 type SendNbx = unsafe extern "C-unwind" fn(Ep, *const c_void, usize, Tag, *const RequestParam) -> StatusPtr;
 type RecvNbx = unsafe extern "C-unwind" fn(Worker, *mut c_void, usize, Tag, Tag, *const RequestParam) -> StatusPtr;
 type MsgRecvNbx = unsafe extern "C-unwind" fn(Worker, *mut c_void, usize, Message, *const RequestParam) -> StatusPtr;
 
-/// A send that is like none before.
+/// A send that is like none before. The arguments are those that it is called with, so that the short path need not keep them.
 #[cold]
 #[inline(never)]
-unsafe fn send(
-    real: SendNbx,
-    stack: usize,
+unsafe extern "C-unwind" fn send(
     ep: Ep,
     buffer: *const c_void,
     count: usize,
     tag: Tag,
     param: *const RequestParam,
+    stack: usize,
 ) -> StatusPtr {
+    let real = match SEND.address() {
+        0 => return StatusPtr::MISSING,
+        // SAFETY: the type is that of the library's header.
+        address => unsafe { transmute::<usize, SendNbx>(address) },
+    };
     // SAFETY: the program's arguments, passed on as they are.
     unsafe {
         match begin_at(Function::TagSendNbx, Kind::Post, To::Endpoint(ep), stack) {
@@ -39,9 +47,7 @@ unsafe fn send(
 /// A receive that is like none before.
 #[cold]
 #[inline(never)]
-unsafe fn receive(
-    real: RecvNbx,
-    stack: usize,
+unsafe extern "C-unwind" fn receive(
     worker: Worker,
     buffer: *mut c_void,
     count: usize,
@@ -49,6 +55,12 @@ unsafe fn receive(
     mask: Tag,
     param: *const RequestParam,
 ) -> StatusPtr {
+    let stack = thread::noted_stack();
+    let real = match RECEIVE.address() {
+        0 => return StatusPtr::MISSING,
+        // SAFETY: the type is that of the library's header.
+        address => unsafe { transmute::<usize, RecvNbx>(address) },
+    };
     // SAFETY: as above.
     unsafe {
         match begin_at(Function::TagRecvNbx, Kind::Post, To::Worker(worker), stack) {
@@ -60,17 +72,50 @@ unsafe fn receive(
     }
 }
 
-wrappers! {
-    fn ucp_tag_send_nbx(ep: Ep, buffer: *const c_void, count: usize, tag: Tag, param: *const RequestParam) -> StatusPtr {
-        |real| {
-            let Some(known) = known::begin(Function::TagSendNbx, To::Endpoint(ep), Data { buffer, count }, param) else {
-                return send(real, thread::stack(), ep, buffer, count, tag, param);
-            };
-            let returned = known.run(|param| real(ep, buffer, count, tag, param));
-            known.sent(Function::TagSendNbx, returned)
-        }
-    }
+static SEND: Real = Real::new(&library::UCP, c"ucp_tag_send_nbx");
+static RECEIVE: Real = Real::new(&library::UCP, c"ucp_tag_recv_nbx");
 
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn ucp_tag_send_nbx(
+    ep: Ep,
+    buffer: *const c_void,
+    count: usize,
+    tag: Tag,
+    param: *const RequestParam,
+) -> StatusPtr {
+    // SAFETY: the program's arguments, passed on as they are. What is known was posted before by the real function.
+    unsafe {
+        let Some(known) = known::begin(Function::TagSendNbx, To::Endpoint(ep), Data { buffer, count }, param) else {
+            return send(ep, buffer, count, tag, param, thread::stack());
+        };
+        let real = transmute::<usize, SendNbx>(SEND.known_address());
+        let returned = known.run(|param| real(ep, buffer, count, tag, param));
+        known.sent(returned)
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn ucp_tag_recv_nbx(
+    worker: Worker,
+    buffer: *mut c_void,
+    count: usize,
+    tag: Tag,
+    mask: Tag,
+    param: *const RequestParam,
+) -> StatusPtr {
+    // SAFETY: as above.
+    unsafe {
+        let Some(known) = known::begin(Function::TagRecvNbx, To::Worker(worker), Data { buffer, count }, param) else {
+            thread::note_stack();
+            return receive(worker, buffer, count, tag, mask, param);
+        };
+        let real = transmute::<usize, RecvNbx>(RECEIVE.known_address());
+        let returned = known.run(|param| real(worker, buffer, count, tag, mask, param));
+        known.posted(returned)
+    }
+}
+
+wrappers! {
     fn ucp_tag_send_sync_nbx(ep: Ep, buffer: *const c_void, count: usize, tag: Tag, param: *const RequestParam) -> StatusPtr {
         |real| {
             match begin(Function::TagSendSyncNbx, Kind::Post, To::Endpoint(ep)) {
@@ -132,23 +177,6 @@ wrappers! {
             let param = older::send_with_request(datatype, request);
             let data = Data { buffer, count };
             ucs::status_of(posting.request(data, &raw const param, |param| newer(ep, buffer, count, tag, param)))
-        }
-    }
-
-    fn ucp_tag_recv_nbx(
-        worker: Worker,
-        buffer: *mut c_void,
-        count: usize,
-        tag: Tag,
-        mask: Tag,
-        param: *const RequestParam,
-    ) -> StatusPtr {
-        |real| {
-            let Some(known) = known::begin(Function::TagRecvNbx, To::Worker(worker), Data { buffer, count }, param) else {
-                return receive(real, thread::stack(), worker, buffer, count, tag, mask, param);
-            };
-            let returned = known.run(|param| real(worker, buffer, count, tag, mask, param));
-            known.posted(Function::TagRecvNbx, returned)
         }
     }
 

@@ -1,16 +1,16 @@
 //! Active messages that a transport hands to libucp.
 
 use std::ffi::{c_uint, c_void};
-use std::ptr;
 
 use commsee_hook::{AT_ONCE, Call};
 
 use super::answers;
 use crate::abi::ucs::Status;
 use crate::abi::uct::AmCallback;
+use crate::inflight::alike::{self, Alike};
 use crate::inflight::thread::{self, Frame, Link, Marks, Outermost, Standing, Thread, UNLINKED};
 use crate::inflight::workers::Worker;
-use crate::inflight::{What, alike, tls};
+use crate::inflight::{What, tls};
 use crate::module;
 use crate::module::protocol::message::{EAGER_SYNC_ACK, RNDV_ATP, RNDV_ATS, RNDV_DATA, RNDV_RTR};
 use crate::module::protocol::{self, Protocol};
@@ -31,6 +31,11 @@ impl Arrival {
         let marks = Marks::of_arrival(id, carrier, !begins_with_number(id));
         Arrival { callback, argument, id, carrier, marks, worker }
     }
+
+    /// What stands in front of its callback.
+    pub fn entrance(&self) -> AmCallback {
+        if self.marks.is_plain { arrived } else { arrived_within }
+    }
 }
 
 /// Whether a message begins with the number of a request of this process.
@@ -40,23 +45,16 @@ fn begins_with_number(id: u8) -> bool {
 
 static ROUTES: Routes = Routes::new();
 
-/// Stands in front of every such handler.
-pub unsafe extern "C-unwind" fn arrived(
-    arrival: *mut c_void,
-    data: *mut c_void,
-    length: usize,
-    flags: c_uint,
-) -> Status {
+/// Stands in front of such a handler for plain messages.
+unsafe extern "C-unwind" fn arrived(arrival: *mut c_void, data: *mut c_void, length: usize, flags: c_uint) -> Status {
     // SAFETY: what `interfaces::handler` gave away with this function.
     unsafe {
         let known = &*arrival.cast::<Arrival>();
         let thread = tls::get();
-        let is_simple = module::get().is_some()
-            && !thread.is_null()
-            && (*thread).frame.is_null()
-            && known.marks.is_plain
-            && (*thread).state.is_own();
-        if !is_simple {
+        if thread.is_null() || !(*thread).frame.is_null() {
+            return arrived_within(arrival, data, length, flags);
+        }
+        if module::get().is_none() || !(*thread).state.is_own() {
             return arrived_within(arrival, data, length, flags);
         }
         let mut outermost = Outermost::enter(thread, known.marks);
@@ -68,7 +66,7 @@ pub unsafe extern "C-unwind" fn arrived(
     }
 }
 
-/// The same for all messages.
+/// The same for all messages, and inside of anything.
 #[cold]
 #[inline(never)]
 unsafe extern "C-unwind" fn arrived_within(
@@ -118,12 +116,14 @@ unsafe fn is_counted(arrival: &Arrival, thread: *mut Thread, frame: &Frame, leng
         if (*thread).state.is_off() {
             return false;
         }
+        if !frame.is_as_entered(arrival.marks) {
+            return false;
+        }
         let counter = match frame.alike().as_ref() {
             Some(alike) => &alike.arrival,
-            None if frame.is_unlinked() => unlinked(thread, arrival),
-            None => return false,
+            None => unlinked(thread, arrival),
         };
-        counter.count(ptr::from_ref(arrival) as usize, length as u64)
+        counter.count(arrival.marks, length as u64)
     }
 }
 
@@ -150,11 +150,15 @@ unsafe fn end(arrival: &Arrival, thread: *mut Thread, frame: &mut Frame, number:
         let bytes = length as u64;
         module.count(call, route, 0, bytes, bytes, AT_ONCE);
         if arrival.marks.is_plain {
-            let handler = ptr::from_ref(arrival) as usize;
-            match frame.alike().as_mut() {
-                Some(alike) => alike.arrival.learn(module, call, route, handler, bytes),
-                None if frame.is_unlinked() => unlinked(thread, arrival).learn(module, call, route, handler, bytes),
-                None => {}
+            let marks = arrival.marks;
+            let alike = frame.alike();
+            if !frame.is_as_entered(marks) {
+                return;
+            }
+            if alike.is_null() {
+                unlinked(thread, arrival).learn(module, call, route, marks, bytes);
+            } else {
+                Alike::learn_arrival(alike, module, route, marks, bytes);
             }
         }
     }
@@ -167,8 +171,8 @@ unsafe fn find_sender(arrival: &Arrival, number: usize, frame: &mut Frame) {
         let Some(worker) = arrival.worker.as_ref() else { return };
         worker.with(|pending| {
             let Some(operation) = pending.find(What::Request, number, |_| true) else { return };
-            if arrival.id == RNDV_ATS && (*operation).protocol.get() == Protocol::Rendezvous {
-                (*operation).protocol.set(Protocol::RendezvousGet);
+            if arrival.id == RNDV_ATS && (*operation).now.protocol.get() == Protocol::Rendezvous {
+                (*operation).now.protocol.set(Protocol::RendezvousGet);
             }
             frame.set_link(Link::to(operation));
         });

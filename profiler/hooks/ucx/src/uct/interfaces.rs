@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use commsee_runtime::memory;
 use commsee_runtime::pointers::Pointers;
 
-use super::arrival::{self, Arrival};
+use super::arrival::Arrival;
 use super::{operations, table};
 use crate::abi::ucs;
 use crate::abi::uct::{
@@ -131,7 +131,8 @@ pub unsafe fn handler(
         // SAFETY: libucp sets handlers only while nothing arrives.
         unsafe { **place = arrival };
     }
-    Some((arrival::arrived, (*place).cast()))
+    // SAFETY: it was just put there.
+    Some((unsafe { (**place).entrance() }, (*place).cast()))
 }
 
 fn kind_of(md: Md, name: &str, device: &str) -> &'static str {

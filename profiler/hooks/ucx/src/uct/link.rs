@@ -43,7 +43,7 @@ unsafe fn search(frame: Option<&Frame>, interface: &Interface, clue: Clue) -> Op
             interface.worker.as_ref().and_then(|worker| worker.with(|pending| look(pending)))
         };
         let found = pending(&mut |pending| {
-            let fits = |operation: *mut Operation| clue.peer != 0 && (*operation).peer.get() == clue.peer;
+            let fits = |operation: *mut Operation| clue.peer != 0 && (*operation).now.peer.get() == clue.peer;
             let by_pointer = |pointer| pending.find(What::Request, pointer, |_| true);
             by_pointer(clue.pointer)
                 .or_else(|| by_pointer(request_in_context(clue.pointer)?))

@@ -4,7 +4,7 @@ use std::ffi::{c_uint, c_void};
 
 use super::interfaces;
 use super::table::place::*;
-use super::transmission::{Cargo, Posted, begin, posted};
+use super::transmission::{Cargo, begin, count_posted, known, posted};
 use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::abi::uct::*;
 use crate::module::protocol::message;
@@ -65,19 +65,18 @@ macro_rules! replaced {
             unsafe {
                 #[allow(unused)]
                 let call = |real: usize| std::mem::transmute::<usize, $real_type>(real)($ep $(, $argument)*);
-                $(let posted = posted($cargo);
-                if let Some(known) = posted.and_then(|posted| posted.known($ep, $place, $cargo)) {
+                $(if let Some(known) = known($ep, $place, $cargo) {
                     let $done = call(known.real());
-                    if let (Some(bytes), Some(posted)) = ($bytes, posted)
+                    if let Some(bytes) = $bytes
                         && !known.count(bytes)
                     {
-                        posted.count($ep, $place, $cargo, bytes);
+                        count_posted($ep, $place, $cargo, bytes);
                     }
                     return $done;
                 })?
                 let Some(interface) = interfaces::of($ep) else { return ucs::ERR_UNSUPPORTED as isize as $result };
                 let real = std::mem::transmute::<usize, $real_type>(interface.table[$place]);
-                $(if let Some(posted) = posted {
+                $(if let Some(posted) = posted($cargo) {
                     let $done = call(interface.table[$place]);
                     if let Some(bytes) = $bytes {
                         posted.count($ep, $place, $cargo, bytes);
@@ -221,25 +220,23 @@ unsafe extern "C-unwind" fn am_short(
 ) -> Status {
     // SAFETY: the arguments are libucp's, and passed on.
     unsafe {
-        let Some(posted) = posted(Cargo::Message(id)) else { return am_short_apart(ep, id, header, payload, length) };
-        let Some(known) = posted.known(ep, AM_SHORT, Cargo::Message(id)) else {
-            return am_short_posted(posted, ep, id, header, payload, length);
+        let Some(known) = known(ep, AM_SHORT, Cargo::Message(id)) else {
+            return am_short_unknown(ep, id, header, payload, length);
         };
         let real = std::mem::transmute::<usize, AmShort>(known.real());
         let status = real(ep, id, header, payload, length);
         let bytes = length as usize + 8;
         if status == ucs::OK && !known.count(bytes) {
-            posted.count(ep, AM_SHORT, Cargo::Message(id), bytes);
+            count_posted(ep, AM_SHORT, Cargo::Message(id), bytes);
         }
         status
     }
 }
 
-/// Inside of the post that wants it, but not like others before.
+/// Not like others before inside of the post that wants it, or anywhere else.
 #[cold]
 #[inline(never)]
-unsafe fn am_short_posted(
-    posted: Posted,
+unsafe extern "C-unwind" fn am_short_unknown(
     ep: *mut Ep,
     id: u8,
     header: u64,
@@ -248,6 +245,7 @@ unsafe fn am_short_posted(
 ) -> Status {
     // SAFETY: as above.
     unsafe {
+        let Some(posted) = posted(Cargo::Message(id)) else { return am_short_apart(ep, id, header, payload, length) };
         let Some(interface) = interfaces::of(ep) else { return ucs::ERR_UNSUPPORTED };
         let real = std::mem::transmute::<usize, AmShort>(interface.table[AM_SHORT]);
         let status = real(ep, id, header, payload, length);
@@ -304,21 +302,19 @@ unsafe extern "C-unwind" fn am_bcopy(
 ) -> isize {
     // SAFETY: the arguments are libucp's, and passed on.
     unsafe {
-        let posted = posted(Cargo::Message(id));
-        if let Some(known) = posted.and_then(|posted| posted.known(ep, AM_BCOPY, Cargo::Message(id))) {
+        if let Some(known) = known(ep, AM_BCOPY, Cargo::Message(id)) {
             let real = std::mem::transmute::<usize, AmBcopy>(known.real());
             let packed = real(ep, id, pack, argument, flags);
             if let Ok(bytes) = usize::try_from(packed)
                 && !known.count(bytes)
-                && let Some(posted) = posted
             {
-                posted.count(ep, AM_BCOPY, Cargo::Message(id), bytes);
+                count_posted(ep, AM_BCOPY, Cargo::Message(id), bytes);
             }
             return packed;
         }
         let Some(interface) = interfaces::of(ep) else { return ucs::ERR_UNSUPPORTED as isize };
         let real = std::mem::transmute::<usize, AmBcopy>(interface.table[AM_BCOPY]);
-        if let Some(posted) = posted {
+        if let Some(posted) = posted(Cargo::Message(id)) {
             let packed = real(ep, id, pack, argument, flags);
             if let Ok(bytes) = usize::try_from(packed) {
                 posted.count(ep, AM_BCOPY, Cargo::Message(id), bytes);

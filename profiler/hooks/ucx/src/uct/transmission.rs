@@ -12,7 +12,7 @@ use super::link::{self, Clue};
 use super::table;
 use crate::abi::ucs::{self, Status};
 use crate::abi::uct::{Completion, Ep};
-use crate::inflight::alike::{self, Alike, Transmitted};
+use crate::inflight::alike::{Alike, Transmitted};
 use crate::inflight::completion::Pending;
 use crate::inflight::endpoints;
 use crate::inflight::operation::{Operation, phase};
@@ -65,33 +65,34 @@ pub unsafe fn posted(cargo: Cargo) -> Option<Posted> {
         }
         let operation = frame.operation;
         let alike = (*operation).alike;
-        let is_plain = (*operation).peer.get() != 0 && (!alike.is_null() || !(*operation).call.is_traced());
+        let is_plain = (*operation).now.peer.get() != 0 && (!alike.is_null() || !(*operation).call.is_traced());
         is_plain.then_some(Posted { operation, alike })
     }
 }
 
-/// A place in the table with what is carried by it.
+/// The number of a message, or 0.
 #[inline(always)]
-fn what(place: usize, cargo: Cargo) -> u16 {
-    let id = match cargo {
+fn id_of(cargo: Cargo) -> u8 {
+    match cargo {
         Cargo::Message(id) => id,
         _ => 0,
-    };
-    place as u16 | u16::from(id) << 8
+    }
+}
+
+/// The function that was replaced, and the counter for what it transmits inside of the post that goes on, if such was transmitted before.
+#[inline(always)]
+pub unsafe fn known(ep: *mut Ep, place: usize, cargo: Cargo) -> Option<Known> {
+    // SAFETY: an endpoint that libucp uses. Frames live as long as they are linked, and that of a post is part of its operation's record. Its
+    // entry is as it was found until the post is over.
+    unsafe {
+        let frame = tls::get().as_ref()?.frame.as_ref()?;
+        let alike = frame.posted.as_ref()?;
+        let is_it = alike.transmission.is_of((*ep).iface as usize, place as u8, id_of(cargo));
+        is_it.then_some(Known { operation: frame.operation, alike })
+    }
 }
 
 impl Posted {
-    /// The function that was replaced, and the counter for what it transmits, if such was transmitted before.
-    #[inline(always)]
-    pub unsafe fn known(self, ep: *mut Ep, place: usize, cargo: Cargo) -> Option<Known> {
-        // SAFETY: an endpoint that libucp uses. The entry is as it was found until the post that goes on is over.
-        unsafe {
-            let alike = self.alike.as_ref()?;
-            let is_it = alike.transmission.is_of((*ep).iface as usize, what(place, cargo));
-            is_it.then_some(Known { operation: self.operation, transmission: &raw const alike.transmission })
-        }
-    }
-
     #[cold]
     #[inline(never)]
     pub unsafe fn count(self, ep: *mut Ep, place: usize, cargo: Cargo, bytes: usize) {
@@ -104,29 +105,42 @@ impl Posted {
             let protocol = carried(cargo, (*operation).is_one_sided);
             mark(operation, cargo, protocol, interface.carrier, bytes);
             let route = route(module, place, protocol, interface.carrier);
-            module.count(&(*operation).call, route, (*operation).peer.get(), bytes, bytes, AT_ONCE);
+            module.count(&(*operation).call, route, (*operation).now.peer.get(), bytes, bytes, AT_ONCE);
             if !self.alike.is_null() {
                 let (iface, carrier) = ((*ep).iface as usize, interface.carrier);
                 let real = interface.table.get(place).copied().unwrap_or(0);
-                let seen = Transmitted { iface, real, what: what(place, cargo), carrier, protocol };
+                let id = id_of(cargo);
+                let seen = Transmitted { iface, real, place: place as u8, id, carrier, protocol };
                 Alike::learn_transmission(self.alike, module, route, bytes, seen);
             }
         }
     }
 }
 
-/// The counter of what is transmitted now.
+/// What was transmitted inside of the post that goes on, in another way than before.
+#[cold]
+#[inline(never)]
+pub unsafe fn count_posted(ep: *mut Ep, place: usize, cargo: Cargo, bytes: usize) {
+    // SAFETY: as in `known`, which found it.
+    unsafe {
+        if let Some(posted) = posted(cargo) {
+            posted.count(ep, place, cargo, bytes);
+        }
+    }
+}
+
+/// What is known of it.
 #[derive(Clone, Copy)]
 pub struct Known {
     operation: *mut Operation,
-    transmission: *const alike::Transmission,
+    alike: *const Alike,
 }
 
 impl Known {
     #[inline(always)]
     pub unsafe fn real(self) -> usize {
-        // SAFETY: as in `Posted::known`.
-        unsafe { (*self.transmission).real }
+        // SAFETY: as in `known`.
+        unsafe { (*self.alike).transmission.real }
     }
 
     /// False where so many bytes have another counter.
@@ -135,11 +149,16 @@ impl Known {
         // SAFETY: as above: this is inside of the post, whose thread may count.
         unsafe {
             let bytes = bytes as u64;
-            let transmission = &*self.transmission;
+            let (operation, transmission) = (self.operation, &(*self.alike).transmission);
             let is_known = transmission.counter.holds(bytes);
             if is_known {
                 transmission.counter.add(bytes);
-                carry(self.operation, transmission.carrier, bytes);
+                if (*operation).now.word() == (*self.alike).posting && bytes != 0 {
+                    (*operation).now.set_word(transmission.carried);
+                    (*operation).carried_bytes.set(bytes);
+                } else {
+                    carry(operation, transmission.carrier, bytes);
+                }
             }
             is_known
         }
@@ -151,9 +170,10 @@ impl Known {
 unsafe fn carry(operation: *mut Operation, carrier: Carrier, bytes: u64) {
     // SAFETY: records are never freed.
     unsafe {
-        if bytes > (*operation).carried_bytes.get() {
+        let most = if (*operation).now.carrier.get() == 0 { 0 } else { (*operation).carried_bytes.get() };
+        if bytes > most {
             (*operation).carried_bytes.set(bytes);
-            (*operation).carrier.set(carrier);
+            (*operation).now.carrier.set(carrier);
         }
     }
 }
@@ -178,12 +198,12 @@ unsafe fn mark(operation: *mut Operation, cargo: Cargo, protocol: Protocol, carr
         if protocol != Protocol::Control {
             carry(operation, carrier, bytes);
             if protocol.is_rendezvous() {
-                (*operation).protocol.set(protocol);
+                (*operation).now.protocol.set(protocol);
             }
         } else if let Cargo::Message(message::RNDV_RTS | message::RNDV_RTR) = cargo
-            && (*operation).protocol.get() == Protocol::Eager
+            && (*operation).now.protocol.get() == Protocol::Eager
         {
-            (*operation).protocol.set(Protocol::Rendezvous);
+            (*operation).now.protocol.set(Protocol::Rendezvous);
         }
     }
 }
@@ -377,8 +397,8 @@ impl Transmission {
                 return;
             }
             mark(operation, self.cargo, protocol, self.interface.carrier, bytes);
-            if (*operation).arrives.get() && (*operation).peer.get() == 0 {
-                (*operation).peer.set(self.peer);
+            if (*operation).arrives.get() && (*operation).now.peer.get() == 0 {
+                (*operation).now.peer.set(self.peer);
             }
             // The first operation of a handler that belongs to something tells to what the others belong.
             if let Some(frame) = (*self.thread).frame.as_mut()
