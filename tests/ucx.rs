@@ -147,6 +147,20 @@ fn what_is_remembered_of_messages_holds_for_those_alike() {
     }
 }
 
+/// Records of receives serve for those on other communicators, too.
+#[test]
+fn windows_on_many_communicators_take_the_memory_of_one() {
+    for (mpi, transports) in combinations() {
+        let run = seen(mpi, "ucx_windows", transports).ranks(2).run().succeeded();
+        let more_kib =
+            run.stdout.lines().find_map(|line| line.strip_prefix("more: ")?.strip_suffix(" KiB")?.parse().ok());
+        let more_kib: i64 = more_kib.unwrap_or_else(|| panic!("{}", run.stdout));
+        // Kept apart, they were 40 MiB.
+        assert!((-4096..8192).contains(&more_kib), "{mpi} {transports}: {more_kib} KiB");
+        assert_eq!(number(&run.profile_path(), "SELECT sum(calls) FROM profile WHERE op = 'MPI_Irecv'"), 192_000.0);
+    }
+}
+
 /// The same messages at once, or announced first: the environment decides, and the profile says which.
 #[test]
 fn eager_and_rendezvous_are_told_apart() {

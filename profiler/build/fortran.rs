@@ -177,7 +177,7 @@ fn translated(argument: &Argument, length: &str) -> (Option<String>, String, boo
         "counts" => plain(format!("volume::Counts {{ place: {name}, large: entry.large }}")),
         "types" => plain(format!("volume::Types::Fortran({name})")),
         "buf" => plain(format!("volume::Buffer::Fortran(fortran::address({name}, entry))")),
-        "comm" => plain(format!("fortran::comm(thread, {name})")),
+        "comm" => plain(format!("fortran::comm({name})")),
         "type" => plain(format!("fortran::datatype({name})")),
         "op" => plain(format!("fortran::handle(Object::Op, {name})")),
         "win" => plain(format!("fortran::handle(Object::Win, {name})")),

@@ -24,12 +24,23 @@ pub struct Entry {
     /// From where the library's function calls the C function by its `MPI_` name, as was seen; [`Entry::READY`] if it does not, or 0 where
     /// calls must take the full path: the real function is not known, or its arguments cannot be read.
     layer: AtomicU64,
+    /// The C function was called from elsewhere, by a tool between this library and commsee, which may do so or not.
+    is_apart: AtomicBool,
 }
 
 impl Entry {
     pub const fn new(name: &'static CStr, f08: bool, large: bool, descriptors: bool) -> Entry {
         let (real, foreign) = (AtomicPtr::new(ptr::null_mut()), AtomicBool::new(false));
-        Entry { name, large, descriptors, f08, real, foreign, layer: AtomicU64::new(0) }
+        Entry {
+            name,
+            large,
+            descriptors,
+            f08,
+            real,
+            foreign,
+            layer: AtomicU64::new(0),
+            is_apart: AtomicBool::new(false),
+        }
     }
 
     /// Where the shells look which path calls may take.
@@ -47,9 +58,16 @@ impl Entry {
         _ = self.layer.compare_exchange(0, Entry::READY, Ordering::Release, Ordering::Relaxed);
     }
 
-    /// The C function, which is called from there, may count.
+    /// The C function, which was called from there, may count, if it is the real function's library that calls it.
+    #[cold]
     pub fn is_layer_at(&self, address: u64) {
-        self.layer.store(address, Ordering::Release);
+        if self.is_apart.load(Ordering::Relaxed) {
+            return;
+        }
+        match real::object_of(address as *const c_void) == real::object_of(self.known()) {
+            true => self.layer.store(address, Ordering::Release),
+            false => self.is_apart.store(true, Ordering::Relaxed),
+        }
     }
 
     /// The real function, where the short path is taken.

@@ -6,7 +6,6 @@ use crate::guest::set_once::SetOnce;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::real;
 use crate::objects::datatypes;
-use crate::thread::Thread;
 
 /// The kinds of objects whose handles are translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +35,10 @@ type Function = Option<unsafe extern "C" fn(c_int) -> Word>;
 
 static TRANSLATION: SetOnce<[Function; FUNCTIONS.len()]> = SetOnce::new();
 
-/// The predefined datatypes by their Fortran handles, which never mean anything else, where these are small numbers; 0 for all others.
-static PREDEFINED: SetOnce<[Word; 128]> = SetOnce::new();
+/// The predefined communicators and datatypes by their Fortran handles, which never mean anything else, where these are small numbers; 0 for
+/// all others. A handle that can be freed is asked for each time: it may be freed by its `PMPI_` name, which nobody here sees, and given again.
+static COMMS: SetOnce<[Word; 8]> = SetOnce::new();
+static DATATYPES: SetOnce<[Word; 128]> = SetOnce::new();
 
 /// Returns whether all kinds of handles can be translated.
 pub fn prepare() -> bool {
@@ -55,20 +56,21 @@ pub fn prepare() -> bool {
         // SAFETY: this is their type where handles are pointers.
         found[index] = function.map(|function| unsafe { std::mem::transmute(function) });
     }
-    let mut predefined = [0; 128];
-    if let Some(translate) = found[Object::Datatype as usize] {
-        for (fortran, c) in predefined.iter_mut().enumerate() {
-            // SAFETY: the function takes any number.
-            let datatype = unsafe { translate(fortran as c_int) };
-            *c = datatypes::predefined(datatype).map_or(0, |_| datatype);
-        }
-    }
+    let own = [abi().world, abi().comm_self];
     // SAFETY: called in `MPI_Init`, before recording starts.
     unsafe {
+        COMMS.set(known(found[Object::Comm as usize], |comm| own.contains(&comm)));
+        DATATYPES.set(known(found[Object::Datatype as usize], |datatype| datatypes::predefined(datatype).is_some()));
         TRANSLATION.set(found);
-        PREDEFINED.set(predefined);
     }
     complete
+}
+
+/// What the lowest Fortran handles are, as far as that is predefined.
+fn known<const COUNT: usize>(translate: Function, is_predefined: impl Fn(Word) -> bool) -> [Word; COUNT] {
+    // SAFETY: the function takes any number.
+    let c = |fortran: usize| translate.map(|translate| unsafe { translate(fortran as c_int) });
+    std::array::from_fn(|fortran| c(fortran).filter(|handle| is_predefined(*handle)).unwrap_or(0))
 }
 
 /// Whether Fortran handles of this kind lie in memory just as C handles do.
@@ -92,34 +94,30 @@ pub unsafe fn handle(object: Object, place: Word) -> Word {
     }
 }
 
-/// The same of a communicator: those that the thread's calls were given before are known.
+/// The same, where `known` has predefined ones.
 #[inline(always)]
-pub unsafe fn comm(thread: &Thread, place: Word) -> Word {
+unsafe fn mostly_known(object: Object, known: &[Word], place: Word) -> Word {
     // SAFETY: as above.
     unsafe {
         let fortran = *(place as *const c_int);
-        match TRANSLATION.get()[Object::Comm as usize] {
+        match TRANSLATION.get()[object as usize] {
             None => fortran as u32 as Word,
-            Some(translate) => match thread.translated.comm(fortran) {
-                Some(known) => known,
-                None => thread.translated.asked(fortran, |fortran| translate(fortran)),
-            },
-        }
-    }
-}
-
-/// The same of a datatype: predefined ones are known.
-#[inline(always)]
-pub unsafe fn datatype(place: Word) -> Word {
-    // SAFETY: as above.
-    unsafe {
-        let fortran = *(place as *const c_int);
-        match TRANSLATION.get()[Object::Datatype as usize] {
-            None => fortran as u32 as Word,
-            Some(translate) => match PREDEFINED.get().get(fortran as u32 as usize) {
+            Some(translate) => match known.get(fortran as u32 as usize) {
                 Some(known) if *known != 0 => *known,
                 _ => translate(fortran),
             },
         }
     }
+}
+
+#[inline(always)]
+pub unsafe fn comm(place: Word) -> Word {
+    // SAFETY: as above.
+    unsafe { mostly_known(Object::Comm, COMMS.get(), place) }
+}
+
+#[inline(always)]
+pub unsafe fn datatype(place: Word) -> Word {
+    // SAFETY: as above.
+    unsafe { mostly_known(Object::Datatype, DATATYPES.get(), place) }
 }

@@ -144,3 +144,12 @@ pub fn standard_abi() -> bool {
         function(&mut major, &mut minor) == 0 && major >= 1
     }
 }
+
+/// Where the loaded object begins that has this address; null where none has.
+pub fn object_of(address: *const c_void) -> *const c_void {
+    // SAFETY: only addresses and null are in it, and it is read where the call has filled it.
+    unsafe {
+        let mut facts: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(address, &mut facts) == 0 { ptr::null() } else { facts.dli_fbase }
+    }
+}

@@ -25,7 +25,6 @@ use crate::objects::communicators;
 use crate::objects::freeing::{BeingFreed, Frees};
 use crate::objects::requests::{Requests, Unknown};
 use crate::objects::shortcuts::Shortcuts;
-use crate::objects::translated::Translated;
 use crate::shard::{self, memory};
 
 use counters::Counters;
@@ -57,8 +56,6 @@ pub struct Thread {
     last_stamp: Cell<u64>,
     /// Handles that were asked for and that no thread knew.
     pub unknown: Unknown,
-    /// What its Fortran calls were given.
-    pub translated: Translated,
     apart: Apart,
 }
 
@@ -213,12 +210,12 @@ pub fn within_fortran(operation: u16, call: impl FnOnce()) -> Option<u64> {
         return None;
     };
     // Also where the program leaves the call by an exception, or ends its thread.
-    let back = Back { thread, own, outer, passing: thread.passing.get() };
+    let back = Back { thread, own, outer, passing: thread.passing.get(), layer: thread.layer.take() };
     thread.passing.set((operation, stack::pointer()));
     passing::set(place);
     tls::set(ptr::null_mut());
     call();
-    let layer = passing::get().is_null().then(|| thread.layer.get());
+    let layer = Some(thread.layer.get()).filter(|layer| passing::get().is_null() && *layer != 0);
     drop(back);
     layer
 }
@@ -236,6 +233,7 @@ struct Back<'a> {
     own: *mut Thread,
     outer: *mut Thread,
     passing: (u16, usize),
+    layer: u64,
 }
 
 impl Drop for Back<'_> {
@@ -244,6 +242,7 @@ impl Drop for Back<'_> {
         tls::set(self.own);
         passing::set(self.outer);
         self.thread.passing.set(self.passing);
+        self.thread.layer.set(self.layer);
     }
 }
 
@@ -306,7 +305,6 @@ impl Thread {
             tracer: TracerState::empty(),
             last_stamp: Cell::new((number as u64) << 48),
             unknown: Unknown::none(),
-            translated: Translated::none(),
             apart: Apart { requests: Requests::new()?, next_idle: Cell::new(ptr::null()) },
         })
     }

@@ -199,11 +199,6 @@ impl Requests {
     #[cold]
     #[inline(never)]
     fn take_over(&self, unknown: &Unknown, handle: Word, stamp: u64) -> Option<Seen> {
-        // While nothing else moves: what is taken from a thread not yet asked for one that was asked before would be missed.
-        TAKING.with(|()| self.take_from_others(unknown, handle, stamp))
-    }
-
-    fn take_from_others(&self, unknown: &Unknown, handle: Word, stamp: u64) -> Option<Seen> {
         let others = || self.others();
         others().next()?;
         // A request that this thread may ask for was entered before its program knew of it, and so is among these.
@@ -212,22 +207,49 @@ impl Requests {
         if place.get() == (handle, changes) {
             return None;
         }
-        let mut is_unknown = true;
-        for requests in others() {
-            match requests.give(handle) {
-                Given::Request(request, extra) => {
-                    let seen = Seen::of(&request);
-                    self.adopt(handle, request, extra, stamp);
-                    return Some(seen);
-                }
-                Given::Busy => is_unknown = false,
+        // While nothing else moves: what is taken from a thread not yet asked for one that was asked before would be missed.
+        TAKING.with(|()| match self.take_first(handle) {
+            Given::Request(request, extra) => {
+                let seen = Seen::of(&request);
+                self.adopt(handle, request, extra, stamp);
+                Some(seen)
+            }
+            Given::Busy => None,
+            Given::Unknown => {
+                place.set((handle, changes));
+                None
+            }
+        })
+    }
+
+    fn take_first(&self, handle: Word) -> Given {
+        let mut is_busy = false;
+        for requests in self.others() {
+            match requests.table.with(|table| requests.give(table, handle)) {
                 Given::Unknown => {}
+                Given::Busy => is_busy = true,
+                given => return given,
             }
         }
-        if is_unknown {
-            place.set((handle, changes));
+        // Those that were busy may have ended their calls by now.
+        if is_busy { self.take_at_once(&FIRST, handle) } else { Given::Unknown }
+    }
+
+    /// The same of all that follow, as they are at one moment: nobody gets at his table until all have answered that come after it.
+    fn take_at_once(&self, next: &AtomicPtr<Requests>, handle: Word) -> Given {
+        // SAFETY: requests of threads are never freed.
+        let Some(requests) = (unsafe { next.load(Ordering::Acquire).as_ref() }) else { return Given::Unknown };
+        if ptr::eq(requests, self) {
+            return self.take_at_once(&requests.next, handle);
         }
-        None
+        requests.table.with(|table| match self.take_at_once(&requests.next, handle) {
+            given @ Given::Request(..) => given,
+            Given::Busy => match requests.give(table, handle) {
+                Given::Unknown => Given::Busy,
+                given => given,
+            },
+            Given::Unknown => requests.give(table, handle),
+        })
     }
 
     /// The completing call that looked has ended, and what it completed has been taken out.
@@ -530,29 +552,27 @@ impl Requests {
 
     /// The oldest request of a handle is handed to another thread, but none that the owner is completing just now: the
     /// library may already have given its handle to the request that the other thread asks for.
-    fn give(&self, handle: Word) -> Given {
-        self.table.with(|requests| {
-            let Some(place) = requests.busy_slot_of(handle) else { return Given::Unknown };
-            let slot = *at(&mut requests.slots, place);
-            let mut request = slot.request();
-            if slot.is_seen_by(self.looking.load(Ordering::Acquire)) {
-                match requests.take_unseen(place) {
-                    Some(unseen) => request = unseen,
-                    None => return Given::Busy,
-                }
-            } else {
-                requests.remove_first(place);
+    fn give(&self, requests: &mut Table, handle: Word) -> Given {
+        let Some(place) = requests.busy_slot_of(handle) else { return Given::Unknown };
+        let slot = *at(&mut requests.slots, place);
+        let mut request = slot.request();
+        if slot.is_seen_by(self.looking.load(Ordering::Acquire)) {
+            match requests.take_unseen(place) {
+                Some(unseen) => request = unseen,
+                None => return Given::Busy,
             }
-            self.changed();
-            // The shortcut is its thread's own; a site is the process's.
-            if request.kind.receives() && sites::are_counted() {
-                request.shortcut = site::for_any_thread(request.shortcut, request.posted);
-            } else if request.kind != Kind::Plain {
-                request.shortcut = shortcuts::unused();
-            }
-            let extra = requests.give_extra(request.extra);
-            Given::Request(request, extra)
-        })
+        } else {
+            requests.remove_first(place);
+        }
+        self.changed();
+        // The shortcut is its thread's own; a site is the process's.
+        if request.kind.receives() && sites::are_counted() {
+            request.shortcut = site::for_any_thread(request.shortcut, request.posted);
+        } else if request.kind != Kind::Plain {
+            request.shortcut = shortcuts::unused();
+        }
+        let extra = requests.give_extra(request.extra);
+        Given::Request(request, extra)
     }
 
     /// Takes a request over from another thread, as one that the look with this stamp has seen.

@@ -60,6 +60,8 @@ pub struct Alike {
     message_misses: u16,
     /// Times may be added to their counter.
     is_timed: bool,
+    /// How many spare records of receives there are.
+    pub spares: u8,
     misses: u32,
     pub call: Call,
     /// What is transmitted while they are posted.
@@ -313,6 +315,7 @@ pub unsafe fn remember(thread: *mut Thread, operation: *mut Operation, handle: u
             message: Counter::NONE,
             message_misses: 0,
             is_timed: false,
+            spares: 0,
             function: (*operation).function,
             is_one_sided: (*operation).is_one_sided,
             misses: 0,

@@ -317,6 +317,7 @@ pub unsafe fn put_spare(alike: *mut Alike, operation: *mut Operation) {
     unsafe {
         (*operation).next = (*alike).spare;
         (*alike).spare = operation;
+        (*alike).spares = (*alike).spares.wrapping_add(1);
     }
 }
 
@@ -327,7 +328,10 @@ pub unsafe fn put_spare(alike: *mut Alike, operation: *mut Operation) {
 #[inline(always)]
 pub unsafe fn take_spare(alike: *mut Alike, operation: *mut Operation) {
     // SAFETY: as demanded.
-    unsafe { (*alike).spare = (*operation).next };
+    unsafe {
+        (*alike).spare = (*operation).next;
+        (*alike).spares = (*alike).spares.wrapping_sub(1);
+    }
 }
 
 /// It does not wait for the next operation of its kind: it goes on.
@@ -395,8 +399,11 @@ pub unsafe fn become_pending(operation: *mut Operation, several_threads: bool) -
     }
 }
 
+/// Of receives. Few more can be on the short path at the same time ([`Pending`](super::pending::Pending)).
+const MOST_SPARES: u8 = 16;
+
 /// Leaves a record that is not used any more to the next operation of its kind, or to any. That of a send may be the spare one still; for
-/// receives, of which many may go on at the same time, there are several.
+/// receives, of which many may go on at the same time, there are several. What more is there another entry may need.
 ///
 /// # Safety
 /// The entry is null, or that of the operation; the thread is this one's.
@@ -405,7 +412,12 @@ pub unsafe fn give_back(operation: *mut Operation, alike: *mut Alike, thread: *m
     // SAFETY: as demanded; nobody else uses the record.
     unsafe {
         let arrives = (*operation).arrives.get();
-        if !alike.is_null() && (arrives || (*alike).spare == operation || (*alike).spare.is_null()) {
+        let is_needed = match arrives {
+            _ if alike.is_null() => false,
+            true => (*alike).spares < MOST_SPARES,
+            false => (*alike).spare == operation || (*alike).spare.is_null(),
+        };
+        if is_needed {
             (*operation).failed = false;
             (*operation).begin_ns = 0;
             (*operation).now.is_known.set(false);
