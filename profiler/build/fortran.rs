@@ -134,9 +134,11 @@ fn translation(call: &Call) -> String {
             _ => name.clone(),
         })
         .collect();
+    let makes_file = call.arguments.iter().any(|argument| argument.kind == "newfile");
+    let before = if makes_file { "fortran::clear_stack(); " } else { "" };
     let bar = if status(call).is_some() { "|_: Word|" } else { "||" };
     line(&format!(
-        "    let forward = {bar} {{ let code = fortran::forward(op::{name}, entry, ierror, || {{ real({}); }}); {refresh}code }};",
+        "    let forward = {bar} {{ let code = fortran::forward(op::{name}, entry, ierror, || {{ {before}real({}); }}); {refresh}code }};",
         passed.join(", ")
     ));
     let comma = if given.is_empty() { "" } else { ", " };
