@@ -19,6 +19,16 @@ fn what_calls_completed_is_told_by_operation_size_and_peer() {
     }
 }
 
+/// Whatever calls complete an array, as a whole or one after the other, and however often a handle stands in it.
+#[test]
+fn arrays_are_completed_in_any_way() {
+    for mpi in Mpi::ALL {
+        for seed in ["1", "2", "3"] {
+            check(&Launch::new(mpi, "drains").ranks(2).arguments(&[seed]).run().succeeded());
+        }
+    }
+}
+
 /// What a status says is no rank that the library has checked.
 #[test]
 fn a_rank_that_is_none_ends_no_program() {

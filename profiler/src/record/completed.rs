@@ -80,6 +80,12 @@ impl<'a> Completions<'a> {
 
     #[inline(always)]
     pub fn other(&mut self, started: Started) {
+        self.others(started, 1);
+    }
+
+    /// So many that were started alike.
+    #[inline(always)]
+    pub fn others(&mut self, started: Started, count: u32) {
         let entry = match self.shortcut.completed_other(started) {
             Some(entry) => entry,
             None => {
@@ -89,7 +95,7 @@ impl<'a> Completions<'a> {
         };
         self.seen |= OTHER;
         // SAFETY: as above.
-        unsafe { (*entry).requests = (*entry).requests.wrapping_add(1) };
+        unsafe { (*entry).requests = (*entry).requests.wrapping_add(count.into()) };
     }
 
     /// The call took so many ticks.

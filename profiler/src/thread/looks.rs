@@ -37,6 +37,8 @@ pub struct Look {
     changes: Cell<u64>,
     /// The record that was found, how many were noted, and whether there are receives among them.
     found: Cell<(Record, usize, bool)>,
+    /// How many of these have completed since then.
+    completed: Cell<usize>,
 }
 
 struct Room<T> {
@@ -76,6 +78,7 @@ impl Look {
             handles: Room::none(),
             changes: Cell::new(0),
             found: Cell::new((ptr::null_mut(), 0, false)),
+            completed: Cell::new(0),
         }
     }
 
@@ -123,6 +126,38 @@ impl Look {
         self.length.set(length as c_int);
         self.changes.set(changes);
         self.found.set(found);
+        self.completed.set(0);
+    }
+
+    /// Of those that are kept the one at this place of what was noted has completed. Otherwise the array is as it was, but that its handle
+    /// is null now.
+    ///
+    /// # Safety
+    /// So many were noted, and so many handles kept.
+    #[inline(always)]
+    pub unsafe fn complete(&self, place: usize, changes: u64) {
+        // SAFETY: as demanded.
+        unsafe {
+            let noted = &mut *self.noted.place.get().add(place);
+            noted.stand_for(0);
+            abi().store_at(self.handles.place.get() as Word, noted.index(), abi().request_null);
+        }
+        self.changes.set(changes);
+        self.completed.set(self.completed.get() + 1);
+    }
+
+    /// How many of those that are kept have completed since they were noted. They are noted as none.
+    #[inline(always)]
+    pub fn completed(&self) -> usize {
+        if self.is_kept() { self.completed.get() } else { 0 }
+    }
+
+    /// For calls that take all that is noted for requests.
+    #[inline(always)]
+    pub fn forget_if_some_completed(&self) {
+        if self.completed() != 0 {
+            self.forget();
+        }
     }
 
     /// Whether the latest look is kept.

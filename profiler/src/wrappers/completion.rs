@@ -127,6 +127,7 @@ pub unsafe fn MPI_Testall<P: Path>(
 ) -> c_int {
     // SAFETY: as above.
     unsafe {
+        thread.looks.at(0).forget_if_some_completed();
         let several = Several::look_again::<P>(thread, op::MPI_Testall, length, array);
         let statuses = several.statuses(statuses);
         let done = timed!(P, thread, several.record, MPI_Testall, forward(statuses));
@@ -183,7 +184,7 @@ pub unsafe fn MPI_Waitany<P: Path>(
         let done = timed!(P, thread, several.record, MPI_Waitany, forward(status));
         recorded(move || {
             let shortcut = count::<P>(thread, several.record, done);
-            several.finish::<P, One>(thread, done, shortcut, array, [index, status, 0]);
+            several.finish_one::<P, One>(thread, done, shortcut, array, [index, status, 0]);
             several.leave(thread);
         });
         done.code
@@ -207,7 +208,7 @@ pub unsafe fn MPI_Testany<P: Path>(
         recorded(move || {
             let shortcut = count::<P>(thread, several.record, done);
             if done.code != 0 || *(flag as *const c_int) != 0 {
-                several.finish::<P, One>(thread, done, shortcut, array, [index, status, 0]);
+                several.finish_one::<P, One>(thread, done, shortcut, array, [index, status, 0]);
             } else {
                 several.keep::<P>(thread, array);
             }

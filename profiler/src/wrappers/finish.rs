@@ -8,6 +8,7 @@ use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators;
+use crate::objects::requests::table::Slot;
 use crate::objects::requests::{Completed, Held, Kind, Noted, State};
 use crate::objects::shortcuts::Shortcut;
 use crate::record::completed::{self, Completions, One, Ones, Started};
@@ -41,20 +42,8 @@ impl Single {
             // SAFETY: nothing has changed; the call has filled the status.
             unsafe {
                 let slot = requests.noted_unchanged(noted);
-                if slot.kind == Kind::Plain && slot.complete_simply() {
-                    thread.requests().changed();
-                    return completed::single_other(thread, shortcut, slot.shortcut.cast(), done.ticks);
-                }
-                if slot.kind == Kind::Receive
-                    && self.receives
-                    && status::are_usual()
-                    && let Some(bytes) = status::bytes_where_usual(status)
-                {
-                    slot.state = State::Idle;
-                    thread.requests().changed();
-                    let started = nonblocking::arrived_where::<P>(thread, slot, bytes);
-                    let peer = if bytes == 0 { completed::NO_PEER } else { completed::peer(status) };
-                    return completed::single_received(thread, shortcut, started, (bytes, peer), done.ticks);
+                if finish_at_once::<P>(thread, shortcut, done.ticks, slot, self.receives, status) {
+                    return;
                 }
             }
         }
@@ -86,6 +75,40 @@ impl Single {
             }
         }
     }
+}
+
+/// Finishes the one request that a call has completed, if it has its handle for itself, or is one of those alike, and takes no more than a
+/// few comparisons.
+#[inline(always)]
+unsafe fn finish_at_once<P: Path>(
+    thread: &Thread,
+    shortcut: &Shortcut,
+    ticks: u64,
+    slot: &mut Slot,
+    receives: bool,
+    status: Word,
+) -> bool {
+    // SAFETY: the call has filled the status.
+    unsafe {
+        if slot.kind == Kind::Plain && slot.complete_simply() {
+            thread.requests().changed();
+            completed::single_other(thread, shortcut, slot.shortcut.cast(), ticks);
+            return true;
+        }
+        if slot.kind == Kind::Receive
+            && receives
+            && status::are_usual()
+            && let Some(bytes) = status::bytes_where_usual(status)
+        {
+            slot.state = State::Idle;
+            thread.requests().changed();
+            let started = nonblocking::arrived_where::<P>(thread, slot, bytes);
+            let peer = if bytes == 0 { completed::NO_PEER } else { completed::peer(status) };
+            completed::single_received(thread, shortcut, started, (bytes, peer), ticks);
+            return true;
+        }
+    }
+    false
 }
 
 /// From whom the message of a completed receive came. The status of other requests tells nothing.
@@ -207,6 +230,31 @@ impl Several<'_> {
         completions.end(ticks);
     }
 
+    /// One request of the call has completed, or none. `which`: where the call has told its place, and its status.
+    #[inline(always)]
+    pub unsafe fn finish_one<P: Path, W: Which>(
+        &self,
+        thread: &Thread,
+        done: Done,
+        shortcut: Option<&Shortcut>,
+        array: Word,
+        which: [Word; 3],
+    ) {
+        // SAFETY: as demanded of this one.
+        unsafe {
+            if P::IS_SHORT
+                && done.code == 0
+                && self.changes == thread.requests().changed_so_far()
+                && let Some(shortcut) = shortcut
+                && let [place, status, _] = which
+                && finish_alone::<P>(thread, shortcut, done.ticks, *self, array, *(place as *const c_int), status)
+            {
+                return;
+            }
+            self.finish::<P, W>(thread, done, shortcut, array, which);
+        }
+    }
+
     /// Some requests of the call have completed. `which`: where the call has told which, and their statuses.
     #[inline(always)]
     pub unsafe fn finish<P: Path, W: Which>(
@@ -246,13 +294,55 @@ impl Several<'_> {
 /// To look at fewer handles once more takes no longer than to keep what was found.
 const WORTH_KEEPING: usize = 8;
 
+/// A call over several has completed one of them, and nothing has changed since they were noted: whether that is done. The next call over
+/// the array finds the others.
+#[inline(never)]
+unsafe fn finish_alone<P: Path>(
+    thread: &Thread,
+    shortcut: &Shortcut,
+    ticks: u64,
+    several: Several,
+    array: Word,
+    index: c_int,
+    status: Word,
+) -> bool {
+    let Ok(index) = usize::try_from(index) else { return true };
+    let Several { look, length, count, .. } = several;
+    let Some(place) = place_of(several.noted(), index) else { return false };
+    let noted = several.noted()[place];
+    let Some(mut requests) = thread.requests().alone() else { return false };
+    // SAFETY: nothing has changed, and the call has filled the status.
+    unsafe {
+        let slot = requests.noted_unchanged(&noted);
+        let is_simple = slot.state == State::Sole || slot.is_one_of_those_alike();
+        if !is_simple || !finish_at_once::<P>(thread, shortcut, ticks, slot, several.receives, status) {
+            return false;
+        }
+        let changes = thread.requests().changed_so_far();
+        if length >= WORTH_KEEPING {
+            // A persistent one may be started again. And programs do not wait for none.
+            if abi().load_at(array, index) != abi().request_null || look.completed() + 1 >= count {
+                look.forget();
+                return true;
+            }
+            if !look.is_kept() {
+                keep(thread, Several { changes, ..several }, array);
+            }
+            if look.is_kept() {
+                look.complete(place, changes);
+            }
+        }
+    }
+    true
+}
+
 /// Of what was found those that have just completed are taken out: the next call over the same array finds the rest.
 #[inline(never)]
 unsafe fn keep_rest<W: Which>(thread: &Thread, several: Several, array: Word, told: [Word; 3]) {
     // SAFETY: the program passed an array of so many handles, and the call has told which have completed.
     unsafe {
         // Programs do not wait for none.
-        if W::most(told) >= several.count {
+        if W::most(told) >= several.count || several.look.completed() != 0 {
             return several.look.forget();
         }
         let is_null = |index: usize| abi().load_at(array, index) == abi().request_null;
@@ -265,8 +355,8 @@ unsafe fn keep_rest<W: Which>(thread: &Thread, several: Several, array: Word, to
             (completed, latest) = (completed + 1, index);
         }
         let count = match completed {
-            1 => several.look.take_out(several.count, |noted| noted.index as usize == latest, true),
-            _ => several.look.take_out(several.count, |noted| is_null(noted.index as usize), false),
+            1 => several.look.take_out(several.count, |noted| noted.index() == latest, true),
+            _ => several.look.take_out(several.count, |noted| is_null(noted.index()), false),
         };
         // What completed may not have been noted.
         if count + completed != several.count {
@@ -276,13 +366,18 @@ unsafe fn keep_rest<W: Which>(thread: &Thread, several: Several, array: Word, to
     }
 }
 
-/// What was noted of a request, if it is followed.
+/// Each request that was noted, and its place in the array.
+fn each(noted: &[Noted]) -> impl Iterator<Item = (&Noted, usize)> {
+    noted.iter().flat_map(|noted| noted.places().map(move |place| (noted, place)))
+}
+
+/// The place in what was noted of the request at this index of the array, if it is followed.
 #[inline(always)]
-fn noted_at(noted: &[Noted], index: usize) -> Option<&Noted> {
+fn place_of(noted: &[Noted], index: usize) -> Option<usize> {
     // Most often all of them are.
     match noted.get(index) {
-        Some(found) if found.index as usize == index => Some(found),
-        _ => noted.binary_search_by_key(&(index as u32), |noted| noted.index).ok().and_then(|at| noted.get(at)),
+        Some(found) if found.index() == index => Some(index),
+        _ => noted.binary_search_by_key(&index, |noted| noted.index()).ok(),
     }
 }
 
@@ -315,10 +410,10 @@ unsafe fn finish_some<P: Path, W: Which>(
     // SAFETY: the call has filled the statuses, and the array has so many handles.
     unsafe {
         for (index, status) in W::completed(code, length, [first, second, third]) {
-            let Some(noted) = noted_at(noted, index) else { continue };
+            let Some(noted) = place_of(noted, index).and_then(|place| noted.get(place)) else { continue };
             let one = match code {
                 0 => finish::<P>(thread, *noted, 0, receives, status),
-                _ => finish_where_null::<P>(thread, noted, array, receives, status),
+                _ => finish_where_null::<P>(thread, noted, (array, index), receives, status),
             };
             if let Some(one) = one {
                 ones.add(one, || peer(&one, code, status));
@@ -341,10 +436,10 @@ unsafe fn finish_failed<P: Path>(
     statuses: Word,
 ) {
     let mut ones = Ones::of(thread, shortcut);
-    for noted in noted {
-        let status = status_at(statuses, noted.index as usize);
+    for (noted, place) in each(noted) {
+        let status = status_at(statuses, place);
         // SAFETY: the array has so many handles.
-        let one = unsafe { finish_where_null::<P>(thread, noted, array, receives, status) };
+        let one = unsafe { finish_where_null::<P>(thread, noted, (array, place), receives, status) };
         one.into_iter().for_each(|one| ones.add(one, || completed::NO_PEER));
     }
     ones.end(ticks);
@@ -353,13 +448,13 @@ unsafe fn finish_failed<P: Path>(
 unsafe fn finish_where_null<P: Path>(
     thread: &Thread,
     noted: &Noted,
-    array: Word,
+    (array, place): (Word, usize),
     receives: bool,
     status: Word,
 ) -> Option<One> {
     // SAFETY: the call has filled the status, and the array has this many handles.
     unsafe {
-        if abi().load_at(array, noted.index as usize) != abi().request_null {
+        if abi().load_at(array, place) != abi().request_null {
             return None;
         }
         let is_error = status == 0 || status::error(status) != 0;
@@ -390,7 +485,14 @@ unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
         if slot.kind == Kind::Plain {
             if slot.state == State::Sole {
                 slot.state = State::Idle;
-            } else if !MAY_HAVE_CHANGED || !slot.complete_simply() {
+            } else if !MAY_HAVE_CHANGED {
+                break;
+            } else if let Some(count) = one.together() {
+                let Some(shortcut) = requests.complete_alike(one, count) else { break };
+                completions.others(shortcut.cast(), count);
+                noted = others;
+                continue;
+            } else if !slot.complete_simply() {
                 break;
             }
             completions.other(slot.shortcut.cast());
@@ -399,7 +501,7 @@ unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
                 break;
             }
             // SAFETY: the call has filled the statuses.
-            let bytes = unsafe { status::bytes_where_usual(statuses + one.index as usize * abi().status.bytes) };
+            let bytes = unsafe { status::bytes_where_usual(statuses + one.index() * abi().status.bytes) };
             let Some(bytes) = bytes else { break };
             slot.state = State::Idle;
             completions.received(nonblocking::arrived_where::<P>(thread, slot, bytes), bytes);
@@ -431,8 +533,10 @@ unsafe fn finish_all<'a, P: Path>(
                 None => (completions, noted) = finish_held::<P>(thread, completions, noted, are_usual, statuses),
             }
             let [one, others @ ..] = noted else { break };
-            let one = finish_apart::<P>(thread, one, receives, status_at(statuses, one.index as usize));
-            one.into_iter().for_each(|one| completions.add(one));
+            for place in one.places() {
+                let one = finish_apart::<P>(thread, one, receives, status_at(statuses, place));
+                one.into_iter().for_each(|one| completions.add(one));
+            }
             noted = others;
         }
     }
@@ -467,8 +571,8 @@ unsafe fn finish_each<P: Path>(
     statuses: Word,
 ) {
     let mut ones = Ones::of(thread, shortcut);
-    for noted in noted {
-        let status = status_at(statuses, noted.index as usize);
+    for (noted, place) in each(noted) {
+        let status = status_at(statuses, place);
         // SAFETY: the call has filled the statuses.
         unsafe {
             if let Some(one) = finish::<P>(thread, *noted, 0, receives, status) {

@@ -109,9 +109,10 @@ impl<'a> Several<'a> {
         unsafe { Several::look_by::<P, false>(thread, operation, length, array, inactive) }
     }
 
-    /// The same; with `HERE` the usual case takes no call.
+    /// The same. With `ALL` for a call that completes all of them: then the usual case takes no call, and those that are alike are noted
+    /// together.
     #[inline(always)]
-    pub unsafe fn look_by<P: Path, const HERE: bool>(
+    pub unsafe fn look_by<P: Path, const ALL: bool>(
         thread: &'a Thread,
         operation: u16,
         length: c_int,
@@ -129,17 +130,17 @@ impl<'a> Several<'a> {
             if let Some(mut requests) = thread.requests().unshared() {
                 changes = thread.requests().changed_so_far();
                 match abi().handle_bytes {
-                    4 if HERE => found.look_at_sole::<u32>(&mut requests, array as *const u32, length),
-                    _ if HERE => found.look_at_sole::<u64>(&mut requests, array as *const u64, length),
+                    4 if ALL => found.look_at_sole::<u32>(&mut requests, array as *const u32, length),
+                    _ if ALL => found.look_at_sole::<u64>(&mut requests, array as *const u64, length),
                     _ => {}
                 }
             }
             if found.index < length {
                 found = match (abi().handle_bytes, inactive) {
-                    (4, false) => walk::<u32, false>(thread, operation, array as *const u32, length, noted, found),
-                    (4, true) => walk::<u32, true>(thread, operation, array as *const u32, length, noted, found),
-                    (_, false) => walk::<u64, false>(thread, operation, array as *const u64, length, noted, found),
-                    (_, true) => walk::<u64, true>(thread, operation, array as *const u64, length, noted, found),
+                    (4, false) => walk::<u32, false, ALL>(thread, operation, array as *const u32, length, noted, found),
+                    (4, true) => walk::<u32, true, false>(thread, operation, array as *const u32, length, noted, found),
+                    (_, false) => walk::<u64, false, ALL>(thread, operation, array as *const u64, length, noted, found),
+                    (_, true) => walk::<u64, true, false>(thread, operation, array as *const u64, length, noted, found),
                 };
             }
             look.forget();

@@ -13,16 +13,10 @@ use crate::thread::Thread;
 
 /// A handle as it stands in an array.
 pub trait Handle: Copy {
-    fn of(word: Word) -> Self;
     fn word(self) -> Word;
 }
 
 impl Handle for u32 {
-    #[inline(always)]
-    fn of(word: Word) -> u32 {
-        word as u32
-    }
-
     #[inline(always)]
     fn word(self) -> Word {
         self as Word
@@ -31,18 +25,28 @@ impl Handle for u32 {
 
 impl Handle for u64 {
     #[inline(always)]
-    fn of(word: Word) -> u64 {
-        word as u64
-    }
-
-    #[inline(always)]
     fn word(self) -> Word {
         self as Word
     }
 }
 
-/// Null handles are passed by in groups of so many.
-const GROUP: usize = 8;
+/// How many null handles there are, one after the other, in an array that begins with one and has so many handles. Most often it has no
+/// others: then each is the one behind it, which the C library compares faster than a loop here.
+///
+/// # Safety
+/// There are so many handles, and one at least.
+#[inline(always)]
+unsafe fn nulls<H: Handle>(array: *const H, length: usize) -> usize {
+    let bytes = (length - 1) * size_of::<H>();
+    // SAFETY: as demanded.
+    unsafe {
+        let begin = slice::from_raw_parts(array.cast::<u8>(), bytes);
+        if begin == slice::from_raw_parts(array.add(1).cast::<u8>(), bytes) {
+            return length;
+        }
+        (1..length).find(|index| array.add(*index).read_unaligned().word() != abi().request_null).unwrap_or(length)
+    }
+}
 
 /// What a look has found up to a place of the array.
 #[derive(Clone, Copy)]
@@ -88,9 +92,9 @@ impl Found {
 
     /// Notes active requests up to the first that takes more than a few comparisons, and passes null handles by. Where there are other
     /// threads, what is noted is marked as seen by this look: they may take it over otherwise, and where a handle comes again it stands
-    /// for a request of theirs.
+    /// for a request of theirs. With `TOGETHER` those are noted together that have one handle and are alike.
     #[inline(always)]
-    unsafe fn look_simply<H: Handle, const MARKS: bool>(
+    unsafe fn look_simply<H: Handle, const MARKS: bool, const TOGETHER: bool>(
         &mut self,
         requests: &mut Held,
         array: *const H,
@@ -100,20 +104,12 @@ impl Found {
         let null = abi().request_null;
         // SAFETY: the caller passes an array of so many handles.
         let at = |index: usize| unsafe { array.add(index).read_unaligned() };
-        let are_null = |from: usize| {
-            (from..from + GROUP).fold(0, |found, index| found | (at(index).word() ^ H::of(null).word())) == 0
-        };
         let mut finder = requests.finder();
         while self.index < length {
             let handle = at(self.index).word();
             if handle == null {
-                self.index += 1;
-                while self.index + GROUP <= length && are_null(self.index) {
-                    self.index += GROUP;
-                }
-                while self.index < length && at(self.index).word() == null {
-                    self.index += 1;
-                }
+                // SAFETY: so many handles are left.
+                self.index += unsafe { nulls(array.add(self.index), length - self.index) };
                 continue;
             }
             let Some(slot) = finder.slot_of(handle) else { return };
@@ -129,9 +125,18 @@ impl Found {
             }
             self.are_of_several |= !self.record.is_null() && self.record != slot.comm;
             self.record = if self.record.is_null() { slot.comm } else { self.record };
-            // SAFETY: there is room for as many as there are handles.
-            unsafe { self.note(Noted::at(handle, slot, self.index), slot.kind) };
+            let mut noted = Noted::at(handle, slot, self.index);
             self.index += 1;
+            if TOGETHER {
+                while self.index < length && at(self.index).word() == handle && slot.look_on() {
+                    self.index += 1;
+                }
+                if self.index != noted.index() + 1 {
+                    noted.stand_for((self.index - noted.index()) as u32);
+                }
+            }
+            // SAFETY: there is room for as many as there are handles.
+            unsafe { self.note(noted, slot.kind) };
         }
     }
 
@@ -148,11 +153,17 @@ impl Found {
 
 /// The same where other threads wait for it. By value, so that elsewhere all of it stays in registers.
 #[inline(never)]
-unsafe fn look_held<H: Handle>(thread: &Thread, mut found: Found, array: *const H, length: usize, stamp: u64) -> Found {
+unsafe fn look_held<H: Handle, const TOGETHER: bool>(
+    thread: &Thread,
+    mut found: Found,
+    array: *const H,
+    length: usize,
+    stamp: u64,
+) -> Found {
     thread.requests().held(|mut requests| {
         thread.requests().look(stamp);
         // SAFETY: as demanded of this one.
-        unsafe { found.look_simply::<H, true>(&mut requests, array, length, stamp) };
+        unsafe { found.look_simply::<H, true, TOGETHER>(&mut requests, array, length, stamp) };
     });
     found
 }
@@ -160,7 +171,7 @@ unsafe fn look_held<H: Handle>(thread: &Thread, mut found: Found, array: *const 
 /// Looks at what is left of an array: all that is active counts; with `INACTIVE` all does. Notes the communicators where
 /// there are several, and what is found is the row that the call belongs to then.
 #[inline(never)]
-pub unsafe fn walk<H: Handle, const INACTIVE: bool>(
+pub unsafe fn walk<H: Handle, const INACTIVE: bool, const TOGETHER: bool>(
     thread: &Thread,
     operation: u16,
     array: *const H,
@@ -175,8 +186,8 @@ pub unsafe fn walk<H: Handle, const INACTIVE: bool>(
         unsafe {
             if !INACTIVE {
                 match thread.requests().unshared() {
-                    Some(mut requests) => found.look_simply::<H, false>(&mut requests, array, length, stamp),
-                    None => found = look_held(thread, found, array, length, stamp),
+                    Some(mut requests) => found.look_simply::<H, false, TOGETHER>(&mut requests, array, length, stamp),
+                    None => found = look_held::<H, TOGETHER>(thread, found, array, length, stamp),
                 }
                 if found.index == length {
                     break;

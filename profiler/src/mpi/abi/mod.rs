@@ -60,6 +60,19 @@ impl Abi {
         // SAFETY: the caller passes an array that has this many handles.
         unsafe { self.load(array + index * self.handle_bytes) }
     }
+
+    /// Puts a handle there, into an array of ours.
+    #[inline(always)]
+    pub unsafe fn store_at(&self, array: Word, index: usize, handle: Word) {
+        let place = array + index * self.handle_bytes;
+        // SAFETY: as above.
+        unsafe {
+            match self.handle_bytes {
+                4 => (place as *mut u32).write_unaligned(handle as u32),
+                _ => (place as *mut u64).write_unaligned(handle as u64),
+            }
+        }
+    }
 }
 
 static ABI: SetOnce<Abi> = SetOnce::new();

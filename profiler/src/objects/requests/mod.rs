@@ -8,6 +8,7 @@ pub mod table;
 
 use std::cell::Cell;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::{iter, ptr};
 
@@ -87,28 +88,59 @@ impl Seen {
     }
 }
 
-/// A request that a call was given.
+/// A request that a call was given, or several of one handle that stand one after the other and are alike.
 #[derive(Clone, Copy)]
 pub struct Noted {
     pub handle: Word,
     slot: *mut Slot,
-    /// Its place in the array that the call was given.
-    pub index: u32,
+    /// Its place in the array that the call was given. With [`TOGETHER`] it stands for so many as the next field tells: that is written
+    /// for nothing else, since a call notes many.
+    at: u32,
+    count: MaybeUninit<u32>,
     /// So their number is told by a shift.
-    _to_power_of_two: MaybeUninit<[u32; 3]>,
+    _to_power_of_two: MaybeUninit<[u32; 2]>,
 }
+
+/// No place: an array has less than 2³¹.
+const TOGETHER: u32 = 1 << 31;
 
 const _: () = assert!(size_of::<Noted>() == 32);
 
 impl Noted {
     #[inline(always)]
     pub fn at(handle: Word, slot: *mut Slot, index: usize) -> Noted {
-        Noted { handle, slot, index: index as u32, _to_power_of_two: MaybeUninit::uninit() }
+        let (count, _to_power_of_two) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+        Noted { handle, slot, at: index as u32, count, _to_power_of_two }
     }
 
     #[inline(always)]
     pub fn new(handle: Word, seen: &Seen, index: usize) -> Noted {
         Noted::at(handle, seen.slot, index)
+    }
+
+    /// The place of the first.
+    #[inline(always)]
+    pub fn index(&self) -> usize {
+        (self.at & !TOGETHER) as usize
+    }
+
+    /// How many it stands for, if not for one.
+    #[inline(always)]
+    pub fn together(&self) -> Option<u32> {
+        // SAFETY: then it was written.
+        if self.at & TOGETHER == 0 { None } else { Some(unsafe { self.count.assume_init() }) }
+    }
+
+    /// From now on it stands for so many, or for none.
+    #[inline(always)]
+    pub fn stand_for(&mut self, count: u32) {
+        self.at |= TOGETHER;
+        self.count = MaybeUninit::new(count);
+    }
+
+    /// The places of all of them.
+    pub fn places(&self) -> Range<usize> {
+        self.index()..self.index() + self.together().unwrap_or(1) as usize
     }
 }
 
@@ -144,6 +176,13 @@ impl Held<'_> {
     pub unsafe fn noted_unchanged(&mut self, noted: &Noted) -> &mut Slot {
         // SAFETY: so it is there as long as the table is borrowed.
         unsafe { &mut *noted.slot }
+    }
+
+    /// So many requests that were noted together have completed: how they were started, if they are still there.
+    #[inline(always)]
+    pub fn complete_alike(&mut self, noted: &Noted, count: u32) -> Option<*const Shortcut> {
+        let shortcut = self.noted(noted)?.shortcut;
+        self.0.remove_alike(noted.slot, count).then_some(shortcut)
     }
 }
 
@@ -407,7 +446,8 @@ impl Requests {
     /// What a look has noted is looked at again, with a new stamp, while no other thread can take any of it.
     pub fn look_again(&self, noted: &[Noted], stamp: u64, mut each: impl FnMut(&Seen)) {
         self.table.with(|requests| {
-            noted.iter().filter_map(|noted| self.seen_in(requests, noted.handle, stamp)).for_each(|seen| each(&seen));
+            let handles = noted.iter().flat_map(|noted| noted.places().map(|_| noted.handle));
+            handles.filter_map(|handle| self.seen_in(requests, handle, stamp)).for_each(|seen| each(&seen));
         });
     }
 

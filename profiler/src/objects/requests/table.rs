@@ -440,6 +440,24 @@ impl Table {
         }
     }
 
+    /// Takes so many out that are alike, two at least: whether there are so many of them.
+    #[inline(never)]
+    pub fn remove_alike(&mut self, slot: *mut Slot, count: u32) -> bool {
+        let place = self.place(slot);
+        let slot = at(&mut self.slots, place);
+        if slot.state != State::Active || u32::from(slot.alike) + 1 < count {
+            return false;
+        }
+        debug_assert!(count >= 2);
+        let simply = count - 2;
+        slot.alike -= simply as u16;
+        slot.posted = slot.posted.saturating_sub(simply);
+        // Behind the last ones there may be others, or none.
+        self.remove_first(place);
+        self.remove_first(place);
+        true
+    }
+
     #[inline(never)]
     fn advance(&mut self, place: usize, at_queue: u32) {
         let slot = at(&mut self.slots, place);
