@@ -62,6 +62,13 @@ pub fn write(call: &Call) -> String {
     line(&format!("    let begin = clock::now_on::<{path}>();"));
     line(&format!("    let place = in_flight::{enter}, op::{name}, begin);"));
     line(&format!("    let code = forward({forwarded});"));
+    // What is only asked for where datatypes or a timeline are recorded outlasts no call on the short path.
+    if has_short(call) && told(call) {
+        for name in seen(call).map(|argument| argument.name).filter(|name| asked_for_receives(call.rule).contains(name))
+        {
+            line(&format!("    let {name} = if P::IS_SHORT {{ Default::default() }} else {{ {name} }};"));
+        }
+    }
     // What the call was given lies where the call was noted, and so in no register while the library has the processor.
     let is_noted = carrier.kind == "comm" && (call.shape != Shape::Creator || has_short(call));
     let again = if is_noted { "0" } else { comm };
@@ -147,6 +154,16 @@ pub fn write(call: &Call) -> String {
     line("    });");
     line("    code\n}\n");
     text
+}
+
+/// The arguments of a rule that tell what the program is ready to receive. What arrives the status tells.
+fn asked_for_receives(rule: &str) -> &[&str] {
+    match rule {
+        "recv" => &["count", "datatype", "source"],
+        "sendrecv" => &["recvcount", "recvtype", "source"],
+        "sendrecv_replace" => &["source"],
+        _ => &[],
+    }
 }
 
 /// Whether its bytes are told when it returns, and not by its completion.
