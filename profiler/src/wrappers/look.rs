@@ -6,7 +6,7 @@ use std::slice;
 
 use vocabulary::shard::IN_FLIGHT_LEVELS;
 
-use super::walk::{Found, walk};
+use super::walk::{Found, look_held, walk};
 use crate::guest::short_path::Path;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
@@ -127,6 +127,12 @@ impl<'a> Several<'a> {
         let (mut changes, mut found) = (OTHERS_MAY, Found::none(noted));
         // SAFETY: the program passes an array of so many handles, and there is room for as many.
         unsafe {
+            let walk = |found| match (abi().handle_bytes, inactive) {
+                (4, false) => walk::<u32, false, ALL>(thread, operation, array as *const u32, length, noted, found),
+                (4, true) => walk::<u32, true, false>(thread, operation, array as *const u32, length, noted, found),
+                (_, false) => walk::<u64, false, ALL>(thread, operation, array as *const u64, length, noted, found),
+                (_, true) => walk::<u64, true, false>(thread, operation, array as *const u64, length, noted, found),
+            };
             if let Some(mut requests) = thread.requests().unshared() {
                 changes = thread.requests().changed_so_far();
                 match abi().handle_bytes {
@@ -134,14 +140,18 @@ impl<'a> Several<'a> {
                     _ if ALL => found.look_at_sole::<u64>(&mut requests, array as *const u64, length),
                     _ => {}
                 }
-            }
-            if found.index < length {
-                found = match (abi().handle_bytes, inactive) {
-                    (4, false) => walk::<u32, false, ALL>(thread, operation, array as *const u32, length, noted, found),
-                    (4, true) => walk::<u32, true, false>(thread, operation, array as *const u32, length, noted, found),
-                    (_, false) => walk::<u64, false, ALL>(thread, operation, array as *const u64, length, noted, found),
-                    (_, true) => walk::<u64, true, false>(thread, operation, array as *const u64, length, noted, found),
+                if found.index < length {
+                    found = walk(found);
+                }
+            } else {
+                found = match abi().handle_bytes {
+                    4 if ALL => look_held::<u32, true>(thread, found, array as *const u32, length),
+                    _ if ALL => look_held::<u64, true>(thread, found, array as *const u64, length),
+                    _ => found,
                 };
+                if !found.is_whole(length) {
+                    found = walk(found);
+                }
             }
             look.forget();
             Several {

@@ -7,6 +7,7 @@ use vocabulary::shard::BUCKET_INVOLVED;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
+use crate::objects::requests::table::Slot;
 use crate::objects::requests::{self, Held, Kind, Noted, State};
 use crate::record::tally;
 use crate::thread::Thread;
@@ -35,7 +36,7 @@ impl Handle for u64 {
 ///
 /// # Safety
 /// There are so many handles, and one at least.
-#[inline(always)]
+#[inline(never)]
 unsafe fn nulls<H: Handle>(array: *const H, length: usize) -> usize {
     let bytes = (length - 1) * size_of::<H>();
     // SAFETY: as demanded.
@@ -60,12 +61,20 @@ pub struct Found {
     pub end: *mut Noted,
     /// The next handle to be looked at.
     pub index: usize,
+    /// That of the look, once it has one.
+    stamp: u64,
 }
 
 impl Found {
+    /// Whether all of so many handles are looked at, and are requests of one communicator.
+    #[inline(always)]
+    pub fn is_whole(&self, length: usize) -> bool {
+        self.index == length && !self.are_of_several && !self.record.is_null()
+    }
+
     #[inline(always)]
     pub fn none(first: *mut Noted) -> Found {
-        Found { record: std::ptr::null_mut(), are_of_several: false, kinds: 0, end: first, index: 0 }
+        Found { record: std::ptr::null_mut(), are_of_several: false, kinds: 0, end: first, index: 0, stamp: 0 }
     }
 
     /// Notes requests of one communicator, as long as each is the only one of its handle. In a loop of a few instructions, and without a
@@ -125,18 +134,14 @@ impl Found {
             }
             self.are_of_several |= !self.record.is_null() && self.record != slot.comm;
             self.record = if self.record.is_null() { slot.comm } else { self.record };
-            let mut noted = Noted::at(handle, slot, self.index);
-            self.index += 1;
-            if TOGETHER {
-                while self.index < length && at(self.index).word() == handle && slot.look_on() {
-                    self.index += 1;
-                }
-                if self.index != noted.index() + 1 {
-                    noted.stand_for((self.index - noted.index()) as u32);
+            // SAFETY: there is room for as many as there are handles, and so many are left.
+            unsafe {
+                self.note(Noted::at(handle, slot, self.index), slot.kind);
+                self.index += 1;
+                if TOGETHER && slot.state == State::Active {
+                    self.index += note_alike(array.add(self.index), length - self.index, slot, self.end.sub(1));
                 }
             }
-            // SAFETY: there is room for as many as there are handles.
-            unsafe { self.note(noted, slot.kind) };
         }
     }
 
@@ -151,15 +156,35 @@ impl Found {
     }
 }
 
+/// Notes those together with the one before that follow it in the array and are like it. Returns how many these are. Apart, so that it takes
+/// no register where each has its handle for itself.
+#[inline(never)]
+unsafe fn note_alike<H: Handle>(array: *const H, length: usize, slot: &mut Slot, noted: *mut Noted) -> usize {
+    let mut count = 0;
+    // SAFETY: the caller passes so many handles, and what was noted.
+    unsafe {
+        while count < length && array.add(count).read_unaligned().word() == slot.handle && slot.look_on() {
+            count += 1;
+        }
+        if count != 0 {
+            (*noted).stand_for(count as u32 + 1);
+        }
+    }
+    count
+}
+
 /// The same where other threads wait for it. By value, so that elsewhere all of it stays in registers.
 #[inline(never)]
-unsafe fn look_held<H: Handle, const TOGETHER: bool>(
+pub unsafe fn look_held<H: Handle, const TOGETHER: bool>(
     thread: &Thread,
     mut found: Found,
     array: *const H,
     length: usize,
-    stamp: u64,
 ) -> Found {
+    if found.stamp == 0 {
+        found.stamp = thread.stamp();
+    }
+    let stamp = found.stamp;
     thread.requests().held(|mut requests| {
         thread.requests().look(stamp);
         // SAFETY: as demanded of this one.
@@ -180,14 +205,15 @@ pub unsafe fn walk<H: Handle, const INACTIVE: bool, const TOGETHER: bool>(
     mut found: Found,
 ) -> Found {
     let null = abi().request_null;
-    let stamp = thread.stamp();
+    let stamp = if found.stamp == 0 { thread.stamp() } else { found.stamp };
+    found.stamp = stamp;
     while found.index < length {
         // SAFETY: the caller passes an array of so many handles, and there is room for as many.
         unsafe {
             if !INACTIVE {
                 match thread.requests().unshared() {
                     Some(mut requests) => found.look_simply::<H, false, TOGETHER>(&mut requests, array, length, stamp),
-                    None => found = look_held::<H, TOGETHER>(thread, found, array, length, stamp),
+                    None => found = look_held::<H, TOGETHER>(thread, found, array, length),
                 }
                 if found.index == length {
                     break;
