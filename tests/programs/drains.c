@@ -1,6 +1,6 @@
 /* Arrays of sends and receives to oneself, with nulls and requests that are not started in between, completed by calls drawn at random:
  * over all of an array or a part, one after the other, polled, and with new requests in the places of those that have completed.
- * Libraries give one handle to all sends that are complete at once, so that handles stand in an array many times.
+ * Libraries give one handle to all sends that are complete at once, so that handles stand in an array many times. At last a call fails.
  *
  * usage: drains [SEED] */
 #include "truth.h"
@@ -131,6 +131,56 @@ static int left(void)
     return active;
 }
 
+/* A call fails after others have completed a part of the array: it completes the request that failed, and none of those again. */
+static void fail(void)
+{
+    enum { SENDS = 9 };
+    MPI_Request behind[SENDS];
+    MPI_Comm comm = comms[0];
+    const char *label = labels[0];
+    int index, left = SENDS;
+    for (int i = 0; i < SENDS; i++) {
+        MPI_Irecv(in[i], BYTES, MPI_CHAR, 0, i, comm, &behind[i]);
+        received(label, "MPI_Irecv", 300);
+    }
+    MPI_Irecv(in[SENDS], 300, MPI_CHAR, 0, 30002, comm, &requests[0]);
+    for (int i = 0; i < SENDS; i++) begin(1 + i, 0, SEND, 300, i);
+    for (int i = 0; i < 3; i++, left--) {
+        MPI_Waitany(1 + SENDS, requests, &index, MPI_STATUS_IGNORE);
+        called(label, "MPI_Waitany");
+        done(label, "MPI_Waitany", index, 1);
+    }
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* MPICH asks this one */
+    if (MPI_Send(out, 400, MPI_CHAR, 0, 30002, comm))
+        failed(label, "MPI_Send", 0);
+    else
+        sent(label, "MPI_Send", world_rank, 400);
+    while (left || requests[0] != MPI_REQUEST_NULL) {
+        MPI_Status status;
+        int bytes = 0, code = MPI_Waitany(1 + SENDS, requests, &index, &status);
+        if (code)
+            failed(label, "MPI_Waitany", 0);
+        else
+            called(label, "MPI_Waitany");
+        if (!code && index > 0) {
+            done(label, "MPI_Waitany", index, 1);
+            left--;
+            continue;
+        }
+        /* Open MPI does not tell that the message was too long. */
+        EXPECT(requests[0] == MPI_REQUEST_NULL);
+        if (!code) PMPI_Get_count(&status, MPI_CHAR, &bytes);
+        received(label, "MPI_Irecv", bytes);
+        completed_request(label, "MPI_Waitany", "MPI_Irecv", bytes, bytes ? world_rank : -1, bytes);
+    }
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Waitall(SENDS, behind, MPI_STATUSES_IGNORE);
+    called(label, "MPI_Waitall");
+    for (int i = 0; i < SENDS; i++) completed_request(label, "MPI_Waitall", "MPI_Irecv", 300, -1, 300);
+}
+
 int main(int argc, char **argv)
 {
     truth_init(&argc, &argv);
@@ -166,6 +216,7 @@ int main(int argc, char **argv)
             }
         }
     }
+    fail();
     MPI_Request_free(&inactive);
     called(labels[0], "MPI_Request_free");
     for (int c = 0; c < COMMS; c++) free_comm(&comms[c], labels[c]);

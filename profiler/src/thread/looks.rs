@@ -35,9 +35,9 @@ pub struct Look {
     handles: Room<u8>,
     /// The changes of requests by then.
     changes: Cell<u64>,
-    /// The record that was found, how many were noted, and whether there are receives among them.
+    /// The record that was found, how many were noted, those that were crossed out since included, and whether there are receives among them.
     found: Cell<(Record, usize, bool)>,
-    /// How many of these have completed since then.
+    /// How many of these have completed since then, and are crossed out.
     completed: Cell<usize>,
 }
 
@@ -129,8 +129,8 @@ impl Look {
         self.completed.set(0);
     }
 
-    /// Of those that are kept the one at this place of what was noted has completed. Otherwise the array is as it was, but that its handle
-    /// is null now.
+    /// Of those that are kept the one at this place of what was noted has completed: it is crossed out. Otherwise the array is as it was,
+    /// but that its handle is null now.
     ///
     /// # Safety
     /// So many were noted, and so many handles kept.
@@ -139,22 +139,22 @@ impl Look {
         // SAFETY: as demanded.
         unsafe {
             let noted = &mut *self.noted.place.get().add(place);
-            noted.stand_for(0);
+            noted.cross_out();
             abi().store_at(self.handles.place.get() as Word, noted.index(), abi().request_null);
         }
         self.changes.set(changes);
         self.completed.set(self.completed.get() + 1);
     }
 
-    /// How many of those that are kept have completed since they were noted. They are noted as none.
+    /// How many of those that are kept have completed since they were noted, and are crossed out.
     #[inline(always)]
     pub fn completed(&self) -> usize {
         if self.is_kept() { self.completed.get() } else { 0 }
     }
 
-    /// For calls that take all that is noted for requests.
+    /// For `MPI_Testall`, which completes all that is noted.
     #[inline(always)]
-    pub fn forget_if_some_completed(&self) {
+    pub fn forget_if_some_are_crossed_out(&self) {
         if self.completed() != 0 {
             self.forget();
         }

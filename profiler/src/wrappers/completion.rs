@@ -127,7 +127,9 @@ pub unsafe fn MPI_Testall<P: Path>(
 ) -> c_int {
     // SAFETY: as above.
     unsafe {
-        thread.looks.at(0).forget_if_some_completed();
+        if P::IS_SHORT {
+            thread.looks.at(0).forget_if_some_are_crossed_out();
+        }
         let several = Several::look_again::<P>(thread, op::MPI_Testall, length, array);
         let statuses = several.statuses(statuses);
         let done = timed!(P, thread, several.record, MPI_Testall, forward(statuses));

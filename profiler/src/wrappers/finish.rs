@@ -311,9 +311,10 @@ unsafe fn finish_alone<P: Path>(
     let Some(place) = place_of(several.noted(), index) else { return false };
     let noted = several.noted()[place];
     let Some(mut requests) = thread.requests().alone() else { return false };
-    // SAFETY: nothing has changed, and the call has filled the status.
+    // SAFETY: the call has filled the status, and the array has so many handles.
     unsafe {
-        let slot = requests.noted_unchanged(&noted);
+        // Of one behind others that have its handle and are not like it nobody has noted where it is.
+        let Some(slot) = requests.noted(&noted) else { return false };
         let is_simple = slot.state == State::Sole || slot.is_one_of_those_alike();
         if !is_simple || !finish_at_once::<P>(thread, shortcut, ticks, slot, several.receives, status) {
             return false;
@@ -411,6 +412,10 @@ unsafe fn finish_some<P: Path, W: Which>(
     unsafe {
         for (index, status) in W::completed(code, length, [first, second, third]) {
             let Some(noted) = place_of(noted, index).and_then(|place| noted.get(place)) else { continue };
+            // Where the call failed, all that are null seem to have completed: an earlier call may have crossed some out.
+            if noted.is_crossed_out() {
+                continue;
+            }
             let one = match code {
                 0 => finish::<P>(thread, *noted, 0, receives, status),
                 _ => finish_where_null::<P>(thread, noted, (array, index), receives, status),

@@ -109,8 +109,8 @@ impl<'a> Several<'a> {
         unsafe { Several::look_by::<P, false>(thread, operation, length, array, inactive) }
     }
 
-    /// The same. With `ALL` for a call that completes all of them: then the usual case takes no call, and those that are alike are noted
-    /// together.
+    /// The same. With `ALL` for a call that completes all of them: then the usual case takes no call (with several threads one), and those
+    /// that are alike are noted together.
     #[inline(always)]
     pub unsafe fn look_by<P: Path, const ALL: bool>(
         thread: &'a Thread,

@@ -173,7 +173,7 @@ unsafe fn note_alike<H: Handle>(array: *const H, length: usize, slot: &mut Slot,
     count
 }
 
-/// The same where other threads wait for it. By value, so that elsewhere all of it stays in registers.
+/// Looks simply, as above, while other threads wait for the table. By value, so that elsewhere all of it stays in registers.
 #[inline(never)]
 pub unsafe fn look_held<H: Handle, const TOGETHER: bool>(
     thread: &Thread,

@@ -65,7 +65,7 @@ impl Abi {
     #[inline(always)]
     pub unsafe fn store_at(&self, array: Word, index: usize, handle: Word) {
         let place = array + index * self.handle_bytes;
-        // SAFETY: as above.
+        // SAFETY: the caller passes an array of his own that has room for this many.
         unsafe {
             match self.handle_bytes {
                 4 => (place as *mut u32).write_unaligned(handle as u32),

@@ -88,10 +88,11 @@ impl Seen {
     }
 }
 
-/// A request that a call was given, or several of one handle that stand one after the other and are alike.
+/// A request that a call was given, or several of one handle that stand one after the other and are alike, or none, if it is crossed out.
 #[derive(Clone, Copy)]
 pub struct Noted {
     pub handle: Word,
+    /// Where it was seen, or null, as [`Seen::slot`].
     slot: *mut Slot,
     /// Its place in the array that the call was given. With [`TOGETHER`] it stands for so many as the next field tells: that is written
     /// for nothing else, since a call notes many.
@@ -131,11 +132,22 @@ impl Noted {
         if self.at & TOGETHER == 0 { None } else { Some(unsafe { self.count.assume_init() }) }
     }
 
-    /// From now on it stands for so many, or for none.
+    /// From now on it stands for so many.
     #[inline(always)]
     pub fn stand_for(&mut self, count: u32) {
         self.at |= TOGETHER;
         self.count = MaybeUninit::new(count);
+    }
+
+    /// It has completed, and stays where it is so that the others need not be moved.
+    #[inline(always)]
+    pub fn cross_out(&mut self) {
+        self.stand_for(0);
+    }
+
+    #[inline(always)]
+    pub fn is_crossed_out(&self) -> bool {
+        self.together() == Some(0)
     }
 
     /// The places of all of them.

@@ -440,15 +440,14 @@ impl Table {
         }
     }
 
-    /// Takes so many out that are alike, two at least: whether there are so many of them.
+    /// Takes so many out that are alike. Returns false, and takes none, where there are fewer, and where it is asked for fewer than two.
     #[inline(never)]
     pub fn remove_alike(&mut self, slot: *mut Slot, count: u32) -> bool {
         let place = self.place(slot);
         let slot = at(&mut self.slots, place);
-        if slot.state != State::Active || u32::from(slot.alike) + 1 < count {
+        if slot.state != State::Active || u32::from(slot.alike) + 1 < count || count < 2 {
             return false;
         }
-        debug_assert!(count >= 2);
         let simply = count - 2;
         slot.alike -= simply as u16;
         slot.posted = slot.posted.saturating_sub(simply);
