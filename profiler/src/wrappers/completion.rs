@@ -150,6 +150,8 @@ pub unsafe fn MPI_Testall<P: Path>(
 enum One {}
 
 impl Which for One {
+    const IS_ONE: bool = true;
+
     unsafe fn most(_: [Word; 3]) -> usize {
         1
     }
@@ -186,7 +188,7 @@ pub unsafe fn MPI_Waitany<P: Path>(
         let done = timed!(P, thread, several.record, MPI_Waitany, forward(status));
         recorded(move || {
             let shortcut = count::<P>(thread, several.record, done);
-            several.finish_one::<P, One>(thread, done, shortcut, array, [index, status, 0]);
+            several.finish::<P, One>(thread, done, shortcut, array, [index, status, 0]);
             several.leave(thread);
         });
         done.code
@@ -210,7 +212,7 @@ pub unsafe fn MPI_Testany<P: Path>(
         recorded(move || {
             let shortcut = count::<P>(thread, several.record, done);
             if done.code != 0 || *(flag as *const c_int) != 0 {
-                several.finish_one::<P, One>(thread, done, shortcut, array, [index, status, 0]);
+                several.finish::<P, One>(thread, done, shortcut, array, [index, status, 0]);
             } else {
                 several.keep::<P>(thread, array);
             }

@@ -230,31 +230,6 @@ impl Several<'_> {
         completions.end(ticks);
     }
 
-    /// One request of the call has completed, or none. `which`: where the call has told its place, and its status.
-    #[inline(always)]
-    pub unsafe fn finish_one<P: Path, W: Which>(
-        &self,
-        thread: &Thread,
-        done: Done,
-        shortcut: Option<&Shortcut>,
-        array: Word,
-        which: [Word; 3],
-    ) {
-        // SAFETY: as demanded of this one.
-        unsafe {
-            if P::IS_SHORT
-                && done.code == 0
-                && self.changes == thread.requests().changed_so_far()
-                && let Some(shortcut) = shortcut
-                && let [place, status, _] = which
-                && finish_alone::<P>(thread, shortcut, done.ticks, *self, array, *(place as *const c_int), status)
-            {
-                return;
-            }
-            self.finish::<P, W>(thread, done, shortcut, array, which);
-        }
-    }
-
     /// Some requests of the call have completed. `which`: where the call has told which, and their statuses.
     #[inline(always)]
     pub unsafe fn finish<P: Path, W: Which>(
@@ -266,12 +241,16 @@ impl Several<'_> {
         which: [Word; 3],
     ) {
         let [first, second, third] = which;
-        let nothing_else_changes = P::IS_SHORT
-            && done.code == 0
-            && self.length >= WORTH_KEEPING
-            && self.changes == thread.requests().changed_so_far();
+        let nothing_else_changes = P::IS_SHORT && done.code == 0 && self.changes == thread.requests().changed_so_far();
         // SAFETY: as demanded of this one.
         unsafe {
+            if W::IS_ONE
+                && nothing_else_changes
+                && let Some(shortcut) = shortcut
+                && finish_alone::<P>(thread, shortcut, done.ticks, *self, array, *(first as *const c_int), second)
+            {
+                return;
+            }
             finish_some::<P, W>(
                 thread,
                 done.code,
@@ -284,7 +263,7 @@ impl Several<'_> {
                 second,
                 third,
             );
-            if nothing_else_changes {
+            if nothing_else_changes && self.length >= WORTH_KEEPING {
                 keep_rest::<W>(thread, *self, array, which);
             }
         }
@@ -384,6 +363,9 @@ fn place_of(noted: &[Noted], index: usize) -> Option<usize> {
 
 /// How a call over several requests tells which have completed.
 pub trait Which {
+    /// It completes one at most, and tells its index and its status.
+    const IS_ONE: bool = false;
+
     /// How many of a successful call at most.
     unsafe fn most(told: [Word; 3]) -> usize;
 
