@@ -51,6 +51,7 @@ fn no_two_threads_touch_one_place_unordered() {
             ("thread_churn", 2),
             ("thread_requests", 2),
             ("thread_completions", 2),
+            ("thread_polls", 2),
             ("threads", 2),
         ];
         for (name, ranks) in programs {

@@ -17,6 +17,18 @@ fn threads_in_each_others_way_lose_no_count() {
     }
 }
 
+/// Until one looks for a request of another, none locks its own. Whenever that ends, others are in the midst of calls.
+#[test]
+fn no_count_is_lost_when_requests_are_handed_over_for_the_first_time() {
+    for mpi in Mpi::ALL {
+        for round in ["-1", "0", "1", "5", "23"] {
+            for ranks in [1, 2] {
+                check(&Launch::new(mpi, "thread_polls").ranks(ranks).arguments(&[round]).run().succeeded());
+            }
+        }
+    }
+}
+
 #[test]
 fn every_level_of_threads_is_counted() {
     for mpi in Mpi::ALL {

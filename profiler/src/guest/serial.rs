@@ -36,17 +36,6 @@ impl<T> Serial<T> {
     /// Nothing that comes back here is called while it is held.
     #[inline(always)]
     #[allow(clippy::mut_from_ref)]
-    pub unsafe fn alone(&self) -> Option<&mut T> {
-        // SAFETY: as demanded.
-        state::alone().map(|alone| unsafe { self.of(alone) })
-    }
-
-    /// The same where that has been asked.
-    ///
-    /// # Safety
-    /// As above.
-    #[inline(always)]
-    #[allow(clippy::mut_from_ref)]
     pub unsafe fn of(&self, _: Alone) -> &mut T {
         // SAFETY: as demanded; see above.
         unsafe { &mut *self.value.get() }
@@ -56,12 +45,6 @@ impl<T> Serial<T> {
     #[cold]
     #[inline(never)]
     fn locked<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
-        self.locked_here(work)
-    }
-
-    /// For what is called where several threads may call MPI. The work must not come back here.
-    #[inline(always)]
-    pub fn locked_here<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
         self.lock.lock();
         let _unlock = Unlock(&self.lock);
         // SAFETY: locked, here and by all others.

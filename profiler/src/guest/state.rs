@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
+use commsee_runtime::biased::Owners;
+
 use crate::guest::short_path::{self, Path};
 
 /// Before `MPI_Init`, after `MPI_Finalize`, when disabled, or after trouble: calls are forwarded and nothing else.
@@ -17,6 +19,8 @@ static EPOCH: AtomicU32 = AtomicU32::new(0);
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 /// Several threads may call MPI at the same time.
 static THREADED: AtomicBool = AtomicBool::new(false);
+/// How threads come to their requests.
+pub static OWNERS: Owners = Owners::new();
 /// Several threads call MPI, be it at the same time or one after the other.
 static SHARED: AtomicBool = AtomicBool::new(false);
 
@@ -73,6 +77,9 @@ pub fn start(threaded: bool) {
 
 /// From now on several threads may call MPI at the same time.
 pub fn several_threads() {
+    if !is_threaded() {
+        OWNERS.prepare();
+    }
     share();
     THREADED.store(true, Ordering::Release);
 }

@@ -39,6 +39,8 @@ pub struct Look {
     found: Cell<(Record, usize, bool)>,
     /// How many of these have completed since then, and are crossed out.
     completed: Cell<usize>,
+    /// Where several threads call MPI: that with which the latest look has marked what it found.
+    stamp: Cell<u64>,
 }
 
 struct Room<T> {
@@ -79,7 +81,18 @@ impl Look {
             changes: Cell::new(0),
             found: Cell::new((ptr::null_mut(), 0, false)),
             completed: Cell::new(0),
+            stamp: Cell::new(0),
         }
+    }
+
+    #[inline(always)]
+    pub fn marked_with(&self, stamp: u64) {
+        self.stamp.set(stamp);
+    }
+
+    #[inline(always)]
+    pub fn is_marked_with(&self, stamp: u64) -> bool {
+        self.stamp.get() == stamp
     }
 
     /// What was found in this array of `length` handles, if it is the latest one that was noted, holds what it held then, and no

@@ -327,4 +327,9 @@ impl Thread {
         self.last_stamp.set(stamp);
         stamp
     }
+
+    #[inline(always)]
+    pub fn latest_stamp(&self) -> u64 {
+        self.last_stamp.get()
+    }
 }

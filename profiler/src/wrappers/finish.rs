@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use super::creators;
-use super::look::{OTHERS_MAY, Several, Single, keep};
+use super::look::{Several, Single, keep};
 use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
@@ -37,10 +37,11 @@ impl Single {
             && done.code == 0
             && self.changes == thread.requests().changed_so_far()
             && let (Some(noted), Some(shortcut)) = (&self.noted, shortcut)
-            && let Some(mut requests) = thread.requests().alone()
+            && let Some(mut requests) = thread.requests().enter()
         {
             // SAFETY: nothing has changed; the call has filled the status.
             unsafe {
+                let mut requests = requests.held();
                 let slot = requests.noted_unchanged(noted);
                 if finish_at_once::<P>(thread, shortcut, done.ticks, slot, self.receives, status) {
                     return;
@@ -214,14 +215,12 @@ impl Several<'_> {
         unsafe {
             if P::IS_SHORT
                 && self.changes == thread.requests().changed_so_far()
-                && let Some(mut requests) = thread.requests().alone()
+                && let Some(mut requests) = thread.requests().enter()
             {
+                let requests = &mut requests.held();
                 let are_usual = self.receives && status::are_usual();
-                left = finish_sole::<P, false>(&mut requests, thread, &mut completions, left, are_usual, statuses);
+                left = finish_sole::<P, false>(requests, thread, &mut completions, left, are_usual, statuses);
                 thread.requests().changed();
-            } else if self.changes == OTHERS_MAY {
-                let are_usual = P::IS_SHORT && self.receives && status::are_usual();
-                (completions, left) = finish_held::<P>(thread, completions, left, are_usual, statuses);
             }
             if !left.is_empty() {
                 completions = finish_all::<P>(thread, completions, left, self.receives, statuses);
@@ -289,7 +288,8 @@ unsafe fn finish_alone<P: Path>(
     let Several { look, length, count, .. } = several;
     let Some(place) = place_of(several.noted(), index) else { return false };
     let noted = several.noted()[place];
-    let Some(mut requests) = thread.requests().alone() else { return false };
+    let Some(mut requests) = thread.requests().enter() else { return false };
+    let mut requests = requests.held();
     // SAFETY: the call has filled the status, and the array has so many handles.
     unsafe {
         // Of one behind others that have its handle and are not like it nobody has noted where it is.
@@ -512,12 +512,13 @@ unsafe fn finish_all<'a, P: Path>(
     while !noted.is_empty() {
         // SAFETY: the call has filled the statuses.
         unsafe {
-            match thread.requests().alone() {
+            match thread.requests().enter() {
                 Some(mut requests) => {
-                    noted = finish_sole::<P, true>(&mut requests, thread, &mut completions, noted, are_usual, statuses);
+                    let requests = &mut requests.held();
+                    noted = finish_sole::<P, true>(requests, thread, &mut completions, noted, are_usual, statuses);
                     thread.requests().changed();
                 }
-                None => (completions, noted) = finish_held::<P>(thread, completions, noted, are_usual, statuses),
+                None => (completions, noted) = finish_locked::<P>(thread, completions, noted, are_usual, statuses),
             }
             let [one, others @ ..] = noted else { break };
             for place in one.places() {
@@ -532,14 +533,14 @@ unsafe fn finish_all<'a, P: Path>(
 
 /// Up to the first that takes more, where other threads wait for it.
 #[inline(never)]
-unsafe fn finish_held<'a, 'b, P: Path>(
+unsafe fn finish_locked<'a, 'b, P: Path>(
     thread: &'a Thread,
     mut completions: Completions<'a>,
     noted: &'b [Noted],
     are_usual: bool,
     statuses: Word,
 ) -> (Completions<'a>, &'b [Noted]) {
-    let left = thread.requests().held(|mut requests| {
+    let left = thread.requests().locked(|mut requests| {
         thread.requests().changed();
         // SAFETY: as demanded of this one.
         unsafe { finish_sole::<P, true>(&mut requests, thread, &mut completions, noted, are_usual, statuses) }

@@ -6,11 +6,12 @@ use std::slice;
 
 use vocabulary::shard::IN_FLIGHT_LEVELS;
 
-use super::walk::{Found, look_held, walk};
+use super::walk::{Found, look_marking, walk};
 use crate::guest::short_path::Path;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
+use crate::objects::requests::table::Slot;
 use crate::objects::requests::{self, Noted, State};
 use crate::objects::shortcuts::Shortcut;
 use crate::record::tally::{self, Done};
@@ -26,6 +27,18 @@ pub struct Single {
     pub changes: u64,
 }
 
+impl Single {
+    #[inline(always)]
+    fn of(thread: &Thread, slot: &mut Slot) -> Single {
+        Single {
+            noted: Some(Noted::at(slot.handle, slot, 0)),
+            record: slot.comm,
+            receives: slot.kind.receives(),
+            changes: thread.requests().changed_so_far(),
+        }
+    }
+}
+
 #[inline(always)]
 pub unsafe fn look(thread: &Thread, request: Word) -> Single {
     // SAFETY: a null address is the program's mistake, which the library will report.
@@ -34,14 +47,26 @@ pub unsafe fn look(thread: &Thread, request: Word) -> Single {
         && let Some(slot) = requests.finder().slot_of(handle)
         && (slot.state == State::Sole || slot.is_one_of_those_alike())
     {
-        return Single {
-            noted: Some(Noted::at(handle, slot, 0)),
-            record: slot.comm,
-            receives: slot.kind.receives(),
-            changes: thread.requests().changed_so_far(),
-        };
+        return Single::of(thread, slot);
     }
-    of_handle(thread, handle, thread.stamp())
+    look_marking_one(thread, handle)
+}
+
+/// The same where other threads may come to the table.
+#[inline(never)]
+fn look_marking_one(thread: &Thread, handle: Word) -> Single {
+    let stamp = thread.stamp();
+    if state::is_threaded()
+        && let Some(mut requests) = thread.requests().enter()
+        && let mut requests = requests.held()
+        && let Some(slot) = requests.finder().slot_of(handle)
+        && slot.state == State::Sole
+    {
+        thread.requests().look(stamp);
+        slot.stamp = stamp;
+        return Single::of(thread, slot);
+    }
+    of_handle(thread, handle, stamp)
 }
 
 #[inline(never)]
@@ -145,12 +170,16 @@ impl<'a> Several<'a> {
                 }
             } else {
                 found = match abi().handle_bytes {
-                    4 if ALL => look_held::<u32, true>(thread, found, array as *const u32, length),
-                    _ if ALL => look_held::<u64, true>(thread, found, array as *const u64, length),
+                    4 if ALL => look_marking::<u32, true>(thread, found, array as *const u32, length),
+                    _ if ALL => look_marking::<u64, true>(thread, found, array as *const u64, length),
                     _ => found,
                 };
                 if !found.is_whole(length) {
                     found = walk(found);
+                }
+                if let Some(now) = thread.requests().changes() {
+                    changes = now;
+                    look.marked_with(thread.latest_stamp());
                 }
             }
             look.forget();
@@ -171,11 +200,13 @@ impl<'a> Several<'a> {
     #[inline(always)]
     pub unsafe fn look_again<P: Path>(thread: &'a Thread, operation: u16, length: c_int, array: Word) -> Several<'a> {
         let look = thread.looks.at(0);
-        let changes = if P::IS_SHORT { thread.requests().changes() } else { None };
+        let changes = thread.requests().changed_so_far();
         // SAFETY: the program passes an array of so many handles.
         unsafe {
-            if let Some(changes) = changes
-                && let Some((record, count, receives)) = look.found(array, length, abi().handle_bytes, changes)
+            let found = || look.found(array, length, abi().handle_bytes, changes);
+            if P::IS_SHORT
+                && let Some((record, count, receives)) = found()
+                && (state::unshared().is_some() || mark_again(thread, look))
             {
                 return Several { look, length: length as usize, count, record, receives, changes };
             }
@@ -216,6 +247,19 @@ impl<'a> Several<'a> {
     pub fn leave(self, thread: &Thread) {
         thread.requests().looked();
     }
+}
+
+/// What the latest look has marked belongs to this one, too, if there was no other, and no other thread has come to the thread's requests.
+#[cold]
+#[inline(never)]
+fn mark_again(thread: &Thread, look: &Look) -> bool {
+    let stamp = thread.latest_stamp();
+    let may_be_marked = state::is_threaded() && look.is_marked_with(stamp);
+    let entered = if may_be_marked { thread.requests().enter() } else { None };
+    if entered.is_some() {
+        thread.requests().look(stamp);
+    }
+    entered.is_some()
 }
 
 /// Apart, since the calls that come to it mostly find what they found before.

@@ -173,9 +173,9 @@ unsafe fn note_alike<H: Handle>(array: *const H, length: usize, slot: &mut Slot,
     count
 }
 
-/// Looks simply, as above, while other threads wait for the table. By value, so that elsewhere all of it stays in registers.
+/// Looks simply, as above, where other threads may come to the table. By value, so that elsewhere all of it stays in registers.
 #[inline(never)]
-pub unsafe fn look_held<H: Handle, const TOGETHER: bool>(
+pub unsafe fn look_marking<H: Handle, const TOGETHER: bool>(
     thread: &Thread,
     mut found: Found,
     array: *const H,
@@ -184,8 +184,27 @@ pub unsafe fn look_held<H: Handle, const TOGETHER: bool>(
     if found.stamp == 0 {
         found.stamp = thread.stamp();
     }
+    let Some(mut requests) = thread.requests().enter() else {
+        // SAFETY: as demanded of this one.
+        return unsafe { look_locked::<H, TOGETHER>(thread, found, array, length) };
+    };
     let stamp = found.stamp;
-    thread.requests().held(|mut requests| {
+    thread.requests().look(stamp);
+    // SAFETY: as above.
+    unsafe { found.look_simply::<H, true, TOGETHER>(&mut requests.held(), array, length, stamp) };
+    found
+}
+
+/// The same while others wait for it.
+#[inline(never)]
+unsafe fn look_locked<H: Handle, const TOGETHER: bool>(
+    thread: &Thread,
+    mut found: Found,
+    array: *const H,
+    length: usize,
+) -> Found {
+    let stamp = found.stamp;
+    thread.requests().locked(|mut requests| {
         thread.requests().look(stamp);
         // SAFETY: as demanded of this one.
         unsafe { found.look_simply::<H, true, TOGETHER>(&mut requests, array, length, stamp) };
@@ -213,7 +232,7 @@ pub unsafe fn walk<H: Handle, const INACTIVE: bool, const TOGETHER: bool>(
             if !INACTIVE {
                 match thread.requests().unshared() {
                     Some(mut requests) => found.look_simply::<H, false, TOGETHER>(&mut requests, array, length, stamp),
-                    None => found = look_held::<H, TOGETHER>(thread, found, array, length),
+                    None => found = look_marking::<H, TOGETHER>(thread, found, array, length),
                 }
                 if found.index == length {
                     break;

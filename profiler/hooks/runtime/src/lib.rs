@@ -9,6 +9,7 @@
 //! | the real function behind a wrapper | [`real`] |
 //! | memory that may be refused | [`memory`] |
 //! | finding by handle or key | [`table`], [`pointers`] |
+//! | a thread's data that others seldom come to | [`biased`] |
 //! | values that several threads may read and write | [`loose`] |
 //! | a thread's own data, without a call | [`thread_pointer!`] |
 //! | how far the stack goes | [`stack`] |
@@ -17,6 +18,7 @@
 //! | the core as a module sees it | [`module`] |
 //! | the call that a thread is in, without a call of the core | [`thread_state`] |
 
+pub mod biased;
 pub mod errno;
 pub mod guard;
 pub mod launcher;

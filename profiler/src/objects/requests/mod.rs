@@ -2,158 +2,41 @@
 //! are complete at once, in Open MPI and in MPICH) and give it again as soon as it is free. So under each handle stands a
 //! queue of the requests that were started, oldest first, and one is taken out per completion.
 
+mod noted;
+mod others;
 mod request;
 pub mod site;
 pub mod table;
 
-use std::cell::Cell;
-use std::mem::MaybeUninit;
-use std::ops::Range;
+use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-use std::{iter, ptr};
 
+use commsee_runtime::biased::{Biased, Inside};
 use vocabulary::calls::op;
 use vocabulary::shard::Cell as Counters;
 
-use crate::guest::serial::Serial;
-use crate::guest::state;
+use crate::guest::state::{self, OWNERS};
 use crate::mpi::abi::Word;
 use crate::objects::records::Record;
 use crate::objects::shortcuts::{self, Shortcut};
 use crate::shard::memory;
-use crate::sites;
 
+pub use noted::{Noted, Seen};
+pub use others::Unknown;
 use request::NOWHERE;
 pub use request::{Completed, Extra, HandleAddress, Kind, Partition, Persistent, Request, Starts, State, receives};
-use table::{EMPTY, Slot, Table, at};
+use table::{Slot, Table, at};
 
-/// The requests that one thread started, and those of other threads that it has looked at since. Locked only where several
-/// threads may call MPI at once.
+/// The requests that one thread started, and those of other threads that it has looked at since. Locked only where one of several threads
+/// that may call MPI at once has looked for a request of another one.
 pub struct Requests {
     /// The look of the completing call that the owner is in, or 0.
     looking: AtomicU64,
     /// How often a request was started, completed or changed otherwise. Read by other threads, without the lock.
     changes: AtomicU64,
-    table: Serial<Table>,
+    table: Biased<Table>,
     /// Those of the thread that came next, once there is one.
     next: AtomicPtr<Requests>,
-}
-
-/// Those of the first of all threads that ever called MPI while recording: each knows the next. They are never freed, so nobody needs
-/// a lock to go through them.
-static FIRST: AtomicPtr<Requests> = AtomicPtr::new(ptr::null_mut());
-
-/// Held by the thread that takes a request over from another one.
-static TAKING: Serial<()> = Serial::new(());
-
-/// Handles that a thread asked for and that no thread knew, each with how often requests of all threads had changed by then: generalized
-/// requests, say, which a program polls. As long as none changes, nobody is asked again.
-pub struct Unknown([Cell<(Word, u64)>; UNKNOWN]);
-
-const UNKNOWN: usize = 16;
-
-impl Unknown {
-    pub const fn none() -> Unknown {
-        Unknown([const { Cell::new((EMPTY, 0)) }; UNKNOWN])
-    }
-
-    fn place(&self, handle: Word) -> &Cell<(Word, u64)> {
-        &self.0[(handle ^ handle >> 4 ^ handle >> 8) % UNKNOWN]
-    }
-}
-
-/// What a thread answers that is asked for a request.
-enum Given {
-    Request(Request, Option<Extra>),
-    /// It may know one, but is completing it just now.
-    Busy,
-    Unknown,
-}
-
-/// One request as a completing call sees it.
-#[derive(Clone, Copy)]
-pub struct Seen {
-    pub comm: Record,
-    pub active: bool,
-    pub kind: Kind,
-    /// Where it was seen, or null: looking there again costs a comparison.
-    slot: *mut Slot,
-}
-
-impl Seen {
-    #[inline(always)]
-    fn of(request: &Request) -> Seen {
-        let active = request.state.is_active();
-        Seen { comm: request.comm, active, kind: request.kind, slot: ptr::null_mut() }
-    }
-}
-
-/// A request that a call was given, or several of one handle that stand one after the other and are alike, or none, if it is crossed out.
-#[derive(Clone, Copy)]
-pub struct Noted {
-    pub handle: Word,
-    /// Where it was seen, or null, as [`Seen::slot`].
-    slot: *mut Slot,
-    /// Its place in the array that the call was given. With [`TOGETHER`] it stands for so many as the next field tells: that is written
-    /// for nothing else, since a call notes many.
-    at: u32,
-    count: MaybeUninit<u32>,
-    /// So their number is told by a shift.
-    _to_power_of_two: MaybeUninit<[u32; 2]>,
-}
-
-/// No place: an array has less than 2³¹.
-const TOGETHER: u32 = 1 << 31;
-
-const _: () = assert!(size_of::<Noted>() == 32);
-
-impl Noted {
-    #[inline(always)]
-    pub fn at(handle: Word, slot: *mut Slot, index: usize) -> Noted {
-        let (count, _to_power_of_two) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-        Noted { handle, slot, at: index as u32, count, _to_power_of_two }
-    }
-
-    #[inline(always)]
-    pub fn new(handle: Word, seen: &Seen, index: usize) -> Noted {
-        Noted::at(handle, seen.slot, index)
-    }
-
-    /// The place of the first.
-    #[inline(always)]
-    pub fn index(&self) -> usize {
-        (self.at & !TOGETHER) as usize
-    }
-
-    /// How many it stands for, if not for one.
-    #[inline(always)]
-    pub fn together(&self) -> Option<u32> {
-        // SAFETY: then it was written.
-        if self.at & TOGETHER == 0 { None } else { Some(unsafe { self.count.assume_init() }) }
-    }
-
-    /// From now on it stands for so many.
-    #[inline(always)]
-    pub fn stand_for(&mut self, count: u32) {
-        self.at |= TOGETHER;
-        self.count = MaybeUninit::new(count);
-    }
-
-    /// It has completed, and stays where it is so that the others need not be moved.
-    #[inline(always)]
-    pub fn cross_out(&mut self) {
-        self.stand_for(0);
-    }
-
-    #[inline(always)]
-    pub fn is_crossed_out(&self) -> bool {
-        self.together() == Some(0)
-    }
-
-    /// The places of all of them.
-    pub fn places(&self) -> Range<usize> {
-        self.index()..self.index() + self.together().unwrap_or(1) as usize
-    }
 }
 
 /// What a look finds under a handle. With a stamp, what was seen is this thread's until `looked`, and a further look with the same stamp finds the next one under the same handle.
@@ -164,6 +47,16 @@ pub fn seen(own: &Requests, unknown: &Unknown, handle: Word, stamp: u64) -> Opti
     match own.seen_simply(handle, stamp) {
         Some(seen) => Some(seen),
         None => own.seen_otherwise(unknown, handle, stamp),
+    }
+}
+
+/// The table of the thread that has entered it.
+pub struct Entered<'a>(Inside<'a, Table>);
+
+impl Entered<'_> {
+    #[inline(always)]
+    pub fn held(&mut self) -> Held<'_> {
+        Held(&mut self.0)
     }
 }
 
@@ -216,90 +109,8 @@ impl Requests {
         Some(Requests {
             looking: AtomicU64::new(0),
             changes: AtomicU64::new(0),
-            table: Serial::new(Table::new()?),
+            table: Biased::new(Table::new()?),
             next: AtomicPtr::new(ptr::null_mut()),
-        })
-    }
-
-    /// A new thread's requests become known to all others. One thread at a time may do so.
-    pub fn join(&'static self) {
-        let mut end = &FIRST;
-        // SAFETY: requests of threads are never freed.
-        while let Some(requests) = unsafe { end.load(Ordering::Acquire).as_ref() } {
-            state::share();
-            end = &requests.next;
-        }
-        end.store(ptr::from_ref(self).cast_mut(), Ordering::Release);
-    }
-
-    /// Those of all other threads.
-    fn others(&self) -> impl Iterator<Item = &'static Requests> {
-        let mut next = &FIRST;
-        iter::from_fn(move || {
-            loop {
-                // SAFETY: as above.
-                let requests = unsafe { next.load(Ordering::Acquire).as_ref() }?;
-                next = &requests.next;
-                if !ptr::eq(requests, self) {
-                    return Some(requests);
-                }
-            }
-        })
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn take_over(&self, unknown: &Unknown, handle: Word, stamp: u64) -> Option<Seen> {
-        let others = || self.others();
-        others().next()?;
-        // A request that this thread may ask for was entered before its program knew of it, and so is among these.
-        let changes = others().fold(0u64, |sum, requests| sum.wrapping_add(requests.changes.load(Ordering::Acquire)));
-        let place = unknown.place(handle);
-        if place.get() == (handle, changes) {
-            return None;
-        }
-        // While nothing else moves: what is taken from a thread not yet asked for one that was asked before would be missed.
-        TAKING.with(|()| match self.take_first(handle) {
-            Given::Request(request, extra) => {
-                let seen = Seen::of(&request);
-                self.adopt(handle, request, extra, stamp);
-                Some(seen)
-            }
-            Given::Busy => None,
-            Given::Unknown => {
-                place.set((handle, changes));
-                None
-            }
-        })
-    }
-
-    fn take_first(&self, handle: Word) -> Given {
-        let mut is_busy = false;
-        for requests in self.others() {
-            match requests.table.with(|table| requests.give(table, handle)) {
-                Given::Unknown => {}
-                Given::Busy => is_busy = true,
-                given => return given,
-            }
-        }
-        // Those that were busy may have ended their calls by now.
-        if is_busy { self.take_at_once(&FIRST, handle) } else { Given::Unknown }
-    }
-
-    /// The same of all that follow, as they are at one moment: nobody gets at his table until all have answered that come after it.
-    fn take_at_once(&self, next: &AtomicPtr<Requests>, handle: Word) -> Given {
-        // SAFETY: requests of threads are never freed.
-        let Some(requests) = (unsafe { next.load(Ordering::Acquire).as_ref() }) else { return Given::Unknown };
-        if ptr::eq(requests, self) {
-            return self.take_at_once(&requests.next, handle);
-        }
-        requests.table.with(|table| match self.take_at_once(&requests.next, handle) {
-            given @ Given::Request(..) => given,
-            Given::Busy => match requests.give(table, handle) {
-                Given::Unknown => Given::Busy,
-                given => given,
-            },
-            Given::Unknown => requests.give(table, handle),
         })
     }
 
@@ -315,8 +126,34 @@ impl Requests {
         self.changes.store(self.changes.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
     }
 
-    /// Enters a request. What finds no room is not followed.
-    fn enter(&self, requests: &mut Table, handle: Word, request: Request) {
+    /// The table, while others wait where there may be any. The work must not come back here.
+    #[inline(always)]
+    fn with<R>(&self, work: impl FnOnce(&mut Table) -> R) -> R {
+        match state::alone() {
+            // SAFETY: no other thread is in a call.
+            Some(_) => work(unsafe { self.table.unlocked() }),
+            None => self.with_lock(work),
+        }
+    }
+
+    /// Apart, so that nothing of it stands in the way of calls without a lock.
+    #[cold]
+    #[inline(never)]
+    fn with_lock<R>(&self, work: impl FnOnce(&mut Table) -> R) -> R {
+        self.table.lock(work)
+    }
+
+    /// That of another thread.
+    fn with_others<R>(&self, work: impl FnOnce(&mut Table) -> R) -> R {
+        match state::alone() {
+            // SAFETY: as above.
+            Some(_) => work(unsafe { self.table.unlocked() }),
+            None => self.table.lock_out(&OWNERS, work),
+        }
+    }
+
+    /// Puts a request in. What finds no room is not followed.
+    fn put(&self, requests: &mut Table, handle: Word, request: Request) {
         requests.insert(handle, request);
         self.changed();
     }
@@ -334,8 +171,8 @@ impl Requests {
         ticks: u64,
         shortcut: *const Shortcut,
     ) {
-        // SAFETY: nothing is called.
-        if let Some(requests) = unsafe { self.table.alone() }
+        // SAFETY: the thread's own, and nothing is called.
+        if let Some(mut requests) = unsafe { self.table.enter(&OWNERS) }
             && requests.start_simply(handle, comm, (kind, posted), cells, ticks, shortcut)
         {
             return self.changed();
@@ -354,7 +191,7 @@ impl Requests {
         shortcut: *const Shortcut,
     ) {
         if state::is_threaded() {
-            let is_started = self.table.locked_here(|requests| {
+            let is_started = self.with(|requests| {
                 self.changed();
                 requests.start_simply(handle, comm, (kind, posted), cells, ticks, shortcut)
             });
@@ -363,11 +200,11 @@ impl Requests {
             }
         }
         let request = Request { posted, shortcut, ..Request::started(comm, kind, cells, ticks) };
-        self.table.with(|requests| self.enter(requests, handle, request));
+        self.with(|requests| self.put(requests, handle, request));
     }
 
     pub fn start_with(&self, handle: Word, mut request: Request, extra: Extra) {
-        self.table.with(|requests| {
+        self.with(|requests| {
             if matches!(extra, Extra::Persistent(_)) {
                 request.state = State::Inactive;
             }
@@ -375,14 +212,15 @@ impl Requests {
                 Some(place) => request.extra = place,
                 None => return memory::lose_call(),
             }
-            self.enter(requests, handle, request);
+            self.put(requests, handle, request);
         });
     }
 
-    /// How often requests have changed, where no other thread has any.
+    /// How often requests have changed, where no other thread has any, or none of several has come to those of another one.
     #[inline(always)]
     pub fn changes(&self) -> Option<u64> {
-        state::unshared().map(|_| self.changed_so_far())
+        let are_own = state::unshared().is_some() || state::is_threaded() && !OWNERS.do_lock();
+        are_own.then(|| self.changed_so_far())
     }
 
     #[inline(always)]
@@ -390,11 +228,18 @@ impl Requests {
         self.changes.load(Ordering::Relaxed)
     }
 
-    /// The table where no thread may come in between.
+    /// The table, without a lock. None where another thread has looked for requests of others.
+    #[inline(always)]
+    pub fn enter(&self) -> Option<Entered<'_>> {
+        // SAFETY: a thread enters its own, and calls nothing of the MPI library before it leaves.
+        unsafe { self.table.enter(&OWNERS) }.map(Entered)
+    }
+
+    /// The table where calls come one after the other.
     #[inline(always)]
     pub fn alone(&self) -> Option<Held<'_>> {
         // SAFETY: nothing that is done with it calls anything.
-        unsafe { self.table.alone() }.map(Held)
+        state::alone().map(|_| Held(unsafe { self.table.unlocked() }))
     }
 
     /// The table where no other thread has one: a handle that is not found here is followed nowhere, and one that is found stands for
@@ -402,13 +247,13 @@ impl Requests {
     #[inline(always)]
     pub fn unshared(&self) -> Option<Held<'_>> {
         // SAFETY: one thread alone calls MPI, and nothing that is done with it calls anything.
-        state::unshared().map(|alone| Held(unsafe { self.table.of(alone) }))
+        state::unshared().map(|_| Held(unsafe { self.table.unlocked() }))
     }
 
     /// The table where others may come in between: they wait.
     #[inline(always)]
-    pub fn held<R>(&self, work: impl FnOnce(Held) -> R) -> R {
-        self.table.locked_here(|requests| work(Held(requests)))
+    pub fn locked<R>(&self, work: impl FnOnce(Held) -> R) -> R {
+        self.with(|requests| work(Held(requests)))
     }
 
     /// The completing call with this stamp looks: what it marks with the stamp stays this thread's until [`Requests::looked`]. Told while the
@@ -420,8 +265,7 @@ impl Requests {
     /// What is seen where the look comes past here for the first time, or past requests that are alike.
     #[inline(always)]
     fn seen_simply(&self, handle: Word, stamp: u64) -> Option<Seen> {
-        let requests = self.alone()?;
-        let slot = requests.0.slot_of(handle)?;
+        let slot = self.alone()?.0.slot_of(handle)?;
         if slot.state == State::Idle || !slot.is_seen_simply(stamp) {
             return None;
         }
@@ -434,7 +278,7 @@ impl Requests {
     }
 
     fn seen(&self, handle: Word, stamp: u64) -> Option<Seen> {
-        self.table.with(|requests| self.seen_in(requests, handle, stamp))
+        self.with(|requests| self.seen_in(requests, handle, stamp))
     }
 
     fn seen_in(&self, requests: &mut Table, handle: Word, stamp: u64) -> Option<Seen> {
@@ -457,7 +301,7 @@ impl Requests {
 
     /// What a look has noted is looked at again, with a new stamp, while no other thread can take any of it.
     pub fn look_again(&self, noted: &[Noted], stamp: u64, mut each: impl FnMut(&Seen)) {
-        self.table.with(|requests| {
+        self.with(|requests| {
             let handles = noted.iter().flat_map(|noted| noted.places().map(|_| noted.handle));
             handles.filter_map(|handle| self.seen_in(requests, handle, stamp)).for_each(|seen| each(&seen));
         });
@@ -466,29 +310,25 @@ impl Requests {
     /// A request that this thread has looked at has completed: its entry is taken out, or made inactive if it is persistent.
     #[inline(always)]
     pub fn complete(&self, noted: Noted) -> Option<Completed> {
-        match self.complete_simply(&noted) {
-            Some((_, slot)) => Some(slot.completed()),
-            None => self.complete_otherwise(noted),
-        }
+        self.complete_simply(&noted).or_else(|| self.complete_otherwise(noted))
     }
 
-    /// The same for the only request of its handle, or one of several that are alike: its kind, and what is left of it there until the
-    /// handle is used again.
+    /// The same for the only request of its handle, or one of several that are alike.
     #[inline(always)]
-    pub fn complete_simply(&self, noted: &Noted) -> Option<(Kind, &Slot)> {
-        let requests = self.alone()?;
-        let slot = requests.0.noted(noted.handle, noted.slot)?;
-        let kind = slot.kind;
+    fn complete_simply(&self, noted: &Noted) -> Option<Completed> {
+        let mut entered = self.enter()?;
+        let mut requests = entered.held();
+        let slot = requests.noted(noted)?;
         if !slot.complete_simply() {
             return None;
         }
         self.changed();
-        Some((kind, slot))
+        Some(slot.completed())
     }
 
     #[inline(never)]
     fn complete_otherwise(&self, noted: Noted) -> Option<Completed> {
-        self.table.with(|requests| {
+        self.with(|requests| {
             self.changed();
             let place = match requests.noted(noted.handle, noted.slot) {
                 Some(slot) => {
@@ -516,7 +356,7 @@ impl Requests {
 
     /// `MPI_Request_free` of a request that this thread has looked at.
     pub fn forget(&self, handle: Word) {
-        self.table.with(|requests| {
+        self.with(|requests| {
             self.changed();
             if let Some(slot) = requests.busy_slot_of(handle) {
                 let extra = at(&mut requests.slots, slot).extra;
@@ -528,7 +368,7 @@ impl Requests {
 
     /// What remains to be done for an active request is changed.
     pub fn set_kind(&self, handle: Word, kind: Kind) {
-        self.table.with(|requests| {
+        self.with(|requests| {
             self.changed();
             if let Some(slot) = requests.busy_slot_of(handle) {
                 let slot = at(&mut requests.slots, slot);
@@ -539,7 +379,7 @@ impl Requests {
 
     /// What the start of a persistent request that this thread has looked at sends and receives, as far as that is known by then.
     pub fn volume(&self, handle: Word) -> Option<(u64, u64)> {
-        self.table.with(|requests| {
+        self.with(|requests| {
             let place = requests.busy_slot_of(handle)?;
             let extra = at(&mut requests.slots, place).extra;
             let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(extra as usize) else { return None };
@@ -558,7 +398,7 @@ impl Requests {
         site: Option<*const Shortcut>,
         posted: impl FnOnce() -> u32,
     ) -> Option<(Record, Persistent)> {
-        self.table.with(|requests| {
+        self.with(|requests| {
             self.changed();
             let place = requests.busy_slot_of(handle)?;
             let mut request = at(&mut requests.slots, place).request();
@@ -585,69 +425,5 @@ impl Requests {
             at(&mut requests.slots, place).set_request(request);
             Some((request.comm, persistent))
         })
-    }
-
-    /// What is known of a partitioned request. It stays where it is: several threads may mark its partitions at the same time.
-    pub fn partition(&self, handle: Word) -> Option<Partition> {
-        self.own_partition(handle).or_else(|| self.others().find_map(|requests| requests.own_partition(handle)))
-    }
-
-    fn own_partition(&self, handle: Word) -> Option<Partition> {
-        self.table.with(|requests| {
-            let slot = requests.busy_slot_of(handle)?;
-            let Request { comm, extra, .. } = at(&mut requests.slots, slot).request();
-            let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(extra as usize) else { return None };
-            let destination = persistent.messages.first().map(|(rank, world_rank, _)| (*rank, *world_rank));
-            Some(Partition { comm, bytes: persistent.message_bytes, destination })
-        })
-    }
-
-    /// The oldest request of a handle is handed to another thread, but none that the owner is completing just now: the
-    /// library may already have given its handle to the request that the other thread asks for.
-    fn give(&self, requests: &mut Table, handle: Word) -> Given {
-        let Some(place) = requests.busy_slot_of(handle) else { return Given::Unknown };
-        let slot = *at(&mut requests.slots, place);
-        let mut request = slot.request();
-        if slot.is_seen_by(self.looking.load(Ordering::Acquire)) {
-            match requests.take_unseen(place) {
-                Some(unseen) => request = unseen,
-                None => return Given::Busy,
-            }
-        } else {
-            requests.remove_first(place);
-        }
-        self.changed();
-        // The shortcut is its thread's own; a site is the process's.
-        if request.kind.receives() && sites::are_counted() {
-            request.shortcut = site::for_any_thread(request.shortcut, request.posted);
-        } else if request.kind != Kind::Plain {
-            request.shortcut = shortcuts::unused();
-        }
-        let extra = requests.give_extra(request.extra);
-        Given::Request(request, extra)
-    }
-
-    /// Takes a request over from another thread, as one that the look with this stamp has seen.
-    fn adopt(&self, handle: Word, mut request: Request, extra: Option<Extra>, stamp: u64) {
-        self.table.with(|requests| {
-            self.changed();
-            if let Some(extra) = extra {
-                match requests.keep_extra(extra) {
-                    Some(place) => request.extra = place,
-                    None => return memory::lose_call(),
-                }
-            }
-            self.enter(requests, handle, request);
-            if let Some(place) = requests.busy_slot_of(handle) {
-                let slot = at(&mut requests.slots, place);
-                if slot.stamp != stamp {
-                    slot.stamp = stamp;
-                    requests.look_anew(place);
-                } else if !slot.look_on() {
-                    // What is before it under its handle this look has seen.
-                    requests.look_on(place);
-                }
-            }
-        });
     }
 }

@@ -1,0 +1,96 @@
+//! What a completing call notes of requests before it is forwarded: afterwards their handles are null, or another's.
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::ptr;
+
+use super::request::{Kind, Request};
+use super::table::Slot;
+use crate::mpi::abi::Word;
+use crate::objects::records::Record;
+
+/// One request as a completing call sees it.
+#[derive(Clone, Copy)]
+pub struct Seen {
+    pub comm: Record,
+    pub active: bool,
+    pub kind: Kind,
+    /// Where it was seen, or null: looking there again costs a comparison.
+    pub(super) slot: *mut Slot,
+}
+
+impl Seen {
+    #[inline(always)]
+    pub(super) fn of(request: &Request) -> Seen {
+        let active = request.state.is_active();
+        Seen { comm: request.comm, active, kind: request.kind, slot: ptr::null_mut() }
+    }
+}
+
+/// A request that a call was given, or several of one handle that stand one after the other and are alike, or none, if it is crossed out.
+#[derive(Clone, Copy)]
+pub struct Noted {
+    pub handle: Word,
+    /// Where it was seen, or null, as [`Seen::slot`].
+    pub(super) slot: *mut Slot,
+    /// Its place in the array that the call was given. With [`TOGETHER`] it stands for so many as the next field tells: that is written
+    /// for nothing else, since a call notes many.
+    at: u32,
+    count: MaybeUninit<u32>,
+    /// So their number is told by a shift.
+    _to_power_of_two: MaybeUninit<[u32; 2]>,
+}
+
+/// No place: an array has less than 2³¹.
+const TOGETHER: u32 = 1 << 31;
+
+const _: () = assert!(size_of::<Noted>() == 32);
+
+impl Noted {
+    #[inline(always)]
+    pub fn at(handle: Word, slot: *mut Slot, index: usize) -> Noted {
+        let (count, _to_power_of_two) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+        Noted { handle, slot, at: index as u32, count, _to_power_of_two }
+    }
+
+    #[inline(always)]
+    pub fn new(handle: Word, seen: &Seen, index: usize) -> Noted {
+        Noted::at(handle, seen.slot, index)
+    }
+
+    /// The place of the first.
+    #[inline(always)]
+    pub fn index(&self) -> usize {
+        (self.at & !TOGETHER) as usize
+    }
+
+    /// How many it stands for, if not for one.
+    #[inline(always)]
+    pub fn together(&self) -> Option<u32> {
+        // SAFETY: then it was written.
+        if self.at & TOGETHER == 0 { None } else { Some(unsafe { self.count.assume_init() }) }
+    }
+
+    /// From now on it stands for so many.
+    #[inline(always)]
+    pub fn stand_for(&mut self, count: u32) {
+        self.at |= TOGETHER;
+        self.count = MaybeUninit::new(count);
+    }
+
+    /// It has completed, and stays where it is so that the others need not be moved.
+    #[inline(always)]
+    pub fn cross_out(&mut self) {
+        self.stand_for(0);
+    }
+
+    #[inline(always)]
+    pub fn is_crossed_out(&self) -> bool {
+        self.together() == Some(0)
+    }
+
+    /// The places of all of them.
+    pub fn places(&self) -> Range<usize> {
+        self.index()..self.index() + self.together().unwrap_or(1) as usize
+    }
+}

@@ -1,0 +1,194 @@
+//! Requests that one thread started and another one completes: it takes them over when it looks for them.
+
+use std::cell::Cell;
+use std::iter;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use super::request::{Extra, Kind, Partition, Request};
+use super::table::{EMPTY, Table, at};
+use super::{Requests, Seen, site};
+use crate::guest::serial::Serial;
+use crate::guest::state;
+use crate::mpi::abi::Word;
+use crate::objects::shortcuts;
+use crate::shard::memory;
+use crate::sites;
+
+/// Those of the first of all threads that ever called MPI while recording: each knows the next. They are never freed, so nobody needs
+/// a lock to go through them.
+static FIRST: AtomicPtr<Requests> = AtomicPtr::new(ptr::null_mut());
+
+/// Held by the thread that takes a request over from another one.
+static TAKING: Serial<()> = Serial::new(());
+
+/// Handles that a thread asked for and that no thread knew, each with how often requests of all threads had changed by then: generalized
+/// requests, say, which a program polls. As long as none changes, nobody is asked again.
+pub struct Unknown([Cell<(Word, u64)>; UNKNOWN]);
+
+const UNKNOWN: usize = 16;
+
+impl Unknown {
+    pub const fn none() -> Unknown {
+        Unknown([const { Cell::new((EMPTY, 0)) }; UNKNOWN])
+    }
+
+    fn place(&self, handle: Word) -> &Cell<(Word, u64)> {
+        &self.0[(handle ^ handle >> 4 ^ handle >> 8) % UNKNOWN]
+    }
+}
+
+/// What a thread answers that is asked for a request.
+enum Given {
+    Request(Request, Option<Extra>),
+    /// It may know one, but is completing it just now.
+    Busy,
+    Unknown,
+}
+
+impl Requests {
+    /// A new thread's requests become known to all others. One thread at a time may do so.
+    pub fn join(&'static self) {
+        let mut end = &FIRST;
+        // SAFETY: requests of threads are never freed.
+        while let Some(requests) = unsafe { end.load(Ordering::Acquire).as_ref() } {
+            state::share();
+            end = &requests.next;
+        }
+        end.store(ptr::from_ref(self).cast_mut(), Ordering::Release);
+    }
+
+    /// Those of all other threads.
+    fn others(&self) -> impl Iterator<Item = &'static Requests> {
+        let mut next = &FIRST;
+        iter::from_fn(move || {
+            loop {
+                // SAFETY: as above.
+                let requests = unsafe { next.load(Ordering::Acquire).as_ref() }?;
+                next = &requests.next;
+                if !ptr::eq(requests, self) {
+                    return Some(requests);
+                }
+            }
+        })
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn take_over(&self, unknown: &Unknown, handle: Word, stamp: u64) -> Option<Seen> {
+        let others = || self.others();
+        others().next()?;
+        // A request that this thread may ask for was entered before its program knew of it, and so is among these.
+        let changes = others().fold(0u64, |sum, requests| sum.wrapping_add(requests.changes.load(Ordering::Acquire)));
+        let place = unknown.place(handle);
+        if place.get() == (handle, changes) {
+            return None;
+        }
+        // While nothing else moves: what is taken from a thread not yet asked for one that was asked before would be missed.
+        TAKING.with(|()| match self.take_first(handle) {
+            Given::Request(request, extra) => {
+                let seen = Seen::of(&request);
+                self.adopt(handle, request, extra, stamp);
+                Some(seen)
+            }
+            Given::Busy => None,
+            Given::Unknown => {
+                place.set((handle, changes));
+                None
+            }
+        })
+    }
+
+    fn take_first(&self, handle: Word) -> Given {
+        let mut is_busy = false;
+        for requests in self.others() {
+            match requests.with_others(|table| requests.give(table, handle)) {
+                Given::Unknown => {}
+                Given::Busy => is_busy = true,
+                given => return given,
+            }
+        }
+        // Those that were busy may have ended their calls by now.
+        if is_busy { self.take_at_once(&FIRST, handle) } else { Given::Unknown }
+    }
+
+    /// The same of all that follow, as they are at one moment: nobody gets at his table until all have answered that come after it.
+    fn take_at_once(&self, next: &AtomicPtr<Requests>, handle: Word) -> Given {
+        // SAFETY: requests of threads are never freed.
+        let Some(requests) = (unsafe { next.load(Ordering::Acquire).as_ref() }) else { return Given::Unknown };
+        if ptr::eq(requests, self) {
+            return self.take_at_once(&requests.next, handle);
+        }
+        requests.with_others(|table| match self.take_at_once(&requests.next, handle) {
+            given @ Given::Request(..) => given,
+            Given::Busy => match requests.give(table, handle) {
+                Given::Unknown => Given::Busy,
+                given => given,
+            },
+            Given::Unknown => requests.give(table, handle),
+        })
+    }
+
+    /// What is known of a partitioned request. It stays where it is: several threads may mark its partitions at the same time.
+    pub fn partition(&self, handle: Word) -> Option<Partition> {
+        self.with(|table| partition_in(table, handle))
+            .or_else(|| self.others().find_map(|other| other.with_others(|table| partition_in(table, handle))))
+    }
+
+    /// The oldest request of a handle is handed to another thread, but none that the owner is completing just now: the
+    /// library may already have given its handle to the request that the other thread asks for.
+    fn give(&self, requests: &mut Table, handle: Word) -> Given {
+        let Some(place) = requests.busy_slot_of(handle) else { return Given::Unknown };
+        let slot = *at(&mut requests.slots, place);
+        let mut request = slot.request();
+        if slot.is_seen_by(self.looking.load(Ordering::Acquire)) {
+            match requests.take_unseen(place) {
+                Some(unseen) => request = unseen,
+                None => return Given::Busy,
+            }
+        } else {
+            requests.remove_first(place);
+        }
+        self.changed();
+        // The shortcut is its thread's own; a site is the process's.
+        if request.kind.receives() && sites::are_counted() {
+            request.shortcut = site::for_any_thread(request.shortcut, request.posted);
+        } else if request.kind != Kind::Plain {
+            request.shortcut = shortcuts::unused();
+        }
+        let extra = requests.give_extra(request.extra);
+        Given::Request(request, extra)
+    }
+
+    /// Takes a request over from another thread, as one that the look with this stamp has seen.
+    fn adopt(&self, handle: Word, mut request: Request, extra: Option<Extra>, stamp: u64) {
+        self.with(|requests| {
+            self.changed();
+            if let Some(extra) = extra {
+                match requests.keep_extra(extra) {
+                    Some(place) => request.extra = place,
+                    None => return memory::lose_call(),
+                }
+            }
+            self.put(requests, handle, request);
+            if let Some(place) = requests.busy_slot_of(handle) {
+                let slot = at(&mut requests.slots, place);
+                if slot.stamp != stamp {
+                    slot.stamp = stamp;
+                    requests.look_anew(place);
+                } else if !slot.look_on() {
+                    // What is before it under its handle this look has seen.
+                    requests.look_on(place);
+                }
+            }
+        });
+    }
+}
+
+fn partition_in(requests: &mut Table, handle: Word) -> Option<Partition> {
+    let slot = requests.busy_slot_of(handle)?;
+    let Request { comm, extra, .. } = at(&mut requests.slots, slot).request();
+    let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(extra as usize) else { return None };
+    let destination = persistent.messages.first().map(|(rank, world_rank, _)| (*rank, *world_rank));
+    Some(Partition { comm, bytes: persistent.message_bytes, destination })
+}
