@@ -16,7 +16,7 @@ fn instrumented_library() -> PathBuf {
     let mut build = Command::new(env!("CARGO"));
     build.args(["build", "--release", "--package", "commsee-profiler", "--target", &host, "--target-dir"]).arg(&target);
     build.current_dir(env!("CARGO_MANIFEST_DIR")).env("RUSTC_BOOTSTRAP", "1");
-    build.env("RUSTFLAGS", "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer");
+    build.env("RUSTFLAGS", "--cfg instrumented -Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer");
     let built = execute_within_s(&mut build, 900);
     assert!(built.status.success(), "{}", built.stderr);
     target.join(host).join("release/libcommsee.so")

@@ -118,14 +118,16 @@ unsafe extern "C" {
     static END: Optional;
 }
 
+std::arch::global_asm!(".hidden __start_commsee_optional", ".hidden __stop_commsee_optional");
+
+// Code that a sanitizer has instrumented calls it, and so cannot run before all is relocated.
+#[cfg(not(instrumented))]
 std::arch::global_asm!(
     // The loader calls it when all else in this library is relocated.
     ".globl commsee_at_relocation",
     ".hidden commsee_at_relocation",
     ".type commsee_at_relocation, @gnu_indirect_function",
     ".set commsee_at_relocation, {at_relocation}",
-    ".hidden __start_commsee_optional",
-    ".hidden __stop_commsee_optional",
     ".pushsection .data.rel.ro.commsee_settled, \"awR\", @progbits",
     ".balign 8",
     ".quad commsee_at_relocation",
