@@ -40,12 +40,14 @@ impl Single {
             && let Some(mut requests) = thread.requests().enter()
         {
             // SAFETY: nothing has changed; the call has filled the status.
-            unsafe {
+            let finished = unsafe {
                 let mut requests = requests.held();
-                let slot = requests.noted_unchanged(noted);
-                if finish_at_once::<P>(thread, shortcut, done.ticks, slot, self.receives, status) {
-                    return;
-                }
+                finish_at_once::<P>(thread, requests.noted_unchanged(noted), self.receives, status)
+            };
+            drop(requests);
+            if let Some(finished) = finished {
+                // SAFETY: as above.
+                return unsafe { finished.count(thread, shortcut, done.ticks, status) };
             }
         }
         // SAFETY: as demanded of this one.
@@ -78,38 +80,48 @@ impl Single {
     }
 }
 
+/// What a call has completed that completed one request.
+enum Finished {
+    Received { started: Started, bytes: u64 },
+    Other { started: Started },
+}
+
+impl Finished {
+    /// Counts that the call completed it. May call the MPI library, to ask who the peer is.
+    #[inline(always)]
+    unsafe fn count(self, thread: &Thread, shortcut: &Shortcut, ticks: u64, status: Word) {
+        match self {
+            Finished::Received { started, bytes } => {
+                // SAFETY: the call has filled the status.
+                let peer = if bytes == 0 { completed::NO_PEER } else { unsafe { completed::peer(status) } };
+                completed::single_received(thread, shortcut, started, (bytes, peer), ticks);
+            }
+            Finished::Other { started } => completed::single_other(thread, shortcut, started, ticks),
+        }
+    }
+}
+
 /// Finishes the one request that a call has completed, if it has its handle for itself, or is one of those alike, and takes no more than a
 /// few comparisons.
 #[inline(always)]
 unsafe fn finish_at_once<P: Path>(
     thread: &Thread,
-    shortcut: &Shortcut,
-    ticks: u64,
     slot: &mut Slot,
     receives: bool,
     status: Word,
-) -> bool {
-    // SAFETY: the call has filled the status.
-    unsafe {
-        if slot.kind == Kind::Plain && slot.complete_simply() {
-            thread.requests().changed();
-            completed::single_other(thread, shortcut, slot.shortcut.cast(), ticks);
-            return true;
-        }
-        if slot.kind == Kind::Receive
-            && receives
-            && status::are_usual()
-            && let Some(bytes) = status::bytes_where_usual(status)
-        {
-            slot.state = State::Idle;
-            thread.requests().changed();
-            let started = nonblocking::arrived_where::<P>(thread, slot, bytes);
-            let peer = if bytes == 0 { completed::NO_PEER } else { completed::peer(status) };
-            completed::single_received(thread, shortcut, started, (bytes, peer), ticks);
-            return true;
-        }
+) -> Option<Finished> {
+    if slot.kind == Kind::Plain && slot.complete_simply() {
+        thread.requests().changed();
+        return Some(Finished::Other { started: slot.shortcut.cast() });
     }
-    false
+    if slot.kind != Kind::Receive || !receives || !status::are_usual() {
+        return None;
+    }
+    // SAFETY: the call has filled the status.
+    let bytes = unsafe { status::bytes_where_usual(status) }?;
+    slot.state = State::Idle;
+    thread.requests().changed();
+    Some(Finished::Received { started: nonblocking::arrived_where::<P>(thread, slot, bytes), bytes })
 }
 
 /// From whom the message of a completed receive came. The status of other requests tells nothing.
@@ -288,16 +300,17 @@ unsafe fn finish_alone<P: Path>(
     let Several { look, length, count, .. } = several;
     let Some(place) = place_of(several.noted(), index) else { return false };
     let noted = several.noted()[place];
-    let Some(mut requests) = thread.requests().enter() else { return false };
-    let mut requests = requests.held();
+    let Some(mut entered) = thread.requests().enter() else { return false };
+    let mut requests = entered.held();
     // SAFETY: the call has filled the status, and the array has so many handles.
     unsafe {
         // Of one behind others that have its handle and are not like it nobody has noted where it is.
         let Some(slot) = requests.noted(&noted) else { return false };
         let is_simple = slot.state == State::Sole || slot.is_one_of_those_alike();
-        if !is_simple || !finish_at_once::<P>(thread, shortcut, ticks, slot, several.receives, status) {
-            return false;
-        }
+        let finished = if is_simple { finish_at_once::<P>(thread, slot, several.receives, status) } else { None };
+        drop(entered);
+        let Some(finished) = finished else { return false };
+        finished.count(thread, shortcut, ticks, status);
         let changes = thread.requests().changed_so_far();
         if length >= WORTH_KEEPING {
             // A persistent one may be started again. And programs do not wait for none.

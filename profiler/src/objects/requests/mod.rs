@@ -282,11 +282,14 @@ impl Requests {
     }
 
     fn seen_in(&self, requests: &mut Table, handle: Word, stamp: u64) -> Option<Seen> {
-        self.look(stamp);
         let place = requests.busy_slot_of(handle)?;
         let slot = at(&mut requests.slots, place);
         let seen = Seen { slot: ptr::from_mut(slot), ..Seen::of(&slot.request()) };
-        if stamp == 0 || slot.stamp != stamp {
+        if stamp == 0 {
+            return Some(seen);
+        }
+        self.look(stamp);
+        if slot.stamp != stamp {
             slot.stamp = stamp;
             if slot.queue != NOWHERE {
                 requests.look_anew(place);
