@@ -104,12 +104,7 @@ impl Finished {
 /// Finishes the one request that a call has completed, if it has its handle for itself, or is one of those alike, and takes no more than a
 /// few comparisons.
 #[inline(always)]
-unsafe fn finish_at_once<P: Path>(
-    thread: &Thread,
-    slot: &mut Slot,
-    receives: bool,
-    status: Word,
-) -> Option<Finished> {
+unsafe fn finish_at_once<P: Path>(thread: &Thread, slot: &mut Slot, receives: bool, status: Word) -> Option<Finished> {
     if slot.kind == Kind::Plain && slot.complete_simply() {
         thread.requests().changed();
         return Some(Finished::Other { started: slot.shortcut.cast() });

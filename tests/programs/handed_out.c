@@ -1,0 +1,149 @@
+/* MPI_THREAD_MULTIPLE: a handle that the library gives anew while the call that has completed its request goes on. An error handler holds
+ * that call: meanwhile another thread starts a receive, which gets the handle, and a third one completes it. For Open MPI: MPICH holds
+ * its lock while it calls a handler, and Open MPI's MPI_Waitall may wait for ever for what has failed before. Each way needs a process of
+ * its own, since threads look for each other's requests for the first time there. Argument: anew, testall, testsome or status. */
+#include "truth.h"
+
+enum { SMALL = 64, FIRST, SECOND };
+
+static MPI_Comm own, others;
+
+/* What the threads do one after the other. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int step;
+enum { IS_HELD = 1, IS_STARTED, IS_COMPLETED };
+static MPI_Request started;
+
+static void reach(int reached)
+{
+    pthread_mutex_lock(&lock);
+    step = reached;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+static void await(int awaited)
+{
+    pthread_mutex_lock(&lock);
+    while (step < awaited)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+static void *start(void *unused)
+{
+    static char in[SMALL];
+    await(IS_HELD);
+    MPI_Irecv(in, SMALL, MPI_BYTE, 0, 0, others, &started);
+    received("others", "MPI_Irecv", 5);
+    reach(IS_STARTED);
+    return unused;
+}
+
+static void *complete(void *unused)
+{
+    char out[SMALL] = {0};
+    await(IS_STARTED);
+    MPI_Send(out, 5, MPI_BYTE, 0, 0, others);
+    sent("others", "MPI_Send", 0, 5);
+    MPI_Request handed = started;
+    MPI_Wait(&handed, MPI_STATUS_IGNORE);
+    called("others", "MPI_Wait");
+    reach(IS_COMPLETED);
+    return unused;
+}
+
+static void hold(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm, (void)code;
+    reach(IS_HELD);
+    await(IS_COMPLETED);
+}
+
+/* The second rank sends a message that is too long for its buffer, and then one that is not: where that has arrived, so has the other. */
+static void send_both(void)
+{
+    static char out[2 * SMALL];
+    MPI_Send(out, 2 * SMALL, MPI_BYTE, 0, SECOND, own);
+    sent("own", "MPI_Send", 0, 2 * SMALL);
+    MPI_Send(out, 9, MPI_BYTE, 0, FIRST, own);
+    sent("own", "MPI_Send", 0, 9);
+}
+
+static void let_arrive(void)
+{
+    PMPI_Barrier(own);
+    PMPI_Barrier(own);
+}
+
+static void complete_both(const char *way)
+{
+    int done, count, indices[2], code;
+    char in[2][SMALL];
+    MPI_Request requests[2], second;
+    MPI_Status statuses[2];
+    MPI_Irecv(in[0], SMALL, MPI_BYTE, 1, FIRST, own, &requests[0]);
+    received("own", "MPI_Irecv", 9);
+    MPI_Irecv(in[1], SMALL, MPI_BYTE, 1, SECOND, own, &requests[1]);
+    carried("own", "MPI_Irecv", 0, 0, 0);
+    second = requests[1];
+    /* The first call of a function is not yet as fast as those behind it, and takes another path. */
+    int polls = strcmp(way, "anew") ? 3 : 0;
+    if (!strcmp(way, "testsome")) {
+        for (int i = 0; i < polls; i++) {
+            MPI_Testsome(2, requests, &count, indices, statuses);
+            called("own", "MPI_Testsome");
+        }
+        let_arrive();
+        code = MPI_Testsome(2, requests, &count, indices, statuses);
+        failed("own", "MPI_Testsome", 0);
+    } else {
+        MPI_Request none = MPI_REQUEST_NULL;
+        MPI_Testall(1, &none, &done, statuses);
+        called("-", "MPI_Testall");
+        for (int i = 0; i < polls; i++) {
+            MPI_Testall(2, requests, &done, statuses);
+            called("own", "MPI_Testall");
+        }
+        if (!strcmp(way, "status")) {
+            MPI_Request_get_status(requests[1], &done, MPI_STATUS_IGNORE);
+            called("own", "MPI_Request_get_status");
+        }
+        let_arrive();
+        code = MPI_Testall(2, requests, &done, statuses);
+        failed("own", "MPI_Testall", 0);
+    }
+    EXPECT(code == MPI_ERR_IN_STATUS && requests[1] == MPI_REQUEST_NULL);
+    /* Otherwise nothing is tested here. */
+    EXPECT(started == second);
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    MPI_Errhandler handler;
+    pthread_t threads[2];
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    truth_begin("MPI_Init_thread");
+    EXPECT(world_size == 2 && argc == 2);
+    MPI_Comm_dup(MPI_COMM_WORLD, &own);
+    made(own, "own", "MPI_Comm_dup", "WORLD");
+    MPI_Comm_dup(MPI_COMM_WORLD, &others);
+    made(others, "others", "MPI_Comm_dup", "WORLD");
+    PMPI_Comm_create_errhandler(hold, &handler);
+    PMPI_Comm_set_errhandler(own, handler);
+    if (world_rank == 0) {
+        pthread_create(&threads[0], NULL, start, NULL);
+        pthread_create(&threads[1], NULL, complete, NULL);
+        complete_both(argv[1]);
+        for (int i = 0; i < 2; i++)
+            pthread_join(threads[i], NULL);
+    } else {
+        PMPI_Barrier(own);
+        send_both();
+        PMPI_Barrier(own);
+    }
+    truth_finalize();
+    return 0;
+}
