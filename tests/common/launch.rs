@@ -25,6 +25,7 @@ pub struct Launch {
     preload: Vec<PathBuf>,
     limit: Duration,
     limits: Vec<(libc::__rlimit_resource_t, u64)>,
+    waits: bool,
 }
 
 /// What became of a job.
@@ -56,6 +57,7 @@ impl Launch {
             // It ends what hangs, not what is slow: the machine may have other work.
             limit: Duration::from_secs(300),
             limits: Vec::new(),
+            waits: false,
         }
     }
 
@@ -101,6 +103,12 @@ impl Launch {
         self
     }
 
+    /// A job that waits for most of its time: it runs beside others of its kind.
+    pub fn waiting(mut self) -> Launch {
+        self.waits = true;
+        self
+    }
+
     /// Runs the job. It fails the test if the time is up, whatever the job's status is otherwise.
     pub fn run(self) -> Run {
         let folder = tempfile::Builder::new().prefix("commsee-test-").tempdir().expect("a temporary folder");
@@ -121,6 +129,11 @@ impl Launch {
         command.env("COMMSEE_OUT", folder.path().join("profile.db"));
         command.env("COMMSEE_DIR", folder.path().join("shards"));
         command.env("TRUTH_DIR", folder.path().join("truth"));
+        // Of launchers that run at the same time, one makes the folder of all sessions while another removes it.
+        let sessions = tempfile::Builder::new().prefix("commsee-test-").tempdir().expect("a temporary folder");
+        if self.mpi == Mpi::OpenMpi && self.waits {
+            command.env("OMPI_MCA_orte_tmpdir_base", sessions.path());
+        }
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         for (resource, value) in self.limits {
             let limit = libc::rlimit { rlim_cur: value, rlim_max: value };
@@ -133,7 +146,7 @@ impl Launch {
             }
         }
         let done = {
-            let _turn = Turn::take();
+            let _turn = if self.waits { Turn::share() } else { Turn::take() };
             execute_within(&mut command, self.limit)
         };
         Run { status: done.status, stdout: done.stdout, stderr: done.stderr, mpi: self.mpi, ranks: self.ranks, folder }
@@ -228,11 +241,21 @@ impl Run {
 pub(super) struct Turn(File);
 
 impl Turn {
+    /// Alone.
     pub fn take() -> Turn {
+        Turn::lock(libc::LOCK_EX)
+    }
+
+    /// Beside others that share theirs: for jobs that leave the processors to each other, because they mostly wait.
+    pub fn share() -> Turn {
+        Turn::lock(libc::LOCK_SH)
+    }
+
+    fn lock(how: libc::c_int) -> Turn {
         let path = super::temporary_folder().join("turn.lock");
         let file = File::create(path).expect("the lock file");
         // SAFETY: the descriptor is open; the lock goes with it.
-        let locked = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) };
+        let locked = unsafe { libc::flock(file.as_raw_fd(), how) };
         assert_eq!(locked, 0, "{}", std::io::Error::last_os_error());
         Turn(file)
     }

@@ -2,6 +2,8 @@
 //! with the profiler preloaded, and what it says about itself is compared with the profile it left.
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::thread;
 
 mod cluster;
 mod compile;
@@ -39,6 +41,20 @@ pub fn temporary_folder() -> PathBuf {
     let folder = target_folder().join("tmp");
     std::fs::create_dir_all(&folder).expect("the folder of temporary files");
     folder
+}
+
+/// Checks cases that mostly wait, some of them at a time. The test fails if one of them does.
+pub fn side_by_side<Case: Send>(cases: impl IntoIterator<Item = Case, IntoIter: Send>, check: impl Fn(Case) + Sync) {
+    const AT_A_TIME: usize = 8;
+    let (cases, test) = (Mutex::new(cases.into_iter()), thread::current());
+    let next = || cases.lock().expect("the cases").next();
+    let check_some = || std::iter::from_fn(next).for_each(&check);
+    thread::scope(|scope| {
+        for _ in 0..AT_A_TIME {
+            let named = thread::Builder::new().name(test.name().unwrap_or("a test").to_owned());
+            named.spawn_scoped(scope, check_some).expect("a thread");
+        }
+    });
 }
 
 /// Runs a program that states what it does, and checks its profile against that.
