@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Launch, Mpi, Profile, Program, Run, execute, library, target_folder};
+use common::{Launch, Mpi, Profile, Program, Run, execute, library, side_by_side, target_folder};
 
 /// Starts the program on some ranks in another way than on the others: `SCRIPT LIST WORD PROGRAM…` sets the variable in WORD, or
 /// adds the library in it to the preloaded ones, on the ranks of the list.
@@ -67,13 +67,16 @@ fn a_preload_on_some_ranks_harms_nobody() {
         let program = Program { name: "foremost", link: Vec::new() }.compiled(mpi);
         let (_, whole) = whole(mpi, &program, 4);
         let library = library();
-        for present in [&[0][..], &[1], &[2], &[3], &[0, 1, 2], &[1, 2, 3], &[0, 2]] {
+        // Ranks wait for those that do not come.
+        let some = [&[0][..], &[1], &[2], &[3], &[0, 1, 2], &[1, 2, 3], &[0, 2]];
+        side_by_side(some, |present| {
             let list: Vec<String> = present.iter().map(u32::to_string).collect();
-            let run = on_some(mpi, &list.join(","), library.to_str().unwrap(), &program).ranks(4).run();
+            let launch = on_some(mpi, &list.join(","), library.to_str().unwrap(), &program).ranks(4);
+            let run = launch.waiting().run();
             holds(&run, &whole, present);
             let said = run.stderr.lines().filter(|line| line.contains("of 4 are in the profile")).count();
             assert_eq!(said, 1, "what is missing is said once: {}", run.stderr);
-        }
+        });
     }
 }
 
@@ -82,11 +85,11 @@ fn a_rank_that_is_switched_off_harms_nobody() {
     for mpi in Mpi::ALL {
         let program = Program { name: "foremost", link: Vec::new() }.compiled(mpi);
         let (_, whole) = whole(mpi, &program, 3);
-        for off in [0, 2] {
+        side_by_side([0, 2], |off| {
             let launch = on_some(mpi, &off.to_string(), "COMMSEE_DISABLE=1", &program).preload(library());
             let present: Vec<u32> = (0..3).filter(|rank| *rank != off).collect();
-            holds(&launch.ranks(3).run(), &whole, &present);
-        }
+            holds(&launch.ranks(3).waiting().run(), &whole, &present);
+        });
     }
 }
 
