@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use common::timeline::{check_calls, check_messages, rows};
-use common::{Cluster, Mpi, Profile, Run, check, library};
+use common::{Cluster, Mpi, Profile, Run, check, library, side_by_side};
 
 /// The host of each rank.
 fn hosts(profile: &Profile) -> Vec<&str> {
@@ -132,37 +132,35 @@ fn rows_of_hosts_are_sums_over_their_ranks() {
 /// A library path that only some hosts have: the program's messages meet none of commsee's, and the profile says whose it is.
 #[test]
 fn a_library_that_some_hosts_lack_harms_nobody() {
-    let Some(cluster) = Cluster::start(3) else { return };
     let path = Path::new("/tmp/only-here/libcommsee.so");
     let copy = format!("mkdir -p /tmp/only-here; cp '{}' '{}'", library().display(), path.display());
-    for mpi in Mpi::ALL {
+    // Each of them takes seconds: hosts wait for each other.
+    let cases: [(Mpi, &[&str], &[u32]); 4] = [
+        (Mpi::OpenMpi, &["node2", "node3"], &[2, 3]),
+        (Mpi::OpenMpi, &["node1"], &[0, 1]),
+        (Mpi::Mpich, &["node2", "node3"], &[2, 3]),
+        (Mpi::Mpich, &["node1", "node3"], &[0, 1, 3]),
+    ];
+    side_by_side(cases, |(mpi, with, present)| {
+        let Some(cluster) = Cluster::start(3) else { return };
         let job = || cluster.job(mpi, "foremost").hosts(&[("node1", 2), ("node2", 1), ("node3", 1)]);
         let plain = job().plain().run();
         assert_eq!((plain.status.code(), plain.stdout.as_str()), (Some(3), "0 wrong\n"), "{}", plain.output());
         let whole = calls(&job().run().profile());
-        // Each of them takes seconds: hosts wait for each other.
-        let others: (&[&str], &[u32]) = match mpi {
-            Mpi::OpenMpi => (&["node1"], &[0, 1]),
-            _ => (&["node1", "node3"], &[0, 1, 3]),
-        };
-        for (with, present) in [(&["node2", "node3"][..], &[2, 3][..]), others] {
-            let of_path = |line: &str| with.iter().for_each(|node| _ = cluster.tell(node, line));
-            of_path(&copy);
-            let run = job().preload(path).run();
-            of_path("rm -r /tmp/only-here");
-            assert_eq!((run.status, &run.stdout), (plain.status, &plain.stdout), "{mpi} {with:?}: {}", run.output());
-            let profile = Profile::read(&run.profile_path());
-            let found: Vec<u32> = profile.ranks.iter().map(|rank| rank.rank).collect();
-            assert_eq!(found, present, "{mpi} {with:?}: {}", run.output());
-            let expected = whole.iter().filter(|(key, _)| present.contains(&key.3));
-            let expected: Calls = expected.map(|(key, sum)| (key.clone(), *sum)).collect();
-            assert_eq!(calls(&profile), expected, "{mpi} {with:?}");
-            let world = profile.communicator("W0.0").expect("MPI_COMM_WORLD");
-            assert_eq!((world.size, &world.ranks[..]), (4, present), "{mpi} {with:?}");
-            assert_eq!(run.stderr.matches("of 4 are in the profile").count(), 1, "{mpi} {with:?}: {}", run.stderr);
-            check_nothing_is_left(&cluster, &run);
-        }
-    }
+        with.iter().for_each(|node| _ = cluster.tell(node, &copy));
+        let run = job().preload(path).run();
+        assert_eq!((run.status, &run.stdout), (plain.status, &plain.stdout), "{mpi} {with:?}: {}", run.output());
+        let profile = Profile::read(&run.profile_path());
+        let found: Vec<u32> = profile.ranks.iter().map(|rank| rank.rank).collect();
+        assert_eq!(found, present, "{mpi} {with:?}: {}", run.output());
+        let expected = whole.iter().filter(|(key, _)| present.contains(&key.3));
+        let expected: Calls = expected.map(|(key, sum)| (key.clone(), *sum)).collect();
+        assert_eq!(calls(&profile), expected, "{mpi} {with:?}");
+        let world = profile.communicator("W0.0").expect("MPI_COMM_WORLD");
+        assert_eq!((world.size, &world.ranks[..]), (4, present), "{mpi} {with:?}");
+        assert_eq!(run.stderr.matches("of 4 are in the profile").count(), 1, "{mpi} {with:?}: {}", run.stderr);
+        check_nothing_is_left(&cluster, &run);
+    });
 }
 
 /// Calls and bytes by operation, bucket, size of the communicator and rank: what does not depend on names, of which the rank that
