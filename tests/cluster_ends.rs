@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use common::{Cluster, Facts, Job, Mpi, Profile, Run, Running, check, check_profile, target_folder, wait_for};
+use common::{
+    Cluster, Facts, Job, Mpi, Profile, Run, Running, check, check_profile, side_by_side, target_folder, wait_for,
+};
 
 const PLACES: [(&str, usize); 3] = [("node1", 1), ("node2", 2), ("node3", 1)];
 /// A rank on another host than rank 0 and the launcher.
@@ -112,12 +114,12 @@ const ENDS: [End; 5] =
 
 #[test]
 fn whoever_ends_a_job_its_profile_is_whole() {
-    let Some(cluster) = Cluster::start(3) else { return };
-    for mpi in Mpi::ALL {
+    side_by_side(Mpi::ALL, |mpi| {
+        let Some(cluster) = Cluster::start(3) else { return };
         for end in ENDS {
             check_through_run(&cluster, mpi, end, |job| job);
         }
-    }
+    });
 }
 
 #[test]
@@ -237,9 +239,9 @@ fn no_shard_of_a_living_rank_is_touched() {
 /// ended the profile is whole all the same.
 #[test]
 fn ranks_that_outlive_their_launcher_keep_their_shards() {
-    let Some(cluster) = Cluster::start(3) else { return };
     let through = target_folder().join("release/through").display().to_string();
-    for (mpi, daemon) in [(Mpi::OpenMpi, "orted"), (Mpi::Mpich, "hydra_pmi_proxy")] {
+    side_by_side([(Mpi::OpenMpi, "orted"), (Mpi::Mpich, "hydra_pmi_proxy")], |(mpi, daemon)| {
+        let Some(cluster) = Cluster::start(3) else { return };
         let name = format!("exits-{mpi}");
         let job = cluster.job(mpi, "exits").hosts(&PLACES).arguments(&["waits"]).shared_shards().through();
         let running = job.start();
@@ -271,7 +273,7 @@ fn ranks_that_outlive_their_launcher_keep_their_shards() {
         wait_for("profile", is_there, || format!("{mpi}: {:?}\n{}", left(&cluster, &run), run.output()));
         check_whole(&run, &format!("{mpi}, of ranks that lived on"));
         cluster.signal("node2", "KILL", &[daemon]);
-    }
+    });
 }
 
 /// Open MPI 4 has no sessions.
