@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Launch, Mpi, Profile, Run, check, check_profile, demand, execute, library};
+use common::{Launch, Mpi, Profile, Run, check, check_profile, demand, execute, library, side_by_side};
 use commsee::profile::recover;
 
 /// Runs the same job without and with the profiler; everything that a user sees of the job must be the same.
@@ -49,8 +49,9 @@ fn jobs_that_finalize_end_as_they_would() {
 #[test]
 fn jobs_that_do_not_finalize_lose_no_count() {
     for mpi in Mpi::ALL {
-        for how in ["aborts-7", "is-killed", "segfaults", "exits-4-without-finalize"] {
-            let launch = |ranks, victim| Launch::new(mpi, "exits").ranks(ranks).arguments(&[how, victim]);
+        // Launchers wait a second for what they ask to end.
+        side_by_side(["aborts-7", "is-killed", "segfaults", "exits-4-without-finalize"], |how| {
+            let launch = |ranks, victim| Launch::new(mpi, "exits").ranks(ranks).arguments(&[how, victim]).waiting();
             // Which of several processes that end badly decides a job's status is left to chance: of one it is certain.
             twins(|| launch(1, "0"));
             let run = launch(3, "1").run();
@@ -66,7 +67,7 @@ fn jobs_that_do_not_finalize_lose_no_count() {
             let profile = Profile::read(&run.profile_path());
             assert!(profile.ranks.iter().all(|rank| rank.state != "finished"), "{how}");
             check_profile(&run, &profile);
-        }
+        });
     }
 }
 
