@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::{Launch, Mpi, Profile, Program, Run, check_profile, library};
+use common::{Launch, Mpi, Profile, Program, Run, check_profile, library, side_by_side};
 
 /// Ends what hangs; nothing here takes as long.
 const PATIENCE: Duration = Duration::from_secs(100);
@@ -40,8 +40,9 @@ fn what_dead_ranks_leave_becomes_a_profile_by_itself() {
     for mpi in Mpi::ALL {
         // What the launcher makes of it is the launcher's; over several hosts all are tried with both.
         let ways = if mpi == Mpi::OpenMpi { &all[..] } else { &all[..1] };
-        for how in ways {
-            let run = untold(mpi, "exits", &[how]).ranks(3).preload(library()).run();
+        // Watchers wait for those of other hosts.
+        side_by_side(ways, |how| {
+            let run = untold(mpi, "exits", &[how]).ranks(3).preload(library()).waiting().run();
             assert!(!run.status.success(), "{}", run.output());
             until("the profile is there, and nothing else", &run, || {
                 run.profile_path().exists() && run.left_behind().is_empty()
@@ -50,7 +51,7 @@ fn what_dead_ranks_leave_becomes_a_profile_by_itself() {
             let profile = Profile::read(&run.profile_path());
             assert!(profile.ranks.iter().all(|rank| rank.state != "finished"), "{how}");
             check_profile(&run, &profile);
-        }
+        });
     }
 }
 
