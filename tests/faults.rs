@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use common::{Launch, Mpi, Profile, Run};
+use common::{Launch, Mpi, Profile, Run, side_by_side};
 use commsee::profile::recover;
 
 const HOWS: [&str; 10] =
@@ -52,7 +53,7 @@ fn ended(mpi: Mpi, seed: u64, how: &str, call: u64) -> u64 {
     let victim = (seed / 3 % ranks as u64).to_string();
     let (seed, steps, call) = (seed.to_string(), STEPS.to_string(), call.to_string());
     let arguments = [seed.as_str(), &steps, &victim, &call, how];
-    let run = Launch::new(mpi, "killed").ranks(ranks).arguments(&arguments).run();
+    let run = Launch::new(mpi, "killed").ranks(ranks).arguments(&arguments).waiting().run();
     let logs: Vec<Log> = (0..ranks)
         .map(|rank| Log::parse(&fs::read(run.truth_folder().join(rank.to_string())).expect("the log")))
         .collect();
@@ -124,13 +125,15 @@ fn draw(state: &mut u64) -> u64 {
 
 fn end_many(seeds: std::ops::Range<u64>) {
     for mpi in Mpi::ALL {
-        let mut compared = 0;
-        for seed in seeds.clone() {
+        let compared = AtomicU64::new(0);
+        // Launchers wait a second for what they ask to end.
+        side_by_side(seeds.clone(), |seed| {
             let mut state = seed * 2654435761 + 88172645463325252;
             // Some numbers are beyond the last call: then nothing ends the program, or it is ended in MPI_Finalize.
             let call = 1 + draw(&mut state) % (STEPS + STEPS / 4);
-            compared += ended(mpi, seed, HOWS[seed as usize % HOWS.len()], call);
-        }
+            compared.fetch_add(ended(mpi, seed, HOWS[seed as usize % HOWS.len()], call), Ordering::Relaxed);
+        });
+        let compared = compared.into_inner();
         assert!(
             compared > 100 * (seeds.end - seeds.start),
             "the runs were too short to tell anything: {compared} calls"
