@@ -12,7 +12,7 @@ use std::process::Command;
 use commsee::ccl;
 use functions::Kind;
 
-use common::{Launch, Mpi, Program, Run, answer, hook, shared_library, skip};
+use common::{Launch, Mpi, Program, Run, answer, hook, shared_library, side_by_side, skip};
 
 /// A library that ./test has fetched.
 fn fetched(name: &str) -> Option<PathBuf> {
@@ -38,7 +38,9 @@ fn over_oneccl(mpi: Mpi, ranks: usize) -> Option<Launch> {
         return None;
     };
     let launch = linked(mpi, "oneccl", &folder, "libccl.so.2").ranks(ranks);
-    Some(launch.variable("CCL_PLUGIN", "ONECCL_LEGACY_CPU").variable("CCL_LOG_LEVEL", "error"))
+    // Threads that wait leave the processor to others.
+    let launch = launch.variable("CCL_PLUGIN", "ONECCL_LEGACY_CPU").variable("CCL_YIELD", "sched_yield");
+    Some(launch.variable("CCL_LOG_LEVEL", "error"))
 }
 
 /// What a rank of `oneccl.c` does, as rows: communicator, layer, function, role, from, to, scope, bucket, calls, bytes.
@@ -135,15 +137,18 @@ fn check_oneccl(run: &Run, ranks: usize) {
 
 #[test]
 fn what_oneccl_is_asked_is_counted_on_communicators_with_names() {
-    for (mpi, ranks) in Mpi::ALL.into_iter().flat_map(|mpi| [2, 3, 4].map(|ranks| (mpi, ranks))) {
-        let Some(launch) = over_oneccl(mpi, ranks) else { return };
-        let run = counted(launch).run().succeeded();
-        check_oneccl(&run, ranks);
-        let plain = over_oneccl(mpi, ranks).expect("as above").preload(common::library()).run().succeeded();
-        let names = answer(&plain.profile_path(), OF_MPI);
-        assert_eq!(names.len(), 1 + ranks.div_ceil(2), "{names:?}");
-        assert_eq!(answer(&run.profile_path(), OF_MPI), names, "{mpi}: MPI's names are the same with the module");
-        assert_eq!(answer(&plain.profile_path(), "SELECT count(*) FROM transfers"), ["0"], "{mpi}");
+    for mpi in Mpi::ALL {
+        side_by_side([2, 3, 4], |ranks| {
+            let Some(launch) = over_oneccl(mpi, ranks) else { return };
+            let run = counted(launch).waiting().run().succeeded();
+            check_oneccl(&run, ranks);
+            let plain = over_oneccl(mpi, ranks).expect("as above").preload(common::library());
+            let plain = plain.waiting().run().succeeded();
+            let names = answer(&plain.profile_path(), OF_MPI);
+            assert_eq!(names.len(), 1 + ranks.div_ceil(2), "{names:?}");
+            assert_eq!(answer(&run.profile_path(), OF_MPI), names, "{mpi}: MPI's names are the same with the module");
+            assert_eq!(answer(&plain.profile_path(), "SELECT count(*) FROM transfers"), ["0"], "{mpi}");
+        });
     }
 }
 
