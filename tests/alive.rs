@@ -6,7 +6,7 @@ use std::process::Command;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use common::{Launch, Mpi, Program, Run, execute, library, shared_library, target_folder};
+use common::{Launch, Mpi, Program, Run, execute, library, shared_library, side_by_side, target_folder};
 use commsee::profile::debris::State;
 use commsee::profile::recover::{self, process_start};
 use commsee::shard::{LOCKED, UNLOCKED, read_header};
@@ -32,7 +32,7 @@ impl Job {
             true => Launch::of(mpi, "unshare".into()).arguments(&CONTAINER).arguments(&[program, how]),
             false => Launch::of(mpi, program.into()).arguments(&[how]),
         };
-        launch = launch.preload(library()).ranks(1).variable("ALIVE_DIR", path).variable("COMMSEE_DIR", path);
+        launch = launch.preload(library()).ranks(1).variable("ALIVE_DIR", path).variable("COMMSEE_DIR", path).waiting();
         if !locks {
             let refuses = [("BROKEN_FUNCTION", "fcntl"), ("BROKEN_ERROR", "37"), ("BROKEN_TIMES", "1000")];
             launch = launch.preload(shared_library("broken"));
@@ -123,28 +123,27 @@ fn has_containers() -> bool {
 #[test]
 fn a_process_holds_its_lock_without_a_descriptor() {
     for mpi in Mpi::ALL {
-        for place in places() {
-            for how in ["waits", "closes"] {
-                let mut job = Job::start(mpi, how, &place, false, true);
-                assert_eq!((job.lock(), job.left().state()), (LOCKED, State::Alive), "{mpi} {how} {place:?}");
-                let fds = fs::read_dir(format!("/proc/{}/fd", job.pid())).expect("its descriptors");
-                let open = fds.filter_map(|fd| fs::read_link(fd.ok()?.path()).ok()).collect::<Vec<_>>();
-                assert!(!open.iter().any(|file| file.to_string_lossy().ends_with(".shard")), "{open:?}");
-                for words in [&["recover"][..], &["recover", "--force"], &["clean", "--force"]] {
-                    job.is_left_alone(words, false, "it still runs");
-                }
-                // A copy is nobody's.
-                let copies = tempfile::tempdir().expect("a temporary folder");
-                let shard = job.left().shards[0].clone();
-                fs::copy(&shard, copies.path().join(shard.file_name().unwrap())).expect("a copy");
-                assert_eq!(recover::find(&[copies.path().to_owned()])[0].state(), State::Dead);
-                job.end();
-                assert_eq!(job.left().state(), State::Dead, "{mpi} {how} {place:?}");
-                let (status, said) = job.through(&["recover", "-o", "a.db"], false);
-                assert_eq!(status, Some(0), "{said}");
-                assert!(recover::find(&[job.folder.path().to_owned()]).is_empty() && job.path("a.db").exists());
+        let cases = places().into_iter().flat_map(|place| ["waits", "closes"].map(|how| (place.clone(), how)));
+        side_by_side(cases, |(place, how)| {
+            let mut job = Job::start(mpi, how, &place, false, true);
+            assert_eq!((job.lock(), job.left().state()), (LOCKED, State::Alive), "{mpi} {how} {place:?}");
+            let fds = fs::read_dir(format!("/proc/{}/fd", job.pid())).expect("its descriptors");
+            let open = fds.filter_map(|fd| fs::read_link(fd.ok()?.path()).ok()).collect::<Vec<_>>();
+            assert!(!open.iter().any(|file| file.to_string_lossy().ends_with(".shard")), "{open:?}");
+            for words in [&["recover"][..], &["recover", "--force"], &["clean", "--force"]] {
+                job.is_left_alone(words, false, "it still runs");
             }
-        }
+            // A copy is nobody's.
+            let copies = tempfile::tempdir().expect("a temporary folder");
+            let shard = job.left().shards[0].clone();
+            fs::copy(&shard, copies.path().join(shard.file_name().unwrap())).expect("a copy");
+            assert_eq!(recover::find(&[copies.path().to_owned()])[0].state(), State::Dead);
+            job.end();
+            assert_eq!(job.left().state(), State::Dead, "{mpi} {how} {place:?}");
+            let (status, said) = job.through(&["recover", "-o", "a.db"], false);
+            assert_eq!(status, Some(0), "{said}");
+            assert!(recover::find(&[job.folder.path().to_owned()]).is_empty() && job.path("a.db").exists());
+        });
     }
 }
 
