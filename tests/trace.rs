@@ -141,7 +141,7 @@ fn what_a_module_tells_lies_within_its_call() {
 #[test]
 fn the_oldest_make_room() {
     for mpi in Mpi::ALL {
-        let launch = Launch::new(mpi, "churn").arguments(&["20000", "0"]).variable("COMMSEE_TRACE", "200K");
+        let launch = Launch::new(mpi, "churn").arguments(&["4000", "0"]).variable("COMMSEE_TRACE", "200K");
         let run = launch.run().succeeded();
         let path = run.profile_path();
         let counted = rows(
