@@ -127,9 +127,10 @@ fn has_names(view: &View, text: &str) {
 
 #[test]
 fn values_are_of_the_unit_of_their_column() {
+    let profiles = profiles();
     let mut seen: Vec<&str> = Vec::new();
     for view in VIEWS {
-        for profile in &profiles() {
+        for profile in &profiles {
             let document = asked(view, profile, view.formats[0], None);
             for table in &document.tables {
                 let mut rows = 0;
@@ -157,8 +158,9 @@ fn values_are_of_the_unit_of_their_column() {
 
 #[test]
 fn sort_keys_that_a_view_lacks_are_ignored() {
+    let profiles = profiles();
     for view in VIEWS {
-        for profile in &profiles() {
+        for profile in &profiles {
             let format = view.formats[0];
             let usual = printed_if_found(&asked(view, profile, format, None), format);
             for key in SortKey::ALL.into_iter().filter(|key| !view.sorts.contains(key)) {
