@@ -171,8 +171,9 @@ impl Watcher {
         }
     }
 
-    /// Somebody is about to end all processes here.
+    /// Somebody is about to end all processes here, perhaps soon after they have begun.
     fn copy_all(&mut self) {
+        self.scan();
         for path in self.shards.keys() {
             if let Ok(copy) = self.folder.copy(path) {
                 let known = inode(&copy);
