@@ -38,6 +38,7 @@ static void *start(void *unused)
     MPI_Irecv(in, SMALL, MPI_BYTE, 0, 0, others, &started);
     received("others", "MPI_Irecv", 5);
     reach(IS_STARTED);
+    await(IS_COMPLETED); /* what a thread has started passes to the next one when it ends */
     return unused;
 }
 
