@@ -1,10 +1,10 @@
 /* MPI_THREAD_MULTIPLE: a handle that the library gives anew while the call that has completed its request goes on. An error handler holds
  * that call: meanwhile another thread starts a receive, which gets the handle, and a third one completes it. For Open MPI: MPICH holds
  * its lock while it calls a handler, and Open MPI's MPI_Waitall may wait for ever for what has failed before. Each way needs a process of
- * its own, since threads look for each other's requests for the first time there. Argument: anew, testall, testsome or status. */
+ * its own, since threads look for each other's requests for the first time there. Argument: anew, testall, testsome, status or nested. */
 #include "truth.h"
 
-enum { SMALL = 64, FIRST, SECOND };
+enum { SMALL = 64, FIRST, SECOND, THIRD };
 
 static MPI_Comm own, others;
 
@@ -55,21 +55,34 @@ static void *complete(void *unused)
     return unused;
 }
 
+/* For `nested`: the handler looks at a request of its own. */
+static MPI_Request third = MPI_REQUEST_NULL;
+
 static void hold(MPI_Comm *comm, int *code, ...)
 {
     (void)comm, (void)code;
+    if (third != MPI_REQUEST_NULL) {
+        int done;
+        MPI_Test(&third, &done, MPI_STATUS_IGNORE);
+        called("own", "MPI_Test");
+        EXPECT(!done);
+    }
     reach(IS_HELD);
     await(IS_COMPLETED);
+}
+
+static void send(int bytes, int tag)
+{
+    static char out[2 * SMALL];
+    MPI_Send(out, bytes, MPI_BYTE, 0, tag, own);
+    sent("own", "MPI_Send", 0, bytes);
 }
 
 /* The second rank sends a message that is too long for its buffer, and then one that is not: where that has arrived, so has the other. */
 static void send_both(void)
 {
-    static char out[2 * SMALL];
-    MPI_Send(out, 2 * SMALL, MPI_BYTE, 0, SECOND, own);
-    sent("own", "MPI_Send", 0, 2 * SMALL);
-    MPI_Send(out, 9, MPI_BYTE, 0, FIRST, own);
-    sent("own", "MPI_Send", 0, 9);
+    send(2 * SMALL, SECOND);
+    send(9, FIRST);
 }
 
 static void let_arrive(void)
@@ -81,7 +94,7 @@ static void let_arrive(void)
 static void complete_both(const char *way)
 {
     int done, count, indices[2], code;
-    char in[2][SMALL];
+    char in[3][SMALL];
     MPI_Request requests[2], second;
     MPI_Status statuses[2];
     MPI_Irecv(in[0], SMALL, MPI_BYTE, 1, FIRST, own, &requests[0]);
@@ -89,6 +102,10 @@ static void complete_both(const char *way)
     MPI_Irecv(in[1], SMALL, MPI_BYTE, 1, SECOND, own, &requests[1]);
     carried("own", "MPI_Irecv", 0, 0, 0);
     second = requests[1];
+    if (!strcmp(way, "nested")) {
+        MPI_Irecv(in[2], SMALL, MPI_BYTE, 1, THIRD, own, &third);
+        received("own", "MPI_Irecv", 9);
+    }
     /* The first call of a function is not yet as fast as those behind it, and takes another path. */
     int polls = strcmp(way, "anew") ? 3 : 0;
     if (!strcmp(way, "testsome")) {
@@ -118,6 +135,11 @@ static void complete_both(const char *way)
     EXPECT(code == MPI_ERR_IN_STATUS && requests[1] == MPI_REQUEST_NULL);
     /* Otherwise nothing is tested here. */
     EXPECT(started == second);
+    PMPI_Barrier(own);
+    if (third != MPI_REQUEST_NULL) {
+        MPI_Wait(&third, MPI_STATUS_IGNORE);
+        called("own", "MPI_Wait");
+    }
 }
 
 int main(int argc, char **argv)
@@ -144,6 +166,9 @@ int main(int argc, char **argv)
         PMPI_Barrier(own);
         send_both();
         PMPI_Barrier(own);
+        PMPI_Barrier(own);
+        if (!strcmp(argv[1], "nested"))
+            send(9, THIRD);
     }
     truth_finalize();
     return 0;

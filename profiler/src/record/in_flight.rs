@@ -59,7 +59,9 @@ fn left(thread: &Thread, level: Level) {
         if trace::is_on() {
             trace::call(&noted, end_ticks);
         }
-        thread.requests().looked();
+        if noted.level == 0 {
+            thread.requests().looked();
+        }
         // Without that of the calls that were made in it, which are counted themselves.
         let within = thread.in_flight.counted_within.get(noted.level as usize).map(Cell::get);
         let within = within.filter(|(begin_ticks, _)| *begin_ticks == noted.begin_ticks);
@@ -163,7 +165,9 @@ fn is_left(thread: &Thread, outer: usize, frame: usize) -> bool {
 fn end_from(thread: &Thread, level: usize, is_left: impl Fn(usize) -> bool) {
     caught(|| {
         thread.communicators.freeing.revive(is_left);
-        thread.requests().looked();
+        if level == 0 {
+            thread.requests().looked();
+        }
         // The innermost first: where a call was made is looked for at the level of the innermost that goes on.
         for level in (level..IN_FLIGHT_LEVELS).rev() {
             let level = thread.in_flight.level(level);

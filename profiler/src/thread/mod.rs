@@ -20,6 +20,7 @@ use vocabulary::shard::NO_OPERATION;
 
 use crate::guest::caller::Caller;
 use crate::guest::set_once::SetOnce;
+use crate::guest::short_path::Path;
 use crate::guest::{clock, guard, stack, state};
 use crate::objects::communicators;
 use crate::objects::freeing::{BeingFreed, Frees};
@@ -326,6 +327,14 @@ impl Thread {
         let stamp = self.last_stamp.get() + 1;
         self.last_stamp.set(stamp);
         stamp
+    }
+
+    /// A call that looked at requests is over. If it was made in another one, that goes on with what it has looked at.
+    #[inline(always)]
+    pub fn looked<P: Path>(&self) {
+        if P::IS_SHORT || !self.in_flight.level(0).is_inside() {
+            self.requests().looked();
+        }
     }
 
     #[inline(always)]

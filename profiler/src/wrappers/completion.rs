@@ -84,7 +84,7 @@ macro_rules! of_one {
                 let shortcut = count::<P>(thread, single.record, done);
                 // SAFETY: the call has returned, and has filled the places that the program passed.
                 unsafe { single.finish::<P>(thread, request, done, shortcut, status, || $is_done) };
-                thread.requests().looked();
+                thread.looked::<P>();
             });
             done.code
         }
@@ -111,7 +111,7 @@ pub unsafe fn MPI_Waitall<P: Path>(
         recorded(move || {
             let shortcut = count::<P>(thread, several.record, done);
             several.finish_all::<P>(thread, done, shortcut, array, statuses);
-            several.leave(thread);
+            several.leave::<P>(thread);
         });
         done.code
     }
@@ -140,7 +140,7 @@ pub unsafe fn MPI_Testall<P: Path>(
             } else {
                 several.keep::<P>(thread, array);
             }
-            several.leave(thread);
+            several.leave::<P>(thread);
         });
         done.code
     }
@@ -189,7 +189,7 @@ pub unsafe fn MPI_Waitany<P: Path>(
         recorded(move || {
             let shortcut = count::<P>(thread, several.record, done);
             several.finish::<P, One>(thread, done, shortcut, array, [index, status, 0]);
-            several.leave(thread);
+            several.leave::<P>(thread);
         });
         done.code
     }
@@ -216,7 +216,7 @@ pub unsafe fn MPI_Testany<P: Path>(
             } else {
                 several.keep::<P>(thread, array);
             }
-            several.leave(thread);
+            several.leave::<P>(thread);
         });
         done.code
     }
@@ -272,7 +272,7 @@ macro_rules! some_of {
                     } else {
                         several.keep::<P>(thread, array);
                     }
-                    several.leave(thread);
+                    several.leave::<P>(thread);
                 });
                 done.code
             }

@@ -244,8 +244,8 @@ impl<'a> Several<'a> {
 
     /// The call is over.
     #[inline(always)]
-    pub fn leave(self, thread: &Thread) {
-        thread.requests().looked();
+    pub fn leave<P: Path>(self, thread: &Thread) {
+        thread.looked::<P>();
     }
 }
 

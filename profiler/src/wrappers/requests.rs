@@ -52,7 +52,7 @@ unsafe fn look_at(
         let done = forward(thread, several.record);
         recorded(|| {
             count::<Full>(thread, several.record, done);
-            several.leave(thread);
+            several.leave::<Full>(thread);
         });
         done.code
     }
@@ -114,7 +114,7 @@ pub unsafe fn MPI_Request_get_status_some(
 pub unsafe fn MPI_Cancel(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program passes the place of a request.
     let record = unsafe { look(thread, request) }.record;
-    thread.requests().looked();
+    thread.looked::<Full>();
     let done = timed!(thread, record, MPI_Cancel, forward());
     recorded(|| {
         count::<Full>(thread, record, done);
@@ -131,7 +131,7 @@ pub unsafe fn MPI_Request_free(thread: &Thread, request: Word, forward: impl FnO
         if done.code == 0 {
             thread.requests().forget(handle);
         }
-        thread.requests().looked();
+        thread.looked::<Full>();
     });
     done.code
 }
@@ -153,7 +153,7 @@ pub unsafe fn MPI_Start(thread: &Thread, request: Word, forward: impl FnOnce() -
     let done = timed!(thread, record, MPI_Start, forward());
     recorded(|| {
         let started = if done.code == 0 { activate(thread, handle, done, 0) } else { None };
-        thread.requests().looked();
+        thread.looked::<Full>();
         if state::is_on() {
             match started {
                 Some((record, kept)) => persistent::restarted(thread, record, done, &kept),
@@ -174,7 +174,7 @@ pub unsafe fn MPI_Startall(thread: &Thread, length: c_int, array: Word, forward:
         recorded(|| {
             if done.code != 0 {
                 count::<Full>(thread, several.record, done);
-                return several.leave(thread);
+                return several.leave::<Full>(thread);
             }
             let volumes = several.noted().iter().filter_map(|noted| thread.requests().volume(noted.handle));
             let volume = volumes
@@ -192,7 +192,7 @@ pub unsafe fn MPI_Startall(thread: &Thread, length: c_int, array: Word, forward:
                     None => {}
                 }
             }
-            several.leave(thread);
+            several.leave::<Full>(thread);
         });
         done.code
     }

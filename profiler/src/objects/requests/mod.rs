@@ -30,7 +30,7 @@ use table::{Slot, Table, at};
 /// The requests that one thread started, and those of other threads that it has looked at since. Locked only where one of several threads
 /// that may call MPI at once has looked for a request of another one.
 pub struct Requests {
-    /// The look of the completing call that the owner is in, or 0.
+    /// The look of the outermost completing call that the owner is in, or 0.
     looking: AtomicU64,
     /// How often a request was started, completed or changed otherwise. Read by other threads, without the lock.
     changes: AtomicU64,
@@ -114,7 +114,7 @@ impl Requests {
         })
     }
 
-    /// The completing call that looked has ended, and what it completed has been taken out.
+    /// The outermost call that looked has ended, and what it completed has been taken out.
     #[inline(always)]
     pub fn looked(&self) {
         self.looking.store(0, Ordering::Release);
@@ -259,7 +259,10 @@ impl Requests {
     /// The completing call with this stamp looks: what it marks with the stamp stays this thread's until [`Requests::looked`]. Told while the
     /// table is held.
     pub fn look(&self, stamp: u64) {
-        self.looking.store(stamp, Ordering::Relaxed);
+        // A call that was made in this one marks what it looks at with a larger stamp.
+        if self.looking.load(Ordering::Relaxed) == 0 {
+            self.looking.store(stamp, Ordering::Relaxed);
+        }
     }
 
     /// What is seen where the look comes past here for the first time, or past requests that are alike.

@@ -138,10 +138,11 @@ impl Slot {
         is_there
     }
 
-    /// Whether the look with this stamp has seen it, or the first of those that are alike, and not completed it yet.
+    /// Whether the look with this stamp has seen it, or one that came later, or the first of those that are alike, and not completed it yet. 0 is
+    /// no look.
     pub fn is_seen_by(&self, stamp: u64) -> bool {
         let are_completed = self.alike != 0 && self.kind == Kind::Plain && self.posted == 0;
-        self.stamp != 0 && self.stamp == stamp && !are_completed
+        stamp != 0 && self.stamp >= stamp && !are_completed
     }
 
     #[inline(always)]
