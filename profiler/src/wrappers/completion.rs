@@ -5,7 +5,8 @@ use std::ffi::c_int;
 
 use vocabulary::calls::op;
 
-use super::finish::{Which, status_at};
+use super::finish::status_at;
+use super::finish_some::Which;
 use super::forward::timed;
 use super::look::{Several, count, is_none, look};
 use crate::guest::guard::recorded;

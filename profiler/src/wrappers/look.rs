@@ -6,7 +6,7 @@ use std::slice;
 
 use vocabulary::shard::IN_FLIGHT_LEVELS;
 
-use super::walk::{Found, look_marking, walk};
+use super::walk::{Found, look_marking, nulls, walk};
 use crate::guest::short_path::Path;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
@@ -166,7 +166,10 @@ impl<'a> Several<'a> {
                     _ => {}
                 }
                 if found.index < length {
-                    found = walk(found);
+                    match ALL && found.index == 0 && are_null(array, length) {
+                        true => found.record = communicators::none(),
+                        false => found = walk(found),
+                    }
                 }
             } else {
                 found = match abi().handle_bytes {
@@ -260,6 +263,21 @@ fn mark_again(thread: &Thread, look: &Look) -> bool {
         thread.requests().look(stamp);
     }
     entered.is_some()
+}
+
+/// Whether an array holds so many null handles. It has one at least.
+#[inline(never)]
+unsafe fn are_null(array: Word, length: usize) -> bool {
+    // SAFETY: the program passes an array of so many handles.
+    unsafe {
+        if abi().load(array) != abi().request_null {
+            return false;
+        }
+        match abi().handle_bytes {
+            4 => nulls(array as *const u32, length) == length,
+            _ => nulls(array as *const u64, length) == length,
+        }
+    }
 }
 
 /// Apart, since the calls that come to it mostly find what they found before.

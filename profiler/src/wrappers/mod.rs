@@ -10,6 +10,8 @@ mod completion;
 mod creators;
 mod datatypes;
 mod finish;
+mod finish_all;
+mod finish_some;
 mod forward;
 mod io;
 mod lifecycle;

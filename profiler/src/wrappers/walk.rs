@@ -36,8 +36,8 @@ impl Handle for u64 {
 ///
 /// # Safety
 /// There are so many handles, and one at least.
-#[inline(never)]
-unsafe fn nulls<H: Handle>(array: *const H, length: usize) -> usize {
+#[inline(always)]
+pub unsafe fn nulls<H: Handle>(array: *const H, length: usize) -> usize {
     let bytes = (length - 1) * size_of::<H>();
     // SAFETY: as demanded.
     unsafe {
@@ -47,6 +47,16 @@ unsafe fn nulls<H: Handle>(array: *const H, length: usize) -> usize {
         }
         (1..length).find(|index| array.add(*index).read_unaligned().word() != abi().request_null).unwrap_or(length)
     }
+}
+
+/// The same where it is rare.
+///
+/// # Safety
+/// As above.
+#[inline(never)]
+unsafe fn nulls_apart<H: Handle>(array: *const H, length: usize) -> usize {
+    // SAFETY: as demanded of this one.
+    unsafe { nulls(array, length) }
 }
 
 /// What a look has found up to a place of the array.
@@ -118,7 +128,7 @@ impl Found {
             let handle = at(self.index).word();
             if handle == null {
                 // SAFETY: so many handles are left.
-                self.index += unsafe { nulls(array.add(self.index), length - self.index) };
+                self.index += unsafe { nulls_apart(array.add(self.index), length - self.index) };
                 continue;
             }
             let Some(slot) = finder.slot_of(handle) else { return };

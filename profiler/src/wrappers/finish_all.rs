@@ -1,0 +1,228 @@
+//! What is left to do when a call has returned that completes all requests that it is given.
+
+use super::finish::{finish, finish_where_null, peer, status_at};
+use super::look::Several;
+use crate::guest::short_path::Path;
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::status;
+use crate::objects::requests::{Held, Kind, Noted, State};
+use crate::objects::shortcuts::Shortcut;
+use crate::record::completed::{self, Completions, One, Ones};
+use crate::record::nonblocking;
+use crate::record::tally::Done;
+use crate::thread::Thread;
+
+impl Several<'_> {
+    /// All requests of the call have completed. An error tells itself which have.
+    #[inline(always)]
+    pub unsafe fn finish_all<P: Path>(
+        &self,
+        thread: &Thread,
+        done: Done,
+        shortcut: Option<&Shortcut>,
+        array: Word,
+        statuses: Word,
+    ) {
+        if self.count == 0 {
+            return;
+        }
+        // SAFETY: the call has filled the statuses, and the array has so many handles.
+        unsafe {
+            match done.code {
+                0 => match (shortcut, self.noted()) {
+                    (Some(shortcut), noted @ [_, _, ..]) => {
+                        self.finish_several::<P>(thread, shortcut, done.ticks, noted, statuses);
+                    }
+                    (_, noted) => finish_each::<P>(thread, shortcut, done.ticks, noted, self.receives, statuses),
+                },
+                _ => finish_failed::<P>(thread, shortcut, done.ticks, self.noted(), array, self.receives, statuses),
+            }
+        }
+    }
+
+    /// The same of more than one, where the call is counted.
+    #[inline(always)]
+    unsafe fn finish_several<P: Path>(
+        &self,
+        thread: &Thread,
+        shortcut: &Shortcut,
+        ticks: u64,
+        noted: &[Noted],
+        statuses: Word,
+    ) {
+        let mut completions = Completions::of(thread, shortcut);
+        let mut left = noted;
+        // SAFETY: the call has filled the statuses.
+        unsafe {
+            if P::IS_SHORT
+                && self.changes == thread.requests().changed_so_far()
+                && let Some(mut requests) = thread.requests().enter()
+            {
+                let requests = &mut requests.held();
+                let are_usual = self.receives && status::are_usual();
+                left = finish_sole::<P, false>(requests, thread, &mut completions, left, are_usual, statuses);
+                thread.requests().changed();
+            }
+            if !left.is_empty() {
+                completions = finish_all::<P>(thread, completions, left, self.receives, statuses);
+            }
+        }
+        completions.end(ticks);
+    }
+}
+
+/// Each request that was noted, and its place in the array.
+fn each(noted: &[Noted]) -> impl Iterator<Item = (&Noted, usize)> {
+    noted.iter().flat_map(|noted| noted.places().map(move |place| (noted, place)))
+}
+
+/// A call that fails has completed those requests whose handle it has set to null.
+#[cold]
+#[inline(never)]
+unsafe fn finish_failed<P: Path>(
+    thread: &Thread,
+    shortcut: Option<&Shortcut>,
+    ticks: u64,
+    noted: &[Noted],
+    array: Word,
+    receives: bool,
+    statuses: Word,
+) {
+    let mut ones = Ones::of(thread, shortcut);
+    for (noted, place) in each(noted) {
+        let status = status_at(statuses, place);
+        // SAFETY: the array has so many handles.
+        let one = unsafe { finish_where_null::<P>(thread, noted, (array, place), receives, status) };
+        one.into_iter().for_each(|one| ones.add(one, || completed::NO_PEER));
+    }
+    ones.end(ticks);
+}
+
+/// Finishes requests that all have completed, up to the first that takes more than a few comparisons, and returns which are left.
+/// `MAY_HAVE_CHANGED`: the table, since they were noted. `are_usual`: receives have statuses that tell their bytes without a call.
+#[inline(always)]
+unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
+    requests: &mut Held,
+    thread: &Thread,
+    completions: &mut Completions,
+    mut noted: &'a [Noted],
+    are_usual: bool,
+    statuses: Word,
+) -> &'a [Noted] {
+    while let [one, others @ ..] = noted {
+        let slot = if !MAY_HAVE_CHANGED {
+            // SAFETY: as is told.
+            unsafe { requests.noted_unchanged(one) }
+        } else if let Some(slot) = requests.noted(one) {
+            slot
+        } else {
+            break;
+        };
+        if slot.kind == Kind::Plain {
+            if slot.state == State::Sole {
+                slot.state = State::Idle;
+            } else if !MAY_HAVE_CHANGED {
+                break;
+            } else if let Some(count) = one.together() {
+                let Some(shortcut) = requests.complete_alike(one, count) else { break };
+                completions.others(shortcut.cast(), count);
+                noted = others;
+                continue;
+            } else if !slot.complete_simply() {
+                break;
+            }
+            completions.other(slot.shortcut.cast());
+        } else {
+            if slot.kind != Kind::Receive || slot.state != State::Sole || !are_usual {
+                break;
+            }
+            // SAFETY: the call has filled the statuses.
+            let bytes = unsafe { status::bytes_where_usual(statuses + one.index() * abi().status.bytes) };
+            let Some(bytes) = bytes else { break };
+            slot.state = State::Idle;
+            completions.received(nonblocking::arrived_where::<P>(thread, slot, bytes), bytes);
+        }
+        noted = others;
+    }
+    noted
+}
+
+/// The same in any case, for all that are left.
+#[inline(never)]
+unsafe fn finish_all<'a, P: Path>(
+    thread: &'a Thread,
+    mut completions: Completions<'a>,
+    mut noted: &[Noted],
+    receives: bool,
+    statuses: Word,
+) -> Completions<'a> {
+    // Where there is a timeline, more is to be done.
+    let are_usual = P::IS_SHORT && receives && status::are_usual();
+    while !noted.is_empty() {
+        // SAFETY: the call has filled the statuses.
+        unsafe {
+            match thread.requests().enter() {
+                Some(mut requests) => {
+                    let requests = &mut requests.held();
+                    noted = finish_sole::<P, true>(requests, thread, &mut completions, noted, are_usual, statuses);
+                    thread.requests().changed();
+                }
+                None => (completions, noted) = finish_locked::<P>(thread, completions, noted, are_usual, statuses),
+            }
+            let [one, others @ ..] = noted else { break };
+            for place in one.places() {
+                let one = finish_apart::<P>(thread, one, receives, status_at(statuses, place));
+                one.into_iter().for_each(|one| completions.add(one));
+            }
+            noted = others;
+        }
+    }
+    completions
+}
+
+/// Up to the first that takes more, where other threads wait for it.
+#[inline(never)]
+unsafe fn finish_locked<'a, 'b, P: Path>(
+    thread: &'a Thread,
+    mut completions: Completions<'a>,
+    noted: &'b [Noted],
+    are_usual: bool,
+    statuses: Word,
+) -> (Completions<'a>, &'b [Noted]) {
+    let left = thread.requests().locked(|mut requests| {
+        thread.requests().changed();
+        // SAFETY: as demanded of this one.
+        unsafe { finish_sole::<P, true>(&mut requests, thread, &mut completions, noted, are_usual, statuses) }
+    });
+    (completions, left)
+}
+
+/// The same of a single one, which may tell from whom it came, and of what is not counted.
+#[inline(never)]
+unsafe fn finish_each<P: Path>(
+    thread: &Thread,
+    shortcut: Option<&Shortcut>,
+    ticks: u64,
+    noted: &[Noted],
+    receives: bool,
+    statuses: Word,
+) {
+    let mut ones = Ones::of(thread, shortcut);
+    for (noted, place) in each(noted) {
+        let status = status_at(statuses, place);
+        // SAFETY: the call has filled the statuses.
+        unsafe {
+            if let Some(one) = finish::<P>(thread, *noted, 0, receives, status) {
+                ones.add(one, || peer(&one, 0, status));
+            }
+        }
+    }
+    ones.end(ticks);
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn finish_apart<P: Path>(thread: &Thread, noted: &Noted, receives: bool, status: Word) -> Option<One> {
+    // SAFETY: the call has filled the status.
+    unsafe { finish::<P>(thread, *noted, 0, receives, status) }
+}
