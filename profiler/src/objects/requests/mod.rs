@@ -285,13 +285,16 @@ impl Requests {
     }
 
     fn seen_in(&self, requests: &mut Table, handle: Word, stamp: u64) -> Option<Seen> {
+        if stamp != 0 {
+            // Also for what is not here, and will be taken over.
+            self.look(stamp);
+        }
         let place = requests.busy_slot_of(handle)?;
         let slot = at(&mut requests.slots, place);
         let seen = Seen { slot: ptr::from_mut(slot), ..Seen::of(&slot.request()) };
         if stamp == 0 {
             return Some(seen);
         }
-        self.look(stamp);
         if slot.stamp != stamp {
             slot.stamp = stamp;
             if slot.queue != NOWHERE {
