@@ -1,7 +1,7 @@
-//! Data of one thread that others seldom come to. A lock would cost its owner two atomic operations each time, though nearly always nobody
-//! waits for it. So the owner only marks that it is inside, by two stores, until another thread comes for the first time. That
-//! one ends the marks of all owners for good, has every processor that runs this process pass a barrier (membarrier(2)), and waits until
-//! the owner is no more inside. From then on everyone locks.
+//! Data of one thread that others seldom need. A lock would cost its owner two atomic operations each time, and hardly ever does another thread
+//! wait for it. So the owner only marks that it is inside, by two stores, until another thread comes for the first time. That
+//! thread ends the marks of all owners for good, has every processor that runs this process pass a barrier (membarrier(2)), and waits until
+//! the owner has left. From then on everyone locks.
 //!
 //! After Vasudevan, Namjoshi and Edwards, "Simple and fast biased locks" (PACT 2010). Of a send, a receive and the wait for both, locks took a
 //! fifth of what commsee costs.
@@ -18,7 +18,7 @@ use parking_lot::lock_api::RawMutex as _;
 
 use crate::{errno, signals};
 
-/// How owners come to their data. Of one kind of data there is one, and each that has such data gives always the same.
+/// How owners get at their data: one static for all data of a kind, passed to each call.
 pub struct Owners {
     /// By the lock, like all others.
     do_lock: AtomicBool,
