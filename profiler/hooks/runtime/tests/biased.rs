@@ -1,5 +1,6 @@
 //! Data whose owner does not lock until others come.
 
+use std::hint;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -52,7 +53,7 @@ fn nobody_meets_another_one_inside() {
                 let (owners, data, begin) = (&owners, &data, &begin);
                 scope.spawn(move || {
                     begin.wait();
-                    (0..time * (other + 1) % 97).for_each(|_| thread::yield_now());
+                    (0..time * (other + 1) % 97 * 20).for_each(|_| hint::spin_loop());
                     (0..TIMES).for_each(|_| assert!(data.lock_out(owners, count), "one of the others met another one"));
                 })
             });
