@@ -25,7 +25,7 @@ fn count(numbers: &mut Numbers) -> bool {
 #[test]
 fn nobody_meets_another_one_inside() {
     const TIMES: u64 = 3;
-    for time in 0..600u64 {
+    for time in 0..1200u64 {
         // With few processors more threads than these wait for each other most of the time.
         let others = if time % 10 == 0 { 2 } else { 1 };
         let owners = Owners::new();
