@@ -1,7 +1,10 @@
 /* MPI_THREAD_MULTIPLE: a handle that the library gives anew while the call that has completed its request goes on. An error handler holds
  * that call: meanwhile another thread starts a receive, which gets the handle, and a third one completes it. For Open MPI: MPICH holds
  * its lock while it calls a handler, and Open MPI's MPI_Waitall may wait for ever for what has failed before. Each way needs a process of
- * its own, since threads look for each other's requests for the first time there. Argument: anew, testall, testsome, status or nested. */
+ * its own, since threads look for each other's requests for the first time there. Argument: anew, testall, testsome, status, nested or
+ * left. */
+#include <setjmp.h>
+
 #include "truth.h"
 
 enum { SMALL = 64, FIRST, SECOND, THIRD };
@@ -58,9 +61,17 @@ static void *complete(void *unused)
 /* For `nested`: the handler looks at a request of its own. */
 static MPI_Request third = MPI_REQUEST_NULL;
 
+/* For `left`: the handler jumps out of the call before that one. */
+static jmp_buf before;
+static int leaves;
+
 static void hold(MPI_Comm *comm, int *code, ...)
 {
     (void)comm, (void)code;
+    if (leaves) {
+        leaves = 0;
+        longjmp(before, 1);
+    }
     if (third != MPI_REQUEST_NULL) {
         int done;
         MPI_Test(&third, &done, MPI_STATUS_IGNORE);
@@ -89,6 +100,15 @@ static void let_arrive(void)
 {
     PMPI_Barrier(own);
     PMPI_Barrier(own);
+}
+
+/* The next call, which looks at requests, has to find out that this one is over. */
+static void leave_a_call(void)
+{
+    leaves = 1;
+    if (setjmp(before) == 0)
+        MPI_Send(NULL, 0, MPI_BYTE, world_size, 0, own);
+    failed("own", "MPI_Send", 0);
 }
 
 static void complete_both(const char *way)
@@ -129,6 +149,8 @@ static void complete_both(const char *way)
             called("own", "MPI_Request_get_status");
         }
         let_arrive();
+        if (!strcmp(way, "left"))
+            leave_a_call();
         code = MPI_Testall(2, requests, &done, statuses);
         failed("own", "MPI_Testall", 0);
     }

@@ -122,18 +122,7 @@ pub fn free_level<P: Path>(thread: &Thread) -> Level {
 #[inline(never)]
 fn above(thread: &Thread, frame: usize) -> Level {
     let at = |level| thread.in_flight.level(level);
-    let mut free = IN_FLIGHT_LEVELS - 1;
-    for level in 0..IN_FLIGHT_LEVELS {
-        if !at(level).is_inside() {
-            free = level;
-            break;
-        }
-        if is_left(thread, thread.in_flight.frames[level].get(), frame) {
-            end_from(thread, level, |of| is_left(thread, of, frame));
-            free = level;
-            break;
-        }
-    }
+    let free = end_left_by(thread, frame);
     thread.in_flight.frames[free].set(frame);
     if let Some(outer) = free.checked_sub(1) {
         let begin_ticks = at(outer).noted().begin_ticks;
@@ -142,6 +131,31 @@ fn above(thread: &Thread, frame: usize) -> Level {
         }
     }
     at(free)
+}
+
+/// Ends the calls that the program has jumped out of, before one that looks at requests does so: when they end, so does what was looked at.
+#[inline(always)]
+pub fn end_left<P: Path>(thread: &Thread) {
+    // On the short path the thread is outside.
+    if !P::IS_SHORT && thread.in_flight.level(0).is_inside() {
+        end_left_by(thread, stack::pointer());
+    }
+}
+
+/// The same, as a call with this stack pointer tells. Returns the level that is free then, or the highest.
+#[cold]
+#[inline(never)]
+fn end_left_by(thread: &Thread, frame: usize) -> usize {
+    for level in 0..IN_FLIGHT_LEVELS {
+        if !thread.in_flight.level(level).is_inside() {
+            return level;
+        }
+        if is_left(thread, thread.in_flight.frames[level].get(), frame) {
+            end_from(thread, level, |of| is_left(thread, of, frame));
+            return level;
+        }
+    }
+    IN_FLIGHT_LEVELS - 1
 }
 
 /// Two stack pointers that lie closer may be those of two wrappers that were called from one place: no wrapper needs more.
@@ -158,7 +172,7 @@ fn is_left(thread: &Thread, outer: usize, frame: usize) -> bool {
     thread.in_flight.nested.set(thread.in_flight.nested.get().wrapping_add(1));
     frame >= outer
         || (outer - frame <= LARGEST_FRAME_BYTES || thread.in_flight.nested.get().is_multiple_of(NESTED_UNSEEN))
-            && !stack::is_executing(outer)
+            && !stack::is_executing(outer, frame)
 }
 
 /// The calls of a level and of those above it have been left.

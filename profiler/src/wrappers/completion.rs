@@ -15,6 +15,7 @@ use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
+use crate::record::in_flight;
 use crate::record::tally::Done;
 use crate::thread::Thread;
 
@@ -77,7 +78,7 @@ macro_rules! of_one {
             forward: impl FnOnce(Word) -> c_int,
         ) -> c_int {
             // SAFETY: the program passes the place of a request.
-            let single = unsafe { look(thread, request) };
+            let single = unsafe { look::<P>(thread, request) };
             let mut own = status::Own::new();
             let status = if single.receives { own.stand_in(status) } else { status };
             let done = timed!(P, thread, single.record, $name, forward(status));
@@ -106,6 +107,7 @@ pub unsafe fn MPI_Waitall<P: Path>(
 ) -> c_int {
     // SAFETY: the program passes arrays of so many requests and statuses.
     unsafe {
+        in_flight::end_left::<P>(thread);
         let several = Several::look_by::<P, true>(thread, op::MPI_Waitall, length, array, false);
         let statuses = several.statuses(statuses);
         let done = timed!(P, thread, several.record, MPI_Waitall, forward(statuses));

@@ -7,13 +7,14 @@ use std::slice;
 use vocabulary::shard::IN_FLIGHT_LEVELS;
 
 use super::walk::{Found, look_marking, nulls, walk};
-use crate::guest::short_path::Path;
+use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
 use crate::objects::requests::table::Slot;
 use crate::objects::requests::{self, Noted, State};
 use crate::objects::shortcuts::Shortcut;
+use crate::record::in_flight;
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 use crate::thread::looks::Look;
@@ -40,7 +41,8 @@ impl Single {
 }
 
 #[inline(always)]
-pub unsafe fn look(thread: &Thread, request: Word) -> Single {
+pub unsafe fn look<P: Path>(thread: &Thread, request: Word) -> Single {
+    in_flight::end_left::<P>(thread);
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = if request == 0 { abi().request_null } else { unsafe { abi().load(request) } };
     if let Some(mut requests) = thread.requests().alone()
@@ -130,6 +132,7 @@ impl<'a> Several<'a> {
         array: Word,
         inactive: bool,
     ) -> Several<'a> {
+        in_flight::end_left::<P>(thread);
         // SAFETY: as demanded of this one.
         unsafe { Several::look_by::<P, false>(thread, operation, length, array, inactive) }
     }
@@ -202,6 +205,7 @@ impl<'a> Several<'a> {
     /// no request of this thread has changed since, it finds what that one found.
     #[inline(always)]
     pub unsafe fn look_again<P: Path>(thread: &'a Thread, operation: u16, length: c_int, array: Word) -> Several<'a> {
+        in_flight::end_left::<P>(thread);
         let look = thread.looks.at(0);
         let changes = thread.requests().changed_so_far();
         // SAFETY: the program passes an array of so many handles.
@@ -284,7 +288,7 @@ unsafe fn are_null(array: Word, length: usize) -> bool {
 #[inline(never)]
 unsafe fn look_anew<'a, P: Path>(thread: &'a Thread, operation: u16, length: c_int, array: Word) -> Several<'a> {
     // SAFETY: as demanded of this one.
-    unsafe { Several::look::<P>(thread, operation, length, array, false) }
+    unsafe { Several::look_by::<P, false>(thread, operation, length, array, false) }
 }
 
 /// Keeps what was found for the next call over the array, as it is now. Apart, since programs call again more often than they call anew.
@@ -299,7 +303,9 @@ pub unsafe fn keep(thread: &Thread, several: Several, array: Word) {
 }
 
 /// Like `look`, but an inactive persistent request belongs to its communicator, too.
+#[inline(always)]
 pub unsafe fn look_any(thread: &Thread, request: Word) -> (Word, Record, bool) {
+    in_flight::end_left::<Full>(thread);
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = if request == 0 { abi().request_null } else { unsafe { abi().load(request) } };
     match requests::seen(thread.requests(), &thread.unknown, handle, thread.stamp()) {

@@ -113,7 +113,7 @@ pub unsafe fn MPI_Request_get_status_some(
 
 pub unsafe fn MPI_Cancel(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program passes the place of a request.
-    let record = unsafe { look(thread, request) }.record;
+    let record = unsafe { look::<Full>(thread, request) }.record;
     thread.looked::<Full>();
     let done = timed!(thread, record, MPI_Cancel, forward());
     recorded(|| {
