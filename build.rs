@@ -150,12 +150,16 @@ fn calls(table: &str) -> String {
 }
 
 fn buckets(file: &str) -> String {
-    let table: toml::Table = file.parse().unwrap_or_else(|error| panic!("buckets.toml: {error}"));
-    let edges: Vec<i64> = table["edges"]
-        .as_array()
+    let table = toml::de::DeTable::parse(file).unwrap_or_else(|error| panic!("buckets.toml: {error}"));
+    let edges = table.get_ref().get("edges").and_then(|edges| edges.get_ref().as_array());
+    let edges: Vec<i64> = edges
         .expect("buckets.toml: edges is a list")
         .iter()
-        .map(|edge| edge.as_integer().expect("buckets.toml: an edge is a whole number of bytes"))
+        .map(|edge| {
+            let edge = edge.get_ref().as_integer();
+            let edge = edge.and_then(|edge| i64::from_str_radix(edge.as_str(), edge.radix()).ok());
+            edge.expect("buckets.toml: an edge is a whole number of bytes")
+        })
         .collect();
     assert!(edges.windows(2).all(|pair| pair[0] < pair[1]) && edges[0] > 0, "buckets.toml: edges ascend");
     format!("/// The edges of `buckets.toml`, in bytes.\npub const DEFAULT_EDGES_BYTES: &[u64] = &{edges:?};\n")

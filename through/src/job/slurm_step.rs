@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::mem;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 
 use commsee::profile::{State, hosts, life};
 use commsee::settings;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::job::carry;
 
@@ -78,9 +80,8 @@ impl Step {
         let begun = Instant::now();
         for watcher in self.watchers().into_iter().filter(|watcher| !watcher.has_living_ranks()) {
             let left = PATIENCE.saturating_sub(begun.elapsed());
-            let mut ended = libc::pollfd { fd: watcher.process.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-            // SAFETY: the structure lives as long as the call.
-            unsafe { libc::poll(&mut ended, 1, left.as_millis() as libc::c_int) };
+            let mut ended = [PollFd::new(&watcher.process, PollFlags::IN)];
+            _ = poll(&mut ended, Timespec::try_from(left).ok().as_ref());
         }
     }
 }
@@ -109,11 +110,7 @@ impl Watcher {
 }
 
 fn open_process(number: i32) -> Option<OwnedFd> {
-    // SAFETY: a plain system call; the descriptor is new.
-    unsafe {
-        let descriptor = libc::syscall(libc::SYS_pidfd_open, number, 0);
-        (descriptor >= 0).then(|| OwnedFd::from_raw_fd(descriptor as i32))
-    }
+    pidfd_open(Pid::from_raw(number)?, PidfdFlags::empty()).ok()
 }
 
 /// Splits this process. Returns `None` in the one that is to become the program, and which is what this one was; in its parent how the

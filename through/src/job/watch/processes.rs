@@ -3,13 +3,15 @@
 use std::fs::File;
 use std::io::Read;
 use std::mem;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use commsee::profile::{State, life, recover};
 use commsee::shard::Header;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::inotify;
+use rustix::process::{Pid, PidfdFlags, Resource, getrlimit, pidfd_open, setrlimit};
 
 /// A process that counts into a shard.
 pub struct Process {
@@ -23,14 +25,9 @@ pub struct Process {
 impl Process {
     /// `None` where nothing here tells whether it lives.
     pub fn of(header: &Header, shard: &Path) -> Option<Process> {
-        let open = || {
-            // SAFETY: a plain system call; the descriptor is new.
-            let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, header.pid, 0) };
-            // SAFETY: nobody else has it.
-            (descriptor >= 0).then(|| unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
-        };
+        let open = |number: u32| pidfd_open(Pid::from_raw(number.cast_signed())?, PidfdFlags::empty()).ok();
         // The number may be another process's by now.
-        let handle = open().filter(|_| recover::process_start(header.pid) == Some(header.process_start));
+        let handle = open(header.pid).filter(|_| recover::process_start(header.pid) == Some(header.process_start));
         let is_known = handle.is_some() || matches!(life(shard, header), State::Alive | State::Dead);
         is_known.then(|| Process { handle, header: *header, shard: shard.to_owned(), lives: true })
     }
@@ -68,7 +65,7 @@ pub enum Event {
 }
 
 pub struct Watch {
-    files: File,
+    files: OwnedFd,
     signals: File,
 }
 
@@ -76,61 +73,59 @@ const TO_END: [libc::c_int; 4] = [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, lib
 
 impl Watch {
     pub fn new() -> Option<Watch> {
-        // SAFETY: plain system calls; the descriptors are new.
+        // One descriptor for each process.
+        let mut limit = getrlimit(Resource::Nofile);
+        limit.current = limit.maximum;
+        _ = setrlimit(Resource::Nofile, limit);
+        let files = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).ok()?;
+        // SAFETY: plain system calls; the descriptor is new.
         unsafe {
-            // One descriptor for each process.
-            let mut limit: libc::rlimit = mem::zeroed();
-            if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
-                limit.rlim_cur = limit.rlim_max;
-                libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
-            }
             let mut signals: libc::sigset_t = mem::zeroed();
             libc::sigemptyset(&mut signals);
             TO_END.iter().for_each(|signal| _ = libc::sigaddset(&mut signals, *signal));
             libc::sigprocmask(libc::SIG_BLOCK, &signals, std::ptr::null_mut());
             let told = libc::signalfd(-1, &signals, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
-            let files = libc::inotify_init1(libc::IN_CLOEXEC | libc::IN_NONBLOCK);
-            let is_there = told >= 0 && files >= 0;
-            is_there.then(|| Watch { files: File::from_raw_fd(files), signals: File::from_raw_fd(told) })
+            (told >= 0).then(|| Watch { files, signals: File::from_raw_fd(told) })
         }
     }
 
     /// Wakes up when this file is removed, which is a change of its number of names as long as a process has it mapped.
     pub fn add(&self, path: &Path) {
-        let Ok(name) = std::ffi::CString::new(path.as_os_str().as_bytes()) else { return };
-        let changes = libc::IN_ATTRIB | libc::IN_DELETE_SELF | libc::IN_MOVE_SELF;
-        // SAFETY: the path ends with a zero byte.
-        unsafe { libc::inotify_add_watch(self.files.as_raw_fd(), name.as_ptr(), changes) };
+        use inotify::WatchFlags;
+        let changes = WatchFlags::ATTRIB | WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
+        // What cannot be watched is looked at from time to time.
+        _ = inotify::add_watch(&self.files, path, changes);
     }
 
     /// Until something happens. `None`: however long that takes.
     pub fn wait<'a>(&mut self, processes: impl Iterator<Item = &'a Process>, timeout: Option<Duration>) -> Event {
-        let wanted = |descriptor: i32| libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
-        let own = [self.files.as_raw_fd(), self.signals.as_raw_fd()].into_iter();
+        let own = [self.files.as_fd(), self.signals.as_fd()].into_iter();
         // Whoever was known to have ended would end every wait at once.
         let living = processes.filter(|process| process.lives).filter_map(|process| process.handle.as_ref());
-        let mut all: Vec<libc::pollfd> = own.chain(living.map(AsRawFd::as_raw_fd)).map(wanted).collect();
-        let timeout_ms = timeout.map_or(-1, |timeout| timeout.as_millis().clamp(1, 60_000) as libc::c_int);
-        // SAFETY: the structures live as long as the call.
-        let changes = unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, timeout_ms) };
+        let mut all: Vec<PollFd> = own.chain(living.map(AsFd::as_fd)).map(wanted).collect();
+        let timeout = timeout.map(|timeout| timeout.clamp(Duration::from_millis(1), Duration::from_secs(60)));
+        let changes = poll(&mut all, timeout.and_then(|timeout| Timespec::try_from(timeout).ok()).as_ref());
+        drop(all);
         let mut bytes = [0u8; 4096];
-        while self.files.read(&mut bytes).is_ok_and(|read| read > 0) {}
+        while rustix::io::read(&self.files, &mut bytes).is_ok_and(|read| read > 0) {}
         let mut is_told = false;
         while self.signals.read(&mut bytes).is_ok_and(|read| read > 0) {
             is_told = true;
         }
         match changes {
             _ if is_told => Event::ToldToEnd,
-            0 => Event::Nothing,
+            Ok(0) => Event::Nothing,
             _ => Event::Something,
         }
     }
 }
 
+fn wanted(descriptor: BorrowedFd) -> PollFd {
+    PollFd::from_borrowed_fd(descriptor, PollFlags::IN)
+}
+
 fn is_readable(handle: &OwnedFd) -> bool {
-    let mut one = libc::pollfd { fd: handle.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    // SAFETY: the structure lives as long as the call.
-    unsafe { libc::poll(&mut one, 1, 0) > 0 }
+    poll(&mut [wanted(handle.as_fd())], Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
 }
 
 #[cfg(test)]
