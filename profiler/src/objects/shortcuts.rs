@@ -62,7 +62,9 @@ impl Shortcut {
         Shortcut {
             key: Cell::new(NO_KEY),
             generation: Cell::new(0),
-            record: Cell::new(ptr::null_mut()),
+            site: Cell::new(0),
+            operation: Cell::new(u16::MAX),
+            phase: Cell::new(0),
             lowest_bytes: Cell::new(NOTHING_BYTES),
             reach_bytes: Cell::new(0),
             cell: Cell::new(ptr::null_mut()),
@@ -75,9 +77,7 @@ impl Shortcut {
             caller: Cell::new(0),
             at_site: Cell::new(ptr::null_mut()),
             pending_at_site: Cell::new(ptr::null_mut()),
-            site: Cell::new(0),
-            operation: Cell::new(u16::MAX),
-            phase: Cell::new(0),
+            record: Cell::new(ptr::null_mut()),
         }
     }
 
@@ -283,13 +283,13 @@ pub struct Shortcuts {
     spare: Shortcut,
 }
 
-/// Never written to. Two, as many as a table has at least.
-struct Unused([Shortcut; 2]);
+/// Never written to. A table of as many as there are at least.
+struct Unused([Shortcut; PROBES]);
 
 // SAFETY: see above.
 unsafe impl Sync for Unused {}
 
-static UNUSED: Unused = Unused([const { Shortcut::none() }; 2]);
+static UNUSED: Unused = Unused([const { Shortcut::none() }; PROBES]);
 
 /// One that is nobody's, for whoever must point to one.
 pub const fn unused() -> *const Shortcut {
@@ -300,7 +300,9 @@ const FIRST_SLOTS: usize = 32;
 /// Then shortcuts take each other's places: 256 KiB.
 const MOST_SLOTS: usize = 2048;
 /// How many places a shortcut has to choose from.
-const PROBES: usize = 4;
+pub const PROBES: usize = 4;
+/// How many of these are looked at without a call. They lie side by side.
+pub const NEAR: usize = 2;
 
 impl Shortcuts {
     pub const fn none() -> Shortcuts {
@@ -308,7 +310,7 @@ impl Shortcuts {
             latest: [const { Cell::new(unused()) }; CALLS.len()],
             table: Cell::new(unused()),
             slots: Cell::new(0),
-            shift: Cell::new(u64::BITS - 1),
+            shift: Cell::new(u64::BITS - PROBES.trailing_zeros()),
             taken: Cell::new(0),
             turn: Cell::new(0),
             spare: Shortcut::none(),
@@ -322,29 +324,21 @@ impl Shortcuts {
         unsafe { &*self.latest.get_unchecked(usize::from(operation)).get() }
     }
 
-    /// The same, if it lies where it would lie in an empty table: told without a call.
+    /// The shortcut of these where nothing that it tells has changed since, and it lies in one of the first places that it may lie in: it
+    /// becomes the latest one.
     #[inline(always)]
-    pub fn again_at_home<P: Path>(&self, key: Word, operation: u16, caller: u64, generation: u64) -> Option<&Shortcut> {
-        // SAFETY: a home lies in the table.
-        let shortcut = unsafe { &*self.table.get().add(self.home(key, operation, caller)) };
-        if !(shortcut.is_for_call::<P>(key, caller, generation) && shortcut.operation.get() == operation) {
-            return None;
-        }
-        // SAFETY: as in `latest`.
-        unsafe { self.latest.get_unchecked(usize::from(operation)) }.set(shortcut);
-        Some(shortcut)
-    }
-
-    /// The shortcut of these where nothing that it tells has changed since: it becomes the latest one.
-    #[inline(always)]
-    pub fn again<P: Path>(&self, key: Word, operation: u16, caller: u64, generation: u64) -> Option<&Shortcut> {
-        if self.slots.get() == 0 {
-            return None;
-        }
+    pub fn again<P: Path, const PLACES: usize>(
+        &self,
+        key: Word,
+        operation: u16,
+        caller: u64,
+        generation: u64,
+    ) -> Option<&Shortcut> {
+        const { assert!(PLACES <= PROBES) };
         let home = self.home(key, operation, caller);
-        for place in home..home + PROBES {
-            // SAFETY: masked, and so below the number of slots.
-            let shortcut = unsafe { &*self.table.get().add(place & (self.slots.get() - 1)) };
+        for probe in 0..PLACES {
+            // SAFETY: in the table, of which there are as many slots.
+            let shortcut = unsafe { &*self.table.get().add(home ^ probe) };
             if shortcut.is_for_call::<P>(key, caller, generation) && shortcut.operation.get() == operation {
                 // SAFETY: as in `latest`.
                 unsafe { self.latest.get_unchecked(usize::from(operation)) }.set(shortcut);
@@ -396,11 +390,11 @@ impl Shortcuts {
         if slots == 0 {
             return (&self.spare, is_it(&self.spare));
         }
-        // SAFETY: masked, and so below the number of slots.
-        let at = |place: usize| unsafe { &*self.table.get().add(place & (slots - 1)) };
+        // SAFETY: in the table, of which there are as many slots.
+        let at = |place: usize| unsafe { &*self.table.get().add(place) };
         let mut vacant = None;
-        for place in home..home + PROBES {
-            let shortcut = at(place);
+        for probe in 0..PROBES {
+            let shortcut = at(home ^ probe);
             if is_it(shortcut) {
                 return (shortcut, true);
             }
@@ -410,7 +404,7 @@ impl Shortcuts {
         }
         let victim = || {
             self.turn.set(self.turn.get().wrapping_add(1));
-            at(home + self.turn.get() % PROBES)
+            at(home ^ (self.turn.get() % PROBES))
         };
         (vacant.unwrap_or_else(victim), false)
     }

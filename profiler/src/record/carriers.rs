@@ -9,7 +9,7 @@ use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
 use crate::objects::handles::generation;
-use crate::objects::shortcuts::Shortcut;
+use crate::objects::shortcuts::{self, Shortcut};
 use crate::record::{buckets, phases, windows};
 use crate::sites;
 use crate::thread::Thread;
@@ -135,7 +135,8 @@ pub fn latest<P: Path>(thread: &Thread, operation: u16, key: Word) -> Option<&Sh
 /// Another one that calls like this one had, if nothing that it tells has changed since.
 #[inline(always)]
 fn again<P: Path>(thread: &Thread, operation: u16, key: Word) -> Option<&Shortcut> {
-    thread.shortcuts.again::<P>(key, operation, thread.in_flight.caller_to_tell_apart::<P>(), generation())
+    let caller = thread.in_flight.caller_to_tell_apart::<P>();
+    thread.shortcuts.again::<P, { shortcuts::PROBES }>(key, operation, caller, generation())
 }
 
 /// The shortcut of a call, if it takes no call to find it.
@@ -146,7 +147,7 @@ pub fn shortcut_at_once<P: Path>(thread: &Thread, operation: u16, key: Word) -> 
     let latest = thread.shortcuts.latest(operation);
     match latest.is_for_call::<P>(key, caller, now) {
         true => Some(latest),
-        false => thread.shortcuts.again_at_home::<P>(key, operation, caller, now),
+        false => thread.shortcuts.again::<P, { shortcuts::NEAR }>(key, operation, caller, now),
     }
 }
 
@@ -160,7 +161,8 @@ pub fn before<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> Record 
 /// The shortcut of an operation whose calls carry nothing: its only counters are known.
 #[inline(always)]
 pub fn shortcut_without_bytes<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
-    latest::<P>(thread, operation, key).unwrap_or_else(|| renewed_without_bytes::<P, C>(thread, operation, key))
+    let known = if P::IS_SHORT { shortcut_at_once::<P> } else { latest::<P> };
+    known(thread, operation, key).unwrap_or_else(|| renewed_without_bytes::<P, C>(thread, operation, key))
 }
 
 /// The same for a receive, whose bytes its completion will tell.

@@ -6,7 +6,7 @@ use std::slice;
 
 use vocabulary::shard::IN_FLIGHT_LEVELS;
 
-use super::walk::{Found, look_marking, nulls, walk};
+use super::walk::{Found, look_marking_sole, nulls, walk};
 use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
@@ -164,8 +164,8 @@ impl<'a> Several<'a> {
             if let Some(mut requests) = thread.requests().unshared() {
                 changes = thread.requests().changed_so_far();
                 match abi().handle_bytes {
-                    4 if ALL => found.look_at_sole::<u32>(&mut requests, array as *const u32, length),
-                    _ if ALL => found.look_at_sole::<u64>(&mut requests, array as *const u64, length),
+                    4 if ALL => found.look_at_sole::<u32, false>(&mut requests, array as *const u32, length, 0),
+                    _ if ALL => found.look_at_sole::<u64, false>(&mut requests, array as *const u64, length, 0),
                     _ => {}
                 }
                 if found.index < length {
@@ -175,14 +175,12 @@ impl<'a> Several<'a> {
                     }
                 }
             } else {
-                found = match abi().handle_bytes {
-                    4 if ALL => look_marking::<u32, true>(thread, found, array as *const u32, length),
-                    _ if ALL => look_marking::<u64, true>(thread, found, array as *const u64, length),
-                    _ => found,
+                let sole = match abi().handle_bytes {
+                    4 if ALL => look_marking_sole::<u32>(thread, array as *const u32, length, noted),
+                    _ if ALL => look_marking_sole::<u64>(thread, array as *const u64, length, noted),
+                    _ => (std::ptr::null_mut(), 0),
                 };
-                if !found.is_whole(length) {
-                    found = walk(found);
-                }
+                found = if sole.0.is_null() { walk(found) } else { Found::whole(noted, length, sole) };
                 if let Some(now) = thread.requests().changes() {
                     changes = now;
                     look.marked_with(thread.latest_stamp());

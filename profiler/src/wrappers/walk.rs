@@ -87,10 +87,16 @@ impl Found {
         Found { record: std::ptr::null_mut(), are_of_several: false, kinds: 0, end: first, index: 0, stamp: 0 }
     }
 
-    /// Notes requests of one communicator, as long as each is the only one of its handle. In a loop of a few instructions, and without a
-    /// mark that the look has passed: what has its handle for itself is not met again.
+    /// Notes requests of one communicator, as long as each is the only one of its handle, in a loop of a few instructions. Where there are
+    /// no other threads, it needs no mark that the look has passed: what has its handle for itself is not met again.
     #[inline(always)]
-    pub unsafe fn look_at_sole<H: Handle>(&mut self, requests: &mut Held, array: *const H, length: usize) {
+    pub unsafe fn look_at_sole<H: Handle, const MARKS: bool>(
+        &mut self,
+        requests: &mut Held,
+        array: *const H,
+        length: usize,
+        stamp: u64,
+    ) {
         let mut finder = requests.finder();
         while self.index < length {
             // SAFETY: the caller passes an array of so many handles.
@@ -101,6 +107,12 @@ impl Found {
             }
             if slot.comm != self.record && self.index != 0 {
                 return;
+            }
+            if MARKS {
+                if slot.stamp == stamp {
+                    return;
+                }
+                slot.stamp = stamp;
             }
             self.record = slot.comm;
             // SAFETY: there is room for as many as there are handles.
@@ -155,6 +167,13 @@ impl Found {
         }
     }
 
+    /// All of so many handles, that were noted.
+    #[inline(always)]
+    pub unsafe fn whole(noted: *mut Noted, length: usize, (record, kinds): (Record, u8)) -> Found {
+        // SAFETY: there is room for as many.
+        Found { record, kinds, end: unsafe { noted.add(length) }, index: length, ..Found::none(noted) }
+    }
+
     #[inline(always)]
     unsafe fn note(&mut self, noted: Noted, kind: Kind) {
         self.kinds |= kind as u8;
@@ -203,6 +222,25 @@ pub unsafe fn look_marking<H: Handle, const TOGETHER: bool>(
     // SAFETY: as above.
     unsafe { found.look_simply::<H, true, TOGETHER>(&mut requests.held(), array, length, stamp) };
     found
+}
+
+/// The same of an array of requests of one communicator, each of which is the only one of its handle: returns the communicator and their
+/// kinds, or null. Then what has been marked so far is looked at again.
+#[inline(never)]
+pub unsafe fn look_marking_sole<H: Handle>(
+    thread: &Thread,
+    array: *const H,
+    length: usize,
+    noted: *mut Noted,
+) -> (Record, u8) {
+    let mut found = Found::none(noted);
+    if let Some(mut requests) = thread.requests().enter() {
+        let stamp = thread.stamp();
+        thread.requests().look(stamp);
+        // SAFETY: the caller passes an array of so many handles, and there is room for as many.
+        unsafe { found.look_at_sole::<H, true>(&mut requests.held(), array, length, stamp) };
+    }
+    (if found.is_whole(length) { found.record } else { std::ptr::null_mut() }, found.kinds)
 }
 
 /// The same while others wait for it.
