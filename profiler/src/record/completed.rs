@@ -178,6 +178,8 @@ fn add(entry: *mut Completed, requests: u64, bytes: u64, ticks: u64) {
     // SAFETY: one of this thread's.
     let entry = unsafe { &mut *entry };
     entry.requests = entry.requests.wrapping_add(requests);
+    // As above.
+    compiler_fence(Ordering::AcqRel);
     entry.bytes = entry.bytes.wrapping_add(bytes);
     entry.ticks = entry.ticks.wrapping_add(ticks);
 }

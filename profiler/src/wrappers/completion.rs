@@ -8,7 +8,7 @@ use vocabulary::calls::op;
 use super::finish::status_at;
 use super::finish_some::Which;
 use super::forward::timed;
-use super::look::{Several, count, is_none, look};
+use super::look::{Several, count, is_none, look, look_at_once};
 use crate::guest::guard::recorded;
 use crate::guest::short_path::Path;
 use crate::guest::state;
@@ -66,9 +66,10 @@ pub unsafe fn MPI_Test<P: Path>(
     }
 }
 
-/// Calls that are given one. Apart, so that what takes no request saves no register for them.
+/// Calls that are given one. Apart, so that what takes no request saves no register for them; and once more where it takes more to find the
+/// request, so that nothing of that is in the way where it does not.
 macro_rules! of_one {
-    ($($function:ident($($flag:ident)?), $name:ident, is done where $is_done:expr;)*) => {$(
+    ($($function:ident, $otherwise:ident($($flag:ident)?), $name:ident, is done where $is_done:expr;)*) => {$(
         #[inline(never)]
         unsafe fn $function<P: Path>(
             thread: &Thread,
@@ -78,24 +79,45 @@ macro_rules! of_one {
             forward: impl FnOnce(Word) -> c_int,
         ) -> c_int {
             // SAFETY: the program passes the place of a request.
+            match unsafe { look_at_once(thread, request) } {
+                Some(single) if P::IS_SHORT => {
+                    of_one!(P, thread, single, request, status, forward, $name, $is_done)
+                }
+                // SAFETY: as above.
+                _ => unsafe { $otherwise::<P>(thread, request, $($flag,)? status, forward) },
+            }
+        }
+
+        #[inline(never)]
+        unsafe fn $otherwise<P: Path>(
+            thread: &Thread,
+            request: Word,
+            $($flag: Word,)?
+            status: Word,
+            forward: impl FnOnce(Word) -> c_int,
+        ) -> c_int {
+            // SAFETY: the program passes the place of a request.
             let single = unsafe { look::<P>(thread, request) };
-            let mut own = status::Own::new();
-            let status = if single.receives { own.stand_in(status) } else { status };
-            let done = timed!(P, thread, single.record, $name, forward(status));
-            recorded(move || {
-                let shortcut = count::<P>(thread, single.record, done);
-                // SAFETY: the call has returned, and has filled the places that the program passed.
-                unsafe { single.finish::<P>(thread, request, done, shortcut, status, || $is_done) };
-                thread.looked::<P>();
-            });
-            done.code
+            of_one!(P, thread, single, request, status, forward, $name, $is_done)
         }
     )*};
+    ($path:ident, $thread:ident, $single:ident, $request:ident, $status:ident, $forward:ident, $name:ident, $is_done:expr) => {{
+        let mut own = status::Own::new();
+        let status = if $single.receives { own.stand_in($status) } else { $status };
+        let done = timed!($path, $thread, $single.record, $name, $forward(status));
+        recorded(move || {
+            let shortcut = count::<$path>($thread, $single.record, done);
+            // SAFETY: the call has returned, and has filled the places that the program passed.
+            unsafe { $single.finish::<$path>($thread, $request, done, shortcut, status, || $is_done) };
+            $thread.looked::<$path>();
+        });
+        done.code
+    }};
 }
 
 of_one! {
-    wait_for(), MPI_Wait, is done where true;
-    test_one(flag), MPI_Test, is done where *(flag as *const c_int) != 0;
+    wait_for, wait_otherwise(), MPI_Wait, is done where true;
+    test_one, test_otherwise(flag), MPI_Test, is done where *(flag as *const c_int) != 0;
 }
 
 pub unsafe fn MPI_Waitall<P: Path>(

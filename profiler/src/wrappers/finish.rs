@@ -22,7 +22,7 @@ impl Single {
     /// The call has returned. `is_done` tells whether the request has completed, where it succeeded.
     #[inline(always)]
     pub unsafe fn finish<P: Path>(
-        &self,
+        self,
         thread: &Thread,
         request: Word,
         done: Done,
@@ -33,16 +33,17 @@ impl Single {
         if done.code == 0 && !is_done() {
             return;
         }
+        let Some(noted) = self.noted() else { return };
         if P::IS_SHORT
             && done.code == 0
             && self.changes == thread.requests().changed_so_far()
-            && let (Some(noted), Some(shortcut)) = (&self.noted, shortcut)
+            && let Some(shortcut) = shortcut
             && let Some(mut requests) = thread.requests().enter()
         {
             // SAFETY: nothing has changed; the call has filled the status.
             let finished = unsafe {
                 let mut requests = requests.held();
-                finish_at_once::<P>(thread, requests.noted_unchanged(noted), self.receives, status)
+                finish_at_once::<P>(thread, requests.noted_unchanged(&noted), self.receives, status)
             };
             drop(requests);
             if let Some(finished) = finished {
@@ -51,30 +52,29 @@ impl Single {
             }
         }
         // SAFETY: as demanded of this one.
-        unsafe { self.finish_otherwise::<P>(thread, request, done.code, done.ticks, shortcut, status) };
+        unsafe { finish_otherwise::<P>(thread, noted, request, done, shortcut, self.receives, status) };
     }
+}
 
-    #[inline(never)]
-    unsafe fn finish_otherwise<P: Path>(
-        &self,
-        thread: &Thread,
-        request: Word,
-        code: c_int,
-        ticks: u64,
-        shortcut: Option<&Shortcut>,
-        status: Word,
-    ) {
-        let Some(noted) = self.noted else { return };
-        // A call that fails has completed a request whose handle it has set to null.
-        // SAFETY: the program passed the place of a request.
-        let completed = code == 0 || (unsafe { abi().load(request) }) == abi().request_null;
-        if completed {
-            // SAFETY: the call has filled the status.
-            unsafe {
-                let one = finish::<P>(thread, noted, code, self.receives, status);
-                if let (Some(one), Some(shortcut)) = (one, shortcut) {
-                    completed::single(thread, shortcut, one, ticks, || peer(&one, code, status));
-                }
+#[inline(never)]
+unsafe fn finish_otherwise<P: Path>(
+    thread: &Thread,
+    noted: Noted,
+    request: Word,
+    Done { code, ticks, .. }: Done,
+    shortcut: Option<&Shortcut>,
+    receives: bool,
+    status: Word,
+) {
+    // A call that fails has completed a request whose handle it has set to null.
+    // SAFETY: the program passed the place of a request.
+    let completed = code == 0 || (unsafe { abi().load(request) }) == abi().request_null;
+    if completed {
+        // SAFETY: the call has filled the status.
+        unsafe {
+            let one = finish::<P>(thread, noted, code, receives, status);
+            if let (Some(one), Some(shortcut)) = (one, shortcut) {
+                completed::single(thread, shortcut, one, ticks, || peer(&one, code, status));
             }
         }
     }

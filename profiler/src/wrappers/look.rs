@@ -19,9 +19,13 @@ use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 use crate::thread::looks::Look;
 
-/// The one request of a call, if it is active.
+/// The one request of a call, if it is active. A few words that stay in registers while nobody asks for their address.
+#[derive(Clone, Copy)]
 pub struct Single {
-    pub noted: Option<Noted>,
+    is_active: bool,
+    handle: Word,
+    /// Where it was seen, or null.
+    slot: *mut Slot,
     pub record: Record,
     pub receives: bool,
     /// As [`Several::changes`], and that where there is more to its handle.
@@ -32,26 +36,43 @@ impl Single {
     #[inline(always)]
     fn of(thread: &Thread, slot: &mut Slot) -> Single {
         Single {
-            noted: Some(Noted::at(slot.handle, slot, 0)),
+            is_active: true,
+            handle: slot.handle,
+            slot,
             record: slot.comm,
             receives: slot.kind.receives(),
             changes: thread.requests().changed_so_far(),
         }
     }
+
+    #[inline(always)]
+    pub fn noted(self) -> Option<Noted> {
+        if self.is_active { Some(Noted::at(self.handle, self.slot, 0)) } else { None }
+    }
 }
 
+/// Whatever it takes.
 #[inline(always)]
 pub unsafe fn look<P: Path>(thread: &Thread, request: Word) -> Single {
     in_flight::end_left::<P>(thread);
+    // SAFETY: as demanded of this one.
+    unsafe { look_at_once(thread, request).unwrap_or_else(|| look_marking_one(thread, handle_at(request))) }
+}
+
+/// What is found by a few comparisons, and is active.
+#[inline(always)]
+pub unsafe fn look_at_once(thread: &Thread, request: Word) -> Option<Single> {
+    let mut requests = thread.requests().alone()?;
+    let mut finder = requests.finder();
+    // SAFETY: as demanded of this one.
+    let slot = finder.slot_of(unsafe { handle_at(request) })?;
+    if slot.state == State::Sole || slot.is_one_of_those_alike() { Some(Single::of(thread, slot)) } else { None }
+}
+
+#[inline(always)]
+unsafe fn handle_at(request: Word) -> Word {
     // SAFETY: a null address is the program's mistake, which the library will report.
-    let handle = if request == 0 { abi().request_null } else { unsafe { abi().load(request) } };
-    if let Some(mut requests) = thread.requests().alone()
-        && let Some(slot) = requests.finder().slot_of(handle)
-        && (slot.state == State::Sole || slot.is_one_of_those_alike())
-    {
-        return Single::of(thread, slot);
-    }
-    look_marking_one(thread, handle)
+    if request == 0 { abi().request_null } else { unsafe { abi().load(request) } }
 }
 
 /// The same where other threads may come to the table.
@@ -75,15 +96,20 @@ fn look_marking_one(thread: &Thread, handle: Word) -> Single {
 pub fn of_handle(thread: &Thread, handle: Word, stamp: u64) -> Single {
     let seen = requests::seen(thread.requests(), &thread.unknown, handle, stamp);
     match seen {
-        Some(seen) if seen.active => {
-            let noted = Some(Noted::new(handle, &seen, 0));
-            Single { noted, record: seen.comm, receives: seen.kind.receives(), changes: OTHERS_MAY }
-        }
+        Some(seen) if seen.active => Single {
+            is_active: true,
+            handle,
+            slot: seen.slot,
+            record: seen.comm,
+            receives: seen.kind.receives(),
+            changes: OTHERS_MAY,
+        },
         _ => {
             if seen.is_some() {
                 thread.looks.note_inactive(handle, thread.requests().changed_so_far());
             }
-            Single { noted: None, record: communicators::none(), receives: false, changes: OTHERS_MAY }
+            let (slot, record) = (std::ptr::null_mut(), communicators::none());
+            Single { is_active: false, handle, slot, record, receives: false, changes: OTHERS_MAY }
         }
     }
 }

@@ -16,7 +16,7 @@ pub struct Seen {
     pub active: bool,
     pub kind: Kind,
     /// Where it was seen, or null: looking there again costs a comparison.
-    pub(super) slot: *mut Slot,
+    pub slot: *mut Slot,
 }
 
 impl Seen {
