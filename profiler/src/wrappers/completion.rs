@@ -155,7 +155,7 @@ pub unsafe fn MPI_Testall<P: Path>(
         if P::IS_SHORT {
             thread.looks.at(0).forget_if_some_are_crossed_out();
         }
-        let several = Several::look_again::<P>(thread, op::MPI_Testall, length, array);
+        let several = &Several::look_again::<P>(thread, op::MPI_Testall, length, array);
         let statuses = several.statuses(statuses);
         let done = timed!(P, thread, several.record, MPI_Testall, forward(statuses));
         recorded(move || {
@@ -208,7 +208,7 @@ pub unsafe fn MPI_Waitany<P: Path>(
 ) -> c_int {
     // SAFETY: the program passes an array of so many requests, and places for the rest.
     unsafe {
-        let several = Several::look_again::<P>(thread, op::MPI_Waitany, length, array);
+        let several = &Several::look_again::<P>(thread, op::MPI_Waitany, length, array);
         let status = several.statuses(status);
         let done = timed!(P, thread, several.record, MPI_Waitany, forward(status));
         recorded(move || {
@@ -231,7 +231,7 @@ pub unsafe fn MPI_Testany<P: Path>(
 ) -> c_int {
     // SAFETY: as above.
     unsafe {
-        let several = Several::look_again::<P>(thread, op::MPI_Testany, length, array);
+        let several = &Several::look_again::<P>(thread, op::MPI_Testany, length, array);
         let status = several.statuses(status);
         let done = timed!(P, thread, several.record, MPI_Testany, forward(status));
         recorded(move || {
@@ -287,7 +287,7 @@ macro_rules! some_of {
         ) -> c_int {
             // SAFETY: the program passes arrays of so many places.
             unsafe {
-                let several = Several::look_again::<P>(thread, op::$name, length, array);
+                let several = &Several::look_again::<P>(thread, op::$name, length, array);
                 let statuses = several.statuses(statuses);
                 let done = timed!(P, thread, several.record, $name, forward(statuses));
                 recorded(move || {
