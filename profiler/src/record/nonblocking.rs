@@ -339,10 +339,9 @@ pub fn started_as(thread: &Thread, request: &Completed) -> Started {
     if started == UNKNOWN { by_key(thread, request.cells) } else { started }
 }
 
-/// The same by its key, which persistent requests and duplications have.
-#[cold]
+/// The same by its key, which duplications have, and persistent requests when they are started.
 #[inline(never)]
-fn by_key(thread: &Thread, cells: u64) -> Started {
+pub fn by_key(thread: &Thread, cells: u64) -> Started {
     if cells >> 32 == 0 { UNKNOWN } else { thread.counters.cell(cells).0 }
 }
 

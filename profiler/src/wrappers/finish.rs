@@ -9,7 +9,7 @@ use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators;
 use crate::objects::requests::table::Slot;
-use crate::objects::requests::{Completed, Kind, Noted, State};
+use crate::objects::requests::{Completed, Kind, Noted};
 use crate::objects::shortcuts::Shortcut;
 use crate::record::completed::{self, One, Started};
 use crate::record::files;
@@ -119,7 +119,7 @@ pub unsafe fn finish_at_once<P: Path>(
     }
     // SAFETY: the call has filled the status.
     let bytes = unsafe { status::bytes_where_usual(status) }?;
-    slot.state = State::Idle;
+    slot.state = slot.state.completed();
     thread.requests().changed();
     Some(Finished::Received { started: nonblocking::arrived_where::<P>(thread, slot, bytes), bytes })
 }

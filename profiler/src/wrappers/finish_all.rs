@@ -5,7 +5,7 @@ use super::look::Several;
 use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
-use crate::objects::requests::{Held, Kind, Noted, State};
+use crate::objects::requests::{Held, Kind, Noted};
 use crate::objects::shortcuts::Shortcut;
 use crate::record::completed::{self, Completions, One, Ones};
 use crate::record::nonblocking;
@@ -119,8 +119,8 @@ unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
             break;
         };
         if slot.kind == Kind::Plain {
-            if slot.state == State::Sole {
-                slot.state = State::Idle;
+            if slot.state.is_sole() {
+                slot.state = slot.state.completed();
             } else if !MAY_HAVE_CHANGED {
                 break;
             } else if let Some(count) = one.together() {
@@ -133,13 +133,13 @@ unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
             }
             completions.other(slot.shortcut.cast());
         } else {
-            if slot.kind != Kind::Receive || slot.state != State::Sole || !are_usual {
+            if slot.kind != Kind::Receive || !slot.state.is_sole() || !are_usual {
                 break;
             }
             // SAFETY: the call has filled the statuses.
             let bytes = unsafe { status::bytes_where_usual(statuses + one.index() * abi().status.bytes) };
             let Some(bytes) = bytes else { break };
-            slot.state = State::Idle;
+            slot.state = slot.state.completed();
             completions.received(nonblocking::arrived_where::<P>(thread, slot, bytes), bytes);
         }
         noted = others;

@@ -6,7 +6,7 @@ use super::finish::{finish, finish_at_once, finish_where_null, peer};
 use super::look::{Several, keep};
 use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
-use crate::objects::requests::{Noted, State};
+use crate::objects::requests::Noted;
 use crate::objects::shortcuts::Shortcut;
 use crate::record::completed::Ones;
 use crate::record::tally::Done;
@@ -78,7 +78,7 @@ unsafe fn finish_alone<P: Path>(
     unsafe {
         // Of one behind others that have its handle and are not like it nobody has noted where it is.
         let Some(slot) = requests.noted(&noted) else { return false };
-        let is_simple = slot.state == State::Sole || slot.is_one_of_those_alike();
+        let is_simple = slot.state.is_sole() || slot.is_one_of_those_alike();
         let finished = if is_simple { finish_at_once::<P>(thread, slot, several.receives, status) } else { None };
         drop(entered);
         let Some(finished) = finished else { return false };

@@ -12,7 +12,7 @@ use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
 use crate::objects::requests::table::Slot;
-use crate::objects::requests::{self, Noted, State};
+use crate::objects::requests::{self, Noted};
 use crate::objects::shortcuts::Shortcut;
 use crate::record::in_flight;
 use crate::record::tally::{self, Done};
@@ -66,7 +66,7 @@ pub unsafe fn look_at_once(thread: &Thread, request: Word) -> Option<Single> {
     let mut finder = requests.finder();
     // SAFETY: as demanded of this one.
     let slot = finder.slot_of(unsafe { handle_at(request) })?;
-    if slot.state == State::Sole || slot.is_one_of_those_alike() { Some(Single::of(thread, slot)) } else { None }
+    if slot.state.is_sole() || slot.is_one_of_those_alike() { Some(Single::of(thread, slot)) } else { None }
 }
 
 #[inline(always)]
@@ -83,7 +83,7 @@ fn look_marking_one(thread: &Thread, handle: Word) -> Single {
         && let Some(mut requests) = thread.requests().enter()
         && let mut requests = requests.held()
         && let Some(slot) = requests.finder().slot_of(handle)
-        && slot.state == State::Sole
+        && slot.state.is_sole()
     {
         thread.requests().look(stamp);
         slot.stamp = stamp;

@@ -13,7 +13,7 @@ use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
 use crate::objects::requests::{Kind, Persistent, Starts};
 use crate::record::tally::{self, Done};
-use crate::record::{self, buckets, persistent, phases};
+use crate::record::{self, buckets, completed, nonblocking, persistent, phases};
 use crate::sites;
 use crate::thread::Thread;
 use crate::trace;
@@ -144,7 +144,8 @@ fn activate(thread: &Thread, handle: Word, done: Done, bucket: u8) -> Option<(Re
         Starts::Sends => buckets::of(persistent.message_bytes),
         Starts::Receives | Starts::Partitions => bucket,
     };
-    thread.requests().activate(handle, (done.operation, done.ticks, phases::current()), of, site, posted)
+    let started = |cells| if state::is_on() { nonblocking::by_key(thread, cells) } else { completed::UNKNOWN };
+    thread.requests().activate(handle, (done.operation, done.ticks, phases::current()), of, (site, started), posted)
 }
 
 pub unsafe fn MPI_Start(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {

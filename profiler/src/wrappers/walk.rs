@@ -102,7 +102,7 @@ impl Found {
             // SAFETY: the caller passes an array of so many handles.
             let handle = unsafe { array.add(self.index).read_unaligned() }.word();
             let Some(slot) = finder.slot_of(handle) else { return };
-            if slot.state != State::Sole {
+            if !slot.state.is_sole() {
                 return;
             }
             if slot.comm != self.record && self.index != 0 {
@@ -144,7 +144,7 @@ impl Found {
                 continue;
             }
             let Some(slot) = finder.slot_of(handle) else { return };
-            if slot.state != State::Sole {
+            if !slot.state.is_sole() {
                 if slot.state != State::Active || !slot.is_seen_simply(stamp) {
                     return;
                 }

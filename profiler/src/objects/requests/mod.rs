@@ -398,13 +398,13 @@ impl Requests {
     }
 
     /// A persistent request that this thread has looked at is started by `operation`, which took so many ticks, in the bucket that
-    /// `bucket` tells, as far as it is known. `posted` gives its number on the timeline.
+    /// `bucket` tells, as far as it is known: `started` gives the counters of this key. `posted` gives its number on the timeline.
     pub fn activate(
         &self,
         handle: Word,
         (operation, ticks, phase): (u16, u64, u8),
         bucket: impl FnOnce(&Persistent) -> u8,
-        site: Option<*const Shortcut>,
+        (site, started): (Option<*const Shortcut>, impl FnOnce(u64) -> *const Counters),
         posted: impl FnOnce() -> u32,
     ) -> Option<(Record, Persistent)> {
         self.with(|requests| {
@@ -414,7 +414,6 @@ impl Requests {
             let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(request.extra as usize) else {
                 return None;
             };
-            request.state = State::Active;
             // SAFETY: records are never freed.
             let number = unsafe { (*request.comm).number };
             request.cells = Counters::key(number, operation, bucket(persistent)) | Counters::phase_bits(phase);
@@ -425,13 +424,12 @@ impl Requests {
                 Starts::Receives if operation == op::MPI_Start => Kind::Receive,
                 Starts::Receives => Kind::ReceiveInto,
             };
-            // Where nothing remains to be done, the key tells enough.
             request.shortcut = match request.kind {
-                Kind::Plain => shortcuts::unused(),
+                Kind::Plain => started(request.cells).cast(),
                 _ => site.unwrap_or(request.shortcut),
             };
             let persistent = Persistent { phase, ..persistent.clone() };
-            at(&mut requests.slots, place).set_request(request);
+            at(&mut requests.slots, place).restart(Request { state: State::Active, ..request });
             Some((request.comm, persistent))
         })
     }

@@ -1,6 +1,7 @@
 //! What is known of a request.
 
 use std::ffi::c_int;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use vocabulary::shard::Cell;
@@ -53,12 +54,30 @@ pub enum State {
     /// Active, and none of those that take more than a comparison to complete: no other request has its handle, and it has nothing that
     /// few have.
     Sole,
+    /// The same of a persistent one.
+    Started,
 }
 
 impl State {
     #[inline(always)]
     pub fn is_active(self) -> bool {
         self as u8 >= State::Active as u8
+    }
+
+    /// Whether its completion changes nothing but its state.
+    #[inline(always)]
+    pub fn is_sole(self) -> bool {
+        self as u8 >= State::Sole as u8
+    }
+
+    /// That behind the completion of such a one.
+    #[inline(always)]
+    pub fn completed(self) -> State {
+        // Without a branch: they lie three apart.
+        match self as u8 - State::Sole as u8 {
+            0 => State::Idle,
+            _ => State::Inactive,
+        }
     }
 }
 
@@ -142,13 +161,42 @@ pub struct Persistent {
     /// What is added to the bucket of its calls.
     pub mark: u8,
     /// Rank in the communicator, world rank and bytes of each message.
-    pub messages: Arc<[(c_int, u32, u64)]>,
+    pub messages: Few<(c_int, u32, u64)>,
     /// Number and bytes of each datatype argument, where they are recorded.
-    pub datatypes: Arc<[(u32, u64)]>,
+    pub datatypes: Few<(u32, u64)>,
     /// The phase of the start that is being counted.
     pub phase: u8,
     /// Of what it sends, where there is a timeline.
     pub tag: Option<c_int>,
+}
+
+/// Mostly one or none, which can be copied without a count of who has it.
+#[derive(Clone)]
+pub enum Few<T> {
+    None,
+    One(T),
+    Many(Arc<[T]>),
+}
+
+impl<T> From<Vec<T>> for Few<T> {
+    fn from(mut all: Vec<T>) -> Few<T> {
+        match all.len() {
+            0 | 1 => all.pop().map_or(Few::None, Few::One),
+            _ => Few::Many(all.into()),
+        }
+    }
+}
+
+impl<T> Deref for Few<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Few::None => &[],
+            Few::One(one) => std::slice::from_ref(one),
+            Few::Many(all) => all,
+        }
+    }
 }
 
 impl Request {

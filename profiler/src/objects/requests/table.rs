@@ -54,7 +54,7 @@ impl Slot {
     /// What is known of it wherever it stands.
     pub fn request(&self) -> Request {
         let Slot { comm, ticks, shortcut, cells, kind, posted, extra, .. } = *self;
-        let state = if self.state == State::Sole { State::Active } else { self.state };
+        let state = if self.state.is_sole() { State::Active } else { self.state };
         Request { comm, ticks, shortcut, cells, kind, state, posted, extra }
     }
 
@@ -62,6 +62,14 @@ impl Slot {
         let Request { comm, ticks, shortcut, cells, kind, state, posted, extra } = request;
         (self.comm, self.ticks, self.shortcut, self.cells) = (comm, ticks, shortcut, cells);
         (self.kind, self.state, self.posted, self.extra) = (kind, state, posted, extra);
+    }
+
+    /// Starts a persistent one.
+    pub fn restart(&mut self, request: Request) {
+        self.set_request(request);
+        if self.queue == NOWHERE {
+            self.state = State::Started;
+        }
     }
 
     /// Starts an idle one. Nothing of what is behind it is there, nor what few have.
@@ -117,8 +125,8 @@ impl Slot {
     /// The only request of its handle, or one of several that are alike, has completed: whether it was that simple.
     #[inline(always)]
     pub fn complete_simply(&mut self) -> bool {
-        if self.state == State::Sole {
-            self.state = State::Idle;
+        if self.state.is_sole() {
+            self.state = self.state.completed();
             return true;
         }
         if self.state == State::Active && self.alike > 1 {
@@ -391,7 +399,7 @@ impl Table {
                     self.queues.len() as u32 - 1
                 }
             };
-            if slot.state == State::Sole {
+            if slot.state.is_sole() {
                 slot.state = State::Active;
             }
             if slot.kind == Kind::Plain {
