@@ -10,7 +10,7 @@
 enum { WARM_UP = 128 };
 
 static MPI_Comm comms[64];
-static MPI_Request nulls[64], inactive, pending[16];
+static MPI_Request nulls[64], inactive, pending[16], persistent[2];
 static MPI_Win window;
 static int one = 1, two, flag, rank, size;
 static volatile uint64_t sum;
@@ -74,6 +74,12 @@ static void do_waitall_64(void) {
     for (int i = 0; i < 32; i++) MPI_Isend(&one, 1, MPI_INT, 0, i, MPI_COMM_SELF, &requests[32 + i]);
     MPI_Waitall(64, requests, MPI_STATUSES_IGNORE);
 }
+static void do_startall(void) { MPI_Startall(2, persistent); MPI_Waitall(2, persistent, MPI_STATUSES_IGNORE); }
+static void do_start_each(void)
+{
+    for (int i = 0; i < 2; i++) MPI_Start(&persistent[i]);
+    for (int i = 0; i < 2; i++) MPI_Wait(&persistent[i], MPI_STATUS_IGNORE);
+}
 static void do_waitall_null(void) { MPI_Waitall(64, nulls, MPI_STATUSES_IGNORE); }
 static void do_put_flush(void) { MPI_Put(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, window); MPI_Win_flush(0, window); }
 static void do_dup_free(void) { MPI_Comm dup; MPI_Comm_dup(MPI_COMM_SELF, &dup); MPI_Comm_free(&dup); }
@@ -95,6 +101,15 @@ static void make_nulls(void)
 }
 static void make_inactive(void) { MPI_Recv_init(&two, 1, MPI_INT, 0, 9, MPI_COMM_SELF, &inactive); }
 static void free_inactive(void) { MPI_Request_free(&inactive); }
+static void make_persistent(void)
+{
+    MPI_Send_init(&one, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &persistent[0]);
+    MPI_Recv_init(&two, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &persistent[1]);
+}
+static void free_persistent(void)
+{
+    for (int i = 0; i < 2; i++) MPI_Request_free(&persistent[i]);
+}
 static void make_pending(void)
 {
     for (int i = 0; i < 16; i++) MPI_Irecv(&two, 1, MPI_INT, 0, 100 + i, MPI_COMM_SELF, &pending[i]);
@@ -135,6 +150,8 @@ static const struct { const char *name; void (*run)(void), (*before)(void), (*af
     {"isend_irecv_waitall_self", do_exchange_self}, {"isend_irecv_waitall_4_comms", do_exchange_4_comms},
     {"isend_irecv_waitall_64_comms", do_exchange_64_comms}, {"isend_irecv_wait_each", do_wait_each},
     {"16_isend_16_irecv_waitany", do_waitany_each}, {"32_isend_32_irecv_waitall", do_waitall_64},
+    {"startall_waitall", do_startall, make_persistent, free_persistent},
+    {"start_wait_each", do_start_each, make_persistent, free_persistent},
     {"waitall_64_null", do_waitall_null, make_nulls}, {"put_flush", do_put_flush, open_window, close_window},
     {"dup_free", do_dup_free}, {"pingpong", do_pingpong, choose_processor},
     {"send_proc_null_paused", do_send_null, pause_recording, resume_recording},

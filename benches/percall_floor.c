@@ -33,6 +33,8 @@ WRAPPER(Irecv, (void *b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, M
 WRAPPER(Wait, (MPI_Request *r, MPI_Status *s), (r, s))
 WRAPPER(Waitany, (int n, MPI_Request *r, int *index, MPI_Status *s), (n, r, index, s))
 WRAPPER(Waitall, (int n, MPI_Request *r, MPI_Status *s), (n, r, s))
+WRAPPER(Start, (MPI_Request *r), (r))
+WRAPPER(Startall, (int n, MPI_Request *r), (n, r))
 WRAPPER(Put, (const void *b, int n, MPI_Datatype t, int to, MPI_Aint at, int n2, MPI_Datatype t2, MPI_Win w),
         (b, n, t, to, at, n2, t2, w))
 WRAPPER(Win_flush, (int to, MPI_Win w), (to, w))

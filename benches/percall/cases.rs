@@ -113,6 +113,8 @@ pub const CASES: &[Case] = &[
         length: Length::Share(400, 50),
         ..case("32_isend_32_irecv_waitall", "32 `MPI_Isend`, 32 `MPI_Irecv`, `MPI_Waitall` of all", 65)
     },
+    case("startall_waitall", "`MPI_Startall`, `MPI_Waitall` of a persistent send and receive, to self", 2),
+    case("start_wait_each", "`MPI_Start`, `MPI_Wait` of each of these", 4),
     case("waitall_64_null", "`MPI_Waitall` of 64 null requests", 1),
     case("put_flush", "`MPI_Put`, `MPI_Win_flush`", 2),
     // 50 000 cycles: tools that cannot live with 65 536 communicators can still be measured.

@@ -136,16 +136,29 @@ pub unsafe fn MPI_Request_free(thread: &Thread, request: Word, forward: impl FnO
     done.code
 }
 
-/// `bucket`: that of a receive, if it is that of its call.
-fn activate(thread: &Thread, handle: Word, done: Done, bucket: u8) -> Option<(Record, Persistent)> {
+/// `bucket`: that of a receive, if it is that of its call. `count` counts what it starts; not while counting pauses.
+#[inline(always)]
+fn activate(
+    thread: &Thread,
+    handle: Word,
+    done: Done,
+    bucket: u8,
+    count: impl FnOnce(Record, &Persistent),
+) -> Option<()> {
     let posted = || if trace::is_on() { trace::posted() } else { 0 };
     let site = sites::are_counted().then(|| record::sites::kept(thread, done.operation));
     let of = |persistent: &Persistent| match persistent.starts {
         Starts::Sends => buckets::of(persistent.message_bytes),
         Starts::Receives | Starts::Partitions => bucket,
     };
-    let started = |cells| if state::is_on() { nonblocking::by_key(thread, cells) } else { completed::UNKNOWN };
-    thread.requests().activate(handle, (done.operation, done.ticks, phases::current()), of, (site, started), posted)
+    let call = (done.operation, done.ticks, phases::current());
+    if state::is_on() {
+        let started = |cells| nonblocking::by_key(thread, cells);
+        return thread.requests().activate(handle, call, of, (site, started), posted, count);
+    }
+    let started = |_| completed::UNKNOWN;
+    let is_known = thread.requests().activate(handle, call, of, (site, started), posted, |_, _| ());
+    is_known.inspect(|()| uncount(thread, handle))
 }
 
 pub unsafe fn MPI_Start(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
@@ -153,15 +166,11 @@ pub unsafe fn MPI_Start(thread: &Thread, request: Word, forward: impl FnOnce() -
     let (handle, record, _) = unsafe { look_any(thread, request) };
     let done = timed!(thread, record, MPI_Start, forward());
     recorded(|| {
-        let started = if done.code == 0 { activate(thread, handle, done, 0) } else { None };
+        let count = |record, persistent: &Persistent| persistent::restarted(thread, record, done, persistent);
+        let started = if done.code == 0 { activate(thread, handle, done, 0, count) } else { None };
         thread.looked::<Full>();
-        if state::is_on() {
-            match started {
-                Some((record, kept)) => persistent::restarted(thread, record, done, &kept),
-                None => tally::plain(thread, record, done),
-            }
-        } else if started.is_some() {
-            uncount(thread, handle);
+        if started.is_none() && state::is_on() {
+            tally::plain(thread, record, done);
         }
     });
     done.code
@@ -185,13 +194,9 @@ pub unsafe fn MPI_Startall(thread: &Thread, length: c_int, array: Word, forward:
                 false => 0,
             };
             for noted in several.noted() {
-                match activate(thread, noted.handle, done, bucket) {
-                    Some((record, kept)) if state::is_on() => {
-                        persistent::restarted_among(thread, record, done.operation, bucket, &kept);
-                    }
-                    Some(_) => uncount(thread, noted.handle),
-                    None => {}
-                }
+                activate(thread, noted.handle, done, bucket, |record, persistent| {
+                    persistent::restarted_among(thread, record, done.operation, bucket, persistent);
+                });
             }
             several.leave::<Full>(thread);
         });

@@ -398,22 +398,25 @@ impl Requests {
     }
 
     /// A persistent request that this thread has looked at is started by `operation`, which took so many ticks, in the bucket that
-    /// `bucket` tells, as far as it is known: `started` gives the counters of this key. `posted` gives its number on the timeline.
-    pub fn activate(
+    /// `bucket` tells, as far as it is known: `started` gives the counters of this key. `posted` gives its number on the timeline. Returns
+    /// what `count` does with it, which must not come back here.
+    pub fn activate<R>(
         &self,
         handle: Word,
         (operation, ticks, phase): (u16, u64, u8),
         bucket: impl FnOnce(&Persistent) -> u8,
         (site, started): (Option<*const Shortcut>, impl FnOnce(u64) -> *const Counters),
         posted: impl FnOnce() -> u32,
-    ) -> Option<(Record, Persistent)> {
+        count: impl FnOnce(Record, &Persistent) -> R,
+    ) -> Option<R> {
         self.with(|requests| {
             self.changed();
             let place = requests.busy_slot_of(handle)?;
             let mut request = at(&mut requests.slots, place).request();
-            let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(request.extra as usize) else {
+            let Some(Some(Extra::Persistent(persistent))) = requests.extras.get_mut(request.extra as usize) else {
                 return None;
             };
+            persistent.phase = phase;
             // SAFETY: records are never freed.
             let number = unsafe { (*request.comm).number };
             request.cells = Counters::key(number, operation, bucket(persistent)) | Counters::phase_bits(phase);
@@ -428,9 +431,8 @@ impl Requests {
                 Kind::Plain => started(request.cells).cast(),
                 _ => site.unwrap_or(request.shortcut),
             };
-            let persistent = Persistent { phase, ..persistent.clone() };
             at(&mut requests.slots, place).restart(Request { state: State::Active, ..request });
-            Some((request.comm, persistent))
+            Some(count(request.comm, persistent))
         })
     }
 }

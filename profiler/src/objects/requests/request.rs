@@ -1,8 +1,6 @@
 //! What is known of a request.
 
 use std::ffi::c_int;
-use std::ops::Deref;
-use std::sync::Arc;
 
 use vocabulary::shard::Cell;
 
@@ -151,7 +149,6 @@ pub struct Partition {
 }
 
 /// What each start of a persistent request does.
-#[derive(Clone)]
 pub struct Persistent {
     pub sent: u64,
     pub received: u64,
@@ -161,42 +158,13 @@ pub struct Persistent {
     /// What is added to the bucket of its calls.
     pub mark: u8,
     /// Rank in the communicator, world rank and bytes of each message.
-    pub messages: Few<(c_int, u32, u64)>,
+    pub messages: Box<[(c_int, u32, u64)]>,
     /// Number and bytes of each datatype argument, where they are recorded.
-    pub datatypes: Few<(u32, u64)>,
+    pub datatypes: Box<[(u32, u64)]>,
     /// The phase of the start that is being counted.
     pub phase: u8,
     /// Of what it sends, where there is a timeline.
     pub tag: Option<c_int>,
-}
-
-/// Mostly one or none, which can be copied without a count of who has it.
-#[derive(Clone)]
-pub enum Few<T> {
-    None,
-    One(T),
-    Many(Arc<[T]>),
-}
-
-impl<T> From<Vec<T>> for Few<T> {
-    fn from(mut all: Vec<T>) -> Few<T> {
-        match all.len() {
-            0 | 1 => all.pop().map_or(Few::None, Few::One),
-            _ => Few::Many(all.into()),
-        }
-    }
-}
-
-impl<T> Deref for Few<T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        match self {
-            Few::None => &[],
-            Few::One(one) => std::slice::from_ref(one),
-            Few::Many(all) => all,
-        }
-    }
 }
 
 impl Request {
