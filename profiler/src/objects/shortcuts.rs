@@ -324,19 +324,20 @@ impl Shortcuts {
         unsafe { &*self.latest.get_unchecked(usize::from(operation)).get() }
     }
 
-    /// The shortcut of these where nothing that it tells has changed since, and it lies in one of the first places that it may lie in: it
-    /// becomes the latest one.
+    /// The shortcut of these where nothing that it tells has changed since, and it lies in one of so many places that it may lie in: it becomes
+    /// the latest one.
     #[inline(always)]
-    pub fn again<P: Path, const PLACES: usize>(
+    pub fn again<P: Path>(
         &self,
         key: Word,
         operation: u16,
         caller: u64,
         generation: u64,
+        places: usize,
     ) -> Option<&Shortcut> {
-        const { assert!(PLACES <= PROBES) };
+        debug_assert!(places <= PROBES);
         let home = self.home(key, operation, caller);
-        for probe in 0..PLACES {
+        for probe in 0..places {
             // SAFETY: in the table, of which there are as many slots.
             let shortcut = unsafe { &*self.table.get().add(home ^ probe) };
             if shortcut.is_for_call::<P>(key, caller, generation) && shortcut.operation.get() == operation {

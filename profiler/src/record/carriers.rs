@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 use std::sync::atomic::{Ordering, fence};
 
+use vocabulary::calls::op;
 use vocabulary::shard::{BUCKET_PENDING, Cell, Edge, REMOTE_RANK};
 
 use crate::guest::short_path::Path;
@@ -136,7 +137,7 @@ pub fn latest<P: Path>(thread: &Thread, operation: u16, key: Word) -> Option<&Sh
 #[inline(always)]
 fn again<P: Path>(thread: &Thread, operation: u16, key: Word) -> Option<&Shortcut> {
     let caller = thread.in_flight.caller_to_tell_apart::<P>();
-    thread.shortcuts.again::<P, { shortcuts::PROBES }>(key, operation, caller, generation())
+    thread.shortcuts.again::<P>(key, operation, caller, generation(), shortcuts::PROBES)
 }
 
 /// The shortcut of a call, if it takes no call to find it.
@@ -145,9 +146,11 @@ pub fn shortcut_at_once<P: Path>(thread: &Thread, operation: u16, key: Word) -> 
     let now = generation();
     let caller = thread.in_flight.caller_to_tell_apart::<P>();
     let latest = thread.shortcuts.latest(operation);
+    // With so many arguments it finds no register for another place.
+    let near = if operation == op::MPI_Sendrecv { 1 } else { shortcuts::NEAR };
     match latest.is_for_call::<P>(key, caller, now) {
         true => Some(latest),
-        false => thread.shortcuts.again::<P, { shortcuts::NEAR }>(key, operation, caller, now),
+        false => thread.shortcuts.again::<P>(key, operation, caller, now, near),
     }
 }
 
