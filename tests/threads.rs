@@ -31,7 +31,7 @@ fn no_count_is_lost_when_requests_are_handed_over_for_the_first_time() {
 
 #[test]
 fn a_handle_that_is_given_again_before_the_call_has_returned_is_nobody_elses() {
-    for way in ["anew", "testall", "testsome", "status", "nested", "left"] {
+    for way in ["anew", "testall", "testsome", "status", "nested", "left", "polled"] {
         check(&Launch::new(Mpi::OpenMpi, "handed_out").ranks(2).arguments(&[way]).run().succeeded());
     }
 }

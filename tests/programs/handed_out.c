@@ -1,8 +1,8 @@
 /* MPI_THREAD_MULTIPLE: a handle that the library gives anew while the call that has completed its request goes on. An error handler holds
  * that call: meanwhile another thread starts a receive, which gets the handle, and a third one completes it. For Open MPI: MPICH holds
  * its lock while it calls a handler, and Open MPI's MPI_Waitall may wait for ever for what has failed before. Each way needs a process of
- * its own, since threads look for each other's requests for the first time there. Argument: anew, testall, testsome, status, nested or
- * left. */
+ * its own, since threads look for each other's requests for the first time there. Argument: anew, testall, testsome, status, nested,
+ * left or polled. */
 #include <setjmp.h>
 
 #include "truth.h"
@@ -164,6 +164,35 @@ static void complete_both(const char *way)
     }
 }
 
+static void *wait_for_it(void *unused)
+{
+    MPI_Wait(&started, MPI_STATUS_IGNORE);
+    called("own", "MPI_Wait");
+    return unused;
+}
+
+/* The poll is called from where the call was that has been left, and is over when it returns: what it has looked at is any thread's. */
+static void poll_and_hand_over(void)
+{
+    int done;
+    char in[SMALL];
+    pthread_t thread;
+    MPI_Irecv(in, SMALL, MPI_BYTE, 1, FIRST, own, &started);
+    received("own", "MPI_Irecv", 9);
+    leaves = 1;
+    if (setjmp(before) == 0)
+        MPI_Send(NULL, 0, MPI_BYTE, world_size, 0, own);
+    failed("own", "MPI_Send", 0);
+    for (int i = 0; i < 3; i++) {
+        MPI_Test(&started, &done, MPI_STATUS_IGNORE);
+        called("own", "MPI_Test");
+        EXPECT(!done);
+    }
+    PMPI_Barrier(own);
+    pthread_create(&thread, NULL, wait_for_it, NULL);
+    pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv)
 {
     int provided;
@@ -178,7 +207,14 @@ int main(int argc, char **argv)
     made(others, "others", "MPI_Comm_dup", "WORLD");
     PMPI_Comm_create_errhandler(hold, &handler);
     PMPI_Comm_set_errhandler(own, handler);
-    if (world_rank == 0) {
+    if (!strcmp(argv[1], "polled")) {
+        if (world_rank == 0) {
+            poll_and_hand_over();
+        } else {
+            PMPI_Barrier(own);
+            send(9, FIRST);
+        }
+    } else if (world_rank == 0) {
         pthread_create(&threads[0], NULL, start, NULL);
         pthread_create(&threads[1], NULL, complete, NULL);
         complete_both(argv[1]);

@@ -62,9 +62,7 @@ impl Shortcut {
         Shortcut {
             key: Cell::new(NO_KEY),
             generation: Cell::new(0),
-            site: Cell::new(0),
-            operation: Cell::new(u16::MAX),
-            phase: Cell::new(0),
+            record: Cell::new(ptr::null_mut()),
             lowest_bytes: Cell::new(NOTHING_BYTES),
             reach_bytes: Cell::new(0),
             cell: Cell::new(ptr::null_mut()),
@@ -77,7 +75,9 @@ impl Shortcut {
             caller: Cell::new(0),
             at_site: Cell::new(ptr::null_mut()),
             pending_at_site: Cell::new(ptr::null_mut()),
-            record: Cell::new(ptr::null_mut()),
+            site: Cell::new(0),
+            operation: Cell::new(u16::MAX),
+            phase: Cell::new(0),
         }
     }
 

@@ -107,7 +107,7 @@ pub fn free_level<P: Path>(thread: &Thread) -> Level {
     }
     let caller = thread.in_flight.take_caller();
     let free = match lowest.is_inside() {
-        true => above(thread, stack::pointer()),
+        true => above(thread, stack::pointer(), caller as usize),
         false => {
             note_frame(thread);
             lowest
@@ -120,9 +120,9 @@ pub fn free_level<P: Path>(thread: &Thread) -> Level {
 /// The program's callbacks (of attributes, reductions, errors) may call MPI themselves, or it has jumped out of a call.
 #[cold]
 #[inline(never)]
-fn above(thread: &Thread, frame: usize) -> Level {
+fn above(thread: &Thread, frame: usize, caller: usize) -> Level {
     let at = |level| thread.in_flight.level(level);
-    let free = end_left_by(thread, frame);
+    let free = end_left_by(thread, frame, caller, !thread.in_flight.is_looked_at.take());
     thread.in_flight.frames[free].set(frame);
     if let Some(outer) = free.checked_sub(1) {
         let begin_ticks = at(outer).noted().begin_ticks;
@@ -138,20 +138,23 @@ fn above(thread: &Thread, frame: usize) -> Level {
 pub fn end_left<P: Path>(thread: &Thread) {
     // On the short path the thread is outside.
     if !P::IS_SHORT && thread.in_flight.level(0).is_inside() {
-        end_left_by(thread, stack::pointer());
+        end_left_by(thread, stack::pointer(), thread.in_flight.caller() as usize, true);
+        thread.in_flight.is_looked_at.set(true);
     }
 }
 
-/// The same, as a call with this stack pointer tells. Returns the level that is free then, or the highest.
+/// The same, as a call with this stack pointer tells, which returns to `caller` (0: not known). With `samples` some calls look closely that
+/// need not. Returns the level that is free then, or the highest.
 #[cold]
 #[inline(never)]
-fn end_left_by(thread: &Thread, frame: usize) -> usize {
+fn end_left_by(thread: &Thread, frame: usize, caller: usize, samples: bool) -> usize {
+    let is_left = |outer| is_left(thread, outer, (frame, caller), samples);
     for level in 0..IN_FLIGHT_LEVELS {
         if !thread.in_flight.level(level).is_inside() {
             return level;
         }
-        if is_left(thread, thread.in_flight.frames[level].get(), frame) {
-            end_from(thread, level, |of| is_left(thread, of, frame));
+        if is_left(thread.in_flight.frames[level].get()) {
+            end_from(thread, level, is_left);
             return level;
         }
     }
@@ -165,14 +168,15 @@ const NESTED_UNSEEN: u32 = 256;
 
 /// Whether the program has jumped out of the call that had one stack pointer, as a call tells that has another one. What was called
 /// from within lies below.
-fn is_left(thread: &Thread, outer: usize, frame: usize) -> bool {
+fn is_left(thread: &Thread, outer: usize, (frame, caller): (usize, usize), samples: bool) -> bool {
     if outer == 0 {
         return false;
     }
-    thread.in_flight.nested.set(thread.in_flight.nested.get().wrapping_add(1));
+    let nested = thread.in_flight.nested.get().wrapping_add(u32::from(samples));
+    thread.in_flight.nested.set(nested);
     frame >= outer
-        || (outer - frame <= LARGEST_FRAME_BYTES || thread.in_flight.nested.get().is_multiple_of(NESTED_UNSEEN))
-            && !stack::is_executing(outer, frame)
+        || (outer - frame <= LARGEST_FRAME_BYTES || samples && nested.is_multiple_of(NESTED_UNSEEN))
+            && !stack::is_executing(outer, frame, caller)
 }
 
 /// The calls of a level and of those above it have been left.

@@ -20,6 +20,8 @@ pub struct InFlight {
     pub counted_within: [Cell<(u64, u64)>; IN_FLIGHT_LEVELS],
     /// How often a call was taken for one within another.
     pub nested: Cell<u32>,
+    /// Whether the call that begins has been found to be made within another before it takes a level.
+    pub is_looked_at: Cell<bool>,
     /// The caller of a call that has taken no level yet.
     caller: Cell<u64>,
     /// The latest call that takes no level, and its caller.
@@ -34,6 +36,7 @@ impl InFlight {
             frames: [const { Cell::new(0) }; IN_FLIGHT_LEVELS],
             counted_within: [const { Cell::new((0, 0)) }; IN_FLIGHT_LEVELS],
             nested: Cell::new(0),
+            is_looked_at: Cell::new(false),
             caller: Cell::new(0),
             apart: Cell::new((NO_OPERATION, 0)),
         })
@@ -63,6 +66,11 @@ impl InFlight {
     #[inline(always)]
     pub fn is_called_by(&self, caller: Caller) {
         self.caller.set(caller.address());
+    }
+
+    /// Where a call that has taken no level yet was called.
+    pub fn caller(&self) -> u64 {
+        self.caller.get()
     }
 
     /// Where the latest call that has taken no level yet was called; what calls itself has no caller.

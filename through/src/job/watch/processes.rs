@@ -25,7 +25,7 @@ pub struct Process {
 impl Process {
     /// `None` where nothing here tells whether it lives.
     pub fn of(header: &Header, shard: &Path) -> Option<Process> {
-        let open = |number: u32| pidfd_open(Pid::from_raw(number.cast_signed())?, PidfdFlags::empty()).ok();
+        let open = |number: u32| pidfd_open(Pid::from_raw(number.try_into().ok()?)?, PidfdFlags::empty()).ok();
         // The number may be another process's by now.
         let handle = open(header.pid).filter(|_| recover::process_start(header.pid) == Some(header.process_start));
         let is_known = handle.is_some() || matches!(life(shard, header), State::Alive | State::Dead);
