@@ -195,6 +195,65 @@ static void persistent(int bytes)
     }
 }
 
+/* Started again and again, by the one call and the other, for messages of other sizes each time. */
+static void restarted(void)
+{
+    enum { SENT = 100 };
+    const int sizes[] = {3, 200, 5000, 200, 3, 70000, 70000};
+    MPI_Request requests[2], others[2];
+    MPI_Recv_init(in[0], MOST, MPI_CHAR, before, 10, comm, &requests[0]);
+    called(label, "MPI_Recv_init");
+    MPI_Send_init(out[0], SENT, MPI_CHAR, next, 11, comm, &requests[1]);
+    carried(label, "MPI_Send_init", SENT, 0, 0);
+    for (int round = 0; round < 21; round++) {
+        int size = sizes[round % 7], to = world_rank_of(comm, next);
+        const char *by[2];
+        by[0] = round % 3 ? "MPI_Startall" : "MPI_Start";
+        by[1] = round % 3 == 2 ? "MPI_Startall" : "MPI_Start";
+        if (round % 3 == 2) {
+            MPI_Startall(2, requests);
+            called(label, "MPI_Startall");
+            own_size(label, "MPI_Startall", SENT, SENT, size);
+            added(label, "MPI_Startall", SENT, size);
+            edge(label, "MPI_Startall", to, SENT);
+        } else {
+            if (round % 3) {
+                MPI_Startall(1, requests);
+                called(label, "MPI_Startall");
+                own_size(label, "MPI_Startall", 0, 0, size);
+                added(label, "MPI_Startall", 0, size);
+            } else {
+                MPI_Start(&requests[0]);
+                received(label, "MPI_Start", size);
+            }
+            MPI_Start(&requests[1]);
+            sent(label, "MPI_Start", to, SENT);
+        }
+        PMPI_Irecv(in[1], MOST, MPI_CHAR, before, 11, comm, &others[0]);
+        PMPI_Isend(out[1], size, MPI_CHAR, next, 10, comm, &others[1]);
+        /* What the calls to come complete, they tell each by itself, or together. */
+        long long bytes[2] = {size, 0};
+        int one = strcmp(by[0], "MPI_Start") == 0 ? from : -1;
+        if (round % 2) {
+            MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+            called(label, "MPI_Waitall");
+            for (int i = 0; i < 2; i++)
+                done("MPI_Waitall", by[i], i ? SENT : size, -1, bytes[i]);
+        } else {
+            for (int i = 0; i < 2; i++) {
+                MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+                called(label, "MPI_Wait");
+                done("MPI_Wait", by[i], i ? SENT : size, i ? -1 : one, bytes[i]);
+            }
+        }
+        PMPI_Waitall(2, others, MPI_STATUSES_IGNORE);
+    }
+    for (int i = 0; i < 2; i++) {
+        MPI_Request_free(&requests[i]);
+        called(label, "MPI_Request_free");
+    }
+}
+
 static void collective(int size)
 {
     MPI_Request request;
@@ -245,6 +304,7 @@ static void everything(void)
     drained(20);
     drained(3000);
     persistent(300);
+    restarted();
     collective(size);
     duplicate();
 }

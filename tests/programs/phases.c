@@ -62,6 +62,59 @@ static void names(void)
     munmap(pages, page);
 }
 
+/* Persistent requests are set up once, and started in the phases that come. */
+static MPI_Request restarted[2];
+
+static void restart(const char *op)
+{
+    int peer = world_rank ^ 1;
+    if (!strcmp(op, "MPI_Startall")) {
+        MPI_Startall(2, restarted);
+        called("WORLD", op);
+        added("WORLD", op, 400, 400);
+        edge("WORLD", op, peer, 400);
+    } else {
+        for (int i = 0; i < 2; i++)
+            MPI_Start(&restarted[i]);
+        received("WORLD", op, 400);
+        sent("WORLD", op, peer, 400);
+    }
+}
+
+static void finish(void)
+{
+    MPI_Waitall(2, restarted, MPI_STATUSES_IGNORE);
+    called("WORLD", "MPI_Waitall");
+}
+
+static void restarts(void)
+{
+    static char out[400], in[400];
+    static const char *const ops[] = {"MPI_Start", "MPI_Startall"};
+    int peer = world_rank ^ 1;
+    MPI_Recv_init(in, sizeof in, MPI_BYTE, peer, 8, MPI_COMM_WORLD, &restarted[0]);
+    called("WORLD", "MPI_Recv_init");
+    MPI_Send_init(out, sizeof out, MPI_BYTE, peer, 8, MPI_COMM_WORLD, &restarted[1]);
+    carried("WORLD", "MPI_Send_init", sizeof out, 0, 0);
+    for (int round = 0; round < 4; round++) {
+        restart(ops[round / 2]);
+        finish();
+        begin(3, "set up", "set up");
+        restart(ops[round / 2]);
+        finish();
+        restart(ops[round % 2]);
+        begin(3, "solve", "solve"); /* what arrives belongs to the start */
+        finish();
+        restart(ops[round / 2]);
+        finish();
+        end(-1);
+    }
+    for (int i = 0; i < 2; i++) {
+        MPI_Request_free(&restarted[i]);
+        called("WORLD", "MPI_Request_free");
+    }
+}
+
 static void many(int number)
 {
     for (int turn = 0; turn < 2; turn++)
@@ -157,6 +210,7 @@ int main(int argc, char **argv)
         many(atoi(argv[2]));
     else {
         usual();
+        restarts();
         names();
     }
     begin(3, "the end", argc == 3 && atoi(argv[2]) >= 254 ? "other" : "the end");

@@ -232,6 +232,41 @@ static void persistent(void)
     discard();
 }
 
+enum { STARTS = 100000 };
+
+static void *start_often(void *request)
+{
+    for (int i = 0; i < STARTS; i++) {
+        MPI_Start(request);
+        MPI_Wait(request, MPI_STATUS_IGNORE);
+    }
+    return NULL;
+}
+
+/* One thread starts two requests, and another goes on with one of them, while the first goes on with the other: neither counts where the
+ * other one does. */
+static void persistent_apart(void)
+{
+    pthread_t thread;
+    for (int i = 0; i < 2; i++) {
+        MPI_Send_init(out, 90, MPI_BYTE, MPI_PROC_NULL, 5, comms[B], &requests[i]);
+        called("B", "MPI_Send_init");
+        MPI_Start(&requests[i]);
+        MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+    }
+    pthread_create(&thread, NULL, start_often, &requests[0]);
+    start_often(&requests[1]);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < 2 * (STARTS + 1); i++) {
+        called("B", "MPI_Start");
+        called("B", "MPI_Wait");
+    }
+    for (int i = 0; i < 2; i++) {
+        MPI_Request_free(&requests[i]);
+        called("B", "MPI_Request_free");
+    }
+}
+
 static MPI_Comm copy;
 
 static void duplicates(void)
@@ -335,6 +370,7 @@ int main(int argc, char **argv)
     completions();
     other_ends();
     persistent();
+    persistent_apart();
     duplicates();
     messages();
     shared_handles();

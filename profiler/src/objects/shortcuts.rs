@@ -10,7 +10,7 @@ use std::ptr;
 
 use commsee_runtime::table;
 use vocabulary::calls::CALLS;
-use vocabulary::shard::{self as image, Completed, Edge, SiteCell};
+use vocabulary::shard::{self as image, Completed, Edge, NO_OPERATION, SiteCell};
 
 use crate::guest::short_path::Path;
 use crate::mpi::abi::Word;
@@ -58,7 +58,7 @@ const NO_DESTINATION: u64 = u64::MAX;
 const NOTHING_BYTES: u64 = u64::MAX;
 
 impl Shortcut {
-    const fn none() -> Shortcut {
+    pub const fn none() -> Shortcut {
         Shortcut {
             key: Cell::new(NO_KEY),
             generation: Cell::new(0),
@@ -76,7 +76,7 @@ impl Shortcut {
             at_site: Cell::new(ptr::null_mut()),
             pending_at_site: Cell::new(ptr::null_mut()),
             site: Cell::new(0),
-            operation: Cell::new(u16::MAX),
+            operation: Cell::new(NO_OPERATION),
             phase: Cell::new(0),
         }
     }
@@ -113,6 +113,22 @@ impl Shortcut {
         self.cells.set(cells);
         self.destination.set(NO_DESTINATION);
         self.pending.set(ptr::null_mut());
+    }
+
+    // That of a persistent request is in no table: nobody asks for its handle.
+
+    /// Makes it one for the starts of a persistent request by one operation.
+    pub fn begin_starts(&self, operation: u16, phase: u8, record: Record, cells: u64) {
+        self.begin((NO_KEY, operation, 0), phase, record, cells);
+    }
+
+    #[inline(always)]
+    pub fn is_of_call(&self, operation: u16, phase: u8) -> bool {
+        self.operation.get() == operation && self.phase.get() == phase
+    }
+
+    pub fn forget_call(&self) {
+        self.operation.set(NO_OPERATION);
     }
 
     /// It holds in this generation.

@@ -133,7 +133,7 @@ pub fn call(thread: &Thread, file: Word, done: Done, rule: impl FnOnce(&mut Now<
         return plain(thread, opened, done);
     }
     let mut volume = Volume::default();
-    tally::of_record(thread, opened.record, done, |context| {
+    tally::of_record::<Full>(thread, opened.record, done, |context| {
         volume = rule(context);
         volume
     });

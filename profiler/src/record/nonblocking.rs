@@ -7,7 +7,7 @@ use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::Record;
 use crate::objects::requests::table::Slot;
-use crate::objects::requests::{Completed, Kind, site};
+use crate::objects::requests::{Completed, Kind, State, site};
 use crate::objects::shortcuts::Shortcut;
 use crate::record::buckets;
 use crate::record::carriers::{Carrier, Known, other_cell, shortcut, shortcut_at_once, shortcut_of_receive};
@@ -248,6 +248,21 @@ fn arrived_at_known_site(thread: &Thread, shortcut: &Shortcut, cell: *mut Cell, 
     receive(shortcut.pending.get(), cell, ticks, bytes);
     sites::arrived(thread, shortcut, ticks, bytes);
     cell
+}
+
+/// The same of one whose bytes belong to the bucket of its call. A persistent one knows the counters of that.
+#[inline(always)]
+pub fn arrived_into<P: Path>(thread: &Thread, slot: &Slot, bytes: u64) -> Started {
+    if P::IS_SITED || slot.state != State::Started {
+        return arrived(thread, &slot.completed(), bytes);
+    }
+    // SAFETY: that of the persistent request, which lives as long as it is started; the counters are this thread's.
+    unsafe {
+        let shortcut = &*slot.shortcut;
+        let call = &mut *shortcut.pending.get();
+        call.bytes_recv = call.bytes_recv.wrapping_add(bytes);
+        shortcut.cell(bytes).unwrap_or_else(|| other_cell(thread, shortcut, bytes))
+    }
 }
 
 /// The call moves from the row of pending receives to its bucket. Its row may be another thread's: counts wrap, and are right when

@@ -2,18 +2,25 @@
 
 use std::ffi::c_int;
 
-use vocabulary::shard::{BUCKET_PENDING, Edge, NO_PHASE, REMOTE_RANK};
+use commsee_runtime::memory::boxed;
+use vocabulary::calls::op;
+use vocabulary::shard::{BUCKET_PENDING, Cell, Edge, REMOTE_RANK};
 
+use crate::guest::short_path::Path;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
 use crate::objects::datatypes;
-use crate::objects::requests::{Extra, Kind, Partition, Persistent, Request, Starts};
+use crate::objects::requests::table::Slot;
+use crate::objects::requests::{Extra, Kind, Message, Partition, Persistent, Request, Starts};
+use crate::objects::shortcuts::Shortcut;
 use crate::record::carriers::Comm;
-use crate::record::tally::{self, Done, add_time, failed, key, key_in, plain, with_volume, with_volume_in};
+use crate::record::completed::UNKNOWN;
+use crate::record::tally::{self, Done, add_time, failed, key, key_in, with_volume, with_volume_in};
 use crate::record::{buckets, phases, sites};
 use crate::shard::memory;
 use crate::thread::Thread;
+use crate::thread::counters::Counters;
 use crate::trace;
 use crate::volume::{Context, Volume};
 
@@ -32,97 +39,211 @@ pub fn prepared(
     let record = communicators::of(&thread.communicators, comm);
     let mut prepared = Prepared { thread, record, comm, messages: Vec::new(), datatypes: Vec::new() };
     let volume = rule(&mut prepared);
-    let (messages, datatypes) = (prepared.messages.into(), prepared.datatypes.into());
+    let (mut messages, datatypes) = (prepared.messages, prepared.datatypes.into());
+    // Each partition is a message when it is ready, and none is sent by the start.
+    let partitions = if starts == Starts::Partitions { messages.pop() } else { None };
     if state::is_on() {
         let setup = Volume { message_bytes: volume.message_bytes, ..Volume::default() };
         with_volume_in(thread, record, done, (phases::current(), buckets::mark_of(done.operation)), setup);
     }
     // SAFETY: the call succeeded, so the program passed a place for the handle, and the library filled it.
     let handle = unsafe { abi().load(request) };
-    let extra = Extra::Persistent(Persistent {
-        sent: volume.sent,
-        received: volume.received,
-        message_bytes: volume.message_bytes,
+    let is_known = starts == Starts::Sends;
+    let made = boxed(Persistent {
+        counted: Shortcut::none(),
         starts,
         mark: buckets::mark_of(done.operation),
-        messages,
+        sent: if is_known { volume.sent } else { 0 },
+        received: if is_known { volume.received } else { 0 },
+        message_bytes: volume.message_bytes,
+        messages: messages.into(),
+        partitions_to: partitions.map(|message| (message.destination, message.world_rank)),
         datatypes,
-        phase: NO_PHASE,
         tag: if trace::is_on() { trace::take_tag() } else { None },
     });
+    let Some(made) = made else { return memory::lose_call() };
     thread.requests().start_with(
         handle,
         Request::started(record, Kind::Plain, key(record, done.operation, 0), 0),
-        extra,
+        Extra::Persistent(made),
     );
 }
 
-/// The start of one persistent request by `MPI_Start`.
-pub fn restarted(thread: &Thread, record: Record, done: Done, persistent: &Persistent) {
-    match persistent.starts {
-        Starts::Sends => {
-            replay(thread, record, done.operation, persistent);
-            with_volume_in(thread, record, done, (persistent.phase, persistent.mark), persistent.volume());
-        }
-        Starts::Receives => {
-            replay(thread, record, done.operation, persistent);
-            pending(thread, record, done, persistent.phase);
-        }
-        Starts::Partitions => {
-            replay_uses(thread, record, done.operation, persistent);
-            plain(thread, record, done);
-        }
+/// Finds the counters of a start by an operation, where they are not those of the latest one.
+#[inline(always)]
+fn find_counters(thread: &Thread, record: Record, operation: u16, persistent: &mut Persistent) {
+    if !persistent.counts(operation, phases::current()) {
+        look_up(thread, record, operation, persistent);
     }
 }
 
-/// `MPI_Startall` as a call, in the bucket of what its requests carry; returns that.
-pub fn restarted_all(thread: &Thread, record: Record, done: Done, (sent, received): (u64, u64)) -> u8 {
+#[cold]
+#[inline(never)]
+fn look_up(thread: &Thread, record: Record, operation: u16, persistent: &mut Persistent) {
+    let phase = phases::current();
+    let cells = key_in(phase, record, operation, 0);
+    // MPI_Startall brings its own with each call: of that only the sends have some here, which tell how they were started.
+    let bucket = match (persistent.starts, operation) {
+        (Starts::Sends, op::MPI_Start) => Some(persistent.mark | buckets::of(persistent.message_bytes)),
+        (Starts::Sends, _) => Some(buckets::of(persistent.message_bytes)),
+        (Starts::Receives, op::MPI_Start) => Some(BUCKET_PENDING),
+        (Starts::Partitions, op::MPI_Start) => Some(0),
+        _ => None,
+    };
+    persistent.counted.begin_starts(operation, phase, record, cells);
+    let mut are_kept = true;
+    if let Some(bucket) = bucket {
+        let (cell, is_kept) = thread.counters.cell(cells | u64::from(bucket));
+        persistent.counted.pending.set(cell);
+        are_kept = is_kept;
+    }
+    for message in &mut persistent.messages {
+        // SAFETY: records are never freed.
+        let key = Edge::key(unsafe { (*record).number }, operation, message.destination as u32);
+        let (edge, is_kept) = match thread.counters.known_edge(key) {
+            Some(edge) => (edge, true),
+            None => thread.counters.new_edge(key, message.world_rank),
+        };
+        message.edge = edge;
+        are_kept &= is_kept;
+    }
+    if !are_kept {
+        persistent.forget();
+    }
+}
+
+/// One persistent request is started by `MPI_Start`, which took so many ticks.
+#[inline(always)]
+pub fn restarted<P: Path>(thread: &Thread, slot: &mut Slot, persistent: &mut Persistent, ticks: u64) {
+    let record = slot.comm;
+    find_counters(thread, record, op::MPI_Start, persistent);
+    let place = persistent.cell();
+    // SAFETY: found just now, this thread's.
+    let cell = unsafe { &mut *place };
+    restart::<P>(thread, slot, persistent, (op::MPI_Start, place), ticks);
+    count_messages::<P>(thread, record, op::MPI_Start, persistent);
+    if !P::IS_SHORT {
+        if trace::is_on() && persistent.starts == Starts::Sends {
+            trace::volume(record, op::MPI_Start, persistent.sent.max(persistent.received));
+        }
+        sites::call(thread, cell.key, ticks, (persistent.sent, persistent.received));
+    }
+    cell.bytes_sent = cell.bytes_sent.wrapping_add(persistent.sent);
+    cell.bytes_recv = cell.bytes_recv.wrapping_add(persistent.received);
+    thread.counters.add_ticks(ticks);
+    // Which may end in a call, and so comes last.
+    add_time(cell, ticks);
+}
+
+/// `MPI_Startall` as a call, in the bucket of what its requests carry. Returns the counters of that.
+#[inline(always)]
+pub fn restarted_all<P: Path>(thread: &Thread, record: Record, done: Done, (sent, received): (u64, u64)) -> *mut Cell {
     let message_bytes = sent.max(received);
-    tally::of_record(thread, record, done, |_| Volume { message_bytes, ..Volume::default() });
-    if trace::is_on() {
+    let cell = tally::of_record::<P>(thread, record, done, |_| Volume { message_bytes, ..Volume::default() });
+    if trace::is_on_in::<P>() {
         trace::volume(record, done.operation, message_bytes);
     }
-    buckets::mark_of(done.operation) | buckets::of(message_bytes)
+    cell
 }
 
-/// The start of one of several persistent requests by `MPI_Startall`, which is counted as a call elsewhere, in this bucket.
-pub fn restarted_among(thread: &Thread, record: Record, operation: u16, bucket: u8, persistent: &Persistent) {
-    if persistent.starts == Starts::Partitions {
-        return replay_uses(thread, record, operation, persistent);
-    }
-    let key = key_in(persistent.phase, record, operation, bucket);
-    thread.counters.count(key, |cell| {
-        cell.bytes_sent += persistent.sent;
-        cell.bytes_recv += persistent.received;
-    });
-    sites::count(thread, key, |cell| {
+/// One of several persistent requests is started by `MPI_Startall`, which is counted as a call there, and took so many ticks.
+#[inline(always)]
+pub fn restarted_among<P: Path>(
+    thread: &Thread,
+    slot: &mut Slot,
+    persistent: &mut Persistent,
+    (record, call): (Record, *mut Cell),
+    ticks: u64,
+) {
+    let place = if slot.comm == record { call } else { counters_on(thread, slot.comm, call) };
+    find_counters(thread, slot.comm, op::MPI_Startall, persistent);
+    if persistent.starts == Starts::Sends {
+        // SAFETY: found just now, this thread's.
+        let cell = unsafe { &mut *place };
         cell.bytes_sent = cell.bytes_sent.wrapping_add(persistent.sent);
         cell.bytes_recv = cell.bytes_recv.wrapping_add(persistent.received);
-    });
-    replay(thread, record, operation, persistent);
+        if !P::IS_SHORT {
+            sites::count(thread, cell.key, |cell| {
+                cell.bytes_sent = cell.bytes_sent.wrapping_add(persistent.sent);
+                cell.bytes_recv = cell.bytes_recv.wrapping_add(persistent.received);
+            });
+        }
+    }
+    count_messages::<P>(thread, slot.comm, op::MPI_Startall, persistent);
+    restart::<P>(thread, slot, persistent, (op::MPI_Startall, place), ticks);
+}
+
+/// The counters of a call over several communicators, on one of them.
+#[cold]
+#[inline(never)]
+fn counters_on(thread: &Thread, record: Record, call: *const Cell) -> *mut Cell {
+    // SAFETY: counters are never freed.
+    let bucket = unsafe { (*call).key } as u8;
+    thread.counters.cell(key(record, op::MPI_Startall, bucket)).0
+}
+
+/// A request becomes an active one, whose start by this operation is counted in `place`.
+#[inline(always)]
+fn restart<P: Path>(
+    thread: &Thread,
+    slot: &mut Slot,
+    persistent: &Persistent,
+    (operation, place): (u16, *mut Cell),
+    ticks: u64,
+) {
+    // On the short path it was asked before.
+    let with = (if trace::is_on_in::<P>() { trace::posted() } else { 0 }, P::IS_SHORT);
+    // SAFETY: one of this thread's.
+    let cells = unsafe { (*place).key };
+    let kept = || match !P::IS_SHORT && crate::sites::are_counted() {
+        true => sites::kept(thread, operation),
+        false => &raw const persistent.counted,
+    };
+    match persistent.starts {
+        Starts::Sends => slot.restart(Kind::Plain, with, cells, ticks, persistent.cell().cast_const().cast()),
+        Starts::Partitions => slot.restart(Kind::Plain, with, cells, ticks, place.cast_const().cast()),
+        Starts::Receives if operation == op::MPI_Start => {
+            slot.restart(Kind::Receive, with, persistent.counted.cells.get(), ticks, kept());
+        }
+        Starts::Receives => {
+            persistent.counted.pending.set(place);
+            slot.restart(Kind::ReceiveInto, with, cells, ticks, kept());
+        }
+    }
+}
+
+/// While counting pauses, nothing is left to be done when it completes.
+pub fn restarted_uncounted(slot: &mut Slot) {
+    slot.restart(Kind::Plain, (0, false), 0, 0, UNKNOWN.cast());
 }
 
 #[inline(always)]
-fn pending(thread: &Thread, record: Record, done: Done, phase: u8) {
-    let key = key_in(phase, record, done.operation, BUCKET_PENDING);
-    thread.counters.count(key, |cell| add_time(cell, done.ticks));
-    thread.counters.add_ticks(done.ticks);
-    sites::call(thread, key, done.ticks, (0, 0));
-}
-
-fn replay_uses(thread: &Thread, record: Record, operation: u16, persistent: &Persistent) {
-    for (datatype, bytes) in persistent.datatypes.iter() {
-        // SAFETY: records are never freed.
-        thread.counters.count_use(unsafe { (*record).number }, operation, *datatype, *bytes);
+fn count_messages<P: Path>(thread: &Thread, record: Record, operation: u16, persistent: &Persistent) {
+    match &*persistent.messages {
+        [] => {}
+        [message] if P::IS_SHORT => count_message(message),
+        messages => count_several_messages(record, operation, persistent.tag, messages),
+    }
+    if !P::IS_SHORT {
+        for (datatype, bytes) in &persistent.datatypes {
+            // SAFETY: records are never freed.
+            thread.counters.count_use(unsafe { (*record).number }, operation, *datatype, *bytes);
+        }
     }
 }
 
-fn replay(thread: &Thread, record: Record, operation: u16, persistent: &Persistent) {
-    replay_uses(thread, record, operation, persistent);
-    for (destination, world_rank, bytes) in persistent.messages.iter() {
-        messages(thread, record, operation, *destination, (1, *bytes), || Some(*world_rank));
+#[inline(always)]
+fn count_message(message: &Message) {
+    // SAFETY: found just now, this thread's.
+    unsafe { Counters::add_messages(message.edge, (1, message.bytes)) };
+}
+
+#[inline(never)]
+fn count_several_messages(record: Record, operation: u16, tag: Option<c_int>, messages: &[Message]) {
+    for message in messages {
+        count_message(message);
         if trace::is_on() {
-            trace::sent(record, operation, persistent.tag, *world_rank, *bytes);
+            trace::sent(record, operation, tag, message.world_rank, message.bytes);
         }
     }
 }
@@ -132,13 +253,9 @@ pub fn ready(thread: &Thread, done: Done, partition: Partition, count: u64) {
     let sent = partition.bytes.wrapping_mul(count);
     with_volume(thread, partition.comm, done, Volume { sent, received: 0, message_bytes: partition.bytes });
     if let Some((rank, world_rank)) = partition.destination {
-        messages(thread, partition.comm, done.operation, rank, (count, sent), || Some(world_rank));
-    }
-}
-
-impl Persistent {
-    fn volume(&self) -> Volume {
-        Volume { sent: self.sent, received: self.received, message_bytes: self.message_bytes }
+        // SAFETY: records are never freed.
+        let key = Edge::key(unsafe { (*partition.comm).number }, done.operation, rank as u32);
+        thread.counters.count_messages(key, (count, sent), || world_rank);
     }
 }
 
@@ -147,7 +264,7 @@ pub struct Prepared<'a> {
     thread: &'a Thread,
     record: Record,
     comm: Word,
-    messages: Vec<(c_int, u32, u64)>,
+    messages: Vec<Message>,
     datatypes: Vec<(u32, u64)>,
 }
 
@@ -164,7 +281,7 @@ impl Context for Prepared<'_> {
         // SAFETY: the call over this communicator has just succeeded.
         let world_rank = unsafe { communicators::world_rank_of(self.record, self.comm, destination) };
         match self.messages.try_reserve(1) {
-            Ok(()) => self.messages.push((destination, world_rank.unwrap_or(REMOTE_RANK), bytes)),
+            Ok(()) => self.messages.push(Message::new(destination, world_rank.unwrap_or(REMOTE_RANK), bytes)),
             Err(_) => memory::lose_call(),
         }
     }
@@ -178,19 +295,4 @@ impl Context for Prepared<'_> {
             }
         }
     }
-}
-
-/// Puts so many messages with so many bytes into the matrix. The receiver's world rank, which it returns, is asked for when it is new.
-#[inline(always)]
-fn messages(
-    thread: &Thread,
-    record: Record,
-    operation: u16,
-    destination: c_int,
-    (count, bytes): (u64, u64),
-    world_rank: impl FnOnce() -> Option<u32>,
-) -> u32 {
-    // SAFETY: records are never freed.
-    let key = Edge::key(unsafe { (*record).number }, operation, destination as u32);
-    thread.counters.count_messages(key, (count, bytes), || world_rank().unwrap_or(REMOTE_RANK))
 }

@@ -16,7 +16,7 @@ use std::ffi::c_int;
 use vocabulary::shard::{BUCKET_FAILED, Bound, Cell};
 
 use crate::guest::caller::Caller;
-use crate::guest::short_path::{Full, Path};
+use crate::guest::short_path::Path;
 use crate::guest::state;
 use crate::mpi::abi::Word;
 use crate::objects::communicators::Record;
@@ -228,10 +228,16 @@ pub fn of_record_without_bytes<P: Path>(thread: &Thread, record: Record, done: D
     shortcut
 }
 
-/// A call of a known record, for calls that are not given a communicator.
-pub fn of_record(thread: &Thread, record: Record, done: Done, rule: impl FnOnce(&mut Now<Full, Known>) -> Volume) {
-    let shortcut = shortcut::<Full, Known>(thread, done.operation, record as Word);
-    add(thread, shortcut, record as Word, done, rule);
+/// A call of a known record, for calls that are not given a communicator. Returns the counters that it was added to.
+#[inline(always)]
+pub fn of_record<P: Path>(
+    thread: &Thread,
+    record: Record,
+    done: Done,
+    rule: impl FnOnce(&mut Now<P, Known>) -> Volume,
+) -> *mut Cell {
+    let shortcut = shortcut::<P, Known>(thread, done.operation, record as Word);
+    add(thread, shortcut, record as Word, done, rule)
 }
 
 /// Returns the counters that it was added to.

@@ -136,7 +136,7 @@ unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
         } else {
             if slot.kind != Kind::Receive || !slot.state.is_sole() || !are_usual {
                 // SAFETY: as demanded of this one.
-                let finished = unsafe { finish_into(slot, thread, one, are_usual, statuses) };
+                let finished = unsafe { finish_into::<P>(slot, thread, one, are_usual, statuses) };
                 let Some((started, bytes)) = finished else { break };
                 completions.received(started, bytes);
                 noted = others;
@@ -155,7 +155,7 @@ unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
 
 /// Finishes one whose bytes belong to the bucket of its call, if it takes no more than that. Apart, since few do.
 #[inline(never)]
-unsafe fn finish_into(
+unsafe fn finish_into<P: Path>(
     slot: &mut Slot,
     thread: &Thread,
     noted: &Noted,
@@ -167,8 +167,9 @@ unsafe fn finish_into(
     }
     // SAFETY: the call has filled the statuses.
     let bytes = unsafe { status::bytes_where_usual(statuses + noted.index() * abi().status.bytes) }?;
+    let started = nonblocking::arrived_into::<P>(thread, slot, bytes);
     slot.state = slot.state.completed();
-    Some((nonblocking::arrived(thread, &slot.completed(), bytes), bytes))
+    Some((started, bytes))
 }
 
 /// The same in any case, for all that are left.

@@ -82,7 +82,7 @@ pub unsafe fn MPI_Mrecv(
     let count = |comm, done| {
         if state::is_on() {
             // SAFETY: the call has filled the status.
-            tally::of_record(thread, comm, done, |context| unsafe {
+            tally::of_record::<Full>(thread, comm, done, |context| unsafe {
                 volume::mrecv(context, elements, datatype, status)
             });
         }

@@ -21,6 +21,7 @@ mod partitioned;
 mod requests;
 mod rma;
 mod shell;
+mod starts;
 mod walk;
 
 // build.rs writes every rule as a call in a closure, also where the rule takes no arguments.
@@ -37,6 +38,7 @@ mod body {
     pub use super::partitioned::*;
     pub use super::requests::*;
     pub use super::rma::*;
+    pub use super::starts::*;
     use crate::guest::clock;
     use crate::guest::guard::recorded;
     use crate::guest::short_path::{Full, Path};

@@ -4,6 +4,7 @@
 
 mod noted;
 mod others;
+mod persistent;
 mod request;
 pub mod site;
 pub mod table;
@@ -12,19 +13,18 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use commsee_runtime::biased::{Biased, Inside};
-use vocabulary::calls::op;
-use vocabulary::shard::Cell as Counters;
 
 use crate::guest::state::{self, OWNERS};
 use crate::mpi::abi::Word;
 use crate::objects::records::Record;
-use crate::objects::shortcuts::{self, Shortcut};
+use crate::objects::shortcuts::Shortcut;
 use crate::shard::memory;
 
 pub use noted::{Noted, Seen};
 pub use others::Unknown;
+pub use persistent::{Message, Persistent, Starts};
 use request::NOWHERE;
-pub use request::{Completed, Extra, HandleAddress, Kind, Partition, Persistent, Request, Starts, State, receives};
+pub use request::{Completed, Extra, HandleAddress, Kind, Partition, Request, State, receives};
 use table::{Slot, Table, at};
 
 /// The requests that one thread started, and those of other threads that it has looked at since. Locked only where one of several threads
@@ -81,6 +81,21 @@ impl Held<'_> {
     pub unsafe fn noted_unchanged(&mut self, noted: &Noted) -> &mut Slot {
         // SAFETY: so it is there as long as the table is borrowed.
         unsafe { &mut *noted.slot }
+    }
+
+    /// Where the table has not changed since it was noted, a persistent request.
+    #[inline(always)]
+    pub unsafe fn persistent(&mut self, slot: *mut Slot) -> Option<(&mut Slot, &mut Persistent)> {
+        // SAFETY: so it is there as long as the table is borrowed, and what few requests have lies elsewhere.
+        let slot = unsafe { &mut *slot };
+        let extra = slot.extra;
+        Some((slot, self.0.persistent(extra)?))
+    }
+
+    /// The slot of a handle whose request is persistent, is not started, and takes no more than a few comparisons to find.
+    #[inline(always)]
+    pub fn idle(&mut self, handle: Word) -> Option<&mut Slot> {
+        self.0.slot_of(handle).filter(|slot| slot.is_idle_alone())
     }
 
     /// So many requests that were noted together have completed: how they were started, if they are still there.
@@ -375,64 +390,26 @@ impl Requests {
         });
     }
 
-    /// What remains to be done for an active request is changed.
-    pub fn set_kind(&self, handle: Word, kind: Kind) {
-        self.with(|requests| {
-            self.changed();
-            if let Some(slot) = requests.busy_slot_of(handle) {
-                let slot = at(&mut requests.slots, slot);
-                (slot.kind, slot.cells, slot.shortcut) = (kind, 0, shortcuts::unused());
-            }
-        });
-    }
-
     /// What the start of a persistent request that this thread has looked at sends and receives, as far as that is known by then.
     pub fn volume(&self, handle: Word) -> Option<(u64, u64)> {
         self.with(|requests| {
             let place = requests.busy_slot_of(handle)?;
             let extra = at(&mut requests.slots, place).extra;
-            let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(extra as usize) else { return None };
-            let is_known = persistent.starts == Starts::Sends;
-            is_known.then_some((persistent.sent, persistent.received))
+            requests.persistent(extra).map(|persistent| (persistent.sent, persistent.received))
         })
     }
 
-    /// A persistent request that this thread has looked at is started by `operation`, which took so many ticks, in the bucket that
-    /// `bucket` tells, as far as it is known: `started` gives the counters of this key. `posted` gives its number on the timeline. Returns
-    /// what `count` does with it, which must not come back here.
-    pub fn activate<R>(
-        &self,
-        handle: Word,
-        (operation, ticks, phase): (u16, u64, u8),
-        bucket: impl FnOnce(&Persistent) -> u8,
-        (site, started): (Option<*const Shortcut>, impl FnOnce(u64) -> *const Counters),
-        posted: impl FnOnce() -> u32,
-        count: impl FnOnce(Record, &Persistent) -> R,
-    ) -> Option<R> {
+    /// A persistent request that this thread has looked at is started: `start` does that, and must not come back here. Returns whether it is
+    /// known.
+    pub fn activate(&self, handle: Word, start: impl FnOnce(&mut Slot, &mut Persistent)) -> bool {
         self.with(|requests| {
             self.changed();
-            let place = requests.busy_slot_of(handle)?;
-            let mut request = at(&mut requests.slots, place).request();
-            let Some(Some(Extra::Persistent(persistent))) = requests.extras.get_mut(request.extra as usize) else {
-                return None;
-            };
-            persistent.phase = phase;
-            // SAFETY: records are never freed.
-            let number = unsafe { (*request.comm).number };
-            request.cells = Counters::key(number, operation, bucket(persistent)) | Counters::phase_bits(phase);
-            request.ticks = ticks;
-            request.posted = posted();
-            request.kind = match persistent.starts {
-                Starts::Sends | Starts::Partitions => Kind::Plain,
-                Starts::Receives if operation == op::MPI_Start => Kind::Receive,
-                Starts::Receives => Kind::ReceiveInto,
-            };
-            request.shortcut = match request.kind {
-                Kind::Plain => started(request.cells).cast(),
-                _ => site.unwrap_or(request.shortcut),
-            };
-            at(&mut requests.slots, place).restart(Request { state: State::Active, ..request });
-            Some(count(request.comm, persistent))
+            let Some(place) = requests.busy_slot_of(handle) else { return false };
+            // SAFETY: found just now, and what few requests have lies elsewhere.
+            let slot = unsafe { &mut *requests.slots.at(place) };
+            let Some(persistent) = requests.persistent(slot.extra) else { return false };
+            start(slot, persistent);
+            true
         })
     }
 }

@@ -58,6 +58,12 @@ impl Noted {
         Noted::at(handle, seen.slot, index)
     }
 
+    /// Where it was seen, or null.
+    #[inline(always)]
+    pub fn slot(&self) -> *mut Slot {
+        self.slot
+    }
+
     /// The place of the first.
     #[inline(always)]
     pub fn index(&self) -> usize {

@@ -156,7 +156,10 @@ impl Requests {
         } else if request.kind != Kind::Plain {
             request.shortcut = shortcuts::unused();
         }
-        let extra = requests.give_extra(request.extra);
+        let mut extra = requests.give_extra(request.extra);
+        if let Some(Extra::Persistent(persistent)) = &mut extra {
+            persistent.forget();
+        }
         Given::Request(request, extra)
     }
 
@@ -188,7 +191,6 @@ impl Requests {
 fn partition_in(requests: &mut Table, handle: Word) -> Option<Partition> {
     let slot = requests.busy_slot_of(handle)?;
     let Request { comm, extra, .. } = at(&mut requests.slots, slot).request();
-    let Some(Some(Extra::Persistent(persistent))) = requests.extras.get(extra as usize) else { return None };
-    let destination = persistent.messages.first().map(|(rank, world_rank, _)| (*rank, *world_rank));
-    Some(Partition { comm, bytes: persistent.message_bytes, destination })
+    let persistent = requests.persistent(extra)?;
+    Some(Partition { comm, bytes: persistent.message_bytes, destination: persistent.partitions_to })
 }

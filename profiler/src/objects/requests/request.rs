@@ -6,6 +6,7 @@ use vocabulary::shard::Cell;
 
 use crate::mpi::abi::Word;
 use crate::objects::records::Record;
+use crate::objects::requests::persistent::Persistent;
 use crate::objects::shortcuts::{self, Shortcut};
 
 /// No index.
@@ -116,23 +117,12 @@ pub struct Completed {
 
 /// What few requests have.
 pub enum Extra {
-    Persistent(Persistent),
+    Persistent(Box<Persistent>),
     /// Where the program wants the handle, and the record that waits for it.
     Duplicate {
         place: HandleAddress,
         record: Record,
     },
-}
-
-/// What the start of a persistent request brings with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Starts {
-    /// All its bytes and messages.
-    Sends,
-    /// Bytes that are known only when its message has arrived.
-    Receives,
-    /// Nothing: each partition is a message of its own when it is ready.
-    Partitions,
 }
 
 /// What is known of each partition of a partitioned request.
@@ -142,25 +132,6 @@ pub struct Partition {
     pub bytes: u64,
     /// Rank in the communicator and world rank of the receiver, if there is one.
     pub destination: Option<(c_int, u32)>,
-}
-
-/// What each start of a persistent request does.
-pub struct Persistent {
-    pub sent: u64,
-    pub received: u64,
-    /// Of the message, or of a partition.
-    pub message_bytes: u64,
-    pub starts: Starts,
-    /// What is added to the bucket of its calls.
-    pub mark: u8,
-    /// Rank in the communicator, world rank and bytes of each message.
-    pub messages: Box<[(c_int, u32, u64)]>,
-    /// Number and bytes of each datatype argument, where they are recorded.
-    pub datatypes: Box<[(u32, u64)]>,
-    /// The phase of the start that is being counted.
-    pub phase: u8,
-    /// Of what it sends, where there is a timeline.
-    pub tag: Option<c_int>,
 }
 
 impl Request {

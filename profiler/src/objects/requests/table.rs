@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use commsee_runtime::table::{self, Owned};
 
+use super::persistent::Persistent;
 use super::request::{Completed, Extra, Kind, NOWHERE, Request, State};
 use crate::mpi::abi::Word;
 use crate::objects::records::Record;
@@ -64,12 +65,28 @@ impl Slot {
         (self.kind, self.state, self.posted, self.extra) = (kind, state, posted, extra);
     }
 
-    /// Starts a persistent one.
-    pub fn restart(&mut self, request: Request) {
-        self.set_request(request);
-        if self.queue == NOWHERE {
-            self.state = State::Started;
-        }
+    /// Whether it is a persistent one that is not started, and the only one of its handle.
+    #[inline(always)]
+    pub fn is_idle_alone(&self) -> bool {
+        self.state == State::Inactive && self.queue == NOWHERE
+    }
+
+    /// Starts a persistent one. `is_alone`: it is known to be the only one of its handle.
+    #[inline(always)]
+    pub fn restart(
+        &mut self,
+        kind: Kind,
+        (posted, is_alone): (u32, bool),
+        cells: u64,
+        ticks: u64,
+        shortcut: *const Shortcut,
+    ) {
+        self.kind = kind;
+        self.state = if is_alone || self.queue == NOWHERE { State::Started } else { State::Active };
+        self.posted = posted;
+        self.cells = cells;
+        self.ticks = ticks;
+        self.shortcut = shortcut;
     }
 
     /// Starts an idle one. Nothing of what is behind it is there, nor what few have.
@@ -283,6 +300,15 @@ impl Table {
         // SAFETY: it is one of the table's, as long as that is borrowed.
         let slot = if self.slots.finder().has(slot) { unsafe { &mut *slot } } else { return None };
         (slot.handle == handle).then_some(slot)
+    }
+
+    /// What is known of a slot's request, if it is persistent.
+    #[inline(always)]
+    pub fn persistent(&mut self, extra: u32) -> Option<&mut Persistent> {
+        match self.extras.get_mut(extra as usize) {
+            Some(Some(Extra::Persistent(persistent))) => Some(persistent),
+            _ => None,
+        }
     }
 
     /// Where it is.

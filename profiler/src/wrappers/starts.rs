@@ -1,0 +1,235 @@
+//! Persistent requests are started. On the short path a start is counted where the one before was, if none has changed since the look at
+//! what it is given; all else takes the way apart.
+
+use std::ffi::c_int;
+use std::slice;
+
+use vocabulary::calls::op;
+
+use super::forward::timed;
+use super::look::{Several, count, look_any};
+use super::walk::Handle;
+use crate::guest::guard::recorded;
+use crate::guest::short_path::{Full, Path};
+use crate::guest::state;
+use crate::mpi::abi::{Word, abi};
+use crate::objects::communicators::Record;
+use crate::objects::requests::Noted;
+use crate::objects::requests::table::Slot;
+use crate::record::persistent;
+use crate::record::tally::{self, Done};
+use crate::thread::Thread;
+
+/// Whether starts may be counted at once. By call site they are counted apart.
+const fn at_once<P: Path>() -> bool {
+    P::IS_SHORT && !P::IS_SITED
+}
+
+pub unsafe fn MPI_Start<P: Path>(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the program passes the place of a request.
+    unsafe {
+        match Idle::look::<P>(thread, request) {
+            Some(idle) => idle.start::<P>(thread, request, forward),
+            None => start_otherwise::<P>(thread, request, forward),
+        }
+    }
+}
+
+/// A persistent request that is not started, and the only one of its handle.
+struct Idle {
+    slot: *mut Slot,
+    record: Record,
+    /// How often requests have changed by then.
+    changes: u64,
+}
+
+impl Idle {
+    #[inline(always)]
+    unsafe fn look<P: Path>(thread: &Thread, request: Word) -> Option<Idle> {
+        if !at_once::<P>() || request == 0 {
+            return None;
+        }
+        let mut requests = thread.requests().enter()?;
+        let mut requests = requests.held();
+        // SAFETY: the program passes the place of a request.
+        let slot = requests.idle(unsafe { abi().load(request) })?;
+        Some(Idle { slot, record: slot.comm, changes: thread.requests().changed_so_far() })
+    }
+
+    #[inline(always)]
+    unsafe fn start<P: Path>(self, thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
+        let done = timed!(P, thread, self.record, MPI_Start, forward());
+        recorded(move || {
+            if done.code == 0
+                && self.changes == thread.requests().changed_so_far()
+                && let Some(mut requests) = thread.requests().enter()
+            {
+                let mut requests = requests.held();
+                // SAFETY: nothing has changed.
+                if let Some((slot, persistent)) = unsafe { requests.persistent(self.slot) } {
+                    thread.requests().changed();
+                    return persistent::restarted::<P>(thread, slot, persistent, done.ticks);
+                }
+            }
+            // SAFETY: as above; a start leaves the handle as it is.
+            started_otherwise(thread, unsafe { abi().load(request) }, self.record, done);
+        });
+        done.code
+    }
+}
+
+#[inline(never)]
+unsafe fn start_otherwise<P: Path>(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the program passes the place of a request.
+    let (handle, record, _) = unsafe { look_any(thread, request) };
+    let done = timed!(P, thread, record, MPI_Start, forward());
+    recorded(move || {
+        started_otherwise(thread, handle, record, done);
+        thread.looked::<P>();
+    });
+    done.code
+}
+
+/// A call that failed, or that started what is not known, is counted as one that carries nothing.
+#[cold]
+#[inline(never)]
+fn started_otherwise(thread: &Thread, handle: Word, record: Record, done: Done) {
+    let is_known = done.code == 0
+        && thread.requests().activate(handle, |slot, persistent| match state::is_on() {
+            true => persistent::restarted::<Full>(thread, slot, persistent, done.ticks),
+            false => persistent::restarted_uncounted(slot),
+        });
+    if !is_known && state::is_on() {
+        tally::plain(thread, record, done);
+    }
+}
+
+pub unsafe fn MPI_Startall<P: Path>(
+    thread: &Thread,
+    length: c_int,
+    array: Word,
+    forward: impl FnOnce() -> c_int,
+) -> c_int {
+    // SAFETY: the program passes an array of so many requests.
+    unsafe {
+        match IdleOnes::look::<P>(thread, length, array) {
+            Some(idle) => idle.start::<P>(thread, forward),
+            None => start_all_otherwise::<P>(thread, length, array, forward),
+        }
+    }
+}
+
+/// Persistent requests of one communicator, none of them started, each the only one of its handle.
+struct IdleOnes<'a> {
+    noted: &'a [Noted],
+    record: Record,
+    /// What their starts send and receive, as far as it is known.
+    volume: (u64, u64),
+    changes: u64,
+}
+
+impl<'a> IdleOnes<'a> {
+    #[inline(always)]
+    unsafe fn look<P: Path>(thread: &'a Thread, length: c_int, array: Word) -> Option<IdleOnes<'a>> {
+        if !at_once::<P>() || array == 0 || length <= 0 {
+            return None;
+        }
+        // SAFETY: as demanded of this one.
+        unsafe {
+            match abi().handle_bytes {
+                4 => IdleOnes::look_at(thread, array as *const u32, length as usize),
+                _ => IdleOnes::look_at(thread, array as *const u64, length as usize),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn look_at<H: Handle>(thread: &'a Thread, array: *const H, length: usize) -> Option<IdleOnes<'a>> {
+        let look = thread.looks.at(0);
+        let first = look.noted(length)?;
+        look.forget();
+        let mut requests = thread.requests().enter()?;
+        let mut requests = requests.held();
+        let mut record: Record = std::ptr::null_mut();
+        let mut volume = (0u64, 0u64);
+        for index in 0..length {
+            // SAFETY: the program passes an array of so many handles.
+            let handle = unsafe { array.add(index).read_unaligned() }.word();
+            let slot: *mut Slot = requests.idle(handle)?;
+            // SAFETY: found just now.
+            let (slot, persistent) = unsafe { requests.persistent(slot) }?;
+            if slot.comm != record && index != 0 {
+                return None;
+            }
+            record = slot.comm;
+            volume = (volume.0.wrapping_add(persistent.sent), volume.1.wrapping_add(persistent.received));
+            // SAFETY: there is room for as many.
+            unsafe { first.add(index).write(Noted::at(handle, slot, index)) };
+        }
+        // SAFETY: so many were written, and nobody else writes there before this call has returned.
+        let noted = unsafe { slice::from_raw_parts(first, length) };
+        Some(IdleOnes { noted, record, volume, changes: thread.requests().changed_so_far() })
+    }
+
+    #[inline(always)]
+    unsafe fn start<P: Path>(self, thread: &Thread, forward: impl FnOnce() -> c_int) -> c_int {
+        let IdleOnes { noted, record, volume, changes } = self;
+        let done = timed!(P, thread, record, MPI_Startall, forward());
+        recorded(move || {
+            let are_as_seen = done.code == 0 && changes == thread.requests().changed_so_far();
+            let Some(mut requests) = are_as_seen.then(|| thread.requests().enter()).flatten() else {
+                return all_started_otherwise(thread, noted, record, done);
+            };
+            let mut requests = requests.held();
+            let call = persistent::restarted_all::<P>(thread, record, done, volume);
+            for noted in noted {
+                // SAFETY: nothing has changed.
+                if let Some((slot, persistent)) = unsafe { requests.persistent(noted.slot()) } {
+                    persistent::restarted_among::<P>(thread, slot, persistent, (record, call), done.ticks);
+                }
+            }
+            thread.requests().changed();
+        });
+        done.code
+    }
+}
+
+#[inline(never)]
+unsafe fn start_all_otherwise<P: Path>(
+    thread: &Thread,
+    length: c_int,
+    array: Word,
+    forward: impl FnOnce() -> c_int,
+) -> c_int {
+    // SAFETY: the program passes an array of so many requests.
+    let several = unsafe { Several::look::<P>(thread, op::MPI_Startall, length, array, true) };
+    let done = timed!(P, thread, several.record, MPI_Startall, forward());
+    recorded(move || {
+        all_started_otherwise(thread, several.noted(), several.record, done);
+        several.leave::<P>(thread);
+    });
+    done.code
+}
+
+#[cold]
+#[inline(never)]
+fn all_started_otherwise(thread: &Thread, noted: &[Noted], record: Record, done: Done) {
+    if done.code != 0 {
+        count::<Full>(thread, record, done);
+        return;
+    }
+    let call = state::is_on().then(|| {
+        let volumes = noted.iter().filter_map(|noted| thread.requests().volume(noted.handle));
+        let volume = volumes
+            .fold((0u64, 0u64), |sum, (sent, received)| (sum.0.wrapping_add(sent), sum.1.wrapping_add(received)));
+        persistent::restarted_all::<Full>(thread, record, done, volume)
+    });
+    for noted in noted {
+        thread.requests().activate(noted.handle, |slot, persistent| match call {
+            Some(call) => {
+                persistent::restarted_among::<Full>(thread, slot, persistent, (record, call), done.ticks);
+            }
+            None => persistent::restarted_uncounted(slot),
+        });
+    }
+}
