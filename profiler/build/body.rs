@@ -44,11 +44,12 @@ pub fn write(call: &Call) -> String {
     }
     if call.shape == Shape::Creator {
         // A duplicate finds its parent afterwards, with its shortcut.
-        line(&match has_short(call) {
-            true => format!("    creators::meet::<P>(thread, {comm}, op::{name});"),
-            false => format!("    let parent = creators::parent(thread, {comm});"),
-        });
-        line("    let counted = thread.counters.counted_ticks.get();");
+        if has_short(call) {
+            line(&format!("    let (met, counted) = creators::meet::<P>(thread, {comm}, op::{name});"));
+        } else {
+            line(&format!("    let parent = creators::parent(thread, {comm});"));
+            line("    let counted = thread.counters.counted_ticks.get();");
+        }
     }
     let enter = match (call.shape, carrier.kind) {
         (Shape::Creator, _) if !has_short(call) => format!("enter_over::<{path}>(thread, level, parent"),
@@ -72,9 +73,12 @@ pub fn write(call: &Call) -> String {
     // What the call was given lies where the call was noted, and so in no register while the library has the processor.
     let is_noted = carrier.kind == "comm" && (call.shape != Shape::Creator || has_short(call));
     let again = if is_noted { "0" } else { comm };
-    if has_short(call) && call.shape != Shape::Creator {
+    if has_short(call) {
         line("    if P::IS_SHORT && code != 0 {");
-        line(&format!("        return forward::failed::<{of}, P>(thread, place, {again}, op::{name}, code);"));
+        line(&match call.shape {
+            Shape::Creator => format!("        return creators::failed(thread, place, op::{name}, code, counted);"),
+            _ => format!("        return forward::failed::<{of}, P>(thread, place, {again}, op::{name}, code);"),
+        });
         line("    }");
         line("    let code = if P::IS_SHORT { 0 } else { code };");
     }
@@ -139,7 +143,7 @@ pub fn write(call: &Call) -> String {
             let letter = call.letter.expect("has a letter");
             line(&format!(
                 "        // SAFETY: the call has filled the place where it succeeded.
-        unsafe {{ creators::duplicated::<P>(thread, b'{letter}', {comm}, {made}, done) }};"
+        unsafe {{ creators::duplicated::<P>(thread, b'{letter}', {comm}, {made}, done, (met, counted)) }};"
             ));
         }
         Shape::Creator => {

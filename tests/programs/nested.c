@@ -25,6 +25,42 @@ static int delete(MPI_Comm comm, int key, void *value, void *state)
     return MPI_SUCCESS;
 }
 
+static int refuses;
+
+static int copy_or_refuse(MPI_Comm comm, int key, void *state, void *value, void *result, int *flag)
+{
+    (void)comm, (void)key, (void)state, (void)value, (void)result;
+    MPI_Barrier(MPI_COMM_SELF);
+    called("SELF", "MPI_Barrier");
+    *flag = 0;
+    return refuses ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+/* The same call, which succeeds, fails, and succeeds again. */
+static void refused(void)
+{
+    MPI_Comm comm, copy;
+    int key;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    made(comm, "refused", "MPI_Comm_dup", "WORLD");
+    PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    PMPI_Comm_create_keyval(copy_or_refuse, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    PMPI_Comm_set_attr(comm, key, NULL);
+    for (int i = 0; i < 9; i++) {
+        const char *label = label_of("copy %d", i);
+        refuses = i % 3 == 2;
+        if (MPI_Comm_dup(comm, &copy) != MPI_SUCCESS) {
+            EXPECT(refuses);
+            failed("refused", "MPI_Comm_dup", 0);
+        } else {
+            EXPECT(!refuses);
+            made(copy, label, "MPI_Comm_dup", "refused");
+            free_comm(&copy, label);
+        }
+    }
+    free_comm(&comm, "refused");
+}
+
 /* MPI calls this at the begin of MPI_Finalize: communication is still possible. */
 static int farewell(MPI_Comm comm, int key, void *value, void *state)
 {
@@ -58,6 +94,7 @@ int main(int argc, char **argv)
         called(label, "MPI_Barrier");
     }
     free_comm(&copied, "copied");
+    refused();
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, farewell, &last, NULL);
     PMPI_Comm_set_attr(MPI_COMM_SELF, last, NULL);
     truth_finalize();

@@ -15,10 +15,12 @@ pub const ON: u8 = 2;
 pub static STATE: AtomicU8 = AtomicU8::new(OFF);
 /// Raised whenever the state changes, or what else hook modules remember answers by.
 static EPOCH: AtomicU32 = AtomicU32::new(0);
-/// A hook module remembers answers by it.
-static IS_WATCHED: AtomicBool = AtomicBool::new(false);
+/// Of the bits below: one comparison tells that it is neither.
+static UNUSUAL: AtomicU8 = AtomicU8::new(0);
 /// Several threads may call MPI at the same time.
-static THREADED: AtomicBool = AtomicBool::new(false);
+const THREADED: u8 = 1;
+/// A hook module remembers answers by the epoch.
+const WATCHED: u8 = 2;
 /// How threads come to their requests.
 pub static OWNERS: Owners = Owners::new();
 /// Several threads call MPI, be it at the same time or one after the other.
@@ -35,7 +37,7 @@ pub fn address() -> *const u8 {
 }
 
 pub fn epoch_address() -> *const u32 {
-    IS_WATCHED.store(true, Ordering::Relaxed);
+    UNUSUAL.fetch_or(WATCHED, Ordering::Relaxed);
     EPOCH.as_ptr()
 }
 
@@ -48,8 +50,8 @@ pub fn raise_epoch() {
 /// The same after a handle has got or lost a meaning. Modules ask for the meaning of those that calls under way were given: whoever asked
 /// did so in a call before this one, and so did he ask for the epoch's address.
 #[inline(always)]
-pub fn raise_epoch_of_handles(_: Alone) {
-    if IS_WATCHED.load(Ordering::Relaxed) {
+pub fn raise_epoch_of_handles(alone: Alone) {
+    if alone.may_be_watched && UNUSUAL.load(Ordering::Relaxed) & WATCHED != 0 {
         raise_epoch();
     }
 }
@@ -81,7 +83,7 @@ pub fn several_threads() {
         OWNERS.prepare();
     }
     share();
-    THREADED.store(true, Ordering::Release);
+    UNUSUAL.fetch_or(THREADED, Ordering::Release);
 }
 
 /// A second thread has called MPI.
@@ -111,21 +113,30 @@ pub fn pause(paused: bool) {
 
 #[inline(always)]
 pub fn is_threaded() -> bool {
-    THREADED.load(Ordering::Relaxed)
+    UNUSUAL.load(Ordering::Relaxed) & THREADED != 0
 }
 
 /// Says that calls come one after the other: no other thread is in one. It does not outlast a call of the library, in which the program
 /// may open a session with more threads.
 #[derive(Clone, Copy)]
-pub struct Alone(());
+pub struct Alone {
+    /// A hook module may remember answers by the epoch.
+    may_be_watched: bool,
+}
 
 #[inline(always)]
 pub fn alone() -> Option<Alone> {
-    if is_threaded() { None } else { Some(Alone(())) }
+    if is_threaded() { None } else { Some(Alone { may_be_watched: true }) }
+}
+
+/// The same where no hook module remembers answers by the epoch.
+#[inline(always)]
+pub fn alone_unwatched() -> Option<Alone> {
+    if UNUSUAL.load(Ordering::Relaxed) == 0 { Some(Alone { may_be_watched: false }) } else { None }
 }
 
 /// The same where one thread alone has called MPI.
 #[inline(always)]
 pub fn unshared() -> Option<Alone> {
-    if SHARED.load(Ordering::Relaxed) { None } else { Some(Alone(())) }
+    if SHARED.load(Ordering::Relaxed) { None } else { Some(Alone { may_be_watched: true }) }
 }

@@ -10,15 +10,16 @@ use crate::fortran::{self, Object};
 use crate::guest::clock;
 use crate::guest::guard::{guarded, recorded};
 use crate::guest::short_path::{Full, Path};
-use crate::guest::state;
+use crate::guest::state::{self, Alone};
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
 use crate::objects::freeing::Freeing;
 use crate::objects::identity;
 use crate::objects::labels;
 use crate::objects::requests::{Extra, HandleAddress, Kind, Request};
+use crate::objects::shortcuts::{self, Shortcut};
 use crate::record::carriers::{self, Comm};
-use crate::record::in_flight;
+use crate::record::in_flight::{self, Inside};
 use crate::record::tally::{self, Done};
 use crate::sites;
 use crate::thread::Thread;
@@ -34,18 +35,31 @@ pub fn parent(thread: &Thread, comm: Word) -> Record {
     if comm & abi().mask == abi().comm_self { communicators::of(&thread.communicators, comm) } else { known }
 }
 
-/// The same where the record is asked for afterwards: should the program die in the call, it is there.
+/// The same where the record is asked for afterwards: should the program die in the call, it is there. Returns the shortcut of the call, if
+/// it is that of the one before, otherwise nobody's, and the time counted so far.
 #[inline(always)]
-pub fn meet<P: Path>(thread: &Thread, comm: Word, operation: u16) {
-    if !P::IS_SHORT || carriers::latest::<P>(thread, operation, comm).is_none() {
-        meet_first(thread, comm);
-    }
+pub fn meet<P: Path>(thread: &Thread, comm: Word, operation: u16) -> (&Shortcut, u64) {
+    let known = if P::IS_SHORT { carriers::latest::<P>(thread, operation, comm) } else { None };
+    (known.unwrap_or_else(|| meet_first(thread, comm)), thread.counters.counted_ticks.get())
 }
 
 #[cold]
 #[inline(never)]
-fn meet_first(thread: &Thread, comm: Word) {
+fn meet_first(thread: &Thread, comm: Word) -> &Shortcut {
     parent(thread, comm);
+    // SAFETY: there always is one that is nobody's.
+    unsafe { &*shortcuts::unused() }
+}
+
+/// A call on the short path that returned an error, and whose wrapper has nothing left to do but to return it.
+#[cold]
+#[inline(never)]
+pub fn failed<P: Path>(thread: &Thread, inside: Inside<P>, operation: u16, code: c_int, counted_before: u64) -> c_int {
+    let end = clock::now_on::<P>();
+    let (begin, comm) = in_flight::leave_as_noted::<P>(inside, 0, 0, end);
+    let ticks = without_nested(thread, counted_before, end.wrapping_sub(begin));
+    recorded(|| tally::failed::<Comm>(thread, comm, operation, code, ticks));
+    code
 }
 
 /// Notes that a parent has seen one more creating call, and returns which one it was.
@@ -105,29 +119,56 @@ pub unsafe fn created(thread: &Thread, parent: Record, letter: u8, comm: Word, p
     }
 }
 
-/// The same for a duplicate. All that might need a function is asked for before anything is done, so that no register must outlast one.
+/// The same for a duplicate. `met`: what [`meet`] returned. All that might need a function is asked for before anything is done, so that no
+/// register must outlast one.
 #[inline(always)]
-pub unsafe fn duplicated<P: Path>(thread: &Thread, letter: u8, comm: Word, place: Word, done: Done) {
+pub unsafe fn duplicated<P: Path>(
+    thread: &Thread,
+    letter: u8,
+    comm: Word,
+    place: Word,
+    done: Done,
+    met: (&Shortcut, u64),
+) {
     let Done { operation, code, ticks } = done;
+    // Where no other call was made in it, the shortcut is the same.
     if P::IS_SHORT
         && code == 0
-        && let Some(alone) = state::alone()
-        && let Some(shortcut) = carriers::latest::<P>(thread, operation, comm)
-        && let Some(birthplace) = shortcut.birthplace(thread.in_flight.caller_on::<P>(operation))
-        && communicators::have_room(alone)
+        && let (shortcut, counted) = met
+        && counted == thread.counters.counted_ticks.get()
+        && let Some(alone) = state::alone_unwatched()
+        // SAFETY: as demanded of this one.
+        && unsafe { duplicated_at_once::<P>(alone, thread, letter, place, shortcut, ticks) }
     {
-        let parent = shortcut.record.get();
-        // SAFETY: the call succeeded, so it has filled the place; records are never freed; there is room.
-        unsafe {
-            let (sequence, made) = (next_child(parent), abi().load(place));
-            if made != abi().comm_null {
-                communicators::duplicated(alone, parent, sequence, letter, birthplace, made);
-            }
-        }
-        return tally::again_without_bytes::<P>(thread, shortcut, operation, ticks);
+        return;
     }
     // SAFETY: as demanded of this one.
     unsafe { duplicated_apart::<P>(thread, letter, comm, place, operation, code, ticks) }
+}
+
+/// Returns whether there was room, and the call was made where the one before was.
+#[inline(always)]
+unsafe fn duplicated_at_once<P: Path>(
+    alone: Alone,
+    thread: &Thread,
+    letter: u8,
+    place: Word,
+    shortcut: &Shortcut,
+    ticks: u64,
+) -> bool {
+    let operation = op::MPI_Comm_dup;
+    let birthplace = shortcut.birthplace(thread.in_flight.caller_on::<P>(operation));
+    let Some(birthplace) = birthplace.filter(|_| communicators::have_room(alone)) else { return false };
+    let parent = shortcut.record.get();
+    // SAFETY: the call succeeded, so it has filled the place; records are never freed; there is room.
+    unsafe {
+        let (sequence, made) = (next_child(parent), abi().load(place));
+        if made != abi().comm_null {
+            communicators::duplicated(alone, parent, sequence, letter, birthplace, made);
+        }
+    }
+    tally::again_without_bytes::<P>(thread, shortcut, operation, ticks);
+    true
 }
 
 /// It is given words, not a [`Done`], which would lie in memory for it.
@@ -142,6 +183,15 @@ unsafe fn duplicated_apart<P: Path>(
     code: c_int,
     ticks: u64,
 ) {
+    if P::IS_SHORT
+        && code == 0
+        && let Some(alone) = state::alone()
+        && let Some(shortcut) = carriers::latest::<P>(thread, operation, comm)
+        // SAFETY: as demanded of this one.
+        && unsafe { duplicated_at_once::<P>(alone, thread, letter, place, shortcut, ticks) }
+    {
+        return;
+    }
     let done = Done { operation, code, ticks };
     let parent = parent(thread, comm);
     if !P::IS_SHORT || parent == communicators::none() || done.code != 0 {
@@ -380,28 +430,45 @@ unsafe fn free<P: Path>(thread: &Thread, comm: Word, operation: u16, forward: im
     let (begin, handle) = in_flight::leave_as_noted::<P>(place, begin, handle, end);
     recorded(|| {
         let ticks = without_nested(thread, counted, end.wrapping_sub(begin));
-        match state::alone() {
-            Some(alone)
-                if code == 0
-                    && let Some(record) = communicators::freed(alone, handle) =>
-            {
-                if !P::IS_SHORT {
-                    in_flight::outlast_handle(thread, handle, record);
-                }
-                if state::is_on_in::<P>() {
-                    tally::once::<P>(thread, record, operation, ticks);
-                }
-            }
-            _ => not_freed(thread, handle, operation, code, ticks),
+        // Where hook modules watch handles, one more call is made.
+        let freed = match P::IS_SHORT {
+            true => state::alone_unwatched(),
+            false => state::alone(),
+        };
+        let freed =
+            freed.filter(|_| code == 0).and_then(|alone| freed_at_once::<P>(alone, thread, handle, operation, ticks));
+        if freed.is_none() {
+            not_freed::<P>(thread, handle, operation, code, ticks);
         }
     });
     code
 }
 
-/// The call failed, or nothing is known of what it freed. Or the program has opened a session with more threads in it.
+/// What is known of it and takes no more, is counted.
+#[inline(always)]
+fn freed_at_once<P: Path>(alone: Alone, thread: &Thread, handle: Word, operation: u16, ticks: u64) -> Option<()> {
+    let record = communicators::freed(alone, handle)?;
+    if !P::IS_SHORT {
+        in_flight::outlast_handle(thread, handle, record);
+    }
+    if state::is_on_in::<P>() {
+        tally::once::<P>(thread, record, operation, ticks);
+    }
+    Some(())
+}
+
+/// The call failed, or nothing is known of what it freed. Or the program has opened a session with more threads in it, or a hook module
+/// watches handles.
 #[cold]
 #[inline(never)]
-fn not_freed(thread: &Thread, handle: Word, operation: u16, code: c_int, ticks: u64) {
+fn not_freed<P: Path>(thread: &Thread, handle: Word, operation: u16, code: c_int, ticks: u64) {
+    if P::IS_SHORT
+        && code == 0
+        && let Some(alone) = state::alone()
+        && freed_at_once::<P>(alone, thread, handle, operation, ticks).is_some()
+    {
+        return;
+    }
     let record = if code == 0 { communicators::leave(handle) } else { communicators::known(handle) };
     if code == 0 && record != communicators::none() {
         // SAFETY: records are never freed.
