@@ -29,6 +29,17 @@ fn arrays_are_completed_in_any_way() {
     }
 }
 
+/// Requests that agree in operation and size are waited for by the call, also where one of them counts by its own bytes.
+#[test]
+fn what_agrees_in_operation_and_size_is_waited_for() {
+    let run = Launch::new(Mpi::Mpich, "agreeing").ranks(1).run().succeeded();
+    let rows = answer(
+        &run.profile_path(),
+        "SELECT started, sum(requests), sum(time_s) > 0 FROM completions WHERE op = 'MPI_Waitall' GROUP BY 1",
+    );
+    assert_eq!(rows, ["MPI_Start|12|1"]);
+}
+
 /// What a status says is no rank that the library has checked.
 #[test]
 fn a_rank_that_is_none_ends_no_program() {

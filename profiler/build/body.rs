@@ -44,12 +44,11 @@ pub fn write(call: &Call) -> String {
     }
     if call.shape == Shape::Creator {
         // A duplicate finds its parent afterwards, with its shortcut.
-        if has_short(call) {
-            line(&format!("    let (met, counted) = creators::meet::<P>(thread, {comm}, op::{name});"));
-        } else {
-            line(&format!("    let parent = creators::parent(thread, {comm});"));
-            line("    let counted = thread.counters.counted_ticks.get();");
-        }
+        line(&match has_short(call) {
+            true => format!("    creators::meet::<P>(thread, {comm}, op::{name});"),
+            false => format!("    let parent = creators::parent(thread, {comm});"),
+        });
+        line("    let counted = thread.counters.counted_ticks.get();");
     }
     let enter = match (call.shape, carrier.kind) {
         (Shape::Creator, _) if !has_short(call) => format!("enter_over::<{path}>(thread, level, parent"),
@@ -143,7 +142,7 @@ pub fn write(call: &Call) -> String {
             let letter = call.letter.expect("has a letter");
             line(&format!(
                 "        // SAFETY: the call has filled the place where it succeeded.
-        unsafe {{ creators::duplicated::<P>(thread, b'{letter}', {comm}, {made}, done, (met, counted)) }};"
+        unsafe {{ creators::duplicated::<P>(thread, b'{letter}', {comm}, {made}, done) }};"
             ));
         }
         Shape::Creator => {

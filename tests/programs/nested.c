@@ -61,6 +61,69 @@ static void refused(void)
     free_comm(&comm, "refused");
 }
 
+enum { MANY = 1200 };
+static MPI_Comm many[MANY];
+static int crowds;
+
+/* More operations on more communicators than a thread remembers. */
+static void use_many(void)
+{
+    for (int i = 0; i < MANY; i++) {
+        MPI_Request requests[2];
+        int give = i, take;
+        MPI_Irecv(&take, 1, MPI_INT, 0, 0, many[i], &requests[0]);
+        MPI_Isend(&give, 1, MPI_INT, 0, 0, many[i], &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        EXPECT(take == give);
+        MPI_Ibarrier(many[i], &requests[0]);
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    }
+}
+
+/* Nothing of what is called within the duplication counts. */
+static int copy_and_use_many(MPI_Comm comm, int key, void *state, void *value, void *result, int *flag)
+{
+    (void)comm, (void)key, (void)state, (void)value, (void)result;
+    if (crowds) {
+        MPI_Pcontrol(0);
+        use_many();
+        MPI_Pcontrol(1);
+        for (int i = 0; i < 2; i++)
+            called("WORLD", "MPI_Pcontrol");
+    }
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+static void crowded(void)
+{
+    MPI_Comm comm, copies[8];
+    int key;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    made(comm, "crowded", "MPI_Comm_dup", "WORLD");
+    for (int i = 0; i < MANY; i++) {
+        MPI_Comm_dup(MPI_COMM_SELF, &many[i]);
+        made(many[i], label_of("many %d on %d", i, world_rank), "MPI_Comm_dup", "SELF");
+    }
+    PMPI_Comm_create_keyval(copy_and_use_many, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    PMPI_Comm_set_attr(comm, key, NULL);
+    MPI_Pcontrol(0);
+    use_many();
+    MPI_Pcontrol(1);
+    for (int i = 0; i < 2; i++)
+        called("WORLD", "MPI_Pcontrol");
+    for (int i = 0; i < 8; i++) {
+        crowds = i > 3;
+        MPI_Comm_dup(comm, &copies[i]);
+        made(copies[i], label_of("in a crowd %d", i), "MPI_Comm_dup", "crowded");
+    }
+    for (int i = 0; i < 8; i++)
+        free_comm(&copies[i], label_of("in a crowd %d", i));
+    for (int i = 0; i < MANY; i++)
+        free_comm(&many[i], label_of("many %d on %d", i, world_rank));
+    free_comm(&comm, "crowded");
+}
+
 /* MPI calls this at the begin of MPI_Finalize: communication is still possible. */
 static int farewell(MPI_Comm comm, int key, void *value, void *state)
 {
@@ -95,6 +158,7 @@ int main(int argc, char **argv)
     }
     free_comm(&copied, "copied");
     refused();
+    crowded();
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, farewell, &last, NULL);
     PMPI_Comm_set_attr(MPI_COMM_SELF, last, NULL);
     truth_finalize();

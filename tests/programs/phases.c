@@ -115,6 +115,42 @@ static void restarts(void)
     }
 }
 
+static const char *next_phase;
+
+static int copy_and_go_on(MPI_Comm comm, int key, void *state, void *value, void *result, int *flag)
+{
+    (void)comm, (void)key, (void)state, (void)value, (void)result;
+    begin(3, next_phase, next_phase);
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+/* A call in which a phase begins belongs to that: it is counted when it returns. */
+static void begun_within(void)
+{
+    static const char *const names[] = {"set up", "solve"};
+    enum { COPIES = 8 };
+    MPI_Comm comm, copies[COPIES];
+    int key, ordinals[COPIES];
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    made(comm, "begun within", "MPI_Comm_dup", "WORLD");
+    PMPI_Comm_create_keyval(copy_and_go_on, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    PMPI_Comm_set_attr(comm, key, NULL);
+    for (int i = 0; i < COPIES; i++) {
+        next_phase = names[i % 2];
+        MPI_Comm_dup(comm, &copies[i]);
+        called("begun within", "MPI_Comm_dup");
+        ordinals[i] = next_ordinal();
+    }
+    for (int i = 0; i < COPIES; i++) {
+        const char *label = label_of("within %d", i);
+        made_as(copies[i], label, "MPI_Comm_dup", "begun within", ordinals[i]);
+        free_comm(&copies[i], label);
+    }
+    end(-1);
+    free_comm(&comm, "begun within");
+}
+
 static void many(int number)
 {
     for (int turn = 0; turn < 2; turn++)
@@ -211,6 +247,7 @@ int main(int argc, char **argv)
     else {
         usual();
         restarts();
+        begun_within();
         names();
     }
     begin(3, "the end", argc == 3 && atoi(argv[2]) >= 254 ? "other" : "the end");

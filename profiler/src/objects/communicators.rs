@@ -190,8 +190,16 @@ pub unsafe fn duplicate(parent: Record, sequence: u32, letter: u8, birthplace: u
     // SAFETY: records are never freed.
     let parent = unsafe { &*parent };
     let identity = identity::child(parent.identity, sequence, letter, parent.root);
-    let words = parent.words_with_site(birthplace);
-    REGISTRY.with(|registry| registry.keep_counted(|| duplicate_of(parent, identity, letter, words, 0)))
+    let words = words_of_duplicate(parent, letter, birthplace);
+    REGISTRY.with(|registry| registry.keep_counted(|| duplicate_of(parent, identity, words, 0)))
+}
+
+/// The words of a duplicate that are the same for all that a place of the program makes of one parent: `remote`, and its letter, flags and
+/// `site_low` in one.
+pub fn words_of_duplicate(parent: &Communicator, letter: u8, birthplace: u32) -> (u32, u32) {
+    let (remote, site_low) = parent.words_with_site(birthplace);
+    let flags = parent.flags & !(FREED | REMEMBERED);
+    (remote, u32::from(site_low) << 16 | u32::from(flags) << 8 | u32::from(letter))
 }
 
 /// Whether there is room for one more.
@@ -203,43 +211,30 @@ pub fn have_room(alone: Alone) -> bool {
 
 /// The same where calls come one after the other and there is room, and under its handle.
 #[inline(always)]
-pub unsafe fn duplicated(
-    alone: Alone,
-    parent: Record,
-    sequence: u32,
-    letter: u8,
-    birthplace: (u32, u16),
-    handle: Word,
-) {
+pub unsafe fn duplicated(alone: Alone, parent: Record, sequence: u32, letter: u8, words: (u32, u32), handle: Word) {
     // SAFETY: as demanded; records are never freed; nothing here comes back.
     let record = unsafe {
         let parent = &*parent;
         // First, for want of registers.
         let identity = identity::child(parent.identity, sequence, letter, parent.root);
         let registry = REGISTRY.of(alone);
-        registry.keep_counted_in_room(|| duplicate_of(parent, identity, letter, birthplace, handle))
+        registry.keep_counted_in_room(|| duplicate_of(parent, identity, words, handle))
     };
     HANDLES.enter_alone(alone, handle, record);
 }
 
 #[inline(always)]
-fn duplicate_of(
-    parent: &Communicator,
-    identity: Identity,
-    letter: u8,
-    (remote, site_low): (u32, u16),
-    handle: Word,
-) -> Communicator {
+fn duplicate_of(parent: &Communicator, identity: Identity, (remote, words): (u32, u32), handle: Word) -> Communicator {
     Communicator {
         identity,
         parent: parent.number,
-        letter,
-        flags: parent.flags & !(FREED | REMEMBERED),
+        letter: words as u8,
+        flags: (words >> 8) as u8,
+        site_low: (words >> 16) as u16,
         children: 0,
         collectives: 0,
         handle: handle as u64,
         remote,
-        site_low,
         ..*parent
     }
 }

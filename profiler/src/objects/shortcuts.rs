@@ -1,6 +1,7 @@
 //! What a thread's calls of one operation over one communicator need, found by one comparison where a call is like the one before:
 //! its counters, the size of its datatype, the messages to its destination. All of it is kept elsewhere too, and found there by what
-//! it means; so a shortcut may be forgotten at any time.
+//! it means; so a shortcut may be forgotten at any time. Only those that persistent requests keep for themselves stay what they are while
+//! these are started.
 //!
 //! Where calls are counted by call site, those of the short path have a shortcut for each place of the program that calls. The full path
 //! has those without one (`caller` is 0), and takes the latest of either.
@@ -79,6 +80,12 @@ impl Shortcut {
             operation: Cell::new(NO_OPERATION),
             phase: Cell::new(0),
         }
+    }
+
+    /// Whether it was for this handle in some generation.
+    #[inline(always)]
+    pub fn was_for(&self, key: Word) -> bool {
+        self.key.get() == key
     }
 
     /// Whether it is for this handle, and nothing that it tells has changed since.
@@ -209,16 +216,16 @@ impl Shortcut {
 
     // Calls that make communicators have no datatype.
 
-    /// The words of a duplicate that tell its birthplace, where the call that returns there has made one before.
+    /// [`words_of_duplicate`](super::communicators::words_of_duplicate), where the call that returns there has made one before.
     #[inline(always)]
-    pub fn birthplace(&self, caller: u64) -> Option<(u32, u16)> {
+    pub fn duplicate(&self, caller: u64) -> Option<(u32, u32)> {
         let words = self.datatype_bytes.get();
-        if self.datatype.get() as u64 == caller { Some(((words >> 32) as u32, words as u16)) } else { None }
+        if self.datatype.get() as u64 == caller { Some(((words >> 32) as u32, words as u32)) } else { None }
     }
 
-    pub fn set_birthplace(&self, caller: u64, (remote, site_low): (u32, u16)) {
+    pub fn set_duplicate(&self, caller: u64, (remote, words): (u32, u32)) {
         self.datatype.set(caller as Word);
-        self.datatype_bytes.set(u64::from(remote) << 32 | u64::from(site_low));
+        self.datatype_bytes.set(u64::from(remote) << 32 | u64::from(words));
     }
 
     // Calls that complete requests have no bytes, no messages and nothing pending: these fields have what they completed last.

@@ -231,7 +231,7 @@ pub fn arrived_where<P: Path>(thread: &Thread, slot: &Slot, bytes: u64) -> Start
             None => arrived(thread, &slot.completed(), bytes),
         };
     }
-    // SAFETY: shortcuts are never freed.
+    // SAFETY: shortcuts are never freed, but that of a persistent request, which lives as long as it is started.
     let shortcut = unsafe { &*slot.shortcut };
     match shortcut.cell(bytes) {
         Some(cell) if shortcut.is_of(slot.cells) => {
@@ -286,7 +286,7 @@ pub fn arrived(thread: &Thread, request: &Completed, bytes: u64) -> Started {
     }
     match request.kind {
         Kind::Receive => {
-            // SAFETY: shortcuts are never freed, nor the counters that they know, which are this thread's.
+            // SAFETY: as in `arrived_where`; the counters that they know are never freed, and are this thread's.
             let shortcut = unsafe { &*request.shortcut };
             let (pending, cell) = match shortcut.is_of(request.cells) {
                 true => (
@@ -354,9 +354,9 @@ pub fn started_as(thread: &Thread, request: &Completed) -> Started {
     if started == UNKNOWN { by_key(thread, request.cells) } else { started }
 }
 
-/// The same by its key, which duplications have, and persistent requests when they are started.
+/// The same by its key, which duplications have.
 #[inline(never)]
-pub fn by_key(thread: &Thread, cells: u64) -> Started {
+fn by_key(thread: &Thread, cells: u64) -> Started {
     if cells >> 32 == 0 { UNKNOWN } else { thread.counters.cell(cells).0 }
 }
 

@@ -1,6 +1,7 @@
 //! Persistent and partitioned requests: what one call says of them is kept, and counted with each start.
 
 use std::ffi::c_int;
+use std::ptr;
 
 use commsee_runtime::memory::boxed;
 use vocabulary::calls::op;
@@ -82,20 +83,24 @@ fn find_counters(thread: &Thread, record: Record, operation: u16, persistent: &m
 fn look_up(thread: &Thread, record: Record, operation: u16, persistent: &mut Persistent) {
     let phase = phases::current();
     let cells = key_in(phase, record, operation, 0);
-    // MPI_Startall brings its own with each call: of that only the sends have some here, which tell how they were started.
-    let bucket = match (persistent.starts, operation) {
-        (Starts::Sends, op::MPI_Start) => Some(persistent.mark | buckets::of(persistent.message_bytes)),
-        (Starts::Sends, _) => Some(buckets::of(persistent.message_bytes)),
-        (Starts::Receives, op::MPI_Start) => Some(BUCKET_PENDING),
-        (Starts::Partitions, op::MPI_Start) => Some(0),
-        _ => None,
-    };
     persistent.counted.begin_starts(operation, phase, record, cells);
     let mut are_kept = true;
-    if let Some(bucket) = bucket {
+    let mut counters = |bucket: u8| {
         let (cell, is_kept) = thread.counters.cell(cells | u64::from(bucket));
-        persistent.counted.pending.set(cell);
-        are_kept = is_kept;
+        are_kept &= is_kept;
+        cell
+    };
+    // MPI_Startall brings counters of its own with each call.
+    if operation == op::MPI_Start {
+        persistent.counted.pending.set(counters(match persistent.starts {
+            Starts::Sends => persistent.mark | buckets::of(persistent.message_bytes),
+            Starts::Receives => BUCKET_PENDING,
+            Starts::Partitions => 0,
+        }));
+    }
+    if persistent.starts == Starts::Sends {
+        let bucket = buckets::of(persistent.message_bytes);
+        persistent.counted.set_cell(buckets::bounds(bucket), counters(bucket));
     }
     for message in &mut persistent.messages {
         // SAFETY: records are never freed.
@@ -117,10 +122,9 @@ fn look_up(thread: &Thread, record: Record, operation: u16, persistent: &mut Per
 pub fn restarted<P: Path>(thread: &Thread, slot: &mut Slot, persistent: &mut Persistent, ticks: u64) {
     let record = slot.comm;
     find_counters(thread, record, op::MPI_Start, persistent);
-    let place = persistent.cell();
     // SAFETY: found just now, this thread's.
-    let cell = unsafe { &mut *place };
-    restart::<P>(thread, slot, persistent, (op::MPI_Start, place), ticks);
+    let cell = unsafe { &mut *persistent.counted.pending.get() };
+    restart::<P>(thread, slot, persistent, (op::MPI_Start, 0), persistent.counted.pending.get(), ticks);
     count_messages::<P>(thread, record, op::MPI_Start, persistent);
     if !P::IS_SHORT {
         if trace::is_on() && persistent.starts == Starts::Sends {
@@ -135,28 +139,38 @@ pub fn restarted<P: Path>(thread: &Thread, slot: &mut Slot, persistent: &mut Per
     add_time(cell, ticks);
 }
 
-/// `MPI_Startall` as a call, in the bucket of what its requests carry. Returns the counters of that.
+/// A call of `MPI_Startall`: the communicator that it belongs to, the counters of that, and their bucket.
+#[derive(Clone, Copy)]
+pub struct Startall {
+    record: Record,
+    cell: *mut Cell,
+    bucket: u8,
+}
+
+/// `MPI_Startall` as a call, in the bucket of what its requests carry.
 #[inline(always)]
-pub fn restarted_all<P: Path>(thread: &Thread, record: Record, done: Done, (sent, received): (u64, u64)) -> *mut Cell {
+pub fn restarted_all<P: Path>(thread: &Thread, record: Record, done: Done, (sent, received): (u64, u64)) -> Startall {
     let message_bytes = sent.max(received);
     let cell = tally::of_record::<P>(thread, record, done, |_| Volume { message_bytes, ..Volume::default() });
     if trace::is_on_in::<P>() {
         trace::volume(record, done.operation, message_bytes);
     }
-    cell
+    // SAFETY: this thread's.
+    Startall { record, cell, bucket: unsafe { (*cell).key } as u8 }
 }
 
-/// One of several persistent requests is started by `MPI_Startall`, which is counted as a call there, and took so many ticks.
+/// One of several persistent requests is started by `MPI_Startall`, which is counted as a call elsewhere, and took so many ticks.
 #[inline(always)]
 pub fn restarted_among<P: Path>(
     thread: &Thread,
     slot: &mut Slot,
     persistent: &mut Persistent,
-    (record, call): (Record, *mut Cell),
+    call: Startall,
     ticks: u64,
 ) {
-    let place = if slot.comm == record { call } else { counters_on(thread, slot.comm, call) };
-    find_counters(thread, slot.comm, op::MPI_Startall, persistent);
+    let record = slot.comm;
+    let place = if record == call.record { call.cell } else { counters_on(thread, record, call.bucket) };
+    find_counters(thread, record, op::MPI_Startall, persistent);
     if persistent.starts == Starts::Sends {
         // SAFETY: found just now, this thread's.
         let cell = unsafe { &mut *place };
@@ -169,44 +183,41 @@ pub fn restarted_among<P: Path>(
             });
         }
     }
-    count_messages::<P>(thread, slot.comm, op::MPI_Startall, persistent);
-    restart::<P>(thread, slot, persistent, (op::MPI_Startall, place), ticks);
+    count_messages::<P>(thread, record, op::MPI_Startall, persistent);
+    restart::<P>(thread, slot, persistent, (op::MPI_Startall, call.bucket), place, ticks);
 }
 
 /// The counters of a call over several communicators, on one of them.
 #[cold]
 #[inline(never)]
-fn counters_on(thread: &Thread, record: Record, call: *const Cell) -> *mut Cell {
-    // SAFETY: counters are never freed.
-    let bucket = unsafe { (*call).key } as u8;
+fn counters_on(thread: &Thread, record: Record, bucket: u8) -> *mut Cell {
     thread.counters.cell(key(record, op::MPI_Startall, bucket)).0
 }
 
-/// A request becomes an active one, whose start by this operation is counted in `place`.
+/// A request becomes an active one, whose start by this operation is counted in `place`; `bucket` is that of the call, if there are several.
 #[inline(always)]
 fn restart<P: Path>(
     thread: &Thread,
     slot: &mut Slot,
     persistent: &Persistent,
-    (operation, place): (u16, *mut Cell),
+    (operation, bucket): (u16, u8),
+    place: *mut Cell,
     ticks: u64,
 ) {
+    let counted = &persistent.counted;
     // On the short path it was asked before.
     let with = (if trace::is_on_in::<P>() { trace::posted() } else { 0 }, P::IS_SHORT);
-    // SAFETY: one of this thread's.
-    let cells = unsafe { (*place).key };
     let kept = || match !P::IS_SHORT && crate::sites::are_counted() {
         true => sites::kept(thread, operation),
-        false => &raw const persistent.counted,
+        false => ptr::from_ref(counted),
     };
+    let cells = counted.cells.get() | u64::from(bucket);
     match persistent.starts {
-        Starts::Sends => slot.restart(Kind::Plain, with, cells, ticks, persistent.cell().cast_const().cast()),
+        Starts::Sends => slot.restart(Kind::Plain, with, cells, ticks, counted.only_cell().cast_const().cast()),
         Starts::Partitions => slot.restart(Kind::Plain, with, cells, ticks, place.cast_const().cast()),
-        Starts::Receives if operation == op::MPI_Start => {
-            slot.restart(Kind::Receive, with, persistent.counted.cells.get(), ticks, kept());
-        }
+        Starts::Receives if operation == op::MPI_Start => slot.restart(Kind::Receive, with, cells, ticks, kept()),
         Starts::Receives => {
-            persistent.counted.pending.set(place);
+            counted.pending.set(place);
             slot.restart(Kind::ReceiveInto, with, cells, ticks, kept());
         }
     }

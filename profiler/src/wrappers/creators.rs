@@ -17,7 +17,7 @@ use crate::objects::freeing::Freeing;
 use crate::objects::identity;
 use crate::objects::labels;
 use crate::objects::requests::{Extra, HandleAddress, Kind, Request};
-use crate::objects::shortcuts::{self, Shortcut};
+use crate::objects::shortcuts::Shortcut;
 use crate::record::carriers::{self, Comm};
 use crate::record::in_flight::{self, Inside};
 use crate::record::tally::{self, Done};
@@ -35,20 +35,19 @@ pub fn parent(thread: &Thread, comm: Word) -> Record {
     if comm & abi().mask == abi().comm_self { communicators::of(&thread.communicators, comm) } else { known }
 }
 
-/// The same where the record is asked for afterwards: should the program die in the call, it is there. Returns the shortcut of the call, if
-/// it is that of the one before, otherwise nobody's, and the time counted so far.
+/// The same where the record is asked for afterwards: should the program die in the call, it is there. That of the latest call was registered
+/// then.
 #[inline(always)]
-pub fn meet<P: Path>(thread: &Thread, comm: Word, operation: u16) -> (&Shortcut, u64) {
-    let known = if P::IS_SHORT { carriers::latest::<P>(thread, operation, comm) } else { None };
-    (known.unwrap_or_else(|| meet_first(thread, comm)), thread.counters.counted_ticks.get())
+pub fn meet<P: Path>(thread: &Thread, comm: Word, operation: u16) {
+    if !P::IS_SHORT || !thread.shortcuts.latest(operation).was_for(comm) {
+        meet_first(thread, comm);
+    }
 }
 
 #[cold]
 #[inline(never)]
-fn meet_first(thread: &Thread, comm: Word) -> &Shortcut {
+fn meet_first(thread: &Thread, comm: Word) {
     parent(thread, comm);
-    // SAFETY: there always is one that is nobody's.
-    unsafe { &*shortcuts::unused() }
 }
 
 /// A call on the short path that returned an error, and whose wrapper has nothing left to do but to return it.
@@ -119,24 +118,15 @@ pub unsafe fn created(thread: &Thread, parent: Record, letter: u8, comm: Word, p
     }
 }
 
-/// The same for a duplicate. `met`: what [`meet`] returned. All that might need a function is asked for before anything is done, so that no
-/// register must outlast one.
+/// The same for a duplicate. All that might need a function is asked for before anything is done, so that no register must outlast one.
 #[inline(always)]
-pub unsafe fn duplicated<P: Path>(
-    thread: &Thread,
-    letter: u8,
-    comm: Word,
-    place: Word,
-    done: Done,
-    met: (&Shortcut, u64),
-) {
+pub unsafe fn duplicated<P: Path>(thread: &Thread, letter: u8, comm: Word, place: Word, done: Done) {
     let Done { operation, code, ticks } = done;
-    // Where no other call was made in it, the shortcut is the same.
     if P::IS_SHORT
         && code == 0
-        && let (shortcut, counted) = met
-        && counted == thread.counters.counted_ticks.get()
         && let Some(alone) = state::alone_unwatched()
+        // As it is now: the program's callbacks may have changed whatever was known before the call.
+        && let Some(shortcut) = carriers::latest::<P>(thread, operation, comm)
         // SAFETY: as demanded of this one.
         && unsafe { duplicated_at_once::<P>(alone, thread, letter, place, shortcut, ticks) }
     {
@@ -157,14 +147,14 @@ unsafe fn duplicated_at_once<P: Path>(
     ticks: u64,
 ) -> bool {
     let operation = op::MPI_Comm_dup;
-    let birthplace = shortcut.birthplace(thread.in_flight.caller_on::<P>(operation));
-    let Some(birthplace) = birthplace.filter(|_| communicators::have_room(alone)) else { return false };
+    let words = shortcut.duplicate(thread.in_flight.caller_on::<P>(operation));
+    let Some(words) = words.filter(|_| communicators::have_room(alone)) else { return false };
     let parent = shortcut.record.get();
     // SAFETY: the call succeeded, so it has filled the place; records are never freed; there is room.
     unsafe {
         let (sequence, made) = (next_child(parent), abi().load(place));
         if made != abi().comm_null {
-            communicators::duplicated(alone, parent, sequence, letter, birthplace, made);
+            communicators::duplicated(alone, parent, sequence, letter, words, made);
         }
     }
     tally::again_without_bytes::<P>(thread, shortcut, operation, ticks);
@@ -208,7 +198,7 @@ unsafe fn duplicated_apart<P: Path>(
         let caller = thread.in_flight.caller_on::<P>(operation);
         let (site, is_of_all) = sites::of_any_call_from(caller as usize);
         if is_of_all && let Some(shortcut) = carriers::latest::<P>(thread, operation, comm) {
-            shortcut.set_birthplace(caller, (*shortcut.record.get()).words_with_site(site));
+            shortcut.set_duplicate(caller, communicators::words_of_duplicate(&*shortcut.record.get(), letter, site));
         }
         if let Some(record) = communicators::duplicate(parent, sequence, letter, site) {
             communicators::enter(made, record);

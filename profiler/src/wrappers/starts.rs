@@ -185,7 +185,7 @@ impl<'a> IdleOnes<'a> {
             for noted in noted {
                 // SAFETY: nothing has changed.
                 if let Some((slot, persistent)) = unsafe { requests.persistent(noted.slot()) } {
-                    persistent::restarted_among::<P>(thread, slot, persistent, (record, call), done.ticks);
+                    persistent::restarted_among::<P>(thread, slot, persistent, call, done.ticks);
                 }
             }
             thread.requests().changed();
@@ -227,7 +227,7 @@ fn all_started_otherwise(thread: &Thread, noted: &[Noted], record: Record, done:
     for noted in noted {
         thread.requests().activate(noted.handle, |slot, persistent| match call {
             Some(call) => {
-                persistent::restarted_among::<Full>(thread, slot, persistent, (record, call), done.ticks);
+                persistent::restarted_among::<Full>(thread, slot, persistent, call, done.ticks);
             }
             None => persistent::restarted_uncounted(slot),
         });

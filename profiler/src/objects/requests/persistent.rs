@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::ptr;
 
-use vocabulary::shard::{Cell, Edge};
+use vocabulary::shard::Edge;
 
 use crate::objects::shortcuts::Shortcut;
 
@@ -36,8 +36,9 @@ impl Message {
 
 /// What each start of a persistent request does. It stays where it is as long as the request lives.
 pub struct Persistent {
-    /// What starts by one operation in one phase need, and what a started receive keeps of its call: the key of the counters, as
-    /// `pending` the counters themselves, and those of the message that arrived last.
+    /// What starts by one operation in one phase need, and a started receive keeps of its call: the key of the counters; as `pending`
+    /// those that the start is counted in, with a receive until its message arrives; and those that tell by its size how it was started, of a
+    /// receive what arrived last.
     pub counted: Shortcut,
     pub starts: Starts,
     /// What is added to the bucket of its calls.
@@ -66,11 +67,5 @@ impl Persistent {
     /// The next start looks for its counters: these are another thread's, or there was no memory for them.
     pub fn forget(&mut self) {
         self.counted.forget_call();
-    }
-
-    /// The counters of the latest start.
-    #[inline(always)]
-    pub fn cell(&self) -> *mut Cell {
-        self.counted.pending.get()
     }
 }

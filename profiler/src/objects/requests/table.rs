@@ -202,7 +202,8 @@ pub struct Table {
     free_extras: Vec<u32>,
 }
 
-// SAFETY: what slots point to is never freed.
+// SAFETY: what slots point to is never freed before the request is. What is one thread's alone of it is left behind where another one takes a
+// request over.
 unsafe impl Send for Table {}
 
 const FIRST_SLOTS: usize = 64;
