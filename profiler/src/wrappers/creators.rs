@@ -197,7 +197,9 @@ unsafe fn duplicated_apart<P: Path>(
         }
         let caller = thread.in_flight.caller_on::<P>(operation);
         let (site, is_of_all) = sites::of_any_call_from(caller as usize);
-        if is_of_all && let Some(shortcut) = carriers::latest::<P>(thread, operation, comm) {
+        if let Some(shortcut) = carriers::latest::<P>(thread, operation, comm) {
+            // What stands there may be another parent's.
+            let caller = if is_of_all { caller } else { 0 };
             shortcut.set_duplicate(caller, communicators::words_of_duplicate(&*shortcut.record.get(), letter, site));
         }
         if let Some(record) = communicators::duplicate(parent, sequence, letter, site) {

@@ -81,10 +81,9 @@ pub struct Request {
     pub comm: Record,
     /// Duration of the call that started it.
     pub ticks: u64,
-    /// The shortcut of that call. It is not asked before its `cells` are found to be these: it may be another's by then, unless it is that of
-    /// a persistent request. Where nothing
-    /// remains to be done: the counters of that call, or [`shortcuts::unused`] where they are not known. Where calls are counted by call
-    /// site: as `site.rs` has it.
+    /// The shortcut of that call. It is not asked before its `cells` are found to be these, since it may be another's by then; that of a
+    /// persistent request is nobody else's. Where nothing remains to be done: the counters of that call, or [`shortcuts::unused`] where they
+    /// are not known. Where calls are counted by call site: as `site.rs` has it.
     pub shortcut: *const Shortcut,
     /// The key of that call's counters: communicator, operation, phase, and a bucket where the kind has one.
     pub cells: u64,
