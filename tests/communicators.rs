@@ -1,6 +1,6 @@
 //! What communicators are called, who their members are and what they were made from.
 
-use common::{Launch, Mpi, Profile, check, check_invariants, holds};
+use common::{Launch, Mpi, Profile, answer, check, check_invariants, holds};
 
 /// What a thread remembers of its latest calls fits none of these, or means something else by now.
 #[test]
@@ -24,6 +24,21 @@ fn every_creator_names_what_it_makes() {
 fn calls_from_within_mpi_are_followed() {
     for mpi in Mpi::ALL {
         [2, 3].into_iter().for_each(|ranks| holds(mpi, "nested", ranks));
+    }
+}
+
+/// A moment is charged once, also where the call fails in which the other one was made.
+#[test]
+fn a_call_that_fails_is_not_charged_for_those_made_in_it() {
+    for mpi in Mpi::ALL {
+        let run = Launch::new(mpi, "nested").ranks(2).run().succeeded();
+        check(&run);
+        let time = |op: &str, comm: &str| {
+            format!("(SELECT sum(time_s) FROM profile WHERE rank = 1 AND op = '{op}' AND comm = {comm})")
+        };
+        let refused = time("MPI_Comm_dup", "(SELECT comm FROM communicators WHERE label = 'refused')");
+        let sql = format!("SELECT {refused} < {}", time("MPI_Barrier", "'W0.0'"));
+        assert_eq!(answer(&run.profile_path(), &sql), ["1"], "{mpi}");
     }
 }
 

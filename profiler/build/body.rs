@@ -91,7 +91,7 @@ pub fn write(call: &Call) -> String {
     }
     line("        let ticks = end.wrapping_sub(begin);");
     if call.shape == Shape::Creator {
-        line("        let ticks = creators::without_nested(thread, counted, ticks);");
+        line("        let ticks = tally::without_nested(thread, counted, ticks);");
     }
     line(&format!("        let done = Done {{ operation: op::{name}, code, ticks }};"));
     let rule = match AT_ONCE.contains(&call.rule) && told(call) {

@@ -1,6 +1,7 @@
 /* Calls that the program makes from within MPI: an attribute that keeps an inner communicator, as libraries do, is
  * copied and deleted along with its outer one. */
 #include "truth.h"
+#include <unistd.h>
 
 static MPI_Comm inner[8];
 static const char *const labels[] = {"inner 0", "inner 1", "inner 2", "inner 3"};
@@ -30,13 +31,13 @@ static int refuses;
 static int copy_or_refuse(MPI_Comm comm, int key, void *state, void *value, void *result, int *flag)
 {
     (void)comm, (void)key, (void)state, (void)value, (void)result;
-    MPI_Barrier(MPI_COMM_SELF);
-    called("SELF", "MPI_Barrier");
+    MPI_Barrier(MPI_COMM_WORLD);
+    called("WORLD", "MPI_Barrier");
     *flag = 0;
     return refuses ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
-/* The same call, which succeeds, fails, and succeeds again. */
+/* The same call, which succeeds, fails, and succeeds again. Where it fails, the others wait for rank 0 in the call that is made in it. */
 static void refused(void)
 {
     MPI_Comm comm, copy;
@@ -49,6 +50,8 @@ static void refused(void)
     for (int i = 0; i < 9; i++) {
         const char *label = label_of("copy %d", i);
         refuses = i % 3 == 2;
+        if (refuses && world_rank == 0)
+            usleep(50000);
         if (MPI_Comm_dup(comm, &copy) != MPI_SUCCESS) {
             EXPECT(refuses);
             failed("refused", "MPI_Comm_dup", 0);

@@ -228,6 +228,10 @@ impl Shortcut {
         self.datatype_bytes.set(u64::from(remote) << 32 | u64::from(words));
     }
 
+    pub fn forget_duplicate(&self) {
+        self.datatype.set(NO_KEY);
+    }
+
     // Calls that complete requests have no bytes, no messages and nothing pending: these fields have what they completed last.
 
     /// Where requests are counted that received from a peer, if they are those of the latest call.

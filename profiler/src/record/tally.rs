@@ -68,6 +68,21 @@ pub fn key_in(phase: u8, record: Record, operation: u16, bucket: u8) -> u64 {
     Cell::key(number, operation, bucket) | Cell::phase_bits(phase)
 }
 
+/// The time of a call without that of the calls that the program's callbacks (copy and delete functions of attributes) made
+/// in it: those are counted themselves, and a moment is charged once.
+#[inline(always)]
+pub fn without_nested(thread: &Thread, counted_before: u64, ticks: u64) -> u64 {
+    let counted = thread.counters.counted_ticks.get();
+    if counted == counted_before { ticks } else { without(ticks, counted, counted_before) }
+}
+
+/// Apart, since few calls have others made in them.
+#[cold]
+#[inline(never)]
+fn without(ticks: u64, counted: u64, counted_before: u64) -> u64 {
+    ticks.saturating_sub(counted.wrapping_sub(counted_before))
+}
+
 /// A call without bytes, charged to a record.
 #[inline(always)]
 pub fn plain(thread: &Thread, record: Record, done: Done) {

@@ -17,7 +17,6 @@ use crate::objects::freeing::Freeing;
 use crate::objects::identity;
 use crate::objects::labels;
 use crate::objects::requests::{Extra, HandleAddress, Kind, Request};
-use crate::objects::shortcuts::Shortcut;
 use crate::record::carriers::{self, Comm};
 use crate::record::in_flight::{self, Inside};
 use crate::record::tally::{self, Done};
@@ -50,13 +49,13 @@ fn meet_first(thread: &Thread, comm: Word) {
     parent(thread, comm);
 }
 
-/// A call on the short path that returned an error, and whose wrapper has nothing left to do but to return it.
+/// As [`failed`](super::forward::failed), which has no register left for one more argument, without the time of calls that were made in it.
 #[cold]
 #[inline(never)]
 pub fn failed<P: Path>(thread: &Thread, inside: Inside<P>, operation: u16, code: c_int, counted_before: u64) -> c_int {
     let end = clock::now_on::<P>();
     let (begin, comm) = in_flight::leave_as_noted::<P>(inside, 0, 0, end);
-    let ticks = without_nested(thread, counted_before, end.wrapping_sub(begin));
+    let ticks = tally::without_nested(thread, counted_before, end.wrapping_sub(begin));
     recorded(|| tally::failed::<Comm>(thread, comm, operation, code, ticks));
     code
 }
@@ -68,21 +67,6 @@ unsafe fn next_child(parent: Record) -> u32 {
         (*parent).children += 1;
         (*parent).children
     }
-}
-
-/// The time of a call without that of the calls that the program's callbacks (copy and delete functions of attributes) made
-/// in it: those are counted themselves, and a moment is charged once.
-#[inline(always)]
-pub fn without_nested(thread: &Thread, counted_before: u64, ticks: u64) -> u64 {
-    let counted = thread.counters.counted_ticks.get();
-    if counted == counted_before { ticks } else { without(ticks, counted, counted_before) }
-}
-
-/// Apart, since few calls have others made in them.
-#[cold]
-#[inline(never)]
-fn without(ticks: u64, counted: u64, counted_before: u64) -> u64 {
-    ticks.saturating_sub(counted.wrapping_sub(counted_before))
 }
 
 /// Where in the code a call was made that has made something.
@@ -122,43 +106,44 @@ pub unsafe fn created(thread: &Thread, parent: Record, letter: u8, comm: Word, p
 #[inline(always)]
 pub unsafe fn duplicated<P: Path>(thread: &Thread, letter: u8, comm: Word, place: Word, done: Done) {
     let Done { operation, code, ticks } = done;
-    if P::IS_SHORT
-        && code == 0
-        && let Some(alone) = state::alone_unwatched()
-        // As it is now: the program's callbacks may have changed whatever was known before the call.
-        && let Some(shortcut) = carriers::latest::<P>(thread, operation, comm)
-        // SAFETY: as demanded of this one.
-        && unsafe { duplicated_at_once::<P>(alone, thread, letter, place, shortcut, ticks) }
-    {
-        return;
-    }
     // SAFETY: as demanded of this one.
-    unsafe { duplicated_apart::<P>(thread, letter, comm, place, operation, code, ticks) }
+    unsafe {
+        if !duplicated_at_once::<P>(state::alone_unwatched(), thread, letter, comm, place, done) {
+            duplicated_apart::<P>(thread, letter, comm, place, operation, code, ticks);
+        }
+    }
 }
 
 /// Returns whether there was room, and the call was made where the one before was.
 #[inline(always)]
 unsafe fn duplicated_at_once<P: Path>(
-    alone: Alone,
+    alone: Option<Alone>,
     thread: &Thread,
     letter: u8,
+    comm: Word,
     place: Word,
-    shortcut: &Shortcut,
-    ticks: u64,
+    Done { operation, code, ticks }: Done,
 ) -> bool {
-    let operation = op::MPI_Comm_dup;
-    let words = shortcut.duplicate(thread.in_flight.caller_on::<P>(operation));
-    let Some(words) = words.filter(|_| communicators::have_room(alone)) else { return false };
-    let parent = shortcut.record.get();
-    // SAFETY: the call succeeded, so it has filled the place; records are never freed; there is room.
-    unsafe {
-        let (sequence, made) = (next_child(parent), abi().load(place));
-        if made != abi().comm_null {
-            communicators::duplicated(alone, parent, sequence, letter, words, made);
+    // As it is known now: the program's callbacks may have changed whatever was known before the call.
+    if P::IS_SHORT
+        && code == 0
+        && let Some(alone) = alone
+        && let Some(shortcut) = carriers::latest::<P>(thread, operation, comm)
+        && let Some(words) = shortcut.duplicate(thread.in_flight.caller_on::<P>(operation))
+        && communicators::have_room(alone)
+    {
+        let parent = shortcut.record.get();
+        // SAFETY: the call succeeded, so it has filled the place; records are never freed; there is room.
+        unsafe {
+            let (sequence, made) = (next_child(parent), abi().load(place));
+            if made != abi().comm_null {
+                communicators::duplicated(alone, parent, sequence, letter, words, made);
+            }
         }
+        tally::again_without_bytes::<P>(thread, shortcut, operation, ticks);
+        return true;
     }
-    tally::again_without_bytes::<P>(thread, shortcut, operation, ticks);
-    true
+    false
 }
 
 /// It is given words, not a [`Done`], which would lie in memory for it.
@@ -173,16 +158,12 @@ unsafe fn duplicated_apart<P: Path>(
     code: c_int,
     ticks: u64,
 ) {
-    if P::IS_SHORT
-        && code == 0
-        && let Some(alone) = state::alone()
-        && let Some(shortcut) = carriers::latest::<P>(thread, operation, comm)
-        // SAFETY: as demanded of this one.
-        && unsafe { duplicated_at_once::<P>(alone, thread, letter, place, shortcut, ticks) }
-    {
+    let done = Done { operation, code, ticks };
+    // Where a hook module watches handles, it is told.
+    // SAFETY: as demanded of this one.
+    if unsafe { duplicated_at_once::<P>(state::alone(), thread, letter, comm, place, done) } {
         return;
     }
-    let done = Done { operation, code, ticks };
     let parent = parent(thread, comm);
     if !P::IS_SHORT || parent == communicators::none() || done.code != 0 {
         // SAFETY: as demanded of this one.
@@ -198,9 +179,12 @@ unsafe fn duplicated_apart<P: Path>(
         let caller = thread.in_flight.caller_on::<P>(operation);
         let (site, is_of_all) = sites::of_any_call_from(caller as usize);
         if let Some(shortcut) = carriers::latest::<P>(thread, operation, comm) {
-            // What stands there may be another parent's.
-            let caller = if is_of_all { caller } else { 0 };
-            shortcut.set_duplicate(caller, communicators::words_of_duplicate(&*shortcut.record.get(), letter, site));
+            match is_of_all {
+                true => shortcut
+                    .set_duplicate(caller, communicators::words_of_duplicate(&*shortcut.record.get(), letter, site)),
+                // What stands there may be another parent's.
+                false => shortcut.forget_duplicate(),
+            }
         }
         if let Some(record) = communicators::duplicate(parent, sequence, letter, site) {
             communicators::enter(made, record);
@@ -421,7 +405,7 @@ unsafe fn free<P: Path>(thread: &Thread, comm: Word, operation: u16, forward: im
     let end = clock::now_on::<P>();
     let (begin, handle) = in_flight::leave_as_noted::<P>(place, begin, handle, end);
     recorded(|| {
-        let ticks = without_nested(thread, counted, end.wrapping_sub(begin));
+        let ticks = tally::without_nested(thread, counted, end.wrapping_sub(begin));
         // Where hook modules watch handles, one more call is made.
         let freed = match P::IS_SHORT {
             true => state::alone_unwatched(),
@@ -492,7 +476,7 @@ fn free_among_threads<P: Path>(
     let end = clock::now_on::<P>();
     in_flight::leave::<P>(place, end);
     recorded(|| {
-        let ticks = without_nested(thread, counted, end.wrapping_sub(begin));
+        let ticks = tally::without_nested(thread, counted, end.wrapping_sub(begin));
         freeing.end();
         thread.communicators.forget();
         if state::is_on_in::<P>() {

@@ -2,7 +2,6 @@
 
 use std::ffi::c_int;
 
-use super::creators;
 use super::forward::timed;
 use crate::guest::guard::recorded;
 use crate::guest::state;
@@ -52,7 +51,7 @@ pub unsafe fn MPI_Win_free(thread: &Thread, win: Word, forward: impl FnOnce() ->
     let counted = thread.counters.counted_ticks.get();
     let mut done = timed!(thread, record.unwrap_or(communicators::none()), MPI_Win_free, forward());
     recorded(|| {
-        done.ticks = creators::without_nested(thread, counted, done.ticks);
+        done.ticks = tally::without_nested(thread, counted, done.ticks);
         if let Some(freeing) = freeing {
             freeing.end();
         }
