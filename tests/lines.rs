@@ -184,8 +184,6 @@ fn each_line_of_a_fortran_program_made_the_calls_that_it_logs() {
 #[test]
 fn each_line_of_a_python_program_made_the_calls_that_it_logs() {
     let Some(wheel) = std::env::var_os("COMMSEE_MPI4PY_WHEEL").map(PathBuf::from) else { return };
-    common::demand("python3", "python3");
-    let found = execute(Command::new("python3").args(["-c", "import sys; print(sys.executable)"]));
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/lines.py");
     let folder = tempfile::tempdir().expect("a temporary folder");
     // Debian calls MPICH's library by another name than MPICH does.
@@ -194,7 +192,7 @@ fn each_line_of_a_python_program_made_the_calls_that_it_logs() {
     let text = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
     for (mpi, abi) in [(Mpi::OpenMpi, "openmpi"), (Mpi::Mpich, "mpich")] {
         for frames in ["1", "4"] {
-            let mut launch = Launch::of(mpi, PathBuf::from(found.stdout.trim())).preload(library()).ranks(4);
+            let mut launch = Launch::of(mpi, common::interpreter()).preload(library()).ranks(4);
             launch = launch.arguments(&[&text(&script)]).variable("PYTHONPATH", &text(&wheel));
             launch = launch.variable("MPI4PY_MPIABI", abi).variable("COMMSEE_SITES", frames);
             if mpi == Mpi::Mpich {

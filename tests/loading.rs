@@ -1,6 +1,12 @@
 //! The ways in which a program comes to its profiler, preloading apart, and to its MPI library.
 
-use common::{Launch, Mpi, Program, check, executable, library, plugin, static_library};
+use std::path::Path;
+use std::process::Command;
+
+use common::{
+    Launch, Mpi, Program, check, executable, execute, interpreter, library, library_file, plugin, root, static_library,
+    temporary_folder,
+};
 
 /// Linked into the program instead of preloaded, the library counts the same.
 #[test]
@@ -25,5 +31,26 @@ fn a_plugin_that_brings_mpi_is_profiled() {
             let launch = Launch::of(mpi, executable("host")).preload(library());
             check(&launch.ranks(4).arguments(&[plugin.to_str().expect("a path in UTF-8")]).run().succeeded());
         }
+    }
+}
+
+/// Functions come from the handle of a library, as with Python's `ctypes`. It needs commsee first and then MPI, as docs/howto/languages.md
+/// says.
+#[test]
+fn a_library_that_needs_both_is_profiled_by_its_handle() {
+    let folder = tempfile::tempdir_in(temporary_folder()).expect("a temporary folder");
+    for mpi in Mpi::ALL {
+        let both = folder.path().join(format!("libmpi_commsee-{mpi}.so"));
+        let mut link = Command::new("cc");
+        link.args(["-shared", "-Wl,--no-as-needed", "-o"]).arg(&both).args([library(), library_file(mpi)]);
+        assert!(execute(&mut link).status.success());
+        let by = |library: &Path| {
+            let script = root().join("tests/programs/by_handle.py");
+            let words = [&script, library].map(|path| path.to_str().expect("a path in UTF-8"));
+            Launch::of(mpi, interpreter()).arguments(&words).arguments(&[&mpi.to_string()])
+        };
+        check(&by(&both).run().succeeded());
+        check(&by(&both).preload(library()).run().succeeded());
+        by(&library_file(mpi)).run().succeeded();
     }
 }

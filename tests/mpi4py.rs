@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Launch, Mpi, Profile, Run, check, check_invariants, demand, execute, library};
+use common::{Launch, Mpi, Profile, Run, check, check_invariants, interpreter, library};
 
 /// Left out: what hangs also without the profiler.
 fn left_out(mpi: Mpi, ranks: usize) -> &'static [&'static str] {
@@ -24,13 +24,6 @@ fn left_out(mpi: Mpi, ranks: usize) -> &'static [&'static str] {
 
 fn built() -> Option<PathBuf> {
     std::env::var_os("COMMSEE_MPI4PY").map(PathBuf::from)
-}
-
-/// The interpreter itself: `python3` may be a shell script that looks for it.
-fn interpreter() -> PathBuf {
-    demand("python3", "python3");
-    let found = execute(Command::new("python3").args(["-c", "import sys; print(sys.executable)"]));
-    PathBuf::from(found.stdout.trim())
 }
 
 fn launch(mpi: Mpi, built: &Path, script: &str) -> Launch {

@@ -214,11 +214,12 @@ fn entry(text: &mut String, call: &Call, form: &Form) {
     let lower = call.name.to_lowercase();
     let is_usual = *name == format!("{lower}_") || *name == format!("{lower}_f08_");
     let late = if *large || call.since > EVERYWHERE || !is_usual { "late " } else { "" };
-    let through =
-        if may_leave_to_c(call) { format!("through_{}", call.name) } else { format!("fortran_{}::<Short>", call.name) };
+    let name_in_c = call.name;
+    let by = |path: &str| format!("fortran_{name_in_c}::<{path}>");
+    let through = |path: &str| if may_leave_to_c(call) { format!("through_{name_in_c}") } else { by(path) };
     let translation = match has_short(call) {
-        true => format!("fortran_{0}::<Short>, {through}, fortran_{0}::<Sited>, fortran_{0}::<Full>", call.name),
-        false => format!("fortran_{}", call.name),
+        true => [by("Short"), through("Short"), by("Sited"), through("Sited"), by("Full")].join(", "),
+        false => format!("fortran_{name_in_c}"),
     };
     write!(
         text,

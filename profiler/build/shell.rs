@@ -101,7 +101,7 @@ unsafe extern \"C-unwind\" fn {function}_in_{suffix}({parameters_and_caller}) ->
         // It was found before the short path was opened for it.
         let function = real::known({slot});
         {real}
-        thread.in_flight.is_called_from_outside_by(caller);
+        thread.in_flight.is_called_from_outside_on::<{path}>(caller);
         {body}
     }}
 }}

@@ -64,7 +64,8 @@ CREATE TABLE site (
 -- Communicators. 0 and 1 are no communicators but the rows '-' and '*'. The time_ and rank_ columns sum up the MPI time of its ranks
 -- (without MPI_Init and MPI_Finalize): of how many, of all, of the one that spent least and the one that spent most (null: there is one
 -- rank, or rank_max is rank_min). layer: whose communicator it is, null for MPI's; letter is then what the layer's module tells of its
--- making, and root_rank may be null. site: where it was made, null where that is not known. Names are unique; no index says so, since nothing is looked up by them.
+-- making, and root_rank may be null. site: where it was made, null where that is not known. Names are unique; no index says so, since
+-- nothing is looked up by them. Columns that are often null are the last ones.
 CREATE TABLE communicator (
     id          INTEGER PRIMARY KEY,
     name        TEXT NOT NULL,
@@ -75,6 +76,7 @@ CREATE TABLE communicator (
     root_rank   INTEGER,
     freed       INTEGER,
     members     INTEGER REFERENCES members(id),
+    site        INTEGER REFERENCES site(id),
     time_ranks  INTEGER NOT NULL,
     time_ns     INTEGER NOT NULL,
     rank_min    INTEGER,
@@ -82,8 +84,7 @@ CREATE TABLE communicator (
     rank_max_ns INTEGER,
     rank_max    INTEGER,
     label       TEXT,
-    layer       TEXT,
-    site        INTEGER REFERENCES site(id)
+    layer       TEXT
 );
 
 CREATE TABLE operation (

@@ -291,6 +291,7 @@ impl<'a> Tables<'a> {
                     about.and_then(|about| about.root),
                     about.map(|about| about.is_freed),
                     about.map(|about| about.list),
+                    about.and_then(|about| sites.find(about.birthplace?)),
                     named.time_ranks,
                     named.time_ns as i64,
                     is_called.then_some(named.least.1),
@@ -298,8 +299,7 @@ impl<'a> Tables<'a> {
                     of_several.then_some(named.most.0 as i64),
                     (named.most.1 != named.least.1).then_some(named.most.1),
                     about.and_then(|about| about.label),
-                    about.and_then(|about| about.layer),
-                    about.and_then(|about| sites.find(about.birthplace?))
+                    about.and_then(|about| about.layer)
                 ])
                 .map(drop)
         })?;

@@ -561,6 +561,7 @@ impl InFlightCall {
     }
 
     /// Where the program called, in C or in Fortran.
+    #[inline(always)]
     pub fn called_from(&self) -> u64 {
         if self.caller == self.fortran_layer { self.fortran_caller } else { self.caller }
     }

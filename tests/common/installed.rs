@@ -1,4 +1,4 @@
-//! What the MPI libraries of this machine export.
+//! What this machine has: the interpreter of Python, and what the MPI libraries export.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,13 @@ use std::sync::OnceLock;
 use super::compile::Program;
 use super::execute::execute;
 use super::mpi::{Mpi, demand};
+
+/// Python's interpreter itself: `python3` may be a shell script that looks for it.
+pub fn interpreter() -> PathBuf {
+    demand("python3", "python3");
+    let found = execute(Command::new("python3").args(["-c", "import sys; print(sys.executable)"]));
+    PathBuf::from(found.stdout.trim())
+}
 
 /// The file of an MPI library, as the programs compiled for it find it.
 pub fn library_file(mpi: Mpi) -> PathBuf {

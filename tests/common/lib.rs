@@ -23,7 +23,7 @@ pub use compile::{
     shared_library, with_fortran,
 };
 pub use execute::{Done, execute, execute_within_s};
-pub use installed::{fortran_symbols, library_file, mpi_symbols, symbols};
+pub use installed::{fortran_symbols, interpreter, library_file, mpi_symbols, symbols};
 pub use invariants::{check as check_invariants, check_files};
 pub use launch::{Launch, Run, hook, library, static_library, target_folder, through};
 pub use mpi::{Mpi, demand};

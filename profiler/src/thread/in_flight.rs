@@ -56,6 +56,15 @@ impl InFlight {
         self.level(0).set_caller(caller.address());
     }
 
+    /// The same of a C function, which the library's Fortran layer may have called. Paths that tell calls apart by their caller want to know
+    /// the program's.
+    #[inline(always)]
+    pub fn is_called_from_outside_on<P: Path>(&self, caller: Caller) {
+        let level = self.level(0).as_noted();
+        let is_in_fortran = P::IS_SITED && level.fortran_layer == caller.address();
+        self.level(0).set_caller(if is_in_fortran { level.fortran_caller } else { caller.address() });
+    }
+
     /// The same of a Fortran call that is counted by the C function, which the library's Fortran layer calls from an address of its own.
     #[inline(always)]
     pub fn is_called_in_fortran_by(&self, caller: Caller, layer: u64) {
@@ -110,7 +119,7 @@ impl InFlight {
         let noted = levels.into_iter().flatten().map(|level| self.level(level).noted());
         let is_it = |call: &InFlightCall| (call.word >> 16) as u16 == operation && call.begin_ticks != 0;
         let (apart, caller) = self.apart.get();
-        noted.into_iter().find(is_it).map_or(if apart == operation { caller } else { 0 }, |call| call.caller)
+        noted.into_iter().find(is_it).map_or(if apart == operation { caller } else { 0 }, |call| call.called_from())
     }
 
     /// Where a hook module reads the two outer levels.

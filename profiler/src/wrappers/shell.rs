@@ -149,10 +149,10 @@ macro_rules! forward_unless {
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) use forward_unless;
 
-/// The body of an exported Fortran entry point, whose translations take the arguments, the caller and the entry's address. `through` leaves
-/// it to the C function to count.
+/// The body of an exported Fortran entry point, whose translations take the arguments, the caller and the entry's address. `through` and
+/// `through_sited` leave it to the C function to count.
 macro_rules! fortran_shell {
-    ($entry:ident, $short:expr, $through:expr, $sited:expr, $full:expr, ($($argument:ident),*)) => {{
+    ($entry:ident, $short:expr, $through:expr, $sited:expr, $through_sited:expr, $full:expr, ($($argument:ident),*)) => {{
         #[cfg(target_arch = "x86_64")]
         std::arch::naked_asm!(
             "movq xmm0, qword ptr [rsp]",
@@ -170,7 +170,10 @@ macro_rules! fortran_shell {
             "jb 5f",
             "cmp qword ptr [rax + {layer}], {ready}",
             "jb 5f",
+            "ja 3f",
             "jmp {sited}",
+            "3:",
+            "jmp {through_sited}",
             "5:",
             "jmp {full}",
             is_short = const $crate::guest::short_path::SHORT,
@@ -181,6 +184,7 @@ macro_rules! fortran_shell {
             short = sym $short,
             through = sym $through,
             sited = sym $sited,
+            through_sited = sym $through_sited,
             full = sym $full,
         );
         #[cfg(target_arch = "aarch64")]
@@ -202,7 +206,11 @@ macro_rules! fortran_shell {
             "4:",
             "b {through}",
             "3:",
+            "cmp x16, {ready}",
+            "b.hi 6f",
             "b {sited}",
+            "6:",
+            "b {through_sited}",
             "5:",
             "b {full}",
             is_short = const $crate::guest::short_path::SHORT,
@@ -213,6 +221,7 @@ macro_rules! fortran_shell {
             short = sym $short,
             through = sym $through,
             sited = sym $sited,
+            through_sited = sym $through_sited,
             full = sym $full,
         );
         // SAFETY: the program passes what the function takes, and it is passed on.
@@ -223,6 +232,7 @@ macro_rules! fortran_shell {
                 _ if $entry.layer() == 0 => $full($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry),
                 $crate::guest::short_path::SHORT if $entry.layer() != $crate::fortran::Entry::READY => $through($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry),
                 $crate::guest::short_path::SHORT => $short($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry),
+                $crate::guest::short_path::SITED if $entry.layer() != $crate::fortran::Entry::READY => $through_sited($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry),
                 $crate::guest::short_path::SITED => $sited($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry),
                 _ => $full($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry),
             }

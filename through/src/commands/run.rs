@@ -85,7 +85,7 @@ fn report(results: &Results, status: ExitStatus) {
         None => {
             say("nothing was profiled: no MPI_Init passed through the profiler. Either");
             say("- the job ended before that, or the program does not call it;");
-            say("- it takes MPI from a library handle (ctypes, Julia), past LD_PRELOAD;");
+            say("- it opens libmpi.so (ctypes, Julia): read docs/howto/languages.md;");
             say("- it is setuid, or statically linked with MPI: link libcommsee.a;");
             say("- the launcher drops LD_PRELOAD: use `through exec -- PROGRAM`;");
             say("- or a host has no libcommsee.so at that path.");

@@ -50,8 +50,9 @@ pub fn converted(path: &Path, detail: &str) {
          INSERT INTO operation SELECT * FROM old.operation; INSERT INTO bucket SELECT * FROM old.bucket; \
          INSERT INTO phase SELECT * FROM old.phase; INSERT INTO datatype SELECT * FROM old.datatype; \
          INSERT INTO members (ranks) SELECT DISTINCT ranks FROM old.communicator WHERE ranks IS NOT NULL; \
-         INSERT INTO communicator SELECT c.id, c.name, c.letter, c.size, c.remote_size, c.parent, c.root_rank, c.freed, \
-         m.id, 0, 0, NULL, NULL, NULL, NULL, c.label, NULL, NULL FROM old.communicator c LEFT JOIN members m ON m.ranks = c.ranks; \
+         INSERT INTO communicator (id, name, letter, size, remote_size, parent, root_rank, freed, members, time_ranks, time_ns, label) \
+         SELECT c.id, c.name, c.letter, c.size, c.remote_size, c.parent, c.root_rank, c.freed, m.id, 0, 0, c.label \
+         FROM old.communicator c LEFT JOIN members m ON m.ranks = c.ranks; \
          INSERT INTO involvement SELECT comm, op, {ranks}, phase, sum(calls) FROM old.involvement GROUP BY 1, 2, 3, 4; \
          INSERT INTO datatype_use SELECT comm, op, datatype, {ranks}, sum(calls), sum(bytes) FROM old.datatype_use \
          GROUP BY 1, 2, 3, 4"
