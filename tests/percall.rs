@@ -75,3 +75,13 @@ fn each_row_is_from_the_machine_with_the_worst_ratio() {
     // Where there was no valgrind, the instructions are those of the other machine.
     assert_eq!(first.instructions(&first.with[0].expect("commsee")), Some(400.0));
 }
+
+#[test]
+fn instructions_are_those_of_the_first_file() {
+    let latest = machine("one", &["commsee"], [&[10.0, 20.0, 25.0], &[10.0, 20.0, 40.0]], true);
+    let older = machine("two", &["commsee"], [&[10.0, 20.0, 50.0], &[10.0, 20.0, 30.0]], true);
+    let combined = combine(vec![latest, older]);
+    let [(1, first), (0, second)] = &combined[0].rows[..] else { panic!("a row of each machine") };
+    let added = |row: &Row| row.with[0].map(|with| (with.ns, row.instructions(&with).expect("counted")));
+    assert_eq!((added(first), added(second)), (Some((50.0, 150.0)), Some((40.0, 300.0))));
+}

@@ -1,6 +1,6 @@
 //! Several threads that communicate at the same time, or one after the other.
 
-use common::{Launch, Mpi, check, holds};
+use common::{Launch, Mpi, Run, check, holds};
 
 #[test]
 fn no_thread_loses_a_count() {
@@ -45,4 +45,35 @@ fn every_level_of_threads_is_counted() {
             }
         }
     }
+}
+
+/// A thread may have 16 KiB, of which the MPI library and the loader take ten.
+#[test]
+fn threads_with_small_stacks_call_as_they_do_without_it() {
+    const MOST_BYTES: usize = 3 << 10;
+    let variants =
+        [("COMMSEE_DETAIL", "rank"), ("COMMSEE_SITES", "1"), ("COMMSEE_DATATYPES", "1"), ("COMMSEE_TRACE", "1")];
+    for mpi in Mpi::ALL {
+        let launch = |way: &str| Launch::new(mpi, "small_stacks").ranks(1).arguments(&[way]);
+        let alone = launch("measured").plain().run().succeeded();
+        let alone = used(&alone);
+        for (name, value) in variants {
+            launch("smallest").variable(name, value).run().succeeded();
+            let with = launch("measured").variable(name, value).run().succeeded();
+            let with = used(&with);
+            for ((step, alone), (_, with)) in alone.iter().zip(&with) {
+                assert!(*with < alone + MOST_BYTES, "{mpi}, {name}={value}, {step}: {with} bytes instead of {alone}");
+            }
+            assert_eq!((alone.len(), with.len()), (28, 28));
+        }
+        // There is no room to walk them.
+        launch("smallest").variable("COMMSEE_SITES", "16").run().succeeded();
+        launch("smallest").plain().run().succeeded();
+    }
+}
+
+/// Bytes of the stack by step.
+fn used(run: &Run) -> Vec<(&str, usize)> {
+    let lines = run.stdout.lines().filter_map(|line| line.split_once(' '));
+    lines.map(|(step, bytes)| (step, bytes.parse().expect("a number"))).collect()
 }

@@ -52,7 +52,8 @@ fn worst(mut machines: Vec<Measured>) -> Combined {
                 Some((whose, known)) if cost(machine, row) > cost(&machines[*whose], known) => {
                     (*whose, *known) = (at, counted(row, known));
                 }
-                Some((_, known)) => *known = counted(known, row),
+                Some((_, known)) if known.alone.instructions.is_none() => *known = counted(known, row),
+                Some(_) => {}
                 None => rows.push((at, row.clone())),
             }
         }
@@ -67,10 +68,11 @@ fn cost(machine: &Measured, row: &Row) -> f64 {
     row.per_case(with).or_else(|| machine.per_call(row, with)).unwrap_or(with.ns - row.alone.ns)
 }
 
-/// A row with the instructions of another where it has none: not every machine has valgrind.
+/// A row with the instructions of another, if that has any: they are the same on every processor, and the files that come first are the
+/// latest. Not every machine has valgrind.
 fn counted(row: &Row, other: &Row) -> Row {
     let mut row = row.clone();
-    if row.alone.instructions.is_none() {
+    if other.alone.instructions.is_some() {
         row.alone.instructions = other.alone.instructions;
         let own = [&mut row.floor].into_iter().chain(&mut row.with);
         for (own, other) in own.zip([&other.floor].into_iter().chain(&other.with)) {

@@ -59,23 +59,29 @@ pub struct Found {
 }
 
 impl Found {
-    /// Nothing yet.
-    pub fn nothing() -> Found {
-        Found {
-            changes: Changes::default(),
-            extent: None,
-            rule: Rule::END,
-            path: [0; PATH_BYTES],
-            path_bytes: 0,
-            build_id: [0; BUILD_ID_BYTES],
-            build_id_bytes: 0,
-            room: Room::new(),
+    /// Nothing yet, where it lies: it is large for a stack.
+    ///
+    /// # Safety
+    /// There is room for it.
+    #[inline(never)]
+    pub unsafe fn fill(place: *mut Found) {
+        // SAFETY: as demanded.
+        unsafe {
+            (&raw mut (*place).changes).write(Changes::default());
+            (&raw mut (*place).extent).write(None);
+            (&raw mut (*place).rule).write(Rule::END);
+            (&raw mut (*place).path).write_bytes(0, 1);
+            (&raw mut (*place).path_bytes).write(0);
+            (&raw mut (*place).build_id).write_bytes(0, 1);
+            (&raw mut (*place).build_id_bytes).write(0);
+            (&raw mut (*place).room).write(Room::new());
         }
     }
 
-    /// Apart from the stack, on which it is too large. None if there is no memory.
+    /// Apart from the stack. None if there is no memory.
     pub fn boxed() -> Option<Box<Found>> {
-        memory::boxed(Found::nothing())
+        // SAFETY: it is filled.
+        unsafe { memory::boxed_by(|place| Found::fill(place)) }
     }
 
     /// As the loader has it: empty for the main program.
@@ -102,22 +108,23 @@ pub fn changes() -> Changes {
     changes
 }
 
-/// Finds the module of an address, and how to get from a frame there to its caller.
-pub fn find(address: usize, found: &mut Found) {
+/// Finds the module of an address and, where that is wanted, how to get from a frame there to its caller, which takes some time and 5 KiB of stack.
+pub fn find(address: usize, wants_rule: bool, found: &mut Found) {
     struct Search<'a> {
         address: usize,
+        wants_rule: bool,
         found: &'a mut Found,
     }
     unsafe extern "C" fn each(info: *mut dl_phdr_info, size: usize, search: *mut c_void) -> c_int {
         // SAFETY: as passed below; the module stays mapped meanwhile.
         unsafe {
-            let Search { address, found } = &mut *search.cast::<Search>();
+            let Search { address, wants_rule, found } = &mut *search.cast::<Search>();
             found.changes = changes_of(info, size);
-            c_int::from(Loaded::new(info).look(*address, found))
+            c_int::from(Loaded::new(info).look(*address, *wants_rule, found))
         }
     }
     (found.extent, found.rule, found.path_bytes, found.build_id_bytes) = (None, Rule::END, 0, 0);
-    let mut search = Search { address, found };
+    let mut search = Search { address, wants_rule, found };
     // SAFETY: the place outlives the call.
     unsafe { dl_iterate_phdr(Some(each), (&raw mut search).cast()) };
 }
@@ -182,8 +189,8 @@ impl<'a> Loaded<'a> {
         self.headers.iter().filter(move |header| header.p_type == kind)
     }
 
-    /// Whether the address belongs to it. Then all is filled in.
-    fn look(&self, address: usize, found: &mut Found) -> bool {
+    /// Whether the address belongs to it. Then all that is wanted is filled in.
+    fn look(&self, address: usize, wants_rule: bool, found: &mut Found) -> bool {
         // Modules may lie in each other's gaps.
         let Some((code, start, _)) = self.segments().find(|(_, start, end)| (*start..*end).contains(&address)) else {
             return false;
@@ -199,21 +206,24 @@ impl<'a> Loaded<'a> {
             found.build_id_bytes = id.len().min(BUILD_ID_BYTES);
             found.build_id[..found.build_id_bytes].copy_from_slice(&id[..found.build_id_bytes]);
         }
-        if code.p_flags & libc::PF_X == 0 {
-            return true;
+        if wants_rule && code.p_flags & libc::PF_X != 0 {
+            found.rule = self.rule(address, start, &mut found.room).unwrap_or(Rule::END);
         }
-        let rule = self.of_kind(PT_GNU_EH_FRAME).next().and_then(|header| {
-            let mapped = |address: u64| self.mapped(address as usize);
-            let sections = Sections {
-                index: self.described(header)?,
-                index_address: self.bias.wrapping_add(header.p_vaddr as usize) as u64,
-                text_address: start as u64,
-                mapped: &mapped,
-            };
-            sections.rule(address as u64, &mut found.room)
-        });
-        found.rule = rule.unwrap_or(Rule::END);
         true
+    }
+
+    /// How to get from a frame of its code, which begins at `start`, to the caller.
+    #[inline(never)]
+    fn rule(&self, address: usize, start: usize, room: &mut Room) -> Option<Rule> {
+        let header = self.of_kind(PT_GNU_EH_FRAME).next()?;
+        let mapped = |address: u64| self.mapped(address as usize);
+        let sections = Sections {
+            index: self.described(header)?,
+            index_address: self.bias.wrapping_add(header.p_vaddr as usize) as u64,
+            text_address: start as u64,
+            mapped: &mapped,
+        };
+        sections.rule(address as u64, room)
     }
 }
 
@@ -357,16 +367,16 @@ mod tests {
     #[test]
     fn this_program_and_its_libraries_are_permanent() {
         let permanent = permanent();
-        let mut found = Found::nothing();
-        find(build_id as *const () as usize, &mut found);
+        let mut found = Found::boxed().unwrap();
+        find(build_id as *const () as usize, true, &mut found);
         let own = found.extent.unwrap();
         assert!(found.path().is_empty() && own.start == permanent[0].start);
         assert_ne!(found.rule, Rule::END);
-        find(libc::getpid as *const () as usize, &mut found);
+        find(libc::getpid as *const () as usize, false, &mut found);
         assert!(found.path().ends_with(b"libc.so.6") && found.build_id().len() == 20);
         let libc = found.extent.unwrap().start;
         assert!(permanent.iter().any(|module| module.start == libc) && permanent[0].linked.contains(&libc));
-        find(&raw const own as usize, &mut found);
+        find(&raw const own as usize, true, &mut found);
         assert_eq!((found.extent, found.rule), (None, Rule::END));
     }
 }

@@ -15,6 +15,7 @@ use crate::stack::Bounds;
 pub struct Code {
     /// In the call instruction, or where the code was interrupted. 0 in a vacant slot.
     address: usize,
+    /// Nothing while it has [`NO_RULE`].
     pub rule: Rule,
     /// For what it is known: [`PERMANENT`], or [`Local::generation`].
     known_for: u32,
@@ -30,6 +31,8 @@ const PASSED_OVER: u32 = 1;
 const INTERPRETER: u32 = 2;
 /// In no module: written at run time, or no code at all.
 const NOWHERE: u32 = 4;
+/// Nobody has asked how to get to the caller.
+const NO_RULE: u32 = 8;
 
 impl Code {
     const VACANT: Code = Code { address: 0, rule: Rule::END, known_for: PERMANENT, frame: 0, site: 0, flags: NOWHERE };
@@ -161,16 +164,18 @@ fn leave_at_exit(place: *mut Local) {
 
 impl Local {
     /// Piece by piece, since it is too large for a stack. SAFETY: there is room for it.
+    #[cold]
+    #[inline(never)]
     unsafe fn fill(place: *mut Local) {
         // SAFETY: as demanded.
         unsafe {
             (&raw mut (*place).callers).write([NO_CALLER; CALLERS]);
             (&raw mut (*place).generation).write(1);
             (&raw mut (*place).changes).write(Changes::default());
-            (&raw mut (*place).found).write(Found::nothing());
+            Found::fill(&raw mut (*place).found);
             (&raw mut (*place).stacks).write(crate::remembered::Stacks::none());
             (&raw mut (*place).path).write(registry::Path::empty());
-            (&raw mut (*place).interpreter).write(crate::python::Remembered::nothing());
+            crate::python::Remembered::fill(&raw mut (*place).interpreter);
             (&raw mut (*place).next_idle).write(ptr::null_mut());
             let codes = (&raw mut (*place).codes).cast::<Code>();
             (0..CODES).for_each(|at| codes.add(at).write(Code::VACANT));
@@ -222,7 +227,18 @@ impl Local {
     pub fn code(&mut self, address: usize) -> &mut Code {
         let slot = match self.slot(address) {
             Some(slot) => slot,
-            None => self.look(address),
+            None => self.look(address, false),
+        };
+        &mut self.codes[slot & (CODES - 1)]
+    }
+
+    /// The same with its rule.
+    #[inline(always)]
+    pub fn code_with_rule(&mut self, address: usize) -> &mut Code {
+        let known = self.slot(address).filter(|slot| self.codes[slot & (CODES - 1)].flags & NO_RULE == 0);
+        let slot = match known {
+            Some(slot) => slot,
+            None => self.look(address, true),
         };
         &mut self.codes[slot & (CODES - 1)]
     }
@@ -249,10 +265,10 @@ impl Local {
 
     #[cold]
     #[inline(never)]
-    fn look(&mut self, address: usize) -> usize {
+    fn look(&mut self, address: usize, wants_rule: bool) -> usize {
         let seen = errno::kept(|| {
             signals::not_cancelled(|| {
-                loader::find(address, &mut self.found);
+                loader::find(address, wants_rule, &mut self.found);
                 registry::see(address, &self.found)
             })
         });
@@ -268,12 +284,16 @@ impl Local {
                 known_for: if is_permanent { PERMANENT } else { self.generation },
                 frame,
                 site: 0,
-                flags: (u32::from(is_passed_over) * PASSED_OVER) | (u32::from(is_interpreter) * INTERPRETER),
+                flags: (u32::from(is_passed_over) * PASSED_OVER)
+                    | (u32::from(is_interpreter) * INTERPRETER)
+                    | (u32::from(!wants_rule) * NO_RULE),
             },
         };
         let place = home(address);
-        // What was there longer makes room.
-        self.codes[place ^ 1] = self.codes[place];
+        if self.codes[place].address != address {
+            // What was there longer makes room.
+            self.codes[place ^ 1] = self.codes[place];
+        }
         self.codes[place] = code;
         place
     }

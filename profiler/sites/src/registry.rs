@@ -4,7 +4,8 @@
 //! A module is known by its file, not by where that is mapped: a plugin that is closed and opened again keeps its number, and so do its
 //! frames. What was closed is mapped nowhere from then on.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
+use std::ptr;
 
 use commsee_runtime::table;
 use parking_lot::{Mutex, MutexGuard};
@@ -264,14 +265,14 @@ impl Registry {
     fn add_callers(&mut self, permanent: &[Permanent]) {
         let Some(mut found) = Found::boxed() else { return };
         let mut is_passed_over = |module: &Permanent| {
-            loader::find(module.start, &mut found);
+            loader::find(module.start, false, &mut found);
             self.passed_over.iter().any(|pattern| is_like(pattern, found.path()))
         };
         let over: Vec<usize> = permanent.iter().filter(|it| is_passed_over(it)).map(|module| module.start).collect();
         for (at, module) in permanent.iter().enumerate() {
             let calls = at == 0 || module.linked.iter().any(|start| over.contains(start));
             if calls && !over.contains(&module.start) {
-                loader::find(module.start, &mut found);
+                loader::find(module.start, false, &mut found);
                 self.module(&found);
             }
         }
@@ -327,7 +328,7 @@ impl Registry {
         for module in self.modules.iter_mut().filter(|module| !module.is_permanent) {
             let Some(extent) = module.extent else { continue };
             let is_there = found.as_mut().is_some_and(|found| {
-                loader::find(extent.start, found);
+                loader::find(extent.start, false, found);
                 let is_same_file = *module.build_id == *found.build_id()
                     && (*module.path == *found.path()
                         || absolute_path(found.path()).is_some_and(|it| it == module.path));
@@ -358,14 +359,16 @@ fn absolute_path(path: &[u8]) -> Option<Box<[u8]>> {
         return None;
     }
     let path = CString::new(path).ok()?;
-    let mut whole = [0; libc::PATH_MAX as usize];
-    // SAFETY: the place has as much room as the system asks for.
-    let is_known = unsafe { !libc::realpath(path.as_ptr(), whole.as_mut_ptr()).is_null() };
-    if !is_known {
-        return None;
+    // SAFETY: a text; the place that comes back is a text as well, and is ours to free.
+    unsafe {
+        let whole = libc::realpath(path.as_ptr(), ptr::null_mut());
+        if whole.is_null() {
+            return None;
+        }
+        let copied = copy(CStr::from_ptr(whole).to_bytes());
+        libc::free(whole.cast());
+        copied
     }
-    // SAFETY: it was filled with a text.
-    copy(unsafe { std::ffi::CStr::from_ptr(whole.as_ptr()) }.to_bytes())
 }
 
 /// Whether a file has a name like this. A pattern with a slash is one of whole paths.

@@ -14,6 +14,9 @@ use crate::{python, registry};
 /// More frames than this are passed through for none.
 const MOST_STEPS: usize = 1024;
 
+/// On threads whose stack has less room than this, none is walked: it takes up to 10 KiB the first time.
+const ROOM_BYTES: usize = 16 << 10;
+
 /// The site of one frame: the caller, or the innermost one that is not passed over. 0 where it is not known.
 #[inline(always)]
 pub fn of_caller(return_address: usize) -> u32 {
@@ -113,6 +116,9 @@ fn within(local: &mut Local, start: Registers, return_address: usize, depth: usi
             && (is_permanent || local.is_current())
         {
             return if is_interpreted { python::site(&mut local.interpreter, depth) } else { site };
+        }
+        if start.stack - bounds.low < ROOM_BYTES {
+            return 0;
         }
     }
     walk(local, start, return_address, depth)
@@ -217,7 +223,7 @@ fn climb(local: &mut Local, stack: &mut Stack, words: impl Words) {
     // The first ones are our own, until the call returns.
     let (mut at, mut is_interrupted, mut is_ours, mut is_program) = (start, true, true, false);
     for _ in 0..MOST_STEPS {
-        let code = local.code(at.address.wrapping_sub(usize::from(!is_interrupted)));
+        let code = local.code_with_rule(at.address.wrapping_sub(usize::from(!is_interrupted)));
         words.walked.is_permanent &= code.is_permanent();
         is_ours &= return_address != 0 && at.address != return_address;
         if !is_ours {

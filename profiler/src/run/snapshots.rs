@@ -25,6 +25,7 @@ pub const MOST: u32 = 63;
 static TAKEN: Mutex<Vec<PathBuf>> = parking_lot::const_mutex(Vec::new());
 
 /// Takes the next snapshot of this process.
+#[inline(never)]
 pub fn take() {
     let Some(header) = shard::header() else { return };
     let Some(directory) = shard::path().and_then(|path| path.parent().map(Path::to_owned)) else {

@@ -175,7 +175,7 @@ fn first() -> Option<&'static Thread> {
             left
         }
         None => {
-            let Some(new) = Thread::new(idle.threads).and_then(memory::keep) else {
+            let Some(new) = Thread::new(idle.threads) else {
                 memory::lose_call();
                 return None;
             };
@@ -292,22 +292,29 @@ impl Frees for Thread {
 }
 
 impl Thread {
-    /// None where there is no memory for it.
-    fn new(number: usize) -> Option<Thread> {
-        Some(Thread {
-            counters: Counters::new()?,
-            communicators: communicators::Recent::none(),
-            in_flight: InFlight::new(number)?,
-            shortcuts: Shortcuts::none(),
-            looks: Looks::none(),
-            passing: Cell::new((NO_OPERATION, 0)),
-            layer: Cell::new(0),
-            hooks: HookState::empty(),
-            tracer: TracerState::empty(),
-            last_stamp: Cell::new((number as u64) << 48),
-            unknown: Unknown::none(),
-            apart: Apart { requests: Requests::new()?, next_idle: Cell::new(ptr::null()) },
-        })
+    /// One more, kept for good. None where there is no memory for it. It is made where it lies: the stack of the thread that calls may be small.
+    #[inline(never)]
+    fn new(number: usize) -> Option<&'static Thread> {
+        let (counters, in_flight, requests) = (Counters::new()?, InFlight::new(number)?, Requests::new()?);
+        let place = memory::array::<Thread>(1)?;
+        // SAFETY: room for one, which nobody else knows of, and nobody frees.
+        unsafe {
+            place.write(Thread {
+                counters,
+                communicators: communicators::Recent::none(),
+                in_flight,
+                shortcuts: Shortcuts::none(),
+                looks: Looks::none(),
+                passing: Cell::new((NO_OPERATION, 0)),
+                layer: Cell::new(0),
+                hooks: HookState::empty(),
+                tracer: TracerState::empty(),
+                last_stamp: Cell::new((number as u64) << 48),
+                unknown: Unknown::none(),
+                apart: Apart { requests, next_idle: Cell::new(ptr::null()) },
+            });
+            Some(place.as_ref())
+        }
     }
 
     /// Whether the thread is in no call.

@@ -22,6 +22,15 @@ pub fn kept<T>(value: T) -> Option<NonNull<T>> {
 
 /// What is freed again. None if there is no memory.
 pub fn boxed<T>(value: T) -> Option<Box<T>> {
+    // SAFETY: it fills the place.
+    unsafe { boxed_by(|place: *mut T| place.write(value)) }
+}
+
+/// The same for what is too large for a stack.
+///
+/// # Safety
+/// `fill` makes a value where there is room for it.
+pub unsafe fn boxed_by<T>(fill: impl FnOnce(*mut T)) -> Option<Box<T>> {
     const { assert!(size_of::<T>() != 0) };
     // SAFETY: the layout is not empty, and is the one that the box gives back.
     unsafe {
@@ -29,7 +38,7 @@ pub fn boxed<T>(value: T) -> Option<Box<T>> {
         if place.is_null() {
             return None;
         }
-        place.write(value);
+        fill(place);
         Some(Box::from_raw(place))
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
+use parking_lot::Mutex;
+
 use crate::{errno, launcher, signals};
 
 /// What is said, at most.
@@ -74,27 +76,30 @@ fn say(level: Level, text: fmt::Arguments) {
     if level as u8 > LEVEL.load(Ordering::Relaxed) {
         return;
     }
-    let mut line = Line { bytes: [0; LINE_BYTES], length: 0 };
-    let _ = match RANK.load(Ordering::Relaxed) {
-        0 => write!(line, "commsee: {text}"),
-        rank => write!(line, "commsee: rank {rank}: {text}"),
-    };
-    line.end();
-    // One write, so that lines of several ranks do not mix; a closed standard error is nobody's trouble.
-    errno::kept(|| signals::held_back(|| line.write()));
+    errno::kept(|| {
+        signals::held_back(|| match LONG.try_lock() {
+            Some(mut bytes) => Line { bytes: &mut *bytes, length: 0 }.say(text),
+            None => Line { bytes: &mut [0; SHORT_BYTES], length: 0 }.say(text),
+        });
+    });
 }
 
 /// The longest line; what is longer ends in dots.
-const LINE_BYTES: usize = 8 << 10;
+const LONG_BYTES: usize = 8 << 10;
+/// The longest while somebody else says something.
+const SHORT_BYTES: usize = 512;
 
-struct Line {
-    bytes: [u8; LINE_BYTES],
+/// Room for one line: the stack of a thread may have less.
+static LONG: Mutex<[u8; LONG_BYTES]> = parking_lot::const_mutex([0; LONG_BYTES]);
+
+struct Line<'a> {
+    bytes: &'a mut [u8],
     length: usize,
 }
 
-impl fmt::Write for Line {
+impl fmt::Write for Line<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let mut fits = text.len().min(LINE_BYTES - "…\n".len() - self.length);
+        let mut fits = text.len().min(self.bytes.len() - "…\n".len() - self.length);
         while !text.is_char_boundary(fits) {
             fits -= 1;
         }
@@ -104,9 +109,18 @@ impl fmt::Write for Line {
     }
 }
 
-impl Line {
-    fn end(&mut self) {
-        let is_cut = self.length + 64 > LINE_BYTES;
+impl Line<'_> {
+    fn say(&mut self, text: fmt::Arguments) {
+        let said = match RANK.load(Ordering::Relaxed) {
+            0 => write!(self, "commsee: {text}"),
+            rank => write!(self, "commsee: rank {rank}: {text}"),
+        };
+        self.end(said.is_err());
+        // One write, so that lines of several ranks do not mix; a closed standard error is nobody's trouble.
+        self.write();
+    }
+
+    fn end(&mut self, is_cut: bool) {
         let end = if is_cut { "…\n" } else { "\n" };
         self.bytes[self.length..self.length + end.len()].copy_from_slice(end.as_bytes());
         self.length += end.len();

@@ -48,12 +48,19 @@ struct Seen {
 }
 
 impl Remembered {
-    pub const fn nothing() -> Remembered {
-        Remembered {
-            seen: [const { Seen { state: 0, depth: 0, transcript: Transcript::nothing(), site: 0 } }; SEEN],
-            latest: 0,
-            working: Transcript::nothing(),
-            room: Vec::new(),
+    /// Nothing, where it lies: it is large for a stack.
+    ///
+    /// # Safety
+    /// There is room for it.
+    pub unsafe fn fill(place: *mut Remembered) {
+        const NEVER: Seen = Seen { state: 0, depth: 0, transcript: Transcript::nothing(), site: 0 };
+        // SAFETY: as demanded.
+        unsafe {
+            let seen = (&raw mut (*place).seen).cast::<Seen>();
+            (0..SEEN).for_each(|at| seen.add(at).write(NEVER));
+            (&raw mut (*place).latest).write(0);
+            (&raw mut (*place).working).write(Transcript::nothing());
+            (&raw mut (*place).room).write(Vec::new());
         }
     }
 

@@ -42,7 +42,7 @@ pub fn heaviest(run: &Run) -> Option<Heaviest> {
     let ((comm, op), time_ns) = sums.into_iter().max_by_key(|(key, time_ns)| (*time_ns, Reverse(*key)))?;
     let comm = run.comm(comm).filter(|_| time_ns > 0)?;
     let name = text(&comm.name);
-    let label = comm.label.as_deref().map(|label| format!(" “{}”", text(label))).unwrap_or_default();
+    let label = comm.label.as_deref().map(|label| format!(" \"{}\"", text(label))).unwrap_or_default();
     let share = units::percent(time_ns as f64, ledger.whole_ns() as f64);
     Some(Heaviest {
         text: format!("{} on {name}{label} takes most: {share} of the ranks' time.", text(run.op(op))),

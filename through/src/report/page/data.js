@@ -81,7 +81,7 @@ const unpack = async () => {
     return { cells: { ...counts, kind }, kinds: list, block: 1, isBySite: true, areRanksTold };
   });
 };
-const titleOf = (comm) => (comm.label ? `${comm.name} “${comm.label}”` : comm.name);
+const titleOf = (comm) => (comm.label ? `${comm.name} "${comm.label}"` : comm.name);
 const shortOp = (op) => op.name.replace(/^MPI_/, "");
 // What all sums are made of: cells, or call sites where the filter names some.
 let base;

@@ -2,7 +2,7 @@
 view("diff", (body) => {
   const { runs, entries, pairs, delta_rank_s: delta, run_time_s: [before, after] } = data.diff;
   const signed = (seconds) => `${seconds > 0 ? "+" : ""}${secondsText(seconds)}`;
-  const named = (entry) => [...new Set(entry.comms.filter(Boolean))].join(" = ") + (entry.label ? ` “${entry.label}”` : "");
+  const named = (entry) => [...new Set(entry.comms.filter(Boolean))].join(" = ") + (entry.label ? ` "${entry.label}"` : "");
   const title = (entry) => (entry.op ? `${entry.op} on ${named(entry)}` : `time ${entry.what}`);
   const isMeant = (entry) => on.isAll || ((!on.op || ops.some((op, at) => on.op[at] && op.name === entry.op)) && (!on.comm || comms.some((comm, at) => on.comm[at] && comm.name === entry.comms[0])));
   const list = entries.filter(isMeant);

@@ -10,7 +10,7 @@ view("tree", (body) => {
   const shown = lines.filter(isMeant);
   const title = ({ count: members, first }) => {
     const creator = (first.creator ?? "").replace(/^MPI_/, "");
-    return members === 1 ? `${titleOf(first)}${creator ? `, ${creator}` : ""}` : `${countText(members)} × ${first.label ? `“${first.label}”, ` : ""}${creator || "communicator"}, from ${first.name}`;
+    return members === 1 ? `${titleOf(first)}${creator ? `, ${creator}` : ""}` : `${countText(members)} × ${first.label ? `"${first.label}", ` : ""}${creator || "communicator"}, from ${first.name}`;
   };
   const filter = (line) => (line.count > 1 && line.first.family !== undefined ? { family: [line.first.name], comm: [] } : { comm: [line.first.name], family: [] });
   fill(body, shown.length ? table("tree", "Communicators below those that they were made from", [

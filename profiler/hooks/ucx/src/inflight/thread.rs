@@ -159,26 +159,32 @@ pub fn stack() -> usize {
 }
 
 impl Thread {
-    fn new() -> Thread {
-        Thread {
-            frame: null_mut(),
-            outermost: Frame::NONE,
-            frames: [Frame::NONE; MOST_FRAMES],
-            depth: 0,
-            noted_stack: 0,
-            operations: Pool::new(),
-            completions: Pool::new(),
-            packed_bytes: 0,
-            state: State::NONE,
-            alike: null_mut(),
-            stamps: 0,
-            unlinked: [const { Arrival::new() }; UNLINKED],
+    /// Nothing yet, piece by piece: the stack of the thread may be small. SAFETY: there is room for it.
+    unsafe fn fill(place: *mut Thread) {
+        // SAFETY: as demanded.
+        unsafe {
+            (&raw mut (*place).frame).write(null_mut());
+            (&raw mut (*place).outermost).write(Frame::NONE);
+            let frames = (&raw mut (*place).frames).cast::<Frame>();
+            (0..MOST_FRAMES).for_each(|at| frames.add(at).write(Frame::NONE));
+            (&raw mut (*place).depth).write(0);
+            (&raw mut (*place).noted_stack).write(0);
+            (&raw mut (*place).operations).write(Pool::new());
+            (&raw mut (*place).completions).write(Pool::new());
+            (&raw mut (*place).packed_bytes).write(0);
+            (&raw mut (*place).state).write(State::NONE);
+            (&raw mut (*place).alike).write(null_mut());
+            (&raw mut (*place).stamps).write(0);
+            let unlinked = (&raw mut (*place).unlinked).cast::<Arrival>();
+            (0..UNLINKED).for_each(|at| unlinked.add(at).write(Arrival::new()));
         }
     }
 
     /// None if there is no memory.
+    #[inline(never)]
     fn made() -> Option<*mut Thread> {
-        let thread = Box::into_raw(memory::boxed(Thread::new())?);
+        // SAFETY: it is filled.
+        let thread = Box::into_raw(unsafe { memory::boxed_by(|place| Thread::fill(place)) }?);
         let entries = alike::entries(thread);
         // SAFETY: nobody else knows it yet.
         unsafe {
