@@ -151,3 +151,22 @@ macro_rules! warn_once {
         }
     }};
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_long_ends_in_dots() {
+        let said = |text: &str| {
+            let mut line = Line { bytes: &mut [0; 16], length: 0 };
+            let said = line.write_str(text);
+            line.end(said.is_err());
+            String::from_utf8(line.bytes[..line.length].to_vec()).unwrap()
+        };
+        assert_eq!(said("twelve bytes"), "twelve bytes\n");
+        assert_eq!(said("twelve bytes, and more"), "twelve bytes…\n");
+        // A character of two bytes is left out as a whole.
+        assert_eq!(said("eleven byteé, and more"), "eleven byte…\n");
+    }
+}
