@@ -70,7 +70,9 @@ fn is_told(planted: &Planted) {
         let finding = found.iter().find(names).unwrap_or_else(|| panic!("{mpi}: {found:#?}"));
         assert!(!planted.is_loud || finding["level"] != "info", "{mpi}: {finding}");
         let healthy = findings(&run(mpi, planted, "healthy"));
-        assert!(healthy.iter().all(|finding| finding["level"] == "info"), "{mpi}: {healthy:#?}");
+        // Where others take the processors in every call, that is told, and is true.
+        let is_of_machine = |finding: &Value| finding["topic"] == "changing-late-rank";
+        assert!(healthy.iter().all(|it| it["level"] == "info" || is_of_machine(it)), "{mpi}: {healthy:#?}");
         // On a busy machine any rank may be a little late.
         let is_late = planted.topic.starts_with("late-") || planted.topic == "changing-late-rank";
         assert!(is_late || healthy.iter().all(|finding| finding["topic"] != planted.topic), "{mpi}: {healthy:#?}");
