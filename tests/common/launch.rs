@@ -129,12 +129,11 @@ impl Launch {
         command.env("COMMSEE_OUT", folder.path().join("profile.db"));
         command.env("COMMSEE_DIR", folder.path().join("shards"));
         command.env("TRUTH_DIR", folder.path().join("truth"));
-        // Of launchers that run at the same time, one makes the folder of all sessions while another removes it.
+        // Of launchers that run at the same time, one makes the folder of all sessions while another removes it; and one that was killed
+        // leaves a folder there, which the next one with its process number stumbles over.
         let sessions = tempfile::Builder::new().prefix("commsee-test-").tempdir().expect("a temporary folder");
-        if self.mpi == Mpi::OpenMpi && self.waits {
-            command.env("OMPI_MCA_orte_tmpdir_base", sessions.path());
-        }
         if self.mpi == Mpi::OpenMpi {
+            command.env("OMPI_MCA_orte_tmpdir_base", sessions.path());
             // Looking for networks that few machines have takes 0.2 s of each job, and nothing is sent over them.
             command.env("OMPI_MCA_mtl", "^ofi,psm,psm2");
         }
