@@ -14,7 +14,7 @@ use crate::{python, registry};
 /// More frames than this are passed through for none.
 const MOST_STEPS: usize = 1024;
 
-/// On threads whose stack has less room than this, none is walked: it takes up to 10 KiB the first time.
+/// On threads whose stack has less room than this, none is walked: it takes up to 11 KiB the first time.
 const ROOM_BYTES: usize = 16 << 10;
 
 /// The site of one frame: the caller, or the innermost one that is not passed over. 0 where it is not known.
