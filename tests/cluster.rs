@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use common::timeline::{check_calls, check_messages, rows};
-use common::{Cluster, Mpi, Profile, Run, check, library, side_by_side};
+use common::{Call, Cluster, Mpi, Profile, Run, check, library, side_by_side};
 
 /// The host of each rank.
 fn hosts(profile: &Profile) -> Vec<&str> {
@@ -25,10 +25,30 @@ fn every_row_is_true_over_several_hosts() {
     let Some(cluster) = Cluster::start(3) else { return };
     for mpi in Mpi::ALL {
         for program in ["p2p", "creators", "collectives"] {
-            let run = cluster.job(mpi, program).hosts(&[("node2", 2), ("node1", 1), ("node3", 1)]).run().succeeded();
+            let job = cluster.job(mpi, program).closing();
+            let run = job.hosts(&[("node2", 2), ("node1", 1), ("node3", 1)]).run().succeeded();
             check(&run);
             assert_eq!(hosts(&run.profile()), ["node2", "node2", "node1", "node3"], "{mpi} {program}");
             check_nothing_is_left(&cluster, &run);
+        }
+    }
+}
+
+/// MPICH before 4.2 hangs over TCP in its own MPI_Finalize where ranks come there one after the other. Without commsee this program does
+/// not, since it leaves ranks of different pairs unconnected.
+#[test]
+fn ranks_that_commsee_connects_end_as_without_it() {
+    let Some(cluster) = Cluster::start(3) else { return };
+    for mpi in Mpi::ALL {
+        for _ in 0..if mpi == Mpi::Mpich { 8 } else { 1 } {
+            let job = cluster.job(mpi, "pairs").closing().hosts(&[("node1", 1), ("node2", 2), ("node3", 3)]);
+            let profile = job.run().succeeded().profile();
+            for rank in 0..6 {
+                let is_its = |call: &&Call| call.rank == rank && call.op == "MPI_Sendrecv";
+                let calls: Vec<_> = profile.calls.iter().filter(is_its).collect();
+                assert_eq!(calls.len(), 1, "{mpi}");
+                assert_eq!([calls[0].calls, calls[0].bytes_sent, calls[0].bytes_recv], [50, 5000, 5000], "{mpi}");
+            }
         }
     }
 }

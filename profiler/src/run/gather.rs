@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::path::Path;
+use std::thread;
 
 use vocabulary::buckets::MAX_EDGES;
 use vocabulary::profile::{Writer, Written};
@@ -15,7 +16,7 @@ use crate::guest::{say, signals};
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi::{self, Group};
 use crate::run::tree::{Down, FromChild, Tree, Up};
-use crate::run::{output, snapshots};
+use crate::run::{output, parting, snapshots};
 use crate::shard;
 
 /// All ranks, while they gather.
@@ -70,7 +71,7 @@ impl Gathering {
 
     /// Collective. Gathers what was counted, then the snapshots that nobody has written yet; `left` says which this process has.
     /// Returns whether the profile is written, so that shards are needed no more.
-    pub unsafe fn run(mut self, wanted: &Path, left: u64) -> bool {
+    pub unsafe fn run(&self, wanted: &Path, left: u64) -> bool {
         // SAFETY: as above.
         unsafe {
             let (written, left) = self.round(wanted, shard::parse(), left, output::say_lost);
@@ -79,12 +80,19 @@ impl Gathering {
             for number in (1..=snapshots::MOST).filter(|number| left >> number & 1 == 1) {
                 self.round(&snapshots::wanted(number), snapshots::parse(number), 0, snapshots::say_lost);
             }
-            // All go into the library's MPI_Finalize together, as most programs do. MPICH 4.0 over TCP waits there for ever for
-            // connections that another process no longer answers: of two ranks that exchange a few small messages, in 7 of 8 runs.
-            pmpi::barrier(self.0.comm as Word);
-            pmpi::comm_free(&mut self.0.comm);
             state.is_some_and(|state| state[0] == 1)
         }
+    }
+
+    /// Collective. All leave for the library's `MPI_Finalize`.
+    pub unsafe fn close(mut self, spans_hosts: bool) {
+        // SAFETY: as above.
+        let rest = unsafe {
+            let rest = parting::meet(&self.0, spans_hosts);
+            pmpi::comm_free(&mut self.0.comm);
+            rest
+        };
+        thread::sleep(rest);
     }
 
     /// Collective. One profile of the shards that all ranks have. At rank 0: whether it is written, and which snapshots any rank has

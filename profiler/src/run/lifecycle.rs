@@ -18,7 +18,7 @@ use crate::record::tally::{self, Done};
 use crate::rollcall::{self, RollCall};
 use crate::run::setup::{self, Process};
 use crate::run::tree::Tree;
-use crate::run::{ending, gather, partial, sessions, snapshots};
+use crate::run::{ending, gather, partial, parting, sessions, snapshots};
 use crate::shard::paths;
 use crate::{shard, thread, trace};
 
@@ -164,14 +164,22 @@ pub fn finish(caller: Caller) {
 
 /// Collective: all ranks record.
 fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, begin: Moment) {
+    let mut gathering = None;
     // SAFETY: MPI is still there, and all ranks come here.
-    let arrived = unsafe { pmpi::barrier(abi().world) };
+    let arrived = unsafe {
+        if parting::is_delicate() {
+            gathering = gather::open();
+            gathering.as_ref().map(|gathering| gathering.tree().meet())
+        } else {
+            pmpi::barrier(abi().world)
+        }
+    };
     // Time in MPI_Finalize is the time until all ranks have got there; what commsee does after that is its own.
     let ticks = clock::now().wrapping_sub(begin.ticks);
     let rank = shard::header().map_or(0, |header| header.world_rank());
     roll_call.settle_between();
     // SAFETY: as above.
-    let Some(gathering) = arrived.and_then(|()| unsafe { gather::open() }) else {
+    let Some(gathering) = arrived.and_then(|()| gathering.or_else(|| unsafe { gather::open() })) else {
         say::warn("MPI fails in MPI_Finalize: the profile can be made by `through recover`");
         return;
     };
@@ -196,6 +204,8 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, beg
     }
     snapshots::remove();
     world::forget();
+    // SAFETY: as above.
+    unsafe { gathering.close(roll_call.spans_hosts()) };
 }
 
 /// Compares the clocks of all processes, where there is a timeline.

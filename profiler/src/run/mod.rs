@@ -7,6 +7,7 @@ pub mod join;
 pub mod lifecycle;
 pub mod output;
 pub mod partial;
+pub mod parting;
 pub mod sessions;
 pub mod setup;
 pub mod snapshots;

@@ -77,6 +77,15 @@ impl Tree {
         received.map(|()| words)
     }
 
+    /// Nobody goes on before all have come here. Each edge is used in both directions.
+    pub unsafe fn meet(&self) {
+        // SAFETY: all ranks come here.
+        unsafe {
+            self.sum_up([0], |_, _| ());
+            self.spread([0]);
+        }
+    }
+
     /// Compares this process's clock with that of rank 0. Collective.
     pub unsafe fn compare_clocks(&self) -> Option<Sync> {
         trace::compare(self, (self.rank > 0).then(|| parent(self.rank)), self.children())
