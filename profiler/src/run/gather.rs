@@ -85,10 +85,10 @@ impl Gathering {
     }
 
     /// Collective. All leave for the library's `MPI_Finalize`.
-    pub unsafe fn close(mut self, spans_hosts: bool) {
+    pub unsafe fn close(mut self) {
         // SAFETY: as above.
         let rest = unsafe {
-            let rest = parting::meet(&self.0, spans_hosts);
+            let rest = parting::meet(&self.0);
             pmpi::comm_free(&mut self.0.comm);
             rest
         };

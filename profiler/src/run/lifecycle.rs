@@ -205,7 +205,7 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, beg
     snapshots::remove();
     world::forget();
     // SAFETY: as above.
-    unsafe { gathering.close(roll_call.spans_hosts()) };
+    unsafe { gathering.close() };
 }
 
 /// Compares the clocks of all processes, where there is a timeline.

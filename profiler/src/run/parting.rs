@@ -9,6 +9,8 @@
 //! So with these libraries all meet over a tree instead of in the library's barrier, and then rest. Of a program over three hosts that
 //! itself sends between pairs of ranks only, 5 of 6 runs with a barrier did not end; with a rest all do.
 
+use std::ffi::c_int;
+use std::fs;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -34,8 +36,18 @@ fn closes_alone(version: &str) -> bool {
     (major, minor) < (4, 2) && version.contains("ch4:ucx")
 }
 
-/// Collective: all go on together. Returns how long they shall rest before they do. `spans_hosts`: the job may.
-pub unsafe fn meet(tree: &Tree, spans_hosts: bool) -> Duration {
+/// Connections that are none of the library's, such as the launcher's.
+static BEFORE: OnceLock<Option<usize>> = OnceLock::new();
+
+/// Before the library's `MPI_Init`, which connects.
+pub fn expect() {
+    if is_delicate() {
+        BEFORE.get_or_init(connections);
+    }
+}
+
+/// Collective: all go on together. Returns how long they shall rest before they do.
+pub unsafe fn meet(tree: &Tree) -> Duration {
     // SAFETY: all ranks come here.
     unsafe {
         if !is_delicate() {
@@ -47,14 +59,37 @@ pub unsafe fn meet(tree: &Tree, spans_hosts: bool) -> Duration {
         tree.sum_up([0], |_, _| ());
         let rest = (begin.elapsed() * REST_BY_WAY).clamp(SHORTEST_REST, LONGEST_REST);
         let told = tree.spread([rest.as_nanos() as u64]);
-        let uses_tcp = spans_hosts || chooses_tcp();
-        if uses_tcp { told.map_or(SHORTEST_REST, |[rest_ns]| Duration::from_nanos(rest_ns)) } else { Duration::ZERO }
+        // Who has no connection asks nobody, and is asked by nobody.
+        if !is_connected() {
+            return Duration::ZERO;
+        }
+        told.map_or(SHORTEST_REST, |[rest_ns]| Duration::from_nanos(rest_ns))
     }
 }
 
-/// Whether UCX shall use TCP inside of a host, too.
-fn chooses_tcp() -> bool {
-    std::env::var("UCX_TLS").is_ok_and(|names| names.contains("tcp"))
+/// Whether the library has connected this process over a network. Also where that cannot be told.
+fn is_connected() -> bool {
+    match (BEFORE.get().copied().flatten(), connections()) {
+        (Some(before), Some(now)) => now > before,
+        _ => true,
+    }
+}
+
+/// How many descriptors are sockets with a peer over IP.
+fn connections() -> Option<usize> {
+    let names = fs::read_dir("/proc/self/fd").ok()?.flatten().map(|entry| entry.file_name());
+    let numbers = names.filter_map(|name| name.to_str()?.parse::<c_int>().ok());
+    Some(numbers.filter(|descriptor| has_peer(*descriptor)).count())
+}
+
+fn has_peer(descriptor: c_int) -> bool {
+    // SAFETY: plain data, of which the call fills no more than the length says.
+    unsafe {
+        let mut peer: libc::sockaddr_storage = std::mem::zeroed();
+        let mut bytes = size_of_val(&peer) as libc::socklen_t;
+        libc::getpeername(descriptor, (&raw mut peer).cast(), &mut bytes) == 0
+            && [libc::AF_INET, libc::AF_INET6].contains(&c_int::from(peer.ss_family))
+    }
 }
 
 #[cfg(test)]

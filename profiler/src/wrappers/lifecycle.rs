@@ -13,7 +13,7 @@ use crate::hooks;
 use crate::mpi::abi::Word;
 use crate::mpi::presence::where_present;
 use crate::record::tally;
-use crate::run::{control, lifecycle, sessions};
+use crate::run::{control, lifecycle, parting, sessions};
 
 where_present! {
     #[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), unsafe(naked))]
@@ -55,6 +55,7 @@ fn expect_threads(required: c_int) {
 }
 
 fn started(caller: Caller, forward: impl FnOnce() -> tally::Done) -> c_int {
+    uncancelled(parting::expect);
     let chosen = clock::choose();
     let entered = clock::moment();
     let done = forward();
