@@ -8,6 +8,7 @@
 //! - [`settings`]: the environment variables, [`job`]: the batch job that they tell;
 //! - [`passed_over`]: libraries that are no call sites;
 //! - [`host`]: the host and its processes;
+//! - `identity`: what tells communicators apart;
 //! - [`shard`]: the file of counters that each process leaves;
 //! - `counters`: the table of counters, from which rows, columns and their descriptions follow;
 //! - `stream`: what processes counted, on the way to one profile;
@@ -23,6 +24,8 @@ pub mod ccl;
 pub mod counters;
 pub mod creators;
 pub mod host;
+#[cfg(feature = "profile")]
+pub mod identity;
 pub mod job;
 pub mod passed_over;
 #[cfg(feature = "profile")]

@@ -1,6 +1,6 @@
 //! What communicators are called, who their members are and what they were made from.
 
-use common::{Launch, Mpi, Profile, answer, check, check_invariants, holds};
+use common::{Launch, Mpi, Profile, answer, check, check_invariants, holds, shared_library};
 
 /// What a thread remembers of its latest calls fits none of these, or means something else by now.
 #[test]
@@ -47,6 +47,19 @@ fn a_call_that_fails_is_not_charged_for_those_made_in_it() {
 fn a_communicator_is_used_while_it_is_freed() {
     for mpi in Mpi::ALL {
         [2, 3].into_iter().for_each(|ranks| holds(mpi, "freeing", ranks));
+    }
+}
+
+/// Calls are told from those made within them also where the clock tells the same time at the end of one and at the begin of the next.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn what_is_called_within_a_call_is_known_where_the_clock_ticks_slowly() {
+    for mpi in Mpi::ALL {
+        // On the short path the time-stamp counter is relied upon, which tells no time twice.
+        let launch = Launch::new(mpi, "freeing").ranks(2).variable("COMMSEE_DATATYPES", "1");
+        // The signal is the clock's.
+        let launch = launch.variable("UCX_ERROR_SIGNALS", "").variable("OMPI_MCA_opal_signal", "6");
+        check(&launch.preload(shared_library("coarse_clock")).run().succeeded());
     }
 }
 

@@ -501,8 +501,8 @@ impl Use {
 }
 
 /// What one thread is in: a call, or the program. The thread alone writes it: before a call `caller`, `comm`, `word` and
-/// `begin_ticks`, this one last, after it `end_ticks`. A thread has [`IN_FLIGHT_LEVELS`] of them: calls that the program's
-/// callbacks make inside of a call take the next one.
+/// `begin_ticks`, then 0 as `end_ticks` where the clock may tell the same time twice, and after the call `end_ticks`. A thread has
+/// [`IN_FLIGHT_LEVELS`] of them: calls that the program's callbacks make inside of a call take the next one.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub struct InFlightCall {
@@ -512,7 +512,7 @@ pub struct InFlightCall {
     pub comm: u64,
     /// Of the latest call.
     pub begin_ticks: u64,
-    /// Of the latest call that returned: inside of a call it is less than the begin. Both are 0 where no thread is.
+    /// Of the latest call that returned, or 0: inside of a call it is less than the begin. Both are 0 where no thread is.
     pub end_ticks: u64,
     /// Number of the thread in its process.
     pub thread: u32,

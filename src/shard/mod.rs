@@ -15,6 +15,7 @@ mod file;
 mod files;
 mod layout;
 mod name;
+mod path;
 mod read;
 mod site;
 mod transfer;
@@ -26,6 +27,7 @@ pub use file::{read_file, read_header};
 pub use files::{FILE_NAME_BYTES, File, FileCell, MOST_FILES, UNNAMED_FILE};
 pub use layout::*;
 pub use name::{run_in_name, run_name, shard_name, snapshot_name};
+pub use path::{kept, without_prefix};
 pub use read::{Error, Shard, ThreadState};
 pub use site::{Frame, Module, NO_MODULE, NO_TEXT, PASSED_OVER, Place, Site, SiteCell};
 pub use transfer::{

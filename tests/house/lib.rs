@@ -26,6 +26,8 @@ struct Target {
     package: String,
     manifest: PathBuf,
     root: PathBuf,
+    /// Whether `cargo test` runs the tests that are in it. Build scripts have none, and lie beside others' tests.
+    is_tested: bool,
 }
 
 fn metadata() -> Value {
@@ -52,6 +54,7 @@ fn targets() -> Vec<Target> {
                 package: package["name"].as_str().expect("a name").to_owned(),
                 manifest: package["manifest_path"].as_str().expect("a manifest").into(),
                 root: target["src_path"].as_str().expect("a file").into(),
+                is_tested: target["test"] == true || kinds.iter().any(|kind| kind == "custom-build"),
             });
         }
     }
@@ -71,6 +74,27 @@ fn no_folder_imports_one_that_imports_it() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// A library that links with no MPI library cannot be a test of itself.
+#[test]
+fn no_test_is_where_none_is_run() {
+    let mut untested = 0;
+    for target in targets().iter().filter(|target| !target.is_tested) {
+        untested += 1;
+        let mut folders = vec![target.root.parent().expect("a folder").to_owned()];
+        while let Some(folder) = folders.pop() {
+            for path in fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                    let text = fs::read_to_string(&path).expect("a source");
+                    assert!(!text.contains("#[test]"), "{} is never run: {}", target.package, path.display());
+                }
+            }
+        }
+    }
+    assert!(untested > 0);
 }
 
 /// The lints that ask of every unsafe block why it is sound are denied for the workspace, which only holds for packages that say so.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use vocabulary::settings::{self, FileNames};
-use vocabulary::shard::{FILE_NAME_BYTES, FILES, File, MOST_FILES, UNNAMED_FILE, set_text};
+use vocabulary::shard::{FILE_NAME_BYTES, FILES, File, MOST_FILES, UNNAMED_FILE, kept, set_text, without_prefix};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::guest::say::{self, warn_once};
@@ -23,31 +23,6 @@ static ALL: Mutex<Files> = parking_lot::const_mutex(Files { numbers: None, entri
 
 /// Whether paths are kept, or only their last components.
 static ARE_WHOLE: AtomicBool = AtomicBool::new(false);
-
-/// What a path may begin with to tell ROMIO how to reach the file (`adio/common/ad_fstype.c`).
-const PREFIXES: [&str; 21] = [
-    "bg",
-    "bgl",
-    "bglockless",
-    "daos",
-    "gpfs",
-    "gridftp",
-    "hfs",
-    "ime",
-    "lustre",
-    "nfs",
-    "panfs",
-    "pfs",
-    "piofs",
-    "pvfs",
-    "pvfs2",
-    "quobyte",
-    "sfs",
-    "testfs",
-    "ufs",
-    "xfs",
-    "zoidfs",
-];
 
 /// Reads what is to be kept of a path.
 pub fn prepare() {
@@ -79,53 +54,9 @@ pub fn number(path: &[u8]) -> u32 {
         return UNNAMED_FILE;
     }
     let mut entry = File { number, reserved: 0, hash, name: [0; FILE_NAME_BYTES] };
-    set_text(&mut entry.name, &kept(&String::from_utf8_lossy(path)));
+    set_text(&mut entry.name, &kept(&String::from_utf8_lossy(path), ARE_WHOLE.load(Ordering::Relaxed)));
     // Its number is taken also if there is no room: it is counted without a name then.
     let number = entries.put(entry).map_or(UNNAMED_FILE, |_| number);
     numbers.insert(hash, number);
     number
-}
-
-fn without_prefix(path: &[u8]) -> &[u8] {
-    let colon = path.iter().position(|byte| *byte == b':');
-    let is_prefix = |prefix: &[u8]| PREFIXES.iter().any(|known| prefix.eq_ignore_ascii_case(known.as_bytes()));
-    match colon {
-        Some(at) if is_prefix(&path[..at]) => &path[at + 1..],
-        _ => path,
-    }
-}
-
-/// What the profile says of a path. Of one that is too long, its end.
-fn kept(path: &str) -> String {
-    let last = || path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    let wanted = if ARE_WHOLE.load(Ordering::Relaxed) { path } else { last() };
-    if wanted.len() < FILE_NAME_BYTES {
-        return wanted.to_owned();
-    }
-    let mut from = wanted.len() - (FILE_NAME_BYTES - 1 - '…'.len_utf8());
-    while !wanted.is_char_boundary(from) {
-        from += 1;
-    }
-    format!("…{}", &wanted[from..])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn prefixes_go_away_and_times_stay() {
-        assert_eq!(without_prefix(b"ufs:/scratch/a"), b"/scratch/a");
-        assert_eq!(without_prefix(b"PVFS2:a"), b"a");
-        assert_eq!(without_prefix(b"run-12:30:00"), b"run-12:30:00");
-        assert_eq!(without_prefix(b"c:a"), b"c:a");
-    }
-
-    #[test]
-    fn the_last_component_is_kept() {
-        assert_eq!(["/a/b/c", "c", "/a/c/", "./c", ""].map(kept), ["c", "c", "c", "c", ""]);
-        let long = "ü".repeat(FILE_NAME_BYTES);
-        let cut = kept(&format!("/a/{long}"));
-        assert!(cut.len() < FILE_NAME_BYTES && cut.starts_with("…ü") && cut.len() > FILE_NAME_BYTES - 4, "{cut}");
-    }
 }

@@ -92,7 +92,7 @@ pub fn outlast_handle(thread: &Thread, handle: Word, record: Record) {
         let noted = level.noted();
         if level.is_inside() && noted.is_of_handle() && (noted.comm as Word ^ handle) & abi().mask == 0 {
             // SAFETY: records are never freed.
-            level.fill(operation_of(&noted), false, unsafe { (*record).number }.into(), noted.begin_ticks);
+            level.fill::<Full>(operation_of(&noted), false, unsafe { (*record).number }.into(), noted.begin_ticks);
         }
     }
 }
@@ -224,7 +224,7 @@ fn note_frame(thread: &Thread) {
 /// The thread is about to enter a call that is given this handle of a communicator, which may be none at all.
 #[inline(always)]
 pub fn enter<P: Path>(thread: &Thread, level: Level, comm: Word, operation: u16, begin_ticks: u64) -> Inside<'_, P> {
-    level.fill(operation, true, comm as u64, begin_ticks);
+    level.fill::<P>(operation, true, comm as u64, begin_ticks);
     Inside { thread, level, path: PhantomData }
 }
 
@@ -239,7 +239,7 @@ pub fn enter_over<P: Path>(
 ) -> Inside<'_, P> {
     // SAFETY: records are never freed.
     let number = if !P::IS_SHORT && record.is_null() { NO_COMM } else { unsafe { (*record).number } };
-    level.fill(operation, false, number.into(), begin_ticks);
+    level.fill::<P>(operation, false, number.into(), begin_ticks);
     Inside { thread, level, path: PhantomData }
 }
 

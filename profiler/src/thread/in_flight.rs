@@ -5,6 +5,7 @@ use std::cell::Cell;
 use vocabulary::shard::{BLOCK_HEADER_BYTES, IN_FLIGHT_CALLS, IN_FLIGHT_LEVELS, InFlightCall, NO_OPERATION};
 
 use crate::guest::caller::Caller;
+use crate::guest::clock;
 use crate::guest::short_path::Path;
 use crate::mpi::abi::Word;
 use crate::shard::{self, memory};
@@ -255,8 +256,9 @@ impl Level {
         unsafe { (&raw mut (*self.0).end_ticks).write_volatile(end_ticks) };
     }
 
+    /// A call begins.
     #[inline(always)]
-    pub fn fill(self, operation: u16, is_handle: bool, comm: u64, begin_ticks: u64) {
+    pub fn fill<P: Path>(self, operation: u16, is_handle: bool, comm: u64, begin_ticks: u64) {
         let word = InFlightCall::word(operation, is_handle, begin_ticks);
         // SAFETY: as above.
         unsafe {
@@ -271,6 +273,10 @@ impl Level {
             }
         }
         self.set_begin(begin_ticks);
+        // Where the clock may tell the same time twice: the latest call may have ended just now.
+        if !P::IS_SHORT || !clock::NEVER_REPEATS {
+            self.set_end(0);
+        }
     }
 
     /// The call, as it was noted.
