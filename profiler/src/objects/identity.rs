@@ -1,5 +1,5 @@
-//! The identity of communicators that all members know something of, and nothing in common before: those that are told apart by how many
-//! were made with just that (`vocabulary::identity`).
+//! Identities (`vocabulary::identity`). Of communicators that are not made over a parent by all its processes: by what all members know,
+//! and by how many were made with just that.
 
 use std::collections::HashMap;
 

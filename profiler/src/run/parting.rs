@@ -11,6 +11,7 @@
 
 use std::ffi::c_int;
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -36,8 +37,8 @@ fn closes_alone(version: &str) -> bool {
     (major, minor) < (4, 2) && version.contains("ch4:ucx")
 }
 
-/// Connections that are none of the library's, such as the launcher's.
-static BEFORE: OnceLock<Option<usize>> = OnceLock::new();
+/// Connections that are none of the library's, such as the launcher's. None where that cannot be told.
+static BEFORE: OnceLock<Option<Vec<u64>>> = OnceLock::new();
 
 /// Before the library's `MPI_Init`, which connects.
 pub fn expect() {
@@ -69,17 +70,18 @@ pub unsafe fn meet(tree: &Tree) -> Duration {
 
 /// Whether the library has connected this process over a network. Also where that cannot be told.
 fn is_connected() -> bool {
-    match (BEFORE.get().copied().flatten(), connections()) {
-        (Some(before), Some(now)) => now > before,
+    match (BEFORE.get(), connections()) {
+        (Some(Some(before)), Some(now)) => now.iter().any(|connection| !before.contains(connection)),
         _ => true,
     }
 }
 
-/// How many descriptors are sockets with a peer over IP.
-fn connections() -> Option<usize> {
-    let names = fs::read_dir("/proc/self/fd").ok()?.flatten().map(|entry| entry.file_name());
-    let numbers = names.filter_map(|name| name.to_str()?.parse::<c_int>().ok());
-    Some(numbers.filter(|descriptor| has_peer(*descriptor)).count())
+/// The sockets with a peer over IP, by the numbers of their inodes.
+fn connections() -> Option<Vec<u64>> {
+    let names = fs::read_dir("/proc/self/fd").ok()?.flatten();
+    let sockets =
+        names.filter(|name| name.file_name().to_str().and_then(|name| name.parse().ok()).is_some_and(has_peer));
+    Some(sockets.filter_map(|name| Some(fs::metadata(name.path()).ok()?.ino())).collect())
 }
 
 fn has_peer(descriptor: c_int) -> bool {
