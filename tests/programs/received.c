@@ -1,5 +1,5 @@
 /* Preloaded behind the profiler: counts the messages that each rank receives through PMPI_Recv over other communicators than
- * MPI_COMM_WORLD, and the bytes of the largest, and writes both to $RECEIVED_DIR/RANK.
+ * MPI_COMM_WORLD, and the bytes of the largest, and writes both to $RECEIVED_DIR/RANK. Not those by which ranks only meet.
  * With $RECEIVED_FAILS=RANK.N the n-th message of this rank is said to have failed. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { TAG_MEETING = 6 };
 static int rank = -1;
 static long messages, largest;
 
@@ -19,13 +20,14 @@ int PMPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, M
     if (rank < 0)
         PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     /* Over the world the program receives. */
-    if (comm != MPI_COMM_WORLD) {
+    int is_counted = comm != MPI_COMM_WORLD && tag != TAG_MEETING;
+    if (is_counted) {
         messages++;
         if (count > largest)
             largest = count;
     }
     int code = real(buffer, count, type, source, tag, comm, status);
-    return failing == rank && messages == number && comm != MPI_COMM_WORLD ? MPI_ERR_OTHER : code;
+    return failing == rank && messages == number && is_counted ? MPI_ERR_OTHER : code;
 }
 
 __attribute__((destructor)) static void tell(void)

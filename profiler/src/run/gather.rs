@@ -1,9 +1,10 @@
 //! Brings what all ranks counted to rank 0, which writes the profile: up a binomial tree, each process merging what its children
 //! send with what it counted itself. So rank 0 hears from log2(ranks) others, and nobody holds more than a chunk of each child.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::thread;
+use std::time::Instant;
 
 use vocabulary::buckets::MAX_EDGES;
 use vocabulary::profile::{Writer, Written};
@@ -20,7 +21,11 @@ use crate::run::{output, parting, snapshots};
 use crate::shard;
 
 /// All ranks, while they gather.
-pub struct Gathering(Tree);
+pub struct Gathering {
+    tree: Tree,
+    /// When rank 0 has last told the others something.
+    told: Cell<Instant>,
+}
 
 /// What rank 0 decides for all.
 #[derive(Clone, Copy)]
@@ -60,13 +65,13 @@ pub unsafe fn open() -> Option<Gathering> {
         pmpi::comm_set_errhandler(comm as Word, abi().errors_return);
         let rank = pmpi::comm_rank(comm as Word)? as u32;
         let ranks = pmpi::comm_size(comm as Word)? as u32;
-        Some(Gathering(Tree { comm, rank, ranks }))
+        Some(Gathering { tree: Tree { comm, rank, ranks }, told: Cell::new(Instant::now()) })
     }
 }
 
 impl Gathering {
     pub fn tree(&self) -> &Tree {
-        &self.0
+        &self.tree
     }
 
     /// Collective. Gathers what was counted, then the snapshots that nobody has written yet; `left` says which this process has.
@@ -75,7 +80,8 @@ impl Gathering {
         // SAFETY: as above.
         unsafe {
             let (written, left) = self.round(wanted, shard::parse(), left, output::say_lost);
-            let state = self.0.spread([u64::from(written), left, 0]);
+            self.told.set(Instant::now());
+            let state = self.tree.spread([u64::from(written), left, 0]);
             let left = state.map_or(0, |state| state[1]);
             for number in (1..=snapshots::MOST).filter(|number| left >> number & 1 == 1) {
                 self.round(&snapshots::wanted(number), snapshots::parse(number), 0, snapshots::say_lost);
@@ -88,8 +94,8 @@ impl Gathering {
     pub unsafe fn close(mut self) {
         // SAFETY: as above.
         let rest = unsafe {
-            let rest = parting::meet(&self.0);
-            pmpi::comm_free(&mut self.0.comm);
+            let rest = parting::meet(&self.tree, self.told.get());
+            pmpi::comm_free(&mut self.tree.comm);
             rest
         };
         thread::sleep(rest);
@@ -101,16 +107,23 @@ impl Gathering {
         // SAFETY: as above.
         unsafe {
             let (extent, left) = self.sum_up(own.as_ref().map(Extent::of).unwrap_or_default(), left);
-            let writer = if self.0.rank == 0 { self.create(wanted, lost) } else { None };
+            let writer = if self.tree.rank == 0 { self.create(wanted, lost) } else { None };
             let (detail, trouble) = Detail::wanted(extent);
-            if let Some(trouble) = trouble.filter(|_| self.0.rank == 0) {
+            if let Some(trouble) = trouble.filter(|_| self.tree.rank == 0) {
                 warn_once!("{trouble}");
             }
-            if extent.has_lost_edges && self.0.rank == 0 {
+            if extent.has_lost_edges && self.tree.rank == 0 {
                 warn_once!("{OTHER_EDGES}");
             }
             let decision = self.decide(Decision { is_wanted: writer.is_some(), detail, extent });
-            let Some(decision) = decision.filter(|decision| decision.is_wanted) else { return (false, left) };
+            let Some(decision) = decision else {
+                // The parent may have heard that counters are wanted, and waits for them.
+                Up::of(&self.tree).end(false);
+                return (false, left);
+            };
+            if !decision.is_wanted {
+                return (false, left);
+            }
             let written = match writer {
                 Some(writer) => self.write(writer, decision, own, wanted, lost),
                 None => {
@@ -146,7 +159,7 @@ impl Gathering {
             }
             None => return false,
         };
-        let missing = u64::from(self.0.ranks).saturating_sub(ranks);
+        let missing = u64::from(self.tree.ranks).saturating_sub(ranks);
         if missing > 0 {
             say::warn(&format!("the counters of {missing} ranks did not arrive and are missing from the profile"));
         }
@@ -162,7 +175,7 @@ impl Gathering {
 
     /// All others: everything to the parent.
     unsafe fn pass_on(&self, decision: Decision, own: Option<Shard>) {
-        let up = RefCell::new(Up::of(&self.0));
+        let up = RefCell::new(Up::of(&self.tree));
         let (_, is_whole) = self.merged(decision, own, |mut merge| {
             let mut up = up.borrow_mut();
             while let Some(item) = merge.next() {
@@ -182,7 +195,7 @@ impl Gathering {
         own: Option<Shard>,
         work: impl FnOnce(Merge<Box<dyn Source + '_>>) -> T,
     ) -> (Option<T>, bool) {
-        let down: Vec<RefCell<Down>> = self.0.children().map(|child| Down::of(&self.0, child)).collect();
+        let down: Vec<RefCell<Down>> = self.tree.children().map(|child| Down::of(&self.tree, child)).collect();
         let result = guarded(|| {
             let mut sources: Vec<Box<dyn Source + '_>> = Vec::new();
             if let Some(mut shard) = own {
@@ -212,7 +225,7 @@ impl Gathering {
             *sum = words(extent_of(sum).and(extent_of(&more)), left);
         };
         // SAFETY: all ranks come here.
-        let all = unsafe { self.0.sum_up(words(own, left), add) };
+        let all = unsafe { self.tree.sum_up(words(own, left), add) };
         (extent_of(&all), all[EXTENT_WORDS])
     }
 
@@ -222,7 +235,7 @@ impl Gathering {
         words[..2].copy_from_slice(&[u64::from(decision.is_wanted), decision.detail.number()]);
         words[2..].copy_from_slice(&words_of(decision.extent));
         // SAFETY: all ranks come here.
-        let words = unsafe { self.0.spread(words) }?;
+        let words = unsafe { self.tree.spread(words) }?;
         let (detail, extent) = (Detail::of_number(words[1]), extent_of(&words[2..]));
         Some(Decision { is_wanted: words[0] == 1, detail, extent })
     }

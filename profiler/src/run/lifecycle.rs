@@ -169,7 +169,7 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, beg
     let arrived = unsafe {
         if parting::is_delicate() {
             gathering = gather::open();
-            gathering.as_ref().map(|gathering| gathering.tree().meet())
+            gathering.as_ref().map(|gathering| _ = gathering.tree().meet(|| 0))
         } else {
             pmpi::barrier(abi().world)
         }

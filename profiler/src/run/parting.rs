@@ -19,7 +19,7 @@ use crate::mpi::abi::{self, Word};
 use crate::mpi::pmpi;
 use crate::run::tree::Tree;
 
-/// How much longer the rest is than the way down the tree and up again: ranks that share processors may hear the last message late.
+/// How much longer the rest is than the way down the tree and up again, with what ranks do in between: those that share processors may hear the last message late.
 const REST_BY_WAY: u32 = 16;
 const SHORTEST_REST: Duration = Duration::from_millis(50);
 const LONGEST_REST: Duration = Duration::from_secs(1);
@@ -47,24 +47,22 @@ pub fn expect() {
     }
 }
 
-/// Collective: all go on together. Returns how long they shall rest before they do.
-pub unsafe fn meet(tree: &Tree) -> Duration {
+/// Collective: all go on together. `since`: when rank 0 has last told the others something. Returns how long they shall rest before they go on.
+pub unsafe fn meet(tree: &Tree, since: Instant) -> Duration {
     // SAFETY: all ranks come here.
     unsafe {
         if !is_delicate() {
             pmpi::barrier(tree.comm as Word);
             return Duration::ZERO;
         }
-        tree.meet();
-        let begin = Instant::now();
-        tree.sum_up([0], |_, _| ());
-        let rest = (begin.elapsed() * REST_BY_WAY).clamp(SHORTEST_REST, LONGEST_REST);
-        let told = tree.spread([rest.as_nanos() as u64]);
+        // All have heard that, and said so.
+        let rest = || (since.elapsed() * REST_BY_WAY).clamp(SHORTEST_REST, LONGEST_REST);
+        let told = tree.meet(|| rest().as_nanos() as u64);
         // Who has no connection asks nobody, and is asked by nobody.
         if !is_connected() {
             return Duration::ZERO;
         }
-        told.map_or(SHORTEST_REST, |[rest_ns]| Duration::from_nanos(rest_ns))
+        told.map_or(SHORTEST_REST, Duration::from_nanos).max(SHORTEST_REST)
     }
 }
 

@@ -22,6 +22,7 @@ const TAG_EXTENT: c_int = 1;
 const TAG_SIZE: c_int = 2;
 const TAG_DATA: c_int = 3;
 const TAG_DOWN: c_int = 4;
+const TAG_MEETING: c_int = 6;
 /// Over `MPI_COMM_WORLD` as well, at a time when the program cannot have sent anything.
 const TAG_CLOCK: c_int = 5;
 
@@ -42,47 +43,58 @@ impl Tree {
     }
 
     /// Adds up words over the tree, by `add` from those of a child; right at rank 0.
-    pub unsafe fn sum_up<const N: usize>(
+    pub unsafe fn sum_up<const N: usize>(&self, words: [u64; N], add: impl Fn(&mut [u64; N], [u64; N])) -> [u64; N] {
+        // SAFETY: all ranks come here.
+        unsafe { self.up(words, add, TAG_EXTENT) }
+    }
+
+    unsafe fn up<const N: usize>(
         &self,
         mut words: [u64; N],
         add: impl Fn(&mut [u64; N], [u64; N]),
+        tag: c_int,
     ) -> [u64; N] {
         for child in self.children() {
             let mut more = [0u64; N];
             // SAFETY: the child sends as many bytes, since all ranks come here.
-            if unsafe { self.receive(bytemuck::cast_slice_mut(&mut more), child, TAG_EXTENT) }.is_some() {
+            if unsafe { self.receive(bytemuck::cast_slice_mut(&mut more), child, tag) }.is_some() {
                 add(&mut words, more);
             }
         }
         if self.rank > 0 {
             // SAFETY: the parent receives as many bytes.
-            unsafe { self.send(bytemuck::cast_slice(&words), parent(self.rank), TAG_EXTENT) };
+            unsafe { self.send(bytemuck::cast_slice(&words), parent(self.rank), tag) };
         }
         words
     }
 
     /// What rank 0 says comes down the tree to everybody.
-    pub unsafe fn spread<const N: usize>(&self, mut words: [u64; N]) -> Option<[u64; N]> {
+    pub unsafe fn spread<const N: usize>(&self, words: [u64; N]) -> Option<[u64; N]> {
+        // SAFETY: all ranks come here.
+        unsafe { self.down(words, TAG_DOWN) }
+    }
+
+    unsafe fn down<const N: usize>(&self, mut words: [u64; N], tag: c_int) -> Option<[u64; N]> {
         let received = match self.rank {
             0 => Some(()),
             // SAFETY: the parent sends as many bytes.
-            rank => unsafe { self.receive(bytemuck::cast_slice_mut(&mut words), parent(rank), TAG_DOWN) },
+            rank => unsafe { self.receive(bytemuck::cast_slice_mut(&mut words), parent(rank), tag) },
         };
         // Also what did not come is passed on, so that nobody waits for it: nothing is wanted then.
         words = received.map_or([0; N], |()| words);
         for child in self.children() {
             // SAFETY: the child receives as many bytes.
-            unsafe { self.send(bytemuck::cast_slice(&words), child, TAG_DOWN) };
+            unsafe { self.send(bytemuck::cast_slice(&words), child, tag) };
         }
         received.map(|()| words)
     }
 
-    /// Nobody goes on before all have come here. Each edge is used in both directions.
-    pub unsafe fn meet(&self) {
+    /// Nobody goes on before all have come here. Each edge is used in both directions. Returns what rank 0 says once they have.
+    pub unsafe fn meet(&self, say: impl FnOnce() -> u64) -> Option<u64> {
         // SAFETY: all ranks come here.
         unsafe {
-            self.sum_up([0], |_, _| ());
-            self.spread([0]);
+            self.up([], |_, _| (), TAG_MEETING);
+            self.down([say()], TAG_MEETING).map(|[said]| said)
         }
     }
 
