@@ -404,8 +404,8 @@ impl Shard {
             return;
         }
         let call = operation.map(|operation| (self.communicator_at(level, holders), operation));
-        // Between two of its words a call that begins has no end yet.
-        let since_ticks = if call.is_some() { level.begin_ticks } else { level.end_ticks.max(level.begin_ticks) };
+        // What was caught between two words of a call that begins may have no end.
+        let since_ticks = if call.is_some() || level.end_ticks == 0 { level.begin_ticks } else { level.end_ticks };
         let caller = if call.is_some() { level.called_from() } else { 0 };
         let state = ThreadState { thread: level.thread, call, caller, since_ticks };
         let known = states.entry(level.thread).or_insert(state);

@@ -110,13 +110,21 @@ fn calls_within_calls_and_threads() {
     let returned = InFlightCall { level: 2, ..outside(450) };
     let ended = InFlightCall { thread: 1, ..InFlightCall::zeroed() };
     let caught = InFlightCall { thread: 2, word: InFlightCall::word(op::MPI_Recv, false, 7), ..inside(0, 0, 600) };
+    let endless = InFlightCall { thread: 4, end_ticks: 0, ..caught };
     let unknown = InFlightCall { thread: 3, comm: 99, ..inside(0, op::MPI_Win_fence, 700) };
-    write(&folder, 0, DEAD, &[inside(FIRST_COMM, op::MPI_Comm_dup, 200), nested, returned, ended, caught, unknown]);
+    write(
+        &folder,
+        0,
+        DEAD,
+        &[inside(FIRST_COMM, op::MPI_Comm_dup, 200), nested, returned, ended, caught, unknown, endless],
+    );
     folder.through(&["recover", "-o", "a.db"]).ok();
     let rows = folder.through(&["a.db", "--stood", "--format", "csv"]).csv();
     let places: Vec<_> =
         rows.iter().map(|row| format!("{} {} {}", row["op"], row["comm"], row["since_min_s"])).collect();
     assert_eq!(places, ["MPI_Send W0.0 8e-7", "MPI_Win_fence - 1.4e-6", "  1.198e-6", "  "]);
+    let last = rows.iter().map(|row| row["since_max_s"].as_str()).collect::<Vec<_>>();
+    assert_eq!(last, ["8e-7", "1.4e-6", "1.2e-6", ""]);
 }
 
 #[test]
