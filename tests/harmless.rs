@@ -191,6 +191,17 @@ fn a_profile_that_cannot_be_written_holds_nobody_up() {
     }
 }
 
+/// Processes that may not read each other's memory any more send small messages only, and so does the gathering.
+#[test]
+fn a_program_that_confines_itself_ends_as_it_would() {
+    for mpi in Mpi::ALL {
+        let run = twins(|| Launch::new(mpi, "confined").ranks(3));
+        check(&run);
+        let others: Vec<_> = run.stderr.lines().filter(|line| !line.starts_with("commsee: ")).collect();
+        assert_eq!(others, Vec::<&str>::new(), "{mpi}");
+    }
+}
+
 /// The program writes nothing to its standard error, whose reader has gone: what the profiler says there ends nobody.
 #[test]
 fn a_closed_standard_error_is_nobodys_trouble() {

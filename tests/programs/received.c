@@ -1,5 +1,6 @@
 /* Preloaded behind the profiler: counts the messages that each rank receives through PMPI_Recv over other communicators than
- * MPI_COMM_WORLD, and the bytes of the largest, and writes both to $RECEIVED_DIR/RANK. Not those by which ranks only meet.
+ * MPI_COMM_WORLD, and the bytes of the largest, and writes both to $RECEIVED_DIR/RANK. Not those by which ranks
+ * only meet, or ask for more; what arrives in several messages behind the one that tells its size counts as one.
  * With $RECEIVED_FAILS=RANK.N the n-th message of this rank is said to have failed. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -7,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TAG_MEETING = 6 };
-static int rank = -1;
+enum { TAG_DATA = 3, TAG_MEETING = 6, TAG_NEXT = 7 };
+static int rank = -1, latest_tag;
 static long messages, largest;
 
 int PMPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
@@ -20,9 +21,10 @@ int PMPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, M
     if (rank < 0)
         PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     /* Over the world the program receives. */
-    int is_counted = comm != MPI_COMM_WORLD && tag != TAG_MEETING;
+    int is_counted = comm != MPI_COMM_WORLD && tag != TAG_MEETING && tag != TAG_NEXT;
     if (is_counted) {
-        messages++;
+        messages += tag != TAG_DATA || latest_tag != TAG_DATA;
+        latest_tag = tag;
         if (count > largest)
             largest = count;
     }

@@ -19,7 +19,8 @@ use crate::mpi::abi::{self, Word};
 use crate::mpi::pmpi;
 use crate::run::tree::Tree;
 
-/// How much longer the rest is than the way down the tree and up again, with what ranks do in between: those that share processors may hear the last message late.
+/// How much longer the rest is than the way down the tree and up again, with what ranks do in between: those that share processors may hear
+/// the last message late.
 const REST_BY_WAY: u32 = 16;
 const SHORTEST_REST: Duration = Duration::from_millis(50);
 const LONGEST_REST: Duration = Duration::from_secs(1);
@@ -55,11 +56,12 @@ pub unsafe fn meet(tree: &Tree, since: Instant) -> Duration {
             pmpi::barrier(tree.comm as Word);
             return Duration::ZERO;
         }
+        // Before the last message, so that all rest from it on. Who has no connection asks nobody, and is asked by nobody.
+        let is_connected = is_connected();
         // All have heard that, and said so.
         let rest = || (since.elapsed() * REST_BY_WAY).clamp(SHORTEST_REST, LONGEST_REST);
         let told = tree.meet(|| rest().as_nanos() as u64);
-        // Who has no connection asks nobody, and is asked by nobody.
-        if !is_connected() {
+        if !is_connected {
             return Duration::ZERO;
         }
         told.map_or(SHORTEST_REST, Duration::from_nanos).max(SHORTEST_REST)

@@ -13,16 +13,19 @@ use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi;
 use crate::trace;
 
-/// Bytes of items that travel together, beyond what most libraries send without being asked: so a sender waits for its receiver.
+/// Bytes of items that travel together: a sender waits for its receiver to ask for the next ones.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Large chunks go in messages of at most this size: far below what an `int` counts.
-const MESSAGE_BYTES: usize = 1 << 20;
+/// Chunks go in messages of at most this size, which libraries copy through memory that processes share (up to 4 KiB in Open MPI, 8 KiB in
+/// MPICH over UCX). Larger ones they copy from process to process, and that may be forbidden by now, where the program has changed its
+/// user, sandboxed itself or ended its main thread: MPICH aborts the job then.
+const MESSAGE_BYTES: usize = 3 << 10;
 
 const TAG_EXTENT: c_int = 1;
 const TAG_SIZE: c_int = 2;
 const TAG_DATA: c_int = 3;
 const TAG_DOWN: c_int = 4;
 const TAG_MEETING: c_int = 6;
+const TAG_NEXT: c_int = 7;
 /// Over `MPI_COMM_WORLD` as well, at a time when the program cannot have sent anything.
 const TAG_CLOCK: c_int = 5;
 
@@ -110,9 +113,15 @@ impl Tree {
     }
 
     unsafe fn receive(&self, bytes: &mut [u8], from: u32, tag: c_int) -> Option<()> {
+        self.wait_for(from, tag);
+        // SAFETY: as there.
+        unsafe { self.receive_at_once(bytes, from, tag) }
+    }
+
+    /// What is on its way, without the pauses of [`Tree::wait_for`].
+    unsafe fn receive_at_once(&self, bytes: &mut [u8], from: u32, tag: c_int) -> Option<()> {
         let place = bytes.as_mut_ptr().cast::<c_void>();
         let ignore = abi().status_ignore;
-        self.wait_for(from, tag);
         // SAFETY: there is room for so many bytes.
         unsafe { pmpi::recv(place, bytes.len() as c_int, abi().byte, from as c_int, tag, self.comm(), ignore) }
     }
@@ -142,13 +151,11 @@ impl trace::Partner for Tree {
         unsafe { self.send(bytemuck::cast_slice(&words), to, TAG_CLOCK) }
     }
 
-    /// Without the pauses of [`Tree::wait_for`], which would be in the answer.
+    /// A pause would be in the answer.
     fn receive(&self, from: u32) -> Option<[u64; 3]> {
         let mut words = [0u64; 3];
-        let (place, ignore) = (words.as_mut_ptr().cast::<c_void>(), abi().status_ignore);
-        let bytes = size_of_val(&words) as c_int;
-        // SAFETY: the place has room for so many bytes.
-        unsafe { pmpi::recv(place, bytes, abi().byte, from as c_int, TAG_CLOCK, self.comm(), ignore)? };
+        // SAFETY: the partner sends as many bytes.
+        unsafe { self.receive_at_once(bytemuck::cast_slice_mut(&mut words), from, TAG_CLOCK)? };
         Some(words)
     }
 }
@@ -206,7 +213,12 @@ impl<'a> Up<'a> {
         let sent = unsafe {
             let process = self.tree.send(bytemuck::cast_slice(&process), parent, TAG_SIZE);
             let parts = chunk.chunks(MESSAGE_BYTES);
-            process.and_then(|()| parts.into_iter().try_for_each(|part| self.tree.send(part, parent, TAG_DATA)))
+            let sent =
+                process.and_then(|()| parts.into_iter().try_for_each(|part| self.tree.send(part, parent, TAG_DATA)));
+            if state == GOES_ON {
+                self.tree.receive(&mut [], parent, TAG_NEXT);
+            }
+            sent
         };
         self.is_broken |= sent.is_none();
     }
@@ -217,13 +229,15 @@ pub struct Down<'a> {
     tree: &'a Tree,
     child: u32,
     chunk: Decoder,
+    is_begun: bool,
     goes_on: bool,
     is_whole: bool,
 }
 
 impl<'a> Down<'a> {
     pub fn of(tree: &'a Tree, child: u32) -> RefCell<Down<'a>> {
-        RefCell::new(Down { tree, child, chunk: Decoder::new(Vec::new()), goes_on: true, is_whole: true })
+        let chunk = Decoder::new(Vec::new());
+        RefCell::new(Down { tree, child, chunk, is_begun: false, goes_on: true, is_whole: true })
     }
 
     fn next_chunk(&mut self) -> Option<Vec<u8>> {
@@ -233,6 +247,9 @@ impl<'a> Down<'a> {
         (self.goes_on, self.is_whole) = (false, false);
         // SAFETY: the slices outlive the calls.
         unsafe {
+            if std::mem::replace(&mut self.is_begun, true) {
+                self.tree.send(&[], self.child, TAG_NEXT);
+            }
             self.tree.receive(bytemuck::cast_slice_mut(&mut process), self.child, TAG_SIZE)?;
             // Whatever becomes of this chunk: the child sends the next one, and waits until it is received.
             self.goes_on = process[1] == GOES_ON;
@@ -240,7 +257,7 @@ impl<'a> Down<'a> {
             let mut received = Some(());
             // All of them, also behind one that failed.
             for part in chunk.chunks_mut(MESSAGE_BYTES) {
-                received = self.tree.receive(part, self.child, TAG_DATA).and(received);
+                received = self.tree.receive_at_once(part, self.child, TAG_DATA).and(received);
             }
             received?;
         }
