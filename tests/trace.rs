@@ -93,6 +93,21 @@ fn what_another_thread_completes_belongs_to_its_call() {
     }
 }
 
+/// More than what a shard sets aside of the address space at first.
+#[test]
+#[ignore = "heavy: ten million events"]
+fn a_timeline_grows_to_what_was_asked_for() {
+    for mpi in Mpi::ALL {
+        let launch = Launch::new(mpi, "soak").ranks(1).arguments(&["8"]).variable("COMMSEE_TRACE", "2G").limit(300);
+        let run = launch.run().succeeded();
+        let path = run.profile_path();
+        check_calls(&path);
+        check_clocks(&path, 1);
+        let events = rows(&path, "SELECT count(*) FROM event")[0][0];
+        assert!(events * 48 > 300 << 20, "{events} events under {mpi} do not outgrow it");
+    }
+}
+
 #[test]
 fn a_thread_that_comes_late_has_events() {
     for mpi in Mpi::ALL {

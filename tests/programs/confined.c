@@ -1,5 +1,8 @@
-/* Makes communicators, and then forbids itself to read other processes, as programs do that sandbox themselves or change their user: what
- * MPI libraries copy large messages by. Its own are small. */
+/* Makes communicators, and then confines itself.
+ *
+ * "reading": it may not read other processes any more, as programs may not that sandbox themselves or change their user: what MPI libraries
+ * copy large messages by. Its own are small.
+ * "memory": it limits its address space to what it needs, as programs do that would rather fail than fill a machine, and takes memory. */
 #define _GNU_SOURCE
 #include "truth.h"
 
@@ -8,9 +11,10 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
-static void confine(void)
+static void forbid_reading(void)
 {
     struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -24,10 +28,20 @@ static void confine(void)
     EXPECT(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
 }
 
-int main(int argc, char **argv)
+static void limit_memory(void)
 {
-    truth_init(&argc, &argv);
-    for (int i = 0; i < 500; i++) {
+    struct rlimit limit = {4l << 30, 4l << 30};
+    EXPECT(!setrlimit(RLIMIT_AS, &limit));
+    for (int i = 0; i < 64; i++) {
+        char *memory = malloc(4 << 20);
+        EXPECT(memory != NULL);
+        memory[0] = 1;
+    }
+}
+
+static void make(int first, int behind)
+{
+    for (int i = first; i < behind; i++) {
         MPI_Comm comm;
         int one = 1, sum;
         const char *label = label_of("made %d", i);
@@ -36,7 +50,19 @@ int main(int argc, char **argv)
         MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
         carried(label, "MPI_Allreduce", 4, 4, 4);
     }
-    confine();
+}
+
+int main(int argc, char **argv)
+{
+    truth_init(&argc, &argv);
+    int is_memory = argc > 1 && !strcmp(argv[1], "memory");
+    make(0, 500);
+    if (is_memory)
+        limit_memory();
+    else
+        forbid_reading();
+    if (is_memory)
+        make(500, 1500);
     truth_finalize();
     return 0;
 }

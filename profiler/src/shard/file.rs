@@ -25,10 +25,14 @@ use crate::guest::{clock, errno, say, signals};
 use crate::shard::lock::Lock;
 use crate::shard::paths;
 
-/// Address space set aside for growth: as much as indexes can tell apart (`thread/`). Where it is limited at most a small part
-/// of it, since the program needs the rest.
-const RESERVE_BYTES: usize = 32 << 30;
+/// Address space set aside for growth, at first: little, because the program may limit its address space later, and because batch systems
+/// count it. Where it is limited already at most a small part of it, since the program needs the rest.
+const RESERVE_BYTES: usize = 256 << 20;
 const LEAST_RESERVE_BYTES: usize = 16 << 20;
+/// As much as indexes can tell apart (`thread/`).
+const MOST_BYTES: usize = 32 << 30;
+/// Where nobody else is, so that there is room behind: programs and their heaps lie below it, libraries and stacks above. A wish only.
+const PLACE: usize = 0x6000_0000_0000;
 /// The file's size at first: the header and one block of each kind.
 const FIRST_BYTES: usize = 32 << 10;
 /// The file grows by a sixteenth, but at least and at most by this much: what is set aside is written to, and costs time and memory
@@ -358,29 +362,44 @@ fn reserve() -> Option<Mapping> {
     let wanted = RESERVE_BYTES.min(address_space() / 64).max(LEAST_RESERVE_BYTES);
     let mut reserved = wanted.next_power_of_two().min(RESERVE_BYTES);
     while reserved >= LEAST_RESERVE_BYTES {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a new mapping without access, at an address that the system chooses.
-        let base = unsafe { libc::mmap(ptr::null_mut(), reserved, libc::PROT_NONE, flags, -1, 0) };
-        if base != libc::MAP_FAILED {
-            return Some(Mapping {
-                base: base as usize,
-                reserved,
-                mapped: 0,
-                used: 0,
-                file: None,
-                is_in_memory: false,
-            });
+        if let Some(base) = set_aside(PLACE, reserved, 0) {
+            return Some(Mapping { base, reserved, mapped: 0, used: 0, file: None, is_in_memory: false });
         }
         reserved /= 2;
     }
     None
 }
 
+/// Address space without access, near `place` or, by a flag, there.
+fn set_aside(place: usize, bytes: usize, flag: libc::c_int) -> Option<usize> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | flag;
+    // SAFETY: a new mapping, which takes nobody's place.
+    let base = unsafe { libc::mmap(place as *mut libc::c_void, bytes, libc::PROT_NONE, flags, -1, 0) };
+    (base != libc::MAP_FAILED).then_some(base as usize)
+}
+
 impl Mapping {
+    /// As much again, right behind. `None` where that is somebody's, or would take too much of a limited address space.
+    fn set_more_aside(&mut self) -> Option<()> {
+        let (end, bytes) = (self.base + self.reserved, self.reserved);
+        if self.reserved + bytes > MOST_BYTES.min(address_space() / 64) {
+            return None;
+        }
+        let place = set_aside(end, bytes, libc::MAP_FIXED_NOREPLACE)?;
+        if place != end {
+            // Linux before 4.17 does not know the flag.
+            // SAFETY: what has just been mapped.
+            unsafe { libc::munmap(place as *mut libc::c_void, bytes) };
+            return None;
+        }
+        self.reserved += bytes;
+        Some(())
+    }
+
     fn grow(&mut self, wanted: usize) -> io::Result<()> {
         let bytes = wanted.next_multiple_of(page_bytes());
-        if self.mapped + bytes > self.reserved {
-            return Err(io::Error::other("the address space set aside is used up"));
+        while self.mapped + bytes > self.reserved {
+            self.set_more_aside().ok_or_else(|| io::Error::other("the address space set aside is used up"))?;
         }
         let place = (self.base + self.mapped) as *mut libc::c_void;
         if let Some(file) = &self.file {
