@@ -58,6 +58,23 @@ fn a_cancelled_thread_does_not_end_in_ours() {
     }
 }
 
+/// A handler of a signal may leave whatever the thread was in for good. It finds commsee before or behind what it asks of the system, never
+/// in the midst, where locks are held: later calls would wait for them for ever.
+#[test]
+fn a_signal_is_not_handled_in_the_midst_of_ours() {
+    for mpi in Mpi::ALL {
+        for (how, least) in [("jumps", 20_000), ("finalizes", 0)] {
+            let link = vec!["-rdynamic".to_owned(), "-ldl".to_owned()];
+            let program = Program { name: "signalled", link }.compiled(mpi);
+            let run = Launch::of(mpi, program).preload(library()).ranks(1).arguments(&[how]).run().succeeded();
+            let profile = run.profile();
+            assert_eq!(profile.total("MPI_Allreduce"), least, "{how} under {mpi}");
+            assert!(profile.total("MPI_Comm_set_name") > least, "{how} under {mpi}");
+            assert!(profile.total("MPI_Comm_dup") >= profile.total("MPI_Comm_free"), "{how} under {mpi}");
+        }
+    }
+}
+
 /// Nobody is found in a call that was left long ago.
 #[test]
 fn a_call_that_was_left_is_over() {

@@ -7,8 +7,8 @@
 use std::ffi::{CStr, CString};
 use std::ptr;
 
+use commsee_runtime::signals::Undisturbed;
 use commsee_runtime::table;
-use parking_lot::{Mutex, MutexGuard};
 
 use crate::levels::Levels;
 use crate::loader::{self, Changes, Extent, Found, Permanent};
@@ -73,7 +73,7 @@ struct Registry {
     texts: Vec<(u32, Box<[u8]>)>,
 }
 
-static REGISTRY: Mutex<Option<Registry>> = parking_lot::const_mutex(None);
+static REGISTRY: Undisturbed<Option<Registry>> = Undisturbed::new(None);
 /// By module and address, by function, file and line.
 static FRAMES: Levels = Levels::new();
 static INTERPRETER_FRAMES: Levels = Levels::new();
@@ -85,7 +85,7 @@ static SITES: Levels = Levels::new();
 /// Before anything is asked for. Patterns are those of files that are passed over.
 pub fn start(rows: Box<dyn Rows>, patterns: &[&str]) {
     // A process that begins to record twice goes on with the numbers that it has given.
-    if registry().is_some() {
+    if REGISTRY.with(|registry| registry.is_some()) {
         return;
     }
     let passed_over = patterns.iter().filter_map(|pattern| CString::new(*pattern).ok()).collect();
@@ -103,47 +103,32 @@ pub fn start(rows: Box<dyn Rows>, patterns: &[&str]) {
         texts: Vec::new(),
     };
     registry.add_callers(&permanent);
-    *REGISTRY.lock() = Some(registry);
+    REGISTRY.with(|here| *here = Some(registry));
 }
 
-fn registry() -> MutexGuard<'static, Option<Registry>> {
-    REGISTRY.lock()
+/// Nothing where nothing is recorded.
+fn with<R>(work: impl FnOnce(&mut Registry) -> R) -> Option<R> {
+    REGISTRY.with(|registry| registry.as_mut().map(work))
 }
 
 /// An address of the interpreter whose frames are to be shown instead of its own code.
 pub fn set_interpreter(address: usize) {
-    if let Some(registry) = registry().as_mut() {
+    with(|registry| {
         registry.interpreter = Some(address);
         for module in &mut registry.modules {
             module.is_interpreter = module.extent.is_some_and(|extent| extent.holds(address));
         }
-    }
+    });
 }
 
 /// Adds the frame of an address that was found just now. None where nothing is recorded, or nobody knows the code.
 pub fn see(address: usize, found: &Found) -> Option<Seen> {
-    let mut guard = registry();
-    let registry = guard.as_mut()?;
-    registry.renew(found.changes);
-    let module = registry.module(found)?;
-    let (number, bias) = (module.number, found.extent?.bias);
-    let seen = Seen {
-        frame: 0,
-        is_passed_over: module.is_passed_over,
-        is_permanent: module.is_permanent,
-        is_interpreter: module.is_interpreter,
-    };
-    if module.is_passed_over {
-        return Some(seen);
-    }
-    Some(Seen { frame: registry.frame(number, address.wrapping_sub(bias)).unwrap_or(0), ..seen })
+    with(|registry| registry.see(address, found))?
 }
 
 /// The loader has unmapped something: what was closed has no place any more.
 pub fn renew(changes: Changes) {
-    if let Some(registry) = registry().as_mut() {
-        registry.renew(changes);
-    }
+    with(|registry| registry.renew(changes));
 }
 
 /// The site of a frame in the frames outside of it; 0 where there is no room.
@@ -196,17 +181,13 @@ impl Path {
 #[cold]
 #[inline(never)]
 fn new_site(key: u64) -> u32 {
-    let mut guard = registry();
-    let Some(registry) = guard.as_mut() else { return 0 };
-    let rows = &mut registry.rows;
-    numbered(&SITES, key, || rows.add_site((key >> 32) as u32, key as u32)).unwrap_or(0)
+    let add = |rows: &mut Box<dyn Rows>| numbered(&SITES, key, || rows.add_site((key >> 32) as u32, key as u32));
+    with(|registry| add(&mut registry.rows)).flatten().unwrap_or(0)
 }
 
 /// The frame of a line that an interpreter runs; 0 where there is no room.
 pub fn interpreter_frame(function: &[u8], file: &[u8], line: u32) -> u32 {
-    let mut guard = registry();
-    let Some(registry) = guard.as_mut() else { return 0 };
-    registry.interpreter_frame(function, file, line).unwrap_or(0)
+    with(|registry| registry.interpreter_frame(function, file, line)).flatten().unwrap_or(0)
 }
 
 /// The number of a key, which is given one where it has none. Under the lock.
@@ -227,6 +208,22 @@ fn within(value: u64, bits: u32) -> Option<u64> {
 }
 
 impl Registry {
+    fn see(&mut self, address: usize, found: &Found) -> Option<Seen> {
+        self.renew(found.changes);
+        let module = self.module(found)?;
+        let (number, bias) = (module.number, found.extent?.bias);
+        let seen = Seen {
+            frame: 0,
+            is_passed_over: module.is_passed_over,
+            is_permanent: module.is_permanent,
+            is_interpreter: module.is_interpreter,
+        };
+        if module.is_passed_over {
+            return Some(seen);
+        }
+        Some(Seen { frame: self.frame(number, address.wrapping_sub(bias)).unwrap_or(0), ..seen })
+    }
+
     fn frame(&mut self, module: u32, address: usize) -> Option<u32> {
         let key = within(module.into(), 16)? << 48 | within(address as u64, 48)?;
         numbered(&FRAMES, key, || self.rows.add_frame(module, address as u64))

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::ptr::NonNull;
 
-use parking_lot::Mutex;
 use vocabulary::shard::{LABELS, Text, set_text};
 
+use crate::guest::signals::Undisturbed;
 use crate::objects::communicators::Record;
 use crate::shard::memory;
 use crate::shard::texts::Texts;
@@ -19,19 +19,23 @@ struct Labels {
 // SAFETY: texts are only touched under the lock.
 unsafe impl Send for Labels {}
 
-static ALL: Mutex<Labels> = parking_lot::const_mutex(Labels { places: None, texts: Texts::new(LABELS) });
+static ALL: Undisturbed<Labels> = Undisturbed::new(Labels { places: None, texts: Texts::new(LABELS) });
 
 pub unsafe fn set(record: Record, label: &str) {
-    let Labels { places, texts } = &mut *ALL.lock();
-    let places = places.get_or_insert_default();
-    // SAFETY: records are never freed, and texts stay where they are.
-    unsafe {
-        let number = (*record).number;
+    // SAFETY: records are never freed.
+    let number = unsafe { (*record).number };
+    ALL.with(|labels| labels.set(number, label));
+}
+
+impl Labels {
+    fn set(&mut self, number: u32, label: &str) {
+        let places = self.places.get_or_insert_default();
         if let Some(place) = places.get_mut(&number) {
-            set_text(&mut place.as_mut().text, label);
+            // SAFETY: texts stay where they are.
+            set_text(unsafe { &mut place.as_mut().text }, label);
         } else if places.try_reserve(1).is_err() {
             memory::lose_call();
-        } else if let Some(place) = texts.add(number, 0, label) {
+        } else if let Some(place) = self.texts.add(number, 0, label) {
             places.insert(number, place);
         }
     }

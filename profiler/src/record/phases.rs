@@ -3,10 +3,10 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use parking_lot::Mutex;
 use vocabulary::shard::{NO_PHASE, OTHER_PHASE, PHASES};
 
 use crate::guest::say::warn_once;
+use crate::guest::signals::Undisturbed;
 use crate::objects::handles::next_generation;
 use crate::shard::texts::Texts;
 
@@ -21,7 +21,7 @@ struct Phases {
     texts: Texts,
 }
 
-static ALL: Mutex<Phases> = parking_lot::const_mutex(Phases { names: Vec::new(), texts: Texts::new(PHASES) });
+static ALL: Undisturbed<Phases> = Undisturbed::new(Phases { names: Vec::new(), texts: Texts::new(PHASES) });
 
 /// The phase that calls made now belong to.
 #[inline(always)]
@@ -31,7 +31,7 @@ pub fn current() -> u8 {
 
 /// What is called from now on belongs to the phase of this name.
 pub fn begin(name: &str) {
-    CURRENT.store(number_of(name), Ordering::Relaxed);
+    CURRENT.store(ALL.with(|phases| phases.number_of(name)), Ordering::Relaxed);
     next_generation();
 }
 
@@ -40,23 +40,24 @@ pub fn end() {
     next_generation();
 }
 
-/// The number of a phase, which gets one when it is first named.
-fn number_of(name: &str) -> u8 {
-    let mut phases = ALL.lock();
-    if let Some(place) = phases.names.iter().position(|known| known == name) {
-        return place as u8 + 1;
+impl Phases {
+    /// The number of a phase, which gets one when it is first named.
+    fn number_of(&mut self, name: &str) -> u8 {
+        if let Some(place) = self.names.iter().position(|known| known == name) {
+            return place as u8 + 1;
+        }
+        let next = self.names.len() as u32 + 1;
+        if next > OTHER_PHASE.into() {
+            return OTHER_PHASE;
+        }
+        let name = if next < OTHER_PHASE.into() { name } else { OTHER };
+        if next == u32::from(OTHER_PHASE) {
+            warn_once!("more than {} phases: new ones are counted as '{OTHER}'", OTHER_PHASE - 1);
+        }
+        if self.texts.add(next, 0, name).is_none() {
+            return NO_PHASE;
+        }
+        self.names.push(name.to_owned());
+        next as u8
     }
-    let next = phases.names.len() as u32 + 1;
-    if next > OTHER_PHASE.into() {
-        return OTHER_PHASE;
-    }
-    let name = if next < OTHER_PHASE.into() { name } else { OTHER };
-    if next == u32::from(OTHER_PHASE) {
-        warn_once!("more than {} phases: new ones are counted as '{OTHER}'", OTHER_PHASE - 1);
-    }
-    if phases.texts.add(next, 0, name).is_none() {
-        return NO_PHASE;
-    }
-    phases.names.push(name.to_owned());
-    next as u8
 }

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 
-use parking_lot::{Mutex, MutexGuard};
 use vocabulary::profile::recover::shard_name;
 use vocabulary::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, CODE_TEXTS, COMMUNICATORS, COMPLETED, CONTEXTS, Cell,
@@ -21,7 +20,8 @@ use vocabulary::shard::{
 };
 
 use crate::guest::say::warn_once;
-use crate::guest::{clock, errno, say, signals};
+use crate::guest::signals::{self, Undisturbed};
+use crate::guest::{clock, say};
 use crate::shard::lock::Lock;
 use crate::shard::paths;
 
@@ -58,7 +58,7 @@ struct File {
     lock: Option<Lock>,
 }
 
-static MAPPING: Mutex<Option<Mapping>> = parking_lot::const_mutex(None);
+static MAPPING: Undisturbed<Option<Mapping>> = Undisturbed::new(None);
 static HEADER: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
 
 /// Makes the shard under this name in the first directory that takes it.
@@ -103,7 +103,7 @@ pub fn create(directories: &[String], name: &str, header: &Header) -> Result<(),
         (*place).used_bytes = HEADER_BYTES as u64;
     }
     HEADER.store(place, Ordering::Release);
-    *MAPPING.lock() = Some(mapping);
+    MAPPING.with(|here| *here = Some(mapping));
     Ok(())
 }
 
@@ -198,40 +198,20 @@ pub fn base() -> usize {
 
 /// A new block for entries of one kind, or `None` when there is no memory left.
 pub fn block(kind: u32, bytes: usize) -> Option<NonNull<BlockHeader>> {
-    // The way here is a counting call, which no guard surrounds.
-    errno::kept(|| signals::not_cancelled(|| next_block(kind, bytes)))
-}
-
-fn next_block(kind: u32, bytes: usize) -> Option<NonNull<BlockHeader>> {
-    let mut guard = MAPPING.lock();
-    let mapping = guard.as_mut()?;
-    if mapping.used + bytes > mapping.mapped {
-        let growth = (mapping.mapped / 16).clamp(GROWTH_BYTES.0, GROWTH_BYTES.1).max(bytes);
-        if let Err(error) = mapping.grow(growth) {
-            warn_once!("no memory for more counters; new ones are not counted from now on: {error}");
-            return None;
-        }
-    }
-    let place = (mapping.base + mapping.used) as *mut BlockHeader;
-    // SAFETY: the place is mapped and belongs to nobody yet.
-    unsafe {
-        place.write(BlockHeader { magic: BLOCK_MAGIC, kind, bytes: bytes as u32, used: 0, reserved: [0; 12] });
-    }
-    mapping.used += bytes;
-    fence(Ordering::Release);
-    if let Some(header) = header() {
-        header.set_used_bytes(mapping.used as u64);
-    }
-    calibrate_within(&guard);
-    NonNull::new(place)
+    MAPPING.with(|mapping| {
+        let place = mapping.as_mut()?.block(kind, bytes)?;
+        calibrate_now();
+        Some(place)
+    })
 }
 
 /// Compares ticks with the clock, as is done now and then, so that a shard that is never finished can be read in nanoseconds.
 pub fn calibrate() {
-    calibrate_within(&MAPPING.lock());
+    MAPPING.with(|_| calibrate_now());
 }
 
-fn calibrate_within(_lock: &MutexGuard<Option<Mapping>>) {
+/// Under the lock.
+fn calibrate_now() {
     if let Some(header) = header() {
         header.set_latest(clock::moment());
     }
@@ -239,21 +219,15 @@ fn calibrate_within(_lock: &MutexGuard<Option<Mapping>>) {
 
 /// What was counted so far.
 pub fn parse() -> Option<Shard> {
-    let guard = MAPPING.lock();
-    let mapping = guard.as_ref()?;
-    // SAFETY: everything up to `used` is mapped and stays so while the lock is held. Other threads may still count; a
-    // torn count cannot occur, as counters are words.
-    let bytes = unsafe { std::slice::from_raw_parts(mapping.base as *const u8, mapping.used) };
-    Shard::parse(bytes).ok()
+    MAPPING.with(|mapping| Shard::parse(mapping.as_ref()?.used()).ok())
 }
 
 /// The bytes that a reader needs: every block cut behind its last used entry.
 pub fn image() -> Vec<u8> {
-    let guard = MAPPING.lock();
-    let Some(mapping) = guard.as_ref() else { return Vec::new() };
-    // SAFETY: everything up to `used` is mapped and stays so while the lock is held. Other threads may still count; a
-    // torn count cannot occur, as counters are words.
-    let bytes = unsafe { std::slice::from_raw_parts(mapping.base as *const u8, mapping.used) };
+    MAPPING.with(|mapping| mapping.as_ref().map(|mapping| packed(mapping.used())).unwrap_or_default())
+}
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
     let mut image = bytes[..HEADER_BYTES].to_vec();
     let mut offset = HEADER_BYTES;
     while offset + BLOCK_HEADER_BYTES <= bytes.len() {
@@ -297,9 +271,9 @@ pub fn image() -> Vec<u8> {
 
 /// Sees to it that all that was counted is in the file. Called when nothing is counted any more.
 pub fn make_final() -> Result<PathBuf, String> {
-    let (file, is_in_memory) = match MAPPING.lock().as_ref() {
-        Some(mapping) => (mapping.file.as_ref().map(|file| file.path.clone()), mapping.is_in_memory),
-        None => return Err("there are no counters".to_owned()),
+    let place = |mapping: &Mapping| (mapping.file.as_ref().map(|file| file.path.clone()), mapping.is_in_memory);
+    let Some((file, is_in_memory)) = MAPPING.with(|mapping| mapping.as_ref().map(place)) else {
+        return Err("there are no counters".to_owned());
     };
     if let (Some(path), false) = (&file, is_in_memory) {
         return Ok(path.clone());
@@ -355,7 +329,7 @@ pub fn forget() {
 
 /// The file, if there is one.
 pub fn path() -> Option<PathBuf> {
-    MAPPING.lock().as_ref()?.file.as_ref().map(|file| file.path.clone())
+    MAPPING.with(|mapping| mapping.as_ref()?.file.as_ref().map(|file| file.path.clone()))
 }
 
 fn reserve() -> Option<Mapping> {
@@ -379,6 +353,33 @@ fn set_aside(place: usize, bytes: usize, flag: libc::c_int) -> Option<usize> {
 }
 
 impl Mapping {
+    fn block(&mut self, kind: u32, bytes: usize) -> Option<NonNull<BlockHeader>> {
+        if self.used + bytes > self.mapped {
+            let growth = (self.mapped / 16).clamp(GROWTH_BYTES.0, GROWTH_BYTES.1).max(bytes);
+            if let Err(error) = self.grow(growth) {
+                warn_once!("no memory for more counters; new ones are not counted from now on: {error}");
+                return None;
+            }
+        }
+        let place = (self.base + self.used) as *mut BlockHeader;
+        // SAFETY: the place is mapped and belongs to nobody yet.
+        unsafe {
+            place.write(BlockHeader { magic: BLOCK_MAGIC, kind, bytes: bytes as u32, used: 0, reserved: [0; 12] });
+        }
+        self.used += bytes;
+        fence(Ordering::Release);
+        if let Some(header) = header() {
+            header.set_used_bytes(self.used as u64);
+        }
+        NonNull::new(place)
+    }
+
+    fn used(&self) -> &[u8] {
+        // SAFETY: everything up to `used` is mapped and stays so while the lock is held. Other threads may still count; a
+        // torn count cannot occur, as counters are words.
+        unsafe { std::slice::from_raw_parts(self.base as *const u8, self.used) }
+    }
+
     /// As much again, right behind. `None` where that is somebody's, or would take too much of a limited address space.
     fn set_more_aside(&mut self) -> Option<()> {
         let (end, bytes) = (self.base + self.reserved, self.reserved);

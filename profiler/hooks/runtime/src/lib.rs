@@ -5,7 +5,7 @@
 //! | for | |
 //! |---|---|
 //! | panics that must not reach the program | [`guard`] |
-//! | the program's `errno`, signals of writing, cancelled threads | [`errno`], [`signals`] |
+//! | the program's `errno`, signals of writing, cancelled threads, locks that handlers of signals find free | [`errno`], [`signals`] |
 //! | the real function behind a wrapper | [`real`] |
 //! | memory that may be refused | [`memory`] |
 //! | finding by handle or key | [`table`], [`pointers`] |

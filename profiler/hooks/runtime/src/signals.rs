@@ -1,10 +1,63 @@
 //! Writing can raise signals whose default is to end the program: SIGPIPE when the reader of standard error has gone, SIGXFSZ
-//! beyond the limit of a file's size. What commsee writes must not.
+//! beyond the limit of a file's size. What commsee writes must not. And a handler of the program's may leave by a jump, finalize MPI or end
+//! its thread, wherever the thread was.
 
 use std::mem;
 use std::ptr;
 
+use parking_lot::Mutex;
+
+use crate::errno;
+
 const OF_WRITING: [libc::c_int; 2] = [libc::SIGPIPE, libc::SIGXFSZ];
+
+/// The thread's own doing: held back, they would end the process.
+const OF_FAULTS: [libc::c_int; 7] =
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGABRT, libc::SIGSYS];
+
+/// Data under a lock that no handler of a signal finds taken by the thread that it has interrupted, which could not go on before the
+/// handler has returned. It costs two system calls: for what is seldom done.
+pub struct Undisturbed<T>(Mutex<T>);
+
+impl<T> Undisturbed<T> {
+    pub const fn new(value: T) -> Undisturbed<T> {
+        Undisturbed(parking_lot::const_mutex(value))
+    }
+
+    /// The work must not come back here.
+    pub fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        errno::kept(|| undisturbed(|| work(&mut self.0.lock())))
+    }
+}
+
+/// Runs work of ours that neither a signal's handler nor the thread's being cancelled may leave in its midst.
+fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
+    not_cancelled(|| {
+        // SAFETY: plain system calls on signal sets of our own; a set of zeros is an empty one until it is filled.
+        unsafe {
+            let [mut held, mut before] = mem::zeroed::<[libc::sigset_t; 2]>();
+            libc::sigfillset(&mut held);
+            for signal in OF_FAULTS {
+                libc::sigdelset(&mut held, signal);
+            }
+            if libc::pthread_sigmask(libc::SIG_BLOCK, &held, &mut before) != 0 {
+                return work();
+            }
+            let _restore = Restore(before);
+            work()
+        }
+    })
+}
+
+/// Also where the work panics.
+struct Restore(libc::sigset_t);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        // SAFETY: a set that the system has filled.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, ptr::null_mut()) };
+    }
+}
 
 /// Runs work of ours that calls the system. The system's calls are where a thread ends that was cancelled: it may do so in the
 /// program's, not in ours, which would leave locks and halves of things behind.
