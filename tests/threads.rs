@@ -1,5 +1,7 @@
 //! Several threads that communicate at the same time, or one after the other.
 
+use std::fs;
+
 use common::{Launch, Mpi, Run, check, holds};
 
 #[test]
@@ -68,6 +70,24 @@ fn threads_with_small_stacks_call_as_they_do_without_it() {
         // There is no room to walk them.
         launch("smallest").variable("COMMSEE_SITES", "16").run().succeeded();
         launch("smallest").plain().run().succeeded();
+    }
+}
+
+/// What gathers and writes needs more than such a stack has: it takes another one.
+#[test]
+fn threads_with_small_stacks_may_end_mpi() {
+    for mpi in Mpi::ALL {
+        for (name, value) in [("COMMSEE_SITES", "1"), ("COMMSEE_TRACE", "1"), ("COMMSEE_DIR", "/dev/null/shards")] {
+            let launch = || Launch::new(mpi, "small_stacks").ranks(3).arguments(&["ends"]);
+            launch().plain().run().succeeded();
+            let run = launch().variable(name, value).run().succeeded();
+            assert_eq!(run.stdout.matches("finalized").count(), 3, "{}", run.output());
+            let profiles = if name == "COMMSEE_DIR" { 1 } else { 2 };
+            assert_eq!(run.profile().total("MPI_Allreduce"), 150, "{mpi}, {name}");
+            let written = fs::read_dir(run.folder()).expect("a folder").flatten();
+            let written = written.filter(|file| file.path().extension().is_some_and(|extension| extension == "db"));
+            assert_eq!(written.count(), profiles, "{mpi}, {name}: the profile and the snapshot's");
+        }
     }
 }
 

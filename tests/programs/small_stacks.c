@@ -1,6 +1,7 @@
 /* Calls of MPI on threads with small stacks, each on a thread of its own, twice: the second time all functions are found.
  * usage: small_stacks measured     prints how many bytes of its stack each thread has used
- *        small_stacks smallest     their stacks are the smallest there are, and they need a part of them themselves */
+ *        small_stacks smallest     their stacks are the smallest there are, and they need a part of them themselves
+ *        small_stacks ends         such threads take a snapshot and finalize MPI; nothing else is called */
 #include <limits.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -140,6 +141,24 @@ static void on_thread(const pthread_attr_t *attributes, void *work(void *), cons
     pthread_join(thread, NULL);
 }
 
+static void snapshot(void) { MPI_Pcontrol(2); }
+
+static void finalize(void) { MPI_Finalize(); }
+
+static int ends(const pthread_attr_t *attributes)
+{
+    const struct step snapshotting = {"snapshot", snapshot}, finalizing = {"finalize", finalize};
+    MPI_Comm copies[50];
+    for (int i = 0; i < 50; i++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &copies[i]);
+        MPI_Allreduce(&one, &two, 1, MPI_INT, MPI_SUM, copies[i]);
+    }
+    on_thread(attributes, call, &snapshotting);
+    on_thread(attributes, call, &finalizing);
+    printf("finalized\n");
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     int provided, is_measured = argc > 1 && !strcmp(argv[1], "measured");
@@ -152,6 +171,7 @@ int main(int argc, char **argv)
         pthread_attr_setstack(&attributes, stack, MEASURED_BYTES);
     else
         pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN);
+    if (argc > 1 && !strcmp(argv[1], "ends")) return ends(&attributes);
     for (int turn = 0; turn < 2; turn++)
         for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
             memset(stack, UNUSED_BYTE, MEASURED_BYTES);

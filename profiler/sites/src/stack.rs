@@ -5,41 +5,9 @@
 //! nobody can say how far that goes, and what was true at one call need not be at the next: then the system copies it, which refuses what is
 //! not there.
 
-use std::mem;
-
 use commsee_runtime::probe;
 
-/// Where the thread's own stack lies; empty where that is not known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
-    pub low: usize,
-    pub high: usize,
-}
-
-impl Bounds {
-    pub const NONE: Bounds = Bounds { low: 0, high: 0 };
-
-    /// Of the calling thread. The C library may ask for memory, and reads a file for the first thread.
-    pub fn own() -> Bounds {
-        // SAFETY: the attributes are filled by the first call, and destroyed if it succeeded.
-        unsafe {
-            let mut attributes: libc::pthread_attr_t = mem::zeroed();
-            if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
-                return Bounds::NONE;
-            }
-            let (mut low, mut bytes) = (std::ptr::null_mut(), 0);
-            let is_known = libc::pthread_attr_getstack(&attributes, &mut low, &mut bytes) == 0;
-            libc::pthread_attr_destroy(&mut attributes);
-            let low = low as usize;
-            if is_known { Bounds { low, high: low.saturating_add(bytes) } } else { Bounds::NONE }
-        }
-    }
-
-    #[inline(always)]
-    pub fn hold(self, stack_pointer: usize) -> bool {
-        stack_pointer >= self.low && stack_pointer < self.high
-    }
-}
+pub use commsee_runtime::stack::Bounds;
 
 /// Words of a stack.
 pub trait Words {

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use vocabulary::calls::op;
 
 use crate::guest::caller::Caller;
-use crate::guest::{probe, state};
+use crate::guest::{guard, probe, state};
 use crate::mpi::abi::Word;
 use crate::objects::communicators;
 use crate::record::phases;
@@ -34,7 +34,7 @@ pub fn control(level: c_int, name: Option<Word>, caller: Caller) {
     }
     match level {
         0 => pause(true),
-        SNAPSHOT => snapshots::take(),
+        SNAPSHOT => _ = guard::with_room(snapshots::take),
         ..0 => phases::end(),
         _ => {}
     }

@@ -11,7 +11,7 @@ use vocabulary::profile::recover::shard_name;
 use vocabulary::shard::{FINISHED, LEFT, Moment, RUNNING};
 
 use crate::guest::caller::Caller;
-use crate::guest::{clock, say, state};
+use crate::guest::{clock, guard, say, state};
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi::{self, Group};
 use crate::mpi::world;
@@ -214,7 +214,7 @@ pub fn hand_over() {
 
 /// The process exits: nothing will be counted any more. Whoever finds that of all others, too, makes the profile.
 extern "C" fn leave() {
-    crate::guest::guard::guarded(|| {
+    guard::with_room(|| {
         let Some(header) = shard::header() else { return };
         if !ending::is_alone() || header.state() != FINISHED || header.pid() != std::process::id() {
             return;

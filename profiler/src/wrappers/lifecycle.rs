@@ -7,7 +7,7 @@ use super::forward::{real_function, timed};
 use super::shell::jump;
 use crate::fortran;
 use crate::guest::caller::{Address, Caller};
-use crate::guest::guard::uncancelled;
+use crate::guest::guard::{uncancelled, with_room};
 use crate::guest::{clock, state};
 use crate::hooks;
 use crate::mpi::abi::Word;
@@ -60,7 +60,7 @@ fn started(caller: Caller, forward: impl FnOnce() -> tally::Done) -> c_int {
     let entered = clock::moment();
     let done = forward();
     if done.code == 0 {
-        uncancelled(|| lifecycle::start(chosen, entered, done, caller));
+        with_room(|| lifecycle::start(chosen, entered, done, caller));
     }
     done.code
 }
@@ -75,7 +75,7 @@ where_present! {
 unsafe extern "C-unwind" fn finalize(caller: Caller) -> c_int {
     let real = real_function!(MPI_Finalize, fn());
     hooks::drain();
-    uncancelled(|| lifecycle::finish(caller));
+    with_room(|| lifecycle::finish(caller));
     state::stop();
     // SAFETY: it takes nothing.
     unsafe { real() }
@@ -99,7 +99,7 @@ fn opened(session: Word, caller: Caller, forward: impl FnOnce() -> tally::Done) 
     let entered = clock::moment();
     let done = forward();
     if done.code == 0 {
-        uncancelled(|| sessions::opened(chosen, entered, session, done, caller));
+        with_room(|| sessions::opened(chosen, entered, session, done, caller));
     }
     done.code
 }
@@ -118,7 +118,7 @@ unsafe extern "C-unwind" fn session_finalize(session: Word, caller: Caller) -> c
 
 fn closed(caller: Caller, forward: impl FnOnce() -> tally::Done) -> c_int {
     hooks::drain();
-    let closing = uncancelled(sessions::closing).flatten();
+    let closing = with_room(sessions::closing).flatten();
     let done = forward();
     if let Some(closing) = closing {
         uncancelled(|| sessions::closed(closing, done, caller));
@@ -196,7 +196,7 @@ pub unsafe extern "C-unwind" fn fortran_MPI_Finalize(ierror: Word, caller: Calle
         return unsafe { real(ierror) };
     }
     hooks::drain();
-    uncancelled(|| lifecycle::finish(caller));
+    with_room(|| lifecycle::finish(caller));
     state::stop();
     // SAFETY: as above.
     unsafe { real(ierror) }
@@ -233,7 +233,7 @@ fn opened_in_fortran(before: u64, caller: Caller, forward: impl FnOnce() -> tall
     let (chosen, entered) = (clock::choose(), clock::moment());
     let done = forward();
     if done.code == 0 && sessions::opened_so_far() == before {
-        uncancelled(|| sessions::opened(chosen, entered, 0, done, caller));
+        with_room(|| sessions::opened(chosen, entered, 0, done, caller));
     }
 }
 

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::{errno, say, signals};
+use crate::{errno, say, signals, stack};
 
 /// What ends the recording.
 static STOP: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
@@ -43,6 +43,11 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
 /// The same for work that calls the system a great deal: the thread may have been cancelled, and must not end in it.
 pub fn uncancelled<T>(work: impl FnOnce() -> T) -> Option<T> {
     signals::not_cancelled(|| guarded(work))
+}
+
+/// The same for work that needs much of the stack besides, of which the program's thread may have little.
+pub fn with_room<T>(work: impl FnOnce() -> T) -> Option<T> {
+    signals::not_cancelled(|| errno::kept(|| stack::with_room(|| caught(work))))
 }
 
 /// What is recorded of a call that has returned. A panic ends the recording, and the program gets what its call returned.

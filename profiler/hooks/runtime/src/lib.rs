@@ -12,7 +12,7 @@
 //! | a thread's data that others seldom come to | [`biased`] |
 //! | values that several threads may read and write | [`loose`] |
 //! | a thread's own data, without a call | [`thread_pointer!`] |
-//! | how far the stack goes | [`stack`] |
+//! | how far the stack goes, and another one where it ends soon | [`stack`] |
 //! | memory of which nobody knows whether it is there | [`probe`] |
 //! | a line to the user, from one rank | [`say`], [`launcher`] |
 //! | the core as a module sees it | [`module`] |
