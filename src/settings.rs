@@ -42,7 +42,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: OUT,
         default: DEFAULT_OUT,
-        meaning: "File name of the profile. %j is the batch system's job id (ARRAY_TASK for a task of an array), %s the job's step, %h the \
+        meaning: "File name of the profile, or a directory for it. %j is the batch system's job id (ARRAY_TASK for a task of an array), %s the job's step, %h the \
                   host, %p the process id, %t the time.",
     },
     Variable { name: OUT_COMPATIBLE, default: "", meaning: "Used if COMMSEE_OUT is not set." },

@@ -125,6 +125,19 @@ fn existing_files_are_left_alone() {
 }
 
 #[test]
+fn a_directory_takes_the_profile() {
+    for mpi in Mpi::ALL {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let out = folder.path().to_str().expect("a path in UTF-8");
+        let run = Launch::new(mpi, "control").ranks(2).variable("COMMSEE_OUT", out).run().succeeded();
+        let files: Vec<PathBuf> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let [profile] = &files[..] else { panic!("{files:?} in {out}\n{}", run.output()) };
+        assert!(profile.to_string_lossy().contains("/commsee-"), "{files:?}");
+        check_profile(&run, &Profile::read(profile));
+    }
+}
+
+#[test]
 fn an_unwritable_place_costs_neither_the_job_nor_the_profile() {
     for mpi in Mpi::ALL {
         for wanted in ["/missing/folder/run.db", "/dev/null/run.db", "/proc/run.db", ""] {
@@ -177,6 +190,24 @@ fn a_limit_on_the_size_of_files_costs_the_profile_and_not_the_job() {
         let run = twins(launch);
         assert!(run.status.success(), "the limit is one that the program itself lives with: {}", run.output());
         assert!(run.stderr.contains("commsee"), "what is lost is said: {}", run.stderr);
+    }
+}
+
+/// What a shard had no room for was kept in memory, and must not end with the process where no profile holds it.
+#[test]
+fn a_full_file_system_costs_no_count_where_no_profile_can_be_written() {
+    for mpi in Mpi::ALL {
+        let link = vec!["-rdynamic".to_owned(), "-ldl".to_owned()];
+        let program = common::Program { name: "filled", link }.compiled(mpi);
+        let launch = Launch::of(mpi, program).preload(library()).ranks(2);
+        let run = launch.variable("COMMSEE_OUT", &"x".repeat(300)).run().succeeded();
+        assert!(run.stderr.contains("kept in memory only"), "{}", run.stderr);
+        assert!(run.stderr.contains("`through recover` makes it from the shards"), "{}", run.stderr);
+        recover::recover(&run.left_over(), &run.profile_path()).expect("a profile of the shards");
+        let profile = Profile::read(&run.profile_path());
+        for operation in ["MPI_Comm_dup", "MPI_Allreduce", "MPI_Comm_free"] {
+            assert_eq!(profile.total(operation), 2000, "{operation} under {mpi}");
+        }
     }
 }
 

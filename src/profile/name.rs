@@ -1,5 +1,6 @@
 //! The name that a profile is wanted under: the pattern of `COMMSEE_OUT` with what a process knows filled in.
 
+use std::path::Path;
 use std::time::SystemTime;
 
 use super::utc::utc;
@@ -31,8 +32,17 @@ impl Origin {
         Origin { job: header.job(), host, pid: header.pid, unix_ns: header.start_realtime_ns }
     }
 
-    /// Fills in `%j`, `%s`, `%h`, `%p` and `%t`. The time is UTC, without the separators that some file systems and shells mind.
+    /// Fills in `%j`, `%s`, `%h`, `%p` and `%t`. The time is UTC, without the separators that some file systems and shells mind. In a
+    /// directory the name is the one that is taken where none is given.
     pub fn expand(&self, pattern: &str) -> String {
+        let name = self.fill_in(pattern);
+        if Path::new(&name).is_dir() {
+            return Path::new(&name).join(self.fill_in(settings::DEFAULT_OUT)).to_string_lossy().into_owned();
+        }
+        name
+    }
+
+    fn fill_in(&self, pattern: &str) -> String {
         settings::file_name(pattern, |letter| {
             Some(match letter {
                 'j' => self.job.id_or_none().to_owned(),
@@ -62,5 +72,8 @@ mod tests {
         assert_eq!(origin.expand("a-%j.%s-%h-%p-%t.db"), "a-7.1-n1-42-19700101T000001.db");
         origin.job = Job::default();
         assert_eq!(origin.expand("%j-%s-%x"), "0-0-%x");
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().to_str().unwrap();
+        assert_eq!(origin.expand(place), format!("{place}/commsee-19700101T000001.db"));
     }
 }

@@ -18,6 +18,10 @@ impl Reserved {
     /// Creates the file aside, in the directory of the wanted name, readable by its owner's group as the umask says.
     pub fn create(wanted: &Path) -> io::Result<Reserved> {
         let name = wanted.file_name().ok_or_else(|| io::Error::other("the name of a file is missing"))?;
+        // A number behind the name of a device would be a file among devices.
+        if fs::metadata(wanted).is_ok_and(|there| !there.is_file()) {
+            return Err(io::Error::other("there is something that is no file"));
+        }
         for attempt in 0..1000 {
             let mut hidden = OsString::from(".");
             hidden.push(name);
@@ -123,6 +127,13 @@ mod tests {
         drop(Reserved::create(&folder.path().join("run.db")).unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         assert!(Reserved::create(&folder.path().join("missing/run.db")).is_err());
+    }
+
+    #[test]
+    fn no_file_is_made_beside_what_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(Reserved::create(folder.path()).is_err());
+        assert!(Reserved::create(Path::new("/dev/null")).is_err());
     }
 
     #[test]

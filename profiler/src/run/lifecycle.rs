@@ -18,7 +18,7 @@ use crate::record::tally::{self, Done};
 use crate::rollcall::{self, RollCall};
 use crate::run::setup::{self, Process};
 use crate::run::tree::Tree;
-use crate::run::{ending, gather, partial, parting, sessions, snapshots};
+use crate::run::{ending, gather, output, partial, parting, sessions, snapshots};
 use crate::shard::paths;
 use crate::{shard, thread, trace};
 
@@ -181,6 +181,7 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, beg
     // SAFETY: as above.
     let Some(gathering) = arrived.and_then(|()| gathering.or_else(|| unsafe { gather::open() })) else {
         say::warn("MPI fails in MPI_Finalize: the profile can be made by `through recover`");
+        output::keep_shard();
         return;
     };
     if let Some(thread) = thread {
@@ -201,6 +202,8 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, beg
         shard::remove();
         // Of shards that stay the notes still tell.
         roll_call.forget();
+    } else {
+        output::keep_shard();
     }
     snapshots::remove();
     world::forget();

@@ -5,17 +5,26 @@ use std::path::Path;
 use vocabulary::profile::recover::host_name;
 use vocabulary::profile::{Error, Writer};
 
-use crate::guest::say;
+use crate::guest::{say, signals};
 use crate::shard::{self, paths};
 
+/// Called when nothing is counted any more.
 pub fn say_lost(trouble: &str) {
-    say::warn(&match shard::path() {
-        Some(_) => format!("no profile could be written ({trouble}); `through recover` makes it from the shards"),
-        None => format!(
+    say::warn(&match signals::held_back(shard::make_final) {
+        Ok(_) => format!("no profile could be written ({trouble}); `through recover` makes it from the shards"),
+        Err(_) => format!(
             "no profile could be written ({trouble}), and what this process counted is lost; `through recover` reads the shards \
              that other ranks may have left"
         ),
     });
+}
+
+/// The profile lacks something, or there is none: this process's shard must have all, also what was kept in memory because the file could
+/// not grow.
+pub fn keep_shard() {
+    if let Err(trouble) = signals::held_back(shard::make_final) {
+        say::warn(&format!("the shard of this process lacks counters, which are lost ({trouble})"));
+    }
 }
 
 /// Opens the profile under the wanted name, or where that cannot be, under the same name where the job was started or beside the
