@@ -29,11 +29,21 @@ pub fn boot() -> [u64; 2] {
 /// may have them when these are gone, and all their processes with them.
 pub fn namespaces() -> u64 {
     static NAMESPACES: OnceLock<u64> = OnceLock::new();
-    *NAMESPACES.get_or_init(|| {
-        // Some kernels have no namespaces of time.
-        let inode = |kind| fs::metadata(format!("/proc/self/ns/{kind}")).map_or(0, |facts| facts.ino());
-        inode("pid") << 32 | inode("time") & 0xffff_ffff
-    })
+    *NAMESPACES.get_or_init(|| namespace("pid") << 32 | namespace("time") & 0xffff_ffff)
+}
+
+/// Its inode. Some kernels have no namespaces of time.
+fn namespace(kind: &str) -> u64 {
+    fs::metadata(format!("/proc/self/ns/{kind}")).map_or(0, |facts| facts.ino())
+}
+
+/// Which clock CLOCK_MONOTONIC is: that of this kernel, as the process's namespace of time shows it. Zero where that cannot be said.
+pub fn clock() -> u64 {
+    match boot() {
+        [0, 0] => 0,
+        // Odd, so that it is not zero.
+        [high, low] => (high ^ low.rotate_left(32) ^ namespace("time") << 1) | 1,
+    }
 }
 
 /// When a process started, in clock ticks since boot; `None` if there is no such process.
@@ -63,5 +73,6 @@ mod tests {
     fn this_kernel_says_which_it_is() {
         assert_ne!(boot(), [0, 0]);
         assert_ne!(namespaces() >> 32, 0);
+        assert_ne!(clock(), 0);
     }
 }
