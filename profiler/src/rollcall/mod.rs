@@ -10,7 +10,6 @@ mod verdict;
 mod watch;
 
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use host::Roll;
@@ -21,6 +20,8 @@ use vocabulary::profile::Claim;
 use vocabulary::profile::hosts::{Folder, Note, is_held};
 use vocabulary::profile::recover::host_name;
 use xxhash_rust::xxh3::xxh3_64;
+
+use crate::guest::signals;
 
 /// Kinds of roll calls: of all ranks that record, of those that keep a timeline, and of programs with sessions only, which need not
 /// meet.
@@ -262,7 +263,7 @@ fn wait<T>(until: Instant, goes_on: &impl Fn() -> bool, mut ask: impl FnMut() ->
         if Instant::now() >= until || !goes_on() {
             return None;
         }
-        thread::sleep(pause);
+        signals::rest(pause);
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

@@ -3,7 +3,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
-use std::thread;
 use std::time::Instant;
 
 use vocabulary::buckets::MAX_EDGES;
@@ -98,7 +97,7 @@ impl Gathering {
             pmpi::comm_free(&mut self.tree.comm);
             rest
         };
-        thread::sleep(rest);
+        signals::rest(rest);
     }
 
     /// Collective. One profile of the shards that all ranks have. At rank 0: whether it is written, and which snapshots any rank has

@@ -3,12 +3,12 @@
 
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
-use std::thread;
 use std::time::Duration;
 
 use vocabulary::shard::Sync;
 use vocabulary::stream::{Decoder, Encoder, Item, Source};
 
+use crate::guest::signals;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi;
 use crate::trace;
@@ -138,7 +138,7 @@ impl Tree {
                 return;
             }
             if attempt >= ATTEMPTS_AT_ONCE {
-                thread::sleep(pause);
+                signals::rest(pause);
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }
         }

@@ -23,7 +23,7 @@ use crate::guest::say::warn_once;
 use crate::guest::signals::{self, Undisturbed};
 use crate::guest::{clock, say};
 use crate::shard::lock::Lock;
-use crate::shard::paths;
+use crate::shard::{memory, paths};
 
 /// Address space set aside for growth, at first: little, because the program may limit its address space later, and because batch systems
 /// count it. Where it is limited already at most a small part of it, since the program needs the rest.
@@ -357,7 +357,7 @@ impl Mapping {
         if self.used + bytes > self.mapped {
             let growth = (self.mapped / 16).clamp(GROWTH_BYTES.0, GROWTH_BYTES.1).max(bytes);
             if let Err(error) = self.grow(growth) {
-                warn_once!("no memory for more counters; new ones are not counted from now on: {error}");
+                memory::say_refused(format_args!(" from now on ({error})"));
                 return None;
             }
         }

@@ -4,6 +4,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
+use std::fmt;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,7 +21,12 @@ pub fn lose_call() {
     if let Some(header) = shard::header() {
         header.lose_call();
     }
-    warn_once!("no memory for more counters: calls that need new ones are not counted");
+    say_refused(format_args!(""));
+}
+
+/// Once, whoever notices first; `why` begins with what stands before it.
+pub fn say_refused(why: fmt::Arguments) {
+    warn_once!("no memory for more counters: calls that need new ones are not counted{why}");
 }
 
 /// Mostly untouched, and then no memory either: the loader maps it as zeros.

@@ -10,7 +10,6 @@ use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_long};
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
-use std::thread;
 use std::time::Duration;
 
 use parking_lot::RawMutex;
@@ -181,5 +180,5 @@ fn membarrier(command: c_int) -> bool {
 
 #[cold]
 fn pause(duration: Duration) {
-    errno::kept(|| signals::not_cancelled(|| thread::sleep(duration)));
+    errno::kept(|| signals::not_cancelled(|| signals::rest(duration)));
 }

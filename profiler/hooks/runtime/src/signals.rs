@@ -2,8 +2,10 @@
 //! beyond the limit of a file's size. What commsee writes must not. And a handler of the program's may leave by a jump, finalize MPI or end
 //! its thread, wherever the thread was.
 
+use std::io;
 use std::mem;
 use std::ptr;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
@@ -73,6 +75,17 @@ pub fn not_cancelled<T>(work: impl FnOnce() -> T) -> T {
     // SAFETY: as above; the state is what it was.
     unsafe { pthread_setcancelstate(before, &mut before) };
     result
+}
+
+/// Does nothing for about so long, and at once where a sandbox forbids that: the standard library's would panic.
+pub fn rest(duration: Duration) {
+    let mut left =
+        libc::timespec { tv_sec: duration.as_secs() as libc::time_t, tv_nsec: duration.subsec_nanos().into() };
+    let place = &raw mut left;
+    // SAFETY: reads the time, and fills in what is left of it after a signal.
+    while unsafe { libc::nanosleep(place, place) } != 0
+        && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+    {}
 }
 
 /// Runs work of ours that writes. The signals are held back from this thread meanwhile, and taken away again afterwards,
