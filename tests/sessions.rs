@@ -32,6 +32,21 @@ fn a_program_without_init_leaves_one_profile() {
     }
 }
 
+/// What a shard found no room for was kept in memory, which ends with its process: the last one makes the profile of files.
+#[test]
+fn a_full_file_system_costs_no_count_of_sessions() {
+    for mpi in libraries() {
+        let link = vec!["-rdynamic".to_owned(), "-ldl".to_owned()];
+        let program = Program { name: "filled", link }.compiled(mpi);
+        let run = Launch::of(mpi, program).preload(library()).ranks(3).arguments(&["sessions"]).run().succeeded();
+        assert!(run.stderr.contains("kept in memory only"), "{}", run.stderr);
+        let profile = run.profile();
+        assert_eq!(profile.total("MPI_Allreduce"), 3000, "{mpi}");
+        assert_eq!(profile.total("MPI_Session_finalize"), 3, "{mpi}");
+        assert_eq!(run.left_behind(), Vec::<std::path::PathBuf>::new(), "{}", run.output());
+    }
+}
+
 #[test]
 fn several_sessions_are_one_run() {
     libraries().for_each(|mpi| check(&run(mpi, "several", 3)));

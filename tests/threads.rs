@@ -91,6 +91,20 @@ fn threads_with_small_stacks_may_end_mpi() {
     }
 }
 
+/// So does a handler that has too little; other handlers must not begin where this one stands, though the stack pointer is elsewhere.
+#[test]
+fn handlers_of_signals_may_end_mpi() {
+    for mpi in Mpi::ALL {
+        for kib in ["64", "1024"] {
+            let launch = || Launch::new(mpi, "small_stacks").ranks(2).arguments(&["handlers", kib]);
+            launch().plain().run().succeeded();
+            let run = launch().run().succeeded();
+            assert_eq!(run.stdout.matches("finalized").count(), 2, "{}", run.output());
+            assert_eq!(run.profile().total("MPI_Allreduce"), 100, "{mpi}, {kib} KiB");
+        }
+    }
+}
+
 /// Bytes of the stack by step.
 fn used(run: &Run) -> Vec<(&str, usize)> {
     let lines = run.stdout.lines().filter_map(|line| line.split_once(' '));

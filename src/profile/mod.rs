@@ -19,7 +19,7 @@ mod write;
 
 pub use crate::host::{boot, namespaces};
 pub use error::Error;
-pub use name::{Origin, expand};
+pub use name::{Origin, expand, expand_in};
 pub use remains::{Claim, State, debris, hosts, life, locks, recover};
 pub use reserved::Reserved;
 pub use schema::{APPLICATION_ID, SCHEMA, SCHEMA_VERSION};

@@ -1,6 +1,6 @@
 //! The name that a profile is wanted under: the pattern of `COMMSEE_OUT` with what a process knows filled in.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::utc::utc;
@@ -35,11 +35,14 @@ impl Origin {
     /// Fills in `%j`, `%s`, `%h`, `%p` and `%t`. The time is UTC, without the separators that some file systems and shells mind. In a
     /// directory the name is the one that is taken where none is given.
     pub fn expand(&self, pattern: &str) -> String {
+        self.expand_in(Path::new(""), pattern).to_string_lossy().into_owned()
+    }
+
+    /// The same of a pattern that stands for a place in this directory, or for one of its own.
+    pub fn expand_in(&self, directory: &Path, pattern: &str) -> PathBuf {
         let name = self.fill_in(pattern);
-        if Path::new(&name).is_dir() {
-            return Path::new(&name).join(self.fill_in(settings::DEFAULT_OUT)).to_string_lossy().into_owned();
-        }
-        name
+        let path = directory.join(&name);
+        if name.ends_with('/') || path.is_dir() { path.join(self.fill_in(settings::DEFAULT_OUT)) } else { path }
     }
 
     fn fill_in(&self, pattern: &str) -> String {
@@ -61,8 +64,15 @@ pub fn expand(pattern: &str) -> String {
     Origin::here().expand(pattern)
 }
 
+/// The same of a pattern that stands for a place in this directory, or for one of its own.
+pub fn expand_in(directory: &Path, pattern: &str) -> PathBuf {
+    Origin::here().expand_in(directory, pattern)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -75,5 +85,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().to_str().unwrap();
         assert_eq!(origin.expand(place), format!("{place}/commsee-19700101T000001.db"));
+        assert_eq!(origin.expand("%p/"), "42/commsee-19700101T000001.db");
+        fs::create_dir(folder.path().join("42")).unwrap();
+        assert_eq!(origin.expand_in(folder.path(), "%p"), folder.path().join("42/commsee-19700101T000001.db"));
     }
 }

@@ -1,17 +1,20 @@
-/* signalled jumps|finalizes: a signal comes while commsee asks the system for room, and its handler leaves that for good: by a jump, or by
- * MPI_Finalize and the process's end. What the program does is said on standard output: how many communicators it has made, and named. */
+/* signalled jumps|finalizes|multiple|threads: a signal comes while commsee asks the system for room, and its handler leaves that for good: by
+ * a jump, or by MPI_Finalize and the process's end. "multiple": jumps under MPI_THREAD_MULTIPLE. "threads": jumps out of the first calls of
+ * threads, which stay. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { JUMPS = 5, MORE = 20000 };
+enum { JUMPS = 20, MORE = 20000, THREADS = 200 };
 
-static sigjmp_buf back;
+static __thread sigjmp_buf back;
 static volatile sig_atomic_t is_armed, is_finalizing;
 
 /* In the library's place: commsee's shard grows by it. */
@@ -43,16 +46,56 @@ static void name_one(int number)
     MPI_Comm_free(&comm);
 }
 
+static pthread_barrier_t all_came;
+
+static void *first_call(void *unused)
+{
+    int one = 1, sum;
+    if (!sigsetjmp(back, 1)) {
+        is_armed = 1;
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF);
+    }
+    is_armed = 0;
+    pthread_barrier_wait(&all_came);
+    for (;;)
+        pause();
+    return unused;
+}
+
+/* One after the other; each lives on, so that none takes over what another one has left. */
+static int with_threads(void)
+{
+    pthread_attr_t small;
+    pthread_barrier_init(&all_came, NULL, 2);
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 1 << 16);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, &small, first_call, NULL))
+            return 1;
+        pthread_barrier_wait(&all_came);
+    }
+    MPI_Finalize();
+    fflush(stdout);
+    _exit(0);
+}
+
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    is_finalizing = argc > 1 && !strcmp(argv[1], "finalizes");
+    const char *how = argc > 1 ? argv[1] : "";
+    int provided;
+    MPI_Init_thread(&argc, &argv, strcmp(how, "multiple") ? MPI_THREAD_SERIALIZED : MPI_THREAD_MULTIPLE, &provided);
+    is_finalizing = !strcmp(how, "finalizes");
     signal(SIGUSR1, leave);
+    if (!strcmp(how, "threads"))
+        return with_threads();
     for (volatile int jumps = 0; jumps < JUMPS; jumps++) {
         if (!sigsetjmp(back, 1)) {
             is_armed = 1;
-            for (int i = 0;; i++)
+            for (int i = 0;; i++) {
                 name_one(i);
+                MPI_Barrier(MPI_COMM_SELF);
+            }
         }
     }
     for (int i = 0; i < MORE; i++) {

@@ -1,15 +1,19 @@
 /* Calls of MPI on threads with small stacks, each on a thread of its own, twice: the second time all functions are found.
  * usage: small_stacks measured     prints how many bytes of its stack each thread has used
  *        small_stacks smallest     their stacks are the smallest there are, and they need a part of them themselves
- *        small_stacks ends         such threads take a snapshot and finalize MPI; nothing else is called */
+ *        small_stacks ends         threads with little more take a snapshot and finalize MPI
+ *        small_stacks handlers KIB the same in a handler of a signal, on a stack of so many KiB that other handlers have in common with it */
 #include <limits.h>
+#include <signal.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
-enum { MEASURED_BYTES = 1 << 20, OWN_BYTES = 3072, UNUSED_BYTE = 0x5a };
+/* Open MPI's own MPI_Finalize takes 16 032 bytes of a stack. */
+enum { MEASURED_BYTES = 1 << 20, OWN_BYTES = 3072, ENDING_BYTES = 20 << 10, UNUSED_BYTE = 0x5a };
 
 static int one = 1, two, outcome, done, indices[2];
 static char bytes[100], arrived[100];
@@ -145,14 +149,45 @@ static void snapshot(void) { MPI_Pcontrol(2); }
 
 static void finalize(void) { MPI_Finalize(); }
 
-static int ends(const pthread_attr_t *attributes)
+static void make_fifty(void)
 {
-    const struct step snapshotting = {"snapshot", snapshot}, finalizing = {"finalize", finalize};
     MPI_Comm copies[50];
     for (int i = 0; i < 50; i++) {
         MPI_Comm_dup(MPI_COMM_WORLD, &copies[i]);
         MPI_Allreduce(&one, &two, 1, MPI_INT, MPI_SUM, copies[i]);
     }
+}
+
+static void on_signal(int number)
+{
+    volatile unsigned char own[1024];
+    memset((void *)own, number, sizeof own);
+    if (number == SIGUSR1) {
+        MPI_Pcontrol(2);
+        MPI_Finalize();
+        printf("finalized\n");
+    }
+    for (size_t i = 0; i < sizeof own; i++)
+        if (own[i] != number) abort();
+}
+
+static int handlers(size_t stack_bytes)
+{
+    stack_t stack = {.ss_sp = malloc(stack_bytes), .ss_size = stack_bytes}, then;
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK | SA_RESTART};
+    struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
+    make_fifty();
+    if (sigaltstack(&stack, NULL) || sigaction(SIGALRM, &action, NULL) || sigaction(SIGUSR1, &action, NULL)) return 2;
+    setitimer(ITIMER_REAL, &often, NULL);
+    raise(SIGUSR1);
+    setitimer(ITIMER_REAL, &never, NULL);
+    return sigaltstack(NULL, &then) || then.ss_sp != stack.ss_sp || then.ss_flags ? 3 : 0;
+}
+
+static int ends(const pthread_attr_t *attributes)
+{
+    const struct step snapshotting = {"snapshot", snapshot}, finalizing = {"finalize", finalize};
+    make_fifty();
     on_thread(attributes, call, &snapshotting);
     on_thread(attributes, call, &finalizing);
     printf("finalized\n");
@@ -171,7 +206,11 @@ int main(int argc, char **argv)
         pthread_attr_setstack(&attributes, stack, MEASURED_BYTES);
     else
         pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN);
-    if (argc > 1 && !strcmp(argv[1], "ends")) return ends(&attributes);
+    if (argc > 1 && !strcmp(argv[1], "ends")) {
+        pthread_attr_setstacksize(&attributes, ENDING_BYTES);
+        return ends(&attributes);
+    }
+    if (argc > 2 && !strcmp(argv[1], "handlers")) return handlers((size_t)atoi(argv[2]) << 10);
     for (int turn = 0; turn < 2; turn++)
         for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
             memset(stack, UNUSED_BYTE, MEASURED_BYTES);

@@ -16,6 +16,7 @@ use vocabulary::shard::{
 };
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed, xxh3_128_with_seed};
 
+use crate::guest::signals;
 use crate::shard;
 use crate::shard::texts::Texts;
 
@@ -95,6 +96,10 @@ impl<T: Hash + Eq + Clone> Numbered<T> {
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 fn with<T: Default>(work: impl FnOnce(&mut Registry) -> T) -> T {
+    signals::undisturbed(|| locked(work))
+}
+
+fn locked<T: Default>(work: impl FnOnce(&mut Registry) -> T) -> T {
     let Some(mut registry) = REGISTRY.try_lock_for(LONGEST_WAIT) else { return T::default() };
     let registry = registry.get_or_insert_with(|| Registry {
         modules: Vec::new(),

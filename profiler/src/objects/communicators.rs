@@ -15,7 +15,7 @@ use crate::mpi::world;
 use crate::objects::freeing::BeingFreed;
 use crate::objects::handles::{Handles, generation};
 use crate::objects::identity::{self, Identity};
-use crate::objects::records::REGISTRY;
+use crate::objects::records::{registry, with_registry};
 use crate::shard;
 
 pub use crate::objects::records::{Record, none, prepare, several};
@@ -27,7 +27,7 @@ pub fn add_world(world_rank: u32, world_size: u32) {
     record.identity = identity::world();
     record.letter = creators::WORLD as u8;
     (record.rank, record.size) = (world_rank, world_size);
-    if let Some(record) = REGISTRY.with(|registry| registry.keep(|| record)) {
+    if let Some(record) = with_registry(|registry| registry.keep(|| record)) {
         enter(abi().world, record);
     }
 }
@@ -146,7 +146,7 @@ fn foreign(handle: Word) -> Record {
             let group = unsafe { union_identity(handle, record.flags) }?;
             identity::of_known(record.letter, group, &[])
         };
-        REGISTRY.with(|registry| {
+        with_registry(|registry| {
             if let Some(known) = find(handle) {
                 return Some(known);
             }
@@ -191,7 +191,7 @@ pub unsafe fn duplicate(parent: Record, sequence: u32, letter: u8, birthplace: u
     let parent = unsafe { &*parent };
     let identity = identity::child(parent.identity, sequence, letter, parent.root);
     let words = words_of_duplicate(parent, letter, birthplace);
-    REGISTRY.with(|registry| registry.keep_counted(|| duplicate_of(parent, identity, words, 0)))
+    with_registry(|registry| registry.keep_counted(|| duplicate_of(parent, identity, words, 0)))
 }
 
 /// The words of a duplicate that are the same for all that a place of the program makes of one parent: `remote`, and its letter, flags and
@@ -206,7 +206,7 @@ pub fn words_of_duplicate(parent: &Communicator, letter: u8, birthplace: u32) ->
 #[inline(always)]
 pub fn have_room(alone: Alone) -> bool {
     // SAFETY: nothing here comes back.
-    unsafe { REGISTRY.of(alone) }.has_room()
+    unsafe { registry(alone) }.has_room()
 }
 
 /// The same where calls come one after the other and there is room, and under its handle.
@@ -217,7 +217,7 @@ pub unsafe fn duplicated(alone: Alone, parent: Record, sequence: u32, letter: u8
         let parent = &*parent;
         // First, for want of registers.
         let identity = identity::child(parent.identity, sequence, letter, parent.root);
-        let registry = REGISTRY.of(alone);
+        let registry = registry(alone);
         registry.keep_counted_in_room(|| duplicate_of(parent, identity, words, handle))
     };
     HANDLES.enter_alone(alone, handle, record);
@@ -262,7 +262,7 @@ pub unsafe fn created_from(
 }
 
 fn register(record: Communicator, handle: Word) {
-    if let Some(record) = REGISTRY.with(|registry| registry.keep_counted(|| record)) {
+    if let Some(record) = with_registry(|registry| registry.keep_counted(|| record)) {
         enter(handle, record);
     }
 }

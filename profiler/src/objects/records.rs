@@ -10,6 +10,8 @@ use vocabulary::shard::{
 
 use crate::guest::serial::Serial;
 use crate::guest::set_once::SetOnce;
+use crate::guest::signals;
+use crate::guest::state::{self, Alone};
 use crate::shard;
 
 pub type Record = *mut Communicator;
@@ -38,7 +40,7 @@ pub struct Registry {
 // SAFETY: the block is only touched where the registry is held.
 unsafe impl Send for Registry {}
 
-pub static REGISTRY: Serial<Registry> = Serial::new(Registry {
+static REGISTRY: Serial<Registry> = Serial::new(Registry {
     next_number: FIRST_COMM,
     counter: 0,
     foreign: 0,
@@ -66,6 +68,27 @@ pub fn none() -> Record {
 pub fn several() -> Record {
     // SAFETY: as above.
     unsafe { ROWS.get()[1].0 }
+}
+
+/// Works on the registry, which has room for one more then, if there is memory. Room is made while no signal is handled: a handler that does
+/// not return would leave the lock taken.
+#[inline(always)]
+pub fn with_registry<R>(work: impl FnOnce(&mut Registry) -> R) -> R {
+    if state::is_threaded() && REGISTRY.with(|registry| !registry.has_room()) {
+        signals::undisturbed(|| REGISTRY.with(Registry::next_block));
+    }
+    REGISTRY.with(work)
+}
+
+/// The same where calls come one after the other.
+///
+/// # Safety
+/// Nothing that comes back here is called while it is held.
+#[inline(always)]
+#[allow(clippy::mut_from_ref)]
+pub unsafe fn registry(alone: Alone) -> &'static mut Registry {
+    // SAFETY: as demanded.
+    unsafe { REGISTRY.of(alone) }
 }
 
 impl Registry {

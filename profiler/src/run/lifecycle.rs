@@ -181,7 +181,7 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, beg
     // SAFETY: as above.
     let Some(gathering) = arrived.and_then(|()| gathering.or_else(|| unsafe { gather::open() })) else {
         say::warn("MPI fails in MPI_Finalize: the profile can be made by `through recover`");
-        output::keep_shard();
+        output::keep_or_say(FINISHED);
         return;
     };
     if let Some(thread) = thread {
@@ -203,7 +203,7 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, beg
         // Of shards that stay the notes still tell.
         roll_call.forget();
     } else {
-        output::keep_shard();
+        output::keep_or_say(FINISHED);
     }
     snapshots::remove();
     world::forget();

@@ -1,16 +1,23 @@
 //! Where the profile of a run goes, and what the user hears of it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use vocabulary::profile::recover::host_name;
 use vocabulary::profile::{Error, Writer};
+use vocabulary::shard::FINISHED;
 
 use crate::guest::{say, signals};
 use crate::shard::{self, paths};
 
+/// What this process counted is lost, and that was said.
+static IS_LOST: AtomicBool = AtomicBool::new(false);
+
 /// Called when nothing is counted any more.
 pub fn say_lost(trouble: &str) {
-    say::warn(&match signals::held_back(shard::make_final) {
+    let shard = keep(shard::header().map_or(FINISHED, |header| header.state()));
+    IS_LOST.fetch_or(shard.is_err(), Ordering::Relaxed);
+    say::warn(&match shard {
         Ok(_) => format!("no profile could be written ({trouble}); `through recover` makes it from the shards"),
         Err(_) => format!(
             "no profile could be written ({trouble}), and what this process counted is lost; `through recover` reads the shards \
@@ -19,12 +26,20 @@ pub fn say_lost(trouble: &str) {
     });
 }
 
-/// The profile lacks something, or there is none: this process's shard must have all, also what was kept in memory because the file could
-/// not grow.
-pub fn keep_shard() {
-    if let Err(trouble) = signals::held_back(shard::make_final) {
-        say::warn(&format!("the shard of this process lacks counters, which are lost ({trouble})"));
-    }
+/// What was kept in memory because the shard's file could not grow must be in a file where no profile has it. Tells where.
+pub fn keep(state: u32) -> Result<PathBuf, String> {
+    signals::held_back(|| shard::make_final(state))
+}
+
+/// The same, and says what could not be kept.
+pub fn keep_or_say(state: u32) -> Option<PathBuf> {
+    keep(state)
+        .inspect_err(|trouble| {
+            if !IS_LOST.swap(true, Ordering::Relaxed) {
+                say::warn(&format!("the shard of this process lacks counters, which are lost ({trouble})"));
+            }
+        })
+        .ok()
 }
 
 /// Opens the profile under the wanted name, or where that cannot be, under the same name where the job was started or beside the

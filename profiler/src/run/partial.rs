@@ -9,7 +9,7 @@ use vocabulary::profile::recover::{shard_name, snapshot_name};
 use vocabulary::ranks::Ranks;
 use vocabulary::shard::{FINISHED, read_header};
 
-use crate::guest::{say, signals};
+use crate::guest::say;
 use crate::rollcall::{Remains, RollCall};
 use crate::run::{join, output, snapshots};
 use crate::shard;
@@ -20,7 +20,7 @@ pub fn finish(roll_call: &RollCall) {
     let Some(header) = shard::header() else { return };
     header.set_state(FINISHED);
     let (run, size) = (header.run(), header.world_size());
-    let own = signals::held_back(shard::make_final);
+    let own = output::keep(FINISHED);
     if let Err(trouble) = &own {
         output::say_lost(trouble);
     }

@@ -219,7 +219,10 @@ extern "C" fn leave() {
         if !ending::is_alone() || header.state() != FINISHED || header.pid() != std::process::id() {
             return;
         }
-        header.set_state(LEFT);
+        // Others read it as soon as it says so.
+        if output::keep_or_say(LEFT).is_none() {
+            return;
+        }
         // Somebody waits for the last process of each host.
         if HOSTS.try_lock().is_some_and(|hosts| hosts.as_ref().is_some_and(RollCall::is_watched)) {
             return;

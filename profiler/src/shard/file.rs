@@ -29,10 +29,13 @@ use crate::shard::{memory, paths};
 /// count it. Where it is limited already at most a small part of it, since the program needs the rest.
 const RESERVE_BYTES: usize = 256 << 20;
 const LEAST_RESERVE_BYTES: usize = 16 << 20;
+/// The same where the system has no place with room behind.
+const CLOSED_IN_BYTES: usize = 4 << 30;
 /// As much as indexes can tell apart (`thread/`).
 const MOST_BYTES: usize = 32 << 30;
-/// Where nobody else is, so that there is room behind: programs and their heaps lie below it, libraries and stacks above. A wish only.
-const PLACE: usize = 0x6000_0000_0000;
+/// Where nobody else is, so that there is room behind: programs and their heaps lie below or elsewhere, libraries and stacks above. The heap
+/// of GCC's sanitizer of addresses begins at 2^46 + 2^45.
+const CLEARINGS: [usize; 3] = [0x6000_0000_0000, 0x4800_0000_0000, 0x2800_0000_0000];
 /// The file's size at first: the header and one block of each kind.
 const FIRST_BYTES: usize = 32 << 10;
 /// The file grows by a sixteenth, but at least and at most by this much: what is set aside is written to, and costs time and memory
@@ -48,6 +51,8 @@ struct Mapping {
     file: Option<File>,
     /// Some of them are, because the file could not grow.
     is_in_memory: bool,
+    /// The file that all of them were written to at the end, where that is so.
+    written: Option<PathBuf>,
 }
 
 struct File {
@@ -269,45 +274,57 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
     image
 }
 
-/// Sees to it that all that was counted is in the file. Called when nothing is counted any more.
-pub fn make_final() -> Result<PathBuf, String> {
-    let place = |mapping: &Mapping| (mapping.file.as_ref().map(|file| file.path.clone()), mapping.is_in_memory);
-    let Some((file, is_in_memory)) = MAPPING.with(|mapping| mapping.as_ref().map(place)) else {
-        return Err("there are no counters".to_owned());
-    };
-    if let (Some(path), false) = (&file, is_in_memory) {
-        return Ok(path.clone());
-    }
-    let image = unlocked(image());
+/// Sees to it that all that was counted is in the file, with the state that the process has reached. Called when nothing is counted any more.
+pub fn make_final(state: u32) -> Result<PathBuf, String> {
     let Some(header) = header() else { return Err("there are no counters".to_owned()) };
+    let place = |mapping: &Mapping| {
+        let file = mapping.file.as_ref().map(|file| file.path.clone());
+        (file, mapping.is_in_memory, mapping.written.clone())
+    };
+    let (file, is_in_memory, written) = MAPPING.with(|mapping| mapping.as_ref().map(place)).unwrap_or_default();
+    match (&file, written) {
+        (_, Some(path)) => return Ok(path),
+        (Some(path), None) if !is_in_memory => {
+            header.set_state(state);
+            return Ok(path.clone());
+        }
+        _ => {}
+    }
+    let image = final_image(image(), state);
     let name = shard_name(header.run(), header.world_rank());
     let beside = paths::profile().parent().map(Path::to_owned);
     let directories = paths::of_shards().into_iter().map(PathBuf::from).chain(beside);
     let places = file.into_iter().chain(directories.map(|directory| directory.join(&name)));
     let mut trouble = String::new();
     for path in places {
-        let aside = path.with_extension("part");
-        let written = (|| {
-            let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
-            file.write_all(&image)?;
-            std::fs::rename(&aside, &path)
-        })();
-        match written {
-            Ok(()) => return Ok(path),
-            Err(error) => {
-                trouble = format!("{}: {error}", path.display());
-                let _ = std::fs::remove_file(&aside);
+        match write_whole(&image, &path) {
+            Ok(()) => {
+                MAPPING.with(|mapping| mapping.iter_mut().for_each(|mapping| mapping.written = Some(path.clone())));
+                header.set_state(state);
+                return Ok(path);
             }
+            Err(error) => trouble = format!("{}: {error}", path.display()),
         }
     }
     Err(trouble)
 }
 
+/// Whole or not at all under its name, where the shard as far as it was in a file may stand.
+fn write_whole(image: &[u8], path: &Path) -> io::Result<()> {
+    let aside = path.with_extension("part");
+    let written = (|| {
+        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
+        file.write_all(image)?;
+        std::fs::rename(&aside, path)
+    })();
+    written.inspect_err(|_| _ = std::fs::remove_file(&aside))
+}
+
 /// An image that becomes a file of its own, which nobody holds a lock of though this process lives.
-fn unlocked(mut image: Vec<u8>) -> Vec<u8> {
+fn final_image(mut image: Vec<u8>, state: u32) -> Vec<u8> {
     if let Some(bytes) = image.get_mut(..HEADER_BYTES) {
         let mut header: Header = bytemuck::pod_read_unaligned(bytes);
-        header.lock = UNLOCKED;
+        (header.lock, header.state) = (UNLOCKED, state);
         header.seal();
         bytes.copy_from_slice(bytemuck::bytes_of(&header));
     }
@@ -329,19 +346,28 @@ pub fn forget() {
 
 /// The file, if there is one.
 pub fn path() -> Option<PathBuf> {
-    MAPPING.with(|mapping| mapping.as_ref()?.file.as_ref().map(|file| file.path.clone()))
+    let path = |mapping: &Mapping| mapping.written.clone().or_else(|| Some(mapping.file.as_ref()?.path.clone()));
+    MAPPING.with(|mapping| mapping.as_ref().and_then(path))
 }
 
 fn reserve() -> Option<Mapping> {
-    let wanted = RESERVE_BYTES.min(address_space() / 64).max(LEAST_RESERVE_BYTES);
-    let mut reserved = wanted.next_power_of_two().min(RESERVE_BYTES);
-    while reserved >= LEAST_RESERVE_BYTES {
-        if let Some(base) = set_aside(PLACE, reserved, 0) {
-            return Some(Mapping { base, reserved, mapped: 0, used: 0, file: None, is_in_memory: false });
-        }
-        reserved /= 2;
-    }
-    None
+    let limit = (address_space() / 64).max(LEAST_RESERVE_BYTES);
+    let (first, closed_in) = (RESERVE_BYTES.min(limit), CLOSED_IN_BYTES.min(limit));
+    let made = |(base, reserved)| Mapping {
+        base,
+        reserved,
+        mapped: 0,
+        used: 0,
+        file: None,
+        is_in_memory: false,
+        written: None,
+    };
+    let sizes = std::iter::successors(Some(closed_in), |bytes| Some(bytes / 2));
+    let anywhere = || {
+        sizes.take_while(|bytes| *bytes >= LEAST_RESERVE_BYTES).find_map(|bytes| Some((set_aside(0, bytes, 0)?, bytes)))
+    };
+    let found = CLEARINGS.iter().find_map(|place| Some((set_aside_there(*place, first)?, first))).or_else(anywhere);
+    found.map(made)
 }
 
 /// Address space without access, near `place` or, by a flag, there.
@@ -350,6 +376,18 @@ fn set_aside(place: usize, bytes: usize, flag: libc::c_int) -> Option<usize> {
     // SAFETY: a new mapping, which takes nobody's place.
     let base = unsafe { libc::mmap(place as *mut libc::c_void, bytes, libc::PROT_NONE, flags, -1, 0) };
     (base != libc::MAP_FAILED).then_some(base as usize)
+}
+
+/// The same there, or nothing.
+fn set_aside_there(place: usize, bytes: usize) -> Option<usize> {
+    let base = set_aside(place, bytes, libc::MAP_FIXED_NOREPLACE)?;
+    if base != place {
+        // Linux before 4.17 does not know the flag, and sanitizers that stand between it and us take the place for a wish.
+        // SAFETY: what has just been mapped.
+        unsafe { libc::munmap(base as *mut libc::c_void, bytes) };
+        return None;
+    }
+    Some(base)
 }
 
 impl Mapping {
@@ -386,13 +424,7 @@ impl Mapping {
         if self.reserved + bytes > MOST_BYTES.min(address_space() / 64) {
             return None;
         }
-        let place = set_aside(end, bytes, libc::MAP_FIXED_NOREPLACE)?;
-        if place != end {
-            // Linux before 4.17 does not know the flag.
-            // SAFETY: what has just been mapped.
-            unsafe { libc::munmap(place as *mut libc::c_void, bytes) };
-            return None;
-        }
+        set_aside_there(end, bytes)?;
         self.reserved += bytes;
         Some(())
     }

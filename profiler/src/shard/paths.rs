@@ -37,8 +37,7 @@ pub fn instead() -> Vec<PathBuf> {
 fn asked_for() -> PathBuf {
     let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let pattern = set(settings::OUT).or_else(|| set(settings::OUT_COMPATIBLE));
-    let name = vocabulary::profile::expand(&pattern.unwrap_or_else(|| settings::DEFAULT_OUT.to_owned()));
-    launched_in().join(name)
+    vocabulary::profile::expand_in(&launched_in(), &pattern.unwrap_or_else(|| settings::DEFAULT_OUT.to_owned()))
 }
 
 /// Where the user is who started the job. A launcher whose host lacks that directory starts the program in another one: Slurm in

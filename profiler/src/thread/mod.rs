@@ -21,6 +21,7 @@ use vocabulary::shard::NO_OPERATION;
 use crate::guest::caller::Caller;
 use crate::guest::set_once::SetOnce;
 use crate::guest::short_path::Path;
+use crate::guest::signals::Undisturbed;
 use crate::guest::{clock, guard, stack, state};
 use crate::objects::communicators;
 use crate::objects::freeing::{BeingFreed, Frees};
@@ -81,7 +82,7 @@ pub unsafe fn prepare(at_end: fn(&Thread)) {
 }
 
 /// Threads that have ended. Each leaves its counters to the next one that starts.
-static IDLE: Mutex<Idle> = parking_lot::const_mutex(Idle { latest: ptr::null(), threads: 0 });
+static IDLE: Undisturbed<Idle> = Undisturbed::new(Idle { latest: ptr::null(), threads: 0 });
 
 struct Idle {
     latest: *const Thread,
@@ -91,6 +92,21 @@ struct Idle {
 
 // SAFETY: threads are never freed.
 unsafe impl Send for Idle {}
+
+impl Idle {
+    /// One that has ended, or a new one where there is memory for it.
+    fn take(&mut self) -> Option<&'static Thread> {
+        // SAFETY: null, or a thread that has ended.
+        if let Some(left) = unsafe { self.latest.as_ref() } {
+            self.latest = left.apart.next_idle.get();
+            return Some(left);
+        }
+        let new = Thread::new(self.threads)?;
+        self.threads += 1;
+        new.apart.requests.join();
+        Some(new)
+    }
+}
 
 /// This thread, if calls are recorded.
 #[inline(always)]
@@ -167,22 +183,9 @@ fn within(thread: &'static Thread, operation: u16) -> Option<&'static Thread> {
 
 /// This thread's first call.
 fn first() -> Option<&'static Thread> {
-    let mut idle = IDLE.lock();
-    // SAFETY: null, or a thread that has ended.
-    let thread = match unsafe { idle.latest.as_ref() } {
-        Some(left) => {
-            idle.latest = left.apart.next_idle.get();
-            left
-        }
-        None => {
-            let Some(new) = Thread::new(idle.threads) else {
-                memory::lose_call();
-                return None;
-            };
-            idle.threads += 1;
-            new.apart.requests.join();
-            new
-        }
+    let Some(thread) = IDLE.with(Idle::take) else {
+        memory::lose_call();
+        return None;
     };
     tls::set(ptr::from_ref(thread).cast_mut());
     leave_at_exit(thread);
@@ -279,9 +282,7 @@ unsafe extern "C" fn leave(thread: *mut libc::c_void) {
     (unsafe { AT_END.get() })(thread);
     thread.hooks.leave();
     thread.in_flight.set(0);
-    let mut idle = IDLE.lock();
-    thread.apart.next_idle.set(idle.latest);
-    idle.latest = thread;
+    IDLE.with(|idle| thread.apart.next_idle.set(std::mem::replace(&mut idle.latest, thread)));
 }
 
 impl Frees for Thread {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use vocabulary::shard::{BLOCK_HEADER_BYTES, BlockHeader, EVENTS, Event, InFlightCall};
 
-use crate::guest::guard;
+use crate::guest::{guard, signals};
 use crate::objects::communicators::LastLookUp;
 use crate::shard::{self, memory};
 
@@ -119,50 +119,50 @@ impl Tracer {
     /// A new block, or the oldest of this thread once more.
     #[cold]
     fn next_block(&self) -> bool {
-        guard::guarded(|| {
-            let mut full = self.full.borrow_mut();
-            if full.try_reserve(1).is_err() {
-                lost();
-                return false;
-            }
-            if !self.block.get().is_null() {
-                full.push_back(self.block.replace(ptr::null_mut()));
-            }
-            let take = |left: u64| left.checked_sub(BLOCK_BYTES as u64);
-            // Threads that come when all is taken have one block nevertheless.
-            let is_allowed =
-                ALLOWED_BYTES.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok() || full.is_empty();
-            let new = if is_allowed { shard::block(EVENTS, BLOCK_BYTES) } else { None };
-            let next = match new {
-                Some(new) => new.as_ptr(),
-                None => match full.pop_front() {
-                    Some(oldest) => {
-                        let lost = oldest as usize..oldest as usize + BLOCK_BYTES;
-                        if lost.contains(&(self.last_call.get() as usize)) {
-                            self.last_call.set(ptr::null_mut());
-                        }
-                        // SAFETY: one of ours, which nobody else writes.
-                        unsafe {
-                            if let Some(header) = shard::header() {
-                                header.lose_events((*oldest).used.into());
-                            }
-                            (*oldest).used = 0;
-                        }
-                        shard::calibrate();
-                        oldest
+        guard::guarded(|| signals::undisturbed(|| self.take_block(&mut self.full.borrow_mut()))).unwrap_or(false)
+    }
+
+    fn take_block(&self, full: &mut VecDeque<*mut BlockHeader>) -> bool {
+        if full.try_reserve(1).is_err() {
+            lost();
+            return false;
+        }
+        if !self.block.get().is_null() {
+            full.push_back(self.block.replace(ptr::null_mut()));
+        }
+        let take = |left: u64| left.checked_sub(BLOCK_BYTES as u64);
+        // Threads that come when all is taken have one block nevertheless.
+        let is_allowed =
+            ALLOWED_BYTES.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok() || full.is_empty();
+        let new = if is_allowed { shard::block(EVENTS, BLOCK_BYTES) } else { None };
+        let next = match new {
+            Some(new) => new.as_ptr(),
+            None => match full.pop_front() {
+                Some(oldest) => {
+                    let lost = oldest as usize..oldest as usize + BLOCK_BYTES;
+                    if lost.contains(&(self.last_call.get() as usize)) {
+                        self.last_call.set(ptr::null_mut());
                     }
-                    None => {
-                        lost();
-                        return false;
+                    // SAFETY: one of ours, which nobody else writes.
+                    unsafe {
+                        if let Some(header) = shard::header() {
+                            header.lose_events((*oldest).used.into());
+                        }
+                        (*oldest).used = 0;
                     }
-                },
-            };
-            // SAFETY: as above.
-            unsafe { (*next).reserved[0] = self.thread };
-            self.block.set(next);
-            true
-        })
-        .unwrap_or(false)
+                    shard::calibrate();
+                    oldest
+                }
+                None => {
+                    lost();
+                    return false;
+                }
+            },
+        };
+        // SAFETY: as above.
+        unsafe { (*next).reserved[0] = self.thread };
+        self.block.set(next);
+        true
     }
 }
 

@@ -73,12 +73,18 @@ where_present! {
 }
 
 unsafe extern "C-unwind" fn finalize(caller: Caller) -> c_int {
+    finish(caller);
     let real = real_function!(MPI_Finalize, fn());
+    // SAFETY: it takes nothing.
+    unsafe { real() }
+}
+
+/// Apart: what it takes of the stack is the library's again.
+#[inline(never)]
+fn finish(caller: Caller) {
     hooks::drain();
     with_room(|| lifecycle::finish(caller));
     state::stop();
-    // SAFETY: it takes nothing.
-    unsafe { real() }
 }
 
 where_present! {
@@ -195,9 +201,7 @@ pub unsafe extern "C-unwind" fn fortran_MPI_Finalize(ierror: Word, caller: Calle
         // SAFETY: as above.
         return unsafe { real(ierror) };
     }
-    hooks::drain();
-    with_room(|| lifecycle::finish(caller));
-    state::stop();
+    finish(caller);
     // SAFETY: as above.
     unsafe { real(ierror) }
 }

@@ -32,8 +32,9 @@ impl<T> Undisturbed<T> {
     }
 }
 
-/// Runs work of ours that neither a signal's handler nor the thread's being cancelled may leave in its midst.
-fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
+/// Runs work of ours that neither a signal's handler nor the thread's being cancelled may leave in its midst. Signals are handled when the
+/// outermost of it is over: it is to hold all locks, and to be seldom done.
+pub fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
     not_cancelled(|| {
         // SAFETY: plain system calls on signal sets of our own; a set of zeros is an empty one until it is filled.
         unsafe {
@@ -45,16 +46,16 @@ fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
             if libc::pthread_sigmask(libc::SIG_BLOCK, &held, &mut before) != 0 {
                 return work();
             }
-            let _restore = Restore(before);
+            let _restore = Mask(before);
             work()
         }
     })
 }
 
-/// Also where the work panics.
-struct Restore(libc::sigset_t);
+/// The thread's before. Also where the work panics.
+struct Mask(libc::sigset_t);
 
-impl Drop for Restore {
+impl Drop for Mask {
     fn drop(&mut self) {
         // SAFETY: a set that the system has filled.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, ptr::null_mut()) };
@@ -65,16 +66,29 @@ impl Drop for Restore {
 /// program's, not in ours, which would leave locks and halves of things behind.
 pub fn not_cancelled<T>(work: impl FnOnce() -> T) -> T {
     const DISABLE: libc::c_int = 1;
-    unsafe extern "C" {
-        fn pthread_setcancelstate(state: libc::c_int, before: *mut libc::c_int) -> libc::c_int;
+    let _restore = CancelState::set(DISABLE);
+    work()
+}
+
+/// What it was before. Also where the work panics.
+struct CancelState(libc::c_int);
+
+impl CancelState {
+    fn set(state: libc::c_int) -> CancelState {
+        unsafe extern "C" {
+            fn pthread_setcancelstate(state: libc::c_int, before: *mut libc::c_int) -> libc::c_int;
+        }
+        let mut before = 0;
+        // SAFETY: fills the place it is given.
+        unsafe { pthread_setcancelstate(state, &mut before) };
+        CancelState(before)
     }
-    let mut before = 0;
-    // SAFETY: fills the place it is given.
-    unsafe { pthread_setcancelstate(DISABLE, &mut before) };
-    let result = work();
-    // SAFETY: as above; the state is what it was.
-    unsafe { pthread_setcancelstate(before, &mut before) };
-    result
+}
+
+impl Drop for CancelState {
+    fn drop(&mut self) {
+        mem::forget(CancelState::set(self.0));
+    }
 }
 
 /// Does nothing for about so long, and at once where a sandbox forbids that: the standard library's would panic.

@@ -72,6 +72,11 @@ impl Bounds {
         }
     }
 
+    fn of(stack: &libc::stack_t) -> Bounds {
+        let low = stack.ss_sp as usize;
+        Bounds { low, high: low.saturating_add(stack.ss_size) }
+    }
+
     #[inline(always)]
     pub fn hold(self, stack_pointer: usize) -> bool {
         stack_pointer >= self.low && stack_pointer < self.high
@@ -84,14 +89,43 @@ const ROOM_BYTES: usize = 512 << 10;
 const OWN_BYTES: usize = 4 << 20;
 
 /// Runs work that may need much of a stack: on another one where this one has little left, or is none that the system knows, such as that of a
-/// coroutine or of a handler of signals. The work must not panic. It remains this thread's.
+/// coroutine. The work must not panic. It remains this thread's.
+#[inline(never)]
 pub fn with_room<R>(work: impl FnOnce() -> R) -> R {
     let here = pointer();
-    let bounds = Bounds::own();
+    let of_signals = of_signals();
+    let is_handler = of_signals.ss_flags & libc::SS_ONSTACK != 0;
+    let bounds = if is_handler { Bounds::of(&of_signals) } else { Bounds::own() };
     if here == 0 || (bounds.hold(here) && here - bounds.low >= ROOM_BYTES) {
         return work();
     }
-    elsewhere(work)
+    elsewhere(|| if is_handler { kept(work) } else { work() })
+}
+
+/// The stack that the program has set up for handlers of signals.
+fn of_signals() -> libc::stack_t {
+    // SAFETY: fills what it is given; zeros are no stack.
+    unsafe {
+        let mut stack = mem::zeroed();
+        libc::sigaltstack(ptr::null(), &mut stack);
+        stack
+    }
+}
+
+/// Runs work while a handler's stack is in use that the system takes for free, since the stack pointer is elsewhere: it is taken away
+/// meanwhile, so that no other handler begins there.
+fn kept<R>(work: impl FnOnce() -> R) -> R {
+    // SAFETY: a stack that is not used now, and what the system has told of the one before.
+    unsafe {
+        let none = libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
+        let mut before = mem::zeroed();
+        let is_taken = libc::sigaltstack(&none, &mut before) == 0;
+        let result = work();
+        if is_taken {
+            libc::sigaltstack(&before, ptr::null_mut());
+        }
+        result
+    }
 }
 
 /// What lies behind a stack of ours.

@@ -10,7 +10,7 @@ use vocabulary::shard::{CONTIGUOUS, DATATYPES};
 use super::describe::{Description, describe};
 use crate::guest::guard::guarded;
 use crate::guest::say::warn_once;
-use crate::guest::{short_path, state};
+use crate::guest::{short_path, signals, state};
 use crate::mpi::abi::{Word, abi};
 use crate::shard::texts::Texts;
 
@@ -79,15 +79,17 @@ fn look_up(handle: Word, size_bytes: u64) -> Option<Known> {
     }
     // Without the lock: this calls the MPI library.
     let description = describe(handle, size_bytes);
-    let mut registry = REGISTRY.lock();
-    let registry = registry.get_or_insert_with(|| Registry {
-        handles: HashMap::new(),
-        numbers: HashMap::new(),
-        texts: Texts::new(DATATYPES),
-    });
-    let known = Known { number: registry.number(description)?, size_bytes };
-    registry.handles.insert(handle, known);
-    Some(known)
+    signals::undisturbed(|| {
+        let mut registry = REGISTRY.lock();
+        let registry = registry.get_or_insert_with(|| Registry {
+            handles: HashMap::new(),
+            numbers: HashMap::new(),
+            texts: Texts::new(DATATYPES),
+        });
+        let known = Known { number: registry.number(description)?, size_bytes };
+        registry.handles.insert(handle, known);
+        Some(known)
+    })
 }
 
 impl Registry {
