@@ -7,6 +7,8 @@ pub struct Variable {
     pub name: &'static str,
     pub default: &'static str,
     pub meaning: &'static str,
+    /// Whether it changes what is recorded, so that runs with different values are runs of different configurations.
+    pub is_measured: bool,
 }
 
 pub const OUT: &str = "COMMSEE_OUT";
@@ -29,6 +31,7 @@ pub const LIB: &str = "COMMSEE_LIB";
 pub const NO_ARGS: &str = "COMMSEE_NO_ARGS";
 pub const WATCH: &str = "COMMSEE_WATCH";
 pub const DEBUG_DIRS: &str = "COMMSEE_DEBUG_DIRS";
+pub const PAGER: &str = "COMMSEE_PAGER";
 /// Set by `through run`: ties the shards of a run to it, so that it recovers its own and no others.
 pub const LAUNCH: &str = "COMMSEE_LAUNCH";
 
@@ -44,27 +47,32 @@ pub const VARIABLES: &[Variable] = &[
         default: DEFAULT_OUT,
         meaning: "File name of the profile, or a directory for it. %j is the batch system's job id (ARRAY_TASK for a task of an array), %s the job's step, %h the \
                   host, %p the process id, %t the time.",
+        is_measured: false,
     },
-    Variable { name: OUT_COMPATIBLE, default: "", meaning: "Used if COMMSEE_OUT is not set." },
+    Variable { name: OUT_COMPATIBLE, default: "", meaning: "Used if COMMSEE_OUT is not set.", is_measured: false },
     Variable {
         name: BUCKETS,
         default: "128,1K,8K,64K,256K,1M,32M",
         meaning: "Upper edges of the message-size buckets, ascending. If ranks have different ones, the profile has the edges that all share.",
+        is_measured: true,
     },
     Variable {
         name: DIR,
         default: "/dev/shm, else $TMPDIR, else /tmp",
         meaning: "Directory of the shards, the files that hold the counters while the program runs.",
+        is_measured: false,
     },
     Variable {
         name: HOOKS,
         default: "",
         meaning: "Hook modules that may record: a list such as ucx,nccl. `through run --hooks` sets this and loads them.",
+        is_measured: true,
     },
     Variable {
         name: DATATYPES,
         default: "",
         meaning: "1: record which datatypes each operation on each communicator is given, for `through --datatypes`.",
+        is_measured: true,
     },
     Variable {
         name: DETAIL,
@@ -73,66 +81,103 @@ pub const VARIABLES: &[Variable] = &[
                   communicator). Extremes, and which rank had them, are always kept. auto: rank up to 4 million rows, beyond that comm. \
                   The value on rank 0 counts; where no messages are sent (snapshots, sessions only), that of the process that writes \
                   the profile.",
+        is_measured: true,
     },
     Variable {
         name: TRACE,
         default: "",
         meaning: "1: record calls, messages and what hook modules report with their times, for `through trace`, in a ring buffer of 4 MiB \
                   per process (87 000 events). A size such as 64M: a ring buffer of that size.",
+        is_measured: true,
     },
     Variable {
         name: SITES,
         default: "0",
         meaning: "1: count calls by call site too, the frame that made the call. A number up to 64: by so many frames of the stack. \
                   For `through --sites`.",
+        is_measured: true,
     },
     Variable {
         name: PASS_OVER,
         default: "",
         meaning: "Libraries that are no call sites, as shell patterns of file names: `libsolver*.so*:libgrid.so.2`. A pattern with a slash \
                   is one of whole paths. [call-sites.md](call-sites.md) lists those that are passed over anyway.",
+        is_measured: true,
     },
     Variable {
         name: FILES,
         default: "name",
         meaning: "What the profile keeps of the path of a file that the program opens by MPI_File_open: name (the last component) or path (as \
                   the program gave it). For `through --files`.",
+        is_measured: false,
     },
     Variable {
         name: NCCL,
         default: "",
         meaning: "What the module nccl has NCCL tell beyond algorithms and protocols: kernels (times of operations on the GPU), proxies (bytes \
                   that its proxy threads send), or both with a comma.",
+        is_measured: true,
     },
     Variable {
         name: LOG,
         default: "info",
         meaning: "What commsee prints on standard error: off, warn, info or debug.",
+        is_measured: false,
     },
     Variable {
         name: DEBUG_DIRS,
         default: "/usr/lib/debug",
         meaning: "Directories in which `through` looks for separate debug data, separated by colons.",
+        is_measured: false,
     },
-    Variable { name: DISABLE, default: "", meaning: "1: forward every call and record nothing." },
-    Variable { name: NO_ARGS, default: "", meaning: "1: keep the program's name without its arguments." },
+    Variable { name: DISABLE, default: "", meaning: "1: forward every call and record nothing.", is_measured: false },
+    Variable {
+        name: NO_ARGS,
+        default: "",
+        meaning: "1: keep the program's name without its arguments.",
+        is_measured: false,
+    },
     Variable {
         name: LIB,
         default: "beside through, or in ../lib of it",
         meaning: "Where `through run` and `through exec` find libcommsee.so.",
+        is_measured: false,
     },
     Variable {
         name: WATCH,
         default: "1",
         meaning: "0: start no watcher (`through watch`) on the hosts of a job over several hosts. Shards of dead ranks then stay on their \
                   hosts until `through run` or `through collect` fetches them.",
+        is_measured: false,
     },
     Variable {
         name: LAUNCH,
         default: "",
         meaning: "Set by `through run` to tell its own shards from those of other runs. Not for users.",
+        is_measured: false,
+    },
+    Variable {
+        name: PAGER,
+        default: "$PAGER, else less",
+        meaning: "The pager of `through`, for output that is taller than the terminal. cat: none.",
+        is_measured: false,
     },
 ];
+
+/// Of settings as a profile keeps them, `COMMSEE_OUT=a b.db COMMSEE_SITES=1`, those that change what is recorded.
+pub fn measured(options: &str) -> String {
+    let mut is_measured = true;
+    let mut words = Vec::new();
+    for word in options.split(' ') {
+        let name = word.split_once('=').map_or("", |(name, _)| name);
+        // A word that sets nothing belongs to the value before it.
+        if let Some(variable) = VARIABLES.iter().find(|variable| variable.name == name) {
+            is_measured = variable.is_measured;
+        }
+        words.extend(is_measured.then_some(word));
+    }
+    words.join(" ")
+}
 
 /// What is said on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -275,6 +320,16 @@ mod tests {
     fn the_default_edges_are_those_of_buckets_toml() {
         let variable = VARIABLES.iter().find(|variable| variable.name == BUCKETS).unwrap();
         assert_eq!(variable.default, crate::buckets::Buckets::default().to_string());
+    }
+
+    #[test]
+    fn settings_that_only_say_where_things_are_make_no_configuration() {
+        assert_eq!(
+            measured("COMMSEE_OUT=my run.db COMMSEE_SITES=1 COMMSEE_LOG=off COMMSEE_DIR=/a=b"),
+            "COMMSEE_SITES=1"
+        );
+        assert_eq!(measured("COMMSEE_PASS_OVER=lib a.so COMMSEE_OUT=x"), "COMMSEE_PASS_OVER=lib a.so");
+        assert_eq!(measured(""), "");
     }
 
     #[test]

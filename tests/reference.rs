@@ -88,7 +88,7 @@ fn calls() {
 #[test]
 fn environment() {
     let mut page = String::from(
-        "# Environment variables\n\ncommsee reads these variables once, in `MPI_Init`. `through run` and `through exec` set some of them.\n\n\
+        "# Environment variables\n\ncommsee reads these variables once, in `MPI_Init`; `through` reads those that name it. `through run` and `through exec` set some of them.\n\n\
          | variable | default | meaning |\n|---|---|---|\n",
     );
     for variable in VARIABLES {

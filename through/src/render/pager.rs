@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::{ChildStdin, Command, Stdio};
 use std::thread::{self, JoinHandle};
 
+use commsee::settings;
+
 /// Shows what is written, through a pager from the line on that no longer fits.
 pub struct Pager {
     out: StdoutLock<'static>,
@@ -96,7 +98,7 @@ impl Drop for Pager {
 
 /// The command that is wanted, if it can be started: `COMMSEE_PAGER`, `PAGER`, or `less`. An empty one, and `cat`, are none.
 fn wanted() -> Option<String> {
-    let named = ["COMMSEE_PAGER", "PAGER"].iter().find_map(env::var_os);
+    let named = [settings::PAGER, "PAGER"].iter().find_map(env::var_os);
     let command = named.map_or(Some("less".to_owned()), |command| command.into_string().ok())?;
     let program = command.split_whitespace().next().filter(|program| *program != "cat")?;
     let is_there = |folder: &std::path::Path| {

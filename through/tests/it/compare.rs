@@ -298,6 +298,26 @@ fn correlations_look_like_this() {
     assert_eq!(csv.len(), rows.len());
 }
 
+/// Each run has an output file of its own.
+#[test]
+fn settings_that_only_say_where_things_are_make_no_configuration() {
+    let folder = Folder::empty();
+    study(&folder, Change::default());
+    let names: Vec<String> = sides().into_iter().filter(|name| name != "--").collect();
+    for (number, name) in names.iter().enumerate() {
+        let sites = number % 2;
+        let options = format!("COMMSEE_OUT=/scratch/run {number}.db COMMSEE_LOG=warn COMMSEE_SITES={sites}");
+        let db = rusqlite::Connection::open(folder.path(name)).unwrap();
+        db.execute("INSERT INTO metadata VALUES ('options', ?)", [options]).unwrap();
+    }
+    let words: Vec<&str> =
+        ["correlate", "--format", "json"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let document = folder.through(&words).json();
+    let titles: Vec<&str> =
+        document["configurations"].as_array().unwrap().iter().filter_map(|row| row["configuration"].as_str()).collect();
+    assert_eq!(titles, ["options COMMSEE_SITES=0", "options COMMSEE_SITES=1"]);
+}
+
 /// Older profiles, and those with sums over nodes or over all ranks, say what today's say.
 #[test]
 fn every_version_and_detail_is_compared() {

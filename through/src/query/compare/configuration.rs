@@ -27,11 +27,16 @@ impl Configuration {
     }
 }
 
+/// Of settings, only those that change what is recorded: each run has an output file of its own.
+fn value(run: &Run, key: &str) -> String {
+    let value = run.meta.get(key).map(String::as_str).unwrap_or_default();
+    if key == "options" { commsee::settings::measured(value) } else { value.to_owned() }
+}
+
 /// In the order of their first runs, and which one each run is of.
 pub fn configurations(runs: &[Run], by: &[String]) -> (Vec<Configuration>, Vec<usize>) {
     let keys: Vec<&str> = if by.is_empty() { KEYS.to_vec() } else { by.iter().map(String::as_str).collect() };
-    let of =
-        |run: &Run| -> Vec<String> { keys.iter().map(|key| run.meta.get(*key).cloned().unwrap_or_default()).collect() };
+    let of = |run: &Run| -> Vec<String> { keys.iter().map(|key| value(run, key)).collect() };
     let values: Vec<Vec<String>> = runs.iter().map(of).collect();
     let mut numbers: BTreeMap<&[String], usize> = BTreeMap::new();
     let mut firsts: Vec<&[String]> = Vec::new();
