@@ -8,6 +8,7 @@ use rusqlite::Row;
 
 use super::routes::{Route, routes};
 use super::sites::Sites;
+use super::unreturned::unreturned;
 use crate::query::Error;
 use crate::query::open::Profile;
 use crate::symbols::Trust;
@@ -97,6 +98,8 @@ pub struct Process {
     pub pid: i64,
     pub wall_ns: i64,
     pub mpi_ns: i64,
+    /// The part of it in calls that have not returned, over its threads.
+    pub unreturned_ns: i64,
     pub state: String,
 }
 
@@ -142,14 +145,10 @@ impl Catalog {
         let meta: BTreeMap<String, String> =
             profile
                 .query("SELECT key, coalesce(value, '') FROM metadata", vec![], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let processes: Vec<Process> = profile.query(
-            "SELECT rank, host, pid, wall_ns, mpi_ns, state FROM process ORDER BY rank",
-            vec![],
-            |row| {
-                let (rank, host, pid) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                Ok(Process { rank, host, pid, wall_ns: row.get(3)?, mpi_ns: row.get(4)?, state: row.get(5)? })
-            },
-        )?;
+        let operations = profile.query("SELECT id, name, class FROM operation", vec![], |row| {
+            Ok((row.get(0)?, Operation { name: row.get(1)?, class: row.get(2)? }))
+        })?;
+        let processes = processes(profile, &operations)?;
         Ok(Catalog {
             detail: match meta.get("detail").map(String::as_str) {
                 Some("node") => Detail::Node,
@@ -157,9 +156,7 @@ impl Catalog {
                 _ => Detail::Rank,
             },
             communicators,
-            operations: profile.query("SELECT id, name, class FROM operation", vec![], |row| {
-                Ok((row.get(0)?, Operation { name: row.get(1)?, class: row.get(2)? }))
-            })?,
+            operations,
             buckets: profile.query("SELECT id, lo, hi FROM bucket", vec![], |row| {
                 let hi: Option<i64> = row.get(2)?;
                 Ok((row.get(0)?, Bucket { lo: unsigned(row.get(1)?), hi: hi.map(unsigned) }))
@@ -206,6 +203,26 @@ impl Catalog {
 /// The place of a bucket among those with other bounds.
 pub fn size_class(bucket: i64) -> i64 {
     bucket & !i64::from(OWN_SIZE)
+}
+
+/// Ascending by rank.
+fn processes(profile: &Profile, operations: &BTreeMap<i64, Operation>) -> Result<Vec<Process>, Error> {
+    let sql = "SELECT rank, host, pid, wall_ns, mpi_ns, state FROM process ORDER BY rank";
+    let mut processes: Vec<Process> = profile.query(sql, vec![], |row| {
+        let (rank, host, pid) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let (wall_ns, mpi_ns, state) = (row.get(3)?, row.get(4)?, row.get(5)?);
+        Ok(Process { rank, host, pid, wall_ns, mpi_ns, unreturned_ns: 0, state })
+    })?;
+    for call in unreturned(profile)? {
+        let is_outside = operations.get(&call.op).is_some_and(Operation::is_outside_span);
+        let at = processes.binary_search_by_key(&call.rank, |process| process.rank);
+        if let (Ok(at), false) = (at, is_outside) {
+            let Process { mpi_ns, unreturned_ns, .. } = &mut processes[at];
+            *unreturned_ns = unreturned_ns.saturating_add(call.time_ns);
+            *mpi_ns = mpi_ns.saturating_add(call.time_ns);
+        }
+    }
+    Ok(processes)
 }
 
 /// For what binaries without a build id are trusted: those of a host of the job, as they were at its begin.

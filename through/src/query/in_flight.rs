@@ -1,6 +1,6 @@
 //! In-flight calls: where every rank was that had not finished, in which call, over which communicator, since when.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use commsee::ranks::Ranks;
@@ -107,21 +107,6 @@ pub fn in_flight(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Resul
         place => (Some(place), None, place, None),
     });
     Ok(groups)
-}
-
-/// How long calls have lasted so far that are in flight, over all threads, by communicator and operation.
-pub fn lasted_ns(profile: &Profile) -> Result<HashMap<(i64, i64), i64>, Error> {
-    if !profile.has_phases() {
-        return Ok(HashMap::new());
-    }
-    let sql = "SELECT comm, op, for_ns FROM standing WHERE comm IS NOT NULL AND op IS NOT NULL AND for_ns IS NOT NULL";
-    let mut lasted: HashMap<(i64, i64), i64> = HashMap::new();
-    profile.query::<(), ()>(sql, vec![], |row| {
-        let sum = lasted.entry((row.get(0)?, row.get(1)?)).or_default();
-        *sum = sum.saturating_add(row.get::<_, i64>(2)?.max(0));
-        Ok(())
-    })?;
-    Ok(lasted)
 }
 
 impl Found {

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::catalog::{Catalog, NO_COMM, Process};
 use super::source::{Relation, Source};
+use super::unreturned::unreturned;
 use crate::query::Error;
 use crate::query::filter::Filter;
 use crate::query::open::Profile;
@@ -19,8 +20,10 @@ pub struct Ledger {
     pub run_time_ns: i64,
     /// Outside of MPI, over all ranks.
     pub working_ns: i128,
-    /// MPI time, the heaviest entries first.
+    /// MPI time, the heaviest entries first, with that of calls that have not returned.
     pub entries: Vec<Entry>,
+    /// Of calls that have not returned, over all ranks.
+    pub unreturned_ns: i128,
     /// From the end of each rank to that of the last one, over all ranks.
     pub end_skew_ns: i128,
     pub factors: Factors,
@@ -73,10 +76,18 @@ pub fn ledger(profile: &Profile, catalog: &Catalog, ranks: Option<&BTreeSet<i64>
     let is_meant = |process: &&Process| ranks.is_none_or(|ranks| ranks.contains(&process.rank));
     let processes: Vec<&Process> = catalog.processes.iter().filter(is_meant).collect();
     let filter = Filter { ranks: ranks.cloned(), is_phased: catalog.phases.len() > 1, ..Filter::default() };
-    let mut entries = in_cells(profile, catalog, &filter)?;
+    let mut sums = in_cells(profile, catalog, &filter)?;
     let sum = |time: fn(&Process) -> i64| processes.iter().map(|process| i128::from(time(process))).sum::<i128>();
     let (wall_ns, mpi_ns) = (sum(|process| process.wall_ns), sum(|process| process.mpi_ns));
-    let unexplained_ns = mpi_ns - entries.iter().map(|entry| entry.time_ns).sum::<i128>();
+    let unreturned_ns = sum(|process| process.unreturned_ns);
+    let unexplained_ns = mpi_ns - unreturned_ns - sums.values().sum::<i128>();
+    for call in unreturned(profile)? {
+        if filter.has_rank(call.rank) && !catalog.is_outside_span(call.op) {
+            *sums.entry((call.comm, call.op, 0)).or_default() += i128::from(call.time_ns);
+        }
+    }
+    let entry = |((comm, op, phase), time_ns)| Entry { comm, op: Some(op), phase, time_ns };
+    let mut entries: Vec<Entry> = sums.into_iter().filter(|(_, time_ns)| *time_ns != 0).map(entry).collect();
     if unexplained_ns != 0 {
         entries.push(Entry { comm: NO_COMM, op: None, phase: 0, time_ns: unexplained_ns });
     }
@@ -87,15 +98,19 @@ pub fn ledger(profile: &Profile, catalog: &Catalog, ranks: Option<&BTreeSet<i64>
         ranks,
         run_time_ns,
         working_ns: wall_ns - mpi_ns,
+        unreturned_ns,
         entries,
         end_skew_ns: i128::from(ranks) * i128::from(run_time_ns) - wall_ns,
         factors: factors(&processes, run_time_ns),
     })
 }
 
-fn in_cells(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Vec<Entry>, Error> {
+/// By communicator, operation and phase.
+type Sums = BTreeMap<(i64, i64, i64), i128>;
+
+fn in_cells(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Sums, Error> {
     let Relation { sql, values } = Source::new(profile, catalog, filter).groups_by_phase()?;
-    let mut sums: BTreeMap<(i64, i64, i64), i128> = BTreeMap::new();
+    let mut sums = Sums::new();
     profile.query::<(), ()>(&format!("SELECT comm, op, phase, time_ns FROM ({sql})"), values, |row| {
         let (comm, op, time_ns): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(3)?);
         let phase = row.get::<_, Option<i64>>(2)?.unwrap_or(0);
@@ -104,8 +119,7 @@ fn in_cells(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Vec
         }
         Ok(())
     })?;
-    let entry = |((comm, op, phase), time_ns)| Entry { comm, op: Some(op), phase, time_ns };
-    Ok(sums.into_iter().filter(|(_, time_ns)| *time_ns != 0).map(entry).collect())
+    Ok(sums)
 }
 
 fn factors(processes: &[&Process], run_time_ns: i64) -> Factors {
@@ -134,7 +148,7 @@ mod tests {
     use super::*;
 
     fn process(rank: i64, host: &str, wall_ns: i64, mpi_ns: i64) -> Process {
-        Process { rank, host: host.to_owned(), pid: 1, wall_ns, mpi_ns, state: "finished".to_owned() }
+        Process { rank, host: host.to_owned(), pid: 1, wall_ns, mpi_ns, unreturned_ns: 0, state: "finished".to_owned() }
     }
 
     /// The worked example of TALP's documentation has two nodes of two ranks, as here, with other times.

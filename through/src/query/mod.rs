@@ -44,6 +44,7 @@ pub mod source;
 pub mod sql;
 pub mod timeline;
 pub mod transfers;
+pub mod unreturned;
 pub mod waiting;
 
 #[cfg(test)]

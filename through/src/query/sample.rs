@@ -16,6 +16,7 @@ pub fn catalog() -> Catalog {
         pid: 100 + rank,
         wall_ns: 2_000_000_000,
         mpi_ns: 500_000_000 + rank,
+        unreturned_ns: 0,
         state: "finished".to_owned(),
     };
     let route = |layer: &str, transport: &str| Route {

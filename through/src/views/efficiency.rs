@@ -22,7 +22,7 @@ pub const VIEW: View = View {
     note: "`--comm` and `--rank` choose whose run time: the members of a communicator, over the whole run. Factors are those of POP in the multiplicative form, as TALP prints them: \
            `parallel_efficiency` is `load_balance` times `communication_efficiency`, `load_balance` is `load_balance_in_nodes` times `load_balance_between_nodes`. With `ranks` times `run_time_s` as the \
            whole, the shares of the ledger, `end_skew_rank_s` over the whole, and `parallel_efficiency` add up to 1. A row with the communicator and the operation `-` is MPI time that no counter of a communicator has: \
-           of calls whose counters were lost, or of rounding. Serialisation and transfer cannot be told from a profile.",
+           of calls whose counters were lost, or of rounding. Of a job that was still running, time in calls that have not returned is MPI time. Serialisation and transfer cannot be told from a profile.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
     entries: "entries",
@@ -106,6 +106,10 @@ fn ask(question: &Question) -> Result<Document, Error> {
         let skew = units::time(narrow(ledger.end_skew_ns));
         let share = units::percent(ledger.end_skew_ns as f64, ledger.whole_ns() as f64);
         table.after.push(format!("and {skew} ({share}) on ranks that ended before the last one"));
+    }
+    if ledger.unreturned_ns > 0 {
+        let time = units::time(narrow(ledger.unreturned_ns));
+        table.after.push(format!("{time} of it is in calls that have not returned: through --in-flight"));
     }
     table.sections = vec![Section {
         name: format!("{lost} of the run time is not work"),

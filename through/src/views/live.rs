@@ -9,9 +9,9 @@ use super::context::{both, shorten};
 use super::{Column, Context, Question, column, in_flight as standing};
 use crate::document::{Document, Table, Unit, Value};
 use crate::error::Error;
-use crate::query::in_flight;
 use crate::query::open::Profile;
 use crate::query::operations::operations;
+use crate::query::unreturned::unreturned;
 
 /// What all ranks did by then, by the names of communicator and operation: their numbers change from look to look.
 pub type Sums = HashMap<(String, String), Sum>;
@@ -88,9 +88,9 @@ pub fn live(profile: Profile, before: Option<(&Sums, f64)>, top: usize) -> Resul
         sum.time_ns = sum.time_ns.saturating_add(row.time_ns);
     }
     // Else a long call would be new as a whole when it returns.
-    for (key, lasted_ns) in in_flight::lasted_ns(&context.profile)? {
-        let sum = sums.entry(key).or_default();
-        sum.time_ns = sum.time_ns.saturating_add(lasted_ns);
+    for call in unreturned(&context.profile)? {
+        let sum = sums.entry((call.comm, call.op)).or_default();
+        sum.time_ns = sum.time_ns.saturating_add(call.time_ns);
     }
     sums.retain(|(_, op), _| !context.catalog.is_outside_span(*op));
     let mpi_ns = sums.values().fold(0i64, |whole, sum| whole.saturating_add(sum.time_ns));

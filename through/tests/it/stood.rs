@@ -66,7 +66,7 @@ fn the_view_of_where_ranks_stood_looks_like_this() {
     let whole = folder.through(&["a.db"]).ok();
     let line = |word: &str| whole.lines().find(|line| line.contains(word)).unwrap_or_default().to_owned();
     assert!(whole.contains("in-flight calls"), "{whole}");
-    assert!(line("Recv").contains("\"row\"") && line("(no shard)").ends_with(" 3"), "{whole}");
+    assert!(line("Recv  ").contains("\"row\"") && line("(no shard)").ends_with(" 3"), "{whole}");
 }
 
 #[test]
@@ -145,6 +145,31 @@ fn a_run_that_goes_on_is_looked_at_and_left_alone() {
     let dead = deadlock(DEAD);
     assert_eq!(dead.through(&["recover", "--running"]).status, 1);
     assert_eq!(dead.names().len(), 5);
+}
+
+/// Ranks that hang in a call do not work.
+#[test]
+fn time_in_calls_that_have_not_returned_is_mpi_time() {
+    let folder = deadlock(std::process::id());
+    folder.through(&["recover", "--running", "-o", "a.db"]).ok();
+    let document = folder.through(&["efficiency", "a.db", "--format", "json"]).json();
+    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    let entries = document["ledger"].as_array().unwrap();
+    let of: Vec<_> = entries.iter().map(|row| (row["comm"].as_str().unwrap(), row["op"].as_str().unwrap())).collect();
+    assert_eq!(of, [("W0.0", "MPI_Barrier"), ("s1.0", "MPI_Recv")]);
+    // Of five ranks, one is in the program.
+    assert!(number(&document["parallel_efficiency"]) < 0.25, "{document}");
+    let mpi: f64 = entries.iter().map(|row| number(&row["rank_s"])).sum();
+    let whole = 5.0 * number(&document["run_time_s"]);
+    let parts = mpi + number(&document["working_rank_s"]) + number(&document["end_skew_rank_s"]);
+    assert!((parts / whole - 1.0).abs() < 1e-6, "{parts} of {whole}");
+    let table = folder.through(&["efficiency", "a.db"]).ok();
+    assert!(table.contains("in calls that have not returned: through --in-flight"), "{table}");
+    std::fs::copy(folder.path("a.db"), folder.path("b.db")).unwrap();
+    let document = folder.through(&["diff", "a.db", "b.db", "--format", "json"]).json();
+    let entries: Vec<_> =
+        document["changes"].as_array().unwrap().iter().filter_map(|row| row["entry"].as_str()).collect();
+    assert!(entries.contains(&"unexplained"), "{entries:?}");
 }
 
 /// Hosts are told where there are several. The clock of another host cannot be asked: how long a rank has stood there is not known.

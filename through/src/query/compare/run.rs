@@ -84,7 +84,7 @@ impl Run {
             ranks: ledger.ranks,
             run_time_ns: ledger.run_time_ns,
             working_ns: ledger.working_ns,
-            unexplained_ns: ledger.unexplained_ns(),
+            unexplained_ns: ledger.unexplained_ns() + ledger.unreturned_ns,
             end_skew_ns: ledger.end_skew_ns,
             meta: catalog.meta,
             comms,
