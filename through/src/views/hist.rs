@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::{Column, Command, Context, Flag, Part, Question, View, column};
 use crate::document::{Document, Format, Table, Unit, Value};
 use crate::error::Error;
+use crate::query::catalog::size_class;
 use crate::query::operations::operations;
 
 pub const VIEW: View = View {
@@ -14,7 +15,7 @@ pub const VIEW: View = View {
     flag: Flag::Default,
     help: "How large messages are: calls, bytes and time by message size",
     meaning: "calls, bytes and time by message size, over all operations that move data",
-    note: "Completion calls, and calls that make communicators, have no messages: they are left out. The sizes are those of the [buckets](glossary.md#bucket).",
+    note: "Calls without messages are left out: completion calls, calls that make communicators, `MPI_Barrier`, `MPI_Win_fence`, `MPI_File_open` and the like. The sizes are those of the [buckets](glossary.md#bucket).",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
     entries: "sizes",
@@ -85,18 +86,22 @@ const COLUMNS: &[Of] = &[
 const LEGEND: &str =
     "Operations that move data, ranks taken together. The bars of a column are measured by its longest one.";
 
-/// Whether calls of a class have a size.
-fn moves_data(class: &str) -> bool {
-    matches!(class, "p2p" | "collective" | "neighborhood" | "rma" | "io" | "partitioned")
+/// Whether calls of an operation have a size: completion calls, barriers, fences and the opening of files have none.
+fn moves_data(operation: &str) -> bool {
+    use commsee::calls::{Class, find};
+    find(operation).is_none_or(|call| {
+        call.rule != "none" && !matches!(call.class, Class::Completion | Class::Comm | Class::Control)
+    })
 }
 
 fn ask(question: &Question) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);
+    // Operations whose ranks have sizes of their own have buckets of their own, with the same bounds.
     let mut sums: BTreeMap<(u64, i64), Sum> = BTreeMap::new();
     for row in operations(&context.profile, &context.catalog, &context.filter, false)? {
-        if moves_data(context.class(row.op)) {
+        if moves_data(context.op(row.op)) {
             let lo = context.bucket(row.bucket).map_or(u64::MAX, |bucket| bucket.lo);
-            let sum = sums.entry((lo, row.bucket)).or_default();
+            let sum = sums.entry((lo, size_class(row.bucket))).or_default();
             sum.calls = sum.calls.saturating_add(row.calls);
             sum.bytes_sent = sum.bytes_sent.saturating_add(row.bytes_sent);
             sum.bytes_recv = sum.bytes_recv.saturating_add(row.bytes_recv);

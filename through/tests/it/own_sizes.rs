@@ -35,6 +35,23 @@ fn gathered(detail: &str) -> Folder {
 }
 
 #[test]
+fn hist_has_each_size_once_and_only_calls_that_move_data() {
+    let folder = gathered("rank");
+    let rows = folder.through(&["hist", "--format", "csv"]).csv();
+    assert_eq!(rows.iter().map(|row| row["bucket_lo"].as_str()).collect::<Vec<_>>(), ["0", "1024", "8192"]);
+    let mut profile = Builder::new(&folder.path("file.db"), 1);
+    profile.comm("W0.0", None, None, 1, "0");
+    for op in ["MPI_File_open", "MPI_File_close", "MPI_Barrier", "MPI_Win_fence", "MPI_Waitall", "MPI_Comm_dup"] {
+        profile.cell("W0.0", op, 0, 0, Did(1, 0, 0, MS));
+    }
+    profile.cell("W0.0", "MPI_File_write", 1, 0, Did(3, 3000, 0, MS));
+    profile.finish(|_| 100 * MS);
+    let rows = folder.through(&["hist", "file.db", "--format", "csv"]).csv();
+    let told: Vec<_> = rows.iter().map(|row| (row["bucket_lo"].as_str(), row["calls"].as_str())).collect();
+    assert_eq!(told, [("128", "3")]);
+}
+
+#[test]
 fn a_call_of_several_size_classes_is_one_call() {
     for detail in ["rank", "comm"] {
         let folder = gathered(detail);
