@@ -70,7 +70,7 @@ impl Waited {
                     } else {
                         String::new()
                     };
-                    words.push(format!("several at once{most} ({share})"));
+                    words.push(format!("several at once ({share}{most})"));
                 }
             }
             (!words.is_empty()).then(|| format!("{} waited for {}", short(context, op), words.join(", ")))

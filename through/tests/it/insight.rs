@@ -340,6 +340,21 @@ fn communicators_of_a_family_with_one_pattern_are_one_line() {
     assert_eq!(folder.through(&["patterns", "--format", "csv"]).csv().len(), 5);
 }
 
+/// The share is one of time.
+#[test]
+fn no_share_stands_beside_the_bytes_of_several() {
+    let folder = Folder::empty();
+    let mut profile = Builder::new(&folder.path("a.db"), 1);
+    profile.comm("W0.0", None, None, 1, "0");
+    profile.cell("W0.0", "MPI_Irecv", 2, 0, Did(10, 0, 20_000, MS));
+    profile.cell("W0.0", "MPI_Waitall", 0, 0, Did(10, 0, 0, 60 * MS));
+    profile.completed(("W0.0", "MPI_Waitall", 0), (Some("MPI_Irecv"), 2, -1), (10, 20_000, 0));
+    profile.completed(("W0.0", "MPI_Waitall", 0), (None, 0, -1), (0, 0, 60 * MS));
+    profile.finish(|_| 200 * MS);
+    let text = folder.through(&[]).ok();
+    assert!(text.contains("Waitall waited for several at once (100.0 %, most bytes by Irecv of 1K-8K)"), "{text}");
+}
+
 #[test]
 fn what_completion_calls_waited_for_stands_beside_them() {
     let folder = Folder::empty();
