@@ -532,3 +532,22 @@ fn a_job_has_its_code_named_when_it_has_ended() {
     shop.does("rm -r app cache");
     assert_eq!(lines(&folder, "named.db", &shop), wanted(&said));
 }
+
+/// Two lines make the calls of a cell: each takes half of its time.
+#[test]
+fn times_select_the_same_calls_as_in_other_views() {
+    let folder = Folder::empty();
+    heat_with_code(&folder.path("heat.db"), 3);
+    let halved = "UPDATE call_site SET calls = calls / 2, time_ns = time_ns / 2; \
+        INSERT INTO call_site (site, comm, op, bucket, phase, rank, calls, bytes_sent, bytes_recv, time_ns) \
+        SELECT (SELECT min(id) FROM site), comm, op, bucket, phase, rank, calls, bytes_sent, bytes_recv, time_ns FROM call_site \
+        WHERE site > (SELECT min(id) FROM site)";
+    Connection::open(folder.path("heat.db")).unwrap().execute_batch(halved).unwrap();
+    for range in ["0.03:0.035", "0.1:0.2", ":0.3"] {
+        let calls = |words: &[&str]| -> i64 {
+            let words = [&["heat.db", "--time", range, "--op", "Allreduce,Isend", "--format", "csv"], words].concat();
+            folder.through(&words).csv().iter().map(|row| row["calls"].parse::<i64>().unwrap()).sum()
+        };
+        assert_eq!(calls(&["--sites"]), calls(&["-a"]), "{range}");
+    }
+}

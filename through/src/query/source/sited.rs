@@ -36,15 +36,23 @@ pub fn cells(filter: &Filter, by_phase: bool) -> Relation {
 
 /// `site`, `comm`, `op`, `rank` and what sites count, in this order.
 pub fn by_site(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Relation, Error> {
-    if catalog.detail != Detail::Rank && filter.ranks.is_some() {
-        return Err(Error::Coarse { path: profile.path.clone(), detail: catalog.detail, asked: "--rank" });
+    let asked = [("--rank", filter.ranks.is_some()), ("--time", filter.time.is_some())];
+    if let Some((asked, _)) = asked.into_iter().find(|(_, is_asked)| *is_asked && catalog.detail != Detail::Rank) {
+        return Err(Error::Coarse { path: profile.path.clone(), detail: catalog.detail, asked });
     }
     let mut parameters = Parameters::default();
-    let condition = condition(filter, &mut parameters);
+    let mut condition = condition(filter, &mut parameters);
     let in_time = in_time(filter, &mut parameters);
+    // Cells, as everywhere, and not what one site has of them.
+    if filter.time.is_some() {
+        condition += &format!(
+            " AND (x.comm, x.op, x.bucket, x.rank) IN (SELECT x.comm, x.op, x.bucket, x.rank FROM call_site x WHERE {condition} \
+             GROUP BY x.comm, x.op, x.bucket, x.rank{in_time})"
+        );
+    }
     let sums: Vec<String> = COUNTED.iter().map(|name| format!("sum(x.{name})")).collect();
     let sql = format!(
-        "SELECT x.site, x.comm, x.op, x.rank, {} FROM call_site x WHERE {condition} GROUP BY x.site, x.comm, x.op, x.rank{in_time} \
+        "SELECT x.site, x.comm, x.op, x.rank, {} FROM call_site x WHERE {condition} GROUP BY x.site, x.comm, x.op, x.rank \
          ORDER BY x.site, x.comm, x.op, x.rank",
         sums.join(", ")
     );
@@ -63,7 +71,7 @@ fn condition(filter: &Filter, parameters: &mut Parameters) -> String {
     columns.into_iter().fold("true".to_owned(), |whole, (column, numbers)| whole + &parameters.among(column, numbers))
 }
 
-/// That the rows that are added up took such a time.
+/// That the rows of a cell took such a time together.
 fn in_time(filter: &Filter, parameters: &mut Parameters) -> String {
     let Some(TimeRange { low_ns, high_ns }) = filter.time else { return String::new() };
     format!(" HAVING sum(x.time_ns) BETWEEN {} AND {}", parameters.bind(low_ns), parameters.bind(high_ns))
