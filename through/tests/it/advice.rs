@@ -104,6 +104,31 @@ fn a_late_rank() {
     none(told(66));
 }
 
+/// Counters bound the waiting by 900 ms; a timeline with the last rank 25 ms behind the others in each of ten barriers says 750 ms.
+#[test]
+fn what_a_timeline_says_is_no_bound() {
+    let mut sql = String::from("INSERT INTO clock SELECT rank, 0, 1000, 0, 2000, 10, 0 FROM process;");
+    for (rank, call) in (0..4).flat_map(|rank| (0..10).map(move |call| (rank, call))) {
+        let begin = call * 100 * MS + if rank == 2 { 25 * MS } else { 0 };
+        let end = call * 100 * MS + 40 * MS;
+        sql += &format!(
+            "INSERT INTO event (rank, thread, kind, begin_ns, end_ns, cause_ns, comm, op, bytes, sequence) \
+             SELECT {rank}, 0, 0, {begin}, {end}, {begin}, c.id, o.id, 0, {call} FROM communicator c, operation o \
+             WHERE c.name = 'W0.0' AND o.name = 'MPI_Barrier';"
+        );
+    }
+    let build = |profile: &mut Builder| {
+        for rank in 0..4 {
+            let more = if rank == 2 { 0 } else { 300 };
+            profile.cell("W0.0", "MPI_Barrier", 0, rank, Did(10, 0, 0, (100 + more) * MS));
+        }
+    };
+    let finding = one(changed("late-rank", 4, 2000, build, &sql));
+    assert_eq!((finding["severity_rank_s"].as_f64(), finding["confidence"].as_str()), (Some(0.75), Some("timeline")));
+    let text = finding["text"].as_str().unwrap();
+    assert!(text.contains("wait 750 ms (9.4 % of the run time)") && !text.contains("at least"), "{text}");
+}
+
 #[test]
 fn late_ranks_of_communicators_made_alike() {
     // Rows of three, of which the middle one is late: the others spend so many milliseconds more in ten barriers.

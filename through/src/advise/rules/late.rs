@@ -39,7 +39,7 @@ fn same(run: &Run, group: &Group) -> Option<Finding> {
     );
     let confidence = if exact_ns.is_some() { Confidence::Timeline } else { Confidence::Bound };
     let most_ns = group.members.iter().map(|member| member.max_ns).max().unwrap_or_default();
-    let share = units::percent(run.share(waiting_ns.into()), 1.0);
+    let told = waiting(run, exact_ns, waiting_ns);
     Some(
         Finding {
             ranks: late.into_iter().filter_map(|rank| u32::try_from(rank).ok()).collect(),
@@ -52,13 +52,19 @@ fn same(run: &Run, group: &Group) -> Option<Finding> {
         }
         .on(comm, Some(op))
         .with(
-            "waiting at least, seconds of all members",
+            "time beyond that of the rank that spends least, seconds of all members",
             waiting_ns as f64 / 1e9,
             0.5 * group.max_ns() as f64 / 1e9,
             sql,
         )
-        .word("waiting", format!("at least {} ({share} of the run time)", units::time(waiting_ns))),
+        .word("waiting", told),
     )
+}
+
+/// In words. Counters tell a bound: ranks do not leave a call at once, so that a timeline may tell less.
+fn waiting(run: &Run, exact_ns: Option<i64>, bound_ns: i64) -> String {
+    let (bound, ns) = exact_ns.map_or(("at least ", bound_ns), |exact_ns| ("", exact_ns));
+    format!("{bound}{} ({} of the run time)", units::time(ns), units::percent(run.share(ns.into()), 1.0))
 }
 
 fn changing(run: &Run, group: &Group) -> Option<Finding> {
