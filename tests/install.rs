@@ -245,7 +245,7 @@ fn programs_and_modules_are_built_by_pkg_config() {
             let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/foreign.c");
             let line = format!(
                 "eval {} -w -o app '{}' $(pkg-config --libs commsee)\n\
-                 LD_LIBRARY_PATH=\"$P/lib\" COMMSEE_DIR=$PWD COMMSEE_OUT=$PWD/linked.db {words} ./app",
+                 COMMSEE_DIR=$PWD COMMSEE_OUT=$PWD/linked.db {words} ./app",
                 mpi.compiler(),
                 source.display()
             );
