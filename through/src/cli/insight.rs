@@ -74,7 +74,7 @@ pub struct Tune {
     #[arg(long, value_name = "NAME")]
     pub op: Option<String>,
     /// Runs of each algorithm
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub runs: u32,
     /// Directory to make [default: tune-OPERATION]
     #[arg(short, long, value_name = "DIR")]
@@ -101,4 +101,18 @@ pub struct Reorder {
 
 fn kind() -> impl TypedValueParser<Value = Kind> {
     PossibleValuesParser::new(Kind::ALL.map(Kind::name)).map(|name| Kind::of(&name).expect("one of the names"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use crate::cli::Cli;
+
+    #[test]
+    fn algorithms_run_at_least_once() {
+        let tune = |runs: &str| Cli::try_parse_from(["through", "tune", "--runs", runs]);
+        assert!(tune("1").is_ok());
+        assert!(tune("0").unwrap_err().to_string().contains("0 is not in 1.."));
+    }
 }
