@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::named::once;
 use super::{opened, shown};
 use crate::cli::Advise;
 use crate::document::Value;
@@ -16,7 +17,7 @@ pub fn advise(advise: &Advise) -> Result<bool, Error> {
     let since = advise.since.as_deref().map(Profile::open).transpose()?.map(Rc::new);
     let bench = match advise.bench.as_slice() {
         [] => None,
-        files => Some(Rc::new(Measurements::open(files)?)),
+        files => Some(Rc::new(Measurements::open(&once(files))?)),
     };
     let question = Question {
         since,

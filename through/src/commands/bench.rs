@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use super::named::once;
 use super::said;
 use crate::cli::{Bench, BenchCmp, BenchCommand, BenchOutput};
 use crate::document::Document;
@@ -35,7 +36,7 @@ pub fn bench(arguments: &Bench) -> Result<u8, Error> {
 fn opened(files: &[PathBuf]) -> Result<Question, Error> {
     let measured = match files {
         [] => Measurements::newest(Path::new("."))?,
-        files => Measurements::open(files)?,
+        files => Measurements::open(&once(files))?,
     };
     Ok(Question::new(measured))
 }

@@ -1,5 +1,6 @@
 //! `through correlate PROFILE…`: what goes together with the run time.
 
+use super::named::once;
 use super::present;
 use crate::cli::Correlate;
 use crate::error::Error;
@@ -9,7 +10,7 @@ use crate::views::{Command, Question, View};
 /// Whether anything was there to show.
 pub fn correlate(arguments: &Correlate) -> Result<bool, Error> {
     let question = Question {
-        runs: arguments.runs.clone(),
+        runs: once(&arguments.runs),
         by: arguments.by.clone(),
         top: arguments.entries.top(),
         format: arguments.format,

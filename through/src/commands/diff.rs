@@ -1,5 +1,6 @@
 //! `through diff A.db… -- B.db…`: what changed.
 
+use super::named::{once, tell_shared};
 use super::said;
 use crate::cli::{Diff, Rise};
 use crate::error::Error;
@@ -16,8 +17,12 @@ pub fn diff(arguments: &Diff) -> Result<u8, Error> {
     let (a, b) = match (arguments.runs.as_slice(), arguments.against.as_slice()) {
         ([a, b], []) => (vec![a.clone()], vec![b.clone()]),
         (_, []) => return Err(Error::Argument("name the runs of both sides: A.db... -- B.db...".to_owned())),
-        (a, b) => (a.to_vec(), b.to_vec()),
+        (a, b) => (once(a), once(b)),
     };
+    // One run against itself is asked for on purpose.
+    if a.len() + b.len() > 2 {
+        tell_shared(&a, &b);
+    }
     let question = Question {
         runs: a.clone(),
         against: b,

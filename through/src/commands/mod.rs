@@ -1,4 +1,4 @@
-//! What `through` does, one file per command. None of them uses another.
+//! What `through` does, one file per command. None of them uses another; `named` is for several.
 
 pub mod advise;
 pub mod bench;
@@ -12,6 +12,7 @@ pub mod graph;
 pub mod layers;
 pub mod look;
 pub mod matrix;
+mod named;
 pub mod recover;
 pub mod reorder;
 pub mod report;

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::named::once;
 use super::present;
 use crate::cli::Roofline;
 use crate::error::Error;
@@ -18,7 +19,7 @@ pub fn roofline(arguments: &Roofline) -> Result<bool, Error> {
         top: arguments.entries.top(),
         format: output.format(),
         folding: arguments.families.folding(),
-        bench: Some(Rc::new(Measurements::open(&arguments.bench)?)),
+        bench: Some(Rc::new(Measurements::open(&once(&arguments.bench))?)),
         ..Question::new(Profile::open(&arguments.profile)?)
     };
     present(View::usual(Command::Roofline), &question, output.output.as_deref())

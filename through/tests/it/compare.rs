@@ -298,6 +298,26 @@ fn correlations_look_like_this() {
     assert_eq!(csv.len(), rows.len());
 }
 
+#[test]
+fn a_profile_that_is_named_twice_is_one_run() {
+    let folder = Folder::empty();
+    study(&folder, Change::default());
+    std::os::unix::fs::symlink("old-1.db", folder.path("link.db")).unwrap();
+    let words = ["diff", "old-1.db", "old-2.db", "./old-1.db", "link.db", "--", "new-1.db", "--format", "json"];
+    let answer = folder.through(&words);
+    let said: Vec<&str> = answer.err.lines().collect();
+    let twice = |name: &str| format!("through: {name}: named twice, counted once");
+    assert_eq!((answer.status, said), (0, vec![twice("./old-1.db").as_str(), twice("link.db").as_str()]));
+    let document: Value = serde_json::from_str(&answer.out).unwrap();
+    assert_eq!(document["runs_a"], 2);
+    let answer = folder.through(&["diff", "old-1.db", "--", "old-1.db", "new-1.db"]);
+    assert_eq!((answer.status, answer.err.as_str()), (0, "through: old-1.db: on both sides\n"));
+    let answer = folder.through(&["correlate", "old-1.db", "old-1.db", "old-2.db", "--format", "json"]);
+    assert_eq!(answer.err.lines().count(), 1, "{}", answer.err);
+    let document: Value = serde_json::from_str(&answer.out).unwrap();
+    assert_eq!(document["runs"].as_array().unwrap().len(), 2);
+}
+
 /// Each run has an output file of its own.
 #[test]
 fn settings_that_only_say_where_things_are_make_no_configuration() {
