@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Entries, views};
+use super::{Entries, by_name, views};
 use crate::document::Format;
 use crate::views::Command;
 
@@ -19,10 +19,16 @@ pub struct Correlate {
     pub by: Vec<String>,
     #[command(flatten)]
     pub entries: Entries,
-    /// Output format
-    #[arg(long, default_value = "table", value_parser = views::formats(Command::Correlate), value_name = "FORMAT", help_heading = "Output")]
-    pub format: Format,
+    /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]
+    #[arg(long, value_parser = views::formats(Command::Correlate), value_name = "FORMAT", help_heading = "Output")]
+    format: Option<Format>,
     /// Write to FILE
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
+}
+
+impl Correlate {
+    pub fn format(&self) -> Format {
+        self.format.unwrap_or_else(|| by_name(self.output.as_deref()))
+    }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::{Entries, Families, Input, Output, Select, views};
+use super::{Entries, Families, Input, Output, Select, by_name, views};
 use crate::document::Format;
 use crate::render::order::Kind;
 use crate::views::Command;
@@ -80,6 +80,7 @@ pub struct Tune {
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 }
+
 #[derive(Debug, Default, Args)]
 #[command(override_usage = "through reorder [OPTIONS] [PROFILE]")]
 pub struct Reorder {
@@ -91,12 +92,18 @@ pub struct Reorder {
     /// Print the order for a launcher: Open MPI, Cray MPICH, Slurm, or MPICH's mpiexec
     #[arg(long, value_name = "KIND", value_parser = kind(), help_heading = "Output")]
     pub write: Option<Kind>,
-    /// Output format
-    #[arg(long, default_value = "table", value_parser = views::formats(Command::Reorder), value_name = "FORMAT", help_heading = "Output", conflicts_with = "write")]
-    pub format: Format,
+    /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]
+    #[arg(long, value_parser = views::formats(Command::Reorder), value_name = "FORMAT", help_heading = "Output", conflicts_with = "write")]
+    format: Option<Format>,
     /// Write to FILE
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
+}
+
+impl Reorder {
+    pub fn format(&self) -> Format {
+        self.format.unwrap_or_else(|| by_name(self.output.as_deref()))
+    }
 }
 
 fn kind() -> impl TypedValueParser<Value = Kind> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::{Entries, Input, LayersView, Output, SelectCalls, SelectRoutes, views};
+use super::{Entries, Input, LayersView, Output, SelectCalls, SelectRoutes, by_name, named, views};
 use crate::document::Format;
 use crate::views::{Between, Command};
 
@@ -47,12 +47,18 @@ pub struct Matrix {
     pub by: Between,
     #[command(flatten)]
     pub entries: Entries,
-    /// Output format
-    #[arg(long, default_value = "table", value_parser = views::formats(Command::Matrix), value_name = "FORMAT", help_heading = "Output")]
-    pub format: Format,
+    /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]
+    #[arg(long, value_parser = views::formats(Command::Matrix), value_name = "FORMAT", help_heading = "Output")]
+    format: Option<Format>,
     /// Write to FILE
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
+}
+
+impl Matrix {
+    pub fn format(&self) -> Format {
+        self.format.unwrap_or_else(|| by_name(self.output.as_deref()))
+    }
 }
 
 #[derive(Debug, Args)]
@@ -70,12 +76,18 @@ pub struct Graph {
     /// Draw only the N heaviest edges; 0 draws all
     #[arg(long, value_name = "N", help_heading = "Output")]
     pub top: Option<usize>,
-    /// Output format
-    #[arg(long, default_value = "dot", value_parser = views::formats(Command::Graph), value_name = "FORMAT", help_heading = "Output")]
-    pub format: Format,
+    /// Output format [default: dot, or what FILE ends with: .json]
+    #[arg(long, value_parser = views::formats(Command::Graph), value_name = "FORMAT", help_heading = "Output")]
+    format: Option<Format>,
     /// Write to FILE
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
+}
+
+impl Graph {
+    pub fn format(&self) -> Format {
+        self.format.or_else(|| named(self.output.as_deref())).unwrap_or(Format::Dot)
+    }
 }
 
 const RANKS_OR_HOSTS: [(&str, Between); 2] = [("rank", Between::Ranks), ("host", Between::Hosts)];

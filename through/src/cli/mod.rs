@@ -13,7 +13,7 @@ mod trace;
 mod views;
 mod watch;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -208,13 +208,17 @@ impl Entries {
     }
 }
 
-/// What the name of a file asks for.
+/// What the name of a file asks for: a table, if nothing else.
 fn by_name(file: Option<&Path>) -> Format {
-    match file.and_then(Path::extension).and_then(OsStr::to_str) {
-        Some("csv") => Format::Csv,
-        Some("json") => Format::Json,
-        Some("parquet") => Format::Parquet,
-        _ => Format::Table,
+    named(file).unwrap_or_default()
+}
+
+fn named(file: Option<&Path>) -> Option<Format> {
+    match file?.extension()?.to_str()? {
+        "csv" => Some(Format::Csv),
+        "json" => Some(Format::Json),
+        "parquet" => Some(Format::Parquet),
+        _ => None,
     }
 }
 

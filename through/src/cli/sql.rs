@@ -36,12 +36,18 @@ pub struct Schema {
     /// Show only this view or table
     #[arg(long, value_name = "NAME")]
     pub of: Option<String>,
-    /// Output format
-    #[arg(long, default_value = "table", value_parser = formats(&SCHEMA), value_name = "FORMAT", help_heading = "Output")]
-    pub format: Format,
+    /// Output format [default: table, or what FILE ends with: .json]
+    #[arg(long, value_parser = formats(&SCHEMA), value_name = "FORMAT", help_heading = "Output")]
+    format: Option<Format>,
     /// Write to FILE
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
+}
+
+impl Schema {
+    pub fn format(&self) -> Format {
+        self.format.unwrap_or_else(|| by_name(self.output.as_deref()))
+    }
 }
 
 const SCHEMA: [Format; 2] = [Format::Table, Format::Json];

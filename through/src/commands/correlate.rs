@@ -13,7 +13,7 @@ pub fn correlate(arguments: &Correlate) -> Result<bool, Error> {
         runs: once(&arguments.runs),
         by: arguments.by.clone(),
         top: arguments.entries.top(),
-        format: arguments.format,
+        format: arguments.format(),
         ..Question::new(Profile::open(&arguments.runs[0])?)
     };
     present(View::usual(Command::Correlate), &question, arguments.output.as_deref())

@@ -27,7 +27,7 @@ pub fn diff(arguments: &Diff) -> Result<u8, Error> {
         runs: a.clone(),
         against: b,
         top: arguments.entries.top(),
-        format: arguments.format,
+        format: arguments.format(),
         ..Question::new(Profile::open(&a[0])?)
     };
     let (document, comparison) = diff::document(&question)?;

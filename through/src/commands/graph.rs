@@ -10,7 +10,7 @@ pub fn graph(graph: &Graph) -> Result<bool, Error> {
     let question = Question {
         selection: graph.calls.selection(&graph.routes),
         top: graph.top,
-        format: graph.format,
+        format: graph.format(),
         between: graph.of,
         ..Question::new(opened(&graph.input)?)
     };

@@ -10,7 +10,7 @@ pub fn matrix(matrix: &Matrix) -> Result<bool, Error> {
     let question = Question {
         selection: matrix.calls.selection(&matrix.routes),
         top: matrix.entries.top(),
-        format: matrix.format,
+        format: matrix.format(),
         between: matrix.by,
         counts: matrix.counts,
         is_modelled: matrix.modelled,

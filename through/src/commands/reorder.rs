@@ -8,7 +8,7 @@ use crate::views::{Command, Question, View};
 /// Whether anything was there to show.
 pub fn reorder(reorder: &Reorder) -> Result<bool, Error> {
     let question = Question {
-        format: reorder.format,
+        format: reorder.format(),
         nodes: reorder.nodes.clone(),
         write: reorder.write,
         ..Question::new(opened(&reorder.input)?)

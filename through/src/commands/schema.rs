@@ -22,7 +22,7 @@ pub fn schema(arguments: &Schema) -> Result<(), Error> {
             return Err(Error::Argument(format!("this profile has no view or table '{name}': there are {there}")));
         }
     }
-    output::write(arguments.output.as_deref(), |terminal, out| match arguments.format {
+    output::write(arguments.output.as_deref(), |terminal, out| match arguments.format() {
         Format::Json => {
             let all = json!({"profile": profile.path.to_string_lossy(), "version": profile.version, "relations": all});
             serde_json::to_writer_pretty(&mut *out, &all).map_err(io::Error::from)?;

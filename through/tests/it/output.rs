@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::process::Stdio;
 
-use crate::common::{Builder, Did, Folder};
+use crate::common::{Builder, Did, Folder, heat};
 
 #[test]
 fn a_file_is_written_and_replaced() {
@@ -18,6 +18,40 @@ fn a_file_is_written_and_replaced() {
     assert_eq!(folder.names(), ["out", "sample.db"]);
     assert_eq!(folder.through(&["-o", "-"]).ok(), folder.through(&[]).ok());
     assert_eq!(folder.through(&["-o", "/dev/null"]).ok(), "");
+}
+
+/// Of every command that writes several formats.
+#[test]
+fn the_name_of_a_file_tells_the_format() {
+    let folder = Folder::with_sample();
+    let commands: [&[&str]; 7] = [
+        &["sample.db"],
+        &["diff", "sample.db", "b.db"],
+        &["correlate", "sample.db", "b.db"],
+        &["matrix", "heat.db"],
+        &["reorder", "heat.db"],
+        &["top", "sample.db"],
+        &["sql", "SELECT * FROM ranks", "sample.db"],
+    ];
+    fs::copy(folder.path("sample.db"), folder.path("b.db")).unwrap();
+    heat(&folder.path("heat.db"));
+    for words in commands {
+        for format in ["csv", "json"] {
+            let file = format!("out.{format}");
+            let named = folder.through(&[words, &["-o", &file]].concat());
+            let asked = folder.through(&[words, &["--format", format]].concat());
+            assert_eq!(named.status, asked.status, "{words:?}: {}", named.err);
+            assert_eq!(fs::read_to_string(folder.path(&file)).unwrap_or_default(), asked.out, "{words:?}");
+            let _ = fs::remove_file(folder.path(&file));
+        }
+    }
+    for command in ["schema", "graph"] {
+        let asked = folder.through(&[command, "heat.db", "--format", "json"]).ok();
+        folder.through(&[command, "heat.db", "-o", "out.json"]).ok();
+        assert_eq!(fs::read_to_string(folder.path("out.json")).unwrap(), asked, "{command}");
+    }
+    folder.through(&["diff", "sample.db", "b.db", "-o", "out.csv", "--format", "table"]).ok();
+    assert!(fs::read_to_string(folder.path("out.csv")).unwrap().starts_with("profile"));
 }
 
 #[test]
