@@ -23,6 +23,8 @@ pub struct Heading {
     pub is_once: bool,
     /// Cut to so many columns even where there is room.
     pub widest: Option<usize>,
+    /// Not cut where there is none.
+    pub is_whole: bool,
 }
 
 /// One row, whose values lie where its table has them.

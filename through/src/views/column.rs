@@ -47,7 +47,8 @@ impl<R, D> Column<R, D> {
         value: Of<R, D>,
     ) -> Column<R, D> {
         let style = Style::Usual;
-        let heading = Heading { name, title, unit, meaning, rank: 0, place: 0, style, is_once: false, widest: None };
+        let (is_once, is_whole) = (false, false);
+        let heading = Heading { name, title, unit, meaning, rank: 0, place: 0, style, is_once, widest: None, is_whole };
         Column { heading, value, when: |_, _| true }
     }
 
@@ -82,6 +83,12 @@ impl<R, D> Column<R, D> {
 
     pub const fn widest(mut self, columns: usize) -> Self {
         self.heading.widest = Some(columns);
+        self
+    }
+
+    /// Other texts are cut in its place where there is no room.
+    pub const fn whole(mut self) -> Self {
+        self.heading.is_whole = true;
         self
     }
 

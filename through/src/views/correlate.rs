@@ -123,7 +123,8 @@ const COLUMNS: &[Of] = &[
         Unit::Text,
         "`correlates`, `correlates, but is waiting`, `correlates, may be waiting` (a timeline would tell), `correlates between configurations only`, or `not significant` (all rows together at 2 %, by Holm's rule); empty with fewer than five runs",
         |_, row| Value::maybe(row.verdict.map(|verdict| verdict.name())),
-    ),
+    )
+    .whole(),
 ];
 
 type OfConfigurations = Column<Configuration, ()>;

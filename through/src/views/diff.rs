@@ -95,7 +95,7 @@ const COLUMNS: &[Of] = &[
     Of::new("verdict", "verdict", Unit::Text, "`slower` or `faster` (`p` is at most 0.03), `not significant`, or `not tested`, since with so few runs only the entries that moved most clearly can be; empty with fewer than four runs a side", |_, row| {
         Value::maybe(row.time.verdict.map(|verdict| verdict.name()))
     })
-    .optional(1),
+    .whole(),
 ];
 
 type OfMatches = Column<Matched, ()>;

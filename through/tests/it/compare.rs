@@ -105,6 +105,30 @@ fn the_table_of_changes_looks_like_this() {
     assert_snapshot!(diff(&folder, &[]).ok());
 }
 
+/// Of a table that has no room, names are cut and counts left out first.
+#[test]
+fn verdicts_are_never_cut() {
+    let folder = Folder::empty();
+    study(&folder, Change { more_calls: 1000, times_size: 2, delay_ms: 5, imbalance_ms: 500 });
+    let sides = sides();
+    let runs: Vec<&str> = sides.iter().map(String::as_str).collect();
+    let of_both: Vec<&str> = runs.iter().copied().filter(|run| *run != "--").collect();
+    for (words, verdict) in
+        [([&["diff"], &runs[..]].concat(), "slower"), ([&["correlate"], &of_both[..]].concat(), "correlates")]
+    {
+        let narrow = Answer::of(folder.command(&words).env("COLUMNS", "60").output().unwrap()).ok();
+        let wide = Answer::of(folder.command(&words).env("COLUMNS", "200").output().unwrap()).ok();
+        let verdicts = |table: &str| -> Vec<String> {
+            let mut rows =
+                table.lines().skip_while(|line| !line.ends_with(" verdict")).take_while(|line| !line.is_empty());
+            let at = rows.next().map_or(0, |titles| titles.chars().count() - "verdict".len());
+            rows.map(|line| line.chars().skip(at).collect()).collect()
+        };
+        assert!(wide.contains(verdict), "{wide}");
+        assert!(!verdicts(&wide).is_empty() && verdicts(&narrow) == verdicts(&wide), "{narrow}{wide}");
+    }
+}
+
 /// The contract, with options behind the other side.
 #[test]
 fn changes_are_told_to_programs() {

@@ -23,6 +23,8 @@ pub enum Kind {
     Number,
     /// Flush left, cut where there is no room.
     Text,
+    /// Flush left, never cut.
+    Whole,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -139,7 +139,11 @@ pub fn rows(table: &Table, terminal: &Terminal, out: &mut dyn Write) -> io::Resu
 }
 
 fn column(heading: &Heading) -> Column {
-    let kind = if heading.unit.is_text() { Kind::Text } else { Kind::Number };
+    let kind = match (heading.unit.is_text(), heading.is_whole) {
+        (true, false) => Kind::Text,
+        (true, true) => Kind::Whole,
+        (false, _) => Kind::Number,
+    };
     Column { title: heading.title.unwrap_or_default(), kind, rank: heading.rank }
 }
 
