@@ -45,8 +45,8 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: OUT,
         default: DEFAULT_OUT,
-        meaning: "File name of the profile, or a directory for it. %j is the batch system's job id (ARRAY_TASK for a task of an array), %s the job's step, %h the \
-                  host, %p the process id, %t the time.",
+        meaning: "File name of the profile; a directory: the default name in it. %j is the batch system's job id (ARRAY_TASK for a task of \
+                  an array), %s the job's step, %h the host, %p the process id, %t the time.",
         is_measured: false,
     },
     Variable { name: OUT_COMPATIBLE, default: "", meaning: "Used if COMMSEE_OUT is not set.", is_measured: false },
@@ -121,7 +121,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: LOG,
         default: "info",
-        meaning: "What commsee prints on standard error: off, warn, info or debug.",
+        meaning: "What commsee prints on standard error: off, warn, info or debug. `through run` sets warn, if you set nothing.",
         is_measured: false,
     },
     Variable {

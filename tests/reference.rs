@@ -27,7 +27,8 @@ fn calls() {
          This page is generated from `calls.table`. A call with a large-count form `NAME_c` is counted as `NAME` in both forms. A call \
          from Fortran (`mpif.h`, `use mpi`, `use mpi_f08`) is counted under the same name and by the same rules as one from C.\n\n\
          ## Rules for bytes\n\n\
-         `size` is the size of the datatype in bytes. A call with `MPI_IN_PLACE` counts as it would without. The edge of a bucket belongs \
+         `size` is the size of the datatype in bytes. A call with `MPI_IN_PLACE` counts as it would without. A call to \
+         `MPI_PROC_NULL` is counted in the first bucket. The edge of a bucket belongs \
          to the bucket below it.\nA call that fails carries no bytes.\n\n\
          | rule | bytes sent | bytes received | bucket by |\n|---|---|---|---|\n",
     );
