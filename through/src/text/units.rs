@@ -56,7 +56,19 @@ pub fn bucket(lo: u64, hi: Option<u64>) -> String {
 
 /// `1 rank`, `4 ranks`.
 pub fn count(number: u64, one: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
+    match one.strip_suffix('y') {
+        _ if number == 1 => format!("1 {one}"),
+        Some(stem) => format!("{number} {stem}ies"),
+        None => format!("{number} {one}s"),
+    }
+}
+
+/// `entry` of `entries`, `rank` of `ranks`.
+pub fn one_of(several: &str) -> String {
+    match several.strip_suffix("ies") {
+        Some(stem) => format!("{stem}y"),
+        None => several.trim_end_matches('s').to_owned(),
+    }
 }
 
 fn scaled(quantity: f64, factor: f64, units: &[&str], digits: usize) -> String {
@@ -76,6 +88,15 @@ fn scaled(quantity: f64, factor: f64, units: &[&str], digits: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plurals() {
+        assert_eq!(
+            (count(1, "entry"), count(2, "entry"), count(0, "rank")),
+            ("1 entry".into(), "2 entries".into(), "0 ranks".into())
+        );
+        assert_eq!(["entries", "birthplaces", "ranks"].map(one_of), ["entry", "birthplace", "rank"]);
+    }
 
     #[test]
     fn sizes() {

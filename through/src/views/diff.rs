@@ -293,7 +293,7 @@ fn legend(comparison: &Comparison) -> Vec<String> {
     if !comparison.has_verdicts() {
         legend.push(format!("No verdicts: they need {LEAST_RUNS} runs or more on each side, best taken in turn."));
     } else if testable(a, b) < comparison.entries.len() {
-        let tested = units::count(testable(a, b) as u64, "entry").replace("entrys", "entries");
+        let tested = units::count(testable(a, b) as u64, "entry");
         legend.push(format!(
             "With {a} and {b} runs, {tested} can be told from chance: those that moved most clearly. More runs test more."
         ));

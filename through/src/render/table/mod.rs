@@ -45,7 +45,7 @@ fn more(document: &Document) -> Option<String> {
     let (hidden, entries) = (document.hidden, document.entries);
     let what = match hidden {
         0 => return None,
-        1 => format!("1 more {} is", entries.trim_end_matches('s')),
+        1 => format!("1 more {} is", units::one_of(entries)),
         _ => format!("{hidden} more {entries} are"),
     };
     Some(format!("{what} not shown: --top N shows N of them, --top 0 all."))
