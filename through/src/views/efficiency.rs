@@ -152,8 +152,8 @@ pub fn line(context: &Context) -> Result<Option<Line>, Error> {
         text += &format!(", {share} {} on {on}", op.strip_prefix("MPI_").unwrap_or(op));
         rest_ns -= row.entry.time_ns;
         let with_rest = format!("{text}, {} other", units::percent(rest_ns as f64, whole));
-        let lines = [with_rest, text.clone()];
-        found = lines.into_iter().find(|line| line.chars().count() <= ROOM).or(found).or_else(|| Some(text.clone()));
+        let fits = with_rest.chars().count() <= ROOM;
+        found = if fits { Some(with_rest) } else { found.or_else(|| Some(text.clone())) };
     }
     Ok(found.map(|text| Line { name: "run time", text, paint: None }))
 }

@@ -340,6 +340,21 @@ fn communicators_of_a_family_with_one_pattern_are_one_line() {
     assert_eq!(folder.through(&["patterns", "--format", "csv"]).csv().len(), 5);
 }
 
+/// What is not named is summed up, also where that leaves room for fewer names.
+#[test]
+fn the_line_of_the_run_time_adds_up() {
+    let folder = Folder::empty();
+    let mut profile = Builder::new(&folder.path("a.db"), 1);
+    profile.comm("W0.0", None, None, 1, "0");
+    for (op, time) in [("MPI_Allgatherv", 40), ("MPI_Alltoallv", 30), ("MPI_Allreduce", 20), ("MPI_Bcast", 10)] {
+        profile.cell("W0.0", op, 0, 0, Did(1, 0, 0, time * MS));
+    }
+    profile.finish(|_| 200 * MS);
+    let text = folder.through(&[]).ok();
+    let line = text.lines().find(|line| line.contains("% work")).unwrap();
+    assert!(line.ends_with("50.0 % work, 20.0 % Allgatherv on W0.0, 30.0 % other"), "{line}");
+}
+
 /// The share is one of time.
 #[test]
 fn no_share_stands_beside_the_bytes_of_several() {
