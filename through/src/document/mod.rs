@@ -69,6 +69,8 @@ pub struct Head {
 pub enum Subject {
     #[default]
     Profile,
+    /// Several of them; what stands above tables is of the first.
+    Profiles,
     /// Of the machine. They have no overview.
     Measurements,
 }
@@ -77,7 +79,7 @@ impl Subject {
     /// In JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Subject::Profile => "profile",
+            Subject::Profile | Subject::Profiles => "profile",
             Subject::Measurements => "measurements",
         }
     }
@@ -86,6 +88,7 @@ impl Subject {
     pub fn title(self) -> &'static str {
         match self {
             Subject::Profile => "profile",
+            Subject::Profiles => "first run",
             Subject::Measurements => "measured",
         }
     }

@@ -25,7 +25,7 @@ fn object(document: &Document, out: &mut Out) -> io::Result<()> {
     write!(out, "{{\"{}\":", subject.name())?;
     serde_json::to_writer(&mut *out, &path.to_string_lossy())?;
     member("meta", meta, out)?;
-    if *subject == Subject::Profile {
+    if *subject != Subject::Measurements {
         member("overview", &Numbers(overview), out)?;
     }
     member("filters", filters, out)?;

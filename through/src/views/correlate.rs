@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::context::shorten;
 use super::{Column, Command, Context, Flag, Part, Question, View, column};
-use crate::document::{Audience, Document, Format, Line, Table, Unit, Value};
+use crate::document::{Audience, Document, Format, Line, Subject, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::compare::configuration::Configuration;
 use crate::query::compare::correlate::{Correlations, LEAST_RUNS, Point, Row};
@@ -205,6 +205,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     }
     let found = Correlations::of(&runs, &question.by);
     let mut document = context.document(VIEW.entries, found.rows.is_empty(), VIEW.empty);
+    document.head.subject = Subject::Profiles;
     document.head.lines.push(Line { name: "runs", text: told(&found), paint: None });
     let mut rows = found.rows;
     document.hidden = shorten(&mut rows, question.top_of_table(SHOWN));

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::context::shorten;
 use super::{Column, Command, Context, Flag, Part, Question, View, column};
-use crate::document::{Audience, Document, Format, Line, Table, Unit, Value};
+use crate::document::{Audience, Document, Format, Line, Subject, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::compare::changes::Comparison;
 use crate::query::compare::entry::{Change, Entry, Matched, What};
@@ -173,6 +173,7 @@ pub fn document(question: &Question) -> Result<(Document, Comparison), Error> {
     let is_empty = comparison.runs.iter().flatten().all(|run| run.ranks == 0);
     let mut document = context.document(VIEW.entries, is_empty, VIEW.empty);
     document.numbers = numbers(&comparison);
+    document.head.subject = Subject::Profiles;
     document.head.lines.extend(lines(&comparison));
     let mut rows = comparison.entries.clone();
     let has_changed = |row: &Entry| row.delta_ns != 0 || row.has_changed != (false, false);

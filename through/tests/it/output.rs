@@ -51,7 +51,7 @@ fn the_name_of_a_file_tells_the_format() {
         assert_eq!(fs::read_to_string(folder.path("out.json")).unwrap(), asked, "{command}");
     }
     folder.through(&["diff", "sample.db", "b.db", "-o", "out.csv", "--format", "table"]).ok();
-    assert!(fs::read_to_string(folder.path("out.csv")).unwrap().starts_with("profile"));
+    assert!(fs::read_to_string(folder.path("out.csv")).unwrap().starts_with("first run"));
 }
 
 #[test]
