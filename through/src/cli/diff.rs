@@ -48,8 +48,8 @@ pub enum Rise {
 impl Rise {
     pub fn parse(text: &str) -> Result<Rise, String> {
         let number = |text: &str| {
-            let number: f64 = text.trim().parse().map_err(|_| format!("'{text}' is no number: write 5% or 0.5"))?;
-            if number >= 0.0 && number.is_finite() { Ok(number) } else { Err(format!("'{text}' is below nothing")) }
+            let number = text.trim().parse().ok().filter(|number: &f64| *number >= 0.0 && number.is_finite());
+            number.ok_or_else(|| format!("'{text}' is no rise: write 5% or 0.5"))
         };
         if let Some(percent) = text.strip_suffix('%') {
             return Ok(Rise::Part(number(percent)? / 100.0));
@@ -101,6 +101,7 @@ mod tests {
             (half.clone(), half.clone(), half)
         });
         assert!(Rise::parse("-1").is_err() && Rise::parse("much").is_err() && Rise::parse("inf").is_err());
+        assert_eq!(Rise::parse("nan%"), Err("'nan' is no rise: write 5% or 0.5".to_owned()));
         assert_eq!(Rise::Part(0.05).seconds(20.0), 1.0);
     }
 }
