@@ -11,6 +11,16 @@ fn rows(words: &[&str]) -> Vec<String> {
 }
 
 #[test]
+fn an_empty_name_is_no_operation() {
+    let folder = Folder::with_sample();
+    for words in [&["--op", ""][..], &["--op", "allreduce,"]] {
+        let answer = folder.through(words);
+        assert_eq!((answer.status, answer.out.as_str()), (2, ""));
+        assert!(answer.err.contains("'' is not an MPI operation"), "{}", answer.err);
+    }
+}
+
+#[test]
 fn communicators_by_name_and_by_label() {
     let of_s01 = ["s0.1 Allreduce 0", "s0.1 Allreduce 2", "s0.1 Bcast 0", "s0.1 Bcast 2"];
     assert_eq!(rows(&["--comm", "s0.1"]), of_s01);

@@ -82,7 +82,7 @@ impl Filter {
         let with = |holds: &dyn Fn(&Operation) -> bool| -> BTreeSet<i64> {
             catalog.operations.iter().filter(|(_, operation)| holds(operation)).map(|(number, _)| *number).collect()
         };
-        for name in select.op.iter().flat_map(|text| text.split(',')).map(str::trim).filter(|name| !name.is_empty()) {
+        for name in listed(&select.op) {
             let found = with(&|operation| bare(&operation.name) == bare(name));
             let known = calls::find(name).map(|call| call.name.to_owned());
             let stored = found.first().and_then(|number| Some(catalog.operations.get(number)?.name.clone()));
