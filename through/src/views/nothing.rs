@@ -11,6 +11,7 @@ use crate::query::filter::Filter;
 use crate::query::layers::known::MODULE;
 use crate::query::notes::notes;
 use crate::query::routes::Route;
+use crate::query::sites::counts::is_recorded;
 use crate::text::units;
 
 /// What a view is made of; or, where nothing of the kind was recorded, a document that says so.
@@ -18,6 +19,12 @@ pub type OrNothing<T> = Result<T, Box<Document>>;
 
 /// Names of each kind that are listed.
 const NAMED: usize = 12;
+
+const WITH_SITES: &str = "run the program with COMMSEE_SITES=1, or COMMSEE_SITES=8 for eight callers of each call";
+
+fn with_layers() -> String {
+    format!("run the program with `through run --hooks {MODULE}`")
+}
 
 /// What was named and is not there, beside what is shown.
 pub fn absent(filter: &Filter) -> Vec<String> {
@@ -38,47 +45,51 @@ pub fn no_match(context: &Context, what: &str) -> Vec<String> {
         true => format!("{path}: nothing matches: {}", filter.words.join(", ")),
         false => format!("{path}: not in this profile: {}", filter.absent.join(", ")),
     }];
-    let mut there_is = |what: &str, names: Vec<String>| lines.push(there_is(what, names));
     if filter.comms.is_some() {
         let titled = catalog.communicators.values().map(|comm| match &comm.label {
             Some(label) => format!("{} \"{label}\"", comm.name),
             None => comm.name.clone(),
         });
-        there_is("communicators", titled.collect());
+        lines.push(there_is("communicators", titled.collect()));
     }
     if filter.sites.is_some() {
-        there_is("sites", catalog.sites.known().into_iter().collect());
+        match is_recorded(&context.profile) {
+            Ok(false) => lines.push(format!("no call sites were recorded: {WITH_SITES}")),
+            _ => lines.push(there_is("sites", catalog.sites.known().into_iter().collect())),
+        }
     }
     if filter.ops.is_some() {
-        there_is("operations", catalog.operations.values().map(|operation| operation.name.clone()).collect());
+        let names = catalog.operations.values().map(|operation| operation.name.clone());
+        lines.push(there_is("operations", names.collect()));
     }
     if filter.buckets.is_some() {
         let bounds = catalog.size_classes().map(|bucket| units::bucket(bucket.lo, bucket.hi));
-        there_is("buckets", bounds.collect());
+        lines.push(there_is("buckets", bounds.collect()));
     }
     if filter.ranks.is_some() {
         let ranks: Ranks = catalog.processes.iter().filter_map(|process| process.rank.try_into().ok()).collect();
-        there_is("ranks", vec![ranks.to_string()]);
+        lines.push(there_is("ranks", vec![ranks.to_string()]));
     }
-    if filter.routes.is_some() {
+    if filter.routes.is_some() && catalog.routes.is_empty() {
+        lines.push(format!("no layers below MPI were recorded: {}", with_layers()));
+    } else if filter.routes.is_some() {
         let of_routes = |of: fn(&Route) -> &str| {
             let names: BTreeSet<&str> = catalog.routes.values().map(of).filter(|name| !name.is_empty()).collect();
             names.into_iter().map(str::to_owned).collect()
         };
-        there_is("layers", of_routes(|route| &route.layer));
-        there_is("transports", of_routes(|route| &route.transport));
-        there_is("devices", of_routes(|route| &route.device));
-        there_is("protocols", of_routes(|route| &route.protocol));
+        lines.push(there_is("layers", of_routes(|route| &route.layer)));
+        lines.push(there_is("transports", of_routes(|route| &route.transport)));
+        lines.push(there_is("devices", of_routes(|route| &route.device)));
+        lines.push(there_is("protocols", of_routes(|route| &route.protocol)));
     }
     lines
 }
 
 /// Where no call sites were recorded: how to record them.
 pub fn no_sites(context: &Context, entries: &'static str) -> Document {
-    let how = "run the program with COMMSEE_SITES=1, or COMMSEE_SITES=8 for eight callers of each call";
     Document {
         found: Found::NotRecorded,
-        reasons: vec![format!("{}: has no call sites: {how}", context.profile.path.display())],
+        reasons: vec![format!("{}: has no call sites: {WITH_SITES}", context.profile.path.display())],
         ..Document::new(context.head(), entries)
     }
 }
@@ -86,7 +97,7 @@ pub fn no_sites(context: &Context, entries: &'static str) -> Document {
 /// Where no layer below MPI was recorded: how to record one, and what modules say of that.
 pub fn not_recorded(context: &Context, entries: &'static str) -> Result<Document, Error> {
     let path = context.profile.path.display();
-    let how = format!("run the program with `through run --hooks {MODULE}`");
+    let how = with_layers();
     let notes = notes(&context.profile)?;
     let said = notes.iter().map(|note| format!("{}: {}", note.module, note.sentence(&context.catalog)));
     Ok(Document {

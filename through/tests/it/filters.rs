@@ -20,6 +20,25 @@ fn an_empty_name_is_no_operation() {
     }
 }
 
+/// Not a list of nothing.
+#[test]
+fn what_was_not_recorded_is_told_with_how_to_record_it() {
+    let folder = Folder::with_sample();
+    let answer = folder.through(&["--site", "main"]);
+    assert_eq!(answer.status, 1);
+    assert!(answer.err.contains("no call sites were recorded: run the program with COMMSEE_SITES=1"), "{}", answer.err);
+    // A timeline without modules.
+    let db = rusqlite::Connection::open(folder.path("sample.db")).unwrap();
+    let nobody = "INSERT INTO way (id, layer, function, protocol, transport, device, kind, scope, arrives, role) \
+                  VALUES (0, '', '', '', '', '', '', '', 0, '')";
+    db.execute(nobody, []).unwrap();
+    for words in [&["layers"][..], &["matrix", "--layer", "uct"], &["graph", "--layer", "uct"]] {
+        let answer = folder.through(words);
+        assert_eq!(answer.status, 1);
+        assert!(answer.err.contains("run the program with `through run --hooks ucx`"), "{words:?}: {}", answer.err);
+    }
+}
+
 #[test]
 fn communicators_by_name_and_by_label() {
     let of_s01 = ["s0.1 Allreduce 0", "s0.1 Allreduce 2", "s0.1 Bcast 0", "s0.1 Bcast 2"];
