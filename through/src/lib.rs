@@ -31,7 +31,14 @@ use crate::text::message;
 
 /// Does what the command line says. Returns the exit status.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse_from(cli::with_sides(std::env::args_os()));
+    let words = cli::with_sides(std::env::args_os());
+    match Cli::try_parse_from(&words) {
+        Ok(cli) => done(&cli),
+        Err(answer) => cli::answer(answer, &words),
+    }
+}
+
+fn done(cli: &Cli) -> ExitCode {
     let found = |any: bool| u8::from(!any);
     let status = match &cli.command {
         None => commands::show::show(&cli.show).map(found),

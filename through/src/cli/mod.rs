@@ -1,5 +1,6 @@
 //! The command line as it is written. What its words mean in a profile is resolved in `filter`.
 
+mod answer;
 mod bench;
 mod correlate;
 mod diff;
@@ -20,6 +21,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
+pub use answer::answer;
 pub use bench::{Bench, BenchCmp, BenchCommand, BenchOutput, Roofline};
 pub use correlate::Correlate;
 pub use diff::{Diff, Rise, with_sides};

@@ -40,6 +40,15 @@ fn what_was_not_recorded_is_told_with_how_to_record_it() {
 }
 
 #[test]
+fn several_profiles_are_for_diff() {
+    let folder = Folder::with_sample();
+    std::fs::copy(folder.path("sample.db"), folder.path("b.db")).unwrap();
+    let answer = folder.through(&["sample.db", "b.db"]);
+    assert_eq!(answer.status, 2);
+    assert!(answer.err.contains("`through diff A.db -- B.db`"), "{}", answer.err);
+}
+
+#[test]
 fn communicators_by_name_and_by_label() {
     let of_s01 = ["s0.1 Allreduce 0", "s0.1 Allreduce 2", "s0.1 Bcast 0", "s0.1 Bcast 2"];
     assert_eq!(rows(&["--comm", "s0.1"]), of_s01);

@@ -72,6 +72,12 @@ fn what_cannot_be_written_is_told_in_one_line() {
     }
     let full = folder.command(&["-a"]).stdout(File::options().write(true).open("/dev/full").unwrap()).output().unwrap();
     assert_eq!(full.status.code(), Some(2));
+    for words in [&["--help"][..], &["diff", "--help"], &["--version"]] {
+        let full =
+            folder.command(words).stdout(File::options().write(true).open("/dev/full").unwrap()).output().unwrap();
+        assert_eq!(full.status.code(), Some(2), "{words:?}");
+        assert_eq!(String::from_utf8(full.stderr).unwrap().lines().count(), 1, "{words:?}");
+    }
     assert_eq!(folder.names(), ["sample.db"]);
 }
 
