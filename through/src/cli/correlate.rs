@@ -14,7 +14,7 @@ pub struct Correlate {
     /// Profiles of many runs
     #[arg(required = true, value_name = "PROFILE")]
     pub runs: Vec<PathBuf>,
-    /// What makes a configuration: keys of the view `meta` [default: command, programs, ranks, mpi_library, mpi_options, options]
+    /// What makes a configuration: keys of the view `meta` [default: command, programs, ranks, mpi_library, options]
     #[arg(long, value_name = "KEYS", value_delimiter = ',')]
     pub by: Vec<String>,
     #[command(flatten)]

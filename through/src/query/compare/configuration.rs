@@ -6,7 +6,7 @@ use super::run::Run;
 use crate::statistics::{Median, median_interval, quantile};
 
 /// What makes a configuration unless told otherwise: keys of the metadata.
-const KEYS: [&str; 6] = ["command", "programs", "ranks", "mpi_library", "mpi_options", "options"];
+const KEYS: [&str; 5] = ["command", "programs", "ranks", "mpi_library", "options"];
 
 #[derive(Clone, Debug, Default)]
 pub struct Configuration {

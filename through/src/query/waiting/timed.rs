@@ -70,7 +70,7 @@ pub fn timed(profile: &Profile, catalog: &Catalog) -> Result<Option<Timed>, Erro
     let rootless = events.collectives(catalog, &roots(profile, catalog)?, &mut sums);
     Ok(Some(Timed {
         waited: sums.list(),
-        error_ns: errors.iter().rev().take(2).sum(),
+        error_ns: errors.iter().rev().take(2).fold(0, |sum, error_ns| sum.saturating_add(*error_ns)),
         lost_events: clocks.iter().fold(0, |sum, clock| sum.saturating_add(clock.lost_events)),
         unmatched: messages.unmatched,
         rootless,
