@@ -79,8 +79,8 @@ fn a_signal_is_not_handled_in_the_midst_of_ours() {
                 "threads" => assert!((100..=200).contains(&calls("MPI_Allreduce")), "{what}"),
                 "finalizes" => assert!(calls("MPI_Comm_set_name") > 0 && calls("MPI_Allreduce") == 0, "{what}"),
                 _ => {
-                    assert_eq!(calls("MPI_Allreduce"), 20_000, "{what}");
-                    assert!(calls("MPI_Comm_set_name") > 20_000, "{what}");
+                    assert_eq!(calls("MPI_Allreduce"), 1000, "{what}");
+                    assert!(calls("MPI_Comm_set_name") > 1000, "{what}");
                 }
             }
             assert!(calls("MPI_Comm_dup") >= calls("MPI_Comm_free"), "{what}");

@@ -20,7 +20,7 @@ impl Reserved {
         let name = wanted.file_name().ok_or_else(|| io::Error::other("the name of a file is missing"))?;
         // A number behind the name of a device would be a file among devices.
         if fs::metadata(wanted).is_ok_and(|there| !there.is_file()) {
-            return Err(io::Error::other("there is something that is no file"));
+            return Err(io::Error::other("it exists and is not a regular file"));
         }
         for attempt in 0..1000 {
             let mut hidden = OsString::from(".");

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { JUMPS = 20, MORE = 20000, THREADS = 200 };
+enum { JUMPS = 6, MORE = 1000, THREADS = 200 };
 
 static __thread sigjmp_buf back;
 static volatile sig_atomic_t is_armed, is_finalizing;
@@ -34,6 +34,13 @@ static void leave(int signal)
         siglongjmp(back, 1);
     MPI_Finalize();
     exit(0);
+}
+
+static void make_one(void)
+{
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm_free(&comm);
 }
 
 static void name_one(int number)
@@ -93,7 +100,11 @@ int main(int argc, char **argv)
         if (!sigsetjmp(back, 1)) {
             is_armed = 1;
             for (int i = 0;; i++) {
-                name_one(i);
+                /* By turns: what grows differs. */
+                if (jumps % 2)
+                    make_one();
+                else
+                    name_one(i);
                 MPI_Barrier(MPI_COMM_SELF);
             }
         }

@@ -351,7 +351,8 @@ pub fn path() -> Option<PathBuf> {
 }
 
 fn reserve() -> Option<Mapping> {
-    let limit = (address_space() / 64).max(LEAST_RESERVE_BYTES);
+    // A multiple of the least, and so of a page: what is set aside later begins where this ends.
+    let limit = (address_space() / 64 / LEAST_RESERVE_BYTES).max(1) * LEAST_RESERVE_BYTES;
     let (first, closed_in) = (RESERVE_BYTES.min(limit), CLOSED_IN_BYTES.min(limit));
     let made = |(base, reserved)| Mapping {
         base,
