@@ -1,6 +1,9 @@
 //! Fortran programs, through each of Fortran's interfaces to MPI.
 
-use common::{Launch, Mpi, check, fortran, fortran_library, library, shared_library, with_fortran};
+use common::{
+    Launch, Mpi, check, fortran, fortran_library, library, mpi_shared_library, shared_library, wide_fortran,
+    with_fortran,
+};
 
 const MPIF_H: u32 = 1;
 const USE_MPI: u32 = 2;
@@ -50,5 +53,22 @@ fn fortran_that_is_loaded_late_is_understood() {
         let plugin = fortran_library(mpi, "late");
         let launch = Launch::new(mpi, "late_host").arguments(&[plugin.to_str().expect("a path in UTF-8")]);
         check(&launch.run().succeeded());
+    }
+}
+
+/// INTEGERs that are 8 bytes wide in the program, and 4 in the MPI library, with a library between them that translates. Where the MPI
+/// library's Fortran calls C by its `MPI_` names, all is counted there.
+#[test]
+fn wide_integers_reach_the_library_that_translates_them() {
+    for mpi in Mpi::ALL {
+        let layer = mpi_shared_library(mpi, "wide_layer");
+        for ranks in [2, 4] {
+            let launch = Launch::of(mpi, wide_fortran(mpi, "wide", &layer)).ranks(ranks);
+            let run = launch.preload(library()).run().succeeded();
+            match mpi {
+                Mpi::Mpich => check(&run),
+                _ => assert!(run.stderr.contains("Fortran calls are not recorded"), "{}", run.output()),
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
-use super::sentinels;
+use super::{integer, sentinels};
 use crate::guest::say::warn_once;
 use crate::mpi::abi::Word;
 use crate::mpi::real;
@@ -103,7 +103,9 @@ impl Entry {
             let found = real::symbol_anywhere(&CString::new(name.as_str()).unwrap_or_default());
             (!found.is_null()).then_some(found)
         };
-        let found = profiling.iter().find_map(find).or_else(|| {
+        // Profiling names lead past a library that translates wide INTEGERs.
+        let translating = if !self.is_f08() && integer::find_out() { find(&name.to_owned()) } else { None };
+        let found = translating.or_else(|| profiling.iter().find_map(find)).or_else(|| {
             // MPICH has no profiling names for `mpi_f08`. Any other function of this very name is none of MPI's: a program
             // may have an `mpi_get` of its own.
             self.foreign.store(!self.is_f08(), Ordering::Relaxed);

@@ -6,16 +6,16 @@ mod arguments;
 mod entry;
 mod handles;
 mod indices;
+mod integer;
 mod sentinels;
 mod trial;
 
 use std::cell::Cell;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 use crate::guest::set_once::SetOnce;
 use crate::guest::{say, state};
 use crate::mpi::abi::{Word, abi};
-use crate::mpi::pmpi;
 use crate::thread;
 
 pub use arguments::{Handle, Requests, Statuses, Text, address, count, int, long};
@@ -33,7 +33,7 @@ pub fn prepare() {
     // SAFETY: recording is off.
     unsafe {
         CALLS_C.set(abi().family.fortran_calls_c);
-        UNDERSTOOD.set(integer_is_int() && handles::prepare());
+        UNDERSTOOD.set(integer::is_int() && handles::prepare());
     }
 }
 
@@ -47,22 +47,19 @@ pub fn understood(entry: &Entry) -> bool {
 #[inline(always)]
 pub fn is_understood() -> bool {
     // SAFETY: recording is on or pauses, so `prepare` has run.
-    (unsafe { *UNDERSTOOD.get() }) || not_understood()
+    (unsafe { *UNDERSTOOD.get() } && !integer::is_wide()) || not_understood()
 }
 
 #[cold]
 fn not_understood() -> bool {
-    say::warn_once!("the INTEGER of this MPI library's Fortran is not 4 bytes wide: Fortran calls are not recorded");
+    // SAFETY: as above.
+    let is_counted_in_c = unsafe { *CALLS_C.get() };
+    if !is_counted_in_c {
+        say::warn_once!(
+            "the INTEGER of this MPI library's Fortran is not 4 bytes wide: Fortran calls are not recorded"
+        );
+    }
     false
-}
-
-/// Whether a Fortran INTEGER is as wide as an `int`: a status in Fortran is an array of INTEGERs with the same contents as
-/// the C one, so its size tells (MPI-4.1, 19.3.5).
-fn integer_is_int() -> bool {
-    let (status, mut fortran) = ([0u64; 8], [0xa5u8; 128]);
-    // SAFETY: both places are larger than any status.
-    let done = unsafe { pmpi::status_c2f(status.as_ptr() as Word, fortran.as_mut_ptr().cast::<c_void>()) };
-    done.is_some() && fortran.iter().take_while(|byte| **byte != 0xa5).count() == abi().status.bytes
 }
 
 /// The place for the error code: the program's, or ours where it leaves out the optional argument.
