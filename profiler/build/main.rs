@@ -3,10 +3,12 @@
 //! - `shells.rs`: the exported C functions. Each finds its real function and hands over to its body.
 //! - `fortran.rs`: the exported Fortran entry points. Each translates what is recorded, and hands over to the same body.
 //! - `linked.rs`: the table of functions of an MPI library that is linked statically.
+//! - `hidden.s`: what hides the indirect functions of `libcommsee.a` from the loader.
 //! - `bodies.rs`: what a call records. The bodies of functions that the table marks `hand` stand in `src/wrappers/`.
 
 mod body;
 mod fortran;
+mod hidden;
 mod linked;
 mod shell;
 mod table;
@@ -32,6 +34,7 @@ fn main() {
     write("linked.rs", linked.table);
     write("absent.ld", linked.script);
     println!("cargo:rustc-cdylib-link-arg={out}/absent.ld");
+    hidden::compile(Path::new(&out), &optional);
     write("bodies.rs", wrapped().filter(|call| call.shape != Shape::Hand).map(body::write).collect());
 }
 

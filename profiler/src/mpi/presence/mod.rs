@@ -5,8 +5,8 @@
 //!   to them. When this library is relocated ([`at_relocation`]) the program's libraries are loaded: names that its MPI lacks are taken out of the
 //!   table of symbols in memory. Where there is no MPI yet, or none for Fortran, since Python or another host of plugins may open it,
 //!   they become indirect functions (GNU IFUNC): the loader asks [`resolve`] when it binds one, and null means that there is none.
-//! - In `libcommsee.a` those that are not in every library are indirect functions from the start. (In a shared library the loader
-//!   would warn of each that is bound before this library is relocated.)
+//! - In `libcommsee.a` those that are not in every library are indirect functions from the start, which shared libraries do not see
+//!   (`build/hidden.rs`). (In a shared library the loader would warn of each that is bound before this library is relocated.)
 //!
 //! All of this runs while the loader works, perhaps before anything here is relocated. Until the address in [`ITERATE`] is there, this
 //! folder calls no function of any library and reads no address that the loader fills in: it finds the loaded objects by way of the
