@@ -14,7 +14,7 @@ mod openmpi;
 use std::collections::HashMap;
 use std::process::Command;
 
-use common::{Mpi, Program, execute};
+use common::{Launch, Mpi, Program, execute};
 use family::{Count, Datatypes, Family, Handle, Word};
 
 #[test]
@@ -101,7 +101,7 @@ fn agrees(family: &Family, mpi: Mpi) {
     expect("status_error", family.status.error as i128);
 
     let known: Vec<i128> = match family.datatypes {
-        Datatypes::Values(values) => values.iter().map(|value| *value as i128).collect(),
+        Datatypes::Values { handles, .. } => handles.iter().map(|handle| *handle as i128).collect(),
         Datatypes::Symbols(names) => names.iter().map(|name| said[name.to_str().unwrap()]).collect(),
     };
     assert!(known.iter().all(|datatype| *datatype != 0), "{mpi}: a datatype that the library does not have");
@@ -109,6 +109,31 @@ fn agrees(family: &Family, mpi: Mpi) {
         // printf has the sign of an `int` handle extended; a wrapper sees its 32 bits only.
         let datatype = if family.handle_bytes == 4 { said[name] & 0xffff_ffff } else { said[name] };
         assert!(known.contains(&datatype), "{mpi}: {name} is not among the predefined datatypes");
+    }
+}
+
+/// What handles tell of sizes is what the library says.
+#[test]
+fn sizes_are_those_of_the_library() {
+    for (family, mpi) in [(&mpich::FAMILY, Mpi::Mpich), (&mpi5::FAMILY, Mpi::Standard)] {
+        if !mpi.is_there() {
+            continue;
+        }
+        let Datatypes::Values { handles, told_bytes } = family.datatypes else { panic!("handles of {mpi} are values") };
+        let told: HashMap<String, u64> =
+            handles.iter().filter_map(|handle| Some((handle.to_string(), told_bytes(*handle)?))).collect();
+        let words: Vec<&str> = told.keys().map(String::as_str).collect();
+        let run = Launch::new(mpi, "sizes").plain().ranks(1).arguments(&words).run().succeeded();
+        let said: Vec<(&str, u64)> = run
+            .stdout
+            .lines()
+            .filter_map(|line| line.split_once(' '))
+            .map(|(handle, bytes)| (handle, bytes.parse().unwrap()))
+            .collect();
+        assert!(said.len() > told.len() / 2, "{mpi} has {} of {} datatypes", said.len(), told.len());
+        for (handle, bytes) in said {
+            assert_eq!(told[handle], bytes, "{mpi}: {handle}");
+        }
     }
 }
 

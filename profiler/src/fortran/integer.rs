@@ -41,10 +41,13 @@ pub fn is_wide() -> bool {
 }
 
 /// Whether an INTEGER of the MPI library itself is as wide as an `int`: a status in Fortran is an array of INTEGERs with the same contents as
-/// the C one, so its size tells (MPI-4.1, 19.3.5).
+/// the C one, so its size tells (MPI-4.1, 19.3.5). The standard ABI leaves it to Fortran's libraries to translate one.
 pub fn is_int() -> bool {
     let (status, mut fortran) = ([0u64; 8], [0xa5u8; 128]);
     // SAFETY: both places are larger than any status.
     let done = unsafe { pmpi::status_c2f(status.as_ptr() as Word, fortran.as_mut_ptr().cast::<c_void>()) };
-    done.is_some() && fortran.iter().take_while(|byte| **byte != 0xa5).count() == abi().status.bytes
+    match done {
+        Some(()) => fortran.iter().take_while(|byte| **byte != 0xa5).count() == abi().status.bytes,
+        None => !find_out(),
+    }
 }

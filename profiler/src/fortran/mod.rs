@@ -52,8 +52,8 @@ pub fn is_understood() -> bool {
 
 #[cold]
 fn not_understood() -> bool {
-    // SAFETY: as above.
-    let is_counted_in_c = unsafe { *CALLS_C.get() };
+    // SAFETY: as above. Of libraries with the standard ABI some do so, some do not.
+    let is_counted_in_c = abi().handle_bytes == size_of::<c_int>() && unsafe { *CALLS_C.get() };
     if !is_counted_in_c {
         say::warn_once!(
             "the INTEGER of this MPI library's Fortran is not 4 bytes wide: Fortran calls are not recorded"

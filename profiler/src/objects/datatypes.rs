@@ -34,14 +34,16 @@ pub fn prepare() {
     if settings::is_on(env::var(settings::DATATYPES).ok().as_deref()) {
         registry::record();
     }
-    let handles: Vec<Word> = match abi().family.datatypes {
-        Datatypes::Values(values) => values.to_vec(),
-        Datatypes::Symbols(names) => names.iter().filter_map(|name| real::data(name)).collect(),
+    let known: Vec<(Word, Option<u64>)> = match abi().family.datatypes {
+        Datatypes::Values { handles, told_bytes } => {
+            handles.iter().map(|handle| (*handle, told_bytes(*handle))).collect()
+        }
+        Datatypes::Symbols(names) => names.iter().filter_map(|name| Some((real::data(name)?, None))).collect(),
     };
-    let slots = (handles.len() * 2).next_power_of_two();
+    let slots = (known.len() * 2).next_power_of_two();
     let mut sizes = Sizes { slots: vec![(EMPTY, 0); slots].into(), shift: 64 - slots.trailing_zeros() };
-    for handle in handles {
-        let Some(size) = ask(handle) else { continue };
+    for (handle, told) in known {
+        let Some(size) = told.or_else(|| ask(handle)) else { continue };
         let mut slot = first_slot(handle, sizes.shift);
         while sizes.slots[slot].0 != EMPTY {
             slot = (slot + 1) % slots;

@@ -52,7 +52,12 @@ pub enum Handle {
 /// The predefined datatypes, which are never freed, so that their sizes can be kept.
 #[derive(Clone, Copy)]
 pub enum Datatypes {
-    Values(&'static [Word]),
+    Values {
+        handles: &'static [Word],
+        /// The size that a handle tells by itself. It may be that of a datatype which the library does not have; to ask for that may end the
+        /// program, whatever its error handlers are (Intel MPI 2021.19, standard ABI).
+        told_bytes: fn(Word) -> Option<u64>,
+    },
     Symbols(&'static [&'static CStr]),
 }
 

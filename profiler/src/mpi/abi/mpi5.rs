@@ -25,7 +25,7 @@ pub const FAMILY: Family = Family {
     cart: 211,
     graph: 212,
     dist_graph: 213,
-    datatypes: Datatypes::Values(DATATYPES),
+    datatypes: Datatypes::Values { handles: DATATYPES, told_bytes },
     fortran_calls_c: true,
     combiners: COMBINERS,
 };
@@ -36,6 +36,11 @@ const COMBINERS: Combiners = &[
     (107, "hindexed"), (108, "indexed_block"), (109, "hindexed_block"), (110, "struct"), (111, "subarray"),
     (112, "darray"), (113, "f90_real"), (114, "f90_complex"), (115, "f90_integer"), (116, "resized"),
 ];
+
+/// Of types with a size in their name, and of bytes (MPI-5.0, appendix A).
+fn told_bytes(datatype: Word) -> Option<u64> {
+    (datatype & 0x240 == 0x240).then_some(1 << (datatype >> 3 & 7))
+}
 
 #[rustfmt::skip]
 const DATATYPES: &[Word] = &[

@@ -25,7 +25,7 @@ pub const FAMILY: Family = Family {
     cart: 2,
     graph: 1,
     dist_graph: 3,
-    datatypes: Datatypes::Values(DATATYPES),
+    datatypes: Datatypes::Values { handles: DATATYPES, told_bytes },
     fortran_calls_c: true,
     combiners: COMBINERS,
 };
@@ -36,6 +36,11 @@ const COMBINERS: Combiners = &[
     (10, "indexed_block"), (12, "struct"), (13, "subarray"), (14, "darray"), (15, "f90_real"), (16, "f90_complex"),
     (17, "f90_integer"), (18, "resized"), (19, "hindexed_block"),
 ];
+
+/// Of all but pairs of a value and an index.
+fn told_bytes(datatype: Word) -> Option<u64> {
+    (datatype >> 24 == 0x4c).then_some(datatype as u64 >> 8 & 0xff)
+}
 
 #[rustfmt::skip]
 const DATATYPES: &[Word] = &[
