@@ -55,6 +55,7 @@ fn agrees(family: &Family, mpi: Mpi) {
         ("MPI_REQUEST_NULL", family.request_null),
         ("MPI_ERRORS_RETURN", family.errors_return),
         ("MPI_INFO_NULL", family.info_null),
+        ("MPI_DATATYPE_NULL", family.datatype_null),
         ("MPI_BYTE", family.byte),
         ("MPI_NO_OP", family.no_op),
     ];

@@ -28,10 +28,26 @@ fn twins(launch: impl Fn() -> Launch) -> Run {
 
 #[test]
 fn errors_are_returned_as_they_are() {
-    for mpi in Mpi::ALL {
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich, Mpi::Standard].into_iter().filter(|mpi| mpi.is_there()) {
         let run = twins(|| Launch::new(mpi, "errors").ranks(2)).succeeded();
         assert!(run.stdout.contains("wait for all without statuses"), "{}", run.stdout);
-        check(&run);
+        match mpi {
+            // MPICH since 4.2 returns no error that a handler of the program has been told of.
+            Mpi::Standard => _ = run.profile(),
+            _ => check(&run),
+        }
+    }
+}
+
+/// Nothing is asked of the library, or read, that only a call which succeeds is sure to have been given.
+#[test]
+fn calls_that_only_seem_to_succeed_do_no_harm() {
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich, Mpi::Standard].into_iter().filter(|mpi| mpi.is_there()) {
+        let run = twins(|| Launch::new(mpi, "wrong").ranks(1)).succeeded();
+        assert!(run.stdout.contains("sendrecv of -1"), "{}", run.stdout);
+        let calls = run.profile().calls;
+        let sent: u64 = calls.iter().filter(|call| call.op == "MPI_Sendrecv").map(|call| call.bytes_sent).sum();
+        assert_eq!(sent, 3, "those that are right");
     }
 }
 

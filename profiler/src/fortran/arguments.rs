@@ -3,6 +3,7 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::{CString, c_int};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::entry::Entry;
 use super::handles::{Object, handle, is_same};
@@ -83,6 +84,13 @@ pub fn cells<T: Copy + Default>(length: usize) -> Vec<Cell<T>> {
     cells
 }
 
+static ARE_TRANSLATED: AtomicBool = AtomicBool::new(false);
+
+/// Whether bodies may have been given arrays of requests that are not the program's, but copies.
+pub fn are_requests_translated() -> bool {
+    ARE_TRANSLATED.load(Ordering::Relaxed)
+}
+
 /// The places of several requests.
 pub struct Requests {
     fortran: Word,
@@ -92,6 +100,9 @@ pub struct Requests {
 impl Requests {
     pub unsafe fn new(fortran: Word, length: c_int) -> Requests {
         let length = if is_same(Object::Request) { 0 } else { usize::try_from(length).unwrap_or(0) };
+        if length != 0 {
+            ARE_TRANSLATED.store(true, Ordering::Relaxed);
+        }
         let requests = Requests { fortran, c: cells(length) };
         // SAFETY: the caller passes an array of so many handles.
         unsafe { requests.refresh() };

@@ -18,7 +18,7 @@ use crate::guest::{say, state};
 use crate::mpi::abi::{Word, abi};
 use crate::thread;
 
-pub use arguments::{Handle, Requests, Statuses, Text, address, count, int, long};
+pub use arguments::{Handle, Requests, Statuses, Text, address, are_requests_translated, count, int, long};
 pub use entry::Entry;
 pub use handles::{Object, comm, datatype, handle};
 pub use indices::Indices;

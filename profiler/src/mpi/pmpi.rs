@@ -42,7 +42,10 @@ declare! {
     comm_remote_group_into = c"PMPI_Comm_remote_group" (comm: Word, group: *mut u64);
     comm_create = c"PMPI_Comm_create" (comm: Word, group: Word, created: *mut u64);
     comm_free = c"PMPI_Comm_free" (comm: *mut u64);
+    comm_get_errhandler = c"PMPI_Comm_get_errhandler" (comm: Word, handler: *mut u64);
     comm_set_errhandler = c"PMPI_Comm_set_errhandler" (comm: Word, handler: Word);
+    request_get_status = c"PMPI_Request_get_status" (request: Word, flag: *mut c_int, status: Word);
+    request_free = c"PMPI_Request_free" (request: Word);
     win_get_group_into = c"PMPI_Win_get_group" (win: Word, group: *mut u64);
     group_free = c"PMPI_Group_free" (group: *mut u64);
     group_from_session_pset = c"PMPI_Group_from_session_pset" (session: Word, name: *const c_char, group: *mut u64);

@@ -106,6 +106,12 @@ pub unsafe fn error(status: Word) -> c_int {
     unsafe { *((status + abi().status.error) as *const c_int) }
 }
 
+/// Sets it in a status of ours.
+pub unsafe fn set_error(status: Word, error: c_int) {
+    // SAFETY: as above.
+    unsafe { *((status + abi().status.error) as *mut c_int) = error };
+}
+
 /// Whether the receive was cancelled: then no message came, and the rest of the status is whatever it was.
 pub unsafe fn is_cancelled(status: Word) -> bool {
     // SAFETY: as above.

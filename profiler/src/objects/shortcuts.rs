@@ -55,8 +55,8 @@ const _: () = assert!(size_of::<Shortcut>() == 128);
 /// No handle of any family.
 const NO_KEY: Word = Word::MAX;
 const NO_DESTINATION: u64 = u64::MAX;
-/// No bucket begins so high: every size is out of its reach.
-const NOTHING_BYTES: u64 = u64::MAX;
+/// No bucket begins so high: every size is out of its reach. So is that of a negative count which a program passes by mistake.
+const NOTHING_BYTES: u64 = i64::MAX as u64 + 2;
 
 impl Shortcut {
     pub const fn none() -> Shortcut {

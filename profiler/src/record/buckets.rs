@@ -25,9 +25,9 @@ pub fn mark_of(operation: u16) -> u8 {
     if calls::has_own_size(operation) { OWN_SIZE } else { 0 }
 }
 
-/// The least and the most bytes of a message in a bucket.
+/// The least and the most bytes of a message in a bucket. What is more is a negative count.
 pub fn bounds(bucket: u8) -> (u64, u64) {
     // SAFETY: as above.
     let (below, most) = unsafe { BUCKETS.get() }.bounds(bucket);
-    (if bucket == 0 { 0 } else { below + 1 }, most.unwrap_or(u64::MAX))
+    (if bucket == 0 { 0 } else { below + 1 }, most.unwrap_or(i64::MAX as u64))
 }

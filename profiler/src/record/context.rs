@@ -70,7 +70,7 @@ impl Context for AtOnce<'_> {
         false
     }
 
-    /// The usual datatype is one whatever the count is.
+    /// The usual datatype is one whatever the count is. No bucket reaches as far as a negative one would.
     #[inline(always)]
     fn known_block(&self, count: i64, datatype: Word) -> Option<u64> {
         Some((count as u64).wrapping_mul(self.shortcut.datatype_bytes(datatype)?))
@@ -136,7 +136,7 @@ impl<P: Path, C: Carrier> Context for Now<'_, P, C> {
     #[inline(always)]
     fn block(&self, count: i64, datatype: Word) -> u64 {
         match self.shortcut.datatype_bytes(datatype) {
-            Some(bytes) => (count as u64).wrapping_mul(bytes),
+            Some(bytes) => (count.max(0) as u64).wrapping_mul(bytes),
             None => other_block(self.shortcut, count, datatype),
         }
     }
@@ -186,7 +186,7 @@ impl<P: Path, C: Carrier> Context for Now<'_, P, C> {
 
 #[inline(never)]
 fn other_block(shortcut: &Shortcut, count: i64, datatype: Word) -> u64 {
-    if count == 0 { 0 } else { (count as u64).wrapping_mul(other_size(shortcut, datatype)) }
+    if count <= 0 { 0 } else { (count as u64).wrapping_mul(other_size(shortcut, datatype)) }
 }
 
 /// The size of another datatype than the one that the operation's latest call was given.

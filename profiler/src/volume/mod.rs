@@ -58,10 +58,11 @@ pub trait Context {
     }
 
     /// Bytes of so many elements. Where there are none, the datatype may be none either, and asking for its size would call
-    /// the program's error handler.
+    /// the program's error handler. Fewer than none are wrong, and yet the call may seem to have succeeded: where the program has an error handler
+    /// of its own, MPICH since 4.2 tells nobody else of an error.
     #[inline(always)]
     fn block(&self, count: i64, datatype: Word) -> u64 {
-        if count == 0 { 0 } else { (count as u64).wrapping_mul(self.size(datatype)) }
+        if count <= 0 { 0 } else { (count as u64).wrapping_mul(self.size(datatype)) }
     }
 
     /// Records a datatype argument that describes at least one element.
@@ -71,7 +72,7 @@ pub trait Context {
     /// none at all.
     #[inline(always)]
     fn described(&mut self, datatype: Word, elements: u64) {
-        if self.records_datatypes() && elements > 0 {
+        if self.records_datatypes() && elements as i64 > 0 {
             self.describe(datatype, elements);
         }
     }
@@ -177,16 +178,21 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// 0 where there is none, or fewer than none: the call may only seem to have succeeded ([`Context::block`]).
     #[inline(always)]
     fn at(self, index: usize) -> u64 {
-        // SAFETY: a successful call was given as many counts as its rule asks for.
-        unsafe {
-            if self.large {
-                *(self.place as *const u64).add(index)
-            } else {
-                *(self.place as *const c_int).add(index) as u64
-            }
+        if self.place == 0 {
+            return 0;
         }
+        // SAFETY: a successful call was given as many counts as its rule asks for.
+        let count = unsafe {
+            if self.large {
+                *(self.place as *const i64).add(index)
+            } else {
+                (*(self.place as *const c_int).add(index)).into()
+            }
+        };
+        count.max(0) as u64
     }
 
     fn sum(self, length: u64) -> u64 {
@@ -202,8 +208,12 @@ pub enum Types {
 }
 
 impl Types {
+    /// None where there are none, as with counts.
     #[inline(always)]
     fn at(self, index: usize) -> Word {
+        if let Types::C(0) | Types::Fortran(0) = self {
+            return abi().datatype_null;
+        }
         // SAFETY: a successful call was given as many datatypes as counts.
         unsafe {
             match self {

@@ -135,7 +135,7 @@ pub unsafe fn MPI_Waitall<P: Path>(
         let done = timed!(P, thread, several.record, MPI_Waitall, forward(statuses));
         recorded(move || {
             let shortcut = count::<P>(thread, several.record, done);
-            several.finish_all::<P>(thread, done, shortcut, array, statuses);
+            several.finish_all::<P, true>(thread, done, shortcut, array, statuses);
             several.leave::<P>(thread);
         });
         done.code
@@ -161,7 +161,7 @@ pub unsafe fn MPI_Testall<P: Path>(
         recorded(move || {
             let shortcut = count::<P>(thread, several.record, done);
             if done.code != 0 || *(flag as *const c_int) != 0 {
-                several.finish_all::<P>(thread, done, shortcut, array, statuses);
+                several.finish_all::<P, false>(thread, done, shortcut, array, statuses);
             } else {
                 several.keep::<P>(thread, array);
             }

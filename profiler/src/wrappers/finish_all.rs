@@ -2,6 +2,7 @@
 
 use super::finish::{finish, finish_where_null, peer, status_at};
 use super::look::Several;
+use super::rest;
 use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
@@ -14,9 +15,10 @@ use crate::record::tally::Done;
 use crate::thread::Thread;
 
 impl Several<'_> {
-    /// All requests of the call have completed. An error tells itself which have.
+    /// All requests of the call have completed. An error tells itself which have. `FREES`: the call is one that frees the others then, if it is given no
+    /// statuses.
     #[inline(always)]
-    pub unsafe fn finish_all<P: Path>(
+    pub unsafe fn finish_all<P: Path, const FREES: bool>(
         &self,
         thread: &Thread,
         done: Done,
@@ -30,13 +32,18 @@ impl Several<'_> {
         // SAFETY: the call has filled the statuses, and the array has so many handles.
         unsafe {
             match done.code {
-                0 => match (shortcut, self.noted()) {
+                0 if !rest::is_left(thread, self.noted(), array) => match (shortcut, self.noted()) {
                     (Some(shortcut), noted @ [_, _, ..]) => {
                         self.finish_several::<P>(thread, shortcut, done.ticks, noted, statuses);
                     }
                     (_, noted) => finish_each::<P>(thread, shortcut, done.ticks, noted, self.receives, statuses),
                 },
-                _ => finish_failed::<P>(thread, shortcut, done.ticks, self.noted(), array, self.receives, statuses),
+                _ => {
+                    if FREES {
+                        rest::free(thread, self.noted(), array, statuses, self.receives.then_some(self.look));
+                    }
+                    finish_failed::<P>(thread, shortcut, done.ticks, self.noted(), array, self.receives, statuses);
+                }
             }
         }
     }
@@ -72,11 +79,6 @@ impl Several<'_> {
     }
 }
 
-/// Each request that was noted, and its place in the array.
-fn each(noted: &[Noted]) -> impl Iterator<Item = (&Noted, usize)> {
-    noted.iter().flat_map(|noted| noted.places().map(move |place| (noted, place)))
-}
-
 /// A call that fails has completed those requests whose handle it has set to null.
 #[cold]
 #[inline(never)]
@@ -90,7 +92,7 @@ unsafe fn finish_failed<P: Path>(
     statuses: Word,
 ) {
     let mut ones = Ones::of(thread, shortcut);
-    for (noted, place) in each(noted) {
+    for (noted, place) in Noted::each(noted) {
         let status = status_at(statuses, place);
         // SAFETY: the array has so many handles.
         let one = unsafe { finish_where_null::<P>(thread, noted, (array, place), receives, status) };
@@ -233,7 +235,7 @@ unsafe fn finish_each<P: Path>(
     statuses: Word,
 ) {
     let mut ones = Ones::of(thread, shortcut);
-    for (noted, place) in each(noted) {
+    for (noted, place) in Noted::each(noted) {
         let status = status_at(statuses, place);
         // SAFETY: the call has filled the statuses.
         unsafe {

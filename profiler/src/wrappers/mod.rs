@@ -19,6 +19,7 @@ mod look;
 mod messages;
 mod partitioned;
 mod requests;
+mod rest;
 mod rma;
 mod shell;
 mod starts;

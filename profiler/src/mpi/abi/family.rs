@@ -18,6 +18,7 @@ pub struct Family {
     pub request_null: Handle,
     pub errors_return: Handle,
     pub info_null: Handle,
+    pub datatype_null: Handle,
     pub byte: Handle,
     pub no_op: Handle,
     pub proc_null: c_int,

@@ -27,6 +27,7 @@ pub struct Abi {
     pub request_null: Word,
     pub errors_return: Word,
     pub info_null: Word,
+    pub datatype_null: Word,
     pub byte: Word,
     pub no_op: Word,
     pub proc_null: c_int,
@@ -34,6 +35,9 @@ pub struct Abi {
     pub in_place: Word,
     pub status_ignore: Word,
     pub status: Status,
+    /// Where `MPI_Waitall` fails that is given no statuses, it frees all requests; given statuses, those up to the one that failed. So do MPICH since
+    /// 4.2 and what is made of it.
+    pub frees_all_without_statuses: bool,
 }
 
 impl Abi {
@@ -104,6 +108,7 @@ pub fn detect() -> Result<(), String> {
         request_null: resolve(family.request_null)?,
         errors_return: resolve(family.errors_return)?,
         info_null: resolve(family.info_null)?,
+        datatype_null: resolve(family.datatype_null)?,
         byte: resolve(family.byte)?,
         no_op: resolve(family.no_op)?,
         proc_null: family.proc_null,
@@ -111,6 +116,7 @@ pub fn detect() -> Result<(), String> {
         in_place: family.in_place,
         status_ignore: family.status_ignore,
         status: family.status,
+        frees_all_without_statuses: frees_all_without_statuses(family),
     };
     // SAFETY: `MPI_Init` has just returned, recording is off.
     unsafe { ABI.set(found) };
@@ -142,12 +148,21 @@ fn family_of_library() -> Result<&'static Family, String> {
             _ => Err(format!("'{}' is no Open MPI whose ABI is known (3 to 5 are)", first_line(&version))),
         };
     }
-    // The libraries of the MPICH ABI compatibility initiative, and others derived from MPICH.
-    let derived = ["MPICH", "Intel(R) MPI", "CRAY MPICH", "MVAPICH", "ParaStation MPI"];
-    if derived.iter().any(|name| version.contains(name)) {
+    if is_derived_from_mpich(&version) {
         return Ok(&mpich::FAMILY);
     }
     Err(format!("'{}' is of no known ABI family", first_line(&version)))
+}
+
+/// The libraries of the MPICH ABI compatibility initiative, and others derived from MPICH.
+fn is_derived_from_mpich(version: &str) -> bool {
+    ["MPICH", "Intel(R) MPI", "CRAY MPICH", "MVAPICH", "ParaStation MPI"].iter().any(|name| version.contains(name))
+}
+
+/// MPICH got both this and MPI 4.1 with its version 4.2; some libraries that are made of it do not tell of which version.
+fn frees_all_without_statuses(family: &Family) -> bool {
+    let is_mpich = || family.id == mpich::FAMILY.id || is_derived_from_mpich(&library_version());
+    real::exists(op::MPI_Request_get_status_all) && is_mpich()
 }
 
 fn first_line(text: &str) -> &str {

@@ -11,6 +11,7 @@ pub const FAMILY: Family = Family {
     request_null: Handle::Value(0x180),
     errors_return: Handle::Value(0x143),
     info_null: Handle::Value(0x130),
+    datatype_null: Handle::Value(0x200),
     byte: Handle::Value(0x247),
     no_op: Handle::Value(0x3d),
     proc_null: -3,

@@ -11,6 +11,7 @@ pub const FAMILY: Family = Family {
     request_null: Handle::Value(0x2c00_0000),
     errors_return: Handle::Value(0x5400_0001),
     info_null: Handle::Value(0x1c00_0000),
+    datatype_null: Handle::Value(0x0c00_0000),
     byte: Handle::Value(0x4c00_010d),
     no_op: Handle::Value(0x5800_000e),
     proc_null: -1,

@@ -11,6 +11,7 @@ pub const FAMILY: Family = Family {
     request_null: Handle::Symbol(c"ompi_request_null"),
     errors_return: Handle::Symbol(c"ompi_mpi_errors_return"),
     info_null: Handle::Symbol(c"ompi_mpi_info_null"),
+    datatype_null: Handle::Symbol(c"ompi_mpi_datatype_null"),
     byte: Handle::Symbol(c"ompi_mpi_byte"),
     no_op: Handle::Symbol(c"ompi_mpi_op_no_op"),
     proc_null: -2,

@@ -73,6 +73,10 @@ pub fn number_of(recent: &Recent, datatype: Word, size_bytes: u64) -> Option<u32
 
 /// A handle that is known under another size was freed where nobody saw it, and given again.
 fn look_up(handle: Word, size_bytes: u64) -> Option<Known> {
+    // A call that was given none may only seem to have succeeded.
+    if handle == abi().datatype_null {
+        return None;
+    }
     let known = REGISTRY.lock().as_ref().and_then(|registry| registry.handles.get(&handle).copied());
     if let Some(known) = known.filter(|known| known.size_bytes == size_bytes) {
         return Some(known);

@@ -95,6 +95,11 @@ impl Noted {
         self.together() == Some(0)
     }
 
+    /// Each request that was noted, and its place in the array.
+    pub fn each(noted: &[Noted]) -> impl Iterator<Item = (&Noted, usize)> {
+        noted.iter().flat_map(|noted| noted.places().map(move |place| (noted, place)))
+    }
+
     /// The places of all of them.
     pub fn places(&self) -> Range<usize> {
         self.index()..self.index() + self.together().unwrap_or(1) as usize

@@ -1,0 +1,87 @@
+//! What a call leaves that fails over several requests, where that depends on whether it was given statuses: a program that ignores
+//! them is to find what it would find without commsee, which passes some to learn what arrived.
+
+use std::ffi::c_int;
+
+use super::finish::status_at;
+use crate::fortran;
+use crate::mpi::abi::{Word, abi};
+use crate::mpi::{pmpi, status};
+use crate::objects::requests::Noted;
+use crate::thread::Thread;
+use crate::thread::looks::Look;
+
+/// Whether a call that has returned without an error has not completed the last of its requests, which it does unless it fails: where the program has a
+/// handler of its own for errors, MPICH since 4.2 returns none.
+///
+/// # Safety
+/// The array is that of the call, which was given one request at least.
+#[inline(always)]
+pub unsafe fn is_left(thread: &Thread, noted: &[Noted], array: Word) -> bool {
+    // SAFETY: as demanded.
+    abi().frees_all_without_statuses && unsafe { is_last_left(thread, noted, array) }
+}
+
+#[inline(never)]
+unsafe fn is_last_left(thread: &Thread, noted: &[Noted], array: Word) -> bool {
+    let Some((noted, place)) = noted.last().and_then(|noted| Some((noted, noted.places().next_back()?))) else {
+        return false;
+    };
+    // SAFETY: the array has so many handles.
+    let handle = unsafe { abi().load_at(array, place) };
+    handle == noted.handle && !is_persistent(thread, handle)
+}
+
+/// Persistent ones keep their handles.
+fn is_persistent(thread: &Thread, handle: Word) -> bool {
+    thread.requests().volume(handle).is_some()
+}
+
+/// Frees what a call that failed has left because it was given statuses of ours, as it would have done without any
+/// ([`frees_all_without_statuses`](crate::mpi::abi::Abi::frees_all_without_statuses)).
+///
+/// # Safety
+/// The array and the statuses are those that were passed on; `look`: that of the call, if it may have passed on statuses of its.
+#[cold]
+#[inline(never)]
+pub unsafe fn free(thread: &Thread, noted: &[Noted], array: Word, statuses: Word, look: Option<&Look>) {
+    let are_ours = look.is_some_and(|look| statuses == look.statuses() as Word);
+    if !are_ours || !abi().frees_all_without_statuses || fortran::are_requests_translated() {
+        return;
+    }
+    for (noted, place) in Noted::each(noted) {
+        // SAFETY: the array has so many handles, and the room so many statuses.
+        unsafe {
+            let handle = abi().load_at(array, place);
+            if handle != noted.handle || is_persistent(thread, handle) {
+                continue;
+            }
+            let status = status_at(statuses, place);
+            status::set_error(status, c_int::from(!has_arrived(handle, status)));
+            pmpi::request_free(array + place * abi().handle_bytes);
+        }
+    }
+}
+
+/// Whether a request has completed without an error. Then the status is filled. No handler of the program is told of an error: it was told
+/// that the call failed.
+unsafe fn has_arrived(handle: Word, status: Word) -> bool {
+    let comms = [abi().world, abi().comm_self];
+    let mut handlers = [0u64; 2];
+    let mut flag = 0;
+    // SAFETY: the communicators are there while requests are, and the handle is one of the library's.
+    unsafe {
+        for (comm, handler) in comms.into_iter().zip(&mut handlers) {
+            if pmpi::comm_get_errhandler(comm, handler).is_some() {
+                pmpi::comm_set_errhandler(comm, abi().errors_return);
+            }
+        }
+        let asked = pmpi::request_get_status(handle, &mut flag, status);
+        for (comm, handler) in comms.into_iter().zip(handlers) {
+            if handler != 0 {
+                pmpi::comm_set_errhandler(comm, handler as Word);
+            }
+        }
+        asked.is_some() && flag != 0
+    }
+}
