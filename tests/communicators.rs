@@ -80,6 +80,13 @@ fn seventy_thousand_are_made_and_freed() {
 }
 
 #[test]
+fn calls_that_the_library_makes_itself_are_not_the_programs() {
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich, Mpi::Standard].into_iter().filter(|mpi| mpi.is_there()) {
+        [1, 2].into_iter().for_each(|ranks| holds(mpi, "inner", ranks));
+    }
+}
+
+#[test]
 fn communicators_made_behind_our_back_are_found() {
     for mpi in Mpi::ALL {
         let profile = Launch::new(mpi, "foreign").ranks(4).run().succeeded().profile();

@@ -69,6 +69,8 @@ unsafe extern \"C-unwind\" fn {function}_in_full({parameters_and_caller}) -> c_i
     {offer}
     {real}
     match thread::{enter}(op::{name}) {{
+        // SAFETY: as below.
+        Some(thread) if thread.is_inside_unasked() => unsafe {{ {function}_in_another({names_and_caller}) }},
         Some(thread) => {{
             thread.in_flight.is_called_by(caller);
             // SAFETY: the program passes what the function takes, and it is passed on.
@@ -85,6 +87,24 @@ unsafe extern \"C-unwind\" fn {function}_in_full({parameters_and_caller}) -> c_i
 ",
         enter = enter(call),
         body = body("Full"),
+    )
+    .unwrap();
+    write!(
+        text,
+        "/// In the midst of another call. The library may make it, and not the program.
+#[cold]
+#[inline(never)]
+unsafe extern \"C-unwind\" fn {function}_in_another({parameters_and_caller}) -> c_int {{
+    // SAFETY: as above.
+    unsafe {{
+        if thread::is_the_programs(caller) {{ return {function}_in_full({names_and_caller}) }}
+        let function = real::function({slot});
+        {real}
+        real({names})
+    }}
+}}
+
+",
     )
     .unwrap();
     if !has_short(call) {

@@ -2,6 +2,7 @@
 
 pub mod abi;
 pub mod linked;
+pub mod own;
 pub mod pmpi;
 pub mod presence;
 pub mod real;

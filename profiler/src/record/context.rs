@@ -136,8 +136,8 @@ impl<P: Path, C: Carrier> Context for Now<'_, P, C> {
     #[inline(always)]
     fn block(&self, count: i64, datatype: Word) -> u64 {
         match self.shortcut.datatype_bytes(datatype) {
-            Some(bytes) => (count.max(0) as u64).wrapping_mul(bytes),
-            None => other_block(self.shortcut, count, datatype),
+            Some(bytes) if count >= 0 => (count as u64).wrapping_mul(bytes),
+            _ => other_block(self.shortcut, count, datatype),
         }
     }
 

@@ -23,6 +23,7 @@ use crate::guest::set_once::SetOnce;
 use crate::guest::short_path::Path;
 use crate::guest::signals::Undisturbed;
 use crate::guest::{clock, guard, stack, state};
+use crate::mpi::own;
 use crate::objects::communicators;
 use crate::objects::freeing::{BeingFreed, Frees};
 use crate::objects::requests::{Requests, Unknown};
@@ -50,6 +51,8 @@ pub struct Thread {
     passing: Cell<(u16, usize)>,
     /// From where the latest C function was called that passed its call on.
     layer: Cell<u64>,
+    /// The call that begins in another one is known to be the program's.
+    is_programs: Cell<bool>,
     /// What hook modules count, from within the calls of this thread.
     pub hooks: HookState,
     /// Where it writes the timeline.
@@ -165,6 +168,17 @@ fn enter(operation: u16) -> Option<&'static Thread> {
         return within(thread, operation);
     }
     guard::guarded(first).flatten()
+}
+
+/// Whether the program makes a call, and not the MPI library in another one.
+pub fn is_the_programs(caller: Caller) -> bool {
+    if own::is_its(caller.address()) {
+        return false;
+    }
+    if let Some(thread) = known() {
+        thread.is_programs.set(true);
+    }
+    true
 }
 
 /// This thread has called the library's Fortran layer, which calls a C function now.
@@ -308,6 +322,7 @@ impl Thread {
                 looks: Looks::none(),
                 passing: Cell::new((NO_OPERATION, 0)),
                 layer: Cell::new(0),
+                is_programs: Cell::new(false),
                 hooks: HookState::empty(),
                 tracer: TracerState::empty(),
                 last_stamp: Cell::new((number as u64) << 48),
@@ -322,6 +337,12 @@ impl Thread {
     #[inline(always)]
     pub fn is_outside(&self) -> bool {
         !self.in_flight.level(0).is_inside()
+    }
+
+    /// Whether the call that begins is made in another one, and nobody has asked yet who makes it ([`is_the_programs`]).
+    #[inline(always)]
+    pub fn is_inside_unasked(&self) -> bool {
+        !self.is_outside() && !self.is_programs.take()
     }
 
     #[inline(always)]
