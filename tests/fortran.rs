@@ -63,7 +63,7 @@ fn wide_integers_reach_the_library_that_translates_them() {
     for mpi in Mpi::ALL {
         let layer = mpi_shared_library(mpi, "wide_layer");
         for ranks in [2, 4] {
-            let launch = Launch::of(mpi, wide_fortran(mpi, "wide", &layer)).ranks(ranks);
+            let launch = Launch::of(mpi, wide_fortran(mpi, "wide", &[layer.clone()])).ranks(ranks);
             let run = launch.preload(library()).run().succeeded();
             match mpi {
                 Mpi::Mpich => check(&run),

@@ -73,15 +73,21 @@ pub fn fortran_source(mpi: Mpi, source: &Path, name: &str, helpers: &str, interf
     cached_with(mpi.fortran_compiler(), source, &flags, &output, &format!("{name}-{interface}-{mpi}"))
 }
 
-/// A Fortran program of `tests/programs/`, through `mpif.h`, whose INTEGERs are 8 bytes wide, with the library that translates them.
-pub fn wide_fortran(mpi: Mpi, name: &str, layer: &Path) -> PathBuf {
+/// A Fortran program of `tests/programs/`, through `mpif.h`, whose INTEGERs are 8 bytes wide, with the library that translates them, and those that it
+/// needs itself.
+pub fn wide_fortran(mpi: Mpi, name: &str, libraries: &[PathBuf]) -> PathBuf {
     mpi.demand();
     demand(mpi.fortran_compiler(), "gfortran");
     let modules = tempfile::tempdir().expect("a temporary folder");
-    let (layer, helpers) = (layer.display().to_string(), source("fortran_truth").display().to_string());
-    let rpath = format!("-Wl,-rpath,{}", Path::new(&layer).parent().expect("a folder").display());
+    let helpers = source("fortran_truth").display().to_string();
+    let folder = libraries[0].parent().expect("a folder").display();
+    let (rpath, libraries) = (format!("-Wl,-rpath,{folder}"), libraries.iter().map(|path| path.display().to_string()));
+    let libraries: Vec<String> = libraries.collect();
     let flags = ["-O1", "-g", "-w", "-fdefault-integer-8", "-ffree-line-length-none", "-fallow-argument-mismatch"];
-    let flags: Vec<&str> = flags.into_iter().chain([helpers.as_str(), &layer, &rpath]).collect();
+    // The MPI library that the compiler's command adds is not needed where another is among these.
+    let ends = [rpath.as_str(), "-Wl,--as-needed", "-Wl,--allow-shlib-undefined"];
+    let flags: Vec<&str> =
+        flags.into_iter().chain([helpers.as_str()]).chain(libraries.iter().map(String::as_str)).chain(ends).collect();
     let output = ["-J", &modules.path().display().to_string()];
     cached_with(mpi.fortran_compiler(), &source(name).with_extension("F90"), &flags, &output, &format!("{name}-{mpi}"))
 }

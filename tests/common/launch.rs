@@ -12,12 +12,14 @@ use tempfile::TempDir;
 
 use super::compile::{Program, shared_library};
 use super::execute::{Done, execute_within};
+use super::kin::Kin;
 use super::mpi::Mpi;
 use super::profile::Profile;
 
 /// A job to be run.
 pub struct Launch {
     mpi: Mpi,
+    kin: Option<Kin>,
     program: PathBuf,
     ranks: usize,
     arguments: Vec<String>,
@@ -49,6 +51,7 @@ impl Launch {
     pub fn of(mpi: Mpi, program: PathBuf) -> Launch {
         Launch {
             mpi,
+            kin: None,
             program,
             ranks: 2,
             arguments: Vec::new(),
@@ -59,6 +62,12 @@ impl Launch {
             limits: Vec::new(),
             waits: false,
         }
+    }
+
+    /// Under another library of the family.
+    pub fn under(mut self, kin: &Kin) -> Launch {
+        self.kin = Some(kin.clone());
+        self
     }
 
     /// Without the profiler.
@@ -121,7 +130,10 @@ impl Launch {
             yielding = shared_library("yield");
             preload.push(&yielding);
         }
-        let mut command = self.mpi.launcher(self.ranks, &preload);
+        let mut command = match &self.kin {
+            Some(kin) => kin.launcher(self.ranks, &preload),
+            None => self.mpi.launcher(self.ranks, &preload),
+        };
         command.arg(&self.program).args(&self.arguments).current_dir(folder.path());
         for variable in ["COMMSEE_BUCKETS", "COMMSEE_DISABLE", "COMMSEE_LAUNCH", "COMMSEE_HOOKS", "LD_PRELOAD"] {
             command.env_remove(variable);

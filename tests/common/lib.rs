@@ -10,6 +10,7 @@ mod compile;
 mod execute;
 mod installed;
 mod invariants;
+mod kin;
 mod launch;
 mod mpi;
 pub mod profile;
@@ -25,6 +26,7 @@ pub use compile::{
 pub use execute::{Done, execute, execute_within_s};
 pub use installed::{fortran_symbols, interpreter, library_file, mpi_symbols, symbols};
 pub use invariants::{check as check_invariants, check_files};
+pub use kin::Kin;
 pub use launch::{Launch, Run, hook, library, static_library, target_folder, through};
 pub use mpi::{Mpi, demand};
 pub use profile::{Call, Communicator, Profile};

@@ -1,0 +1,71 @@
+//! What holds under Debian's MPICH holds under newer ones and under Intel MPI, which have its ABI. `./test` fetches MPICH 4.3, `./test --heavy`
+//! more; without them there is nothing to run.
+
+use std::path::PathBuf;
+
+use common::{Kin, Launch, Mpi, Run, check, library, static_library, wide_fortran};
+
+fn launch(kin: &Kin, program: PathBuf) -> Launch {
+    Launch::of(Mpi::Mpich, program).under(kin)
+}
+
+fn profiled(kin: &Kin, program: PathBuf, ranks: usize) -> Run {
+    launch(kin, program).preload(library()).ranks(ranks).run().succeeded()
+}
+
+#[test]
+fn programs_are_counted_exactly() {
+    for kin in Kin::all() {
+        for name in ["p2p", "persistent", "completion", "requests", "io", "partitioned", "phases", "threads", "inner"] {
+            check(&profiled(&kin, kin.compiled(name), 2));
+        }
+    }
+}
+
+/// Also of errors that a library tells of only to the program's own handler.
+#[test]
+fn errors_are_those_without_commsee() {
+    for kin in Kin::all() {
+        for (name, ranks) in [("errors", 2), ("wrong", 1)] {
+            let plain = launch(&kin, kin.compiled(name)).ranks(ranks).run().succeeded();
+            let with = profiled(&kin, kin.compiled(name), ranks);
+            assert_eq!(plain.stdout, with.stdout, "{name} under {}", kin.name());
+            // No count is below zero.
+            with.profile();
+        }
+    }
+}
+
+/// All that a library is bound at once to is there before the program is.
+#[test]
+fn a_statically_linked_program_is_profiled() {
+    let archive = static_library();
+    let archive = archive.to_str().expect("a path in UTF-8");
+    for kin in Kin::all() {
+        let mut link =
+            ["-Wl,--whole-archive", archive, "-Wl,--no-whole-archive", "-ldl", "-lm"].map(str::to_owned).to_vec();
+        link.extend(kin.link());
+        let program = common::Program { name: "completion", link }.compiled(Mpi::Mpich);
+        check(&launch(&kin, program).ranks(2).variable("LD_BIND_NOW", "1").run().succeeded());
+    }
+}
+
+#[test]
+fn wide_integers_reach_the_library_that_translates_them() {
+    for kin in Kin::all().iter().filter(|kin| kin.is_intel()) {
+        let libraries = ["libmpi_ilp64.so.4", "libmpifort.so.12", "libmpi.so.12"].map(|file| kin.library(file));
+        let program = wide_fortran(Mpi::Mpich, "wide", &libraries);
+        [2, 4].into_iter().for_each(|ranks| check(&profiled(kin, program.clone(), ranks)));
+    }
+}
+
+/// Intel MPI has the standard ABI as well, and lacks some of its datatypes.
+#[test]
+fn programs_of_the_standard_abi_are_counted_exactly() {
+    if Mpi::Standard.is_there() {
+        for kin in Kin::all().iter().filter(|kin| kin.is_intel()) {
+            let program = common::Program { name: "p2p", link: Vec::new() }.compiled(Mpi::Standard);
+            check(&profiled(kin, program, 2));
+        }
+    }
+}
