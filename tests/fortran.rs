@@ -63,12 +63,20 @@ fn wide_integers_reach_the_library_that_translates_them() {
     for mpi in Mpi::ALL {
         let layer = mpi_shared_library(mpi, "wide_layer");
         for ranks in [2, 4] {
-            let launch = Launch::of(mpi, wide_fortran(mpi, "wide", &[layer.clone()])).ranks(ranks);
+            let launch = Launch::of(mpi, wide_fortran(mpi, "wide", std::slice::from_ref(&layer))).ranks(ranks);
             let run = launch.preload(library()).run().succeeded();
             match mpi {
                 Mpi::Mpich => check(&run),
                 _ => assert!(run.stderr.contains("Fortran calls are not recorded"), "{}", run.output()),
             }
         }
+    }
+}
+
+#[test]
+fn what_a_tool_calls_in_a_fortran_call_is_counted_once() {
+    for mpi in Mpi::ALL {
+        let launch = Launch::of(mpi, with_fortran(mpi, "over_tool")).preload(library());
+        check(&launch.preload(mpi_shared_library(mpi, "between")).run().succeeded());
     }
 }

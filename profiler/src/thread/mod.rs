@@ -175,7 +175,9 @@ pub fn is_the_programs(caller: Caller) -> bool {
     if own::is_its(caller.address()) {
         return false;
     }
-    if let Some(thread) = known() {
+    let (own, outer) = (tls::get(), passing::get());
+    // SAFETY: null, or this thread, which is never freed. In a Fortran call that is passed on only the second one leads to it.
+    if let Some(thread) = unsafe { if own.is_null() { outer } else { own }.as_ref() } {
         thread.is_programs.set(true);
     }
     true
