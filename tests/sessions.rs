@@ -51,7 +51,14 @@ fn a_full_file_system_costs_no_count_of_sessions() {
 fn several_sessions_are_one_run() {
     libraries().for_each(|mpi| check(&run(mpi, "several", 3)));
     // With three ranks MPICH 5.0.2 hangs in its second start in one of twenty runs, without commsee as well.
-    libraries().filter(can_start_again).for_each(|mpi| check(&run(mpi, "again", 2)));
+    libraries().filter(can_start_again).for_each(|mpi| check(&run_again(mpi)));
+}
+
+/// In its second start a rank of MPICH 5.0.2 may, once in some hundred runs, read where another one was in the first, and then ends itself.
+fn run_again(mpi: Mpi) -> Run {
+    let launch = || Launch::new(mpi, "sessions").arguments(&["again"]).ranks(2).run();
+    let is_lost = |run: &Run| run.stderr.contains("Fatal error in internal_Comm_create_from_group");
+    (0..3).map(|_| launch()).find(|run| !is_lost(run)).unwrap_or_else(launch).succeeded()
 }
 
 #[test]
