@@ -1,45 +1,5 @@
 ! A program whose INTEGERs are 8 bytes wide (-fdefault-integer-8), and which goes through a library that translates them for MPI's.
-module truth
-    use iso_c_binding
-    implicit none
-    interface
-        subroutine truth_begin(op) bind(c, name="truth_begin_f")
-            import; character(c_char) :: op(*)
-        end subroutine
-        subroutine truth_carried(label, op, size, sent, received) bind(c)
-            import; character(c_char) :: label(*), op(*); integer(c_int), value :: size, sent, received
-        end subroutine
-        subroutine truth_edge(label, op, destination, bytes) bind(c)
-            import; character(c_char) :: label(*), op(*); integer(c_int), value :: destination, bytes
-        end subroutine
-        integer(c_int) function truth_next() bind(c)
-            import
-        end function
-        subroutine truth_named(comm, label, creator, parent, ordinal) bind(c)
-            import; integer(c_int), value :: comm, ordinal; character(c_char) :: label(*), creator(*), parent(*)
-        end subroutine
-        subroutine truth_freed(label) bind(c)
-            import; character(c_char) :: label(*)
-        end subroutine
-        subroutine truth_end() bind(c)
-        end subroutine
-    end interface
-contains
-    subroutine carried(label, op, size, sent, received)
-        character(*), intent(in) :: label, op
-        integer, intent(in) :: size, sent, received
-        call truth_carried(label//c_null_char, op//c_null_char, int(size, c_int), int(sent, c_int), int(received, c_int))
-    end subroutine
-
-    subroutine holds(condition, what)
-        logical, intent(in) :: condition
-        character(*), intent(in) :: what
-        if (.not. condition) then
-            write (0, *) "does not hold: ", what
-            call abort()
-        end if
-    end subroutine
-end module
+#include "fortran_truth.h"
 
 program wide
     use truth
@@ -65,13 +25,12 @@ program wide
     do peer = 0, ranks - 1
         call MPI_Irecv(in(peer + 1), peer + 1, MPI_INTEGER8, peer, 5, MPI_COMM_WORLD, requests(2*peer + 1), error)
         call MPI_Isend(out, 1, MPI_INTEGER8, peer, 5, MPI_COMM_WORLD, requests(2*peer + 2), error)
-        call carried("WORLD", "MPI_Irecv", 8, 0, 8)
-        call carried("WORLD", "MPI_Isend", 8, 8, 0)
-        call truth_edge("WORLD"//c_null_char, "MPI_Isend"//c_null_char, int(peer, c_int), 8_c_int)
+        call received("WORLD", "MPI_Irecv", 8)
+        call sent("WORLD", "MPI_Isend", peer, 8)
     end do
     statuses = UNTOUCHED
     call MPI_Waitall(2*ranks, requests, statuses, error)
-    call carried("WORLD", "MPI_Waitall", 0, 0, 0)
+    call called("WORLD", "MPI_Waitall")
     do peer = 0, ranks - 1
         call holds(in(peer + 1) == 1000 + peer, "what was received")
         call holds(statuses(MPI_SOURCE, 2*peer + 1) == peer, "from whom it was received")
@@ -89,7 +48,7 @@ program wide
 
     write (label, '(a,i0)') "half ", mod(rank, 2)
     call MPI_Comm_split(MPI_COMM_WORLD, mod(rank, 2), rank, half, error)
-    call carried("WORLD", "MPI_Comm_split", 0, 0, 0)
+    call called("WORLD", "MPI_Comm_split")
     call MPI_Comm_set_name(half, label, error)
     call truth_named(int(half, c_int), trim(label)//c_null_char, "MPI_Comm_split"//c_null_char, "WORLD"//c_null_char, truth_next())
     call MPI_Allreduce(rank, total, 1, MPI_INTEGER8, MPI_SUM, half, error)
