@@ -281,6 +281,18 @@ impl Communicator {
         self.remote & Communicator::REMOTE_SIZE
     }
 
+    /// Processes that one may send to: those of the remote group, if there is one.
+    #[inline(always)]
+    pub const fn peers(&self) -> u32 {
+        if self.flags & INTER == 0 { self.size } else { self.remote_size() }
+    }
+
+    /// Whether a rank is one of them.
+    #[inline(always)]
+    pub fn has_peer(&self, rank: i32) -> bool {
+        u32::try_from(rank).is_ok_and(|rank| rank < self.peers())
+    }
+
     pub fn set_remote_size(&mut self, size: u32) {
         self.remote = self.remote & !Communicator::REMOTE_SIZE | size.min(Communicator::REMOTE_SIZE);
     }

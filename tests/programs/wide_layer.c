@@ -94,27 +94,21 @@ void mpi_comm_set_name_(wide *comm, char *name, wide *error, size_t length)
     BACK(error);
 }
 
-void mpi_isend_(void *buffer, wide *count, wide *type, wide *rank, wide *tag, wide *comm, wide *request, wide *error)
-{
-    IN(count);
-    IN(type);
-    IN(rank);
-    IN(tag);
-    IN(comm), request_4, error_4;
-    pmpi_isend_(buffer, &count_4, &type_4, &rank_4, &tag_4, &comm_4, &request_4, &error_4);
-    BACK(request), BACK(error);
-}
+#define MESSAGE(name)                                                                                                  \
+    void mpi_##name##_(void *buffer, wide *count, wide *type, wide *rank, wide *tag, wide *comm, wide *request,        \
+                       wide *error)                                                                                    \
+    {                                                                                                                  \
+        IN(count);                                                                                                     \
+        IN(type);                                                                                                      \
+        IN(rank);                                                                                                      \
+        IN(tag);                                                                                                       \
+        IN(comm), request_4, error_4;                                                                                  \
+        pmpi_##name##_(buffer, &count_4, &type_4, &rank_4, &tag_4, &comm_4, &request_4, &error_4);                     \
+        BACK(request), BACK(error);                                                                                    \
+    }
 
-void mpi_irecv_(void *buffer, wide *count, wide *type, wide *rank, wide *tag, wide *comm, wide *request, wide *error)
-{
-    IN(count);
-    IN(type);
-    IN(rank);
-    IN(tag);
-    IN(comm), request_4, error_4;
-    pmpi_irecv_(buffer, &count_4, &type_4, &rank_4, &tag_4, &comm_4, &request_4, &error_4);
-    BACK(request), BACK(error);
-}
+MESSAGE(isend)
+MESSAGE(irecv)
 
 void mpi_waitall_(wide *count, wide *requests, wide *statuses, wide *error)
 {

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::sync::atomic::{Ordering, fence};
 
 use vocabulary::calls::op;
-use vocabulary::shard::{BUCKET_PENDING, Cell, Edge, INTER, REMOTE_RANK};
+use vocabulary::shard::{BUCKET_PENDING, Cell, Edge, REMOTE_RANK};
 
 use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
@@ -43,15 +43,13 @@ pub enum Window {}
 /// For calls that are given no handle of one: the key is the record's address.
 pub enum Known {}
 
-/// Whether one of a communicator can be sent to. A call with another one may only seem to have succeeded ([`Context::block`]), and to ask the library for
-/// its world rank would be an error, which may end the program.
+/// Whether there is one that a message can be sent to. A call with another rank may only seem to have succeeded ([`Context::block`]), and to ask the
+/// library for its world rank would be an error, which may end the program.
 ///
 /// [`Context::block`]: crate::volume::Context::block
-fn has_rank(record: Record, rank: c_int) -> bool {
+fn has_peer(record: Record, rank: c_int) -> bool {
     // SAFETY: records are never freed. A copy: other threads may be writing to the rest.
-    let communicator = unsafe { *record };
-    let ranks = if communicator.flags & INTER == 0 { communicator.size } else { communicator.remote_size() };
-    u32::try_from(rank).is_ok_and(|rank| rank < ranks)
+    unsafe { *record }.has_peer(rank)
 }
 
 impl Carrier for Comm {
@@ -68,7 +66,7 @@ impl Carrier for Comm {
     }
 
     fn world_rank_of(record: Record, key: Word, rank: c_int) -> Option<u32> {
-        if !has_rank(record, rank) {
+        if !has_peer(record, rank) {
             return None;
         }
         // SAFETY: the call over this communicator has just succeeded.
@@ -99,7 +97,7 @@ impl Carrier for Window {
     }
 
     fn world_rank_of(record: Record, key: Word, rank: c_int) -> Option<u32> {
-        if record == communicators::none() || !has_rank(record, rank) {
+        if record == communicators::none() || !has_peer(record, rank) {
             return None;
         }
         // SAFETY: the call over this window has just succeeded.

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use vocabulary::shard::{BUCKET_FAILED, Cell, Completed, FREED, INTER, NO_OPERATION, OWN_SIZE, REMOTE_RANK};
+use vocabulary::shard::{BUCKET_FAILED, Cell, Completed, FREED, NO_OPERATION, OWN_SIZE, REMOTE_RANK};
 
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
@@ -241,8 +241,7 @@ fn world_rank(record: Record, peer: u64) -> Option<u32> {
     }
     // A status that the library did not fill may name a rank that is none: MPICH's of MPI_Isendrecv, or that of a request which was
     // completed and started again where nobody could see it. To ask for it would end the program.
-    let size = if communicator.flags & INTER == 0 { communicator.size } else { communicator.remote_size() };
-    if rank as u32 >= size {
+    if !communicator.has_peer(rank) {
         return None;
     }
     // SAFETY: the communicator is there.

@@ -86,8 +86,7 @@ pub trait Context {
     /// Ranks that a block goes to or comes from: the other group's in an intercommunicator.
     #[inline(always)]
     fn peers(&self) -> u64 {
-        let communicator = self.communicator();
-        u64::from(if communicator.flags & INTER == 0 { communicator.size } else { communicator.remote_size() })
+        self.communicator().peers().into()
     }
 
     /// Whether this rank is the root of a rooted collective.
