@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use common::timeline::{check_calls, check_messages, rows};
-use common::{Call, Cluster, Mpi, Profile, Run, check, library, side_by_side};
+use common::{Call, Cluster, Kin, Mpi, Profile, Run, check, library, side_by_side};
 
 /// The host of each rank.
 fn hosts(profile: &Profile) -> Vec<&str> {
@@ -29,6 +29,29 @@ fn every_row_is_true_over_several_hosts() {
             let run = job.hosts(&[("node2", 2), ("node1", 1), ("node3", 1)]).run().succeeded();
             check(&run);
             assert_eq!(hosts(&run.profile()), ["node2", "node2", "node1", "node3"], "{mpi} {program}");
+            check_nothing_is_left(&cluster, &run);
+        }
+    }
+}
+
+/// Each launcher tells in a way of its own which processes belong together.
+#[test]
+fn hosts_of_other_libraries_find_each_other() {
+    let Some(cluster) = Cluster::start(3) else { return };
+    for kin in Kin::all() {
+        for through in [false, true] {
+            let job = cluster.job_under(&kin, "exits").hosts(&[("node1", 1), ("node2", 2), ("node3", 1)]);
+            let job = if through { job.through() } else { job };
+            let run = job.arguments(&["returns"]).run().succeeded();
+            let profile = run.profile();
+            assert_eq!(
+                hosts(&profile),
+                ["node1", "node2", "node2", "node3"],
+                "{} {through}: {}",
+                kin.name(),
+                run.output()
+            );
+            check(&run);
             check_nothing_is_left(&cluster, &run);
         }
     }

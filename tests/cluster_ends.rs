@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use common::{
-    Cluster, Facts, Job, Mpi, Profile, Run, Running, check, check_profile, side_by_side, target_folder, wait_for,
+    Cluster, Facts, Job, Kin, Mpi, Profile, Run, Running, check, check_profile, side_by_side, target_folder, wait_for,
 };
 
 const PLACES: [(&str, usize); 3] = [("node1", 1), ("node2", 2), ("node3", 1)];
@@ -31,24 +31,24 @@ impl End {
     }
 
     /// Ends a job that has been started, from outside where it does not end by itself.
-    fn strike(self, cluster: &Cluster, mpi: Mpi, running: &Running) {
+    fn strike(self, cluster: &Cluster, mpi: Mpi, launcher: &[&str], running: &Running) {
         running.wait_until_met();
         match self {
             End::Rank("one-exits-3") if mpi == Mpi::Mpich => {
                 // Hydra lets the others wait for ever, without commsee as well: the user ends it.
                 let is_gone = || (cluster.running("node2", "exits-mpich") < 2).then_some(());
                 wait_for("end of one rank", is_gone, || running.output());
-                cluster.signal("login", "TERM", &[launcher(mpi)]);
+                cluster.signal("login", "TERM", launcher);
             }
             End::Rank(_) => {}
-            End::Launcher => cluster.signal("login", "KILL", &[launcher(mpi)]),
+            End::Launcher => cluster.signal("login", "KILL", launcher),
             End::Node => {
                 cluster.kill_node("node2");
                 if mpi == Mpi::OpenMpi {
                     // Open MPI 4.1's launcher says so and then waits for ever in most runs, without commsee as well: the user ends it.
                     let is_told = || running.output().contains("has lost communication").then_some(());
                     wait_for("word of the lost node", is_told, || running.output());
-                    cluster.signal("login", "KILL", &[launcher(mpi)]);
+                    cluster.signal("login", "KILL", launcher);
                 }
             }
         }
@@ -62,7 +62,14 @@ fn launcher(mpi: Mpi) -> &'static str {
 fn ended(cluster: &Cluster, mpi: Mpi, end: End, with: impl Fn(Job<'_>) -> Job<'_>) -> Run {
     let job = with(cluster.job(mpi, "exits").hosts(&PLACES).arguments(&end.arguments()));
     let running = job.start();
-    end.strike(cluster, mpi, &running);
+    end.strike(cluster, mpi, &[launcher(mpi)], &running);
+    running.wait()
+}
+
+fn ended_under(cluster: &Cluster, kin: &Kin, end: End, with: impl Fn(Job<'_>) -> Job<'_>) -> Run {
+    let job = with(cluster.job_under(kin, "exits").hosts(&PLACES).arguments(&end.arguments()));
+    let running = job.start();
+    end.strike(cluster, kin.mpi(), kin.launcher_names(), &running);
     running.wait()
 }
 
@@ -94,13 +101,17 @@ fn check_whole(run: &Run, what: &str) {
 /// By `through run`: when it is back the profile is there, and the status is that of the job without commsee.
 fn check_through_run(cluster: &Cluster, mpi: Mpi, end: End, with: impl Fn(Job<'_>) -> Job<'_>) {
     let what = format!("{mpi} {end:?}");
-    let run = ended(cluster, mpi, end, |job| with(job).through());
-    assert_ne!(code(&run), 0, "{what}: {}", run.output());
+    let through = ended(cluster, mpi, end, |job| with(job).through());
+    check_end(cluster, &through, &what, || ended(cluster, mpi, end, |job| with(job).plain()));
+}
+
+fn check_end(cluster: &Cluster, run: &Run, what: &str, plain: impl Fn() -> Run) {
+    assert_ne!(code(run), 0, "{what}: {}", run.output());
     // Which of several processes that end badly decides a job's status is left to chance by launchers on a busy machine.
-    let is_same = (0..5).any(|_| code(&ended(cluster, mpi, end, |job| with(job).plain())) == code(&run));
-    assert!(is_same, "{what}: never {} without commsee\n{}", code(&run), run.output());
-    check_whole(&run, &what);
-    assert_eq!(left(cluster, &run), Vec::<String>::new(), "{what}: {}", run.output());
+    let is_same = (0..5).any(|_| code(&plain()) == code(run));
+    assert!(is_same, "{what}: never {} without commsee\n{}", code(run), run.output());
+    check_whole(run, what);
+    assert_eq!(left(cluster, run), Vec::<String>::new(), "{what}: {}", run.output());
     assert!(run.stderr.contains("4 ranks on 3 hosts"), "{what}: {}", run.stderr);
     assert!(
         !run.stderr.contains("nothing was profiled") && !run.stderr.contains("left no shard"),
@@ -128,6 +139,19 @@ fn so_it_is_with_shards_in_a_shared_directory() {
     for mpi in Mpi::ALL {
         for end in [End::Rank("is-killed"), End::Launcher] {
             check_through_run(&cluster, mpi, end, |job| job.shared_shards());
+        }
+    }
+}
+
+/// Launchers of other versions and libraries end their ranks in ways of their own.
+#[test]
+fn so_it_is_under_other_libraries() {
+    let Some(cluster) = Cluster::start(3) else { return };
+    for kin in Kin::all() {
+        for end in [End::Rank("is-killed"), End::Launcher] {
+            let through = ended_under(&cluster, &kin, end, |job| job.through());
+            let what = format!("{} {end:?}", kin.name());
+            check_end(&cluster, &through, &what, || ended_under(&cluster, &kin, end, |job| job.plain()));
         }
     }
 }

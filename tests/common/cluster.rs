@@ -11,6 +11,7 @@ use tempfile::{NamedTempFile, TempDir};
 
 use super::compile::{Program, shared_library};
 use super::execute::{Done, execute};
+use super::kin::Kin;
 use super::launch::{Run, Turn, library, target_folder};
 use super::mpi::Mpi;
 
@@ -127,11 +128,20 @@ impl Cluster {
 
     /// A job of a program of `tests/programs/`, profiled, with one rank on each node.
     pub fn job(&self, mpi: Mpi, program: &str) -> Job<'_> {
-        let program = Program { name: program, link: Vec::new() }.compiled(mpi);
+        self.job_of(mpi, None, Program { name: program, link: Vec::new() }.compiled(mpi))
+    }
+
+    /// The same under another library.
+    pub fn job_under(&self, kin: &Kin, program: &str) -> Job<'_> {
+        self.job_of(kin.mpi(), Some(kin.clone()), kin.compiled(program))
+    }
+
+    fn job_of(&self, mpi: Mpi, kin: Option<Kin>, program: PathBuf) -> Job<'_> {
         let folder = job_folder();
         Job {
             cluster: self,
             mpi,
+            kin,
             program,
             hosts: (1..=self.nodes).map(|node| (format!("node{node}"), 1)).collect(),
             arguments: Vec::new(),
@@ -162,6 +172,7 @@ impl Drop for Cluster {
 pub struct Job<'a> {
     cluster: &'a Cluster,
     mpi: Mpi,
+    kin: Option<Kin>,
     program: PathBuf,
     hosts: Vec<(String, usize)>,
     arguments: Vec<String>,
@@ -240,9 +251,11 @@ impl<'a> Job<'a> {
         let hosts: Vec<String> = self.hosts.iter().map(|(host, ranks)| format!("{host}:{ranks}")).collect();
         let mut environment = self.environment.clone();
         environment.push(("TRUTH_DIR".to_owned(), self.folder.path().join("truth").display().to_string()));
+        let vssh = self.cluster.state.join("bin/vssh").display().to_string();
+        let kin = self.kin.as_ref().map(|kin| kin.over_hosts(&vssh, &self.hosts));
         let mut preload = self.preload.clone();
         if self.mpi != Mpi::OpenMpi {
-            preload.extend((!self.closes).then(|| shared_library("unclosed")));
+            preload.extend((!self.closes && kin.is_none()).then(|| shared_library("unclosed")));
             preload.push(shared_library("yield"));
         }
         let preload: Vec<String> = preload.iter().map(|path| path.display().to_string()).collect();
@@ -250,6 +263,8 @@ impl<'a> Job<'a> {
         let mut add = |more: &[&str]| words.extend(more.iter().map(|word| (*word).to_owned()));
         add(&["env"]);
         environment.iter().for_each(|(name, value)| add(&[&format!("{name}={value}")]));
+        let (of_launcher, kin) = kin.unzip();
+        of_launcher.iter().flatten().for_each(|(name, value)| add(&[&format!("{name}={value}")]));
         if self.through {
             // Before those that are preloaded already.
             if self.mpi != Mpi::OpenMpi {
@@ -258,8 +273,9 @@ impl<'a> Job<'a> {
             let through = target_folder().join("release/through");
             add(&[through.to_str().expect("a path in UTF-8"), "run", "-o", "profile.db", "--"]);
         }
-        match self.mpi {
-            Mpi::OpenMpi => {
+        match (&kin, self.mpi) {
+            (Some(launcher), _) => launcher.iter().for_each(|word| add(&[word])),
+            (None, Mpi::OpenMpi) => {
                 add(&["mpirun.openmpi", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]);
                 add(&["--mca", "plm_rsh_agent", "vssh", "--mca", "btl", "tcp,self"]);
                 for layer in ["btl", "oob"] {
@@ -269,24 +285,25 @@ impl<'a> Job<'a> {
                 if let Some(file) = &self.order {
                     add(&["--rankfile", file.to_str().expect("a path in UTF-8")]);
                 }
-                // `through run` hands commsee's own on.
-                let is_handed_on = |name: &str| self.through && name.starts_with("COMMSEE_");
-                environment.iter().filter(|(name, _)| !is_handed_on(name)).for_each(|(name, _)| add(&["-x", name]));
-                if !preload.is_empty() {
-                    add(&["-x", &format!("LD_PRELOAD={}", preload.join(":"))]);
-                }
             }
-            Mpi::Mpich | Mpi::Standard => {
-                let vssh = self.cluster.state.join("bin/vssh");
-                add(&["mpiexec.mpich", "-launcher", "ssh", "-launcher-exec", vssh.to_str().expect("UTF-8")]);
+            (None, _) => {
+                add(&["mpiexec.mpich", "-launcher", "ssh", "-launcher-exec", &vssh]);
                 match &self.order {
                     Some(file) => add(&["-f", file.to_str().expect("a path in UTF-8")]),
                     None => add(&["-hosts", &hosts.join(",")]),
                 }
-                if !self.through {
-                    add(&["-env", "LD_PRELOAD", &preload.join(":")]);
-                }
             }
+        }
+        if self.mpi == Mpi::OpenMpi {
+            // `through run` hands commsee's own on.
+            let is_handed_on = |name: &str| self.through && name.starts_with("COMMSEE_");
+            let all = environment.iter().chain(of_launcher.iter().flatten());
+            all.filter(|(name, _)| !is_handed_on(name)).for_each(|(name, _)| add(&["-x", name]));
+            if !preload.is_empty() {
+                add(&["-x", &format!("LD_PRELOAD={}", preload.join(":"))]);
+            }
+        } else if !self.through {
+            add(&["-env", "LD_PRELOAD", &preload.join(":")]);
         }
         add(&["-n", &ranks.to_string(), self.program.to_str().expect("a path in UTF-8")]);
         words.extend(self.arguments.clone());

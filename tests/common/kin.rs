@@ -9,6 +9,9 @@ use super::mpi::Mpi;
 /// Programs whose part for MPI 4 calls functions for large counts.
 const WITH_LARGE_COUNTS: [&str; 2] = ["io", "rma"];
 
+/// That of the hosts of a cluster.
+const NETWORK: &str = "10.77.0.0/24";
+
 /// One, unpacked with `lib` and `bin`.
 #[derive(Clone)]
 pub struct Kin {
@@ -70,32 +73,83 @@ impl Kin {
         }
     }
 
+    /// What it finds its parts by.
+    fn environment(&self) -> Vec<(String, String)> {
+        let folder = self.folder.display().to_string();
+        let root = if self.mpi() == Mpi::OpenMpi { "OPAL_PREFIX" } else { "I_MPI_ROOT" };
+        let libraries = self.folder.join("lib").display().to_string();
+        [(root, folder), ("LD_LIBRARY_PATH", libraries)].map(|(name, value)| (name.to_owned(), value)).to_vec()
+    }
+
+    fn command(&self) -> PathBuf {
+        self.folder.join(if self.mpi() == Mpi::OpenMpi { "bin/mpirun" } else { "bin/mpiexec" })
+    }
+
+    /// The names that its launcher's process may have.
+    pub fn launcher_names(&self) -> &'static [&'static str] {
+        if self.mpi() == Mpi::OpenMpi { &["mpirun", "prterun"] } else { &["mpiexec", "mpiexec.hydra"] }
+    }
+
     /// As [`Mpi::launcher`].
     pub fn launcher(&self, ranks: usize, preload: &[&Path]) -> Command {
         let list: Vec<&str> = preload.iter().map(|path| path.to_str().expect("a path in UTF-8")).collect();
         let list = list.join(":");
-        let ranks = ranks.to_string();
-        let command = |name: &str| Command::new(self.folder.join("bin").join(name));
-        let mut command = match self.mpi() {
-            Mpi::OpenMpi => {
-                let mut command = command("mpirun");
-                command.env("OPAL_PREFIX", &self.folder).env("OMPI_MCA_mpi_yield_when_idle", "1");
-                command.args(["--oversubscribe", "--allow-run-as-root", "-n", &ranks]);
-                if !list.is_empty() {
-                    command.args(["-x", &format!("LD_PRELOAD={list}")]);
-                }
-                command
-            }
-            _ => {
-                let mut command = command("mpiexec");
-                command.env("I_MPI_ROOT", &self.folder).args(["-n", &ranks]);
-                if !list.is_empty() {
-                    command.args(["-genv", "LD_PRELOAD", &list]);
-                }
-                command
-            }
-        };
-        command.env("LD_LIBRARY_PATH", self.folder.join("lib"));
+        let mut command = Command::new(self.command());
+        command.envs(self.environment());
+        if self.mpi() == Mpi::OpenMpi {
+            command.env("OMPI_MCA_mpi_yield_when_idle", "1").args(["--oversubscribe", "--allow-run-as-root"]);
+        }
+        command.args(["-n", &ranks.to_string()]);
+        if !list.is_empty() {
+            match self.mpi() {
+                Mpi::OpenMpi => command.args(["-x", &format!("LD_PRELOAD={list}")]),
+                _ => command.args(["-genv", "LD_PRELOAD", &list]),
+            };
+        }
         command
+    }
+
+    /// The same over hosts of a [`Cluster`](super::Cluster), with so many ranks each: the variables for the launcher, and its words up to
+    /// the ranks' own variables. `vssh`: the command that reaches a host.
+    pub fn over_hosts(&self, vssh: &str, hosts: &[(String, usize)]) -> (Vec<(String, String)>, Vec<String>) {
+        let folder = self.folder.display().to_string();
+        let named = |(host, ranks): &(String, usize)| match self.is_intel() {
+            true => vec![host.clone(); *ranks].join(","),
+            false => format!("{host}:{ranks}"),
+        };
+        let hosts = hosts.iter().map(named).collect::<Vec<_>>().join(",");
+        let (variables, words): (Vec<(&str, &str)>, Vec<&str>) = match self.mpi() {
+            Mpi::OpenMpi => (
+                vec![
+                    ("PRTE_MCA_plm_ssh_agent", vssh),
+                    ("PRTE_MCA_prte_if_include", NETWORK),
+                    ("PMIX_MCA_ptl_tcp_if_include", NETWORK),
+                    ("OMPI_MCA_btl", "tcp,self"),
+                    ("OMPI_MCA_btl_tcp_if_include", NETWORK),
+                    ("OMPI_MCA_mpi_yield_when_idle", "1"),
+                ],
+                vec!["--allow-run-as-root", "--prefix", &folder, "--map-by", "slot", "--bind-to", "none", "-H", &hosts],
+            ),
+            _ if self.is_intel() => (
+                vec![
+                    ("I_MPI_HYDRA_BOOTSTRAP", "ssh"),
+                    ("I_MPI_HYDRA_BOOTSTRAP_EXEC", vssh),
+                    // It comes without a library for networks, and finds Debian's.
+                    ("I_MPI_FABRICS", "ofi"),
+                    ("FI_PROVIDER", "tcp"),
+                    ("FI_TCP_IFACE", "eth0"),
+                ],
+                vec!["-ppn", "1", "-hosts", &hosts],
+            ),
+            // Over UCX 4.3.2 hangs, without commsee as well.
+            _ => (
+                vec![("MPIR_CVAR_CH4_NETMOD", "ofi"), ("FI_PROVIDER", "tcp")],
+                vec!["-launcher", "ssh", "-launcher-exec", vssh, "-hosts", &hosts],
+            ),
+        };
+        let mut environment = self.environment();
+        environment.extend(variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let command = self.command().display().to_string();
+        (environment, std::iter::once(command).chain(words.into_iter().map(str::to_owned)).collect())
     }
 }

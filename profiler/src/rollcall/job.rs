@@ -95,15 +95,7 @@ fn said_by(launcher: &Launcher) -> Option<String> {
     let all =
         |names: &[&str]| names.iter().map(|name| variable(name).unwrap_or_default()).collect::<Vec<_>>().join("\n");
     match launcher.kind {
-        // The proxies of one mpiexec are told its port; each spawned world has a group of its own.
-        Kind::Hydra => {
-            let line = command_line(launcher.pid)?;
-            let option = |name: &str| {
-                let at = line.iter().position(|word| word == name)?;
-                line.get(at + 1).cloned()
-            };
-            Some(format!("hydra\n{}\n{}", option("--control-port")?, option("--pgid").unwrap_or_default()))
-        }
+        Kind::Hydra => said_to_proxy(launcher.pid).or_else(said_by_intel),
         Kind::Slurm => {
             variable("SLURM_STEP_ID")?;
             // Numbers of jobs begin again some day, and clusters that share directories have the same ones.
@@ -123,6 +115,22 @@ fn said_by(launcher: &Launcher) -> Option<String> {
             Some(format!("{}\n{}", all(&jobs), variable("OMPI_MCA_orte_hnp_uri").unwrap_or_default()))
         }
     }
+}
+
+/// The proxies of one MPICH's mpiexec are told its port; each spawned world has a group of its own.
+fn said_to_proxy(pid: u32) -> Option<String> {
+    let line = command_line(pid)?;
+    let option = |name: &str| {
+        let at = line.iter().position(|word| word == name)?;
+        line.get(at + 1).cloned()
+    };
+    Some(format!("hydra\n{}\n{}", option("--control-port")?, option("--pgid").unwrap_or_default()))
+}
+
+/// Intel MPI's proxies have nothing of that on their command line; since 2021.2 they tell their processes.
+fn said_by_intel() -> Option<String> {
+    let job = variable("I_MPI_HYDRA_UUID")?;
+    Some(format!("intel\n{job}\n{}", variable("HYDRA_BSTRAP_PGID").unwrap_or_default()))
 }
 
 fn local_ranks(launcher: &Launcher, ranks: u32) -> Option<u32> {
