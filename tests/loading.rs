@@ -54,3 +54,29 @@ fn a_library_that_needs_both_is_profiled_by_its_handle() {
         by(&library_file(mpi)).run().succeeded();
     }
 }
+
+/// A library that has an ABI of its own and forwards all to an MPI library tells that one's version. Its programs run as without commsee.
+#[test]
+fn a_library_that_translates_is_left_alone() {
+    let folder = tempfile::tempdir_in(temporary_folder()).expect("a temporary folder");
+    let programs = root().join("tests/programs");
+    for mpi in Mpi::ALL {
+        let translating = folder.path().join(format!("libmpi_translating-{mpi}.so"));
+        let mut compile = Command::new(mpi.compiler());
+        compile.args(["-shared", "-fPIC", "-O1", "-Wall", &format!("-DLIBRARY=\"{}\"", library_file(mpi).display())]);
+        let done = execute(
+            compile.arg(programs.join("translating.c")).arg("-o").arg(&translating).args(["-Wl,--as-needed", "-ldl"]),
+        );
+        assert!(done.status.success(), "{}", done.stderr);
+        let program = folder.path().join(format!("translated-{mpi}"));
+        let done =
+            execute(Command::new("cc").arg(programs.join("translated.c")).arg(&translating).arg("-o").arg(&program));
+        assert!(done.status.success(), "{}", done.stderr);
+        let launch = || Launch::of(mpi, program.clone()).ranks(3);
+        assert_eq!(launch().run().succeeded().stdout, "3 ranks\n", "{mpi}");
+        let run = launch().preload(library()).run().succeeded();
+        assert_eq!(run.stdout, "3 ranks\n", "{mpi}: {}", run.output());
+        assert_eq!(run.stderr.matches("another ABI").count(), 1, "{mpi}: {}", run.output());
+        assert!(!run.profile_path().exists(), "{mpi}");
+    }
+}

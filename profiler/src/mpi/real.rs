@@ -145,6 +145,13 @@ pub fn standard_abi() -> bool {
     }
 }
 
+/// Whether the library that the program calls has a name itself. One that translates between ABIs tells the version of the library behind
+/// it, and has another ABI. An MPI library that is part of the program cannot be asked: the linker keeps what is used of it.
+pub fn is_in_library(name: &CStr) -> bool {
+    let function = symbol(c"PMPI_Init");
+    Loaded::with(function as usize).is_none_or(|library| ptr::eq(object_of(library.symbol(name)), object_of(function)))
+}
+
 /// Where the loaded object begins that has this address; null where none has.
 pub fn object_of(address: *const c_void) -> *const c_void {
     // SAFETY: only addresses and null are in it, and it is read where the call has filled it.

@@ -35,6 +35,16 @@ impl Loaded {
         NonNull::new(unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) }).map(Loaded)
     }
 
+    /// The one that has this address, if it is not the program itself.
+    pub fn with(address: usize) -> Option<Loaded> {
+        // SAFETY: only addresses and null are in it, and it is read where the call has filled it.
+        unsafe {
+            let mut facts: libc::Dl_info = std::mem::zeroed();
+            let is_known = libc::dladdr(address as *const c_void, &mut facts) != 0 && !facts.dli_fname.is_null();
+            if is_known { Loaded::find(CStr::from_ptr(facts.dli_fname)) } else { None }
+        }
+    }
+
     /// The address of a name in it, and in those it needs; or null.
     pub fn symbol(self, name: &CStr) -> *mut c_void {
         // SAFETY: looks a name up in a library that stays.
