@@ -145,11 +145,11 @@ pub fn standard_abi() -> bool {
     }
 }
 
-/// Whether the library that the program calls has a name itself. One that translates between ABIs tells the version of the library behind
-/// it, and has another ABI. An MPI library that is part of the program cannot be asked: the linker keeps what is used of it.
-pub fn is_in_library(name: &CStr) -> bool {
-    let function = symbol(c"PMPI_Init");
-    Loaded::with(function as usize).is_none_or(|library| ptr::eq(object_of(library.symbol(name)), object_of(function)))
+/// Whether the library that the program calls has a name, or one that it needs. A library that translates between ABIs has not: it tells the
+/// version of a library that it has opened, and has another ABI. One that is part of the program cannot be asked: the linker keeps what is
+/// used of it.
+pub fn has_library(name: &CStr) -> bool {
+    Loaded::with(symbol(c"PMPI_Init") as usize).is_none_or(|library| !library.symbol(name).is_null())
 }
 
 /// Where the loaded object begins that has this address; null where none has.

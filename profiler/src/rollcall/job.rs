@@ -95,7 +95,7 @@ fn said_by(launcher: &Launcher) -> Option<String> {
     let all =
         |names: &[&str]| names.iter().map(|name| variable(name).unwrap_or_default()).collect::<Vec<_>>().join("\n");
     match launcher.kind {
-        Kind::Hydra => said_to_proxy(launcher.pid).or_else(said_by_intel),
+        Kind::Hydra => said_to_proxy(launcher.pid).or_else(|| said_by_intel(launcher.pid)),
         Kind::Slurm => {
             variable("SLURM_STEP_ID")?;
             // Numbers of jobs begin again some day, and clusters that share directories have the same ones.
@@ -119,7 +119,7 @@ fn said_by(launcher: &Launcher) -> Option<String> {
 
 /// The proxies of one MPICH's mpiexec are told its port; each spawned world has a group of its own.
 fn said_to_proxy(pid: u32) -> Option<String> {
-    let line = command_line(pid)?;
+    let line = words(pid, "cmdline")?;
     let option = |name: &str| {
         let at = line.iter().position(|word| word == name)?;
         line.get(at + 1).cloned()
@@ -127,10 +127,17 @@ fn said_to_proxy(pid: u32) -> Option<String> {
     Some(format!("hydra\n{}\n{}", option("--control-port")?, option("--pgid").unwrap_or_default()))
 }
 
-/// Intel MPI's proxies have nothing of that on their command line; since 2021.2 they tell their processes.
-fn said_by_intel() -> Option<String> {
+/// Intel MPI's proxies have nothing of that on their command line; since 2021.2 they tell their processes. What a job tells is inherited by one
+/// that a process of it starts: then it is not what the proxy has in its own environment.
+fn said_by_intel(proxy: u32) -> Option<String> {
     let job = variable("I_MPI_HYDRA_UUID")?;
-    Some(format!("intel\n{job}\n{}", variable("HYDRA_BSTRAP_PGID").unwrap_or_default()))
+    let group = "HYDRA_BSTRAP_PGID";
+    let of_proxy = words(proxy, "environ")?;
+    let proxy_has = |name: &str| of_proxy.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+    let is_told = |name: &str| proxy_has(name) == variable(name).as_deref();
+    let by_this = ["HYDRA_BSTRAP_LOCALHOST", "HYDRA_BSTRAP_PROXY_ID", group].into_iter().all(is_told);
+    let is_inherited = !by_this || proxy_has("I_MPI_HYDRA_UUID").is_some();
+    (!is_inherited).then(|| format!("intel\n{job}\n{}", variable(group).unwrap_or_default()))
 }
 
 fn local_ranks(launcher: &Launcher, ranks: u32) -> Option<u32> {
@@ -184,7 +191,8 @@ fn name_and_parent(pid: u32) -> Option<(String, u32)> {
     Some((stat.get(open + 1..close)?.to_owned(), parent))
 }
 
-fn command_line(pid: u32) -> Option<Vec<String>> {
-    let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-    Some(line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect())
+/// From a file of `/proc/PID` in which each word ends with a zero byte.
+fn words(pid: u32, file: &str) -> Option<Vec<String>> {
+    let words = std::fs::read(format!("/proc/{pid}/{file}")).ok()?;
+    Some(words.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect())
 }

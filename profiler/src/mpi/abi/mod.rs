@@ -143,18 +143,16 @@ fn family_of_library() -> Result<&'static Family, String> {
     }
     let translated = || format!("a library with another ABI stands before '{}'", first_line(&version));
     if real::data(c"ompi_mpi_comm_world").is_some() {
-        if !real::is_in_library(c"ompi_mpi_comm_world") {
-            return Err(translated());
-        }
         let major = version.split(" v").nth(1).and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
         return match major {
-            Some(3..=5) => Ok(&openmpi::FAMILY),
+            Some(3..=5) if real::has_library(c"ompi_mpi_comm_world") => Ok(&openmpi::FAMILY),
+            Some(3..=5) => Err(translated()),
             _ => Err(format!("'{}' is no Open MPI whose ABI is known (3 to 5 are)", first_line(&version))),
         };
     }
     if is_derived_from_mpich(&version) {
         // MPI_DUP_FN of MPICH's mpi.h.
-        return if real::is_in_library(c"MPIR_Dup_fn") { Ok(&mpich::FAMILY) } else { Err(translated()) };
+        return if real::has_library(c"MPIR_Dup_fn") { Ok(&mpich::FAMILY) } else { Err(translated()) };
     }
     Err(format!("'{}' is of no known ABI family", first_line(&version)))
 }
