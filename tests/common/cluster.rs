@@ -252,7 +252,7 @@ impl<'a> Job<'a> {
         let mut environment = self.environment.clone();
         environment.push(("TRUTH_DIR".to_owned(), self.folder.path().join("truth").display().to_string()));
         let vssh = self.cluster.state.join("bin/vssh").display().to_string();
-        let kin = self.kin.as_ref().map(|kin| kin.over_hosts(&vssh, &self.hosts));
+        let kin = self.kin.as_ref().map(|kin| kin.over_hosts(&vssh, &self.hosts, self.order.as_deref()));
         let mut preload = self.preload.clone();
         if self.mpi != Mpi::OpenMpi {
             preload.extend((!self.closes && kin.is_none()).then(|| shared_library("unclosed")));
@@ -289,7 +289,7 @@ impl<'a> Job<'a> {
             (None, _) => {
                 add(&["mpiexec.mpich", "-launcher", "ssh", "-launcher-exec", &vssh]);
                 match &self.order {
-                    Some(file) => add(&["-f", file.to_str().expect("a path in UTF-8")]),
+                    Some(file) => add(&["-machinefile", file.to_str().expect("a path in UTF-8")]),
                     None => add(&["-hosts", &hosts.join(",")]),
                 }
             }

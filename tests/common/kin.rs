@@ -110,43 +110,53 @@ impl Kin {
     }
 
     /// The same over hosts of a [`Cluster`](super::Cluster), with so many ranks each: the variables for the launcher, and its words up to
-    /// the ranks' own variables. `vssh`: the command that reaches a host.
-    pub fn over_hosts(&self, vssh: &str, hosts: &[(String, usize)]) -> (Vec<(String, String)>, Vec<String>) {
+    /// the ranks' own variables. `vssh`: the command that reaches a host; `order`: as [`Job::ordered`](super::Job::ordered) takes it.
+    pub fn over_hosts(
+        &self,
+        vssh: &str,
+        hosts: &[(String, usize)],
+        order: Option<&Path>,
+    ) -> (Vec<(String, String)>, Vec<String>) {
         let folder = self.folder.display().to_string();
         let named = |(host, ranks): &(String, usize)| match self.is_intel() {
             true => vec![host.clone(); *ranks].join(","),
             false => format!("{host}:{ranks}"),
         };
         let hosts = hosts.iter().map(named).collect::<Vec<_>>().join(",");
-        let (variables, words): (Vec<(&str, &str)>, Vec<&str>) = match self.mpi() {
-            Mpi::OpenMpi => (
-                vec![
-                    ("PRTE_MCA_plm_ssh_agent", vssh),
-                    ("PRTE_MCA_prte_if_include", NETWORK),
-                    ("PMIX_MCA_ptl_tcp_if_include", NETWORK),
-                    ("OMPI_MCA_btl", "tcp,self"),
-                    ("OMPI_MCA_btl_tcp_if_include", NETWORK),
-                    ("OMPI_MCA_mpi_yield_when_idle", "1"),
-                ],
-                vec!["--allow-run-as-root", "--prefix", &folder, "--map-by", "slot", "--bind-to", "none", "-H", &hosts],
-            ),
-            _ if self.is_intel() => (
-                vec![
-                    ("I_MPI_HYDRA_BOOTSTRAP", "ssh"),
-                    ("I_MPI_HYDRA_BOOTSTRAP_EXEC", vssh),
-                    // It comes without a library for networks, and finds Debian's.
-                    ("I_MPI_FABRICS", "ofi"),
-                    ("FI_PROVIDER", "tcp"),
-                    ("FI_TCP_IFACE", "eth0"),
-                ],
-                vec!["-ppn", "1", "-hosts", &hosts],
-            ),
+        let order = order.map(|file| file.to_str().expect("a path in UTF-8"));
+        let mapping = order.map_or("slot".to_owned(), |file| format!("rankfile:file={file}"));
+        let variables = match self.mpi() {
+            Mpi::OpenMpi => vec![
+                ("PRTE_MCA_plm_ssh_agent", vssh),
+                ("PRTE_MCA_prte_if_include", NETWORK),
+                ("PMIX_MCA_ptl_tcp_if_include", NETWORK),
+                ("OMPI_MCA_btl", "tcp,self"),
+                ("OMPI_MCA_btl_tcp_if_include", NETWORK),
+                ("OMPI_MCA_mpi_yield_when_idle", "1"),
+            ],
+            _ if self.is_intel() => vec![
+                ("I_MPI_HYDRA_BOOTSTRAP", "ssh"),
+                ("I_MPI_HYDRA_BOOTSTRAP_EXEC", vssh),
+                // It comes without a library for networks, and finds Debian's.
+                ("I_MPI_FABRICS", "ofi"),
+                ("FI_PROVIDER", "tcp"),
+                ("FI_TCP_IFACE", "eth0"),
+            ],
             // Over UCX 4.3.2 hangs, without commsee as well.
-            _ => (
-                vec![("MPIR_CVAR_CH4_NETMOD", "ofi"), ("FI_PROVIDER", "tcp")],
-                vec!["-launcher", "ssh", "-launcher-exec", vssh, "-hosts", &hosts],
-            ),
+            _ => vec![("MPIR_CVAR_CH4_NETMOD", "ofi"), ("FI_PROVIDER", "tcp")],
         };
+        let mut words = match self.mpi() {
+            Mpi::OpenMpi => vec!["--allow-run-as-root", "--prefix", &folder, "-H", &hosts, "--map-by", &mapping],
+            _ if self.is_intel() => Vec::new(),
+            _ => vec!["-launcher", "ssh", "-launcher-exec", vssh],
+        };
+        match (self.mpi(), order) {
+            (Mpi::OpenMpi, None) => words.extend(["--bind-to", "none"]),
+            (Mpi::OpenMpi, Some(_)) => {}
+            (_, Some(file)) => words.extend(["-machinefile", file]),
+            (_, None) if self.is_intel() => words.extend(["-ppn", "1", "-hosts", &hosts]),
+            (_, None) => words.extend(["-hosts", &hosts]),
+        }
         let mut environment = self.environment();
         environment.extend(variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
         let command = self.command().display().to_string();

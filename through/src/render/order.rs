@@ -95,7 +95,7 @@ impl OrderFile {
 
     fn hydra(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "# {}", self.about)?;
-        writeln!(out, "# mpiexec -f FILE")?;
+        writeln!(out, "# mpiexec -machinefile FILE")?;
         let mut ranks = self.by_rank().into_iter().peekable();
         while let Some((_, at, _)) = ranks.next() {
             let mut count = 1;
