@@ -107,8 +107,9 @@ fn check_through_run(cluster: &Cluster, mpi: Mpi, end: End, with: impl Fn(Job<'_
 
 fn check_end(cluster: &Cluster, run: &Run, what: &str, plain: impl Fn() -> Run) {
     assert_ne!(code(run), 0, "{what}: {}", run.output());
-    // Which of several processes that end badly decides a job's status is left to chance by launchers on a busy machine.
-    let is_same = (0..5).any(|_| code(&plain()) == code(run));
+    // Which of several processes that end badly decides a job's status is left to chance by launchers on a busy machine, and MPICH 4.3.2's fails
+    // in a quarter of all cases itself.
+    let is_same = (0..20).any(|_| code(&plain()) == code(run));
     assert!(is_same, "{what}: never {} without commsee\n{}", code(run), run.output());
     check_whole(run, what);
     assert_eq!(left(cluster, run), Vec::<String>::new(), "{what}: {}", run.output());
