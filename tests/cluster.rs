@@ -57,6 +57,24 @@ fn hosts_of_other_libraries_find_each_other() {
     }
 }
 
+/// Intel MPI's launcher did so before 2021.2: each host has a profile of its own, which says why.
+#[test]
+fn hosts_whose_launcher_tells_nothing_keep_to_themselves() {
+    let Some(cluster) = Cluster::start(2) else { return };
+    for kin in Kin::all().iter().filter(|kin| kin.is_intel()) {
+        let job = cluster.job_under(kin, "exits").hosts(&[("node1", 2), ("node2", 2)]);
+        let run = job.started_by(&["env", "-u", "I_MPI_HYDRA_UUID"]).arguments(&["returns"]).run().succeeded();
+        let said = "are in the profile: the launcher does not tell which hosts belong together";
+        assert_eq!(run.stderr.matches(said).count(), 2, "{}", run.output());
+        let profiles = ["profile.db", "profile-1.db"].map(|name| Profile::read(&run.folder().join(name)));
+        let mut ranks: Vec<Vec<u32>> =
+            profiles.iter().map(|profile| profile.ranks.iter().map(|rank| rank.rank).collect()).collect();
+        ranks.sort();
+        assert_eq!(ranks, [[0, 1], [2, 3]]);
+        assert_eq!(cluster.left_on_hosts(), Vec::<String>::new());
+    }
+}
+
 /// MPICH before 4.2 hangs over TCP in its own MPI_Finalize where ranks come there one after the other. Without commsee this program does
 /// not, since it leaves ranks of different pairs unconnected.
 #[test]

@@ -144,6 +144,7 @@ impl Cluster {
             kin,
             program,
             hosts: (1..=self.nodes).map(|node| (format!("node{node}"), 1)).collect(),
+            prefix: Vec::new(),
             arguments: Vec::new(),
             environment: vec![("COMMSEE_OUT".to_owned(), folder.path().join("profile.db").display().to_string())],
             preload: vec![library()],
@@ -175,6 +176,7 @@ pub struct Job<'a> {
     kin: Option<Kin>,
     program: PathBuf,
     hosts: Vec<(String, usize)>,
+    prefix: Vec<String>,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
     preload: Vec<PathBuf>,
@@ -194,6 +196,12 @@ impl<'a> Job<'a> {
     /// Ranks go where a file says: a rankfile of Open MPI, or a file of hosts of MPICH.
     pub fn ordered(mut self, file: &Path) -> Job<'a> {
         self.order = Some(file.to_owned());
+        self
+    }
+
+    /// Ranks start by a command that starts the program.
+    pub fn started_by(mut self, prefix: &[&str]) -> Job<'a> {
+        self.prefix = prefix.iter().map(|word| (*word).to_owned()).collect();
         self
     }
 
@@ -305,7 +313,9 @@ impl<'a> Job<'a> {
         } else if !self.through {
             add(&["-env", "LD_PRELOAD", &preload.join(":")]);
         }
-        add(&["-n", &ranks.to_string(), self.program.to_str().expect("a path in UTF-8")]);
+        add(&["-n", &ranks.to_string()]);
+        self.prefix.iter().for_each(|word| add(&[word]));
+        add(&[self.program.to_str().expect("a path in UTF-8")]);
         words.extend(self.arguments.clone());
         let quoted: Vec<String> = words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
         format!("cd '{}' && exec {}", self.folder.path().display(), quoted.join(" "))

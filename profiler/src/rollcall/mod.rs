@@ -109,6 +109,11 @@ impl RollCall {
         self.hosts.is_some()
     }
 
+    /// Whether so many are all ranks of this host, and those on others cannot be found.
+    pub fn is_all_of_host(&self, count: u64) -> bool {
+        self.hosts.is_none() && self.local_ranks.is_some_and(|local| local < self.ranks && u64::from(local) == count)
+    }
+
     /// Whether somebody carries what ranks leave on this host.
     pub fn is_watched(&self) -> bool {
         let (Some(roll), Some(hosts)) = (&self.roll, &self.hosts) else { return false };

@@ -37,8 +37,7 @@ pub fn finish(roll_call: &RollCall) {
     match join::files(&files, &paths::profile()) {
         Ok(path) => {
             output::say_where(&path, &paths::profile());
-            let may_be_elsewhere = remains.carried.is_none() && roll_call.spans_hosts();
-            say_missing(&files, size, may_be_elsewhere);
+            say_missing(&files, size, roll_call, remains.carried.is_some());
             remove(&files);
             write_snapshots(run, size);
             roll_call.clear();
@@ -48,15 +47,19 @@ pub fn finish(roll_call: &RollCall) {
 }
 
 /// Which ranks the profile lacks. It must not be taken for whole.
-fn say_missing(files: &[PathBuf], size: u32, may_be_elsewhere: bool) {
+fn say_missing(files: &[PathBuf], size: u32, roll_call: &RollCall, are_carried: bool) {
     let present: Ranks = files.iter().filter_map(|file| Some(read_header(file)?.world_rank)).collect();
     if present.count() == u64::from(size) {
         return;
     }
-    let elsewhere = if may_be_elsewhere { ", or their shards are on other hosts" } else { "" };
-    say::warn(&format!(
-        "only ranks {present} of {size} are in the profile: the others ran without commsee{elsewhere}. Load it on every rank"
-    ));
+    let why = if roll_call.is_all_of_host(present.count()) {
+        "the launcher does not tell which hosts belong together, so each has a profile of its own"
+    } else if !are_carried && roll_call.spans_hosts() {
+        "the others ran without commsee, or their shards are on other hosts. Load it on every rank"
+    } else {
+        "the others ran without commsee. Load it on every rank"
+    };
+    say::warn(&format!("only ranks {present} of {size} are in the profile: {why}"));
 }
 
 /// Snapshots that not all ranks took part in.
