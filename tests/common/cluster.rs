@@ -11,7 +11,7 @@ use tempfile::{NamedTempFile, TempDir};
 
 use super::compile::{Program, shared_library};
 use super::execute::{Done, execute};
-use super::kin::Kin;
+use super::kin::{Kin, NETWORK};
 use super::launch::{Run, Turn, library, target_folder};
 use super::mpi::Mpi;
 
@@ -287,7 +287,7 @@ impl<'a> Job<'a> {
                 add(&["mpirun.openmpi", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]);
                 add(&["--mca", "plm_rsh_agent", "vssh", "--mca", "btl", "tcp,self"]);
                 for layer in ["btl", "oob"] {
-                    add(&["--mca", &format!("{layer}_tcp_if_include"), "10.77.0.0/24"]);
+                    add(&["--mca", &format!("{layer}_tcp_if_include"), NETWORK]);
                 }
                 add(&["-H", &hosts.join(",")]);
                 if let Some(file) = &self.order {

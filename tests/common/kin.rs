@@ -10,7 +10,7 @@ use super::mpi::Mpi;
 const WITH_LARGE_COUNTS: [&str; 2] = ["io", "rma"];
 
 /// That of the hosts of a cluster.
-const NETWORK: &str = "10.77.0.0/24";
+pub const NETWORK: &str = "10.77.0.0/24";
 
 /// One, unpacked with `lib` and `bin`.
 #[derive(Clone)]
