@@ -15,6 +15,7 @@ pub const PASSED_OVER: &[PassedOver] = &[
         patterns: &[
             "libmpi.so*",
             "libmpi_*.so*",
+            "libopen_mpi.so*",
             "libopen-pal.so*",
             "libopen-rte.so*",
             "libprrte.so*",

@@ -78,7 +78,7 @@ impl OrderFile {
 
     fn rankfile(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "# {}", self.about)?;
-        writeln!(out, "# Open MPI 4: mpirun --rankfile FILE; Open MPI 5: mpirun --map-by rankfile:file=FILE")?;
+        writeln!(out, "# Open MPI 4: mpirun --rankfile FILE; Open MPI 5 and 6: mpirun --map-by rankfile:file=FILE")?;
         self.by_rank()
             .into_iter()
             .try_for_each(|(rank, at, slot)| writeln!(out, "rank {rank}={} slot={slot}", self.host(at)))

@@ -145,9 +145,9 @@ fn family_of_library() -> Result<&'static Family, String> {
     if real::data(c"ompi_mpi_comm_world").is_some() {
         let major = version.split(" v").nth(1).and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
         return match major {
-            Some(3..=5) if real::has_library(c"ompi_mpi_comm_world") => Ok(&openmpi::FAMILY),
-            Some(3..=5) => Err(translated()),
-            _ => Err(format!("'{}' is no Open MPI whose ABI is known (3 to 5 are)", first_line(&version))),
+            Some(3..=6) if real::has_library(c"ompi_mpi_comm_world") => Ok(&openmpi::FAMILY),
+            Some(3..=6) => Err(translated()),
+            _ => Err(format!("'{}' is no Open MPI whose ABI is known (3 to 6 are)", first_line(&version))),
         };
     }
     if is_derived_from_mpich(&version) {

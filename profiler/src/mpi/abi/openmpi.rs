@@ -1,4 +1,4 @@
-//! Open MPI 3 to 5: handles are addresses of objects that the library exports.
+//! Open MPI 3 to 6: handles are addresses of objects that the library exports.
 
 use super::family::{Combiners, Count, Datatypes, Family, Handle, Status};
 
@@ -48,11 +48,11 @@ const DATATYPES: &[&std::ffi::CStr] = &[
     c"ompi_mpi_dblcplex", c"ompi_mpi_dblprec", c"ompi_mpi_double", c"ompi_mpi_double_int", c"ompi_mpi_float",
     c"ompi_mpi_float_int", c"ompi_mpi_int", c"ompi_mpi_int16_t", c"ompi_mpi_int32_t", c"ompi_mpi_int64_t",
     c"ompi_mpi_int8_t", c"ompi_mpi_integer", c"ompi_mpi_integer1", c"ompi_mpi_integer16", c"ompi_mpi_integer2",
-    c"ompi_mpi_integer4", c"ompi_mpi_integer8", c"ompi_mpi_logical", c"ompi_mpi_logical1", c"ompi_mpi_logical2",
-    c"ompi_mpi_logical4", c"ompi_mpi_logical8", c"ompi_mpi_long", c"ompi_mpi_long_double", c"ompi_mpi_long_int",
-    c"ompi_mpi_long_long_int", c"ompi_mpi_longdbl_int", c"ompi_mpi_offset", c"ompi_mpi_packed", c"ompi_mpi_real",
-    c"ompi_mpi_real16", c"ompi_mpi_real4", c"ompi_mpi_real8", c"ompi_mpi_short", c"ompi_mpi_short_int",
-    c"ompi_mpi_signed_char", c"ompi_mpi_uint16_t", c"ompi_mpi_uint32_t", c"ompi_mpi_uint64_t", c"ompi_mpi_uint8_t",
-    c"ompi_mpi_unsigned", c"ompi_mpi_unsigned_char", c"ompi_mpi_unsigned_long", c"ompi_mpi_unsigned_long_long",
-    c"ompi_mpi_unsigned_short", c"ompi_mpi_wchar",
+    c"ompi_mpi_integer4", c"ompi_mpi_integer8", c"ompi_mpi_logical", c"ompi_mpi_logical1", c"ompi_mpi_logical16",
+    c"ompi_mpi_logical2", c"ompi_mpi_logical4", c"ompi_mpi_logical8", c"ompi_mpi_long", c"ompi_mpi_long_double",
+    c"ompi_mpi_long_int", c"ompi_mpi_long_long_int", c"ompi_mpi_longdbl_int", c"ompi_mpi_offset", c"ompi_mpi_packed",
+    c"ompi_mpi_real", c"ompi_mpi_real16", c"ompi_mpi_real4", c"ompi_mpi_real8", c"ompi_mpi_short",
+    c"ompi_mpi_short_int", c"ompi_mpi_signed_char", c"ompi_mpi_uint16_t", c"ompi_mpi_uint32_t", c"ompi_mpi_uint64_t",
+    c"ompi_mpi_uint8_t", c"ompi_mpi_unsigned", c"ompi_mpi_unsigned_char", c"ompi_mpi_unsigned_long",
+    c"ompi_mpi_unsigned_long_long", c"ompi_mpi_unsigned_short", c"ompi_mpi_wchar",
 ];
