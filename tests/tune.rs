@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{Launch, Mpi, c_source, demand, execute, execute_within_s, library, through};
-use through::tune::algorithms::COLLECTIVES;
+use common::{Kin, Launch, Mpi, Profile, c_source, demand, execute, execute_within_s, library, through};
+use through::tune::Library;
+use through::tune::algorithms::{COLLECTIVES, Collective, find};
 
 #[test]
 fn open_mpi_knows_the_algorithms() {
@@ -21,25 +22,43 @@ fn open_mpi_knows_the_algorithms() {
     }
 }
 
+/// Which version of MPICH a profile is of.
+fn version_of(profile: &Profile) -> (u32, u32) {
+    match Library::of("mpich", &profile.meta["mpi_library"]) {
+        Some(Library::Mpich { version }) => version,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// It refuses to start with an algorithm that it does not know.
 #[test]
 fn mpich_knows_the_algorithms() {
-    let job = |settings: &[(String, &str)]| {
-        let launch = Launch::new(Mpi::Mpich, "foreign").ranks(2).plain();
-        settings.iter().fold(launch, |launch, (name, value)| launch.variable(name, value)).run()
+    let debian = || Launch::new(Mpi::Mpich, "foreign");
+    let known = |job: &dyn Fn() -> Launch| {
+        let version = version_of(&job().run().succeeded().profile());
+        let job = |settings: &[(String, &str)]| {
+            let launch = job().ranks(2).plain();
+            settings.iter().fold(launch, |launch, (name, value)| launch.variable(name, value)).run()
+        };
+        let variable = |mpich: &str| format!("MPIR_CVAR_{mpich}_INTRA_ALGORITHM");
+        let names = |collective: &Collective| collective.mpich_algorithms(version);
+        let most = COLLECTIVES.iter().map(|collective| names(collective).len()).max().unwrap();
+        for at in 0..most {
+            let algorithm = |names: &[&'static str]| names[at % names.len()];
+            let settings: Vec<(String, &str)> =
+                COLLECTIVES.iter().map(|one| (variable(one.mpich), algorithm(names(one)))).collect();
+            let run = job(&settings);
+            assert!(run.status.success(), "{settings:?}\n{}", run.output());
+        }
+        assert!(!job(&[(variable("ALLTOALLV"), "nonsense")]).status.success());
+        // What the other versions have.
+        let others = find("MPI_Barrier").unwrap().mpich_algorithms(if version < (4, 1) { (4, 1) } else { (4, 0) });
+        assert!(!job(&[(variable("BARRIER"), others[0])]).status.success(), "{version:?}: {others:?}");
     };
-    let variable = |mpich: &str| format!("MPIR_CVAR_{mpich}_INTRA_ALGORITHM");
-    let most = COLLECTIVES.iter().map(|collective| collective.mpich_algorithms.len()).max().unwrap();
-    for at in 0..most {
-        let algorithm = |names: &[&'static str]| names[at % names.len()];
-        let settings: Vec<(String, &str)> = COLLECTIVES
-            .iter()
-            .map(|collective| (variable(collective.mpich), algorithm(collective.mpich_algorithms)))
-            .collect();
-        let run = job(&settings);
-        assert!(run.status.success(), "{settings:?}\n{}", run.output());
+    known(&debian);
+    for kin in Kin::all().iter().filter(|kin| kin.name().starts_with("mpich-")) {
+        known(&|| Launch::of(Mpi::Mpich, kin.compiled("foreign")).under(kin).preload(library()));
     }
-    assert!(!job(&[(variable("ALLTOALLV"), "nonsense")]).status.success());
 }
 
 #[test]
@@ -73,10 +92,10 @@ fn a_script_runs_each_algorithm_and_compares() {
         let again = asked(&["through", "tune", "first.db", "-o", "try"]);
         assert_eq!(again.status.code(), Some(2), "nothing is overwritten");
         let compared = asked(&[&["sh", "try/compare.sh"], &job[..]].concat());
-        let collective = through::tune::algorithms::find("MPI_Alltoallv").unwrap();
+        let collective = find("MPI_Alltoallv").unwrap();
         let names: Vec<&str> = match mpi {
             Mpi::OpenMpi => collective.openmpi_algorithms.iter().map(|(_, name)| *name).collect(),
-            _ => collective.mpich_algorithms.to_vec(),
+            _ => collective.mpich_algorithms(version_of(&Profile::read(&folder.path().join("first.db")))).to_vec(),
         };
         for name in ["default"].iter().chain(&names) {
             assert!(folder.path().join(format!("try/{name}-1.db")).exists(), "{mpi} {name}: {}", compared.stderr);

@@ -1,6 +1,6 @@
 //! Algorithms of collectives that MPI libraries let a user choose. Open MPI 4.1 and 5.0: `ompi_info --param coll tuned --level 9`, with the numbers of
-//! collectives in `coll_base_functions.h`. MPICH 4: the control variables `MPIR_CVAR_*_INTRA_ALGORITHM`. Algorithms for two processes
-//! only, and those that call another collective, are left out.
+//! collectives in `coll_base_functions.h`. MPICH 4 and 5: the control variables `MPIR_CVAR_*_INTRA_ALGORITHM`, with the values that its program `mpivars`
+//! lists. Algorithms for two processes only, and those that call another collective, are left out.
 
 pub struct Collective {
     pub op: &'static str,
@@ -10,7 +10,17 @@ pub struct Collective {
     pub openmpi_algorithms: &'static [(u32, &'static str)],
     /// The part of MPICH's variable that names it.
     pub mpich: &'static str,
-    pub mpich_algorithms: &'static [&'static str],
+    mpich_algorithms: &'static [&'static str],
+}
+
+/// What MPICH 4.0 has in the place of those of 4.1 and later, which refuse to start with a name that they do not know. It does so, too.
+const BARRIERS_OF_MPICH_4_0: &[&str] = &["dissemination", "smp"];
+
+impl Collective {
+    /// Those of a version of MPICH, major and minor.
+    pub fn mpich_algorithms(&self, version: (u32, u32)) -> &'static [&'static str] {
+        if self.op == "MPI_Barrier" && version < (4, 1) { BARRIERS_OF_MPICH_4_0 } else { self.mpich_algorithms }
+    }
 }
 
 pub fn find(op: &str) -> Option<&'static Collective> {
@@ -65,7 +75,7 @@ pub const COLLECTIVES: &[Collective] = &[
         openmpi: 6,
         openmpi_algorithms: &[(1, "linear"), (2, "double_ring"), (3, "recursive_doubling"), (4, "bruck"), (6, "tree")],
         mpich: "BARRIER",
-        mpich_algorithms: &["dissemination", "smp"],
+        mpich_algorithms: &["k_dissemination", "recexch", "smp"],
     },
     Collective {
         op: "MPI_Bcast",

@@ -10,7 +10,10 @@ use self::algorithms::Collective;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Library {
     OpenMpi,
-    Mpich,
+    Mpich {
+        /// Major and minor.
+        version: (u32, u32),
+    },
 }
 
 /// A collective on communicators of one size.
@@ -33,17 +36,22 @@ impl Library {
     pub fn of(family: &str, text: &str) -> Option<Library> {
         match family {
             "openmpi" => Some(Library::OpenMpi),
-            "mpich" if text.starts_with("MPICH Version") => Some(Library::Mpich),
+            "mpich" => Some(Library::Mpich { version: version_of(text.strip_prefix("MPICH Version:")?)? }),
             _ => None,
         }
     }
+}
+
+fn version_of(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.trim().split(|letter: char| !letter.is_ascii_digit()).map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
 impl Plan {
     pub fn algorithms(&self) -> Vec<&'static str> {
         match self.library {
             Library::OpenMpi => self.collective.openmpi_algorithms.iter().map(|(_, name)| *name).collect(),
-            Library::Mpich => self.collective.mpich_algorithms.to_vec(),
+            Library::Mpich { version } => self.collective.mpich_algorithms(version).to_vec(),
         }
     }
 
@@ -76,7 +84,7 @@ impl Plan {
             Library::OpenMpi => format!(
                 "OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_dynamic_rules_filename=\"$here/{name}.rules\""
             ),
-            Library::Mpich => format!("MPIR_CVAR_{}_INTRA_ALGORITHM={name}", self.collective.mpich),
+            Library::Mpich { .. } => format!("MPIR_CVAR_{}_INTRA_ALGORITHM={name}", self.collective.mpich),
         }
     }
 
@@ -84,7 +92,7 @@ impl Plan {
         let (op, ranks) = (self.collective.op, self.ranks);
         let scope = match self.library {
             Library::OpenMpi => format!("{op} on communicators of {ranks} ranks"),
-            Library::Mpich => format!("{op} on all communicators (MPICH's variable knows no size)"),
+            Library::Mpich { .. } => format!("{op} on all communicators (MPICH's variable knows no size)"),
         };
         let mut script = format!(
             "#!/bin/sh\n# Compares algorithms of {scope}.\n# Runs the program with each in turn, {} times, so that what else happens on the machine hits all alike.\n#\n#     sh {SCRIPT} mpirun -n 64 ./app\n\n\
@@ -127,6 +135,20 @@ mod tests {
     }
 
     #[test]
+    fn versions_have_algorithms_of_their_own() {
+        let of = |text| Library::of("mpich", text);
+        assert_eq!(of("MPICH Version: 4.0.2"), Some(Library::Mpich { version: (4, 0) }));
+        assert_eq!(
+            of("MPICH Version:      5.0.0rc2\nMPICH Release date: unknown"),
+            Some(Library::Mpich { version: (5, 0) })
+        );
+        assert_eq!((of("MPICH Version:"), of("MVAPICH Version: 4.0"), of("")), (None, None, None));
+        let barrier = algorithms::find("MPI_Barrier").unwrap();
+        assert_eq!(barrier.mpich_algorithms((4, 0)), ["dissemination", "smp"]);
+        assert_eq!(barrier.mpich_algorithms((4, 1)), ["k_dissemination", "recexch", "smp"]);
+    }
+
+    #[test]
     fn operations_and_algorithms_are_named_once() {
         let mut ops: Vec<&str> = algorithms::COLLECTIVES.iter().map(|collective| collective.op).collect();
         ops.sort_unstable();
@@ -134,7 +156,7 @@ mod tests {
         assert_eq!(ops.len(), algorithms::COLLECTIVES.len());
         for collective in algorithms::COLLECTIVES {
             assert!(commsee::calls::find(collective.op).is_some());
-            assert!(!collective.openmpi_algorithms.is_empty() && !collective.mpich_algorithms.is_empty());
+            assert!(!collective.openmpi_algorithms.is_empty() && !collective.mpich_algorithms((4, 0)).is_empty());
         }
     }
 }
