@@ -58,7 +58,7 @@ fn names(entry: &str, function: &str) -> bool {
     let plain = function.strip_suffix("_c").unwrap_or(function);
     match entry.strip_suffix('*') {
         Some(begin) => plain.starts_with(begin),
-        None => [function, plain].contains(&entry),
+        None => [function, plain].contains(&entry.trim_end_matches('?')),
     }
 }
 
@@ -86,7 +86,10 @@ fn every_function_of_mpi_is_profiled_or_has_a_reason() {
         // What MPI 4.1 and 5.0 brought is in no other library.
         return;
     }
-    let idle: Vec<_> = entries.iter().filter(|entry| !functions.iter().any(|name| names(entry, name))).collect();
+    let idle: Vec<_> = entries
+        .iter()
+        .filter(|entry| !entry.ends_with('?') && !functions.iter().any(|name| names(entry, name)))
+        .collect();
     assert!(idle.is_empty(), "listed in unprofiled.txt, exported by no MPI library: {idle:?}");
     let absent: Vec<_> = table.iter().filter(|name| !functions.contains(name.as_str())).collect();
     assert!(absent.is_empty(), "in the table, but no MPI library has them: {absent:?}");

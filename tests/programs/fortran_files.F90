@@ -36,7 +36,9 @@ program main
     end interface
     FILE_T :: first, second
     REQUEST_T :: request
-    integer :: error, rank, ranks, out(1000), in(1000)
+    integer :: error, rank, ranks, out(1000)
+    ! Filled behind the back of the compiler.
+    integer, volatile :: in(1000)
     integer(MPI_OFFSET_KIND) :: place
     character(400) :: folder, path
 
