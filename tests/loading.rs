@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use common::{
-    Launch, Mpi, Program, check, executable, execute, interpreter, library, library_file, plugin, root, static_library,
-    temporary_folder,
+    Kin, Launch, Mpi, Program, check, executable, execute, interpreter, library, library_file, plugin, root,
+    static_library, temporary_folder,
 };
 
 /// Linked into the program instead of preloaded, the library counts the same.
@@ -60,23 +60,26 @@ fn a_library_that_needs_both_is_profiled_by_its_handle() {
 fn a_library_that_translates_is_left_alone() {
     let folder = tempfile::tempdir_in(temporary_folder()).expect("a temporary folder");
     let programs = root().join("tests/programs");
-    for mpi in Mpi::ALL {
-        let translating = folder.path().join(format!("libmpi_translating-{mpi}.so"));
+    let debian = Mpi::ALL.map(|mpi| (mpi.to_string(), mpi, None));
+    let kin = Kin::all().into_iter().map(|kin| (kin.name().to_owned(), kin.mpi(), Some(kin)));
+    for (name, mpi, kin) in debian.into_iter().chain(kin) {
+        let real = kin.as_ref().map_or_else(|| library_file(mpi), Kin::mpi_library);
+        let translating = folder.path().join(format!("libmpi_translating-{name}.so"));
         let mut compile = Command::new(mpi.compiler());
-        compile.args(["-shared", "-fPIC", "-O1", "-Wall", &format!("-DLIBRARY=\"{}\"", library_file(mpi).display())]);
+        compile.args(["-shared", "-fPIC", "-O1", "-Wall", &format!("-DLIBRARY=\"{}\"", real.display())]);
         let done = execute(
             compile.arg(programs.join("translating.c")).arg("-o").arg(&translating).args(["-Wl,--as-needed", "-ldl"]),
         );
         assert!(done.status.success(), "{}", done.stderr);
-        let program = folder.path().join(format!("translated-{mpi}"));
+        let program = folder.path().join(format!("translated-{name}"));
         let done =
             execute(Command::new("cc").arg(programs.join("translated.c")).arg(&translating).arg("-o").arg(&program));
         assert!(done.status.success(), "{}", done.stderr);
-        let launch = || Launch::of(mpi, program.clone()).ranks(3);
-        assert_eq!(launch().run().succeeded().stdout, "3 ranks\n", "{mpi}");
+        let launch = || kin.iter().fold(Launch::of(mpi, program.clone()).ranks(3), Launch::under);
+        assert_eq!(launch().run().succeeded().stdout, "3 ranks\n", "{name}");
         let run = launch().preload(library()).run().succeeded();
-        assert_eq!(run.stdout, "3 ranks\n", "{mpi}: {}", run.output());
-        assert_eq!(run.stderr.matches("nothing is recorded").count(), 1, "{mpi}: {}", run.output());
-        assert!(!run.profile_path().exists(), "{mpi}");
+        assert_eq!(run.stdout, "3 ranks\n", "{name}: {}", run.output());
+        assert_eq!(run.stderr.matches("another ABI").count(), 1, "{name}: {}", run.output());
+        assert!(!run.profile_path().exists(), "{name}");
     }
 }

@@ -46,6 +46,11 @@ impl Kin {
         self.folder.join("lib").join(file)
     }
 
+    /// The file that its programs load.
+    pub fn mpi_library(&self) -> PathBuf {
+        self.library(if self.mpi() == Mpi::OpenMpi { "libmpi.so.40" } else { "libmpi.so.12" })
+    }
+
     /// A C program of `tests/programs/` for it.
     pub fn compiled(&self, name: &str) -> PathBuf {
         self.compiled_with(name, &[])

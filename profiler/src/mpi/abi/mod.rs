@@ -142,7 +142,7 @@ fn family_of_library() -> Result<&'static Family, String> {
         return Ok(&mpi5::FAMILY);
     }
     let translated = || format!("a library with another ABI stands before '{}'", first_line(&version));
-    if real::data(c"ompi_mpi_comm_world").is_some() {
+    if version.starts_with("Open MPI") || real::data(c"ompi_mpi_comm_world").is_some() {
         let major = version.split(" v").nth(1).and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
         return match major {
             Some(3..=6) if real::has_library(c"ompi_mpi_comm_world") => Ok(&openmpi::FAMILY),
