@@ -241,8 +241,7 @@ fn whatever_is_counted_is_counted_at_a_site() {
             ("alternating", 2, &["20000"]),
         ] {
             for frames in ["1", "3"] {
-                // As in rma.rs.
-                let launch = Launch::new(mpi, program).ranks(ranks).variable("OMPI_MCA_osc", "pt2pt,sm");
+                let launch = Launch::new(mpi, program).ranks(ranks).with_windows();
                 let run = launch.arguments(arguments).variable("COMMSEE_SITES", frames).run().succeeded();
                 check(&run);
                 check_sums(&run.profile_path(), &format!("{mpi} {program} {frames}"));

@@ -4,14 +4,15 @@ use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
+use std::process::{Command, ExitStatus};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use commsee::profile::recover;
 use tempfile::TempDir;
 
 use super::compile::{Program, shared_library};
-use super::execute::{Done, execute_within};
+use super::execute::{Done, execute, execute_within};
 use super::kin::Kin;
 use super::mpi::Mpi;
 use super::profile::Profile;
@@ -94,6 +95,14 @@ impl Launch {
     pub fn variable(mut self, name: &str, value: &str) -> Launch {
         self.environment.push((name.to_owned(), value.to_owned()));
         self
+    }
+
+    /// A program with windows. On one machine those components of Open MPI 4.1.4 that it would take by itself (ucx, rdma) lose accumulates now and
+    /// then, or fail. Later versions do not have the other.
+    pub fn with_windows(self) -> Launch {
+        static IS_OLD: OnceLock<bool> = OnceLock::new();
+        let is_old = || execute(Command::new("mpirun.openmpi").arg("--version")).stdout.contains(" 4.");
+        if *IS_OLD.get_or_init(is_old) { self.variable("OMPI_MCA_osc", "pt2pt,sm") } else { self }
     }
 
     pub fn limit(mut self, seconds: u64) -> Launch {
