@@ -98,7 +98,7 @@ impl Launch {
     }
 
     /// A program with windows. On one machine those components of Open MPI 4.1.4 that it would take by itself (ucx, rdma) lose accumulates now and
-    /// then, or fail. Later versions do not have the other.
+    /// then, or fail. Later versions have no `pt2pt`.
     pub fn with_windows(self) -> Launch {
         static IS_OLD: OnceLock<bool> = OnceLock::new();
         let is_old = || execute(Command::new("mpirun.openmpi").arg("--version")).stdout.contains(" 4.");
