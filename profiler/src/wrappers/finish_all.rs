@@ -122,18 +122,18 @@ unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
             break;
         };
         if slot.kind == Kind::Plain {
-            if slot.state.is_sole() {
-                slot.state = slot.state.completed();
-            } else if !MAY_HAVE_CHANGED {
-                break;
-            } else if let Some(count) = one.together() {
+            if !slot.state.is_sole() {
+                // Where others are behind these, nobody has noted where.
+                if !MAY_HAVE_CHANGED && !slot.are_all_alike() {
+                    break;
+                }
+                let count = one.together().unwrap_or(1);
                 let Some(shortcut) = requests.complete_alike(one, count) else { break };
                 completions.others(shortcut.cast(), count);
                 noted = others;
                 continue;
-            } else if !slot.complete_simply() {
-                break;
             }
+            slot.state = slot.state.completed();
             completions.other(slot.shortcut.cast());
         } else {
             if slot.kind != Kind::Receive || !slot.state.is_sole() || !are_usual {

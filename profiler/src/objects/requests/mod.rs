@@ -98,8 +98,9 @@ impl Held<'_> {
         self.0.slot_of(handle).filter(|slot| slot.is_idle_alone())
     }
 
-    /// So many requests that were noted together have completed: how they were started, if they are still there.
-    #[inline(always)]
+    /// So many requests that were noted together, or one of those that are alike, have completed: how they were started, if they are
+    /// still there.
+    #[inline(never)]
     pub fn complete_alike(&mut self, noted: &Noted, count: u32) -> Option<*const Shortcut> {
         let shortcut = self.noted(noted)?.shortcut;
         self.0.remove_alike(noted.slot, count).then_some(shortcut)
@@ -312,7 +313,7 @@ impl Requests {
         }
         if slot.stamp != stamp {
             slot.stamp = stamp;
-            if slot.queue != NOWHERE {
+            if slot.queue != NOWHERE || slot.is_one_of_those_alike() {
                 requests.look_anew(place);
             }
             return Some(seen);

@@ -24,8 +24,7 @@ pub struct Slot {
     pub comm: Record,
     pub kind: Kind,
     pub state: State,
-    /// How many follow that leave nothing to be done either: libraries give one handle to all sends that are complete at once. Then
-    /// there is a queue, too.
+    /// How many follow that leave nothing to be done either: libraries give one handle to all sends that are complete at once.
     alike: u16,
     /// [`Request::posted`]; of those that are alike, how many the latest look has seen.
     pub posted: u32,
@@ -36,7 +35,7 @@ pub struct Slot {
     /// The last look that passed here: so a call that names one handle several times sees one request after the other.
     pub stamp: u64,
     pub extra: u32,
-    /// Place in `Table::queues` of what is behind the first request, or `NOWHERE`.
+    /// Place in `Table::queues` of what is behind the first request and those like it, or `NOWHERE` where nothing is.
     pub queue: u32,
 }
 
@@ -105,25 +104,40 @@ impl Slot {
         }
     }
 
-    /// Starts one that leaves nothing to be done behind others that do neither, and returns whether it could. The first one that comes
-    /// behind another is put into a queue.
+    /// Starts one that leaves nothing to be done behind others that do neither, and returns whether it could.
     #[inline(always)]
     pub fn start_alike(&mut self, comm: Record, shortcut: *const Shortcut) -> bool {
         // Only such have others behind them that are alike.
-        if self.alike == 0 || self.alike == u16::MAX || self.comm != comm || self.cells != 0 {
+        let may_have_some = self.alike != 0 || self.state == State::Sole && self.kind == Kind::Plain;
+        if !may_have_some || self.alike == u16::MAX || self.comm != comm || self.cells != 0 {
             return false;
         }
-        self.alike += 1;
-        if self.shortcut != shortcut {
-            self.shortcut = shortcuts::unused();
-        }
+        self.add_alike(shortcut);
         true
+    }
+
+    /// Another one comes behind it, and those like it, that is alike.
+    #[inline(always)]
+    fn add_alike(&mut self, shortcut: *const Shortcut) {
+        if self.alike == 0 {
+            self.state = State::Active;
+            // A look may have seen the first one already.
+            self.posted = u32::from(self.stamp != 0);
+        }
+        self.alike += 1;
+        self.shortcut = common(self.shortcut, shortcut);
     }
 
     /// Whether it is in front of others that are alike, so that it does not matter which of them is looked at.
     #[inline(always)]
     pub fn is_one_of_those_alike(&self) -> bool {
-        self.state == State::Active && self.alike > 1
+        self.state == State::Active && self.alike != 0
+    }
+
+    /// Whether those that are alike are all of its handle.
+    #[inline(always)]
+    pub fn are_all_alike(&self) -> bool {
+        self.is_one_of_those_alike() && self.queue == NOWHERE
     }
 
     /// Whether a look comes past a request for the first time, or past others that are alike.
@@ -136,6 +150,9 @@ impl Slot {
             return false;
         }
         self.stamp = stamp;
+        if self.alike != 0 {
+            self.posted = 1;
+        }
         true
     }
 
@@ -146,13 +163,34 @@ impl Slot {
             self.state = self.state.completed();
             return true;
         }
-        if self.state == State::Active && self.alike > 1 {
-            self.alike -= 1;
-            // None that a look has not seen is completed before one that it has.
-            self.posted -= u32::from(self.posted != 0);
+        if self.is_one_of_those_alike() {
+            self.remove_alike(1);
             return true;
         }
         false
+    }
+
+    /// So many of those that are alike have completed, and one at least is left.
+    #[inline(always)]
+    fn remove_alike(&mut self, count: u16) {
+        self.alike -= count;
+        // None that a look has not seen is completed before one that it has.
+        self.posted = self.posted.saturating_sub(count.into());
+        if self.alike == 0 {
+            if self.posted == 0 {
+                // No look has seen the one that is left.
+                self.stamp = 0;
+            }
+            self.is_left();
+        }
+    }
+
+    /// Nothing stands behind it that is alike: whether anything does.
+    #[inline(always)]
+    fn is_left(&mut self) {
+        if self.queue == NOWHERE && self.state == State::Active && self.extra == NOWHERE {
+            self.state = State::Sole;
+        }
     }
 
     /// Another look that comes past again sees the next one of those that are alike, if there is one.
@@ -177,7 +215,7 @@ impl Slot {
     }
 }
 
-/// What is behind the first request of a handle and those like it.
+/// What is behind the first request of a handle and those like it: one group at least.
 #[derive(Default)]
 pub struct Queue {
     /// In groups that are alike.
@@ -384,21 +422,21 @@ impl Table {
     #[inline(never)]
     fn queue(&mut self, place: usize, request: Request) {
         let slot = at(&mut self.slots, place);
-        let is_like_first = are_alike(&slot.request(), &request) && slot.alike < u16::MAX;
+        if slot.queue == NOWHERE && are_alike(&slot.request(), &request) && slot.alike < u16::MAX {
+            return slot.add_alike(request.shortcut);
+        }
         let Some(queue) = self.queue_of(place) else { return memory::lose_call() };
         match queue.rest.back_mut() {
             Some(group) if are_alike(&group.request, &request) && group.count < u16::MAX => {
                 group.count += 1;
                 group.request.shortcut = common(group.request.shortcut, request.shortcut);
             }
-            None if is_like_first => {
-                let slot = at(&mut self.slots, place);
-                slot.alike += 1;
-                slot.shortcut = common(slot.shortcut, request.shortcut);
-            }
             _ => match queue.rest.try_reserve(1) {
                 Ok(()) => queue.rest.push_back(Group { request, count: 1 }),
-                Err(_) => memory::lose_call(),
+                Err(_) => {
+                    memory::lose_call();
+                    self.drop_empty(place);
+                }
             },
         }
         self.note_groups(place);
@@ -429,8 +467,8 @@ impl Table {
             if slot.state.is_sole() {
                 slot.state = State::Active;
             }
-            if slot.kind == Kind::Plain {
-                // A look may have seen the first one already.
+            if slot.kind == Kind::Plain && slot.alike == 0 {
+                // As where one comes that is alike.
                 slot.posted = u32::from(slot.stamp != 0);
             }
             self.queues.get_mut(slot.queue as usize)?.cursor = (0, 0);
@@ -438,7 +476,7 @@ impl Table {
         self.queues.get_mut(slot.queue as usize)
     }
 
-    /// A slot that has a queue is seen by a new look.
+    /// A slot that others stand in, too, is seen by a new look.
     #[cold]
     #[inline(never)]
     pub fn look_anew(&mut self, place: usize) {
@@ -467,57 +505,39 @@ impl Table {
     #[inline(always)]
     pub fn remove_first(&mut self, place: usize) {
         let slot = at(&mut self.slots, place);
-        match slot.queue {
-            NOWHERE => {
-                slot.state = State::Idle;
-                slot.extra = NOWHERE;
-            }
-            queue => self.advance(place, queue),
+        if slot.alike != 0 {
+            slot.remove_alike(1);
+        } else if slot.queue != NOWHERE {
+            self.take_next(place);
+        } else {
+            slot.state = State::Idle;
+            slot.extra = NOWHERE;
         }
     }
 
-    /// Takes so many out that are alike. Returns false, and takes none, where there are fewer, and where it is asked for fewer than two.
-    #[inline(never)]
+    /// Takes so many out that are alike, the first one among them. Returns false, and takes none, where there are fewer, and where nothing
+    /// is behind it.
+    #[inline(always)]
     pub fn remove_alike(&mut self, slot: *mut Slot, count: u32) -> bool {
         let place = self.place(slot);
         let slot = at(&mut self.slots, place);
-        if slot.state != State::Active || u32::from(slot.alike) + 1 < count || count < 2 {
+        let alike = u32::from(slot.alike);
+        if !slot.is_one_of_those_alike() || count > alike + 1 || count == 0 {
             return false;
         }
-        let simply = count - 2;
-        slot.alike -= simply as u16;
-        slot.posted = slot.posted.saturating_sub(simply);
-        // Behind the last ones there may be others, or none.
-        self.remove_first(place);
-        self.remove_first(place);
+        slot.remove_alike(count.min(alike) as u16);
+        if count > alike {
+            self.remove_first(place);
+        }
         true
-    }
-
-    #[inline(never)]
-    fn advance(&mut self, place: usize, at_queue: u32) {
-        let slot = at(&mut self.slots, place);
-        if slot.alike > 0 {
-            slot.alike -= 1;
-            // None that a look has not seen is completed before one that it has.
-            slot.posted = slot.posted.saturating_sub(1);
-        } else {
-            self.take_next(place, at_queue);
-        }
-        let slot = at(&mut self.slots, place);
-        if slot.kind == Kind::Plain && slot.posted == 0 {
-            // No look has seen what is in front now.
-            slot.stamp = 0;
-        }
-        if slot.alike == 0 {
-            self.drop_empty(place, at_queue);
-        }
     }
 
     /// The first group of the queue becomes what is in front.
     #[cold]
-    fn take_next(&mut self, place: usize, at_queue: u32) {
+    #[inline(never)]
+    fn take_next(&mut self, place: usize) {
         let slot = at(&mut self.slots, place);
-        let Some(queue) = self.queues.get_mut(at_queue as usize) else { return };
+        let Some(queue) = self.queues.get_mut(slot.queue as usize) else { return };
         let Some(Group { request, count }) = queue.rest.pop_front() else {
             (slot.state, slot.extra) = (State::Idle, NOWHERE);
             return;
@@ -536,21 +556,24 @@ impl Table {
         };
         if request.kind == Kind::Plain {
             slot.posted = seen.into();
-        } else if seen == 0 {
+        }
+        if seen == 0 {
+            // No look has seen what is in front now.
             slot.stamp = 0;
         }
         self.note_groups(place);
+        self.drop_empty(place);
     }
 
     /// A queue that nothing is in is another slot's next.
     #[cold]
-    fn drop_empty(&mut self, place: usize, at_queue: u32) {
+    fn drop_empty(&mut self, place: usize) {
         let slot = at(&mut self.slots, place);
-        let is_empty = self.queues.get(at_queue as usize).is_some_and(|queue| queue.rest.is_empty());
-        if is_empty && slot.alike == 0 {
+        let at_queue = slot.queue;
+        if self.queues.get(at_queue as usize).is_some_and(|queue| queue.rest.is_empty()) {
             slot.queue = NOWHERE;
-            if slot.state == State::Active && slot.extra == NOWHERE {
-                slot.state = State::Sole;
+            if slot.alike == 0 {
+                slot.is_left();
             }
             self.free_queues.push(at_queue);
         }
@@ -559,26 +582,27 @@ impl Table {
     /// Takes the first request behind those that the latest look has seen out of a queue.
     pub fn take_unseen(&mut self, place: usize) -> Option<Request> {
         let slot = at(&mut self.slots, place);
-        let at_queue = slot.queue;
-        let queue = self.queues.get_mut(at_queue as usize)?;
-        let taken = if slot.posted <= slot.alike.into() && slot.alike != 0 {
+        if slot.posted <= slot.alike.into() && slot.alike != 0 {
+            let request = slot.request();
             slot.alike -= 1;
-            slot.request()
-        } else {
-            let at = queue.cursor.0;
-            let group = queue.rest.get_mut(at)?;
-            let request = group.request;
-            group.count -= 1;
-            if group.count == 0 {
-                queue.rest.remove(at);
-            } else if queue.cursor.1 == group.count {
-                queue.cursor = (at + 1, 0);
+            if slot.alike == 0 {
+                slot.is_left();
             }
-            request
-        };
+            return Some(request);
+        }
+        let queue = self.queues.get_mut(slot.queue as usize)?;
+        let at = queue.cursor.0;
+        let group = queue.rest.get_mut(at)?;
+        let request = group.request;
+        group.count -= 1;
+        if group.count == 0 {
+            queue.rest.remove(at);
+        } else if queue.cursor.1 == group.count {
+            queue.cursor = (at + 1, 0);
+        }
         self.note_groups(place);
-        self.drop_empty(place, at_queue);
-        Some(taken)
+        self.drop_empty(place);
+        Some(request)
     }
 
     /// None where there is no memory for it.
