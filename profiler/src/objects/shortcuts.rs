@@ -82,6 +82,12 @@ impl Shortcut {
         }
     }
 
+    /// The handle that it is for.
+    #[inline(always)]
+    pub fn key(&self) -> Word {
+        self.key.get()
+    }
+
     /// Whether it was for this handle in some generation.
     #[inline(always)]
     pub fn was_for(&self, key: Word) -> bool {

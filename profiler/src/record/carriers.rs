@@ -282,6 +282,15 @@ fn renew<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Sh
 /// The counters of another bucket than the latest one.
 #[inline(never)]
 pub fn other_cell(thread: &Thread, shortcut: &Shortcut, message_bytes: u64) -> *mut Cell {
+    match known_cell(thread, shortcut, message_bytes) {
+        Some(cell) => cell,
+        None => new_cell(thread, shortcut, message_bytes),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn new_cell(thread: &Thread, shortcut: &Shortcut, message_bytes: u64) -> *mut Cell {
     let bucket = buckets::of(message_bytes);
     let (cell, is_kept) = thread.counters.cell(shortcut.cells.get() | u64::from(bucket));
     if is_kept {
@@ -290,7 +299,33 @@ pub fn other_cell(thread: &Thread, shortcut: &Shortcut, message_bytes: u64) -> *
     cell
 }
 
-/// The counters of messages to another rank than the latest one.
+/// The counters of another bucket than the latest one, where there are some: they become the latest.
+#[inline(always)]
+pub fn known_cell(thread: &Thread, shortcut: &Shortcut, message_bytes: u64) -> Option<*mut Cell> {
+    let bucket = buckets::of(message_bytes);
+    let cell = thread.counters.known_cell(shortcut.cells.get() | u64::from(bucket))?;
+    shortcut.set_cell(buckets::bounds(bucket), cell);
+    Some(cell)
+}
+
+/// The counters of messages to a rank, where some went there before: they become the latest.
+#[inline(always)]
+pub fn known_edge(thread: &Thread, shortcut: &Shortcut, destination: c_int) -> Option<*mut Edge> {
+    if let Some(edge) = shortcut.edge(destination as u32) {
+        return Some(edge);
+    }
+    let edge = thread.counters.known_edge(edge_key(shortcut, destination))?;
+    shortcut.set_edge(destination as u32, edge);
+    Some(edge)
+}
+
+#[inline(always)]
+fn edge_key(shortcut: &Shortcut, destination: c_int) -> u64 {
+    let cells = shortcut.cells.get();
+    Edge::key((cells >> 32) as u32, Cell::operation_of(cells), destination as u32)
+}
+
+/// The counters of messages to another rank than the latest one, if any are recorded.
 #[inline(never)]
 pub fn other_edge<C: Carrier>(
     thread: &Thread,
@@ -298,14 +333,11 @@ pub fn other_edge<C: Carrier>(
     key: Word,
     destination: c_int,
 ) -> Option<*mut Edge> {
-    let record = shortcut.record.get();
-    // SAFETY: records are never freed.
-    let number = unsafe { (*record).number };
-    let of = Edge::key(number, Cell::operation_of(shortcut.cells.get()), destination as u32);
-    let (edge, is_kept) = match thread.counters.known_edge(of) {
-        Some(edge) => (edge, true),
-        None => thread.counters.new_edge(of, C::world_rank_of(record, key, destination)?),
-    };
+    if let Some(edge) = known_edge(thread, shortcut, destination) {
+        return Some(edge);
+    }
+    let world_rank = C::world_rank_of(shortcut.record.get(), key, destination)?;
+    let (edge, is_kept) = thread.counters.new_edge(edge_key(shortcut, destination), world_rank);
     if is_kept {
         shortcut.set_edge(destination as u32, edge);
     }

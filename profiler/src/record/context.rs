@@ -29,22 +29,36 @@ pub struct Now<'a, P: Path, C: Carrier> {
 
 /// What a rule is told by the shortcut alone.
 pub struct AtOnce<'a> {
+    thread: &'a Thread,
     shortcut: &'a Shortcut,
-    /// Of the one message that the call sent.
+    /// Whether calls of the operation send one message.
+    sends: bool,
+    /// Its counters, or null if they are not those of the latest one; nobody's where none was sent.
     edge: *mut Edge,
     bytes: u64,
+    /// The rank that it went to, or none.
+    pub destination: c_int,
 }
+
+/// No rank of any family.
+const NOBODY: c_int = -1;
 
 impl<'a> AtOnce<'a> {
     #[inline(always)]
-    pub fn new(shortcut: &'a Shortcut) -> AtOnce<'a> {
-        AtOnce { shortcut, edge: ptr::null_mut(), bytes: 0 }
+    pub fn new(thread: &'a Thread, shortcut: &'a Shortcut) -> AtOnce<'a> {
+        AtOnce { thread, shortcut, sends: false, edge: ptr::null_mut(), bytes: 0, destination: NOBODY }
     }
 
-    /// The rule has told all: what it told of a message is counted.
+    /// The rule has told all: whether the counters of what it told of a message are known.
+    #[inline(always)]
+    pub fn knows_message(&self) -> bool {
+        !self.sends || !self.edge.is_null()
+    }
+
+    /// What it told of a message is counted.
     #[inline(always)]
     pub fn count_message(self) {
-        if !self.edge.is_null() {
+        if self.sends {
             // SAFETY: the counters that a shortcut knows are this thread's.
             unsafe { Counters::add_messages(self.edge, (1, self.bytes)) };
         }
@@ -78,8 +92,15 @@ impl Context for AtOnce<'_> {
 
     #[inline(always)]
     fn known_message(&mut self, destination: c_int, bytes: u64) -> Option<()> {
-        (self.edge, self.bytes) = (self.shortcut.edge(destination as u32)?, bytes);
+        let edge = self.shortcut.edge(destination as u32).unwrap_or(ptr::null_mut());
+        (self.sends, self.edge, self.bytes, self.destination) = (true, edge, bytes, destination);
         Some(())
+    }
+
+    /// One that nobody reads: an addition takes less than to ask whether there is one to be made.
+    #[inline(always)]
+    fn no_message(&mut self) {
+        (self.sends, self.edge) = (true, self.thread.counters.nobody());
     }
 
     #[inline(always)]

@@ -14,7 +14,7 @@ use crate::record::carriers::{Carrier, Known, other_cell, shortcut, shortcut_at_
 use crate::record::completed::{Started, UNKNOWN};
 use crate::record::context::{AtOnce, Now};
 use crate::record::sites::{self, Site};
-use crate::record::tally::{Done, add, add_at_once, add_time, failed};
+use crate::record::tally::{Done, add, add_anew, add_at_once, add_time, elsewhere, failed};
 use crate::thread::Thread;
 use crate::trace;
 use crate::volume::Volume;
@@ -50,17 +50,42 @@ pub fn started_at_once<P: Path, C: Carrier>(
         return started::<P, C>(thread, key, request, done, again);
     }
     if let Some(shortcut) = shortcut_at_once::<P>(thread, done.operation, key) {
-        let mut known = AtOnce::new(shortcut);
-        if let Some(volume) = rule(&mut known)
-            && let Some(cell) = shortcut.cell(volume.message_bytes)
-            && let Some(site) = Site::known::<P>(shortcut)
-        {
-            add_at_once(thread, known, (cell, site), done.ticks, volume);
-            // The same counters, but in no register while they are added to.
-            return follow_plain::<P>(thread, shortcut, request, shortcut.only_cell());
+        let mut known = AtOnce::new(thread, shortcut);
+        if let Some(volume) = rule(&mut known) {
+            if known.knows_message()
+                && let Some(cell) = shortcut.cell(volume.message_bytes)
+                && let Some(site) = Site::known::<P>(shortcut)
+            {
+                add_at_once(thread, known, (cell, site), done.ticks, volume);
+                // The same counters, but in no register while they are added to.
+                return follow_plain::<P>(thread, shortcut, request, shortcut.only_cell());
+            }
+            thread.left.set((volume.received, known.destination));
+            let Volume { sent, message_bytes, .. } = volume;
+            return started_elsewhere::<P, C>(thread, shortcut, request, done.ticks, sent, message_bytes);
         }
     }
     started_apart::<P, C>(thread, key, request, done.operation, done.ticks, again);
+}
+
+#[inline(never)]
+fn started_elsewhere<P: Path, C: Carrier>(
+    thread: &Thread,
+    shortcut: &Shortcut,
+    request: Word,
+    ticks: u64,
+    sent: u64,
+    message_bytes: u64,
+) {
+    let cell = match elsewhere::<P>(thread, shortcut, message_bytes) {
+        Some(places) => {
+            let cell = places.cell;
+            places.add(thread, ticks, sent, message_bytes);
+            cell
+        }
+        None => add_anew::<P, C>(thread, shortcut, ticks, sent, message_bytes),
+    };
+    follow_plain::<P>(thread, shortcut, request, cell);
 }
 
 #[cold]

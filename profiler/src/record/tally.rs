@@ -13,7 +13,7 @@
 
 use std::ffi::c_int;
 
-use vocabulary::shard::{BUCKET_FAILED, Bound, Cell};
+use vocabulary::shard::{BUCKET_FAILED, Bound, Cell, Edge};
 
 use crate::guest::caller::Caller;
 use crate::guest::short_path::Path;
@@ -21,11 +21,14 @@ use crate::guest::state;
 use crate::mpi::abi::Word;
 use crate::objects::communicators::Record;
 use crate::objects::shortcuts::Shortcut;
-use crate::record::carriers::{Carrier, Known, other_cell, shortcut, shortcut_at_once, shortcut_without_bytes};
+use crate::record::carriers::{
+    Carrier, Known, known_cell, known_edge, other_cell, other_edge, shortcut, shortcut_at_once, shortcut_without_bytes,
+};
 use crate::record::context::{AtOnce, Now};
 use crate::record::sites::{self, Site};
 use crate::record::{buckets, phases};
 use crate::thread::Thread;
+use crate::thread::counters::Counters;
 use crate::trace;
 use crate::volume::Volume;
 
@@ -143,12 +146,16 @@ pub fn call_at_once<P: Path, C: Carrier>(
         return call::<P, C>(thread, key, done, again);
     }
     if let Some(shortcut) = shortcut_at_once::<P>(thread, done.operation, key) {
-        let mut known = AtOnce::new(shortcut);
-        if let Some(volume) = rule(&mut known)
-            && let Some(cell) = shortcut.cell(volume.message_bytes)
-            && let Some(site) = Site::known::<P>(shortcut)
-        {
-            return add_at_once(thread, known, (cell, site), done.ticks, volume);
+        let mut known = AtOnce::new(thread, shortcut);
+        if let Some(volume) = rule(&mut known) {
+            if known.knows_message()
+                && let Some(cell) = shortcut.cell(volume.message_bytes)
+                && let Some(site) = Site::known::<P>(shortcut)
+            {
+                return add_at_once(thread, known, (cell, site), done.ticks, volume);
+            }
+            thread.left.set((volume.received, known.destination));
+            return call_elsewhere::<P, C>(thread, shortcut, done.ticks, volume.sent, volume.message_bytes);
         }
     }
     call_apart::<P, C>(thread, key, done.operation, done.ticks, again);
@@ -158,10 +165,90 @@ pub fn call_at_once<P: Path, C: Carrier>(
 pub fn add_at_once(thread: &Thread, known: AtOnce, (cell, site): (*mut Cell, Site), ticks: u64, volume: Volume) {
     known.count_message();
     site.add(ticks, (volume.sent, volume.received));
-    // SAFETY: the counters that a shortcut knows are this thread's.
+    add_volume(thread, cell, ticks, volume.sent, volume.received);
+}
+
+/// What an addition needs that the shortcut does not know: the message went to another rank than the one before, or is of another size.
+/// Neighbors take turns in most programs. None where they must be made first.
+#[inline(always)]
+pub fn elsewhere<P: Path>(thread: &Thread, shortcut: &Shortcut, message_bytes: u64) -> Option<Places> {
+    let destination = thread.left.get().1;
+    let edge = match destination {
+        0.. => known_edge(thread, shortcut, destination)?,
+        _ => thread.counters.nobody(),
+    };
+    let cell = shortcut.cell(message_bytes).or_else(|| known_cell(thread, shortcut, message_bytes))?;
+    Some(Places { edge, cell, site: Site::known::<P>(shortcut)? })
+}
+
+#[inline(never)]
+fn call_elsewhere<P: Path, C: Carrier>(
+    thread: &Thread,
+    shortcut: &Shortcut,
+    ticks: u64,
+    sent: u64,
+    message_bytes: u64,
+) {
+    match elsewhere::<P>(thread, shortcut, message_bytes) {
+        Some(places) => places.add(thread, ticks, sent, message_bytes),
+        None => call_anew::<P, C>(thread, shortcut, ticks, sent, message_bytes),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn call_anew<P: Path, C: Carrier>(thread: &Thread, shortcut: &Shortcut, ticks: u64, sent: u64, message_bytes: u64) {
+    add_anew::<P, C>(thread, shortcut, ticks, sent, message_bytes);
+}
+
+/// Where a call is added, and its message.
+pub struct Places {
+    edge: *mut Edge,
+    pub cell: *mut Cell,
+    site: Site,
+}
+
+impl Places {
+    #[inline(always)]
+    pub fn add(self, thread: &Thread, ticks: u64, sent: u64, message_bytes: u64) {
+        let received = thread.left.get().0;
+        // SAFETY: these counters are this thread's.
+        unsafe { Counters::add_messages(self.edge, (1, message_bytes)) };
+        self.site.add(ticks, (sent, received));
+        add_volume(thread, self.cell, ticks, sent, received);
+    }
+}
+
+/// Adds a call whose counters, or those of its message, are the first of their kind. Returns the counters that it was added to.
+pub fn add_anew<P: Path, C: Carrier>(
+    thread: &Thread,
+    shortcut: &Shortcut,
+    ticks: u64,
+    sent: u64,
+    message_bytes: u64,
+) -> *mut Cell {
+    let (received, destination) = thread.left.get();
+    if destination >= 0
+        && let Some(edge) = other_edge::<C>(thread, shortcut, shortcut.key(), destination)
+    {
+        // SAFETY: the counters that a shortcut knows are this thread's.
+        unsafe { Counters::add_messages(edge, (1, message_bytes)) };
+    }
+    let (cell, is_latest) = match shortcut.cell(message_bytes) {
+        Some(cell) => (cell, true),
+        None => (other_cell(thread, shortcut, message_bytes), false),
+    };
+    sites::of_shortcut::<P>(thread, shortcut, (cell, is_latest), ticks, (sent, received));
+    add_volume(thread, cell, ticks, sent, received);
+    cell
+}
+
+#[inline(always)]
+fn add_volume(thread: &Thread, cell: *mut Cell, ticks: u64, sent: u64, received: u64) {
+    // SAFETY: as above.
     let cell = unsafe { &mut *cell };
-    cell.bytes_sent = cell.bytes_sent.wrapping_add(volume.sent);
-    cell.bytes_recv = cell.bytes_recv.wrapping_add(volume.received);
+    cell.bytes_sent = cell.bytes_sent.wrapping_add(sent);
+    cell.bytes_recv = cell.bytes_recv.wrapping_add(received);
     thread.counters.add_ticks(ticks);
     // Which may end in a call, and so comes last.
     add_time(cell, ticks);

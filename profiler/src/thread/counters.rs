@@ -14,6 +14,8 @@ use crate::shard::memory;
 pub struct Counters {
     cells: Index<image::Cell>,
     edges: Index<Edge>,
+    /// Takes what is not counted, where it takes less to add it than to ask.
+    nobody: UnsafeCell<Edge>,
     /// Only where datatypes are recorded.
     uses: Cell<*const Uses>,
     /// Only where calls are counted by call site.
@@ -34,6 +36,7 @@ impl Counters {
         Some(Counters {
             cells: Index::new()?,
             edges: Index::new()?,
+            nobody: UnsafeCell::new(bytemuck::Zeroable::zeroed()),
             uses: Cell::new(ptr::null()),
             sites: Cell::new(ptr::null()),
             completed: Cell::new(ptr::null()),
@@ -59,6 +62,12 @@ impl Counters {
         (cell, self.cells.is_kept(cell))
     }
 
+    /// The same of one that was counted in before.
+    #[inline(always)]
+    pub fn known_cell(&self, key: u64) -> Option<*mut image::Cell> {
+        self.cells.find(key)
+    }
+
     /// The counters of a (communicator, operation, destination) to which messages went before.
     #[inline(always)]
     pub fn known_edge(&self, key: u64) -> Option<*mut Edge> {
@@ -71,6 +80,12 @@ impl Counters {
     pub fn new_edge(&self, key: u64, world_rank: u32) -> (*mut Edge, bool) {
         let edge = self.edges.add(key, Edge { key, world_rank, reserved: 0, calls: 0, bytes: 0 });
         (edge, self.edges.is_kept(edge))
+    }
+
+    /// The counters of messages that nobody reads.
+    #[inline(always)]
+    pub fn nobody(&self) -> *mut Edge {
+        self.nobody.get()
     }
 
     /// Adds to the counters of a (communicator, operation, bucket). The work calls nothing that comes back here.

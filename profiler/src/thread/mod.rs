@@ -13,6 +13,7 @@ pub mod tracer;
 pub mod transfers;
 
 use std::cell::Cell;
+use std::ffi::c_int;
 use std::ptr;
 
 use parking_lot::Mutex;
@@ -57,6 +58,8 @@ pub struct Thread {
     pub hooks: HookState,
     /// Where it writes the timeline.
     pub tracer: TracerState,
+    /// What the hot path leaves to be added and has no register for: bytes received, and the rank that a message went to.
+    pub left: Cell<(u64, c_int)>,
     /// Tells one completing call of this thread from all others of the process.
     last_stamp: Cell<u64>,
     /// Handles that were asked for and that no thread knew.
@@ -327,6 +330,7 @@ impl Thread {
                 is_programs: Cell::new(false),
                 hooks: HookState::empty(),
                 tracer: TracerState::empty(),
+                left: Cell::new((0, 0)),
                 last_stamp: Cell::new((number as u64) << 48),
                 unknown: Unknown::none(),
                 apart: Apart { requests, next_idle: Cell::new(ptr::null()) },

@@ -40,6 +40,10 @@ pub trait Context {
     fn comm(&self) -> Word;
     fn message(&mut self, destination: c_int, bytes: u64);
 
+    /// Calls of the operation send a message, and this one sends none.
+    #[inline(always)]
+    fn no_message(&mut self) {}
+
     /// A message of so many bytes came, by this status.
     unsafe fn arrived(&mut self, _status: Word, _bytes: u64) {}
 
@@ -287,6 +291,7 @@ pub fn none(_: &mut impl Context) -> Volume {
 pub fn send(context: &mut impl Context, count: i64, datatype: Word, destination: c_int) -> Option<Volume> {
     if destination < 0 {
         // Only MPI_PROC_NULL succeeds.
+        context.no_message();
         return Some(Volume::default());
     }
     let bytes = context.known_block(count, datatype)?;
@@ -405,6 +410,7 @@ pub fn sendrecv_replace_posted(
     source: c_int,
 ) -> Option<Volume> {
     if destination < 0 {
+        context.no_message();
         return Some(posted(context, count, datatype, source));
     }
     send(context, count, datatype, destination)

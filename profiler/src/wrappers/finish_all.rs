@@ -122,19 +122,19 @@ unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
             break;
         };
         if slot.kind == Kind::Plain {
-            if !slot.state.is_sole() {
+            let (shortcut, count) = if slot.state.is_sole() {
+                slot.state = slot.state.completed();
+                (slot.shortcut, 1)
+            } else {
                 // Where others are behind these, nobody has noted where.
                 if !MAY_HAVE_CHANGED && !slot.are_all_alike() {
                     break;
                 }
                 let count = one.together().unwrap_or(1);
                 let Some(shortcut) = requests.complete_alike(one, count) else { break };
-                completions.others(shortcut.cast(), count);
-                noted = others;
-                continue;
-            }
-            slot.state = slot.state.completed();
-            completions.other(slot.shortcut.cast());
+                (shortcut, count)
+            };
+            completions.others(shortcut.cast(), count);
         } else {
             if slot.kind != Kind::Receive || !slot.state.is_sole() || !are_usual {
                 // SAFETY: as demanded of this one.

@@ -98,27 +98,32 @@ impl Found {
         stamp: u64,
     ) {
         let mut finder = requests.finder();
-        while self.index < length {
+        let mut look_at_next = |found: &mut Found, record: Option<Record>| {
             // SAFETY: the caller passes an array of so many handles.
-            let handle = unsafe { array.add(self.index).read_unaligned() }.word();
-            let Some(slot) = finder.slot_of(handle) else { return };
-            if !slot.state.is_sole() {
-                return;
-            }
-            if slot.comm != self.record && self.index != 0 {
-                return;
+            let handle = unsafe { array.add(found.index).read_unaligned() }.word();
+            let slot = finder.slot_of(handle)?;
+            let comm = slot.comm;
+            if !slot.state.is_sole() || record.is_some_and(|record| record != comm) {
+                return None;
             }
             if MARKS {
                 if slot.stamp == stamp {
-                    return;
+                    return None;
                 }
                 slot.stamp = stamp;
             }
-            self.record = slot.comm;
             // SAFETY: there is room for as many as there are handles.
-            unsafe { self.note(Noted::at(handle, slot, self.index), slot.kind) };
-            self.index += 1;
+            unsafe { found.note(Noted::at(handle, slot, found.index), slot.kind) };
+            found.index += 1;
+            Some(comm)
+        };
+        // The first one tells the communicator of all, so that the loop need not ask whether it is the first.
+        if length == 0 {
+            return;
         }
+        let Some(record) = look_at_next(self, None) else { return };
+        self.record = record;
+        while self.index < length && look_at_next(self, Some(record)).is_some() {}
     }
 
     /// Notes active requests up to the first that takes more than a few comparisons, and passes null handles by. Where there are other

@@ -246,7 +246,8 @@ impl<S: Slot> Finder<'_, S> {
                 if !S::KEY_FIRST && is_it(&*slot) {
                     return Some(slot);
                 }
-                slot = if slot == self.slots.add(self.mask) { self.slots } else { slot.add(1) };
+                // From the slot itself, so that nothing is computed for those that are found where they belong.
+                slot = self.slots.add((slot.offset_from_unsigned(self.slots) + 1) & self.mask);
             }
         }
     }
