@@ -140,6 +140,19 @@ fn what_did_not_arrive_is_missed() {
     }
 }
 
+/// Where ranks share a processor, a library that spins in each blocking call spends a time slice in each.
+#[test]
+fn what_comes_in_parts_is_sent_at_once() {
+    for mpi in Mpi::ALL {
+        let places = tempfile::tempdir().expect("a folder");
+        let folder = places.path().to_str().expect("UTF-8");
+        let launch = Launch::new(mpi, "churn").arguments(&["10000", "0"]).preload(mpi_shared_library(mpi, "received"));
+        launch.variable("RECEIVED_DIR", folder).run().succeeded();
+        let told = fs::read_to_string(places.path().join("1")).expect("what rank 1 did");
+        assert_eq!(told.trim().split(' ').next_back(), Some("0"), "{mpi}: {told}");
+    }
+}
+
 /// The first chunk of rank 1 arrives, with all that is asked of a rank first, and the second does not.
 #[test]
 fn what_arrived_in_part_is_missed() {

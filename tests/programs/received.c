@@ -1,5 +1,6 @@
 /* Preloaded behind the profiler: counts the messages that each rank receives through PMPI_Recv over other communicators than
- * MPI_COMM_WORLD, and the bytes of the largest, and writes both to $RECEIVED_DIR/RANK. Not those by which ranks
+ * MPI_COMM_WORLD, the bytes of the largest, and the parts of messages that each rank sends by a blocking call, and writes all three
+ * to $RECEIVED_DIR/RANK. Not those by which ranks
  * only meet, or ask for more; what arrives in several messages behind the one that tells its size counts as one.
  * With $RECEIVED_FAILS=RANK.N the n-th message of this rank is said to have failed. */
 #define _GNU_SOURCE
@@ -10,7 +11,7 @@
 
 enum { TAG_DATA = 3, TAG_MEETING = 6, TAG_NEXT = 7 };
 static int rank = -1, latest_tag;
-static long messages, largest;
+static long messages, largest, blocking_parts;
 
 int PMPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
@@ -32,6 +33,15 @@ int PMPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, M
     return failing == rank && messages == number && is_counted ? MPI_ERR_OTHER : code;
 }
 
+int PMPI_Send(const void *buffer, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm)
+{
+    int (*real)(const void *, int, MPI_Datatype, int, int, MPI_Comm) = dlsym(RTLD_NEXT, "PMPI_Send");
+    if (rank < 0)
+        PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    blocking_parts += comm != MPI_COMM_WORLD && tag == TAG_DATA;
+    return real(buffer, count, type, destination, tag, comm);
+}
+
 __attribute__((destructor)) static void tell(void)
 {
     char path[4096];
@@ -39,6 +49,6 @@ __attribute__((destructor)) static void tell(void)
         return;
     snprintf(path, sizeof path, "%s/%d", getenv("RECEIVED_DIR"), rank);
     FILE *file = fopen(path, "w");
-    fprintf(file, "%ld %ld\n", messages, largest);
+    fprintf(file, "%ld %ld %ld\n", messages, largest, blocking_parts);
     fclose(file);
 }

@@ -80,6 +80,9 @@ declare! {
     iprobe = c"PMPI_Iprobe" (from: c_int, tag: c_int, comm: Word, flag: *mut c_int, status: Word);
     barrier = c"PMPI_Barrier" (comm: Word);
     send = c"PMPI_Send" (buffer: *const c_void, count: c_int, datatype: Word, to: c_int, tag: c_int, comm: Word);
+    isend = c"PMPI_Isend"
+        (buffer: *const c_void, count: c_int, datatype: Word, to: c_int, tag: c_int, comm: Word, request: *mut u64);
+    wait = c"PMPI_Wait" (request: *mut u64, status: Word);
     grequest_start = c"PMPI_Grequest_start"
         (query: Word, free: Word, cancel: Word, extra: Word, request: *mut c_void);
     grequest_complete = c"PMPI_Grequest_complete" (request: Word);

@@ -112,6 +112,35 @@ impl Tree {
         unsafe { pmpi::send(place, bytes.len() as c_int, abi().byte, to as c_int, tag, self.comm()) }
     }
 
+    /// Sends bytes in parts, all at once: where ranks share a processor, a library that spins in each would spend as many time slices.
+    /// `meanwhile` tells the receiver of them.
+    unsafe fn send_parts(
+        &self,
+        bytes: &[u8],
+        to: u32,
+        tag: c_int,
+        meanwhile: impl FnOnce() -> Option<()>,
+    ) -> Option<()> {
+        let start = |part: &[u8]| {
+            let mut request = 0u64;
+            let place = part.as_ptr().cast::<c_void>();
+            // SAFETY: the bytes are there until all have been waited for; the place has room for a handle of any family.
+            unsafe {
+                pmpi::isend(place, part.len() as c_int, abi().byte, to as c_int, tag, self.comm(), &mut request)?
+            };
+            Some(request)
+        };
+        // All of them, also behind one that failed: the receiver waits for each.
+        let started: Vec<Option<u64>> = bytes.chunks(MESSAGE_BYTES).map(start).collect();
+        let mut sent = meanwhile();
+        for request in started {
+            // SAFETY: each was started just now.
+            let done = request.and_then(|mut request| unsafe { pmpi::wait(&mut request, abi().status_ignore) });
+            sent = done.and(sent);
+        }
+        sent
+    }
+
     unsafe fn receive(&self, bytes: &mut [u8], from: u32, tag: c_int) -> Option<()> {
         self.wait_for(from, tag);
         // SAFETY: as there.
@@ -211,10 +240,8 @@ impl<'a> Up<'a> {
         let process = [chunk.len() as u64, state];
         // SAFETY: the slices outlive the calls.
         let sent = unsafe {
-            let process = self.tree.send(bytemuck::cast_slice(&process), parent, TAG_SIZE);
-            let parts = chunk.chunks(MESSAGE_BYTES);
-            let sent =
-                process.and_then(|()| parts.into_iter().try_for_each(|part| self.tree.send(part, parent, TAG_DATA)));
+            let tell = || self.tree.send(bytemuck::cast_slice(&process), parent, TAG_SIZE);
+            let sent = self.tree.send_parts(&chunk, parent, TAG_DATA, tell);
             if state == GOES_ON {
                 self.tree.receive(&mut [], parent, TAG_NEXT);
             }
