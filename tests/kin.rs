@@ -44,6 +44,21 @@ fn errors_are_those_without_commsee() {
     }
 }
 
+/// Where the program passes no place for what a call tells, which MPICH since 4.2 may say to nobody but its handler. Open MPI crashes
+/// there by itself.
+#[test]
+fn calls_without_a_place_for_their_result_end_as_without_commsee() {
+    for kin in Kin::all().iter().filter(|kin| kin.mpi() == Mpi::Mpich && !kin.is_intel()) {
+        let launch = || launch(kin, kin.compiled("nowhere")).ranks(1);
+        let plain = launch().run().succeeded();
+        for everything in ["0", "1"] {
+            let with = launch().preload(library()).variable("COMMSEE_TRACE", everything);
+            let with = with.variable("COMMSEE_SITES", everything).variable("COMMSEE_DATATYPES", everything);
+            assert_eq!(plain.stdout, with.run().succeeded().stdout, "{}", kin.name());
+        }
+    }
+}
+
 /// All that a library is bound at once to is there before the program is.
 #[test]
 fn a_statically_linked_program_is_profiled() {

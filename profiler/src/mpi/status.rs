@@ -23,6 +23,8 @@ impl Own {
     }
 }
 
+// A status may be none at all: see `Abi::load_made`.
+
 /// Bytes that arrived with a completed receive; 0 if it was cancelled.
 #[inline(always)]
 pub unsafe fn bytes(status: Word) -> u64 {
@@ -34,7 +36,14 @@ pub unsafe fn bytes(status: Word) -> u64 {
 #[inline(always)]
 pub unsafe fn usual_bytes(status: Word) -> Option<u64> {
     // SAFETY: as above.
-    if are_usual() { unsafe { bytes_where_usual(status) } } else { None }
+    unsafe { if may_be_usual(status) { bytes_where_usual(status) } else { None } }
+}
+
+/// Whether there is such a place, and a status, by one comparison: behind null lies an address below a page, and without a place one below zero.
+#[inline(always)]
+fn may_be_usual(status: Word) -> bool {
+    const PAGE_BYTES: isize = 4096;
+    status.wrapping_add(abi().status.unusual) as isize >= PAGE_BYTES
 }
 
 /// Whether there is a place where most statuses have them.
@@ -60,6 +69,9 @@ pub unsafe fn bytes_where_usual(status: Word) -> Option<u64> {
 #[cold]
 #[inline(never)]
 unsafe fn unusual_bytes(status: Word) -> u64 {
+    if status == 0 {
+        return 0;
+    }
     // SAFETY: the caller passes the address of a status that the library has filled.
     unsafe {
         match abi().status.count {
@@ -79,6 +91,9 @@ unsafe fn unusual_bytes(status: Word) -> u64 {
 /// Bytes that a read of a file brought. Reads are never cancelled, and not every library sets the flag: Open MPI's ompio
 /// leaves in it what the program's memory held before.
 pub unsafe fn bytes_read(status: Word) -> u64 {
+    if status == 0 {
+        return 0;
+    }
     // SAFETY: as above.
     unsafe {
         match abi().status.count {
@@ -94,6 +109,9 @@ pub unsafe fn bytes_read(status: Word) -> u64 {
 
 /// Where a message came from, and its tag: in every family they stand before the error.
 pub unsafe fn source_and_tag(status: Word) -> (c_int, c_int) {
+    if status == 0 {
+        return (-1, -1);
+    }
     let error = (status + abi().status.error) as *const c_int;
     // SAFETY: the caller passes the address of a status that the library has filled.
     unsafe { (*error.sub(2), *error.sub(1)) }
@@ -114,6 +132,9 @@ pub unsafe fn set_error(status: Word, error: c_int) {
 
 /// Whether the receive was cancelled: then no message came, and the rest of the status is whatever it was.
 pub unsafe fn is_cancelled(status: Word) -> bool {
+    if status == 0 {
+        return true;
+    }
     // SAFETY: as above.
     unsafe {
         match abi().status.count {

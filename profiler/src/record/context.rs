@@ -100,7 +100,7 @@ impl Context for AtOnce<'_> {
     /// One that nobody reads: an addition takes less than to ask whether there is one to be made.
     #[inline(always)]
     fn no_message(&mut self) {
-        (self.sends, self.edge) = (true, self.thread.counters.nobody());
+        (self.sends, self.edge, self.destination) = (true, self.thread.counters.nobody(), NOBODY);
     }
 
     #[inline(always)]

@@ -60,9 +60,11 @@ pub fn started_at_once<P: Path, C: Carrier>(
                 // The same counters, but in no register while they are added to.
                 return follow_plain::<P>(thread, shortcut, request, shortcut.only_cell());
             }
-            thread.left.set((volume.received, known.destination));
-            let Volume { sent, message_bytes, .. } = volume;
-            return started_elsewhere::<P, C>(thread, shortcut, request, done.ticks, sent, message_bytes);
+            if !volume.is_negative() {
+                thread.left.set((volume.received, known.destination));
+                let Volume { sent, message_bytes, .. } = volume;
+                return started_elsewhere::<P, C>(thread, shortcut, request, done.ticks, sent, message_bytes);
+            }
         }
     }
     started_apart::<P, C>(thread, key, request, done.operation, done.ticks, again);
@@ -228,9 +230,9 @@ fn follow_as<P: Path>(
     cells: u64,
     ticks: u64,
 ) {
-    // SAFETY: the call succeeded, so the program passed a place for the handle, and the library filled it.
-    let handle = unsafe { abi().load(request) };
-    if handle != abi().request_null {
+    if request != 0 {
+        // SAFETY: the call succeeded, so the library filled the place that the program passed.
+        let handle = unsafe { abi().load(request) };
         let (kept, posted) = sites::kept_by::<P>(thread, shortcut, posted);
         thread.requests().start(handle, shortcut.record.get(), kind, posted, cells, ticks, kept);
     }
@@ -239,9 +241,9 @@ fn follow_as<P: Path>(
 /// The same for a request that leaves nothing to be done: it keeps in the place of a shortcut how it was started.
 #[inline(always)]
 fn follow_plain<P: Path>(thread: &Thread, shortcut: &Shortcut, request: Word, started: Started) {
-    // SAFETY: as above.
-    let handle = unsafe { abi().load(request) };
-    if handle != abi().request_null {
+    if request != 0 {
+        // SAFETY: as above.
+        let handle = unsafe { abi().load(request) };
         thread.requests().start(handle, shortcut.record.get(), Kind::Plain, 0, 0, 0, started.cast());
     }
 }

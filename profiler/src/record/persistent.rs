@@ -47,8 +47,11 @@ pub fn prepared(
         let setup = Volume { message_bytes: volume.message_bytes, ..Volume::default() };
         with_volume_in(thread, record, done, (phases::current(), buckets::mark_of(done.operation)), setup);
     }
-    // SAFETY: the call succeeded, so the program passed a place for the handle, and the library filled it.
-    let handle = unsafe { abi().load(request) };
+    // SAFETY: the call succeeded, so the library filled the place that the program passed.
+    let handle = unsafe { abi().load_made(request, abi().request_null) };
+    if handle == abi().request_null {
+        return;
+    }
     let is_known = starts == Starts::Sends;
     let made = boxed(Persistent {
         counted: Shortcut::none(),

@@ -154,8 +154,10 @@ pub fn call_at_once<P: Path, C: Carrier>(
             {
                 return add_at_once(thread, known, (cell, site), done.ticks, volume);
             }
-            thread.left.set((volume.received, known.destination));
-            return call_elsewhere::<P, C>(thread, shortcut, done.ticks, volume.sent, volume.message_bytes);
+            if !volume.is_negative() {
+                thread.left.set((volume.received, known.destination));
+                return call_elsewhere::<P, C>(thread, shortcut, done.ticks, volume.sent, volume.message_bytes);
+            }
         }
     }
     call_apart::<P, C>(thread, key, done.operation, done.ticks, again);

@@ -34,6 +34,14 @@ pub struct Volume {
     pub message_bytes: u64,
 }
 
+impl Volume {
+    /// Of fewer elements than none, which the hot path does not tell from very many ([`Context::known_block`]).
+    #[inline(always)]
+    pub fn is_negative(&self) -> bool {
+        self.message_bytes > i64::MAX as u64
+    }
+}
+
 /// What a rule may ask about its call, and where it puts the messages that belong into the matrix.
 pub trait Context {
     fn record(&self) -> Record;

@@ -12,7 +12,7 @@ use super::look::{Several, count, is_none, look, look_at_once};
 use crate::guest::guard::recorded;
 use crate::guest::short_path::Path;
 use crate::guest::state;
-use crate::mpi::abi::{Word, abi};
+use crate::mpi::abi::{Abi, Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
 use crate::record::in_flight;
@@ -117,7 +117,7 @@ macro_rules! of_one {
 
 of_one! {
     wait_for, wait_otherwise(), MPI_Wait, is done where true;
-    test_one, test_otherwise(flag), MPI_Test, is done where *(flag as *const c_int) != 0;
+    test_one, test_otherwise(flag), MPI_Test, is done where Abi::told(flag) != 0;
 }
 
 pub unsafe fn MPI_Waitall<P: Path>(
@@ -160,7 +160,7 @@ pub unsafe fn MPI_Testall<P: Path>(
         let done = timed!(P, thread, several.record, MPI_Testall, forward(statuses));
         recorded(move || {
             let shortcut = count::<P>(thread, several.record, done);
-            if done.code != 0 || *(flag as *const c_int) != 0 {
+            if done.code != 0 || Abi::told(flag) != 0 {
                 several.finish_all::<P, false>(thread, done, shortcut, array, statuses);
             } else {
                 several.keep::<P>(thread, array);
@@ -189,9 +189,9 @@ impl Which for One {
         let status = if status == abi().status_ignore { 0 } else { status };
         // Where the call failed, every request may be the one: those it completed have become null.
         // SAFETY: the call has returned, and the program passed a place for the index.
-        let places = match (code, unsafe { usize::try_from(*(index as *const c_int)) }) {
-            (0, Ok(index)) => index..index + 1,
-            (0, Err(_)) => 0..0,
+        let places = match (code, unsafe { usize::try_from(Abi::told(index)) }) {
+            (0, Ok(at)) if index != 0 => at..at + 1,
+            (0, _) => 0..0,
             _ => 0..length,
         };
         places.map(move |index| (index, if code == 0 { status } else { 0 }))
@@ -236,7 +236,7 @@ pub unsafe fn MPI_Testany<P: Path>(
         let done = timed!(P, thread, several.record, MPI_Testany, forward(status));
         recorded(move || {
             let shortcut = count::<P>(thread, several.record, done);
-            if done.code != 0 || *(flag as *const c_int) != 0 {
+            if done.code != 0 || Abi::told(flag) != 0 {
                 several.finish::<P, One>(thread, done, shortcut, array, [index, status, 0]);
             } else {
                 several.keep::<P>(thread, array);
@@ -253,7 +253,7 @@ enum Few {}
 impl Which for Few {
     unsafe fn most([count, _, _]: [Word; 3]) -> usize {
         // SAFETY: the call has filled the place. Below zero is MPI_UNDEFINED: no request was active.
-        usize::try_from(unsafe { *(count as *const c_int) }).unwrap_or(0)
+        usize::try_from(unsafe { Abi::told(count) }).unwrap_or(0)
     }
 
     unsafe fn completed(
@@ -263,7 +263,7 @@ impl Which for Few {
     ) -> impl Iterator<Item = (usize, Word)> {
         let known = indices != 0 && (code == 0 || code == abi().family.err_in_status);
         // SAFETY: the call has filled the place.
-        let count = if known { unsafe { *(count as *const c_int) } } else { 0 };
+        let count = if known { unsafe { Abi::told(count) } } else { 0 };
         // A count below zero is MPI_UNDEFINED: no request was active.
         (0..usize::try_from(count).unwrap_or(0)).filter_map(move |place| {
             // SAFETY: the call has filled so many places.
@@ -292,7 +292,7 @@ macro_rules! some_of {
                 let done = timed!(P, thread, several.record, $name, forward(statuses));
                 recorded(move || {
                     let shortcut = count::<P>(thread, several.record, done);
-                    if done.code != 0 || *(outcount as *const c_int) != 0 {
+                    if done.code != 0 || Abi::told(outcount) != 0 {
                         several.finish::<P, Few>(thread, done, shortcut, array, [outcount, indices, statuses]);
                     } else {
                         several.keep::<P>(thread, array);

@@ -89,7 +89,7 @@ pub unsafe fn created(thread: &Thread, parent: Record, letter: u8, comm: Word, p
     let parent = if parent == communicators::none() { communicators::of(&thread.communicators, comm) } else { parent };
     count(thread, parent, done);
     // SAFETY: the call succeeded, so it has filled the place.
-    let (sequence, made) = unsafe { (next_child(parent), abi().load(place)) };
+    let (sequence, made) = unsafe { (next_child(parent), abi().load_made(place, abi().comm_null)) };
     if matches!(letter, b'd' | b'D') && made != abi().comm_null {
         let birthplace = birthplace(thread, done);
         // SAFETY: records are never freed.
@@ -135,7 +135,7 @@ unsafe fn duplicated_at_once<P: Path>(
         let parent = shortcut.record.get();
         // SAFETY: the call succeeded, so it has filled the place; records are never freed; there is room.
         unsafe {
-            let (sequence, made) = (next_child(parent), abi().load(place));
+            let (sequence, made) = (next_child(parent), abi().load_made(place, abi().comm_null));
             if made != abi().comm_null {
                 communicators::duplicated(alone, parent, sequence, letter, words, made);
             }
@@ -172,7 +172,7 @@ unsafe fn duplicated_apart<P: Path>(
     tally::call_without_bytes::<P, Comm>(thread, comm, done);
     // SAFETY: the call succeeded, so it has filled the place; records are never freed.
     unsafe {
-        let (sequence, made) = (next_child(parent), abi().load(place));
+        let (sequence, made) = (next_child(parent), abi().load_made(place, abi().comm_null));
         if made == abi().comm_null {
             return;
         }
@@ -197,7 +197,7 @@ pub unsafe fn made(place: HandleAddress) -> Word {
     // SAFETY: the program keeps the place until the request has completed.
     unsafe {
         match place {
-            HandleAddress::C(place) => abi().load(place),
+            HandleAddress::C(place) => abi().load_made(place, abi().comm_null),
             HandleAddress::Fortran(place) => fortran::handle(Object::Comm, place),
         }
     }
@@ -216,9 +216,13 @@ unsafe fn duplicating(thread: &Thread, letter: u8, comm: Word, place: HandleAddr
         let Some(record) = communicators::duplicate(parent, sequence, letter, birthplace(thread, done)) else {
             return;
         };
-        let handle = abi().load(request);
+        let handle = abi().load_made(request, abi().request_null);
         if handle == abi().request_null {
-            return communicators::enter(made(place), record);
+            let made = made(place);
+            if made != abi().comm_null {
+                communicators::enter(made, record);
+            }
+            return;
         }
         let request = Request::started(parent, Kind::Duplicate, tally::key(parent, done.operation, 0), 0);
         thread.requests().start_with(handle, request, Extra::Duplicate { place, record });
@@ -267,7 +271,7 @@ pub unsafe fn MPI_Comm_create_group(
         count(thread, parent, done);
         // SAFETY: the call has succeeded and filled the place; records are never freed.
         guarded(|| unsafe {
-            let made = abi().load(newcomm);
+            let made = abi().load_made(newcomm, abi().comm_null);
             let identity = |_: &_| {
                 let [low, high] = communicators::union_identity(made, 0)?;
                 Some(identity::of_known(b'u', (*parent).identity, &[tag as u64, low, high]))
@@ -291,7 +295,7 @@ pub unsafe fn MPI_Comm_create_from_group(
         if done.code == 0 {
             // SAFETY: as above.
             guarded(|| unsafe {
-                let made = abi().load(newcomm);
+                let made = abi().load_made(newcomm, abi().comm_null);
                 let identity = |_: &_| {
                     let [low, high] = communicators::union_identity(made, 0)?;
                     Some(identity::of_known(b'f', [low, high], &text_words(stringtag)))
@@ -322,7 +326,7 @@ pub unsafe fn MPI_Intercomm_create(
         count(thread, parent, done);
         // SAFETY: as above.
         guarded(|| unsafe {
-            let made = abi().load(newintercomm);
+            let made = abi().load_made(newintercomm, abi().comm_null);
             let identity = |_: &_| {
                 let pair = communicators::union_identity(made, INTER)?;
                 Some(identity::of_known(b'n', pair, &[tag as u64]))
@@ -345,7 +349,7 @@ pub unsafe fn MPI_Intercomm_create_from_groups(
         if done.code == 0 {
             // SAFETY: as above.
             guarded(|| unsafe {
-                let made = abi().load(newintercomm);
+                let made = abi().load_made(newintercomm, abi().comm_null);
                 let identity = |_: &_| {
                     let pair = communicators::union_identity(made, INTER)?;
                     Some(identity::of_known(b'N', pair, &text_words(stringtag)))
@@ -377,7 +381,7 @@ pub unsafe fn MPI_Comm_get_parent(thread: &Thread, parent: Word, forward: impl F
         if done.code == 0 {
             // SAFETY: the call has succeeded and filled the place; records are never freed.
             guarded(|| unsafe {
-                let made = abi().load(parent);
+                let made = abi().load_made(parent, abi().comm_null);
                 if communicators::known(made) == communicators::none() {
                     let identity = |_: &_| Some(identity::of_known(b'e', (*world).identity, &[]));
                     communicators::created_from(identity, world, b'e', made, || birthplace(thread, done));

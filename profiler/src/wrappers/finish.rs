@@ -114,7 +114,7 @@ pub unsafe fn finish_at_once<P: Path>(
         thread.requests().changed();
         return Some(Finished::Other { started: slot.shortcut.cast() });
     }
-    if slot.kind != Kind::Receive || !receives || !status::are_usual() {
+    if slot.kind != Kind::Receive || !receives || !status::are_usual() || status == 0 {
         return None;
     }
     // SAFETY: the call has filled the status.
@@ -203,5 +203,5 @@ pub unsafe fn finish_where_null<P: Path>(
 
 #[inline(always)]
 pub fn status_at(statuses: Word, index: usize) -> Word {
-    if statuses == abi().status_ignore { 0 } else { statuses + index * abi().status.bytes }
+    if statuses == abi().status_ignore || statuses == 0 { 0 } else { statuses + index * abi().status.bytes }
 }

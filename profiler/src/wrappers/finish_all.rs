@@ -67,7 +67,7 @@ impl Several<'_> {
                 && let Some(mut requests) = thread.requests().enter()
             {
                 let requests = &mut requests.held();
-                let are_usual = self.receives && status::are_usual();
+                let are_usual = self.receives && status::are_usual() && statuses != 0;
                 left = finish_sole::<P, false>(requests, thread, &mut completions, left, are_usual, statuses);
                 thread.requests().changed();
             }
@@ -184,7 +184,7 @@ unsafe fn finish_all<'a, P: Path>(
     statuses: Word,
 ) -> Completions<'a> {
     // Where there is a timeline, more is to be done.
-    let are_usual = P::IS_SHORT && receives && status::are_usual();
+    let are_usual = P::IS_SHORT && receives && status::are_usual() && statuses != 0;
     while !noted.is_empty() {
         // SAFETY: the call has filled the statuses.
         unsafe {

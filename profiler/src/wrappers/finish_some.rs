@@ -28,6 +28,7 @@ impl Several<'_> {
         // SAFETY: as demanded of this one.
         unsafe {
             if W::IS_ONE
+                && first != 0
                 && nothing_else_changes
                 && let Some(shortcut) = shortcut
                 && finish_alone::<P>(thread, shortcut, done.ticks, *self, array, *(first as *const c_int), second)

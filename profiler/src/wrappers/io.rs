@@ -31,7 +31,7 @@ pub unsafe fn MPI_File_open(
         if state::is_on() {
             files::plain(thread, opened, done);
         }
-        if done.code == 0 {
+        if done.code == 0 && fh != 0 {
             // SAFETY: the call succeeded and filled the place.
             files::enter(unsafe { files::load(fh) }, opened);
         }

@@ -6,7 +6,7 @@ use super::forward::timed;
 use crate::guest::guard::{Undo, recorded};
 use crate::guest::short_path::Full;
 use crate::guest::state;
-use crate::mpi::abi::{Word, abi};
+use crate::mpi::abi::{Abi, Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
 use crate::objects::message::{self, Matched};
@@ -45,7 +45,7 @@ pub unsafe fn MPI_Improbe(
     let done = timed!(thread, communicators::known(comm), MPI_Improbe, forward(status));
     recorded(|| {
         // SAFETY: the call has succeeded and filled the flag.
-        let found = done.code == 0 && source != abi().proc_null && unsafe { *(flag as *const c_int) } != 0;
+        let found = done.code == 0 && source != abi().proc_null && unsafe { Abi::told(flag) } != 0;
         // SAFETY: as above.
         unsafe { probed(thread, comm, message, found, done) };
     });
@@ -58,7 +58,7 @@ unsafe fn probed(thread: &Thread, comm: Word, message: Word, found: bool, done: 
         return tally::failed::<Comm>(thread, comm, done.operation, done.code, done.ticks);
     }
     let record = communicators::of(&thread.communicators, comm);
-    if found {
+    if found && message != 0 {
         let posted = if trace::is_on() { trace::posted() } else { 0 };
         // SAFETY: the call succeeded and filled the place.
         message::matched(unsafe { abi().load(message) }, Matched { comm: record, posted });
@@ -117,7 +117,7 @@ unsafe fn receive(
     count: impl FnOnce(Record, Done),
 ) -> c_int {
     // SAFETY: the program passes the place of a message's handle.
-    let handle = unsafe { abi().load(message) };
+    let handle = unsafe { abi().load_made(message, 0) };
     let matched = message::received(handle);
     let undo = Undo(|| message::matched(handle, matched));
     let done = call(matched.comm);

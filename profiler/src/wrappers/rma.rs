@@ -21,8 +21,10 @@ unsafe fn made(thread: &Thread, comm: Word, win: Word, done: Done) {
     if state::is_on() {
         tally::plain(thread, record, done);
     }
-    // SAFETY: the call succeeded and filled the place.
-    windows::enter(unsafe { abi().load(win) }, record);
+    if win != 0 {
+        // SAFETY: the call succeeded and filled the place.
+        windows::enter(unsafe { abi().load(win) }, record);
+    }
 }
 
 macro_rules! constructors {

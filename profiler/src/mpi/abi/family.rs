@@ -74,8 +74,8 @@ pub struct Status {
     pub unusual: usize,
 }
 
-/// No place.
-pub const NOWHERE: usize = usize::MAX;
+/// No place: added to an address, it is one that no program has.
+pub const NOWHERE: usize = 1 << (usize::BITS - 1);
 
 impl Status {
     pub const fn new(bytes: usize, error: usize, count: Count) -> Status {

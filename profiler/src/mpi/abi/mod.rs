@@ -53,6 +53,21 @@ impl Abi {
         }
     }
 
+    /// A handle that a call has made, or `null` where the program passed no place for it: then the call is wrong, and yet may seem to have
+    /// succeeded. Where the program has a handler of its own for errors, MPICH since 4.2 tells nobody else of one.
+    #[inline(always)]
+    pub unsafe fn load_made(&self, place: Word, null: Word) -> Word {
+        // SAFETY: as above.
+        if place == 0 { null } else { unsafe { self.load(place) } }
+    }
+
+    /// The same of a number that a call tells; 0 where there is no place for it.
+    #[inline(always)]
+    pub unsafe fn told(place: Word) -> c_int {
+        // SAFETY: the caller passes the address of a number that the library has filled.
+        if place == 0 { 0 } else { unsafe { *(place as *const c_int) } }
+    }
+
     /// How a datatype is built, by what `MPI_Type_get_envelope` says.
     pub fn combiner(&self, value: c_int) -> Option<&'static str> {
         self.family.combiners.iter().find(|(known, _)| *known == value).map(|(_, name)| *name)

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use commsee_runtime::biased::{Biased, Inside};
 
 use crate::guest::state::{self, OWNERS};
-use crate::mpi::abi::Word;
+use crate::mpi::abi::{Word, abi};
 use crate::objects::records::Record;
 use crate::objects::shortcuts::Shortcut;
 use crate::shard::memory;
@@ -174,7 +174,7 @@ impl Requests {
         self.changed();
     }
 
-    /// A request that a call has started which took so many ticks. `shortcut`: that of the call, where there is something to be counted
+    /// A request that a call has started which took so many ticks, if its handle is not null. `shortcut`: that of the call, where there is something to be counted
     /// when it completes.
     #[inline(always)]
     pub fn start(
@@ -206,6 +206,10 @@ impl Requests {
         ticks: u64,
         shortcut: *const Shortcut,
     ) {
+        // None is ever put in under it.
+        if handle == abi().request_null {
+            return;
+        }
         if state::is_threaded() {
             let is_started = self.with(|requests| {
                 self.changed();
