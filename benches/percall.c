@@ -59,6 +59,28 @@ static void do_wait_each(void)
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
 }
+/* Neighbors: sends that are complete at once share a handle. */
+static void do_exchange_2(void)
+{
+    MPI_Request requests[4];
+    static int in[2];
+    for (int i = 0; i < 2; i++) MPI_Irecv(&in[i], 1, MPI_INT, 0, i, MPI_COMM_SELF, &requests[i]);
+    for (int i = 0; i < 2; i++) MPI_Isend(&one, 1, MPI_INT, 0, i, MPI_COMM_SELF, &requests[2 + i]);
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+}
+/* Two calls an iteration. */
+static void do_allreduce_sizes(void)
+{
+    static int small[1], large[64];
+    MPI_Allreduce(&one, small, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF);
+    MPI_Allreduce(MPI_IN_PLACE, large, 64, MPI_INT, MPI_SUM, MPI_COMM_SELF);
+}
+static void do_allreduce_types(void)
+{
+    static float fraction;
+    MPI_Allreduce(&one, &two, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF);
+    MPI_Allreduce(MPI_IN_PLACE, &fraction, 1, MPI_FLOAT, MPI_SUM, MPI_COMM_SELF);
+}
 static void do_waitany_each(void)
 {
     MPI_Request requests[32];
@@ -149,6 +171,8 @@ static const struct { const char *name; void (*run)(void), (*before)(void), (*af
     {"bcast_self", do_bcast_self}, {"barrier_self", do_barrier_self},
     {"isend_irecv_waitall_self", do_exchange_self}, {"isend_irecv_waitall_4_comms", do_exchange_4_comms},
     {"isend_irecv_waitall_64_comms", do_exchange_64_comms}, {"isend_irecv_wait_each", do_wait_each},
+    {"2_isend_2_irecv_waitall", do_exchange_2}, {"allreduce_2_sizes", do_allreduce_sizes},
+    {"allreduce_2_datatypes", do_allreduce_types},
     {"16_isend_16_irecv_waitany", do_waitany_each}, {"32_isend_32_irecv_waitall", do_waitall_64},
     {"startall_waitall", do_startall, make_persistent, free_persistent},
     {"start_wait_each", do_start_each, make_persistent, free_persistent},

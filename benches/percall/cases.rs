@@ -101,10 +101,13 @@ pub const CASES: &[Case] = &[
     case("allreduce_dup", "`MPI_Allreduce` on a duplicate of it", 1),
     case("allreduce_4_comms", "`MPI_Allreduce` over 4 communicators in turn", 1),
     case("allreduce_64_comms", "`MPI_Allreduce` over 64 communicators in turn", 1),
+    case("allreduce_2_sizes", "`MPI_Allreduce` of 4 bytes and of 256 bytes in turn", 2),
+    case("allreduce_2_datatypes", "`MPI_Allreduce` of `MPI_INT` and of `MPI_FLOAT` in turn", 2),
     case("isend_irecv_waitall_self", "`MPI_Isend`, `MPI_Irecv`, `MPI_Waitall` of both, to self", 3),
     case("isend_irecv_waitall_4_comms", "`MPI_Isend`, `MPI_Irecv`, `MPI_Waitall`, over 4 communicators in turn", 3),
     case("isend_irecv_waitall_64_comms", "`MPI_Isend`, `MPI_Irecv`, `MPI_Waitall`, over 64 communicators in turn", 3),
     case("isend_irecv_wait_each", "`MPI_Isend`, `MPI_Irecv`, `MPI_Wait` of each, to self", 4),
+    case("2_isend_2_irecv_waitall", "2 `MPI_Irecv`, 2 `MPI_Isend`, `MPI_Waitall` of all, to self", 5),
     Case {
         length: Length::Share(400, 50),
         ..case("16_isend_16_irecv_waitany", "16 `MPI_Isend`, 16 `MPI_Irecv`, `MPI_Waitany` until all are complete", 64)

@@ -1,6 +1,7 @@
 //! `through tune [PROFILE]`: files and a script that compare algorithms of a collective.
 
 use std::fs;
+use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -52,7 +53,14 @@ pub fn tune(tune: &Tune) -> Result<u8, Error> {
         let path = path.to_owned();
         move |source| Error::Output { path, source }
     };
-    fs::create_dir(&folder).map_err(failed(&folder))?;
+    fs::create_dir(&folder).map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists => {
+            let what =
+                "is there already, with what its jobs have measured perhaps: remove it, or name another one with -o";
+            Error::Argument(format!("{}: {what}", folder.display()))
+        }
+        _ => failed(&folder)(source),
+    })?;
     for file in plan.files() {
         let path = folder.join(&file.name);
         fs::write(&path, file.text).map_err(failed(&path))?;

@@ -12,8 +12,8 @@ use crate::text::terminal::{Paint, Terminal};
 use crate::text::units;
 
 const NAME_COLUMNS: usize = 11;
-/// Lines of the head that stand below the times; one without a name goes on with the one above.
-const BEHIND: [&str; 5] = ["spent in", "findings", "", "layers", "unlinked"];
+/// Lines of the head that stand below the times.
+const BEHIND: [&str; 4] = ["spent in", "findings", "layers", "unlinked"];
 
 pub fn summary(document: &Document, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
     let head = &document.head;
@@ -25,7 +25,7 @@ pub fn summary(document: &Document, terminal: &Terminal, out: &mut dyn Write) ->
         writeln!(out, "{}{text}", terminal.paint(Paint::Faint, &format!("{name:<NAME_COLUMNS$}")))
     };
     // What became of the job first, then its times, then where they went.
-    let (behind, before): (Vec<&Line>, Vec<&Line>) = head.lines.iter().partition(|line| BEHIND.contains(&line.name));
+    let (behind, before) = apart(&head.lines);
     before.iter().try_for_each(|part| line(part.name, &part.text))?;
     let overview = &head.overview;
     let time = units::precise_time;
@@ -43,4 +43,36 @@ pub fn summary(document: &Document, terminal: &Terminal, out: &mut dyn Write) ->
     writeln!(out)?;
     let command = format!("through {}", quoted(&relative(&head.path)));
     writeln!(out, "More: {}", terminal.paint(Paint::Strong, &command))
+}
+
+/// Lines that stand below the times, and above them. One without a name goes on with the one before it.
+fn apart(lines: &[Line]) -> (Vec<&Line>, Vec<&Line>) {
+    let mut is_behind = false;
+    lines.iter().partition(|line| {
+        if !line.name.is_empty() {
+            is_behind = BEHIND.contains(&line.name);
+        }
+        is_behind
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_go_on_stay_with_theirs() {
+        let line = |name, text: &str| Line { name, text: text.to_owned(), paint: None };
+        let lines = [
+            line("profile", "1"),
+            line("", "2"),
+            line("findings", "3"),
+            line("", "4"),
+            line("job", "5"),
+            line("", "6"),
+        ];
+        let (behind, before) = apart(&lines);
+        let texts = |lines: &[&Line]| lines.iter().map(|line| line.text.clone()).collect::<String>();
+        assert_eq!((texts(&behind).as_str(), texts(&before).as_str()), ("34", "1256"));
+    }
 }

@@ -174,8 +174,8 @@ impl Requests {
         self.changed();
     }
 
-    /// A request that a call has started which took so many ticks, if its handle is not null. `shortcut`: that of the call, where there is something to be counted
-    /// when it completes.
+    /// A request that a call has started which took so many ticks, if its handle is not null. `shortcut`: that of the call, where there is
+    /// something to be counted when it completes.
     #[inline(always)]
     pub fn start(
         &self,

@@ -94,6 +94,8 @@ impl Slot {
         self.comm = comm;
         self.kind = kind;
         self.state = State::Sole;
+        // As it is: with it these fields are one word.
+        self.alike = 0;
         self.posted = posted;
         self.stamp = 0;
         self.cells = cells;
