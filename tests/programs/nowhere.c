@@ -78,6 +78,30 @@ static void complete_requests(void)
     printf("%d %d\n", requests[0] == MPI_REQUEST_NULL, requests[1] == MPI_REQUEST_NULL);
 }
 
+/* Places that a call which fails need not fill, and of more requests than one looks at again for each call. */
+static void complete_some_of_many(void)
+{
+    enum { MANY = 16 };
+    MPI_Request requests[MANY];
+    MPI_Status statuses[MANY];
+    int indices[MANY], count = 1 << 28, index = 1 << 28;
+    for (int i = 0; i < MANY; i++) {
+        indices[i] = 1 << 28;
+        MPI_Irecv(in, 0, MPI_INT, 0, 8, comm, &requests[i]);
+    }
+    if (MPI_STATUS_IGNORE != NULL) {
+        SAY(MPI_Waitany(MANY, requests, &index, NULL));
+        SAY(MPI_Waitsome(MANY, requests, &count, indices, NULL));
+        SAY(MPI_Testsome(MANY, requests, &count, indices, NULL));
+        SAY(MPI_Wait(&requests[0], NULL));
+        SAY(MPI_Waitall(MANY, requests, NULL));
+    }
+    for (int i = 0; i < MANY; i++)
+        MPI_Send(out, 0, MPI_INT, 0, 8, comm);
+    MPI_Waitall(MANY, requests, statuses);
+    SAY(MPI_Comm_set_name(comm, NULL));
+}
+
 static void probe_and_receive(void)
 {
     MPI_Message message = MPI_MESSAGE_NULL;
@@ -125,6 +149,7 @@ int main(int argc, char **argv)
     make_communicators(group);
     probe_and_receive();
     complete_requests();
+    complete_some_of_many();
     use_windows();
     MPI_Group_free(&group);
     MPI_Comm_free(&comm);

@@ -107,6 +107,12 @@ pub unsafe fn bytes_read(status: Word) -> u64 {
     }
 }
 
+/// One status out of an array; 0 where there is none.
+#[inline(always)]
+pub fn at(statuses: Word, index: usize) -> Word {
+    if statuses == abi().status_ignore || statuses == 0 { 0 } else { statuses + index * abi().status.bytes }
+}
+
 /// Where a message came from, and its tag: in every family they stand before the error.
 pub unsafe fn source_and_tag(status: Word) -> (c_int, c_int) {
     if status == 0 {

@@ -27,7 +27,8 @@ pub struct Now<'a, P: Path, C: Carrier> {
     path: PhantomData<(P, C)>,
 }
 
-/// What a rule is told by the shortcut alone.
+/// What a rule is told by the shortcut alone. The counters of a message to another rank than the latest one may be looked for
+/// afterwards.
 pub struct AtOnce<'a> {
     thread: &'a Thread,
     shortcut: &'a Shortcut,

@@ -171,7 +171,7 @@ pub fn add_at_once(thread: &Thread, known: AtOnce, (cell, site): (*mut Cell, Sit
 }
 
 /// What an addition needs that the shortcut does not know: the message went to another rank than the one before, or is of another size.
-/// Neighbors take turns in most programs. None where they must be made first.
+/// Neighbors take turns in most programs. None where it takes more to find them.
 #[inline(always)]
 pub fn elsewhere<P: Path>(thread: &Thread, shortcut: &Shortcut, message_bytes: u64) -> Option<Places> {
     let destination = thread.left.get().1;
@@ -221,7 +221,7 @@ impl Places {
     }
 }
 
-/// Adds a call whose counters, or those of its message, are the first of their kind. Returns the counters that it was added to.
+/// Adds a call where it takes more to find its counters, or where they must be made first. Returns them.
 pub fn add_anew<P: Path, C: Carrier>(
     thread: &Thread,
     shortcut: &Shortcut,

@@ -19,6 +19,8 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// MPICH over UCX). Larger ones they copy from process to process, and that may be forbidden by now, where the program has changed its
 /// user, sandboxed itself or ended its main thread: MPICH aborts the job then.
 const MESSAGE_BYTES: usize = 3 << 10;
+/// As many as a chunk has.
+const PARTS_AT_ONCE: usize = CHUNK_BYTES.div_ceil(MESSAGE_BYTES);
 
 const TAG_EXTENT: c_int = 1;
 const TAG_SIZE: c_int = 2;
@@ -112,7 +114,7 @@ impl Tree {
         unsafe { pmpi::send(place, bytes.len() as c_int, abi().byte, to as c_int, tag, self.comm()) }
     }
 
-    /// Sends bytes in parts, all at once: where ranks share a processor, a library that spins in each would spend as many time slices.
+    /// Sends bytes in parts, many at once: where ranks share a processor, a library that spins in each would spend as many time slices.
     /// `meanwhile` tells the receiver of them.
     unsafe fn send_parts(
         &self,
@@ -121,21 +123,38 @@ impl Tree {
         tag: c_int,
         meanwhile: impl FnOnce() -> Option<()>,
     ) -> Option<()> {
-        let start = |part: &[u8]| {
+        let mut rest = bytes.chunks(PARTS_AT_ONCE * MESSAGE_BYTES);
+        // SAFETY: as demanded of this one.
+        unsafe {
+            let mut sent = self.send_at_once(rest.next().unwrap_or(&[]), to, tag, meanwhile);
+            for parts in rest {
+                sent = self.send_at_once(parts, to, tag, || Some(())).and(sent);
+            }
+            sent
+        }
+    }
+
+    /// At most [`PARTS_AT_ONCE`] parts. All of them, also behind one that failed: the receiver waits for each.
+    unsafe fn send_at_once(
+        &self,
+        bytes: &[u8],
+        to: u32,
+        tag: c_int,
+        meanwhile: impl FnOnce() -> Option<()>,
+    ) -> Option<()> {
+        let parts = || bytes.chunks(MESSAGE_BYTES);
+        let mut requests = [None; PARTS_AT_ONCE];
+        for (part, started) in parts().zip(&mut requests) {
             let mut request = 0u64;
-            let place = part.as_ptr().cast::<c_void>();
+            let (place, length) = (part.as_ptr().cast::<c_void>(), part.len() as c_int);
             // SAFETY: the bytes are there until all have been waited for; the place has room for a handle of any family.
-            unsafe {
-                pmpi::isend(place, part.len() as c_int, abi().byte, to as c_int, tag, self.comm(), &mut request)?
-            };
-            Some(request)
-        };
-        // All of them, also behind one that failed: the receiver waits for each.
-        let started: Vec<Option<u64>> = bytes.chunks(MESSAGE_BYTES).map(start).collect();
+            let done = unsafe { pmpi::isend(place, length, abi().byte, to as c_int, tag, self.comm(), &mut request) };
+            *started = done.map(|()| request);
+        }
         let mut sent = meanwhile();
-        for request in started {
-            // SAFETY: each was started just now.
-            let done = request.and_then(|mut request| unsafe { pmpi::wait(&mut request, abi().status_ignore) });
+        for (_, started) in parts().zip(requests) {
+            // SAFETY: it was started above.
+            let done = started.and_then(|mut request| unsafe { pmpi::wait(&mut request, abi().status_ignore) });
             sent = done.and(sent);
         }
         sent

@@ -5,7 +5,6 @@ use std::ffi::c_int;
 
 use vocabulary::calls::op;
 
-use super::finish::status_at;
 use super::finish_some::Which;
 use super::forward::timed;
 use super::look::{Several, count, is_none, look, look_at_once};
@@ -190,7 +189,8 @@ impl Which for One {
         // Where the call failed, every request may be the one: those it completed have become null.
         // SAFETY: the call has returned, and the program passed a place for the index.
         let places = match (code, unsafe { usize::try_from(Abi::told(index)) }) {
-            (0, Ok(at)) if index != 0 => at..at + 1,
+            // A place that the call has not filled may hold anything.
+            (0, Ok(at)) if index != 0 && at < length => at..at + 1,
             (0, _) => 0..0,
             _ => 0..length,
         };
@@ -258,17 +258,19 @@ impl Which for Few {
 
     unsafe fn completed(
         code: c_int,
-        _: usize,
+        length: usize,
         [count, indices, statuses]: [Word; 3],
     ) -> impl Iterator<Item = (usize, Word)> {
         let known = indices != 0 && (code == 0 || code == abi().family.err_in_status);
         // SAFETY: the call has filled the place.
         let count = if known { unsafe { Abi::told(count) } } else { 0 };
         // A count below zero is MPI_UNDEFINED: no request was active.
-        (0..usize::try_from(count).unwrap_or(0)).filter_map(move |place| {
-            // SAFETY: the call has filled so many places.
+        (0..usize::try_from(count).unwrap_or(0).min(length)).filter_map(move |place| {
+            // SAFETY: the program passes as many places as requests.
             let index = unsafe { *(indices as *const c_int).add(place) };
-            Some((usize::try_from(index).ok()?, status_at(statuses, place)))
+            // A place that the call has not filled may hold anything.
+            let index = usize::try_from(index).ok().filter(|index| *index < length)?;
+            Some((index, status::at(statuses, place)))
         })
     }
 }

@@ -526,10 +526,10 @@ pub unsafe fn MPI_Comm_set_name(
         }
         let record = communicators::of(&thread.communicators, comm);
         count(thread, record, done);
-        if record == communicators::none() {
+        if record == communicators::none() || comm_name == 0 {
             return;
         }
-        // SAFETY: the call has succeeded, so it was given a text that ends with a zero byte.
+        // SAFETY: the call has succeeded, so the text that it was given ends with a zero byte.
         guarded(|| unsafe {
             let label = CStr::from_ptr(comm_name as *const c_char).to_string_lossy();
             labels::set(record, &label);
@@ -540,6 +540,10 @@ pub unsafe fn MPI_Comm_set_name(
 
 /// The bytes of a text as words to be hashed.
 unsafe fn text_words(text: Word) -> Vec<u64> {
+    // As in `Abi::load_made`.
+    if text == 0 {
+        return Vec::new();
+    }
     // SAFETY: the call succeeded, so it was given a text.
     unsafe { CStr::from_ptr(text as *const c_char) }.to_bytes().iter().map(|byte| u64::from(*byte)).collect()
 }

@@ -4,6 +4,7 @@ use std::ffi::c_int;
 
 use super::creators;
 use super::look::Single;
+use super::rest;
 use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
@@ -68,7 +69,8 @@ unsafe fn finish_otherwise<P: Path>(
 ) {
     // A call that fails has completed a request whose handle it has set to null.
     // SAFETY: the program passed the place of a request.
-    let completed = code == 0 || (unsafe { abi().load(request) }) == abi().request_null;
+    let handle = unsafe { abi().load(request) };
+    let completed = handle == abi().request_null || code == 0 && !rest::is_as_noted(thread, noted.handle, handle);
     if completed {
         // SAFETY: the call has filled the status.
         unsafe {
@@ -199,9 +201,4 @@ pub unsafe fn finish_where_null<P: Path>(
         let is_error = status == 0 || status::error(status) != 0;
         finish::<P>(thread, *noted, c_int::from(is_error), receives, status)
     }
-}
-
-#[inline(always)]
-pub fn status_at(statuses: Word, index: usize) -> Word {
-    if statuses == abi().status_ignore || statuses == 0 { 0 } else { statuses + index * abi().status.bytes }
 }

@@ -1,6 +1,6 @@
 //! What is left to do when a call has returned that completes all requests that it is given.
 
-use super::finish::{finish, finish_where_null, peer, status_at};
+use super::finish::{finish, finish_where_null, peer};
 use super::look::Several;
 use super::rest;
 use crate::guest::short_path::Path;
@@ -93,7 +93,7 @@ unsafe fn finish_failed<P: Path>(
 ) {
     let mut ones = Ones::of(thread, shortcut);
     for (noted, place) in Noted::each(noted) {
-        let status = status_at(statuses, place);
+        let status = status::at(statuses, place);
         // SAFETY: the array has so many handles.
         let one = unsafe { finish_where_null::<P>(thread, noted, (array, place), receives, status) };
         one.into_iter().for_each(|one| ones.add(one, || completed::NO_PEER));
@@ -198,7 +198,7 @@ unsafe fn finish_all<'a, P: Path>(
             }
             let [one, others @ ..] = noted else { break };
             for place in one.places() {
-                let one = finish_apart::<P>(thread, one, receives, status_at(statuses, place));
+                let one = finish_apart::<P>(thread, one, receives, status::at(statuses, place));
                 one.into_iter().for_each(|one| completions.add(one));
             }
             noted = others;
@@ -224,7 +224,7 @@ unsafe fn finish_locked<'a, 'b, P: Path>(
     (completions, left)
 }
 
-/// The same of a single one, which may tell from whom it came, and of what is not counted.
+/// The same of a single one, which may tell from whom it came, of several that are noted together, and of what is not counted.
 #[inline(never)]
 unsafe fn finish_each<P: Path>(
     thread: &Thread,
@@ -234,9 +234,20 @@ unsafe fn finish_each<P: Path>(
     receives: bool,
     statuses: Word,
 ) {
+    if let (Some(shortcut), [together]) = (shortcut, noted)
+        && let Some(count) = together.together()
+        && let Some(mut requests) = thread.requests().enter()
+        && let Some(started) = requests.held().complete_alike(together, count)
+    {
+        thread.requests().changed();
+        drop(requests);
+        let mut completions = Completions::of(thread, shortcut);
+        completions.others(started.cast(), count);
+        return completions.end(ticks);
+    }
     let mut ones = Ones::of(thread, shortcut);
     for (noted, place) in Noted::each(noted) {
-        let status = status_at(statuses, place);
+        let status = status::at(statuses, place);
         // SAFETY: the call has filled the statuses.
         unsafe {
             if let Some(one) = finish::<P>(thread, *noted, 0, receives, status) {

@@ -3,7 +3,6 @@
 
 use std::ffi::c_int;
 
-use super::finish::status_at;
 use crate::fortran;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::{pmpi, status};
@@ -29,7 +28,13 @@ unsafe fn is_last_left(thread: &Thread, noted: &[Noted], array: Word) -> bool {
     };
     // SAFETY: the array has so many handles.
     let handle = unsafe { abi().load_at(array, place) };
-    handle == noted.handle && !is_persistent(thread, handle)
+    is_as_noted(thread, noted.handle, handle)
+}
+
+/// Whether the handle of a request that has completed is still what it was, which no library leaves but of persistent ones, unless the
+/// call has failed without a word.
+pub fn is_as_noted(thread: &Thread, noted: Word, handle: Word) -> bool {
+    abi().frees_all_without_statuses && handle == noted && !is_persistent(thread, handle)
 }
 
 /// Persistent ones keep their handles.
@@ -56,7 +61,7 @@ pub unsafe fn free(thread: &Thread, noted: &[Noted], array: Word, statuses: Word
             if handle != noted.handle || is_persistent(thread, handle) {
                 continue;
             }
-            let status = status_at(statuses, place);
+            let status = status::at(statuses, place);
             status::set_error(status, c_int::from(!has_arrived(handle, status)));
             pmpi::request_free(array + place * abi().handle_bytes);
         }

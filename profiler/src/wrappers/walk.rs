@@ -323,14 +323,14 @@ pub unsafe fn walk<H: Handle, const INACTIVE: bool, const TOGETHER: bool>(
 fn note_involved(thread: &Thread, operation: u16, inactive: bool, noted: &[Noted]) -> Record {
     let mut record = communicators::none();
     let stamp = thread.stamp();
-    thread.requests().look_again(noted, stamp, |seen| {
+    let mut note = |comm: Record, is_meant: bool| {
         if record == communicators::none() {
-            record = seen.comm;
-        } else if record != seen.comm {
+            record = comm;
+        } else if record != comm {
             record = communicators::several();
         }
-        if (seen.active || inactive) && state::is_on() {
-            thread.counters.count(tally::key(seen.comm, operation, BUCKET_INVOLVED), |cell| {
+        if is_meant && state::is_on() {
+            thread.counters.count(tally::key(comm, operation, BUCKET_INVOLVED), |cell| {
                 // These counters have no times: their place keeps the call that was noted last.
                 if cell.ticks != stamp {
                     cell.ticks = stamp;
@@ -338,6 +338,13 @@ fn note_involved(thread: &Thread, operation: u16, inactive: bool, noted: &[Noted
                 }
             });
         }
-    });
+    };
+    let mut are_alone = |requests: &mut Held| {
+        noted.iter().all(|noted| requests.alone_in(noted, inactive).map(|comm| note(comm, true)).is_some())
+    };
+    if !thread.requests().unshared().is_some_and(|mut requests| are_alone(&mut requests)) {
+        // What was noted above is not counted twice.
+        thread.requests().look_again(noted, stamp, |seen| note(seen.comm, seen.active || inactive));
+    }
     record
 }

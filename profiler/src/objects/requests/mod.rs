@@ -1,6 +1,6 @@
 //! To whom a request belongs. A handle alone does not tell: libraries give one handle to several live requests (those that
-//! are complete at once, in Open MPI and in MPICH) and give it again as soon as it is free. So under each handle stands a
-//! queue of the requests that were started, oldest first, and one is taken out per completion.
+//! are complete at once, in Open MPI and in MPICH) and give it again as soon as it is free. So under each handle stand the
+//! requests that were started, oldest first, those that leave nothing to be done as a number, and one is taken out per completion.
 
 mod noted;
 mod others;
@@ -96,6 +96,13 @@ impl Held<'_> {
     #[inline(always)]
     pub fn idle(&mut self, handle: Word) -> Option<&mut Slot> {
         self.0.slot_of(handle).filter(|slot| slot.is_idle_alone())
+    }
+
+    /// The communicator of a request that a look has noted, if it is active, or may be `inactive`, and the only one of its handle.
+    #[inline(always)]
+    pub fn alone_in(&mut self, noted: &Noted, inactive: bool) -> Option<Record> {
+        let slot = self.noted(noted)?;
+        (slot.state.is_sole() || inactive && slot.is_idle_alone()).then_some(slot.comm)
     }
 
     /// So many requests that were noted together, or one of those that are alike, have completed: how they were started, if they are
