@@ -1,23 +1,6 @@
 /* Wrong calls on a communicator with an error handler of the program's own, which only counts. All other errors are fatal. Prints what each call
  * returned: MPICH since 4.2 returns MPI_SUCCESS then. The first of its kind each. */
-#include <mpi.h>
-#include <stdio.h>
-
-static int handled;
-
-static void count_errors(MPI_Comm *comm, int *code, ...)
-{
-    (void)comm, (void)code;
-    handled++;
-}
-
-static void say(const char *what, int code)
-{
-    int class = MPI_SUCCESS;
-    if (code != MPI_SUCCESS)
-        MPI_Error_class(code, &class);
-    printf("%s: class %d, handled %d\n", what, class, handled);
-}
+#include "handled.h"
 
 int main(int argc, char **argv)
 {

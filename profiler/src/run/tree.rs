@@ -115,7 +115,7 @@ impl Tree {
     }
 
     /// Sends bytes in parts, many at once: where ranks share a processor, a library that spins in each would spend as many time slices.
-    /// `meanwhile` tells the receiver of them.
+    /// `meanwhile` tells the receiver of them, which waits for each: so all are sent, also behind one that failed.
     unsafe fn send_parts(
         &self,
         bytes: &[u8],
@@ -123,39 +123,28 @@ impl Tree {
         tag: c_int,
         meanwhile: impl FnOnce() -> Option<()>,
     ) -> Option<()> {
-        let mut rest = bytes.chunks(PARTS_AT_ONCE * MESSAGE_BYTES);
-        // SAFETY: as demanded of this one.
-        unsafe {
-            let mut sent = self.send_at_once(rest.next().unwrap_or(&[]), to, tag, meanwhile);
-            for parts in rest {
-                sent = self.send_at_once(parts, to, tag, || Some(())).and(sent);
-            }
-            sent
-        }
-    }
-
-    /// At most [`PARTS_AT_ONCE`] parts. All of them, also behind one that failed: the receiver waits for each.
-    unsafe fn send_at_once(
-        &self,
-        bytes: &[u8],
-        to: u32,
-        tag: c_int,
-        meanwhile: impl FnOnce() -> Option<()>,
-    ) -> Option<()> {
-        let parts = || bytes.chunks(MESSAGE_BYTES);
-        let mut requests = [None; PARTS_AT_ONCE];
-        for (part, started) in parts().zip(&mut requests) {
+        let start = |part: &[u8]| {
             let mut request = 0u64;
             let (place, length) = (part.as_ptr().cast::<c_void>(), part.len() as c_int);
             // SAFETY: the bytes are there until all have been waited for; the place has room for a handle of any family.
             let done = unsafe { pmpi::isend(place, length, abi().byte, to as c_int, tag, self.comm(), &mut request) };
-            *started = done.map(|()| request);
-        }
-        let mut sent = meanwhile();
-        for (_, started) in parts().zip(requests) {
-            // SAFETY: it was started above.
-            let done = started.and_then(|mut request| unsafe { pmpi::wait(&mut request, abi().status_ignore) });
-            sent = done.and(sent);
+            done.map(|()| request)
+        };
+        // SAFETY: it was started.
+        let wait = |mut request: u64| unsafe { pmpi::wait(&mut request, abi().status_ignore) };
+        let (mut sent, mut meanwhile, mut left) = (Some(()), Some(meanwhile), bytes);
+        while meanwhile.is_some() || !left.is_empty() {
+            let now;
+            (now, left) = left.split_at(left.len().min(PARTS_AT_ONCE * MESSAGE_BYTES));
+            let parts = || now.chunks(MESSAGE_BYTES);
+            let mut requests = [None; PARTS_AT_ONCE];
+            parts().zip(&mut requests).for_each(|(part, request)| *request = start(part));
+            if let Some(tell) = meanwhile.take() {
+                sent = tell();
+            }
+            for (_, request) in parts().zip(requests) {
+                sent = request.and_then(wait).and(sent);
+            }
         }
         sent
     }
