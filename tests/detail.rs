@@ -146,8 +146,9 @@ fn what_comes_in_parts_is_sent_at_once() {
     for mpi in Mpi::ALL {
         let places = tempfile::tempdir().expect("a folder");
         let folder = places.path().to_str().expect("UTF-8");
-        let launch = Launch::new(mpi, "churn").arguments(&["10000", "0"]).preload(mpi_shared_library(mpi, "received"));
-        launch.variable("RECEIVED_DIR", folder).run().succeeded();
+        let launch =
+            Launch::new(mpi, "churn").arguments(&["10000", "0", "own"]).preload(mpi_shared_library(mpi, "received"));
+        check(&launch.variable("RECEIVED_DIR", folder).run().succeeded());
         let told = fs::read_to_string(places.path().join("1")).expect("what rank 1 did");
         assert_eq!(told.trim().split(' ').next_back(), Some("0"), "{mpi}: {told}");
     }
@@ -157,7 +158,8 @@ fn what_comes_in_parts_is_sent_at_once() {
 #[test]
 fn what_arrived_in_part_is_missed() {
     for mpi in Mpi::ALL {
-        let launch = Launch::new(mpi, "churn").arguments(&["10000", "0"]).preload(mpi_shared_library(mpi, "received"));
+        let launch =
+            Launch::new(mpi, "churn").arguments(&["10000", "0", "own"]).preload(mpi_shared_library(mpi, "received"));
         let run = launch.variable("RECEIVED_FAILS", "0.5").run().succeeded();
         assert!(run.stderr.contains("were cut off on the way to rank 0"), "{mpi}: {}", run.stderr);
         assert_eq!(recover::find(&[run.folder().join("shards")]).len(), 1, "{mpi}: {}", run.stderr);
