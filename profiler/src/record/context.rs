@@ -76,7 +76,11 @@ impl Context for AtOnce<'_> {
         abi().comm_null
     }
 
-    fn message(&mut self, _: c_int, _: u64) {}
+    #[inline(always)]
+    fn message(&mut self, destination: c_int, bytes: u64) {
+        let edge = self.shortcut.edge(destination as u32).unwrap_or(ptr::null_mut());
+        (self.sends, self.edge, self.bytes, self.destination) = (true, edge, bytes, destination);
+    }
 
     fn describe(&mut self, _: Word, _: u64) {}
 
@@ -89,13 +93,6 @@ impl Context for AtOnce<'_> {
     #[inline(always)]
     fn known_block(&self, count: i64, datatype: Word) -> Option<u64> {
         Some((count as u64).wrapping_mul(self.shortcut.datatype_bytes(datatype)?))
-    }
-
-    #[inline(always)]
-    fn known_message(&mut self, destination: c_int, bytes: u64) -> Option<()> {
-        let edge = self.shortcut.edge(destination as u32).unwrap_or(ptr::null_mut());
-        (self.sends, self.edge, self.bytes, self.destination) = (true, edge, bytes, destination);
-        Some(())
     }
 
     /// One that nobody reads: an addition takes less than to ask whether there is one to be made.

@@ -129,13 +129,6 @@ pub trait Context {
         Some(self.block(count, datatype))
     }
 
-    /// As `message`.
-    #[inline(always)]
-    fn known_message(&mut self, destination: c_int, bytes: u64) -> Option<()> {
-        self.message(destination, bytes);
-        Some(())
-    }
-
     /// The bytes that a message brought, by the status that the library filled.
     #[inline(always)]
     unsafe fn brought(&self, status: Word) -> Option<u64> {
@@ -304,7 +297,7 @@ pub fn send(context: &mut impl Context, count: i64, datatype: Word, destination:
     }
     let bytes = context.known_block(count, datatype)?;
     context.described(datatype, count as u64);
-    context.known_message(destination, bytes)?;
+    context.message(destination, bytes);
     Some(Volume { sent: bytes, received: 0, message_bytes: bytes })
 }
 
