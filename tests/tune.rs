@@ -91,7 +91,7 @@ fn a_script_runs_each_algorithm_and_compares() {
         );
         let again = asked(&["through", "tune", "first.db", "-o", "try"]);
         assert_eq!(again.status.code(), Some(2), "nothing is overwritten");
-        assert!(again.stderr.contains("try: is there already") && again.stderr.contains("-o"), "{}", again.stderr);
+        assert!(again.stderr.contains("try: the directory exists") && again.stderr.contains("-o"), "{}", again.stderr);
         let compared = asked(&[&["sh", "try/compare.sh"], &job[..]].concat());
         let collective = find("MPI_Alltoallv").unwrap();
         let names: Vec<&str> = match mpi {

@@ -6,7 +6,7 @@ use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::Record;
-use crate::objects::requests::table::Slot;
+use crate::objects::requests::slot::Slot;
 use crate::objects::requests::{Completed, Kind, State, site};
 use crate::objects::shortcuts::Shortcut;
 use crate::record::buckets;

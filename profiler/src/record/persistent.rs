@@ -12,7 +12,7 @@ use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
 use crate::objects::datatypes;
-use crate::objects::requests::table::Slot;
+use crate::objects::requests::slot::Slot;
 use crate::objects::requests::{Extra, Kind, Message, Partition, Persistent, Request, Starts};
 use crate::objects::shortcuts::Shortcut;
 use crate::record::carriers::Comm;

@@ -19,7 +19,7 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// MPICH over UCX). Larger ones they copy from process to process, and that may be forbidden by now, where the program has changed its
 /// user, sandboxed itself or ended its main thread: MPICH aborts the job then.
 const MESSAGE_BYTES: usize = 3 << 10;
-/// As many as a chunk has.
+/// As many as most chunks have.
 const PARTS_AT_ONCE: usize = CHUNK_BYTES.div_ceil(MESSAGE_BYTES);
 
 const TAG_EXTENT: c_int = 1;

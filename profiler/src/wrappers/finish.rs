@@ -9,7 +9,7 @@ use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators;
-use crate::objects::requests::table::Slot;
+use crate::objects::requests::slot::Slot;
 use crate::objects::requests::{Completed, Kind, Noted};
 use crate::objects::shortcuts::Shortcut;
 use crate::record::completed::{self, One, Started};

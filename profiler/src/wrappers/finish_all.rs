@@ -6,7 +6,7 @@ use super::rest;
 use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
-use crate::objects::requests::table::Slot;
+use crate::objects::requests::slot::Slot;
 use crate::objects::requests::{Held, Kind, Noted};
 use crate::objects::shortcuts::Shortcut;
 use crate::record::completed::{self, Completions, One, Ones, Started};

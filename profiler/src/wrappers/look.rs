@@ -11,7 +11,7 @@ use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
-use crate::objects::requests::table::Slot;
+use crate::objects::requests::slot::Slot;
 use crate::objects::requests::{self, Noted};
 use crate::objects::shortcuts::Shortcut;
 use crate::record::in_flight;

@@ -15,7 +15,7 @@ use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::Record;
 use crate::objects::requests::Noted;
-use crate::objects::requests::table::Slot;
+use crate::objects::requests::slot::Slot;
 use crate::record::persistent;
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;

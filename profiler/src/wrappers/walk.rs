@@ -7,7 +7,7 @@ use vocabulary::shard::BUCKET_INVOLVED;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
-use crate::objects::requests::table::Slot;
+use crate::objects::requests::slot::Slot;
 use crate::objects::requests::{self, Held, Kind, Noted, State};
 use crate::record::tally;
 use crate::thread::Thread;

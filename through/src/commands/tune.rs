@@ -55,8 +55,7 @@ pub fn tune(tune: &Tune) -> Result<u8, Error> {
     };
     fs::create_dir(&folder).map_err(|source| match source.kind() {
         io::ErrorKind::AlreadyExists => {
-            let what =
-                "is there already, with what its jobs have measured perhaps: remove it, or name another one with -o";
+            let what = "the directory exists, and may hold results: remove it, or name another one with -o";
             Error::Argument(format!("{}: {what}", folder.display()))
         }
         _ => failed(&folder)(source),

@@ -7,6 +7,7 @@ mod others;
 mod persistent;
 mod request;
 pub mod site;
+pub mod slot;
 pub mod table;
 
 use std::ptr;
@@ -25,7 +26,8 @@ pub use others::Unknown;
 pub use persistent::{Message, Persistent, Starts};
 use request::NOWHERE;
 pub use request::{Completed, Extra, HandleAddress, Kind, Partition, Request, State, receives};
-use table::{Slot, Table, at};
+use slot::Slot;
+use table::{Table, at};
 
 /// The requests that one thread started, and those of other threads that it has looked at since. Locked only where one of several threads
 /// that may call MPI at once has looked for a request of another one.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::ptr;
 
 use super::request::{Kind, Request};
-use super::table::Slot;
+use super::slot::Slot;
 use crate::mpi::abi::Word;
 use crate::objects::records::Record;
 

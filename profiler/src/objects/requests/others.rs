@@ -6,7 +6,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use super::request::{Extra, Kind, Partition, Request};
-use super::table::{EMPTY, Table, at};
+use super::slot::EMPTY;
+use super::table::{Table, at};
 use super::{Requests, Seen, site};
 use crate::guest::serial::Serial;
 use crate::guest::state;
