@@ -1,10 +1,10 @@
-# Sourced by ./test: libraries of collectives for GPUs. oneCCL's runs on processors alone; NCCL's is loaded, but needs a GPU for more than its
-# errors.
+# Sourced by ./test: libraries for GPUs. oneCCL runs on processors alone; NCCL and CUPTI are loaded, but need a GPU for more than their errors.
 
 oneccl_version=2022.2.0
 nccl_version=2.28.9
 # Newer and larger: with --heavy.
 nccl_newest_version=2.32.3
+cupti_version=13.0.85
 
 # fetch_wheel PACKAGE VERSION FILES… into $new: what is wanted of a wheel. It is large, and most of it is not.
 fetch_wheel() {
@@ -24,7 +24,7 @@ for wheel in glob.glob(new + "/*.whl"):
 END
 }
 
-# fetch_ccl FOLDER [--heavy]: FOLDER/oneccl and FOLDER/nccl-VERSION; fails where oneCCL cannot be had.
+# fetch_ccl FOLDER [--heavy]: FOLDER/oneccl, FOLDER/cupti and FOLDER/nccl-VERSION; fails where oneCCL cannot be had.
 fetch_ccl() (
     folder=$1
     new=$(mktemp -d)
@@ -35,6 +35,7 @@ fetch_ccl() (
         fetch_wheel oneccl "$oneccl_version" libccl.so.2 libccl_legacy_cpu.so libccl_openmp.so.0 &&
             fetch_wheel oneccl-cpu "$oneccl_version" libccl.so.1 && keep oneccl || return 1
     fi
+    [ -d "$folder/cupti" ] || { fetch_wheel nvidia-cuda-cupti "$cupti_version" libcupti.so.13 && keep cupti; } || return 1
     versions=("$nccl_version")
     [ "${2-}" = --heavy ] && versions+=("$nccl_newest_version")
     for version in "${versions[@]}"; do

@@ -24,6 +24,8 @@ pub const SITES: &str = "COMMSEE_SITES";
 pub const FILES: &str = "COMMSEE_FILES";
 /// Read by the module for NCCL itself.
 pub const NCCL: &str = "COMMSEE_NCCL";
+/// Read by the module for GPUs itself.
+pub const CUPTI: &str = "COMMSEE_CUPTI";
 pub const PASS_OVER: &str = "COMMSEE_PASS_OVER";
 pub const LOG: &str = "COMMSEE_LOG";
 pub const DISABLE: &str = "COMMSEE_DISABLE";
@@ -65,7 +67,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: HOOKS,
         default: "",
-        meaning: "Hook modules that may record: a list such as ucx,nccl. `through run --hooks` sets this and loads them.",
+        meaning: "Hook modules that may record: a list such as ucx,nccl,gpu. `through run --hooks` sets this and loads them.",
         is_measured: true,
     },
     Variable {
@@ -117,6 +119,12 @@ pub const VARIABLES: &[Variable] = &[
         meaning: "What the module nccl has NCCL tell beyond algorithms and protocols: kernels (times of operations on the GPU), proxies (bytes \
                   that its proxy threads send), or both with a comma.",
         is_measured: true,
+    },
+    Variable {
+        name: CUPTI,
+        default: "",
+        meaning: "Which libcupti.so the module gpu takes, where it finds none by itself, or the wrong one.",
+        is_measured: false,
     },
     Variable {
         name: LOG,

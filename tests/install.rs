@@ -95,6 +95,7 @@ fn it_lists_what_it_installs_and_removes_no_more() {
         "bin/through",
         "lib/libcommsee.so",
         "lib/libcommsee.a",
+        "lib/libcommsee_gpu.so",
         "lib/libcommsee_nccl.so",
         "lib/libcommsee_ucx.so",
         "include/commsee_hook.h",
@@ -202,14 +203,15 @@ fn what_is_installed_profiles_programs() {
             let program = Program { name: "foreign", link: Vec::new() }.compiled(mpi);
             let launcher = mpi.launcher(2, &[]);
             let mut command = Command::new(prefix.path("bin/through"));
-            command.args(["run", "--hooks", "ucx,nccl", "-o", "run.db", "--"]).arg(launcher.get_program());
+            command.args(["run", "--hooks", "ucx,nccl,gpu", "-o", "run.db", "--"]).arg(launcher.get_program());
             let line = format!("cat /proc/self/maps; exec '{}'", program.display());
             command.args(launcher.get_args()).args(["sh", "-c", &line]).current_dir(prefix.folder.path());
             command.envs(launcher.get_envs().filter_map(|(name, value)| Some((name, value?))));
             command.env("COMMSEE_DIR", prefix.folder.path());
             let done = execute(command.env_remove("LD_PRELOAD").env_remove("COMMSEE_LIB"));
             assert!(done.status.success(), "{mpi}: {}", done.stderr);
-            for library in ["lib/libcommsee.so", "lib/libcommsee_nccl.so", "lib/libcommsee_ucx.so"] {
+            let modules = ["gpu", "nccl", "ucx"].map(|module| format!("lib/libcommsee_{module}.so"));
+            for library in ["lib/libcommsee.so"].into_iter().chain(modules.iter().map(String::as_str)) {
                 let path = prefix.path(library);
                 assert!(
                     done.stdout.contains(path.to_str().unwrap()),

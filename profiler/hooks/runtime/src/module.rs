@@ -100,10 +100,11 @@ impl Announced {
 }
 
 /// Makes this library the hook module of a name, such as `c"ucx"`, for what the user calls `"UCX"`, and the functions `get`, `stop`,
-/// `say_why_closed` and `say_what_is_lost` for it.
+/// `say_why_closed` and `say_what_is_lost` for it. `$opened` gets the module in the constructor, once the core
+/// has taken it in.
 #[macro_export]
 macro_rules! module {
-    ($name:literal, $layer:literal) => {
+    ($name:literal, $layer:literal $(, $opened:path)?) => {
         static ANNOUNCED: $crate::module::Announced = $crate::module::Announced::new($name, $layer);
 
         #[used]
@@ -112,6 +113,9 @@ macro_rules! module {
 
         extern "C" fn announce() {
             ANNOUNCED.announce(stop, forked, concat!($layer, " is no longer recorded"));
+            $(if let Some(module) = get() {
+                $opened(module);
+            })?
         }
 
         /// The child of a fork has no profile of its own.

@@ -1,0 +1,127 @@
+//! What CUPTI is asked for: to be told when a call begins that copies, and of each copy.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr::null_mut;
+
+use commsee_hook::Call;
+use commsee_runtime::guard;
+
+use crate::abi::{
+    CallbackData, DRIVER, ENTER, LIMIT_REACHED, MEMCPY, MEMCPY_PEER, NOT_SEVERAL_SUBSCRIBERS, RUNTIME, SUCCESS,
+};
+use crate::cupti::{self, Cupti};
+use crate::module::{self, Module};
+use crate::{calls, copies};
+
+/// What functions that copy begin with, and those that launch what was captured: their copies have no calls of their own.
+const COPIES: [&[u8]; 2] = [b"cuMemcpy", b"cudaMemcpy"];
+const LAUNCHES: [&[u8]; 2] = [b"cuGraphLaunch", b"cudaGraphLaunch"];
+/// More functions than CUDA has, and so many numbers without one end the list.
+const MOST: u32 = 4096;
+const GAP: u32 = 64;
+
+/// The driver is initialized.
+pub fn begin() {
+    let Some(module) = module::get() else {
+        module::say_why_closed();
+        return;
+    };
+    let Some(cupti) = cupti::find() else {
+        module.note("CUPTI (libcupti.so) was not found: copies are not counted; name it in COMMSEE_CUPTI");
+        return;
+    };
+    if let Err(trouble) = watch(module, cupti) {
+        module.note(&format!("{trouble}: copies are not counted"));
+    }
+}
+
+fn watch(module: &Module, cupti: &'static Cupti) -> Result<(), String> {
+    let mut subscriber = null_mut();
+    // SAFETY: CUPTI's own functions, with arguments as its header says, before any other thread uses the driver.
+    unsafe {
+        match (cupti.subscribe)(&raw mut subscriber, called, null_mut()) {
+            SUCCESS => {}
+            LIMIT_REACHED | NOT_SEVERAL_SUBSCRIBERS => return Err("another tool watches the GPU".to_owned()),
+            code => return Err(format!("CUPTI cannot be used ({})", cupti.text(code))),
+        }
+        let done = |code| {
+            if code == SUCCESS { Ok(()) } else { Err(format!("CUPTI tells of no copies ({})", cupti.text(code))) }
+        };
+        let asked = done((cupti.register)(copies::requested, copies::completed))
+            .and_then(|()| done((cupti.enable)(MEMCPY)))
+            .and_then(|()| done((cupti.enable)(MEMCPY_PEER)));
+        if let Err(trouble) = asked {
+            (cupti.unsubscribe)(subscriber);
+            return Err(trouble);
+        }
+        for domain in [DRIVER, RUNTIME] {
+            for number in functions(cupti, domain) {
+                (cupti.enable_callback)(1, subscriber, domain, number);
+            }
+        }
+        let mut version = 0;
+        if (cupti.version)(&raw mut version) == SUCCESS {
+            module.note(&version_text(version));
+        }
+        module.drain(copies::drain, null_mut());
+    }
+    Ok(())
+}
+
+/// `CUPTI_API_VERSION`: since CUDA 13 that of CUDA, before a number of its own.
+fn version_text(version: u32) -> String {
+    match version {
+        100_000.. => format!("CUPTI {}.{}.{}", version / 10_000, version / 100 % 100, version % 100),
+        _ => format!("CUPTI version {version}"),
+    }
+}
+
+/// The numbers of the functions whose calls are told. CUPTI adds some with each version: they go by their names.
+fn functions(cupti: &Cupti, domain: c_int) -> Vec<u32> {
+    let mut numbers = Vec::new();
+    let mut gap = 0;
+    for number in 1..MOST {
+        let mut name: *const c_char = std::ptr::null();
+        // SAFETY: fills it in with a text that stays.
+        let is_there = unsafe { (cupti.callback_name)(domain, number, &raw mut name) } == SUCCESS && !name.is_null();
+        gap = if is_there { 0 } else { gap + 1 };
+        if gap > GAP {
+            break;
+        }
+        // SAFETY: as above.
+        if is_there && is_any_of(unsafe { CStr::from_ptr(name) }.to_bytes(), COPIES.iter().chain(&LAUNCHES)) {
+            numbers.push(number);
+        }
+    }
+    numbers
+}
+
+fn is_any_of<'a>(name: &[u8], mut begins: impl Iterator<Item = &'a &'static [u8]>) -> bool {
+    begins.any(|begin| name.starts_with(begin))
+}
+
+/// A function of the run-time calls one of the driver: both tell, with one number.
+unsafe extern "C" fn called(_data: *mut c_void, _domain: c_int, _function: u32, told: *const c_void) {
+    guard::guarded(|| {
+        // SAFETY: only calls of these domains are asked for, and they are told by this.
+        let (Some(module), Some(told)) = (module::get(), unsafe { told.cast::<CallbackData>().as_ref() }) else {
+            return;
+        };
+        if told.site != ENTER {
+            // SAFETY: the result of the call, or null.
+            if unsafe { told.result.as_ref() }.is_some_and(|result| *result != 0) {
+                calls::forget(told.correlation);
+            }
+            return;
+        }
+        let mut call = Call::NONE;
+        // SAFETY: the call may be written.
+        if !unsafe { module.here(&raw mut call) } {
+            return;
+        }
+        // SAFETY: CUPTI's name of the function.
+        let is_launch =
+            !told.function.is_null() && is_any_of(unsafe { CStr::from_ptr(told.function) }.to_bytes(), LAUNCHES.iter());
+        calls::begin(told.correlation, call, is_launch);
+    });
+}

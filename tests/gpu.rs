@@ -1,0 +1,142 @@
+//! The module for GPUs on a stand-in for CUPTI: that what CUPTI tells is counted as it is, and in which call. Whether CUPTI tells it is for
+//! tests/gpu.sh, on a GPU.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Launch, Mpi, Program, Run, answer, hook, library, shared_library, skip};
+
+fn launch(mpi: Mpi) -> Launch {
+    let standin = shared_library("standin_cupti").display().to_string();
+    let program = Program { name: "copies", link: vec![standin.clone(), "-lpthread".to_owned()] }.compiled(mpi);
+    Launch::of(mpi, program).ranks(2).variable("COMMSEE_CUPTI", &standin)
+}
+
+fn counted(launch: Launch) -> Launch {
+    launch.preload(library()).preload(hook("gpu")).variable("COMMSEE_HOOKS", "gpu")
+}
+
+fn notes(run: &Run) -> Vec<String> {
+    answer(&run.profile_path(), "SELECT text, ranks FROM notes WHERE module = 'gpu' ORDER BY 1")
+}
+
+/// What a rank of `copies.c` does: communicator, operation, direction, memory, device, bucket, from, calls, bytes, nanoseconds.
+fn told(rank: usize) -> Vec<String> {
+    let row = |comm: &str, op: &str, what: &str, bucket: u64, calls: u64, bytes: u64, ns: u64| {
+        format!("{comm}|{op}|{what}|{bucket}|{rank}|{calls}|{bytes}|{ns}")
+    };
+    vec![
+        row("-", "-", "HtoD|pageable to device|gpu0", 1024, 3, 12_000, 6000),
+        row("-", "-", "HtoD|pinned to device|gpu0", 1024, 1, 4000, 1000),
+        row("-", "-", "HtoD|pinned to device|gpu0", 0, 10_000, 640_000, 100_000),
+        row("-", "-", "DtoD|device to managed|gpu0", 1 << 18, 1, 1 << 20, 300),
+        row("-", "-", "PtoP|device to device|gpu0 to gpu1", 1 << 18, 1, 1 << 20, 700),
+        row("-", "-", "DtoH|device to pinned|gpu0", 1 << 20, 1, 2 << 20, 0),
+        row("d0.1", "MPI_Comm_free", "DtoH|device to pageable|gpu0", 128, 1, 1000, 5000),
+        row("d0.1", "MPI_Comm_free", "DtoD|device to device|gpu0", 0, 3, 300, 1500),
+    ]
+}
+
+const ROWS: &str = "SELECT comm, op, function, protocol, device, bucket_lo, src, calls, bytes, \
+                    CAST(round(coalesce(time_s, 0) * 1e9) AS INTEGER) FROM transfers WHERE layer = 'gpu' AND role = 'device' AND kind = 'gpu'";
+
+#[test]
+fn copies_are_counted_in_the_calls_that_they_are_made_in() {
+    for mpi in Mpi::ALL {
+        let run = counted(launch(mpi)).run().succeeded();
+        let (mut wanted, mut found): (Vec<_>, _) = ((0..2).flat_map(told).collect(), answer(&run.profile_path(), ROWS));
+        wanted.sort();
+        found.sort();
+        assert_eq!(found, wanted, "{mpi}");
+        assert_eq!(answer(&run.profile_path(), "SELECT count(*) FROM transfers"), ["16"], "{mpi}");
+        assert_eq!(
+            notes(&run),
+            ["CUPTI 13.0.1|2", "CUPTI had no memory for some copies: they are not counted|2"],
+            "{mpi}"
+        );
+    }
+}
+
+#[test]
+fn copies_are_on_the_timeline_when_they_were_made() {
+    for mpi in Mpi::ALL {
+        let run = counted(launch(mpi)).variable("COMMSEE_TRACE", "1M").run().succeeded();
+        let events = "SELECT rank, function, count(*), sum(bytes), min(begin_s >= 0), max(end_s - begin_s < 1), max(begin_s < 60) FROM events \
+                      WHERE op = 'MPI_Comm_free' AND function = 'DtoH' OR function = 'PtoP' GROUP BY 1, 2 ORDER BY 1, 2";
+        let wanted = ["0|DtoH|1|1000|1|1|1", "0|PtoP|1|1048576|1|1|1", "1|DtoH|1|1000|1|1|1", "1|PtoP|1|1048576|1|1|1"];
+        assert_eq!(answer(&run.profile_path(), events), wanted, "{mpi}");
+    }
+}
+
+/// NVIDIA's own library, where there is no GPU.
+#[test]
+fn the_real_cupti_is_asked_and_its_answer_said() {
+    let folder = std::env::var_os("COMMSEE_CCL").map(PathBuf::from).map(|folder| folder.join("cupti"));
+    let Some(cupti) = folder.map(|folder| folder.join("libcupti.so.13")).filter(|cupti| cupti.is_file()) else {
+        return skip("CUPTI (its wheel cannot be had here)");
+    };
+    if Path::new("/dev/nvidia0").exists() {
+        return skip("CUPTI without a GPU (there is one)");
+    }
+    for mpi in Mpi::ALL {
+        let launch = launch(mpi).arguments(&["other"]).variable("COMMSEE_CUPTI", &cupti.display().to_string());
+        let run = counted(launch).run().succeeded();
+        assert_eq!(answer(&run.profile_path(), "SELECT count(*) FROM transfers"), ["0"], "{mpi}");
+        assert_eq!(notes(&run), ["CUPTI cannot be used (CUPTI_ERROR_UNKNOWN): copies are not counted|2"], "{mpi}");
+    }
+}
+
+/// It goes first, whichever it is; what is not counted then is said.
+#[test]
+fn another_tool_that_watches_the_gpu_is_left_alone() {
+    for mpi in Mpi::ALL {
+        let nothing = |launch: Launch, note: &str| {
+            let run = counted(launch.arguments(&["other"])).run().succeeded();
+            assert_eq!(answer(&run.profile_path(), "SELECT count(*) FROM transfers"), ["0"], "{mpi}: {note}");
+            assert_eq!(notes(&run), [format!("{note}|2")], "{mpi}");
+        };
+        let other = "CUDA_INJECTION64_PATH names another tool, /nowhere/libtool.so: copies are not counted";
+        nothing(launch(mpi).variable("CUDA_INJECTION64_PATH", "/nowhere/libtool.so"), other);
+        nothing(launch(mpi).variable("SUBSCRIBE", "39"), "another tool watches the GPU: copies are not counted");
+        nothing(launch(mpi).variable("SUBSCRIBE", "999"), "CUPTI cannot be used (CUPTI_ERROR): copies are not counted");
+        let missing = "CUPTI (libcupti.so) was not found: copies are not counted; name it in COMMSEE_CUPTI";
+        nothing(launch(mpi).variable("COMMSEE_CUPTI", "/nowhere/libcupti.so"), missing);
+    }
+}
+
+/// Nsight Compute starts nothing where the variable is set. Launchers have it, and what they start.
+#[test]
+fn tools_of_nvidia_find_the_variable_unset() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let tool = folder.path().join("ncu");
+    std::fs::copy("/usr/bin/env", &tool).expect("a copy");
+    let preload = format!("{}:{}", library().display(), hook("gpu").display());
+    let variables = |program: &Path, arguments: &[&Path]| {
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .env("LD_PRELOAD", &preload)
+            .env("COMMSEE_HOOKS", "gpu")
+            .env_remove("CUDA_INJECTION64_PATH");
+        let output = command.output().expect("it runs");
+        assert!(output.status.success());
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        text.lines().filter(|line| line.starts_with("CUDA_INJECTION64_PATH=")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let own = std::fs::canonicalize(hook("gpu")).expect("the module");
+    let set = vec![format!("CUDA_INJECTION64_PATH={}", own.display())];
+    let env = Path::new("/usr/bin/env");
+    assert_eq!(variables(env, &[]), set);
+    assert_eq!(variables(env, &[&tool]), Vec::<String>::new());
+    assert_eq!(variables(&tool, &[env]), set, "what a tool starts, if it does not set the variable");
+}
+
+/// Not even the environment is changed where the module was not asked for.
+#[test]
+fn without_being_asked_for_it_does_nothing() {
+    for mpi in Mpi::ALL {
+        let run = counted(launch(mpi).arguments(&["other"])).variable("COMMSEE_HOOKS", "").run().succeeded();
+        assert_eq!(answer(&run.profile_path(), "SELECT count(*) FROM transfers"), ["0"], "{mpi}");
+        assert_eq!(notes(&run), Vec::<String>::new(), "{mpi}");
+    }
+}

@@ -1,0 +1,73 @@
+/* copies: copies of a GPU that there is not, in MPI calls and outside of them, for two ranks; tests/gpu.rs has the rows. An argument says that another
+ * tool watches the GPU: then nothing is counted. */
+#include "truth.h"
+#include "standin_cupti.h"
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int deleted(MPI_Comm freed, int key, void *value, void *extra)
+{
+    (void)freed, (void)key, (void)value, (void)extra;
+    standin_copy(DTOH, DEVICE, PAGEABLE, 1000, 5000, 0);
+    standin_launch(3);
+    return MPI_SUCCESS;
+}
+
+static void *in_thread(void *nothing)
+{
+    for (int round = 0; round < 5000; round++)
+        standin_copy(HTOD, PINNED, DEVICE, 64, 10, 0);
+    return nothing;
+}
+
+int main(int argc, char **argv)
+{
+    /* Before MPI there is nothing to count for. */
+    const char *path = standin_start();
+    if (argc == 1)
+        EXPECT(path != NULL && strstr(path, "libcommsee_gpu.so") != NULL);
+    standin_copy(HTOD, PAGEABLE, DEVICE, 999, 1000, 0);
+    MPI_Init(&argc, &argv);
+    /* Calls that copy nothing are forgotten in the end. */
+    for (int round = 0; round < 300000; round++)
+        standin_nothing();
+    for (int round = 0; round < 3; round++)
+        standin_copy(HTOD, PAGEABLE, DEVICE, 4000, 2000, 0);
+    standin_copy(HTOD, PINNED, DEVICE, 4000, 1000, 0);
+    standin_copy(DTOD, DEVICE, MANAGED, 1 << 20, 300, 0);
+    standin_copy(PTOP, DEVICE, DEVICE, 1 << 20, 700, 0);
+    standin_copy(HTOD, PAGEABLE, DEVICE, 4000, 2000, 1);
+    standin_nothing();
+    MPI_Pcontrol(0);
+    standin_copy(HTOD, PAGEABLE, DEVICE, 4000, 2000, 0);
+    MPI_Pcontrol(1);
+
+    int key;
+    MPI_Comm other;
+    MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, deleted, &key, NULL);
+    MPI_Comm_set_attr(other, key, NULL);
+    MPI_Comm_free(&other);
+    MPI_Comm_free_keyval(&key);
+
+    /* Many buffers, from two threads. */
+    pthread_t thread;
+    pthread_create(&thread, NULL, in_thread, NULL);
+    in_thread(NULL);
+    pthread_join(thread, NULL);
+    standin_dropped = 3;
+
+    pid_t child = fork();
+    if (child == 0) {
+        standin_copy(HTOD, PAGEABLE, DEVICE, 4000, 2000, 0);
+        _exit(0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    EXPECT(status == 0);
+    /* It has not ended when the profile is made. */
+    standin_copy(DTOH, DEVICE, PINNED, 2 << 20, 0, 0);
+    MPI_Finalize();
+    standin_copy(HTOD, PAGEABLE, DEVICE, 4000, 2000, 0);
+    return 0;
+}

@@ -1,0 +1,228 @@
+/* See standin_cupti.h. SUBSCRIBE=CODE: what cuptiSubscribe answers. */
+#define _GNU_SOURCE
+#include "standin_cupti.h"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ENTER, EXIT };
+enum { DRIVER = 1, RUNTIME = 2 };
+enum { MEMCPY = 1, MEMCPY2 = 22 };
+
+/* cupti_callbacks.h and cupti_activity.h of CUDA 13.0. */
+struct told {
+    int site;
+    const char *function;
+    const void *parameters;
+    void *result;
+    const char *symbol;
+    void *context;
+    uint32_t context_uid;
+    uint64_t *correlation_data;
+    uint32_t correlation;
+};
+struct record {
+    int kind;
+    uint8_t direction, source, destination, flags;
+    uint64_t bytes, start, end;
+    uint32_t device, context, stream;
+    union {
+        struct { uint32_t correlation; } one;
+        struct { uint32_t source_device, source_context, destination_device, destination_context, correlation; } peer;
+    };
+};
+typedef void callback(void *, int, uint32_t, const void *);
+
+static const char *const of_driver[] = {NULL, "cuInit", "cuMemAlloc_v2", NULL, "cuMemcpyHtoDAsync_v2", "cuGraphLaunch", "cuLaunchKernel"};
+static const char *const of_runtime[] = {NULL, "cudaMalloc_v3020", "cudaMemcpyAsync_v3020", "cudaGraphLaunch_v10000"};
+enum { COPY_IN_DRIVER = 4, LAUNCH_IN_DRIVER = 5, COPY_IN_RUNTIME = 2, LAUNCH_IN_RUNTIME = 3 };
+
+int standin_dropped;
+static callback *subscriber;
+static void *data;
+static int is_wanted[3][8], is_enabled[64];
+static void (*request)(uint8_t **, size_t *, size_t *);
+static void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t);
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint8_t *buffer;
+static size_t room, filled;
+static uint32_t correlations = 1000;
+
+static uint64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+int cuptiGetVersion(uint32_t *version) { return *version = 130001, 0; }
+int cuptiGetResultString(int code, const char **text) { return *text = code == 39 ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED" : "CUPTI_ERROR", 0; }
+int cuptiGetTimestamp(uint64_t *time) { return *time = now(), 0; }
+
+int cuptiSubscribe(void **handle, callback *called, void *user)
+{
+    const char *code = getenv("SUBSCRIBE");
+    if (code)
+        return atoi(code);
+    subscriber = called, data = user;
+    return *handle = &subscriber, 0;
+}
+
+int cuptiUnsubscribe(void *handle) { return (void)handle, subscriber = NULL, 0; }
+
+int cuptiGetCallbackName(int domain, uint32_t number, const char **name)
+{
+    size_t count = domain == DRIVER ? sizeof of_driver / sizeof *of_driver : sizeof of_runtime / sizeof *of_runtime;
+    if (number >= count)
+        return 1;
+    *name = (domain == DRIVER ? of_driver : of_runtime)[number];
+    return *name ? 0 : 1;
+}
+
+int cuptiEnableCallback(uint32_t enable, void *handle, int domain, uint32_t number)
+{
+    return (void)handle, is_wanted[domain][number] = (int)enable, 0;
+}
+
+int cuptiActivityRegisterCallbacks(void *requested, void *completed)
+{
+    memcpy(&request, &requested, sizeof request);
+    memcpy(&complete, &completed, sizeof complete);
+    return 0;
+}
+
+int cuptiActivityEnable(int kind) { return is_enabled[kind] = 1, 0; }
+
+static size_t bytes_of(int kind) { return kind == MEMCPY ? 96 : 104; }
+
+int cuptiActivityGetNextRecord(uint8_t *start, size_t bytes, uint8_t **record)
+{
+    uint8_t *next = *record ? *record + bytes_of(((struct record *)(void *)*record)->kind) : start;
+    if (next >= start + bytes)
+        return 12;
+    return *record = next, 0;
+}
+
+int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dropped)
+{
+    (void)context, (void)stream;
+    *dropped = (size_t)standin_dropped;
+    return standin_dropped = 0, 0;
+}
+
+static void hand_over(void)
+{
+    uint8_t *full = buffer;
+    if (full) {
+        buffer = NULL;
+        complete(NULL, 0, full, room, filled);
+    }
+}
+
+int cuptiActivityFlushAll(uint32_t flag)
+{
+    (void)flag;
+    pthread_mutex_lock(&lock);
+    hand_over();
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
+static void *in_thread(void *nothing)
+{
+    hand_over();
+    return nothing;
+}
+
+static void add(struct record record)
+{
+    size_t bytes = bytes_of(record.kind);
+    if (!is_enabled[record.kind])
+        return;
+    pthread_mutex_lock(&lock);
+    if (buffer && filled + bytes > room) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, in_thread, NULL);
+        pthread_join(thread, NULL);
+    }
+    if (!buffer) {
+        size_t most = 0;
+        filled = 0;
+        request(&buffer, &room, &most);
+    }
+    if (buffer) {
+        memset(buffer + filled, 0xaa, bytes);
+        memcpy(buffer + filled, &record, sizeof record < bytes ? sizeof record : bytes);
+        filled += bytes;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void call(int domain, uint32_t number, int site, uint32_t correlation, int result)
+{
+    struct told told = {.site = site, .function = (domain == DRIVER ? of_driver : of_runtime)[number], .correlation = correlation};
+    told.result = site == EXIT ? &result : NULL;
+    if (subscriber && is_wanted[domain][number])
+        subscriber(data, domain, number, &told);
+}
+
+static uint32_t begin(int runtime, int driver)
+{
+    /* Other calls have numbers, too. */
+    uint32_t correlation = __atomic_add_fetch(&correlations, 3, __ATOMIC_RELAXED);
+    call(RUNTIME, (uint32_t)runtime, ENTER, correlation, 0);
+    call(DRIVER, (uint32_t)driver, ENTER, correlation, 0);
+    return correlation;
+}
+
+static void end(int runtime, int driver, uint32_t correlation, int result)
+{
+    call(DRIVER, (uint32_t)driver, EXIT, correlation, result);
+    call(RUNTIME, (uint32_t)runtime, EXIT, correlation, result);
+}
+
+const char *standin_start(void)
+{
+    const char *path = getenv("CUDA_INJECTION64_PATH");
+    void *library = path ? dlopen(path, RTLD_NOW) : NULL;
+    int (*initialize)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
+    if (initialize && !initialize())
+        abort();
+    return path;
+}
+
+void standin_copy(int direction, int source, int destination, uint64_t bytes, uint64_t time_ns, int result)
+{
+    uint32_t correlation = begin(COPY_IN_RUNTIME, COPY_IN_DRIVER);
+    uint64_t start = now();
+    struct record record = {MEMCPY, (uint8_t)direction, (uint8_t)source, (uint8_t)destination, 0, bytes, start, start + time_ns, 0, 1, 7, {{0}}};
+    if (time_ns == 0)
+        record.start = record.end = 0;
+    record.one.correlation = correlation;
+    if (direction == PTOP) {
+        record.kind = MEMCPY2;
+        record.peer.source_device = 0, record.peer.destination_device = 1, record.peer.correlation = correlation;
+    }
+    if (result == 0)
+        add(record);
+    end(COPY_IN_RUNTIME, COPY_IN_DRIVER, correlation, result);
+}
+
+void standin_nothing(void)
+{
+    end(COPY_IN_RUNTIME, COPY_IN_DRIVER, begin(COPY_IN_RUNTIME, COPY_IN_DRIVER), 0);
+}
+
+void standin_launch(int copies)
+{
+    uint32_t correlation = begin(LAUNCH_IN_RUNTIME, LAUNCH_IN_DRIVER);
+    for (int at = 0; at < copies; at++) {
+        struct record record = {MEMCPY, DTOD, DEVICE, DEVICE, 0, 100, 1000, 1500, 0, 1, 7, {{correlation}}};
+        add(record);
+    }
+    end(LAUNCH_IN_RUNTIME, LAUNCH_IN_DRIVER, correlation, 0);
+}
