@@ -1,64 +1,145 @@
 #!/usr/bin/env bash
-# What needs a GPU: counts of the module for NCCL against the program's own, algorithms against NCCL's log, and what the module costs. Two
-# processes on one GPU, NCCL over sockets. Ten minutes at most.   usage: tests/gpu.sh   (exit status 77: there is no GPU, nothing was tested)
+# What needs a GPU: what the modules for GPUs and for NCCL count against what programs know that they did, algorithms against NCCL's log, and what the
+# modules cost. Processes may share one GPU; NCCL goes over sockets. Two minutes.
+#
+#   tests/gpu.sh                  builds and tests here; exit status 77: there is no GPU, nothing was tested
+#   tests/gpu.sh --pack FOLDER    puts all that is needed into FOLDER, for a node without network or compilers: FOLDER/gpu.sh tests there
+#
+# MPICC (mpicc.mpich) builds, MPIRUN (mpirun.mpich) starts; NCCL names the folder of libnccl.so.2, else one is fetched.
 set -euo pipefail
-cd "$(dirname "$0")/.."
-. scripts/packages.sh
-. scripts/ccl.sh
+own=$(cd "$(dirname "$0")" && pwd)
 
+pack() {
+    cd "$own/.."
+    . scripts/packages.sh
+    . scripts/ccl.sh
+    if [ -z "${MPICC-}" ]; then
+        need mpicc.mpich libmpich-dev mpirun.mpich mpich || { say_how "$missing"; exit 1; }
+    fi
+    if [ -z "${NCCL-}" ]; then
+        fetch_ccl "$PWD/target/ccl"
+        NCCL=$PWD/target/ccl/nccl-$nccl_version
+    fi
+    cargo build --release
+    mkdir -p "$1"
+    cp target/release/lib{commsee,commsee_gpu,commsee_nccl}.so target/release/through tests/gpu.sh "$1"
+    "${MPICC:-mpicc.mpich}" -O2 -Wall -Wextra tests/programs/nccl_gpu.c -o "$1/nccl_gpu" "$NCCL/libnccl.so.2" -ldl
+    "${MPICC:-mpicc.mpich}" -O2 -Wall -Wextra tests/programs/gpu_copies.c -o "$1/gpu_copies" -ldl -lpthread
+    local version
+    for version in 4 5 6; do
+        cc -O2 -Wall -Wextra -DVERSION=$version -shared -fPIC tests/programs/recorder.c -o "$1/librecorder$version.so"
+    done
+}
+
+if [ "${1-}" = --pack ]; then
+    pack "$2"
+    exit
+fi
 if ! command -v nvidia-smi >/dev/null 2>&1 || ! nvidia-smi -L >/dev/null 2>&1; then
     echo "SKIPPED: no NVIDIA GPU here. NOTHING WAS TESTED." >&2
     exit 77
 fi
 nvidia-smi -L
-need mpicc.mpich libmpich-dev mpirun.mpich mpich || { say_how "$missing"; exit 1; }
-fetch_ccl "$PWD/target/ccl"
-nccl=$PWD/target/ccl/nccl-$nccl_version
-cargo build --release
-release=$PWD/target/release
-
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mpicc.mpich -O2 -Wall -Wextra tests/programs/nccl_gpu.c -o "$work/nccl_gpu" "$nccl/libnccl.so.2" -Wl,-rpath,"$nccl" -ldl
+if [ ! -e "$own/nccl_gpu" ]; then
+    pack "$work"
+    own=$work
+fi
+[ -z "${NCCL-}" ] || export LD_LIBRARY_PATH=$NCCL${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+keep=${KEEP:-$work}
 
-# job NAME [VARIABLE=VALUE …]: two processes that look like two hosts to NCCL; standard output in NAME.out.
+# job NAME RANKS [VARIABLE=VALUE …] -- PROGRAM ARGUMENTS: processes that look like hosts to NCCL; standard output in NAME.out.
 job() {
-    local name=$1
-    shift
+    local name=$1 ranks=$2 variables=()
+    shift 2
+    while [ "$1" != -- ]; do variables+=("$1"); shift; done
+    local program=$own/$2
+    shift 2
     # shellcheck disable=SC2016 # each process's own
-    env "$@" NCCL_SOCKET_IFNAME=lo NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING NCCL_DEBUG_FILE="$work/$name.%p.log" \
-        timeout 240 mpirun.mpich -n 2 sh -c 'NCCL_HOSTID=host$PMI_RANK exec "$0"' "$work/nccl_gpu" >"$work/$name.out"
+    env "${variables[@]}" NCCL_SOCKET_IFNAME=lo NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING NCCL_DEBUG_FILE="$keep/$name.%p.log" \
+        timeout 60 "${MPIRUN:-mpirun.mpich}" -n "$ranks" sh -c 'NCCL_HOSTID=host$PMI_RANK exec "$@"' sh "$program" "$@" >"$keep/$name.out"
 }
-profiled() { job "$1" LD_PRELOAD="$release/libcommsee.so:$release/libcommsee_nccl.so" COMMSEE_HOOKS=nccl COMMSEE_OUT="$work/$1.db" "${@:2}"; }
+# counted MODULES NAME RANKS …: the same with modules.
+counted() {
+    local modules=$1 name=$2 ranks=$3 module preload=$own/libcommsee.so
+    shift 3
+    for module in ${modules//,/ }; do preload+=:$own/libcommsee_$module.so; done
+    job "$name" "$ranks" LD_PRELOAD="$preload" COMMSEE_HOOKS="$modules" COMMSEE_OUT="$keep/$name.db" "$@"
+}
+ask() { "$own/through" sql "$1" "$keep/$2.db" --format csv | tail -n +2; }
 
-job alone
-profiled counted
-profiled kernels COMMSEE_NCCL=kernels
-
-ask() { "$release/through" sql "$1" "$work/$2.db" --format csv | tail -n +2; }
 status=0
-expect() {
-    if [ "$2" = "$3" ]; then echo "ok: $1"; else echo "FAILED: $1: wanted '$2', found '$3'" >&2; status=1; fi
+fail() { echo "FAILED: $*" >&2; status=1; }
+# same WHAT WANTED FOUND, files.
+same() {
+    if diff "$2" "$3" >"$keep/difference"; then
+        echo "ok: $1 ($(wc -l <"$2") rows)"
+    else
+        fail "$1: < is wanted, > is what the profile has"
+        head -40 "$keep/difference" >&2
+    fi
 }
-sums="SELECT function || ' ' || sum(calls) || ' ' || sum(bytes) FROM transfers WHERE layer LIKE 'nccl%' AND role = 'message' AND function"
-# Each rank makes 5 + 50 AllReduce of 8 sizes.
-expect "calls of AllReduce" "ncclAllReduce 880" "$(ask "SELECT function || ' ' || sum(calls) FROM transfers WHERE layer = 'nccl' AND function = 'ncclAllReduce'" counted)"
-expect "Broadcast" "ncclBroadcast 6 12000" "$(ask "$sums = 'ncclBroadcast'" counted)"
-expect "AllGather" "ncclAllGather 4 3200" "$(ask "$sums = 'ncclAllGather'" counted)"
-expect "Send" "ncclSend 2 2400" "$(ask "$sums = 'ncclSend'" counted)"
-expect "Recv" "ncclRecv 2 2400" "$(ask "$sums = 'ncclRecv'" counted)"
-expect "one communicator" "nccl:i0.0 2" "$(ask "SELECT comm || ' ' || size FROM communicators WHERE layer = 'nccl'" counted)"
-expect "times of kernels" 880 "$(ask "SELECT sum(calls) FROM transfers WHERE layer = 'nccl-kernel' AND function = 'ncclAllReduce'" kernels)"
-echo "algorithms that the plugin was told:"
-ask "SELECT protocol || ' ' || sum(calls) FROM transfers WHERE layer = 'nccl' AND function = 'ncclAllReduce' GROUP BY protocol" counted
-echo "algorithms in NCCL's log:"
-grep -ho 'AllReduce.*Algo.*proto.*' "$work"/counted.*.log | sort | uniq -c | sort -rn | head -20 || true
+# check NAME QUERY: the rows of a run, but for calls and bytes, against what its program has told.
+check() {
+    cat "$keep/$1".truth.* | awk -F'|' '{ bytes = $NF; sub(/[|][^|]*$/, ""); calls[$0]++; sums[$0] += bytes }
+        END { for (key in calls) printf "%s|%d|%.0f\n", key, calls[key], sums[key] }' | sort >"$keep/$1.wanted"
+    ask "$2" "$1" | sort >"$keep/$1.found"
+    same "$1" "$keep/$1.wanted" "$keep/$1.found"
+}
+of_nccl="SELECT coalesce(layer_comm, '-') || '|' || layer || '|' || function || '|' || coalesce(scope, '') || '|' || src || '|' || coalesce(dst, '-') || '|' ||
+         sum(calls) || '|' || sum(bytes) FROM transfers WHERE layer IN ('nccl', 'nccl-rx') GROUP BY layer_comm, layer, function, scope, src, dst"
+of_gpu="SELECT coalesce(comm, '-') || '|' || coalesce(op, '-') || '|' || function || '|' || protocol || '|' || sum(calls) || '|' || sum(bytes)
+        FROM transfers WHERE layer = 'gpu' GROUP BY comm, op, function, protocol"
 
-echo "AllReduce, microseconds from the call to the end of its stream, and ratios to the run alone:"
-printf '%12s %10s %8s %8s\n' bytes alone counted kernels
-while read -r _ bytes alone; do
-    of() { awk -v bytes="$bytes" '$1 == "us" && $2 == bytes { print $3 }' "$work/$1.out"; }
-    awk -v bytes="$bytes" -v alone="$alone" -v counted="$(of counted)" -v kernels="$(of kernels)" \
-        'BEGIN { printf "%12d %10.2f %8.3f %8.3f\n", bytes, alone, counted / alone, kernels / alone }'
-done < <(grep '^us' "$work/alone.out")
+for ranks in 2 3; do
+    job "copies-alone$ranks" $ranks -- gpu_copies counts "$keep/copies-alone$ranks" || fail "gpu_copies without commsee, $ranks ranks"
+    counted gpu "copies$ranks" $ranks -- gpu_copies counts "$keep/copies$ranks.truth" && check "copies$ranks" "$of_gpu" || fail "copies, $ranks ranks"
+    job "alone$ranks" $ranks -- nccl_gpu counts "$keep/alone$ranks" || fail "nccl_gpu without commsee, $ranks ranks"
+    counted nccl "counts$ranks" $ranks -- nccl_gpu counts "$keep/counts$ranks.truth" && check "counts$ranks" "$of_nccl" || fail "counts, $ranks ranks"
+    counted nccl "past$ranks" $ranks -- nccl_gpu past "$keep/past$ranks.truth" && check "past$ranks" "$of_nccl" || fail "past, $ranks ranks"
+done
+counted gpu,nccl all 2 COMMSEE_NCCL=kernels,proxies COMMSEE_TRACE=1 -- nccl_gpu counts "$keep/all.truth" && check all "$of_nccl" || fail "all modules"
+
+repetitions=30
+job alone 2 -- nccl_gpu times $repetitions
+counted nccl counted 2 -- nccl_gpu times $repetitions
+counted nccl kernels 2 COMMSEE_NCCL=kernels -- nccl_gpu times $repetitions
+counted nccl proxies 2 COMMSEE_NCCL=proxies -- nccl_gpu times $repetitions
+job again 2 -- nccl_gpu times $repetitions
+calls=$((2 * (8 * (5 + repetitions) + 2000)))
+echo "ncclAllReduce|$calls" >"$keep/wanted"
+ask "SELECT concat_ws('|', function, sum(calls)) FROM transfers WHERE layer = 'nccl-kernel' GROUP BY function" kernels >"$keep/found"
+same "times of kernels" "$keep/wanted" "$keep/found"
+
+# Rank 0's log has a line for each call.
+sed -n 's/.*AllReduce: [0-9]* Bytes -> Algo \(.*\) proto \(.*\) channel{Lo..Hi}={\(.*\)[.][.]\(.*\)}.*/\1 \2 \3 \4/p' "$keep"/counted.*.log |
+    awk '{ calls[$1 "/" $2 " x" $4 - $3 + 1] += 2 } END { for (how in calls) print how "|" calls[how] }' | sort >"$keep/wanted"
+ask "SELECT protocol || '|' || sum(calls) FROM transfers WHERE layer = 'nccl' AND function = 'ncclAllReduce' GROUP BY protocol" counted | sort >"$keep/found"
+same "algorithms, as in NCCL's log" "$keep/wanted" "$keep/found"
+# A ring of two ranks sends each byte once; LL sends a flag with each word.
+ask "SELECT src || '|' || protocol || '|' || (sum(bytes) * CASE WHEN protocol LIKE '%/LL %' THEN 2 ELSE 1 END) FROM transfers
+     WHERE layer = 'nccl' AND function = 'ncclAllReduce' GROUP BY src, protocol" proxies | sort >"$keep/wanted"
+ask "SELECT src || '|' || protocol || '|' || sum(bytes) FROM transfers WHERE layer = 'nccl-proxy' GROUP BY src, protocol" proxies | sort >"$keep/found"
+same "bytes that proxies sent" "$keep/wanted" "$keep/found"
+
+echo "AllReduce, microseconds from the call to the end of its stream, ratios to the run alone, and microseconds of its kernel:"
+printf '%12s %10s %8s %8s %8s %8s %10s\n' bytes alone again counted kernels proxies kernel
+while read -r what bytes alone; do
+    [ "$what" = enqueue ] && alone=$bytes
+    of() { awk -v what="$what" -v bytes="$bytes" '$1 == what && (what == "enqueue" || $2 == bytes) { print $NF }' "$keep/$1.out"; }
+    kernel=$(ask "SELECT round(1e6 * sum(time_s) / sum(calls), 2) FROM transfers WHERE layer = 'nccl-kernel' AND bucket_lo <= $bytes
+                  AND bucket_hi > $bytes" kernels 2>/dev/null || true)
+    awk -v what="$what" -v bytes="$bytes" -v alone="$alone" -v again="$(of again)" -v counted="$(of counted)" -v kernels="$(of kernels)" \
+        -v proxies="$(of proxies)" -v kernel="$kernel" \
+        'BEGIN { printf "%12s %10.2f %8.3f %8.3f %8.3f %8.3f %10s\n", what == "us" ? bytes : "ns a call", alone, again / alone,
+                 counted / alone, kernels / alone, proxies / alone, what == "us" ? kernel : "" }'
+done <"$keep/alone.out"
+for run in alone counted again; do
+    case $run in
+    counted) counted gpu "copy-$run" 1 -- gpu_copies times 50 ;;
+    *) job "copy-$run" 1 -- gpu_copies times 50 ;;
+    esac
+    echo "nanoseconds of a copy of 4 KiB, $run: $(cat "$keep/copy-$run.out")"
+done
 exit $status

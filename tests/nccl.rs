@@ -281,15 +281,51 @@ fn communicators_are_asked_for_nothing_before_they_are_complete() {
         let rows = "SELECT layer_comm, function, protocol, device, sum(calls), sum(bytes), count(*) FROM transfers \
                     WHERE role = 'message' GROUP BY 1, 2, 3, 4 ORDER BY 1, 2";
         let wanted = [
-            "nccl:i0.4|ncclAllReduce|TREE/LL x1|gpu3|2|800|2",
             "nccl:i0.5|ncclAllReduce|TREE/LL x1|gpu3|2|800|2",
-            "nccl:i0.7|ncclAllReduce|RING/SIMPLE x4|gpu3|2|8000|2",
+            "nccl:i0.6|ncclAllReduce|TREE/LL x1|gpu3|2|800|2",
+            "nccl:i0.8|ncclAllReduce|RING/SIMPLE x4|gpu3|2|8000|2",
             "nccl:s0.1|ncclAllReduce|TREE/LL x1|gpu3|2|800|2",
             "nccl:s0.3|ncclAlltoAll||gpu3|2|1600|2",
+            "nccl:s0.4|ncclAllReduce|RING/SIMPLE x4|gpu3|2|16000|2",
+            "nccl:s0.4|ncclAlltoAll||gpu3|2|1600|2",
         ];
         assert_eq!(answer(&run.profile_path(), rows), wanted, "{mpi}");
         let members = "SELECT comm, size, ranks FROM communicators WHERE layer = 'nccl' ORDER BY 1";
         assert!(answer(&run.profile_path(), members).iter().all(|row| row.ends_with("|2|0-1")), "{mpi}");
+    }
+}
+
+/// The library's own calls come by the wrappers then, which know none of its communicators: it is the plugin that counts.
+#[test]
+fn programs_that_find_the_library_by_themselves_are_counted_by_the_plugin_alone() {
+    let standin = shared_library("standin_nccl");
+    for mpi in Mpi::ALL {
+        let launch =
+            Launch::of(mpi, Program { name: "nccl_past", link: vec!["-ldl".to_owned()] }.compiled(mpi)).ranks(2);
+        let run = counted(launch).variable("STANDIN", &standin.display().to_string()).run().succeeded();
+        let rows = "SELECT layer_comm, function, protocol, src, dst, sum(calls), sum(bytes) FROM transfers WHERE layer = 'nccl' \
+                    GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5";
+        let wanted: Vec<String> = ["nccl:i0.0", "nccl:i0.1"]
+            .iter()
+            .zip(0..)
+            .flat_map(|(comm, root)| {
+                let each = move |what: &str, bytes: usize| format!("{comm}|{what}|1|{bytes}");
+                let of = |rank: usize| if rank == root { 2000 } else { 0 };
+                [
+                    each("ncclAllReduce|TREE/LL x1|0|-", 400),
+                    each("ncclAllReduce|TREE/LL x1|1|-", 400),
+                    each(&format!("ncclBroadcast|RING/SIMPLE x4|0|{root}"), of(0)),
+                    each(&format!("ncclBroadcast|RING/SIMPLE x4|1|{root}"), of(1)),
+                    each("ncclSend|x2|0|0", 40),
+                    each("ncclSend|x2|0|1", 40),
+                    each("ncclSend|x2|1|0", 40),
+                    each("ncclSend|x2|1|1", 40),
+                ]
+            })
+            .collect();
+        assert_eq!(answer(&run.profile_path(), rows), wanted, "{mpi}");
+        let communicators = "SELECT comm, freed FROM communicators WHERE layer = 'nccl' ORDER BY 1";
+        assert_eq!(answer(&run.profile_path(), communicators), ["nccl:i0.0|1", "nccl:i0.1|0"], "{mpi}");
     }
 }
 

@@ -57,8 +57,27 @@ int CCL(AllToAllV)(const void *send, const size_t *send_counts, void *receive, c
                    void *stream);
 int CCL(Scatter)(const void *send, void *receive, size_t count, int datatype, int root, ccl_comm comm, void *stream);
 #else
-int CCL(CommInitAll)(ccl_comm *comms, int ranks, const int *devices);
-int CCL(MemAlloc)(void **place, size_t bytes);
+int ncclCommInitAll(ccl_comm *comms, int ranks, const int *devices);
+int ncclMemAlloc(void **place, size_t bytes);
+int ncclMemFree(void *place);
+int ncclCommInitRankConfig(ccl_comm *comm, int ranks, ccl_id id, int rank, ccl_config *config);
+int ncclCommInitRankScalable(ccl_comm *comm, int ranks, int rank, int id_count, ccl_id *ids, ccl_config *config);
+int ncclCommShrink(ccl_comm comm, int *excluded, int count, ccl_comm *place, ccl_config *config, int flags);
+int ncclCommGrow(ccl_comm comm, int ranks, const ccl_id *id, int rank, ccl_comm *place, ccl_config *config);
+int ncclCommGetAsyncError(ccl_comm comm, int *state);
+int ncclCommCuDevice(ccl_comm comm, int *device);
+int ncclCommAbort(ccl_comm comm);
+int ncclGroupSimulateEnd(void *info);
+int ncclBcast(void *buffer, size_t count, int datatype, int root, ccl_comm comm, void *stream);
+int ncclAlltoAll(const void *send, void *receive, size_t count, int datatype, ccl_comm comm, void *stream);
+int ncclPutSignal(const void *local, size_t count, int datatype, int peer, void *window, size_t offset, int signal, int context,
+                  unsigned flags, ccl_comm comm, void *stream);
+int ncclGather(const void *send, void *receive, size_t count, int datatype, int root, ccl_comm comm, void *stream);
+int ncclScatter(const void *send, void *receive, size_t count, int datatype, int root, ccl_comm comm, void *stream);
+int ncclCommRegister(ccl_comm comm, void *buffer, size_t bytes, void **handle);
+int ncclCommDeregister(ccl_comm comm, void *handle);
+int ncclCommWindowRegister(ccl_comm comm, void *buffer, size_t bytes, void **window, int flags);
+int ncclCommWindowDeregister(ccl_comm comm, void *window);
 #endif
 
 #endif

@@ -62,6 +62,17 @@ int main(int argc, char **argv)
     DONE(ncclCommGetAsyncError(reused, &state));
     DONE(ncclAlltoAll(data, data, 100, CCL_FLOAT32, reused, NULL));
 
+    /* A split that says too early that it is complete: the plugin is told of it later. */
+    ccl_comm slow;
+    standin_is_early = 1;
+    DONE(ncclCommSplit(all, 4, rank, &slow, NULL));
+    standin_is_early = 0;
+    do
+        DONE(ncclCommGetAsyncError(all, &state));
+    while (state == 7);
+    DONE(REDUCE(2000, slow));
+    DONE(ncclAlltoAll(data, data, 100, CCL_FLOAT32, slow, NULL));
+
     /* A split comes to nothing, and its place holds something else by the time that a communicator is asked for its state. */
     ccl_comm given_up;
     standin_fails = 1;

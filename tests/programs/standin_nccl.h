@@ -1,4 +1,4 @@
-/* What of NCCL's interface the stand-in has beyond nccl.h. */
+/* What the stand-in for NCCL is told by tests. */
 #ifndef STANDIN_NCCL_H
 #define STANDIN_NCCL_H
 
@@ -9,20 +9,9 @@
 extern int standin_ranks, standin_rank;
 /* Nonblocking ones come to nothing. */
 extern int standin_fails;
+/* Those of nonblocking ones are there at once, and say that they are complete; only the communicator that they are made of says that it goes on. */
+extern int standin_is_early;
 /* How often it was asked what it does not know yet. */
 extern int standin_warnings;
-
-int ncclCommInitRankConfig(ccl_comm *comm, int ranks, ccl_id id, int rank, ccl_config *config);
-int ncclCommInitRankScalable(ccl_comm *comm, int ranks, int rank, int id_count, ccl_id *ids, ccl_config *config);
-int ncclCommShrink(ccl_comm comm, int *excluded, int count, ccl_comm *place, ccl_config *config, int flags);
-int ncclCommGrow(ccl_comm comm, int ranks, const ccl_id *id, int rank, ccl_comm *place, ccl_config *config);
-int ncclCommGetAsyncError(ccl_comm comm, int *state);
-int ncclCommCuDevice(ccl_comm comm, int *device);
-int ncclCommAbort(ccl_comm comm);
-int ncclGroupSimulateEnd(void *info);
-int ncclBcast(void *buffer, size_t count, int datatype, int root, ccl_comm comm, void *stream);
-int ncclAlltoAll(const void *send, void *receive, size_t count, int datatype, ccl_comm comm, void *stream);
-int ncclPutSignal(const void *local, size_t count, int datatype, int peer, void *window, size_t offset, int signal, int context,
-                  unsigned flags, ccl_comm comm, void *stream);
 
 #endif

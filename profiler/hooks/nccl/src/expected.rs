@@ -1,6 +1,7 @@
 //! Which communicators of the plugin are those of the wrappers: the plugin is told of one while the wrapper makes it, maybe in another
 //! thread, or after the wrapper has returned. One that no wrapper makes was made by a program that found NCCL by `dlsym`, or has it linked in.
 
+use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -26,10 +27,18 @@ struct Told {
 struct Expected {
     begun: Vec<Begun>,
     told: Vec<Told>,
+    /// Those that wrappers have made, and the plugin was not told of yet: nonblocking ones, which may be there before they are complete.
+    late: VecDeque<Begun>,
     last: u32,
+    /// Whether the plugin is told of any.
+    has_plugin: bool,
 }
 
-static EXPECTED: Mutex<Expected> = Mutex::new(Expected { begun: Vec::new(), told: Vec::new(), last: 0 });
+/// So many that are late are waited for.
+const MOST_LATE: usize = 64;
+
+static EXPECTED: Mutex<Expected> =
+    Mutex::new(Expected { begun: Vec::new(), told: Vec::new(), late: VecDeque::new(), last: 0, has_plugin: false });
 
 fn with<T>(work: impl FnOnce(&mut Expected) -> T) -> T {
     work(&mut EXPECTED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
@@ -61,9 +70,13 @@ pub enum Taken {
 /// The plugin is told of one.
 pub fn take(ranks: u32, rank: u32) -> Taken {
     with(|expected| {
+        expected.has_plugin = true;
         let is_it = |one: &Begun| one.ranks == Some(ranks) && one.rank == Some(rank);
         if let Some(place) = expected.begun.iter().position(is_it) {
             return Taken::Known(expected.begun.remove(place).number);
+        }
+        if let Some(late) = expected.late.iter().position(is_it).and_then(|place| expected.late.remove(place)) {
+            return Taken::Known(late.number);
         }
         let may_be = |one: &Begun| one.rank.is_none() && one.ranks.is_none_or(|wanted| wanted == ranks);
         if expected.begun.iter().any(may_be) { Taken::Later } else { Taken::Unseen }
@@ -83,11 +96,24 @@ pub fn pend(ranks: u32, rank: u32, hash: u64, number: &'static AtomicU32) {
 pub fn made(number: u32, ranks: u32, rank: u32) -> Option<u64> {
     with(|expected| {
         expected.begun.retain(|one| one.number != number);
-        let place = expected.told.iter().position(|told| (told.ranks, told.rank) == (ranks, rank))?;
+        let place = expected.told.iter().position(|told| (told.ranks, told.rank) == (ranks, rank));
+        let Some(place) = place else {
+            expected.be_late(Begun { number, ranks: Some(ranks), rank: Some(rank) });
+            return None;
+        };
         let told = expected.told.remove(place);
         told.number.store(number, Ordering::Release);
         Some(told.hash)
     })
+}
+
+impl Expected {
+    fn be_late(&mut self, late: Begun) {
+        if self.has_plugin && late.number != 0 && self.late.try_reserve(1).is_ok() {
+            self.late.truncate(MOST_LATE - 1);
+            self.late.push_front(late);
+        }
+    }
 }
 
 /// It was made without a word to the plugin, or not at all.

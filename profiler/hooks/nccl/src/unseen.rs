@@ -2,6 +2,7 @@
 //! alone.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 struct Unseen {
     ranks: u32,
@@ -15,12 +16,25 @@ fn with_all<T>(work: impl FnOnce(&mut Vec<Unseen>) -> T) -> T {
     work(&mut ALL.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }
 
+/// Whether there ever was one.
+static HAS_BEEN: AtomicBool = AtomicBool::new(false);
+
+pub fn has_been() -> bool {
+    HAS_BEEN.load(Ordering::Relaxed)
+}
+
 pub fn add(ranks: u32, rank: u32, identity: [u64; 2]) {
+    HAS_BEEN.store(true, Ordering::Relaxed);
     with_all(|all| {
         if all.try_reserve(1).is_ok() {
             all.push(Unseen { ranks, rank, identity });
         }
     });
+}
+
+/// How many there are.
+pub fn count() -> usize {
+    with_all(|all| all.len())
 }
 
 /// It is no more.

@@ -96,7 +96,40 @@ impl Library {
         // Opened with RTLD_LOCAL, as MPI libraries and Python do.
         let is_it = |file: &[u8]| file.starts_with(self.stem) && matches!(file.get(self.stem.len()), Some(b'.' | b'-'));
         let renamed = || libraries(is_it).iter().find_map(|name| Loaded::find(name));
-        Loaded::find(self.name).or_else(renamed).map_or(0, |library| library.symbol(name) as usize)
+        match Loaded::find(self.name).or_else(renamed) {
+            Some(library) => library.symbol(name) as usize,
+            None => elsewhere(name),
+        }
+    }
+}
+
+/// The address of a name in any library but this one, for a library that has the one that is watched linked into it, and was opened out of the order in
+/// which the loader searches. 0 if there is none.
+fn elsewhere(name: &CStr) -> usize {
+    let own = base(elsewhere as *const c_void);
+    for library in libraries(|_| true) {
+        // SAFETY: RTLD_NOLOAD loads nothing; what has the name stays, what has not may be closed as before.
+        unsafe {
+            let handle = libc::dlopen(library.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);
+            if handle.is_null() {
+                continue;
+            }
+            let address = libc::dlsym(handle, name.as_ptr());
+            if !address.is_null() && base(address) != own {
+                return address as usize;
+            }
+            libc::dlclose(handle);
+        }
+    }
+    0
+}
+
+/// Where the library of an address begins.
+fn base(address: *const c_void) -> *mut c_void {
+    // SAFETY: only addresses and null are in it, and it is read where the call has filled it.
+    unsafe {
+        let mut facts: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(address, &mut facts) == 0 { std::ptr::null_mut() } else { facts.dli_fbase }
     }
 }
 

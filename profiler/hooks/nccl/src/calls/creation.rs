@@ -150,10 +150,14 @@ fn derive<V: Vendor>(
         Making::new::<V>(function, parent, None, None)
     };
     let code = real();
-    making.done::<V>(code, |module, number| {
-        let parent = communicators::known_or_new::<V>(module, parent).filter(|_| is_taken::<V>(code))?;
+    // That of a nonblocking communicator may say success while it goes on: the communicator itself does not.
+    let is_alone = making.begun.as_ref().is_some_and(|begun| !begun.thread.is_in_group());
+    let goes_on = code == SUCCESS && is_alone && !communicators::is_complete::<V>(parent);
+    let told = if goes_on { V::IN_PROGRESS } else { code };
+    making.done::<V>(told, |module, number| {
+        let parent = communicators::known_or_new::<V>(module, parent).filter(|_| is_taken::<V>(told))?;
         if let Some(unfinished) = make(parent, number) {
-            making.finish::<V>(module, code, unfinished);
+            making.finish::<V>(module, told, unfinished);
         }
         Some(parent)
     });

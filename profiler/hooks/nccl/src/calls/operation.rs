@@ -31,6 +31,9 @@ pub fn operate<V: Vendor>(
     real: impl FnOnce() -> Code,
 ) -> Code {
     let known = communicators::known(comm).or_else(|| creation::finish_left::<V>(comm));
+    if known.is_none() && communicators::is_for_the_plugin(comm) {
+        return real();
+    }
     let number = known.map_or(0, |known| known.number);
     let route = |thread: &super::Thread, module: &_| thread.latest.of_call(module, V::LAYER, function);
     let Some(begun) = Begun::new(number, route) else { return real() };

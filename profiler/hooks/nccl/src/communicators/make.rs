@@ -167,7 +167,13 @@ impl Unfinished {
             return None;
         }
         let is_possible = |(ranks, _): &(u32, u32)| self.parent_ranks.is_none_or(|most| *ranks <= most);
-        let (ranks, rank) = ask::<V>(handle).filter(is_possible).unwrap_or(UNKNOWN);
+        let asked = ask::<V>(handle).filter(is_possible);
+        if asked.is_none() && V::state().is_some() {
+            // It said too early that it is complete.
+            self.leave();
+            return None;
+        }
+        let (ranks, rank) = asked.unwrap_or(UNKNOWN);
         let hash = expected::made(self.expected, ranks, rank);
         let length = self.label.iter().position(|byte| *byte == 0).unwrap_or(0);
         let new = New {

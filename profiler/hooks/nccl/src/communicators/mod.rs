@@ -4,7 +4,7 @@ mod identity;
 pub mod make;
 
 use std::ptr;
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
 
 use commsee_runtime::pointers::Pointers;
 use commsee_runtime::{guard, memory};
@@ -12,7 +12,7 @@ use commsee_runtime::{guard, memory};
 use crate::abi::{Handle, SUCCESS};
 use crate::library::Vendor;
 use crate::module::{self, Module};
-use crate::peers;
+use crate::{peers, unseen};
 
 /// One rank of a communicator. Never freed: what was counted on it may be told of it later.
 pub struct Communicator {
@@ -53,6 +53,16 @@ pub fn known_or_new<V: Vendor>(module: &Module, handle: Handle) -> Option<&'stat
         None => guard::guarded(|| make::first_seen::<V>(module, handle)).flatten(),
     }
 }
+
+/// Whether a call on a handle that is not known, or on none, is for the plugin to count: the program passes the wrappers by, and it is the library that
+/// calls them, or nobody could say which of several communicators it is on.
+#[cold]
+pub fn is_for_the_plugin(handle: Handle) -> bool {
+    unseen::has_been() && (!IS_ANY_MADE.load(Ordering::Relaxed) || !handle.is_null() && unseen::count() > 1)
+}
+
+/// Whether the program has made any by the wrappers.
+static IS_ANY_MADE: AtomicBool = AtomicBool::new(false);
 
 /// The program frees it: the library may give the handle to the next one before its call returns.
 pub fn forget(handle: Handle) -> Option<&'static Communicator> {
@@ -224,6 +234,9 @@ fn register<V: Vendor>(module: &Module, handle: Handle, new: &New) -> Option<&'s
         return None;
     };
     keep(handle, communicator);
+    if new.letter != make::letter::UNSEEN {
+        IS_ANY_MADE.store(true, Ordering::Relaxed);
+    }
     if new.expected != 0 {
         EXPECTED.set(new.expected as usize, address(communicator));
     }
