@@ -3,13 +3,18 @@
 # modules cost. Processes may share one GPU; NCCL goes over sockets. Two minutes.
 #
 #   tests/gpu.sh                  builds and tests here; exit status 77: there is no GPU, nothing was tested
-#   tests/gpu.sh --pack FOLDER    puts all that is needed into FOLDER, for a node without network or compilers: FOLDER/gpu.sh tests there
+#   tests/gpu.sh --pack FOLDER    puts what is built into FOLDER, for a node without network or compilers: FOLDER/gpu.sh tests there
 #
-# MPICC (mpicc.mpich) builds, MPIRUN (mpirun.mpich) starts; NCCL names the folder of libnccl.so.2, else one is fetched.
+# MPICC (mpicc.mpich) builds, MPIRUN (mpirun.mpich) starts; NCCL names the folder of libnccl.so.2, else one is fetched. KEEP names a new folder for what
+# the runs leave. recorder.c says how tests/inputs/nccl/ was recorded, with the same program.
 set -euo pipefail
 own=$(cd "$(dirname "$0")" && pwd)
 
 pack() {
+    local folder
+    mkdir -p "$1"
+    folder=$(cd "$1" && pwd)
+    set -- "$folder"
     cd "$own/.."
     . scripts/packages.sh
     . scripts/ccl.sh
@@ -21,7 +26,6 @@ pack() {
         NCCL=$PWD/target/ccl/nccl-$nccl_version
     fi
     cargo build --release
-    mkdir -p "$1"
     cp target/release/lib{commsee,commsee_gpu,commsee_nccl}.so target/release/through tests/gpu.sh "$1"
     "${MPICC:-mpicc.mpich}" -O2 -Wall -Wextra tests/programs/nccl_gpu.c -o "$1/nccl_gpu" "$NCCL/libnccl.so.2" -ldl
     "${MPICC:-mpicc.mpich}" -O2 -Wall -Wextra tests/programs/gpu_copies.c -o "$1/gpu_copies" -ldl -lpthread
@@ -48,6 +52,7 @@ if [ ! -e "$own/nccl_gpu" ]; then
 fi
 [ -z "${NCCL-}" ] || export LD_LIBRARY_PATH=$NCCL${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 keep=${KEEP:-$work}
+mkdir -p "$keep"
 
 # job NAME RANKS [VARIABLE=VALUE …] -- PROGRAM ARGUMENTS: processes that look like hosts to NCCL; standard output in NAME.out.
 job() {
@@ -73,7 +78,9 @@ status=0
 fail() { echo "FAILED: $*" >&2; status=1; }
 # same WHAT WANTED FOUND, files.
 same() {
-    if diff "$2" "$3" >"$keep/difference"; then
+    if [ ! -s "$2" ]; then
+        fail "$1: there is nothing to compare with"
+    elif diff "$2" "$3" >"$keep/difference"; then
         echo "ok: $1 ($(wc -l <"$2") rows)"
     else
         fail "$1: < is wanted, > is what the profile has"

@@ -295,6 +295,21 @@ fn communicators_are_asked_for_nothing_before_they_are_complete() {
     }
 }
 
+/// AMD's library has NCCL's functions under NCCL's names.
+#[test]
+fn rccl_is_told_by_its_file() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let library = folder.path().join("librccl.so.1");
+    std::fs::copy(shared_library("standin_nccl"), &library).expect("a copy");
+    for mpi in Mpi::ALL {
+        let link = vec![library.display().to_string()];
+        let run =
+            counted(Launch::of(mpi, Program { name: "nccl_traps", link }.compiled(mpi)).ranks(2)).run().succeeded();
+        let notes = answer(&run.profile_path(), "SELECT text FROM notes WHERE module = 'nccl' AND text LIKE '%2.28.9'");
+        assert_eq!(notes, ["RCCL, as NCCL 2.28.9"], "{mpi}");
+    }
+}
+
 /// The library's own calls come by the wrappers then, which know none of its communicators: it is the plugin that counts.
 #[test]
 fn programs_that_find_the_library_by_themselves_are_counted_by_the_plugin_alone() {

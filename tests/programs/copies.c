@@ -1,5 +1,5 @@
-/* copies: copies of a GPU that there is not, in MPI calls and outside of them, for two ranks; tests/gpu.rs has the rows. An argument says that another
- * tool watches the GPU: then nothing is counted. */
+/* copies: copies of a GPU that there is not, in MPI calls and outside of them, for two ranks; tests/gpu.rs has the rows. `other`: another tool watches the
+ * GPU. `unset`: the driver finds no library. */
 #include "truth.h"
 #include "standin_cupti.h"
 #include <sys/wait.h>
@@ -10,6 +10,7 @@ static int deleted(MPI_Comm freed, int key, void *value, void *extra)
     (void)freed, (void)key, (void)value, (void)extra;
     standin_copy(DTOH, DEVICE, PAGEABLE, 1000, 5000, 0);
     standin_launch(3);
+    standin_batch(2);
     return MPI_SUCCESS;
 }
 
@@ -24,8 +25,8 @@ int main(int argc, char **argv)
 {
     /* Before MPI there is nothing to count for. */
     const char *path = standin_start();
-    if (argc == 1)
-        EXPECT(path != NULL && strstr(path, "libcommsee_gpu.so") != NULL);
+    const char *what = argc > 1 ? argv[1] : "";
+    EXPECT(strcmp(what, "other") == 0 || (strcmp(what, "unset") == 0 ? path == NULL : path && strstr(path, "libcommsee_gpu.so")));
     standin_copy(HTOD, PAGEABLE, DEVICE, 999, 1000, 0);
     MPI_Init(&argc, &argv);
     /* Calls that copy nothing are forgotten in the end. */

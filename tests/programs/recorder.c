@@ -1,5 +1,6 @@
-/* A profiler plugin for NCCL that writes down each call of NCCL's, in the order in which they come: tests/inputs/nccl-*.txt were recorded with it on a
- * GPU. RECORD names the file, to which the process's number is added; RECORD_MASK says which events are wanted. -DVERSION=4 or 5: its interface.
+/* A profiler plugin for NCCL that writes down each call of NCCL's, in the order in which they come: tests/inputs/nccl/ was recorded with it on a GPU, by
+ * `nccl_gpu past` (with -DVERSION=4 `nccl_gpu past4`) on two ranks, with NCCL_PROFILER_PLUGIN=.../librecorder5.so RECORD_MASK=94. RECORD names the file, to
+ * which the process's number is added; RECORD_MASK says which events are wanted. -DVERSION=4, 5 or 6: its interface.
  *
  * A line has the thread that calls, in the order of their first calls, what it calls, and what that is about; what the plugin hands out are numbers. */
 #define _GNU_SOURCE

@@ -37,9 +37,10 @@ struct record {
 };
 typedef void callback(void *, int, uint32_t, const void *);
 
-static const char *const of_driver[] = {NULL, "cuInit", "cuMemAlloc_v2", NULL, "cuMemcpyHtoDAsync_v2", "cuGraphLaunch", "cuLaunchKernel"};
-static const char *const of_runtime[] = {NULL, "cudaMalloc_v3020", "cudaMemcpyAsync_v3020", "cudaGraphLaunch_v10000"};
-enum { COPY_IN_DRIVER = 4, LAUNCH_IN_DRIVER = 5, COPY_IN_RUNTIME = 2, LAUNCH_IN_RUNTIME = 3 };
+static const char *const of_driver[] = {NULL, "cuInit", "cuMemAlloc_v2", NULL, "cuMemcpyHtoDAsync_v2", "cuGraphLaunch", "cuLaunchKernel",
+                                        "cuMemcpyBatchAsync_v2"};
+static const char *const of_runtime[] = {NULL, "cudaMalloc_v3020", "cudaMemcpyAsync_v3020", "cudaGraphLaunch_v10000", "cudaMemcpyBatchAsync_v13000"};
+enum { COPY_IN_DRIVER = 4, LAUNCH_IN_DRIVER = 5, BATCH_IN_DRIVER = 7, COPY_IN_RUNTIME = 2, LAUNCH_IN_RUNTIME = 3, BATCH_IN_RUNTIME = 4 };
 
 int standin_dropped;
 static callback *subscriber;
@@ -217,12 +218,22 @@ void standin_nothing(void)
     end(COPY_IN_RUNTIME, COPY_IN_DRIVER, begin(COPY_IN_RUNTIME, COPY_IN_DRIVER), 0);
 }
 
-void standin_launch(int copies)
+static void many(int runtime, int driver, int copies)
 {
-    uint32_t correlation = begin(LAUNCH_IN_RUNTIME, LAUNCH_IN_DRIVER);
+    uint32_t correlation = begin(runtime, driver);
     for (int at = 0; at < copies; at++) {
         struct record record = {MEMCPY, DTOD, DEVICE, DEVICE, 0, 100, 1000, 1500, 0, 1, 7, {{correlation}}};
         add(record);
     }
-    end(LAUNCH_IN_RUNTIME, LAUNCH_IN_DRIVER, correlation, 0);
+    end(runtime, driver, correlation, 0);
+}
+
+void standin_launch(int copies)
+{
+    many(LAUNCH_IN_RUNTIME, LAUNCH_IN_DRIVER, copies);
+}
+
+void standin_batch(int copies)
+{
+    many(BATCH_IN_RUNTIME, BATCH_IN_DRIVER, copies);
 }

@@ -14,8 +14,9 @@ const char *standin_start(void);
 void standin_copy(int direction, int source, int destination, uint64_t bytes, uint64_t time_ns, int result);
 /* A call that copies nothing. */
 void standin_nothing(void);
-/* Launches a graph with so many copies of 100 bytes. */
+/* Launches a graph with so many copies of 100 bytes, or gives them as a list. */
 void standin_launch(int copies);
+void standin_batch(int copies);
 /* Records that found no room. */
 extern int standin_dropped;
 

@@ -7,9 +7,9 @@ use std::mem::offset_of;
 /// `CUptiResult`.
 pub type Code = c_int;
 pub const SUCCESS: Code = 0;
-/// There is a subscriber already.
+/// There is a subscriber already, or no further record.
 pub const LIMIT_REACHED: Code = 12;
-/// The same, since CUDA 11.
+/// There is a subscriber already, since CUDA 11.
 pub const NOT_SEVERAL_SUBSCRIBERS: Code = 39;
 
 /// `CUpti_CallbackDomain`.
@@ -24,7 +24,8 @@ pub const MEMCPY: c_int = 1;
 /// Between two GPUs.
 pub const MEMCPY_PEER: c_int = 22;
 
-/// `CUPTI_ACTIVITY_FLAG_FLUSH_FORCED`: also buffers with records of what has not ended.
+/// What is flushed: buffers of what has ended, or all (`CUPTI_ACTIVITY_FLAG_FLUSH_FORCED`).
+pub const ENDED: u32 = 0;
 pub const FORCED: u32 = 1;
 
 /// `CUpti_CallbackData`.

@@ -1,18 +1,20 @@
 //! In which MPI call a copy was asked for, by the number that CUPTI gives to the call and to the copy's record.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Mutex;
 
 use commsee_hook::Call;
+use commsee_runtime::signals::Undisturbed;
 
-/// So many are kept, which is some hundred times what CUPTI's buffers hold: some calls copy nothing, and their numbers never come again.
-const MOST: usize = 1 << 18;
+use crate::module;
+
+/// So many are kept, which is some hundred times what a buffer of CUPTI's holds: some calls copy nothing, and their numbers never come again.
+const MOST: usize = 1 << 16;
 
 #[derive(Clone, Copy)]
 struct Begun {
     call: Call,
-    /// Of a graph, which may have any number of copies.
-    is_launch: bool,
+    /// It may have any number of copies: of a graph, or of a batch.
+    is_of_many: bool,
 }
 
 struct Kept {
@@ -21,27 +23,29 @@ struct Kept {
     order: VecDeque<u32>,
 }
 
-static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
+static KEPT: Undisturbed<Option<Kept>> = Undisturbed::new(None);
 
 fn with<T>(work: impl FnOnce(&mut Kept) -> T) -> T {
-    let mut kept = KEPT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    work(kept.get_or_insert_with(|| Kept { calls: HashMap::new(), order: VecDeque::new() }))
+    KEPT.with(|kept| work(kept.get_or_insert_with(|| Kept { calls: HashMap::new(), order: VecDeque::new() })))
 }
 
-pub fn begin(correlation: u32, call: Call, is_launch: bool) {
-    with(|kept| {
+pub fn begin(correlation: u32, call: Call, is_of_many: bool) {
+    let is_kept = with(|kept| {
         if kept.calls.try_reserve(1).is_err() || kept.order.try_reserve(1).is_err() {
-            crate::module::say_what_is_lost();
-            return;
+            return false;
         }
-        if kept.calls.insert(correlation, Begun { call, is_launch }).is_none() {
+        if kept.calls.insert(correlation, Begun { call, is_of_many }).is_none() {
             kept.order.push_back(correlation);
         }
         while kept.order.len() > MOST {
             let oldest = kept.order.pop_front();
             oldest.and_then(|oldest| kept.calls.remove(&oldest));
         }
+        true
     });
+    if !is_kept {
+        module::say_what_is_lost();
+    }
 }
 
 /// The call has failed.
@@ -53,7 +57,7 @@ pub fn forget(correlation: u32) {
 pub fn of(correlation: u32) -> Option<Call> {
     with(|kept| {
         let begun = *kept.calls.get(&correlation)?;
-        if !begun.is_launch {
+        if !begun.is_of_many {
             kept.calls.remove(&correlation);
         }
         Some(begun.call)

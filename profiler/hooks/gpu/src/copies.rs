@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use commsee_hook::{AT_ONCE, Role, Route};
+use commsee_runtime::signals::Undisturbed;
 use commsee_runtime::{guard, memory};
 
-use crate::abi::{self, Copy, FORCED, MEMCPY, MEMCPY_PEER, PeerCopy, Record, SUCCESS};
+use crate::abi::{self, Copy, ENDED, FORCED, LIMIT_REACHED, MEMCPY, MEMCPY_PEER, PeerCopy, Record, SUCCESS};
 use crate::calls;
 use crate::cupti::{self, Cupti};
 use crate::module::{self, Module};
@@ -41,7 +41,11 @@ pub unsafe extern "C" fn completed(
         let mut record: *mut Record = std::ptr::null_mut();
         // SAFETY: CUPTI walks through its own buffer; the kind of a record says what it is.
         unsafe {
-            while (cupti.next_record)(buffer, filled_bytes, &raw mut record) == SUCCESS && !record.is_null() {
+            let end = loop {
+                let code = (cupti.next_record)(buffer, filled_bytes, &raw mut record);
+                if code != SUCCESS || record.is_null() {
+                    break code;
+                }
                 match (*record).kind {
                     MEMCPY => {
                         let copy = &*record.cast::<Copy>();
@@ -59,9 +63,11 @@ pub unsafe extern "C" fn completed(
                     }
                     _ => {}
                 }
-            }
+            };
             let mut dropped = 0;
-            if (cupti.dropped)(context, stream, &raw mut dropped) == SUCCESS && dropped > 0 {
+            let is_any_dropped = (cupti.dropped)(context, stream, &raw mut dropped) == SUCCESS && dropped > 0;
+            // Otherwise there are records behind one that it cannot read.
+            if is_any_dropped || !matches!(end, SUCCESS | LIMIT_REACHED) {
                 say_what_was_dropped(module);
             }
         }
@@ -73,18 +79,28 @@ pub unsafe extern "C" fn completed(
 fn say_what_was_dropped(module: &Module) {
     static IS_NOTED: AtomicBool = AtomicBool::new(false);
     if !IS_NOTED.swap(true, Ordering::Relaxed) {
-        module.note("CUPTI had no memory for some copies: they are not counted");
+        module.note("CUPTI has lost some copies: they are not counted");
     }
 }
 
 /// Counting ends, or a snapshot is taken: what is in CUPTI's buffers by now.
 pub unsafe extern "C-unwind" fn drain(_argument: *mut c_void) {
-    guard::guarded(|| {
-        if let Some(cupti) = cupti::find() {
-            // SAFETY: CUPTI calls `completed` within.
-            unsafe { (cupti.flush)(FORCED) };
+    guard::uncancelled(|| {
+        let Some(cupti) = cupti::find().filter(|_| !IS_OVER.load(Ordering::Acquire)) else { return };
+        // SAFETY: CUPTI calls `completed` within.
+        unsafe {
+            (cupti.flush)(ENDED);
+            // What has not ended is counted without its time.
+            (cupti.flush)(FORCED);
         }
     });
+}
+
+/// The process ends, and with it the driver: CUPTI is asked nothing any more.
+static IS_OVER: AtomicBool = AtomicBool::new(false);
+
+pub extern "C" fn over() {
+    IS_OVER.store(true, Ordering::Release);
 }
 
 /// What CUPTI's clock lags behind the timeline's.
@@ -123,18 +139,19 @@ type Key = (u8, u8, u8, [u32; 2]);
 
 /// The number of a route, which is asked for once.
 fn route(module: &Module, copy: &Copy, devices: [u32; 2]) -> u32 {
-    static NUMBERS: Mutex<Option<HashMap<Key, u32>>> = Mutex::new(None);
+    static NUMBERS: Undisturbed<Option<HashMap<Key, u32>>> = Undisturbed::new(None);
     let key = (copy.direction, copy.source, copy.destination, devices);
-    let mut numbers = NUMBERS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let numbers = numbers.get_or_insert_default();
-    if let Some(number) = numbers.get(&key) {
-        return *number;
-    }
-    let number = new_route(module, copy, devices);
-    if numbers.try_reserve(1).is_ok() {
-        numbers.insert(key, number);
-    }
-    number
+    let known = NUMBERS.with(|numbers| numbers.get_or_insert_default().get(&key).copied());
+    known.unwrap_or_else(|| {
+        let number = new_route(module, copy, devices);
+        NUMBERS.with(|numbers| {
+            let numbers = numbers.get_or_insert_default();
+            if numbers.try_reserve(1).is_ok() {
+                numbers.insert(key, number);
+            }
+        });
+        number
+    })
 }
 
 fn new_route(module: &Module, copy: &Copy, [from, to]: [u32; 2]) -> u32 {

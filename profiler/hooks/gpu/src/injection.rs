@@ -10,6 +10,6 @@ use crate::watch;
 /// Called by the driver. Anything but 0 is what it calls success.
 #[unsafe(no_mangle)]
 extern "C" fn InitializeInjection() -> c_int {
-    guard::guarded(watch::begin);
+    guard::uncancelled(watch::begin);
     1
 }

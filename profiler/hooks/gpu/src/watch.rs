@@ -13,9 +13,17 @@ use crate::cupti::{self, Cupti};
 use crate::module::{self, Module};
 use crate::{calls, copies};
 
-/// What functions that copy begin with, and those that launch what was captured: their copies have no calls of their own.
+/// What functions that copy begin with.
 const COPIES: [&[u8]; 2] = [b"cuMemcpy", b"cudaMemcpy"];
-const LAUNCHES: [&[u8]; 2] = [b"cuGraphLaunch", b"cudaGraphLaunch"];
+/// Those with any number of copies: they launch what was captured, or are given a list.
+const OF_MANY: [&[u8]; 6] = [
+    b"cuGraphLaunch",
+    b"cudaGraphLaunch",
+    b"cuMemcpyBatch",
+    b"cudaMemcpyBatch",
+    b"cuMemcpy3DBatch",
+    b"cudaMemcpy3DBatch",
+];
 /// More functions than CUDA has, and so many numbers without one end the list.
 const MOST: u32 = 4096;
 const GAP: u32 = 64;
@@ -54,15 +62,22 @@ fn watch(module: &Module, cupti: &'static Cupti) -> Result<(), String> {
             (cupti.unsubscribe)(subscriber);
             return Err(trouble);
         }
+        let mut is_any_told = false;
         for domain in [DRIVER, RUNTIME] {
             for number in functions(cupti, domain) {
-                (cupti.enable_callback)(1, subscriber, domain, number);
+                is_any_told |= (cupti.enable_callback)(1, subscriber, domain, number) == SUCCESS;
             }
+        }
+        if !is_any_told {
+            (cupti.unsubscribe)(subscriber);
+            return Err("CUPTI tells of no calls".to_owned());
         }
         let mut version = 0;
         if (cupti.version)(&raw mut version) == SUCCESS {
             module.note(&version_text(version));
         }
+        // Registered behind what the driver has, this runs before it.
+        libc::atexit(copies::over);
         module.drain(copies::drain, null_mut());
     }
     Ok(())
@@ -89,7 +104,7 @@ fn functions(cupti: &Cupti, domain: c_int) -> Vec<u32> {
             break;
         }
         // SAFETY: as above.
-        if is_there && is_any_of(unsafe { CStr::from_ptr(name) }.to_bytes(), COPIES.iter().chain(&LAUNCHES)) {
+        if is_there && is_any_of(unsafe { CStr::from_ptr(name) }.to_bytes(), COPIES.iter().chain(&OF_MANY)) {
             numbers.push(number);
         }
     }
@@ -119,9 +134,19 @@ unsafe extern "C" fn called(_data: *mut c_void, _domain: c_int, _function: u32, 
         if !unsafe { module.here(&raw mut call) } {
             return;
         }
+        // SAFETY: this thread's own; or null.
+        let latest = unsafe { module.word().as_mut() };
+        let own = u64::from(told.correlation) + 1;
+        // The run-time has told of it already.
+        if latest.as_ref().is_some_and(|latest| **latest == own) {
+            return;
+        }
         // SAFETY: CUPTI's name of the function.
-        let is_launch =
-            !told.function.is_null() && is_any_of(unsafe { CStr::from_ptr(told.function) }.to_bytes(), LAUNCHES.iter());
-        calls::begin(told.correlation, call, is_launch);
+        let is_of_many =
+            !told.function.is_null() && is_any_of(unsafe { CStr::from_ptr(told.function) }.to_bytes(), OF_MANY.iter());
+        calls::begin(told.correlation, call, is_of_many);
+        if let Some(latest) = latest {
+            *latest = own;
+        }
     });
 }

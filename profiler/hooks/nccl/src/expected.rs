@@ -110,13 +110,18 @@ pub fn made(number: u32, ranks: u32, rank: u32) -> Option<u64> {
 impl Expected {
     fn be_late(&mut self, late: Begun) {
         if self.has_plugin && late.number != 0 && self.late.try_reserve(1).is_ok() {
-            self.late.truncate(MOST_LATE - 1);
-            self.late.push_front(late);
+            if self.late.len() == MOST_LATE {
+                self.late.pop_front();
+            }
+            self.late.push_back(late);
         }
     }
 }
 
-/// It was made without a word to the plugin, or not at all.
+/// It was made without a word to the plugin, or not at all, or it is no more.
 pub fn withdraw(number: u32) {
-    with(|expected| expected.begun.retain(|one| one.number != number));
+    with(|expected| {
+        expected.begun.retain(|one| one.number != number);
+        expected.late.retain(|one| one.number != number);
+    });
 }

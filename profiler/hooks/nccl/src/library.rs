@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use commsee_runtime::real::Library;
+use commsee_runtime::real::{Library, file_of};
 
 use crate::abi::{Code, Handle};
 use crate::module::Module;
@@ -44,12 +44,17 @@ const IS_RCCL: u8 = 2;
 
 #[cold]
 fn find() -> bool {
-    let which = if commsee_runtime::real!(NCCL, ncclGetVersion, Version).is_some() {
-        IS_NCCL
-    } else if commsee_runtime::real!(RCCL, ncclGetVersion, Version).is_some() {
-        IS_RCCL
-    } else {
-        UNKNOWN
+    let found = commsee_runtime::real!(NCCL, ncclGetVersion, Version)
+        .or_else(|| commsee_runtime::real!(RCCL, ncclGetVersion, Version));
+    // Both have all names: which it is only its file says.
+    let is_rccl = |function: Version| {
+        let file = file_of(function as usize).map_or(&b""[..], CStr::to_bytes);
+        file.rsplit(|byte| *byte == b'/').next().is_some_and(|name| name.starts_with(RCCL.stem))
+    };
+    let which = match found {
+        Some(function) if is_rccl(function) => IS_RCCL,
+        Some(_) => IS_NCCL,
+        None => UNKNOWN,
     };
     WHICH.store(which, Ordering::Relaxed);
     which == IS_RCCL
@@ -68,6 +73,8 @@ pub trait Vendor {
     const NAME: &'static CStr;
     /// The result of a nonblocking call that goes on.
     const IN_PROGRESS: Code;
+    /// Whether it tells a profiler plugin what it does.
+    const HAS_PLUGIN: bool;
     fn version() -> Option<Version>;
     fn ranks() -> Option<Ask>;
     fn rank() -> Option<Ask>;
@@ -86,6 +93,7 @@ impl Vendor for Nccl {
     const ARRIVALS: &'static str = "nccl-rx";
     const NAME: &'static CStr = c"nccl";
     const IN_PROGRESS: Code = 7;
+    const HAS_PLUGIN: bool = true;
 
     fn version() -> Option<Version> {
         real!(Nccl, ncclGetVersion, Version)
@@ -120,6 +128,7 @@ impl Vendor for OneCcl {
     const ARRIVALS: &'static str = "oneccl-rx";
     const NAME: &'static CStr = c"oneccl";
     const IN_PROGRESS: Code = 6;
+    const HAS_PLUGIN: bool = false;
 
     fn version() -> Option<Version> {
         real!(OneCcl, onecclGetVersion, Version)

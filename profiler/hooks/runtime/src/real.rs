@@ -37,12 +37,7 @@ impl Loaded {
 
     /// The one that has this address, if it is not the program itself.
     pub fn with(address: usize) -> Option<Loaded> {
-        // SAFETY: only addresses and null are in it, and it is read where the call has filled it.
-        unsafe {
-            let mut facts: libc::Dl_info = std::mem::zeroed();
-            let is_known = libc::dladdr(address as *const c_void, &mut facts) != 0 && !facts.dli_fname.is_null();
-            if is_known { Loaded::find(CStr::from_ptr(facts.dli_fname)) } else { None }
-        }
+        file_of(address).and_then(Loaded::find)
     }
 
     /// The address of a name in it, and in those it needs; or null.
@@ -106,30 +101,39 @@ impl Library {
 /// The address of a name in any library but this one, for a library that has the one that is watched linked into it, and was opened out of the order in
 /// which the loader searches. 0 if there is none.
 fn elsewhere(name: &CStr) -> usize {
-    let own = base(elsewhere as *const c_void);
-    for library in libraries(|_| true) {
+    let own = file_of(elsewhere as *const () as usize);
+    let mut found = 0;
+    // The program itself has no name here: all that stands in front of us would be found by it.
+    for library in libraries(|file| !file.is_empty()) {
         // SAFETY: RTLD_NOLOAD loads nothing; what has the name stays, what has not may be closed as before.
         unsafe {
             let handle = libc::dlopen(library.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);
             if handle.is_null() {
                 continue;
             }
-            let address = libc::dlsym(handle, name.as_ptr());
-            if !address.is_null() && base(address) != own {
-                return address as usize;
+            let address = libc::dlsym(handle, name.as_ptr()) as usize;
+            let file = file_of(address).filter(|file| *file == library.as_c_str());
+            if address != 0 && file.is_some() && file != own {
+                // Whose of two a handle is nobody can say.
+                if found != 0 {
+                    return 0;
+                }
+                found = address;
+            } else {
+                libc::dlclose(handle);
             }
-            libc::dlclose(handle);
         }
     }
-    0
+    found
 }
 
-/// Where the library of an address begins.
-fn base(address: *const c_void) -> *mut c_void {
+/// The file of the library that has an address, as the loader names it. The name stays as long as the library.
+pub fn file_of(address: usize) -> Option<&'static CStr> {
     // SAFETY: only addresses and null are in it, and it is read where the call has filled it.
     unsafe {
         let mut facts: libc::Dl_info = std::mem::zeroed();
-        if libc::dladdr(address, &mut facts) == 0 { std::ptr::null_mut() } else { facts.dli_fbase }
+        let is_known = libc::dladdr(address as *const c_void, &mut facts) != 0 && !facts.dli_fname.is_null();
+        is_known.then(|| CStr::from_ptr(facts.dli_fname))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use commsee::shard::{Role, Route};
+
 use crate::query::Error;
 use crate::query::catalog::{Catalog, NO_COMM};
 use crate::query::filter::Filter;
@@ -12,7 +14,7 @@ use crate::query::transfers::{Group, Sums, groups};
 #[derive(Clone, Debug, Default)]
 pub struct Layers {
     pub notes: Vec<Note>,
-    /// By name; only layers that moved data themselves, not what arrived.
+    /// By name; only layers that moved data for somebody: not what arrived, and not what devices did by themselves, which needs no call.
     pub links: Vec<Links>,
 }
 
@@ -42,7 +44,8 @@ impl Layers {
 fn links(groups: &[Group], catalog: &Catalog) -> Vec<Links> {
     let mut layers: BTreeMap<&str, (Sums, BTreeMap<&str, Sums>)> = BTreeMap::new();
     for group in groups {
-        let Some(route) = catalog.routes.get(&group.route).filter(|route| !route.arrives) else { continue };
+        let is_asked = |route: &&Route| !route.arrives && route.role != Role::Device;
+        let Some(route) = catalog.routes.get(&group.route).filter(is_asked) else { continue };
         let (total, parts) = layers.entry(&route.layer).or_default();
         total.add(&group.sums);
         let has_call = catalog.operations.get(&group.op).is_some_and(|operation| !operation.is_none());

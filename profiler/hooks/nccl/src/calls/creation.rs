@@ -155,7 +155,10 @@ fn derive<V: Vendor>(
     let goes_on = code == SUCCESS && is_alone && !communicators::is_complete::<V>(parent);
     let told = if goes_on { V::IN_PROGRESS } else { code };
     making.done::<V>(told, |module, number| {
-        let parent = communicators::known_or_new::<V>(module, parent).filter(|_| is_taken::<V>(told))?;
+        let Some(parent) = communicators::known_or_new::<V>(module, parent).filter(|_| is_taken::<V>(told)) else {
+            expected::withdraw(number);
+            return None;
+        };
         if let Some(unfinished) = make(parent, number) {
             making.finish::<V>(module, told, unfinished);
         }
@@ -209,6 +212,7 @@ fn settle<V: Vendor>(module: &Module, code: Code, comm: Handle, known: Option<&'
         Some(known) if is_taken::<V>(code) => {
             module.communicator_freed(known.number);
             make::forget_parts(known.number);
+            expected::withdraw(known.expected);
         }
         Some(known) => communicators::keep(comm, known),
         None => {}
@@ -225,7 +229,7 @@ struct Making {
 
 impl Making {
     fn new<V: Vendor>(function: Function, parent: Handle, ranks: Option<u32>, rank: Option<u32>) -> Making {
-        let is_watched = module::get().is_some();
+        let is_watched = V::HAS_PLUGIN && module::get().is_some();
         let expected = guard::guarded(|| if is_watched { expected::expect(ranks, rank) } else { 0 }).unwrap_or(0);
         Making { begun: begin::<V>(function, parent), function, expected }
     }

@@ -30,7 +30,7 @@ pub fn end<V: Vendor>(function: Function, real: impl FnOnce() -> Code) -> Code {
         thread.groups.set(thread.groups.get() - 1);
         return real();
     }
-    if is_of_others(thread) {
+    if V::HAS_PLUGIN && is_of_others(thread) {
         thread.groups.set(0);
         return real();
     }

@@ -31,7 +31,7 @@ pub fn operate<V: Vendor>(
     real: impl FnOnce() -> Code,
 ) -> Code {
     let known = communicators::known(comm).or_else(|| creation::finish_left::<V>(comm));
-    if known.is_none() && communicators::is_for_the_plugin(comm) {
+    if known.is_none() && communicators::is_for_the_plugin::<V>(comm) {
         return real();
     }
     let number = known.map_or(0, |known| known.number);

@@ -57,11 +57,13 @@ pub fn known_or_new<V: Vendor>(module: &Module, handle: Handle) -> Option<&'stat
 /// Whether a call on a handle that is not known, or on none, is for the plugin to count: the program passes the wrappers by, and it is the library that
 /// calls them, or nobody could say which of several communicators it is on.
 #[cold]
-pub fn is_for_the_plugin(handle: Handle) -> bool {
-    unseen::has_been() && (!IS_ANY_MADE.load(Ordering::Relaxed) || !handle.is_null() && unseen::count() > 1)
+pub fn is_for_the_plugin<V: Vendor>(handle: Handle) -> bool {
+    V::HAS_PLUGIN
+        && unseen::has_been()
+        && (!IS_ANY_MADE.load(Ordering::Relaxed) || !handle.is_null() && unseen::count() > 1)
 }
 
-/// Whether the program has made any by the wrappers.
+/// Whether the program has made any of a library with a plugin by the wrappers.
 static IS_ANY_MADE: AtomicBool = AtomicBool::new(false);
 
 /// The program frees it: the library may give the handle to the next one before its call returns.
@@ -234,7 +236,7 @@ fn register<V: Vendor>(module: &Module, handle: Handle, new: &New) -> Option<&'s
         return None;
     };
     keep(handle, communicator);
-    if new.letter != make::letter::UNSEEN {
+    if V::HAS_PLUGIN && new.letter != make::letter::UNSEEN {
         IS_ANY_MADE.store(true, Ordering::Relaxed);
     }
     if new.expected != 0 {
