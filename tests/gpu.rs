@@ -24,10 +24,10 @@ fn notes(run: &Run) -> Vec<String> {
     answer(&run.profile_path(), "SELECT text, ranks FROM notes WHERE module = 'gpu' ORDER BY 1")
 }
 
-/// What a rank of `copies.c` does: communicator, operation, direction, memory, device, bucket, from, calls, bytes, nanoseconds.
+/// What a rank of `copies.c` does: communicator, operation, direction, memory, device, bucket, from and to, calls, bytes, nanoseconds.
 fn told(rank: usize) -> Vec<String> {
     let row = |comm: &str, op: &str, what: &str, bucket: u64, calls: u64, bytes: u64, ns: u64| {
-        format!("{comm}|{op}|{what}|{bucket}|{rank}|{calls}|{bytes}|{ns}")
+        format!("{comm}|{op}|{what}|{bucket}|{rank}|{rank}|{calls}|{bytes}|{ns}")
     };
     vec![
         row("-", "-", "HtoD|pageable to device|gpu0", 1024, 3, 12_000, 6000),
@@ -41,7 +41,7 @@ fn told(rank: usize) -> Vec<String> {
     ]
 }
 
-const ROWS: &str = "SELECT comm, op, function, protocol, device, bucket_lo, src, calls, bytes, \
+const ROWS: &str = "SELECT comm, op, function, protocol, device, bucket_lo, src, dst, calls, bytes, \
                     CAST(round(coalesce(time_s, 0) * 1e9) AS INTEGER) FROM transfers WHERE layer = 'gpu' AND role = 'device' AND kind = 'gpu'";
 
 #[test]

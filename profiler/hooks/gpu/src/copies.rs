@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use commsee_hook::{AT_ONCE, Role, Route};
@@ -127,12 +129,23 @@ fn count(module: &Module, clock: Clock, copy: &Copy, correlation: u32, devices: 
     let Some(call) = calls::of(correlation) else { return };
     let is_timed = copy.begin_ns != 0 && copy.end_ns >= copy.begin_ns;
     let duration_ns = if is_timed { copy.end_ns - copy.begin_ns } else { AT_ONCE };
-    let route = route(module, copy, devices);
-    module.count(&call, route, 0, copy.bytes, copy.bytes, duration_ns);
+    let (route, own) = (route(module, copy, devices), own(module));
+    module.count(&call, route, own, copy.bytes, copy.bytes, duration_ns);
     if call.is_traced() && is_timed {
         let (begin_ns, end_ns) = (clock.on_timeline_ns(copy.begin_ns), clock.on_timeline_ns(copy.end_ns));
-        module.event(&call, route, 0, copy.bytes, begin_ns, end_ns);
+        module.event(&call, route, own, copy.bytes, begin_ns, end_ns);
     }
+}
+
+/// This process as the peer of its copies: both ends are its own.
+fn own(module: &Module) -> u32 {
+    static OWN: OnceLock<u32> = OnceLock::new();
+    *OWN.get_or_init(|| {
+        // By chance no other has the same.
+        let identity = RandomState::new().hash_one(std::process::id());
+        module.own_identity(identity);
+        module.peer(identity)
+    })
 }
 
 type Key = (u8, u8, u8, [u32; 2]);
