@@ -101,6 +101,18 @@ pub struct Process {
     /// The part of it in calls that have not returned, over its threads.
     pub unreturned_ns: i64,
     pub state: String,
+    /// Whether it called `MPI_Abort`, from which some libraries return.
+    has_aborted: bool,
+}
+
+impl Process {
+    pub fn new(rank: i64, host: String, pid: i64, wall_ns: i64, mpi_ns: i64, state: String) -> Process {
+        Process { rank, host, pid, wall_ns, mpi_ns, unreturned_ns: 0, state, has_aborted: false }
+    }
+
+    pub fn has_aborted(&self) -> bool {
+        self.has_aborted
+    }
 }
 
 /// What a cell stands for.
@@ -211,7 +223,7 @@ fn processes(profile: &Profile, operations: &BTreeMap<i64, Operation>) -> Result
     let mut processes: Vec<Process> = profile.query(sql, vec![], |row| {
         let (rank, host, pid) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let (wall_ns, mpi_ns, state) = (row.get(3)?, row.get(4)?, row.get(5)?);
-        Ok(Process { rank, host, pid, wall_ns, mpi_ns, unreturned_ns: 0, state })
+        Ok(Process::new(rank, host, pid, wall_ns, mpi_ns, state))
     })?;
     for call in unreturned(profile)? {
         let is_outside = operations.get(&call.op).is_some_and(Operation::is_outside_span);
@@ -222,7 +234,24 @@ fn processes(profile: &Profile, operations: &BTreeMap<i64, Operation>) -> Result
             *mpi_ns = mpi_ns.saturating_add(call.time_ns);
         }
     }
+    for rank in aborted(profile, operations, &processes)? {
+        if let Ok(at) = processes.binary_search_by_key(&rank, |process| process.rank) {
+            processes[at].has_aborted = true;
+        }
+    }
     Ok(processes)
+}
+
+/// Ranks of a job that did not end well which are in `MPI_Abort`, or have called it.
+fn aborted(profile: &Profile, operations: &BTreeMap<i64, Operation>, processes: &[Process]) -> Result<Vec<i64>, Error> {
+    let abort = operations.iter().find(|(_, operation)| operation.name == "MPI_Abort").map(|(op, _)| *op);
+    match abort.filter(|_| processes.iter().any(|process| process.state != "finished")) {
+        Some(op) => {
+            let sql = format!("SELECT rank FROM standing WHERE op = {op} UNION SELECT rank FROM cells WHERE op = {op}");
+            profile.query(&sql, vec![], |row| row.get(0))
+        }
+        None => Ok(Vec::new()),
+    }
 }
 
 /// For what binaries without a build id are trusted: those of a host of the job, as they were at its begin.

@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     fn process(rank: i64, host: &str, wall_ns: i64, mpi_ns: i64) -> Process {
-        Process { rank, host: host.to_owned(), pid: 1, wall_ns, mpi_ns, unreturned_ns: 0, state: "finished".to_owned() }
+        Process::new(rank, host.to_owned(), 1, wall_ns, mpi_ns, "finished".to_owned())
     }
 
     /// The worked example of TALP's documentation has two nodes of two ranks, as here, with other times.

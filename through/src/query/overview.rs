@@ -28,6 +28,16 @@ pub struct Overview {
     pub missing: Ranks,
     /// Ranks that went on when the profile was made.
     pub running: Ranks,
+    /// Ranks that called `MPI_Abort`.
+    pub aborted: Ranks,
+}
+
+impl Overview {
+    /// `MPI_Abort was called by rank 3`; nothing where nobody did.
+    pub fn who_aborted(&self) -> Option<String> {
+        let what = if self.aborted.count() == 1 { "rank" } else { "ranks" };
+        (!self.aborted.is_empty()).then(|| format!("MPI_Abort was called by {what} {}", self.aborted))
+    }
 }
 
 pub fn overview(catalog: &Catalog) -> Overview {
@@ -37,8 +47,8 @@ pub fn overview(catalog: &Catalog) -> Overview {
     let mut hosts: Vec<&str> = processes.iter().map(|process| process.host.as_str()).collect();
     hosts.sort_unstable();
     hosts.dedup();
-    let ranks_that = |is_meant: fn(&str) -> bool| {
-        let meant = processes.iter().filter(|process| is_meant(&process.state));
+    let ranks_that = |is_meant: fn(&Process) -> bool| {
+        let meant = processes.iter().filter(|process| is_meant(process));
         meant.filter_map(|process| u32::try_from(process.rank).ok()).collect()
     };
     Overview {
@@ -50,8 +60,9 @@ pub fn overview(catalog: &Catalog) -> Overview {
         mpi_max: peak(processes, |process| process.mpi_ns),
         mpi_avg_ns: mean(sum(|process| process.mpi_ns)),
         mpi_sum_ns: sum(|process| process.mpi_ns),
-        unfinished: ranks_that(|state| !matches!(state, "finished" | "running")),
-        running: ranks_that(|state| state == "running"),
+        unfinished: ranks_that(|process| !matches!(process.state.as_str(), "finished" | "running")),
+        running: ranks_that(|process| process.state == "running"),
+        aborted: ranks_that(Process::has_aborted),
     }
 }
 

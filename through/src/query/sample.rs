@@ -10,14 +10,8 @@ pub fn catalog() -> Catalog {
         (id, Communicator { id, name: name.to_owned(), label, ..Communicator::default() })
     };
     let operation = |name: &str, class: &str| Operation { name: name.to_owned(), class: class.to_owned() };
-    let process = |rank| Process {
-        rank,
-        host: "n1".to_owned(),
-        pid: 100 + rank,
-        wall_ns: 2_000_000_000,
-        mpi_ns: 500_000_000 + rank,
-        unreturned_ns: 0,
-        state: "finished".to_owned(),
+    let process = |rank| {
+        Process::new(rank, "n1".to_owned(), 100 + rank, 2_000_000_000, 500_000_000 + rank, "finished".to_owned())
     };
     let route = |layer: &str, transport: &str| Route {
         layer: layer.to_owned(),

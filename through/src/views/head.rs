@@ -123,6 +123,7 @@ fn notes(report: &Context) -> Vec<String> {
             notes.push(format!("{ranks} {what}: {unfinished}"));
         }
     }
+    notes.extend(overview.who_aborted());
     if !overview.missing.is_empty() {
         notes.push(format!(
             "{} not in the profile: {}",
