@@ -197,6 +197,18 @@ fn every_rank_is_found_where_it_stood() {
     }
 }
 
+/// A Fortran program through one of Fortran's interfaces, with the lines of its calls.
+fn with_lines(mpi: Mpi, source: &Path, interface: &str, folder: &Path) -> PathBuf {
+    mpi.demand();
+    let program = folder.join("program");
+    let mut compiler = Command::new(mpi.fortran_compiler());
+    compiler.args(["-g", "-O0", "-ffree-line-length-none", "-fallow-argument-mismatch"]);
+    compiler.arg(format!("-DINTERFACE={interface}")).arg(source).arg("-o").arg(&program);
+    let made = execute(&mut compiler);
+    assert!(made.status.success(), "{}", made.stderr);
+    program
+}
+
 /// The line of the Fortran program, also where the C function below counts the call.
 #[test]
 fn a_rank_stands_on_a_line_of_a_fortran_program() {
@@ -204,14 +216,8 @@ fn a_rank_stands_on_a_line_of_a_fortran_program() {
     let text = fs::read_to_string(&source).expect("the program");
     for mpi in Mpi::ALL {
         for interface in ["1", "2", "3"] {
-            mpi.demand();
             let folder = tempfile::tempdir().expect("a temporary folder");
-            let program = folder.path().join("program");
-            let mut compiler = Command::new(mpi.fortran_compiler());
-            compiler.args(["-g", "-O0", "-ffree-line-length-none", "-fallow-argument-mismatch"]);
-            compiler.arg(format!("-DINTERFACE={interface}")).arg(&source).arg("-o").arg(&program);
-            let made = execute(&mut compiler);
-            assert!(made.status.success(), "{}", made.stderr);
+            let program = with_lines(mpi, &source, interface, folder.path());
             let launch = Launch::of(mpi, program).preload(common::library()).ranks(2);
             let mut job = Job::of(format!("{mpi} interface {interface}"), launch);
             let expected = [stood(0, "W0.0", "MPI_Recv"), stood(1, "W0.0", "MPI_Allreduce")];
@@ -238,13 +244,8 @@ fn a_rank_of_a_fortran_program_that_aborts_is_told() {
     let line = text.lines().position(|line| line.ends_with("! aborts")).expect("the line") + 1;
     for mpi in Mpi::ALL {
         for interface in ["1", "2", "3"] {
-            mpi.demand();
             let folder = tempfile::tempdir().expect("a temporary folder");
-            let program = folder.path().join("program");
-            let mut compiler = Command::new(mpi.fortran_compiler());
-            compiler.args(["-g", "-O0"]).arg(format!("-DINTERFACE={interface}")).arg(&source).arg("-o").arg(&program);
-            let made = execute(&mut compiler);
-            assert!(made.status.success(), "{}", made.stderr);
+            let program = with_lines(mpi, &source, interface, folder.path());
             let alone = Launch::of(mpi, program.clone()).ranks(3).run();
             let run = Launch::of(mpi, program).preload(common::library()).ranks(3).run();
             assert_eq!(run.status.code(), alone.status.code(), "{mpi} interface {interface}");
