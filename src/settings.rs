@@ -123,7 +123,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: CUPTI,
         default: "",
-        meaning: "Which libcupti.so the module gpu takes, where it finds none by itself, or the wrong one.",
+        meaning: "Path of the libcupti.so that the module gpu uses, if it finds none by itself, or one that does not fit.",
         is_measured: false,
     },
     Variable {

@@ -124,9 +124,9 @@ fn summary(profile: &Path, results: &Results, status: ExitStatus) -> Result<(), 
             line("note", format!("not in {}, which the hosts may not share", other.display()));
         }
         line("note", format!("recovered: {} ended before MPI_Finalize", shards::ranks(&overview.unfinished)));
-        if let Some(who) = overview.who_aborted() {
-            line("note", who);
-        }
+    }
+    if let Some(who) = overview.who_aborted() {
+        line("note", who);
     }
     if !overview.missing.is_empty() {
         line("note", format!("not in the profile: {}", shards::ranks(&overview.missing)));

@@ -102,16 +102,12 @@ pub struct Process {
     pub unreturned_ns: i64,
     pub state: String,
     /// Whether it called `MPI_Abort`, from which some libraries return.
-    has_aborted: bool,
+    pub has_aborted: bool,
 }
 
 impl Process {
     pub fn new(rank: i64, host: String, pid: i64, wall_ns: i64, mpi_ns: i64, state: String) -> Process {
         Process { rank, host, pid, wall_ns, mpi_ns, unreturned_ns: 0, state, has_aborted: false }
-    }
-
-    pub fn has_aborted(&self) -> bool {
-        self.has_aborted
     }
 }
 
@@ -234,7 +230,7 @@ fn processes(profile: &Profile, operations: &BTreeMap<i64, Operation>) -> Result
             *mpi_ns = mpi_ns.saturating_add(call.time_ns);
         }
     }
-    for rank in aborted(profile, operations, &processes)? {
+    for rank in aborted(profile, operations)? {
         if let Ok(at) = processes.binary_search_by_key(&rank, |process| process.rank) {
             processes[at].has_aborted = true;
         }
@@ -242,16 +238,13 @@ fn processes(profile: &Profile, operations: &BTreeMap<i64, Operation>) -> Result
     Ok(processes)
 }
 
-/// Ranks of a job that did not end well which are in `MPI_Abort`, or have called it.
-fn aborted(profile: &Profile, operations: &BTreeMap<i64, Operation>, processes: &[Process]) -> Result<Vec<i64>, Error> {
-    let abort = operations.iter().find(|(_, operation)| operation.name == "MPI_Abort").map(|(op, _)| *op);
-    match abort.filter(|_| processes.iter().any(|process| process.state != "finished")) {
-        Some(op) => {
-            let sql = format!("SELECT rank FROM standing WHERE op = {op} UNION SELECT rank FROM cells WHERE op = {op}");
-            profile.query(&sql, vec![], |row| row.get(0))
-        }
-        None => Ok(Vec::new()),
-    }
+/// Ranks that are in `MPI_Abort`, or have called it.
+fn aborted(profile: &Profile, operations: &BTreeMap<i64, Operation>) -> Result<Vec<i64>, Error> {
+    // Operations are those of the profile: mostly it is not among them.
+    let is_it = |(_, operation): &(&i64, &Operation)| operation.name == "MPI_Abort" && profile.has_sums();
+    let Some((op, _)) = operations.iter().find(is_it) else { return Ok(Vec::new()) };
+    let sql = format!("SELECT rank FROM standing WHERE op = {op} UNION SELECT rank FROM cells WHERE op = {op}");
+    profile.query(&sql, vec![], |row| row.get(0))
 }
 
 /// For what binaries without a build id are trusted: those of a host of the job, as they were at its begin.

@@ -62,7 +62,7 @@ pub fn overview(catalog: &Catalog) -> Overview {
         mpi_sum_ns: sum(|process| process.mpi_ns),
         unfinished: ranks_that(|process| !matches!(process.state.as_str(), "finished" | "running")),
         running: ranks_that(|process| process.state == "running"),
-        aborted: ranks_that(Process::has_aborted),
+        aborted: ranks_that(|process| process.has_aborted),
     }
 }
 
