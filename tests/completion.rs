@@ -29,6 +29,30 @@ fn arrays_are_completed_in_any_way() {
     }
 }
 
+/// Neighbors in rows and columns, and nobody behind a border: one handle stands for requests of both communicators.
+#[test]
+fn neighbors_of_two_communicators_and_none_at_a_border_are_completed_in_any_way() {
+    for mpi in Mpi::ALL {
+        let edges = |ranks| Launch::new(mpi, "edges").ranks(ranks);
+        let records = |name| edges(4).variable(name, "1");
+        let launches = [edges(2), edges(4), edges(6), records("COMMSEE_TRACE"), records("COMMSEE_SITES")];
+        for launch in launches.into_iter().chain([records("COMMSEE_DATATYPES")]) {
+            let run = launch.run().succeeded();
+            check(&run);
+            let of_each = |sql: &str| answer(&run.profile_path(), &format!("{sql} GROUP BY rank ORDER BY rank"));
+            // Each but the two that are freed.
+            let started = of_each(
+                "SELECT rank, sum(calls) - 2, sum(bytes_recv) FROM profile WHERE op IN ('MPI_Irecv', 'MPI_Isend')",
+            );
+            assert_eq!(of_each("SELECT rank, sum(requests), sum(bytes) FROM completions"), started, "{mpi}");
+            assert!(started.len() >= 2);
+            // No time is spent for the one that nobody sends.
+            let waited = "SELECT DISTINCT rank FROM completions WHERE op = 'MPI_Waitall' AND started = 'MPI_Irecv' AND bytes > 0 AND time_s > 0";
+            assert_eq!(answer(&run.profile_path(), waited).len(), started.len(), "{mpi}");
+        }
+    }
+}
+
 /// Requests that agree in operation and size are waited for by the call, also where one of them counts by its own bytes.
 #[test]
 fn what_agrees_in_operation_and_size_is_waited_for() {

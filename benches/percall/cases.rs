@@ -108,6 +108,16 @@ pub const CASES: &[Case] = &[
     case("isend_irecv_waitall_64_comms", "`MPI_Isend`, `MPI_Irecv`, `MPI_Waitall`, over 64 communicators in turn", 3),
     case("isend_irecv_wait_each", "`MPI_Isend`, `MPI_Irecv`, `MPI_Wait` of each, to self", 4),
     case("2_isend_2_irecv_waitall", "2 `MPI_Irecv`, 2 `MPI_Isend`, `MPI_Waitall` of all, to self", 5),
+    case(
+        "2_isend_2_irecv_waitall_2_comms",
+        "2 `MPI_Irecv`, 2 `MPI_Isend`, `MPI_Waitall` of all, one of each on each of 2 communicators",
+        5,
+    ),
+    case(
+        "2_isend_2_irecv_waitall_border",
+        "2 `MPI_Irecv`, 2 `MPI_Isend`, `MPI_Waitall` of all, one of each with `MPI_PROC_NULL`",
+        5,
+    ),
     Case {
         length: Length::Share(400, 50),
         ..case("16_isend_16_irecv_waitany", "16 `MPI_Isend`, 16 `MPI_Irecv`, `MPI_Waitany` until all are complete", 64)

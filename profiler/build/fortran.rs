@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use vocabulary::calls::{Argument, Call, Shape};
 
-use crate::table::{EVERYWHERE, enter, has_short, may_leave_to_c, seen, status};
+use crate::table::{EVERYWHERE, enter, from_nobody, has_short, may_leave_to_c, seen, status};
 
 pub fn write(call: &Call) -> String {
     // Of functions that are written by hand as a whole, so is the translation.
@@ -69,6 +69,18 @@ fn typed(names: &[String]) -> String {
 }
 
 fn translation(call: &Call) -> String {
+    let Some(other) = from_nobody(call) else { return translation_to(call, call.name, "", "") };
+    let name = call.name;
+    let of_these = format!("_{other}");
+    let before = format!(
+        "    if volume::is_nobody(fortran::int(source)) {{ return fortran_{name}{of_these}::<P>({}, caller, entry); }}",
+        parameters(call).join(", ")
+    );
+    translation_to(call, other, &of_these, "") + &translation_to(call, name, "", &before)
+}
+
+/// `body`: what counts the calls `of_these`, which is a part of the translation's name.
+fn translation_to(call: &Call, body: &str, of_these: &str, before: &str) -> String {
     let name = call.name;
     let all = parameters(call);
     let types = vec!["Word"; all.len()].join(", ");
@@ -78,11 +90,12 @@ fn translation(call: &Call) -> String {
     let path = if has_short { "<P: Path>" } else { "" };
     line("#[inline(never)]");
     line(&format!(
-        "unsafe extern \"C-unwind\" fn fortran_{name}{path}({}, caller: Caller, entry: Address) -> Word {{",
+        "unsafe extern \"C-unwind\" fn fortran_{name}{of_these}{path}({}, caller: Caller, entry: Address) -> Word {{",
         typed(&all)
     ));
     line("    // SAFETY: the program passes what the function takes, and it is passed on, or read as such.");
     line("    unsafe {");
+    line(before);
     line("    let entry: &'static fortran::Entry = entry.as_ref();");
     let found = if has_short { "if P::IS_SHORT { entry.known() } else { entry.real() }" } else { "entry.real()" };
     line(&format!("    let real: unsafe extern \"C-unwind\" fn({types}) -> Word = std::mem::transmute({found});"));
@@ -144,9 +157,9 @@ fn translation(call: &Call) -> String {
     let comma = if given.is_empty() { "" } else { ", " };
     let given = given.join(", ");
     let path = if has_short { "::<P>" } else { "" };
-    line(&format!("    body::{name}{path}(thread, {given}{comma}forward);\n    0"));
+    line(&format!("    body::{body}{path}(thread, {given}{comma}forward);\n    0"));
     line("}}\n");
-    if may_leave_to_c(call) {
+    if may_leave_to_c(call) && of_these.is_empty() {
         let (typed, names) = (typed(&all), all.join(", "));
         line(&format!(
             "/// The library's function calls the C function, which counts.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use vocabulary::calls::{Call, Shape};
 
-use crate::table::{EVERYWHERE, c_type, enter, has_short, names, seen, status};
+use crate::table::{EVERYWHERE, c_type, enter, from_nobody, has_short, names, seen, status};
 
 pub fn write(call: &Call) -> String {
     let mut text = String::new();
@@ -40,7 +40,7 @@ fn shell(text: &mut String, call: &Call, large: bool) {
     // What came with MPI 4 is not in every library.
     let late = if large || call.since > EVERYWHERE { "late " } else { "" };
     let function = format!("{name}{suffix}");
-    let body = |path: &str| {
+    let body = |name: &str, path: &str| {
         let path = if has_short(call) { format!("::<{path}>") } else { String::new() };
         format!("body::{name}{path}(thread, {given}{comma}{forward} real({names}))")
     };
@@ -86,7 +86,12 @@ unsafe extern \"C-unwind\" fn {function}_in_full({parameters_and_caller}) -> c_i
 
 ",
         enter = enter(call),
-        body = body("Full"),
+        body = match from_nobody(call) {
+            Some(other) => {
+                format!("if volume::is_nobody(source) {{ {} }} else {{ {} }}", body(other, "Full"), body(name, "Full"))
+            }
+            None => body(name, "Full"),
+        },
     )
     .unwrap();
     write!(
@@ -111,13 +116,14 @@ unsafe extern \"C-unwind\" fn {function}_in_another({parameters_and_caller}) -> 
         return;
     }
     for (suffix, path) in [("short", "Short"), ("sited", "Sited")] {
-        write!(
-            text,
-            "#[inline(never)]
-unsafe extern \"C-unwind\" fn {function}_in_{suffix}({parameters_and_caller}) -> c_int {{
+        let mut outside = |of_these: &str, before: &str, body: &str| {
+            write!(
+                text,
+                "#[inline(never)]
+unsafe extern \"C-unwind\" fn {function}{of_these}_in_{suffix}({parameters_and_caller}) -> c_int {{
     // SAFETY: as above.
     unsafe {{
-        let Some(thread) = thread::outside() else {{ return {function}_in_full({names_and_caller}) }};
+        {before}let Some(thread) = thread::outside() else {{ return {function}_in_full({names_and_caller}) }};
         // It was found before the short path was opened for it.
         let function = real::known({slot});
         {real}
@@ -126,9 +132,15 @@ unsafe extern \"C-unwind\" fn {function}_in_{suffix}({parameters_and_caller}) ->
     }}
 }}
 
-",
-            body = body(path),
-        )
-        .unwrap();
+"
+            )
+            .unwrap();
+        };
+        let before = from_nobody(call).map(|other| {
+            let of_these = format!("_{other}");
+            outside(&of_these, "", &body(other, path));
+            format!("if volume::is_nobody(source) {{ return {function}{of_these}_in_{suffix}({names_and_caller}) }}\n        ")
+        });
+        outside("", &before.unwrap_or_default(), &body(name, path));
     }
 }

@@ -114,3 +114,8 @@ pub fn enter(call: &Call) -> &'static str {
 pub fn names(call: &Call) -> String {
     call.arguments.iter().map(|argument| argument.name).collect::<Vec<_>>().join(", ")
 }
+
+/// The body of a call where its message comes from nobody, which is told before it: otherwise it would keep its source for that.
+pub fn from_nobody(call: &Call) -> Option<&'static str> {
+    (call.rule == "recv" && call.shape == Shape::Request).then_some("receive_from_nobody")
+}

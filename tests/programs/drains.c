@@ -5,7 +5,7 @@
  * usage: drains [SEED] */
 #include "truth.h"
 
-enum { COMMS = 2, MOST = 48, ROUNDS = 400, BYTES = 1000 };
+enum { COMMS = 3, MOST = 48, ROUNDS = 400, BYTES = 1000 };
 enum form { WAIT, TEST, WAITALL, TESTALL, WAITANY, TESTANY, WAITSOME, TESTSOME, FORMS };
 static const char *const ops[] = {"MPI_Wait",    "MPI_Test",    "MPI_Waitall",  "MPI_Testall",
                                   "MPI_Waitany", "MPI_Testany", "MPI_Waitsome", "MPI_Testsome"};
@@ -57,9 +57,9 @@ static const char *charge(const char *op, int from, int count)
     for (int i = from; i < from + count; i++)
         if (kinds[i] >= SEND) active[which[i]] = 1;
     for (int c = 0; c < COMMS; c++) several += active[c];
-    const char *label = several > 1 ? "*" : several == 0 ? "-" : active[0] ? labels[0] : labels[1];
-    if (several > 1)
-        for (int c = 0; c < COMMS; c++) involved(labels[c], op);
+    const char *label = several > 1 ? "*" : several == 0 ? "-" : active[0] ? labels[0] : active[1] ? labels[1] : labels[2];
+    for (int c = 0; c < COMMS; c++)
+        if (several > 1 && active[c]) involved(labels[c], op);
     called(label, op);
     return label;
 }

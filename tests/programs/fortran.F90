@@ -98,6 +98,13 @@ contains
         call MPI_Wait(request, status, error)
         call called("-", "MPI_Wait")
 
+        ! Nothing comes from nobody.
+        call MPI_Irecv(in, 1000, MPI_INTEGER, MPI_PROC_NULL, 3, comm, request, error)
+        call received(label, "MPI_Irecv", 0)
+        call MPI_Wait(request, status, error)
+        call called(label, "MPI_Wait")
+        call holds(request == MPI_REQUEST_NULL, "null after MPI_Wait for nobody")
+
         call MPI_Irecv(in, 1000, MPI_INTEGER, peer, 3, comm, requests(1), error)
         call MPI_Isend(out, 60, MPI_INTEGER, peer, 3, comm, requests(2), error)
         call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, error)

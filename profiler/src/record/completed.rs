@@ -209,6 +209,13 @@ fn found_of_other(thread: &Thread, shortcut: &Shortcut, started: Started) -> *mu
 }
 
 fn counted(thread: &Thread, shortcut: &Shortcut, started: Started, peer: u64) -> *mut Completed {
+    let calls = shortcut.cells.get();
+    thread.counters.completed_lately(calls, started, peer).unwrap_or_else(|| looked_up(thread, shortcut, started, peer))
+}
+
+#[cold]
+#[inline(never)]
+fn looked_up(thread: &Thread, shortcut: &Shortcut, started: Started, peer: u64) -> *mut Completed {
     let (operation, bucket) = match started == UNKNOWN {
         true => (NO_OPERATION, 0),
         false => {
@@ -220,13 +227,17 @@ fn counted(thread: &Thread, shortcut: &Shortcut, started: Started, peer: u64) ->
     };
     let calls = shortcut.cells.get();
     let with = |peer: u64| Completed::started(operation, bucket, peer as u32);
-    thread.counters.completed([calls, with(peer)]).unwrap_or_else(|| match world_rank(shortcut.record.get(), peer) {
+    if let Some(known) = thread.counters.completed([calls, with(peer)]) {
+        thread.counters.keep_completed(calls, started, peer, known);
+        return known;
+    }
+    match world_rank(shortcut.record.get(), peer) {
         Some(world_rank) => thread.counters.new_completed(Completed::new(calls, with(peer), world_rank)),
         None => thread
             .counters
             .completed([calls, with(NO_PEER)])
             .unwrap_or_else(|| thread.counters.new_completed(Completed::new(calls, with(NO_PEER), REMOTE_RANK))),
-    })
+    }
 }
 
 /// Asked for the first message from each rank.

@@ -211,6 +211,30 @@ fn receiving_otherwise<P: Path, C: Carrier>(
     }
 }
 
+/// A nonblocking receive from nobody, which brings nothing, as is known at once. So it waits for nothing under its handle, which Open MPI gives
+/// to sends that are complete at once, too: at the edges of a domain both are under way at the same time.
+#[inline(always)]
+pub fn receiving_nothing<P: Path, C: Carrier>(thread: &Thread, key: Word, request: Word, done: Done) {
+    let Done { operation, code, ticks } = done;
+    if code != 0 {
+        return failed::<C>(thread, key, operation, code, ticks);
+    }
+    let shortcut = shortcut_of_receive::<P, C>(thread, operation, key);
+    if !state::is_on_in::<P>() {
+        return follow_plain::<P>(thread, shortcut, request, UNKNOWN);
+    }
+    let (cell, is_latest) = match shortcut.cell(0) {
+        Some(cell) => (cell, true),
+        // The shortcut keeps the size of messages that bring something.
+        None => (thread.counters.cell(shortcut.cells.get() | u64::from(buckets::of(0))).0, false),
+    };
+    sites::of_shortcut::<P>(thread, shortcut, (cell, is_latest), ticks, (0, 0));
+    thread.counters.add_ticks(ticks);
+    // SAFETY: the counters that a shortcut knows are this thread's.
+    add_time(unsafe { &mut *cell }, ticks);
+    follow_plain::<P>(thread, shortcut, request, cell);
+}
+
 #[inline(always)]
 fn follow<P: Path>(thread: &Thread, shortcut: &Shortcut, request: Word, kind: Kind, cells: u64, ticks: u64) {
     let posted = || match kind {

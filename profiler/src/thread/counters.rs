@@ -4,6 +4,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::ptr;
 use std::sync::atomic::{Ordering, compiler_fence};
 
+use commsee_runtime::table;
 use vocabulary::shard::{self as image, Bound, Completed, Edge, FileCell, SiteCell, Use};
 
 use crate::mpi::abi::Word;
@@ -21,7 +22,7 @@ pub struct Counters {
     /// Only where calls are counted by call site.
     sites: Cell<*const Index<SiteCell>>,
     /// Only where requests were completed.
-    completed: Cell<*const Index<Completed>>,
+    completed: Cell<*const Completions>,
     /// Takes what there is no memory to count.
     not_completed: UnsafeCell<Completed>,
     /// The time of all calls counted so far, so that a call whose callbacks made others is charged for the rest only.
@@ -186,23 +187,51 @@ impl Counters {
 
     /// What calls of this key have completed that was started like this.
     pub fn completed(&self, key: [u64; 2]) -> Option<*mut Completed> {
-        // SAFETY: null, or kept below and never freed.
-        unsafe { self.completed.get().as_ref() }?.find(key)
+        self.completions()?.index.find(key)
     }
 
-    /// The same for the first one.
+    /// What calls of a key have completed that was started by a call of these counters, and came from this peer, if it was looked up lately.
+    #[inline(always)]
+    pub fn completed_lately(&self, calls: u64, started: *const image::Cell, peer: u64) -> Option<*mut Completed> {
+        let completions = self.completions()?;
+        let home = Lately::home(calls, started, peer);
+        for place in [home, home ^ 1] {
+            let lately = completions.lately[place].get();
+            if lately.started == started && lately.calls == calls && lately.peer == peer && !lately.entry.is_null() {
+                return Some(lately.entry);
+            }
+        }
+        None
+    }
+
+    /// It was looked up now.
+    pub fn keep_completed(&self, calls: u64, started: *const image::Cell, peer: u64, entry: *mut Completed) {
+        if let Some(Completions { lately, .. }) = self.completions() {
+            let home = Lately::home(calls, started, peer);
+            lately[home ^ 1].set(lately[home].get());
+            lately[home].set(Lately { calls, started, peer, entry });
+        }
+    }
+
+    /// The first of what such calls have completed.
     pub fn new_completed(&self, entry: Completed) -> *mut Completed {
         if self.completed.get().is_null() {
-            match Index::new().and_then(memory::keep) {
+            let lately = [const { Cell::new(Lately::none()) }; LATELY];
+            match Index::new().map(|index| Completions { index, lately }).and_then(memory::keep) {
                 Some(new) => self.completed.set(new),
                 None => memory::lose_call(),
             }
         }
-        // SAFETY: as above.
-        match unsafe { self.completed.get().as_ref() } {
-            Some(index) => index.add(entry.key, entry),
+        match self.completions() {
+            Some(Completions { index, .. }) => index.add(entry.key, entry),
             None => self.not_completed.get(),
         }
+    }
+
+    #[inline(always)]
+    fn completions(&self) -> Option<&Completions> {
+        // SAFETY: null, or kept above and never freed.
+        unsafe { self.completed.get().as_ref() }
     }
 
     fn files(&self) -> Option<&Index<FileCell>> {
@@ -224,6 +253,36 @@ impl Counters {
             None => memory::lose_call(),
         }
         new
+    }
+}
+
+/// What calls have completed, and what was looked up of it lately: requests of several communicators, sizes or peers take turns.
+struct Completions {
+    index: Index<Completed>,
+    lately: [Cell<Lately>; LATELY],
+}
+
+/// What was looked up.
+#[derive(Clone, Copy)]
+struct Lately {
+    calls: u64,
+    started: *const image::Cell,
+    peer: u64,
+    entry: *mut Completed,
+}
+
+const LATELY: usize = 16;
+
+impl Lately {
+    const fn none() -> Lately {
+        Lately { calls: 0, started: ptr::null(), peer: 0, entry: ptr::null_mut() }
+    }
+
+    /// One of two places side by side.
+    #[inline(always)]
+    fn home(calls: u64, started: *const image::Cell, peer: u64) -> usize {
+        let hash = table::hash(started as u64 ^ calls ^ peer.rotate_left(16));
+        (hash >> (u64::BITS - LATELY.trailing_zeros())) as usize % LATELY
     }
 }
 

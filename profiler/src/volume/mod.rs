@@ -314,10 +314,16 @@ pub unsafe fn recv(
     unsafe { arrived(context, status) }
 }
 
+/// Whether this rank is `MPI_PROC_NULL`.
+#[inline(always)]
+pub fn is_nobody(rank: c_int) -> bool {
+    rank == abi().proc_null
+}
+
 /// The posting of a receive, whose bytes its completion tells.
 #[inline(always)]
 pub fn posted(context: &mut impl Context, count: i64, datatype: Word, source: c_int) -> Volume {
-    if source == abi().proc_null {
+    if is_nobody(source) {
         context.awaits_none();
     }
     receive(context, count, datatype, source);
@@ -326,7 +332,7 @@ pub fn posted(context: &mut impl Context, count: i64, datatype: Word, source: c_
 
 #[inline(always)]
 fn receive(context: &mut impl Context, count: i64, datatype: Word, source: c_int) {
-    if context.records_datatypes() && source != abi().proc_null {
+    if context.records_datatypes() && !is_nobody(source) {
         context.described(datatype, count as u64);
     }
 }

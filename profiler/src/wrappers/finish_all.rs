@@ -126,12 +126,8 @@ unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
                 slot.state = slot.state.completed();
                 (slot.shortcut, 1)
             } else {
-                // Where others are behind these, nobody has noted where.
-                if !MAY_HAVE_CHANGED && !slot.are_all_alike() {
-                    break;
-                }
                 let count = one.together().unwrap_or(1);
-                let Some(shortcut) = requests.complete_alike(one, count) else { break };
+                let Some(shortcut) = requests.complete_shared(one, count) else { break };
                 (shortcut, count)
             };
             completions.others(shortcut.cast(), count);
@@ -237,7 +233,7 @@ unsafe fn finish_each<P: Path>(
     if let (Some(shortcut), [together]) = (shortcut, noted)
         && let Some(count) = together.together()
         && let Some(mut requests) = thread.requests().enter()
-        && let Some(started) = requests.held().complete_alike(together, count)
+        && let Some(started) = requests.held().complete_shared(together, count)
     {
         thread.requests().changed();
         drop(requests);

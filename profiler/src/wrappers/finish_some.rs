@@ -77,7 +77,6 @@ unsafe fn finish_alone<P: Path>(
     let mut requests = entered.held();
     // SAFETY: the call has filled the status, and the array has so many handles.
     unsafe {
-        // Of one behind others that have its handle and are not like it nobody has noted where it is.
         let Some(slot) = requests.noted(&noted) else { return false };
         let is_simple = slot.state.is_sole() || slot.is_one_of_those_alike();
         let finished = if is_simple { finish_at_once::<P>(thread, slot, several.receives, status) } else { None };

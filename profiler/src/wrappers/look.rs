@@ -182,10 +182,10 @@ impl<'a> Several<'a> {
         // SAFETY: the program passes an array of so many handles, and there is room for as many.
         unsafe {
             let walk = |found| match (abi().handle_bytes, inactive) {
-                (4, false) => walk::<u32, false, ALL>(thread, operation, array as *const u32, length, noted, found),
-                (4, true) => walk::<u32, true, false>(thread, operation, array as *const u32, length, noted, found),
-                (_, false) => walk::<u64, false, ALL>(thread, operation, array as *const u64, length, noted, found),
-                (_, true) => walk::<u64, true, false>(thread, operation, array as *const u64, length, noted, found),
+                (4, false) => walk::<u32, false, ALL>(thread, operation, array as *const u32, length, found),
+                (4, true) => walk::<u32, true, false>(thread, operation, array as *const u32, length, found),
+                (_, false) => walk::<u64, false, ALL>(thread, operation, array as *const u64, length, found),
+                (_, true) => walk::<u64, true, false>(thread, operation, array as *const u64, length, found),
             };
             if let Some(mut requests) = thread.requests().unshared() {
                 changes = thread.requests().changed_so_far();

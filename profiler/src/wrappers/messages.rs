@@ -2,17 +2,20 @@
 
 use std::ffi::c_int;
 
+use vocabulary::calls::op;
+
 use super::forward::timed;
+use crate::guest::clock;
 use crate::guest::guard::{Undo, recorded};
-use crate::guest::short_path::Full;
+use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::{Abi, Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
 use crate::objects::message::{self, Matched};
 use crate::record::carriers::{Comm, Known};
-use crate::record::nonblocking;
 use crate::record::tally::{self, Done};
+use crate::record::{in_flight, nonblocking};
 use crate::thread::Thread;
 use crate::trace;
 use crate::volume;
@@ -107,6 +110,29 @@ pub unsafe fn MPI_Imrecv(
     };
     // SAFETY: as above.
     unsafe { receive(thread, message, call, count) }
+}
+
+/// The body of `MPI_Irecv` from `MPI_PROC_NULL`.
+pub unsafe fn receive_from_nobody<P: Path>(
+    thread: &Thread,
+    _: i64,
+    _: Word,
+    _: c_int,
+    comm: Word,
+    request: Word,
+    forward: impl FnOnce() -> c_int,
+) -> c_int {
+    let level = in_flight::free_level::<P>(thread);
+    let begin = clock::now_on::<P>();
+    let place = in_flight::enter::<P>(thread, level, comm, op::MPI_Irecv, begin);
+    let code = forward();
+    let end = clock::now_on::<P>();
+    let (begin, comm) = in_flight::leave_as_noted::<P>(place, begin, comm, end);
+    recorded(|| {
+        let done = Done { operation: op::MPI_Irecv, code, ticks: end.wrapping_sub(begin) };
+        nonblocking::receiving_nothing::<P, Comm>(thread, comm, request, done);
+    });
+    code
 }
 
 /// A call that receives a matched message, and what is counted where it succeeds. Where it fails or is left, the message waits on.

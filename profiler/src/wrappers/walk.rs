@@ -1,6 +1,6 @@
 //! The way along an array of requests: what each is, of which communicator, and where that is known.
 
-use std::slice;
+use std::{ptr, slice};
 
 use vocabulary::shard::BUCKET_INVOLVED;
 
@@ -62,9 +62,12 @@ unsafe fn nulls_apart<H: Handle>(array: *const H, length: usize) -> usize {
 /// What a look has found up to a place of the array.
 #[derive(Clone, Copy)]
 pub struct Found {
-    /// The communicator of all requests noted so far, or null.
+    /// The communicator of the request that was noted last, or null.
     pub record: Record,
-    are_of_several: bool,
+    /// That of those before it that were of another one, or null.
+    before: Record,
+    /// The row that the call belongs to, once requests of several communicators are noted. Null before.
+    row: Record,
     /// All of theirs.
     pub kinds: u8,
     /// Behind the latest that was noted.
@@ -79,12 +82,13 @@ impl Found {
     /// Whether all of so many handles are looked at, and are requests of one communicator.
     #[inline(always)]
     pub fn is_whole(&self, length: usize) -> bool {
-        self.index == length && !self.are_of_several && !self.record.is_null()
+        self.index == length && self.row.is_null() && !self.record.is_null()
     }
 
     #[inline(always)]
     pub fn none(first: *mut Noted) -> Found {
-        Found { record: std::ptr::null_mut(), are_of_several: false, kinds: 0, end: first, index: 0, stamp: 0 }
+        let none = ptr::null_mut();
+        Found { record: none, before: none, row: none, kinds: 0, end: first, index: 0, stamp: 0 }
     }
 
     /// Notes requests of one communicator, as long as each is the only one of its handle, in a loop of a few instructions. Where there are
@@ -133,14 +137,14 @@ impl Found {
     unsafe fn look_simply<H: Handle, const MARKS: bool, const TOGETHER: bool>(
         &mut self,
         requests: &mut Held,
+        call: Call,
         array: *const H,
         length: usize,
-        stamp: u64,
     ) {
         let null = abi().request_null;
+        let stamp = self.stamp;
         // SAFETY: the caller passes an array of so many handles.
         let at = |index: usize| unsafe { array.add(index).read_unaligned() };
-        let mut finder = requests.finder();
         while self.index < length {
             let handle = at(self.index).word();
             if handle == null {
@@ -148,28 +152,47 @@ impl Found {
                 self.index += unsafe { nulls_apart(array.add(self.index), length - self.index) };
                 continue;
             }
-            let Some(slot) = finder.slot_of(handle) else { return };
-            if !slot.state.is_sole() {
-                if slot.state != State::Active || !slot.is_seen_simply(stamp) {
+            let Some(slot) = requests.finder().slot_of(handle).map(ptr::from_mut) else { return };
+            // SAFETY: no request is entered before the next one is looked for.
+            let first = unsafe { &mut *slot };
+            let (mut comm, mut kind) = (first.comm, first.kind);
+            if !first.state.is_sole() {
+                if first.state != State::Active {
                     return;
+                }
+                if !first.is_seen_simply(stamp) {
+                    let Some(behind) = requests.see_behind(slot, stamp) else { return };
+                    (comm, kind) = behind;
                 }
             } else if MARKS {
-                if slot.stamp == stamp {
+                if first.stamp == stamp {
                     return;
                 }
-                slot.stamp = stamp;
+                first.stamp = stamp;
             }
-            self.are_of_several |= !self.record.is_null() && self.record != slot.comm;
-            self.record = if self.record.is_null() { slot.comm } else { self.record };
+            self.come_to(call, comm);
             // SAFETY: there is room for as many as there are handles, and so many are left.
             unsafe {
-                self.note(Noted::at(handle, slot, self.index), slot.kind);
+                self.note(Noted::at(handle, slot, self.index), kind);
                 self.index += 1;
-                if TOGETHER && slot.state == State::Active {
-                    self.index += note_alike(array.add(self.index), length - self.index, slot, self.end.sub(1));
+                if TOGETHER && (*slot).state == State::Active {
+                    self.index += note_alike(array.add(self.index), length - self.index, &mut *slot, self.end.sub(1));
                 }
             }
         }
+    }
+
+    /// The next request to be noted is of this communicator.
+    #[inline(always)]
+    fn come_to(&mut self, call: Call, comm: Record) {
+        if self.record == comm {
+            return;
+        }
+        // Most often two take turns.
+        if !self.record.is_null() && self.before != comm {
+            self.row = involve(call, self.stamp, self.row, self.record, comm);
+        }
+        (self.before, self.record) = (self.record, comm);
     }
 
     /// All of so many handles, that were noted.
@@ -209,23 +232,19 @@ unsafe fn note_alike<H: Handle>(array: *const H, length: usize, slot: &mut Slot,
 
 /// Looks simply, as above, where other threads may come to the table. By value, so that elsewhere all of it stays in registers.
 #[inline(never)]
-pub unsafe fn look_marking<H: Handle, const TOGETHER: bool>(
-    thread: &Thread,
+unsafe fn look_marking<H: Handle, const TOGETHER: bool>(
+    call: Call,
     mut found: Found,
     array: *const H,
     length: usize,
 ) -> Found {
-    if found.stamp == 0 {
-        found.stamp = thread.stamp();
-    }
-    let Some(mut requests) = thread.requests().enter() else {
+    let Some(mut requests) = call.thread.requests().enter() else {
         // SAFETY: as demanded of this one.
-        return unsafe { look_locked::<H, TOGETHER>(thread, found, array, length) };
+        return unsafe { look_locked::<H, TOGETHER>(call, found, array, length) };
     };
-    let stamp = found.stamp;
-    thread.requests().look(stamp);
+    call.thread.requests().look(found.stamp);
     // SAFETY: as above.
-    unsafe { found.look_simply::<H, true, TOGETHER>(&mut requests.held(), array, length, stamp) };
+    unsafe { found.look_simply::<H, true, TOGETHER>(&mut requests.held(), call, array, length) };
     found
 }
 
@@ -245,22 +264,21 @@ pub unsafe fn look_marking_sole<H: Handle>(
         // SAFETY: the caller passes an array of so many handles, and there is room for as many.
         unsafe { found.look_at_sole::<H, true>(&mut requests.held(), array, length, stamp) };
     }
-    (if found.is_whole(length) { found.record } else { std::ptr::null_mut() }, found.kinds)
+    (if found.is_whole(length) { found.record } else { ptr::null_mut() }, found.kinds)
 }
 
 /// The same while others wait for it.
 #[inline(never)]
 unsafe fn look_locked<H: Handle, const TOGETHER: bool>(
-    thread: &Thread,
+    call: Call,
     mut found: Found,
     array: *const H,
     length: usize,
 ) -> Found {
-    let stamp = found.stamp;
-    thread.requests().locked(|mut requests| {
-        thread.requests().look(stamp);
+    call.thread.requests().locked(|mut requests| {
+        call.thread.requests().look(found.stamp);
         // SAFETY: as demanded of this one.
-        unsafe { found.look_simply::<H, true, TOGETHER>(&mut requests, array, length, stamp) };
+        unsafe { found.look_simply::<H, true, TOGETHER>(&mut requests, call, array, length) };
     });
     found
 }
@@ -273,19 +291,18 @@ pub unsafe fn walk<H: Handle, const INACTIVE: bool, const TOGETHER: bool>(
     operation: u16,
     array: *const H,
     length: usize,
-    noted: *mut Noted,
     mut found: Found,
 ) -> Found {
     let null = abi().request_null;
-    let stamp = if found.stamp == 0 { thread.stamp() } else { found.stamp };
-    found.stamp = stamp;
+    let call = Call { thread, operation };
+    found.stamp = thread.stamp();
     while found.index < length {
         // SAFETY: the caller passes an array of so many handles, and there is room for as many.
         unsafe {
             if !INACTIVE {
                 match thread.requests().unshared() {
-                    Some(mut requests) => found.look_simply::<H, false, TOGETHER>(&mut requests, array, length, stamp),
-                    None => found = look_marking::<H, TOGETHER>(thread, found, array, length),
+                    Some(mut requests) => found.look_simply::<H, false, TOGETHER>(&mut requests, call, array, length),
+                    None => found = look_marking::<H, TOGETHER>(call, found, array, length),
                 }
                 if found.index == length {
                     break;
@@ -297,54 +314,51 @@ pub unsafe fn walk<H: Handle, const INACTIVE: bool, const TOGETHER: bool>(
             if handle == null {
                 continue;
             }
-            let Some(seen) = requests::seen(thread.requests(), &thread.unknown, handle, stamp) else { continue };
+            let Some(seen) = requests::seen(thread.requests(), &thread.unknown, handle, found.stamp) else { continue };
             if !seen.active && !INACTIVE {
                 continue;
             }
-            found.are_of_several |= !found.record.is_null() && found.record != seen.comm;
-            found.record = if found.record.is_null() { seen.comm } else { found.record };
+            found.come_to(call, seen.comm);
             found.note(Noted::new(handle, &seen, index), seen.kind);
         }
     }
     if found.record.is_null() {
         found.record = communicators::none();
-    }
-    if found.are_of_several {
-        // SAFETY: both lie in the same room, where so many were written.
-        let noted = unsafe { slice::from_raw_parts(noted, found.end.offset_from_unsigned(noted)) };
-        found.record = note_involved(thread, operation, INACTIVE, noted);
+    } else if !found.row.is_null() {
+        found.record = found.row;
     }
     found
 }
 
-/// Notes each communicator that takes part in a call over several, once per call. Returns the row that the call belongs to.
-#[cold]
+/// A call over requests.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    pub thread: &'a Thread,
+    pub operation: u16,
+}
+
+/// A call over several communicators comes from requests of one to those of another: notes each that takes part, once per call, and returns
+/// the row that the call belongs to. `row`: what it has returned of this call before, or null.
 #[inline(never)]
-fn note_involved(thread: &Thread, operation: u16, inactive: bool, noted: &[Noted]) -> Record {
-    let mut record = communicators::none();
-    let stamp = thread.stamp();
-    let mut note = |comm: Record, is_meant: bool| {
-        if record == communicators::none() {
-            record = comm;
-        } else if record != comm {
-            record = communicators::several();
-        }
-        if is_meant && state::is_on() {
-            thread.counters.count(tally::key(comm, operation, BUCKET_INVOLVED), |cell| {
-                // These counters have no times: their place keeps the call that was noted last.
-                if cell.ticks != stamp {
-                    cell.ticks = stamp;
-                    cell.calls += 1;
-                }
-            });
-        }
-    };
-    let mut are_alone = |requests: &mut Held| {
-        noted.iter().all(|noted| requests.alone_in(noted, inactive).map(|comm| note(comm, true)).is_some())
-    };
-    if !thread.requests().unshared().is_some_and(|mut requests| are_alone(&mut requests)) {
-        // What was noted above is not counted twice.
-        thread.requests().look_again(noted, stamp, |seen| note(seen.comm, seen.active || inactive));
+fn involve(call: Call, stamp: u64, row: Record, before: Record, comm: Record) -> Record {
+    let row = if row.is_null() { taking_part(call, stamp, communicators::none(), before) } else { row };
+    taking_part(call, stamp, row, comm)
+}
+
+#[inline(always)]
+fn taking_part(Call { thread, operation }: Call, stamp: u64, row: Record, comm: Record) -> Record {
+    if state::is_on() {
+        thread.counters.count(tally::key(comm, operation, BUCKET_INVOLVED), |cell| {
+            // These counters have no times: their place keeps the call that was noted last.
+            if cell.ticks != stamp {
+                cell.ticks = stamp;
+                cell.calls += 1;
+            }
+        });
     }
-    record
+    match row {
+        row if row == communicators::none() => comm,
+        row if row == comm => row,
+        _ => communicators::several(),
+    }
 }

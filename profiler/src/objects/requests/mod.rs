@@ -100,19 +100,24 @@ impl Held<'_> {
         self.0.slot_of(handle).filter(|slot| slot.is_idle_alone())
     }
 
-    /// The communicator of a request that a look has noted, if it is active, or may be `inactive`, and the only one of its handle.
-    #[inline(always)]
-    pub fn alone_in(&mut self, noted: &Noted, inactive: bool) -> Option<Record> {
-        let slot = self.noted(noted)?;
-        (slot.state.is_sole() || inactive && slot.is_idle_alone()).then_some(slot.comm)
+    /// What a look comes to under the handle of a slot with more than requests that are alike: the communicator and the kind, if it is active.
+    /// Otherwise it has not come past it.
+    #[inline(never)]
+    pub fn see_behind(&mut self, slot: *mut Slot, stamp: u64) -> Option<(Record, Kind)> {
+        self.0.see_behind(slot, stamp)
     }
 
-    /// So many requests that were noted together, or one of those that are alike, have completed: how they were started, if they are
-    /// still there.
+    /// So many requests that were noted together, or the oldest of those that share a handle, have completed: how they were started, if they
+    /// are still there, and leave nothing to be done.
     #[inline(never)]
-    pub fn complete_alike(&mut self, noted: &Noted, count: u32) -> Option<*const Shortcut> {
-        let shortcut = self.noted(noted)?.shortcut;
-        self.0.remove_alike(noted.slot, count).then_some(shortcut)
+    pub fn complete_shared(&mut self, noted: &Noted, count: u32) -> Option<*const Shortcut> {
+        let slot = self.noted(noted)?;
+        let shortcut = slot.shortcut;
+        let is_removed = match slot.is_one_of_those_alike() {
+            true => self.0.remove_alike(noted.slot, count),
+            false => count == 1 && self.0.remove_before_others(noted.slot),
+        };
+        is_removed.then_some(shortcut)
     }
 }
 
@@ -334,15 +339,8 @@ impl Requests {
         if slot.look_on() {
             return Some(seen);
         }
-        requests.look_on(place).as_ref().map(Seen::of)
-    }
-
-    /// What a look has noted is looked at again, with a new stamp, while no other thread can take any of it.
-    pub fn look_again(&self, noted: &[Noted], stamp: u64, mut each: impl FnMut(&Seen)) {
-        self.with(|requests| {
-            let handles = noted.iter().flat_map(|noted| noted.places().map(|_| noted.handle));
-            handles.filter_map(|handle| self.seen_in(requests, handle, stamp)).for_each(|seen| each(&seen));
-        });
+        let slot = ptr::from_mut(slot);
+        requests.look_on(place).map(|request| Seen { slot, ..Seen::of(&request) })
     }
 
     /// A request that this thread has looked at has completed: its entry is taken out, or made inactive if it is persistent.

@@ -130,12 +130,6 @@ impl Slot {
         self.state == State::Active && self.alike != 0
     }
 
-    /// Whether those that are alike are all of its handle.
-    #[inline(always)]
-    pub fn are_all_alike(&self) -> bool {
-        self.is_one_of_those_alike() && self.queue == NOWHERE
-    }
-
     /// Whether a look comes past a request for the first time, or past others that are alike.
     #[inline(always)]
     pub fn is_seen_simply(&mut self, stamp: u64) -> bool {

@@ -29,6 +29,12 @@ struct Group {
     count: u16,
 }
 
+impl Queue {
+    fn first_unseen(&self) -> Option<Group> {
+        self.rest.get(self.cursor.0).copied()
+    }
+}
+
 pub struct Table {
     pub slots: Owned<Slot>,
     queues: Vec<Queue>,
@@ -267,6 +273,25 @@ impl Table {
         }
     }
 
+    /// What the look with this stamp comes to in a slot that others stand in which are not alike: the communicator and the kind, if it is
+    /// active. Otherwise, and where there is none, the look has not come past it. Those like the first one it has.
+    #[inline(always)]
+    pub fn see_behind(&mut self, slot: *mut Slot, stamp: u64) -> Option<(Record, Kind)> {
+        let place = self.place(slot);
+        let slot = at(&mut self.slots, place);
+        if slot.stamp != stamp {
+            slot.stamp = stamp;
+            let seen = (slot.comm, slot.kind);
+            self.look_anew(place);
+            return Some(seen);
+        }
+        let request = self.queues.get(slot.queue as usize)?.first_unseen()?.request;
+        if !request.state.is_active() {
+            return None;
+        }
+        self.look_on(place).map(|request| (request.comm, request.kind))
+    }
+
     /// The next request of a handle that the same look comes past again, behind the first one and those like it.
     #[cold]
     #[inline(never)]
@@ -274,7 +299,7 @@ impl Table {
         let slot = at(&mut self.slots, place);
         let queue = self.queues.get_mut(slot.queue as usize)?;
         let (at, seen) = queue.cursor;
-        let group = queue.rest.get(at)?;
+        let group = queue.first_unseen()?;
         queue.cursor = if seen + 1 < group.count { (at, seen + 1) } else { (at + 1, 0) };
         Some(group.request)
     }
@@ -308,6 +333,17 @@ impl Table {
             self.remove_first(place);
         }
         true
+    }
+
+    /// Takes the oldest request out where others stand behind it that are not alike, if it is active and leaves nothing to be done.
+    pub fn remove_before_others(&mut self, slot: *mut Slot) -> bool {
+        let place = self.place(slot);
+        let slot = at(&mut self.slots, place);
+        let is_it = slot.state == State::Active && slot.kind == Kind::Plain && slot.extra == NOWHERE;
+        if is_it {
+            self.remove_first(place);
+        }
+        is_it
     }
 
     /// The first group of the queue becomes what is in front.
