@@ -72,8 +72,9 @@ fn translation(call: &Call) -> String {
     let Some(other) = from_nobody(call) else { return translation_to(call, call.name, "", "") };
     let name = call.name;
     let of_these = format!("_{other}");
+    // What bears this name on the other paths need not be MPI's.
     let before = format!(
-        "    if volume::is_nobody(fortran::int(source)) {{ return fortran_{name}{of_these}::<P>({}, caller, entry); }}",
+        "    if P::IS_SHORT && volume::is_nobody(fortran::int(source)) {{ return fortran_{name}{of_these}::<P>({}, caller, entry); }}",
         parameters(call).join(", ")
     );
     translation_to(call, other, &of_these, "") + &translation_to(call, name, "", &before)
@@ -95,7 +96,9 @@ fn translation_to(call: &Call, body: &str, of_these: &str, before: &str) -> Stri
     ));
     line("    // SAFETY: the program passes what the function takes, and it is passed on, or read as such.");
     line("    unsafe {");
-    line(before);
+    if !before.is_empty() {
+        line(before);
+    }
     line("    let entry: &'static fortran::Entry = entry.as_ref();");
     let found = if has_short { "if P::IS_SHORT { entry.known() } else { entry.real() }" } else { "entry.real()" };
     line(&format!("    let real: unsafe extern \"C-unwind\" fn({types}) -> Word = std::mem::transmute({found});"));
@@ -157,6 +160,11 @@ fn translation_to(call: &Call, body: &str, of_these: &str, before: &str) -> Stri
     let comma = if given.is_empty() { "" } else { ", " };
     let given = given.join(", ");
     let path = if has_short { "::<P>" } else { "" };
+    if let Some(other) = from_nobody(call).filter(|_| of_these.is_empty()) {
+        line(&format!(
+            "    if !P::IS_SHORT && volume::is_nobody(fortran::int(source)) {{ body::{other}{path}(thread, {given}{comma}forward); return 0; }}"
+        ));
+    }
     line(&format!("    body::{body}{path}(thread, {given}{comma}forward);\n    0"));
     line("}}\n");
     if may_leave_to_c(call) && of_these.is_empty() {

@@ -117,5 +117,5 @@ pub fn names(call: &Call) -> String {
 
 /// The body of a call where its message comes from nobody, which is told before it: otherwise it would keep its source for that.
 pub fn from_nobody(call: &Call) -> Option<&'static str> {
-    (call.rule == "recv" && call.shape == Shape::Request).then_some("receive_from_nobody")
+    (call.name == "MPI_Irecv").then_some("receive_from_nobody")
 }

@@ -17,6 +17,9 @@ static void use(void)
     *(void **)&function = dlsym(RTLD_DEFAULT, "mpi_test_");
     EXPECT(function("x") == 'x');
     EXPECT(call("mpi_get", 7, 5) == 705);
+    int (*irecv)(int, int, int, int);
+    *(void **)&irecv = dlsym(RTLD_DEFAULT, "mpi_irecv");
+    EXPECT(irecv(1, 2, 3, 4) == 1234);
     EXPECT(call("mpi_init", 41, 0) == 42);
     EXPECT(call("mpi_pcontrol_", 0, 0) == 2);
 }

@@ -206,7 +206,10 @@ impl Counters {
 
     /// It was looked up now.
     pub fn keep_completed(&self, calls: u64, started: *const image::Cell, peer: u64, entry: *mut Completed) {
-        if let Some(Completions { lately, .. }) = self.completions() {
+        // Counters without a place of their own are another call's next time.
+        if let Some(Completions { lately, .. }) = self.completions()
+            && self.cells.is_kept(started.cast_mut())
+        {
             let home = Lately::home(calls, started, peer);
             lately[home ^ 1].set(lately[home].get());
             lately[home].set(Lately { calls, started, peer, entry });

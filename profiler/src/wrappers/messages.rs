@@ -1,4 +1,4 @@
-//! Matched probes and receives. A message belongs to the communicator it was probed on.
+//! Matched probes and receives: a message belongs to the communicator it was probed on. And receives from nobody.
 
 use std::ffi::c_int;
 

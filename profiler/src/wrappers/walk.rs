@@ -62,12 +62,11 @@ unsafe fn nulls_apart<H: Handle>(array: *const H, length: usize) -> usize {
 /// What a look has found up to a place of the array.
 #[derive(Clone, Copy)]
 pub struct Found {
-    /// The communicator of the request that was noted last, or null.
+    /// While it looks, the communicator of the request that was noted last, or null; in the end, the row that the call belongs to.
     pub record: Record,
     /// That of those before it that were of another one, or null.
     before: Record,
-    /// The row that the call belongs to, once requests of several communicators are noted. Null before.
-    row: Record,
+    are_of_several: bool,
     /// All of theirs.
     pub kinds: u8,
     /// Behind the latest that was noted.
@@ -79,16 +78,16 @@ pub struct Found {
 }
 
 impl Found {
-    /// Whether all of so many handles are looked at, and are requests of one communicator.
+    /// Whether [`Found::look_at_sole`] has noted all of so many handles.
     #[inline(always)]
     pub fn is_whole(&self, length: usize) -> bool {
-        self.index == length && self.row.is_null() && !self.record.is_null()
+        self.index == length && !self.record.is_null()
     }
 
     #[inline(always)]
     pub fn none(first: *mut Noted) -> Found {
         let none = ptr::null_mut();
-        Found { record: none, before: none, row: none, kinds: 0, end: first, index: 0, stamp: 0 }
+        Found { record: none, before: none, are_of_several: false, kinds: 0, end: first, index: 0, stamp: 0 }
     }
 
     /// Notes requests of one communicator, as long as each is the only one of its handle, in a loop of a few instructions. Where there are
@@ -188,9 +187,17 @@ impl Found {
         if self.record == comm {
             return;
         }
-        // Most often two take turns.
-        if !self.record.is_null() && self.before != comm {
-            self.row = involve(call, self.stamp, self.row, self.record, comm);
+        let none = communicators::none();
+        if !self.record.is_null() && self.record != none {
+            // What belongs to no communicator, as that of a file which nobody saw opened, makes no call one over several.
+            if comm == none {
+                return;
+            }
+            // Most often two take turns.
+            if self.before != comm {
+                involve(call, self.stamp, if self.are_of_several { None } else { Some(self.record) }, comm);
+                self.are_of_several = true;
+            }
         }
         (self.before, self.record) = (self.record, comm);
     }
@@ -324,30 +331,26 @@ pub unsafe fn walk<H: Handle, const INACTIVE: bool, const TOGETHER: bool>(
     }
     if found.record.is_null() {
         found.record = communicators::none();
-    } else if !found.row.is_null() {
-        found.record = found.row;
+    } else if found.are_of_several {
+        found.record = communicators::several();
     }
     found
 }
 
 /// A call over requests.
 #[derive(Clone, Copy)]
-pub struct Call<'a> {
-    pub thread: &'a Thread,
-    pub operation: u16,
+struct Call<'a> {
+    thread: &'a Thread,
+    operation: u16,
 }
 
-/// A call over several communicators comes from requests of one to those of another: notes each that takes part, once per call, and returns
-/// the row that the call belongs to. `row`: what it has returned of this call before, or null.
+/// A call over several communicators comes to requests of another one: notes that it takes part, and the `first` one, once per call.
 #[inline(never)]
-fn involve(call: Call, stamp: u64, row: Record, before: Record, comm: Record) -> Record {
-    let row = if row.is_null() { taking_part(call, stamp, communicators::none(), before) } else { row };
-    taking_part(call, stamp, row, comm)
-}
-
-#[inline(always)]
-fn taking_part(Call { thread, operation }: Call, stamp: u64, row: Record, comm: Record) -> Record {
-    if state::is_on() {
+fn involve(Call { thread, operation }: Call, stamp: u64, first: Option<Record>, comm: Record) {
+    if !state::is_on() {
+        return;
+    }
+    let takes_part = |comm| {
         thread.counters.count(tally::key(comm, operation, BUCKET_INVOLVED), |cell| {
             // These counters have no times: their place keeps the call that was noted last.
             if cell.ticks != stamp {
@@ -355,10 +358,7 @@ fn taking_part(Call { thread, operation }: Call, stamp: u64, row: Record, comm: 
                 cell.calls += 1;
             }
         });
-    }
-    match row {
-        row if row == communicators::none() => comm,
-        row if row == comm => row,
-        _ => communicators::several(),
-    }
+    };
+    first.into_iter().for_each(takes_part);
+    takes_part(comm);
 }

@@ -100,8 +100,7 @@ impl Held<'_> {
         self.0.slot_of(handle).filter(|slot| slot.is_idle_alone())
     }
 
-    /// What a look comes to under the handle of a slot with more than requests that are alike: the communicator and the kind, if it is active.
-    /// Otherwise it has not come past it.
+    /// As [`Table::see_behind`].
     #[inline(never)]
     pub fn see_behind(&mut self, slot: *mut Slot, stamp: u64) -> Option<(Record, Kind)> {
         self.0.see_behind(slot, stamp)

@@ -202,7 +202,6 @@ impl Table {
     }
 
     /// Puts a request behind those that have the same handle.
-    #[cold]
     #[inline(never)]
     fn queue(&mut self, place: usize, request: Request) {
         let slot = at(&mut self.slots, place);
@@ -261,7 +260,6 @@ impl Table {
     }
 
     /// A slot that others stand in, too, is seen by a new look.
-    #[cold]
     #[inline(never)]
     pub fn look_anew(&mut self, place: usize) {
         let slot = at(&mut self.slots, place);
@@ -273,8 +271,8 @@ impl Table {
         }
     }
 
-    /// What the look with this stamp comes to in a slot that others stand in which are not alike: the communicator and the kind, if it is
-    /// active. Otherwise, and where there is none, the look has not come past it. Those like the first one it has.
+    /// The next request under a handle that some share which are not alike, for the look with this stamp: its communicator and kind. None where
+    /// there is none, or it is not active; then the look still stands before it.
     #[inline(always)]
     pub fn see_behind(&mut self, slot: *mut Slot, stamp: u64) -> Option<(Record, Kind)> {
         let place = self.place(slot);
@@ -293,7 +291,6 @@ impl Table {
     }
 
     /// The next request of a handle that the same look comes past again, behind the first one and those like it.
-    #[cold]
     #[inline(never)]
     pub fn look_on(&mut self, place: usize) -> Option<Request> {
         let slot = at(&mut self.slots, place);
@@ -347,7 +344,6 @@ impl Table {
     }
 
     /// The first group of the queue becomes what is in front.
-    #[cold]
     #[inline(never)]
     fn take_next(&mut self, place: usize) {
         let slot = at(&mut self.slots, place);
@@ -380,7 +376,6 @@ impl Table {
     }
 
     /// A queue that nothing is in is another slot's next.
-    #[cold]
     fn drop_empty(&mut self, place: usize) {
         let slot = at(&mut self.slots, place);
         let at_queue = slot.queue;
