@@ -8,6 +8,8 @@ pub const WORLD: char = 'W';
 pub const SELF: char = 'S';
 /// A communicator that was first seen in use: a library made it behind the profiler's back.
 pub const FOREIGN: char = 'x';
+/// A communicator to the processes that spawned this world.
+pub const PARENTS: char = 'e';
 
 /// The function (or predefined communicator) that a letter stands for, or `None` for a letter that stands for nothing.
 pub fn origin(letter: char) -> Option<&'static str> {
@@ -45,6 +47,7 @@ mod tests {
             ('t', "MPI_Comm_split_type"),
             ('u', "MPI_Comm_create_group"),
             ('W', "MPI_COMM_WORLD"),
+            (PARENTS, "MPI_Comm_get_parent"),
         ];
         expected.into_iter().for_each(|(letter, name)| assert_eq!(origin(letter), Some(name)));
         assert_eq!(origin('?'), None);

@@ -1,6 +1,8 @@
 //! What communicators are called, who their members are and what they were made from.
 
-use common::{Launch, Mpi, Profile, answer, check, check_invariants, holds, shared_library};
+use std::process::Command;
+
+use common::{Launch, Mpi, Profile, Program, answer, check, check_invariants, execute, holds, shared_library, through};
 
 /// What a thread remembers of its latest calls fits none of these, or means something else by now.
 #[test]
@@ -126,9 +128,9 @@ fn spawned(arguments: &[&str], spawn: &str) {
     // Debian's MPICH cannot spawn: its launcher refuses.
     let run = Launch::new(Mpi::OpenMpi, "spawn").ranks(2).arguments(arguments).run().succeeded();
     assert_eq!(run.stdout.lines().filter(|line| *line == "child").count(), 2, "{}", run.output());
+    // The name that was asked for is that of the world that was started, whichever ends first.
     let names = ["profile.db", "profile-1.db"];
-    let mut profiles: Vec<Profile> = names.iter().map(|name| Profile::read(&run.folder().join(name))).collect();
-    profiles.sort_by_key(|profile| profile.total(spawn) == 0);
+    let profiles: Vec<Profile> = names.iter().map(|name| Profile::read(&run.folder().join(name))).collect();
     for (profile, creator) in profiles.iter().zip([spawn, "MPI_Comm_get_parent"]) {
         check_invariants(profile, 2);
         let bridge = profile.communicators.iter().find(|one| one.creator == creator).expect("a communicator between");
@@ -142,6 +144,20 @@ fn spawned(arguments: &[&str], spawn: &str) {
         assert_eq!((profile.total("MPI_Recv"), profile.total("MPI_Allreduce")), (1, 2));
         assert_eq!((profile.total("MPI_Comm_get_parent"), profile.total("MPI_Intercomm_merge")), (2, 2));
     }
+}
+
+/// The summary is that of the world that was started.
+#[test]
+fn through_run_tells_of_spawned_processes_last() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = Program { name: "spawn", link: Vec::new() }.compiled(Mpi::OpenMpi);
+    let mut command = Mpi::OpenMpi.run_by(&through(), &["-o", "run.db"], 2);
+    let done = execute(command.arg(program).current_dir(folder.path()));
+    assert!(done.status.success(), "{}", done.stderr);
+    assert!(done.stderr.contains("\nprofile    run.db\n           run-1.db: spawned processes\n"), "{}", done.stderr);
+    assert!(done.stderr.contains("Comm_spawn on W0.0"), "{}", done.stderr);
+    let head = execute(Command::new(through()).arg(folder.path().join("run-1.db"))).stdout;
+    assert!(head.contains("\nnote       spawned by other processes, which have a profile of their own\n"), "{head}");
 }
 
 /// Each side of a connection knows a communicator of its own, also where both sides are of one world. MPICH over UCX can

@@ -201,14 +201,12 @@ fn what_is_installed_profiles_programs() {
         let prefix = Prefix::new(name).installed();
         for mpi in Mpi::ALL {
             let program = Program { name: "foreign", link: Vec::new() }.compiled(mpi);
-            let launcher = mpi.launcher(2, &[]);
-            let mut command = Command::new(prefix.path("bin/through"));
-            command.args(["run", "--hooks", "ucx,nccl,gpu", "-o", "run.db", "--"]).arg(launcher.get_program());
+            let options = ["--hooks", "ucx,nccl,gpu", "-o", "run.db"];
+            let mut command = mpi.run_by(&prefix.path("bin/through"), &options, 2);
             let line = format!("cat /proc/self/maps; exec '{}'", program.display());
-            command.args(launcher.get_args()).args(["sh", "-c", &line]).current_dir(prefix.folder.path());
-            command.envs(launcher.get_envs().filter_map(|(name, value)| Some((name, value?))));
-            command.env("COMMSEE_DIR", prefix.folder.path());
-            let done = execute(command.env_remove("LD_PRELOAD").env_remove("COMMSEE_LIB"));
+            command.args(["sh", "-c", &line]).current_dir(prefix.folder.path());
+            command.env("COMMSEE_DIR", prefix.folder.path()).env_remove("COMMSEE_LIB");
+            let done = execute(&mut command);
             assert!(done.status.success(), "{mpi}: {}", done.stderr);
             let modules = ["gpu", "nccl", "ucx"].map(|module| format!("lib/libcommsee_{module}.so"));
             for library in ["lib/libcommsee.so"].into_iter().chain(modules.iter().map(String::as_str)) {

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
 
-use common::{Launch, Mpi, Program, execute, library};
+use common::{Launch, Mpi, Program, execute, library, through};
 use commsee::profile::recover;
 use rusqlite::Connection;
 
@@ -56,12 +55,8 @@ fn through_run_finds_the_profile_that_had_to_go_elsewhere() {
     for mpi in Mpi::ALL {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let program = Program { name: "foreign", link: Vec::new() }.compiled(mpi);
-        let launcher = mpi.launcher(2, &[]);
-        let mut command = Command::new(library().with_file_name("through"));
-        command.args(["run", "-o", "/missing/folder/run.db", "--"]).arg(launcher.get_program());
-        command.args(launcher.get_args()).arg(program).current_dir(folder.path()).env_remove("LD_PRELOAD");
-        command.envs(launcher.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        let done = execute(&mut command);
+        let mut command = mpi.run_by(&through(), &["-o", "/missing/folder/run.db"], 2);
+        let done = execute(command.arg(program).current_dir(folder.path()));
         assert!(done.status.success(), "{mpi}: {}", done.stderr);
         assert!(done.stderr.contains("/missing/folder/run.db cannot be written on host "), "{}", done.stderr);
         assert!(done.stderr.contains("\nprofile    run.db\n"), "{mpi}: {}", done.stderr);

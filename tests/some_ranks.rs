@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Launch, Mpi, Profile, Program, Run, execute, library, side_by_side, target_folder};
+use common::{Launch, Mpi, Profile, Program, Run, execute, library, side_by_side, target_folder, through};
 
 /// Starts the program on some ranks in another way than on the others: `SCRIPT LIST WORD PROGRAM…` sets the variable in WORD, or
 /// adds the library in it to the preloaded ones, on the ranks of the list.
@@ -167,18 +167,14 @@ fn a_timeline_on_some_ranks_harms_nobody() {
 /// `through run` in front of a script that loses the preload on some ranks.
 #[test]
 fn through_run_shows_what_there_is() {
-    let through = target_folder().join("release/through");
     for mpi in Mpi::ALL {
         let program = Program { name: "foremost", link: Vec::new() }.compiled(mpi);
         let folder = tempfile::tempdir().expect("a temporary folder");
         let shards = folder.path().join("shards");
         std::fs::create_dir(&shards).expect("a folder");
-        let launcher = mpi.launcher(3, &[]);
         let script = "[ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = 1 ] && unset LD_PRELOAD; exec \"$0\"";
-        let mut command = Command::new(&through);
-        command.args(["run", "-o", "run.db", "--"]).arg(launcher.get_program()).args(launcher.get_args());
+        let mut command = mpi.run_by(&through(), &["-o", "run.db"], 3);
         command.args(["/bin/sh", "-c", script]).arg(&program).current_dir(folder.path());
-        command.envs(launcher.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let done = execute(command.env("COMMSEE_DIR", &shards));
         assert_eq!((done.status.code(), done.stdout.as_str()), (Some(3), "0 wrong\n"), "{}", done.stderr);
         let profile = Profile::read(&folder.path().join("run.db"));

@@ -202,12 +202,9 @@ fn run_shows_the_job_that_it_starts() {
     for mpi in Mpi::ALL {
         let folder = tempfile::Builder::new().prefix("commsee-test-").tempdir().unwrap();
         let program = Program { name: "watched", link: Vec::new() }.compiled(mpi);
-        let launcher = mpi.launcher(RANKS, &[]);
-        let mut command = Command::new(through());
-        command.args(["run", "--watch", "--interval", "0.2", "-o", "run.db", "--"]).arg(launcher.get_program());
-        command.args(launcher.get_args()).arg(program).arg(folder.path()).current_dir(folder.path());
-        command.envs(launcher.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        command.env("COMMSEE_DIR", folder.path()).env_remove("LD_PRELOAD").stdin(Stdio::null()).stdout(Stdio::null());
+        let mut command = mpi.run_by(&through(), &["--watch", "--interval", "0.2", "-o", "run.db"], RANKS);
+        command.arg(program).arg(folder.path()).current_dir(folder.path()).env("COMMSEE_DIR", folder.path());
+        command.stdin(Stdio::null()).stdout(Stdio::null());
         let file = folder.path().join("said");
         let mut run = command.stderr(fs::File::create(&file).unwrap()).spawn().unwrap();
         let begun = Instant::now();

@@ -41,10 +41,10 @@ impl Reserved {
         &self.aside
     }
 
-    /// Gives the whole file its name: the wanted one, else `NAME-1`, `NAME-2`, … Returns the name taken.
-    pub fn publish(self) -> io::Result<PathBuf> {
+    /// Gives the whole file its name: the wanted one, else `NAME-1`, `NAME-2`, …; not one before number `first`. Returns the name taken.
+    pub fn publish(self, first: u32) -> io::Result<PathBuf> {
         fs::File::open(&self.aside)?.sync_all()?;
-        for number in 0..10_000 {
+        for number in first..10_000 {
             let name = numbered(&self.wanted, number);
             match link_new(&self.aside, &name) {
                 Ok(()) => return Ok(name),
@@ -114,7 +114,7 @@ mod tests {
         for (number, content) in ["first", "second", "third"].iter().enumerate() {
             let place = Reserved::create(&wanted).unwrap();
             fs::write(place.aside(), content).unwrap();
-            assert_eq!(place.publish().unwrap(), numbered(&wanted, number as u32));
+            assert_eq!(place.publish(0).unwrap(), numbered(&wanted, number as u32));
         }
         assert_eq!(fs::read_to_string(&wanted).unwrap(), "first");
         assert_eq!(fs::read_to_string(folder.path().join("run-2.db")).unwrap(), "third");

@@ -25,6 +25,8 @@ pub struct Written {
     pub path: PathBuf,
     /// Processes in it.
     pub ranks: u64,
+    /// They were spawned by others, which have the wanted name, or will have it.
+    pub are_spawned: bool,
 }
 
 impl Writer {
@@ -56,7 +58,9 @@ impl Writer {
     pub fn write(self, detail: Detail, source: &mut impl Source) -> Result<Written, Error> {
         let Some(Item::Run(run)) = source.next() else { return Err(Error::Nothing) };
         let mut tables = Tables::new(&self.db, detail, &run)?;
+        let mut are_spawned = false;
         while let Some(item) = source.next() {
+            are_spawned |= matches!(&item, Item::Communicator(one) if one.leads_to_parents());
             tables.write(item)?;
         }
         tables.finish(&run)?;
@@ -65,7 +69,7 @@ impl Writer {
         ))?;
         self.db.flush_prepared_statement_cache();
         self.db.close().map_err(|(_, error)| error)?;
-        let path = self.file.publish().map_err(|source| Error::File { path: self.wanted, source })?;
-        Ok(Written { path, ranks: run.ranks })
+        let path = self.file.publish(are_spawned.into()).map_err(|source| Error::File { path: self.wanted, source })?;
+        Ok(Written { path, ranks: run.ranks, are_spawned })
     }
 }

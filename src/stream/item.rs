@@ -7,6 +7,7 @@ use super::group::{Each, NO_RANK, Peak, Sum};
 use super::identity::{Identity, NO_COMM};
 use super::order::Order;
 use crate::counters::{self, Arguments, Messages};
+use crate::creators;
 use crate::shard::{Header, Route};
 
 #[derive(Clone)]
@@ -504,6 +505,11 @@ impl Run {
 }
 
 impl Communicator {
+    /// Whether it leads to the processes that spawned this world.
+    pub fn leads_to_parents(&self) -> bool {
+        self.layer.is_none() && char::from(self.letter) == creators::PARENTS
+    }
+
     fn add(&mut self, mut other: Communicator) {
         let trust = |communicator: &Communicator| (communicator.counter.is_none(), communicator.source);
         if trust(&other) < trust(self) {

@@ -93,6 +93,15 @@ impl Mpi {
         command
     }
 
+    /// A `through run` in front of the launcher, with everything that comes before the program.
+    pub fn run_by(self, through: &Path, options: &[&str], ranks: usize) -> Command {
+        let launcher = self.launcher(ranks, &[]);
+        let mut command = Command::new(through);
+        command.arg("run").args(options).arg("--").arg(launcher.get_program()).args(launcher.get_args());
+        command.envs(launcher.get_envs().filter_map(|(name, value)| Some((name, value?)))).env_remove("LD_PRELOAD");
+        command
+    }
+
     /// Fails with what to install where this MPI is missing: a test that cannot run must not look as if it had passed.
     pub fn demand(self) {
         let (command, package) = match self {

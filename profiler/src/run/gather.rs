@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use vocabulary::buckets::MAX_EDGES;
-use vocabulary::profile::{Writer, Written};
+use vocabulary::profile::Writer;
 use vocabulary::shard::Shard;
 use vocabulary::stream::{Detail, Extent, Merge, OTHER_EDGES, ProcessStream, Source};
 
@@ -150,7 +150,7 @@ impl Gathering {
         let (written, is_whole) = self.merged(decision, own, |mut merge| {
             signals::held_back(|| writer.write(decision.detail, &mut merge)).map_err(|error| error.to_string())
         });
-        let Written { path, ranks } = match written {
+        let written = match written {
             Some(Ok(written)) => written,
             Some(Err(trouble)) => {
                 lost(&trouble);
@@ -158,7 +158,7 @@ impl Gathering {
             }
             None => return false,
         };
-        let missing = u64::from(self.tree.ranks).saturating_sub(ranks);
+        let missing = u64::from(self.tree.ranks).saturating_sub(written.ranks);
         if missing > 0 {
             say::warn(&format!("the counters of {missing} ranks did not arrive and are missing from the profile"));
         }
@@ -168,7 +168,7 @@ impl Gathering {
                  complete one from the shards",
             );
         }
-        output::say_where(&path, wanted);
+        output::say_where(&written, wanted);
         missing == 0 && is_whole
     }
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use vocabulary::profile::Claim;
+use vocabulary::profile::{Claim, Written};
 use vocabulary::shard::{Header, Shard, read_file, read_header};
 use vocabulary::stream::{Detail, Extent, MergedShards, OTHER_EDGES};
 
@@ -28,8 +28,8 @@ pub fn when_complete(names: &[String], is_ready: impl Fn(&Header) -> bool, wante
     }
     let written = self::files(&files, wanted);
     match &written {
-        Ok(path) => {
-            output::say_where(path, wanted);
+        Ok(written) => {
+            output::say_where(written, wanted);
             files.iter().for_each(|file| _ = fs::remove_file(file));
         }
         Err(trouble) => lost(trouble),
@@ -38,11 +38,11 @@ pub fn when_complete(names: &[String], is_ready: impl Fn(&Header) -> bool, wante
 }
 
 /// Makes a profile of the shards or snapshots of this run.
-pub fn files(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
+pub fn files(files: &[PathBuf], wanted: &Path) -> Result<Written, String> {
     signals::held_back(|| join_files(files, wanted))
 }
 
-fn join_files(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
+fn join_files(files: &[PathBuf], wanted: &Path) -> Result<Written, String> {
     let mut writer = output::create(wanted)?;
     let read = |file: &Path| {
         let bytes = read_file(file).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -76,7 +76,7 @@ fn join_files(files: &[PathBuf], wanted: &Path) -> Result<PathBuf, String> {
             Err(error) => say::warn(&format!("{}: {error}: left out of the profile", file.display())),
         }
     }
-    writer.write(detail, &mut merged.stream()).map(|written| written.path).map_err(|error| error.to_string())
+    writer.write(detail, &mut merged.stream()).map_err(|error| error.to_string())
 }
 
 fn own_run() -> [u64; 2] {

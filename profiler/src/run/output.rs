@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use vocabulary::profile::recover::host_name;
-use vocabulary::profile::{Error, Writer};
+use vocabulary::profile::{Error, Writer, Written};
 use vocabulary::shard::FINISHED;
 
 use crate::guest::{say, signals};
@@ -56,10 +56,12 @@ pub fn create(output: &Path) -> Result<Writer, String> {
 }
 
 /// Silent where the profile is where the user wants it and `COMMSEE_LOG` asks for warnings only.
-pub fn say_where(path: &Path, wanted: &Path) {
+pub fn say_where(Written { path, are_spawned, .. }: &Written, wanted: &Path) {
     let shown = path.display();
     if path == wanted {
         say::info(&format!("profile in {shown}"));
+    } else if *are_spawned && path.parent() == wanted.parent() {
+        say::info(&format!("profile of the spawned processes in {shown}"));
     } else if path.parent() == wanted.parent() {
         say::warn(&format!("{} already exists; the profile is in {shown}", wanted.display()));
     } else {

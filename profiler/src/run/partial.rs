@@ -35,8 +35,8 @@ pub fn finish(roll_call: &RollCall) {
         return;
     }
     match join::files(&files, &paths::profile()) {
-        Ok(path) => {
-            output::say_where(&path, &paths::profile());
+        Ok(written) => {
+            output::say_where(&written, &paths::profile());
             say_missing(&files, size, roll_call, remains.carried.is_some());
             remove(&files);
             write_snapshots(run, size);
@@ -71,7 +71,7 @@ fn write_snapshots(run: [u64; 2], size: u32) {
             return;
         }
         match join::files(&files, &snapshots::wanted(number)) {
-            Ok(path) => output::say_where(&path, &snapshots::wanted(number)),
+            Ok(written) => output::say_where(&written, &snapshots::wanted(number)),
             Err(trouble) => snapshots::say_lost(&trouble),
         }
         remove(&files);

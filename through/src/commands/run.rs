@@ -116,7 +116,8 @@ fn summary(profile: &Path, results: &Results, status: ExitStatus) -> Result<(), 
     line("job", format!("{}, {ranks}", ended(status)));
     line("profile", relative(&head.path).display().to_string());
     for other in results.profiles.iter().skip(1).take(OTHER_PROFILES) {
-        line("", relative(other).display().to_string());
+        let of_whom = if results::are_spawned(other) { ": spawned processes" } else { "" };
+        line("", format!("{}{of_whom}", relative(other).display()));
     }
     if !overview.unfinished.is_empty() {
         // Of a job that ended well commsee has said it.

@@ -13,6 +13,7 @@ use commsee::settings;
 use crate::job::carry;
 use crate::job::collect::{self, Reach};
 use crate::job::shards;
+use crate::query::catalog::Catalog;
 use crate::query::open::Profile;
 use crate::text::message::say;
 
@@ -23,7 +24,7 @@ const CLOCK_SLACK: Duration = Duration::from_secs(600);
 
 #[derive(Default)]
 pub struct Results {
-    /// The newest first.
+    /// Those of spawned processes last, and otherwise the newest first.
     pub profiles: Vec<PathBuf>,
     /// What had to be recovered, or could not be.
     pub remarks: Vec<String>,
@@ -72,7 +73,15 @@ pub fn gather(pattern: &Path, launch: &str, started: SystemTime, reach: &Reach) 
             }
         }
     }
+    if results.profiles.len() > 1 {
+        results.profiles.sort_by_cached_key(|path| are_spawned(path));
+    }
     results
+}
+
+/// Whether the processes of a profile were spawned by others.
+pub fn are_spawned(profile: &Path) -> bool {
+    Profile::open(profile).and_then(|profile| Catalog::read(&profile)).is_ok_and(|catalog| catalog.are_spawned())
 }
 
 /// What the hosts of this launch told.

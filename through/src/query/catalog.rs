@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use commsee::creators;
 use commsee::shard::OWN_SIZE;
 use rusqlite::Row;
 
@@ -195,6 +196,12 @@ impl Catalog {
         let outside = self.operations.keys().filter(|op| self.is_outside_span(**op));
         let numbers: Vec<String> = outside.map(i64::to_string).collect();
         format!("iif(n.op IN ({}), 0, {time})", numbers.join(","))
+    }
+
+    /// Whether its processes were spawned by others, which have a profile of their own.
+    pub fn are_spawned(&self) -> bool {
+        let parents = creators::origin(creators::PARENTS);
+        self.communicators.values().any(|one| one.layer.is_none() && one.creator.as_deref() == parents)
     }
 
     /// Whether mpisee wrote the profile, which counts less.

@@ -123,6 +123,9 @@ fn notes(report: &Context) -> Vec<String> {
             notes.push(format!("{ranks} {what}: {unfinished}"));
         }
     }
+    if report.catalog.are_spawned() {
+        notes.push("spawned by other processes, which have a profile of their own".to_owned());
+    }
     notes.extend(overview.who_aborted());
     if !overview.missing.is_empty() {
         notes.push(format!(
