@@ -57,12 +57,17 @@ impl Measured {
 impl Row {
     /// The same as a ratio to what the case costs more with the library that only reads the clock.
     pub fn per_case(&self, with: &Figures) -> Option<f64> {
-        let floor_ns = self.floor_ns().filter(|floor_ns| *floor_ns > 0.0)?;
+        let floor_ns = self.floor_ns().filter(|floor_ns| *floor_ns > self.noise_ns())?;
         (!self.is_rare()).then(|| (with.ns - self.alone.ns) / floor_ns)
     }
 
     pub fn floor_ns(&self) -> Option<f64> {
         Some(self.floor?.ns - self.alone.ns)
+    }
+
+    /// Where threads or ranks wait for one another, so much is within what two runs differ by.
+    fn noise_ns(&self) -> f64 {
+        if matches!(self.case.program, Program::Threads | Program::Pair) { self.alone.ns / 10.0 } else { 0.0 }
     }
 
     /// What a library adds.
