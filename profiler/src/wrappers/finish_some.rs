@@ -6,6 +6,7 @@ use super::finish::{finish, finish_at_once, finish_where_null, peer};
 use super::look::{Several, keep};
 use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
+use crate::objects::communicators;
 use crate::objects::requests::Noted;
 use crate::objects::shortcuts::Shortcut;
 use crate::record::completed::Ones;
@@ -54,7 +55,7 @@ impl Several<'_> {
     }
 }
 
-/// To look at fewer handles once more takes no longer than to keep what was found.
+/// Where a call may complete several: to look at fewer handles once more takes no longer than to keep what was found.
 const WORTH_KEEPING: usize = 8;
 
 /// A call over several has completed one of them, and nothing has changed since they were noted: whether that is done. The next call over
@@ -70,7 +71,7 @@ unsafe fn finish_alone<P: Path>(
     status: Word,
 ) -> bool {
     let Ok(index) = usize::try_from(index) else { return true };
-    let Several { look, length, count, .. } = several;
+    let Several { look, length, count, record, .. } = several;
     let Some(place) = place_of(several.noted(), index) else { return false };
     let noted = several.noted()[place];
     let Some(mut entered) = thread.requests().enter() else { return false };
@@ -84,7 +85,7 @@ unsafe fn finish_alone<P: Path>(
         let Some(finished) = finished else { return false };
         finished.count(thread, shortcut, ticks, status);
         let changes = thread.requests().changed_so_far();
-        if length >= WORTH_KEEPING {
+        if length > 1 && record != communicators::several() {
             // A persistent one may be started again. And programs do not wait for none.
             if abi().load_at(array, index) != abi().request_null || look.completed() + 1 >= count {
                 look.forget();

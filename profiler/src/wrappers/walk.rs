@@ -147,8 +147,11 @@ impl Found {
         while self.index < length {
             let handle = at(self.index).word();
             if handle == null {
+                self.index += 1;
                 // SAFETY: so many handles are left.
-                self.index += unsafe { nulls_apart(array.add(self.index), length - self.index) };
+                if self.index < length && at(self.index).word() == null {
+                    self.index += unsafe { nulls_apart(array.add(self.index), length - self.index) };
+                }
                 continue;
             }
             let Some(slot) = requests.finder().slot_of(handle).map(ptr::from_mut) else { return };
