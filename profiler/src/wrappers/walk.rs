@@ -148,8 +148,8 @@ impl Found {
             let handle = at(self.index).word();
             if handle == null {
                 self.index += 1;
-                // SAFETY: so many handles are left.
                 if self.index < length && at(self.index).word() == null {
+                    // SAFETY: so many handles are left.
                     self.index += unsafe { nulls_apart(array.add(self.index), length - self.index) };
                 }
                 continue;
