@@ -103,15 +103,18 @@ fn count(count: u64) -> Value<'static> {
 /// Files that a table shows unless told otherwise: some programs open one for each rank and step.
 const USUAL: usize = 20;
 
-const LEGEND: &str = "coll.: the part of the calls that is collective. rate: bytes per second of a rank while it was in blocking and split reads and \
-     writes, and the sum of that over all ranks. The time of nonblocking accesses is that of starting them.";
+const LEGEND: [&str; 2] = [
+    "coll.: the part of the calls that is collective.",
+    "rate: bytes per second of a rank while it was in blocking and split reads and writes, and the sum of that over all ranks. The time of \
+     nonblocking accesses is that of starting them.",
+];
 
 fn ask(question: &Question) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);
     let mut rows = files(&context.profile, &context.catalog, &context.filter)?;
     order(&mut rows, question.sort, &context);
     let mut document = context.document(VIEW.entries, rows.is_empty(), VIEW.empty);
-    let mut legend = vec![LEGEND.to_owned()];
+    let mut legend = LEGEND.map(str::to_owned).to_vec();
     if rows.iter().any(|row| row.file.is_none()) {
         legend.push(format!(
             "Without a name: files beyond the first {MOST_FILES} names of a process, and such as were opened unseen."

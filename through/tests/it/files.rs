@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::common::{Builder, Did, Folder, MS};
+use crate::common::{Answer, Builder, Did, Folder, MS};
 
 const KIB: i64 = 1 << 10;
 const MIB: i64 = 1 << 20;
@@ -55,6 +55,16 @@ fn files_look_like_this() {
     let mut table = folder().through(&["--files"]).ok();
     table.push_str(&folder().through(&["--files", "--format", "csv"]).ok());
     insta::assert_snapshot!(table);
+}
+
+/// What a column means is said where it is.
+#[test]
+fn a_column_without_room_is_not_explained() {
+    let folder = folder();
+    let at = |columns: &str| Answer::of(folder.command(&["--files"]).env("COLUMNS", columns).output().unwrap()).ok();
+    let (narrow, wide) = (at("80"), at("160"));
+    assert!(wide.contains(" coll. ") && wide.contains("\ncoll.: the part"), "{wide}");
+    assert!(!narrow.contains("coll.") && narrow.contains("\nrate: bytes per second"), "{narrow}");
 }
 
 #[test]

@@ -71,6 +71,11 @@ impl Grid {
         Grid { columns: columns.to_vec(), widths, gap }
     }
 
+    /// The titles of columns that found no room.
+    pub fn left_out(&self) -> impl Iterator<Item = &'static str> {
+        self.columns.iter().zip(&self.widths).filter(|(_, width)| width.is_none()).map(|(column, _)| column.title)
+    }
+
     /// One row as a line. There may be millions of them: the memory of a line is used again.
     pub fn write_line(&self, row: &Row, line: &mut String) {
         line.clear();

@@ -64,20 +64,24 @@ pub fn print(table: &Table, terminal: &Terminal, out: &mut dyn Write) -> io::Res
             writeln!(out, "{}", terminal.paint(Paint::Strong, title))?;
         }
     }
-    rows(table, terminal, out)?;
+    let left_out = rows(table, terminal, out)?;
     for line in &table.after {
         for line in wrap(&visible(line), terminal.columns - grid::INDENT) {
             writeln!(out, "{:1$}{line}", "", grid::INDENT)?;
         }
     }
-    if !table.legend.is_empty() {
+    // What a column means that is not there would only puzzle.
+    let is_of = |legend: &str, title: &str| legend.strip_prefix(title).is_some_and(|rest| rest.starts_with(": "));
+    let legend: Vec<&String> =
+        table.legend.iter().filter(|legend| !left_out.iter().any(|title| is_of(legend, title))).collect();
+    if !legend.is_empty() {
         writeln!(out)?;
     }
-    table.legend.iter().try_for_each(|legend| lines(legend, Paint::Faint, terminal, out))
+    legend.into_iter().try_for_each(|legend| lines(legend, Paint::Faint, terminal, out))
 }
 
-/// Rows in columns, each made twice: once to see how wide it is.
-pub fn rows(table: &Table, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+/// Rows in columns, each made twice: once to see how wide it is. Returns the titles of columns that found no room.
+pub fn rows(table: &Table, terminal: &Terminal, out: &mut dyn Write) -> io::Result<Vec<&'static str>> {
     let most = table.more.map_or(usize::MAX, |more| more.most);
     let columns: Vec<Column> = table.shown.iter().map(|at| column(&table.headings[*at])).collect();
     let mut cells = grid::Row::default();
@@ -94,7 +98,7 @@ pub fn rows(table: &Table, terminal: &Terminal, out: &mut dyn Write) -> io::Resu
     })?;
     let all = number;
     if all == 0 && (!table.after.is_empty() || !table.sections.is_empty()) {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let grid = Grid::of(&columns, &widths, terminal);
     let mut fill = Fill::of(table);
@@ -130,12 +134,10 @@ pub fn rows(table: &Table, terminal: &Terminal, out: &mut dyn Write) -> io::Resu
         }
         Ok(())
     })?;
-    match table.more {
-        Some(more) if all > most => {
-            writeln!(out, "  and {}{}", units::count((all - most) as u64, more.one), more.hint)
-        }
-        _ => Ok(()),
+    if let Some(more) = table.more.filter(|_| all > most) {
+        writeln!(out, "  and {}{}", units::count((all - most) as u64, more.one), more.hint)?;
     }
+    Ok(grid.left_out().collect())
 }
 
 fn column(heading: &Heading) -> Column {
