@@ -198,7 +198,7 @@ impl Catalog {
         format!("iif(n.op IN ({}), 0, {time})", numbers.join(","))
     }
 
-    /// Whether its processes were spawned by others, which have a profile of their own.
+    /// Whether its processes were spawned by others, which are not in it.
     pub fn are_spawned(&self) -> bool {
         let parents = creators::origin(creators::PARENTS);
         self.communicators.values().any(|one| one.layer.is_none() && one.creator.as_deref() == parents)

@@ -124,7 +124,7 @@ fn notes(report: &Context) -> Vec<String> {
         }
     }
     if report.catalog.are_spawned() {
-        notes.push("spawned by other processes, which have a profile of their own".to_owned());
+        notes.push("spawned by other processes, which are not in this profile".to_owned());
     }
     notes.extend(overview.who_aborted());
     if !overview.missing.is_empty() {
