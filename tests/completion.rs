@@ -24,7 +24,9 @@ fn what_calls_completed_is_told_by_operation_size_and_peer() {
 fn arrays_are_completed_in_any_way() {
     for mpi in Mpi::ALL {
         for seed in ["1", "2", "3"] {
-            check(&Launch::new(mpi, "drains").ranks(2).arguments(&[seed]).run().succeeded());
+            for words in [&[seed][..], &[seed, "threaded"]] {
+                check(&Launch::new(mpi, "drains").ranks(2).arguments(words).run().succeeded());
+            }
         }
     }
 }
@@ -36,7 +38,8 @@ fn neighbors_of_two_communicators_and_none_at_a_border_are_completed_in_any_way(
         let edges = |ranks| Launch::new(mpi, "edges").ranks(ranks);
         let records = |name| edges(4).variable(name, "1");
         let launches = [edges(2), edges(4), edges(6), records("COMMSEE_TRACE"), records("COMMSEE_SITES")];
-        for launch in launches.into_iter().chain([records("COMMSEE_DATATYPES")]) {
+        let threaded = edges(4).arguments(&["threaded"]);
+        for launch in launches.into_iter().chain([records("COMMSEE_DATATYPES"), threaded]) {
             let run = launch.run().succeeded();
             check(&run);
             let of_each = |sql: &str| answer(&run.profile_path(), &format!("{sql} GROUP BY rank ORDER BY rank"));

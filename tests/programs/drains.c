@@ -2,7 +2,7 @@
  * over all of an array or a part, one after the other, polled, and with new requests in the places of those that have completed.
  * Libraries give one handle to all sends that are complete at once, so that handles stand in an array many times. At last a call fails.
  *
- * usage: drains [SEED] */
+ * usage: drains [SEED [threaded]]   with a second word other threads may call as well */
 #include "truth.h"
 
 enum { COMMS = 3, MOST = 48, ROUNDS = 400, BYTES = 1000 };
@@ -13,6 +13,7 @@ static MPI_Comm comms[COMMS];
 static char labels[COMMS][LABEL_LENGTH];
 static char out[BYTES], in[MOST][BYTES];
 static unsigned long drawn;
+static int is_threaded;
 
 /* What stands in the array. */
 static MPI_Request requests[MOST], inactive;
@@ -24,6 +25,9 @@ static int draw(int below)
     drawn = drawn * 6364136223846793005UL + 1442695040888963407UL;
     return (int)((drawn >> 33) % below);
 }
+
+/* The rank that a message came from, which is told on other communicators than MPI_COMM_WORLD only where no other thread may free them. */
+static int sender(void) { return is_threaded ? -1 : world_rank; }
 
 /* All of one bucket: who has a handle for itself, and who shares one, is told by nothing but its operation. */
 static int size(void) { return 200 + draw(800); }
@@ -69,7 +73,7 @@ static void done(const char *label, const char *op, int place, int is_only)
     int is_receive = kinds[place] == RECEIVE;
     EXPECT(kinds[place] >= SEND && requests[place] == MPI_REQUEST_NULL);
     completed_request(label, op, is_receive ? "MPI_Irecv" : "MPI_Isend", bytes[place],
-                      is_receive && is_only ? world_rank : -1, is_receive ? bytes[place] : 0);
+                      is_receive && is_only ? sender() : -1, is_receive ? bytes[place] : 0);
     kinds[place] = NONE;
 }
 
@@ -172,7 +176,7 @@ static void fail(void)
         EXPECT(requests[0] == MPI_REQUEST_NULL);
         if (!code) PMPI_Get_count(&status, MPI_CHAR, &bytes);
         received(label, "MPI_Irecv", bytes);
-        completed_request(label, "MPI_Waitany", "MPI_Irecv", bytes, bytes ? world_rank : -1, bytes);
+        completed_request(label, "MPI_Waitany", "MPI_Irecv", bytes, bytes ? sender() : -1, bytes);
     }
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
@@ -183,7 +187,11 @@ static void fail(void)
 
 int main(int argc, char **argv)
 {
-    truth_init(&argc, &argv);
+    is_threaded = argc > 2;
+    if (is_threaded)
+        truth_init_threaded(&argc, &argv);
+    else
+        truth_init(&argc, &argv);
     drawn = 17 + 1000 * world_rank + (argc > 1 ? strtoul(argv[1], NULL, 10) : 0);
     for (int c = 0; c < COMMS; c++) {
         snprintf(labels[c], LABEL_LENGTH, "%d of %d", c, world_rank);

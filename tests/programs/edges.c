@@ -1,6 +1,7 @@
 /* A domain of two dimensions whose borders have no neighbors: each rank exchanges with those in its row and in its column, over a
  * communicator each, and with MPI_PROC_NULL at a border. All sends that are complete at once, and in Open MPI receives from nobody too, have
- * one handle. Completed by every call, over both communicators at once where all complete together. Needs an even number of ranks. */
+ * one handle. Completed by every call, over both communicators at once where all complete together. Needs an even number of ranks. With
+ * an argument other threads may call as well. */
 #include "truth.h"
 
 enum { ROW, COLUMN, COMMS, BEFORE = 0, AFTER = 1, SIDES, REQUESTS = COMMS * SIDES, MOST = 4096, ROUNDS = 3 };
@@ -109,7 +110,10 @@ static void complete(enum form form, int way)
 
 int main(int argc, char **argv)
 {
-    truth_init(&argc, &argv);
+    if (argc > 1)
+        truth_init_threaded(&argc, &argv);
+    else
+        truth_init(&argc, &argv);
     int dims[2] = {world_size / 2, 2}, periods[2] = {0, 0};
     MPI_Comm domain;
     MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &domain);

@@ -301,6 +301,15 @@ static UNUSED void truth_init(int *argc, char ***argv)
     truth_begin("MPI_Init");
 }
 
+/* The same of a program that may call from several threads at once. */
+static UNUSED void truth_init_threaded(int *argc, char ***argv)
+{
+    int provided;
+    MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided);
+    EXPECT(provided == MPI_THREAD_MULTIPLE);
+    truth_begin("MPI_Init_thread");
+}
+
 /* Writes the log of this process; nothing may be stated afterwards. */
 static UNUSED void truth_write(void)
 {
