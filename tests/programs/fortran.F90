@@ -25,16 +25,8 @@
 #include "fortran_truth.h"
 
 module work
-#if INTERFACE == 3
-    use mpi_f08
-#elif INTERFACE == 2
-    use mpi
-#endif
     use truth
-    implicit none
-#if INTERFACE == 1
-    include 'mpif.h'
-#endif
+#include "fortran_mpi.h"
     integer :: rank, ranks, error
 contains
     ! Named in Fortran: the library gets a text without a zero byte, filled up with blanks.

@@ -9,15 +9,7 @@
 
 program main
     use iso_c_binding
-#if INTERFACE == 3
-    use mpi_f08
-#elif INTERFACE == 2
-    use mpi
-#endif
-    implicit none
-#if INTERFACE == 1
-    include 'mpif.h'
-#endif
+#include "fortran_mpi.h"
     interface
         subroutine truth_begin(op) bind(c, name="truth_begin_f")
             import; character(c_char) :: op(*)

@@ -15,15 +15,7 @@
 #endif
 
 module grid
-#if INTERFACE == 3
-    use mpi_f08
-#elif INTERFACE == 2
-    use mpi
-#endif
-    implicit none
-#if INTERFACE == 1
-    include 'mpif.h'
-#endif
+#include "fortran_mpi.h"
     integer :: rank = -1
 contains
     subroutine log_line(label, op, function, line, sent, received)

@@ -1,15 +1,7 @@
 ! Two ranks that stand at known places, in calls that they have made before, from other lines, through one of Fortran's three interfaces.
 ! The first call of one makes another call, which is the first as well.
 program stands
-#if INTERFACE == 3
-    use mpi_f08
-#elif INTERFACE == 2
-    use mpi
-#endif
-    implicit none
-#if INTERFACE == 1
-    include 'mpif.h'
-#endif
+#include "fortran_mpi.h"
     integer :: rank, step, ierror, given, got
 #if INTERFACE == 1
     integer :: sum
