@@ -63,7 +63,7 @@ pub fn fortran_library(mpi: Mpi, name: &str) -> PathBuf {
     )
 }
 
-/// As `fortran`, for a source that a test has written, with C functions of `tests/programs/`.
+/// As `fortran`, for a source that a test has written, which may include what lies in `tests/programs/`, with C functions from there.
 pub fn fortran_source(mpi: Mpi, source: &Path, name: &str, helpers: &str, interface: u32) -> PathBuf {
     demand(mpi.fortran_compiler(), "gfortran");
     let modules = tempfile::tempdir().expect("a temporary folder");
@@ -72,7 +72,8 @@ pub fn fortran_source(mpi: Mpi, source: &Path, name: &str, helpers: &str, interf
     let flags = ["-O1", "-g", "-w", "-ffree-line-length-none", "-fallow-argument-mismatch"];
     let interface_flag = format!("-DINTERFACE={interface}");
     let library = if mpi == Mpi::Mpich { "-DMPICH" } else { "-DOPENMPI" };
-    let flags: Vec<&str> = flags.into_iter().chain([interface_flag.as_str(), library, &helpers]).collect();
+    let folder = format!("-I{}", programs().display());
+    let flags: Vec<&str> = flags.into_iter().chain([interface_flag.as_str(), library, &helpers, &folder]).collect();
     let output = ["-J", &modules];
     cached_with(mpi.fortran_compiler(), source, &flags, &output, &format!("{name}-{interface}-{mpi}"))
 }

@@ -173,16 +173,8 @@ const FORTRAN_FRAME: &str = r#"
 #define HANDLE(x) x
 #endif
 program main
-#if INTERFACE == 3
-    use mpi_f08
-#elif INTERFACE == 2
-    use mpi
-#endif
     use iso_c_binding
-    implicit none
-#if INTERFACE == 1
-    include 'mpif.h'
-#endif
+#include "fortran_mpi.h"
     interface
         subroutine sender(comm) bind(c)
             import; integer(c_int), value :: comm
