@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What needs a GPU: what the modules for GPUs and for NCCL count against what programs know that they did, algorithms against NCCL's log, and what the
-# modules cost. Processes may share one GPU; NCCL goes over sockets. Two minutes.
+# What needs a GPU: what the modules for GPUs and for NCCL count against what programs know that they did, algorithms against NCCL's log, what
+# groupbench moves between GPUs, where libclang is there to build it, and what the modules cost. Processes may share one GPU; NCCL goes over sockets. Two minutes.
 #
 #   tests/gpu.sh                  builds and tests here; exit status 77: there is no GPU, nothing was tested
 #   tests/gpu.sh --pack FOLDER    puts what is built into FOLDER, for a node without network or compilers: FOLDER/gpu.sh tests there
@@ -18,6 +18,7 @@ pack() {
     cd "$own/.."
     . scripts/packages.sh
     . scripts/ccl.sh
+    . scripts/groupbench.sh
     if [ -z "${MPICC-}" ]; then
         need mpicc.mpich libmpich-dev mpirun.mpich mpich || { say_how "$missing"; exit 1; }
     fi
@@ -29,6 +30,10 @@ pack() {
     cp target/release/lib{commsee,commsee_gpu,commsee_nccl}.so target/release/through tests/gpu.sh "$1"
     "${MPICC:-mpicc.mpich}" -O2 -Wall -Wextra tests/programs/nccl_gpu.c -o "$1/nccl_gpu" "$NCCL/libnccl.so.2" -ldl
     "${MPICC:-mpicc.mpich}" -O2 -Wall -Wextra tests/programs/gpu_copies.c -o "$1/gpu_copies" -ldl -lpthread
+    if has_libclang; then
+        MPICC=${MPICC:-mpicc.mpich} cargo build --release -p groupbench --target-dir target/groupbench/gpu
+        cp target/groupbench/gpu/release/groupbench "$1"
+    fi
     local version
     for version in 4 5 6; do
         cc -O2 -Wall -Wextra -DVERSION=$version -shared -fPIC tests/programs/recorder.c -o "$1/librecorder$version.so"
@@ -107,6 +112,23 @@ for ranks in 2 3; do
     counted nccl "past$ranks" $ranks -- nccl_gpu past "$keep/past$ranks.truth" && check "past$ranks" "$of_nccl" || fail "past, $ranks ranks"
 done
 counted gpu,nccl all 2 COMMSEE_NCCL=kernels,proxies COMMSEE_TRACE=1 -- nccl_gpu counts "$keep/all.truth" && check all "$of_nccl" || fail "all modules"
+
+# Contents are checked by groupbench itself: status 1, bytes arrived wrong. An MPI library that does not know GPUs is given none of their memory.
+benched() { # NAME RANKS OPTION…
+    local name=$1 ranks=$2
+    shift 2
+    if job "$name" "$ranks" -- groupbench run --bytes 8,1000,64K,4M --max-reps 20 --format csv --summary "$@" 2>"$keep/$name.err"; then
+        echo "ok: $name ($(($(wc -l <"$keep/$name.out") - 1)) rows$(sed -n '/left out/{s/.*left out: /; left out: /p;q}' "$keep/$name.err"))"
+    else
+        fail "$name: $(cat "$keep/$name.out" "$keep/$name.err")"
+    fi
+}
+if [ -e "$own/groupbench" ]; then
+    benched bench-nccl 2 -g 1 --library nccl --family rail,dense,self --direction uni,omni
+    benched bench-presets 3 -g 1 --library nccl --preset allreduce-ring,halo,particles
+    benched bench-mixed 4 -g 2 --library nccl,nccl/twosided,shared/nccl --stripe
+    benched bench-aware 2 -g 1 --library nccl,twosided@gpu,put@gpu,alltoallv@gpu,shared@gpu
+fi
 
 repetitions=30
 job alone 2 -- nccl_gpu times $repetitions

@@ -120,6 +120,9 @@ pub struct Run {
     /// MPI libraries that know it.
     #[arg(long, value_delimiter = ',', value_name = "LIST", help_heading = "Measurement")]
     pub library: Vec<Choice>,
+    /// The MPI library knows memory of GPUs, whatever it says: without this, what gives it such memory is left out where it says that it does not
+    #[arg(long, help_heading = "Measurement")]
+    pub cuda_aware: bool,
     /// How ranks begin together
     #[arg(long, value_enum, default_value = "barrier", help_heading = "Measurement")]
     pub sync: Sync,

@@ -18,7 +18,7 @@
 //! composition.wait(0);
 //! ```
 
-use crate::library::{Exchange, Library, Task, Unavailable, groups};
+use crate::library::{Exchange, Library, Task, Unavailable, admit, groups};
 use crate::memory::{Memory, NoMemory};
 use crate::mpi::{Comm, World};
 use crate::pattern::{Pattern, Shape, Step};
@@ -74,6 +74,7 @@ impl Composition {
             return Err(CompositionError::FewRanks { needed: pattern.ranks, ranks: world.size() });
         }
         let memory = Memory::new(world, &pattern, library.memory())?;
+        admit(world, library)?;
         let prepared = |(step, part): (usize, &Step)| {
             library.prepare(&Task { world, comm, memory: &memory, messages: &part.messages, step, groups })
         };

@@ -1,4 +1,4 @@
-//! Memory of an NVIDIA GPU, through the driver's library, which is opened when it is asked for: nothing is linked. Not tested: no machine with a GPU was at hand.
+//! Memory of an NVIDIA GPU, through the driver's library, which is opened when it is asked for: nothing is linked.
 //! (CUDA Driver API, <https://docs.nvidia.com/cuda/cuda-driver-api>)
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -118,6 +118,10 @@ impl Driver {
         // SAFETY: the caller's.
         let code = unsafe { (self.to_device)(to as u64, bytes.as_ptr().cast(), bytes.len()) };
         assert_eq!(code, 0, "cuMemcpyHtoD failed");
+        // The call may return before the bytes are on the GPU, and other streams, such as NCCL's, do not wait for the one that they are on.
+        // SAFETY: the driver's stream that copies go over.
+        let code = unsafe { (self.synchronize)(std::ptr::null_mut()) };
+        assert_eq!(code, 0, "cuStreamSynchronize failed");
     }
 
     /// # Safety

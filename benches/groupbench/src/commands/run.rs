@@ -33,7 +33,10 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         hook(panic);
         World::abort(i32::from(ERROR));
     }));
-    let world = World::new(&universe.world());
+    let mut world = World::new(&universe.world());
+    if arguments.cuda_aware {
+        world.trust_with_gpus();
+    }
     // All ranks fail alike, and rank 0 says it.
     match demand(arguments, provided).and_then(|()| Job::new(arguments, &world)).and_then(|job| job.run()) {
         Ok(status) => ExitCode::from(status),

@@ -22,6 +22,10 @@ impl Library for Mixed {
         self.within.takes_device_memory() && self.across.takes_device_memory()
     }
 
+    fn gives_memory_to_mpi(&self) -> bool {
+        self.within.gives_memory_to_mpi() || self.across.gives_memory_to_mpi()
+    }
+
     fn is_pairwise(&self) -> bool {
         self.within.is_pairwise() && self.across.is_pairwise()
     }

@@ -72,6 +72,11 @@ pub trait Library {
         true
     }
 
+    /// Whether MPI is given the memory of messages, which it has to know if it is a GPU's.
+    fn gives_memory_to_mpi(&self) -> bool {
+        true
+    }
+
     /// Whether two ranks alone can use it, for a round trip.
     fn is_pairwise(&self) -> bool {
         true
@@ -112,6 +117,21 @@ pub enum Name {
     Alltoallv,
     /// ncclSend and ncclRecv between GPUs
     Nccl,
+}
+
+/// That a library does not give memory of a GPU to an MPI library that takes it for the host's, and crashes. Collective.
+pub(crate) fn admit(world: &World, library: &dyn Library) -> Result<(), Unavailable> {
+    if library.memory() != Kind::Device || !library.gives_memory_to_mpi() {
+        return Ok(());
+    }
+    let own = match world.knows_gpus() {
+        false => {
+            Err("the MPI library says that it does not know memory of CUDA's GPUs; if it does, say --cuda-aware"
+                .to_owned())
+        }
+        true => Ok(()),
+    };
+    world.agreed(own).map_err(|why| Unavailable { library: library.name(), why })
 }
 
 impl Name {

