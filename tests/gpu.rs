@@ -104,6 +104,21 @@ fn another_tool_that_watches_the_gpu_is_left_alone() {
     }
 }
 
+/// The program's own, such as PyTorch's profiler: it finds CUPTI as it would without commsee. What was told before is counted, and what is not is said.
+#[test]
+fn a_tool_that_comes_later_gets_cupti() {
+    for mpi in Mpi::ALL {
+        for begin in ["subscribe", "subscribe_v2", "register"] {
+            launch(mpi).arguments(&[begin]).run().succeeded();
+            let run = counted(launch(mpi).arguments(&[begin])).run().succeeded();
+            let rows = "SELECT function, calls, bytes FROM transfers ORDER BY src";
+            assert_eq!(answer(&run.profile_path(), rows), ["HtoD|3|12000"; 2], "{mpi} {begin}");
+            let given_way = "another tool has begun to watch the GPU: copies from then on are not counted|2";
+            assert_eq!(notes(&run), ["CUPTI 13.0.1|2", given_way], "{mpi} {begin}");
+        }
+    }
+}
+
 /// Launchers and shells do not have it, since what they start may not find the library; tools of NVIDIA set it themselves, and Nsight Compute starts
 /// nothing where it is set.
 #[test]

@@ -1,4 +1,4 @@
-/* See standin_cupti.h. SUBSCRIBE=CODE: what cuptiSubscribe answers. */
+/* See standin_cupti.h. SUBSCRIBE=CODE: what cuptiSubscribe answers; else it takes one at a time. */
 #define _GNU_SOURCE
 #include "standin_cupti.h"
 #include <dlfcn.h>
@@ -42,7 +42,7 @@ static const char *const of_driver[] = {NULL, "cuInit", "cuMemAlloc_v2", NULL, "
 static const char *const of_runtime[] = {NULL, "cudaMalloc_v3020", "cudaMemcpyAsync_v3020", "cudaGraphLaunch_v10000", "cudaMemcpyBatchAsync_v13000"};
 enum { COPY_IN_DRIVER = 4, LAUNCH_IN_DRIVER = 5, BATCH_IN_DRIVER = 7, COPY_IN_RUNTIME = 2, LAUNCH_IN_RUNTIME = 3, BATCH_IN_RUNTIME = 4 };
 
-int standin_dropped;
+int standin_dropped, standin_flushes;
 static callback *subscriber;
 static void *data;
 static int is_wanted[3][8], is_enabled[64];
@@ -69,11 +69,22 @@ int cuptiSubscribe(void **handle, callback *called, void *user)
     const char *code = getenv("SUBSCRIBE");
     if (code)
         return atoi(code);
+    if (subscriber)
+        return 39;
     subscriber = called, data = user;
     return *handle = &subscriber, 0;
 }
 
-int cuptiUnsubscribe(void *handle) { return (void)handle, subscriber = NULL, 0; }
+int cuptiSubscribe_v2(void **handle, callback *called, void *user, void *parameters)
+{
+    return parameters ? 1 : cuptiSubscribe(handle, called, user);
+}
+
+int cuptiUnsubscribe(void *handle)
+{
+    memset(is_wanted, 0, sizeof is_wanted);
+    return (void)handle, subscriber = NULL, 0;
+}
 
 int cuptiGetCallbackName(int domain, uint32_t number, const char **name)
 {
@@ -97,6 +108,8 @@ int cuptiActivityRegisterCallbacks(void *requested, void *completed)
 }
 
 int cuptiActivityEnable(int kind) { return is_enabled[kind] = 1, 0; }
+
+int cuptiActivityDisable(int kind) { return is_enabled[kind] = 0, 0; }
 
 static size_t bytes_of(int kind) { return kind == MEMCPY ? 96 : 104; }
 
@@ -127,6 +140,7 @@ static void hand_over(void)
 int cuptiActivityFlushAll(uint32_t flag)
 {
     (void)flag;
+    standin_flushes++;
     pthread_mutex_lock(&lock);
     hand_over();
     pthread_mutex_unlock(&lock);

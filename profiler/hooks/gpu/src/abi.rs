@@ -7,6 +7,8 @@ use std::mem::offset_of;
 /// `CUptiResult`.
 pub type Code = c_int;
 pub const SUCCESS: Code = 0;
+/// What a call says where there is no CUPTI.
+pub const NOT_INITIALIZED: Code = 15;
 /// There is a subscriber already, or no further record.
 pub const LIMIT_REACHED: Code = 12;
 /// There is a subscriber already, since CUDA 11.

@@ -98,7 +98,7 @@ pub unsafe extern "C-unwind" fn drain(_argument: *mut c_void) {
     });
 }
 
-/// The process ends, and with it the driver: CUPTI is asked nothing any more.
+/// The process ends, and with it the driver; or another tool has CUPTI: it is asked nothing any more.
 static IS_OVER: AtomicBool = AtomicBool::new(false);
 
 pub extern "C" fn over() {

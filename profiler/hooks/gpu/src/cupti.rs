@@ -48,6 +48,7 @@ functions! {
     enable_callback c"cuptiEnableCallback" (u32, Subscriber, c_int, u32);
     register c"cuptiActivityRegisterCallbacks" (Request, Complete);
     enable c"cuptiActivityEnable" (c_int);
+    disable c"cuptiActivityDisable" (c_int);
     flush c"cuptiActivityFlushAll" (u32);
     next_record c"cuptiActivityGetNextRecord" (*mut u8, usize, *mut *mut Record);
     dropped c"cuptiActivityGetNumDroppedRecords" (*mut c_void, u32, *mut usize);

@@ -9,7 +9,7 @@
 //! CUPTI is NVIDIA's interface for profilers. It names no thread in the record of a copy, and hands records over late: a number that both have leads
 //! from the record to the call.
 //!
-//! Invariants: without a GPU nothing is loaded, and nothing happens but that the environment has one variable more; a tool that watches the GPU already is left alone; nothing waits for the GPU.
+//! Invariants: without a GPU nothing is loaded, and nothing happens but that the environment has one variable more; a tool that watches the GPU already is left alone, and one that comes later gets CUPTI; nothing waits for the GPU.
 
 #![deny(unsafe_op_in_unsafe_fn)]
 
@@ -20,4 +20,5 @@ mod cupti;
 mod environment;
 mod injection;
 mod module;
+mod tools;
 mod watch;

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use commsee_hook::Call;
 use commsee_runtime::guard;
@@ -80,7 +81,28 @@ fn watch(module: &Module, cupti: &'static Cupti) -> Result<(), String> {
         libc::atexit(copies::over);
         module.drain(copies::drain, null_mut());
     }
+    SUBSCRIBER.store(subscriber, Ordering::Release);
     Ok(())
+}
+
+/// Null while nothing is watched.
+static SUBSCRIBER: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
+/// Another tool asks for CUPTI: what it has told is counted, and it is left to that tool for good.
+pub fn give_way() {
+    let subscriber = SUBSCRIBER.swap(null_mut(), Ordering::AcqRel);
+    let (false, Some(module), Some(cupti)) = (subscriber.is_null(), module::get(), cupti::find()) else { return };
+    // SAFETY: what `watch` has begun.
+    unsafe {
+        for kind in [MEMCPY, MEMCPY_PEER] {
+            (cupti.disable)(kind);
+        }
+        // All buffers, or the tool would be given ours.
+        copies::drain(null_mut());
+        (cupti.unsubscribe)(subscriber);
+    }
+    copies::over();
+    module.note("another tool has begun to watch the GPU: copies from then on are not counted");
 }
 
 /// `CUPTI_API_VERSION`: since CUDA 13 that of CUDA, before a number of its own.
