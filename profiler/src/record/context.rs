@@ -34,8 +34,9 @@ pub struct AtOnce<'a> {
     shortcut: &'a Shortcut,
     /// Whether calls of the operation send one message.
     sends: bool,
-    /// Its counters, or null if they are not those of the latest one; nobody's where none was sent.
+    /// Its counters, if they are those of the latest one; nobody's where none was sent.
     edge: *mut Edge,
+    knows_edge: bool,
     bytes: u64,
     /// The rank that it went to, or none.
     pub destination: c_int,
@@ -47,13 +48,13 @@ const NOBODY: c_int = -1;
 impl<'a> AtOnce<'a> {
     #[inline(always)]
     pub fn new(thread: &'a Thread, shortcut: &'a Shortcut) -> AtOnce<'a> {
-        AtOnce { thread, shortcut, sends: false, edge: ptr::null_mut(), bytes: 0, destination: NOBODY }
+        AtOnce { thread, shortcut, sends: false, edge: ptr::null_mut(), knows_edge: true, bytes: 0, destination: NOBODY }
     }
 
     /// The rule has told all: whether the counters of what it told of a message are known.
     #[inline(always)]
     pub fn knows_message(&self) -> bool {
-        !self.sends || !self.edge.is_null()
+        self.knows_edge
     }
 
     /// What it told of a message is counted.
@@ -78,8 +79,11 @@ impl Context for AtOnce<'_> {
 
     #[inline(always)]
     fn message(&mut self, destination: c_int, bytes: u64) {
-        let edge = self.shortcut.edge(destination as u32).unwrap_or(ptr::null_mut());
-        (self.sends, self.edge, self.bytes, self.destination) = (true, edge, bytes, destination);
+        match self.shortcut.edge(destination as u32) {
+            Some(edge) => self.edge = edge,
+            None => self.knows_edge = false,
+        }
+        (self.sends, self.bytes, self.destination) = (true, bytes, destination);
     }
 
     fn describe(&mut self, _: Word, _: u64) {}

@@ -374,9 +374,13 @@ pub unsafe fn sendrecv(
     source: c_int,
     status: Word,
 ) -> Option<Volume> {
-    let given = sendrecv_posted(context, count, datatype, destination, recvcount, recvtype, source)?;
-    // SAFETY: as above.
-    Some(Volume { received: unsafe { arrived(context, status) }?.received, ..given })
+    // SAFETY: as above. What was brought comes first: so it is asked once, wherever the message went.
+    unsafe {
+        let received = context.brought(status)?;
+        let given = sendrecv_posted(context, count, datatype, destination, recvcount, recvtype, source)?;
+        context.arrived(status, received);
+        Some(Volume { received, ..given })
+    }
 }
 
 #[inline(always)]
@@ -402,9 +406,13 @@ pub unsafe fn sendrecv_replace(
     source: c_int,
     status: Word,
 ) -> Option<Volume> {
-    let given = sendrecv_replace_posted(context, count, datatype, destination, source)?;
     // SAFETY: as above.
-    Some(Volume { received: unsafe { arrived(context, status) }?.received, ..given })
+    unsafe {
+        let received = context.brought(status)?;
+        let given = sendrecv_replace_posted(context, count, datatype, destination, source)?;
+        context.arrived(status, received);
+        Some(Volume { received, ..given })
+    }
 }
 
 /// One datatype for both directions.
