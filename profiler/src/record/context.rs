@@ -48,7 +48,15 @@ const NOBODY: c_int = -1;
 impl<'a> AtOnce<'a> {
     #[inline(always)]
     pub fn new(thread: &'a Thread, shortcut: &'a Shortcut) -> AtOnce<'a> {
-        AtOnce { thread, shortcut, sends: false, edge: ptr::null_mut(), knows_edge: true, bytes: 0, destination: NOBODY }
+        AtOnce {
+            thread,
+            shortcut,
+            sends: false,
+            edge: ptr::null_mut(),
+            knows_edge: true,
+            bytes: 0,
+            destination: NOBODY,
+        }
     }
 
     /// The rule has told all: whether the counters of what it told of a message are known.

@@ -97,12 +97,16 @@ pub fn no_sites(context: &Context, entries: &'static str) -> Document {
 /// Where no layer below MPI was recorded: how to record one, and what modules say of that.
 pub fn not_recorded(context: &Context, entries: &'static str) -> Result<Document, Error> {
     let path = context.profile.path.display();
-    let how = with_layers();
     let notes = notes(&context.profile)?;
+    // Modules that say something were there.
+    let reason = match notes.is_empty() {
+        true => format!("{path}: has no transfers: {}", with_layers()),
+        false => format!("{path}: has no transfers"),
+    };
     let said = notes.iter().map(|note| format!("{}: {}", note.module, note.sentence(&context.catalog)));
     Ok(Document {
         found: Found::NotRecorded,
-        reasons: [format!("{path}: has no transfers: {how}")].into_iter().chain(said).collect(),
+        reasons: [reason].into_iter().chain(said).collect(),
         ..Document::new(context.head(), entries)
     })
 }

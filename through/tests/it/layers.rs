@@ -334,6 +334,7 @@ fn a_profile_without_transfers_says_how_to_get_them() {
     db.close().unwrap();
     let answer = folder.through(&["ucx", "sample.db"]);
     assert!(answer.err.contains("ucx: UCX 1.9 is not known (2 of 4 ranks)"), "{}", answer.err);
+    assert!(!answer.err.contains("--hooks"), "it was there: {}", answer.err);
     assert!(folder.through(&["sample.db"]).ok().contains("layers     UCX 1.9 is not known (2 of 4 ranks)"));
 }
 
