@@ -146,6 +146,19 @@ fn spawned(arguments: &[&str], spawn: &str) {
     }
 }
 
+/// They end first: theirs is not the name that was asked for, although they never asked who spawned them.
+#[test]
+fn spawned_processes_that_ask_for_no_parents_are_known_too() {
+    let run = Launch::new(Mpi::OpenMpi, "spawn").ranks(2).arguments(&["silent"]).run().succeeded();
+    let [first, second] = ["profile.db", "profile-1.db"].map(|name| Profile::read(&run.folder().join(name)));
+    assert_eq!((first.total("MPI_Comm_spawn"), first.total("MPI_Allreduce")), (2, 0));
+    assert_eq!((second.total("MPI_Comm_spawn"), second.total("MPI_Allreduce")), (0, 2));
+    check_invariants(&second, 2);
+    let parents = second.communicators.iter().find(|one| one.creator == "MPI_Comm_get_parent").expect("those");
+    assert_eq!((parents.size, parents.remote_size, &parents.ranks[..]), (4, 2, &[0, 1][..]));
+    assert_eq!(second.total("MPI_Comm_get_parent"), 0);
+}
+
 /// The summary is that of the world that was started.
 #[test]
 fn through_run_tells_of_spawned_processes_last() {

@@ -41,6 +41,7 @@ declare! {
     comm_group_into = c"PMPI_Comm_group" (comm: Word, group: *mut u64);
     comm_remote_group_into = c"PMPI_Comm_remote_group" (comm: Word, group: *mut u64);
     comm_create = c"PMPI_Comm_create" (comm: Word, group: Word, created: *mut u64);
+    comm_get_parent = c"PMPI_Comm_get_parent" (parent: *mut u64);
     comm_free = c"PMPI_Comm_free" (comm: *mut u64);
     comm_get_errhandler = c"PMPI_Comm_get_errhandler" (comm: Word, handler: *mut u64);
     comm_set_errhandler = c"PMPI_Comm_set_errhandler" (comm: Word, handler: Word);

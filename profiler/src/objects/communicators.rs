@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::Zeroable;
 use vocabulary::creators;
@@ -259,6 +260,37 @@ pub unsafe fn created_from(
     record.identity = identity;
     record.set_site(birthplace());
     register(record, handle);
+}
+
+/// The program has asked for its parents.
+static HAS_ASKED_FOR_PARENTS: AtomicBool = AtomicBool::new(false);
+
+/// What `MPI_Comm_get_parent` told: the communicator to the processes that spawned this world, one however often it is asked for.
+pub unsafe fn met_parents(comm: Word, birthplace: impl FnOnce() -> u32) {
+    HAS_ASKED_FOR_PARENTS.store(true, Ordering::Relaxed);
+    let world = world();
+    // SAFETY: the call has succeeded; records are never freed.
+    unsafe {
+        if known(comm) == none() {
+            let identity = |_: &_| Some(identity::of_known(creators::PARENTS as u8, (*world).identity, &[]));
+            created_from(identity, world, creators::PARENTS as u8, comm, birthplace);
+        }
+    }
+}
+
+/// Before the profile is made, which tells by the communicator to its parents that it is not that of the program that was started: also where the
+/// program has never asked for them. MPI is not finalized yet.
+pub fn meet_parents() {
+    if HAS_ASKED_FOR_PARENTS.load(Ordering::Relaxed) {
+        return;
+    }
+    let mut parents = 0;
+    // SAFETY: the place has room for a handle of any family: an `int` handle fills the lower half. The call is local.
+    unsafe {
+        if pmpi::comm_get_parent(&mut parents).is_some() {
+            met_parents(parents as Word, || 0);
+        }
+    }
 }
 
 fn register(record: Communicator, handle: Word) {

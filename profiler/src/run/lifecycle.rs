@@ -131,6 +131,7 @@ fn make_progress() -> bool {
 /// processes exits with a status other than 0.
 pub fn finish(caller: Caller) {
     let Some(roll_call) = ending::take_roll_call() else { return };
+    communicators::meet_parents();
     let thread = thread::following(op::MPI_Finalize);
     // What the thread still seems to be in, the program has jumped out of: it would not finalize MPI from within.
     if let Some(thread) = thread {

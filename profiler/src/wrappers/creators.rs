@@ -379,13 +379,10 @@ pub unsafe fn MPI_Comm_get_parent(thread: &Thread, parent: Word, forward: impl F
         let world = communicators::world();
         count(thread, world, done);
         if done.code == 0 {
-            // SAFETY: the call has succeeded and filled the place; records are never freed.
+            // SAFETY: the call has succeeded and filled the place.
             guarded(|| unsafe {
                 let made = abi().load_made(parent, abi().comm_null);
-                if communicators::known(made) == communicators::none() {
-                    let identity = |_: &_| Some(identity::of_known(b'e', (*world).identity, &[]));
-                    communicators::created_from(identity, world, b'e', made, || birthplace(thread, done));
-                }
+                communicators::met_parents(made, || birthplace(thread, done));
             });
         }
     });
