@@ -113,21 +113,21 @@ for ranks in 2 3; do
 done
 counted gpu,nccl all 2 COMMSEE_NCCL=kernels,proxies COMMSEE_TRACE=1 -- nccl_gpu counts "$keep/all.truth" && check all "$of_nccl" || fail "all modules"
 
-# Contents are checked by groupbench itself: status 1, bytes arrived wrong. An MPI library that does not know GPUs is given none of their memory.
-benched() { # NAME RANKS OPTION…
-    local name=$1 ranks=$2
-    shift 2
+# Contents are checked by groupbench itself: status 1, bytes arrived wrong. An MPI library that is not CUDA-aware is given no memory of a GPU.
+benched() { # NAME RANKS ROWS LEFT-OUT OPTION…
+    local name=$1 ranks=$2 rows=$3 left=$4 found
+    shift 4
     if job "$name" "$ranks" -- groupbench run --bytes 8,1000,64K,4M --max-reps 20 --format csv --summary "$@" 2>"$keep/$name.err"; then
-        echo "ok: $name ($(($(wc -l <"$keep/$name.out") - 1)) rows$(sed -n '/left out/{s/.*left out: /; left out: /p;q}' "$keep/$name.err"))"
-    else
-        fail "$name: $(cat "$keep/$name.out" "$keep/$name.err")"
+        found="$(($(wc -l <"$keep/$name.out") - 1)) rows, $(grep -c 'left out:' "$keep/$name.err" || true) left out"
+        [ "$found" = "$rows rows, $left left out" ] && echo "ok: $name ($found)" && return
     fi
+    fail "$name: wanted $rows rows, $left left out: $(cat "$keep/$name.out" "$keep/$name.err")"
 }
 if [ -e "$own/groupbench" ]; then
-    benched bench-nccl 2 -g 1 --library nccl --family rail,dense,self --direction uni,omni
-    benched bench-presets 3 -g 1 --library nccl --preset allreduce-ring,halo,particles
-    benched bench-mixed 4 -g 2 --library nccl,nccl/twosided,shared/nccl --stripe
-    benched bench-aware 2 -g 1 --library nccl,twosided@gpu,put@gpu,alltoallv@gpu,shared@gpu
+    benched bench-nccl 2 20 0 -g 1 --library nccl --family rail,dense,self --direction uni,omni
+    benched bench-presets 3 12 0 -g 1 --library nccl --preset allreduce-ring,halo,particles
+    benched bench-mixed 4 4 16 -g 2 --library nccl,nccl/twosided,shared/nccl,nccl/shared,nccl/alltoall --stripe
+    benched bench-aware 2 4 16 -g 1 --library nccl,twosided@gpu,put@gpu,alltoallv@gpu,shared@gpu
 fi
 
 repetitions=30

@@ -117,10 +117,10 @@ pub struct Run {
     ///
     /// twosided, persistent, put, get, partitioned (MPI 4), shared (within a host), and the collectives scatter, alltoall, alltoallv as
     /// baselines; nccl between GPUs. shared/twosided: shared memory within groups, messages between them. twosided@gpu: between memory of GPUs, for
-    /// MPI libraries that know it.
+    /// CUDA-aware MPI libraries.
     #[arg(long, value_delimiter = ',', value_name = "LIST", help_heading = "Measurement")]
     pub library: Vec<Choice>,
-    /// The MPI library knows memory of GPUs, whatever it says: without this, what gives it such memory is left out where it says that it does not
+    /// Treat the MPI library as CUDA-aware, even if it reports that it is not
     #[arg(long, help_heading = "Measurement")]
     pub cuda_aware: bool,
     /// How ranks begin together

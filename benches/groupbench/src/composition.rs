@@ -73,8 +73,8 @@ impl Composition {
         if pattern.ranks > world.size() {
             return Err(CompositionError::FewRanks { needed: pattern.ranks, ranks: world.size() });
         }
-        let memory = Memory::new(world, &pattern, library.memory())?;
         admit(world, library)?;
+        let memory = Memory::new(world, &pattern, library.memory())?;
         let prepared = |(step, part): (usize, &Step)| {
             library.prepare(&Task { world, comm, memory: &memory, messages: &part.messages, step, groups })
         };

@@ -288,15 +288,25 @@ fn where_there_is_no_gpu_that_is_said() {
         eprintln!("left out: a machine without a GPU (this one has one)");
         return;
     }
-    for library in ["nccl", "twosided@gpu", "shared@gpu"] {
-        let done = run(2, &once(&["-g", "1", "--bytes", "8", "--library", &format!("{library},twosided")])).succeeded();
+    // An MPI library without CUDA, as Debian's are, would not even be given memory of a GPU that is there.
+    for (library, more, why) in [
+        ("nccl", None, ""),
+        ("shared@gpu", None, ""),
+        (
+            "twosided@gpu",
+            None,
+            "the MPI library reports no CUDA support; if it is CUDA-aware, pass --cuda-aware (rank 0)",
+        ),
+        ("nccl/twosided", None, "the MPI library reports no CUDA support"),
+        ("twosided@gpu", Some("--cuda-aware"), "memory of a GPU: "),
+    ] {
+        let libraries = format!("{library},twosided");
+        let mut words = vec!["-g", "1", "--bytes", "8", "--library", &libraries];
+        words.extend(more);
+        let done = run(2, &once(&words)).succeeded();
         assert_eq!(done.rows().len(), 1, "{library}");
-        assert_eq!(
-            done.stderr.lines().filter(|line| line.contains("left out:")).count(),
-            1,
-            "{library}: {}",
-            done.stderr
-        );
+        let left: Vec<&str> = done.stderr.lines().filter(|line| line.contains("left out:")).collect();
+        assert!(left.len() == 1 && left[0].contains(why), "{library}: {}", done.stderr);
     }
 }
 

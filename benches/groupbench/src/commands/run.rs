@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     }));
     let mut world = World::new(&universe.world());
     if arguments.cuda_aware {
-        world.trust_with_gpus();
+        world.assume_cuda_aware();
     }
     // All ranks fail alike, and rank 0 says it.
     match demand(arguments, provided).and_then(|()| Job::new(arguments, &world)).and_then(|job| job.run()) {

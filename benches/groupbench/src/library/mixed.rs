@@ -31,7 +31,7 @@ impl Library for Mixed {
     }
 
     fn prepare(&self, task: &Task) -> Result<Box<dyn Exchange>, Unavailable> {
-        if [self.within.memory(), self.across.memory()] == [Kind::Shared, Kind::Device] {
+        if self.memory() == Kind::Device && !self.takes_device_memory() {
             let why = "one needs memory of the host, the other of a GPU".to_owned();
             return Err(Unavailable { library: self.name(), why });
         }

@@ -121,14 +121,12 @@ pub enum Name {
 
 /// That a library does not give memory of a GPU to an MPI library that takes it for the host's, and crashes. Collective.
 pub(crate) fn admit(world: &World, library: &dyn Library) -> Result<(), Unavailable> {
-    if library.memory() != Kind::Device || !library.gives_memory_to_mpi() {
+    // One that takes none says so itself.
+    if library.memory() != Kind::Device || !library.takes_device_memory() || !library.gives_memory_to_mpi() {
         return Ok(());
     }
-    let own = match world.knows_gpus() {
-        false => {
-            Err("the MPI library says that it does not know memory of CUDA's GPUs; if it does, say --cuda-aware"
-                .to_owned())
-        }
+    let own = match world.is_cuda_aware() {
+        false => Err("the MPI library reports no CUDA support; if it is CUDA-aware, pass --cuda-aware".to_owned()),
         true => Ok(()),
     };
     world.agreed(own).map_err(|why| Unavailable { library: library.name(), why })

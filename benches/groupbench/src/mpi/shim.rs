@@ -51,8 +51,8 @@ pub fn has_partitioned() -> bool {
     unsafe { c::groupbench_has_partitioned != 0 }
 }
 
-/// What the MPI library says of memory of CUDA's GPUs: by the function of Open MPI, or that of MPICH and its kin. One that has neither says nothing.
-pub fn knows_gpus() -> bool {
+/// Whether the MPI library reports CUDA support: by the function of MPICH and its kin, or that of Open MPI. One that has neither may have it.
+pub fn is_cuda_aware() -> bool {
     const CUDA: c_int = 0;
     // SAFETY: names with their end; functions as <https://docs.open-mpi.org> and mpi.h of MPICH have them, which write to `supported`.
     unsafe {

@@ -42,7 +42,7 @@ pub struct World {
     /// The first rank of each rank's host.
     hosts: Vec<usize>,
     /// Whether the MPI library may be given memory of a GPU.
-    knows_gpus: bool,
+    is_cuda_aware: bool,
 }
 
 impl World {
@@ -69,18 +69,18 @@ impl World {
             round_trips: Comm { comm: round_trips },
             node: Comm { comm: node },
             control,
-            knows_gpus: shim::knows_gpus(),
+            is_cuda_aware: shim::is_cuda_aware(),
         }
     }
 
-    /// Takes the MPI library for one that knows memory of GPUs, whatever it says: Open MPI does not count what UCX can do.
-    pub fn trust_with_gpus(&mut self) {
-        self.knows_gpus = true;
+    /// Treats the MPI library as CUDA-aware, whatever it reports: Open MPI does not report what comes from UCX.
+    pub fn assume_cuda_aware(&mut self) {
+        self.is_cuda_aware = true;
     }
 
     /// Whether the MPI library may be given memory of a GPU. One that is silent about it may.
-    pub fn knows_gpus(&self) -> bool {
-        self.knows_gpus
+    pub fn is_cuda_aware(&self) -> bool {
+        self.is_cuda_aware
     }
 
     /// Ends the job.
@@ -157,8 +157,10 @@ impl World {
 
     /// A text of each rank, on all of them.
     pub fn all_texts(&self, text: &str) -> Vec<String> {
+        // With an end each, so that no buffer is empty: where Rust says that nothing lies, Open MPI has MPI_IN_PLACE.
+        let own = [text.as_bytes(), b"\0"].concat();
         let mut lengths = vec![0; self.size];
-        self.control.all_gather_into(&(text.len() as i32), &mut lengths[..]);
+        self.control.all_gather_into(&(own.len() as i32), &mut lengths[..]);
         let begins: Vec<i32> = lengths
             .iter()
             .scan(0, |end, length| {
@@ -170,10 +172,10 @@ impl World {
         let mut bytes = vec![0u8; lengths.iter().sum::<i32>() as usize];
         {
             let mut parts = mpi::datatype::PartitionMut::new(&mut bytes[..], &lengths[..], &begins[..]);
-            self.control.all_gather_varcount_into(text.as_bytes(), &mut parts);
+            self.control.all_gather_varcount_into(&own[..], &mut parts);
         }
         let part = |(begin, length): (&i32, &i32)| {
-            String::from_utf8_lossy(&bytes[*begin as usize..(begin + length) as usize]).into_owned()
+            String::from_utf8_lossy(&bytes[*begin as usize..(begin + length - 1) as usize]).into_owned()
         };
         begins.iter().zip(&lengths).map(part).collect()
     }
