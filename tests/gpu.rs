@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Launch, Mpi, Program, Run, answer, hook, library, shared_library, skip};
+use common::{Launch, Mpi, Program, Run, answer, hook, library, shared_library, shared_library_of, skip};
 
 fn program(mpi: Mpi) -> PathBuf {
     let standin = shared_library("standin_cupti").display().to_string();
@@ -104,17 +104,45 @@ fn another_tool_that_watches_the_gpu_is_left_alone() {
     }
 }
 
-/// The program's own, such as PyTorch's profiler: it finds CUPTI as it would without commsee. What was told before is counted, and what is not is said.
+/// The program's own, such as PyTorch's profiler: it finds CUPTI as it would without commsee, in whatever order it begins. What was told before is counted,
+/// and what is not is said.
 #[test]
-fn a_tool_that_comes_later_gets_cupti() {
+fn a_tool_of_the_program_gets_cupti() {
+    let [decoy, tool] = [shared_library("standin_cupti"), shared_library_of("cupti_tool", &["standin_cupti"])];
+    let [decoy, tool] = [decoy, tool].map(|library| library.display().to_string());
     for mpi in Mpi::ALL {
-        for begin in ["subscribe", "subscribe_v2", "register"] {
-            launch(mpi).arguments(&[begin]).run().succeeded();
-            let run = counted(launch(mpi).arguments(&[begin])).run().succeeded();
+        let program = Program { name: "gpu_tool", link: vec!["-ldl".to_owned()] }.compiled(mpi);
+        // Of each copy it hears twice, once it has subscribed.
+        for (order, expected) in [
+            ("sre", "402"),
+            ("2re", "402"),
+            ("re", "2"),
+            ("er", "2"),
+            ("ser", "402"),
+            ("esr", "402"),
+            ("secr", "602"),
+            ("!er", "2"),
+            ("!sre", "402"),
+        ] {
+            let launch = || {
+                let launch = Launch::of(mpi, program.clone()).ranks(2).variable("COMMSEE_CUPTI", &tool);
+                launch.arguments(&[&decoy, &tool, order, expected])
+            };
+            launch().run().succeeded();
+            let run = counted(launch()).run().succeeded();
             let rows = "SELECT function, calls, bytes FROM transfers ORDER BY src";
-            assert_eq!(answer(&run.profile_path(), rows), ["HtoD|3|12000"; 2], "{mpi} {begin}");
-            let given_way = "another tool has begun to watch the GPU: copies from then on are not counted|2";
-            assert_eq!(notes(&run), ["CUPTI 13.0.1|2", given_way], "{mpi} {begin}");
+            let (copies, said): (&[&str], &[&str]) = match order.starts_with('!') {
+                true => (&[], &["another tool watches the GPU: copies are not counted|2"]),
+                false => (
+                    &["HtoD|3|12000"; 2],
+                    &[
+                        "CUPTI 13.0.1|2",
+                        "another tool has begun to watch the GPU: copies from then on are not counted|2",
+                    ],
+                ),
+            };
+            assert_eq!(answer(&run.profile_path(), rows), copies, "{mpi} {order}");
+            assert_eq!(notes(&run), said, "{mpi} {order}");
         }
     }
 }

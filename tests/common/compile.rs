@@ -110,8 +110,16 @@ pub fn c_source(mpi: Mpi, source: &Path, name: &str) -> PathBuf {
 
 /// A C source of `tests/programs/` as a shared library that needs no MPI to be compiled.
 pub fn shared_library(name: &str) -> PathBuf {
+    shared_library_of(name, &[])
+}
+
+/// The same of several sources, of which the first gives its name.
+pub fn shared_library_of(name: &str, others: &[&str]) -> PathBuf {
     demand("cc", "gcc");
-    cached("cc", &source(name), &["-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC"], &format!("{name}.so"))
+    let others: Vec<String> = others.iter().map(|other| source(other).display().to_string()).collect();
+    let flags = ["-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC"];
+    let flags: Vec<&str> = flags.into_iter().chain(others.iter().map(String::as_str)).collect();
+    cached("cc", &source(name), &flags, &format!("{name}.so"))
 }
 
 /// A C source of `tests/programs/` as a shared library that is compiled for an MPI library.

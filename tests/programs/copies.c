@@ -1,5 +1,5 @@
 /* copies: copies of a GPU that there is not, in MPI calls and outside of them, for two ranks; tests/gpu.rs has the rows. `other`: another tool watches the
- * GPU. `unset`: the driver finds no library. `subscribe`, `subscribe_v2`, `register`: the program has a tool of its own, which begins by that function. */
+ * GPU. `unset`: the driver finds no library. */
 #include "truth.h"
 #include "standin_cupti.h"
 #include <sys/wait.h>
@@ -21,69 +21,11 @@ static void *in_thread(void *nothing)
     return nothing;
 }
 
-/* The tool: it hears of copies, and gets their records. */
-static int heard, records;
-
-static void hear(void *user, int domain, uint32_t number, const void *told)
-{
-    (void)domain, (void)number, (void)told;
-    EXPECT(user == &heard);
-    heard++;
-}
-
-static void requested(uint8_t **buffer, size_t *bytes, size_t *most)
-{
-    *bytes = 4096, *most = 0;
-    *buffer = malloc(*bytes);
-}
-
-static void completed(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t filled)
-{
-    (void)context, (void)stream;
-    EXPECT(bytes == 4096 && filled % 96 == 0);
-    records += (int)(filled / 96);
-    free(buffer);
-}
-
-static void with_a_tool(const char *begin)
-{
-    const int number_in_driver = 4, hears = strcmp(begin, "register") != 0;
-    void *handle = NULL;
-    for (int round = 0; round < 3; round++)
-        standin_copy(HTOD, PAGEABLE, DEVICE, 4000, 2000, 0);
-    if (strcmp(begin, "subscribe") == 0)
-        EXPECT(cuptiSubscribe(&handle, hear, &heard) == 0);
-    else if (strcmp(begin, "subscribe_v2") == 0)
-        EXPECT(cuptiSubscribe_v2(&handle, hear, &heard, NULL) == 0);
-    if (hears) {
-        EXPECT(handle && cuptiSubscribe(&handle, hear, &heard) == 39);
-        EXPECT(cuptiEnableCallback(1, handle, 1, number_in_driver) == 0);
-    }
-    EXPECT(cuptiActivityRegisterCallbacks((void *)requested, (void *)completed) == 0);
-    /* Nobody has asked for records yet. */
-    standin_copy(HTOD, PAGEABLE, DEVICE, 100, 2000, 0);
-    EXPECT(cuptiActivityEnable(1) == 0);
-    for (int round = 0; round < 2; round++)
-        standin_copy(HTOD, PAGEABLE, DEVICE, 200, 2000, 0);
-    int flushes = standin_flushes;
-    MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Finalize();
-    /* Its buffers are its own. */
-    EXPECT(standin_flushes == flushes && records == 0);
-    EXPECT(cuptiActivityFlushAll(0) == 0 && records == 2);
-    EXPECT(heard == (hears ? 6 : 0));
-}
-
 int main(int argc, char **argv)
 {
     /* Before MPI there is nothing to count for. */
     const char *path = standin_start();
     const char *what = argc > 1 ? argv[1] : "";
-    if (strncmp(what, "subscribe", 9) == 0 || strcmp(what, "register") == 0) {
-        MPI_Init(&argc, &argv);
-        with_a_tool(what);
-        return 0;
-    }
     EXPECT(strcmp(what, "other") == 0 || (strcmp(what, "unset") == 0 ? path == NULL : path && strstr(path, "libcommsee_gpu.so")));
     standin_copy(HTOD, PAGEABLE, DEVICE, 999, 1000, 0);
     MPI_Init(&argc, &argv);

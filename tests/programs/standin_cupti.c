@@ -64,7 +64,8 @@ int cuptiGetVersion(uint32_t *version) { return *version = 130001, 0; }
 int cuptiGetResultString(int code, const char **text) { return *text = code == 39 ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED" : "CUPTI_ERROR", 0; }
 int cuptiGetTimestamp(uint64_t *time) { return *time = now(), 0; }
 
-int cuptiSubscribe(void **handle, callback *called, void *user)
+/* CUPTI calls no function of its own by a name that others may have. */
+static int subscribe(void **handle, callback *called, void *user)
 {
     const char *code = getenv("SUBSCRIBE");
     if (code)
@@ -75,9 +76,11 @@ int cuptiSubscribe(void **handle, callback *called, void *user)
     return *handle = &subscriber, 0;
 }
 
+int cuptiSubscribe(void **handle, callback *called, void *user) { return subscribe(handle, called, user); }
+
 int cuptiSubscribe_v2(void **handle, callback *called, void *user, void *parameters)
 {
-    return parameters ? 1 : cuptiSubscribe(handle, called, user);
+    return parameters ? 1 : subscribe(handle, called, user);
 }
 
 int cuptiUnsubscribe(void *handle)
@@ -156,7 +159,7 @@ static void *in_thread(void *nothing)
 static void add(struct record record)
 {
     size_t bytes = bytes_of(record.kind);
-    if (!is_enabled[record.kind])
+    if (!is_enabled[record.kind] || !request)
         return;
     pthread_mutex_lock(&lock);
     if (buffer && filled + bytes > room) {

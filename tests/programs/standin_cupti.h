@@ -22,12 +22,4 @@ extern int standin_dropped;
 /* How often the buffers were asked for. */
 extern int standin_flushes;
 
-/* CUPTI's own. */
-int cuptiSubscribe(void **handle, void (*called)(void *, int, uint32_t, const void *), void *user);
-int cuptiSubscribe_v2(void **handle, void (*called)(void *, int, uint32_t, const void *), void *user, void *parameters);
-int cuptiEnableCallback(uint32_t enable, void *handle, int domain, uint32_t number);
-int cuptiActivityRegisterCallbacks(void *requested, void *completed);
-int cuptiActivityEnable(int kind);
-int cuptiActivityFlushAll(uint32_t flag);
-
 #endif

@@ -88,7 +88,7 @@ fn say_what_was_dropped(module: &Module) {
 /// Counting ends, or a snapshot is taken: what is in CUPTI's buffers by now.
 pub unsafe extern "C-unwind" fn drain(_argument: *mut c_void) {
     guard::uncancelled(|| {
-        let Some(cupti) = cupti::find().filter(|_| !IS_OVER.load(Ordering::Acquire)) else { return };
+        let Some(cupti) = cupti::find().filter(|_| !are_over()) else { return };
         // SAFETY: CUPTI calls `completed` within.
         unsafe {
             (cupti.flush)(ENDED);
@@ -100,6 +100,10 @@ pub unsafe extern "C-unwind" fn drain(_argument: *mut c_void) {
 
 /// The process ends, and with it the driver; or another tool has CUPTI: it is asked nothing any more.
 static IS_OVER: AtomicBool = AtomicBool::new(false);
+
+pub fn are_over() -> bool {
+    IS_OVER.load(Ordering::Acquire)
+}
 
 pub extern "C" fn over() {
     IS_OVER.store(true, Ordering::Release);

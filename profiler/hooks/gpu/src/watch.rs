@@ -2,13 +2,14 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use commsee_hook::Call;
 use commsee_runtime::guard;
+use commsee_runtime::signals::Undisturbed;
 
 use crate::abi::{
-    CallbackData, DRIVER, ENTER, LIMIT_REACHED, MEMCPY, MEMCPY_PEER, NOT_SEVERAL_SUBSCRIBERS, RUNTIME, SUCCESS,
+    CallbackData, DRIVER, ENTER, FORCED, LIMIT_REACHED, MEMCPY, MEMCPY_PEER, NOT_SEVERAL_SUBSCRIBERS, RUNTIME, SUCCESS,
 };
 use crate::cupti::{self, Cupti};
 use crate::module::{self, Module};
@@ -29,6 +30,22 @@ const OF_MANY: [&[u8]; 6] = [
 const MOST: u32 = 4096;
 const GAP: u32 = 64;
 
+/// Who has CUPTI.
+enum User {
+    Nobody,
+    /// This module, in the process of that number, by a subscriber's handle.
+    Own {
+        process: u32,
+        subscriber: usize,
+    },
+    /// Another tool: it keeps it.
+    Other,
+}
+
+static USER: Undisturbed<User> = Undisturbed::new(User::Nobody);
+
+const OTHER_TOOL: &str = "another tool watches the GPU";
+
 /// The driver is initialized.
 pub fn begin() {
     let Some(module) = module::get() else {
@@ -39,18 +56,26 @@ pub fn begin() {
         module.note("CUPTI (libcupti.so) was not found: copies are not counted; name it in COMMSEE_CUPTI");
         return;
     };
-    if let Err(trouble) = watch(module, cupti) {
+    let begun = USER.with(|user| {
+        if matches!(user, User::Other) {
+            return Err(OTHER_TOOL.to_owned());
+        }
+        let subscriber = watch(module, cupti)?;
+        *user = User::Own { process: std::process::id(), subscriber: subscriber as usize };
+        Ok(())
+    });
+    if let Err(trouble) = begun {
         module.note(&format!("{trouble}: copies are not counted"));
     }
 }
 
-fn watch(module: &Module, cupti: &'static Cupti) -> Result<(), String> {
+fn watch(module: &Module, cupti: &'static Cupti) -> Result<*mut c_void, String> {
     let mut subscriber = null_mut();
     // SAFETY: CUPTI's own functions, with arguments as its header says, before any other thread uses the driver.
     unsafe {
         match (cupti.subscribe)(&raw mut subscriber, called, null_mut()) {
             SUCCESS => {}
-            LIMIT_REACHED | NOT_SEVERAL_SUBSCRIBERS => return Err("another tool watches the GPU".to_owned()),
+            LIMIT_REACHED | NOT_SEVERAL_SUBSCRIBERS => return Err(OTHER_TOOL.to_owned()),
             code => return Err(format!("CUPTI cannot be used ({})", cupti.text(code))),
         }
         let done = |code| {
@@ -81,28 +106,45 @@ fn watch(module: &Module, cupti: &'static Cupti) -> Result<(), String> {
         libc::atexit(copies::over);
         module.drain(copies::drain, null_mut());
     }
-    SUBSCRIBER.store(subscriber, Ordering::Release);
-    Ok(())
+    BUFFERS_OF.store(std::process::id(), Ordering::Release);
+    Ok(subscriber)
 }
 
-/// Null while nothing is watched.
-static SUBSCRIBER: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+/// The process in which buffers that CUPTI asks for come from here, or 0.
+static BUFFERS_OF: AtomicU32 = AtomicU32::new(0);
 
-/// Another tool asks for CUPTI: what it has told is counted, and it is left to that tool for good.
+/// Another tool begins: what CUPTI has told is counted, and from now on it is that tool's. If it begins before the driver is initialized, it stays so.
 pub fn give_way() {
-    let subscriber = SUBSCRIBER.swap(null_mut(), Ordering::AcqRel);
-    let (false, Some(module), Some(cupti)) = (subscriber.is_null(), module::get(), cupti::find()) else { return };
-    // SAFETY: what `watch` has begun.
-    unsafe {
-        for kind in [MEMCPY, MEMCPY_PEER] {
-            (cupti.disable)(kind);
+    USER.with(|user| {
+        let User::Own { process, subscriber } = std::mem::replace(user, User::Other) else { return };
+        // Neither the child of a fork nor a process that ends has anything to ask of the driver.
+        let Some(cupti) = cupti::find().filter(|_| process == std::process::id() && !copies::are_over()) else {
+            return;
+        };
+        // SAFETY: what `watch` has begun.
+        unsafe {
+            for kind in [MEMCPY, MEMCPY_PEER] {
+                (cupti.disable)(kind);
+            }
+            copies::drain(null_mut());
+            (cupti.unsubscribe)(subscriber as *mut c_void);
         }
-        // All buffers, or the tool would be given ours.
-        copies::drain(null_mut());
-        (cupti.unsubscribe)(subscriber);
+        copies::over();
+        if let Some(module) = module::get() {
+            module.note("another tool has begun to watch the GPU: copies from then on are not counted");
+        }
+    });
+}
+
+/// The same of one that is about to say where its buffers come from: it must not be handed one of ours that was filled meanwhile.
+pub fn give_buffers() {
+    give_way();
+    if BUFFERS_OF.swap(0, Ordering::AcqRel) == std::process::id()
+        && let Some(cupti) = cupti::find()
+    {
+        // SAFETY: CUPTI calls `completed` within.
+        unsafe { (cupti.flush)(FORCED) };
     }
-    copies::over();
-    module.note("another tool has begun to watch the GPU: copies from then on are not counted");
 }
 
 /// `CUPTI_API_VERSION`: since CUDA 13 that of CUDA, before a number of its own.
