@@ -19,7 +19,6 @@ static void *find(void *library, const char *name)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
     void *decoy = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
     void *tool = dlopen(argv[2], RTLD_NOW | RTLD_LOCAL);
     find(decoy, "cuptiSubscribe");

@@ -374,10 +374,22 @@ pub unsafe fn sendrecv(
     source: c_int,
     status: Word,
 ) -> Option<Volume> {
-    // SAFETY: as above. What was brought comes first: so it is asked once, wherever the message went.
+    let posted = |context: &mut _| sendrecv_posted(context, count, datatype, destination, recvcount, recvtype, source);
+    // SAFETY: as above.
+    unsafe { exchanged(context, status, posted) }
+}
+
+/// What was brought is asked first: so it is asked once, wherever the message went.
+#[inline(always)]
+unsafe fn exchanged<C: Context>(
+    context: &mut C,
+    status: Word,
+    posted: impl FnOnce(&mut C) -> Option<Volume>,
+) -> Option<Volume> {
+    // SAFETY: the call has filled the status.
     unsafe {
         let received = context.brought(status)?;
-        let given = sendrecv_posted(context, count, datatype, destination, recvcount, recvtype, source)?;
+        let given = posted(context)?;
         context.arrived(status, received);
         Some(Volume { received, ..given })
     }
@@ -406,13 +418,9 @@ pub unsafe fn sendrecv_replace(
     source: c_int,
     status: Word,
 ) -> Option<Volume> {
+    let posted = |context: &mut _| sendrecv_replace_posted(context, count, datatype, destination, source);
     // SAFETY: as above.
-    unsafe {
-        let received = context.brought(status)?;
-        let given = sendrecv_replace_posted(context, count, datatype, destination, source)?;
-        context.arrived(status, received);
-        Some(Volume { received, ..given })
-    }
+    unsafe { exchanged(context, status, posted) }
 }
 
 /// One datatype for both directions.
