@@ -306,7 +306,8 @@ fn where_there_is_no_gpu_that_is_said() {
         let done = run(2, &once(&words)).succeeded();
         assert_eq!(done.rows().len(), 1, "{library}");
         let left: Vec<&str> = done.stderr.lines().filter(|line| line.contains("left out:")).collect();
-        assert!(left.len() == 1 && left[0].contains(why), "{library}: {}", done.stderr);
+        let named = format!(" {library} 8: ");
+        assert!(left.len() == 1 && left[0].contains(&named) && left[0].contains(why), "{library}: {}", done.stderr);
     }
 }
 

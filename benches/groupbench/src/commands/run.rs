@@ -115,9 +115,12 @@ impl<'a> Job<'a> {
                 // One of several libraries that cannot do it is left out, and said.
                 Err(why @ (CompositionError::Unavailable(_) | CompositionError::NoMemory(_))) => {
                     progress.clear();
+                    let why = match why {
+                        CompositionError::Unavailable(unavailable) => unavailable.why,
+                        other => other.to_string(),
+                    };
                     if world.is_root() {
-                        let size = commsee::bytes::exact(key.bytes);
-                        eprintln!("groupbench: left out: {} {} k={} {size}: {why}", key.family, key.direction, key.k);
+                        eprintln!("groupbench: left out: {}: {why}", self.items[place].name());
                     }
                     continue;
                 }
