@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs tests whose programs, MPI libraries and profiler are those of AArch64, under QEMU's emulation of user programs: the tests themselves, the launchers and `through` are this
-# machine's. Needs an x86-64 machine with Debian's packages, and rustup. Any test of this folder that preloads libcommsee.so into programs of its own may be named:
+# machine's. Needs an x86-64 machine with Debian's packages, and rustup. Any test of this folder or of profiled/ that preloads libcommsee.so into programs of its own may be named:
 # docs/explanation/tested.md tells which pass.   usage: tests/aarch64.sh [TEST …]   (default: p2p)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -68,9 +68,15 @@ END
 
 # The tests of this machine, beside the profiler of the other one.
 cargo build --release -p through --target-dir "$here/target"
-chosen=()
-for test in "${tests[@]}"; do chosen+=(--test "$test"); done
-cargo test --release -p commsee --target-dir "$here/target" --no-run "${chosen[@]}"
+modules=() programs=()
+for test in "${tests[@]}"; do
+    if [ -f "tests/profiled/$test.rs" ]; then modules+=("$test::"); else programs+=(--test "$test"); fi
+done
+chosen() {
+    [ ${#modules[@]} -eq 0 ] || cargo test --release -p commsee --target-dir "$here/target" --no-fail-fast --test profiled "$@" -- "${modules[@]}"
+    [ ${#programs[@]} -eq 0 ] || cargo test --release -p commsee --target-dir "$here/target" --no-fail-fast "${programs[@]}" "$@"
+}
+chosen --no-run
 rustup target add aarch64-unknown-linux-gnu
 CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc CC_aarch64_unknown_linux_gnu=aarch64-linux-gnu-gcc \
     cargo build --release -p commsee-profiler --target aarch64-unknown-linux-gnu --target-dir "$here/target"
@@ -78,4 +84,4 @@ cp "$here/target/aarch64-unknown-linux-gnu/release/"libcommsee.{so,a} "$here/tar
 
 # A watcher would be this machine's `through`, started by an emulated program. The emulator does not know the call by which processes copy from one another.
 # Over TCP, which UCX takes in the emulator, MPICH 4.0.2 hangs in MPI_Finalize also without commsee.
-PATH=$bin:$PATH COMMSEE_WATCH=0 UCX_TLS=posix,self OMPI_MCA_btl_vader_single_copy_mechanism=none cargo test --release -p commsee --target-dir "$here/target" --no-fail-fast "${chosen[@]}"
+PATH=$bin:$PATH COMMSEE_WATCH=0 UCX_TLS=posix,self OMPI_MCA_btl_vader_single_copy_mechanism=none chosen

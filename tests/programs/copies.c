@@ -1,4 +1,4 @@
-/* copies: copies of a GPU that there is not, in MPI calls and outside of them, for two ranks; tests/gpu.rs has the rows. `other`: another tool watches the
+/* copies: copies of a GPU that there is not, in MPI calls and outside of them, for two ranks; tests/profiled/gpu.rs has the rows. `other`: another tool watches the
  * GPU. `unset`: the driver finds no library. */
 #include "truth.h"
 #include "standin_cupti.h"

@@ -25,7 +25,7 @@ static const char *const names[] = {OPERATIONS(AS_NAME)};
 
 enum { NAME_BYTES = 32, MOST_COMMS = 256, MOST_ALIVE = 12 };
 
-/* Read by tests/faults.rs. */
+/* Read by tests/profiled/faults.rs. */
 static volatile struct log {
     uint64_t returned;  /* calls */
     uint64_t in_flight; /* 1 + the place in `counts` that the call in progress will be counted in, or 0 */

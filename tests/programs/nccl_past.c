@@ -1,5 +1,5 @@
 /* nccl_past: a program that finds the stand-in for NCCL by itself, as vLLM and JAX do. The library calls its own public functions, which are those of the
- * module then. For two ranks; tests/nccl.rs has the rows. */
+ * module then. For two ranks; tests/profiled/nccl.rs has the rows. */
 #define _GNU_SOURCE
 #include "truth.h"
 #include "standin_nccl.h"

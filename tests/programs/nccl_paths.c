@@ -1,5 +1,5 @@
 /* nccl_paths: what no library of NCCL's kind does without a GPU, on the stand-in: each way to make a communicator, nonblocking ones, what the
- * profiler plugin says of calls, in groups and without, calls that pass the wrappers by. For two ranks; tests/nccl.rs has the rows. */
+ * profiler plugin says of calls, in groups and without, calls that pass the wrappers by. For two ranks; tests/profiled/nccl.rs has the rows. */
 #define _GNU_SOURCE
 #include "truth.h"
 #include "standin_nccl.h"

@@ -1,5 +1,5 @@
 /* nccl_traps: what once led the module for NCCL astray, on the stand-in: questions about communicators that are not complete, splits that come to
- * nothing, places that are used again, threads that end in an open group, groups before MPI_Init. For two ranks; tests/nccl.rs has the rows. */
+ * nothing, places that are used again, threads that end in an open group, groups before MPI_Init. For two ranks; tests/profiled/nccl.rs has the rows. */
 #define _GNU_SOURCE
 #include "truth.h"
 #include "standin_nccl.h"

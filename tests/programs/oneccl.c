@@ -1,5 +1,5 @@
 /* oneccl: communicators of oneCCL beside MPI's: two by ids, splits of which some ranks are in none, groups over one and over several, errors.
- * tests/nccl.rs says what each rank does here once more. It checks its results, since they must be those without the profiler. */
+ * tests/profiled/nccl.rs says what each rank does here once more. It checks its results, since they must be those without the profiler. */
 #include "truth.h"
 #include "nccl.h"
 

@@ -1,5 +1,5 @@
 /* replay VERSION WHAT: finds the profiler plugin as an NCCL does that knows its interface up to VERSION, and hands it the events of
- * operations that tests/nccl_plugin.rs knows. No NCCL is there, and no GPU. -DSTATIC_PLUGIN: it looks for the plugin in the program,
+ * operations that tests/profiled/nccl_plugin.rs knows. No NCCL is there, and no GPU. -DSTATIC_PLUGIN: it looks for the plugin in the program,
  * which -DHAS_PLUGIN gives one. */
 #define _GNU_SOURCE
 #include <mpi.h>

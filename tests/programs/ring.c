@@ -1,6 +1,6 @@
 /* Preloaded behind the profiler: a hook module for a made-up library of collectives, which is in here, too. It has communicators of its
  * own, calls that others see, and operations that go on after their call. What it tells is in the comment of each function, and
- * tests/layers.rs says it again. */
+ * tests/profiled/layers.rs says it again. */
 #define _GNU_SOURCE
 #include "ring.h"
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /* training: what a program tells NCCL beside MPI. On a communicator of all ranks in the order of MPI_COMM_WORLD, on one of the upper half in
- * the order from the last rank down, and on one of which each process holds two ranks: r and r + size. tests/ccl.rs says it again.
+ * the order from the last rank down, and on one of which each process holds two ranks: r and r + size. tests/profiled/ccl.rs says it again.
  * $TRAINING_DIES: it ends badly. */
 #include "truth.h"
 #include "meet.h"

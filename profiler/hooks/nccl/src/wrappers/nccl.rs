@@ -1,4 +1,4 @@
-//! NCCL's functions, and RCCL's, which has the same and some more. What is no communication is not here: tests/nccl.rs lists it.
+//! NCCL's functions, and RCCL's, which has the same and some more. What is no communication is not here: tests/profiled/nccl.rs lists it.
 
 use std::ffi::{c_int, c_uint, c_void};
 

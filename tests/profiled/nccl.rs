@@ -2,7 +2,7 @@
 //! without a GPU, which answers with errors. Nothing here was done by a GPU; tests/gpu.sh is for where one is.
 
 #[allow(dead_code)]
-#[path = "../profiler/hooks/nccl/src/functions.rs"]
+#[path = "../../profiler/hooks/nccl/src/functions.rs"]
 mod functions;
 
 use std::collections::BTreeSet;
@@ -412,7 +412,7 @@ fn exported(library: &Path, prefix: &str) -> BTreeSet<String> {
 /// Each function of the libraries is counted, or said to be no communication; nothing is both, and the list has nothing more.
 #[test]
 fn every_function_is_counted_or_listed() {
-    let listed: BTreeSet<String> = include_str!("uncounted.txt")
+    let listed: BTreeSet<String> = include_str!("../uncounted.txt")
         .lines()
         .filter(|line| !line.starts_with(['#', '[']))
         .flat_map(|line| line.split_whitespace().map(str::to_owned))
