@@ -12,7 +12,7 @@ use tempfile::{NamedTempFile, TempDir};
 use super::compile::{Program, shared_library};
 use super::execute::{Done, execute};
 use super::kin::{Kin, NETWORK};
-use super::launch::{Run, Turn, library, target_folder};
+use super::launch::{Run, library, target_folder};
 use super::mpi::Mpi;
 
 /// Ends what hangs, not what is slow.
@@ -25,14 +25,11 @@ pub struct Cluster {
     state: PathBuf,
     folder: TempDir,
     nodes: usize,
-    _turn: Turn,
 }
 
 impl Cluster {
     /// Nothing where this system permits none, which is said.
     pub fn start(nodes: usize) -> Option<Cluster> {
-        // Jobs over several hosts wait for each other, and for what does not come.
-        let turn = Turn::share();
         let folder = shared_folder();
         fs::create_dir(folder.path().join("home")).expect("a folder");
         let mut command = Command::new(script());
@@ -60,7 +57,7 @@ impl Cluster {
             return None;
         }
         let state = PathBuf::from(String::from_utf8(state).expect("a path in UTF-8").trim_end());
-        Some(Cluster { keeper, state, folder, nodes, _turn: turn })
+        Some(Cluster { keeper, state, folder, nodes })
     }
 
     /// A folder that all hosts share, for the whole cluster.

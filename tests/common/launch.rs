@@ -1,4 +1,4 @@
-//! Launches programs: with or without the profiler, in a folder of their own, one job at a time, with a time limit.
+//! Launches programs: with or without the profiler, in a folder of their own, a few jobs at a time, with a time limit.
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::OnceLock;
+use std::thread;
 use std::time::Duration;
 
 use commsee::profile::recover;
@@ -121,7 +122,7 @@ impl Launch {
         self
     }
 
-    /// A job that waits for most of its time: it runs beside others of its kind.
+    /// A job that waits for most of its time: it runs beside all others.
     pub fn waiting(mut self) -> Launch {
         self.waits = true;
         self
@@ -170,7 +171,7 @@ impl Launch {
             }
         }
         let done = {
-            let _turn = if self.waits { Turn::share() } else { Turn::take() };
+            let _place = if self.waits { None } else { Some(Place::take()) };
             execute_within(&mut command, self.limit)
         };
         Run { status: done.status, stdout: done.stdout, stderr: done.stderr, mpi: self.mpi, ranks: self.ranks, folder }
@@ -224,7 +225,7 @@ impl Run {
             if found.iter().all(|run| !run.alive) {
                 return found;
             }
-            std::thread::sleep(Duration::from_millis(50));
+            thread::sleep(Duration::from_millis(50));
         }
         panic!("processes that outlive their job, or shards that seem alive without them");
     }
@@ -260,32 +261,31 @@ impl Run {
     }
 }
 
-/// The turn to run a job: several at a time would only take the processors from each other. A file's lock, because test
-/// files may run as processes side by side.
-pub(super) struct Turn(File);
+/// A place to run a job in. There are two, and more where there are many processors: what one job waits for leaves them to another, but
+/// more jobs would only take them from each other. A file's lock, because test files may run as processes side by side.
+struct Place(File);
 
-impl Turn {
-    /// Alone.
-    pub fn take() -> Turn {
-        Turn::lock(libc::LOCK_EX)
-    }
+/// Most jobs have no more ranks.
+const RANKS_OF_A_JOB: usize = 4;
 
-    /// Beside others that share theirs: for jobs that leave the processors to each other, because they mostly wait.
-    pub fn share() -> Turn {
-        Turn::lock(libc::LOCK_SH)
-    }
-
-    fn lock(how: libc::c_int) -> Turn {
-        let path = super::temporary_folder().join("turn.lock");
-        let file = File::create(path).expect("the lock file");
-        // SAFETY: the descriptor is open; the lock goes with it.
-        let locked = unsafe { libc::flock(file.as_raw_fd(), how) };
-        assert_eq!(locked, 0, "{}", std::io::Error::last_os_error());
-        Turn(file)
+impl Place {
+    fn take() -> Place {
+        let folder = super::temporary_folder();
+        let places = (thread::available_parallelism().map_or(1, usize::from) / RANKS_OF_A_JOB).max(2);
+        loop {
+            for place in 0..places {
+                let file = File::create(folder.join(format!("place-{place}.lock"))).expect("the lock file");
+                // SAFETY: the descriptor is open; the lock goes with it.
+                if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
+                    return Place(file);
+                }
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 
-impl Drop for Turn {
+impl Drop for Place {
     fn drop(&mut self) {
         // SAFETY: as above.
         unsafe { libc::flock(self.0.as_raw_fd(), libc::LOCK_UN) };
