@@ -411,6 +411,19 @@ fn sums_of_transfers_are_not_added_up_again() {
 /// Whatever the tables hold: an answer, or one line of refusal.
 #[test]
 fn tables_that_lie_are_shown_or_refused() {
+    const ASKED: [&[&str]; 11] = [
+        &["ucx"],
+        &["ucx", "--by=comm", "--format=json"],
+        &["ucx", "--by=op", "--format=csv", "--rank=1"],
+        &["ucx", "--by=protocol"],
+        &["ucx", "--all", "--format=csv"],
+        &["ucx", "--all", "--format=json"],
+        &["matrix"],
+        &["matrix", "--layer=uct"],
+        &["graph", "--of=devices"],
+        &["graph", "--format=json", "--layer=uct,ucp"],
+        &[],
+    ];
     let numbers =
         ["9223372036854775807", "-9223372036854775807", "-3", "1e300", "'x'", "x'00ff'", "CAST(x'ff' AS TEXT)"];
     let columns = [
@@ -460,30 +473,23 @@ fn tables_that_lie_are_shown_or_refused() {
         "PRAGMA user_version = 3",
     ];
     let changes = changes.map(|change| format!("UPDATE OR IGNORE {change}"));
+    let (whole, folder) = (layered(), Folder::empty());
+    let mut turn = 0;
     for change in changes.chain(others.iter().map(|change| (*change).to_owned())) {
-        let folder = layered();
+        std::fs::copy(whole.path("ucx.db"), folder.path("ucx.db")).unwrap();
         let db = Connection::open(folder.path("ucx.db")).unwrap();
+        db.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").unwrap();
         // What a column does not take is left as it is.
-        let _ = db.execute_batch(&format!("PRAGMA foreign_keys = OFF; {change}"));
+        let _ = db.execute_batch(&change);
         db.close().unwrap();
-        for words in [
-            &["ucx"][..],
-            &["ucx", "--by=comm", "--format=json"],
-            &["ucx", "--by=op", "--format=csv", "--rank=1"],
-            &["ucx", "--by=protocol"],
-            &["ucx", "--all", "--format=csv"],
-            &["ucx", "--all", "--format=json"],
-            &["matrix"],
-            &["matrix", "--layer=uct"],
-            &["graph", "--of=devices"],
-            &["graph", "--format=json", "--layer=uct,ucp"],
-            &[],
-        ] {
+        // All of them for each change take half a minute. So many numbers see all of them on each column.
+        for words in ASKED.iter().cycle().skip(turn).take(3) {
             let answer = folder.through(words);
             assert!(matches!(answer.status, 0..=2), "{change}: {words:?}: {answer:?}");
             assert!(!answer.err.contains("panicked"), "{change}: {words:?}: {}", answer.err);
             assert!(answer.status != 2 || answer.err.lines().count() == 1, "{change}: {words:?}: {}", answer.err);
         }
+        turn = (turn + 3) % ASKED.len();
     }
 }
 
