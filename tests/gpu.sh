@@ -6,7 +6,7 @@
 #   tests/gpu.sh --pack FOLDER    puts what is built into FOLDER, for a node without network or compilers: FOLDER/gpu.sh tests there
 #
 # MPICC (mpicc.mpich) builds, MPIRUN (mpirun.mpich) starts; NCCL names the folder of libnccl.so.2, else one is fetched. KEEP names a new folder for what
-# the runs leave. recorder.c says how tests/inputs/nccl/ was recorded, with the same program.
+# the runs leave. AWARE names the folder of a UCX that knows CUDA, such as that of the wheel libucx-cu12: MPICH over it is given a GPU's memory, too. recorder.c says how tests/inputs/nccl/ was recorded, with the same program.
 set -euo pipefail
 own=$(cd "$(dirname "$0")" && pwd)
 
@@ -30,6 +30,7 @@ pack() {
     cp target/release/lib{commsee,commsee_gpu,commsee_nccl}.so target/release/through tests/gpu.sh "$1"
     "${MPICC:-mpicc.mpich}" -O2 -Wall -Wextra tests/programs/nccl_gpu.c -o "$1/nccl_gpu" "$NCCL/libnccl.so.2" -ldl
     "${MPICC:-mpicc.mpich}" -O2 -Wall -Wextra tests/programs/gpu_copies.c -o "$1/gpu_copies" -ldl -lpthread
+    "${MPICC:-mpicc.mpich}" -O2 -Wall -Wextra tests/programs/gpu_aware.c -o "$1/gpu_aware" -ldl
     if has_libclang; then
         MPICC=${MPICC:-mpicc.mpich} cargo build --release -p groupbench --target-dir target/groupbench/gpu
         cp target/groupbench/gpu/release/groupbench "$1"
@@ -113,21 +114,48 @@ for ranks in 2 3; do
 done
 counted gpu,nccl all 2 COMMSEE_NCCL=kernels,proxies COMMSEE_TRACE=1 -- nccl_gpu counts "$keep/all.truth" && check all "$of_nccl" || fail "all modules"
 
+# Each message is copied once between the two, or to memory of the host and from there: in the calls that are given it, and all else outside of them.
+if [ -n "${AWARE-}" ]; then
+    aware=(LD_LIBRARY_PATH="$AWARE${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_CH4_NETMOD=ucx)
+    messages=$((3 * 5 * (8 + 64 + 512 + 4096 + 32768 + 262144 + 2097152)))
+    printf '%s\n' "W0.0|DtoD|$messages" >"$keep/between.wanted"
+    printf '%s\n' "W0.0|DtoH|$messages" "W0.0|HtoD|$messages" >"$keep/staged.wanted"
+    of_program="SELECT '-|-|' || function || '|' || protocol || '|' || sum(calls) || '|' || sum(bytes)
+                FROM transfers WHERE layer = 'gpu' AND op = '-' GROUP BY function, protocol"
+    of_library="SELECT comm || '|' || function || '|' || sum(bytes) FROM transfers WHERE layer = 'gpu' AND op <> '-' GROUP BY comm, function"
+    for way in between staged; do
+        [ $way = between ] || aware+=(UCX_TLS=^cuda_ipc)
+        job aware-alone 2 "${aware[@]}" -- gpu_aware "$keep/aware-alone" || fail "gpu_aware without commsee, $way"
+        for modules in gpu gpu,ucx; do
+            name=aware-$way-${modules/,/-}
+            counted $modules "$name" 2 "${aware[@]}" -- gpu_aware "$keep/$name.truth" && check "$name" "$of_program" || fail "gpu_aware with $modules, $way"
+            ask "$of_library" "$name" | sort >"$keep/$name.library"
+            same "$name, in MPI calls" "$keep/$way.wanted" "$keep/$name.library"
+        done
+    done
+fi
+
 # Contents are checked by groupbench itself: status 1, bytes arrived wrong. An MPI library that is not CUDA-aware is given no memory of a GPU.
 benched() { # NAME RANKS ROWS LEFT-OUT OPTION…
     local name=$1 ranks=$2 rows=$3 left=$4 found
     shift 4
-    if job "$name" "$ranks" -- groupbench run --bytes 8,1000,64K,4M --max-reps 20 --format csv --summary "$@" 2>"$keep/$name.err"; then
+    if job "$name" "$ranks" "${over[@]}" -- groupbench run --bytes 8,1000,64K,4M --max-reps 20 --format csv --summary "$@" 2>"$keep/$name.err"; then
         found="$(($(wc -l <"$keep/$name.out") - 1)) rows, $(grep -c 'left out:' "$keep/$name.err" || true) left out"
         [ "$found" = "$rows rows, $left left out" ] && echo "ok: $name ($found)" && return
     fi
     fail "$name: wanted $rows rows, $left left out: $(cat "$keep/$name.out" "$keep/$name.err")"
 }
+over=()
 if [ -e "$own/groupbench" ]; then
     benched bench-nccl 2 20 0 -g 1 --library nccl --family rail,dense,self --direction uni,omni
     benched bench-presets 3 12 0 -g 1 --library nccl --preset allreduce-ring,halo,particles
     benched bench-mixed 4 4 16 -g 2 --library nccl,nccl/twosided,shared/nccl,nccl/shared,nccl/alltoall --stripe
     benched bench-aware 2 4 16 -g 1 --library nccl,twosided@gpu,put@gpu,alltoallv@gpu,shared@gpu
+    if [ -n "${AWARE-}" ]; then
+        over=("${aware[@]}")
+        benched bench-over-ucx 2 12 0 -g 1 --library twosided@gpu,put@gpu,alltoallv@gpu --cuda-aware
+        benched bench-groups-over-ucx 4 4 0 -g 2 --library nccl/twosided --cuda-aware
+    fi
 fi
 
 repetitions=30
