@@ -1,6 +1,7 @@
 //! Launches programs: with or without the profiler, in a folder of their own, a few jobs at a time, with a time limit.
 
 use std::fs::{self, File};
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -166,7 +167,7 @@ impl Launch {
             unsafe {
                 command.pre_exec(move || match libc::setrlimit(resource, &limit) {
                     0 => Ok(()),
-                    _ => Err(std::io::Error::last_os_error()),
+                    _ => Err(io::Error::last_os_error()),
                 });
             }
         }
@@ -279,6 +280,8 @@ impl Place {
                 if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
                     return Place(file);
                 }
+                let error = io::Error::last_os_error();
+                assert_eq!(error.kind(), io::ErrorKind::WouldBlock, "{error}");
             }
             thread::sleep(Duration::from_millis(5));
         }

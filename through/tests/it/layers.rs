@@ -482,7 +482,7 @@ fn tables_that_lie_are_shown_or_refused() {
         // What a column does not take is left as it is.
         let _ = db.execute_batch(&change);
         db.close().unwrap();
-        // All of them for each change take half a minute. So many numbers see all of them on each column.
+        // All of them for each change take half a minute. With seven numbers, each column meets all of them.
         for words in ASKED.iter().cycle().skip(turn).take(3) {
             let answer = folder.through(words);
             assert!(matches!(answer.status, 0..=2), "{change}: {words:?}: {answer:?}");
