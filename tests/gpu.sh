@@ -124,13 +124,16 @@ if [ -n "${AWARE-}" ]; then
                 FROM transfers WHERE layer = 'gpu' AND op = '-' GROUP BY function, protocol"
     of_library="SELECT comm || '|' || function || '|' || sum(bytes) FROM transfers WHERE layer = 'gpu' AND op <> '-' GROUP BY comm, function"
     for way in between staged; do
-        [ $way = between ] || aware+=(UCX_TLS=^cuda_ipc)
-        job aware-alone 2 "${aware[@]}" -- gpu_aware "$keep/aware-alone" || fail "gpu_aware without commsee, $way"
+        with=("${aware[@]}")
+        [ $way = between ] || with+=(UCX_TLS=^cuda_ipc)
+        job aware-alone 2 "${with[@]}" -- gpu_aware "$keep/aware-alone" || fail "gpu_aware without commsee, $way"
         for modules in gpu gpu,ucx; do
             name=aware-$way-${modules/,/-}
-            counted $modules "$name" 2 "${aware[@]}" -- gpu_aware "$keep/$name.truth" && check "$name" "$of_program" || fail "gpu_aware with $modules, $way"
+            counted $modules "$name" 2 "${with[@]}" -- gpu_aware "$keep/$name.truth" && check "$name" "$of_program" || fail "gpu_aware with $modules, $way"
             ask "$of_library" "$name" | sort >"$keep/$name.library"
             same "$name, in MPI calls" "$keep/$way.wanted" "$keep/$name.library"
+            found=$("$own/through" advise "$keep/$name.db" --format json | grep -c staged-gpu-messages || true)
+            [ "$way $found" = "staged 1" ] || [ "$way $found" = "between 0" ] || fail "$name: through advise finds staged messages $found times"
         done
     done
 fi

@@ -196,6 +196,14 @@ pub const TOPICS: &[Topic] = &[
         source: "UCX: shared-memory transports are posix, sysv, xpmem, cma and knem",
     },
     Topic {
+        name: "staged-gpu-messages",
+        title: "Messages of a GPU's memory go through the host on {comm}",
+        text: "MPI calls make {copies} copies with {size} between GPUs and the host ({ranks}), which take {time} on the GPUs.",
+        advice: "Inside a node let each process see the others' GPUs (CUDA_VISIBLE_DEVICES) and UCX use cuda_ipc (UCX_TLS must not leave it out); between nodes ask for GPUDirect RDMA. What a library reduces on the host has to go there.",
+        rule: "In MPI calls on a communicator at least 1 MiB is copied from GPUs to the host or back, copies that NCCL makes aside; `info` whatever it costs, which is what the copies take on the GPUs. Needs the module `gpu`.",
+        source: "UCX: cuda_ipc and cuda_copy; measured: howto/gpu.md",
+    },
+    Topic {
         name: "straddled-threshold",
         title: "Messages of {op} on {comm} straddle the rendezvous threshold",
         text: "Of {messages} messages of {size} bytes {share} are eager, the others agree with the receiver first.",

@@ -1,25 +1,28 @@
-//! How messages went below MPI: over the network inside of a node, and by two protocols where one was meant.
+//! How messages went below MPI: over the network inside of a node, through the host between GPUs, and by two protocols where one was meant.
 
 use std::collections::{BTreeMap, HashMap};
 
-use commsee::shard::Role;
+use commsee::shard::{NO_OPERATION, Role};
 
 use crate::advise::finding::{Confidence, Finding, Level};
 use crate::advise::run::Run;
 use crate::query::Error;
-use crate::query::catalog::NO_COMM;
+use crate::query::catalog::{NO_COMM, unsigned};
 use crate::text::units;
 
 /// Transports through the network of the operating system, by the names that UCX gives them.
 const NETWORK: &str = "tcp";
 const BYTES: u64 = 1 << 20;
 const MESSAGES: i64 = 1000;
+/// A copy from a GPU to the host, and one from there.
+const STAGES: [&str; 2] = ["DtoH", "HtoD"];
 /// Each protocol has so much of the messages of a size at least, and there are so many.
 const SHARE: f64 = 0.1;
 const STRADDLING: i64 = 100;
 
 pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
     let mut findings = over_network(run)?;
+    findings.extend(staged(run)?);
     findings.extend(straddled(run)?);
     Ok(findings)
 }
@@ -84,6 +87,50 @@ fn over_network(run: &Run) -> Result<Vec<Finding>, Error> {
             .with("messages over it", messages as f64, MESSAGES as f64, sum("calls"))
             .word("messages", messages.to_string())
             .word("size", units::bytes(bytes)),
+        );
+    }
+    Ok(findings)
+}
+
+fn staged(run: &Run) -> Result<Vec<Finding>, Error> {
+    let is_stage = |route: &commsee::shard::Route| route.layer == "gpu" && STAGES.contains(&route.function.as_str());
+    let Some(routes) = routes(run, is_stage).filter(|_| run.profile.has_roles()) else { return Ok(Vec::new()) };
+    let sql = format!(
+        "SELECT comm, rank, sum(calls), sum(bytes), sum(time_ns) FROM transfer WHERE way IN ({routes}) AND op <> {NO_OPERATION} AND within = 0 \
+         GROUP BY comm, rank"
+    );
+    let mut by_comm: BTreeMap<i64, (i64, u64, i128, Vec<u32>)> = BTreeMap::new();
+    run.profile.query::<(), ()>(&sql, vec![], |row| {
+        let sum = by_comm.entry(row.get(0)?).or_default();
+        sum.0 = sum.0.saturating_add(row.get(2)?);
+        sum.1 = sum.1.saturating_add(unsigned(row.get(3)?));
+        sum.2 = sum.2.saturating_add(row.get::<_, Option<i64>>(4)?.unwrap_or_default().max(0).into());
+        sum.3.extend(u32::try_from(row.get::<_, i64>(1)?).ok());
+        Ok(())
+    })?;
+    let mut findings = Vec::new();
+    for (comm, (copies, bytes, time_ns, ranks)) in by_comm.into_iter().filter(|(comm, _)| *comm != NO_COMM) {
+        if bytes < BYTES {
+            continue;
+        }
+        let sql = format!(
+            "SELECT sum(bytes) FROM transfers WHERE comm = '{}' AND op <> '-' AND layer = 'gpu' AND function IN ('DtoH', 'HtoD') AND within IS NULL",
+            run.name(comm).replace('\'', "''")
+        );
+        findings.push(
+            Finding {
+                ranks: ranks.into_iter().collect(),
+                confidence: Confidence::Bound,
+                severity_ns: time_ns,
+                floor: Some(Level::Info),
+                command: format!("layers --layer gpu --comm {}", run.name(comm)),
+                ..Finding::new("staged-gpu-messages")
+            }
+            .on(comm, None)
+            .with("bytes that MPI calls copy between GPUs and the host", bytes as f64, BYTES as f64, sql)
+            .word("copies", copies.to_string())
+            .word("size", units::bytes(bytes))
+            .word("time", units::time(i64::try_from(time_ns).unwrap_or(i64::MAX))),
         );
     }
     Ok(findings)
