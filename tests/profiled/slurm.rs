@@ -410,7 +410,7 @@ fn what_is_killed_at_once_without_a_script_stays_on_its_hosts() {
             let (said, context) = (&told.stderr, format!("{mpi}: {} {}", way.how, way.cancel));
             assert_eq!((told.status.code(), place.profiles()), (Some(1), Vec::new()), "{context}: {said}");
             assert!(
-                said.contains("shards of ranks 0-2 are there") && said.contains("shards of rank 3 are there"),
+                said.contains("shards of ranks 0-2 in /dev/shm") && said.contains("shards of rank 3 in /dev/shm"),
                 "{said}"
             );
             assert!(said.contains("(srun: error: "), "{said}");
