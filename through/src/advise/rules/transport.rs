@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use commsee::shard::{NO_OPERATION, Role};
+use commsee::shard::Role;
 
 use crate::advise::finding::{Confidence, Finding, Level};
 use crate::advise::run::Run;
@@ -92,29 +92,37 @@ fn over_network(run: &Run) -> Result<Vec<Finding>, Error> {
     Ok(findings)
 }
 
+/// Copies between GPUs and the host on a communicator.
+#[derive(Default)]
+struct Staged {
+    copies: i64,
+    bytes: u64,
+    time_ns: i128,
+    ranks: Vec<u32>,
+}
+
 fn staged(run: &Run) -> Result<Vec<Finding>, Error> {
     let is_stage = |route: &commsee::shard::Route| route.layer == "gpu" && STAGES.contains(&route.function.as_str());
     let Some(routes) = routes(run, is_stage).filter(|_| run.profile.has_roles()) else { return Ok(Vec::new()) };
     let sql = format!(
-        "SELECT comm, rank, sum(calls), sum(bytes), sum(time_ns) FROM transfer WHERE way IN ({routes}) AND op <> {NO_OPERATION} AND within = 0 \
-         GROUP BY comm, rank"
+        "SELECT comm, rank, sum(calls), sum(bytes), sum(time_ns) FROM transfer WHERE way IN ({routes}) AND within = 0 GROUP BY comm, rank"
     );
-    let mut by_comm: BTreeMap<i64, (i64, u64, i128, Vec<u32>)> = BTreeMap::new();
+    let mut by_comm: BTreeMap<i64, Staged> = BTreeMap::new();
     run.profile.query::<(), ()>(&sql, vec![], |row| {
         let sum = by_comm.entry(row.get(0)?).or_default();
-        sum.0 = sum.0.saturating_add(row.get(2)?);
-        sum.1 = sum.1.saturating_add(unsigned(row.get(3)?));
-        sum.2 = sum.2.saturating_add(row.get::<_, Option<i64>>(4)?.unwrap_or_default().max(0).into());
-        sum.3.extend(u32::try_from(row.get::<_, i64>(1)?).ok());
+        sum.copies = sum.copies.saturating_add(row.get(2)?);
+        sum.bytes = sum.bytes.saturating_add(unsigned(row.get(3)?));
+        sum.time_ns += i128::from(row.get::<_, Option<i64>>(4)?.unwrap_or_default().max(0));
+        sum.ranks.extend(u32::try_from(row.get::<_, i64>(1)?).ok());
         Ok(())
     })?;
     let mut findings = Vec::new();
-    for (comm, (copies, bytes, time_ns, ranks)) in by_comm.into_iter().filter(|(comm, _)| *comm != NO_COMM) {
+    for (comm, Staged { copies, bytes, time_ns, ranks }) in by_comm.into_iter().filter(|(comm, _)| *comm != NO_COMM) {
         if bytes < BYTES {
             continue;
         }
         let sql = format!(
-            "SELECT sum(bytes) FROM transfers WHERE comm = '{}' AND op <> '-' AND layer = 'gpu' AND function IN ('DtoH', 'HtoD') AND within IS NULL",
+            "SELECT sum(bytes) FROM transfers WHERE comm = '{}' AND layer = 'gpu' AND function IN ('DtoH', 'HtoD') AND within IS NULL",
             run.name(comm).replace('\'', "''")
         );
         findings.push(
