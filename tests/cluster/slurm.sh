@@ -45,13 +45,28 @@ printf '%s\n' "$@" >>"$SLURM_CONF"
 printf 'BasePath=/run/jobs\nAutoBasePath=true\n' >"$VC_STATE/job_container.conf"
 printf 'CgroupPlugin=cgroup/v1\n' >"$VC_STATE/cgroup.conf"
 
+# job_container/tmpfs binds a job's mount namespace to a file, which Linux permits for a namespace with a larger number than the daemon's only.
+# Since 6.18 numbers grow within a processor, not over all: the daemon gets one that is smaller than what any processor gives now.
+cat >"$VC_STATE/slurmd.sh" <<'SLURMD'
+processors=$(cd /sys/devices/system/cpu && for cpu in cpu[0-9]*; do taskset -c "${cpu#cpu}" true 2>/dev/null && echo "${cpu#cpu}"; done)
+export processors node=$1
+touch /run/held
+for processor in $processors; do
+    taskset -c "$processor" unshare --mount taskset -c "$(echo $processors | tr ' ' ,)" bash -c '
+        for other in $processors; do
+            taskset -c "$other" unshare --mount=/run/held true && umount /run/held || exit 1
+        done
+        exec slurmd -N "$node"' && exit
+done
+SLURMD
+
 munge='mkdir -p /run/munge /tmp/munge && chmod 755 /run/munge && munged --force --key-file=/etc/munge/munge.key --socket=/run/munge/munge.socket.2 \
     --pid-file=/run/munge/munged.pid --log-file=/tmp/munge/log --seed-file=/tmp/munge/seed'
 {
     eval "$munge"
     mkdir -p /tmp/slurmctld
     slurmctld
-    for k in $(seq "$nodes"); do vssh "node$k" "$munge; export SLURM_CONF=$SLURM_CONF; mkdir -p /run/slurmd; slurmd -N node$k"; done
+    for k in $(seq "$nodes"); do vssh "node$k" "$munge; export SLURM_CONF=$SLURM_CONF; mkdir -p /run/slurmd; bash $VC_STATE/slurmd.sh node$k"; done
 } >/dev/null 2>&1 </dev/null # the daemons keep what they are given
 for _ in $(seq 600); do
     if [ "$(sinfo -h -t idle -o %D 2>/dev/null)" = "$nodes" ]; then
