@@ -14,6 +14,16 @@ fn calls_that_are_never_alike_are_told_apart() {
     }
 }
 
+/// What a thread expects next is the next call, and is not.
+#[test]
+fn calls_that_take_turns_are_told_apart() {
+    for mpi in Mpi::ALL {
+        for (ranks, orders) in [(1, "200"), (2, "100"), (4, "20")] {
+            check(&Launch::new(mpi, "turns").ranks(ranks).arguments(&[orders]).run().succeeded());
+        }
+    }
+}
+
 #[test]
 fn every_creator_names_what_it_makes() {
     for mpi in Mpi::ALL {

@@ -239,6 +239,7 @@ fn whatever_is_counted_is_counted_at_a_site() {
             ("requests", 2, &[]),
             ("phases", 2, &[]),
             ("alternating", 2, &["20000"]),
+            ("turns", 2, &["100"]),
         ] {
             for frames in ["1", "3"] {
                 let launch = Launch::new(mpi, program).ranks(ranks).with_windows();

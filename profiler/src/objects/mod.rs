@@ -12,3 +12,4 @@ pub mod neighbors;
 pub mod records;
 pub mod requests;
 pub mod shortcuts;
+pub mod turns;

@@ -7,6 +7,7 @@
 //! has those without one (`caller` is 0), and takes the latest of either.
 
 use std::cell::Cell;
+use std::ffi::c_int;
 use std::ptr;
 
 use commsee_runtime::table;
@@ -16,69 +17,59 @@ use vocabulary::shard::{self as image, Completed, Edge, NO_OPERATION, SiteCell};
 use crate::guest::short_path::Path;
 use crate::mpi::abi::Word;
 use crate::objects::records::Record;
+use crate::objects::turns::{NO_DESTINATION, Place, Turns};
 use crate::shard::memory;
 
-/// Two cache lines: what every call needs, and what messages and requests need.
+/// Two cache lines.
 #[repr(C, align(64))]
 pub struct Shortcut {
     /// The handle as the program passed it; for calls that complete requests, the address of the record.
     key: Cell<Word>,
     /// [`handles::generation`](super::handles::generation) when the record was looked up.
     generation: Cell<u64>,
+    /// Where the latest call was counted.
+    latest: Place,
     pub record: Cell<Record>,
-    /// The bucket that the latest call fell into: from how many bytes on, how many more it reaches, and its counters.
-    lowest_bytes: Cell<u64>,
-    reach_bytes: Cell<u64>,
-    cell: Cell<*mut image::Cell>,
     /// A predefined datatype, and the bytes of one element.
     datatype: Cell<Word>,
     datatype_bytes: Cell<u64>,
     /// The key of the counters, without a bucket.
     pub cells: Cell<u64>,
-    /// The rank that the latest message went to, and its counters.
-    destination: Cell<u64>,
-    edge: Cell<*mut Edge>,
     /// The counters of receives whose message has not arrived.
     pub pending: Cell<*mut image::Cell>,
     /// Where its calls return to; 0 where it is for all of them.
     caller: Cell<u64>,
-    /// The counters of that site in the bucket of `cell`, and those of its receives whose message has not arrived; null if not looked up.
-    at_site: Cell<*mut SiteCell>,
+    /// The counters of receives of that site whose message has not arrived; null if not looked up.
     pending_at_site: Cell<*mut SiteCell>,
     pub site: Cell<u32>,
     operation: Cell<u16>,
     phase: Cell<u8>,
+    /// How many calls did not take the turn that was thought to be theirs.
+    misses: Cell<u8>,
 }
 
 const _: () = assert!(size_of::<Shortcut>() == 128);
 
 /// No handle of any family.
 const NO_KEY: Word = Word::MAX;
-const NO_DESTINATION: u64 = u64::MAX;
-/// No bucket begins so high: every size is out of its reach. So is that of a negative count which a program passes by mistake.
-const NOTHING_BYTES: u64 = i64::MAX as u64 + 2;
 
 impl Shortcut {
     pub const fn none() -> Shortcut {
         Shortcut {
             key: Cell::new(NO_KEY),
             generation: Cell::new(0),
+            latest: Place::none(),
             record: Cell::new(ptr::null_mut()),
-            lowest_bytes: Cell::new(NOTHING_BYTES),
-            reach_bytes: Cell::new(0),
-            cell: Cell::new(ptr::null_mut()),
             datatype: Cell::new(NO_KEY),
             datatype_bytes: Cell::new(0),
             cells: Cell::new(u64::MAX),
-            destination: Cell::new(NO_DESTINATION),
-            edge: Cell::new(ptr::null_mut()),
             pending: Cell::new(ptr::null_mut()),
             caller: Cell::new(0),
-            at_site: Cell::new(ptr::null_mut()),
             pending_at_site: Cell::new(ptr::null_mut()),
             site: Cell::new(0),
             operation: Cell::new(NO_OPERATION),
             phase: Cell::new(0),
+            misses: Cell::new(0),
         }
     }
 
@@ -113,18 +104,16 @@ impl Shortcut {
     }
 
     /// Makes it one for another key, of which nothing else is known yet.
-    pub fn begin(&self, (key, operation, caller): (Word, u16, u64), phase: u8, record: Record, cells: u64) {
+    fn begin(&self, (key, operation, caller): (Word, u16, u64), phase: u8, record: Record, cells: u64) {
         self.key.set(key);
         self.caller.set(caller);
+        self.latest.set(&Place::none());
+        self.misses.set(0);
         self.set_site(0);
         self.operation.set(operation);
         self.phase.set(phase);
         self.record.set(record);
-        self.lowest_bytes.set(NOTHING_BYTES);
-        self.reach_bytes.set(0);
-        self.cell.set(ptr::null_mut());
         self.cells.set(cells);
-        self.destination.set(NO_DESTINATION);
         self.pending.set(ptr::null_mut());
     }
 
@@ -157,39 +146,38 @@ impl Shortcut {
     /// The counters of a call with so many bytes, if they are those of the latest one.
     #[inline(always)]
     pub fn cell(&self, message_bytes: u64) -> Option<*mut image::Cell> {
-        let within = message_bytes.wrapping_sub(self.lowest_bytes.get());
-        if within <= self.reach_bytes.get() { Some(self.cell.get()) } else { None }
+        if self.latest.reaches(message_bytes) { Some(self.latest.cell.get()) } else { None }
     }
 
     /// The counters of calls that carry nothing. They are known.
     #[inline(always)]
     pub fn only_cell(&self) -> *mut image::Cell {
-        self.cell.get()
+        self.latest.cell.get()
     }
 
     /// `bounds`: the least and the most bytes of the bucket.
     pub fn set_cell(&self, (least, most): (u64, u64), cell: *mut image::Cell) {
-        self.lowest_bytes.set(least);
-        self.reach_bytes.set(most - least);
-        self.cell.set(cell);
-        self.at_site.set(ptr::null_mut());
+        self.latest.lowest_bytes.set(least);
+        self.latest.reach_bytes.set(most - least);
+        self.latest.cell.set(cell);
+        self.latest.at_site.set(ptr::null_mut());
     }
 
     /// The site of its calls. Nothing is known of that yet.
-    pub fn set_site(&self, site: u32) {
+    fn set_site(&self, site: u32) {
         self.site.set(site);
-        self.at_site.set(ptr::null_mut());
+        self.latest.at_site.set(ptr::null_mut());
         self.pending_at_site.set(ptr::null_mut());
     }
 
     /// The counters of its site in the bucket of the latest call, if they are known.
     #[inline(always)]
     pub fn at_site(&self) -> Option<*mut SiteCell> {
-        Some(self.at_site.get()).filter(|place| !place.is_null())
+        self.latest.at_site()
     }
 
     pub fn set_at_site(&self, cell: *mut SiteCell) {
-        self.at_site.set(cell);
+        self.latest.at_site.set(cell);
     }
 
     /// The same of receives whose message has not arrived.
@@ -217,7 +205,13 @@ impl Shortcut {
     /// The counters of messages to a rank, if they are those of the latest one.
     #[inline(always)]
     pub fn edge(&self, destination: u32) -> Option<*mut Edge> {
-        if self.destination.get() == u64::from(destination) { Some(self.edge.get()) } else { None }
+        if self.latest.destination.get() == destination { Some(self.latest.edge.get()) } else { None }
+    }
+
+    /// The counters of the latest message, nobody's where it was none. They are known.
+    #[inline(always)]
+    pub fn latest_edge(&self) -> *mut Edge {
+        self.latest.edge.get()
     }
 
     // Calls that make communicators have no datatype.
@@ -243,14 +237,13 @@ impl Shortcut {
     /// Where requests are counted that received from a peer, if they are those of the latest call.
     #[inline(always)]
     pub fn completed(&self, started: *const image::Cell, peer: u64) -> Option<*mut Completed> {
-        let is_it = self.pending.get().cast_const() == started && self.destination.get() == peer;
-        if is_it { Some(self.edge.get().cast()) } else { None }
+        let is_it = self.pending.get().cast_const() == started && u64::from(self.latest.destination.get()) == peer;
+        if is_it { Some(self.latest_completed()) } else { None }
     }
 
     pub fn set_completed(&self, started: *const image::Cell, peer: u64, entry: *mut Completed) {
         self.pending.set(started.cast_mut());
-        self.destination.set(peer);
-        self.edge.set(entry.cast());
+        self.set_edge(peer as u32, entry.cast());
     }
 
     /// The same of requests that did not receive.
@@ -262,7 +255,7 @@ impl Shortcut {
     /// What was found for the latest request.
     #[inline(always)]
     pub fn latest_completed(&self) -> *mut Completed {
-        self.edge.get().cast()
+        self.latest.edge.get().cast()
     }
 
     #[inline(always)]
@@ -273,9 +266,9 @@ impl Shortcut {
     /// Until another peer is found, [`Shortcut::completed_by_all`] asks for none.
     #[inline(always)]
     pub fn forget_peer(&self) {
-        if self.destination.get() != 0 {
+        if self.latest.destination.get() != 0 {
             self.pending.set(ptr::null_mut());
-            self.destination.set(0);
+            self.latest.destination.set(0);
         }
     }
 
@@ -296,8 +289,8 @@ impl Shortcut {
     }
 
     pub fn set_edge(&self, destination: u32, edge: *mut Edge) {
-        self.destination.set(destination.into());
-        self.edge.set(edge);
+        self.latest.destination.set(destination);
+        self.latest.edge.set(edge);
     }
 }
 
@@ -311,7 +304,8 @@ pub struct Shortcuts {
     shift: Cell<u32>,
     taken: Cell<usize>,
     /// Whose place is taken next where there is no vacant one.
-    turn: Cell<usize>,
+    victim: Cell<usize>,
+    turns: Turns,
     /// Where there is no memory for a table.
     spare: Shortcut,
 }
@@ -345,7 +339,8 @@ impl Shortcuts {
             slots: Cell::new(0),
             shift: Cell::new(u64::BITS - PROBES.trailing_zeros()),
             taken: Cell::new(0),
-            turn: Cell::new(0),
+            victim: Cell::new(0),
+            turns: Turns::none(),
             spare: Shortcut::none(),
         }
     }
@@ -437,10 +432,56 @@ impl Shortcuts {
             }
         }
         let victim = || {
-            self.turn.set(self.turn.get().wrapping_add(1));
-            at(home ^ (self.turn.get() % PROBES))
+            self.victim.set(self.victim.get().wrapping_add(1));
+            at(home ^ (self.victim.get() % PROBES))
         };
         (vacant.unwrap_or_else(victim), false)
+    }
+
+    /// Makes a shortcut one for another key, of which nothing else is known yet. `nobody`: the counters of no message.
+    pub fn begin(
+        &self,
+        shortcut: &Shortcut,
+        key: (Word, u16, u64),
+        phase: u8,
+        (record, cells): (Record, u64),
+        nobody: *mut Edge,
+    ) {
+        self.turns.forget(&shortcut.latest);
+        shortcut.begin(key, phase, record, cells);
+        shortcut.latest.edge.set(nobody);
+    }
+
+    /// The site of a shortcut's calls.
+    pub fn set_site(&self, shortcut: &Shortcut, site: u32) {
+        self.turns.forget(&shortcut.latest);
+        shortcut.set_site(site);
+    }
+
+    /// Whether a call takes its turn: then the shortcut knows its places, as those of the latest call.
+    #[inline(always)]
+    pub fn take_turn<P: Path>(&self, shortcut: &Shortcut, destination: c_int, message_bytes: u64) -> bool {
+        let next = self.turns.next(&shortcut.latest);
+        let is_next = next.destination.get() == destination as u32
+            && next.reaches(message_bytes)
+            && (!P::IS_SITED || next.at_site().is_some());
+        if is_next {
+            shortcut.latest.set(next);
+        }
+        is_next
+    }
+
+    /// A call did not, and was looked up.
+    #[inline(always)]
+    pub fn learn_turn(&self, shortcut: &Shortcut, destination: c_int, nobody: *mut Edge) {
+        // Nobody gives the places of a persistent request's back.
+        if shortcut.key.get() == NO_KEY {
+            return;
+        }
+        if destination < 0 {
+            shortcut.set_edge(NO_DESTINATION as u32, nobody);
+        }
+        self.turns.learn(&shortcut.latest, &shortcut.misses);
     }
 
     /// A larger table, without what was in the old one, which is left to the requests that point there: together they are smaller
@@ -456,6 +497,10 @@ impl Shortcuts {
         for place in 0..slots {
             // SAFETY: there is room for so many.
             unsafe { table.add(place).write(Shortcut::none()) };
+        }
+        for place in 0..self.slots.get() {
+            // SAFETY: there are as many.
+            self.turns.forget(&unsafe { &*self.table.get().add(place) }.latest);
         }
         self.table.set(table.as_ptr());
         self.slots.set(slots);

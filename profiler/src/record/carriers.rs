@@ -262,7 +262,8 @@ fn renew<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Sh
         // SAFETY: records are never freed.
         let number = unsafe { (*record).number };
         let cells = Cell::key(number, operation, buckets::mark_of(operation)) | Cell::phase_bits(phase);
-        shortcut.begin((key, operation, caller), phase, record, cells);
+        let nobody = thread.counters.nobody();
+        thread.shortcuts.begin(shortcut, (key, operation, caller), phase, (record, cells), nobody);
         is_lasting = C::is_lasting(key, record);
     }
     if is_lasting {
@@ -271,7 +272,7 @@ fn renew<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Sh
     if P::IS_SITED {
         let (site, is_of_all) = sites::of_any_call_from(caller as usize);
         if site != shortcut.site.get() {
-            shortcut.set_site(site);
+            thread.shortcuts.set_site(shortcut, site);
         }
         is_lasting &= is_of_all;
     }

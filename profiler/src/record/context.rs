@@ -12,6 +12,7 @@ use crate::mpi::status;
 use crate::objects::communicators::Record;
 use crate::objects::datatypes;
 use crate::objects::shortcuts::Shortcut;
+use crate::objects::turns::NO_DESTINATION;
 use crate::record::carriers::{Carrier, Known, other_edge, shortcut};
 use crate::thread::Thread;
 use crate::thread::counters::Counters;
@@ -42,9 +43,6 @@ pub struct AtOnce<'a> {
     pub destination: c_int,
 }
 
-/// No rank of any family.
-const NOBODY: c_int = -1;
-
 impl<'a> AtOnce<'a> {
     #[inline(always)]
     pub fn new(thread: &'a Thread, shortcut: &'a Shortcut) -> AtOnce<'a> {
@@ -55,7 +53,7 @@ impl<'a> AtOnce<'a> {
             edge: ptr::null_mut(),
             knows_edge: true,
             bytes: 0,
-            destination: NOBODY,
+            destination: NO_DESTINATION,
         }
     }
 
@@ -110,7 +108,7 @@ impl Context for AtOnce<'_> {
     /// One that nobody reads: an addition takes less than to ask whether there is one to be made.
     #[inline(always)]
     fn no_message(&mut self) {
-        (self.sends, self.edge, self.destination) = (true, self.thread.counters.nobody(), NOBODY);
+        (self.sends, self.edge, self.destination) = (true, self.thread.counters.nobody(), NO_DESTINATION);
     }
 
     #[inline(always)]

@@ -2,19 +2,20 @@
 
 use vocabulary::shard::{BUCKET_PENDING, Cell};
 
-use crate::guest::short_path::{Full, Path};
+use crate::guest::short_path::{Full, Path, Short};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::Record;
 use crate::objects::requests::slot::Slot;
 use crate::objects::requests::{Completed, Kind, State, site};
 use crate::objects::shortcuts::Shortcut;
+use crate::objects::turns::NO_DESTINATION;
 use crate::record::buckets;
 use crate::record::carriers::{Carrier, Known, other_cell, shortcut, shortcut_at_once, shortcut_of_receive};
 use crate::record::completed::{Started, UNKNOWN};
 use crate::record::context::{AtOnce, Now};
 use crate::record::sites::{self, Site};
-use crate::record::tally::{Done, add, add_anew, add_at_once, add_time, elsewhere, failed};
+use crate::record::tally::{Done, add, add_anew, add_at_once, add_time, elsewhere, failed, in_turn, learn_turn};
 use crate::thread::Thread;
 use crate::trace;
 use crate::volume::Volume;
@@ -79,6 +80,24 @@ fn started_elsewhere<P: Path, C: Carrier>(
     sent: u64,
     message_bytes: u64,
 ) {
+    match in_turn::<P>(thread, shortcut, message_bytes) {
+        Some(places) => {
+            places.add(thread, ticks, sent, message_bytes);
+            follow_plain::<P>(thread, shortcut, request, shortcut.only_cell());
+        }
+        None => started_out_of_turn::<P, C>(thread, shortcut, request, ticks, sent, message_bytes),
+    }
+}
+
+#[inline(never)]
+fn started_out_of_turn<P: Path, C: Carrier>(
+    thread: &Thread,
+    shortcut: &Shortcut,
+    request: Word,
+    ticks: u64,
+    sent: u64,
+    message_bytes: u64,
+) {
     let cell = match elsewhere::<P>(thread, shortcut, message_bytes) {
         Some(places) => {
             let cell = places.cell;
@@ -87,6 +106,7 @@ fn started_elsewhere<P: Path, C: Carrier>(
         }
         None => add_anew::<P, C>(thread, shortcut, ticks, sent, message_bytes),
     };
+    learn_turn(thread, shortcut);
     follow_plain::<P>(thread, shortcut, request, cell);
 }
 
@@ -289,8 +309,20 @@ pub fn arrived_where<P: Path>(thread: &Thread, slot: &Slot, bytes: u64) -> Start
             receive(shortcut.pending.get(), cell, slot.ticks, bytes);
             cell
         }
-        _ => arrived(thread, &slot.completed(), bytes),
+        _ => arrived_elsewhere(thread, slot, bytes),
     }
+}
+
+/// The same of another size than what arrived before.
+#[inline(never)]
+fn arrived_elsewhere(thread: &Thread, slot: &Slot, bytes: u64) -> Started {
+    // SAFETY: as in `arrived_where`.
+    let shortcut = unsafe { &*slot.shortcut };
+    if shortcut.is_of(slot.cells) && thread.shortcuts.take_turn::<Short>(shortcut, NO_DESTINATION, bytes) {
+        receive(shortcut.pending.get(), shortcut.only_cell(), slot.ticks, bytes);
+        return shortcut.only_cell();
+    }
+    arrived(thread, &slot.completed(), bytes)
 }
 
 /// The same by a shortcut of the request's call, whose counters these are.
@@ -342,7 +374,7 @@ pub fn arrived(thread: &Thread, request: &Completed, bytes: u64) -> Started {
             let (pending, cell) = match shortcut.is_of(request.cells) {
                 true => (
                     shortcut.pending.get(),
-                    shortcut.cell(bytes).unwrap_or_else(|| other_cell(thread, shortcut, bytes)),
+                    shortcut.cell(bytes).unwrap_or_else(|| cell_in_turn(thread, shortcut, bytes)),
                 ),
                 false => cells_of(thread, request.cells, bytes),
             };
@@ -355,6 +387,17 @@ pub fn arrived(thread: &Thread, request: &Completed, bytes: u64) -> Started {
         }
         Kind::Plain | Kind::Duplicate => started_as(thread, request),
     }
+}
+
+/// The counters of what arrived, where it is of another size than what arrived before.
+#[inline(always)]
+fn cell_in_turn(thread: &Thread, shortcut: &Shortcut, bytes: u64) -> *mut Cell {
+    if thread.shortcuts.take_turn::<Short>(shortcut, NO_DESTINATION, bytes) {
+        return shortcut.only_cell();
+    }
+    let cell = other_cell(thread, shortcut, bytes);
+    thread.shortcuts.learn_turn(shortcut, NO_DESTINATION, thread.counters.nobody());
+    cell
 }
 
 /// The same where the request has kept the site of its call.

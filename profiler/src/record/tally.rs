@@ -170,8 +170,23 @@ pub fn add_at_once(thread: &Thread, known: AtOnce, (cell, site): (*mut Cell, Sit
     add_volume(thread, cell, ticks, volume.sent, volume.received);
 }
 
-/// What an addition needs that the shortcut does not know: the message went to another rank than the one before, or is of another size.
-/// Neighbors take turns in most programs. None where it takes more to find them.
+/// What an addition needs where the message went to another rank than the one before, or is of another size, if it is the next in turn:
+/// neighbors take turns in most programs, and sizes do.
+#[inline(always)]
+pub fn in_turn<P: Path>(thread: &Thread, shortcut: &Shortcut, message_bytes: u64) -> Option<Places> {
+    if !thread.shortcuts.take_turn::<P>(shortcut, thread.left.get().1, message_bytes) {
+        return None;
+    }
+    Some(Places { edge: shortcut.latest_edge(), cell: shortcut.only_cell(), site: Site::known::<P>(shortcut)? })
+}
+
+/// The call was not the next in turn.
+#[inline(always)]
+pub fn learn_turn(thread: &Thread, shortcut: &Shortcut) {
+    thread.shortcuts.learn_turn(shortcut, thread.left.get().1, thread.counters.nobody());
+}
+
+/// The same where it is not next. None where it takes more to find them.
 #[inline(always)]
 pub fn elsewhere<P: Path>(thread: &Thread, shortcut: &Shortcut, message_bytes: u64) -> Option<Places> {
     let destination = thread.left.get().1;
@@ -191,10 +206,25 @@ fn call_elsewhere<P: Path, C: Carrier>(
     sent: u64,
     message_bytes: u64,
 ) {
+    match in_turn::<P>(thread, shortcut, message_bytes) {
+        Some(places) => places.add(thread, ticks, sent, message_bytes),
+        None => call_out_of_turn::<P, C>(thread, shortcut, ticks, sent, message_bytes),
+    }
+}
+
+#[inline(never)]
+fn call_out_of_turn<P: Path, C: Carrier>(
+    thread: &Thread,
+    shortcut: &Shortcut,
+    ticks: u64,
+    sent: u64,
+    message_bytes: u64,
+) {
     match elsewhere::<P>(thread, shortcut, message_bytes) {
         Some(places) => places.add(thread, ticks, sent, message_bytes),
         None => call_anew::<P, C>(thread, shortcut, ticks, sent, message_bytes),
     }
+    learn_turn(thread, shortcut);
 }
 
 #[cold]

@@ -30,8 +30,16 @@ struct Group {
 }
 
 impl Queue {
-    fn first_unseen(&self) -> Option<Group> {
-        self.rest.get(self.cursor.0).copied()
+    /// The next request that the latest look has not seen, which it sees now where `is_seen`.
+    #[inline(always)]
+    fn see_next(&mut self, is_seen: impl FnOnce(&Request) -> bool) -> Option<&Request> {
+        let (at, seen) = self.cursor;
+        let group = self.rest.get(at)?;
+        if !is_seen(&group.request) {
+            return None;
+        }
+        self.cursor = if seen + 1 < group.count { (at, seen + 1) } else { (at + 1, 0) };
+        Some(&group.request)
     }
 }
 
@@ -283,22 +291,15 @@ impl Table {
             self.look_anew(place);
             return Some(seen);
         }
-        let request = self.queues.get(slot.queue as usize)?.first_unseen()?.request;
-        if !request.state.is_active() {
-            return None;
-        }
-        self.look_on(place).map(|request| (request.comm, request.kind))
+        let queue = self.queues.get_mut(slot.queue as usize)?;
+        queue.see_next(|request| request.state.is_active()).map(|request| (request.comm, request.kind))
     }
 
     /// The next request of a handle that the same look comes past again, behind the first one and those like it.
     #[inline(never)]
     pub fn look_on(&mut self, place: usize) -> Option<Request> {
         let slot = at(&mut self.slots, place);
-        let queue = self.queues.get_mut(slot.queue as usize)?;
-        let (at, seen) = queue.cursor;
-        let group = queue.first_unseen()?;
-        queue.cursor = if seen + 1 < group.count { (at, seen + 1) } else { (at + 1, 0) };
-        Some(group.request)
+        self.queues.get_mut(slot.queue as usize)?.see_next(|_| true).copied()
     }
 
     /// Takes the oldest request of a handle out. The next one takes its place.

@@ -1,0 +1,117 @@
+/* turns ORDERS: calls that take turns, as in a halo exchange: communicators, neighbors and sizes in an order that is kept for some rounds,
+ * but for a call out of turn now and then. Then comes another order, for which communicators may have been freed and made again, or a phase
+ * begun. All ranks draw the same numbers. */
+#include "truth.h"
+
+enum { COMMS = 3, MOST_CALLS = 45, MOST_BYTES = 70000 };
+enum how { SEND, ISEND, SEND_TO_NONE, SENDRECV, ALLREDUCE, HOWS };
+
+struct call {
+    enum how how;
+    int comm, shift, bytes;
+};
+
+static MPI_Comm comms[COMMS];
+static char labels[COMMS][LABEL_LENGTH];
+static int born[COMMS];
+static unsigned long long drawn = 7;
+static char out[MOST_BYTES], in[MOST_BYTES];
+
+/* Knuth's MMIX generator. */
+static unsigned draw(unsigned below)
+{
+    drawn = drawn * 6364136223846793005ULL + 1442695040888963407ULL;
+    return (unsigned)(drawn >> 33) % below;
+}
+
+static void give(int which)
+{
+    MPI_Comm_dup(MPI_COMM_WORLD, &comms[which]);
+    called("WORLD", "MPI_Comm_dup");
+    snprintf(labels[which], LABEL_LENGTH, "%d, number %d", which, born[which]++);
+    given(comms[which], labels[which], "MPI_Comm_dup", "WORLD", next_ordinal());
+}
+
+static struct call any_call(void)
+{
+    static const int sizes[] = {0, 3, 64, 65, 300, 5000, MOST_BYTES};
+    struct call call = {(enum how)draw(HOWS), (int)draw(COMMS), 1 + (int)draw(3), sizes[draw(7)]};
+    return call;
+}
+
+static void make(struct call call)
+{
+    MPI_Comm comm = comms[call.comm];
+    const char *label = labels[call.comm];
+    int bytes = call.bytes, to = (world_rank + call.shift) % world_size, from = (world_rank + 3 * world_size - call.shift) % world_size;
+    MPI_Request requests[2];
+    switch (call.how) {
+    case SEND:
+    case ISEND:
+        MPI_Irecv(in, MOST_BYTES, MPI_BYTE, from, 5, comm, &requests[0]);
+        received(label, "MPI_Irecv", bytes);
+        if (call.how == SEND) {
+            MPI_Send(out, bytes, MPI_BYTE, to, 5, comm);
+            sent(label, "MPI_Send", to, bytes);
+            MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+            called(label, "MPI_Wait");
+        } else {
+            MPI_Isend(out, bytes, MPI_BYTE, to, 5, comm, &requests[1]);
+            sent(label, "MPI_Isend", to, bytes);
+            MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+            called(label, "MPI_Waitall");
+        }
+        break;
+    case SEND_TO_NONE:
+        MPI_Send(out, bytes, MPI_BYTE, MPI_PROC_NULL, 5, comm);
+        called(label, "MPI_Send");
+        break;
+    case SENDRECV:
+        MPI_Sendrecv(out, bytes, MPI_BYTE, to, 6, in, MOST_BYTES, MPI_BYTE, from, 6, comm, MPI_STATUS_IGNORE);
+        carried(label, "MPI_Sendrecv", bytes, bytes, bytes);
+        edge(label, "MPI_Sendrecv", to, bytes);
+        break;
+    default:
+        MPI_Allreduce(out, in, bytes, MPI_BYTE, MPI_BOR, comm);
+        carried(label, "MPI_Allreduce", bytes, bytes, bytes);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const phases[] = {"", "solve", "exchange"};
+    struct call order[MOST_CALLS];
+    truth_init(&argc, &argv);
+    EXPECT(argc == 2);
+    for (int i = 0; i < COMMS; i++)
+        give(i);
+    for (int left = atoi(argv[1]); left > 0; left--) {
+        int calls = 1 + (int)draw(draw(3) ? 8 : MOST_CALLS), is_simple = (int)draw(2), every = 5 + (int)draw(200);
+        for (int i = 0; i < calls; i++) {
+            order[i] = any_call();
+            if (is_simple) /* of one operation over one communicator */
+                order[i].how = order[0].how, order[i].comm = order[0].comm;
+        }
+        for (int round = 3 + (int)draw(6); round > 0; round--)
+            for (int i = 0; i < calls; i++) {
+                make(order[i]);
+                if (!draw(every))
+                    make(any_call());
+            }
+        if (!draw(3)) {
+            int which = (int)draw(COMMS);
+            free_comm(&comms[which], labels[which]);
+            give(which);
+        }
+        if (!draw(4)) {
+            const char *phase = phases[draw(3)];
+            MPI_Pcontrol(*phase ? 3 : -1, phase);
+            if (*phase)
+                truth_phase = phase;
+            called("WORLD", "MPI_Pcontrol");
+            truth_phase = phase;
+        }
+    }
+    truth_finalize();
+    return 0;
+}
