@@ -39,18 +39,18 @@ impl<'a> Calls<'a> {
 
     fn make_one(&self, size: u64) -> bool {
         let (latest, counters) = (&self.latest, ptr::without_provenance_mut(size as usize));
-        let next = self.turns.next(latest);
-        let is_next = next.reaches(size);
         if latest.reaches(size) {
-            assert_eq!(latest.cell.get(), counters);
             return true;
         }
+        let next = self.turns.next(latest);
+        let is_next = next.reaches(size);
         if is_next {
             latest.set(next);
         } else {
-            latest.lowest_bytes.set(size);
-            latest.cell.set(counters);
-            self.turns.learn(latest, &self.misses);
+            self.turns.learn(latest, &self.misses, || {
+                latest.lowest_bytes.set(size);
+                latest.cell.set(counters);
+            });
         }
         assert!(latest.reaches(size));
         assert_eq!(latest.cell.get(), counters);
@@ -66,18 +66,13 @@ impl<'a> Calls<'a> {
     }
 }
 
-impl Drop for Calls<'_> {
-    fn drop(&mut self) {
-        self.turns.forget(&self.latest);
-    }
-}
-
 #[test]
-fn an_order_is_learned_in_two_rounds() {
+fn an_order_is_learned_in_one_round() {
     let turns = Turns::none();
-    for sizes in [&[1, 2][..], &[1, 2, 3, 4, 5, 6], &[1, 2, 1, 3], &[5, 5, 7, 7, 5, 9]] {
+    for sizes in [&[1, 2][..], &[1, 2, 3, 4, 5, 6], &[5, 5, 7, 7, 9]] {
         let calls = Calls::of(&turns);
-        calls.make(&sizes.repeat(2));
+        calls.make(sizes);
+        calls.make(&sizes[..1]);
         assert_eq!(calls.make(&sizes.repeat(3)), 0, "{sizes:?}");
     }
 }
@@ -88,7 +83,17 @@ fn neighbors_in_three_dimensions_take_turns() {
     let calls = Calls::of(&turns);
     let sizes: Vec<u64> = (1..=26).collect();
     calls.make(&sizes.repeat(2));
-    assert_eq!(calls.make(&sizes.repeat(3)), 0);
+    assert!(calls.make(&sizes.repeat(10)) <= 10);
+}
+
+#[test]
+fn a_call_out_of_turn_takes_no_turn_from_others() {
+    let turns = Turns::none();
+    let calls = Calls::of(&turns);
+    calls.make(&[1, 2, 3, 4].repeat(2));
+    // It is one, and so is what comes after it, and what comes then instead of it. Some lie where one of the others does.
+    let misses: usize = (100..200).map(|odd| calls.make(&[1, 2, odd, 3, 4, 1, 2, 3, 4])).sum();
+    assert!(misses <= 400, "{misses}");
 }
 
 #[test]
@@ -104,24 +109,12 @@ fn another_order_is_learned_too() {
 }
 
 #[test]
-fn places_are_given_back() {
+fn many_shortcuts_take_turns() {
     let turns = Turns::none();
-    for _ in 0..1000 {
-        Calls::of(&turns).make_without_order(1000);
+    let all: Vec<Calls> = (0..3000).map(|_| Calls::of(&turns)).collect();
+    for _ in 0..3 {
+        for (number, calls) in (0..).zip(&all) {
+            calls.make(&[3 * number + 1, 3 * number + 2, 3 * number + 3].repeat(3));
+        }
     }
-    let calls = Calls::of(&turns);
-    calls.make(&[1, 2].repeat(2));
-    assert_eq!(calls.make(&[1, 2].repeat(10)), 0);
-}
-
-#[test]
-fn where_no_place_is_left_calls_are_looked_up() {
-    let turns = Turns::none();
-    let mut others: Vec<Calls> = (0..3000).map(|_| Calls::of(&turns)).collect();
-    others.iter().for_each(|calls| _ = calls.make(&[1]));
-    let calls = Calls::of(&turns);
-    assert_eq!(calls.make(&[1, 2].repeat(10)), 20);
-    others.truncate(2000);
-    calls.make(&[1, 2].repeat(200));
-    assert_eq!(calls.make(&[1, 2].repeat(10)), 0);
 }

@@ -251,6 +251,26 @@ fn whatever_is_counted_is_counted_at_a_site() {
     }
 }
 
+/// Lines that take turns, of which a thread remembers many at once.
+#[test]
+fn sends_that_take_turns_are_counted_at_their_lines() {
+    for mpi in Mpi::ALL {
+        for (ranks, orders) in [(1, "1500"), (2, "150")] {
+            let launch = Launch::new(mpi, "turns").ranks(ranks).arguments(&[orders]).variable("COMMSEE_SITES", "1");
+            let run = launch.run().succeeded();
+            check(&run);
+            let mut made: Vec<u64> =
+                run.stdout.lines().filter_map(|line| line.strip_suffix(" sends")?.parse().ok()).collect();
+            made.sort_unstable();
+            let of_lines =
+                "SELECT sum(calls) FROM call_sites WHERE op = 'MPI_Send' AND rank = 0 GROUP BY id ORDER BY 1";
+            let counted = answer(&run.profile_path(), of_lines);
+            let made: Vec<String> = made.iter().map(u64::to_string).collect();
+            assert_eq!((made.len(), counted), (16, made), "{mpi}, {ranks} ranks");
+        }
+    }
+}
+
 fn check_sums(profile: &Path, what: &str) {
     // The view `profile` has [v,w] forms in the first bucket, whatever their size.
     let cells = "(SELECT c.name AS comm, o.name AS op, b.lo AS bucket_lo, h.name AS phase, x.rank, x.calls, x.bytes_sent, x.bytes_recv \

@@ -103,11 +103,28 @@ impl Shortcut {
         self.cells.get() == cells
     }
 
-    /// Makes it one for another key, of which nothing else is known yet.
-    fn begin(&self, (key, operation, caller): (Word, u16, u64), phase: u8, record: Record, cells: u64) {
+    /// Whether it is these counters, of some bucket, that its calls are counted in.
+    ///
+    /// # Safety
+    /// They are.
+    #[inline(always)]
+    unsafe fn counts_in(&self, cell: *const image::Cell) -> bool {
+        // SAFETY: as demanded.
+        (unsafe { (*cell).key } ^ self.cells.get()) <= u64::from(u8::MAX)
+    }
+
+    /// Makes it one for another key, of which nothing else is known yet. `nobody`: the counters of no message.
+    pub fn begin(
+        &self,
+        (key, operation, caller): (Word, u16, u64),
+        phase: u8,
+        (record, cells): (Record, u64),
+        nobody: *mut Edge,
+    ) {
         self.key.set(key);
         self.caller.set(caller);
         self.latest.set(&Place::none());
+        self.latest.edge.set(nobody);
         self.misses.set(0);
         self.set_site(0);
         self.operation.set(operation);
@@ -121,7 +138,8 @@ impl Shortcut {
 
     /// Makes it one for the starts of a persistent request by one operation.
     pub fn begin_starts(&self, operation: u16, phase: u8, record: Record, cells: u64) {
-        self.begin((NO_KEY, operation, 0), phase, record, cells);
+        // Its messages know their counters themselves.
+        self.begin((NO_KEY, operation, 0), phase, (record, cells), ptr::null_mut());
     }
 
     #[inline(always)]
@@ -164,7 +182,7 @@ impl Shortcut {
     }
 
     /// The site of its calls. Nothing is known of that yet.
-    fn set_site(&self, site: u32) {
+    pub fn set_site(&self, site: u32) {
         self.site.set(site);
         self.latest.at_site.set(ptr::null_mut());
         self.pending_at_site.set(ptr::null_mut());
@@ -438,50 +456,37 @@ impl Shortcuts {
         (vacant.unwrap_or_else(victim), false)
     }
 
-    /// Makes a shortcut one for another key, of which nothing else is known yet. `nobody`: the counters of no message.
-    pub fn begin(
-        &self,
-        shortcut: &Shortcut,
-        key: (Word, u16, u64),
-        phase: u8,
-        (record, cells): (Record, u64),
-        nobody: *mut Edge,
-    ) {
-        self.turns.forget(&shortcut.latest);
-        shortcut.begin(key, phase, record, cells);
-        shortcut.latest.edge.set(nobody);
-    }
-
-    /// The site of a shortcut's calls.
-    pub fn set_site(&self, shortcut: &Shortcut, site: u32) {
-        self.turns.forget(&shortcut.latest);
-        shortcut.set_site(site);
-    }
-
     /// Whether a call takes its turn: then the shortcut knows its places, as those of the latest call.
     #[inline(always)]
     pub fn take_turn<P: Path>(&self, shortcut: &Shortcut, destination: c_int, message_bytes: u64) -> bool {
         let next = self.turns.next(&shortcut.latest);
         let is_next = next.destination.get() == destination as u32
             && next.reaches(message_bytes)
-            && (!P::IS_SITED || next.at_site().is_some());
+            // SAFETY: it reaches something, so that it has counters, which are never freed, and whose keys never change.
+            && unsafe { shortcut.counts_in(next.cell.get()) }
+            // SAFETY: the same.
+            && (!P::IS_SITED || next.at_site().is_some_and(|place| unsafe { (*place).site } == shortcut.site.get()));
         if is_next {
             shortcut.latest.set(next);
         }
         is_next
     }
 
-    /// A call did not, and was looked up.
+    /// A call did not: `look_up` makes its places those of the latest call, but those of no message.
     #[inline(always)]
-    pub fn learn_turn(&self, shortcut: &Shortcut, destination: c_int, nobody: *mut Edge) {
-        // Nobody gives the places of a persistent request's back.
-        if shortcut.key.get() == NO_KEY {
-            return;
-        }
-        if destination < 0 {
-            shortcut.set_edge(NO_DESTINATION as u32, nobody);
-        }
-        self.turns.learn(&shortcut.latest, &shortcut.misses);
+    pub fn learn_turn<R>(
+        &self,
+        shortcut: &Shortcut,
+        destination: c_int,
+        nobody: *mut Edge,
+        look_up: impl FnOnce() -> R,
+    ) -> R {
+        self.turns.learn(&shortcut.latest, &shortcut.misses, || {
+            if destination < 0 {
+                shortcut.set_edge(NO_DESTINATION as u32, nobody);
+            }
+            look_up()
+        })
     }
 
     /// A larger table, without what was in the old one, which is left to the requests that point there: together they are smaller
@@ -497,10 +502,6 @@ impl Shortcuts {
         for place in 0..slots {
             // SAFETY: there is room for so many.
             unsafe { table.add(place).write(Shortcut::none()) };
-        }
-        for place in 0..self.slots.get() {
-            // SAFETY: there are as many.
-            self.turns.forget(&unsafe { &*self.table.get().add(place) }.latest);
         }
         self.table.set(table.as_ptr());
         self.slots.set(slots);

@@ -1,11 +1,12 @@
-//! What comes next where calls of one shortcut take turns: a halo exchange sends to one neighbor after the other, and sizes alternate. Each
-//! shortcut has a ring of the places where its calls were counted, in the order in which they were: so the next one is found by a
-//! comparison, and not looked up. It is but a guess. A call that is elsewhere is looked up, and enters the ring where it came.
+//! What comes next where calls take turns: a halo exchange sends to one neighbor after the other, and sizes alternate. For each place where
+//! calls are counted it is kept which one came after it last: so the next call is found by a comparison, and not looked up. It is but a guess,
+//! and so is what is kept at a place of the table: whoever takes it asks whether it is what the call needs.
 
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr;
 
+use commsee_runtime::table;
 use vocabulary::shard::{self as image, Edge, SiteCell};
 
 use crate::shard::memory;
@@ -22,14 +23,14 @@ pub struct Place {
     /// The rank that its message went to, and the counters of that.
     pub edge: Cell<*mut Edge>,
     pub destination: Cell<u32>,
-    /// The place of the next call, as bytes from the first of [`Turns`]; 0 where none is known.
+    /// What came next, as [`Turns::number_of`] has it.
     next: Cell<u32>,
 }
 
 /// In the place of a rank, where no message was sent: no family has such a one.
 pub const NO_DESTINATION: c_int = c_int::MIN;
 /// No bucket begins so high: every size is out of its reach. So is that of a negative count which a program passes by mistake.
-pub const NOTHING_BYTES: u64 = i64::MAX as u64 + 2;
+const NOTHING_BYTES: u64 = i64::MAX as u64 + 2;
 
 impl Place {
     pub const fn none() -> Place {
@@ -66,15 +67,18 @@ impl Place {
         self.destination.set(other.destination.get());
         self.next.set(other.next.get());
     }
+
+    fn is_same(&self, other: &Place) -> bool {
+        self.cell.get() == other.cell.get()
+            && self.destination.get() == other.destination.get()
+            && self.at_site.get() == other.at_site.get()
+    }
 }
 
-/// The rings of one thread.
+/// What one thread knows of turns.
 pub struct Turns {
-    /// As many as `MOST_PLACES`; the first one is none. Before there is a table it is [`NONE`].
+    /// `PLACES` of them, each where its number says, until another one comes there. Before there is a table it is [`NONE`].
     table: Cell<*const Place>,
-    /// Where a place lies that was never taken, as [`Place::next`] has it, and the first that is free again.
-    untaken: Cell<u32>,
-    free: Cell<u32>,
 }
 
 /// Never written to.
@@ -85,87 +89,73 @@ unsafe impl Sync for Unwritten {}
 
 static NONE: Unwritten = Unwritten(Place::none());
 
-const PLACE_BYTES: u32 = size_of::<Place>() as u32;
-/// 96 KiB, of which the system gives what is written to.
-const MOST_PLACES: u32 = 2048;
-/// A ring that has not closed by then knows no order: it is given up. A stencil of all neighbors in three dimensions has 26.
-const MOST_MISSES: u8 = 40;
+/// 48 KiB.
+const PLACES: usize = 1024;
+/// So many of 256 calls out of turn are learned from: to learn takes half as long as to look up, and many calls have no order.
+const LEARNED: u8 = 64;
 
 impl Turns {
     pub const fn none() -> Turns {
-        Turns { table: Cell::new(&raw const NONE.0), untaken: Cell::new(0), free: Cell::new(0) }
+        Turns { table: Cell::new(&raw const NONE.0) }
     }
 
-    /// Where the next call is counted, if it takes its turn.
+    /// What came after this place last.
     #[inline(always)]
     pub fn next(&self, latest: &Place) -> &Place {
         self.at(latest.next.get())
     }
 
     #[inline(always)]
-    fn at(&self, place: u32) -> &Place {
-        // SAFETY: in the table, which is never freed.
-        unsafe { &*self.table.get().byte_add(place as usize) }
+    fn at(&self, number: u32) -> &Place {
+        // SAFETY: in the table, which is never freed; without one every number is 0.
+        unsafe { &*self.table.get().byte_add(number as usize) }
     }
 
-    /// The call that was counted in this place did not take its turn, as so many before it did not: from now on its turn is where it came.
+    /// Where a place is kept: as bytes from the first.
     #[inline(always)]
-    pub fn learn(&self, latest: &Place, misses: &Cell<u8>) {
-        let before = misses.get();
-        misses.set(before.wrapping_add(1));
-        match before {
-            ..MOST_MISSES => self.enter(latest),
-            MOST_MISSES => self.forget(latest),
-            // It is begun again after some more.
-            _ => {}
-        }
+    fn number_of(place: &Place) -> u32 {
+        let of_site = (place.at_site.get() as u64).rotate_left(24);
+        let key = place.cell.get() as u64 ^ of_site ^ u64::from(place.destination.get()) << 32;
+        (table::hash(key) >> (u64::BITS - PLACES.trailing_zeros())) as u32 * size_of::<Place>() as u32
     }
 
+    /// A call was looked up that did not take its turn, as so many before it did not. `look_up` makes its place the latest.
+    #[inline(always)]
+    pub fn learn<R>(&self, latest: &Place, misses: &Cell<u8>, look_up: impl FnOnce() -> R) -> R {
+        let so_far = misses.get();
+        misses.set(so_far.wrapping_add(1));
+        let before = Turns::number_of(latest);
+        let result = look_up();
+        if so_far < LEARNED {
+            self.follow(before, latest);
+        }
+        result
+    }
+
+    /// From now on the latest place comes after the one of this number.
     #[inline(never)]
-    fn enter(&self, latest: &Place) {
-        let Some(taken) = self.take() else { return };
-        let next = latest.next.replace(taken);
-        if next == 0 {
-            self.at(taken).set(latest);
-        } else {
-            // What was thought to be next moves behind it.
-            let here = self.at(next);
-            self.at(taken).set(here);
-            here.set(latest);
+    fn follow(&self, before: u32, latest: &Place) {
+        if ptr::eq(self.table.get(), &raw const NONE.0) && !self.make() {
+            return;
         }
+        let number = Turns::number_of(latest);
+        let kept = self.at(number);
+        let next = if kept.is_same(latest) { kept.next.get() } else { 0 };
+        latest.next.set(next);
+        kept.set(latest);
+        self.at(before).next.set(number);
     }
 
-    /// A place that no ring has.
-    fn take(&self) -> Option<u32> {
-        let free = self.free.get();
-        if free != 0 {
-            self.free.set(self.at(free).next.get());
-            return Some(free);
-        }
-        let untaken = self.untaken.get();
-        if untaken == 0 {
-            let table = memory::array::<Place>(MOST_PLACES as usize)?.as_ptr();
-            // SAFETY: there is room for more than one.
-            unsafe { table.write(Place::none()) };
-            self.table.set(table);
-            self.untaken.set(PLACE_BYTES);
-            return self.take();
-        }
-        if untaken >= MOST_PLACES * PLACE_BYTES {
-            return None;
-        }
-        self.untaken.set(untaken + PLACE_BYTES);
-        Some(untaken)
-    }
-
-    /// Its places are other rings' from now on.
+    /// Whether there was memory for a table.
     #[cold]
     #[inline(never)]
-    pub fn forget(&self, latest: &Place) {
-        let last = latest.next.replace(0);
-        if last != 0 {
-            let first = self.at(last).next.replace(self.free.get());
-            self.free.set(first);
+    fn make(&self) -> bool {
+        let Some(table) = memory::array::<Place>(PLACES) else { return false };
+        for place in 0..PLACES {
+            // SAFETY: there is room for so many.
+            unsafe { table.add(place).write(Place::none()) };
         }
+        self.table.set(table.as_ptr());
+        true
     }
 }

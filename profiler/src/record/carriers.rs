@@ -262,8 +262,7 @@ fn renew<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Sh
         // SAFETY: records are never freed.
         let number = unsafe { (*record).number };
         let cells = Cell::key(number, operation, buckets::mark_of(operation)) | Cell::phase_bits(phase);
-        let nobody = thread.counters.nobody();
-        thread.shortcuts.begin(shortcut, (key, operation, caller), phase, (record, cells), nobody);
+        shortcut.begin((key, operation, caller), phase, (record, cells), thread.counters.nobody());
         is_lasting = C::is_lasting(key, record);
     }
     if is_lasting {
@@ -272,7 +271,7 @@ fn renew<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Sh
     if P::IS_SITED {
         let (site, is_of_all) = sites::of_any_call_from(caller as usize);
         if site != shortcut.site.get() {
-            thread.shortcuts.set_site(shortcut, site);
+            shortcut.set_site(site);
         }
         is_lasting &= is_of_all;
     }

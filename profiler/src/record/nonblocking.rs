@@ -15,7 +15,7 @@ use crate::record::carriers::{Carrier, Known, other_cell, shortcut, shortcut_at_
 use crate::record::completed::{Started, UNKNOWN};
 use crate::record::context::{AtOnce, Now};
 use crate::record::sites::{self, Site};
-use crate::record::tally::{Done, add, add_anew, add_at_once, add_time, elsewhere, failed, in_turn, learn_turn};
+use crate::record::tally::{Done, add, add_anew, add_at_once, add_time, elsewhere, failed, in_turn, out_of_turn};
 use crate::thread::Thread;
 use crate::trace;
 use crate::volume::Volume;
@@ -98,15 +98,14 @@ fn started_out_of_turn<P: Path, C: Carrier>(
     sent: u64,
     message_bytes: u64,
 ) {
-    let cell = match elsewhere::<P>(thread, shortcut, message_bytes) {
+    let cell = out_of_turn(thread, shortcut, || match elsewhere::<P>(thread, shortcut, message_bytes) {
         Some(places) => {
             let cell = places.cell;
             places.add(thread, ticks, sent, message_bytes);
             cell
         }
         None => add_anew::<P, C>(thread, shortcut, ticks, sent, message_bytes),
-    };
-    learn_turn(thread, shortcut);
+    });
     follow_plain::<P>(thread, shortcut, request, cell);
 }
 
@@ -395,9 +394,8 @@ fn cell_in_turn(thread: &Thread, shortcut: &Shortcut, bytes: u64) -> *mut Cell {
     if thread.shortcuts.take_turn::<Short>(shortcut, NO_DESTINATION, bytes) {
         return shortcut.only_cell();
     }
-    let cell = other_cell(thread, shortcut, bytes);
-    thread.shortcuts.learn_turn(shortcut, NO_DESTINATION, thread.counters.nobody());
-    cell
+    let nobody = thread.counters.nobody();
+    thread.shortcuts.learn_turn(shortcut, NO_DESTINATION, nobody, || other_cell(thread, shortcut, bytes))
 }
 
 /// The same where the request has kept the site of its call.

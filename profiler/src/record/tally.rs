@@ -182,8 +182,8 @@ pub fn in_turn<P: Path>(thread: &Thread, shortcut: &Shortcut, message_bytes: u64
 
 /// The call was not the next in turn.
 #[inline(always)]
-pub fn learn_turn(thread: &Thread, shortcut: &Shortcut) {
-    thread.shortcuts.learn_turn(shortcut, thread.left.get().1, thread.counters.nobody());
+pub fn out_of_turn<R>(thread: &Thread, shortcut: &Shortcut, look_up: impl FnOnce() -> R) -> R {
+    thread.shortcuts.learn_turn(shortcut, thread.left.get().1, thread.counters.nobody(), look_up)
 }
 
 /// The same where it is not next. None where it takes more to find them.
@@ -220,11 +220,10 @@ fn call_out_of_turn<P: Path, C: Carrier>(
     sent: u64,
     message_bytes: u64,
 ) {
-    match elsewhere::<P>(thread, shortcut, message_bytes) {
+    out_of_turn(thread, shortcut, || match elsewhere::<P>(thread, shortcut, message_bytes) {
         Some(places) => places.add(thread, ticks, sent, message_bytes),
         None => call_anew::<P, C>(thread, shortcut, ticks, sent, message_bytes),
-    }
-    learn_turn(thread, shortcut);
+    });
 }
 
 #[cold]
