@@ -1,6 +1,6 @@
 //! What comes next where calls take turns: a halo exchange sends to one neighbor after the other, and sizes alternate. For each place where
-//! calls are counted it is kept which one came after it last: so the next call is found by a comparison, and not looked up. It is but a guess,
-//! and so is what is kept at a place of the table: whoever takes it asks whether it is what the call needs.
+//! calls are counted a thread keeps the one that came after it last: so the next call is found by comparisons, and not looked up. This is but a
+//! guess, also because another place may have been put where that one was: whoever takes it asks whether it is what the call needs.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -119,7 +119,7 @@ impl Turns {
         (table::hash(key) >> (u64::BITS - PLACES.trailing_zeros())) as u32 * size_of::<Place>() as u32
     }
 
-    /// A call was looked up that did not take its turn, as so many before it did not. `look_up` makes its place the latest.
+    /// A call is not the one that was thought to be next, as so many before it were not. `look_up` makes its place the latest.
     #[inline(always)]
     pub fn learn<R>(&self, latest: &Place, misses: &Cell<u8>, look_up: impl FnOnce() -> R) -> R {
         let so_far = misses.get();
