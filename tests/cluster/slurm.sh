@@ -58,6 +58,7 @@ for processor in $processors; do
         done
         exec slurmd -N "$node"' && exit
 done
+echo "no mount namespace of this host can hold those of jobs" >/tmp/slurmd.log
 SLURMD
 
 munge='mkdir -p /run/munge /tmp/munge && chmod 755 /run/munge && munged --force --key-file=/etc/munge/munge.key --socket=/run/munge/munge.socket.2 \

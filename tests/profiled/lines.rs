@@ -251,9 +251,9 @@ fn whatever_is_counted_is_counted_at_a_site() {
     }
 }
 
-/// Lines that take turns, of which a thread remembers many at once.
+/// Call sites that take turns, of which a thread remembers many at once.
 #[test]
-fn sends_that_take_turns_are_counted_at_their_lines() {
+fn sends_that_take_turns_are_counted_at_their_sites() {
     for mpi in Mpi::ALL {
         for (ranks, orders) in [(1, "1500"), (2, "150")] {
             let launch = Launch::new(mpi, "turns").ranks(ranks).arguments(&[orders]).variable("COMMSEE_SITES", "1");
@@ -262,9 +262,9 @@ fn sends_that_take_turns_are_counted_at_their_lines() {
             let mut made: Vec<u64> =
                 run.stdout.lines().filter_map(|line| line.strip_suffix(" sends")?.parse().ok()).collect();
             made.sort_unstable();
-            let of_lines =
+            let of_sites =
                 "SELECT sum(calls) FROM call_sites WHERE op = 'MPI_Send' AND rank = 0 GROUP BY id ORDER BY 1";
-            let counted = answer(&run.profile_path(), of_lines);
+            let counted = answer(&run.profile_path(), of_sites);
             let made: Vec<String> = made.iter().map(u64::to_string).collect();
             assert_eq!((made.len(), counted), (16, made), "{mpi}, {ranks} ranks");
         }

@@ -23,7 +23,7 @@ pub struct Place {
     /// The rank that its message went to, and the counters of that.
     pub edge: Cell<*mut Edge>,
     pub destination: Cell<u32>,
-    /// What came next, as [`Turns::number_of`] has it.
+    /// The place that came after it last, as [`Turns::number_of`] has it; of one that is in no table, what came after an earlier one.
     next: Cell<u32>,
 }
 
@@ -91,7 +91,7 @@ static NONE: Unwritten = Unwritten(Place::none());
 
 /// 48 KiB.
 const PLACES: usize = 1024;
-/// So many of 256 calls out of turn are learned from: to learn takes half as long as to look up, and many calls have no order.
+/// So many of 256 calls out of turn are learned from: it takes half as long as to look up, and many calls have no order.
 const LEARNED: u8 = 64;
 
 impl Turns {
@@ -99,7 +99,7 @@ impl Turns {
         Turns { table: Cell::new(&raw const NONE.0) }
     }
 
-    /// What came after this place last.
+    /// What is thought to come after the latest place of a shortcut.
     #[inline(always)]
     pub fn next(&self, latest: &Place) -> &Place {
         self.at(latest.next.get())
@@ -119,31 +119,35 @@ impl Turns {
         (table::hash(key) >> (u64::BITS - PLACES.trailing_zeros())) as u32 * size_of::<Place>() as u32
     }
 
-    /// A call is not the one that was thought to be next, as so many before it were not. `look_up` makes its place the latest.
+    /// A call is not the one that was thought to be next, as so many before it were not. `look_up` makes its place the latest, and is told
+    /// whether it is learned from.
     #[inline(always)]
-    pub fn learn<R>(&self, latest: &Place, misses: &Cell<u8>, look_up: impl FnOnce() -> R) -> R {
+    pub fn learn<R>(&self, latest: &Place, misses: &Cell<u8>, look_up: impl FnOnce(bool) -> R) -> R {
         let so_far = misses.get();
         misses.set(so_far.wrapping_add(1));
-        let before = Turns::number_of(latest);
-        let result = look_up();
-        if so_far < LEARNED {
-            self.follow(before, latest);
-        }
+        let (learns, before) = (so_far < LEARNED, Turns::number_of(latest));
+        let result = look_up(learns);
+        self.come_to(latest, learns.then_some(before));
         result
     }
 
-    /// From now on the latest place comes after the one of this number.
+    /// The latest place is a new one. From now on it comes after the one of the number `before`, if it is learned from.
     #[inline(never)]
-    fn follow(&self, before: u32, latest: &Place) {
-        if ptr::eq(self.table.get(), &raw const NONE.0) && !self.make() {
+    fn come_to(&self, latest: &Place, before: Option<u32>) {
+        if ptr::eq(self.table.get(), &raw const NONE.0) && (before.is_none() || !self.make()) {
             return;
         }
         let number = Turns::number_of(latest);
         let kept = self.at(number);
-        let next = if kept.is_same(latest) { kept.next.get() } else { 0 };
-        latest.next.set(next);
-        kept.set(latest);
-        self.at(before).next.set(number);
+        if kept.is_same(latest) {
+            latest.next.set(kept.next.get());
+        } else if before.is_some() {
+            latest.next.set(0);
+            kept.set(latest);
+        }
+        if let Some(before) = before {
+            self.at(before).next.set(number);
+        }
     }
 
     /// Whether there was memory for a table.

@@ -317,11 +317,12 @@ pub fn arrived_where<P: Path>(thread: &Thread, slot: &Slot, bytes: u64) -> Start
 fn arrived_elsewhere(thread: &Thread, slot: &Slot, bytes: u64) -> Started {
     // SAFETY: as in `arrived_where`.
     let shortcut = unsafe { &*slot.shortcut };
-    if shortcut.is_of(slot.cells) && thread.shortcuts.take_turn::<Short>(shortcut, NO_DESTINATION, bytes) {
-        receive(shortcut.pending.get(), shortcut.only_cell(), slot.ticks, bytes);
-        return shortcut.only_cell();
+    if !shortcut.is_of(slot.cells) {
+        return arrived(thread, &slot.completed(), bytes);
     }
-    arrived(thread, &slot.completed(), bytes)
+    let cell = cell_in_turn(thread, shortcut, bytes);
+    receive(shortcut.pending.get(), cell, slot.ticks, bytes);
+    cell
 }
 
 /// The same by a shortcut of the request's call, whose counters these are.

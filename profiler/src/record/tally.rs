@@ -186,7 +186,7 @@ pub fn out_of_turn<R>(thread: &Thread, shortcut: &Shortcut, look_up: impl FnOnce
     thread.shortcuts.learn_turn(shortcut, thread.left.get().1, thread.counters.nobody(), look_up)
 }
 
-/// The same where it is not next. None where it takes more to find them.
+/// What an addition needs where it is not next. None where it takes more to find that.
 #[inline(always)]
 pub fn elsewhere<P: Path>(thread: &Thread, shortcut: &Shortcut, message_bytes: u64) -> Option<Places> {
     let destination = thread.left.get().1;

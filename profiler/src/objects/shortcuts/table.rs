@@ -183,8 +183,8 @@ impl Shortcuts {
         nobody: *mut Edge,
         look_up: impl FnOnce() -> R,
     ) -> R {
-        self.turns.learn(&shortcut.latest, &shortcut.misses, || {
-            if destination < 0 {
+        self.turns.learn(&shortcut.latest, &shortcut.misses, |learns| {
+            if learns && destination < 0 {
                 shortcut.set_edge(NO_DESTINATION as u32, nobody);
             }
             look_up()
