@@ -1,29 +1,10 @@
 /* alternating STEPS: calls that are hardly ever like the one before: another communicator out of many, another operation, datatype, size,
  * root, partner or phase, and handles that come again for other communicators. All ranks draw the same numbers. */
-#include "truth.h"
+#include "drawn.h"
 
-enum { COMMS = 300, MOST = 3000, POLLED = 4 };
+enum { COMMS = MOST_COMMS, MOST = 3000, POLLED = 4 };
 
-static MPI_Comm comms[COMMS];
-static char labels[COMMS][LABEL_LENGTH];
-static int born[COMMS];
-static unsigned long long drawn = 1;
 static double out[MOST * 3], in[MOST * 3];
-
-/* Knuth's MMIX generator. */
-static unsigned draw(unsigned below)
-{
-    drawn = drawn * 6364136223846793005ULL + 1442695040888963407ULL;
-    return (unsigned)(drawn >> 33) % below;
-}
-
-static void give(int which)
-{
-    MPI_Comm_dup(MPI_COMM_WORLD, &comms[which]);
-    called("WORLD", "MPI_Comm_dup");
-    snprintf(labels[which], LABEL_LENGTH, "%d, number %d", which, born[which]++);
-    given(comms[which], labels[which], "MPI_Comm_dup", "WORLD", next_ordinal());
-}
 
 /* Receives from the rank before, sends to the one behind, and polls until all have come. */
 static void poll(MPI_Comm comm, const char *label, int shift, int bytes)

@@ -1,7 +1,7 @@
 /* turns ORDERS: calls that take turns, as in a halo exchange: communicators, neighbors and sizes in an order that is kept for some rounds,
  * but for a call out of turn now and then. Then comes another order, for which communicators may have been freed and made again, or a phase
  * begun. All ranks draw the same numbers. MPI_Send has 16 call sites, and rank 0 says how often it was called from each. */
-#include "truth.h"
+#include "drawn.h"
 
 enum { COMMS = 3, MOST_CALLS = 45, MOST_BYTES = 70000, SITES = 16 };
 enum how { SEND, ISEND, SEND_TO_NONE, SENDRECV, ALLREDUCE, HOWS };
@@ -11,27 +11,8 @@ struct call {
     int comm, shift, bytes, site;
 };
 
-static MPI_Comm comms[COMMS];
-static char labels[COMMS][LABEL_LENGTH];
-static int born[COMMS];
 static int sends[SITES];
-static unsigned long long drawn = 7;
 static char out[MOST_BYTES], in[MOST_BYTES];
-
-/* Knuth's MMIX generator. */
-static unsigned draw(unsigned below)
-{
-    drawn = drawn * 6364136223846793005ULL + 1442695040888963407ULL;
-    return (unsigned)(drawn >> 33) % below;
-}
-
-static void give(int which)
-{
-    MPI_Comm_dup(MPI_COMM_WORLD, &comms[which]);
-    called("WORLD", "MPI_Comm_dup");
-    snprintf(labels[which], LABEL_LENGTH, "%d, number %d", which, born[which]++);
-    given(comms[which], labels[which], "MPI_Comm_dup", "WORLD", next_ordinal());
-}
 
 static struct call any_call(void)
 {
@@ -52,7 +33,7 @@ static void send_from(int site, int bytes, int to, MPI_Comm comm)
     switch (site) {
 #define FROM(number)                                                                                                   \
     case number:                                                                                                       \
-        MPI_Send(out, bytes, MPI_BYTE, to, 10 + number, comm);                                                                   \
+        MPI_Send(out, bytes, MPI_BYTE, to, 10 + number, comm);                                                         \
         break;
         FROM(0) FROM(1) FROM(2) FROM(3) FROM(4) FROM(5) FROM(6) FROM(7)
         FROM(8) FROM(9) FROM(10) FROM(11) FROM(12) FROM(13) FROM(14) FROM(15)
