@@ -86,6 +86,15 @@ static void do_exchange_border(void)
     for (int i = 0; i < 2; i++) MPI_Isend(&one, 1, MPI_INT, i ? 0 : MPI_PROC_NULL, 0, MPI_COMM_SELF, &requests[2 + i]);
     MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
 }
+/* Across an edge and across a face. */
+static void do_exchange_sizes(void)
+{
+    MPI_Request requests[4];
+    static int in[2][64], out[64];
+    for (int i = 0; i < 2; i++) MPI_Irecv(in[i], 64, MPI_INT, 0, 0, MPI_COMM_SELF, &requests[i]);
+    for (int i = 0; i < 2; i++) MPI_Isend(out, i ? 64 : 1, MPI_INT, 0, 0, MPI_COMM_SELF, &requests[2 + i]);
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+}
 /* Two calls an iteration. */
 static void do_allreduce_sizes(void)
 {
@@ -190,8 +199,8 @@ static const struct { const char *name; void (*run)(void), (*before)(void), (*af
     {"isend_irecv_waitall_self", do_exchange_self}, {"isend_irecv_waitall_4_comms", do_exchange_4_comms},
     {"isend_irecv_waitall_64_comms", do_exchange_64_comms}, {"isend_irecv_wait_each", do_wait_each},
     {"2_isend_2_irecv_waitall", do_exchange_2}, {"2_isend_2_irecv_waitall_2_comms", do_exchange_2_comms},
-    {"2_isend_2_irecv_waitall_border", do_exchange_border}, {"allreduce_2_sizes", do_allreduce_sizes},
-    {"allreduce_2_datatypes", do_allreduce_types},
+    {"2_isend_2_irecv_waitall_border", do_exchange_border}, {"2_isend_2_irecv_waitall_2_sizes", do_exchange_sizes},
+    {"allreduce_2_sizes", do_allreduce_sizes}, {"allreduce_2_datatypes", do_allreduce_types},
     {"16_isend_16_irecv_waitany", do_waitany_each}, {"32_isend_32_irecv_waitall", do_waitall_64},
     {"startall_waitall", do_startall, make_persistent, free_persistent},
     {"start_wait_each", do_start_each, make_persistent, free_persistent},

@@ -118,6 +118,11 @@ pub const CASES: &[Case] = &[
         "2 `MPI_Irecv`, 2 `MPI_Isend`, `MPI_Waitall` of all, one of each with `MPI_PROC_NULL`",
         5,
     ),
+    case(
+        "2_isend_2_irecv_waitall_2_sizes",
+        "2 `MPI_Irecv`, 2 `MPI_Isend`, `MPI_Waitall` of all, of 4 bytes and of 256 bytes",
+        5,
+    ),
     Case {
         length: Length::Share(400, 50),
         ..case("16_isend_16_irecv_waitany", "16 `MPI_Isend`, 16 `MPI_Irecv`, `MPI_Waitany` until all are complete", 64)
