@@ -61,7 +61,6 @@ static void both(int one, int other, int shift, int bytes)
 
 int main(int argc, char **argv)
 {
-    static const char *const phases[] = {"", "solve", "exchange"};
     static const int counts[] = {0, 1, 33, 300, MOST};
     MPI_Datatype triple, types[] = {MPI_INT, MPI_DOUBLE, MPI_CHAR};
     truth_init(&argc, &argv);
@@ -116,14 +115,8 @@ int main(int argc, char **argv)
             free_comm(&comms[which], label);
             give(which);
             break;
-        default: {
-            const char *phase = phases[draw(3)];
-            MPI_Pcontrol(*phase ? 3 : -1, phase);
-            if (*phase)
-                truth_phase = phase;
-            called("WORLD", "MPI_Pcontrol");
-            truth_phase = phase;
-        }
+        default:
+            begin_phase();
         }
     }
     truth_finalize();

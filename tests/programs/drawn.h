@@ -1,4 +1,4 @@
-/* What all ranks draw alike: numbers, and duplicates of MPI_COMM_WORLD that are freed and made again. */
+/* What all ranks draw alike: numbers, duplicates of MPI_COMM_WORLD that are freed and made again, and phases. */
 #ifndef DRAWN_H
 #define DRAWN_H
 
@@ -24,6 +24,18 @@ static void give(int which)
     called("WORLD", "MPI_Comm_dup");
     snprintf(labels[which], LABEL_LENGTH, "%d, number %d", which, born[which]++);
     given(comms[which], labels[which], "MPI_Comm_dup", "WORLD", next_ordinal());
+}
+
+/* Another phase, or none. */
+static void begin_phase(void)
+{
+    static const char *const phases[] = {"", "solve", "exchange"};
+    const char *phase = phases[draw(3)];
+    MPI_Pcontrol(*phase ? 3 : -1, phase);
+    if (*phase)
+        truth_phase = phase;
+    called("WORLD", "MPI_Pcontrol");
+    truth_phase = phase;
 }
 
 #endif

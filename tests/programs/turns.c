@@ -80,7 +80,6 @@ static void make(struct call call)
 
 int main(int argc, char **argv)
 {
-    static const char *const phases[] = {"", "solve", "exchange"};
     struct call order[MOST_CALLS];
     truth_init(&argc, &argv);
     EXPECT(argc == 2);
@@ -104,14 +103,8 @@ int main(int argc, char **argv)
             free_comm(&comms[which], labels[which]);
             give(which);
         }
-        if (!draw(4)) {
-            const char *phase = phases[draw(3)];
-            MPI_Pcontrol(*phase ? 3 : -1, phase);
-            if (*phase)
-                truth_phase = phase;
-            called("WORLD", "MPI_Pcontrol");
-            truth_phase = phase;
-        }
+        if (!draw(4))
+            begin_phase();
     }
     for (int site = 0; world_rank == 0 && site < SITES; site++)
         printf("%d sends\n", sends[site]);
