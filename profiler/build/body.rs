@@ -48,7 +48,7 @@ pub fn write(call: &Call) -> String {
             true => format!("    creators::meet::<P>(thread, {comm}, op::{name});"),
             false => format!("    let parent = creators::parent(thread, {comm});"),
         });
-        line("    let counted = thread.counters.counted_ticks.get();");
+        line(&format!("    let counted = tally::counted_before::<{path}>(thread);"));
     }
     let enter = match (call.shape, carrier.kind) {
         (Shape::Creator, _) if !has_short(call) => format!("enter_over::<{path}>(thread, level, parent"),
@@ -87,11 +87,11 @@ pub fn write(call: &Call) -> String {
     // What fails in here must not cost the program more than its counts.
     line("    recorded(|| {");
     if let Some(tag) = tag(call) {
-        line(&format!("        if trace::is_on_in::<{path}>() {{ trace::set_tag({tag}); }}"));
+        line(&format!("        if trace::is_on_in::<{path}>() {{ trace::set_tag(thread, {tag}); }}"));
     }
     line("        let ticks = end.wrapping_sub(begin);");
     if call.shape == Shape::Creator {
-        line("        let ticks = tally::without_nested(thread, counted, ticks);");
+        line(&format!("        let ticks = tally::without_nested::<{path}>(thread, counted, begin, ticks);"));
     }
     line(&format!("        let done = Done {{ operation: op::{name}, code, ticks }};"));
     let rule = match AT_ONCE.contains(&call.rule) && told(call) {

@@ -106,17 +106,17 @@ fn translation_to(call: &Call, body: &str, of_these: &str, before: &str) -> Stri
         "entry.is_mpi().then(|| thread::{}(op::{name})).flatten().filter(|_| fortran::is_understood())",
         enter(call)
     );
-    let thread = if has_short { format!("if P::IS_SHORT {{ thread::outside() }} else {{ {thread} }}") } else { thread };
-    line(&format!("    let thread = {thread};"));
-    line("    let Some(thread) = thread else {");
+    let or_pass_on = format!("let Some(thread) = {thread} else {{ return real({}) }};", all.join(", "));
     if has_short {
-        line(&format!(
-            "        if P::IS_SHORT {{ return fortran_{name}::<Full>({}, caller, Address::of(entry)); }}",
-            all.join(", ")
-        ));
+        let in_full = format!("return fortran_{name}::<Full>({}, caller, Address::of(entry))", all.join(", "));
+        line("    let thread = if P::IS_SHORT {");
+        line("        let here = thread::Here::find();");
+        line(&format!("        if here.is_inside() {{ {in_full} }}"));
+        line("        here.thread()");
+        line(&format!("    }} else {{ {or_pass_on} thread }};"));
+    } else {
+        line(&format!("    {or_pass_on}"));
     }
-    line(&format!("        return real({});", all.join(", ")));
-    line("    };");
     if has_short {
         line("    if !P::IS_SHORT { entry.is_ready(); }");
     }
@@ -175,7 +175,9 @@ fn translation_to(call: &Call, body: &str, of_these: &str, before: &str) -> Stri
 unsafe extern \"C-unwind\" fn through_{name}({typed}, caller: Caller, entry: Address) -> Word {{
     // SAFETY: as above.
     unsafe {{
-        let Some(thread) = thread::outside() else {{ return fortran_{name}::<Full>({names}, caller, entry) }};
+        let here = thread::Here::find();
+        if here.is_inside() {{ return fortran_{name}::<Full>({names}, caller, entry) }}
+        let thread = here.thread();
         let entry: &'static fortran::Entry = entry.as_ref();
         thread.in_flight.is_called_in_fortran_by(caller, entry.layer());
         let real: unsafe extern \"C-unwind\" fn({types}) -> Word = std::mem::transmute(entry.known());

@@ -40,10 +40,11 @@ fn shell(text: &mut String, call: &Call, large: bool) {
     // What came with MPI 4 is not in every library.
     let late = if large || call.since > EVERYWHERE { "late " } else { "" };
     let function = format!("{name}{suffix}");
-    let body = |name: &str, path: &str| {
+    let forwarded_by = |name: &str, path: &str, calls: &str| {
         let path = if has_short(call) { format!("::<{path}>") } else { String::new() };
-        format!("body::{name}{path}(thread, {given}{comma}{forward} real({names}))")
+        format!("body::{name}{path}(thread, {given}{comma}{forward} {calls})")
     };
+    let body = |name: &str, path: &str| forwarded_by(name, path, &format!("real({names})"));
     let real = format!(
         "// SAFETY: the type repeats the function's declaration in the standard.
     let real: unsafe extern \"C-unwind\" fn({types}) -> c_int = {{ #[allow(unused_unsafe)] unsafe {{ std::mem::transmute(function) }} }};"
@@ -123,10 +124,9 @@ unsafe extern \"C-unwind\" fn {function}_in_another({parameters_and_caller}) -> 
 unsafe extern \"C-unwind\" fn {function}{of_these}_in_{suffix}({parameters_and_caller}) -> c_int {{
     // SAFETY: as above.
     unsafe {{
-        {before}let Some(thread) = thread::outside() else {{ return {function}_in_full({names_and_caller}) }};
-        // It was found before the short path was opened for it.
-        let function = real::known({slot});
-        {real}
+        {before}let here = thread::Here::find();
+        if here.is_inside() {{ return {function}_in_full({names_and_caller}) }}
+        let thread = here.thread();
         thread.in_flight.is_called_from_outside_on::<{path}>(caller);
         {body}
     }}
@@ -136,11 +136,14 @@ unsafe extern \"C-unwind\" fn {function}{of_these}_in_{suffix}({parameters_and_c
             )
             .unwrap();
         };
+        // It was found before the short path was opened for it. Asked for here, it needs no register until it is called.
+        let known = format!("{{ let function = real::known({slot}); {real} real({names}) }}");
+        let body = |name: &str| forwarded_by(name, path, &known);
         let before = from_nobody(call).map(|other| {
             let of_these = format!("_{other}");
-            outside(&of_these, "", &body(other, path));
+            outside(&of_these, "", &body(other));
             format!("if volume::is_nobody(source) {{ return {function}{of_these}_in_{suffix}({names_and_caller}) }}\n        ")
         });
-        outside("", &before.unwrap_or_default(), &body(name, path));
+        outside("", &before.unwrap_or_default(), &body(name));
     }
 }

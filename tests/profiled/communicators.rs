@@ -41,7 +41,7 @@ fn calls_from_within_mpi_are_followed() {
 
 /// A moment is charged once, also where the call fails in which the other one was made.
 #[test]
-fn a_call_that_fails_is_not_charged_for_those_made_in_it() {
+fn a_call_is_not_charged_for_those_made_in_it() {
     for mpi in Mpi::ALL {
         let run = Launch::new(mpi, "nested").ranks(2).run().succeeded();
         check(&run);

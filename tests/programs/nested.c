@@ -37,7 +37,7 @@ static int copy_or_refuse(MPI_Comm comm, int key, void *state, void *value, void
     return refuses ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
-/* The same call, which succeeds, fails, and succeeds again. Where it fails, the others wait for rank 0 in the call that is made in it. */
+/* The same call, which succeeds, fails, and succeeds again. The others wait for rank 0 in the call that is made in it. */
 static void refused(void)
 {
     MPI_Comm comm, copy;
@@ -50,8 +50,8 @@ static void refused(void)
     for (int i = 0; i < 9; i++) {
         const char *label = label_of("copy %d", i);
         refuses = i % 3 == 2;
-        if (refuses && world_rank == 0)
-            usleep(50000);
+        if (world_rank == 0)
+            usleep(20000);
         if (MPI_Comm_dup(comm, &copy) != MPI_SUCCESS) {
             EXPECT(refuses);
             failed("refused", "MPI_Comm_dup", 0);

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
-use crate::mpi::abi::{Count, NOWHERE, Word, abi};
+use crate::mpi::abi::{Count, Word, abi};
 use crate::mpi::pmpi;
 
 /// Room for one status of any family. It is not read before a library has filled it, as it fills the program's.
@@ -39,17 +39,12 @@ pub unsafe fn usual_bytes(status: Word) -> Option<u64> {
     unsafe { if may_be_usual(status) { bytes_where_usual(status) } else { None } }
 }
 
-/// Whether there is such a place, and a status, by one comparison: behind null lies an address below a page, and without a place one below zero.
+/// Whether there is such a place, and a status (or an array of them), by one comparison: behind null lies an address below a page, and without a
+/// place one below zero.
 #[inline(always)]
-fn may_be_usual(status: Word) -> bool {
+pub fn may_be_usual(status: Word) -> bool {
     const PAGE_BYTES: isize = 4096;
     status.wrapping_add(abi().status.unusual) as isize >= PAGE_BYTES
-}
-
-/// Whether there is a place where most statuses have them.
-#[inline(always)]
-pub fn are_usual() -> bool {
-    abi().status.unusual != NOWHERE
 }
 
 /// What lies there, if this is such a status.

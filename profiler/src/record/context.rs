@@ -92,6 +92,11 @@ impl Context for AtOnce<'_> {
         (self.sends, self.bytes, self.destination) = (true, bytes, destination);
     }
 
+    #[inline(always)]
+    fn went_to(&self, destination: c_int) -> bool {
+        self.shortcut.edge(destination as u32).is_some()
+    }
+
     fn describe(&mut self, _: Word, _: u64) {}
 
     #[inline(always)]
@@ -182,7 +187,7 @@ impl<P: Path, C: Carrier> Context for Now<'_, P, C> {
         // SAFETY: the counters that a shortcut knows are this thread's.
         let world_rank = unsafe { Counters::add_messages(edge, (1, bytes)) };
         if trace::is_on_in::<P>() {
-            trace::sent(self.record(), self.operation, trace::take_tag(), world_rank, bytes);
+            trace::sent(self.thread, self.record(), self.operation, trace::take_tag(self.thread), world_rank, bytes);
         }
     }
 
@@ -190,7 +195,9 @@ impl<P: Path, C: Carrier> Context for Now<'_, P, C> {
     unsafe fn arrived(&mut self, status: Word, bytes: u64) {
         if trace::is_on_in::<P>() {
             // SAFETY: the caller passes a status that the library has filled.
-            unsafe { trace::received(self.record(), self.operation, trace::posted(), status, bytes) };
+            unsafe {
+                trace::received(self.thread, self.record(), self.operation, trace::posted(self.thread), status, bytes)
+            };
         }
     }
 
@@ -198,7 +205,7 @@ impl<P: Path, C: Carrier> Context for Now<'_, P, C> {
     #[inline(always)]
     fn awaits_none(&mut self) {
         if trace::is_on_in::<P>() {
-            trace::set_posted(trace::NONE_POSTED);
+            trace::set_posted(self.thread, trace::NONE_POSTED);
         }
     }
 

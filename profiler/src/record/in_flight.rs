@@ -57,7 +57,7 @@ fn left(thread: &Thread, level: Level) {
         level.set_end(end_ticks);
         let noted = level.noted();
         if trace::is_on() {
-            trace::call(&noted, end_ticks);
+            trace::call(thread, &noted, end_ticks);
         }
         if noted.level == 0 {
             thread.requests().looked();
@@ -124,12 +124,7 @@ fn above(thread: &Thread, frame: usize, caller: usize) -> Level {
     let at = |level| thread.in_flight.level(level);
     let free = end_left_by(thread, frame, caller, !thread.in_flight.is_looked_at.take());
     thread.in_flight.frames[free].set(frame);
-    if let Some(outer) = free.checked_sub(1) {
-        let begin_ticks = at(outer).noted().begin_ticks;
-        if thread.in_flight.counted_within[outer].get().0 != begin_ticks {
-            thread.in_flight.counted_within[outer].set((begin_ticks, thread.counters.counted_ticks.get()));
-        }
-    }
+    thread.in_flight.is_made_within(free, thread.counters.counted_ticks.get());
     at(free)
 }
 
@@ -251,11 +246,11 @@ pub fn stay(thread: &Thread, record: Record, operation: u16, begin_ticks: u64) {
 /// The call has returned.
 #[inline(always)]
 pub fn leave<P: Path>(inside: Inside<P>, end_ticks: u64) {
-    let level = inside.level();
+    let (thread, level) = (inside.thread, inside.level());
     std::mem::forget(inside);
     level.set_end(end_ticks);
     if trace::is_on_in::<P>() {
-        trace::call(level.as_noted(), end_ticks);
+        trace::call(thread, level.as_noted(), end_ticks);
     }
 }
 

@@ -15,7 +15,9 @@ use crate::record::carriers::{Carrier, Known, other_cell, shortcut, shortcut_at_
 use crate::record::completed::{Started, UNKNOWN};
 use crate::record::context::{AtOnce, Now};
 use crate::record::sites::{self, Site};
-use crate::record::tally::{Done, add, add_anew, add_at_once, add_time, elsewhere, failed, in_turn, out_of_turn};
+use crate::record::tally::{
+    Done, add, add_anew, add_at_once, add_time, charge, elsewhere, failed, in_turn, out_of_turn,
+};
 use crate::thread::Thread;
 use crate::trace;
 use crate::volume::Volume;
@@ -57,7 +59,7 @@ pub fn started_at_once<P: Path, C: Carrier>(
                 && let Some(cell) = shortcut.cell(volume.message_bytes)
                 && let Some(site) = Site::known::<P>(shortcut)
             {
-                add_at_once(thread, known, (cell, site), done.ticks, volume);
+                add_at_once(known, (cell, site), done.ticks, volume);
                 // The same counters, but in no register while they are added to.
                 return follow_plain::<P>(thread, shortcut, request, shortcut.only_cell());
             }
@@ -185,7 +187,6 @@ pub fn receiving<P: Path, C: Carrier>(
         && let Some(shortcut) = shortcut_at_once::<P>(thread, done.operation, key)
     {
         sites::receiving::<P>(thread, shortcut, done.ticks);
-        thread.counters.add_ticks(done.ticks);
         // SAFETY: the counters that a shortcut knows are this thread's.
         add_time(unsafe { &mut *shortcut.pending.get() }, done.ticks);
         return follow::<P>(thread, shortcut, request, Kind::Receive, shortcut.cells.get(), done.ticks);
@@ -222,7 +223,7 @@ fn receiving_otherwise<P: Path, C: Carrier>(
         rule(&mut Now::new(thread, shortcut, key, done.operation));
         // SAFETY: the counters that a shortcut knows are this thread's.
         add_time(unsafe { &mut *shortcut.pending.get() }, done.ticks);
-        thread.counters.add_ticks(done.ticks);
+        charge::<P>(thread, done.ticks);
         sites::receiving::<P>(thread, shortcut, done.ticks);
         follow::<P>(thread, shortcut, request, Kind::Receive, shortcut.cells.get(), done.ticks);
     } else {
@@ -248,7 +249,7 @@ pub fn receiving_nothing<P: Path, C: Carrier>(thread: &Thread, key: Word, reques
         None => (thread.counters.cell(shortcut.cells.get() | u64::from(buckets::of(0))).0, false),
     };
     sites::of_shortcut::<P>(thread, shortcut, (cell, is_latest), ticks, (0, 0));
-    thread.counters.add_ticks(ticks);
+    charge::<P>(thread, ticks);
     // SAFETY: the counters that a shortcut knows are this thread's.
     add_time(unsafe { &mut *cell }, ticks);
     follow_plain::<P>(thread, shortcut, request, cell);
@@ -257,7 +258,7 @@ pub fn receiving_nothing<P: Path, C: Carrier>(thread: &Thread, key: Word, reques
 #[inline(always)]
 fn follow<P: Path>(thread: &Thread, shortcut: &Shortcut, request: Word, kind: Kind, cells: u64, ticks: u64) {
     let posted = || match kind {
-        Kind::Receive | Kind::ReceiveInto if trace::is_on_in::<P>() => trace::posted(),
+        Kind::Receive | Kind::ReceiveInto if trace::is_on_in::<P>() => trace::posted(thread),
         _ => 0,
     };
     follow_as::<P>(thread, shortcut, request, (kind, posted), cells, ticks);

@@ -17,7 +17,7 @@ use crate::objects::requests::{Extra, Kind, Message, Partition, Persistent, Requ
 use crate::objects::shortcuts::Shortcut;
 use crate::record::carriers::Comm;
 use crate::record::completed::UNKNOWN;
-use crate::record::tally::{self, Done, add_time, failed, key, key_in, with_volume, with_volume_in};
+use crate::record::tally::{self, Done, add_time, charge, failed, key, key_in, with_volume, with_volume_in};
 use crate::record::{buckets, phases, sites};
 use crate::shard::memory;
 use crate::thread::Thread;
@@ -63,7 +63,7 @@ pub fn prepared(
         messages: messages.into(),
         partitions_to: partitions.map(|message| (message.destination, message.world_rank)),
         datatypes,
-        tag: if trace::is_on() { trace::take_tag() } else { None },
+        tag: if trace::is_on() { trace::take_tag(thread) } else { None },
     });
     let Some(made) = made else { return memory::lose_call() };
     thread.requests().start_with(
@@ -127,17 +127,18 @@ pub fn restarted<P: Path>(thread: &Thread, slot: &mut Slot, persistent: &mut Per
     find_counters(thread, record, op::MPI_Start, persistent);
     // SAFETY: found just now, this thread's.
     let cell = unsafe { &mut *persistent.counted.pending.get() };
-    restart::<P>(thread, slot, persistent, (op::MPI_Start, 0), persistent.counted.pending.get(), ticks);
+    let (counted_in, starts) = (persistent.counted.pending.get(), persistent.starts);
+    restart::<P>(thread, slot, (persistent, starts), (op::MPI_Start, 0), counted_in, ticks);
     count_messages::<P>(thread, record, op::MPI_Start, persistent);
     if !P::IS_SHORT {
         if trace::is_on() && persistent.starts == Starts::Sends {
-            trace::volume(record, op::MPI_Start, persistent.sent.max(persistent.received));
+            trace::volume(thread, record, op::MPI_Start, persistent.sent.max(persistent.received));
         }
         sites::call(thread, cell.key, ticks, (persistent.sent, persistent.received));
     }
     cell.bytes_sent = cell.bytes_sent.wrapping_add(persistent.sent);
     cell.bytes_recv = cell.bytes_recv.wrapping_add(persistent.received);
-    thread.counters.add_ticks(ticks);
+    charge::<P>(thread, ticks);
     // Which may end in a call, and so comes last.
     add_time(cell, ticks);
 }
@@ -156,7 +157,7 @@ pub fn restarted_all<P: Path>(thread: &Thread, record: Record, done: Done, (sent
     let message_bytes = sent.max(received);
     let cell = tally::of_record::<P>(thread, record, done, |_| Volume { message_bytes, ..Volume::default() });
     if trace::is_on_in::<P>() {
-        trace::volume(record, done.operation, message_bytes);
+        trace::volume(thread, record, done.operation, message_bytes);
     }
     // SAFETY: this thread's.
     Startall { record, cell, bucket: unsafe { (*cell).key } as u8 }
@@ -172,9 +173,12 @@ pub fn restarted_among<P: Path>(
     ticks: u64,
 ) {
     let record = slot.comm;
-    let place = if record == call.record { call.cell } else { counters_on(thread, record, call.bucket) };
+    // On the short path all are of one communicator.
+    let is_of_it = P::IS_SHORT || record == call.record;
+    let place = if is_of_it { call.cell } else { counters_on(thread, record, call.bucket) };
     find_counters(thread, record, op::MPI_Startall, persistent);
-    if persistent.starts == Starts::Sends {
+    let starts = persistent.starts;
+    if starts == Starts::Sends {
         // SAFETY: found just now, this thread's.
         let cell = unsafe { &mut *place };
         cell.bytes_sent = cell.bytes_sent.wrapping_add(persistent.sent);
@@ -186,8 +190,10 @@ pub fn restarted_among<P: Path>(
             });
         }
     }
-    count_messages::<P>(thread, record, op::MPI_Startall, persistent);
-    restart::<P>(thread, slot, persistent, (op::MPI_Startall, call.bucket), place, ticks);
+    if starts == Starts::Sends || !P::IS_SHORT {
+        count_messages::<P>(thread, record, op::MPI_Startall, persistent);
+    }
+    restart::<P>(thread, slot, (persistent, starts), (op::MPI_Startall, call.bucket), place, ticks);
 }
 
 /// The counters of a call over several communicators, on one of them.
@@ -202,20 +208,20 @@ fn counters_on(thread: &Thread, record: Record, bucket: u8) -> *mut Cell {
 fn restart<P: Path>(
     thread: &Thread,
     slot: &mut Slot,
-    persistent: &Persistent,
+    (persistent, starts): (&Persistent, Starts),
     (operation, bucket): (u16, u8),
     place: *mut Cell,
     ticks: u64,
 ) {
     let counted = &persistent.counted;
     // On the short path it was asked before.
-    let with = (if trace::is_on_in::<P>() { trace::posted() } else { 0 }, P::IS_SHORT);
+    let with = (if trace::is_on_in::<P>() { trace::posted(thread) } else { 0 }, P::IS_SHORT);
     let kept = || match !P::IS_SHORT && crate::sites::are_counted() {
         true => sites::kept(thread, operation),
         false => ptr::from_ref(counted),
     };
     let cells = counted.cells.get() | u64::from(bucket);
-    match persistent.starts {
+    match starts {
         Starts::Sends => slot.restart(Kind::Plain, with, cells, ticks, counted.only_cell().cast_const().cast()),
         Starts::Partitions => slot.restart(Kind::Plain, with, cells, ticks, place.cast_const().cast()),
         Starts::Receives if operation == op::MPI_Start => slot.restart(Kind::Receive, with, cells, ticks, kept()),
@@ -236,7 +242,7 @@ fn count_messages<P: Path>(thread: &Thread, record: Record, operation: u16, pers
     match &*persistent.messages {
         [] => {}
         [message] if P::IS_SHORT => count_message(message),
-        messages => count_several_messages(record, operation, persistent.tag, messages),
+        messages => count_several_messages(thread, record, operation, persistent.tag, messages),
     }
     if !P::IS_SHORT {
         for (datatype, bytes) in &persistent.datatypes {
@@ -253,11 +259,11 @@ fn count_message(message: &Message) {
 }
 
 #[inline(never)]
-fn count_several_messages(record: Record, operation: u16, tag: Option<c_int>, messages: &[Message]) {
+fn count_several_messages(thread: &Thread, record: Record, operation: u16, tag: Option<c_int>, messages: &[Message]) {
     for message in messages {
         count_message(message);
         if trace::is_on() {
-            trace::sent(record, operation, tag, message.world_rank, message.bytes);
+            trace::sent(thread, record, operation, tag, message.world_rank, message.bytes);
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! What a blocking call pays on the short path, beside the two readings of the clock in its wrapper (docs/explanation/cost.md):
 //! - whether it may take that path: a flag of the function (`short_path::is_open_for`), this thread's pointer, and whether the thread is in
-//!   a call (`thread::outside`);
+//!   a call (`thread::Here`);
 //! - the shortcut of its operation: a load, and two compares, with the handle and the generation (`carriers::shortcut`). It has the
 //!   rest: the size of the datatype, the bounds of the bucket and its counters, the counters of messages to one rank, each behind a
 //!   compare;
@@ -12,6 +12,7 @@
 //! a compare does not find, functions apart look up, and put it into the shortcut.
 
 use std::ffi::c_int;
+use std::sync::atomic::{Ordering, compiler_fence};
 
 use vocabulary::shard::{BUCKET_FAILED, Bound, Cell, Edge};
 
@@ -58,6 +59,14 @@ fn widen(cell: &mut Cell, ticks: u64) {
     cell.ticks_max = cell.ticks_max.max(Bound::above(ticks));
 }
 
+/// Notes the time of a call for the one that it may be made in ([`without_nested`]). On the short path there is none.
+#[inline(always)]
+pub fn charge<P: Path>(thread: &Thread, ticks: u64) {
+    if !P::IS_SHORT {
+        thread.counters.add_ticks(ticks);
+    }
+}
+
 /// The key of the cell that a call made now is counted in.
 #[inline(always)]
 pub fn key(record: Record, operation: u16, bucket: u8) -> u64 {
@@ -71,19 +80,30 @@ pub fn key_in(phase: u8, record: Record, operation: u16, bucket: u8) -> u64 {
     Cell::key(number, operation, bucket) | Cell::phase_bits(phase)
 }
 
+/// What a call keeps for [`without_nested`] before it is forwarded. On the short path it is the outermost: there the first call that is made in
+/// it keeps that.
+#[inline(always)]
+pub fn counted_before<P: Path>(thread: &Thread) -> u64 {
+    if P::IS_SHORT { 0 } else { thread.counters.counted_ticks.get() }
+}
+
 /// The time of a call without that of the calls that the program's callbacks (copy and delete functions of attributes) made
 /// in it: those are counted themselves, and a moment is charged once.
 #[inline(always)]
-pub fn without_nested(thread: &Thread, counted_before: u64, ticks: u64) -> u64 {
-    let counted = thread.counters.counted_ticks.get();
-    if counted == counted_before { ticks } else { without(ticks, counted, counted_before) }
+pub fn without_nested<P: Path>(thread: &Thread, counted_before: u64, begin_ticks: u64, ticks: u64) -> u64 {
+    let has_nested = match P::IS_SHORT {
+        true => thread.in_flight.counted_within[0].get().0 == begin_ticks,
+        false => thread.counters.counted_ticks.get() != counted_before,
+    };
+    if has_nested { without::<P>(thread, counted_before, ticks) } else { ticks }
 }
 
 /// Apart, since few calls have others made in them.
 #[cold]
 #[inline(never)]
-fn without(ticks: u64, counted: u64, counted_before: u64) -> u64 {
-    ticks.saturating_sub(counted.wrapping_sub(counted_before))
+fn without<P: Path>(thread: &Thread, counted_before: u64, ticks: u64) -> u64 {
+    let before = if P::IS_SHORT { thread.in_flight.counted_within[0].get().1 } else { counted_before };
+    ticks.saturating_sub(thread.counters.counted_ticks.get().wrapping_sub(before))
 }
 
 /// A call without bytes, charged to a record.
@@ -110,6 +130,7 @@ pub fn left(thread: &Thread, comm: u32, operation: u16, ticks: u64) {
 /// A call that takes no level of those in flight, made from there: otherwise as [`plain`].
 pub fn apart(thread: &Thread, record: Record, done: Done, caller: Caller) {
     thread.in_flight.is_apart(done.operation, caller.address());
+    thread.in_flight.is_made_within(thread.in_flight.depth(), thread.counters.counted_ticks.get());
     plain(thread, record, done);
 }
 
@@ -152,7 +173,7 @@ pub fn call_at_once<P: Path, C: Carrier>(
                 && let Some(cell) = shortcut.cell(volume.message_bytes)
                 && let Some(site) = Site::known::<P>(shortcut)
             {
-                return add_at_once(thread, known, (cell, site), done.ticks, volume);
+                return add_at_once(known, (cell, site), done.ticks, volume);
             }
             if !volume.is_negative() {
                 thread.left.set((volume.received, known.destination));
@@ -164,10 +185,10 @@ pub fn call_at_once<P: Path, C: Carrier>(
 }
 
 #[inline(always)]
-pub fn add_at_once(thread: &Thread, known: AtOnce, (cell, site): (*mut Cell, Site), ticks: u64, volume: Volume) {
+pub fn add_at_once(known: AtOnce, (cell, site): (*mut Cell, Site), ticks: u64, volume: Volume) {
     known.count_message();
     site.add(ticks, (volume.sent, volume.received));
-    add_volume(thread, cell, ticks, volume.sent, volume.received);
+    add_volume(cell, ticks, volume.sent, volume.received);
 }
 
 /// What an addition needs where the message went to another rank than the one before, or is of another size, if it is the next in turn:
@@ -246,7 +267,7 @@ impl Places {
         // SAFETY: these counters are this thread's.
         unsafe { Counters::add_messages(self.edge, (1, message_bytes)) };
         self.site.add(ticks, (sent, received));
-        add_volume(thread, self.cell, ticks, sent, received);
+        add_volume(self.cell, ticks, sent, received);
     }
 }
 
@@ -270,17 +291,18 @@ pub fn add_anew<P: Path, C: Carrier>(
         None => (other_cell(thread, shortcut, message_bytes), false),
     };
     sites::of_shortcut::<P>(thread, shortcut, (cell, is_latest), ticks, (sent, received));
-    add_volume(thread, cell, ticks, sent, received);
+    add_volume(cell, ticks, sent, received);
     cell
 }
 
 #[inline(always)]
-fn add_volume(thread: &Thread, cell: *mut Cell, ticks: u64, sent: u64, received: u64) {
+fn add_volume(cell: *mut Cell, ticks: u64, sent: u64, received: u64) {
     // SAFETY: as above.
     let cell = unsafe { &mut *cell };
     cell.bytes_sent = cell.bytes_sent.wrapping_add(sent);
+    // Two additions to memory are two instructions; as a vector they would be five.
+    compiler_fence(Ordering::AcqRel);
     cell.bytes_recv = cell.bytes_recv.wrapping_add(received);
-    thread.counters.add_ticks(ticks);
     // Which may end in a call, and so comes last.
     add_time(cell, ticks);
 }
@@ -312,13 +334,13 @@ pub fn call_without_bytes<P: Path, C: Carrier>(thread: &Thread, key: Word, done:
 #[inline(always)]
 pub fn again_without_bytes<P: Path>(thread: &Thread, shortcut: &Shortcut, operation: u16, ticks: u64) {
     if trace::is_on_in::<P>() {
-        trace::volume(shortcut.record.get(), operation, 0);
+        trace::volume(thread, shortcut.record.get(), operation, 0);
     }
     let cell = shortcut.only_cell();
     sites::of_shortcut::<P>(thread, shortcut, (cell, true), ticks, (0, 0));
     // SAFETY: the counters that a shortcut knows are this thread's.
     add_time(unsafe { &mut *cell }, ticks);
-    thread.counters.add_ticks(ticks);
+    charge::<P>(thread, ticks);
 }
 
 /// A successful call that carries nothing, and that its record sees once: its counters are not looked for, nor found again.
@@ -327,7 +349,7 @@ pub fn once<P: Path>(thread: &Thread, record: Record, operation: u16, ticks: u64
     if sites::are_counted_on::<P>() || !thread.counters.have_room_apart() {
         return plain_apart(thread, record, operation, ticks);
     }
-    thread.counters.add_ticks(ticks);
+    charge::<P>(thread, ticks);
     thread.counters.add_apart(Cell {
         key: key(record, operation, 0),
         calls: 1,
@@ -357,7 +379,7 @@ pub fn of_record_without_bytes<P: Path>(thread: &Thread, record: Record, done: D
     sites::of_shortcut::<P>(thread, shortcut, (cell, true), done.ticks, (0, 0));
     // SAFETY: as above.
     add_time(unsafe { &mut *cell }, done.ticks);
-    thread.counters.add_ticks(done.ticks);
+    charge::<P>(thread, done.ticks);
     shortcut
 }
 
@@ -384,7 +406,7 @@ pub fn add<P: Path, C: Carrier>(
 ) -> *mut Cell {
     let volume = rule(&mut Now::new(thread, shortcut, key, done.operation));
     if trace::is_on_in::<P>() {
-        trace::volume(shortcut.record.get(), done.operation, volume.sent.max(volume.received));
+        trace::volume(thread, shortcut.record.get(), done.operation, volume.sent.max(volume.received));
     }
     let (place, is_latest) = match shortcut.cell(volume.message_bytes) {
         Some(cell) => (cell, true),
@@ -395,8 +417,10 @@ pub fn add<P: Path, C: Carrier>(
     let cell = unsafe { &mut *place };
     add_time(cell, done.ticks);
     cell.bytes_sent = cell.bytes_sent.wrapping_add(volume.sent);
+    // As in `add_volume`.
+    compiler_fence(Ordering::AcqRel);
     cell.bytes_recv = cell.bytes_recv.wrapping_add(volume.received);
-    thread.counters.add_ticks(done.ticks);
+    charge::<P>(thread, done.ticks);
     place
 }
 
@@ -410,7 +434,7 @@ pub fn with_volume(thread: &Thread, record: Record, done: Done, volume: Volume) 
 #[inline(always)]
 pub fn with_volume_in(thread: &Thread, record: Record, done: Done, (phase, mark): (u8, u8), volume: Volume) {
     if trace::is_on() {
-        trace::volume(record, done.operation, volume.sent.max(volume.received));
+        trace::volume(thread, record, done.operation, volume.sent.max(volume.received));
     }
     let key = key_in(phase, record, done.operation, mark | buckets::of(volume.message_bytes));
     thread.counters.count(key, |cell| {

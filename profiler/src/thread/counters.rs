@@ -25,7 +25,8 @@ pub struct Counters {
     completed: Cell<*const Completions>,
     /// Takes what there is no memory to count.
     not_completed: UnsafeCell<Completed>,
-    /// The time of all calls counted so far, so that a call whose callbacks made others is charged for the rest only.
+    /// The time of all calls counted so far that may have been made in another one, so that a call whose callbacks made others is charged for the
+    /// rest only.
     pub counted_ticks: Cell<u64>,
     /// Only where the program opens files.
     files: Cell<*const Index<FileCell>>,

@@ -1,6 +1,9 @@
 //! The calls that a thread is in, by level: in the shard, so that whoever comes after a crash finds them.
 
 use std::cell::Cell;
+use std::hint::assert_unchecked;
+use std::mem::offset_of;
+use std::ptr;
 
 use vocabulary::shard::{BLOCK_HEADER_BYTES, IN_FLIGHT_CALLS, IN_FLIGHT_LEVELS, InFlightCall, NO_OPERATION};
 
@@ -12,8 +15,8 @@ use crate::shard::{self, memory};
 
 /// The calls that a thread is in, the outermost first.
 pub struct InFlight {
-    /// The lowest level.
-    first: *mut InFlightCall,
+    /// The address of the lowest level.
+    first: usize,
     /// The stack pointers of the wrappers that the thread is in, by level: they tell a call that it is still in from one that it has
     /// jumped out of.
     pub frames: [Cell<usize>; IN_FLIGHT_LEVELS],
@@ -33,7 +36,7 @@ impl InFlight {
     /// None where there is no memory for it.
     pub fn new(thread: usize) -> Option<InFlight> {
         Some(InFlight {
-            first: first_level(thread)?,
+            first: first_level(thread)?.expose_provenance(),
             frames: [const { Cell::new(0) }; IN_FLIGHT_LEVELS],
             counted_within: [const { Cell::new((0, 0)) }; IN_FLIGHT_LEVELS],
             nested: Cell::new(0),
@@ -43,18 +46,41 @@ impl InFlight {
         })
     }
 
+    /// Where the address of the lowest level lies.
+    pub const LOWEST: usize = offset_of!(InFlight, first);
+
+    /// The lowest level of one of which nothing else need be there.
+    #[inline(always)]
+    pub unsafe fn lowest_of(in_flight: *const InFlight) -> Level {
+        // SAFETY: the caller sees to it.
+        Level(unsafe { *in_flight.wrapping_byte_add(InFlight::LOWEST).cast() })
+    }
+
     /// One of `IN_FLIGHT_LEVELS`.
     #[inline(always)]
     pub fn level(&self, level: usize) -> Level {
         debug_assert!(level < IN_FLIGHT_LEVELS);
         // SAFETY: there are so many, and they are this thread's.
-        Level(unsafe { self.first.add(level) })
+        Level(unsafe { self.first().add(level) })
+    }
+
+    #[inline(always)]
+    fn first(&self) -> *mut InFlightCall {
+        ptr::with_exposed_provenance_mut(self.first)
     }
 
     /// The call that begins will be the only one that the thread is in.
     #[inline(always)]
     pub fn is_called_from_outside_by(&self, caller: Caller) {
-        self.level(0).set_caller(caller.address());
+        self.set_lowest_caller(caller.address());
+    }
+
+    #[inline(always)]
+    fn set_lowest_caller(&self, caller: u64) {
+        let lowest = self.level(0);
+        lowest.set_caller(caller);
+        // SAFETY: levels never move. A compiler cannot know that this was not written there, and would read it again.
+        unsafe { assert_unchecked(self.first == lowest.0.addr()) };
     }
 
     /// The same of a C function, which the library's Fortran layer may have called. Paths that tell calls apart by their caller want to know
@@ -63,7 +89,7 @@ impl InFlight {
     pub fn is_called_from_outside_on<P: Path>(&self, caller: Caller) {
         let level = self.level(0).as_noted();
         let is_in_fortran = P::IS_SITED && level.fortran_layer == caller.address();
-        self.level(0).set_caller(if is_in_fortran { level.fortran_caller } else { caller.address() });
+        self.set_lowest_caller(if is_in_fortran { level.fortran_caller } else { caller.address() });
     }
 
     /// The same of a Fortran call that is counted by the C function, which the library's Fortran layer calls from an address of its own.
@@ -93,7 +119,8 @@ impl InFlight {
     #[inline(always)]
     pub fn lowest_again(&self) -> Level {
         // SAFETY: reads a field of this very struct.
-        Level(unsafe { (&raw const self.first).read_volatile() })
+        let address = unsafe { (&raw const self.first).read_volatile() };
+        Level(ptr::with_exposed_provenance_mut(address))
     }
 
     /// Where the call was made that has just returned, or of which it is known by the path that there is none around it.
@@ -106,6 +133,16 @@ impl InFlight {
     #[inline(always)]
     pub fn caller_to_tell_apart<P: Path>(&self) -> u64 {
         if P::IS_SITED { self.level(0).as_noted().caller } else { 0 }
+    }
+
+    /// A call is made within so many others: the innermost of these keeps what was counted before the first such call.
+    pub fn is_made_within(&self, depth: usize, counted_ticks: u64) {
+        if let Some(outer) = depth.checked_sub(1) {
+            let begin_ticks = self.level(outer).noted().begin_ticks;
+            if self.counted_within[outer].get().0 != begin_ticks {
+                self.counted_within[outer].set((begin_ticks, counted_ticks));
+            }
+        }
     }
 
     /// A call that takes no level is being counted.
@@ -125,13 +162,13 @@ impl InFlight {
 
     /// Where a hook module reads the two outer levels.
     pub fn address(&self) -> *const InFlightCall {
-        self.first
+        self.first()
     }
 
     /// The thread's number.
     pub fn thread(&self) -> u32 {
         // SAFETY: the entry is this thread's, and never freed.
-        unsafe { (*self.first).thread }
+        unsafe { (*self.first()).thread }
     }
 
     /// The call that the thread is in, the innermost if a callback made another one.

@@ -14,10 +14,11 @@ pub mod transfers;
 
 use std::cell::Cell;
 use std::ffi::c_int;
+use std::mem::offset_of;
 use std::ptr;
 
 use parking_lot::Mutex;
-use vocabulary::shard::NO_OPERATION;
+use vocabulary::shard::{InFlightCall, NO_OPERATION};
 
 use crate::guest::caller::Caller;
 use crate::guest::set_once::SetOnce;
@@ -134,26 +135,16 @@ pub fn following(operation: u16) -> Option<&'static Thread> {
 
 #[inline(always)]
 fn current(operation: u16) -> Option<&'static Thread> {
-    // SAFETY: null, or set by `enter` for this thread alone, and never freed.
-    match unsafe { tls::get().as_ref() } {
+    match Here::find().known() {
         None => enter(operation),
         thread => thread,
     }
 }
 
-/// This thread, if it is in no call: then this one may take the short path.
-#[inline(always)]
-pub fn outside() -> Option<&'static Thread> {
-    // SAFETY: as above.
-    let thread = unsafe { tls::get().as_ref() }?;
-    if thread.is_outside() { Some(thread) } else { None }
-}
-
-/// The same where the thread has been seen before.
+/// This thread, if it has been seen before and calls are followed.
 #[inline(always)]
 pub fn known() -> Option<&'static Thread> {
-    // SAFETY: as above.
-    let thread = unsafe { tls::get().as_ref() };
+    let thread = Here::find().known();
     if state::is_off() { None } else { thread }
 }
 
@@ -178,9 +169,9 @@ pub fn is_the_programs(caller: Caller) -> bool {
     if own::is_its(caller.address()) {
         return false;
     }
-    let (own, outer) = (tls::get(), passing::get());
+    let (inner, outer) = (own(), passing::get());
     // SAFETY: null, or this thread, which is never freed. In a Fortran call that is passed on only the second one leads to it.
-    if let Some(thread) = unsafe { if own.is_null() { outer } else { own }.as_ref() } {
+    if let Some(thread) = unsafe { if inner.is_null() { outer } else { inner }.as_ref() } {
         thread.is_programs.set(true);
     }
     true
@@ -196,7 +187,7 @@ fn within(thread: &'static Thread, operation: u16) -> Option<&'static Thread> {
     }
     // What its callbacks call from here on is the program's own.
     passing::set(ptr::null_mut());
-    tls::set(ptr::from_ref(thread).cast_mut());
+    set_own(ptr::from_ref(thread).cast_mut());
     is_left.then_some(thread)
 }
 
@@ -206,15 +197,91 @@ fn first() -> Option<&'static Thread> {
         memory::lose_call();
         return None;
     };
-    tls::set(ptr::from_ref(thread).cast_mut());
+    set_own(ptr::from_ref(thread).cast_mut());
     leave_at_exit(thread);
     thread.in_flight.set(clock::now());
     Some(thread)
 }
 
+/// This thread, or null: by a pointer that is reached without a call.
+#[inline(always)]
+fn own() -> *mut Thread {
+    Here::find().known().map_or(ptr::null_mut(), |thread| ptr::from_ref(thread).cast_mut())
+}
+
+fn set_own(thread: *mut Thread) {
+    tls::set(if thread.is_null() { nobody() } else { thread });
+}
+
+/// This thread, which may be one that is none. It takes no test for a thread that has not been seen yet: that is found in a call, so that the one
+/// which asks takes the full path, as one that is made in another.
+pub struct Here(*const Thread);
+
+impl Here {
+    #[inline(always)]
+    pub fn find() -> Here {
+        Here(tls::get())
+    }
+
+    /// The thread, if it is one.
+    #[inline(always)]
+    pub fn known(self) -> Option<&'static Thread> {
+        // SAFETY: `set_own` has set it for this thread alone, and it is never freed.
+        if self.0.addr().is_multiple_of(align_of::<Thread>()) { Some(unsafe { &*self.0 }) } else { None }
+    }
+
+    /// Whether it is in a call, or none.
+    #[inline(always)]
+    pub fn is_inside(&self) -> bool {
+        // SAFETY: of one that is none, what is read here is there; others are never freed.
+        unsafe { InFlight::lowest_of(self.0.wrapping_byte_add(offset_of!(Thread, in_flight)).cast()) }.is_inside()
+    }
+
+    /// # Safety
+    /// It is in no call.
+    #[inline(always)]
+    pub unsafe fn thread(self) -> &'static Thread {
+        // SAFETY: then it is one, which `set_own` has set for this thread alone, and is never freed.
+        unsafe { &*self.0 }
+    }
+}
+
+/// All that is read of a thread that is none. It lies where no thread has it, so that bits of an address tell.
+#[repr(align(128))]
+struct Nobody {
+    lowest: *const InFlightCall,
+}
+
+// SAFETY: never written to.
+unsafe impl Sync for Nobody {}
+
+static IN_A_CALL: InFlightCall = InFlightCall {
+    word: 0,
+    comm: 0,
+    begin_ticks: 1,
+    end_ticks: 0,
+    thread: 0,
+    level: 0,
+    caller: 0,
+    fortran_caller: 0,
+    fortran_layer: 0,
+};
+
+static NOBODY: Nobody = Nobody { lowest: &raw const IN_A_CALL };
+
+/// Where a thread has what is read of [`NOBODY`].
+const LOWEST: usize = offset_of!(Thread, in_flight) + InFlight::LOWEST;
+
+const _: () = assert!(align_of::<Nobody>() == align_of::<Thread>() && !LOWEST.is_multiple_of(align_of::<Thread>()));
+
+fn nobody() -> *mut Thread {
+    (&raw const NOBODY.lowest).cast_mut().cast::<Thread>().wrapping_byte_sub(LOWEST)
+}
+
 mod tls {
-    //! This thread, by a pointer that is reached without a call.
-    commsee_runtime::thread_pointer!(crate::thread::Thread, "commsee_thread");
+    use super::{LOWEST, NOBODY};
+
+    commsee_runtime::thread_pointer!(crate::thread::Thread, "commsee_thread", at first NOBODY - LOWEST);
 }
 
 mod passing {
@@ -225,7 +292,7 @@ mod passing {
 /// Runs the library's Fortran entry point, and returns from where that one called the C function by its `MPI_` name, if it did: then the C
 /// wrapper finds no thread and asks in `enter`. So C calls pay nothing for this.
 pub fn within_fortran(operation: u16, call: impl FnOnce()) -> Option<u64> {
-    let (own, outer) = (tls::get(), passing::get());
+    let (own, outer) = (own(), passing::get());
     let place = if own.is_null() { outer } else { own };
     // SAFETY: null, or this thread, which is never freed.
     let Some(thread) = (unsafe { place.as_ref() }) else {
@@ -236,7 +303,7 @@ pub fn within_fortran(operation: u16, call: impl FnOnce()) -> Option<u64> {
     let back = Back { thread, own, outer, passing: thread.passing.get(), layer: thread.layer.take() };
     thread.passing.set((operation, stack::pointer()));
     passing::set(place);
-    tls::set(ptr::null_mut());
+    set_own(ptr::null_mut());
     call();
     let layer = Some(thread.layer.get()).filter(|layer| passing::get().is_null() && *layer != 0);
     drop(back);
@@ -245,8 +312,7 @@ pub fn within_fortran(operation: u16, call: impl FnOnce()) -> Option<u64> {
 
 /// A C function passes on a call that was made from there, and does not count it.
 pub fn passes_on(caller: Caller) {
-    // SAFETY: null, or this thread, which is never freed.
-    if let Some(thread) = unsafe { tls::get().as_ref() } {
+    if let Some(thread) = Here::find().known() {
         thread.layer.set(caller.address());
     }
 }
@@ -262,7 +328,7 @@ struct Back<'a> {
 impl Drop for Back<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        tls::set(self.own);
+        set_own(self.own);
         passing::set(self.outer);
         self.thread.passing.set(self.passing);
         self.thread.layer.set(self.layer);
@@ -288,7 +354,7 @@ fn leave_at_exit(thread: &'static Thread) {
 }
 
 unsafe extern "C" fn leave(thread: *mut libc::c_void) {
-    tls::set(ptr::null_mut());
+    set_own(ptr::null_mut());
     passing::set(ptr::null_mut());
     if shard::header().is_none() {
         // A child made by `fork`: another thread may have held the lock when it was made.

@@ -15,8 +15,8 @@ use crate::guest::state;
 use crate::mpi::status;
 use crate::objects::communicators::Record;
 use crate::sites;
-use crate::thread;
 use crate::thread::tracer::{self, Tracer};
+use crate::thread::{self, Thread};
 
 pub use clocks::{Partner, compare};
 
@@ -44,19 +44,15 @@ pub fn is_on_in<P: Path>() -> bool {
     !P::IS_SHORT && is_on()
 }
 
-fn tracer() -> Option<&'static Tracer> {
-    if !state::is_on() {
-        return None;
-    }
-    let thread = thread::here()?;
-    thread.tracer.get(thread.in_flight.thread())
+fn tracer(thread: &Thread) -> Option<&Tracer> {
+    if state::is_on() { thread.tracer.get(thread.in_flight.thread()) } else { None }
 }
 
 /// A call has returned.
 #[cold]
 #[inline(never)]
-pub fn call(call: &InFlightCall, end_ticks: u64) {
-    let Some(tracer) = tracer() else { return };
+pub fn call(thread: &Thread, call: &InFlightCall, end_ticks: u64) {
+    let Some(tracer) = tracer(thread) else { return };
     tracer.write_call(Event {
         begin_ticks: call.begin_ticks,
         end_ticks,
@@ -74,8 +70,8 @@ pub fn call(call: &InFlightCall, end_ticks: u64) {
 /// The bytes of the call that has returned last, and its communicator, which may have been met with this call.
 #[cold]
 #[inline(never)]
-pub fn volume(record: Record, operation: u16, bytes: u64) {
-    if let Some(tracer) = tracer() {
+pub fn volume(thread: &Thread, record: Record, operation: u16, bytes: u64) {
+    if let Some(tracer) = tracer(thread) {
         // SAFETY: records are never freed.
         tracer.settle_call(unsafe { (*record).number }, sequence(record, operation), bytes);
     }
@@ -96,8 +92,8 @@ fn sequence(record: Record, operation: u16) -> u32 {
 /// The tag of what the call that has returned last sends.
 #[cold]
 #[inline(never)]
-pub fn set_tag(tag: c_int) {
-    if let Some(tracer) = tracer() {
+pub fn set_tag(thread: &Thread, tag: c_int) {
+    if let Some(tracer) = tracer(thread) {
         tracer.tag.set(Some(tag));
     }
 }
@@ -105,15 +101,15 @@ pub fn set_tag(tag: c_int) {
 /// The tag that was set for this call, once.
 #[cold]
 #[inline(never)]
-pub fn take_tag() -> Option<c_int> {
-    tracer()?.tag.take()
+pub fn take_tag(thread: &Thread) -> Option<c_int> {
+    tracer(thread)?.tag.take()
 }
 
 /// A message went out with the call that has returned last. Without a tag it is one that no receive of the program takes.
 #[cold]
 #[inline(never)]
-pub fn sent(record: Record, operation: u16, tag: Option<c_int>, world_rank: u32, bytes: u64) {
-    let (Some(tracer), Some(tag)) = (tracer(), tag) else { return };
+pub fn sent(thread: &Thread, record: Record, operation: u16, tag: Option<c_int>, world_rank: u32, bytes: u64) {
+    let (Some(tracer), Some(tag)) = (tracer(thread), tag) else { return };
     // SAFETY: records are never freed.
     let (comm, rank) = unsafe { ((*record).number, (*record).rank) };
     let begin_ticks = tracer.last_begin_ticks();
@@ -134,8 +130,8 @@ pub fn sent(record: Record, operation: u16, tag: Option<c_int>, world_rank: u32,
 /// The call that has returned last receives a message that was matched before: the number that it had then.
 #[cold]
 #[inline(never)]
-pub fn set_posted(number: u32) {
-    if let Some(tracer) = tracer() {
+pub fn set_posted(thread: &Thread, number: u32) {
+    if let Some(tracer) = tracer(thread) {
         tracer.posted.set(number);
     }
 }
@@ -146,8 +142,8 @@ pub const NONE_POSTED: u32 = u32::MAX;
 /// The number of a receive that is posted now.
 #[cold]
 #[inline(never)]
-pub fn posted() -> u32 {
-    if let Some(number) = tracer().map(|tracer| tracer.posted.take()).filter(|number| *number > 0) {
+pub fn posted(thread: &Thread) -> u32 {
+    if let Some(number) = tracer(thread).map(|tracer| tracer.posted.take()).filter(|number| *number > 0) {
         return number;
     }
     // 0 stays for receives that were posted before.
@@ -157,8 +153,8 @@ pub fn posted() -> u32 {
 /// A message arrived with the call that has returned last.
 #[cold]
 #[inline(never)]
-pub unsafe fn received(record: Record, operation: u16, posted: u32, status: usize, bytes: u64) {
-    let Some(tracer) = tracer().filter(|_| posted != NONE_POSTED) else { return };
+pub unsafe fn received(thread: &Thread, record: Record, operation: u16, posted: u32, status: usize, bytes: u64) {
+    let Some(tracer) = tracer(thread).filter(|_| posted != NONE_POSTED) else { return };
     // SAFETY: the call has filled the status; records are never freed.
     let ((source, tag), comm) = unsafe { (status::source_and_tag(status), (*record).number) };
     // SAFETY: as above.
@@ -182,7 +178,7 @@ pub unsafe fn received(record: Record, operation: u16, posted: u32, status: usiz
 /// What a hook module tells.
 /// `routed`: the route, in its context.
 pub fn layer(call: &Call, routed: u32, peer: u32, bytes: u64, begin_ticks: u64, end_ticks: u64) {
-    let Some(tracer) = tracer() else { return };
+    let Some(tracer) = thread::here().and_then(tracer) else { return };
     tracer.write(Event {
         begin_ticks,
         end_ticks,

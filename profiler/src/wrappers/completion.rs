@@ -5,6 +5,7 @@ use std::ffi::c_int;
 
 use vocabulary::calls::op;
 
+use super::finish_all;
 use super::finish_some::Which;
 use super::forward::timed;
 use super::look::{Several, count, is_none, look, look_at_once};
@@ -131,13 +132,20 @@ pub unsafe fn MPI_Waitall<P: Path>(
         in_flight::end_left::<P>(thread);
         let several = Several::look_by::<P, true>(thread, op::MPI_Waitall, length, array, false);
         let statuses = several.statuses(statuses);
-        let done = timed!(P, thread, several.record, MPI_Waitall, forward(statuses));
+        let Done { code, ticks, .. } = timed!(P, thread, several.record, MPI_Waitall, forward(statuses));
+        if P::IS_SHORT && code != 0 {
+            let Several { look, record, receives, .. } = several;
+            let (noted, call) = (several.noted(), (op::MPI_Waitall, code, ticks));
+            return finish_all::failed::<P>(thread, record, noted, receives, call, look, array, statuses);
+        }
+        let code = if P::IS_SHORT { 0 } else { code };
+        let done = Done { operation: op::MPI_Waitall, code, ticks };
         recorded(move || {
             let shortcut = count::<P>(thread, several.record, done);
             several.finish_all::<P, true>(thread, done, shortcut, array, statuses);
             several.leave::<P>(thread);
         });
-        done.code
+        code
     }
 }
 

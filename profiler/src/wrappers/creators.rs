@@ -55,7 +55,7 @@ fn meet_first(thread: &Thread, comm: Word) {
 pub fn failed<P: Path>(thread: &Thread, inside: Inside<P>, operation: u16, code: c_int, counted_before: u64) -> c_int {
     let end = clock::now_on::<P>();
     let (begin, comm) = in_flight::leave_as_noted::<P>(inside, 0, 0, end);
-    let ticks = tally::without_nested(thread, counted_before, end.wrapping_sub(begin));
+    let ticks = tally::without_nested::<P>(thread, counted_before, begin, end.wrapping_sub(begin));
     recorded(|| tally::failed::<Comm>(thread, comm, operation, code, ticks));
     code
 }
@@ -398,15 +398,19 @@ unsafe fn free<P: Path>(thread: &Thread, comm: Word, operation: u16, forward: im
     if state::is_threaded() {
         return free_among_threads::<P>(thread, handle, operation, forward);
     }
-    let counted = thread.counters.counted_ticks.get();
+    let counted = tally::counted_before::<P>(thread);
     let level = in_flight::free_level::<P>(thread);
     let begin = clock::now_on::<P>();
     let place = in_flight::enter::<P>(thread, level, handle, operation, begin);
     let code = forward();
+    if P::IS_SHORT && code != 0 {
+        return failed(thread, place, operation, code, counted);
+    }
+    let code = if P::IS_SHORT { 0 } else { code };
     let end = clock::now_on::<P>();
     let (begin, handle) = in_flight::leave_as_noted::<P>(place, begin, handle, end);
     recorded(|| {
-        let ticks = tally::without_nested(thread, counted, end.wrapping_sub(begin));
+        let ticks = tally::without_nested::<P>(thread, counted, begin, end.wrapping_sub(begin));
         // Where hook modules watch handles, one more call is made.
         let freed = match P::IS_SHORT {
             true => state::alone_unwatched(),
@@ -469,7 +473,7 @@ fn free_among_threads<P: Path>(
     }
     // Delete functions of attributes may still use it, during the call.
     let freeing = Freeing::begin(thread, &communicators::HANDLES, handle & abi().mask, record);
-    let counted = thread.counters.counted_ticks.get();
+    let counted = tally::counted_before::<P>(thread);
     let level = in_flight::free_level::<P>(thread);
     let begin = clock::now_on::<P>();
     let place = in_flight::enter_over::<P>(thread, level, record, operation, begin);
@@ -477,7 +481,7 @@ fn free_among_threads<P: Path>(
     let end = clock::now_on::<P>();
     in_flight::leave::<P>(place, end);
     recorded(|| {
-        let ticks = tally::without_nested(thread, counted, end.wrapping_sub(begin));
+        let ticks = tally::without_nested::<P>(thread, counted, begin, end.wrapping_sub(begin));
         freeing.end();
         thread.communicators.forget();
         if state::is_on_in::<P>() {

@@ -116,7 +116,7 @@ pub unsafe fn finish_at_once<P: Path>(
         thread.requests().changed();
         return Some(Finished::Other { started: slot.shortcut.cast() });
     }
-    if slot.kind != Kind::Receive || !receives || !status::are_usual() || status == 0 {
+    if slot.kind != Kind::Receive || !receives || !status::may_be_usual(status) {
         return None;
     }
     // SAFETY: the call has filled the status.
@@ -169,7 +169,9 @@ unsafe fn finish_completed<P: Path>(
             let started = nonblocking::arrived(thread, completed, arrived);
             if trace::is_on_in::<P>() && code == 0 && receives && completed.kind != Kind::Read {
                 // SAFETY: as above.
-                unsafe { trace::received(completed.comm, completed.operation(), completed.posted, status, arrived) };
+                unsafe {
+                    trace::received(thread, completed.comm, completed.operation(), completed.posted, status, arrived)
+                };
             }
             (started, arrived)
         }

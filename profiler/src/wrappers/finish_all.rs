@@ -1,11 +1,15 @@
 //! What is left to do when a call has returned that completes all requests that it is given.
 
+use std::ffi::c_int;
+
 use super::finish::{finish, finish_where_null, peer};
-use super::look::Several;
+use super::look::{Several, count};
 use super::rest;
+use crate::guest::guard::recorded;
 use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
+use crate::objects::communicators::Record;
 use crate::objects::requests::slot::Slot;
 use crate::objects::requests::{Held, Kind, Noted};
 use crate::objects::shortcuts::Shortcut;
@@ -13,6 +17,7 @@ use crate::record::completed::{self, Completions, One, Ones, Started};
 use crate::record::nonblocking;
 use crate::record::tally::Done;
 use crate::thread::Thread;
+use crate::thread::looks::Look;
 
 impl Several<'_> {
     /// All requests of the call have completed. An error tells itself which have. `FREES`: the call is one that frees the others then, if it is given no
@@ -26,7 +31,8 @@ impl Several<'_> {
         array: Word,
         statuses: Word,
     ) {
-        if self.count == 0 {
+        // By one comparison.
+        if self.count < 2 && self.count == 0 {
             return;
         }
         // SAFETY: the call has filled the statuses, and the array has so many handles.
@@ -63,12 +69,13 @@ impl Several<'_> {
         // SAFETY: the call has filled the statuses.
         unsafe {
             if P::IS_SHORT
+                && (!self.receives || status::may_be_usual(statuses))
                 && self.changes == thread.requests().changed_so_far()
                 && let Some(mut requests) = thread.requests().enter()
             {
                 let requests = &mut requests.held();
-                let are_usual = self.receives && status::are_usual() && statuses != 0;
-                left = finish_sole::<P, false>(requests, thread, &mut completions, left, are_usual, statuses);
+                // What is there now was noted: where nothing receives, no status is asked for.
+                left = finish_sole::<P, false>(requests, thread, &mut completions, left, true, statuses);
                 thread.requests().changed();
             }
             if !left.is_empty() {
@@ -77,6 +84,32 @@ impl Several<'_> {
         }
         completions.end(ticks);
     }
+}
+
+/// All that is left to do for a call that has failed, and frees the others then. It is given words: more would lie in memory for it.
+#[cold]
+#[inline(never)]
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn failed<P: Path>(
+    thread: &Thread,
+    record: Record,
+    noted: &[Noted],
+    receives: bool,
+    (operation, code, ticks): (u16, c_int, u64),
+    look: &Look,
+    array: Word,
+    statuses: Word,
+) -> c_int {
+    recorded(|| {
+        let shortcut = count::<P>(thread, record, Done { operation, code, ticks });
+        // SAFETY: as demanded of this one.
+        unsafe {
+            rest::free(thread, noted, array, statuses, receives.then_some(look));
+            finish_failed::<P>(thread, shortcut, ticks, noted, array, receives, statuses);
+        }
+        thread.looked::<P>();
+    });
+    code
 }
 
 /// A call that fails has completed those requests whose handle it has set to null.
@@ -108,18 +141,21 @@ unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
     requests: &mut Held,
     thread: &Thread,
     completions: &mut Completions,
-    mut noted: &'a [Noted],
+    noted: &'a [Noted],
     are_usual: bool,
     statuses: Word,
 ) -> &'a [Noted] {
-    while let [one, others @ ..] = noted {
+    let mut noted = noted.iter();
+    loop {
+        let left = noted.as_slice();
+        let Some(one) = noted.next() else { return &[] };
         let slot = if !MAY_HAVE_CHANGED {
             // SAFETY: as is told.
             unsafe { requests.noted_unchanged(one) }
         } else if let Some(slot) = requests.noted(one) {
             slot
         } else {
-            break;
+            return left;
         };
         if slot.kind == Kind::Plain {
             let (shortcut, count) = if slot.state.is_sole() {
@@ -127,7 +163,7 @@ unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
                 (slot.shortcut, 1)
             } else {
                 let count = one.together().unwrap_or(1);
-                let Some(shortcut) = requests.complete_shared(one, count) else { break };
+                let Some(shortcut) = requests.complete_shared(one, count) else { return left };
                 (shortcut, count)
             };
             completions.others(shortcut.cast(), count);
@@ -135,20 +171,17 @@ unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
             if slot.kind != Kind::Receive || !slot.state.is_sole() || !are_usual {
                 // SAFETY: as demanded of this one.
                 let finished = unsafe { finish_into::<P>(slot, thread, one, are_usual, statuses) };
-                let Some((started, bytes)) = finished else { break };
+                let Some((started, bytes)) = finished else { return left };
                 completions.received(started, bytes);
-                noted = others;
                 continue;
             }
             // SAFETY: the call has filled the statuses.
-            let bytes = unsafe { status::bytes_where_usual(statuses + one.index() * abi().status.bytes) };
-            let Some(bytes) = bytes else { break };
+            let bytes = unsafe { status::bytes_where_usual(statuses + one.index_of_one() * abi().status.bytes) };
+            let Some(bytes) = bytes else { return left };
             slot.state = slot.state.completed();
             completions.received(nonblocking::arrived_where::<P>(thread, slot, bytes), bytes);
         }
-        noted = others;
     }
-    noted
 }
 
 /// Finishes one whose bytes belong to the bucket of its call, if it takes no more than that. Apart, since few do.
@@ -180,7 +213,7 @@ unsafe fn finish_all<'a, P: Path>(
     statuses: Word,
 ) -> Completions<'a> {
     // Where there is a timeline, more is to be done.
-    let are_usual = P::IS_SHORT && receives && status::are_usual() && statuses != 0;
+    let are_usual = P::IS_SHORT && receives && status::may_be_usual(statuses);
     while !noted.is_empty() {
         // SAFETY: the call has filled the statuses.
         unsafe {

@@ -6,7 +6,7 @@ use std::slice;
 
 use vocabulary::shard::IN_FLIGHT_LEVELS;
 
-use super::walk::{Found, look_marking_sole, nulls, walk};
+use super::walk::{Found, NO_SOLE, Sole, look_at_sole, look_marking_sole, nulls, walk};
 use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
@@ -178,50 +178,40 @@ impl<'a> Several<'a> {
         // Without room what completes is not seen; nor without an array, or of less than no request, of which the library will tell.
         let room = if level < IN_FLIGHT_LEVELS && array != 0 { look.noted(length as u32 as usize) } else { None };
         let (length, noted) = room.map_or((0, std::ptr::null_mut()), |noted| (length as usize, noted));
-        let (mut changes, mut found) = (OTHERS_MAY, Found::none(noted));
+        let mut changes = OTHERS_MAY;
         // SAFETY: the program passes an array of so many handles, and there is room for as many.
         unsafe {
-            let walk = |found| match (abi().handle_bytes, inactive) {
-                (4, false) => walk::<u32, false, ALL>(thread, operation, array as *const u32, length, found),
-                (4, true) => walk::<u32, true, false>(thread, operation, array as *const u32, length, found),
-                (_, false) => walk::<u64, false, ALL>(thread, operation, array as *const u64, length, found),
-                (_, true) => walk::<u64, true, false>(thread, operation, array as *const u64, length, found),
+            let otherwise = |sole| {
+                let found = look_on::<ALL>(thread, operation, (array, length), noted, inactive, sole);
+                (found.record, found.end.offset_from_unsigned(noted), found.kinds)
             };
-            if let Some(mut requests) = thread.requests().unshared() {
+            let (record, count, kinds) = if let Some(requests) = thread.requests().unshared() {
                 changes = thread.requests().changed_so_far();
-                match abi().handle_bytes {
-                    4 if ALL => found.look_at_sole::<u32, false>(&mut requests, array as *const u32, length, 0),
-                    _ if ALL => found.look_at_sole::<u64, false>(&mut requests, array as *const u64, length, 0),
-                    _ => {}
-                }
-                if found.index < length {
-                    match ALL && found.index == 0 && are_null(array, length) {
-                        true => found.record = communicators::none(),
-                        false => found = walk(found),
-                    }
+                let sole = match abi().handle_bytes {
+                    4 if ALL => look_at_sole::<u32>(requests, array as *const u32, length, noted),
+                    _ if ALL => look_at_sole::<u64>(requests, array as *const u64, length, noted),
+                    _ => NO_SOLE,
+                };
+                match sole {
+                    (record, count, kinds) if ALL && count == length => (record, count, kinds),
+                    (_, 0, _) if ALL && are_null(array, length) => (communicators::none(), 0, 0),
+                    _ => otherwise(sole),
                 }
             } else {
-                let sole = match abi().handle_bytes {
+                let (record, kinds) = match abi().handle_bytes {
                     4 if ALL => look_marking_sole::<u32>(thread, array as *const u32, length, noted),
                     _ if ALL => look_marking_sole::<u64>(thread, array as *const u64, length, noted),
                     _ => (std::ptr::null_mut(), 0),
                 };
-                found = if sole.0.is_null() { walk(found) } else { Found::whole(noted, length, sole) };
+                let found = if record.is_null() { otherwise(NO_SOLE) } else { (record, length, kinds) };
                 if let Some(now) = thread.requests().changes() {
                     changes = now;
                     look.marked_with(thread.latest_stamp());
                 }
-            }
+                found
+            };
             look.forget();
-            Several {
-                look,
-                length,
-                // SAFETY: both lie in the same room.
-                count: found.end.offset_from_unsigned(noted),
-                record: if length == 0 { communicators::none() } else { found.record },
-                receives: requests::receives(found.kinds),
-                changes,
-            }
+            Several { look, length, count, record, receives: requests::receives(kinds), changes }
         }
     }
 
@@ -277,6 +267,28 @@ impl<'a> Several<'a> {
     #[inline(always)]
     pub fn leave<P: Path>(self, thread: &Thread) {
         thread.looked::<P>();
+    }
+}
+
+/// Looks at the rest of an array behind what [`look_at_sole`] has found.
+#[inline(never)]
+unsafe fn look_on<const ALL: bool>(
+    thread: &Thread,
+    operation: u16,
+    (array, length): (Word, usize),
+    noted: *mut Noted,
+    inactive: bool,
+    sole: Sole,
+) -> Found {
+    // SAFETY: as demanded of this one.
+    unsafe {
+        let found = Found::sole(noted, sole);
+        match (abi().handle_bytes, inactive) {
+            (4, false) => walk::<u32, false, ALL>(thread, operation, array as *const u32, length, found),
+            (4, true) => walk::<u32, true, false>(thread, operation, array as *const u32, length, found),
+            (_, false) => walk::<u64, false, ALL>(thread, operation, array as *const u64, length, found),
+            (_, true) => walk::<u64, true, false>(thread, operation, array as *const u64, length, found),
+        }
     }
 }
 

@@ -62,7 +62,7 @@ unsafe fn probed(thread: &Thread, comm: Word, message: Word, found: bool, done: 
     }
     let record = communicators::of(&thread.communicators, comm);
     if found && message != 0 {
-        let posted = if trace::is_on() { trace::posted() } else { 0 };
+        let posted = if trace::is_on() { trace::posted(thread) } else { 0 };
         // SAFETY: the call succeeded and filled the place.
         message::matched(unsafe { abi().load(message) }, Matched { comm: record, posted });
     }
@@ -155,7 +155,7 @@ unsafe fn receive(
             return;
         }
         if trace::is_on() {
-            trace::set_posted(matched.posted);
+            trace::set_posted(thread, matched.posted);
         }
         count(matched.comm, done);
     });

@@ -4,6 +4,7 @@ use std::ffi::c_int;
 
 use super::forward::timed;
 use crate::guest::guard::recorded;
+use crate::guest::short_path::Full;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators;
@@ -50,10 +51,10 @@ pub unsafe fn MPI_Win_free(thread: &Thread, win: Word, forward: impl FnOnce() ->
     let freeing = handle
         .zip(record)
         .map(|(handle, record)| Freeing::begin(thread, &windows::HANDLES, handle & abi().mask, record));
-    let counted = thread.counters.counted_ticks.get();
+    let counted = tally::counted_before::<Full>(thread);
     let mut done = timed!(thread, record.unwrap_or(communicators::none()), MPI_Win_free, forward());
     recorded(|| {
-        done.ticks = tally::without_nested(thread, counted, done.ticks);
+        done.ticks = tally::without_nested::<Full>(thread, counted, 0, done.ticks);
         if let Some(freeing) = freeing {
             freeing.end();
         }

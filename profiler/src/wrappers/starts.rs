@@ -164,7 +164,7 @@ impl<'a> IdleOnes<'a> {
             record = slot.comm;
             volume = (volume.0.wrapping_add(persistent.sent), volume.1.wrapping_add(persistent.received));
             // SAFETY: there is room for as many.
-            unsafe { first.add(index).write(Noted::at(handle, slot, index)) };
+            unsafe { first.add(index).write(Noted::of_idle(handle, slot, persistent, index)) };
         }
         // SAFETY: so many were written, and nobody else writes there before this call has returned.
         let noted = unsafe { slice::from_raw_parts(first, length) };
@@ -177,16 +177,14 @@ impl<'a> IdleOnes<'a> {
         let done = timed!(P, thread, record, MPI_Startall, forward());
         recorded(move || {
             let are_as_seen = done.code == 0 && changes == thread.requests().changed_so_far();
-            let Some(mut requests) = are_as_seen.then(|| thread.requests().enter()).flatten() else {
+            let Some(_entered) = are_as_seen.then(|| thread.requests().enter()).flatten() else {
                 return all_started_otherwise(thread, noted, record, done);
             };
-            let mut requests = requests.held();
             let call = persistent::restarted_all::<P>(thread, record, done, volume);
             for noted in noted {
-                // SAFETY: nothing has changed.
-                if let Some((slot, persistent)) = unsafe { requests.persistent(noted.slot()) } {
-                    persistent::restarted_among::<P>(thread, slot, persistent, call, done.ticks);
-                }
+                // SAFETY: nothing has changed, and the table is entered.
+                let (slot, persistent) = unsafe { noted.idle() };
+                persistent::restarted_among::<P>(thread, slot, persistent, call, done.ticks);
             }
             thread.requests().changed();
         });

@@ -126,7 +126,11 @@ impl Found {
         }
         let Some(record) = look_at_next(self, None) else { return };
         self.record = record;
-        while self.index < length && look_at_next(self, Some(record)).is_some() {}
+        while self.index != length {
+            if look_at_next(self, Some(record)).is_none() {
+                return;
+            }
+        }
     }
 
     /// Notes active requests up to the first that takes more than a few comparisons, and passes null handles by. Where there are other
@@ -205,11 +209,11 @@ impl Found {
         (self.before, self.record) = (self.record, comm);
     }
 
-    /// All of so many handles, that were noted.
+    /// What [`look_at_sole`] has found.
     #[inline(always)]
-    pub unsafe fn whole(noted: *mut Noted, length: usize, (record, kinds): (Record, u8)) -> Found {
+    pub unsafe fn sole(noted: *mut Noted, (record, index, kinds): Sole) -> Found {
         // SAFETY: there is room for as many.
-        Found { record, kinds, end: unsafe { noted.add(length) }, index: length, ..Found::none(noted) }
+        Found { record, kinds, end: unsafe { noted.add(index) }, index, ..Found::none(noted) }
     }
 
     #[inline(always)]
@@ -258,6 +262,22 @@ unsafe fn look_marking<H: Handle, const TOGETHER: bool>(
     found
 }
 
+/// What an array begins with: the communicator of requests each of which is the only one of its handle, how many these are, and their kinds.
+pub type Sole = (Record, usize, u8);
+
+/// None.
+pub const NO_SOLE: Sole = (ptr::null_mut(), 0, 0);
+
+/// Looks at these, where there are no other threads.
+#[inline(always)]
+pub unsafe fn look_at_sole<H: Handle>(mut requests: Held, array: *const H, length: usize, noted: *mut Noted) -> Sole {
+    let mut found = Found::none(noted);
+    // SAFETY: as demanded of this one.
+    unsafe { found.look_at_sole::<H, false>(&mut requests, array, length, 0) };
+    let record = if length == 0 { communicators::none() } else { found.record };
+    (record, found.index, found.kinds)
+}
+
 /// The same of an array of requests of one communicator, each of which is the only one of its handle: returns the communicator and their
 /// kinds, or null. Then what has been marked so far is looked at again.
 #[inline(never)]
@@ -295,7 +315,7 @@ unsafe fn look_locked<H: Handle, const TOGETHER: bool>(
 
 /// Looks at what is left of an array: all that is active counts; with `INACTIVE` all does. Notes the communicators where
 /// there are several, and what is found is the row that the call belongs to then.
-#[inline(never)]
+#[inline(always)]
 pub unsafe fn walk<H: Handle, const INACTIVE: bool, const TOGETHER: bool>(
     thread: &Thread,
     operation: u16,

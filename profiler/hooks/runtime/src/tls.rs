@@ -1,10 +1,23 @@
 //! One pointer per thread, reached without a call. Rust's own `thread_local!` goes through `__tls_get_addr` in a shared object, which is a
 //! function call; the initial-exec model needs two loads (docs/explanation/cost.md). The libraries that use it are loaded with the program.
 
-/// Makes `get` and `set` of one pointer to `$type` per thread, null at first. `$symbol`: a name that no other object has.
+/// Makes `get` and `set` of one pointer to `$type` per thread, null at first. `$symbol`: a name that no other object has. With `at first
+/// $place - $bytes` it points so many bytes before the static of that name instead.
 #[macro_export]
 macro_rules! thread_pointer {
     ($type:ty, $symbol:literal) => {
+        $crate::thread_pointer!(@of $type, $symbol, {".tbss, \"awT\", @nobits", ".zero 8"}, {}, std::ptr::null_mut());
+    };
+    ($type:ty, $symbol:literal, at first $place:ident - $bytes:ident) => {
+        $crate::thread_pointer!(
+            @of $type,
+            $symbol,
+            {".tdata, \"awT\", @progbits", ".quad {place} - {bytes}"},
+            {place = sym super::$place, bytes = const super::$bytes},
+            (&raw const super::$place).cast_mut().cast::<Pointee>().wrapping_byte_sub(super::$bytes)
+        );
+    };
+    (@of $type:ty, $symbol:literal, {$section:literal, $first:literal}, {$($operands:tt)*}, $otherwise:expr) => {
         type Pointee = $type;
 
         pub use place::{get, set};
@@ -15,15 +28,16 @@ macro_rules! thread_pointer {
             use std::arch::{asm, global_asm};
 
             global_asm!(
-                ".pushsection .tbss, \"awT\", @nobits",
+                concat!(".pushsection ", $section),
                 ".p2align 3",
                 concat!(".globl ", $symbol),
                 concat!(".hidden ", $symbol),
                 concat!(".type ", $symbol, ", @object"),
                 concat!(".size ", $symbol, ", 8"),
                 concat!($symbol, ":"),
-                ".zero 8",
+                $first,
                 ".popsection",
+                $($operands)*
             );
 
             #[inline(always)]
@@ -61,15 +75,16 @@ macro_rules! thread_pointer {
             use std::arch::{asm, global_asm};
 
             global_asm!(
-                ".pushsection .tbss, \"awT\", @nobits",
+                concat!(".pushsection ", $section),
                 ".p2align 3",
                 concat!(".globl ", $symbol),
                 concat!(".hidden ", $symbol),
                 concat!(".type ", $symbol, ", @object"),
                 concat!(".size ", $symbol, ", 8"),
                 concat!($symbol, ":"),
-                ".zero 8",
+                $first,
                 ".popsection",
+                $($operands)*
             );
 
             #[inline(always)]
@@ -105,11 +120,11 @@ macro_rules! thread_pointer {
             use super::Pointee;
             use std::cell::Cell;
 
-            thread_local!(static THREAD: Cell<*mut Pointee> = const { Cell::new(std::ptr::null_mut()) });
+            thread_local!(static THREAD: Cell<*mut Pointee> = const { Cell::new($otherwise) });
 
             #[inline(always)]
             pub fn get() -> *mut Pointee {
-                THREAD.try_with(Cell::get).unwrap_or(std::ptr::null_mut())
+                THREAD.try_with(Cell::get).unwrap_or($otherwise)
             }
 
             pub fn set(thread: *mut Pointee) {

@@ -10,7 +10,7 @@ use std::ffi::c_int;
 
 use vocabulary::calls::op;
 
-pub use family::{Count, Datatypes, Family, Handle, NOWHERE, Status, Word};
+pub use family::{Count, Datatypes, Family, Handle, Status, Word};
 
 use crate::guest::set_once::SetOnce;
 use crate::mpi::real;

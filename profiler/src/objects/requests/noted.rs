@@ -4,6 +4,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr;
 
+use super::persistent::Persistent;
 use super::request::{Kind, Request};
 use super::slot::Slot;
 use crate::mpi::abi::Word;
@@ -37,8 +38,8 @@ pub struct Noted {
     /// for nothing else, since a call notes many.
     at: u32,
     count: MaybeUninit<u32>,
-    /// So their number is told by a shift.
-    _to_power_of_two: MaybeUninit<[u32; 2]>,
+    /// What is known of a persistent request that is started. Written for no other.
+    persistent: MaybeUninit<*mut Persistent>,
 }
 
 /// No place: an array has less than 2³¹.
@@ -49,8 +50,25 @@ const _: () = assert!(size_of::<Noted>() == 32);
 impl Noted {
     #[inline(always)]
     pub fn at(handle: Word, slot: *mut Slot, index: usize) -> Noted {
-        let (count, _to_power_of_two) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-        Noted { handle, slot, at: index as u32, count, _to_power_of_two }
+        let (count, persistent) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+        Noted { handle, slot, at: index as u32, count, persistent }
+    }
+
+    /// A persistent request that is to be started.
+    #[inline(always)]
+    pub fn of_idle(handle: Word, slot: *mut Slot, persistent: *mut Persistent, index: usize) -> Noted {
+        Noted { persistent: MaybeUninit::new(persistent), ..Noted::at(handle, slot, index) }
+    }
+
+    /// That request.
+    ///
+    /// # Safety
+    /// It is one, the table has not changed since it was noted, and nobody else refers to it.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref)]
+    pub unsafe fn idle(&self) -> (&mut Slot, &mut Persistent) {
+        // SAFETY: as demanded; what is known of it lies apart from its slot.
+        unsafe { (&mut *self.slot, &mut *self.persistent.assume_init()) }
     }
 
     #[inline(always)]
@@ -58,16 +76,17 @@ impl Noted {
         Noted::at(handle, seen.slot, index)
     }
 
-    /// Where it was seen, or null.
-    #[inline(always)]
-    pub fn slot(&self) -> *mut Slot {
-        self.slot
-    }
-
     /// The place of the first.
     #[inline(always)]
     pub fn index(&self) -> usize {
         (self.at & !TOGETHER) as usize
+    }
+
+    /// The same where it stands for one: what receives is noted alone.
+    #[inline(always)]
+    pub fn index_of_one(&self) -> usize {
+        debug_assert!(self.together().is_none());
+        self.at as usize
     }
 
     /// How many it stands for, if not for one.

@@ -25,6 +25,8 @@ pub struct Owned<S> {
     slots: Cell<*mut S>,
     mask: Cell<usize>,
     shift: Cell<u32>,
+    /// What leaves of a hash where its home begins, in bytes, above the bits of an address within a slot.
+    byte_shift: Cell<u32>,
     taken: Cell<usize>,
 }
 
@@ -39,6 +41,7 @@ impl<S: Slot> Owned<S> {
             slots: Cell::new(table(slots)?),
             mask: Cell::new(slots - 1),
             shift: Cell::new(64 - slots.trailing_zeros()),
+            byte_shift: Cell::new(64 - slots.trailing_zeros() - Finder::<S>::BITS),
             taken: Cell::new(0),
         })
     }
@@ -82,7 +85,7 @@ impl<S: Slot> Owned<S> {
     /// What it takes to find slots, for a loop that keeps it in registers. It holds until something is put in or removed.
     #[inline(always)]
     pub fn finder(&self) -> Finder<'_, S> {
-        Finder { slots: self.slots.get(), mask: self.mask.get(), shift: self.shift.get(), table: PhantomData }
+        Finder { slots: self.slots.get(), mask: self.mask.get(), byte_shift: self.byte_shift.get(), table: PhantomData }
     }
 
     /// The same, or else the place where such a slot belongs: [`Owned::put`].
@@ -206,6 +209,7 @@ impl<S: Slot> Owned<S> {
         self.slots.set(new);
         self.mask.set(old_slots * 2 - 1);
         self.shift.set(self.shift.get() - 1);
+        self.byte_shift.set(self.byte_shift.get() - 1);
         self.taken.set(0);
         for place in 0..old_slots {
             // SAFETY: the old table has so many slots.
@@ -225,8 +229,17 @@ impl<S: Slot> Owned<S> {
 pub struct Finder<'a, S> {
     slots: *mut S,
     mask: usize,
-    shift: u32,
+    byte_shift: u32,
     table: PhantomData<&'a Owned<S>>,
+}
+
+impl<S> Finder<'_, S> {
+    /// Of an address within a slot.
+    const BITS: u32 = size_of::<S>().trailing_zeros();
+    const SLOT_BYTES: usize = {
+        assert!(size_of::<S>().is_power_of_two());
+        size_of::<S>()
+    };
 }
 
 impl<S: Slot> Finder<'_, S> {
@@ -235,8 +248,9 @@ impl<S: Slot> Finder<'_, S> {
     pub fn find(&self, hash: u64, is_it: impl Fn(&S) -> bool) -> Option<*mut S> {
         // SAFETY: so many slots there are.
         unsafe {
-            let mut slot = self.slots.add((hash >> self.shift) as usize);
+            let mut at = (hash >> self.byte_shift) as usize & !(Self::SLOT_BYTES - 1);
             loop {
+                let slot = self.slots.byte_add(at);
                 if S::KEY_FIRST && is_it(&*slot) {
                     return Some(slot);
                 }
@@ -246,8 +260,7 @@ impl<S: Slot> Finder<'_, S> {
                 if !S::KEY_FIRST && is_it(&*slot) {
                     return Some(slot);
                 }
-                // From the slot itself, so that nothing is computed for those that are found where they belong.
-                slot = self.slots.add((slot.offset_from_unsigned(self.slots) + 1) & self.mask);
+                at = (at + Self::SLOT_BYTES) & (self.mask * Self::SLOT_BYTES);
             }
         }
     }
