@@ -75,7 +75,7 @@ pub fn write(call: &Call) -> String {
     if has_short(call) {
         line("    if P::IS_SHORT && code != 0 {");
         line(&match call.shape {
-            Shape::Creator => format!("        return creators::failed(thread, place, op::{name}, code, counted);"),
+            Shape::Creator => format!("        return creators::failed(thread, place, op::{name}, code);"),
             _ => format!("        return forward::failed::<{of}, P>(thread, place, {again}, op::{name}, code);"),
         });
         line("    }");

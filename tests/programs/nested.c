@@ -37,7 +37,7 @@ static int copy_or_refuse(MPI_Comm comm, int key, void *state, void *value, void
     return refuses ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
-/* The same call, which succeeds, fails, and succeeds again. The others wait for rank 0 in the call that is made in it. */
+/* The same call, which succeeds, fails, and succeeds again. Where it fails, the others wait for rank 0 in the call that is made in it. */
 static void refused(void)
 {
     MPI_Comm comm, copy;
@@ -50,8 +50,8 @@ static void refused(void)
     for (int i = 0; i < 9; i++) {
         const char *label = label_of("copy %d", i);
         refuses = i % 3 == 2;
-        if (world_rank == 0)
-            usleep(20000);
+        if (refuses && world_rank == 0)
+            usleep(50000);
         if (MPI_Comm_dup(comm, &copy) != MPI_SUCCESS) {
             EXPECT(refuses);
             failed("refused", "MPI_Comm_dup", 0);
@@ -127,6 +127,93 @@ static void crowded(void)
     free_comm(&comm, "crowded");
 }
 
+enum { COPIES, FREES, FAILS_TO_FREE, GATES };
+static MPI_Comm gates[GATES];
+static int keeps;
+
+static const char *gate(int which)
+{
+    return label_of("gate %d", which);
+}
+
+static void pass(int which)
+{
+    MPI_Barrier(gates[which]);
+    called(gate(which), "MPI_Barrier");
+}
+
+static int copy_slowly(MPI_Comm comm, int key, void *state, void *value, void *result, int *flag)
+{
+    (void)comm, (void)key, (void)state, (void)value, (void)result;
+    pass(COPIES);
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+static int delete_slowly(MPI_Comm comm, int key, void *value, void *state)
+{
+    (void)comm, (void)key, (void)state;
+    pass((int)(long)value);
+    return keeps ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+static void be_late(void)
+{
+    if (world_rank == 0)
+        usleep(20000);
+}
+
+static void fails_to_free(MPI_Comm *comm, const char *label)
+{
+    keeps = 1;
+    /* MPICH asks the handler of another communicator. */
+    PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    PMPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    EXPECT(MPI_Comm_free(comm) != MPI_SUCCESS);
+    failed(label, "MPI_Comm_free", 0);
+    PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    PMPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    keeps = 0;
+}
+
+/* The others wait for rank 0 in a call that is made while a communicator is duplicated, while one is freed, or is to be freed and is not. */
+static void slowly(void)
+{
+    int copying, deleting;
+    MPI_Comm parent, comm;
+    PMPI_Comm_create_keyval(copy_slowly, MPI_COMM_NULL_DELETE_FN, &copying, NULL);
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_slowly, &deleting, NULL);
+    for (int i = 0; i < GATES; i++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &gates[i]);
+        made(gates[i], gate(i), "MPI_Comm_dup", "WORLD");
+    }
+    MPI_Comm_dup(MPI_COMM_WORLD, &parent);
+    made(parent, "slowly 0", "MPI_Comm_dup", "WORLD");
+    PMPI_Comm_set_attr(parent, copying, NULL);
+    for (int i = 0; i < 6; i++) {
+        const char *label = label_of("slow copy %d", i);
+        be_late();
+        MPI_Comm_dup(parent, &comm);
+        made(comm, label, "MPI_Comm_dup", "slowly 0");
+        free_comm(&comm, label);
+    }
+    free_comm(&parent, "slowly 0");
+    for (int i = 0; i < 12; i++) {
+        int which = i % 2 ? FAILS_TO_FREE : FREES;
+        const char *label = label_of("slowly %d, %d", which, i);
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        made(comm, label, "MPI_Comm_dup", "WORLD");
+        PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+        PMPI_Comm_set_attr(comm, deleting, (void *)(long)which);
+        be_late();
+        if (which == FAILS_TO_FREE)
+            fails_to_free(&comm, label);
+        free_comm(&comm, label);
+    }
+    for (int i = 0; i < GATES; i++)
+        free_comm(&gates[i], gate(i));
+}
+
 /* MPI calls this at the begin of MPI_Finalize: communication is still possible. */
 static int farewell(MPI_Comm comm, int key, void *value, void *state)
 {
@@ -162,6 +249,7 @@ int main(int argc, char **argv)
     free_comm(&copied, "copied");
     refused();
     crowded();
+    slowly();
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, farewell, &last, NULL);
     PMPI_Comm_set_attr(MPI_COMM_SELF, last, NULL);
     truth_finalize();

@@ -27,7 +27,8 @@ pub struct Place {
     next: Cell<u32>,
 }
 
-/// In the place of a rank, where no message was sent: no family has such a one.
+/// In the place of a rank, where no message was sent: no family has such a one. (A program that passes it by mistake, to a library that then seems to
+/// succeed, is counted as if it sent to nobody.)
 pub const NO_DESTINATION: c_int = c_int::MIN;
 /// No bucket begins so high: every size is out of its reach. So is that of a negative count which a program passes by mistake.
 const NOTHING_BYTES: u64 = i64::MAX as u64 + 2;

@@ -271,7 +271,7 @@ impl Places {
     }
 }
 
-/// Adds a call where it takes more to find its counters, or where they must be made first. Returns them.
+/// Adds a call of the short path where it takes more to find its counters, or where they must be made first. Returns them.
 pub fn add_anew<P: Path, C: Carrier>(
     thread: &Thread,
     shortcut: &Shortcut,
@@ -279,6 +279,7 @@ pub fn add_anew<P: Path, C: Carrier>(
     sent: u64,
     message_bytes: u64,
 ) -> *mut Cell {
+    debug_assert!(P::IS_SHORT, "nobody charges the time");
     let (received, destination) = thread.left.get();
     if destination >= 0
         && let Some(edge) = other_edge::<C>(thread, shortcut, shortcut.key(), destination)

@@ -50,10 +50,14 @@ impl InFlight {
     pub const LOWEST: usize = offset_of!(InFlight, first);
 
     /// The lowest level of one of which nothing else need be there.
+    ///
+    /// # Safety
+    /// The address of it is there.
     #[inline(always)]
     pub unsafe fn lowest_of(in_flight: *const InFlight) -> Level {
-        // SAFETY: the caller sees to it.
-        Level(unsafe { *in_flight.wrapping_byte_add(InFlight::LOWEST).cast() })
+        // SAFETY: as demanded.
+        let address: usize = unsafe { *in_flight.wrapping_byte_add(InFlight::LOWEST).cast() };
+        Level(ptr::with_exposed_provenance_mut(address))
     }
 
     /// One of `IN_FLIGHT_LEVELS`.

@@ -213,8 +213,8 @@ fn set_own(thread: *mut Thread) {
     tls::set(if thread.is_null() { nobody() } else { thread });
 }
 
-/// This thread, which may be one that is none. It takes no test for a thread that has not been seen yet: that is found in a call, so that the one
-/// which asks takes the full path, as one that is made in another.
+/// This thread, which may be one that is none, but never null. No call tests whether its thread has been seen before: one that has not seems to be in
+/// a call, and so takes the full path.
 pub struct Here(*const Thread);
 
 impl Here {

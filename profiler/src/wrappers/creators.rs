@@ -49,13 +49,13 @@ fn meet_first(thread: &Thread, comm: Word) {
     parent(thread, comm);
 }
 
-/// As [`failed`](super::forward::failed), which has no register left for one more argument, without the time of calls that were made in it.
+/// As [`failed`](super::forward::failed), which is of the short path only, without the time of calls that were made in it.
 #[cold]
 #[inline(never)]
-pub fn failed<P: Path>(thread: &Thread, inside: Inside<P>, operation: u16, code: c_int, counted_before: u64) -> c_int {
+pub fn failed<P: Path>(thread: &Thread, inside: Inside<P>, operation: u16, code: c_int) -> c_int {
     let end = clock::now_on::<P>();
     let (begin, comm) = in_flight::leave_as_noted::<P>(inside, 0, 0, end);
-    let ticks = tally::without_nested::<P>(thread, counted_before, begin, end.wrapping_sub(begin));
+    let ticks = tally::without_nested::<P>(thread, tally::counted_before::<P>(thread), begin, end.wrapping_sub(begin));
     recorded(|| tally::failed::<Comm>(thread, comm, operation, code, ticks));
     code
 }
@@ -404,7 +404,7 @@ unsafe fn free<P: Path>(thread: &Thread, comm: Word, operation: u16, forward: im
     let place = in_flight::enter::<P>(thread, level, handle, operation, begin);
     let code = forward();
     if P::IS_SHORT && code != 0 {
-        return failed(thread, place, operation, code, counted);
+        return failed(thread, place, operation, code);
     }
     let code = if P::IS_SHORT { 0 } else { code };
     let end = clock::now_on::<P>();
@@ -438,13 +438,12 @@ fn freed_at_once<P: Path>(alone: Alone, thread: &Thread, handle: Word, operation
     Some(())
 }
 
-/// The call failed, or nothing is known of what it freed. Or the program has opened a session with more threads in it, or a hook module
-/// watches handles.
+/// Nothing is known of what the call freed, or the program has opened a session with more threads in it, or a hook module watches handles. On the
+/// full path, also: the call failed.
 #[cold]
 #[inline(never)]
 fn not_freed<P: Path>(thread: &Thread, handle: Word, operation: u16, code: c_int, ticks: u64) {
     if P::IS_SHORT
-        && code == 0
         && let Some(alone) = state::alone()
         && freed_at_once::<P>(alone, thread, handle, operation, ticks).is_some()
     {

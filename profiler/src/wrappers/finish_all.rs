@@ -31,7 +31,7 @@ impl Several<'_> {
         array: Word,
         statuses: Word,
     ) {
-        // By one comparison.
+        // Of several, by one comparison.
         if self.count < 2 && self.count == 0 {
             return;
         }
@@ -175,8 +175,9 @@ unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
                 completions.received(started, bytes);
                 continue;
             }
+            let index = if MAY_HAVE_CHANGED { one.index() } else { one.index_of_one() };
             // SAFETY: the call has filled the statuses.
-            let bytes = unsafe { status::bytes_where_usual(statuses + one.index_of_one() * abi().status.bytes) };
+            let bytes = unsafe { status::bytes_where_usual(statuses + index * abi().status.bytes) };
             let Some(bytes) = bytes else { return left };
             slot.state = slot.state.completed();
             completions.received(nonblocking::arrived_where::<P>(thread, slot, bytes), bytes);

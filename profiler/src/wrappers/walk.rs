@@ -78,9 +78,9 @@ pub struct Found {
 }
 
 impl Found {
-    /// Whether [`Found::look_at_sole`] has noted all of so many handles.
+    /// Whether [`Found::note_sole`] has noted all of so many handles.
     #[inline(always)]
-    pub fn is_whole(&self, length: usize) -> bool {
+    fn is_whole(&self, length: usize) -> bool {
         self.index == length && !self.record.is_null()
     }
 
@@ -93,7 +93,7 @@ impl Found {
     /// Notes requests of one communicator, as long as each is the only one of its handle, in a loop of a few instructions. Where there are
     /// no other threads, it needs no mark that the look has passed: what has its handle for itself is not met again.
     #[inline(always)]
-    pub unsafe fn look_at_sole<H: Handle, const MARKS: bool>(
+    unsafe fn note_sole<H: Handle, const MARKS: bool>(
         &mut self,
         requests: &mut Held,
         array: *const H,
@@ -273,7 +273,7 @@ pub const NO_SOLE: Sole = (ptr::null_mut(), 0, 0);
 pub unsafe fn look_at_sole<H: Handle>(mut requests: Held, array: *const H, length: usize, noted: *mut Noted) -> Sole {
     let mut found = Found::none(noted);
     // SAFETY: as demanded of this one.
-    unsafe { found.look_at_sole::<H, false>(&mut requests, array, length, 0) };
+    unsafe { found.note_sole::<H, false>(&mut requests, array, length, 0) };
     let record = if length == 0 { communicators::none() } else { found.record };
     (record, found.index, found.kinds)
 }
@@ -292,7 +292,7 @@ pub unsafe fn look_marking_sole<H: Handle>(
         let stamp = thread.stamp();
         thread.requests().look(stamp);
         // SAFETY: the caller passes an array of so many handles, and there is room for as many.
-        unsafe { found.look_at_sole::<H, true>(&mut requests.held(), array, length, stamp) };
+        unsafe { found.note_sole::<H, true>(&mut requests.held(), array, length, stamp) };
     }
     (if found.is_whole(length) { found.record } else { ptr::null_mut() }, found.kinds)
 }

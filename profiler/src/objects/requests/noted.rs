@@ -82,7 +82,7 @@ impl Noted {
         (self.at & !TOGETHER) as usize
     }
 
-    /// The same where it stands for one: what receives is noted alone.
+    /// The same where it is known to stand for one: what receives is noted alone.
     #[inline(always)]
     pub fn index_of_one(&self) -> usize {
         debug_assert!(self.together().is_none());
