@@ -17,7 +17,7 @@ use through::text::escape;
 use through::text::terminal::Terminal;
 use through::views::{Between, Question, VIEWS};
 
-const TERMINAL: Terminal = Terminal { columns: 80, is_coloured: false };
+const TERMINAL: Terminal = Terminal { columns: 80, rows: None, is_coloured: false };
 const BETWEEN: [Between; 3] = [Between::Ranks, Between::Hosts, Between::Devices];
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
@@ -91,7 +91,11 @@ fn checked(out: Vec<u8>, format: Format) {
                 csv::Reader::from_reader(text.as_bytes()).into_records().collect::<Result<_, _>>().expect("CSV");
             assert_eq!(rows.len() + 1, text.lines().count(), "a row is a line");
         }
-        Format::Json | Format::Trace => _ = serde_json::from_str::<serde_json::Value>(&text).expect("JSON"),
-        Format::Table | Format::Dot | Format::Summary => {}
+        Format::Json | Format::Trace | Format::Speedscope => {
+            _ = serde_json::from_str::<serde_json::Value>(&text).expect("JSON")
+        }
+        Format::Table | Format::Dot | Format::Folded | Format::Summary => {}
+        // Not among those that a view names.
+        Format::Parquet => unreachable!("bytes, and no text"),
     }
 }

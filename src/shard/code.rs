@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::layout::{NO_SITE, Text, text_bytes};
+use super::layout::{NO_SITE, Text};
 use super::site::{Frame, Module, NO_MODULE, NO_TEXT, Site};
+use super::text::text_bytes;
 
 /// Parts of a text that are read: no path is longer (`PATH_MAX`). Many frames may have one text.
 const MOST_PARTS: usize = 17;

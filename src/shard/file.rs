@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
+use super::header::*;
 use super::layout::*;
 
 /// The profiler's blocks have no more. Their entries may lie in a hole of the file.

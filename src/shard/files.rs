@@ -2,7 +2,8 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::layout::{Bound, Cell};
+use super::bound::Bound;
+use super::layout::Cell;
 
 /// The number of a file whose name is not known, and of all that there was no number left for.
 pub const UNNAMED_FILE: u32 = 0;

@@ -8,28 +8,36 @@
 //!
 //! An *image* is the same bytes with every block cut behind its last used entry: what a process sends to rank 0.
 
+mod bound;
 mod code;
 mod completed;
 mod event;
 mod file;
 mod files;
+mod header;
+mod in_flight;
 mod layout;
 mod name;
 mod path;
 mod read;
 mod site;
+mod text;
 mod transfer;
 
+pub use bound::Bound;
 pub use code::{Code, position};
 pub use completed::Completed;
 pub use event::{CALL, Event, LAYER, RECEIVED, SENT, Sync};
 pub use file::{read_file, read_header};
 pub use files::{FILE_NAME_BYTES, File, FileCell, MOST_FILES, UNNAMED_FILE};
+pub use header::*;
+pub use in_flight::{IN_FLIGHT_LEVELS, InFlightCall};
 pub use layout::*;
 pub use name::{run_in_name, run_name, shard_name, snapshot_name};
 pub use path::{kept, without_prefix};
 pub use read::{Error, Shard, ThreadState};
 pub use site::{Frame, Module, NO_MODULE, NO_TEXT, PASSED_OVER, Place, Site, SiteCell};
+pub use text::{set_text, text, text_bytes};
 pub use transfer::{
     ARRIVES, Context, FOREIGN, LayerCommunicator, NO_OPERATION, NO_ROOT, OWN, Peer, ROUTE_BITS, Role, Route, Transfer,
     routed, unrouted,

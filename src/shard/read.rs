@@ -4,10 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use bytemuck::Pod;
 
+use super::bound::Bound;
 use super::code::Code;
 use super::completed::Completed;
 use super::event::{Event, LAYER, RECEIVED};
 use super::files::{File, FileCell, UNNAMED_FILE};
+use super::header::*;
+use super::in_flight::InFlightCall;
 use super::layout::*;
 use super::site::{Place, SiteCell};
 use super::transfer::{Context, LayerCommunicator, NO_OPERATION, Peer, Transfer, unrouted};

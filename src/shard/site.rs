@@ -6,7 +6,8 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::layout::{Bound, Cell};
+use super::bound::Bound;
+use super::layout::Cell;
 
 /// The number of a text that is not there.
 pub const NO_TEXT: u32 = 0;

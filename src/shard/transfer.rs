@@ -2,7 +2,9 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::layout::{Bound, Text, text};
+use super::bound::Bound;
+use super::layout::Text;
+use super::text::text;
 
 /// The operation of what happened outside of MPI: no call has this number.
 pub const NO_OPERATION: u16 = u16::MAX;
