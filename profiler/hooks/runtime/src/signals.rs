@@ -36,6 +36,19 @@ impl<T> Undisturbed<T> {
 /// outermost of it is over: it is to hold all locks, and to be seldom done.
 pub fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
     not_cancelled(|| {
+        let _held = AllHeld::begin();
+        work()
+    })
+}
+
+/// While it is there the thread handles no signals but its own faults. Also where the work panics.
+pub struct AllHeld {
+    /// What the thread held back before; `None` where the system refuses to hold back more.
+    before: Option<libc::sigset_t>,
+}
+
+impl AllHeld {
+    pub fn begin() -> AllHeld {
         // SAFETY: plain system calls on signal sets of our own; a set of zeros is an empty one until it is filled.
         unsafe {
             let [mut held, mut before] = mem::zeroed::<[libc::sigset_t; 2]>();
@@ -43,22 +56,30 @@ pub fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
             for signal in OF_FAULTS {
                 libc::sigdelset(&mut held, signal);
             }
-            if libc::pthread_sigmask(libc::SIG_BLOCK, &held, &mut before) != 0 {
-                return work();
-            }
-            let _restore = Mask(before);
-            work()
+            let is_held = libc::pthread_sigmask(libc::SIG_BLOCK, &held, &mut before) == 0;
+            AllHeld { before: is_held.then_some(before) }
         }
-    })
+    }
+
+    /// Runs work with signals as they were before. It must not panic.
+    pub fn but_during<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.lift();
+        let result = work();
+        mem::forget(AllHeld::begin());
+        result
+    }
+
+    fn lift(&self) {
+        if let Some(before) = &self.before {
+            // SAFETY: a set that the system has filled.
+            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, ptr::null_mut()) };
+        }
+    }
 }
 
-/// The thread's before. Also where the work panics.
-struct Mask(libc::sigset_t);
-
-impl Drop for Mask {
+impl Drop for AllHeld {
     fn drop(&mut self) {
-        // SAFETY: a set that the system has filled.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, ptr::null_mut()) };
+        self.lift();
     }
 }
 

@@ -4,6 +4,8 @@
 
 use std::{mem, ptr};
 
+use crate::signals::AllHeld;
+
 /// Where the stack ends that this is called on; 0 where that cannot be had.
 #[inline(always)]
 pub fn pointer() -> usize {
@@ -99,7 +101,13 @@ pub fn with_room<R>(work: impl FnOnce() -> R) -> R {
     if here == 0 || (bounds.hold(here) && here - bounds.low >= ROOM_BYTES) {
         return work();
     }
-    elsewhere(|| if is_handler { kept(work) } else { work() })
+    if !is_handler {
+        return elsewhere(work);
+    }
+    // From before this stack is left until it is taken away, and from before it is given back until it is stood on again: a signal in between
+    // would be handled at its top, over the frames of the handler that stands there.
+    let held = AllHeld::begin();
+    elsewhere(|| kept(&held, work))
 }
 
 /// The stack that the program has set up for handlers of signals.
@@ -113,17 +121,17 @@ fn of_signals() -> libc::stack_t {
 }
 
 /// Runs work while a handler's stack is in use that the system takes for free, since the stack pointer is elsewhere: it is taken away
-/// meanwhile, so that no other handler begins there.
-fn kept<R>(work: impl FnOnce() -> R) -> R {
+/// meanwhile, so that no other handler begins there. Without `held` signals no moment of it is left.
+fn kept<R>(held: &AllHeld, work: impl FnOnce() -> R) -> R {
     // SAFETY: a stack that is not used now, and what the system has told of the one before.
     unsafe {
         let none = libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
         let mut before = mem::zeroed();
-        let is_taken = libc::sigaltstack(&none, &mut before) == 0;
-        let result = work();
-        if is_taken {
-            libc::sigaltstack(&before, ptr::null_mut());
+        if libc::sigaltstack(&none, &mut before) != 0 {
+            return work();
         }
+        let result = held.but_during(work);
+        libc::sigaltstack(&before, ptr::null_mut());
         result
     }
 }
