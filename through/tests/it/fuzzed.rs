@@ -11,6 +11,8 @@ use crate::common::Folder;
 
 #[path = "../../../fuzz/drive/mutate.rs"]
 mod mutate;
+#[path = "../../../fuzz/drive/profile.rs"]
+mod profile;
 #[path = "../../src/query/range.rs"]
 mod range;
 #[path = "../../../fuzz/drive/shard.rs"]
@@ -46,7 +48,14 @@ fn any_shard_becomes_a_profile_or_is_refused() {
     corpus("shard").iter().for_each(|(_, input)| shard::drive(input));
 }
 
-/// Here by the program itself, which the target's modules are parts of.
+/// By the modules of the program, in a view that the input chooses.
+#[test]
+fn any_profile_is_shown_or_refused_in_the_view_that_it_chooses() {
+    let folder = Folder::empty();
+    corpus("profile").iter().for_each(|(_, input)| profile::drive(input, folder.0.path()));
+}
+
+/// By the program itself.
 #[test]
 fn any_profile_is_shown_or_refused() {
     let folder = Folder::empty();
