@@ -610,6 +610,9 @@ impl<'a> Tables<'a> {
             ("job_nodes", nodes),
         ];
         meta.extend(of_job.into_iter().filter(|(_, value)| !value.is_empty()));
+        if header.processors > 0 {
+            meta.insert("processors", header.processors.to_string());
+        }
         if run.lost_calls > 0 {
             meta.insert("lost_calls", run.lost_calls.to_string());
         }

@@ -37,6 +37,22 @@ fn profiles_are_named_after_job_and_step_and_tell_them() {
     }
 }
 
+/// More ranks than processors are told where the profile is shown.
+#[test]
+fn the_profile_tells_the_processors_that_are_switched_on() {
+    let processors = execute(std::process::Command::new("getconf").arg("_NPROCESSORS_ONLN")).stdout;
+    let processors: u32 = processors.trim().parse().expect("a number");
+    for mpi in Mpi::ALL {
+        let run = Launch::new(mpi, "foreign").ranks(2).run().succeeded();
+        let db = Connection::open(run.profile_path()).expect("the profile");
+        let sql = "SELECT value FROM meta WHERE key = 'processors'";
+        let told: String = db.query_row(sql, [], |row| row.get(0)).expect("a row");
+        assert_eq!(told, processors.to_string(), "{mpi}");
+        let head = execute(std::process::Command::new(through()).arg(run.profile_path())).stdout;
+        assert_eq!(head.contains("a rank without one looks like a late"), processors < 2, "{mpi}: {head}");
+    }
+}
+
 #[test]
 fn shards_tell_their_job_to_those_outside_of_it() {
     for mpi in Mpi::ALL {

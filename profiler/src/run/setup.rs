@@ -75,6 +75,8 @@ pub fn set_up(process: &Process) -> Result<(), String> {
     header.process_start = process_start(header.pid).unwrap_or(0);
     (header.boot, header.namespaces) = (boot(), namespaces());
     header.local_ranks = process.local_ranks.unwrap_or(0);
+    // SAFETY: no argument that could be wrong.
+    header.processors = u32::try_from(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }).unwrap_or(0);
     header.clock = process.clock;
     header.family = abi().family.id;
     header.handle_mask = abi().mask as u64;

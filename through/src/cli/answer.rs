@@ -5,20 +5,25 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::CommandFactory as _;
+use clap::error::{ContextKind, ErrorKind};
 
+use super::Cli;
 use crate::error::Error;
 use crate::text::message::say;
+use crate::text::similar::similar;
 
 /// Says what clap has to say instead of running a command: help, the version, or what is wrong. Returns the exit status.
-pub fn answer(answer: clap::Error, words: &[OsString]) -> ExitCode {
+pub fn answer(mut answer: clap::Error, words: &[OsString]) -> ExitCode {
     let is_help = answer.exit_code() == 0;
-    if answer.kind() == ErrorKind::ArgumentConflict && are_profiles(words) {
-        say(
-            "shows one profile at a time: see `through diff A.db -- B.db`, and `through recover A.db B.db` to join partial ones",
-        );
+    if answer.kind() == ErrorKind::ArgumentConflict
+        && let Some(what) = what_was_meant(words)
+    {
+        say(what);
         return ExitCode::from(2);
     }
+    // To take an option for a file or a program is not what anybody wants.
+    answer.remove(ContextKind::Suggested);
     let printed = answer.print().and_then(|()| io::stdout().flush());
     match printed {
         Err(error) if is_help && error.kind() != io::ErrorKind::BrokenPipe => {
@@ -28,6 +33,37 @@ pub fn answer(answer: clap::Error, words: &[OsString]) -> ExitCode {
         }
         _ => ExitCode::from(answer.exit_code() as u8),
     }
+}
+
+/// Several words of which the first is no command.
+fn what_was_meant(words: &[OsString]) -> Option<String> {
+    if are_profiles(words) {
+        let joined = "`through recover A.db B.db` to join partial ones";
+        return Some(format!("shows one profile at a time: see `through diff A.db -- B.db`, and {joined}"));
+    }
+    let [first, second] = [1, 2].map(|at| words.get(at).map(|word| word.to_string_lossy()));
+    let (first, second) = (first?, second?);
+    if first.starts_with('-') || second.starts_with('-') {
+        return None;
+    }
+    if commands().iter().any(|command| *command == second) {
+        return Some(format!("the command comes first: through {second} {first}"));
+    }
+    let nothing = || format!("there is no command '{first}', and no such file: see `through --help`");
+    if Path::new(&*first).exists() { None } else { no_such_command(&first).or_else(|| Some(nothing())) }
+}
+
+/// What to say of a word that is no file, if it is like a command.
+pub fn no_such_command(word: &str) -> Option<String> {
+    let commands = commands();
+    let near = similar(word, commands.iter().map(String::as_str), str::to_lowercase);
+    let is_any = !near.is_empty();
+    is_any.then(|| format!("there is no command '{word}', and no such file; similar commands: {}", near.join(", ")))
+}
+
+fn commands() -> Vec<String> {
+    let shown = |command: &&clap::Command| !command.is_hide_set();
+    Cli::command().get_subcommands().filter(shown).map(|command| command.get_name().to_owned()).collect()
 }
 
 /// Whether the words are several files and no command.

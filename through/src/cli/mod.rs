@@ -21,7 +21,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
-pub use answer::answer;
+pub use answer::{answer, no_such_command};
 pub use bench::{Bench, BenchCmp, BenchCommand, BenchOutput, Roofline};
 pub use correlate::Correlate;
 pub use diff::{Diff, Rise, with_sides};

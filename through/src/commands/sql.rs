@@ -1,11 +1,13 @@
 //! `through sql "SELECT …" [PROFILE]`: what SQLite answers.
 
 use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
 use super::opened;
-use crate::cli::Sql;
+use crate::cli::{Input, Sql};
 use crate::document::Format;
 use crate::error::Error;
+use crate::query::open::is_sqlite;
 use crate::query::sql;
 #[cfg(feature = "parquet")]
 use crate::render::parquet::{Kinds, Rows};
@@ -14,8 +16,9 @@ use crate::render::{answer, output};
 pub fn sql(arguments: &Sql) -> Result<(), Error> {
     let format = arguments.format();
     output::is_for_terminal(format, arguments.output.as_deref())?;
-    let mut profile = opened(&arguments.input)?;
-    let statement = match arguments.statement.as_str() {
+    let (statement, input) = in_order(arguments)?;
+    let mut profile = opened(&input)?;
+    let statement = match statement {
         "-" => read()?,
         statement => statement.to_owned(),
     };
@@ -28,6 +31,19 @@ pub fn sql(arguments: &Sql) -> Result<(), Error> {
         }
         sql::ask(&mut profile, &statement, &mut *answer::answer(format, terminal, out))
     })
+}
+
+/// Other commands take the profile first.
+fn in_order(arguments: &Sql) -> Result<(&str, Input), Error> {
+    let (statement, input) = (arguments.statement.as_str(), &arguments.input);
+    let as_given = |input: &Input| Input { profile: input.profile.clone(), input: input.input.clone() };
+    if !is_sqlite(Path::new(statement)) {
+        return Ok((statement, as_given(input)));
+    }
+    match input.profile.as_deref().and_then(Path::to_str) {
+        Some(other) => Ok((other, Input { profile: Some(PathBuf::from(statement)), input: None })),
+        None => Err(Error::Argument(format!("what is asked? Write: through sql 'SELECT … FROM profile' {statement}"))),
+    }
 }
 
 fn read() -> Result<String, Error> {

@@ -35,11 +35,18 @@ pub fn tune(tune: &Tune) -> Result<u8, Error> {
         ..Selection::default()
     };
     let filter = Filter::resolve(&selection, &catalog)?;
+    if !filter.absent.is_empty() {
+        let absent = filter.absent.join(", ");
+        return Err(Error::Argument(format!("{}: not in this profile: {absent}", profile.path.display())));
+    }
     let run = Run::read(&profile, &catalog)?;
     let Some((comm, op)) = chosen(&run, &filter)? else {
         let known: Vec<&str> = COLLECTIVES.iter().map(|collective| collective.op).collect();
-        let what =
-            format!("{}: none of these was called by what is selected: {}", profile.path.display(), known.join(", "));
+        let what = format!(
+            "{}: no collective with algorithms to choose from was called by what is selected; they are {}",
+            profile.path.display(),
+            known.join(", ")
+        );
         return Err(Error::Argument(what));
     };
     let collective = find(run.op(op)).expect("one of those that are known");

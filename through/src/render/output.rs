@@ -10,11 +10,16 @@ use crate::document::{Document, Format};
 use crate::error::Error;
 use crate::query;
 use crate::query::open::is_sqlite;
+use crate::text::path::quoted;
 use crate::text::terminal::Terminal;
 
 /// Prints a document.
 pub fn print(document: &Document, format: Format, file: Option<&Path>) -> Result<(), Error> {
     is_for_terminal(format, file)?;
+    if let Some(page) = file.filter(|file| file.extension().is_some_and(|extension| extension == "html")) {
+        let [page, profile] = [page, &document.head.path].map(quoted);
+        return Err(Error::Argument(format!("{page}: for a page, write: through report {profile} -o {page}")));
+    }
     write(file, |terminal, out| render(document, format, terminal, out))
 }
 

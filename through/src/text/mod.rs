@@ -4,5 +4,6 @@ pub mod escape;
 pub mod message;
 pub mod path;
 pub mod progress;
+pub mod similar;
 pub mod terminal;
 pub mod units;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use super::context::shorten;
+use super::head::library_name;
 use super::{Column, Command, Context, Flag, Part, Question, View, column};
 use crate::document::{Audience, Document, Format, Line, Subject, Table, Unit, Value};
 use crate::error::Error;
@@ -238,11 +239,28 @@ fn lines(comparison: &Comparison) -> Vec<Line> {
         )
     };
     let line = |name, text| Line { name, text, paint: None };
-    vec![
-        line("A", side(&comparison.runs[0])),
-        line("B", side(&comparison.runs[1])),
-        Line { name: "run time", text: run_time(comparison), paint: Some(Paint::Strong) },
-    ]
+    let sides = [line("A", side(&comparison.runs[0])), line("B", side(&comparison.runs[1]))];
+    let differ = differences(comparison).into_iter().map(|text| line("differs", text));
+    let run_time = Line { name: "run time", text: run_time(comparison), paint: Some(Paint::Strong) };
+    sides.into_iter().chain(differ).chain([run_time]).collect()
+}
+
+/// What the first runs of both sides do not have in common, of what the head shows of the first one.
+fn differences(comparison: &Comparison) -> Vec<String> {
+    let [Some(a), Some(b)] = [0, 1].map(|side| comparison.runs[side].first()) else { return Vec::new() };
+    let of = |run: &Run, key: &str| {
+        let value = run.meta.get(key).map(String::as_str).unwrap_or_default();
+        match key {
+            "mpi_library" => library_name(value),
+            "options" => commsee::settings::measured(value),
+            _ => value.lines().next().unwrap_or_default().to_owned(),
+        }
+    };
+    let or_none = |value: String| if value.is_empty() { "none".to_owned() } else { value };
+    let keys = [("program", "command"), ("library", "mpi_library"), ("options", "options")];
+    let pairs = keys.map(|(name, key)| (name, of(a, key), of(b, key)));
+    let differ = pairs.into_iter().filter(|(_, a, b)| a != b);
+    differ.map(|(name, a, b)| format!("{name}: {} in A, {} in B", or_none(a), or_none(b))).collect()
 }
 
 /// `2.000 s → 2.500 s: +500 ms (25.0 %), slower (+450 ms … +550 ms)`.

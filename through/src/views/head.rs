@@ -34,8 +34,7 @@ pub fn head(context: &Context) -> Head {
         line("program", program, None);
     }
     if let Some(library) = catalog.meta("mpi_library") {
-        let words: Vec<&str> = library.trim().lines().next().unwrap_or_default().split_whitespace().collect();
-        line("library", words.join(" "), None);
+        line("library", library_name(library), None);
     }
     if let Some(start) = catalog.meta("start_time") {
         line("started", start.replace('T', " ").replace('Z', " UTC"), None);
@@ -61,6 +60,13 @@ pub fn head(context: &Context) -> Head {
         filters: context.filter.words.clone(),
         lines,
     }
+}
+
+/// `Open MPI v4.1.4`, `MPICH Version: 4.0.2`: what the library says of itself, up to where it goes into its packaging.
+pub fn library_name(library: &str) -> String {
+    let first = library.trim().lines().next().unwrap_or_default();
+    let name = first.split(", package:").next().unwrap_or_default();
+    name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// What hook modules say of themselves, and how much of what layers did is linked to no MPI call: a line each at most.
@@ -113,6 +119,19 @@ fn detail(detail: Detail) -> Option<&'static str> {
     }
 }
 
+/// Where rank 0 is there are more ranks than processors.
+pub fn crowded(catalog: &Catalog) -> Option<String> {
+    let processors: u64 = catalog.meta("processors")?.parse().ok()?;
+    let host = &catalog.processes.iter().find(|process| process.rank == 0)?.host;
+    let (here, elsewhere): (Vec<_>, Vec<_>) = catalog.processes.iter().partition(|process| process.host == *host);
+    let there = if elsewhere.is_empty() { String::new() } else { format!(" of {host}") };
+    if here.len() as u64 <= processors {
+        return None;
+    }
+    let (ranks, processors) = (units::count(here.len() as u64, "rank"), units::count(processors, "processor"));
+    Some(format!("{ranks} on {processors}{there}: a rank without one looks like a late rank"))
+}
+
 /// What makes the numbers less than the whole truth.
 fn notes(report: &Context) -> Vec<String> {
     let mut notes = Vec::new();
@@ -134,6 +153,7 @@ fn notes(report: &Context) -> Vec<String> {
             overview.missing
         ));
     }
+    notes.extend(crowded(&report.catalog));
     for (key, what) in [
         ("lost_calls", "calls are missing: no room for their counters"),
         ("damaged_entries", "entries of the shards were damaged and are missing"),

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::communicator::{Communicators, OnCommunicator};
+use super::head::crowded;
 use super::{Column, Command, Context, Flag, Part, Question, View, advise, column, efficiency, in_flight};
 use crate::document::{Document, Format, Line, More, Style, Table, Unit, Value};
 use crate::error::Error;
@@ -69,7 +70,8 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let mut document = context.document(VIEW.entries, false, VIEW.empty);
     // Whoever ran the job tells the rest.
     document.head.lines.retain(|line| matches!(line.name, "layers" | "unlinked"));
-    let mut room = COMMUNICATORS;
+    let crowded = crowded(&context.catalog).map(|text| Line { name: "note", text, paint: None });
+    let mut room = COMMUNICATORS - usize::from(crowded.is_some());
     let in_flight = in_flight::unfinished(&context)?;
     if in_flight.is_none() {
         let spent = efficiency::line(&context).ok().flatten().map(|line| Line { name: "spent in", ..line });
@@ -80,6 +82,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
         let more = More { most: CALLS, one: "more group", hint: ": through --in-flight" };
         document.tables.push(Table { title: None, more: Some(more), ..table });
     }
+    document.head.lines.extend(crowded);
     if !found.list.is_empty() {
         let more = More { most: room, one: "more communicator", hint: "" };
         document.tables.push(Table { more: Some(more), ..column::table("summary", COLUMNS, &context, found.list) });

@@ -12,7 +12,7 @@ use crate::document::{Audience, Document, Format, More, Style, Unit, Value};
 use crate::error::Error;
 use crate::query::families::Families;
 use crate::query::timeline::clocks;
-use crate::query::waiting::{Group, Pattern, Refused, State, Timed, Waited, groups, timed};
+use crate::query::waiting::{Group, Member, Pattern, Refused, State, Timed, Waited, groups, timed};
 use crate::text::units;
 
 pub const VIEW: View = View {
@@ -213,7 +213,8 @@ const PAIRS: &[OfPair] = &[
 ];
 
 const LEGEND: &str = "Waiting is between the two bounds, which follow from counters: whoever spends least in a barrier or an exchange \
-     was late. They meet if the same rank is late each time. A timeline (COMMSEE_TRACE=1) tells exactly.";
+     was late. They meet if the same rank is late each time. A rank that loses its processor in a call seems to wait there.";
+const WITHOUT_TIMELINE: &str = " A timeline (COMMSEE_TRACE=1) tells exactly.";
 
 fn reason(refused: Refused) -> &'static str {
     match refused {
@@ -250,7 +251,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     of_ranks.audience = Audience::RECORDS;
     let mut of_operations = column::table("operations", OPERATIONS, &context, operations);
     of_operations.audience = Audience::BESIDE;
-    of_operations.legend = vec![LEGEND.to_owned()];
+    of_operations.legend = vec![format!("{LEGEND}{}", if timeline.is_none() { WITHOUT_TIMELINE } else { "" })];
     if refused > 0 {
         of_operations.after.push(format!(
             "and {} whose ranks made different numbers of calls: nothing can be said",
@@ -340,8 +341,9 @@ fn late_of(pairs: &[&Waited]) -> Ranks {
 fn operations(context: &Context, groups: &[Group], pairs: &[Waited], are_folded: bool) -> Vec<Operation> {
     let families = if are_folded { Families::of(&context.catalog) } else { Families::default() };
     let head = |comm: i64| families.find(comm).map_or(comm, |family| family.first());
+    let has_rank = |rank: i64| context.filter.has_rank(rank);
     let mut exact: BTreeMap<(i64, i64), BTreeMap<State, Vec<&Waited>>> = BTreeMap::new();
-    for waited in pairs {
+    for waited in pairs.iter().filter(|waited| has_rank(waited.rank)) {
         exact.entry((head(waited.comm), waited.op)).or_default().entry(waited.state).or_default().push(waited);
     }
     let mut alike: BTreeMap<(i64, i64, bool), Vec<&Group>> = BTreeMap::new();
@@ -354,18 +356,25 @@ fn operations(context: &Context, groups: &[Group], pairs: &[Waited], are_folded:
             if is_refused { None } else { exact.remove(&(comm, op)).and_then(|states| states.into_iter().next()) };
         let add = |of: fn(&Group) -> i64| groups.iter().fold(0i64, |sum, group| sum.saturating_add(of(group)));
         let (least, most) = (add(Group::min_ns), add(Group::max_ns));
-        let members = groups.iter().flat_map(|group| &group.members);
+        let members: Vec<&Member> =
+            groups.iter().flat_map(|group| &group.members).filter(|member| has_rank(member.rank)).collect();
+        if members.is_empty() && !is_refused {
+            continue;
+        }
+        let of_members =
+            |of: fn(&Member) -> i64| members.iter().fold(0i64, |sum, member| sum.saturating_add(of(member)));
         // Where it matters: every communicator has somebody who was late by a little.
         let matters = |group: &&&Group| group.max_ns() as f64 >= NAMED / 2.0 * most as f64;
         let late = groups.iter().filter(matters).flat_map(|group| group.late_ranks());
         operations.push(Operation {
             comm,
             op,
-            time_ns: Some(add(|group| group.time_ns)),
-            bounds: (!is_refused).then_some((least, most)),
+            time_ns: Some(if is_refused { add(|group| group.time_ns) } else { of_members(|member| member.time_ns) }),
+            bounds: (!is_refused).then(|| (of_members(|member| member.min_ns), of_members(|member| member.max_ns))),
             pattern: Pattern::of(least, most),
             late: late.filter_map(|rank| rank.try_into().ok()).collect(),
             victim: members
+                .iter()
                 .filter(|member| member.max_ns > 0)
                 .max_by_key(|member| (member.max_ns, Reverse(member.rank)))
                 .map(|member| member.rank),

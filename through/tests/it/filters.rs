@@ -49,6 +49,43 @@ fn several_profiles_are_for_diff() {
 }
 
 #[test]
+fn a_word_that_is_no_command_names_similar_ones() {
+    let folder = Folder::with_sample();
+    for (words, said) in [
+        (&["wait", "sample.db"][..], "similar commands: waits"),
+        (&["advice"], "similar commands: advise"),
+        (&["sample.db", "waits"], "the command comes first: through waits sample.db"),
+        (&["xyz", "sample.db"], "there is no command 'xyz', and no such file"),
+        (&["missing.db"], "missing.db: there is no such file"),
+    ] {
+        let answer = folder.through(words);
+        assert_eq!((answer.status, answer.err.lines().count()), (2, 1), "{words:?}: {}", answer.err);
+        assert!(answer.err.contains(said), "{words:?}: {}", answer.err);
+    }
+    // An option that a command lacks is not taken for a file.
+    let answer = folder.through(&["advise", "sample.db", "--comm", "s0.1"]);
+    assert!(answer.err.contains("unexpected argument '--comm'") && !answer.err.contains("tip:"), "{}", answer.err);
+}
+
+#[test]
+fn a_communicator_that_is_not_there_names_similar_ones() {
+    let folder = Folder::with_sample();
+    let answer = folder.through(&["--comm", "s0.2"]);
+    assert!(answer.err.contains("communicator s0.2 (similar: s0.1"), "{}", answer.err);
+    let answer = folder.through(&["--comm", "nothing like it"]);
+    assert!(answer.err.contains("not in this profile: communicator nothing like it\n"), "{}", answer.err);
+}
+
+#[test]
+fn a_page_is_written_by_report() {
+    let folder = Folder::with_sample();
+    let answer = folder.through(&["sample.db", "-o", "a.html"]);
+    assert_eq!(answer.status, 2);
+    assert!(answer.err.contains("through report sample.db -o a.html"), "{}", answer.err);
+    assert_eq!(folder.names(), ["sample.db"]);
+}
+
+#[test]
 fn communicators_by_name_and_by_label() {
     let of_s01 = ["s0.1 Allreduce 0", "s0.1 Allreduce 2", "s0.1 Bcast 0", "s0.1 Bcast 2"];
     assert_eq!(rows(&["--comm", "s0.1"]), of_s01);

@@ -109,6 +109,24 @@ fn a_short_table_is_whole() {
     assert_eq!(folder.through(&[]).ok(), folder.through(&["--all"]).ok());
 }
 
+/// Ranks stand two by two on hosts.
+#[test]
+fn more_ranks_than_processors_are_told() {
+    let folder = Folder::empty();
+    for (name, processors) in [("few.db", "1"), ("enough.db", "2")] {
+        let mut profile = Builder::new(&folder.path(name), 4);
+        profile.meta("ranks", "4");
+        profile.meta("processors", processors);
+        profile.comm("W0.0", None, None, 4, "0-3");
+        profile.cell("W0.0", "MPI_Barrier", 0, 0, Did(1, 0, 0, MS));
+        profile.finish(|_| 1000 * MS);
+    }
+    let few = folder.through(&["few.db"]).ok();
+    let note = "note       2 ranks on 1 processor of node0: a rank without one looks like a late\n           rank\n";
+    assert!(few.contains(note), "{few}");
+    assert!(!folder.through(&["enough.db"]).ok().contains("note "));
+}
+
 #[test]
 fn the_heaviest_findings_come_first() {
     let folder = twenty();

@@ -148,6 +148,15 @@ fn bounds_of_waiting_follow_from_counters() {
     assert_eq!(refused["refused"].as_str(), Some("calls differ"));
     let one = folder.through(&["waits", "--rank", "1", "--format", "csv"]).csv();
     assert_eq!((one.len(), one[0]["wait_min_s"].as_str()), (1, "0.9"));
+    // Those of one rank are its own.
+    for (rank, least, time) in [("1", 0.9, 1.0), ("2", 0.0, 0.1), ("1-2", 0.9, 1.1)] {
+        let document = folder.through(&["waits", "--rank", rank, "--format", "json"]).json();
+        let barrier = &document["operations"][0];
+        assert_eq!(barrier["op"].as_str(), Some("MPI_Barrier"), "{document}");
+        assert!((number(barrier, "wait_min_s") - least).abs() < EXACT, "{barrier}");
+        assert!((number(barrier, "time_s") - time).abs() < EXACT, "{barrier}");
+        assert_eq!(barrier["late_ranks"].as_str(), Some("2"));
+    }
     let table = folder.through(&["waits"]).ok();
     assert!(table.contains("and 1 operation whose ranks made different numbers of calls"), "{table}");
 }

@@ -35,6 +35,16 @@ fn every_format_has_every_kind_of_value() {
     assert_eq!(folder.through(&["sql", "SELECT 1 AS a, 2 AS a", "--format", "csv"]).ok(), "a,a_2\n1,2\n");
 }
 
+/// Other commands take the profile first.
+#[test]
+fn the_profile_may_come_first() {
+    let folder = folder();
+    assert_eq!(folder.through(&["sql", "heat.db", "SELECT 1 AS a", "--format", "csv"]).ok(), "a\n1\n");
+    let answer = folder.through(&["sql", "heat.db"]);
+    assert_eq!(answer.status, 2);
+    assert!(answer.err.contains("through sql 'SELECT … FROM profile' heat.db"), "{}", answer.err);
+}
+
 #[test]
 fn the_format_follows_the_name_of_the_file() {
     let folder = folder();

@@ -12,6 +12,7 @@ use crate::query::range::{BucketPick, TimeRange};
 use crate::query::routes::Route;
 use crate::query::selection::Selection;
 use crate::text::escape::visible;
+use crate::text::similar::similar;
 use crate::text::units;
 
 impl Filter {
@@ -67,7 +68,7 @@ impl Filter {
                     for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
                         let numbers = named(name);
                         if numbers.is_empty() {
-                            self.absent.push(format!("communicator {name}"));
+                            self.absent.push(unknown_communicator(name, catalog));
                         }
                         found.extend(extended(numbers));
                     }
@@ -288,16 +289,18 @@ fn unknown_phase(name: &str, catalog: &Catalog) -> Error {
     )
 }
 
+fn unknown_communicator(name: &str, catalog: &Catalog) -> String {
+    let known = catalog.communicators.values();
+    let known = known.flat_map(|comm| comm.label.as_deref().into_iter().chain([comm.name.as_str()]));
+    match similar(name, known, str::to_lowercase) {
+        near if near.is_empty() => format!("communicator {name}"),
+        near => format!("communicator {name} (similar: {})", near.join(", ")),
+    }
+}
+
 fn unknown_operation(name: &str, catalog: &Catalog) -> Error {
     let recorded = catalog.operations.values().map(|operation| operation.name.as_str());
-    let mut near: Vec<(f64, &str)> = recorded
-        .chain(calls::CALLS.iter().map(|call| call.name))
-        .map(|known| (strsim::jaro_winkler(&bare(known), &bare(name)), known))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .collect();
-    near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    near.dedup_by_key(|(_, known)| *known);
-    let names: Vec<&str> = near.iter().take(5).map(|(_, known)| *known).collect();
+    let names = similar(name, recorded.chain(calls::CALLS.iter().map(|call| call.name)), bare);
     Error::Name(match names.is_empty() {
         true => format!("'{name}' is not an MPI operation: write it as MPI_Allreduce or allreduce"),
         false => format!("'{name}' is not an MPI operation; similar: {}", names.join(", ")),

@@ -2,8 +2,11 @@
 
 use std::io::{self, Write};
 
+use unicode_width::UnicodeWidthStr;
+
 use crate::document::{Head, Subject};
 use crate::query::overview::{Overview, Peak};
+use crate::render::words::wrap;
 use crate::text::escape::{cut, path, visible};
 use crate::text::terminal::{Paint, Terminal};
 use crate::text::units;
@@ -17,7 +20,18 @@ pub fn header(head: &Head, terminal: &Terminal, out: &mut dyn Write) -> io::Resu
         writeln!(out, "{}{text}", terminal.paint(Paint::Faint, &format!("{name:<NAME_COLUMNS$}")))
     };
     line(head.subject.title(), &path(&head.path), Some(Paint::Strong))?;
-    head.lines.iter().try_for_each(|part| line(part.name, &visible(&part.text), part.paint))?;
+    for part in &head.lines {
+        let (text, room) = (visible(&part.text), terminal.columns.saturating_sub(NAME_COLUMNS));
+        // What is said in words is told to its end; what the run is called may be cut.
+        match part.paint {
+            Some(_) if text.width() > room => {
+                let lines = wrap(&text, room);
+                let names = [part.name].into_iter().chain(std::iter::repeat(""));
+                names.zip(lines).try_for_each(|(name, text)| line(name, &text, part.paint))?;
+            }
+            paint => line(part.name, &text, paint)?,
+        }
+    }
     if !head.filters.is_empty() {
         line("shown only", &visible(&head.filters.join(", ")), Some(Paint::Strong))?;
     }

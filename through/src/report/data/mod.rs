@@ -142,7 +142,7 @@ pub fn read(profile: &Rc<Profile>, beside: Beside) -> Result<(Value, Words), Err
 /// Of what the script reads.
 const VERSION: u32 = 1;
 
-/// `8 ranks ran for 12.3 s: 75.6 % working, 24.4 % in MPI (at least 6.1 % waiting), 0.0 % ended early.`
+/// Of the whole run, whatever a reader selects: `In all, 8 ranks ran for 12.3 s: 75.6 % working, 24.4 % in MPI (at least 6.1 % waiting), 0.0 % ended early.`
 fn answer(run: &Run) -> String {
     let ledger = &run.ledger;
     if ledger.ranks == 0 {
@@ -159,7 +159,7 @@ fn answer(run: &Run) -> String {
     };
     let ranks = units::count(ledger.ranks, "rank");
     format!(
-        "{ranks} ran for {}: {} of it working, {} in MPI{waiting}, {} after the end of ranks that ended early.",
+        "In all, {ranks} ran for {}: {} of it working, {} in MPI{waiting}, {} after the end of ranks that ended early.",
         units::precise_time(ledger.run_time_ns),
         part(ledger.working_ns),
         part(mpi_ns),
