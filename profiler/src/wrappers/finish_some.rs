@@ -32,7 +32,7 @@ impl Several<'_> {
                 && first != 0
                 && nothing_else_changes
                 && let Some(shortcut) = shortcut
-                && finish_alone::<P>(thread, shortcut, done.ticks, *self, array, *(first as *const c_int), second)
+                && finish_alone::<P>(thread, shortcut, done.ticks, self, array, *(first as *const c_int), second)
             {
                 return;
             }
@@ -59,26 +59,26 @@ impl Several<'_> {
 const WORTH_KEEPING: usize = 8;
 
 /// A call over several has completed one of them, and nothing has changed since they were noted: whether that is done. The next call over
-/// the array finds the others.
+/// the array finds the others. What was found is given where it lies: a copy of what was just written in smaller pieces waits for them.
 #[inline(never)]
 unsafe fn finish_alone<P: Path>(
     thread: &Thread,
     shortcut: &Shortcut,
     ticks: u64,
-    several: Several,
+    several: &Several,
     array: Word,
     index: c_int,
     status: Word,
 ) -> bool {
     let Ok(index) = usize::try_from(index) else { return true };
-    let Several { look, length, count, record, .. } = several;
+    let Several { look, length, count, record, .. } = *several;
     let Some(place) = place_of(several.noted(), index) else { return false };
-    let noted = several.noted()[place];
+    let noted = &several.noted()[place];
     let Some(mut entered) = thread.requests().enter() else { return false };
     let mut requests = entered.held();
     // SAFETY: the call has filled the status, and the array has so many handles.
     unsafe {
-        let Some(slot) = requests.noted(&noted) else { return false };
+        let slot = requests.noted_unchanged(noted);
         let is_simple = slot.state.is_sole() || slot.is_one_of_those_alike();
         let finished = if is_simple { finish_at_once::<P>(thread, slot, several.receives, status) } else { None };
         drop(entered);
@@ -92,7 +92,7 @@ unsafe fn finish_alone<P: Path>(
                 return true;
             }
             if !look.is_kept() {
-                keep(thread, Several { changes, ..several }, array);
+                keep(thread, Several { changes, ..*several }, array);
             }
             if look.is_kept() {
                 look.complete(place, changes);

@@ -232,8 +232,26 @@ impl Requests {
                 return;
             }
         }
+        if kind == Kind::Plain && cells == 0 && self.start_behind(handle, comm, shortcut) {
+            return;
+        }
         let request = Request { posted, shortcut, ..Request::started(comm, kind, cells, ticks) };
         self.with(|requests| self.put(requests, handle, request));
+    }
+
+    /// Starts one that leaves nothing to be done behind others of its handle, if that takes no more than a queue. Given three words: a
+    /// request that was just put together in memory would have to be waited for.
+    #[inline(always)]
+    fn start_behind(&self, handle: Word, comm: Record, shortcut: *const Shortcut) -> bool {
+        let is_started = match state::alone() {
+            // SAFETY: no other thread is in a call.
+            Some(_) => unsafe { self.table.unlocked() }.start_behind(handle, comm, shortcut),
+            None => self.with_lock(|requests| requests.start_behind(handle, comm, shortcut)),
+        };
+        if is_started {
+            self.changed();
+        }
+        is_started
     }
 
     pub fn start_with(&self, handle: Word, mut request: Request, extra: Extra) {

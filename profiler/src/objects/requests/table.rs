@@ -29,6 +29,20 @@ struct Group {
     count: u16,
 }
 
+impl Group {
+    /// Whether one of this communicator that leaves nothing to be done is like these, and there is room for it.
+    #[inline(always)]
+    fn is_like(&self, comm: Record) -> bool {
+        is_plain(&self.request) && self.request.comm == comm && self.count < u16::MAX
+    }
+
+    #[inline(always)]
+    fn add(&mut self, shortcut: *const Shortcut) {
+        self.count += 1;
+        self.request.shortcut = common(self.request.shortcut, shortcut);
+    }
+}
+
 impl Queue {
     /// The next request that the latest look has not seen, which it sees now where `is_seen`.
     #[inline(always)]
@@ -71,10 +85,20 @@ fn hash_of(slot: &Slot) -> u64 {
     table::hash(slot.handle as u64)
 }
 
-/// Whether two requests leave the same to be done, so that it does not matter which of them completes.
-fn are_alike(one: &Request, other: &Request) -> bool {
-    let is_plain = |request: &Request| request.kind == Kind::Plain && request.extra == NOWHERE;
-    is_plain(one) && is_plain(other) && one.comm == other.comm
+/// A further queue, and room for all of them to be free.
+#[cold]
+#[inline(never)]
+fn new_queue(queues: &mut Vec<Queue>, free_queues: &mut Vec<u32>) -> Option<u32> {
+    queues.try_reserve(1).ok()?;
+    free_queues.try_reserve(queues.len() + 1).ok()?;
+    queues.push(Queue::default());
+    Some(queues.len() as u32 - 1)
+}
+
+/// Whether it leaves nothing to be done but for its communicator: so it does not matter which of those of one completes.
+#[inline(always)]
+fn is_plain(request: &Request) -> bool {
+    request.kind == Kind::Plain && request.extra == NOWHERE
 }
 
 impl Table {
@@ -173,6 +197,30 @@ impl Table {
         is_idle || kind == Kind::Plain && slot.start_alike(comm, shortcut)
     }
 
+    /// Starts one that leaves nothing to be done behind others of its handle, which are not alike. Returns whether it could.
+    #[inline(always)]
+    pub fn start_behind(&mut self, handle: Word, comm: Record, shortcut: *const Shortcut) -> bool {
+        let Some(place) = self.busy_slot_of(handle) else { return false };
+        let slot = at(&mut self.slots, place);
+        if slot.queue == NOWHERE && slot.comm == comm {
+            return false;
+        }
+        let Some(queue) = self.queue_of(place) else { return false };
+        match queue.rest.back_mut() {
+            Some(group) if group.is_like(comm) => group.add(shortcut),
+            _ => {
+                if queue.rest.len() == queue.rest.capacity() && queue.rest.try_reserve(1).is_err() {
+                    self.drop_empty(place);
+                    return false;
+                }
+                let request = Request { shortcut, ..Request::new(comm, Kind::Plain) };
+                queue.rest.push_back(Group { request, count: 1 });
+            }
+        }
+        self.note_groups(place);
+        true
+    }
+
     #[cold]
     #[inline(never)]
     pub fn insert(&mut self, handle: Word, request: Request) {
@@ -213,15 +261,13 @@ impl Table {
     #[inline(never)]
     fn queue(&mut self, place: usize, request: Request) {
         let slot = at(&mut self.slots, place);
-        if slot.queue == NOWHERE && are_alike(&slot.request(), &request) && slot.alike < u16::MAX {
+        let is_alike = is_plain(&request) && is_plain(&slot.request()) && slot.comm == request.comm;
+        if slot.queue == NOWHERE && is_alike && slot.alike < u16::MAX {
             return slot.add_alike(request.shortcut);
         }
         let Some(queue) = self.queue_of(place) else { return memory::lose_call() };
         match queue.rest.back_mut() {
-            Some(group) if are_alike(&group.request, &request) && group.count < u16::MAX => {
-                group.count += 1;
-                group.request.shortcut = common(group.request.shortcut, request.shortcut);
-            }
+            Some(group) if is_plain(&request) && group.is_like(request.comm) => group.add(request.shortcut),
             _ => match queue.rest.try_reserve(1) {
                 Ok(()) => queue.rest.push_back(Group { request, count: 1 }),
                 Err(_) => {
@@ -243,28 +289,26 @@ impl Table {
     }
 
     /// The queue of a slot, which gets one now if it has none.
+    #[inline(always)]
     fn queue_of(&mut self, place: usize) -> Option<&mut Queue> {
         let slot = at(&mut self.slots, place);
-        if slot.queue == NOWHERE {
-            slot.queue = match self.free_queues.pop() {
-                Some(free) => free,
-                None => {
-                    self.queues.try_reserve(1).ok()?;
-                    self.free_queues.try_reserve(self.queues.len() + 1).ok()?;
-                    self.queues.push(Queue::default());
-                    self.queues.len() as u32 - 1
-                }
-            };
-            if slot.state.is_sole() {
-                slot.state = State::Active;
-            }
-            if slot.kind == Kind::Plain && slot.alike == 0 {
-                // As where one comes that is alike.
-                slot.posted = u32::from(slot.stamp != 0);
-            }
-            self.queues.get_mut(slot.queue as usize)?.cursor = (0, 0);
+        if slot.queue != NOWHERE {
+            return self.queues.get_mut(slot.queue as usize);
         }
-        self.queues.get_mut(slot.queue as usize)
+        slot.queue = match self.free_queues.pop() {
+            Some(free) => free,
+            None => new_queue(&mut self.queues, &mut self.free_queues)?,
+        };
+        if slot.state.is_sole() {
+            slot.state = State::Active;
+        }
+        if slot.kind == Kind::Plain && slot.alike == 0 {
+            // As where one comes that is alike.
+            slot.posted = u32::from(slot.stamp != 0);
+        }
+        let queue = self.queues.get_mut(slot.queue as usize)?;
+        queue.cursor = (0, 0);
+        Some(queue)
     }
 
     /// A slot that others stand in, too, is seen by a new look.
