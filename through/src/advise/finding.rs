@@ -1,10 +1,12 @@
 //! One thing that was found, with what shows it.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use commsee::ranks::Ranks;
 
 use super::run::Run;
+use super::saving::Saving;
 use super::topics::{Topic, topic};
 
 /// How much it costs of the run time of all ranks.
@@ -52,6 +54,33 @@ impl Confidence {
     }
 }
 
+/// What the severity says of the cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cost {
+    Exactly,
+    AtLeast,
+    /// Such as all time of the calls, a part of which would stay.
+    UpTo,
+}
+
+impl Cost {
+    /// Before a time.
+    pub fn words(self) -> &'static str {
+        match self {
+            Cost::Exactly => "",
+            Cost::AtLeast => "at least ",
+            Cost::UpTo => "up to ",
+        }
+    }
+}
+
+/// What is said at most, whatever it costs, and why in a sentence; nothing where the text says so anyway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ceiling {
+    pub level: Level,
+    pub why: &'static str,
+}
+
 /// A number of the profile, what it was compared with, and the query that gives it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
@@ -71,19 +100,24 @@ pub struct Finding {
     pub confidence: Confidence,
     /// Over all ranks.
     pub severity_ns: i128,
+    pub cost: Cost,
     /// By how much the run can get shorter at most, if it is mended.
-    pub gain_bound_ns: i64,
+    pub saving: Saving,
     /// At least this, whatever it costs: it is wrong by its nature.
     pub floor: Option<Level>,
-    /// At most this, whatever it costs: it may be the machine's, or harmless.
-    pub ceiling: Option<Level>,
+    /// It may be the machine's, or harmless.
+    pub ceiling: Option<Ceiling>,
     pub evidence: Vec<Evidence>,
     /// The arguments of `through` that show it, behind the profile.
     pub command: String,
     /// What the texts of the topic leave open, by name.
     pub words: Vec<(&'static str, String)>,
     /// Other communicators made alike of which the same holds.
-    pub alike: usize,
+    pub others: BTreeSet<i64>,
+    /// Findings that this one stands for: itself, and those that it absorbed.
+    pub together: usize,
+    /// Who causes it on `comm`, where others were absorbed.
+    pub own_ranks: Option<Ranks>,
 }
 
 impl Finding {
@@ -95,13 +129,16 @@ impl Finding {
             ranks: Ranks::default(),
             confidence: Confidence::Exact,
             severity_ns: 0,
-            gain_bound_ns: 0,
+            cost: Cost::Exactly,
+            saving: Saving::default(),
             floor: None,
             ceiling: None,
             evidence: Vec::new(),
             command: String::new(),
             words: Vec::new(),
-            alike: 0,
+            others: BTreeSet::new(),
+            together: 1,
+            own_ranks: None,
         }
     }
 
@@ -123,55 +160,90 @@ impl Finding {
 
     /// Nothing: it is not worth a line.
     pub fn level(&self, run: &Run) -> Option<Level> {
-        let share = self.severity_ns as f64 / (run.ledger.whole_ns() as f64).max(1.0);
-        let of_share = match share {
+        let level = self.level_by_cost(run)?;
+        Some(self.ceiling.map_or(level, |ceiling| level.max(ceiling.level)))
+    }
+
+    /// What it would be without a ceiling.
+    fn level_by_cost(&self, run: &Run) -> Option<Level> {
+        let of_share = match run.share(self.severity_ns) {
             share if share >= HIGH => Some(Level::High),
             share if share >= WARN => Some(Level::Warn),
             share if share >= INFO => Some(Level::Info),
             _ => None,
         };
-        let level = of_share.into_iter().chain(self.floor).min()?;
-        Some(self.ceiling.map_or(level, |ceiling| level.max(ceiling)))
+        of_share.into_iter().chain(self.floor).min()
+    }
+
+    /// By how much the run can get shorter at most, if all of it is mended.
+    pub fn gain_bound_ns(&self, run: &Run) -> i64 {
+        self.saving.gain_bound_ns(run)
+    }
+
+    /// How many more communicators it holds for.
+    pub fn alike(&self) -> usize {
+        self.others.len()
     }
 
     /// The same on a communicator that was made alike, whose ranks are named as well.
     pub fn absorb(&mut self, other: Finding, is_named: bool) {
         self.severity_ns += other.severity_ns;
-        self.gain_bound_ns = self.gain_bound_ns.max(other.gain_bound_ns);
+        self.saving.add(other.saving);
+        self.own_ranks.get_or_insert_with(|| self.ranks.clone());
         if is_named {
             self.ranks = self.ranks.with(&other.ranks);
         }
-        self.alike += 1 + other.alike;
+        self.others.extend(other.comm.into_iter().chain(other.others).filter(|comm| Some(*comm) != self.comm));
+        self.together += other.together;
     }
 
+    /// Of all that it stands for.
     pub fn title(&self, run: &Run) -> String {
-        self.filled(run, self.topic.title)
+        let comm = match self.alike() {
+            0 => self.own_comm(run),
+            // In brackets: the operation is one.
+            alike => format!("{} (and {alike} more)", self.own_comm(run)),
+        };
+        self.filled(run, self.topic.title, comm, &self.ranks)
     }
 
+    /// What was seen, of the costliest communicator alone, and what to try.
     pub fn text(&self, run: &Run) -> String {
-        format!("{} {}", self.filled(run, self.topic.text), self.filled(run, self.topic.advice))
+        let comm = self.own_comm(run);
+        let text = self.topic.text;
+        let of_one = match self.together {
+            1 => None,
+            _ if self.alike() == 0 => Some(format!("The costliest of {}", self.together)),
+            _ if text.contains("{comm}") => None,
+            _ => Some(format!("On {comm}")),
+        };
+        let text = match of_one {
+            None => text.to_owned(),
+            Some(of_one) => format!("{of_one}: {}{}", text[..1].to_lowercase(), &text[1..]),
+        };
+        let is_lowered = |ceiling: &Ceiling| self.level_by_cost(run).is_some_and(|level| level < ceiling.level);
+        let why = self.ceiling.filter(is_lowered).map_or("", |ceiling| ceiling.why);
+        let text = [text.as_str(), why, self.topic.advice].into_iter().filter(|part| !part.is_empty());
+        let ranks = self.own_ranks.as_ref().unwrap_or(&self.ranks);
+        self.filled(run, &text.collect::<Vec<_>>().join(" "), comm, ranks)
+    }
+
+    fn own_comm(&self, run: &Run) -> String {
+        self.comm.map(|comm| run.title(comm)).unwrap_or_default()
     }
 
     /// A text with words in place of their names in braces.
-    pub fn filled(&self, run: &Run, text: &str) -> String {
+    fn filled(&self, run: &Run, text: &str, comm: String, ranks: &Ranks) -> String {
+        let op: Cow<str> = self.op.map(|op| Cow::Borrowed(run.op(op))).unwrap_or_default();
+        let (named, s) = match ranks.count() {
+            1 => (format!("rank {ranks}"), "s"),
+            _ => (format!("ranks {ranks}"), ""),
+        };
+        let own = [("comm", comm), ("op", op.into_owned()), ("ranks", named), ("s", s.to_owned())];
         let mut filled = text.to_owned();
-        for (name, word) in self.own_words(run).iter().chain(&self.words) {
+        for (name, word) in own.iter().chain(&self.words) {
             filled = filled.replace(&format!("{{{name}}}"), word);
         }
         filled
-    }
-
-    fn own_words(&self, run: &Run) -> Vec<(&'static str, String)> {
-        let comm = self.comm.map(|comm| run.title(comm)).unwrap_or_default();
-        let comm = match self.alike {
-            0 => comm,
-            alike => format!("{comm} and {alike} more"),
-        };
-        let op: Cow<str> = self.op.map(|op| Cow::Borrowed(run.op(op))).unwrap_or_default();
-        let ranks = match self.ranks.count() {
-            1 => format!("rank {}", self.ranks),
-            _ => format!("ranks {}", self.ranks),
-        };
-        vec![("comm", comm), ("op", op.into_owned()), ("ranks", ranks)]
     }
 }

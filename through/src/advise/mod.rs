@@ -5,11 +5,12 @@ mod finding;
 mod reference;
 mod rules;
 mod run;
+mod saving;
 mod topics;
 
 use std::collections::BTreeMap;
 
-pub use self::finding::{Confidence, Finding, Level};
+pub use self::finding::{Confidence, Cost, Finding, Level};
 pub use self::reference::page;
 pub use self::run::Run;
 pub use self::topics::TOPICS;
@@ -32,7 +33,10 @@ pub fn advise(run: &Run) -> Result<Vec<Finding>, Error> {
             match finding.comm {
                 Some(comm) => {
                     let head = run.families.find(comm).map_or(comm, |family| family.first());
-                    alike.entry((finding.topic.name, head, finding.op, finding.ceiling)).or_default().push(finding);
+                    alike
+                        .entry((finding.topic.name, head, finding.op, finding.ceiling.map(|ceiling| ceiling.level)))
+                        .or_default()
+                        .push(finding);
                 }
                 None => findings.push(finding),
             }

@@ -143,8 +143,7 @@ impl Run {
     }
 
     /// By how much the run gets shorter at most if ranks no longer spend this: the rank that is then last decides, not the mean.
-    pub fn gain_ns(&self, spent: &[OfRank]) -> i64 {
-        let spent: HashMap<i64, i64> = spent.iter().map(|rank| (rank.rank, rank.time_ns)).collect();
+    pub fn gain_ns(&self, spent: &BTreeMap<i64, i64>) -> i64 {
         let left = |rank: i64, wall_ns: i64| wall_ns.saturating_sub(spent.get(&rank).copied().unwrap_or_default());
         let longest = self.catalog.processes.iter().map(|process| left(process.rank, process.wall_ns)).max();
         self.ledger.run_time_ns.saturating_sub(longest.unwrap_or_default()).max(0)

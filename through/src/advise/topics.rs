@@ -1,4 +1,4 @@
-//! What can be found, in words. Names in braces are filled in by the rule: `{comm}`, `{op}` and `{ranks}` always, others as it says.
+//! What can be found, in words. Names in braces are filled in by the rule: `{comm}`, `{op}` and `{ranks}` always, with `{s}` for the verb of one rank, others as it says.
 
 #[derive(Debug)]
 pub struct Topic {
@@ -22,15 +22,15 @@ pub const TOPICS: &[Topic] = &[
     Topic {
         name: "late-rank",
         title: "{op} on {comm} waits for {ranks}",
-        text: "The other members wait {waiting} for {ranks}: who spends least in such a call is late.",
-        advice: "Look at what happens there before the call: more work, more input or output, or a slower node. Faster communication does not help.",
+        text: "By the {source} the other members wait {waiting} ({share} of the run time) for {ranks}: who spends least in such a call is late.",
+        advice: "Look at what happens there before the call: more work, more input or output, or a slower node. With more ranks than cores, time without a core counts as waiting. Faster communication shortens neither.",
         rule: "Bounds of waiting in a barrier or a collective in which all ranks exchange show that the same ranks are late (lower bound at least half of the upper one), and they are at most half of the members. Only `info` where a rank that waits does so for less than 30 ms a call and less than 0.6 of the longest call: that may be the scheduler of a machine with more ranks than cores.",
         source: "bounds: howto/find-the-reason.md; who spends most is the victim: QMCPACK issue 3985",
     },
     Topic {
         name: "changing-late-rank",
         title: "{op} on {comm} waits for another rank each time",
-        text: "Up to {waiting} of {op} is waiting, {each} a call, and no rank is late more often than the others.",
+        text: "By the {source} {waiting} of {op} is waiting, {each} a call, and not for the same rank each time.",
         advice: "Look for work that moves between ranks, for noise of the system, and for more ranks than cores. If all ranks share a step that only one does at a time, do it elsewhere or without waiting.",
         rule: "The upper bound of waiting is at least 10 % of the run time of all ranks and 1 ms a call, the lower bound less than half of it; with a timeline its times count. Only `info` where ranks wait for less than 30 ms a call and less than 0.6 of the longest call, as above.",
         source: "simulation: of late ranks in turn the upper bound is within 2 % of the truth",
@@ -125,7 +125,7 @@ pub const TOPICS: &[Topic] = &[
     },
     Topic {
         name: "uneven-bytes",
-        title: "{ranks} {does} {ratio} times the mean in {op} on {comm}",
+        title: "{ranks} {does}{s} {ratio} times the mean in {op} on {comm}",
         text: "Of {ranks} it is {most}, the mean is {mean}: the others wait for the longest transfer.",
         advice: "Divide the data more evenly over the ranks.",
         rule: "In a v collective or neighborhood collective with at least 10 calls the bytes that a rank sends, or those that it receives, are at least twice the mean.",

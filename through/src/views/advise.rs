@@ -59,7 +59,7 @@ const COLUMNS: &[Of] = &[
         Value::maybe(row.comm.and_then(|comm| found.run.comm(comm)?.label.as_deref()))
     }),
     Of::record("alike", Unit::Count, "how many more communicators made alike it holds for", |_, row| {
-        Value::Number(row.alike as i64)
+        Value::Number(row.alike() as i64)
     }),
     Of::record("op", Unit::Operation, "the operation", |found, row| {
         Value::some(row.op, |op| Value::Operation(found.run.op(op)))
@@ -70,8 +70,8 @@ const COLUMNS: &[Of] = &[
     Of::record("severity_rank_s", Unit::Seconds, "what it costs, over all ranks", |_, row| {
         Value::Time(row.severity_ns.clamp(0, i64::MAX.into()) as i64)
     }),
-    Of::record("gain_bound_s", Unit::Seconds, "by how much the run gets shorter at most", |_, row| {
-        Value::Time(row.gain_bound_ns)
+    Of::record("gain_bound_s", Unit::Seconds, "by how much the run gets shorter at most", |found, row| {
+        Value::Time(row.gain_bound_ns(&found.run))
     }),
     Of::record("evidence", Unit::Records, "what shows it: `what`, `value`, `threshold`, `sql`", |_, row| {
         let evidence = row.evidence.iter().map(|evidence| {
@@ -164,9 +164,10 @@ pub fn item(run: &Run, finding: &Finding) -> Item {
     let level = finding.level(run).unwrap_or(Level::Info);
     let severity_ns = finding.severity_ns.clamp(0, i64::MAX.into()) as i64;
     let share = units::percent(run.share(finding.severity_ns), 1.0);
-    let mut cost = format!("Costs {} of the ranks' time ({share} of the run)", units::time(severity_ns));
-    if finding.gain_bound_ns > 0 {
-        cost += &format!("; mended, the run gets at most {} shorter", units::time(finding.gain_bound_ns));
+    let (bound, gain_ns) = (finding.cost.words(), finding.gain_bound_ns(run));
+    let mut cost = format!("Costs {bound}{} of the ranks' time ({share} of the run)", units::time(severity_ns));
+    if gain_ns > 0 {
+        cost += &format!("; mended, the run gets at most {} shorter", units::time(gain_ns));
     }
     Item {
         level: level.name(),
@@ -179,8 +180,10 @@ pub fn item(run: &Run, finding: &Finding) -> Item {
 }
 
 fn sure(finding: &Finding) -> &'static str {
-    use crate::advise::Confidence;
+    use crate::advise::{Confidence, Cost};
     match finding.confidence {
+        // The calls are counted exactly, but a part of their time would stay.
+        Confidence::Exact if finding.cost != Cost::Exactly => "A bound from counters.",
         Confidence::Exact => "Counted exactly.",
         Confidence::Bound => "A bound from counters.",
         Confidence::Timeline => "By the timeline.",

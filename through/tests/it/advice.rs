@@ -98,8 +98,16 @@ fn a_late_rank() {
     let finding = one(told(300));
     assert_eq!((finding["ranks"].as_str(), finding["level"].as_str()), (Some("2"), Some("high")));
     assert_eq!((finding["severity_rank_s"].as_f64(), finding["confidence"].as_str()), (Some(0.9), Some("bound")));
+    let text = finding["text"].as_str().unwrap();
+    assert!(
+        text.starts_with("By the counters the other members wait at least 900 ms (11.2 % of the run time) for rank 2:"),
+        "{text}"
+    );
+    assert!(!text.contains("Only info"), "{text}");
     // 30 ms a call are told from time slices, if waiting is not steady.
-    assert_eq!(one(told(299))["level"], "info");
+    let finding = one(told(299));
+    assert_eq!(finding["level"], "info");
+    assert!(finding["text"].as_str().unwrap().contains("Only info: "), "{finding}");
     one(told(67));
     none(told(66));
 }
@@ -146,6 +154,12 @@ fn late_ranks_of_communicators_made_alike() {
     };
     let finding = one(told(2000, &[900, 900]));
     assert_eq!((finding["ranks"].as_str(), finding["alike"].as_i64()), (Some("1,4"), Some(1)));
+    assert_eq!(finding["title"], "MPI_Barrier on s0.1 (and 1 more) waits for ranks 1,4");
+    // What is said of one of them names it, and its own late rank.
+    let text = finding["text"].as_str().unwrap();
+    let told_of =
+        "On s0.1: by the counters the other members wait at least 1.80 s (15.0 % of the run time) for rank 1:";
+    assert!(text.starts_with(told_of), "{text}");
     // What a scheduler may have done stands apart.
     let findings = told(2000, &[900, 200]);
     let found = |at: usize| (findings[at]["ranks"].as_str().unwrap(), findings[at]["level"].as_str().unwrap());
@@ -177,7 +191,10 @@ fn another_late_rank_each_time() {
             }
         })
     };
-    assert_eq!(one(told(5, 400))["level"], "high");
+    let finding = one(told(5, 400));
+    assert_eq!(finding["level"], "high");
+    let text = finding["text"].as_str().unwrap();
+    assert!(text.starts_with("By the counters up to 800 ms of MPI_Allreduce is waiting, 40.0 ms a call"), "{text}");
     assert_eq!(one(told(10, 400))["level"], "info");
     none(told(10, 399));
     one(told(200, 400));
@@ -197,7 +214,7 @@ fn ranks_that_work_longer() {
     assert_eq!(one(told(2000, 534))["ranks"], "1");
     none(told(2000, 533));
     // 100 ms between mean and maximum.
-    one(told(400, 134));
+    assert_eq!(one(told(400, 134))["level"], "high");
     none(told(400, 133));
 }
 
@@ -327,6 +344,23 @@ fn polling() {
     none(told(10_000, 501));
 }
 
+/// Two rows of two ranks that all end at once: the run gets shorter only if both are mended.
+#[test]
+fn what_is_found_on_several_communicators_adds_up() {
+    let finding = one(of("polling", 4, 2000, |profile| {
+        for (name, first) in [("s0.1", 0), ("s2.1", 2)] {
+            profile.comm(name, None, Some("W0.0"), 2, &format!("{first}-{}", first + 1));
+            for rank in [first, first + 1] {
+                profile.cell(name, "MPI_Test", 0, rank, Did(10_000, 0, 0, 500 * MS));
+            }
+        }
+    }));
+    assert_eq!((finding["severity_rank_s"].as_f64(), finding["gain_bound_s"].as_f64()), (Some(2.0), Some(0.5)));
+    assert_eq!(finding["title"], "MPI_Test on s0.1 (and 1 more) polls");
+    let text = finding["text"].as_str().unwrap();
+    assert!(text.starts_with("On s0.1: 20000 calls of MPI_Test take 1.00 s"), "{text}");
+}
+
 #[test]
 fn a_root_that_all_send_to() {
     let told = |to_root: i64, back: i64, senders: i64| {
@@ -419,6 +453,24 @@ fn an_operation_that_is_slower_though_smaller() {
     assert_eq!(one(told(105, 10_000))["comm"], "s0.1");
     none(told(104, 10_000));
     none(told(105, 10_102));
+}
+
+#[test]
+fn costs_are_exact_or_bounds() {
+    let folder = Folder::empty();
+    let mut profile = Builder::new(&folder.path("made.db"), 4);
+    profile.comm("W0.0", None, None, 4, "0-3");
+    for rank in 0..4 {
+        let more = if rank == 2 { 0 } else { 900 };
+        profile.cell("W0.0", "MPI_Barrier", 0, rank, Did(10, 0, 0, (100 + more) * MS));
+    }
+    profile.cell("W0.0", "MPI_Test", 0, 0, Did(10_000, 0, 0, 500 * MS));
+    duplicates(&mut profile, 32, true);
+    profile.finish(|_| 2000 * MS);
+    let told = folder.through(&["advise", "made.db"]).out;
+    for cost in ["Costs at least 2.70 s ", "Costs up to 500 ms ", "Costs 1.00 ms "] {
+        assert!(told.contains(cost), "{told}");
+    }
 }
 
 #[test]

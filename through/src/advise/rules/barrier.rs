@@ -1,7 +1,8 @@
 //! Barriers beside collectives that hold the ranks anyway.
 
-use crate::advise::finding::{Finding, Level};
+use crate::advise::finding::{Cost, Finding, Level};
 use crate::advise::run::{Run, filters, on};
+use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::query::waiting::EXCHANGES;
 use crate::text::units;
@@ -26,7 +27,8 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
             Finding {
                 severity_ns: i128::from(sum.time_ns.saturating_sub(moved_ns).max(0)),
                 floor: Some(Level::Info),
-                gain_bound_ns: run.gain_ns(&spent),
+                cost: Cost::UpTo,
+                saving: Saving::spent(&spent),
                 command: filters(run, sum.comm, sum.op),
                 ..Finding::new("needless-barrier")
             }

@@ -1,7 +1,8 @@
 //! Ranks that move more than the others.
 
-use crate::advise::finding::Finding;
+use crate::advise::finding::{Cost, Finding};
 use crate::advise::run::{OfRank, Run, filters, on};
+use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::text::units;
 
@@ -28,7 +29,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         let ranks = run.of_ranks(sum.comm, &[sum.op].into())?;
         // What one sends too much the others receive: the sum of both hides it.
         let sides: [Side; 2] =
-            [("sends", "bytes_sent", |rank| rank.bytes_sent), ("receives", "bytes_recv", |rank| rank.bytes_recv)];
+            [("send", "bytes_sent", |rank| rank.bytes_sent), ("receive", "bytes_recv", |rank| rank.bytes_recv)];
         let worst = sides.into_iter().filter_map(|side| Some((uneven_by(&ranks, side.2)?, side)));
         let Some(((ratio, most, mean), (does, column, bytes))) = worst.max_by(|(a, _), (b, _)| a.0.total_cmp(&b.0))
         else {
@@ -43,7 +44,8 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
                 ranks: heavy.filter_map(|rank| u32::try_from(rank.rank).ok()).collect(),
                 // With even bytes the longest transfer takes that much less.
                 severity_ns: (sum.time_ns as f64 * (1.0 - 1.0 / ratio)) as i128,
-                gain_bound_ns: (run.gain_ns(&ranks) as f64 * (1.0 - 1.0 / ratio)) as i64,
+                cost: Cost::UpTo,
+                saving: Saving::part_of(&ranks, 1.0 - 1.0 / ratio),
                 command: format!("-a {}", filters(run, sum.comm, sum.op)),
                 ..Finding::new("uneven-bytes")
             }

@@ -1,7 +1,8 @@
 //! Collectives that could be one.
 
-use crate::advise::finding::Finding;
+use crate::advise::finding::{Cost, Finding};
 use crate::advise::run::{Run, filters, on};
+use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::text::units;
 
@@ -43,7 +44,8 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
     Ok(vec![
         Finding {
             severity_ns: most.time_ns.into(),
-            gain_bound_ns: run.gain_ns(&spent),
+            cost: Cost::UpTo,
+            saving: Saving::spent(&spent),
             command: filters(run, most.comm, most.op),
             ..Finding::new("fragmented-collectives")
         }

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::advise::finding::{Finding, Level};
+use crate::advise::finding::{Cost, Finding, Level};
 use crate::advise::run::Run;
+use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::text::units;
 
@@ -50,7 +51,8 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
                 ranks: u32::try_from(root).into_iter().collect(),
                 severity_ns,
                 floor: Some(Level::Info),
-                gain_bound_ns: run.gain_ns(&spent),
+                cost: Cost::UpTo,
+                saving: Saving::spent(&spent),
                 command: format!("matrix --comm {}", run.name(comm)),
                 ..Finding::new("root-funnel")
             }

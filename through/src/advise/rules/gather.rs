@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::advise::finding::{Finding, Level};
+use crate::advise::finding::{Cost, Finding, Level};
 use crate::advise::run::{OfRank, Run, on};
+use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::text::units;
 
@@ -48,7 +49,8 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
                     Finding {
                         ranks: from.and_then(|rank| u32::try_from(rank).ok()).into_iter().collect(),
                         severity_ns,
-                        gain_bound_ns: run.gain_ns(&run.of_ranks(collect.comm, &ops)?),
+                        cost: Cost::UpTo,
+                        saving: Saving::spent(&run.of_ranks(collect.comm, &ops)?),
                         // It is so, whatever it costs here.
                         floor: Some(Level::Info),
                         command: format!("--comm {} -c", run.name(collect.comm)),

@@ -7,6 +7,7 @@ use commsee::ranks::Ranks;
 use super::late;
 use crate::advise::finding::Finding;
 use crate::advise::run::Run;
+use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::query::catalog::Process;
 use crate::text::units;
@@ -59,7 +60,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         Finding {
             ranks: busy,
             severity_ns: surplus_ns,
-            gain_bound_ns: (most - mean) as i64,
+            saving: Saving::Known((most - mean) as i64),
             command: "-e".to_owned(),
             ..Finding::new("load-imbalance")
         }
@@ -95,7 +96,7 @@ fn slow_node(run: &Run) -> Option<Finding> {
         Finding {
             ranks: slow.iter().filter_map(|process| process.rank.try_into().ok()).collect(),
             severity_ns: ((most - rest) * others.len() as f64) as i128,
-            gain_bound_ns: (most - rest) as i64,
+            saving: Saving::Known((most - rest) as i64),
             command: "--hosts".to_owned(),
             ..Finding::new("slow-node")
         }

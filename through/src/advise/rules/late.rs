@@ -1,8 +1,9 @@
 //! Ranks that the others wait for: always the same, or another one each time.
 
 use super::noise;
-use crate::advise::finding::{Confidence, Finding, Level};
+use crate::advise::finding::{Ceiling, Confidence, Cost, Finding};
 use crate::advise::run::{Run, filters, on};
+use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::query::waiting::{Group, Pattern};
 use crate::text::units;
@@ -38,15 +39,16 @@ fn same(run: &Run, group: &Group) -> Option<Finding> {
         on(run, comm, op)
     );
     let confidence = if exact_ns.is_some() { Confidence::Timeline } else { Confidence::Bound };
-    let most_ns = group.members.iter().map(|member| member.max_ns).max().unwrap_or_default();
-    let told = waiting(run, exact_ns, waiting_ns);
+    let (source, cost) = told(confidence, Cost::AtLeast);
+    let told_ns = exact_ns.unwrap_or(waiting_ns);
     Some(
         Finding {
             ranks: late.into_iter().filter_map(|rank| u32::try_from(rank).ok()).collect(),
             confidence,
-            severity_ns: exact_ns.unwrap_or(waiting_ns).into(),
+            severity_ns: told_ns.into(),
+            cost,
             ceiling: ceiling(run, group, waiting_ns, waiters),
-            gain_bound_ns: most_ns,
+            saving: saving(group),
             command: format!("waits {}", filters(run, comm, op)),
             ..Finding::new("late-rank")
         }
@@ -57,14 +59,22 @@ fn same(run: &Run, group: &Group) -> Option<Finding> {
             0.5 * group.max_ns() as f64 / 1e9,
             sql,
         )
-        .word("waiting", told),
+        .word("source", source)
+        .word("waiting", format!("{}{}", cost.words(), units::time(told_ns)))
+        .word("share", units::percent(run.share(told_ns.into()), 1.0)),
     )
 }
 
-/// In words. Counters tell a bound: ranks do not leave a call at once, so that a timeline may tell less.
-fn waiting(run: &Run, exact_ns: Option<i64>, bound_ns: i64) -> String {
-    let (bound, ns) = exact_ns.map_or(("at least ", bound_ns), |exact_ns| ("", exact_ns));
-    format!("{bound}{} ({} of the run time)", units::time(ns), units::percent(run.share(ns.into()), 1.0))
+/// Counters tell a bound: ranks do not leave a call at once, so that a timeline may tell less.
+fn told(confidence: Confidence, bound: Cost) -> (&'static str, Cost) {
+    match confidence {
+        Confidence::Timeline => ("timeline", Cost::Exactly),
+        _ => ("counters", bound),
+    }
+}
+
+fn saving(group: &Group) -> Saving {
+    Saving::Waited(group.members.iter().map(|member| (member.rank, member.max_ns)).collect())
 }
 
 fn changing(run: &Run, group: &Group) -> Option<Finding> {
@@ -76,12 +86,14 @@ fn changing(run: &Run, group: &Group) -> Option<Finding> {
     }
     let (comm, op) = (group.comm, group.op);
     let confidence = if exact_ns(run, group).is_some() { Confidence::Timeline } else { Confidence::Bound };
+    let (source, cost) = told(confidence, Cost::UpTo);
     Some(
         Finding {
             confidence,
             severity_ns: waiting_ns.into(),
+            cost,
             ceiling: ceiling(run, group, waiting_ns, members - 1),
-            gain_bound_ns: group.members.iter().map(|member| member.max_ns).max().unwrap_or_default(),
+            saving: saving(group),
             command: format!("waits {}", filters(run, comm, op)),
             ..Finding::new("changing-late-rank")
         }
@@ -92,13 +104,14 @@ fn changing(run: &Run, group: &Group) -> Option<Finding> {
             CHANGING_SHARE * run.ledger.whole_ns() as f64 / 1e9,
             format!("SELECT sum(time_s) FROM profile WHERE {}", on(run, comm, op)),
         )
-        .word("waiting", units::time(waiting_ns))
+        .word("source", source)
+        .word("waiting", format!("{}{}", cost.words(), units::time(waiting_ns)))
         .word("each", units::time(each_ns)),
     )
 }
 
 /// Of so many ranks that wait in each call.
-fn ceiling(run: &Run, group: &Group, waiting_ns: i64, waiters: i64) -> Option<Level> {
+fn ceiling(run: &Run, group: &Group, waiting_ns: i64, waiters: i64) -> Option<Ceiling> {
     let each_ns = waiting_ns / waiters.max(1) / group.calls.max(1);
     noise::ceiling(run, group.comm, group.op, group.calls, each_ns)
 }

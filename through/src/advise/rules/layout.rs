@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::advise::finding::{Confidence, Finding, Level};
+use crate::advise::finding::{Ceiling, Confidence, Cost, Finding, Level};
 use crate::advise::run::{Run, filters, on};
+use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::query::datatypes::{Use, uses};
 use crate::query::filter::Filter;
@@ -32,10 +33,13 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
             Finding {
                 confidence: Confidence::Datatypes,
                 severity_ns: (share * time_ns as f64) as i128,
-                gain_bound_ns: (share * run.gain_ns(&run.of_ranks(comm, &[op].into())?) as f64) as i64,
+                cost: Cost::UpTo,
+                saving: Saving::part_of(&run.of_ranks(comm, &[op].into())?, share),
                 floor: Some(Level::Info),
-                // What packing takes of the call nobody knows.
-                ceiling: Some(Level::Warn),
+                ceiling: Some(Ceiling {
+                    level: Level::Warn,
+                    why: "No more than warn: what packing takes of these calls cannot be told.",
+                }),
                 command: format!("--datatypes {}", filters(run, comm, op)),
                 ..Finding::new("non-contiguous-data")
             }

@@ -2,8 +2,9 @@
 
 use commsee::ranks::Ranks;
 
-use crate::advise::finding::{Confidence, Finding};
-use crate::advise::run::{OfRank, Run, filters, on};
+use crate::advise::finding::{Confidence, Cost, Finding};
+use crate::advise::run::{Run, filters, on};
+use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::query::roofline::{Basis, Entry, Verdict};
 use crate::text::units;
@@ -26,7 +27,6 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         }
         let part = gap_ns as f64 / entry.time_ns.max(1) as f64;
         let spent = run.of_ranks(entry.comm, &[entry.op].into())?;
-        let saved = |rank: &OfRank| OfRank { time_ns: (rank.time_ns as f64 * part) as i64, ..*rank };
         let size = size(run, entry);
         let condition = format!("{}{}", on(run, entry.comm, entry.op), size.sql);
         findings.push(
@@ -34,7 +34,8 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
                 severity_ns: gap_ns.into(),
                 ranks: Ranks::default(),
                 confidence: Confidence::Bound,
-                gain_bound_ns: run.gain_ns(&spent.iter().map(saved).collect::<Vec<_>>()),
+                cost: Cost::AtLeast,
+                saving: Saving::part_of(&spent, part),
                 command: format!("{}{}", filters(run, entry.comm, entry.op), size.option),
                 ..Finding::new("below-machine")
             }

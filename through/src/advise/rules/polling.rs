@@ -1,7 +1,8 @@
 //! Calls that ask again and again whether something has come.
 
-use crate::advise::finding::Finding;
+use crate::advise::finding::{Cost, Finding};
 use crate::advise::run::{Run, filters, on};
+use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::text::units;
 
@@ -35,7 +36,8 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         findings.push(
             Finding {
                 severity_ns: sum.time_ns.into(),
-                gain_bound_ns: run.gain_ns(&spent),
+                cost: Cost::UpTo,
+                saving: Saving::spent(&spent),
                 command: filters(run, sum.comm, sum.op),
                 ..Finding::new("polling")
             }

@@ -7,6 +7,7 @@ use commsee::ranks::Ranks;
 use super::noise;
 use crate::advise::finding::{Confidence, Finding};
 use crate::advise::run::{OfRank, Run, filters, on};
+use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::query::waiting::{State, Waited};
 use crate::text::units;
@@ -47,7 +48,7 @@ fn found(run: &Run, comm: i64, op: i64, waits: &[&Waited]) -> Result<Finding, Er
         ranks,
         confidence: Confidence::Timeline,
         severity_ns: waiting_ns,
-        gain_bound_ns: run.gain_ns(&waited_by(waits)),
+        saving: Saving::spent(&waited_by(waits)),
         // What grows from rank to rank is no scheduler's.
         ceiling: if chain.is_some() { None } else { noise::ceiling(run, comm, op, most_times, most_ns / most_times) },
         command: format!("waits {}", filters(run, comm, op)),

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 
 use crate::advise::finding::Finding;
 use crate::advise::run::{Run, filters, on};
+use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::query::operations::Operations;
-use crate::query::waiting::EXCHANGES;
+use crate::query::waiting::{EXCHANGES, Group};
 use crate::text::units;
 
 const RATIO: f64 = 1.5;
@@ -70,7 +71,7 @@ fn odd(run: &Run, sums: &[&Operations]) -> Vec<Finding> {
             findings.push(
                 Finding {
                     severity_ns: i128::from(excess_ns) * i128::from(sum.ranks),
-                    gain_bound_ns: excess_ns,
+                    saving: of_members(run, sum, excess_ns),
                     command: format!(
                         "--family {} --op {} --no-families",
                         run.name(sum.comm),
@@ -100,6 +101,13 @@ fn is_longer(sum: &Operations, other: &Operations) -> bool {
         (Some(shortest_ns), Some(other_ns)) => shortest_ns as f64 >= SHORTEST * other_ns as f64,
         _ => true,
     }
+}
+
+/// So much for each rank.
+fn of_members(run: &Run, sum: &Operations, ns: i64) -> Saving {
+    let of_call = |group: &&Group| (group.comm, group.op) == (sum.comm, sum.op);
+    let group = run.waits.iter().flatten().find(of_call);
+    Saving::Waited(group.into_iter().flat_map(|group| &group.members).map(|member| (member.rank, ns)).collect())
 }
 
 fn least_sql(run: &Run, sum: &Operations) -> String {
@@ -134,7 +142,7 @@ fn slower_though_smaller(run: &Run, sums: &[&Operations]) -> Vec<Finding> {
             findings.push(
                 Finding {
                     severity_ns: (excess_ns * f64::from(sum.ranks)) as i128,
-                    gain_bound_ns: excess_ns as i64,
+                    saving: of_members(run, sum, excess_ns as i64),
                     command: format!(
                         "-a --op {}",
                         filters(run, sum.comm, sum.op).rsplit(' ').next().unwrap_or_default()

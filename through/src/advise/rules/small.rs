@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::advise::finding::{Finding, Level};
+use crate::advise::finding::{Cost, Finding, Level};
 use crate::advise::run::{Run, filters, on};
+use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::text::units;
 
@@ -50,7 +51,8 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
             Finding {
                 severity_ns: time_ns,
                 floor: Some(Level::Info),
-                gain_bound_ns: run.gain_ns(&run.of_ranks(comm, &ops)?),
+                cost: Cost::UpTo,
+                saving: Saving::spent(&run.of_ranks(comm, &ops)?),
                 command: filters(run, comm, op),
                 ..Finding::new("small-messages")
             }

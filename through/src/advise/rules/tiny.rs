@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::advise::finding::{Finding, Level};
+use crate::advise::finding::{Cost, Finding, Level};
 use crate::advise::run::{Run, filters, on};
+use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::query::files::{OfFile, of_files};
 use crate::query::operations::Operations;
@@ -99,7 +100,8 @@ fn of_kind(
         findings.push(
             Finding {
                 severity_ns: time_ns.into(),
-                gain_bound_ns: run.gain_ns(&run.of_ranks(comm, &[op].into())?),
+                cost: Cost::UpTo,
+                saving: Saving::spent(&run.of_ranks(comm, &[op].into())?),
                 floor: Some(Level::Info),
                 command: format!("{view}{}", filters(run, comm, op)),
                 ..Finding::new(topic)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use commsee::shard::Role;
 
-use crate::advise::finding::{Confidence, Finding, Level};
+use crate::advise::finding::{Ceiling, Confidence, Cost, Finding, Level};
 use crate::advise::run::Run;
 use crate::query::Error;
 use crate::query::catalog::{NO_COMM, unsigned};
@@ -78,6 +78,7 @@ fn over_network(run: &Run) -> Result<Vec<Finding>, Error> {
                 ranks: ranks.into_iter().collect(),
                 confidence: Confidence::Bound,
                 severity_ns: time_ns,
+                cost: Cost::UpTo,
                 floor: Some(Level::Warn),
                 command: format!("layers --transport {NETWORK} --comm {}", run.name(comm)),
                 ..Finding::new("network-inside-node")
@@ -130,6 +131,7 @@ fn staged(run: &Run) -> Result<Vec<Finding>, Error> {
                 ranks: ranks.into_iter().collect(),
                 confidence: Confidence::Bound,
                 severity_ns: time_ns,
+                cost: Cost::UpTo,
                 floor: Some(Level::Info),
                 command: format!("layers --layer gpu --comm {}", run.name(comm)),
                 ..Finding::new("staged-gpu-messages")
@@ -179,7 +181,7 @@ fn straddled(run: &Run) -> Result<Vec<Finding>, Error> {
             Finding {
                 floor: Some(Level::Info),
                 // A size class holds many sizes.
-                ceiling: Some(Level::Info),
+                ceiling: Some(Ceiling { level: Level::Info, why: "" }),
                 command: format!("layers --by protocol --comm {}", run.name(comm)),
                 ..Finding::new("straddled-threshold")
             }

@@ -65,7 +65,7 @@ fn told(run: &Run, finding: &Finding, views: &[&'static str]) -> Told {
     let view = wanted.iter().find(|view| views.contains(view)).copied().unwrap_or("overview");
     let mut filters = Vec::new();
     if let Some(comm) = finding.comm.and_then(|comm| run.comm(comm)) {
-        let key = if finding.alike > 0 { "family" } else { "comm" };
+        let key = if finding.alike() > 0 { "family" } else { "comm" };
         filters.push(format!("{key}={}", escaped(&text(&comm.name))));
     }
     if let Some(op) = finding.op {
