@@ -40,7 +40,7 @@ pub const TOPICS: &[Topic] = &[
         title: "Ranks work unevenly: load balance {balance}",
         text: "The longest work is that of {ranks}, {waiting} more than the mean.",
         advice: "Move work away from there, or find out why the same work takes longer: through -e lists the ranks.",
-        rule: "Load balance below 0.8, at least 100 ms between the mean and the maximum, and no finding about late ranks that tells the same.",
+        rule: "Load balance below 0.8, at least 100 ms between the mean and the maximum, and no findings about late ranks that name the same ranks and cost at least a quarter as much. Only `info` where it is less than 100 ms; then it is said from 30 ms, and of a load balance below 0.5: less may be the scheduler's.",
         source: "POP: 0.8 is acceptable",
     },
     Topic {

@@ -216,6 +216,52 @@ fn ranks_that_work_longer() {
     // 100 ms between mean and maximum.
     assert_eq!(one(told(400, 134))["level"], "high");
     none(told(400, 133));
+    // Less is told of one that works twice the mean, as what may be the scheduler's.
+    let finding = one(told(154, 113));
+    assert_eq!((finding["ranks"].as_str(), finding["level"].as_str()), (Some("1"), Some("info")));
+    assert!(finding["text"].as_str().unwrap().contains("Only info: "), "{finding}");
+    one(told(100, 67));
+    none(told(100, 66));
+    one(told(40, 40));
+    none(told(39, 39));
+}
+
+/// A 2×2 grid in which rank 1 works longest. Its row, the other one and all ranks wait in turn for others, or for it.
+#[test]
+fn an_imbalance_is_told_beside_waiting_for_others() {
+    let told = |of_all: [i64; 4], of_row: i64| {
+        of("load-imbalance", 4, 600, |profile| {
+            profile.comm("s2.1", Some("row"), Some("W0.0"), 2, "2-3");
+            for (rank, time) in of_all.into_iter().enumerate() {
+                profile.cell("W0.0", "MPI_Barrier", 0, rank, Did(2, 0, 0, time * MS));
+            }
+            for rank in [2, 3] {
+                profile.cell("s2.1", "MPI_Allreduce", 0, rank, Did(5, 8, 8, of_row * MS));
+            }
+        })
+    };
+    // Half of 250 ms is waiting for another rank each time, more than half of the 480 ms that rank 1 works longer.
+    let finding = one(told([310, 150, 60, 60], 250));
+    assert_eq!((finding["ranks"].as_str(), finding["level"].as_str()), (Some("1"), Some("high")));
+    // All wait for rank 1: that says it.
+    none(told([310, 150, 310, 310], 0));
+}
+
+#[test]
+fn an_imbalance_is_told_beside_a_little_waiting_for_the_same_rank() {
+    let told = |waits: i64| {
+        of("load-imbalance", 4, 2000, |profile| {
+            for rank in 0..4 {
+                let more = if rank == 1 { 0 } else { waits };
+                profile.cell("W0.0", "MPI_Barrier", 0, rank, Did(2, 0, 0, (10 + more) * MS));
+                let receives = if rank == 1 { 0 } else { 1200 - more };
+                profile.cell("W0.0", "MPI_Recv", 0, rank, Did(1, 0, 8, receives * MS));
+            }
+        })
+    };
+    // Rank 1 works 900 ms longer than the mean, 3.6 s over all ranks: the others wait for it 900 ms of that.
+    one(told(299));
+    none(told(300));
 }
 
 #[test]

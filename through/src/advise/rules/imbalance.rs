@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use commsee::ranks::Ranks;
 
-use super::late;
-use crate::advise::finding::Finding;
+use super::{late, noise};
+use crate::advise::finding::{Ceiling, Finding, Level};
 use crate::advise::run::Run;
 use crate::advise::saving::Saving;
 use crate::query::Error;
@@ -15,6 +15,13 @@ use crate::text::units;
 const BALANCE: f64 = 0.8;
 /// Of the run: less is a few time slices of the scheduler.
 const SURPLUS_NS: f64 = 1e8;
+/// Of a short run. The scheduler lets one rank take twice the mean less often, so that it is said, but as no more than `info`.
+const SHORT_NS: f64 = noise::SLICES_NS as f64;
+const SHORT_BALANCE: f64 = 0.5;
+const SHORT: Ceiling =
+    Ceiling { level: Level::Info, why: "Only info: so little time may be the scheduler's of a busy machine." };
+/// Findings about late ranks tell the same if they name the ranks and cost at least this part of what these work longer.
+const TOLD: i128 = 4;
 const IN_NODES: f64 = 0.9;
 const BETWEEN_NODES: f64 = 0.85;
 const NODES: usize = 3;
@@ -50,10 +57,9 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         .filter_map(|process| process.rank.try_into().ok())
         .collect();
     let surplus_ns = ((most - mean) * processes.len() as f64) as i128;
-    let tells_it = |finding: &Finding| finding.ranks == busy || 2 * finding.severity_ns >= surplus_ns;
-    if most - mean < SURPLUS_NS
-        || late::find(run)?.iter().any(|finding| finding.level(run).is_some() && tells_it(finding))
-    {
+    let is_short = most - mean < SURPLUS_NS;
+    let is_noise = is_short && (most - mean < SHORT_NS || balance >= SHORT_BALANCE);
+    if is_noise || is_told(run, &busy, surplus_ns)? {
         return Ok(Vec::new());
     }
     Ok(vec![
@@ -61,6 +67,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
             ranks: busy,
             severity_ns: surplus_ns,
             saving: Saving::Known((most - mean) as i64),
+            ceiling: is_short.then_some(SHORT),
             command: "-e".to_owned(),
             ..Finding::new("load-imbalance")
         }
@@ -73,6 +80,15 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         .word("balance", units::percent(balance, 1.0))
         .word("waiting", units::time((most - mean) as i64)),
     ])
+}
+
+/// Whether findings about late ranks name those that work longest: others may be about communicators that these are not in.
+fn is_told(run: &Run, busy: &Ranks, surplus_ns: i128) -> Result<bool, Error> {
+    let mut all = Finding::new("late-rank");
+    for finding in late::find(run)?.into_iter().filter(|finding| !finding.ranks.within(busy).is_empty()) {
+        all.absorb(finding, true);
+    }
+    Ok(all.level(run).is_some() && busy.without(&all.ranks).is_empty() && TOLD * all.severity_ns >= surplus_ns)
 }
 
 fn slow_node(run: &Run) -> Option<Finding> {
