@@ -62,9 +62,9 @@ pub const TOPICS: &[Topic] = &[
     Topic {
         name: "small-messages",
         title: "Many small messages on {comm}",
-        text: "{op} sends {per_pair} messages of {size} on average from rank to rank, {per_step} for each time that a rank waits for others; calls with so few bytes take {time}.",
+        text: "{op} sends {per_pair} messages of {size} on average from rank to rank, {per_step} for each time that a rank waits for others; to send and to post them takes {time}.",
         advice: "Collect what goes to the same rank between two points of waiting into one message: a buffer, a derived datatype, or a neighborhood collective.",
-        rule: "On average at most 1000 bytes a message, at least 100 messages for each pair of ranks, and at least 4 for each call that waits for several requests or ranks; `info` whatever it costs.",
+        rule: "On average at most 1000 bytes a message, at least 100 messages for each pair of ranks, and at least 4 for each call of a rank that waits: collectives, receives (also MPI_Sendrecv and MPI_Probe), and completions. `info` whatever it costs; time in receives and probes is not counted, since a rank waits there for others.",
         source: "Periscope: small messages are below 1000 bytes on average",
     },
     Topic {

@@ -329,6 +329,44 @@ fn small_messages() {
     none(told(100, 1000, 26));
 }
 
+/// Each rank sends so many small messages to the next one, and calls another operation so often.
+fn small_beside(op: &str, calls: i64, time: i64) -> Vec<Value> {
+    of("small-messages", 4, 2000, |profile| {
+        for rank in 0..4 {
+            profile.cell("W0.0", "MPI_Isend", 1, rank, Did(100, 10_000, 0, MS));
+            profile.edge("W0.0", "MPI_Isend", (rank as i64, (rank as i64 + 1) % 4), 100, 10_000);
+            profile.cell("W0.0", op, 0, rank, Did(calls, 0, 0, time * MS));
+        }
+    })
+}
+
+#[test]
+fn a_rank_that_receives_waits() {
+    for op in ["MPI_Recv", "MPI_Mrecv", "MPI_Sendrecv", "MPI_Probe", "MPI_Wait", "MPI_Waitall", "MPI_Allreduce"] {
+        let finding = one(small_beside(op, 25, 1000));
+        // Four ranks send for a millisecond each; what they wait is no cost of that.
+        assert_eq!(finding["severity_rank_s"].as_f64(), Some(0.004), "{finding}");
+        none(small_beside(op, 26, 1000));
+    }
+}
+
+/// A master sends a task to each worker and receives its result, 200 times.
+#[test]
+fn tasks_for_workers_are_no_small_messages() {
+    let build = |profile: &mut Builder| {
+        for rank in 0..4 {
+            let (tasks, receives) = if rank == 0 { (600, 1900) } else { (200, 1600) };
+            profile.cell("W0.0", "MPI_Send", 1, rank, Did(tasks, tasks * 215, 0, 2 * MS));
+            profile.cell("W0.0", "MPI_Recv", 1, rank, Did(tasks, 0, tasks * 215, receives * MS));
+        }
+        for worker in 1..4 {
+            profile.edge("W0.0", "MPI_Send", (0, worker), 200, 200 * 215);
+            profile.edge("W0.0", "MPI_Send", (worker, 0), 200, 200 * 215);
+        }
+    };
+    none(of("small-messages", 4, 2000, build));
+}
+
 #[test]
 fn fragmented_collectives() {
     let told = |calls: i64, bytes: i64, wall: i64, waits: i64| {

@@ -22,16 +22,20 @@ const SENDS: &[&str] = &[
     "MPI_Issend",
     "MPI_Irsend",
     "MPI_Ibsend",
-    "MPI_Sendrecv",
     "MPI_Start",
     "MPI_Startall",
 ];
-const OF_SEVERAL: &[&str] = &["MPI_Waitall", "MPI_Waitsome"];
-/// Calls that take longer because there are many messages.
+/// Calls that return when a message is there: more time in them is waiting for who sends it, not the cost of many messages.
+const RECEIVES: &[&str] = &["MPI_Recv", "MPI_Mrecv", "MPI_Sendrecv", "MPI_Sendrecv_replace", "MPI_Probe", "MPI_Mprobe"];
+const COMPLETIONS: &[&str] = &["MPI_Wait", "MPI_Waitany", "MPI_Waitall", "MPI_Waitsome"];
+/// Ask whether a message is there.
+const PROBES: &[&str] = &["MPI_Iprobe", "MPI_Improbe"];
+/// Calls that take longer because there are many messages, but for those above.
 const POINT_TO_POINT: &str = "p2p";
 
 pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
     let sends = run.ops(SENDS);
+    let asking = &run.ops(RECEIVES) | &run.ops(PROBES);
     let steps = steps(run);
     let sql = "SELECT comm, op, count(*), sum(calls), sum(bytes) FROM edge WHERE src <> dst GROUP BY comm, op";
     let pairs: Vec<(i64, i64, i64, i64, i64)> =
@@ -43,7 +47,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         if size > SMALL_BYTES || per_pair < PER_PAIR || per_step < PER_STEP {
             continue;
         }
-        let is_message = |op: &i64| run.class(*op) == POINT_TO_POINT;
+        let is_message = |op: &i64| run.class(*op) == POINT_TO_POINT && !asking.contains(op);
         let ops: BTreeSet<i64> = run.catalog.operations.keys().copied().filter(is_message).collect();
         let of_comm = run.sums.values().filter(|sum| sum.comm == comm && ops.contains(&sum.op));
         let time_ns = of_comm.fold(0i128, |time_ns, sum| time_ns + i128::from(sum.time_ns));
@@ -78,10 +82,10 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
     Ok(findings)
 }
 
-/// How often a rank waits for several others at most: as often its messages may go together.
+/// How often a rank waits at most: between two times its messages may go together.
 fn steps(run: &Run) -> f64 {
-    let of_several = run.ops(OF_SEVERAL);
-    let is_step = |op: i64| of_several.contains(&op) || matches!(run.class(op), "collective" | "neighborhood");
+    let waiting = &run.ops(RECEIVES) | &run.ops(COMPLETIONS);
+    let is_step = |op: i64| waiting.contains(&op) || matches!(run.class(op), "collective" | "neighborhood");
     let calls = run.sums.values().filter(|sum| is_step(sum.op)).map(|sum| run.calls_of_a_rank(sum));
     calls.fold(1.0, f64::max)
 }
