@@ -86,9 +86,9 @@ pub const TOPICS: &[Topic] = &[
     Topic {
         name: "communicator-churn",
         title: "{creator} on {comm} makes the same communicators again and again",
-        text: "{count} communicators of one family were made and freed{place}; making and freeing takes {time}.",
+        text: "{count} communicators of one family were made{place}, and {freed}; making and freeing takes {time}.",
         advice: "Make the communicator once and keep it.",
-        rule: "At least 32 communicators of one family with the same rank 0 that were freed, `info` whatever it costs.",
+        rule: "At least 32 communicators of one family with the same rank 0, not all of which were kept; `info` whatever it costs.",
         source: "creation is collective over the parent (MPI-4.1, 7.4)",
     },
     Topic {

@@ -410,6 +410,13 @@ fn communicators_that_are_leaked_churned_or_unused() {
     none(told("communicator-leak", 32, true, FREED));
     assert_eq!(one(told("communicator-churn", 32, true, FREED))["level"], "info");
     none(told("communicator-churn", 31, true, FREED));
+    // Of each two one is leaked: either half is below the threshold.
+    const HALF: &str = "UPDATE communicator SET freed = id % 2";
+    none(told("communicator-leak", 50, true, HALF));
+    let text = one(told("communicator-churn", 50, true, HALF))["text"].as_str().unwrap().to_owned();
+    assert!(text.starts_with("50 communicators of one family were made, and 25 of them were freed"), "{text}");
+    one(told("communicator-churn", 32, true, HALF));
+    none(told("communicator-churn", 31, true, HALF));
     assert_eq!(one(told("unused-communicators", 8, false, FREED))["level"], "warn");
     none(told("unused-communicators", 7, false, FREED));
     none(told("unused-communicators", 8, true, FREED));

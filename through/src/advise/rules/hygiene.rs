@@ -36,6 +36,8 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         let is_used = |comm: i64| used.contains(&comm) || parents.contains(run.name(comm));
         let (leaked, freed) = (count(&|comm| !is_freed(comm)), count(&is_freed));
         let unused = count(&|comm| !is_used(comm));
+        // One that is left unfreed was made anew as well.
+        let made = count(&|_| true);
         let of = |topic, found: usize, limit: usize, sql: &str| {
             let creator = family.creator.clone().unwrap_or_default();
             let place = run.comm(family.first()).and_then(|comm| run.catalog.sites.spot(comm.site?));
@@ -73,8 +75,15 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
                     "comm NOT IN (SELECT comm FROM profile WHERE class <> 'comm')",
                 )
             });
-        } else if freed >= MADE {
-            findings.push(Finding { floor: Some(Level::Info), ..of("communicator-churn", freed, MADE, "freed") });
+        } else if made >= MADE && freed > 0 {
+            let again = match freed == made {
+                true => "all of them were freed".to_owned(),
+                false => format!("{freed} of them were freed"),
+            };
+            findings.push(
+                Finding { floor: Some(Level::Info), ..of("communicator-churn", made, MADE, "TRUE") }
+                    .word("freed", again),
+            );
         }
     }
     Ok(findings)
