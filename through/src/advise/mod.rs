@@ -23,7 +23,7 @@ type Alike = (&'static str, i64, Option<i64>, Option<Level>);
 /// Of the costliest of communicators made alike: the ranks of one that costs a smaller part are not worth their names.
 const NAMED: i128 = 4;
 
-/// What all rules find, the costliest first. Of communicators that were made alike the one that costs most stands for all.
+/// What all rules find, the costliest first, and the heaviest call that they do not explain. Of communicators that were made alike the one that costs most stands for all.
 pub fn advise(run: &Run) -> Result<Vec<Finding>, Error> {
     // What may be the machine's is not mixed with what is not.
     let mut alike: BTreeMap<Alike, Vec<Finding>> = BTreeMap::new();
@@ -57,5 +57,7 @@ pub fn advise(run: &Run) -> Result<Vec<Finding>, Error> {
     findings.sort_by_key(|finding| {
         (finding.level(run), std::cmp::Reverse(finding.severity_ns), finding.topic.name, finding.comm)
     });
+    // Behind what says why: it only names what is left.
+    findings.extend(rules::heaviest(run, &findings));
     Ok(findings)
 }

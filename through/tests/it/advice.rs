@@ -365,6 +365,8 @@ fn tasks_for_workers_are_no_small_messages() {
         }
     };
     none(of("small-messages", 4, 2000, build));
+    let heaviest = one(of("heaviest-call", 4, 2000, build));
+    assert_eq!(heaviest["title"], "MPI_Recv on W0.0 is the heaviest call");
 }
 
 #[test]
@@ -544,6 +546,55 @@ fn an_operation_that_is_slower_though_smaller() {
     assert_eq!(one(told(105, 10_000))["comm"], "s0.1");
     none(told(104, 10_000));
     none(told(105, 10_102));
+}
+
+/// So many milliseconds of each rank in some calls.
+fn heaviest(calls: &[(&str, i64)], sql: &str) -> Vec<Value> {
+    let build = |profile: &mut Builder| {
+        for (rank, (op, time)) in (0..4).flat_map(|rank| calls.iter().map(move |call| (rank, call))) {
+            profile.cell("W0.0", op, 0, rank, Did(10, 0, 0, time * MS));
+        }
+    };
+    changed("heaviest-call", 4, 2000, build, sql)
+}
+
+#[test]
+fn the_heaviest_call() {
+    let finding = one(heaviest(&[("MPI_Waitall", 1698), ("MPI_Isend", 100)], ""));
+    assert_eq!((finding["op"].as_str(), finding["level"].as_str()), (Some("MPI_Waitall"), Some("info")));
+    let text = finding["text"].as_str().unwrap();
+    assert!(text.starts_with("It takes 84.9 % of the run time") && text.contains("COMMSEE_TRACE=1"), "{text}");
+    // MPI takes 20 % of the run time, and the call 5 %.
+    one(heaviest(&[("MPI_Waitall", 400)], ""));
+    none(heaviest(&[("MPI_Waitall", 399)], ""));
+    let several =
+        |most: i64| [("MPI_Waitall", most), ("MPI_Send", 99), ("MPI_Recv", 99), ("MPI_Bcast", 99), ("MPI_Scan", 99)];
+    one(heaviest(&several(100), ""));
+    none(heaviest(&several(99), ""));
+}
+
+#[test]
+fn of_the_heaviest_call_a_timeline_tells_what_it_waits() {
+    const CLOCKS: &str = "INSERT INTO clock SELECT rank, 0, 1000, 0, 2000, 10, 0 FROM process";
+    let finding = one(heaviest(&[("MPI_Waitall", 1698)], CLOCKS));
+    let text = finding["text"].as_str().unwrap();
+    assert!(text.contains("the timeline tells of no waiting in it") && !text.contains("COMMSEE_TRACE"), "{text}");
+}
+
+#[test]
+fn a_heaviest_call_that_is_explained_is_told_once() {
+    // All but rank 2 wait for it in ten barriers.
+    let told = |more: i64| {
+        of("heaviest-call", 4, 2000, |profile| {
+            for rank in 0..4 {
+                let more = if rank == 2 { 0 } else { more };
+                profile.cell("W0.0", "MPI_Barrier", 0, rank, Did(10, 0, 0, (300 + more) * MS));
+            }
+        })
+    };
+    // 1200 ms, and as much of waiting.
+    none(told(400));
+    one(told(399));
 }
 
 #[test]

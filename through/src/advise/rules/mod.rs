@@ -5,6 +5,7 @@ mod bytes;
 mod fragments;
 mod funnel;
 mod gather;
+mod heaviest;
 mod hygiene;
 mod imbalance;
 mod late;
@@ -19,6 +20,7 @@ mod startup;
 mod tiny;
 mod transport;
 
+pub use self::heaviest::find as heaviest;
 use super::finding::Finding;
 use super::run::Run;
 use crate::query::Error;
