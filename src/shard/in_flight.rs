@@ -2,8 +2,8 @@
 
 use bytemuck::{Pod, Zeroable};
 
-/// What one thread is in: a call, or the program. The thread alone writes it: before a call `caller`, `comm`, `word` and
-/// `begin_ticks`, then 0 as `end_ticks` where the clock may tell the same time twice, and after the call `end_ticks`. A thread has
+/// What one thread is in: a call, or the program. The thread alone writes it: before a call [`ABOUT_TO_BEGIN`] as `begin_ticks`, `caller`,
+/// `comm`, `word` and `begin_ticks`, then 0 as `end_ticks` where the clock may tell the same time twice, and after the call `end_ticks`. A thread has
 /// [`IN_FLIGHT_LEVELS`] of them: calls that the program's callbacks make inside of a call take the next one.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
@@ -32,6 +32,9 @@ const _: () = assert!(size_of::<InFlightCall>() == 64);
 
 pub const IN_FLIGHT_LEVELS: usize = 3;
 
+/// Later than any end, and before the begin of a call is known in the place of it: a handler of a signal that calls MPI takes the next level.
+pub const ABOUT_TO_BEGIN: u64 = u64::MAX;
+
 /// Low bits of `begin_ticks`, which the word has as well: so a reader sees that both were written together.
 const IN_FLIGHT_CHECK: u64 = 0xffff;
 const IN_FLIGHT_HANDLE: u64 = 1 << 32;
@@ -54,7 +57,7 @@ impl InFlightCall {
     /// The operation of the call that the thread is in. None in the program, and none where the reader came between two of the
     /// words: then the thread was just about to enter a call.
     pub fn operation(&self) -> Option<u16> {
-        let is_whole = (self.word ^ self.begin_ticks) & IN_FLIGHT_CHECK == 0;
+        let is_whole = (self.word ^ self.begin_ticks) & IN_FLIGHT_CHECK == 0 && self.begin_ticks != ABOUT_TO_BEGIN;
         (is_whole && InFlightCall::is_inside(self.begin_ticks, self.end_ticks)).then_some((self.word >> 16) as u16)
     }
 

@@ -10,7 +10,7 @@ use super::completed::Completed;
 use super::event::{Event, LAYER, RECEIVED};
 use super::files::{File, FileCell, UNNAMED_FILE};
 use super::header::*;
-use super::in_flight::InFlightCall;
+use super::in_flight::{ABOUT_TO_BEGIN, InFlightCall};
 use super::layout::*;
 use super::site::{Place, SiteCell};
 use super::transfer::{Context, LayerCommunicator, NO_OPERATION, Peer, Transfer, unrouted};
@@ -398,7 +398,8 @@ impl Shard {
         holders: &HashMap<u64, u32>,
         states: &mut BTreeMap<u32, ThreadState>,
     ) {
-        if level.begin_ticks == 0 && level.end_ticks == 0 {
+        let has_begun = level.begin_ticks != 0 && level.begin_ticks != ABOUT_TO_BEGIN;
+        if !has_begun && level.end_ticks == 0 {
             return;
         }
         let operation = level.operation();

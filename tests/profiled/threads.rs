@@ -105,6 +105,16 @@ fn handlers_of_signals_may_end_mpi() {
     }
 }
 
+/// At each instruction of the short path: the standard does not allow it, but programs do it, and end well without commsee.
+#[test]
+fn handlers_of_signals_may_call_mpi() {
+    for mpi in Mpi::ALL {
+        for ranks in [1, 2] {
+            check(&Launch::new(mpi, "interrupted").ranks(ranks).run().succeeded());
+        }
+    }
+}
+
 /// Bytes of the stack by step.
 fn used(run: &Run) -> Vec<(&str, usize)> {
     let lines = run.stdout.lines().filter_map(|line| line.split_once(' '));

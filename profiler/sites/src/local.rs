@@ -260,14 +260,15 @@ impl Local {
         self.changes = changes;
         self.generation = self.generation.wrapping_add(1).max(1);
         self.stacks.forget();
-        errno::kept(|| signals::not_cancelled(|| registry::renew(changes)));
+        errno::kept(|| signals::undisturbed(|| registry::renew(changes)));
     }
 
     #[cold]
     #[inline(never)]
     fn look(&mut self, address: usize, wants_rule: bool) -> usize {
         let seen = errno::kept(|| {
-            signals::not_cancelled(|| {
+            // The loader holds a lock of its own meanwhile, which a handler that jumps out would leave taken.
+            signals::undisturbed(|| {
                 loader::find(address, wants_rule, &mut self.found);
                 registry::see(address, &self.found)
             })

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int};
 
 use commsee_runtime::table::{Shared, Writer};
-use parking_lot::Mutex;
 use vocabulary::shard::{BUCKET_FAILED, UNNAMED_FILE};
 
 use crate::guest::guard::guarded;
 use crate::guest::probe;
 use crate::guest::serial::Serial;
 use crate::guest::short_path::Full;
+use crate::guest::signals::Undisturbed;
 use crate::guest::state;
 use crate::mpi::abi::Word;
 use crate::mpi::status;
@@ -34,7 +34,7 @@ static NUMBERS: Shared<u32> = Shared::new();
 static WRITER: Serial<Writer> = Serial::new(Writer::new());
 
 /// What the split collective read that is under way on a file asked for: there is at most one (MPI-4.1, 14.4.5).
-static ASKED_BYTES: Mutex<Option<HashMap<Word, u64>>> = parking_lot::const_mutex(None);
+static ASKED_BYTES: Undisturbed<Option<HashMap<Word, u64>>> = Undisturbed::new(None);
 
 /// No path is longer (`PATH_MAX`).
 const PATH_BYTES: usize = 4096;
@@ -76,7 +76,7 @@ pub fn enter(file: Word, opened: Opened) {
 
 /// Takes the handle away before the file is closed: another thread may get the same handle at once.
 pub fn leave(file: Word) -> Option<Opened> {
-    ASKED_BYTES.lock().get_or_insert_default().remove(&file);
+    ASKED_BYTES.with(|asked| asked.as_mut()?.remove(&file));
     let number = WRITER.with(|writer| NUMBERS.remove(writer, file));
     let record = HANDLES.leave(file)?;
     Some(Opened { record, file: number.unwrap_or(UNNAMED_FILE) })
@@ -200,15 +200,16 @@ pub unsafe fn arrived(thread: &Thread, request: &Completed, status: Word) -> u64
 
 /// A split collective read of so many bytes begins.
 pub fn asked(file: Word, bytes: u64) {
-    let mut asked = ASKED_BYTES.lock();
-    let asked = asked.get_or_insert_default();
-    match asked.try_reserve(1) {
-        Ok(()) => _ = asked.insert(file, bytes),
-        Err(_) => memory::lose_call(),
+    let is_kept = ASKED_BYTES.with(|asked| {
+        let asked = asked.get_or_insert_default();
+        asked.try_reserve(1).map(|()| asked.insert(file, bytes)).is_ok()
+    });
+    if !is_kept {
+        memory::lose_call();
     }
 }
 
 /// It ends: what it asked for.
 pub fn answered(file: Word) -> u64 {
-    ASKED_BYTES.lock().get_or_insert_default().remove(&file).unwrap_or(0)
+    ASKED_BYTES.with(|asked| asked.as_mut()?.remove(&file)).unwrap_or(0)
 }

@@ -1,7 +1,7 @@
 //! Where a thread stands: the call that it is in is in the shard before the library is called, so that a job that hangs or is
 //! killed leaves word of it. Each thread writes cache lines of its own.
 //!
-//! What it costs a call: before it, two loads, one compare and six stores, after it one store, and on the full path a look at whether
+//! What it costs a call: before it, two loads, one compare and seven stores, after it one store, and on the full path a look at whether
 //! there is a timeline. The communicator stands there as the program's handle, and the caller as an address: what these mean is looked
 //! up by whoever reads them. On the short path what the call was given is read from there when it has returned, so that fewer
 //! registers have to be saved.
@@ -9,12 +9,15 @@
 //! A program may leave a call otherwise than by its return. By an exception, or by the end of its thread: then the way out leads
 //! through the wrapper, which a value to be dropped there costs nothing as long as nobody comes that way ([`Inside`]). Or by
 //! `longjmp`, of which nobody is told: the thread's next call finds the place taken, compares stack pointers, and ends the call that
-//! was left. So the stack pointer is the first word that is stored. A call that was left counts as one that failed.
+//! was left. A call that was left counts as one that failed.
+//!
+//! A handler of a signal may call MPI at any instruction of this, whether or not the standard allows it. So a call takes its place by the
+//! first word that it stores, and the stack pointer is the second: the handler's call finds the place taken, and takes the next one.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-use vocabulary::shard::{IN_FLIGHT_LEVELS, InFlightCall, NO_COMM};
+use vocabulary::shard::{ABOUT_TO_BEGIN, IN_FLIGHT_LEVELS, InFlightCall, NO_COMM};
 
 use crate::guest::guard::caught;
 use crate::guest::short_path::{Full, Path};
@@ -90,7 +93,8 @@ fn number_of(call: &InFlightCall) -> u32 {
 pub fn outlast_handle(thread: &Thread, handle: Word, record: Record) {
     for level in (0..IN_FLIGHT_LEVELS).map(|level| thread.in_flight.level(level)) {
         let noted = level.noted();
-        if level.is_inside() && noted.is_of_handle() && (noted.comm as Word ^ handle) & abi().mask == 0 {
+        let has_begun = noted.begin_ticks != ABOUT_TO_BEGIN;
+        if level.is_inside() && has_begun && noted.is_of_handle() && (noted.comm as Word ^ handle) & abi().mask == 0 {
             // SAFETY: records are never freed.
             level.fill::<Full>(operation_of(&noted), false, unsafe { (*record).number }.into(), noted.begin_ticks);
         }
@@ -102,6 +106,7 @@ pub fn free_level<P: Path>(thread: &Thread) -> Level {
     let lowest = thread.in_flight.level(0);
     // On the short path the thread is outside.
     if P::IS_SHORT {
+        lowest.take();
         note_frame(thread);
         return lowest;
     }
@@ -109,6 +114,7 @@ pub fn free_level<P: Path>(thread: &Thread) -> Level {
     let free = match lowest.is_inside() {
         true => above(thread, stack::pointer(), caller as usize),
         false => {
+            lowest.take();
             note_frame(thread);
             lowest
         }
@@ -123,6 +129,7 @@ pub fn free_level<P: Path>(thread: &Thread) -> Level {
 fn above(thread: &Thread, frame: usize, caller: usize) -> Level {
     let at = |level| thread.in_flight.level(level);
     let free = end_left_by(thread, frame, caller, !thread.in_flight.is_looked_at.take());
+    at(free).take();
     thread.in_flight.frames[free].set(frame);
     thread.in_flight.is_made_within(free, thread.counters.counted_ticks.get());
     at(free)
@@ -148,12 +155,27 @@ fn end_left_by(thread: &Thread, frame: usize, caller: usize, samples: bool) -> u
         if !thread.in_flight.level(level).is_inside() {
             return level;
         }
-        if is_left(thread.in_flight.frames[level].get()) {
+        if is_left(thread.in_flight.frames[level].get()) && !is_being_taken(thread, level, frame) {
             end_from(thread, level, is_left);
             return level;
         }
     }
     IN_FLIGHT_LEVELS - 1
+}
+
+/// In a stack pointer, which is a multiple of more.
+const DOUBTED: usize = 1;
+
+/// Whether a handler of a signal, whose call has this stack pointer, has come between the two first words of a call: the stack pointer that
+/// stands there is an older one. It is let pass once; who left then is found by the next call.
+fn is_being_taken(thread: &Thread, level: usize, frame: usize) -> bool {
+    let place = &thread.in_flight.frames[level];
+    let is_it = thread.in_flight.level(level).begin() == ABOUT_TO_BEGIN && place.get() & DOUBTED == 0;
+    if is_it {
+        // Above all that the handler itself calls from, and below the program.
+        place.set((frame + 2 * LARGEST_FRAME_BYTES) | DOUBTED);
+    }
+    is_it
 }
 
 /// Two stack pointers that lie closer may be those of two wrappers that were called from one place: no wrapper needs more.
@@ -186,6 +208,10 @@ fn end_from(thread: &Thread, level: usize, is_left: impl Fn(usize) -> bool) {
             let level = thread.in_flight.level(level);
             if level.is_inside() {
                 let noted = level.noted();
+                if noted.begin_ticks == ABOUT_TO_BEGIN {
+                    level.give_back();
+                    continue;
+                }
                 // Nobody knows when. The call that finds this out has begun already, and must not seem to have ended.
                 level.set_end(noted.begin_ticks);
                 tally::left(thread, number_of(&noted), operation_of(&noted), 0);

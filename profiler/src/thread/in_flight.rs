@@ -5,7 +5,9 @@ use std::hint::assert_unchecked;
 use std::mem::offset_of;
 use std::ptr;
 
-use vocabulary::shard::{BLOCK_HEADER_BYTES, IN_FLIGHT_CALLS, IN_FLIGHT_LEVELS, InFlightCall, NO_OPERATION};
+use vocabulary::shard::{
+    ABOUT_TO_BEGIN, BLOCK_HEADER_BYTES, IN_FLIGHT_CALLS, IN_FLIGHT_LEVELS, InFlightCall, NO_OPERATION,
+};
 
 use crate::guest::caller::Caller;
 use crate::guest::clock;
@@ -289,6 +291,17 @@ impl Level {
     fn set_begin(self, begin_ticks: u64) {
         // SAFETY: as above.
         unsafe { (&raw mut (*self.0).begin_ticks).write_volatile(begin_ticks) };
+    }
+
+    /// A call will begin here: whatever a handler of a signal calls from now on is a call within it.
+    #[inline(always)]
+    pub fn take(self) {
+        self.set_begin(ABOUT_TO_BEGIN);
+    }
+
+    /// The call that was about to begin does not.
+    pub fn give_back(self) {
+        self.set_begin(0);
     }
 
     #[inline(always)]

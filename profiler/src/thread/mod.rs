@@ -16,8 +16,8 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::mem::offset_of;
 use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use parking_lot::Mutex;
 use vocabulary::shard::{InFlightCall, NO_OPERATION};
 
 use crate::guest::caller::Caller;
@@ -86,7 +86,18 @@ static AT_END: SetOnce<fn(&Thread)> = SetOnce::new();
 pub unsafe fn prepare(at_end: fn(&Thread)) {
     // SAFETY: the caller sees to it.
     unsafe { AT_END.set(at_end) };
+    if KEY.load(Ordering::Relaxed) == NO_KEY {
+        let mut key = 0;
+        // SAFETY: fills the place it is given.
+        if unsafe { libc::pthread_key_create(&mut key, Some(leave)) } == 0 {
+            KEY.store(key, Ordering::Release);
+        }
+    }
 }
+
+/// By which a thread hands its counters on when it ends. Made before the first thread comes: a handler of a signal could leave a lock taken.
+static KEY: AtomicU32 = AtomicU32::new(NO_KEY);
+const NO_KEY: libc::pthread_key_t = libc::pthread_key_t::MAX;
 
 /// Threads that have ended. Each leaves its counters to the next one that starts.
 static IDLE: Undisturbed<Idle> = Undisturbed::new(Idle { latest: ptr::null(), threads: 0 });
@@ -337,19 +348,10 @@ impl Drop for Back<'_> {
 
 /// Has the thread hand its counters on when it ends.
 fn leave_at_exit(thread: &'static Thread) {
-    static KEY: Mutex<Option<libc::pthread_key_t>> = parking_lot::const_mutex(None);
-    let mut key = KEY.lock();
-    // SAFETY: plain use of a pthread key.
-    unsafe {
-        if key.is_none() {
-            let mut new = 0;
-            if libc::pthread_key_create(&mut new, Some(leave)) == 0 {
-                *key = Some(new);
-            }
-        }
-        if let Some(key) = *key {
-            libc::pthread_setspecific(key, ptr::from_ref(thread).cast());
-        }
+    let key = KEY.load(Ordering::Acquire);
+    if key != NO_KEY {
+        // SAFETY: plain use of a pthread key.
+        unsafe { libc::pthread_setspecific(key, ptr::from_ref(thread).cast()) };
     }
 }
 
