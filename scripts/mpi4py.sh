@@ -7,6 +7,12 @@ mpi4py_version=4.0.3
 # 20 seconds without optimization, and many minutes with.
 source_of() { CFLAGS="-O0 -g0" python3 -m pip download -q --no-deps --no-binary :all: "$@"; }
 
+# is_linked_with MPI FOLDER: whether mpi4py is there, and needs that library.
+is_linked_with() {
+    case $1 in openmpi) library=libmpi.so ;; mpich) library=libmpich.so ;; esac
+    grep -qF "$library" "$2"/MPI.*.so 2>/dev/null
+}
+
 # build_mpi4py FOLDER MPI…: what is missing of FOLDER/source and FOLDER/MPI is made; fails where it cannot be had.
 build_mpi4py() (
     folder=$1
@@ -20,8 +26,9 @@ build_mpi4py() (
             mv "$new/mpi4py-$mpi4py_version" "$folder/source" || return 1
     fi
     for mpi; do
-        [ -d "$folder/$mpi/mpi4py" ] && continue
-        rm -rf "${folder:?}/$mpi"
+        is_linked_with "$mpi" "$folder/$mpi/mpi4py" && continue
+        # What was built for another library would be taken for built.
+        rm -rf "${folder:?}/$mpi" "${folder:?}/source/build"
         CFLAGS="-O0 -g0" MPICC=mpicc.$mpi python3 -m pip install -q --no-deps --no-cache-dir \
             --target "$folder/$mpi" "$folder/source" || return 1
     done
