@@ -7,7 +7,7 @@ use clap::Args;
 use crate::query::range::{BucketPick, ByteRange, TimeRange};
 use crate::query::selection::Selection;
 
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct Input {
     /// Profile to read [default: newest *.db in the current directory]
     pub profile: Option<PathBuf>,

@@ -36,9 +36,8 @@ pub fn sql(arguments: &Sql) -> Result<(), Error> {
 /// Other commands take the profile first.
 fn in_order(arguments: &Sql) -> Result<(&str, Input), Error> {
     let (statement, input) = (arguments.statement.as_str(), &arguments.input);
-    let as_given = |input: &Input| Input { profile: input.profile.clone(), input: input.input.clone() };
     if !is_sqlite(Path::new(statement)) {
-        return Ok((statement, as_given(input)));
+        return Ok((statement, input.clone()));
     }
     match input.profile.as_deref().and_then(Path::to_str) {
         Some(other) => Ok((other, Input { profile: Some(PathBuf::from(statement)), input: None })),
