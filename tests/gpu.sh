@@ -27,7 +27,7 @@ pack() {
         NCCL=$PWD/target/ccl/nccl-$nccl_version
     fi
     cargo build --release
-    cp target/release/lib{commsee,commsee_gpu,commsee_nccl}.so target/release/through tests/gpu.sh "$1"
+    cp target/release/lib{commsee,commsee_gpu,commsee_nccl,commsee_ucx}.so target/release/through tests/gpu.sh "$1"
     "${MPICC:-mpicc.mpich}" -O2 -Wall -Wextra tests/programs/nccl_gpu.c -o "$1/nccl_gpu" "$NCCL/libnccl.so.2" -ldl
     "${MPICC:-mpicc.mpich}" -O2 -Wall -Wextra tests/programs/gpu_copies.c -o "$1/gpu_copies" -ldl -lpthread
     "${MPICC:-mpicc.mpich}" -O2 -Wall -Wextra tests/programs/gpu_aware.c -o "$1/gpu_aware" -ldl
@@ -132,6 +132,12 @@ if [ -n "${AWARE-}" ]; then
             counted $modules "$name" 2 "${with[@]}" -- gpu_aware "$keep/$name.truth" && check "$name" "$of_program" || fail "gpu_aware with $modules, $way"
             ask "$of_library" "$name" | sort >"$keep/$name.library"
             same "$name, in MPI calls" "$keep/$way.wanted" "$keep/$name.library"
+            if [ $modules = gpu,ucx ]; then
+                ask "SELECT $by_route FROM matrix GROUP BY comm, op, src, dst" "$name" | sort >"$keep/$name.wanted"
+                ask "SELECT $by_route FROM transfers WHERE layer = 'ucp' AND op <> '-' AND function NOT LIKE '%flush%' GROUP BY comm, op, src, dst" \
+                    "$name" | sort >"$keep/$name.found"
+                same "$name, messages of UCX" "$keep/$name.wanted" "$keep/$name.found"
+            fi
             found=$("$own/through" advise "$keep/$name.db" --format json | grep -c staged-gpu-messages || true)
             [ "$way $found" = "staged 1" ] || [ "$way $found" = "between 0" ] || fail "$name: through advise finds staged messages $found times"
         done
