@@ -210,8 +210,14 @@ impl Cell {
         (phase as u64) << 8
     }
 
+    /// The phase in a key.
+    #[inline(always)]
+    pub const fn phase_of(key: u64) -> u8 {
+        (key >> 8) as u8
+    }
+
     pub fn phase(&self) -> u8 {
-        (self.key >> 8) as u8
+        Cell::phase_of(self.key)
     }
 
     pub fn comm(&self) -> u32 {

@@ -17,7 +17,7 @@ use crate::objects::requests::{Extra, Kind, Message, Partition, Persistent, Requ
 use crate::objects::shortcuts::Shortcut;
 use crate::record::carriers::Comm;
 use crate::record::completed::UNKNOWN;
-use crate::record::tally::{self, Done, add_time, charge, failed, key, key_in, with_volume, with_volume_in};
+use crate::record::tally::{self, Done, add_time, charge, failed, key, key_in, with_volume, with_volume_marked};
 use crate::record::{buckets, phases, sites};
 use crate::shard::memory;
 use crate::thread::Thread;
@@ -45,7 +45,7 @@ pub fn prepared(
     let partitions = if starts == Starts::Partitions { messages.pop() } else { None };
     if state::is_on() {
         let setup = Volume { message_bytes: volume.message_bytes, ..Volume::default() };
-        with_volume_in(thread, record, done, (phases::current(), buckets::mark_of(done.operation)), setup);
+        with_volume_marked(thread, record, done, buckets::mark_of(done.operation), setup);
     }
     // SAFETY: the call succeeded, so the library filled the place that the program passed.
     let handle = unsafe { abi().load_made(request, abi().request_null) };
@@ -85,7 +85,7 @@ fn find_counters(thread: &Thread, record: Record, operation: u16, persistent: &m
 #[inline(never)]
 fn look_up(thread: &Thread, record: Record, operation: u16, persistent: &mut Persistent) {
     let phase = phases::current();
-    let cells = key_in(phase, record, operation, 0);
+    let cells = key_in(Cell::phase_bits(phase), record, operation, 0);
     persistent.counted.begin_starts(operation, phase, record, cells);
     let mut are_kept = true;
     let mut counters = |bucket: u8| {

@@ -1,9 +1,9 @@
 //! Parts of the program that it marks itself, by `MPI_Pcontrol`: every call is counted in the phase that its process is in when
 //! the call is made.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use vocabulary::shard::{NO_PHASE, OTHER_PHASE, PHASES};
+use vocabulary::shard::{Cell, NO_PHASE, OTHER_PHASE, PHASES};
 
 use crate::guest::say::warn_once;
 use crate::guest::signals::Undisturbed;
@@ -13,7 +13,8 @@ use crate::shard::texts::Texts;
 /// The name of what comes when all numbers are given away.
 const OTHER: &str = "other";
 
-static CURRENT: AtomicU8 = AtomicU8::new(NO_PHASE);
+/// As it stands in a key.
+static CURRENT: AtomicU64 = AtomicU64::new(Cell::phase_bits(NO_PHASE));
 
 struct Phases {
     /// In the order of their numbers, the first being 1.
@@ -26,17 +27,26 @@ static ALL: Undisturbed<Phases> = Undisturbed::new(Phases { names: Vec::new(), t
 /// The phase that calls made now belong to.
 #[inline(always)]
 pub fn current() -> u8 {
+    Cell::phase_of(current_bits())
+}
+
+/// The same as it stands in a key.
+#[inline(always)]
+pub fn current_bits() -> u64 {
     CURRENT.load(Ordering::Relaxed)
 }
 
 /// What is called from now on belongs to the phase of this name.
 pub fn begin(name: &str) {
-    CURRENT.store(ALL.with(|phases| phases.number_of(name)), Ordering::Relaxed);
-    next_generation();
+    enter(ALL.with(|phases| phases.number_of(name)));
 }
 
 pub fn end() {
-    CURRENT.store(NO_PHASE, Ordering::Relaxed);
+    enter(NO_PHASE);
+}
+
+fn enter(phase: u8) {
+    CURRENT.store(Cell::phase_bits(phase), Ordering::Relaxed);
     next_generation();
 }
 

@@ -70,14 +70,14 @@ pub fn charge<P: Path>(thread: &Thread, ticks: u64) {
 /// The key of the cell that a call made now is counted in.
 #[inline(always)]
 pub fn key(record: Record, operation: u16, bucket: u8) -> u64 {
-    key_in(phases::current(), record, operation, bucket)
+    key_in(phases::current_bits(), record, operation, bucket)
 }
 
 #[inline(always)]
-pub fn key_in(phase: u8, record: Record, operation: u16, bucket: u8) -> u64 {
+pub fn key_in(phase_bits: u64, record: Record, operation: u16, bucket: u8) -> u64 {
     // SAFETY: records are never freed.
     let number = unsafe { (*record).number };
-    Cell::key(number, operation, bucket) | Cell::phase_bits(phase)
+    Cell::key(number, operation, bucket) | phase_bits
 }
 
 /// What a call keeps for [`without_nested`] before it is forwarded. On the short path it is the outermost: there the first call that is made in
@@ -120,7 +120,7 @@ pub fn plain(thread: &Thread, record: Record, done: Done) {
 #[cold]
 pub fn left(thread: &Thread, comm: u32, operation: u16, ticks: u64) {
     if state::is_on() {
-        let key = Cell::key(comm, operation, BUCKET_FAILED) | Cell::phase_bits(phases::current());
+        let key = Cell::key(comm, operation, BUCKET_FAILED) | phases::current_bits();
         thread.counters.count(key, |cell| add_time(cell, ticks));
         thread.counters.add_ticks(ticks);
         sites::call(thread, key, ticks, (0, 0));
@@ -428,16 +428,16 @@ pub fn add<P: Path, C: Carrier>(
 /// Adds a call whose bytes are known already.
 #[inline(always)]
 pub fn with_volume(thread: &Thread, record: Record, done: Done, volume: Volume) {
-    with_volume_in(thread, record, done, (phases::current(), 0), volume)
+    with_volume_marked(thread, record, done, 0, volume)
 }
 
-/// The same in a phase, and with what is added to the bucket.
+/// The same with what is added to the bucket.
 #[inline(always)]
-pub fn with_volume_in(thread: &Thread, record: Record, done: Done, (phase, mark): (u8, u8), volume: Volume) {
+pub fn with_volume_marked(thread: &Thread, record: Record, done: Done, mark: u8, volume: Volume) {
     if trace::is_on() {
         trace::volume(thread, record, done.operation, volume.sent.max(volume.received));
     }
-    let key = key_in(phase, record, done.operation, mark | buckets::of(volume.message_bytes));
+    let key = key(record, done.operation, mark | buckets::of(volume.message_bytes));
     thread.counters.count(key, |cell| {
         add_time(cell, done.ticks);
         cell.bytes_sent += volume.sent;
