@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use common::{Launch, Mpi, Run, check, holds};
+use common::{Launch, Mpi, Run, answer, check, holds};
 
 #[test]
 fn no_thread_loses_a_count() {
@@ -111,6 +111,18 @@ fn handlers_of_signals_may_call_mpi() {
     for mpi in Mpi::ALL {
         for ranks in [1, 2] {
             check(&Launch::new(mpi, "interrupted").ranks(ranks).run().succeeded());
+        }
+    }
+}
+
+/// Whatever commsee was at when the handler came, no later call waits for it.
+#[test]
+fn handlers_of_signals_may_leave_by_a_jump() {
+    for mpi in Mpi::ALL {
+        for call in ["probe", "receive", "gather"] {
+            let run = Launch::new(mpi, "jumped").ranks(1).arguments(&[call]).run().succeeded();
+            let barriers = "SELECT sum(calls) FROM profile WHERE op = 'MPI_Barrier'";
+            assert_eq!(answer(&run.profile_path(), barriers), [run.stdout.trim()], "{mpi} {call}");
         }
     }
 }

@@ -1,11 +1,7 @@
 /* Calls of MPI by a handler of a signal, at each instruction of the profiler's in other calls: the standard does not allow them, but
- * programs with timers make them, and they do no harm where none of MPI is interrupted. Single steps, on x86-64 only. */
-#define _GNU_SOURCE
+ * programs with timers make them, and they do no harm where none of MPI is interrupted. */
+#include "steps.h"
 #include "truth.h"
-#include <link.h>
-#include <signal.h>
-#include <string.h>
-#include <ucontext.h>
 
 enum { ROUNDS = 3 };
 
@@ -13,51 +9,19 @@ static MPI_Comm one, other;
 static int barriers, tests;
 
 #ifdef __x86_64__
-enum { TRAP_FLAG = 0x100 };
-static size_t low, high;
-static volatile int is_stepping;
-
-static int find_profiler(struct dl_phdr_info *info, size_t size, void *unused)
+static void interrupt(ucontext_t *at)
 {
-    (void)size, (void)unused;
-    if (!strstr(info->dlpi_name, "libcommsee.so")) return 0;
-    for (int i = 0; i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X) {
-            low = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-            high = low + info->dlpi_phdr[i].p_memsz;
-        }
-    return 1;
-}
-
-static void on_step(int number, siginfo_t *info, void *context)
-{
-    ucontext_t *at = context;
-    size_t place = (size_t)at->uc_mcontext.gregs[REG_RIP];
-    (void)number, (void)info;
-    if (!is_stepping) {
-        at->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
-    } else if (place >= low && place < high && !sigismember(&at->uc_sigmask, SIGUSR1)) {
-        if ((barriers + tests) % 2) {
-            MPI_Barrier(other);
-            barriers++;
-        } else {
-            MPI_Request none = MPI_REQUEST_NULL;
-            int flag;
-            MPI_Test(&none, &flag, MPI_STATUS_IGNORE);
-            tests++;
-        }
+    (void)at;
+    if ((barriers + tests) % 2) {
+        MPI_Barrier(other);
+        barriers++;
+    } else {
+        MPI_Request none = MPI_REQUEST_NULL;
+        int flag;
+        MPI_Test(&none, &flag, MPI_STATUS_IGNORE);
+        tests++;
     }
 }
-
-static void step(void (*call)(void))
-{
-    is_stepping = 1;
-    __asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
-    call();
-    is_stepping = 0;
-}
-#else
-static void step(void (*call)(void)) { call(); }
 #endif
 
 static void probe(void)
@@ -88,9 +52,7 @@ int main(int argc, char **argv)
     MPI_Comm_dup(MPI_COMM_SELF, &other);
     made(other, other_label, "MPI_Comm_dup", "SELF");
 #ifdef __x86_64__
-    struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
-    sigaction(SIGTRAP, &action, NULL);
-    dl_iterate_phdr(find_profiler, NULL);
+    begin_steps(interrupt);
 #endif
     for (int round = 0; round < ROUNDS; round++)
         for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {

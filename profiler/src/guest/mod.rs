@@ -13,3 +13,4 @@ pub mod short_path;
 pub mod signals;
 pub mod stack;
 pub mod state;
+pub mod unawaited;

@@ -39,10 +39,13 @@ pub fn exists(slot: u16) -> bool {
 #[cold]
 #[inline(never)]
 fn find(slot: usize) -> *mut c_void {
-    let name = format!("P{}{}", CALLS[slot % LARGE].name, if slot < LARGE { "" } else { "_c" });
-    let name = CString::new(name).unwrap_or_default();
-    // Looking through libraries opens files.
-    let mut found = errno::kept(|| signals::not_cancelled(|| symbol(&name)));
+    // Looking through libraries opens files, and takes the loader's lock.
+    let mut found = errno::kept(|| {
+        signals::undisturbed(|| {
+            let name = format!("P{}{}", CALLS[slot % LARGE].name, if slot < LARGE { "" } else { "_c" });
+            symbol(&CString::new(name).unwrap_or_default())
+        })
+    });
     if found.is_null() {
         found = missing as *mut c_void;
     }

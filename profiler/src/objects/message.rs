@@ -2,9 +2,9 @@
 //! receive. So is the place of the probe among the receives of the timeline: it is the probe that takes the message.
 
 use std::collections::HashMap;
+use std::ptr;
 
-use parking_lot::Mutex;
-
+use crate::guest::unawaited::Unawaited;
 use crate::mpi::abi::Word;
 use crate::objects::communicators::{self, Record};
 use crate::shard::memory;
@@ -21,22 +21,58 @@ unsafe impl Send for Matched {}
 
 /// Several live messages may share a handle, as requests do: the latest is taken first, since a message is usually
 /// received right behind its probe.
-static MATCHED: Mutex<Option<HashMap<Word, Vec<Matched>>>> = parking_lot::const_mutex(None);
+struct Messages {
+    /// In the order in which they were matched, and nearly always all of them: so few are found faster by one look at each.
+    first: [(Word, Matched); FIRST],
+    count: usize,
+    others: Option<HashMap<Word, Vec<Matched>>>,
+}
+
+const FIRST: usize = 8;
+
+static MESSAGES: Unawaited<Messages> = Unawaited::new(Messages {
+    first: [(0, Matched { comm: ptr::null_mut(), posted: 0 }); FIRST],
+    count: 0,
+    others: None,
+});
+
+impl Messages {
+    fn add(&mut self, message: Word, matched: Matched) -> Option<()> {
+        if let Some(place) = self.first.get_mut(self.count) {
+            *place = (message, matched);
+            self.count += 1;
+            return Some(());
+        }
+        let others = self.others.get_or_insert_default();
+        others.try_reserve(1).ok()?;
+        let same = others.entry(message).or_default();
+        same.try_reserve(1).ok()?;
+        same.push(matched);
+        Some(())
+    }
+
+    fn take(&mut self, message: Word) -> Option<Matched> {
+        if let Some(others) = &mut self.others
+            && let Some(same) = others.get_mut(&message)
+        {
+            let matched = same.pop();
+            if same.is_empty() {
+                others.remove(&message);
+            }
+            return matched;
+        }
+        let place = self.first[..self.count].iter().rposition(|(known, _)| *known == message)?;
+        let (_, matched) = self.first[place];
+        self.first.copy_within(place + 1..self.count, place);
+        self.count -= 1;
+        Some(matched)
+    }
+}
 
 /// `MPI_Mprobe` or `MPI_Improbe` has matched a message.
 pub fn matched(message: Word, matched: Matched) {
-    if matched.comm == communicators::none() {
-        return;
-    }
-    let mut all = MATCHED.lock();
-    let all = all.get_or_insert_default();
-    if all.try_reserve(1).is_err() {
-        return memory::lose_call();
-    }
-    let same = all.entry(message).or_default();
-    match same.try_reserve(1) {
-        Ok(()) => same.push(matched),
-        Err(_) => memory::lose_call(),
+    if matched.comm != communicators::none() && MESSAGES.with(|messages| messages.add(message, matched)) == Some(None) {
+        memory::lose_call();
     }
 }
 
@@ -44,12 +80,5 @@ pub fn matched(message: Word, matched: Matched) {
 /// `MPI_MESSAGE_NO_PROC` is not.
 pub fn received(message: Word) -> Matched {
     let none = Matched { comm: communicators::none(), posted: 0 };
-    let mut guard = MATCHED.lock();
-    let messages = guard.get_or_insert_default();
-    let Some(all) = messages.get_mut(&message) else { return none };
-    let matched = all.pop().unwrap_or(none);
-    if all.is_empty() {
-        messages.remove(&message);
-    }
-    matched
+    MESSAGES.with(|messages| messages.take(message)).flatten().unwrap_or(none)
 }

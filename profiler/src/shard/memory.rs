@@ -18,10 +18,15 @@ pub use commsee_runtime::memory::{array, keep};
 #[cold]
 #[inline(never)]
 pub fn lose_call() {
+    miss_call();
+    say_refused(format_args!(""));
+}
+
+/// A call that is not counted for another reason.
+pub fn miss_call() {
     if let Some(header) = shard::header() {
         header.lose_call();
     }
-    say_refused(format_args!(""));
 }
 
 /// Once, whoever notices first; `why` begins with what stands before it.

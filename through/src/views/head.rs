@@ -155,7 +155,7 @@ fn notes(report: &Context) -> Vec<String> {
     }
     notes.extend(crowded(&report.catalog));
     for (key, what) in [
-        ("lost_calls", "calls are missing: no room for their counters"),
+        ("lost_calls", "calls are missing: no room for their counters, or a handler of a signal came between"),
         ("damaged_entries", "entries of the shards were damaged and are missing"),
     ] {
         if let Some(number) = report.catalog.meta(key).filter(|number| *number != "0") {

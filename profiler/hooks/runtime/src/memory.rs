@@ -4,7 +4,7 @@
 use std::alloc::{GlobalAlloc, Layout, System, alloc};
 use std::ptr::{self, NonNull};
 
-use crate::errno;
+use crate::{errno, signals};
 
 /// Room for one value that is never freed, if there is memory for it.
 pub fn keep<T>(value: T) -> Option<&'static T> {
@@ -43,12 +43,17 @@ pub unsafe fn boxed_by<T>(fill: impl FnOnce(*mut T)) -> Option<Box<T>> {
     }
 }
 
+/// Asks the C library, with its lock held where no handler of a signal may leave it.
+fn asked<T>(ask: impl FnOnce() -> T) -> T {
+    errno::kept(|| signals::undisturbed(ask))
+}
+
 /// Room for so many values, which is not filled yet.
 #[cold]
 pub fn array<T>(length: usize) -> Option<NonNull<T>> {
     let layout = Layout::array::<T>(length).ok().filter(|layout| layout.size() > 0)?;
     // SAFETY: the layout is not empty.
-    errno::kept(|| NonNull::new(unsafe { System.alloc(layout) }.cast()))
+    asked(|| NonNull::new(unsafe { System.alloc(layout) }.cast()))
 }
 
 /// So many in a row, all bytes zero. Null if there is no memory.
@@ -56,7 +61,7 @@ pub fn array<T>(length: usize) -> Option<NonNull<T>> {
 pub fn zeroed<T>(length: usize) -> *mut T {
     match Layout::array::<T>(length) {
         // SAFETY: the layout is not empty.
-        Ok(layout) if layout.size() > 0 => errno::kept(|| unsafe { System.alloc_zeroed(layout) }.cast()),
+        Ok(layout) if layout.size() > 0 => asked(|| unsafe { System.alloc_zeroed(layout) }.cast()),
         _ => ptr::null_mut(),
     }
 }

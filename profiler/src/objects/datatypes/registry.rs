@@ -4,13 +4,13 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use parking_lot::Mutex;
 use vocabulary::shard::{CONTIGUOUS, DATATYPES};
 
 use super::describe::{Description, describe};
 use crate::guest::guard::guarded;
 use crate::guest::say::warn_once;
-use crate::guest::{short_path, signals, state};
+use crate::guest::signals::Undisturbed;
+use crate::guest::{short_path, state};
 use crate::mpi::abi::{Word, abi};
 use crate::shard::texts::Texts;
 
@@ -34,7 +34,7 @@ struct Registry {
     texts: Texts,
 }
 
-static REGISTRY: Mutex<Option<Registry>> = parking_lot::const_mutex(None);
+static REGISTRY: Undisturbed<Option<Registry>> = Undisturbed::new(None);
 
 /// The datatypes that one thread used last, by a few bits of their handles.
 pub struct Recent([Cell<(Word, u32, Known)>; RECENT]);
@@ -77,14 +77,13 @@ fn look_up(handle: Word, size_bytes: u64) -> Option<Known> {
     if handle == abi().datatype_null {
         return None;
     }
-    let known = REGISTRY.lock().as_ref().and_then(|registry| registry.handles.get(&handle).copied());
+    let known = REGISTRY.with(|registry| registry.as_ref()?.handles.get(&handle).copied());
     if let Some(known) = known.filter(|known| known.size_bytes == size_bytes) {
         return Some(known);
     }
     // Without the lock: this calls the MPI library.
     let description = describe(handle, size_bytes);
-    signals::undisturbed(|| {
-        let mut registry = REGISTRY.lock();
+    REGISTRY.with(|registry| {
         let registry = registry.get_or_insert_with(|| Registry {
             handles: HashMap::new(),
             numbers: HashMap::new(),
@@ -122,8 +121,8 @@ pub fn forget(handle: Word) {
     if !are_recorded() || state::is_off() {
         return;
     }
-    if let Some(registry) = REGISTRY.lock().as_mut() {
-        registry.handles.remove(&(handle & abi().mask));
-    }
+    REGISTRY.with(|registry| {
+        registry.as_mut().and_then(|registry| registry.handles.remove(&(handle & abi().mask)));
+    });
     EPOCH.fetch_add(1, Ordering::Release);
 }
