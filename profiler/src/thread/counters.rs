@@ -275,7 +275,7 @@ struct Lately {
     entry: *mut Completed,
 }
 
-const LATELY: usize = 16;
+const LATELY: usize = 64;
 
 impl Lately {
     const fn none() -> Lately {

@@ -143,17 +143,17 @@ impl Look {
     }
 
     /// Of those that are kept the one at this place of what was noted has completed: it is crossed out. Otherwise the array is as it was,
-    /// but that its handle is null now.
+    /// but that its handle may be null now.
     ///
     /// # Safety
     /// So many were noted, and so many handles kept.
     #[inline(always)]
-    pub unsafe fn complete(&self, place: usize, changes: u64) {
+    pub unsafe fn complete(&self, place: usize, handle: Word, changes: u64) {
         // SAFETY: as demanded.
         unsafe {
             let noted = &mut *self.noted.place.get().add(place);
             noted.cross_out();
-            abi().store_at(self.handles.place.get() as Word, noted.index(), abi().request_null);
+            abi().store_at(self.handles.place.get() as Word, noted.index(), handle);
         }
         self.changes.set(changes);
         self.completed.set(self.completed.get() + 1);

@@ -130,7 +130,7 @@ pub unsafe fn MPI_Waitall<P: Path>(
     // SAFETY: the program passes arrays of so many requests and statuses.
     unsafe {
         in_flight::end_left::<P>(thread);
-        let several = Several::look_by::<P, true>(thread, op::MPI_Waitall, length, array, false);
+        let several = Several::look_by::<P, true, true>(thread, op::MPI_Waitall, length, array, false);
         let statuses = several.statuses(statuses);
         let Done { code, ticks, .. } = timed!(P, thread, several.record, MPI_Waitall, forward(statuses));
         if P::IS_SHORT && code != 0 {

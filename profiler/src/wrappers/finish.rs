@@ -84,8 +84,18 @@ unsafe fn finish_otherwise<P: Path>(
 
 /// What a call has completed that completed one request.
 pub enum Finished {
-    Received { started: Started, bytes: u64 },
-    Other { started: Started },
+    Received {
+        started: Started,
+        bytes: u64,
+    },
+    /// One whose bytes belong to the bucket of its call.
+    ReceivedInto {
+        started: Started,
+        bytes: u64,
+    },
+    Other {
+        started: Started,
+    },
 }
 
 impl Finished {
@@ -98,7 +108,20 @@ impl Finished {
                 let peer = if bytes == 0 { completed::NO_PEER } else { unsafe { completed::peer(status) } };
                 completed::single_received(thread, shortcut, started, (bytes, peer), ticks);
             }
+            Finished::ReceivedInto { started, bytes } => {
+                completed::single_received(thread, shortcut, started, (bytes, completed::NO_PEER), ticks);
+            }
             Finished::Other { started } => completed::single_other(thread, shortcut, started, ticks),
+        }
+    }
+
+    /// The same as one of those that a call completes.
+    #[inline(always)]
+    pub fn one(self) -> One {
+        match self {
+            Finished::Received { started, bytes } => One { kind: Kind::Receive, started, bytes },
+            Finished::ReceivedInto { started, bytes } => One { kind: Kind::ReceiveInto, started, bytes },
+            Finished::Other { started } => One { kind: Kind::Plain, started, bytes: 0 },
         }
     }
 }
@@ -116,14 +139,33 @@ pub unsafe fn finish_at_once<P: Path>(
         thread.requests().changed();
         return Some(Finished::Other { started: slot.shortcut.cast() });
     }
-    if slot.kind != Kind::Receive || !receives || !status::may_be_usual(status) {
+    if !receives || !status::may_be_usual(status) {
         return None;
+    }
+    if slot.kind != Kind::Receive {
+        // SAFETY: as demanded of this one.
+        let (started, bytes) = unsafe { finish_into::<P>(thread, slot, status) }?;
+        thread.requests().changed();
+        return Some(Finished::ReceivedInto { started, bytes });
     }
     // SAFETY: the call has filled the status.
     let bytes = unsafe { status::bytes_where_usual(status) }?;
     slot.state = slot.state.completed();
     thread.requests().changed();
     Some(Finished::Received { started: nonblocking::arrived_where::<P>(thread, slot, bytes), bytes })
+}
+
+/// Finishes one whose bytes belong to the bucket of its call, if it takes no more than that. Apart, since few do.
+#[inline(never)]
+pub unsafe fn finish_into<P: Path>(thread: &Thread, slot: &mut Slot, status: Word) -> Option<(Started, u64)> {
+    if slot.kind != Kind::ReceiveInto || !slot.state.is_sole() {
+        return None;
+    }
+    // SAFETY: the call has filled the status.
+    let bytes = unsafe { status::bytes_where_usual(status) }?;
+    let started = nonblocking::arrived_into::<P>(thread, slot, bytes);
+    slot.state = slot.state.completed();
+    Some((started, bytes))
 }
 
 /// From whom the message of a completed receive came. The status of other requests tells nothing.

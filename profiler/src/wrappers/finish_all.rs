@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use super::finish::{finish, finish_where_null, peer};
+use super::finish::{finish, finish_at_once, finish_into, finish_where_null, peer};
 use super::look::{Several, count};
 use super::rest;
 use crate::guest::guard::recorded;
@@ -10,10 +10,9 @@ use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::Record;
-use crate::objects::requests::slot::Slot;
 use crate::objects::requests::{Held, Kind, Noted};
 use crate::objects::shortcuts::Shortcut;
-use crate::record::completed::{self, Completions, One, Ones, Started};
+use crate::record::completed::{self, Completions, One, Ones};
 use crate::record::nonblocking;
 use crate::record::tally::Done;
 use crate::thread::Thread;
@@ -42,6 +41,7 @@ impl Several<'_> {
                     (Some(shortcut), noted @ [_, _, ..]) => {
                         self.finish_several::<P>(thread, shortcut, done.ticks, noted, statuses);
                     }
+                    (Some(shortcut), [one]) if self.finish_one::<P>(thread, shortcut, done.ticks, one, statuses) => {}
                     (_, noted) => finish_each::<P>(thread, shortcut, done.ticks, noted, self.receives, statuses),
                 },
                 _ => {
@@ -51,6 +51,32 @@ impl Several<'_> {
                     finish_failed::<P>(thread, shortcut, done.ticks, self.noted(), array, self.receives, statuses);
                 }
             }
+        }
+    }
+
+    /// The same of one alone, if it takes no more than a few comparisons. Apart: it would need registers that others save.
+    #[inline(never)]
+    unsafe fn finish_one<P: Path>(
+        &self,
+        thread: &Thread,
+        shortcut: &Shortcut,
+        ticks: u64,
+        one: &Noted,
+        statuses: Word,
+    ) -> bool {
+        if !P::IS_SHORT || self.changes != thread.requests().changed_so_far() || one.together().is_some() {
+            return false;
+        }
+        let Some(mut entered) = thread.requests().enter() else { return false };
+        let mut requests = entered.held();
+        let status = status::at(statuses, one.index());
+        // SAFETY: nothing has changed since it was noted; the call has filled the statuses.
+        unsafe {
+            let slot = requests.noted_unchanged(one);
+            let is_simple = slot.state.is_sole() || slot.is_one_of_those_alike();
+            let finished = if is_simple { finish_at_once::<P>(thread, slot, self.receives, status) } else { None };
+            drop(entered);
+            finished.map(|finished| finished.count(thread, shortcut, ticks, status)).is_some()
         }
     }
 
@@ -169,8 +195,9 @@ unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
             completions.others(shortcut.cast(), count);
         } else {
             if slot.kind != Kind::Receive || !slot.state.is_sole() || !are_usual {
+                let status = if are_usual { statuses + one.index() * abi().status.bytes } else { return left };
                 // SAFETY: as demanded of this one.
-                let finished = unsafe { finish_into::<P>(slot, thread, one, are_usual, statuses) };
+                let finished = unsafe { finish_into::<P>(thread, slot, status) };
                 let Some((started, bytes)) = finished else { return left };
                 completions.received(started, bytes);
                 continue;
@@ -183,25 +210,6 @@ unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
             completions.received(nonblocking::arrived_where::<P>(thread, slot, bytes), bytes);
         }
     }
-}
-
-/// Finishes one whose bytes belong to the bucket of its call, if it takes no more than that. Apart, since few do.
-#[inline(never)]
-unsafe fn finish_into<P: Path>(
-    slot: &mut Slot,
-    thread: &Thread,
-    noted: &Noted,
-    are_usual: bool,
-    statuses: Word,
-) -> Option<(Started, u64)> {
-    if slot.kind != Kind::ReceiveInto || !slot.state.is_sole() || !are_usual {
-        return None;
-    }
-    // SAFETY: the call has filled the statuses.
-    let bytes = unsafe { status::bytes_where_usual(statuses + noted.index() * abi().status.bytes) }?;
-    let started = nonblocking::arrived_into::<P>(thread, slot, bytes);
-    slot.state = slot.state.completed();
-    Some((started, bytes))
 }
 
 /// The same in any case, for all that are left.

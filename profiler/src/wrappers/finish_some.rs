@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use super::finish::{finish, finish_at_once, finish_where_null, peer};
+use super::finish::{Finished, finish, finish_at_once, finish_where_null, peer};
 use super::look::{Several, keep};
 use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
@@ -43,7 +43,7 @@ impl Several<'_> {
                 shortcut,
                 self.noted(),
                 self.receives,
-                (array, self.length),
+                (array, self.length, nothing_else_changes),
                 first,
                 second,
                 third,
@@ -74,6 +74,10 @@ unsafe fn finish_alone<P: Path>(
     let Several { look, length, count, record, .. } = *several;
     let Some(place) = place_of(several.noted(), index) else { return false };
     let noted = &several.noted()[place];
+    // A persistent one that was started where nobody saw it.
+    if noted.is_crossed_out() {
+        return true;
+    }
     let Some(mut entered) = thread.requests().enter() else { return false };
     let mut requests = entered.held();
     // SAFETY: the call has filled the status, and the array has so many handles.
@@ -86,8 +90,8 @@ unsafe fn finish_alone<P: Path>(
         finished.count(thread, shortcut, ticks, status);
         let changes = thread.requests().changed_so_far();
         if length > 1 && record != communicators::several() {
-            // A persistent one may be started again. And programs do not wait for none.
-            if abi().load_at(array, index) != abi().request_null || look.completed() + 1 >= count {
+            // Programs do not wait for none.
+            if look.completed() + 1 >= count {
                 look.forget();
                 return true;
             }
@@ -95,7 +99,8 @@ unsafe fn finish_alone<P: Path>(
                 keep(thread, Several { changes, ..*several }, array);
             }
             if look.is_kept() {
-                look.complete(place, changes);
+                // A persistent one stays in the array: that it is started again is a change.
+                look.complete(place, abi().load_at(array, index), changes);
             }
         }
     }
@@ -165,7 +170,7 @@ unsafe fn finish_some<P: Path, W: Which>(
     shortcut: Option<&Shortcut>,
     noted: &[Noted],
     receives: bool,
-    (array, length): (Word, usize),
+    (array, length, is_unchanged): (Word, usize, bool),
     first: Word,
     second: Word,
     third: Word,
@@ -180,7 +185,10 @@ unsafe fn finish_some<P: Path, W: Which>(
                 continue;
             }
             let one = match code {
-                0 => finish::<P>(thread, *noted, 0, receives, status),
+                0 => match finish_in_turn::<P>(thread, noted, is_unchanged, receives, status) {
+                    Some(finished) => Some(finished.one()),
+                    None => finish::<P>(thread, *noted, 0, receives, status),
+                },
                 _ => finish_where_null::<P>(thread, noted, (array, index), receives, status),
             };
             if let Some(one) = one {
@@ -189,4 +197,27 @@ unsafe fn finish_some<P: Path, W: Which>(
         }
     }
     ones.end(ticks);
+}
+
+/// Finishes one of several that a call has completed, if it takes no more than a few comparisons. `is_unchanged`: whatever else has happened to
+/// requests since they were noted, the others of the call have completed.
+#[inline(always)]
+unsafe fn finish_in_turn<P: Path>(
+    thread: &Thread,
+    noted: &Noted,
+    is_unchanged: bool,
+    receives: bool,
+    status: Word,
+) -> Option<Finished> {
+    if !P::IS_SHORT || !is_unchanged {
+        return None;
+    }
+    let mut entered = thread.requests().enter()?;
+    let mut requests = entered.held();
+    // SAFETY: what completes leaves the others where they are; the call has filled the status.
+    unsafe {
+        let slot = requests.noted_unchanged(noted);
+        let is_simple = slot.state.is_sole() || slot.is_one_of_those_alike();
+        if is_simple { finish_at_once::<P>(thread, slot, receives, status) } else { None }
+    }
 }

@@ -160,13 +160,13 @@ impl<'a> Several<'a> {
     ) -> Several<'a> {
         in_flight::end_left::<P>(thread);
         // SAFETY: as demanded of this one.
-        unsafe { Several::look_by::<P, false>(thread, operation, length, array, inactive) }
+        unsafe { Several::look_by::<P, false, false>(thread, operation, length, array, inactive) }
     }
 
     /// The same. With `ALL` for a call that completes all of them: then the usual case takes no call (with several threads one), and those
-    /// that are alike are noted together.
+    /// that are alike are noted together. With `SOLE` the usual case takes no call either.
     #[inline(always)]
-    pub unsafe fn look_by<P: Path, const ALL: bool>(
+    pub unsafe fn look_by<P: Path, const ALL: bool, const SOLE: bool>(
         thread: &'a Thread,
         operation: u16,
         length: c_int,
@@ -188,12 +188,12 @@ impl<'a> Several<'a> {
             let (record, count, kinds) = if let Some(requests) = thread.requests().unshared() {
                 changes = thread.requests().changed_so_far();
                 let sole = match abi().handle_bytes {
-                    4 if ALL => look_at_sole::<u32>(requests, array as *const u32, length, noted),
-                    _ if ALL => look_at_sole::<u64>(requests, array as *const u64, length, noted),
+                    4 if SOLE => look_at_sole::<u32>(requests, array as *const u32, length, noted),
+                    _ if SOLE => look_at_sole::<u64>(requests, array as *const u64, length, noted),
                     _ => NO_SOLE,
                 };
                 match sole {
-                    (record, count, kinds) if ALL && count == length => (record, count, kinds),
+                    (record, count, kinds) if SOLE && count == length => (record, count, kinds),
                     (_, 0, _) if ALL && are_null(array, length) => (communicators::none(), 0, 0),
                     _ => otherwise(sole),
                 }
@@ -324,7 +324,7 @@ unsafe fn are_null(array: Word, length: usize) -> bool {
 #[inline(never)]
 unsafe fn look_anew<'a, P: Path>(thread: &'a Thread, operation: u16, length: c_int, array: Word) -> Several<'a> {
     // SAFETY: as demanded of this one.
-    unsafe { Several::look_by::<P, false>(thread, operation, length, array, false) }
+    unsafe { Several::look_by::<P, false, true>(thread, operation, length, array, false) }
 }
 
 /// Keeps what was found for the next call over the array, as it is now. Apart, since programs call again more often than they call anew.

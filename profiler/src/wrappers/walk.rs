@@ -133,7 +133,8 @@ impl Found {
         }
     }
 
-    /// Notes active requests up to the first that takes more than a few comparisons, and passes null handles by. Where there are other
+    /// Notes active requests up to the first that takes more than a few comparisons, and passes by null handles and persistent ones that are not
+    /// started. Where there are other
     /// threads, what is noted is marked as seen by this look: they may take it over otherwise, and where a handle comes again it stands
     /// for a request of theirs. With `TOGETHER` those are noted together that have one handle and are alike.
     #[inline(always)]
@@ -163,6 +164,11 @@ impl Found {
             let first = unsafe { &mut *slot };
             let (mut comm, mut kind) = (first.comm, first.kind);
             if !first.state.is_sole() {
+                // No other thread may come to start it.
+                if !MARKS && first.is_idle_alone() {
+                    self.index += 1;
+                    continue;
+                }
                 if first.state != State::Active {
                     return;
                 }
