@@ -130,8 +130,8 @@ const INVOLVED: &[Column<Involved>] = &[
 ];
 
 const LEGEND: &str = "Times are per rank: max is the rank that spent most in an operation, min the one that spent least, avg \
-     the mean of the ranks that called. A collective counts once per communicator, other calls once per rank. Sizes \
-     are sums over the ranks.";
+     the mean of the ranks that called. A collective counts once per communicator; other calls, also on windows and files, once \
+     per rank. Sizes are sums over the ranks.";
 
 /// Said where there are families.
 pub const FOLDED: &str = "Communicators that were made alike are one line: --no-families lists each.";
