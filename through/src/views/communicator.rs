@@ -78,11 +78,11 @@ impl Communicators {
     }
 
     /// Families in place of their members, for people; not where communicators are named one by one.
-    pub fn fold(&mut self, context: &Context, question: &Question) {
+    pub fn fold(&mut self, context: &Context, question: &Question, sort: Option<SortKey>) {
         if question.folds() {
             self.list = folded(std::mem::take(&mut self.list), &Families::of(&context.catalog));
-            self.list.iter_mut().for_each(|part| order_operations(&mut part.rows, &context.catalog, question.sort));
-            order(&mut self.list, question.sort);
+            self.list.iter_mut().for_each(|part| order_operations(&mut part.rows, &context.catalog, sort));
+            order(&mut self.list, sort);
         }
     }
 

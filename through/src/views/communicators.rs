@@ -132,7 +132,7 @@ const LEGEND: &str = "Time is the sum over the ranks without MPI_Init and MPI_Fi
 fn ask(question: &Question) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);
     let mut found = Communicators::of(&context, question.sort, true, !question.is_table())?;
-    found.fold(&context, question);
+    found.fold(&context, question, question.sort);
     let hidden = found.shorten(question);
     let is_empty = found.list.is_empty();
     let mut document = context.document(VIEW.entries, is_empty, VIEW.empty);

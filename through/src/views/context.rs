@@ -95,7 +95,8 @@ impl Question {
 
     /// Whether communicators that were made alike are one entry: for people, and not where communicators are named one by one.
     pub fn folds(&self) -> bool {
-        self.is_table() && self.folding == Folding::Usual && self.selection.comm.is_empty()
+        let is_read = matches!(self.format, Format::Table | Format::Summary);
+        is_read && self.folding == Folding::Usual && self.selection.comm.is_empty()
     }
 
     /// `--top`, or how many entries a table shows unless told otherwise. 0 shows all.

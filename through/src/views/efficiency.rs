@@ -40,6 +40,8 @@ pub struct Row {
     whole_ns: i128,
     /// In a table, of a family of so many.
     title: Option<String>,
+    /// Of that family, without the first.
+    others: usize,
 }
 
 impl Row {
@@ -145,9 +147,9 @@ pub fn line(context: &Context) -> Result<Option<Line>, Error> {
         let op = row.entry.op.map(|op| context.op(op)).unwrap_or_default();
         let share = units::percent(row.entry.time_ns as f64, whole);
         let comm = context.comm(row.entry.comm);
-        let on = match row.title {
-            Some(_) => format!("{comm} and alike"),
-            None => comm.to_owned(),
+        let on = match row.others {
+            0 => comm.to_owned(),
+            others => format!("{comm} and {others} more"),
         };
         text += &format!(", {share} {} on {on}", op.strip_prefix("MPI_").unwrap_or(op));
         rest_ns -= row.entry.time_ns;
@@ -181,7 +183,7 @@ fn chosen(context: &Context) -> Option<std::collections::BTreeSet<i64>> {
 fn rows(context: &Context, ledger: &Ledger, are_folded: bool) -> Vec<Row> {
     let whole_ns = ledger.whole_ns();
     if !are_folded {
-        return ledger.entries.iter().map(|entry| Row { entry: *entry, whole_ns, title: None }).collect();
+        return ledger.entries.iter().map(|entry| Row { entry: *entry, whole_ns, title: None, others: 0 }).collect();
     }
     let families = Families::of(&context.catalog);
     let mut sums: BTreeMap<(i64, Option<i64>, i64), (Entry, usize)> = BTreeMap::new();
@@ -194,6 +196,7 @@ fn rows(context: &Context, ledger: &Ledger, are_folded: bool) -> Vec<Row> {
         entry,
         whole_ns,
         title: (count > 1).then(|| families.find(entry.comm).map(|family| family.title(count))).flatten(),
+        others: count.saturating_sub(1),
     };
     let mut rows: Vec<Row> = sums.into_values().map(row).collect();
     rows.sort_by_key(|row| (std::cmp::Reverse(row.entry.time_ns), row.entry.comm, row.entry.op, row.entry.phase));

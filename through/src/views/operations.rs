@@ -145,7 +145,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let in_flight = in_flight::unfinished(&context)?;
     let has_finished = in_flight.is_none();
     let mut found = Communicators::of(&context, question.sort, !is_table, !is_table)?;
-    found.fold(&context, question);
+    found.fold(&context, question, question.sort);
     let is_whole = question.is_table() && filters_nothing(&context);
     let stops = is_whole && question.top.is_none() && question.sort.is_none();
     let left_out = if stops { LeftOut::of(&context, &mut found) } else { LeftOut::default() };

@@ -66,6 +66,7 @@ fn heaviest<'a>(context: &Context, row: &'a OnCommunicator) -> Option<&'a Operat
 fn ask(question: &Question) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);
     let mut found = Communicators::of(&context, None, false, false)?;
+    found.fold(&context, question, None);
     found.list.retain(|part| !part.comm.is_special());
     let mut document = context.document(VIEW.entries, false, VIEW.empty);
     // Whoever ran the job tells the rest.
@@ -84,7 +85,9 @@ fn ask(question: &Question) -> Result<Document, Error> {
     }
     document.head.lines.extend(crowded);
     if !found.list.is_empty() {
-        let more = More { most: room, one: "more communicator", hint: "" };
+        let is_any_folded = found.list.iter().skip(room).any(|part| part.family.is_some());
+        let one = if is_any_folded { "more line" } else { "more communicator" };
+        let more = More { most: room, one, hint: "" };
         document.tables.push(Table { more: Some(more), ..column::table("summary", COLUMNS, &context, found.list) });
     }
     Ok(document)

@@ -1,5 +1,7 @@
 //! Where the run time went, who waited for whom, and communicators that were made alike.
 
+use std::path::Path;
+
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -261,7 +263,13 @@ fn a_timeline_tells_who_waited_for_whom() {
 /// Six communicators made by one call, and one by another.
 fn families() -> Folder {
     let folder = Folder::empty();
-    let mut profile = Builder::new(&folder.path("families.db"), 12);
+    write_families(&folder.path("families.db"), "");
+    folder
+}
+
+pub fn write_families(path: &Path, launch: &str) {
+    let mut profile = Builder::new(path, 12);
+    profile.meta("launch", launch);
     profile.meta("ranks", "12");
     profile.comm("W0.0", None, None, 12, "0-11");
     profile.comm("d0.1", None, Some("W0.0"), 12, "0-11");
@@ -274,7 +282,6 @@ fn families() -> Folder {
     }
     profile.cell("d0.1", "MPI_Barrier", 0, 0, Did(1, 0, 0, 500 * MS));
     profile.finish(|_| 2000 * MS);
-    folder
 }
 
 #[test]

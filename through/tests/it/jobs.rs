@@ -195,6 +195,7 @@ fn the_job() {
         Ok("elsewhere") => {
             sample(&Path::new(&env::var("COMMSEE_DIR").unwrap()).join(Path::new(&out).file_name().unwrap()), &launch);
         }
+        Ok("alike") => crate::insight::write_families(Path::new(&out), &launch),
         Ok("layered") => crate::layers::write(Path::new(&out), &launch),
         _ => sample(Path::new(&out), &launch),
     }
@@ -213,6 +214,14 @@ fn the_summary_is_short_and_says_what_matters() {
     assert_eq!(answer.status, 0, "{}", answer.err);
     assert!(answer.err.lines().count() <= 25 && answer.err.lines().all(|line| line.chars().count() <= 80));
     insta::assert_snapshot!(answer.err);
+}
+
+#[test]
+fn communicators_that_were_made_alike_are_one_line_of_the_summary() {
+    let folder = Folder::empty();
+    let answer = run_job(&folder, "alike", "a.db");
+    let alike: Vec<&str> = answer.err.lines().filter(|line| line.contains("Allreduce")).collect();
+    assert!(alike.len() == 1 && alike[0].starts_with("  s0.2 and 5 more "), "{}", answer.err);
 }
 
 #[test]
