@@ -90,6 +90,18 @@ pub fn has_own_size(operation: u16) -> bool {
     OWN_SIZES.get(usize::from(operation)).copied().unwrap_or(false)
 }
 
+impl Call {
+    /// Whether the bucket tells a message size. A call without one is in the first bucket, as is the setup of a persistent receive, of which
+    /// nothing has arrived.
+    pub fn has_size(&self) -> bool {
+        match self.rule {
+            "none" => false,
+            "recv" => self.shape != Shape::Persistent,
+            _ => true,
+        }
+    }
+}
+
 /// Calls on files that are collective though their names do not say so.
 const COLLECTIVE_ON_FILES: [&str; 9] =
     ["open", "close", "set_size", "preallocate", "set_info", "set_view", "seek_shared", "set_atomicity", "sync"];
@@ -127,6 +139,17 @@ mod tests {
             let is_sized = base.ends_with("allv") || base.ends_with("allw") || base.ends_with("gatherv");
             let is_sized = is_sized || base.ends_with("scatterv") || base == "mpi_startall";
             assert_eq!(has_own_size(operation), is_sized, "{}", call.name);
+        }
+    }
+
+    #[test]
+    fn calls_that_carry_no_bytes_have_no_size() {
+        let has_size = |name: &str| find(name).unwrap().has_size();
+        for name in ["Barrier", "Ibarrier", "Waitall", "Comm_dup", "Comm_free", "Win_fence", "Init", "Recv_init"] {
+            assert!(!has_size(name), "{name}");
+        }
+        for name in ["Bcast", "Irecv", "Put", "Start", "Startall", "Send_init", "File_read", "Psend_init"] {
+            assert!(has_size(name), "{name}");
         }
     }
 

@@ -78,6 +78,11 @@ impl Operation {
         matches!(self.class.as_str(), "collective" | "neighborhood" | "comm")
     }
 
+    /// Whether its calls have a message size; of one that is not known, they may.
+    pub fn has_size(&self) -> bool {
+        commsee::calls::CALLS.iter().find(|call| call.name == self.name).is_none_or(commsee::calls::Call::has_size)
+    }
+
     /// Whether its time lies outside the span that run time and MPI time are measured over.
     pub fn is_outside_span(&self) -> bool {
         let known = commsee::calls::CALLS.iter().position(|call| call.name == self.name);

@@ -166,7 +166,7 @@ fn group(context: &Context, key: &Key) -> Group {
         op: context.op(key.op).to_owned(),
         class: context.class(key.op).to_owned(),
         bucket: context.bucket(key.bucket),
-        bucket_title: context.bucket(key.bucket).map(|it| units::bucket(it.lo, it.hi)).unwrap_or_default(),
+        bucket_title: context.sizes(key.op, key.bucket).map_or("-".to_owned(), |it| units::bucket(it.lo, it.hi)),
         phase: key.phase.map(|phase| context.phase(phase).to_owned()),
         phase_title: key.phase.map(|phase| title(context, phase).to_owned()).unwrap_or_default(),
     }

@@ -53,7 +53,7 @@ const COLUMNS: &[Of] = &[
         Value::some(known(row).and_then(|row| context.bucket(row.bucket)?.hi), Value::Bytes)
     }),
     Of::shown("bytes", Unit::Bucket, |context, row| {
-        Value::some(known(row).and_then(|row| context.bucket(row.bucket)), |bucket| Value::Bucket {
+        Value::some(known(row).and_then(|row| context.sizes(row.started, row.bucket)), |bucket| Value::Bucket {
             lo: bucket.lo,
             hi: bucket.hi,
         })

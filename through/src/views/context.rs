@@ -183,6 +183,12 @@ impl Context {
         self.catalog.buckets.get(&number).copied()
     }
 
+    /// The message sizes that a bucket means for an operation: none where its calls have no size.
+    pub fn sizes(&self, op: i64, bucket: i64) -> Option<Bucket> {
+        let has_size = self.operation(op).is_none_or(Operation::has_size);
+        self.bucket(bucket).filter(|_| has_size)
+    }
+
     pub fn phase(&self, number: i64) -> &str {
         self.catalog.phases.get(&number).map(String::as_str).unwrap_or_default()
     }

@@ -86,22 +86,13 @@ const COLUMNS: &[Of] = &[
 const LEGEND: &str =
     "Operations that move data, ranks taken together. The bars of a column are measured by its longest one.";
 
-/// Whether calls of an operation have a size: completion calls, barriers, fences and the opening of files have none.
-fn moves_data(operation: &str) -> bool {
-    use commsee::calls::{Class, find};
-    find(operation).is_none_or(|call| {
-        call.rule != "none" && !matches!(call.class, Class::Completion | Class::Comm | Class::Control)
-    })
-}
-
 fn ask(question: &Question) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);
     // Operations whose ranks have sizes of their own have buckets of their own, with the same bounds.
     let mut sums: BTreeMap<(u64, i64), Sum> = BTreeMap::new();
     for row in operations(&context.profile, &context.catalog, &context.filter, false)? {
-        if moves_data(context.op(row.op)) {
-            let lo = context.bucket(row.bucket).map_or(u64::MAX, |bucket| bucket.lo);
-            let sum = sums.entry((lo, size_class(row.bucket))).or_default();
+        if let Some(bucket) = context.sizes(row.op, row.bucket) {
+            let sum = sums.entry((bucket.lo, size_class(row.bucket))).or_default();
             sum.calls = sum.calls.saturating_add(row.calls);
             sum.bytes_sent = sum.bytes_sent.saturating_add(row.bytes_sent);
             sum.bytes_recv = sum.bytes_recv.saturating_add(row.bytes_recv);

@@ -11,7 +11,7 @@ use super::waited::Waited;
 use super::{
     Column, Command, Context, Flag, Part, Question, View, advise, column, communicators, efficiency, in_flight, linkage,
 };
-use crate::document::{Audience, Document, Format, Section, Style, Unit, Value};
+use crate::document::{Audience, Document, Format, Section, Unit, Value};
 use crate::error::Error;
 use crate::query::catalog::{Communicator, NO_COMM, SEVERAL_COMMS};
 use crate::query::involved::Involved;
@@ -84,9 +84,11 @@ const COLUMNS: &[Of] = &[
         Value::some(context.bucket(row.sums.bucket).and_then(|bucket| bucket.hi), Value::Bytes)
     }),
     Of::shown("bytes", Unit::Bucket, |context, row| {
-        Value::some(context.bucket(row.sums.bucket), |bucket| Value::Bucket { lo: bucket.lo, hi: bucket.hi })
+        Value::some(context.sizes(row.sums.op, row.sums.bucket), |bucket| Value::Bucket {
+            lo: bucket.lo,
+            hi: bucket.hi,
+        })
     })
-    .style(Style::Blank)
     .first(),
     Of::new("ranks", "ranks", Unit::Count, "how many ranks called", |_, row| Value::Number(row.sums.ranks.into()))
         .optional(3),

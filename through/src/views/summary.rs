@@ -43,8 +43,9 @@ const COLUMNS: &[Of] = &[
     Of::shown("heaviest operation", Unit::Text, |context, row| {
         Value::some(heaviest(context, row), |heaviest| {
             let op = context.op(heaviest.op);
-            let bucket = context.bucket(heaviest.bucket).map(|bucket| units::bucket(bucket.lo, bucket.hi));
-            Value::owned(format!("{} {}", op.strip_prefix("MPI_").unwrap_or(op), bucket.unwrap_or_default()))
+            let sizes =
+                context.sizes(heaviest.op, heaviest.bucket).map(|it| format!(" {}", units::bucket(it.lo, it.hi)));
+            Value::owned(format!("{}{}", op.strip_prefix("MPI_").unwrap_or(op), sizes.unwrap_or_default()))
         })
     })
     .style(Style::Blank),

@@ -66,7 +66,7 @@ const COLUMNS: &[Of] = &[
         Value::some(context.bucket(row.row.bucket).and_then(|bucket| bucket.hi), Value::Bytes)
     }),
     Of::shown("bytes", Unit::Bucket, |context, row| {
-        Value::some(context.bucket(row.row.bucket), |bucket| Value::Bucket { lo: bucket.lo, hi: bucket.hi })
+        Value::some(context.sizes(row.row.op, row.row.bucket), |bucket| Value::Bucket { lo: bucket.lo, hi: bucket.hi })
     }),
     Of::new("calls", "calls", Unit::Count, "a collective call counts once for its communicator", |_, row| {
         Value::Number(row.row.calls)

@@ -98,10 +98,10 @@ fn added_up<'a>(rows: impl Iterator<Item = &'a Completed>) -> Vec<Completed> {
     sums
 }
 
-/// `Irecv of 1K-8K`.
+/// `Irecv of 1K-8K`, or `Ibarrier`.
 fn kind(context: &Context, row: &Completed) -> String {
-    let size = context.bucket(row.bucket).map(|it| units::bucket(it.lo, it.hi)).unwrap_or_default();
-    format!("{} of {size}", short(context, row.started))
+    let size = context.sizes(row.started, row.bucket).map(|it| format!(" of {}", units::bucket(it.lo, it.hi)));
+    format!("{}{}", short(context, row.started), size.unwrap_or_default())
 }
 
 fn short<'a>(context: &'a Context, op: i64) -> Cow<'a, str> {

@@ -114,6 +114,9 @@ fn each_control_changes_all_views_to_the_numbers_of_sql() {
         browser.click("#filters [name=reset]");
         assert_eq!(selected(&mut browser), in_profile(&folder, outside), "{name} taken away");
     }
+    // Waiting has no size, also where it is as many bytes as the smallest messages.
+    let sized = browser.eval("[...document.querySelectorAll('[data-heat=sizes] [data-op=MPI_Waitall]')].filter((cell) => Number(cell.dataset.value) > 0).map((cell) => cell.dataset.bucket)");
+    assert_eq!(sized, json!(["-"]));
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 

@@ -51,6 +51,31 @@ fn times_are_per_rank_and_sizes_are_sums() {
 }
 
 #[test]
+fn calls_without_a_size_show_none() {
+    let folder = Folder::empty();
+    let mut profile = Builder::new(&folder.path("sizes.db"), 1);
+    profile.comm("W0.0", None, None, 1, "0");
+    for (op, bucket) in [("MPI_Barrier", 0), ("MPI_Recv_init", 0), ("MPI_Start", 2), ("MPI_Bcast", 0)] {
+        profile.cell("W0.0", op, bucket, 0, Did(1, 0, 0, MS));
+    }
+    profile.finish(|_| 100 * MS);
+    for words in [&[][..], &["-a"], &["top"]] {
+        let table = folder.through(words).ok();
+        let size = |op: &str| {
+            let line = table.lines().find(|line| line.starts_with("  ") && line.contains(&format!(" {op} "))).unwrap();
+            line.split_whitespace().skip_while(|word| *word != op).nth(1).unwrap().to_owned()
+        };
+        let sizes = ["Barrier", "Recv_init", "Start", "Bcast"].map(size);
+        assert_eq!(sizes, ["-", "-", "1K-8K", "0-128"], "{table}");
+    }
+    let row = &folder.through(&["--op", "Barrier", "--format", "csv"]).csv()[0];
+    assert_eq!((row["bucket_lo"].as_str(), row["bucket_hi"].as_str()), ("0", "128"));
+    let sizes = folder.through(&["hist", "--format", "csv"]).csv();
+    let calls: Vec<_> = sizes.iter().map(|row| (row["bucket_lo"].as_str(), row["calls"].as_str())).collect();
+    assert_eq!(calls, [("0", "1"), ("1024", "1")]);
+}
+
+#[test]
 fn the_overview_names_the_rank_of_each_maximum() {
     let overview = &Folder::with_sample().through(&["--format", "json"]).json()["overview"];
     assert_eq!((overview["wall_max_s"].as_f64(), overview["wall_max_rank"].as_i64()), (Some(3.0), Some(2)));

@@ -110,7 +110,7 @@ impl Lists {
             .iter()
             .map(|(number, op)| {
                 let is_outside = catalog.is_outside_span(*number);
-                json!({ "name": text(&op.name), "class": text(&op.class), "outside": is_outside })
+                json!({ "name": text(&op.name), "class": text(&op.class), "outside": is_outside, "sized": op.has_size() })
             })
             .collect();
         let buckets = catalog
