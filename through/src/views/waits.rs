@@ -121,19 +121,19 @@ const OPERATIONS: &[OfOperation] = &[
         |_, row| Value::some(row.time_ns, Value::Time),
     )
     .style(Style::Blank),
-    OfOperation::new("wait_min_s", "waiting", Unit::Seconds, "waiting, at least, over all members", |_, row| {
-        Value::some(row.bounds, |(least, _)| Value::Time(least))
-    })
-    .style(Style::Blank),
-    OfOperation::new("wait_max_s", "at most", Unit::Seconds, "and at most", |_, row| {
-        Value::some(row.bounds, |(_, most)| Value::Time(most))
-    })
-    .style(Style::Blank),
+    OfOperation::record("wait_min_s", Unit::Seconds, "waiting, at least, over all members", |_, row| least(row)),
+    OfOperation::record("wait_max_s", Unit::Seconds, "and at most", |_, row| most(row)),
+    OfOperation::shown("waiting", Unit::Seconds, |_, row| least(row))
+        .style(Style::Blank)
+        .when(|_, rows| !is_timed(rows)),
+    OfOperation::shown("at most", Unit::Seconds, |_, row| most(row))
+        .style(Style::Blank)
+        .when(|_, rows| !is_timed(rows)),
     OfOperation::new("wait_s", "timeline", Unit::Seconds, "by the timeline", |_, row| {
         Value::some(row.exact, |(_, wait_ns)| Value::Time(wait_ns))
     })
     .style(Style::Blank)
-    .when(|_, rows| rows.iter().any(|row| row.exact.is_some())),
+    .when(|_, rows| is_timed(rows)),
     OfOperation::new(
         "state",
         "state",
@@ -142,8 +142,16 @@ const OPERATIONS: &[OfOperation] = &[
         |_, row| Value::some(row.exact, |(state, _)| Value::text(state.name())),
     )
     .style(Style::Blank)
-    .optional(3)
-    .when(|_, rows| rows.iter().any(|row| row.exact.is_some())),
+    .when(|_, rows| is_timed(rows)),
+    // What a timeline tells matters more.
+    OfOperation::shown("at least", Unit::Seconds, |_, row| least(row))
+        .style(Style::Blank)
+        .optional(3)
+        .when(|_, rows| is_timed(rows)),
+    OfOperation::shown("at most", Unit::Seconds, |_, row| most(row))
+        .style(Style::Blank)
+        .optional(3)
+        .when(|_, rows| is_timed(rows)),
     OfOperation::record(
         "late",
         Unit::Text,
@@ -184,6 +192,18 @@ const OPERATIONS: &[OfOperation] = &[
     ),
 ];
 
+fn least(row: &Operation) -> Value<'static> {
+    Value::some(row.bounds, |(least, _)| Value::Time(least))
+}
+
+fn most(row: &Operation) -> Value<'static> {
+    Value::some(row.bounds, |(_, most)| Value::Time(most))
+}
+
+fn is_timed(rows: &[Operation]) -> bool {
+    rows.iter().any(|row| row.exact.is_some())
+}
+
 const PAIRS: &[OfPair] = &[
     OfPair::new("state", "state", Unit::Text, "Scalasca's name of the wait state", |_, row| {
         Value::text(row.state.name())
@@ -215,6 +235,8 @@ const PAIRS: &[OfPair] = &[
 const LEGEND: &str = "Waiting is between the two bounds, which follow from counters: whoever spends least in a barrier or an exchange \
      was late. They meet if the same rank is late each time. A rank that loses its processor in a call seems to wait there.";
 const WITHOUT_TIMELINE: &str = " A timeline (COMMSEE_TRACE=1) tells exactly.";
+const TIMELINE: &str = "timeline: what ranks waited for others, by the timeline, and the state that Scalasca names so.";
+const BOUNDS: &str = "at most: with at least, the bounds of the waiting that follow from counters alone.";
 
 fn reason(refused: Refused) -> &'static str {
     match refused {
@@ -247,11 +269,12 @@ fn ask(question: &Question) -> Result<Document, Error> {
     if question.is_table() {
         operations.retain(|operation| operation.refused.is_none());
     }
+    let is_exact = self::is_timed(&operations);
     let mut of_ranks = column::table("waits", WAITS, &context, waits);
     of_ranks.audience = Audience::RECORDS;
     let mut of_operations = column::table("operations", OPERATIONS, &context, operations);
     of_operations.audience = Audience::BESIDE;
-    of_operations.legend = vec![format!("{LEGEND}{}", if timeline.is_none() { WITHOUT_TIMELINE } else { "" })];
+    of_operations.legend = legend(is_exact, timeline.is_some());
     if refused > 0 {
         of_operations.after.push(format!(
             "and {} whose ranks made different numbers of calls: nothing can be said",
@@ -262,6 +285,15 @@ fn ask(question: &Question) -> Result<Document, Error> {
     of_pairs.audience = if timeline.is_some() && !is_empty { Audience::BESIDE } else { Audience::JSON };
     document.tables = vec![of_ranks, of_operations, of_pairs];
     Ok(document)
+}
+
+/// `is_exact`: the timeline tells of waiting.
+fn legend(is_exact: bool, has_timeline: bool) -> Vec<String> {
+    match (is_exact, has_timeline) {
+        (true, _) => vec![TIMELINE.to_owned(), BOUNDS.to_owned()],
+        (false, true) => vec![LEGEND.to_owned()],
+        (false, false) => vec![format!("{LEGEND}{WITHOUT_TIMELINE}")],
+    }
 }
 
 fn heaviest(context: &Rc<Context>, mut pairs: Vec<Waited>, question: &Question) -> crate::document::Table {

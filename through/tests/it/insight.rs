@@ -260,6 +260,20 @@ fn a_timeline_tells_who_waited_for_whom() {
     assert_eq!((barrier["state"].as_str(), barrier["late_ranks"].as_str()), (Some("Wait at Barrier"), Some("2")));
 }
 
+#[test]
+fn a_terminal_of_80_columns_shows_wait_states() {
+    let folder = timeline();
+    let table = |columns: &str| {
+        let output = folder.command(&["waits"]).env("COLUMNS", columns).output().unwrap();
+        crate::common::Answer::of(output).ok()
+    };
+    let narrow = table("80");
+    assert!(narrow.lines().any(|line| line.contains("Barrier") && line.contains("Wait at Barrier")), "{narrow}");
+    assert!(!narrow.contains("at most"), "{narrow}");
+    let wide = table("120");
+    assert!(wide.contains("at least") && wide.contains("at most: with at least"), "{wide}");
+}
+
 /// Six communicators made by one call, and one by another.
 fn families() -> Folder {
     let folder = Folder::empty();
