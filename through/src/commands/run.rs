@@ -14,6 +14,7 @@ use crate::cli::Run;
 use crate::document::{Format, Line};
 use crate::error::Error;
 use crate::job::collect::Reach;
+use crate::job::misspelled::misspelled;
 use crate::job::results::{self, Results};
 use crate::job::shards;
 use crate::job::{launcher, names, preload, signals};
@@ -33,6 +34,7 @@ pub fn run(run: &Run) -> Result<u8, Error> {
     let pattern = preload::pattern(&run.profiling);
     let launch = launch_token().map_err(Error::Random)?;
     let mut variables = preload::variables(&run.profiling)?;
+    misspelled(env::vars_os().filter_map(|(name, _)| name.into_string().ok())).iter().for_each(say);
     variables.retain(|(name, _)| *name != settings::OUT);
     variables.push((settings::OUT, pattern.clone().into_os_string()));
     variables.push((settings::LAUNCH, OsString::from(&launch)));

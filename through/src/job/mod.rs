@@ -1,12 +1,13 @@
 //! Jobs: how they are started under the profiler, and how what they leave becomes a profile.
 //!
-//! `preload`, `launcher` and `signals` start one; `slurm_step` keeps its step alive. `shards` finds what a job left on this host, `carry` and
+//! `preload`, `launcher` and `signals` start one, and `misspelled` sees what was meant to be set; `slurm_step` keeps its step alive. `shards` finds what a job left on this host, `carry` and
 //! `watch` bring it to where other hosts see it, `collect` asks them, `parts` reads what profiles carry, `results` is the sum of
 //! it, and `names` has it told by line.
 
 pub mod carry;
 pub mod collect;
 pub mod launcher;
+pub mod misspelled;
 pub mod names;
 pub mod parts;
 pub mod preload;

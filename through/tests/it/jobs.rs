@@ -143,6 +143,20 @@ fn a_hook_module_that_is_not_there_is_told_before_the_job_starts() {
 }
 
 #[test]
+fn a_misspelled_variable_is_told_once_by_the_launcher() {
+    let folder = Folder::empty();
+    let told = |words: &[&str]| {
+        let mut through = command(&folder, words);
+        through.env("COMMSEE_TRACES", "1").env("COMMSEE_MY_LAYER", "1");
+        Answer::of(through.output().unwrap()).err
+    };
+    let run = told(&["run", "--", "true"]);
+    assert!(run.starts_with("through: there is no variable COMMSEE_TRACES; similar: COMMSEE_TRACE\n"), "{run}");
+    assert!(!run.contains("MY_LAYER"), "{run}");
+    assert_eq!(told(&["exec", "--", "true"]), "");
+}
+
+#[test]
 fn open_mpi_hands_the_variables_on() {
     let folder = Folder::empty();
     let script = "#!/bin/sh\n[ \"$1\" = --version ] && { echo 'mpirun (Open MPI) 4.1.4'; exit; }\necho \"$@\"\n";
