@@ -101,6 +101,7 @@ fn one_look_shows_communicators_and_where_ranks_stand() {
         let done = execute(&mut job.watch(&["--once"]));
         assert!(done.status.success() && done.stderr.is_empty(), "{mpi}: {}", done.stderr);
         look(&done.stdout);
+        assert!(!done.stdout.contains("calls/s"), "{mpi}: there was no look before: {}", done.stdout);
         assert!(!done.stdout.contains('\u{1b}'), "{mpi}: {}", done.stdout);
         // By its name, and by its directory.
         let run = done.stdout.split_whitespace().nth(1).unwrap().to_owned();

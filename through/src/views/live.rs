@@ -67,7 +67,9 @@ const COLUMNS: &[Of] = &[
     .when(|_, rows| rows.iter().any(|row| row.new.is_some())),
 ];
 
-const LEGEND: &str = "Sums over the ranks; time also of calls that have not returned. calls/s, rate: since the last look. now: part of the ranks' time since then.";
+const LEGEND: &str = "Sums over the ranks, bytes sent and received; time also of calls that have not returned.";
+/// From the second look on.
+const NEW: &str = "calls/s, rate: since the last look; now: part of the ranks' time since then.";
 
 /// What a look found.
 pub struct Look {
@@ -108,7 +110,8 @@ pub fn live(profile: Profile, before: Option<(&Sums, f64)>, top: usize) -> Resul
     document.tables.extend(standing::unfinished(&context)?);
     let seconds = before.map_or(1.0, |(_, seconds)| seconds.max(1e-3));
     let run = Rc::new(Run { context, seconds, mpi_ns });
-    document.tables.push(Table { legend: vec![LEGEND.to_owned()], ..column::table("live", COLUMNS, &run, rows) });
+    let legend = [Some(LEGEND), before.map(|_| NEW)].into_iter().flatten().map(str::to_owned).collect();
+    document.tables.push(Table { legend, ..column::table("live", COLUMNS, &run, rows) });
     Ok(Look { document, sums: named, mpi_ns })
 }
 
