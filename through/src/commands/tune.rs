@@ -13,11 +13,14 @@ use crate::query::catalog::Catalog;
 use crate::query::filter::Filter;
 use crate::query::selection::Selection;
 use crate::text::path::quoted;
+use crate::text::units;
 use crate::tune::algorithms::{COLLECTIVES, find};
 use crate::tune::{Library, Plan, SCRIPT};
 
 /// What it is worth to look for an algorithm for.
 const TOPICS: [&str; 2] = ["slower-though-smaller", "odd-sibling"];
+/// Less of the run time is hardly told from chance.
+const WORTHWHILE: f64 = 0.01;
 
 pub fn tune(tune: &Tune) -> Result<u8, Error> {
     let profile = Rc::new(opened(&tune.input)?);
@@ -52,6 +55,7 @@ pub fn tune(tune: &Tune) -> Result<u8, Error> {
     let collective = find(run.op(op)).expect("one of those that are known");
     let ranks = run.comm(comm).and_then(|comm| comm.size).unwrap_or_default();
     let plan = Plan { collective, ranks, library, runs: tune.runs };
+    let part = part(&run, op, &plan);
     let folder = tune
         .output
         .clone()
@@ -76,11 +80,24 @@ pub fn tune(tune: &Tune) -> Result<u8, Error> {
     println!("{runs} runs compare them with what the library does by itself:");
     println!();
     println!("    sh {} LAUNCHER ARGUMENTS...", quoted(&folder.join(SCRIPT)));
+    if part < WORTHWHILE {
+        let part = units::percent(part, 1.0);
+        println!();
+        println!("It takes {part} of the run time, which is all that another algorithm can save.");
+    }
     if plan.runs < 4 {
         println!();
         println!("Fewer than 4 runs of each give numbers, and no verdict.");
     }
     Ok(0)
+}
+
+/// The part of the run time of all ranks that calls take which another algorithm changes.
+fn part(run: &Run, op: i64, plan: &Plan) -> f64 {
+    let is_changed = |comm: i64| run.comm(comm).and_then(|comm| comm.size).is_some_and(|ranks| plan.changes(ranks));
+    let sums = run.sums.values().filter(|sum| sum.op == op && is_changed(sum.comm));
+    let time_ns: f64 = sums.map(|sum| sum.time_ns as f64).sum();
+    time_ns / run.ledger.whole_ns() as f64
 }
 
 /// The communicator and operation that are selected; of several what advice names, else the heaviest.

@@ -55,6 +55,14 @@ impl Plan {
         }
     }
 
+    /// Whether it changes the algorithm on communicators of so many ranks: MPICH's variables know no size.
+    pub fn changes(&self, ranks: u64) -> bool {
+        match self.library {
+            Library::OpenMpi => ranks == self.ranks,
+            Library::Mpich { .. } => true,
+        }
+    }
+
     /// The script, and what it needs.
     pub fn files(&self) -> Vec<File> {
         let mut files = Vec::new();

@@ -42,6 +42,7 @@ mod stood;
 mod summed;
 mod symbols;
 mod terminal;
+mod tune;
 mod versions;
 mod views;
 mod watch;

@@ -1,0 +1,26 @@
+//! `through tune`: files that compare algorithms of a collective.
+
+use crate::common::{Builder, Did, Folder, MS};
+
+/// A second on four ranks, with so many milliseconds in a collective on each of two communicators.
+fn folder(ms: i64) -> Folder {
+    let folder = Folder::empty();
+    let mut profile = Builder::new(&folder.path("a.db"), 4);
+    profile.meta("mpi_family", "openmpi");
+    profile.meta("mpi_library", "Open MPI v4.1.4");
+    for (comm, ranks) in [("s0.1", [0, 1]), ("s2.1", [2, 3])] {
+        profile.comm(comm, None, Some("W0.0"), 2, &format!("{}-{}", ranks[0], ranks[1]));
+        ranks.iter().for_each(|rank| profile.cell(comm, "MPI_Alltoall", 2, *rank, Did(10, 40_960, 40_960, ms * MS)));
+    }
+    profile.finish(|_| 1000 * MS);
+    folder
+}
+
+#[test]
+fn what_can_hardly_save_time_is_told() {
+    let seldom = folder(4).through(&["tune", "--runs", "4"]).ok();
+    let words = "\nIt takes 0.4 % of the run time, which is all that another algorithm can save.\n";
+    assert!(seldom.ends_with(words), "{seldom}");
+    let often = folder(40).through(&["tune", "--runs", "4"]).ok();
+    assert!(often.contains("MPI_Alltoall on s") && !often.contains("of the run time"), "{often}");
+}
