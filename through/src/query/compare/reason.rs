@@ -77,6 +77,23 @@ impl Reason {
             Reason::LessUnexplained => "less unexplained",
         }
     }
+
+    /// For people, behind "because of".
+    pub fn words(self) -> &'static str {
+        match self {
+            Reason::Bigger => "bigger messages",
+            Reason::Smaller => "smaller messages",
+            Reason::SlowerPerByte => "more time per byte",
+            Reason::FasterPerByte => "less time per byte",
+            Reason::SlowerPerCall => "more time per call",
+            Reason::FasterPerCall => "less time per call",
+            Reason::MoreEndSkew => "ends further apart",
+            Reason::LessEndSkew => "ends closer together",
+            Reason::MoreUnexplained => "more uncounted time",
+            Reason::LessUnexplained => "less uncounted time",
+            _ => self.name(),
+        }
+    }
 }
 
 impl Side {
