@@ -25,6 +25,7 @@ mod hist;
 mod hosts;
 mod imbalance;
 mod in_flight;
+mod lineless;
 mod linkage;
 pub mod live;
 mod matrix;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::context::{both, shorten};
-use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage, nothing};
+use super::{Column, Command, Context, Flag, Part, Question, View, column, lineless, linkage, nothing};
 use crate::document::{Document, Format, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::sites::Spot;
@@ -120,7 +120,8 @@ fn ask(question: &Question, is_by_rank: bool) -> Result<Document, Error> {
     let mut document = context.document(VIEW.entries, rows.is_empty(), VIEW.empty);
     document.hidden = shorten(&mut rows, question.top_of_table(SHOWN));
     let callers = context.catalog.sites.has_stacks().then(|| CALLERS.to_owned());
-    let legend = [LEGEND.to_owned()].into_iter().chain(callers).collect();
+    let lineless = lineless::legend(rows.iter().filter_map(|row| row.stack.first().map(Rc::as_ref)));
+    let legend = [LEGEND.to_owned()].into_iter().chain(callers).chain(lineless).collect();
     let columns = if is_by_rank { WITH_RANK } else { COLUMNS };
     document.tables = vec![Table { legend, ..column::table("sites", columns, &context, rows) }];
     document.tables.extend(linkage::records(&context));

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage, nothing};
+use super::{Column, Command, Context, Flag, Part, Question, View, column, lineless, linkage, nothing};
 use crate::document::{Document, Drawing, Format, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::sites::counts::{is_recorded, over_ranks};
@@ -130,8 +130,10 @@ fn ask(question: &Question, direction: Direction) -> Result<Document, Error> {
     }
     let mut nodes = tree(&counts, &context.catalog, direction);
     document.hidden = prune(&mut nodes, question.top_of_table(SHOWN));
+    let callers = counts.iter().filter_map(|count| context.catalog.sites.stack(count.site).into_iter().next());
+    let lineless = lineless::legend(callers.map(Rc::as_ref));
     let rows = nodes.into_iter().enumerate().map(|(number, node)| Row { number, node }).collect();
-    let legend = vec![LEGEND.to_owned()];
+    let legend = [LEGEND.to_owned()].into_iter().chain(lineless).collect();
     document.tables = vec![Table { legend, ..column::table("tree", COLUMNS, &context, rows) }];
     document.tables.extend(linkage::records(&context));
     Ok(document)

@@ -336,6 +336,23 @@ fn without_sites_it_is_said_how_to_record_them() {
     }
 }
 
+#[test]
+fn without_debug_data_it_is_said_how_to_have_lines() {
+    let folder = folder(8);
+    let told = |words: &[&str]| folder.through(words).ok().split_whitespace().collect::<Vec<_>>().join(" ");
+    let (down, sites) = (["--tree", "down"], ["--sites"]);
+    assert!(!told(&down).contains("debug data") && !told(&sites).contains("debug data"));
+    let db = Connection::open(folder.path("heat.db")).unwrap();
+    let without_line = "UPDATE frame_name SET file = NULL, line = NULL, function = function || '+0x1f'";
+    db.execute(&format!("{without_line} WHERE function = 'exchange'"), []).unwrap();
+    drop(db);
+    for words in [&down[..], &["--tree", "up"], &sites] {
+        let text = told(words);
+        let why = "exchange+0x1f has no line, since its binary has no debug data: build it with -g";
+        assert!(text.contains(why), "{text}");
+    }
+}
+
 /// Three ranks in one call on two lines, a fourth in another call.
 #[test]
 fn ranks_that_hang_are_told_by_line() {
