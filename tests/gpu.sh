@@ -123,6 +123,7 @@ if [ -n "${AWARE-}" ]; then
     of_program="SELECT '-|-|' || function || '|' || protocol || '|' || sum(calls) || '|' || sum(bytes)
                 FROM transfers WHERE layer = 'gpu' AND op = '-' GROUP BY function, protocol"
     of_library="SELECT comm || '|' || function || '|' || sum(bytes) FROM transfers WHERE layer = 'gpu' AND op <> '-' GROUP BY comm, function"
+    by_route="comm || '|' || op || '|' || src || '|' || dst || '|' || sum(calls) || '|' || sum(bytes)"
     for way in between staged; do
         with=("${aware[@]}")
         [ $way = between ] || with+=(UCX_TLS=^cuda_ipc)

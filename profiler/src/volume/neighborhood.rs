@@ -97,8 +97,9 @@ fn neighbor_exchange(context: &mut impl Context, given: impl Fn(usize) -> u64, t
     let neighbors = context.neighbors();
     let mut sent = 0u64;
     for (place, destination) in neighbors.real_destinations() {
-        context.message(destination, given(place));
-        sent = sent.wrapping_add(given(place));
+        let bytes = given(place);
+        context.message(destination, bytes);
+        sent = sent.wrapping_add(bytes);
     }
     unsized_volume(sent, neighbors.real_sources().fold(0u64, |sum, (place, _)| sum.wrapping_add(taken(place))))
 }
