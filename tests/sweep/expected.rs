@@ -24,7 +24,8 @@ fn by_rule(rule: &str) -> Option<([u64; 3], bool)> {
     let sized = |sent: bool, received: bool| [BYTES, BYTES * u64::from(sent), BYTES * u64::from(received)];
     let first = [0, BYTES, BYTES];
     Some(match rule {
-        "none" => ([0; 3], false),
+        // A start is in the bucket of its message, which the script states.
+        "none" | "start" => ([0; 3], false),
         "send" => (sized(true, false), true),
         "recv" => (sized(false, true), false),
         "sendrecv" | "sendrecv_replace" => (sized(true, true), true),

@@ -13,4 +13,3 @@ pub mod short_path;
 pub mod signals;
 pub mod stack;
 pub mod state;
-pub mod unawaited;

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::ptr;
 
-use crate::guest::unawaited::Unawaited;
 use crate::mpi::abi::Word;
 use crate::objects::communicators::{self, Record};
+use crate::objects::unawaited::Unawaited;
 use crate::shard::memory;
 
 #[derive(Clone, Copy)]

@@ -13,3 +13,4 @@ pub mod records;
 pub mod requests;
 pub mod shortcuts;
 pub mod turns;
+mod unawaited;

@@ -6,10 +6,10 @@ use std::ffi::c_int;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::guest::unawaited::Unawaited;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi;
 use crate::objects::communicators::Record;
+use crate::objects::unawaited::Unawaited;
 use crate::shard::memory;
 
 /// Ranks of the communicator in the order of the buffers' blocks; beyond the border of a grid `MPI_PROC_NULL`, which is

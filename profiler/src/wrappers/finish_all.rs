@@ -41,7 +41,16 @@ impl Several<'_> {
                     (Some(shortcut), noted @ [_, _, ..]) => {
                         self.finish_several::<P>(thread, shortcut, done.ticks, noted, statuses);
                     }
-                    (Some(shortcut), [one]) if self.finish_one::<P>(thread, shortcut, done.ticks, one, statuses) => {}
+                    (Some(shortcut), [one])
+                        if finish_one::<P>(
+                            thread,
+                            shortcut,
+                            done.ticks,
+                            one,
+                            self.receives,
+                            self.changes,
+                            statuses,
+                        ) => {}
                     (_, noted) => finish_each::<P>(thread, shortcut, done.ticks, noted, self.receives, statuses),
                 },
                 _ => {
@@ -51,32 +60,6 @@ impl Several<'_> {
                     finish_failed::<P>(thread, shortcut, done.ticks, self.noted(), array, self.receives, statuses);
                 }
             }
-        }
-    }
-
-    /// The same of one alone, if it takes no more than a few comparisons. Apart: it would need registers that others save.
-    #[inline(never)]
-    unsafe fn finish_one<P: Path>(
-        &self,
-        thread: &Thread,
-        shortcut: &Shortcut,
-        ticks: u64,
-        one: &Noted,
-        statuses: Word,
-    ) -> bool {
-        if !P::IS_SHORT || self.changes != thread.requests().changed_so_far() || one.together().is_some() {
-            return false;
-        }
-        let Some(mut entered) = thread.requests().enter() else { return false };
-        let mut requests = entered.held();
-        let status = status::at(statuses, one.index());
-        // SAFETY: nothing has changed since it was noted; the call has filled the statuses.
-        unsafe {
-            let slot = requests.noted_unchanged(one);
-            let is_simple = slot.state.is_sole() || slot.is_one_of_those_alike();
-            let finished = if is_simple { finish_at_once::<P>(thread, slot, self.receives, status) } else { None };
-            drop(entered);
-            finished.map(|finished| finished.count(thread, shortcut, ticks, status)).is_some()
         }
     }
 
@@ -109,6 +92,34 @@ impl Several<'_> {
             }
         }
         completions.end(ticks);
+    }
+}
+
+/// All that is left to do for one alone, if it takes no more than a few comparisons. Apart: it would need registers that others save. It is
+/// given words, as below.
+#[inline(never)]
+unsafe fn finish_one<P: Path>(
+    thread: &Thread,
+    shortcut: &Shortcut,
+    ticks: u64,
+    one: &Noted,
+    receives: bool,
+    changes: u64,
+    statuses: Word,
+) -> bool {
+    if !P::IS_SHORT || changes != thread.requests().changed_so_far() || one.together().is_some() {
+        return false;
+    }
+    let Some(mut entered) = thread.requests().enter() else { return false };
+    let mut requests = entered.held();
+    let status = status::at(statuses, one.index());
+    // SAFETY: nothing has changed since it was noted; the call has filled the statuses.
+    unsafe {
+        let slot = requests.noted_unchanged(one);
+        let is_simple = slot.state.is_sole() || slot.is_one_of_those_alike();
+        let finished = if is_simple { finish_at_once::<P>(thread, slot, receives, status) } else { None };
+        drop(entered);
+        finished.map(|finished| finished.count(thread, shortcut, ticks, status)).is_some()
     }
 }
 
