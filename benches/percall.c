@@ -10,7 +10,8 @@
 enum { WARM_UP = 128 };
 
 static MPI_Comm comms[64];
-static MPI_Request nulls[64], inactive, pending[16], persistent[2];
+static MPI_Request nulls[64], inactive, pending[16], persistent[2], halo[16];
+static MPI_Comm grid;
 static MPI_Win window;
 static int one = 1, two, flag, rank, size;
 static volatile uint64_t sum;
@@ -129,6 +130,32 @@ static void do_start_each(void)
     for (int i = 0; i < 2; i++) MPI_Start(&persistent[i]);
     for (int i = 0; i < 2; i++) MPI_Wait(&persistent[i], MPI_STATUS_IGNORE);
 }
+static void do_waitall_one(void)
+{
+    MPI_Request request;
+    MPI_Irecv(&two, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &request);
+    MPI_Send(&one, 1, MPI_INT, 0, 0, MPI_COMM_SELF);
+    MPI_Waitall(1, &request, MPI_STATUSES_IGNORE);
+}
+static void do_waitany_persistent(void)
+{
+    MPI_Startall(16, halo);
+    for (int i = 0, index; i < 16; i++) MPI_Waitany(16, halo, &index, MPI_STATUS_IGNORE);
+}
+static void do_mprobe(void)
+{
+    MPI_Request request;
+    MPI_Message message;
+    MPI_Isend(&one, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &request);
+    MPI_Mprobe(0, 0, MPI_COMM_SELF, &message, MPI_STATUS_IGNORE);
+    MPI_Mrecv(&two, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+static void do_neighbors(void)
+{
+    static int in[4];
+    MPI_Neighbor_allgather(&one, 1, MPI_INT, in, 1, MPI_INT, grid);
+}
 static void do_waitall_null(void) { MPI_Waitall(64, nulls, MPI_STATUSES_IGNORE); }
 static void do_put_flush(void) { MPI_Put(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, window); MPI_Win_flush(0, window); }
 static void do_dup_free(void) { MPI_Comm dup; MPI_Comm_dup(MPI_COMM_SELF, &dup); MPI_Comm_free(&dup); }
@@ -159,6 +186,22 @@ static void free_persistent(void)
 {
     for (int i = 0; i < 2; i++) MPI_Request_free(&persistent[i]);
 }
+static void make_halo(void)
+{
+    static int in[8];
+    for (int i = 0; i < 8; i++) MPI_Recv_init(&in[i], 1, MPI_INT, 0, i, MPI_COMM_SELF, &halo[i]);
+    for (int i = 0; i < 8; i++) MPI_Send_init(&one, 1, MPI_INT, 0, i, MPI_COMM_SELF, &halo[8 + i]);
+}
+static void free_halo(void)
+{
+    for (int i = 0; i < 16; i++) MPI_Request_free(&halo[i]);
+}
+static void make_grid(void)
+{
+    int sizes[2] = {1, 1}, are_periodic[2] = {1, 1};
+    MPI_Cart_create(MPI_COMM_SELF, 2, sizes, are_periodic, 0, &grid);
+}
+static void free_grid(void) { MPI_Comm_free(&grid); }
 static void make_pending(void)
 {
     for (int i = 0; i < 16; i++) MPI_Irecv(&two, 1, MPI_INT, 0, 100 + i, MPI_COMM_SELF, &pending[i]);
@@ -204,6 +247,8 @@ static const struct { const char *name; void (*run)(void), (*before)(void), (*af
     {"16_isend_16_irecv_waitany", do_waitany_each}, {"32_isend_32_irecv_waitall", do_waitall_64},
     {"startall_waitall", do_startall, make_persistent, free_persistent},
     {"start_wait_each", do_start_each, make_persistent, free_persistent},
+    {"startall_16_waitany", do_waitany_persistent, make_halo, free_halo}, {"irecv_send_waitall_1", do_waitall_one},
+    {"isend_mprobe_mrecv_wait", do_mprobe}, {"neighbor_allgather", do_neighbors, make_grid, free_grid},
     {"waitall_64_null", do_waitall_null, make_nulls}, {"put_flush", do_put_flush, open_window, close_window},
     {"dup_free", do_dup_free}, {"pingpong", do_pingpong, choose_processor},
     {"send_proc_null_paused", do_send_null, pause_recording, resume_recording},

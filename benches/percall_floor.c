@@ -35,6 +35,10 @@ WRAPPER(Waitany, (int n, MPI_Request *r, int *index, MPI_Status *s), (n, r, inde
 WRAPPER(Waitall, (int n, MPI_Request *r, MPI_Status *s), (n, r, s))
 WRAPPER(Start, (MPI_Request *r), (r))
 WRAPPER(Startall, (int n, MPI_Request *r), (n, r))
+WRAPPER(Mprobe, (int from, int tag, MPI_Comm c, MPI_Message *m, MPI_Status *s), (from, tag, c, m, s))
+WRAPPER(Mrecv, (void *b, int n, MPI_Datatype t, MPI_Message *m, MPI_Status *s), (b, n, t, m, s))
+WRAPPER(Neighbor_allgather, (const void *b, int n, MPI_Datatype t, void *b2, int n2, MPI_Datatype t2, MPI_Comm c),
+        (b, n, t, b2, n2, t2, c))
 WRAPPER(Put, (const void *b, int n, MPI_Datatype t, int to, MPI_Aint at, int n2, MPI_Datatype t2, MPI_Win w),
         (b, n, t, to, at, n2, t2, w))
 WRAPPER(Win_flush, (int to, MPI_Win w), (to, w))

@@ -133,6 +133,17 @@ pub const CASES: &[Case] = &[
     },
     case("startall_waitall", "`MPI_Startall`, `MPI_Waitall` of a persistent send and receive, to self", 2),
     case("start_wait_each", "`MPI_Start`, `MPI_Wait` of each of these", 4),
+    Case {
+        length: Length::Share(100, 50),
+        ..case(
+            "startall_16_waitany",
+            "`MPI_Startall` of 8 persistent receives and 8 sends, `MPI_Waitany` until all are complete",
+            17,
+        )
+    },
+    case("irecv_send_waitall_1", "`MPI_Irecv`, `MPI_Send`, `MPI_Waitall` of one request, to self", 3),
+    case("isend_mprobe_mrecv_wait", "`MPI_Isend`, `MPI_Mprobe`, `MPI_Mrecv`, `MPI_Wait`, to self", 4),
+    case("neighbor_allgather", "`MPI_Neighbor_allgather` on a grid of one process", 1),
     case("waitall_64_null", "`MPI_Waitall` of 64 null requests", 1),
     case("put_flush", "`MPI_Put`, `MPI_Win_flush`", 2),
     // 50 000 cycles: tools that cannot live with 65 536 communicators can still be measured.

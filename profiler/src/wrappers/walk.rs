@@ -133,8 +133,7 @@ impl Found {
         }
     }
 
-    /// Notes active requests up to the first that takes more than a few comparisons, and passes by null handles and persistent ones that are not
-    /// started. Where there are other
+    /// Notes active requests up to the first that takes more than a few comparisons, and passes null handles by. Where there are other
     /// threads, what is noted is marked as seen by this look: they may take it over otherwise, and where a handle comes again it stands
     /// for a request of theirs. With `TOGETHER` those are noted together that have one handle and are alike.
     #[inline(always)]
@@ -164,11 +163,6 @@ impl Found {
             let first = unsafe { &mut *slot };
             let (mut comm, mut kind) = (first.comm, first.kind);
             if !first.state.is_sole() {
-                // No other thread may come to start it.
-                if !MARKS && first.is_idle_alone() {
-                    self.index += 1;
-                    continue;
-                }
                 if first.state != State::Active {
                     return;
                 }
@@ -248,6 +242,16 @@ unsafe fn note_alike<H: Handle>(array: *const H, length: usize, slot: &mut Slot,
         }
     }
     count
+}
+
+/// How many persistent requests the array begins with that are not started. Where other threads may come none is: they may start it.
+#[inline(never)]
+unsafe fn idle_ones<H: Handle>(thread: &Thread, array: *const H, length: usize) -> usize {
+    let Some(mut requests) = thread.requests().unshared() else { return 0 };
+    let mut finder = requests.finder();
+    // SAFETY: the caller passes so many handles.
+    let handle = |index: usize| unsafe { array.add(index).read_unaligned() }.word();
+    (0..length).find(|index| !finder.slot_of(handle(*index)).is_some_and(|slot| slot.is_idle_alone())).unwrap_or(length)
 }
 
 /// Looks simply, as above, where other threads may come to the table. By value, so that elsewhere all of it stays in registers.
@@ -342,6 +346,11 @@ pub unsafe fn walk<H: Handle, const INACTIVE: bool, const TOGETHER: bool>(
                 }
                 if found.index == length {
                     break;
+                }
+                let idle = idle_ones(thread, array.add(found.index), length - found.index);
+                if idle != 0 {
+                    found.index += idle;
+                    continue;
                 }
             }
             let handle = array.add(found.index).read_unaligned().word();
