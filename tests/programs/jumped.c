@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <unistd.h>
 
-enum { STRIDE = 2, MOST_STEPS = 200, AT_PROBE = 1, AT_RECEIVE = 2 };
+enum { STRIDE = 2, MOST_STEPS = 110, AT_PROBE = 1, AT_RECEIVE = 2 };
 
 static MPI_Comm one, grid, other;
 static sigjmp_buf back;
