@@ -16,7 +16,7 @@ use common::{Launch, Mpi, Program, Run, answer, hook, shared_library, side_by_si
 
 /// A library that ./test has fetched.
 fn fetched(name: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("COMMSEE_CCL").map(PathBuf::from)?.join(name);
+    let folder = std::env::var_os("COMMSEE_GPU_LIBRARIES").map(PathBuf::from)?.join(name);
     folder.is_dir().then_some(folder)
 }
 
