@@ -2,6 +2,7 @@
 //! may have left by a jump. To hold signals back would cost two system calls each time.
 
 use std::cell::UnsafeCell;
+use std::hint::spin_loop;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -17,6 +18,8 @@ const LEFT: usize = usize::MAX;
 /// So long somebody else may be at them, suspended by the system: it takes a few instructions otherwise.
 const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_micros(20);
+/// So many looks before the first pause: most often that is enough.
+const LOOKS: u32 = 200;
 
 pub struct Unawaited<T> {
     /// The thread that is at them, by an address of its own.
@@ -58,15 +61,19 @@ impl<T> Unawaited<T> {
     #[cold]
     #[inline(never)]
     fn wait(&self, me: usize, mut owner: usize) -> bool {
-        let mut left = PATIENCE.as_micros() / PAUSE.as_micros();
+        let (mut looks, mut pauses) = (LOOKS, PATIENCE.as_micros() / PAUSE.as_micros());
         while owner != me && owner != LEFT {
-            if left == 0 {
+            if looks != 0 {
+                looks -= 1;
+                spin_loop();
+            } else if pauses != 0 {
+                pauses -= 1;
+                errno::kept(|| signals::not_cancelled(|| signals::rest(PAUSE)));
+            } else {
                 // If it is only slow, it makes them free again.
                 self.owner.compare_exchange(owner, LEFT, Ordering::Relaxed, Ordering::Relaxed).ok();
                 return false;
             }
-            left -= 1;
-            errno::kept(|| signals::not_cancelled(|| signals::rest(PAUSE)));
             match self.owner.compare_exchange(FREE, me, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) => return true,
                 Err(now) => owner = now,
