@@ -155,6 +155,29 @@ pub unsafe fn finish_at_once<P: Path>(
     Some(Finished::Received { started: nonblocking::arrived_where::<P>(thread, slot, bytes), bytes })
 }
 
+/// Finishes one of several that a call has completed, if it takes no more than a few comparisons. `is_unchanged`: whatever else has happened to
+/// requests since they were noted, the others of the call have completed.
+#[inline(always)]
+pub unsafe fn finish_in_turn<P: Path>(
+    thread: &Thread,
+    noted: &Noted,
+    is_unchanged: bool,
+    receives: bool,
+    status: Word,
+) -> Option<Finished> {
+    if !P::IS_SHORT || !is_unchanged {
+        return None;
+    }
+    let mut entered = thread.requests().enter()?;
+    let mut requests = entered.held();
+    // SAFETY: what completes leaves the others where they are; the call has filled the status.
+    unsafe {
+        let slot = requests.noted_unchanged(noted);
+        let is_simple = slot.state.is_sole() || slot.is_one_of_those_alike();
+        if is_simple { finish_at_once::<P>(thread, slot, receives, status) } else { None }
+    }
+}
+
 /// Finishes one whose bytes belong to the bucket of its call, if it takes no more than that. Apart, since few do.
 #[inline(never)]
 pub unsafe fn finish_into<P: Path>(thread: &Thread, slot: &mut Slot, status: Word) -> Option<(Started, u64)> {

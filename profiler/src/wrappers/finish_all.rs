@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use super::finish::{finish, finish_at_once, finish_into, finish_where_null, peer};
+use super::finish::{finish, finish_in_turn, finish_into, finish_where_null, peer};
 use super::look::{Several, count};
 use super::rest;
 use crate::guest::guard::recorded;
@@ -107,18 +107,13 @@ unsafe fn finish_one<P: Path>(
     changes: u64,
     statuses: Word,
 ) -> bool {
-    if !P::IS_SHORT || changes != thread.requests().changed_so_far() || one.together().is_some() {
+    if one.together().is_some() {
         return false;
     }
-    let Some(mut entered) = thread.requests().enter() else { return false };
-    let mut requests = entered.held();
-    let status = status::at(statuses, one.index());
-    // SAFETY: nothing has changed since it was noted; the call has filled the statuses.
+    let (is_unchanged, status) = (changes == thread.requests().changed_so_far(), status::at(statuses, one.index()));
+    // SAFETY: the call has filled the statuses.
     unsafe {
-        let slot = requests.noted_unchanged(one);
-        let is_simple = slot.state.is_sole() || slot.is_one_of_those_alike();
-        let finished = if is_simple { finish_at_once::<P>(thread, slot, receives, status) } else { None };
-        drop(entered);
+        let finished = finish_in_turn::<P>(thread, one, is_unchanged, receives, status);
         finished.map(|finished| finished.count(thread, shortcut, ticks, status)).is_some()
     }
 }

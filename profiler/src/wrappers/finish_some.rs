@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use super::finish::{Finished, finish, finish_at_once, finish_where_null, peer};
+use super::finish::{finish, finish_at_once, finish_in_turn, finish_where_null, peer};
 use super::look::{Several, keep};
 use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
@@ -197,27 +197,4 @@ unsafe fn finish_some<P: Path, W: Which>(
         }
     }
     ones.end(ticks);
-}
-
-/// Finishes one of several that a call has completed, if it takes no more than a few comparisons. `is_unchanged`: whatever else has happened to
-/// requests since they were noted, the others of the call have completed.
-#[inline(always)]
-unsafe fn finish_in_turn<P: Path>(
-    thread: &Thread,
-    noted: &Noted,
-    is_unchanged: bool,
-    receives: bool,
-    status: Word,
-) -> Option<Finished> {
-    if !P::IS_SHORT || !is_unchanged {
-        return None;
-    }
-    let mut entered = thread.requests().enter()?;
-    let mut requests = entered.held();
-    // SAFETY: what completes leaves the others where they are; the call has filled the status.
-    unsafe {
-        let slot = requests.noted_unchanged(noted);
-        let is_simple = slot.state.is_sole() || slot.is_one_of_those_alike();
-        if is_simple { finish_at_once::<P>(thread, slot, receives, status) } else { None }
-    }
 }
