@@ -3,10 +3,10 @@
 //! locks of pthreads only, and take every other one for a race.)
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
-use common::{Launch, Mpi, Program, Run, check, execute_within_s, shared_library, target_folder};
+use common::{Launch, Mpi, Program, Run, check, execute_within_s, library, shared_library, target_folder};
 
 /// The preload library with the sanitizer's instrumentation. The compiler offers it to those who ask for what is not
 /// stable yet, which the variable does.
@@ -23,12 +23,12 @@ fn instrumented_library() -> PathBuf {
 }
 
 /// A run of an instrumented program, and what the sanitizer had to say, by report.
-fn sanitized(mpi: Mpi, library: &Path, name: &str, ranks: usize) -> (Run, Vec<String>) {
+fn sanitized(mpi: Mpi, preload: &[PathBuf], name: &str, ranks: usize) -> (Run, Vec<String>) {
     let program = Program { name, link: vec!["-fsanitize=thread".to_owned()] }.compiled(mpi);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let log = folder.path().join("log");
     let options = format!("ignore_noninstrumented_modules=1 exitcode=0 log_path={}", log.display());
-    let launch = Launch::of(mpi, program).preload(shared_library("tsan")).preload(library.to_owned());
+    let launch = preload.iter().fold(Launch::of(mpi, program), |launch, library| launch.preload(library.clone()));
     // UCX patches functions that the sanitizer has replaced, and the program crashes before anything else happens.
     let launch = launch.variable("TSAN_OPTIONS", &options).variable("UCX_MEM_EVENTS", "n");
     let run = launch.ranks(ranks).limit(300).run().succeeded();
@@ -39,13 +39,27 @@ fn sanitized(mpi: Mpi, library: &Path, name: &str, ranks: usize) -> (Run, Vec<St
 }
 
 #[test]
+fn a_program_with_the_sanitizer_runs_as_it_does_without_commsee() {
+    for mpi in Mpi::ALL {
+        let (run, reports) = sanitized(mpi, &[library()], "threads", 2);
+        assert!(reports.is_empty(), "{mpi}: {reports:?}");
+        check(&run);
+    }
+}
+
+#[test]
 #[ignore = "heavy: builds the library once more"]
 fn no_two_threads_touch_one_place_unordered() {
-    let library = instrumented_library();
+    let preload = [shared_library("tsan"), instrumented_library()];
     for mpi in Mpi::ALL {
-        // The sanitizer is at work, and its reports are found.
-        let (_, reports) = sanitized(mpi, &library, "race", 1);
-        assert!(reports.iter().any(|report| report.contains("race.c")), "{mpi}: {reports:?}");
+        // The sanitizer is at work, sees single words and copies, and its reports are found.
+        let (_, reports) = sanitized(mpi, &preload, "race", 1);
+        for place in ["work", "__tsan_memcpy"] {
+            assert!(
+                reports.iter().any(|report| report.contains(&format!("#0 {place}"))),
+                "{place} under {mpi}: {reports:?}"
+            );
+        }
         let programs = [
             ("thread_churn", 1),
             ("thread_churn", 2),
@@ -55,7 +69,7 @@ fn no_two_threads_touch_one_place_unordered() {
             ("threads", 2),
         ];
         for (name, ranks) in programs {
-            let (run, reports) = sanitized(mpi, &library, name, ranks);
+            let (run, reports) = sanitized(mpi, &preload, name, ranks);
             let ours: Vec<&String> = reports.iter().filter(|report| report.contains("libcommsee")).collect();
             assert!(ours.is_empty(), "{} reports, {name} under {mpi}:\n{}", ours.len(), ours[0]);
             check(&run);

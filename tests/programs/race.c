@@ -1,13 +1,19 @@
-/* Two threads that write to one place without any order: what ThreadSanitizer is there to find. */
+/* Two threads that write to two places without any order, one of them as Rust copies: what ThreadSanitizer is there to find. */
 #include <mpi.h>
 #include <pthread.h>
 
-static long place;
+/* The test preloads it. */
+__attribute__((weak)) void *__tsan_memcpy(void *to, const void *from, size_t bytes);
+
+static long place, copied[64];
 
 static void *work(void *argument)
 {
-    for (int i = 0; i < 1000; i++)
+    long own[64] = {0};
+    for (int i = 0; i < 1000; i++) {
         place += (long)argument;
+        __tsan_memcpy(copied, own, sizeof own);
+    }
     return NULL;
 }
 

@@ -365,25 +365,25 @@ fn reserve() -> Option<Mapping> {
     };
     let sizes = std::iter::successors(Some(closed_in), |bytes| Some(bytes / 2));
     let anywhere = || {
-        sizes.take_while(|bytes| *bytes >= LEAST_RESERVE_BYTES).find_map(|bytes| Some((set_aside(0, bytes, 0)?, bytes)))
+        sizes.take_while(|bytes| *bytes >= LEAST_RESERVE_BYTES).find_map(|bytes| Some((set_aside(0, bytes)?, bytes)))
     };
     let found = CLEARINGS.iter().find_map(|place| Some((set_aside_there(*place, first)?, first))).or_else(anywhere);
     found.map(made)
 }
 
-/// Address space without access, near `place` or, by a flag, there.
-fn set_aside(place: usize, bytes: usize, flag: libc::c_int) -> Option<usize> {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | flag;
+/// Address space without access, at `place` if that is free, else anywhere.
+fn set_aside(place: usize, bytes: usize) -> Option<usize> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: a new mapping, which takes nobody's place.
     let base = unsafe { libc::mmap(place as *mut libc::c_void, bytes, libc::PROT_NONE, flags, -1, 0) };
     (base != libc::MAP_FAILED).then_some(base as usize)
 }
 
-/// The same there, or nothing.
+/// The same there, or nothing. Not by `MAP_FIXED_NOREPLACE`: ThreadSanitizer changes a place that it does not like to 0 and leaves the flag,
+/// and where root may map address 0, it ends the program.
 fn set_aside_there(place: usize, bytes: usize) -> Option<usize> {
-    let base = set_aside(place, bytes, libc::MAP_FIXED_NOREPLACE)?;
+    let base = set_aside(place, bytes)?;
     if base != place {
-        // Linux before 4.17 does not know the flag, and sanitizers that stand between it and us take the place for a wish.
         // SAFETY: what has just been mapped.
         unsafe { libc::munmap(base as *mut libc::c_void, bytes) };
         return None;
