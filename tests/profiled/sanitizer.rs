@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use common::{Launch, Mpi, Program, Run, check, execute_within_s, library, shared_library, target_folder};
+use common::{Launch, Mpi, Program, Run, check, execute, execute_within_s, library, shared_library, target_folder};
 
 /// The preload library with the sanitizer's instrumentation. The compiler offers it to those who ask for what is not
 /// stable yet, which the variable does.
@@ -16,10 +16,23 @@ fn instrumented_library() -> PathBuf {
     let mut build = Command::new(env!("CARGO"));
     build.args(["build", "--release", "--package", "commsee-profiler", "--target", &host, "--target-dir"]).arg(&target);
     build.current_dir(env!("CARGO_MANIFEST_DIR")).env("RUSTC_BOOTSTRAP", "1");
-    build.env("RUSTFLAGS", "--cfg instrumented -Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer");
+    build.env("RUSTFLAGS", format!("--cfg instrumented -Zsanitizer=thread {}", beside_the_standard_library()));
     let built = execute_within_s(&mut build, 900);
     assert!(built.status.success(), "{}", built.stderr);
     target.join(host).join("release/libcommsee.so")
+}
+
+/// What newer compilers ask for, and older ones do not know, where the standard library is not instrumented.
+fn beside_the_standard_library() -> &'static str {
+    const FLAG: &str = "-Cunsafe-allow-abi-mismatch=sanitizer";
+    let rustc =
+        std::env::var("RUSTC").map_or_else(|_| PathBuf::from(env!("CARGO")).with_file_name("rustc"), PathBuf::from);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut empty = Command::new(rustc);
+    empty
+        .args(["-Zsanitizer=thread", FLAG, "--crate-type=lib", "--emit=metadata", "-", "--out-dir"])
+        .arg(folder.path());
+    if execute(empty.env("RUSTC_BOOTSTRAP", "1")).status.success() { FLAG } else { "" }
 }
 
 /// A run of an instrumented program, and what the sanitizer had to say, by report.

@@ -1,0 +1,182 @@
+//! What is advised just over the thresholds of each rule, and nothing just under them.
+
+mod below;
+mod calls;
+mod waiting;
+mod work;
+
+use std::path::Path;
+
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::common::{Builder, Did, Folder, MS};
+
+const KEYS: [&str; 13] = [
+    "topic",
+    "title",
+    "text",
+    "level",
+    "confidence",
+    "comm",
+    "label",
+    "op",
+    "ranks",
+    "severity_rank_s",
+    "gain_bound_s",
+    "evidence",
+    "command",
+];
+
+/// What is found in a profile, after a look at what must hold of every finding.
+fn checked(folder: &Folder, path: &Path) -> Vec<Value> {
+    let answer = folder.through(&["advise", path.to_str().unwrap(), "--format", "json"]);
+    let document: Value = serde_json::from_str(&answer.out).unwrap_or_else(|_| panic!("{answer:?}"));
+    let findings = document["findings"].as_array().unwrap().clone();
+    let is_loud = findings.iter().any(|finding| finding["level"] != "info");
+    assert_eq!(answer.status, i32::from(is_loud), "{document}");
+    let db = Connection::open(path).unwrap();
+    for finding in &findings {
+        for key in KEYS {
+            assert!(finding.get(key).is_some(), "{key} is missing: {finding}");
+        }
+        for key in ["title", "text"] {
+            assert!(!finding[key].as_str().unwrap().contains(['{', '}']), "{finding}");
+        }
+        for evidence in finding["evidence"].as_array().unwrap() {
+            let sql = evidence["sql"].as_str().unwrap();
+            let value: f64 = db.query_row(sql, [], |row| row.get(0)).unwrap_or_else(|error| panic!("{sql}: {error}"));
+            let told = evidence["value"].as_f64().unwrap();
+            assert!((value - told).abs() <= 1e-9 * told.abs(), "{sql} gives {value}: {finding}");
+        }
+        let command = finding["command"].as_str().unwrap().replace('\'', "");
+        let words: Vec<&str> = command.strip_prefix("through ").unwrap().split(' ').collect();
+        let shown = folder.through(&words);
+        assert_eq!((shown.status, shown.err.as_str()), (0, ""), "{command}");
+    }
+    findings
+}
+
+/// The findings of one topic, in a run of so many ranks and milliseconds with the communicator `W0.0`.
+fn of(topic: &str, ranks: usize, wall_ms: i64, build: impl Fn(&mut Builder)) -> Vec<Value> {
+    changed(topic, ranks, wall_ms, build, "")
+}
+
+/// As `of`, with statements that change the profile.
+fn changed(topic: &str, ranks: usize, wall_ms: i64, build: impl Fn(&mut Builder), sql: &str) -> Vec<Value> {
+    let folder = Folder::empty();
+    let path = folder.path("made.db");
+    let mut profile = Builder::new(&path, ranks);
+    profile.meta("ranks", &ranks.to_string());
+    profile.comm("W0.0", None, None, ranks as u32, &format!("0-{}", ranks - 1));
+    build(&mut profile);
+    profile.finish(|_| wall_ms * MS);
+    Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+    let mut findings = checked(&folder, &path);
+    findings.retain(|finding| finding["topic"] == topic);
+    findings
+}
+
+#[track_caller]
+fn one(findings: Vec<Value>) -> Value {
+    assert_eq!(findings.len(), 1, "{findings:#?}");
+    findings.into_iter().next().unwrap()
+}
+
+#[track_caller]
+fn none(findings: Vec<Value>) {
+    assert!(findings.is_empty(), "{findings:#?}");
+}
+
+/// So many duplicates of the world that rank 0 leads.
+fn duplicates(profile: &mut Builder, count: i64, are_used: bool) {
+    for number in 1..=count {
+        let name = format!("d0.{number}");
+        profile.comm(&name, None, Some("W0.0"), 4, "0-3");
+        for rank in 0..if are_used { 4 } else { 0 } {
+            profile.cell(&name, "MPI_Bcast", 0, rank, Did(1, 8, 8, MS));
+        }
+    }
+    profile.cell("W0.0", "MPI_Comm_dup", 0, 0, Did(count, 0, 0, MS));
+}
+
+/// Two rows of two ranks that all end at once: the run gets shorter only if both are mended.
+#[test]
+fn what_is_found_on_several_communicators_adds_up() {
+    let finding = one(of("polling", 4, 2000, |profile| {
+        for (name, first) in [("s0.1", 0), ("s2.1", 2)] {
+            profile.comm(name, None, Some("W0.0"), 2, &format!("{first}-{}", first + 1));
+            for rank in [first, first + 1] {
+                profile.cell(name, "MPI_Test", 0, rank, Did(10_000, 0, 0, 500 * MS));
+            }
+        }
+    }));
+    assert_eq!((finding["severity_rank_s"].as_f64(), finding["gain_bound_s"].as_f64()), (Some(2.0), Some(0.5)));
+    assert_eq!(finding["title"], "MPI_Test on s0.1 (and 1 more) polls");
+    let text = finding["text"].as_str().unwrap();
+    assert!(text.starts_with("On s0.1: 20000 calls of MPI_Test take 1.00 s"), "{text}");
+}
+
+#[test]
+fn costs_are_exact_or_bounds() {
+    let folder = Folder::empty();
+    let mut profile = Builder::new(&folder.path("made.db"), 4);
+    profile.comm("W0.0", None, None, 4, "0-3");
+    for rank in 0..4 {
+        let more = if rank == 2 { 0 } else { 900 };
+        profile.cell("W0.0", "MPI_Barrier", 0, rank, Did(10, 0, 0, (100 + more) * MS));
+    }
+    profile.cell("W0.0", "MPI_Test", 0, 0, Did(10_000, 0, 0, 500 * MS));
+    duplicates(&mut profile, 32, true);
+    profile.finish(|_| 2000 * MS);
+    let told = folder.through(&["advise", "made.db"]).out;
+    for cost in ["Costs at least 2.70 s ", "Costs up to 500 ms ", "Costs 1.00 ms "] {
+        assert!(told.contains(cost), "{told}");
+    }
+}
+
+/// The stencil of the how-to pages with two faults: rank 5 is late in each step, and each checkpoint leaves a communicator behind.
+pub fn faulty(path: &Path) {
+    let mut profile = Builder::new(path, 8);
+    profile.meta("command", "./heat --grid 4x2 --steps 400 --checkpoints 64");
+    profile.meta("mpi_library", "Open MPI v4.1.4");
+    profile.meta("start_time", "2026-11-21T07:15:00Z");
+    profile.meta("ranks", "8");
+    profile.comm("W0.0", None, None, 8, "0-7");
+    profile.comm("d0.1", Some("convergence"), Some("W0.0"), 8, "0-7");
+    for rank in 0..8 {
+        let waits = if rank == 5 { 0 } else { 14_000 };
+        profile.cell("d0.1", "MPI_Allreduce", 0, rank, Did(400, 3200, 3200, (200 + waits) * MS));
+        profile.cell("W0.0", "MPI_Comm_dup", 0, rank, Did(65, 0, 0, 100 * MS));
+    }
+    for number in 2..66 {
+        let name = format!("d0.{number}");
+        profile.comm(&name, None, Some("W0.0"), 8, "0-7");
+        (0..8).for_each(|rank| profile.cell(&name, "MPI_Gather", 3, rank, Did(1, 262_144, 0, 2 * MS)));
+    }
+    profile.finish(|_| 60_000 * MS);
+}
+
+#[test]
+fn only_what_is_new_is_told() {
+    let folder = Folder::empty();
+    for (name, polls) in [("before.db", 1), ("after.db", 100_000)] {
+        let mut profile = Builder::new(&folder.path(name), 4);
+        profile.comm("W0.0", None, None, 4, "0-3");
+        duplicates(&mut profile, 40, true);
+        profile.cell("W0.0", "MPI_Test", 0, 0, Did(polls, 0, 0, 1000 * MS));
+        profile.finish(|_| 2000 * MS);
+    }
+    let topics = |words: &[&str]| {
+        let answer = folder.through(&[&["advise"], words, &["--format", "json"]].concat());
+        let document: Value = serde_json::from_str(&answer.out).unwrap();
+        let topic = |finding: &Value| finding["topic"].as_str().unwrap().to_owned();
+        (answer.status, document["findings"].as_array().unwrap().iter().map(topic).collect::<Vec<_>>())
+    };
+    assert_eq!(topics(&["before.db"]), (1, vec!["communicator-leak".to_owned()]));
+    assert_eq!(topics(&["after.db"]), (1, vec!["polling".to_owned(), "communicator-leak".to_owned()]));
+    assert_eq!(topics(&["after.db", "--since", "before.db"]), (1, vec!["polling".to_owned()]));
+    assert_eq!(topics(&["before.db", "--since", "after.db"]), (0, vec![]));
+    assert_eq!(folder.through(&["advise", "after.db", "--since", "missing.db"]).status, 2);
+    assert_eq!(folder.through(&["advise", "missing.db"]).status, 2);
+}
