@@ -396,7 +396,8 @@ fn what_is_killed_at_once_is_collected_in_the_allocation() {
     }
 }
 
-/// The same without a batch script: the allocation ends with the step, and Slurm gives no way to the nodes any more.
+/// The same without a batch script: the allocation ends with the step, and Slurm gives no way to the nodes any more. Where the machine is
+/// busy, watchers are killed late and carry some shards before that.
 #[test]
 #[ignore = "heavy: needs Slurm"]
 fn what_is_killed_at_once_without_a_script_stays_on_its_hosts() {
@@ -408,12 +409,24 @@ fn what_is_killed_at_once_without_a_script_stays_on_its_hosts() {
             place.on(&way.line("$T exec --", &program));
             let told = place.on("$T collect");
             let (said, context) = (&told.stderr, format!("{mpi}: {} {}", way.how, way.cancel));
-            assert_eq!((told.status.code(), place.profiles()), (Some(1), Vec::new()), "{context}: {said}");
-            assert!(
-                said.contains("shards of ranks 0-2 in /dev/shm") && said.contains("shards of rank 3 in /dev/shm"),
-                "{said}"
+            let early = place.profiles();
+            let ranks = |path| Profile::read(path).ranks.iter().map(|rank| rank.rank).collect();
+            let carried: Vec<u32> = early.first().map_or_else(Vec::new, |path| ranks(path));
+            assert_eq!(
+                (told.status.code(), early.len() < 2),
+                (Some(i32::from(early.is_empty())), true),
+                "{context}: {said}"
             );
+            if carried.len() == 4 {
+                place.check_whole(&context);
+                continue;
+            }
+            for (ranks, words) in [(0..3, "shards of ranks 0-2 in /dev/shm"), (3..4, "shards of rank 3 in /dev/shm")] {
+                let is_carried = ranks.into_iter().all(|rank| carried.contains(&rank));
+                assert!(said.contains(words) || is_carried, "{context}: {said}");
+            }
             assert!(said.contains("(srun: error: "), "{said}");
+            early.iter().for_each(|path| fs::remove_file(path).expect("a profile"));
             let told = place.on("$T collect --rsh vssh");
             assert!(told.status.success(), "{context}: {}", told.stderr);
             place.check_whole(&context);
