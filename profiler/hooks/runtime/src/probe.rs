@@ -1,8 +1,7 @@
 //! Reads memory of which nobody knows whether it is there: the system looks, and says so where it is not.
 
-use std::ops::Range;
 use std::ptr;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 #[cfg(target_pointer_width = "64")]
 type Header = libc::Elf64_Phdr;
@@ -29,10 +28,15 @@ pub fn read(address: usize, into: &mut [u8]) -> usize {
 /// The same as far as it is what the program itself was started with and cannot write, such as texts in its code: that stays as long as the
 /// process does, and to ask the system takes a microsecond.
 fn read_constants(address: usize, into: &mut [u8]) -> usize {
-    static CONSTANTS: OnceLock<[Range<usize>; SEGMENTS]> = OnceLock::new();
-    let constants = CONSTANTS.get_or_init(constants);
-    let Some(segment) = constants.iter().find(|segment| segment.contains(&address)) else { return 0 };
-    let length = into.len().min(segment.end - address);
+    if !ARE_KNOWN.load(Ordering::Acquire) {
+        find_constants();
+    }
+    let holds = |[begin, end]: &[AtomicUsize; 2]| {
+        let end = end.load(Ordering::Relaxed);
+        (begin.load(Ordering::Relaxed)..end).contains(&address).then_some(end)
+    };
+    let Some(end) = CONSTANTS.iter().find_map(holds) else { return 0 };
+    let length = into.len().min(end - address);
     // SAFETY: it is mapped, and nobody writes there.
     unsafe { ptr::copy_nonoverlapping(ptr::without_provenance(address), into.as_mut_ptr(), length) };
     length
@@ -42,8 +46,12 @@ fn read_constants(address: usize, into: &mut [u8]) -> usize {
 const SEGMENTS: usize = 4;
 
 /// Where the kernel mapped the segments of the program that cannot be written.
-fn constants() -> [Range<usize>; SEGMENTS] {
-    let mut constants = [const { 0..0 }; SEGMENTS];
+static CONSTANTS: [[AtomicUsize; 2]; SEGMENTS] = [const { [const { AtomicUsize::new(0) }; 2] }; SEGMENTS];
+static ARE_KNOWN: AtomicBool = AtomicBool::new(false);
+
+/// Whoever comes meanwhile, be it a handler of a signal, finds the same, and waits for nobody.
+#[cold]
+fn find_constants() {
     // SAFETY: the kernel tells where the headers of the program are, which stay mapped.
     let headers = unsafe {
         let (place, count) = (libc::getauxval(libc::AT_PHDR), libc::getauxval(libc::AT_PHNUM));
@@ -53,15 +61,18 @@ fn constants() -> [Range<usize>; SEGMENTS] {
             _ => std::slice::from_raw_parts(ptr::with_exposed_provenance::<Header>(place as usize), count as usize),
         }
     };
-    let Some(own) = headers.iter().find(|header| header.p_type == libc::PT_PHDR) else { return constants };
+    let Some(own) = headers.iter().find(|header| header.p_type == libc::PT_PHDR) else {
+        return ARE_KNOWN.store(true, Ordering::Release);
+    };
     let base = (headers.as_ptr() as usize).wrapping_sub(own.p_vaddr as usize);
     let is_constant =
         |header: &&Header| header.p_type == libc::PT_LOAD && header.p_flags & (libc::PF_R | libc::PF_W) == libc::PF_R;
-    for (place, header) in constants.iter_mut().zip(headers.iter().filter(is_constant)) {
-        let begin = base.wrapping_add(header.p_vaddr as usize);
-        *place = begin..begin.saturating_add(header.p_filesz as usize);
+    for ([begin, end], header) in CONSTANTS.iter().zip(headers.iter().filter(is_constant)) {
+        let place = base.wrapping_add(header.p_vaddr as usize);
+        begin.store(place, Ordering::Relaxed);
+        end.store(place.saturating_add(header.p_filesz as usize), Ordering::Relaxed);
     }
-    constants
+    ARE_KNOWN.store(true, Ordering::Release);
 }
 
 /// Copies pieces, one behind the other, with as few calls of the system as it takes. False where one of them is not there.
