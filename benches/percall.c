@@ -151,6 +151,13 @@ static void do_mprobe(void)
     MPI_Mrecv(&two, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
+static void do_phases(void)
+{
+    static const char *const names[] = {"assembly", "solve", "output"};
+    static int next;
+    MPI_Pcontrol(3, names[next = (next + 1) % 3]);
+    MPI_Allreduce(&one, &two, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF);
+}
 static void do_neighbors(void)
 {
     static int in[4];
@@ -218,6 +225,7 @@ static void open_window(void)
     MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window);
 }
 static void close_window(void) { MPI_Win_unlock(0, window); MPI_Win_free(&window); }
+static void end_phase(void) { MPI_Pcontrol(-1, NULL); }
 static void pause_recording(void) { MPI_Pcontrol(0); }
 static void resume_recording(void) { MPI_Pcontrol(1); }
 /* Ranks that share a processor measure the scheduler. */
@@ -249,6 +257,7 @@ static const struct { const char *name; void (*run)(void), (*before)(void), (*af
     {"start_wait_each", do_start_each, make_persistent, free_persistent},
     {"startall_16_waitany", do_waitany_persistent, make_halo, free_halo}, {"irecv_send_waitall_1", do_waitall_one},
     {"isend_mprobe_mrecv_wait", do_mprobe}, {"neighbor_allgather", do_neighbors, make_grid, free_grid},
+    {"pcontrol_allreduce", do_phases, NULL, end_phase},
     {"waitall_64_null", do_waitall_null, make_nulls}, {"put_flush", do_put_flush, open_window, close_window},
     {"dup_free", do_dup_free}, {"pingpong", do_pingpong, choose_processor},
     {"send_proc_null_paused", do_send_null, pause_recording, resume_recording},

@@ -96,9 +96,10 @@ pub fn has_short(call: &Call) -> bool {
     });
     let carried = call.arguments.iter().any(|argument| ["comm", "win"].contains(&argument.kind));
     let starts = ["MPI_Start", "MPI_Startall"].contains(&call.name);
+    let probes = ["MPI_Mprobe", "MPI_Improbe"].contains(&call.name);
     // Programs that make communicators in a loop make duplicates.
     let made = ["MPI_Comm_dup", "MPI_Comm_free"].contains(&call.name);
-    by_hand || starts || made || carried && matches!(call.shape, Shape::Blocking | Shape::Request)
+    by_hand || starts || probes || made || carried && matches!(call.shape, Shape::Blocking | Shape::Request)
 }
 
 /// Whether the C function may count its Fortran calls, too: of what makes communicators it is recorded where.

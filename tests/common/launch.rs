@@ -30,6 +30,7 @@ pub struct Launch {
     preload: Vec<PathBuf>,
     limit: Duration,
     limits: Vec<(libc::__rlimit_resource_t, u64)>,
+    has_fixed_addresses: bool,
     waits: bool,
 }
 
@@ -63,6 +64,7 @@ impl Launch {
             // It ends what hangs, not what is slow: the machine may have other work.
             limit: Duration::from_secs(300),
             limits: Vec::new(),
+            has_fixed_addresses: false,
             waits: false,
         }
     }
@@ -123,6 +125,12 @@ impl Launch {
         self
     }
 
+    /// Without random addresses, where the system permits that: sanitizers end programs whose addresses are more random than they know.
+    pub fn at_fixed_addresses(mut self) -> Launch {
+        self.has_fixed_addresses = true;
+        self
+    }
+
     /// A job that waits for most of its time: it runs beside all others.
     pub fn waiting(mut self) -> Launch {
         self.waits = true;
@@ -168,6 +176,15 @@ impl Launch {
                 command.pre_exec(move || match libc::setrlimit(resource, &limit) {
                     0 => Ok(()),
                     _ => Err(io::Error::last_os_error()),
+                });
+            }
+        }
+        if self.has_fixed_addresses {
+            // SAFETY: as above.
+            unsafe {
+                command.pre_exec(|| {
+                    libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+                    Ok(())
                 });
             }
         }

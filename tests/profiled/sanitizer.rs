@@ -44,7 +44,7 @@ fn sanitized(mpi: Mpi, preload: &[PathBuf], name: &str, ranks: usize) -> (Run, V
     let launch = preload.iter().fold(Launch::of(mpi, program), |launch, library| launch.preload(library.clone()));
     // UCX patches functions that the sanitizer has replaced, and the program crashes before anything else happens.
     let launch = launch.variable("TSAN_OPTIONS", &options).variable("UCX_MEM_EVENTS", "n");
-    let run = launch.ranks(ranks).limit(300).run().succeeded();
+    let run = launch.at_fixed_addresses().ranks(ranks).limit(300).run().succeeded();
     let read = |entry: std::io::Result<fs::DirEntry>| fs::read_to_string(entry.unwrap().path()).expect("a log");
     let logs: String = fs::read_dir(folder.path()).expect("the folder").map(read).collect();
     let reports = logs.split("WARNING: ThreadSanitizer").skip(1).map(str::to_owned).collect();

@@ -1,6 +1,7 @@
 //! Parts of the program that it marks itself, by `MPI_Pcontrol`: every call is counted in the phase that its process is in when
 //! the call is made.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use vocabulary::shard::{Cell, NO_PHASE, OTHER_PHASE, PHASES};
@@ -16,13 +17,12 @@ const OTHER: &str = "other";
 /// As it stands in a key.
 static CURRENT: AtomicU64 = AtomicU64::new(Cell::phase_bits(NO_PHASE));
 
-struct Phases {
-    /// In the order of their numbers, the first being 1.
-    names: Vec<String>,
-    texts: Texts,
-}
+/// In the order of their numbers, the first being 1. They are read without a lock, and without holding back signals: programs come back to
+/// the same few phases in each step.
+static NAMES: [OnceLock<Box<str>>; OTHER_PHASE as usize] = [const { OnceLock::new() }; OTHER_PHASE as usize];
 
-static ALL: Undisturbed<Phases> = Undisturbed::new(Phases { names: Vec::new(), texts: Texts::new(PHASES) });
+/// Who gives numbers away.
+static TEXTS: Undisturbed<Texts> = Undisturbed::new(Texts::new(PHASES));
 
 /// The phase that calls made now belong to.
 #[inline(always)]
@@ -38,7 +38,7 @@ pub fn current_bits() -> u64 {
 
 /// What is called from now on belongs to the phase of this name.
 pub fn begin(name: &str) {
-    enter(ALL.with(|phases| phases.number_of(name)));
+    enter(known(name).unwrap_or_else(|| TEXTS.with(|texts| number_of(texts, name))));
 }
 
 pub fn end() {
@@ -46,28 +46,35 @@ pub fn end() {
 }
 
 fn enter(phase: u8) {
-    CURRENT.store(Cell::phase_bits(phase), Ordering::Relaxed);
-    next_generation();
+    let bits = Cell::phase_bits(phase);
+    if CURRENT.swap(bits, Ordering::Relaxed) != bits {
+        next_generation();
+    }
 }
 
-impl Phases {
-    /// The number of a phase, which gets one when it is first named.
-    fn number_of(&mut self, name: &str) -> u8 {
-        if let Some(place) = self.names.iter().position(|known| known == name) {
-            return place as u8 + 1;
-        }
-        let next = self.names.len() as u32 + 1;
-        if next > OTHER_PHASE.into() {
-            return OTHER_PHASE;
-        }
-        let name = if next < OTHER_PHASE.into() { name } else { OTHER };
-        if next == u32::from(OTHER_PHASE) {
-            warn_once!("more than {} phases: new ones are counted as '{OTHER}'", OTHER_PHASE - 1);
-        }
-        if self.texts.add(next, 0, name).is_none() {
-            return NO_PHASE;
-        }
-        self.names.push(name.to_owned());
-        next as u8
+/// The names that have a number.
+fn named() -> impl Iterator<Item = &'static str> {
+    NAMES.iter().map_while(|name| Some(&**name.get()?))
+}
+
+fn known(name: &str) -> Option<u8> {
+    named().position(|known| known == name).map(|place| place as u8 + 1)
+}
+
+/// The number of a phase, which gets one when it is first named.
+fn number_of(texts: &mut Texts, name: &str) -> u8 {
+    // Another thread may have named it by now.
+    if let Some(known) = known(name) {
+        return known;
     }
+    let Ok(next) = u8::try_from(named().count() + 1) else { return OTHER_PHASE };
+    let name = if next < OTHER_PHASE { name } else { OTHER };
+    if next == OTHER_PHASE {
+        warn_once!("more than {} phases: new ones are counted as '{OTHER}'", OTHER_PHASE - 1);
+    }
+    if texts.add(next.into(), 0, name).is_none() {
+        return NO_PHASE;
+    }
+    let _ = NAMES[usize::from(next) - 1].set(name.into());
+    next
 }

@@ -1,6 +1,6 @@
 //! `MPI_Pcontrol`: pauses, snapshots and phases.
 
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 
 use vocabulary::calls::op;
 
@@ -25,7 +25,7 @@ pub fn control(level: c_int, name: Option<Word>, caller: Caller) {
     let Some(thread) = thread::following(op::MPI_Pcontrol) else { return };
     match level {
         1 => pause(false),
-        3.. => phases::begin(&name_of(level, name)),
+        3.. => begin_phase(level, name),
         _ => {}
     }
     if state::is_on() {
@@ -48,20 +48,23 @@ fn pause(paused: bool) {
     }
 }
 
-/// The text at the address, or the level where there is none that looks like a name.
-fn name_of(level: c_int, word: Option<Word>) -> String {
-    word.and_then(text_at).unwrap_or_else(|| level.to_string())
+/// Begins the phase of the name at the address, or that of the level where there is none that looks like a name.
+fn begin_phase(level: c_int, name: Option<Word>) {
+    let mut bytes = [0; NAME_BYTES + 1];
+    match name.and_then(|address| name_at(address, &mut bytes)) {
+        Some(name) => phases::begin(name),
+        None => phases::begin(&level.to_string()),
+    }
 }
 
-fn text_at(address: Word) -> Option<String> {
-    let mut bytes = [0u8; NAME_BYTES + 1];
-    let read = probe::read(address, &mut bytes);
-    let end = bytes[..read].iter().position(|byte| *byte == 0)?;
-    let name = str::from_utf8(&bytes[..end]).ok()?;
-    is_name(name).then(|| name.to_owned())
+fn name_at(address: Word, bytes: &mut [u8; NAME_BYTES + 1]) -> Option<&str> {
+    let read = probe::read(address, bytes);
+    let name = CStr::from_bytes_until_nul(&bytes[..read]).ok()?;
+    name.to_str().ok().filter(|name| is_name(name.as_bytes()))
 }
 
-fn is_name(text: &str) -> bool {
+fn is_name(text: &[u8]) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    text.bytes().next().is_some_and(is_letter) && text.bytes().all(|byte| is_letter(byte) || b" -.:/+".contains(&byte))
+    let is_between = |byte: u8| matches!(byte, b' ' | b'-' | b'.' | b':' | b'/' | b'+');
+    text.first().copied().is_some_and(is_letter) && text.iter().all(|byte| is_letter(*byte) || is_between(*byte))
 }

@@ -20,7 +20,7 @@ use crate::thread::Thread;
 use crate::trace;
 use crate::volume;
 
-pub unsafe fn MPI_Mprobe(
+pub unsafe fn MPI_Mprobe<P: Path>(
     thread: &Thread,
     source: c_int,
     comm: Word,
@@ -28,15 +28,18 @@ pub unsafe fn MPI_Mprobe(
     status: Word,
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
-    let done = timed!(thread, communicators::known(comm), MPI_Mprobe, forward(status));
+    let (comm, done) = probe::<P>(thread, comm, op::MPI_Mprobe, || forward(status));
     recorded(|| {
-        // SAFETY: the program passes the place of a message.
-        unsafe { probed(thread, comm, message, source != abi().proc_null, done) };
+        if done.code == 0 && source != abi().proc_null {
+            // SAFETY: the program passes the place of a message, which the call has filled.
+            unsafe { found(thread, comm, message) };
+        }
+        count::<P>(thread, comm, done);
     });
     done.code
 }
 
-pub unsafe fn MPI_Improbe(
+pub unsafe fn MPI_Improbe<P: Path>(
     thread: &Thread,
     source: c_int,
     comm: Word,
@@ -45,29 +48,45 @@ pub unsafe fn MPI_Improbe(
     status: Word,
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
-    let done = timed!(thread, communicators::known(comm), MPI_Improbe, forward(status));
+    let (comm, done) = probe::<P>(thread, comm, op::MPI_Improbe, || forward(status));
     recorded(|| {
         // SAFETY: the call has succeeded and filled the flag.
-        let found = done.code == 0 && source != abi().proc_null && unsafe { Abi::told(flag) } != 0;
-        // SAFETY: as above.
-        unsafe { probed(thread, comm, message, found, done) };
+        if done.code == 0 && unsafe { Abi::told(flag) } != 0 && source != abi().proc_null {
+            // SAFETY: and the place of the message.
+            unsafe { found(thread, comm, message) };
+        }
+        count::<P>(thread, comm, done);
     });
     done.code
 }
 
-/// `found`: a message that one receive takes. `MPI_MESSAGE_NO_PROC` may be received once, often or never.
-unsafe fn probed(thread: &Thread, comm: Word, message: Word, found: bool, done: Done) {
-    if done.code != 0 {
-        return tally::failed::<Comm>(thread, comm, done.operation, done.code, done.ticks);
-    }
-    let record = communicators::of(&thread.communicators, comm);
-    if found && message != 0 {
+/// The call itself. Returns its communicator, too, which need not be kept meanwhile.
+#[inline(always)]
+fn probe<P: Path>(thread: &Thread, comm: Word, operation: u16, forward: impl FnOnce() -> c_int) -> (Word, Done) {
+    let level = in_flight::free_level::<P>(thread);
+    let begin = clock::now_on::<P>();
+    let place = in_flight::enter::<P>(thread, level, comm, operation, begin);
+    let code = forward();
+    let end = clock::now_on::<P>();
+    let (begin, comm) = in_flight::leave_as_noted::<P>(place, begin, comm, end);
+    (comm, Done { operation, code, ticks: end.wrapping_sub(begin) })
+}
+
+/// A message that one receive takes. `MPI_MESSAGE_NO_PROC` may be received once, often or never, and is not followed.
+#[inline(never)]
+unsafe fn found(thread: &Thread, comm: Word, message: Word) {
+    if message != 0 {
+        let record = communicators::of(&thread.communicators, comm);
         let posted = if trace::is_on() { trace::posted(thread) } else { 0 };
-        // SAFETY: the call succeeded and filled the place.
+        // SAFETY: as demanded of this one.
         message::matched(unsafe { abi().load(message) }, Matched { comm: record, posted });
     }
-    if state::is_on() {
-        tally::plain(thread, record, done);
+}
+
+#[inline(always)]
+fn count<P: Path>(thread: &Thread, comm: Word, done: Done) {
+    if state::is_on_in::<P>() {
+        tally::call_without_bytes::<P, Comm>(thread, comm, done);
     }
 }
 
