@@ -151,6 +151,11 @@ static void do_mprobe(void)
     MPI_Mrecv(&two, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
+static void do_improbe(void)
+{
+    MPI_Message message;
+    MPI_Improbe(MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &flag, &message, MPI_STATUS_IGNORE);
+}
 static void do_phases(void)
 {
     static const char *const names[] = {"assembly", "solve", "output"};
@@ -257,7 +262,7 @@ static const struct { const char *name; void (*run)(void), (*before)(void), (*af
     {"start_wait_each", do_start_each, make_persistent, free_persistent},
     {"startall_16_waitany", do_waitany_persistent, make_halo, free_halo}, {"irecv_send_waitall_1", do_waitall_one},
     {"isend_mprobe_mrecv_wait", do_mprobe}, {"neighbor_allgather", do_neighbors, make_grid, free_grid},
-    {"pcontrol_allreduce", do_phases, NULL, end_phase},
+    {"improbe", do_improbe}, {"pcontrol_allreduce", do_phases, NULL, end_phase},
     {"waitall_64_null", do_waitall_null, make_nulls}, {"put_flush", do_put_flush, open_window, close_window},
     {"dup_free", do_dup_free}, {"pingpong", do_pingpong, choose_processor},
     {"send_proc_null_paused", do_send_null, pause_recording, resume_recording},

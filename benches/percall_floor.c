@@ -36,6 +36,7 @@ WRAPPER(Waitall, (int n, MPI_Request *r, MPI_Status *s), (n, r, s))
 WRAPPER(Start, (MPI_Request *r), (r))
 WRAPPER(Startall, (int n, MPI_Request *r), (n, r))
 WRAPPER(Mprobe, (int from, int tag, MPI_Comm c, MPI_Message *m, MPI_Status *s), (from, tag, c, m, s))
+WRAPPER(Improbe, (int from, int tag, MPI_Comm c, int *flag, MPI_Message *m, MPI_Status *s), (from, tag, c, flag, m, s))
 WRAPPER(Mrecv, (void *b, int n, MPI_Datatype t, MPI_Message *m, MPI_Status *s), (b, n, t, m, s))
 WRAPPER(Neighbor_allgather, (const void *b, int n, MPI_Datatype t, void *b2, int n2, MPI_Datatype t2, MPI_Comm c),
         (b, n, t, b2, n2, t2, c))

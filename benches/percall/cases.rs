@@ -144,6 +144,7 @@ pub const CASES: &[Case] = &[
     case("irecv_send_waitall_1", "`MPI_Irecv`, `MPI_Send`, `MPI_Waitall` of one request, to self", 3),
     case("isend_mprobe_mrecv_wait", "`MPI_Isend`, `MPI_Mprobe`, `MPI_Mrecv`, `MPI_Wait`, to self", 4),
     case("neighbor_allgather", "`MPI_Neighbor_allgather` on a grid of one process", 1),
+    case("improbe", "`MPI_Improbe` that finds nothing", 1),
     case("pcontrol_allreduce", "`MPI_Pcontrol` that begins one of three phases in turn, `MPI_Allreduce`", 1),
     case("waitall_64_null", "`MPI_Waitall` of 64 null requests", 1),
     case("put_flush", "`MPI_Put`, `MPI_Win_flush`", 2),

@@ -28,7 +28,7 @@ pub unsafe fn MPI_Mprobe<P: Path>(
     status: Word,
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
-    let (comm, done) = probe::<P>(thread, comm, op::MPI_Mprobe, || forward(status));
+    let (comm, done) = timed_on::<P>(thread, comm, op::MPI_Mprobe, || forward(status));
     recorded(|| {
         if done.code == 0 && source != abi().proc_null {
             // SAFETY: the program passes the place of a message, which the call has filled.
@@ -48,7 +48,7 @@ pub unsafe fn MPI_Improbe<P: Path>(
     status: Word,
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
-    let (comm, done) = probe::<P>(thread, comm, op::MPI_Improbe, || forward(status));
+    let (comm, done) = timed_on::<P>(thread, comm, op::MPI_Improbe, || forward(status));
     recorded(|| {
         // SAFETY: the call has succeeded and filled the flag.
         if done.code == 0 && unsafe { Abi::told(flag) } != 0 && source != abi().proc_null {
@@ -62,7 +62,7 @@ pub unsafe fn MPI_Improbe<P: Path>(
 
 /// The call itself. Returns its communicator, too, which need not be kept meanwhile.
 #[inline(always)]
-fn probe<P: Path>(thread: &Thread, comm: Word, operation: u16, forward: impl FnOnce() -> c_int) -> (Word, Done) {
+fn timed_on<P: Path>(thread: &Thread, comm: Word, operation: u16, forward: impl FnOnce() -> c_int) -> (Word, Done) {
     let level = in_flight::free_level::<P>(thread);
     let begin = clock::now_on::<P>();
     let place = in_flight::enter::<P>(thread, level, comm, operation, begin);
@@ -141,17 +141,11 @@ pub unsafe fn receive_from_nobody<P: Path>(
     request: Word,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
-    let level = in_flight::free_level::<P>(thread);
-    let begin = clock::now_on::<P>();
-    let place = in_flight::enter::<P>(thread, level, comm, op::MPI_Irecv, begin);
-    let code = forward();
-    let end = clock::now_on::<P>();
-    let (begin, comm) = in_flight::leave_as_noted::<P>(place, begin, comm, end);
+    let (comm, done) = timed_on::<P>(thread, comm, op::MPI_Irecv, forward);
     recorded(|| {
-        let done = Done { operation: op::MPI_Irecv, code, ticks: end.wrapping_sub(begin) };
         nonblocking::receiving_nothing::<P, Comm>(thread, comm, request, done);
     });
-    code
+    done.code
 }
 
 /// A call that receives a matched message, and what is counted where it succeeds. Where it fails or is left, the message waits on.

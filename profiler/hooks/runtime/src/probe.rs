@@ -1,4 +1,4 @@
-//! Reads memory of which nobody knows whether it is there: the system looks, and says so where it is not.
+//! Reads memory of which nobody knows whether it is there: outside of the program's constants the system looks, and says so where it is not.
 
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
