@@ -316,18 +316,22 @@ impl Shard {
         let (bucket_count, operations) = (self.buckets.edges().len() as u8, CALLS.len() as u16);
         let fits = |bucket: u8| bucket & !OWN_SIZE <= bucket_count || bucket >= BUCKET_FAILED;
         self.cells.retain(|cell| {
-            known(cell.comm()) && cell.operation() < operations && fits(cell.bucket()) && in_phase(cell)
+            let is_known = known(cell.comm()) && cell.operation() < operations;
+            is_known && fits(cell.bucket()) && in_phase(cell) && is_possible(cell.calls)
         });
-        self.edges.retain(|edge| known(edge.comm()) && edge.operation() < operations);
+        self.edges.retain(|edge| known(edge.comm()) && edge.operation() < operations && is_possible(edge.calls));
         self.site_cells.retain(|entry| {
             let cell = entry.cell();
             let is_known = known(cell.comm()) && cell.operation() < operations && self.code.has_site(entry.site);
-            is_known && fits(cell.bucket()) && in_phase(&cell)
+            is_known && fits(cell.bucket()) && in_phase(&cell) && is_possible(entry.calls)
         });
         self.completed.retain(|entry| {
             let calls = entry.calls();
             let is_known = known(calls.comm()) && calls.operation() < operations && in_phase(&calls);
-            is_known && (!entry.is_known() || entry.operation() < operations) && entry.bucket() <= bucket_count
+            is_known
+                && is_possible(entry.requests)
+                && (!entry.is_known() || entry.operation() < operations)
+                && entry.bucket() <= bucket_count
         });
         self.file_cells.retain(|entry| {
             let cell = entry.cell();
@@ -336,10 +340,12 @@ impl Shard {
             let is_known = known(cell.comm()) && is_on_file && (entry.file == UNNAMED_FILE || is_named());
             // No rule of theirs tells a rank's own bytes.
             let fits = cell.bucket() <= bucket_count || cell.bucket() == BUCKET_FAILED;
-            is_known && fits && in_phase(&cell)
+            is_known && fits && in_phase(&cell) && is_possible(entry.calls)
         });
         let described = |entry: &Use| named(&self.datatypes, entry.datatype());
-        self.uses.retain(|entry| known(entry.comm()) && entry.operation() < operations && described(entry));
+        self.uses.retain(|entry| {
+            known(entry.comm()) && entry.operation() < operations && described(entry) && is_possible(entry.calls)
+        });
         let by_layer = |transfer: &Transfer| {
             transfer.operation() < operations || transfer.operation() == NO_OPERATION && transfer.comm() == NO_COMM
         };
@@ -353,6 +359,7 @@ impl Shard {
                 && by_layer(transfer)
                 && transfer.bucket() <= bucket_count
                 && route(transfer.routed())
+                && is_possible(transfer.calls)
         });
         let before_events = self.events.len();
         self.events.retain(|(_, event)| {
@@ -436,6 +443,12 @@ impl Shard {
         }
         holders.get(&(level.comm & self.header.handle_mask)).copied().unwrap_or(NO_COMM)
     }
+}
+
+/// A call each nanosecond makes fewer in a hundred days; more stem from damage, and sums of them would overflow. A thread that takes back what
+/// another one counted has a count below zero.
+fn is_possible(calls: u64) -> bool {
+    (calls as i64).unsigned_abs() < 1 << 53
 }
 
 /// Wrapping, because one thread may take back what another one counted as pending.

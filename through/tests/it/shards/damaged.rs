@@ -5,8 +5,8 @@ use std::fs;
 use bytemuck::{Zeroable, bytes_of};
 use commsee::calls::op;
 use commsee::shard::{
-    BUCKET_INVOLVED, CELLS, COMMUNICATORS, Cell, Communicator, FILE_CELLS, FILES, FINISHED, FIRST_COMM, FORMAT, File,
-    FileCell, HEADER_BYTES, Header, OLDEST_FORMAT, PHASES, Text, set_text,
+    BUCKET_FAILED, BUCKET_INVOLVED, BUCKET_PENDING, CELLS, COMMUNICATORS, Cell, Communicator, FILE_CELLS, FILES,
+    FINISHED, FIRST_COMM, FORMAT, File, FileCell, HEADER_BYTES, Header, OLDEST_FORMAT, PHASES, Text, set_text,
 };
 
 use super::{DEAD, block, shard, write, write_with};
@@ -190,4 +190,19 @@ fn what_stands_in_a_shard_twice_is_added_up() {
     write_with(folder.0.path(), "", 0, 1, DEAD, blocks.concat());
     folder.through(&["recover", "-o", "a.db"]).ok();
     assert_eq!(folder.through(&["a.db", "-u", "--format", "csv"]).csv()[0]["involved_calls"], "4");
+}
+
+/// Of two that are shown as one, each half of what a profile can hold.
+#[test]
+fn more_calls_than_there_can_be_are_left_out() {
+    let folder = Folder::empty();
+    let failed = Cell { calls: 1 << 62, ..cell(BUCKET_FAILED) };
+    let pending = Cell { calls: 1 << 62, ..cell(BUCKET_PENDING) };
+    let blocks = [block(CELLS, bytes_of(&failed)), block(CELLS, bytes_of(&pending))];
+    write_with(folder.0.path(), "", 0, 1, DEAD, blocks.concat());
+    recovered_with_one_line(&folder, "damaged parts were left out", "0");
+}
+
+fn cell(bucket: u8) -> Cell {
+    Cell { key: Cell::key(FIRST_COMM, op::MPI_Barrier, bucket), ..Cell::zeroed() }
 }
