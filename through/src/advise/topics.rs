@@ -152,7 +152,7 @@ pub const TOPICS: &[Topic] = &[
         title: "{op} on {comm} waits for late senders",
         text: "{waiters} wait {waiting} for messages that are sent later than they are received, {each} each time. Named are the senders of most of it, where they are few.",
         advice: "Send as soon as the data is there, receive later (MPI_Irecv, work, MPI_Wait), or find out why the sender is late: more work, or it waits itself.",
-        rule: "Late Sender and Wrong Order by Scalasca's definitions take a noticeable time. Only `info` where a rank waits for less than 30 ms each time and less than 0.6 of the longest call. Needs a timeline.",
+        rule: "Late Sender and Wrong Order by Scalasca's definitions take a noticeable time. Only `info` where a rank waits for less than 30 ms each time and less than 0.6 of the longest call. Named are the senders that stand out: of what is waited for them beyond the median sender they make up 0.8, and of all waiting half. Needs a timeline.",
         source: "Scalasca: Late Sender",
     },
     Topic {

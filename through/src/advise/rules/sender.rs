@@ -12,8 +12,10 @@ use crate::query::Error;
 use crate::query::waiting::{State, Waited};
 use crate::text::units;
 
-/// Of the waiting: the senders that make up so much of it are named.
+/// Of the waiting beyond what is for any sender: the senders that make up so much of it are named.
 const NAMED: f64 = 0.8;
+/// Of all the waiting: senders of less than so much are not those of most of it.
+const MOST: f64 = 0.5;
 /// Waits from rank to rank. Two happen where one rank is late.
 const CHAIN: usize = 3;
 /// Each rank of a chain waits longer than the one before it, by so much of what the first one waits.
@@ -79,25 +81,28 @@ fn waited_by(waits: &[&Waited]) -> Vec<OfRank> {
     by_rank.into_iter().map(|(rank, time_ns)| OfRank { rank, time_ns, ..OfRank::default() }).collect()
 }
 
-/// The few ranks that most of the waiting is for; none where it is for many.
+/// The few ranks that most of the waiting is for; none where it is for many. On a busy machine all wait a little for any sender, which adds up.
 fn senders(waits: &[&Waited], waiting_ns: i128) -> Ranks {
     let mut by_sender: BTreeMap<i64, i128> = BTreeMap::new();
     for waited in waits {
         *by_sender.entry(waited.late_rank).or_default() += i128::from(waited.wait_ns);
     }
-    let all = by_sender.len();
     let mut senders: Vec<(i64, i128)> = by_sender.into_iter().collect();
     senders.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
-    let mut sum = 0;
+    let any_ns = if senders.len() > 1 { senders[senders.len() / 2].1 } else { 0 };
+    let beyond = |ns: i128| (ns - any_ns).max(0);
+    let beyond_ns: i128 = senders.iter().map(|(_, ns)| beyond(*ns)).sum();
+    let (mut named_ns, mut of_named_ns) = (0, 0);
     let mut late = Vec::new();
     for (rank, ns) in senders {
-        if sum as f64 >= NAMED * waiting_ns as f64 {
+        if named_ns as f64 >= NAMED * beyond_ns as f64 {
             break;
         }
-        sum += ns;
+        named_ns += beyond(ns);
+        of_named_ns += ns;
         late.push(rank);
     }
-    if late.len() == 1 || 2 * late.len() <= all { named(late.into_iter()) } else { Ranks::default() }
+    if of_named_ns as f64 >= MOST * waiting_ns as f64 { named(late.into_iter()) } else { Ranks::default() }
 }
 
 /// Whether the last rank of a chain waits for longer than a scheduler lets it.

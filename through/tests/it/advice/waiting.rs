@@ -123,27 +123,37 @@ fn another_late_rank_each_time() {
     none(told(201, 400));
 }
 
-/// Each rank sends so many milliseconds after the one before it, which the next one waits for.
-fn one_after_the_other(topic: &str, ranks: usize, each: i64) -> Vec<Value> {
-    let mut sql = String::from("INSERT INTO clock SELECT rank, 0, 1000, 0, 2000, 10, 0 FROM process;");
-    let mut event = |rank: usize, kind: i64, begin: i64, end: &str, op: &str, message: &str| {
-        sql += &format!(
+/// Messages of a timeline, as SQL.
+struct Messages(String);
+
+impl Messages {
+    fn none() -> Self {
+        Self(String::from("INSERT INTO clock SELECT rank, 0, 1000, 0, 2000, 10, 0 FROM process;"))
+    }
+
+    /// `receiver` waits for it from `begin`, `sender` sends it at `sent`, both in nanoseconds.
+    fn waited_for(&mut self, receiver: usize, begin: i64, sender: usize, sent: i64) {
+        let end = (sent + 10).to_string();
+        self.event(receiver, 0, begin, &end, "MPI_Recv", "NULL, NULL, NULL, NULL");
+        self.event(receiver, 3, begin, "NULL", "MPI_Recv", &format!("NULL, {sender}, 0, 0"));
+        self.event(sender, 0, sent, &end, "MPI_Send", "NULL, NULL, NULL, NULL");
+        self.event(sender, 2, sent, "NULL", "MPI_Send", &format!("{receiver}, {sender}, 0, NULL"));
+    }
+
+    fn event(&mut self, rank: usize, kind: i64, begin: i64, end: &str, op: &str, message: &str) {
+        self.0 += &format!(
             "INSERT INTO event (rank, thread, kind, begin_ns, end_ns, cause_ns, comm, op, bytes, peer, source, tag, posted) \
              SELECT {rank}, 0, {kind}, {begin}, {end}, {begin}, c.id, o.id, 40, {message} FROM communicator c, operation o \
              WHERE c.name = 'W0.0' AND o.name = '{op}';"
         );
-    };
-    for rank in 0..ranks {
-        let begin = each * rank as i64 * MS;
-        if rank > 0 {
-            event(rank, 0, 0, &begin.to_string(), "MPI_Recv", "NULL, NULL, NULL, NULL");
-            event(rank, 3, 0, "NULL", "MPI_Recv", &format!("NULL, {}, 0, 0", rank - 1));
-        }
-        let begin = begin + each * MS;
-        event(rank, 0, begin, &(begin + 10).to_string(), "MPI_Send", "NULL, NULL, NULL, NULL");
-        if rank + 1 < ranks {
-            event(rank, 2, begin, "NULL", "MPI_Send", &format!("{}, {rank}, 0, NULL", rank + 1));
-        }
+    }
+}
+
+/// Each rank sends so many milliseconds after the one before it, which the next one waits for.
+fn one_after_the_other(topic: &str, ranks: usize, each: i64) -> Vec<Value> {
+    let mut messages = Messages::none();
+    for rank in 1..ranks {
+        messages.waited_for(rank, 0, rank - 1, each * rank as i64 * MS);
     }
     let build = |profile: &mut Builder| {
         for rank in 0..ranks {
@@ -151,7 +161,7 @@ fn one_after_the_other(topic: &str, ranks: usize, each: i64) -> Vec<Value> {
             profile.cell("W0.0", "MPI_Recv", 0, rank, Did(1, 0, 40, each * rank as i64 * MS));
         }
     };
-    changed(topic, ranks, 2000, build, &sql)
+    changed(topic, ranks, 2000, build, &messages.0)
 }
 
 #[test]
@@ -172,4 +182,34 @@ fn a_late_sender() {
     none(one_after_the_other("late-sender", 2, 39));
     assert_eq!(one(one_after_the_other("late-sender", 2, 130))["level"], "warn");
     assert_eq!(one(one_after_the_other("late-sender", 3, 29))["level"], "info");
+}
+
+/// Rank 0 waits for each of the others, so many milliseconds for each.
+fn late_senders(each: &[i64]) -> Value {
+    let mut messages = Messages::none();
+    let mut now = 0;
+    for (sender, each) in (1..).zip(each) {
+        let sent = now + each * MS;
+        messages.waited_for(0, now, sender, sent);
+        now = sent + 20;
+    }
+    let build = |profile: &mut Builder| {
+        profile.cell("W0.0", "MPI_Recv", 0, 0, Did(each.len() as i64, 0, 40, now));
+        for sender in 1..=each.len() {
+            profile.cell("W0.0", "MPI_Send", 0, sender, Did(1, 40, 0, MS));
+        }
+    };
+    one(changed("late-sender", each.len() + 1, 2000, build, &messages.0))
+}
+
+#[test]
+fn senders_that_stand_out_are_named() {
+    let named = |each: &[i64]| late_senders(each)["ranks"].as_str().unwrap().to_string();
+    assert_eq!(named(&[40, 600, 40]), "2");
+    // As a busy machine makes it: what is for the others adds up to a fifth and more of the whole.
+    assert_eq!(named(&[100, 500, 80, 90, 70, 110]), "2");
+    assert_eq!(named(&[500, 90, 80, 450, 70]), "1,4");
+    // Nobody stands out, or too little.
+    assert_eq!(named(&[200, 210, 190, 200]), "");
+    assert_eq!(named(&[200, 200, 500, 190, 195]), "");
 }
