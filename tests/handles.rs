@@ -13,6 +13,9 @@ mod memory {
     pub fn lose_call() {
         panic!("there is memory");
     }
+    pub fn give_up_call() {
+        panic!("nobody holds the lock for long");
+    }
 }
 #[allow(dead_code)]
 #[path = "../profiler/src/guest/serial.rs"]

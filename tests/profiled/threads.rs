@@ -127,6 +127,28 @@ fn handlers_of_signals_may_leave_by_a_jump() {
     }
 }
 
+/// Where several threads call, too: neither what a handler has interrupted nor what one has left is waited for, and a communicator that is made
+/// afterwards is known.
+#[test]
+fn no_call_waits_for_what_a_handler_has_come_to() {
+    let cases = [
+        ("call", ["dup", "file", "own", "other"].as_slice()),
+        ("jump", ["dup", "file", "own", "other"].as_slice()),
+        ("stay", ["own", "other"].as_slice()),
+    ];
+    for mpi in Mpi::ALL {
+        for (way, calls) in cases {
+            for call in calls {
+                let run = Launch::new(mpi, "taken").ranks(1).arguments(&[way, call]).run().succeeded();
+                let barriers = "SELECT sum(calls) FROM profile WHERE op = 'MPI_Barrier'";
+                assert_eq!(answer(&run.profile_path(), barriers), [run.stdout.trim()], "{mpi} {way} {call}");
+                let last = "SELECT creator FROM profile WHERE op = 'MPI_Bcast'";
+                assert_eq!(answer(&run.profile_path(), last), ["MPI_Comm_dup"], "{mpi} {way} {call}");
+            }
+        }
+    }
+}
+
 /// Bytes of the stack by step.
 fn used(run: &Run) -> Vec<(&str, usize)> {
     let lines = run.stdout.lines().filter_map(|line| line.split_once(' '));

@@ -1,4 +1,5 @@
-/* Single steps: a handler of a signal at each instruction of the profiler's. On x86-64 only; elsewhere calls are made as they are. */
+/* Single steps: a handler of a signal at each instruction of the profiler's. On x86-64 only; elsewhere calls are made as they are. What the
+ * profiler calls, such as the MPI library, runs at its own pace. */
 #define _GNU_SOURCE
 #include <link.h>
 #include <signal.h>
@@ -11,6 +12,12 @@ static size_t low, high;
 static volatile int is_stepping;
 /* At an instruction of the profiler's, where it holds back no signals. */
 static void (*at_step)(ucontext_t *at);
+static int was_inside;
+
+/* To where functions that the profiler calls return, and what takes the place of that: steps go on behind it. */
+size_t step_return_to;
+void step_on(void);
+__asm__("step_on: pushq step_return_to(%rip); pushfq; orq $0x100, (%rsp); popfq; ret");
 
 static int find_profiler(struct dl_phdr_info *info, size_t size, void *unused)
 {
@@ -29,10 +36,19 @@ static void on_step(int number, siginfo_t *info, void *context)
     ucontext_t *at = context;
     size_t place = (size_t)at->uc_mcontext.gregs[REG_RIP];
     (void)number, (void)info;
-    if (!is_stepping)
+    if (!is_stepping) {
         at->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
-    else if (place >= low && place < high && !sigismember(&at->uc_sigmask, SIGUSR1))
-        at_step(at);
+        return;
+    }
+    int is_inside = place >= low && place < high;
+    size_t *top = (size_t *)at->uc_mcontext.gregs[REG_RSP];
+    if (!is_inside && was_inside && *top >= low && *top < high) {
+        step_return_to = *top;
+        *top = (size_t)step_on;
+        at->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
+    }
+    was_inside = is_inside;
+    if (is_inside && !sigismember(&at->uc_sigmask, SIGUSR1)) at_step(at);
 }
 
 static void begin_steps(void (*handler)(ucontext_t *at))
@@ -46,6 +62,7 @@ static void begin_steps(void (*handler)(ucontext_t *at))
 static void step(void (*call)(void))
 {
     is_stepping = 1;
+    was_inside = 0;
     __asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
     call();
     is_stepping = 0;

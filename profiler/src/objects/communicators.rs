@@ -16,8 +16,8 @@ use crate::mpi::world;
 use crate::objects::freeing::BeingFreed;
 use crate::objects::handles::{Handles, generation};
 use crate::objects::identity::{self, Identity};
-use crate::objects::records::{registry, with_registry};
-use crate::shard;
+use crate::objects::records::{self, registry, with_registry};
+use crate::shard::{self, memory};
 
 pub use crate::objects::records::{Record, none, prepare, several};
 
@@ -28,7 +28,7 @@ pub fn add_world(world_rank: u32, world_size: u32) {
     record.identity = identity::world();
     record.letter = creators::WORLD as u8;
     (record.rank, record.size) = (world_rank, world_size);
-    if let Some(record) = with_registry(|registry| registry.keep(|| record)) {
+    if let Some(record) = with_registry(|registry| registry.keep(|| record)).flatten() {
         enter(abi().world, record);
     }
 }
@@ -135,6 +135,11 @@ fn foreign(handle: Word) -> Record {
     if handle == abi().comm_null {
         return none();
     }
+    // Else each call would find it anew.
+    if state::is_threaded() && !(HANDLES.are_open() && records::is_registry_open()) {
+        memory::give_up_call();
+        return none();
+    }
     crate::guest::guard::guarded(|| {
         let is_self = handle == abi().comm_self;
         let letter = if is_self { creators::SELF } else { creators::FOREIGN };
@@ -157,7 +162,7 @@ fn foreign(handle: Word) -> Record {
             let record = registry.keep(|| record)?;
             enter(handle, record);
             Some(record)
-        })
+        })?
     })
     .flatten()
     .unwrap_or(none())
@@ -192,7 +197,7 @@ pub unsafe fn duplicate(parent: Record, sequence: u32, letter: u8, birthplace: u
     let parent = unsafe { &*parent };
     let identity = identity::child(parent.identity, sequence, letter, parent.root);
     let words = words_of_duplicate(parent, letter, birthplace);
-    with_registry(|registry| registry.keep_counted(|| duplicate_of(parent, identity, words, 0)))
+    with_registry(|registry| registry.keep_counted(|| duplicate_of(parent, identity, words, 0)))?
 }
 
 /// The words of a duplicate that are the same for all that a place of the program makes of one parent: `remote`, and its letter, flags and
@@ -294,7 +299,7 @@ pub fn meet_parents() {
 }
 
 fn register(record: Communicator, handle: Word) {
-    if let Some(record) = with_registry(|registry| registry.keep_counted(|| record)) {
+    if let Some(record) = with_registry(|registry| registry.keep_counted(|| record)).flatten() {
         enter(handle, record);
     }
 }

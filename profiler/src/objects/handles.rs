@@ -46,6 +46,16 @@ impl Handles {
         Handles { table: Shared::new(), writer: Serial::new(Writer::new()) }
     }
 
+    /// Whether a handle can be entered now.
+    pub fn are_open(&self) -> bool {
+        self.writer.with(|_| ()).is_some()
+    }
+
+    /// The thread ends: what it has left by a jump is for others.
+    pub fn let_go(&self) {
+        self.writer.let_go();
+    }
+
     pub fn find(&self, handle: Word) -> Option<Record> {
         self.table.get(handle)
     }
@@ -73,10 +83,14 @@ impl Handles {
     #[cold]
     #[inline(never)]
     fn enter_locked(&self, handle: Word, record: Record) {
-        self.writer.with(|writer| match self.table.replace(writer, handle, record) {
+        let is_entered = self.writer.with(|writer| match self.table.replace(writer, handle, record) {
             Some(None) => state::raise_epoch(),
             replaced => self.replaced(writer, handle, record, replaced),
         });
+        if is_entered.is_none() {
+            // As where there is no room.
+            memory::give_up_call();
+        }
     }
 
     /// The handle had a meaning, or there was no room for it.
@@ -120,10 +134,17 @@ impl Handles {
     #[cold]
     #[inline(never)]
     fn leave_locked(&self, handle: Word) -> Option<Record> {
-        self.writer.with(|writer| {
+        let left = self.writer.with(|writer| {
+            // Before, too: a handler of a signal may leave by a jump behind the removal.
+            GENERATION.fetch_add(1, Ordering::Release);
             let record = self.table.remove(writer, handle)?;
             next_generation();
             Some(record)
+        });
+        left.unwrap_or_else(|| {
+            memory::give_up_call();
+            // It keeps its meaning, and its record is that of whoever gets the handle next.
+            self.find(handle)
         })
     }
 }

@@ -12,7 +12,7 @@ use crate::guest::serial::Serial;
 use crate::guest::set_once::SetOnce;
 use crate::guest::signals;
 use crate::guest::state::{self, Alone};
-use crate::shard;
+use crate::shard::{self, memory};
 
 pub type Record = *mut Communicator;
 
@@ -71,13 +71,33 @@ pub fn several() -> Record {
 }
 
 /// Works on the registry, which has room for one more then, if there is memory. Room is made while no signal is handled: a handler that does
-/// not return would leave the lock taken.
+/// not return would leave it half made. None where nobody can be at it now: then the profile says that something is missing.
 #[inline(always)]
-pub fn with_registry<R>(work: impl FnOnce(&mut Registry) -> R) -> R {
-    if state::is_threaded() && REGISTRY.with(|registry| !registry.has_room()) {
+pub fn with_registry<R>(work: impl FnOnce(&mut Registry) -> R) -> Option<R> {
+    if !state::is_threaded() {
+        return REGISTRY.with(work);
+    }
+    if REGISTRY.with(|registry| !registry.has_room()) == Some(true) {
         signals::undisturbed(|| REGISTRY.with(Registry::next_block));
     }
-    REGISTRY.with(work)
+    let result = REGISTRY.with(|registry| {
+        registry.count_records();
+        work(registry)
+    });
+    if result.is_none() {
+        memory::give_up_call();
+    }
+    result
+}
+
+/// Whether a record can be kept now.
+pub fn is_registry_open() -> bool {
+    REGISTRY.with(|_| ()).is_some()
+}
+
+/// The thread ends: what it has left by a jump is for others.
+pub fn let_go() {
+    REGISTRY.let_go();
 }
 
 /// The same where calls come one after the other.
@@ -146,6 +166,15 @@ impl Registry {
             (*self.block).used += 1;
         }
         place
+    }
+
+    /// A handler of a signal may have left by a jump behind a record that is not counted yet.
+    fn count_records(&mut self) {
+        if !self.block.is_null() {
+            let bytes = self.next as usize - (self.block as usize + BLOCK_HEADER_BYTES);
+            // SAFETY: the registry's own block.
+            unsafe { (*self.block).used = (bytes / size_of::<Communicator>()) as u32 };
+        }
     }
 
     #[cold]

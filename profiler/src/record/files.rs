@@ -69,17 +69,23 @@ pub fn opened(file: Word) -> Opened {
 }
 
 pub fn enter(file: Word, opened: Opened) {
-    // One that finds no room has no name.
-    WRITER.with(|writer| NUMBERS.set(writer, file, opened.file));
+    // One that finds no room has no name, nor has one whose turn it never is.
+    _ = WRITER.with(|writer| NUMBERS.set(writer, file, opened.file));
     HANDLES.enter(file, opened.record);
 }
 
 /// Takes the handle away before the file is closed: another thread may get the same handle at once.
 pub fn leave(file: Word) -> Option<Opened> {
     ASKED_BYTES.with(|asked| asked.as_mut()?.remove(&file));
-    let number = WRITER.with(|writer| NUMBERS.remove(writer, file));
+    let number = WRITER.with(|writer| NUMBERS.remove(writer, file)).flatten();
     let record = HANDLES.leave(file)?;
     Some(Opened { record, file: number.unwrap_or(UNNAMED_FILE) })
+}
+
+/// The thread ends: what it has left by a jump is for others.
+pub fn let_go() {
+    WRITER.let_go();
+    HANDLES.let_go();
 }
 
 /// The number of the file that a call was given by its path.

@@ -64,6 +64,7 @@ fn left(thread: &Thread, level: Level) {
         }
         if noted.level == 0 {
             thread.requests().looked();
+            thread.requests().let_go_of_others();
         }
         // Without that of the calls that were made in it, which are counted themselves.
         let within = thread.in_flight.counted_within.get(noted.level as usize).map(Cell::get);
@@ -202,6 +203,7 @@ fn end_from(thread: &Thread, level: usize, is_left: impl Fn(usize) -> bool) {
         thread.communicators.freeing.revive(is_left);
         if level == 0 {
             thread.requests().looked();
+            thread.requests().let_go_of_others();
         }
         // The innermost first: where a call was made is looked for at the level of the innermost that goes on.
         for level in (level..IN_FLIGHT_LEVELS).rev() {

@@ -4,6 +4,7 @@ pub mod buckets;
 pub mod carriers;
 pub mod completed;
 pub mod context;
+pub mod end;
 pub mod files;
 pub mod in_flight;
 pub mod nonblocking;

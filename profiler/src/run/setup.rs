@@ -18,7 +18,7 @@ use crate::guest::{clock, guard, say};
 use crate::mpi::abi::{self, abi};
 use crate::mpi::pmpi;
 use crate::objects::{communicators, datatypes, file_names};
-use crate::record::{buckets, in_flight};
+use crate::record::{buckets, end};
 use crate::run::ending;
 use crate::shard::paths;
 use crate::{fortran, hooks, rollcall, shard, sites, thread};
@@ -108,7 +108,7 @@ pub fn set_up(process: &Process) -> Result<(), String> {
     }
     hooks::start();
     // SAFETY: recording is off until `state::start`.
-    unsafe { thread::prepare(in_flight::end_all) };
+    unsafe { thread::prepare(end::of_thread) };
     // SAFETY: recording is off until `state::start`.
     unsafe { buckets::prepare(edges) };
     datatypes::prepare();

@@ -9,10 +9,10 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::guest::say::warn_once;
-use crate::guest::state;
+use crate::guest::{signals, state};
 use crate::shard;
 
-pub use commsee_runtime::memory::{array, keep};
+pub use commsee_runtime::memory::{array, asked, keep};
 
 /// A call finds no memory for what is to be counted.
 #[cold]
@@ -27,6 +27,16 @@ pub fn miss_call() {
     if let Some(header) = shard::header() {
         header.lose_call();
     }
+}
+
+/// A call cannot come to what it needs: a handler of a signal has interrupted who is at it, or has left it by a jump.
+#[cold]
+#[inline(never)]
+pub fn give_up_call() {
+    miss_call();
+    warn_once!(
+        "a handler of a signal has come, or has left by a jump, in the midst of a count: some calls are not counted"
+    );
 }
 
 /// Once, whoever notices first; `why` begins with what stands before it.
@@ -62,15 +72,17 @@ struct Reserve {
 unsafe impl Sync for Reserve {}
 
 impl Reserve {
-    /// The lock is held for a few instructions, and nothing that may wait or fail comes in between.
+    /// The lock is held for a few instructions, and nothing that may wait or fail comes in between, nor a handler of a signal.
     fn with<R>(&self, work: impl FnOnce(&mut (usize, usize)) -> R) -> R {
-        while self.locked.swap(true, Ordering::Acquire) {
-            std::hint::spin_loop();
-        }
-        // SAFETY: locked.
-        let result = work(unsafe { &mut *self.used.get() });
-        self.locked.store(false, Ordering::Release);
-        result
+        signals::undisturbed(|| {
+            while self.locked.swap(true, Ordering::Acquire) {
+                std::hint::spin_loop();
+            }
+            // SAFETY: locked.
+            let result = work(unsafe { &mut *self.used.get() });
+            self.locked.store(false, Ordering::Release);
+            result
+        })
     }
 
     fn begin(&self) -> usize {

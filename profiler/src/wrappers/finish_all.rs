@@ -260,11 +260,15 @@ unsafe fn finish_locked<'a, 'b, P: Path>(
     are_usual: bool,
     statuses: Word,
 ) -> (Completions<'a>, &'b [Noted]) {
-    let left = thread.requests().locked(|mut requests| {
-        thread.requests().changed();
-        // SAFETY: as demanded of this one.
-        unsafe { finish_sole::<P, true>(&mut requests, thread, &mut completions, noted, are_usual, statuses) }
-    });
+    // Where nobody can come to them, they are missing together.
+    let left = thread.requests().locked(
+        || &[] as &[Noted],
+        |mut requests| {
+            thread.requests().changed();
+            // SAFETY: as demanded of this one.
+            unsafe { finish_sole::<P, true>(&mut requests, thread, &mut completions, noted, are_usual, statuses) }
+        },
+    );
     (completions, left)
 }
 

@@ -315,11 +315,14 @@ unsafe fn look_locked<H: Handle, const TOGETHER: bool>(
     array: *const H,
     length: usize,
 ) -> Found {
-    call.thread.requests().locked(|mut requests| {
-        call.thread.requests().look(found.stamp);
-        // SAFETY: as demanded of this one.
-        unsafe { found.look_simply::<H, true, TOGETHER>(&mut requests, call, array, length) };
-    });
+    call.thread.requests().locked(
+        || (),
+        |mut requests| {
+            call.thread.requests().look(found.stamp);
+            // SAFETY: as demanded of this one.
+            unsafe { found.look_simply::<H, true, TOGETHER>(&mut requests, call, array, length) };
+        },
+    );
     found
 }
 

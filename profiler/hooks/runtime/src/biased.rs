@@ -5,17 +5,19 @@
 //!
 //! After Vasudevan, Namjoshi and Edwards, "Simple and fast biased locks" (PACT 2010). Of a send, a receive and the wait for both, locks took a
 //! fifth of what commsee costs.
+//!
+//! A handler of a signal may come while its thread is at such data, and may leave by a jump. It goes without them then, others do after a while,
+//! and the owner begins anew once it knows that they were left.
 
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_long};
 use std::ops::{Deref, DerefMut};
+use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 use std::time::Duration;
 
-use parking_lot::RawMutex;
-use parking_lot::lock_api::RawMutex as _;
-
-use crate::{errno, signals};
+use crate::bounded::{Bounded, Refused, Taken, Waiting, pause};
+use crate::{errno, signals, stack};
 
 /// How owners get at their data: one static for all data of a kind, passed to each call.
 pub struct Owners {
@@ -26,9 +28,11 @@ pub struct Owners {
 }
 
 pub struct Biased<T> {
-    /// The owner is, without the lock.
+    /// The owner is, without the lock, or has left by a jump.
     is_owner_inside: AtomicBool,
-    lock: RawMutex,
+    /// Others have waited for that in vain, and do so more briefly.
+    is_given_up: AtomicBool,
+    lock: Bounded,
     value: UnsafeCell<T>,
 }
 
@@ -81,7 +85,12 @@ impl Default for Owners {
 
 impl<T> Biased<T> {
     pub const fn new(value: T) -> Biased<T> {
-        Biased { is_owner_inside: AtomicBool::new(false), lock: RawMutex::INIT, value: UnsafeCell::new(value) }
+        Biased {
+            is_owner_inside: AtomicBool::new(false),
+            is_given_up: AtomicBool::new(false),
+            lock: Bounded::new(),
+            value: UnsafeCell::new(value),
+        }
     }
 
     /// For the owner, without a lock. None where owners must lock.
@@ -98,27 +107,127 @@ impl<T> Biased<T> {
         if owners.do_lock() { None } else { Some(inside) }
     }
 
-    /// For the owner, while all others wait. The work must not come back here.
+    /// For the owner: whether it is at them, or has left by a jump.
     #[inline(always)]
-    pub fn lock<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
-        self.lock.lock();
-        let _unlock = Unlock(&self.lock);
-        // SAFETY: others lock, too, and the owner is here.
+    pub fn is_owner_at_it(&self) -> bool {
+        self.is_entered() || self.lock.is_own()
+    }
+
+    /// Whether the owner is inside without the lock, or has left by a jump.
+    #[inline(always)]
+    pub fn is_entered(&self) -> bool {
+        self.is_owner_inside.load(Ordering::Acquire)
+    }
+
+    /// For the owner, while all others wait. The work must not come back here. `missing` where the owner is here already, interrupted by a handler
+    /// of a signal, or where another thread never leaves.
+    ///
+    /// Where somebody has left the data half changed, by a jump, `renewed` makes what takes their place, and is no smaller, if there is memory for
+    /// it. It may read them, but trust nothing; they are never dropped.
+    #[inline(always)]
+    pub fn lock<R>(
+        &self,
+        renewed: impl FnOnce(&T) -> Option<T>,
+        missing: impl FnOnce() -> R,
+        work: impl FnOnce(&mut T) -> R,
+    ) -> R {
+        if let Some(_taken) = self.lock.try_take()
+            && !self.is_entered()
+        {
+            // SAFETY: others lock, too, and the owner is here.
+            return work(unsafe { &mut *self.value.get() });
+        }
+        self.lock_left(renewed, missing, work)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lock_left<R>(
+        &self,
+        renewed: impl FnOnce(&T) -> Option<T>,
+        missing: impl FnOnce() -> R,
+        work: impl FnOnce(&mut T) -> R,
+    ) -> R {
+        let Some(_taken) = self.take_left(renewed) else { return missing() };
+        // SAFETY: as above.
         work(unsafe { &mut *self.value.get() })
     }
 
-    /// For all others, while the owner waits, too. The work must not come back here.
-    pub fn lock_out<R>(&self, owners: &Owners, work: impl FnOnce(&mut T) -> R) -> R {
+    fn take_left(&self, renewed: impl FnOnce(&T) -> Option<T>) -> Option<Taken<'_>> {
+        let taken = match self.lock.take() {
+            Ok(taken) if !self.is_entered() => return Some(taken),
+            Err(Refused::IsGivenUp) => return None,
+            taken => taken,
+        };
+        if stack::is_in_handler() {
+            return None;
+        }
+        let taken = taken.unwrap_or_else(|_| self.lock.take_over());
+        errno::kept(|| {
+            signals::undisturbed(|| {
+                // SAFETY: locked, and whoever was inside is not any more.
+                let Some(anew) = renewed(unsafe { &*self.value.get() }) else {
+                    taken.keep();
+                    return None;
+                };
+                // SAFETY: as above.
+                unsafe { ptr::write(self.value.get(), anew) };
+                self.is_owner_inside.store(false, Ordering::Release);
+                Some(taken)
+            })
+        })
+    }
+
+    /// The owner's thread ends, where it may have left them by a jump.
+    pub fn let_go(&self, renewed: impl FnOnce(&T) -> Option<T>) {
+        if self.is_owner_at_it() {
+            self.lock(renewed, || (), |_| ());
+        }
+    }
+
+    /// For all others, while the owner waits, too. The work must not come back here. `missing` where this thread is here already, interrupted by
+    /// a handler of a signal, or where somebody never leaves, or has left by a jump.
+    #[inline(always)]
+    pub fn lock_out<R>(&self, owners: &Owners, missing: impl FnOnce() -> R, work: impl FnOnce(&mut T) -> R) -> R {
         if !owners.are_marks_seen.load(Ordering::Acquire) {
             owners.end_marks();
         }
-        self.lock(|value| {
-            // For a few instructions, unless its thread was suspended in them.
-            while self.is_owner_inside.load(Ordering::Acquire) {
-                pause(Duration::from_micros(10));
+        let taken = self.lock.try_take().or_else(|| self.take_as_other());
+        let Some(_taken) = taken.filter(|_| !self.is_entered() || self.has_left()) else { return missing() };
+        // SAFETY: locked, and the owner does so, too.
+        work(unsafe { &mut *self.value.get() })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_as_other(&self) -> Option<Taken<'_>> {
+        match self.lock.take() {
+            Ok(taken) => return Some(taken),
+            Err(Refused::IsOwn) => self.leave(),
+            Err(_) => {}
+        }
+        None
+    }
+
+    /// For all others: where this thread has left by a jump, the owner begins anew.
+    #[cold]
+    pub fn leave(&self) {
+        self.lock.leave();
+    }
+
+    /// Waits until the owner is not inside without the lock. That takes a few instructions, unless its thread was suspended in them.
+    #[cold]
+    #[inline(never)]
+    fn has_left(&self) -> bool {
+        let mut waiting = if self.is_given_up.load(Ordering::Relaxed) { Waiting::brief() } else { Waiting::new() };
+        while self.is_entered() {
+            if !waiting.go_on() {
+                self.is_given_up.store(true, Ordering::Relaxed);
+                return false;
             }
-            work(value)
-        })
+        }
+        self.is_given_up.store(false, Ordering::Relaxed);
+        true
     }
 
     /// The value where nobody else comes to it.
@@ -158,17 +267,6 @@ impl<T> Drop for Inside<'_, T> {
     }
 }
 
-/// Also where the work panics: others may be waiting.
-struct Unlock<'a>(&'a RawMutex);
-
-impl Drop for Unlock<'_> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        // SAFETY: made where it was locked.
-        unsafe { self.0.unlock() };
-    }
-}
-
 fn register() -> bool {
     membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
 }
@@ -176,9 +274,4 @@ fn register() -> bool {
 fn membarrier(command: c_int) -> bool {
     // SAFETY: it touches no memory of ours.
     errno::kept(|| unsafe { libc::syscall(libc::SYS_membarrier, c_long::from(command), 0, 0) == 0 })
-}
-
-#[cold]
-fn pause(duration: Duration) {
-    errno::kept(|| signals::not_cancelled(|| signals::rest(duration)));
 }

@@ -44,7 +44,7 @@ pub unsafe fn boxed_by<T>(fill: impl FnOnce(*mut T)) -> Option<Box<T>> {
 }
 
 /// Asks the C library, with its lock held where no handler of a signal may leave it.
-fn asked<T>(ask: impl FnOnce() -> T) -> T {
+pub fn asked<T>(ask: impl FnOnce() -> T) -> T {
     errno::kept(|| signals::undisturbed(ask))
 }
 

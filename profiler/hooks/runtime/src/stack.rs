@@ -2,6 +2,7 @@
 //! but the stack has become shorter than it was there. And another one for what needs much of it: a program may call from a thread with
 //! the smallest that the system allows.
 
+use std::ffi::{c_int, c_void};
 use std::{mem, ptr};
 
 use crate::signals::AllHeld;
@@ -27,6 +28,9 @@ pub fn pointer() -> usize {
     pointer
 }
 
+/// Whether there is what [`thread_pointer`] reads.
+pub const HAS_THREAD_POINTER: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+
 /// What tells this thread from all others that are alive, read without a call; 0 where that cannot be had.
 #[inline(always)]
 pub fn thread_pointer() -> usize {
@@ -46,6 +50,36 @@ pub fn thread_pointer() -> usize {
         pointer = 0;
     }
     pointer
+}
+
+/// Whether a handler of a signal is being executed, below whatever functions, on whatever stack. Also true where the stack cannot be read.
+#[cold]
+#[inline(never)]
+pub fn is_in_handler() -> bool {
+    type Context = c_void;
+    unsafe extern "C" {
+        fn _Unwind_Backtrace(
+            step: unsafe extern "C" fn(*mut Context, *mut c_void) -> c_int,
+            found: *mut c_void,
+        ) -> c_int;
+        fn _Unwind_GetIPInfo(context: *mut Context, is_before: *mut c_int) -> usize;
+    }
+    const CONTINUE: c_int = 0;
+    const STOP: c_int = 4;
+    const END_OF_STACK: c_int = 5;
+    unsafe extern "C" fn step(context: *mut Context, found: *mut c_void) -> c_int {
+        let mut is_before = 0;
+        // SAFETY: the context is valid during the call, and `found` is passed below.
+        unsafe {
+            _Unwind_GetIPInfo(context, &mut is_before);
+            *found.cast::<bool>() |= is_before != 0;
+            if *found.cast::<bool>() { STOP } else { CONTINUE }
+        }
+    }
+    let mut is_found = false;
+    // SAFETY: the place outlives the call.
+    let end = unsafe { _Unwind_Backtrace(step, (&raw mut is_found).cast()) };
+    is_found || end != END_OF_STACK
 }
 
 /// Where the thread's own stack lies; empty where that is not known.

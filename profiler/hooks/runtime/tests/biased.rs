@@ -40,7 +40,7 @@ fn nobody_meets_another_one_inside() {
                     // SAFETY: this thread alone enters, and calls nothing inside.
                     let was_whole = match unsafe { data.enter(&owners) } {
                         Some(mut numbers) => count(&mut numbers),
-                        None => data.lock(count),
+                        None => data.lock(|_| None, || panic!("nobody has left"), count),
                     };
                     assert!(was_whole, "the owner met another one");
                     counted += 1;
@@ -54,13 +54,19 @@ fn nobody_meets_another_one_inside() {
                 scope.spawn(move || {
                     begin.wait();
                     (0..time * (other + 1) % 97 * 20).for_each(|_| hint::spin_loop());
-                    (0..TIMES).for_each(|_| assert!(data.lock_out(owners, count), "one of the others met another one"));
+                    (0..TIMES).for_each(|_| {
+                        assert!(data.lock_out(owners, || false, count), "one of the others met another one")
+                    });
                 })
             });
             started.collect::<Vec<_>>().into_iter().for_each(|other| other.join().unwrap());
             is_over.store(true, Ordering::Relaxed);
             owner.join().unwrap()
         });
-        assert_eq!(data.lock(|numbers| *numbers), [by_owner + TIMES * others; 2], "at time {time}");
+        assert_eq!(
+            data.lock(|_| None, || None, |numbers| Some(*numbers)),
+            Some([by_owner + TIMES * others; 2]),
+            "at time {time}"
+        );
     }
 }

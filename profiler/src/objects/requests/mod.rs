@@ -11,7 +11,7 @@ pub mod slot;
 pub mod table;
 
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 use commsee_runtime::biased::{Biased, Inside};
 
@@ -37,6 +37,8 @@ pub struct Requests {
     /// How often a request was started, completed or changed otherwise. Read by other threads, without the lock.
     changes: AtomicU64,
     table: Biased<Table>,
+    /// The owner may be at those of another thread, or has left them by a jump.
+    is_at_others: AtomicBool,
     /// Those of the thread that came next, once there is one.
     next: AtomicPtr<Requests>,
 }
@@ -139,6 +141,7 @@ impl Requests {
             looking: AtomicU64::new(0),
             changes: AtomicU64::new(0),
             table: Biased::new(Table::new()?),
+            is_at_others: AtomicBool::new(false),
             next: AtomicPtr::new(ptr::null_mut()),
         })
     }
@@ -155,29 +158,44 @@ impl Requests {
         self.changes.store(self.changes.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
     }
 
-    /// The table, while others wait where there may be any. The work must not come back here.
+    /// The table, while others wait where there may be any. The work must not come back here. It is `missing` where the thread is at the table already,
+    /// interrupted by a handler of a signal, or where nobody comes to it any more: then the profile says that a call is.
     #[inline(always)]
-    fn with<R>(&self, work: impl FnOnce(&mut Table) -> R) -> R {
+    fn with<R>(&self, missing: impl FnOnce() -> R, work: impl FnOnce(&mut Table) -> R) -> R {
         match state::alone() {
             // SAFETY: no other thread is in a call.
             Some(_) => work(unsafe { self.table.unlocked() }),
-            None => self.with_lock(work),
+            None => self.with_lock(missing, work),
         }
     }
 
     /// Apart, so that nothing of it stands in the way of calls without a lock.
     #[cold]
     #[inline(never)]
-    fn with_lock<R>(&self, work: impl FnOnce(&mut Table) -> R) -> R {
-        self.table.lock(work)
+    fn with_lock<R>(&self, missing: impl FnOnce() -> R, work: impl FnOnce(&mut Table) -> R) -> R {
+        let missing = || {
+            memory::give_up_call();
+            missing()
+        };
+        self.table.lock(|left| self.anew(left), missing, work)
     }
 
-    /// That of another thread.
-    fn with_others<R>(&self, work: impl FnOnce(&mut Table) -> R) -> R {
+    /// A table for one that a jump has left half changed.
+    #[cold]
+    fn anew(&self, left: &Table) -> Option<Table> {
+        memory::give_up_call();
+        // What was noted of its slots holds no more.
+        self.changed();
+        left.anew()
+    }
+
+    /// That of another thread; `missing` where nobody else can come to it.
+    #[inline(always)]
+    fn with_others<R>(&self, missing: impl FnOnce() -> R, work: impl FnOnce(&mut Table) -> R) -> R {
         match state::alone() {
             // SAFETY: as above.
             Some(_) => work(unsafe { self.table.unlocked() }),
-            None => self.table.lock_out(&OWNERS, work),
+            None => self.table.lock_out(&OWNERS, missing, work),
         }
     }
 
@@ -224,10 +242,13 @@ impl Requests {
             return;
         }
         if state::is_threaded() {
-            let is_started = self.with(|requests| {
-                self.changed();
-                requests.start_simply(handle, comm, (kind, posted), cells, ticks, shortcut)
-            });
+            let is_started = self.with(
+                || true,
+                |requests| {
+                    self.changed();
+                    requests.start_simply(handle, comm, (kind, posted), cells, ticks, shortcut)
+                },
+            );
             if is_started {
                 return;
             }
@@ -236,7 +257,7 @@ impl Requests {
             return;
         }
         let request = Request { posted, shortcut, ..Request::started(comm, kind, cells, ticks) };
-        self.with(|requests| self.put(requests, handle, request));
+        self.with(|| (), |requests| self.put(requests, handle, request));
     }
 
     /// Starts one that leaves nothing to be done behind others of its handle, if that takes no more than a queue. Given three words: a
@@ -246,7 +267,7 @@ impl Requests {
         let is_started = match state::alone() {
             // SAFETY: no other thread is in a call.
             Some(_) => unsafe { self.table.unlocked() }.start_behind(handle, comm, shortcut),
-            None => self.with_lock(|requests| requests.start_behind(handle, comm, shortcut)),
+            None => self.with_lock(|| true, |requests| requests.start_behind(handle, comm, shortcut)),
         };
         if is_started {
             self.changed();
@@ -255,16 +276,19 @@ impl Requests {
     }
 
     pub fn start_with(&self, handle: Word, mut request: Request, extra: Extra) {
-        self.with(|requests| {
-            if matches!(extra, Extra::Persistent(_)) {
-                request.state = State::Inactive;
-            }
-            match requests.keep_extra(extra) {
-                Some(place) => request.extra = place,
-                None => return memory::lose_call(),
-            }
-            self.put(requests, handle, request);
-        });
+        self.with(
+            || (),
+            |requests| {
+                if matches!(extra, Extra::Persistent(_)) {
+                    request.state = State::Inactive;
+                }
+                match requests.keep_extra(extra) {
+                    Some(place) => request.extra = place,
+                    None => return memory::lose_call(),
+                }
+                self.put(requests, handle, request);
+            },
+        );
     }
 
     /// How often requests have changed, where no other thread has any, or none of several has come to those of another one.
@@ -303,8 +327,8 @@ impl Requests {
 
     /// The table where others may come in between: they wait.
     #[inline(always)]
-    pub fn locked<R>(&self, work: impl FnOnce(Held) -> R) -> R {
-        self.with(|requests| work(Held(requests)))
+    pub fn locked<R>(&self, missing: impl FnOnce() -> R, work: impl FnOnce(Held) -> R) -> R {
+        self.with(missing, |requests| work(Held(requests)))
     }
 
     /// The completing call with this stamp looks: what it marks with the stamp stays this thread's until [`Requests::looked`]. Told while the
@@ -332,7 +356,7 @@ impl Requests {
     }
 
     fn seen(&self, handle: Word, stamp: u64) -> Option<Seen> {
-        self.with(|requests| self.seen_in(requests, handle, stamp))
+        self.with(|| None, |requests| self.seen_in(requests, handle, stamp))
     }
 
     fn seen_in(&self, requests: &mut Table, handle: Word, stamp: u64) -> Option<Seen> {
@@ -381,64 +405,76 @@ impl Requests {
 
     #[inline(never)]
     fn complete_otherwise(&self, noted: Noted) -> Option<Completed> {
-        self.with(|requests| {
-            self.changed();
-            let place = match requests.noted(noted.handle, noted.slot) {
-                Some(slot) => {
-                    let slot = ptr::from_mut(slot);
-                    requests.place(slot)
+        self.with(
+            || None,
+            |requests| {
+                self.changed();
+                let place = match requests.noted(noted.handle, noted.slot) {
+                    Some(slot) => {
+                        let slot = ptr::from_mut(slot);
+                        requests.place(slot)
+                    }
+                    None => requests.place_of(noted.handle)?,
+                };
+                let slot = at(&mut requests.slots, place);
+                if slot.complete_simply() {
+                    return Some(slot.completed());
                 }
-                None => requests.place_of(noted.handle)?,
-            };
-            let slot = at(&mut requests.slots, place);
-            if slot.complete_simply() {
-                return Some(slot.completed());
-            }
-            if slot.state != State::Active {
-                return None;
-            }
-            let mut completed = slot.completed();
-            if slot.extra == NOWHERE {
-                requests.remove_first(place);
-            } else {
-                requests.complete_with_extra(place, &mut completed);
-            }
-            Some(completed)
-        })
+                if slot.state != State::Active {
+                    return None;
+                }
+                let mut completed = slot.completed();
+                if slot.extra == NOWHERE {
+                    requests.remove_first(place);
+                } else {
+                    requests.complete_with_extra(place, &mut completed);
+                }
+                Some(completed)
+            },
+        )
     }
 
     /// `MPI_Request_free` of a request that this thread has looked at.
     pub fn forget(&self, handle: Word) {
-        self.with(|requests| {
-            self.changed();
-            if let Some(slot) = requests.busy_slot_of(handle) {
-                let extra = at(&mut requests.slots, slot).extra;
-                requests.remove_first(slot);
-                requests.take_extra(extra);
-            }
-        });
+        self.with(
+            || (),
+            |requests| {
+                self.changed();
+                if let Some(slot) = requests.busy_slot_of(handle) {
+                    let extra = at(&mut requests.slots, slot).extra;
+                    requests.remove_first(slot);
+                    requests.take_extra(extra);
+                }
+            },
+        );
     }
 
     /// What the start of a persistent request that this thread has looked at sends and receives, as far as that is known by then.
     pub fn volume(&self, handle: Word) -> Option<(u64, u64)> {
-        self.with(|requests| {
-            let place = requests.busy_slot_of(handle)?;
-            let extra = at(&mut requests.slots, place).extra;
-            requests.persistent(extra).map(|persistent| (persistent.sent, persistent.received))
-        })
+        self.with(
+            || None,
+            |requests| {
+                let place = requests.busy_slot_of(handle)?;
+                let extra = at(&mut requests.slots, place).extra;
+                requests.persistent(extra).map(|persistent| (persistent.sent, persistent.received))
+            },
+        )
     }
 
     /// A persistent request that this thread has looked at is started: `start` does that, and must not come back here. Returns whether it is
     /// known.
     pub fn activate(&self, handle: Word, start: impl FnOnce(&mut Slot, &mut Persistent)) -> bool {
-        self.with(|requests| {
-            self.changed();
-            let Some(place) = requests.busy_slot_of(handle) else { return false };
-            // SAFETY: found just now, and what few requests have lies elsewhere.
-            let slot = unsafe { &mut *requests.slots.at(place) };
-            let Some(persistent) = requests.persistent(slot.extra) else { return false };
-            start(slot, persistent);
-            true
-        })
+        self.with(
+            || false,
+            |requests| {
+                self.changed();
+                let Some(place) = requests.busy_slot_of(handle) else { return false };
+                // SAFETY: found just now, and what few requests have lies elsewhere.
+                let slot = unsafe { &mut *requests.slots.at(place) };
+                let Some(persistent) = requests.persistent(slot.extra) else { return false };
+                start(slot, persistent);
+                true
+            },
+        )
     }
 }

@@ -3,7 +3,9 @@
 use std::cell::Cell;
 use std::iter;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering, compiler_fence};
+
+use commsee_runtime::stack;
 
 use super::request::{Extra, Kind, Partition, Request};
 use super::slot::EMPTY;
@@ -59,6 +61,21 @@ impl Requests {
         end.store(ptr::from_ref(self).cast_mut(), Ordering::Release);
     }
 
+    /// The thread ends: what it has left by a jump is for others.
+    pub fn let_go(&self) {
+        self.table.let_go(|left| self.anew(left));
+        self.let_go_of_others();
+        TAKING.let_go();
+    }
+
+    /// The program has jumped out of a call, perhaps while this thread was at another one's table.
+    pub fn let_go_of_others(&self) {
+        if self.is_at_others.load(Ordering::Relaxed) && !stack::is_in_handler() {
+            self.is_at_others.store(false, Ordering::Relaxed);
+            self.others().for_each(|other| other.table.leave());
+        }
+    }
+
     /// Those of all other threads.
     fn others(&self) -> impl Iterator<Item = &'static Requests> {
         let mut next = &FIRST;
@@ -85,8 +102,17 @@ impl Requests {
         if place.get() == (handle, changes) {
             return None;
         }
+        // A handler that has interrupted the owner may not wait for who waits for the owner, nor take what it cannot keep.
+        if self.table.is_owner_at_it() {
+            return None;
+        }
+        let _there = AtOthers::of(self);
         // While nothing else moves: what is taken from a thread not yet asked for one that was asked before would be missed.
-        TAKING.with(|()| match self.take_first(handle) {
+        let missing = || {
+            memory::give_up_call();
+            None
+        };
+        TAKING.with_or(missing, |()| match self.take_first(handle) {
             Given::Request(request, extra) => {
                 let seen = Seen::of(&request);
                 self.adopt(handle, request, extra, stamp);
@@ -103,7 +129,7 @@ impl Requests {
     fn take_first(&self, handle: Word) -> Given {
         let mut is_busy = false;
         for requests in self.others() {
-            match requests.with_others(|table| requests.give(table, handle)) {
+            match requests.with_others(knows_nothing, |table| requests.give(table, handle)) {
                 Given::Unknown => {}
                 Given::Busy => is_busy = true,
                 given => return given,
@@ -120,7 +146,7 @@ impl Requests {
         if ptr::eq(requests, self) {
             return self.take_at_once(&requests.next, handle);
         }
-        requests.with_others(|table| match self.take_at_once(&requests.next, handle) {
+        requests.with_others(knows_nothing, |table| match self.take_at_once(&requests.next, handle) {
             given @ Given::Request(..) => given,
             Given::Busy => match requests.give(table, handle) {
                 Given::Unknown => Given::Busy,
@@ -132,8 +158,11 @@ impl Requests {
 
     /// What is known of a partitioned request. It stays where it is: several threads may mark its partitions at the same time.
     pub fn partition(&self, handle: Word) -> Option<Partition> {
-        self.with(|table| partition_in(table, handle))
-            .or_else(|| self.others().find_map(|other| other.with_others(|table| partition_in(table, handle))))
+        let of = |other: &Requests| other.with_others(|| None, |table| partition_in(table, handle));
+        self.with(|| None, |table| partition_in(table, handle)).or_else(|| {
+            let _there = AtOthers::of(self);
+            self.others().find_map(of)
+        })
     }
 
     /// The oldest request of a handle is handed to another thread, but none that the owner is completing just now: the
@@ -166,26 +195,61 @@ impl Requests {
 
     /// Takes a request over from another thread, as one that the look with this stamp has seen.
     fn adopt(&self, handle: Word, mut request: Request, extra: Option<Extra>, stamp: u64) {
-        self.with(|requests| {
-            self.changed();
-            if let Some(extra) = extra {
-                match requests.keep_extra(extra) {
-                    Some(place) => request.extra = place,
-                    None => return memory::lose_call(),
+        self.with(
+            || (),
+            |requests| {
+                self.changed();
+                if let Some(extra) = extra {
+                    match requests.keep_extra(extra) {
+                        Some(place) => request.extra = place,
+                        None => return memory::lose_call(),
+                    }
                 }
-            }
-            self.put(requests, handle, request);
-            if let Some(place) = requests.busy_slot_of(handle) {
-                let slot = at(&mut requests.slots, place);
-                if slot.stamp != stamp {
-                    slot.stamp = stamp;
-                    requests.look_anew(place);
-                } else if !slot.look_on() {
-                    // What is before it under its handle this look has seen.
-                    requests.look_on(place);
+                self.put(requests, handle, request);
+                if let Some(place) = requests.busy_slot_of(handle) {
+                    let slot = at(&mut requests.slots, place);
+                    if slot.stamp != stamp {
+                        slot.stamp = stamp;
+                        requests.look_anew(place);
+                    } else if !slot.look_on() {
+                        // What is before it under its handle this look has seen.
+                        requests.look_on(place);
+                    }
                 }
-            }
-        });
+            },
+        );
+    }
+}
+
+/// The answer of one that has left its table by a jump.
+#[cold]
+fn knows_nothing() -> Given {
+    memory::give_up_call();
+    Given::Unknown
+}
+
+/// As long as this is there, its thread may be at other threads' tables, which a handler of a signal may leave half changed, by a jump.
+struct AtOthers<'a> {
+    of: &'a Requests,
+    /// A handler that comes in between does the same.
+    was_there: bool,
+}
+
+impl AtOthers<'_> {
+    #[inline(always)]
+    fn of(of: &Requests) -> AtOthers<'_> {
+        let was_there = of.is_at_others.load(Ordering::Relaxed);
+        of.is_at_others.store(true, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        AtOthers { of, was_there }
+    }
+}
+
+impl Drop for AtOthers<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        self.of.is_at_others.store(self.was_there, Ordering::Relaxed);
     }
 }
 

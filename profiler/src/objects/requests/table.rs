@@ -44,6 +44,17 @@ impl Group {
 }
 
 impl Queue {
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        self.rest.len() == self.rest.capacity()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn enlarge(&mut self) -> Option<()> {
+        memory::asked(|| self.rest.try_reserve(1)).ok()
+    }
+
     /// The next request that the latest look has not seen, which it sees now where `is_seen`.
     #[inline(always)]
     fn see_next(&mut self, is_seen: impl FnOnce(&Request) -> bool) -> Option<&Request> {
@@ -89,8 +100,11 @@ fn hash_of(slot: &Slot) -> u64 {
 #[cold]
 #[inline(never)]
 fn new_queue(queues: &mut Vec<Queue>, free_queues: &mut Vec<u32>) -> Option<u32> {
-    queues.try_reserve(1).ok()?;
-    free_queues.try_reserve(queues.len() + 1).ok()?;
+    memory::asked(|| {
+        queues.try_reserve(1)?;
+        free_queues.try_reserve(queues.len() + 1)
+    })
+    .ok()?;
     queues.push(Queue::default());
     Some(queues.len() as u32 - 1)
 }
@@ -104,8 +118,17 @@ fn is_plain(request: &Request) -> bool {
 impl Table {
     /// None where there is no memory for it.
     pub fn new() -> Option<Table> {
+        Table::of(FIRST_SLOTS)
+    }
+
+    /// What takes the place of one that was left half changed: its requests are not followed any more.
+    pub fn anew(&self) -> Option<Table> {
+        Table::of(self.slots.capacity())
+    }
+
+    fn of(slots: usize) -> Option<Table> {
         Some(Table {
-            slots: Owned::new(FIRST_SLOTS)?,
+            slots: Owned::new(slots)?,
             queues: Vec::new(),
             free_queues: Vec::new(),
             extras: Vec::new(),
@@ -209,7 +232,7 @@ impl Table {
         match queue.rest.back_mut() {
             Some(group) if group.is_like(comm) => group.add(shortcut),
             _ => {
-                if queue.rest.len() == queue.rest.capacity() && queue.rest.try_reserve(1).is_err() {
+                if queue.is_full() && queue.enlarge().is_none() {
                     self.drop_empty(place);
                     return false;
                 }
@@ -268,13 +291,14 @@ impl Table {
         let Some(queue) = self.queue_of(place) else { return memory::lose_call() };
         match queue.rest.back_mut() {
             Some(group) if is_plain(&request) && group.is_like(request.comm) => group.add(request.shortcut),
-            _ => match queue.rest.try_reserve(1) {
-                Ok(()) => queue.rest.push_back(Group { request, count: 1 }),
-                Err(_) => {
+            _ => {
+                if queue.is_full() && queue.enlarge().is_none() {
                     memory::lose_call();
                     self.drop_empty(place);
+                } else {
+                    queue.rest.push_back(Group { request, count: 1 });
                 }
-            },
+            }
         }
         self.note_groups(place);
     }
@@ -465,10 +489,21 @@ impl Table {
             *self.extras.get_mut(free as usize)? = Some(extra);
             return Some(free);
         }
-        self.extras.try_reserve(1).ok()?;
-        self.free_extras.try_reserve(self.extras.len() + 1).ok()?;
+        if self.extras.len() == self.extras.capacity() || self.free_extras.capacity() <= self.extras.len() {
+            self.enlarge_extras()?;
+        }
         self.extras.push(Some(extra));
         Some(self.extras.len() as u32 - 1)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn enlarge_extras(&mut self) -> Option<()> {
+        memory::asked(|| {
+            self.extras.try_reserve(1)?;
+            self.free_extras.try_reserve(self.extras.len() + 1)
+        })
+        .ok()
     }
 
     pub fn take_extra(&mut self, place: u32) {

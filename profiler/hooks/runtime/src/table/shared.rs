@@ -1,7 +1,7 @@
 //! A table that any thread reads while one writes.
 
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, compiler_fence};
 
 use super::{filled, hash};
 use crate::loose::{Loose, Word};
@@ -118,8 +118,10 @@ impl<V: Word> Shared<V> {
     {
         let (larger, live) = Table::larger_than(&self.table())?;
         larger.vacant(key).fill(key, value);
-        writer.room = filled(larger.length()) - (live + 1);
         self.table.store(ptr::from_ref(larger).cast_mut(), Ordering::Release);
+        // A handler of a signal may leave by a jump in between: the table must not be thought to have more room than it has.
+        compiler_fence(Ordering::SeqCst);
+        writer.room = filled(larger.length()) - (live + 1);
         Some(None)
     }
 
