@@ -128,7 +128,7 @@ fn handlers_of_signals_may_leave_by_a_jump() {
 }
 
 /// Where several threads call, too: neither what a handler has interrupted nor what one has left is waited for, and a communicator that is made
-/// afterwards is known.
+/// afterwards is known, and so is a request of it.
 #[test]
 fn no_call_waits_for_what_a_handler_has_come_to() {
     let cases = [
@@ -144,6 +144,8 @@ fn no_call_waits_for_what_a_handler_has_come_to() {
                 assert_eq!(answer(&run.profile_path(), barriers), [run.stdout.trim()], "{mpi} {way} {call}");
                 let last = "SELECT creator FROM profile WHERE op = 'MPI_Bcast'";
                 assert_eq!(answer(&run.profile_path(), last), ["MPI_Comm_dup"], "{mpi} {way} {call}");
+                let completed = "SELECT sum(bytes) FROM completions WHERE comm IN (SELECT comm FROM profile WHERE op = 'MPI_Bcast')";
+                assert_eq!(answer(&run.profile_path(), completed), ["4"], "{mpi} {way} {call}");
             }
         }
     }

@@ -229,6 +229,9 @@ int main(int argc, char **argv)
     MPI_Comm last;
     MPI_Comm_dup(one, &last);
     MPI_Bcast(&out, 1, MPI_INT, 0, last);
+    MPI_Irecv(&in, 1, MPI_INT, 0, 1, last, &request);
+    PMPI_Send(&out, 1, MPI_INT, 0, 1, last);
+    complete();
     MPI_Comm_free(&last);
     hand_over();
     printf("%d\n", barriers);

@@ -64,7 +64,6 @@ impl Requests {
     /// The thread ends: what it has left by a jump is for others.
     pub fn let_go(&self) {
         self.table.let_go(|left| self.anew(left));
-        self.let_go_of_others();
         TAKING.let_go();
     }
 
