@@ -70,12 +70,14 @@ fn is_told(planted: &Planted) {
         let finding = found.iter().find(names).unwrap_or_else(|| panic!("{mpi}: {found:#?}"));
         assert!(!planted.is_loud || finding["level"] != "info", "{mpi}: {finding}");
         let healthy = findings(&run(mpi, planted, "healthy"));
-        // Where others take the processors in every call, that is told, and is true.
-        let is_of_machine = |finding: &Value| finding["topic"] == "changing-late-rank";
-        assert!(healthy.iter().all(|it| it["level"] == "info" || is_of_machine(it)), "{mpi}: {healthy:#?}");
-        // On a busy machine any rank may be a little late.
+        // On a busy machine any rank may be late, which is told, and is true, but no fault that costs as much.
+        let cost = |it: &Value| it["severity_rank_s"].as_f64().expect("seconds");
         let is_late = planted.topic.starts_with("late-") || planted.topic == "changing-late-rank";
-        assert!(is_late || healthy.iter().all(|finding| finding["topic"] != planted.topic), "{mpi}: {healthy:#?}");
+        let is_little = |it: &Value| is_late && it["topic"] == planted.topic && cost(it) < cost(finding) / 2.0;
+        // Where others take the processors in every call.
+        let is_of_machine = |it: &Value| it["topic"] == "changing-late-rank" || is_little(it);
+        assert!(healthy.iter().all(|it| it["level"] == "info" || is_of_machine(it)), "{mpi}: {healthy:#?}");
+        assert!(is_late || healthy.iter().all(|it| it["topic"] != planted.topic), "{mpi}: {healthy:#?}");
     }
 }
 
