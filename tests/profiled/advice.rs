@@ -56,29 +56,42 @@ fn findings(run: &Run) -> Vec<Value> {
     findings
 }
 
+/// Of so many runs one must tell of the fault, and its twin of nothing: what other programs do to a busy machine is told as well, is true, and
+/// differs from run to run. What is counted does not.
+const RUNS: usize = 3;
+
 #[track_caller]
 fn is_told(planted: &Planted) {
     for mpi in Mpi::ALL {
-        let faulty = run(mpi, planted, "planted");
-        let found = findings(&faulty);
-        let names = |finding: &&Value| {
-            finding["topic"] == planted.topic
-                && finding["comm"].as_str() == planted.comm
-                && finding["op"].as_str() == planted.op
-                && finding["ranks"] == planted.culprits
-        };
-        let finding = found.iter().find(names).unwrap_or_else(|| panic!("{mpi}: {found:#?}"));
-        assert!(!planted.is_loud || finding["level"] != "info", "{mpi}: {finding}");
-        let healthy = findings(&run(mpi, planted, "healthy"));
-        // On a busy machine any rank may be late, which is told, and is true, but no fault that costs as much.
-        let cost = |it: &Value| it["severity_rank_s"].as_f64().expect("seconds");
-        let is_late = planted.topic.starts_with("late-") || planted.topic == "changing-late-rank";
-        let is_little = |it: &Value| is_late && it["topic"] == planted.topic && cost(it) < cost(finding) / 2.0;
-        // Where others take the processors in every call.
-        let is_of_machine = |it: &Value| it["topic"] == "changing-late-rank" || is_little(it);
-        assert!(healthy.iter().all(|it| it["level"] == "info" || is_of_machine(it)), "{mpi}: {healthy:#?}");
-        assert!(is_late || healthy.iter().all(|it| it["topic"] != planted.topic), "{mpi}: {healthy:#?}");
+        let mut amiss = Vec::new();
+        while let Err(why) = alone_is_told(mpi, planted) {
+            amiss.push(why);
+            assert!(amiss.len() < RUNS, "{mpi}: {}", amiss.join("\n"));
+        }
     }
+}
+
+/// Or what was told.
+fn alone_is_told(mpi: Mpi, planted: &Planted) -> Result<(), String> {
+    let found = findings(&run(mpi, planted, "planted"));
+    let names = |finding: &&Value| {
+        finding["topic"] == planted.topic
+            && finding["comm"].as_str() == planted.comm
+            && finding["op"].as_str() == planted.op
+            && finding["ranks"] == planted.culprits
+            && (!planted.is_loud || finding["level"] != "info")
+    };
+    let finding = found.iter().find(names).ok_or_else(|| format!("with the fault: {found:#?}"))?;
+    let healthy = findings(&run(mpi, planted, "healthy"));
+    // On a busy machine any rank may be late, which is no fault that costs as much.
+    let cost = |it: &Value| it["severity_rank_s"].as_f64().expect("seconds");
+    let is_late = planted.topic.starts_with("late-") || planted.topic == "changing-late-rank";
+    let is_little = |it: &Value| is_late && it["topic"] == planted.topic && cost(it) < cost(finding) / 2.0;
+    // Where others take the processors in every call.
+    let is_of_machine = |it: &Value| it["topic"] == "changing-late-rank" || is_little(it);
+    let is_quiet = healthy.iter().all(|it| it["level"] == "info" || is_of_machine(it));
+    let is_mended = is_late || healthy.iter().all(|it| it["topic"] != planted.topic);
+    if is_quiet && is_mended { Ok(()) } else { Err(format!("without the fault: {healthy:#?}")) }
 }
 
 const SOMEWHERE: Planted = Planted {
