@@ -17,7 +17,7 @@ use commsee_runtime::biased::{Biased, Inside};
 
 use crate::guest::state::{self, OWNERS};
 use crate::mpi::abi::{Word, abi};
-use crate::objects::records::Record;
+use crate::objects::records::{self, Record};
 use crate::objects::shortcuts::Shortcut;
 use crate::shard::memory;
 
@@ -212,8 +212,7 @@ impl Requests {
         &self,
         handle: Word,
         comm: Record,
-        kind: Kind,
-        posted: u32,
+        (kind, posted): (Kind, u32),
         cells: u64,
         ticks: u64,
         shortcut: *const Shortcut,
@@ -257,7 +256,34 @@ impl Requests {
             return;
         }
         let request = Request { posted, shortcut, ..Request::started(comm, kind, cells, ticks) };
-        self.with(|| (), |requests| self.put(requests, handle, request));
+        // One from nobody brings nothing, and Open MPI gives its handle to sends that are complete at once, too.
+        let has_own_handle = kind == Kind::Receive && comm != records::none();
+        self.with(
+            || (),
+            |requests| {
+                requests.forget_unseen(handle, has_own_handle);
+                self.put(requests, handle, request);
+            },
+        );
+    }
+
+    /// The same in a call that another one has made: the library may have completed the outer one's request already, and given its handle to
+    /// this one. So both are followed.
+    #[cold]
+    #[inline(never)]
+    pub fn start_within(
+        &self,
+        handle: Word,
+        comm: Record,
+        (kind, posted): (Kind, u32),
+        cells: u64,
+        ticks: u64,
+        shortcut: *const Shortcut,
+    ) {
+        if handle != abi().request_null {
+            let request = Request { posted, shortcut, ..Request::started(comm, kind, cells, ticks) };
+            self.with(|| (), |requests| self.put(requests, handle, request));
+        }
     }
 
     /// Starts one that leaves nothing to be done behind others of its handle, if that takes no more than a queue. Given three words: a
@@ -441,9 +467,7 @@ impl Requests {
             |requests| {
                 self.changed();
                 if let Some(slot) = requests.busy_slot_of(handle) {
-                    let extra = at(&mut requests.slots, slot).extra;
-                    requests.remove_first(slot);
-                    requests.take_extra(extra);
+                    requests.forget_first(slot);
                 }
             },
         );

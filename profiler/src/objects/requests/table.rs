@@ -225,7 +225,7 @@ impl Table {
     pub fn start_behind(&mut self, handle: Word, comm: Record, shortcut: *const Shortcut) -> bool {
         let Some(place) = self.busy_slot_of(handle) else { return false };
         let slot = at(&mut self.slots, place);
-        if slot.queue == NOWHERE && slot.comm == comm {
+        if slot.queue == NOWHERE && (slot.comm == comm || slot.kind == Kind::Receive) {
             return false;
         }
         let Some(queue) = self.queue_of(place) else { return false };
@@ -382,6 +382,26 @@ impl Table {
             slot.state = State::Idle;
             slot.extra = NOWHERE;
         }
+    }
+
+    /// A request is about to be started that got this handle. A receive keeps its own status, and so has its handle for itself. So what stands
+    /// under that of a new one, and a receive that stands under that of whatever is new, was completed where nobody saw it: by a call that
+    /// the program has left by a jump, or past the profiler (`PMPI_Wait`). Taken for what is new, it would shift all that follow.
+    pub fn forget_unseen(&mut self, handle: Word, is_own: bool) {
+        while let Some(place) = self.busy_slot_of(handle) {
+            let slot = at(&mut self.slots, place);
+            if !is_own && slot.kind != Kind::Receive {
+                return;
+            }
+            self.forget_first(place);
+        }
+    }
+
+    /// Takes the oldest request of a handle out, with what few have.
+    pub fn forget_first(&mut self, place: usize) {
+        let extra = at(&mut self.slots, place).extra;
+        self.remove_first(place);
+        self.take_extra(extra);
     }
 
     /// Takes so many out that are alike, the first one among them. Returns false, and takes none, where there are fewer, and where nothing

@@ -1,0 +1,70 @@
+/* unseen LEVEL: a request that gets the handle of one of the call that it is made in; and receives that are completed past the profiler, each
+ * followed by another request that may get its handle. Only what MPI_ calls have completed may be told of, over their communicators. */
+#include "truth.h"
+
+enum { ROUNDS = 10 };
+
+static MPI_Comm first, second;
+static MPI_Request inner;
+static int in, out, large_in[100000], large_out[100000];
+
+/* The call that completes the other request calls this, when it has freed that. */
+static int query(void *unused, MPI_Status *status)
+{
+    (void)unused;
+    MPI_Irecv(&in, 1, MPI_INT, 0, 2, second, &inner);
+    MPI_Status_set_elements(status, MPI_INT, 0);
+    MPI_Status_set_cancelled(status, 0);
+    return MPI_SUCCESS;
+}
+
+static int release(void *unused)
+{
+    (void)unused;
+    return MPI_SUCCESS;
+}
+
+static int cancel(void *unused, int is_complete)
+{
+    (void)unused, (void)is_complete;
+    return MPI_SUCCESS;
+}
+
+static void complete_unseen(void)
+{
+    MPI_Request request;
+    MPI_Irecv(&in, 1, MPI_INT, 0, 1, first, &request);
+    PMPI_Send(&out, 1, MPI_INT, 0, 1, first);
+    PMPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+int main(int argc, char **argv)
+{
+    int provided, level = argc > 1 ? atoi(argv[1]) : MPI_THREAD_SINGLE;
+    MPI_Request request, other, both[2];
+    MPI_Status statuses[2];
+    MPI_Init_thread(&argc, &argv, level, &provided);
+    MPI_Comm_dup(MPI_COMM_SELF, &first);
+    MPI_Comm_dup(MPI_COMM_SELF, &second);
+    MPI_Irecv(&in, 1, MPI_INT, 0, 2, first, &both[0]);
+    PMPI_Send(&out, 1, MPI_INT, 0, 2, first);
+    MPI_Grequest_start(query, release, cancel, NULL, &both[1]);
+    MPI_Grequest_complete(both[1]);
+    MPI_Waitall(2, both, statuses);
+    PMPI_Send(&out, 1, MPI_INT, 0, 2, second);
+    MPI_Wait(&inner, MPI_STATUS_IGNORE);
+    for (int round = 0; round < ROUNDS; round++) {
+        complete_unseen();
+        MPI_Irecv(large_in, 2, MPI_INT, 0, 1, second, &request);
+        PMPI_Send(large_out, 2, MPI_INT, 0, 1, second);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+
+        PMPI_Irecv(large_in, 100000, MPI_INT, 0, 1, second, &other);
+        complete_unseen();
+        MPI_Isend(large_out, 100000, MPI_INT, 0, 1, second, &request);
+        PMPI_Wait(&other, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    MPI_Finalize();
+    return 0;
+}
