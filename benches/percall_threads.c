@@ -1,4 +1,5 @@
-/* What one call costs where threads call at the same time: each of four threads has a one-rank communicator of its own.
+/* What one call costs where threads call at the same time: each of four threads has a one-rank communicator of its own. In the case
+ * `handed_over` each has another thread start its receives.
  * usage: percall_threads CASE[,CASE…] ITERATIONS REPETITIONS [in_turn]   prints lines as percall.c does, and where the threads ran
  * Nanoseconds are the time of a processor: wall-clock time × processors ÷ (threads × iterations). Waiting for a lock, of
  * the MPI library or of a profiler, counts. With `in_turn` no thread waits for another: instructions can be counted. */
@@ -15,7 +16,10 @@ struct thread {
     int one, two, processor;
     volatile uint64_t sum;
     double *begin_ns, *end_ns; /* by repetition */
-    pthread_t id;
+    pthread_t id, giver;
+    pthread_barrier_t met; /* with the giver */
+    MPI_Request *given;
+    long asked, taken;
 };
 
 static struct thread threads[THREADS];
@@ -38,6 +42,40 @@ static void do_exchange(struct thread *own)
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
+static void do_wait_for_given(struct thread *own)
+{
+    MPI_Send(&own->one, 1, MPI_INT, 0, 0, own->comm);
+    MPI_Wait(&own->given[own->taken++], MPI_STATUS_IGNORE);
+}
+
+static void start_given(struct thread *own)
+{
+    for (long i = 0; i < own->asked; i++) MPI_Irecv(&own->two, 1, MPI_INT, 0, 0, own->comm, &own->given[i]);
+}
+
+/* Counted as the loop itself is. */
+__attribute__((noipa)) void timed_loop_of_giver(struct thread *own) { start_given(own); }
+
+static void *give(void *argument)
+{
+    struct thread *own = argument;
+    for (int is_warm = 0;; is_warm = 1) {
+        pthread_barrier_wait(&own->met);
+        if (own->asked == 0) return NULL;
+        is_warm ? timed_loop_of_giver(own) : start_given(own);
+        pthread_barrier_wait(&own->met);
+    }
+}
+
+/* Has the giver start so many receives; none ends it. */
+static void ask(struct thread *own, long count)
+{
+    own->asked = count;
+    own->taken = 0;
+    pthread_barrier_wait(&own->met);
+    if (count != 0) pthread_barrier_wait(&own->met);
+}
+
 /* As in percall.c. */
 __attribute__((noipa)) void timed_loop(struct thread *own)
 {
@@ -51,16 +89,25 @@ static void *work(void *argument)
     CPU_ZERO(&set);
     CPU_SET(own->processor, &set);
     pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-    for (int i = 0; i < WARM_UP; i++) run(own);
+    int is_given = run == do_wait_for_given;
+    if (is_given) {
+        pthread_barrier_init(&own->met, NULL, 2);
+        pthread_create(&own->giver, NULL, give, own); /* on the same processor */
+        ask(own, iterations);
+    }
+    /* What is given is given by new handles as long as there were fewer of them at a time. */
+    for (long i = 0; i < (is_given ? iterations : WARM_UP); i++) run(own);
     for (int r = 0; r < repetitions; r++) {
         for (int turn = 0; turn < (in_turn ? THREADS : 1); turn++) {
             pthread_barrier_wait(&start);
             if (in_turn && own != &threads[turn]) continue;
             own->begin_ns[r] = now_ns();
+            if (is_given) ask(own, iterations);
             timed_loop(own);
             own->end_ns[r] = now_ns();
         }
     }
+    if (is_given) ask(own, 0), pthread_join(own->giver, NULL);
     return NULL;
 }
 
@@ -70,6 +117,7 @@ static void measure(const char *name, int processors)
     run = !strcmp(name, "floor")                 ? do_floor
           : !strcmp(name, "allreduce")           ? do_allreduce
           : !strcmp(name, "isend_irecv_waitall") ? do_exchange
+          : !strcmp(name, "handed_over")         ? do_wait_for_given
                                                  : NULL;
     if (!run) fprintf(stderr, "percall_threads: no case %s\n", name), exit(2);
     for (int t = 0; t < THREADS; t++) pthread_create(&threads[t].id, NULL, work, &threads[t]);
@@ -106,6 +154,7 @@ int main(int argc, char **argv)
         threads[t].processor = processors[t % count];
         threads[t].begin_ns = malloc(sizeof(double) * repetitions);
         threads[t].end_ns = malloc(sizeof(double) * repetitions);
+        threads[t].given = malloc(sizeof(MPI_Request) * iterations);
         MPI_Comm_dup(MPI_COMM_SELF, &threads[t].comm);
         printf(" %d", threads[t].processor);
     }

@@ -167,6 +167,17 @@ pub const CASES: &[Case] = &[
         word: "isend_irecv_waitall",
         ..case("isend_irecv_waitall_4_threads", "`MPI_Isend`, `MPI_Irecv`, `MPI_Waitall` in 4 threads, likewise", 3)
     },
+    // The last one of its program: from the first request that is handed over on, all threads take a lock.
+    Case {
+        program: Program::Threads,
+        length: Length::Share(100, 50),
+        word: "handed_over",
+        ..case(
+            "handed_over_4_threads",
+            "`MPI_Irecv` in another thread, `MPI_Send`, `MPI_Wait`, in 4 threads, each on its own communicator",
+            3,
+        )
+    },
     Case {
         program: Program::Fortran,
         word: "send_proc_null",

@@ -108,6 +108,41 @@ fn every_receive_is_completed_once() {
     }
 }
 
+/// However many threads hand however many to each other: more than are found at once by who has started them, too.
+#[test]
+fn requests_that_go_from_thread_to_thread_are_completed_once() {
+    const ROUNDS: usize = 3;
+    let cases = [
+        (Mpi::OpenMpi, "serialized", 24, 40),
+        (Mpi::OpenMpi, "multiple", 24, 4000),
+        (Mpi::Mpich, "serialized", 24, 40),
+        (Mpi::Mpich, "multiple", 24, 40),
+    ];
+    for (mpi, level, threads, count) in cases {
+        let arguments = [level, &threads.to_string(), &count.to_string()];
+        let run = Launch::new(mpi, "passed_around").ranks(1).arguments(&arguments).run().succeeded();
+        let of_each = |sql: &str| answer(&run.profile_path(), &format!("{sql} GROUP BY comm ORDER BY number"));
+        let number = "CAST(substr(comm, 4) AS INTEGER) AS number";
+        let expected: Vec<String> = (1..=threads)
+            .map(|thread| format!("{thread}|{}|{}", ROUNDS * count, ROUNDS * count * thread * 4))
+            .collect();
+        let completed = of_each(&format!(
+            "SELECT {number}, sum(requests), sum(bytes) FROM completions \
+             WHERE op = 'MPI_Waitall' AND started = 'MPI_Irecv'"
+        ));
+        assert_eq!(completed, expected, "{mpi} {level}");
+        let started = "SELECT substr(comm, 4), sum(calls), sum(bytes_recv) FROM profile WHERE op = 'MPI_Irecv'";
+        assert_eq!(
+            answer(&run.profile_path(), &format!("{started} GROUP BY comm ORDER BY 2, 3")),
+            expected,
+            "{mpi} {level}"
+        );
+        let waited = of_each(&format!("SELECT {number}, sum(calls) FROM profile WHERE op = 'MPI_Waitall'"));
+        let of_all: Vec<String> = (1..=threads).map(|thread| format!("{thread}|{ROUNDS}")).collect();
+        assert_eq!(waited, of_all, "{mpi} {level}");
+    }
+}
+
 /// Which of them has completed nobody can tell where all have one handle, but how many have.
 #[test]
 fn requests_that_other_threads_started_are_completed_once() {

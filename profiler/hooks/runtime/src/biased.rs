@@ -63,6 +63,11 @@ impl Owners {
         self.do_lock.load(Ordering::Relaxed)
     }
 
+    /// Owners lock from now on, though nobody else has come.
+    pub fn lock(&self) {
+        self.do_lock.store(true, Ordering::Relaxed);
+    }
+
     #[cold]
     fn end_marks(&self) {
         self.do_lock.store(true, Ordering::SeqCst);

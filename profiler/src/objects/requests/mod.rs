@@ -11,7 +11,7 @@ pub mod slot;
 pub mod table;
 
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU16, AtomicU64, Ordering};
 
 use commsee_runtime::biased::{Biased, Inside};
 
@@ -39,6 +39,8 @@ pub struct Requests {
     table: Biased<Table>,
     /// The owner may be at those of another thread, or has left them by a jump.
     is_at_others: AtomicBool,
+    /// Of the thread among all; 0 where it has none.
+    number: AtomicU16,
     /// Those of the thread that came next, once there is one.
     next: AtomicPtr<Requests>,
 }
@@ -142,6 +144,7 @@ impl Requests {
             changes: AtomicU64::new(0),
             table: Biased::new(Table::new()?),
             is_at_others: AtomicBool::new(false),
+            number: AtomicU16::new(0),
             next: AtomicPtr::new(ptr::null_mut()),
         })
     }
@@ -240,6 +243,7 @@ impl Requests {
         if handle == abi().request_null {
             return;
         }
+        self.tell(handle);
         if state::is_threaded() {
             let is_started = self.with(
                 || true,
@@ -281,6 +285,7 @@ impl Requests {
         shortcut: *const Shortcut,
     ) {
         if handle != abi().request_null {
+            self.tell(handle);
             let request = Request { posted, shortcut, ..Request::started(comm, kind, cells, ticks) };
             self.with(|| (), |requests| self.put(requests, handle, request));
         }
@@ -302,6 +307,7 @@ impl Requests {
     }
 
     pub fn start_with(&self, handle: Word, mut request: Request, extra: Extra) {
+        self.tell(handle);
         self.with(
             || (),
             |requests| {

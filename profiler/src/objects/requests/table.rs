@@ -387,6 +387,8 @@ impl Table {
     /// A request is about to be started that got this handle. A receive keeps its own status, and so has its handle for itself. So what stands
     /// under that of a new one, and a receive that stands under that of whatever is new, was completed where nobody saw it: by a call that
     /// the program has left by a jump, or past the profiler (`PMPI_Wait`). Taken for what is new, it would shift all that follow.
+    #[cold]
+    #[inline(never)]
     pub fn forget_unseen(&mut self, handle: Word, is_own: bool) {
         while let Some(place) = self.busy_slot_of(handle) {
             let slot = at(&mut self.slots, place);
