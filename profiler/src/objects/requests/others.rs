@@ -37,6 +37,8 @@ static NUMBERED: [AtomicPtr<Requests>; MOST_NUMBERED] = [const { AtomicPtr::new(
 
 const MOST_NUMBERED: usize = 4096;
 
+const FEW_THREADS: usize = 8;
+
 fn starters(handle: Word) -> &'static AtomicU64 {
     &STARTERS[(table::hash(handle as u64) >> (u64::BITS - STARTERS_BITS)) as usize]
 }
@@ -194,8 +196,10 @@ impl Requests {
         };
         TAKING.with_or(missing, |()| match self.take_first(handle) {
             Given::Request(request, extra) => {
-                // From now on who starts one tells.
-                OWNERS.lock();
+                // From now on who starts one tells. Where calls come one after the other nothing else needs a lock, and few are asked sooner.
+                if self.others().nth(FEW_THREADS).is_some() {
+                    OWNERS.lock();
+                }
                 place.set((EMPTY, 0));
                 Some(self.adopt(handle, request, extra, stamp))
             }
