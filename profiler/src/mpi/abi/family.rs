@@ -16,6 +16,7 @@ pub struct Family {
     pub comm_self: Handle,
     pub comm_null: Handle,
     pub request_null: Handle,
+    pub shared_requests: SharedRequests,
     pub errors_return: Handle,
     pub info_null: Handle,
     pub datatype_null: Handle,
@@ -49,6 +50,21 @@ pub enum Handle {
     Value(Word),
     Symbol(&'static CStr),
 }
+
+/// Handles that the library gives to all requests that are complete at once, as far as they are known. Nothing that is counted depends on it.
+#[derive(Clone, Copy)]
+pub enum SharedRequests {
+    Unknown,
+    /// Objects that the library exports; its version may lack some.
+    Symbols([&'static CStr; SHARED_REQUESTS]),
+    /// Those with this value in these bits.
+    Bits {
+        mask: Word,
+        value: Word,
+    },
+}
+
+pub const SHARED_REQUESTS: usize = 2;
 
 /// The predefined datatypes, which are never freed, so that their sizes can be kept.
 #[derive(Clone, Copy)]

@@ -10,7 +10,8 @@ use std::ffi::c_int;
 
 use vocabulary::calls::op;
 
-pub use family::{Count, Datatypes, Family, Handle, Status, Word};
+use family::SHARED_REQUESTS;
+pub use family::{Count, Datatypes, Family, Handle, SharedRequests, Status, Word};
 
 use crate::guest::set_once::SetOnce;
 use crate::mpi::real;
@@ -25,6 +26,8 @@ pub struct Abi {
     pub comm_self: Word,
     pub comm_null: Word,
     pub request_null: Word,
+    shared_requests: [Word; SHARED_REQUESTS],
+    shared_requests_mask: Word,
     pub errors_return: Word,
     pub info_null: Word,
     pub datatype_null: Word,
@@ -41,6 +44,12 @@ pub struct Abi {
 }
 
 impl Abi {
+    /// Whether requests of several threads may have this handle at the same time, as far as that is known.
+    #[inline(always)]
+    pub fn is_shared_request(&self, handle: Word) -> bool {
+        self.shared_requests.contains(&(handle & self.shared_requests_mask))
+    }
+
     /// Reads a handle that the program or the library stored.
     #[inline(always)]
     pub unsafe fn load(&self, place: Word) -> Word {
@@ -113,6 +122,12 @@ pub fn detect() -> Result<(), String> {
             real::data(name).ok_or_else(|| format!("the MPI library lacks {}", name.to_string_lossy()))
         }
     };
+    const NONE: Word = Word::MAX;
+    let (shared_requests_mask, shared_requests) = match family.shared_requests {
+        SharedRequests::Unknown => (0, [NONE; SHARED_REQUESTS]),
+        SharedRequests::Symbols(names) => (Word::MAX, names.map(|name| real::data(name).unwrap_or(NONE))),
+        SharedRequests::Bits { mask, value } => (mask, [value; SHARED_REQUESTS]),
+    };
     let found = Abi {
         family,
         handle_bytes: family.handle_bytes,
@@ -121,6 +136,8 @@ pub fn detect() -> Result<(), String> {
         comm_self: resolve(family.comm_self)?,
         comm_null: resolve(family.comm_null)?,
         request_null: resolve(family.request_null)?,
+        shared_requests,
+        shared_requests_mask,
         errors_return: resolve(family.errors_return)?,
         info_null: resolve(family.info_null)?,
         datatype_null: resolve(family.datatype_null)?,

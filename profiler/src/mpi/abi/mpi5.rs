@@ -1,6 +1,6 @@
 //! The standard ABI of MPI 5.0 (MPI-5.0, chapter 20): handles are pointers, the predefined ones small constants.
 
-use super::family::{Combiners, Count, Datatypes, Family, Handle, Status, Word};
+use super::family::{Combiners, Count, Datatypes, Family, Handle, SharedRequests, Status, Word};
 
 pub const FAMILY: Family = Family {
     id: 3,
@@ -9,6 +9,7 @@ pub const FAMILY: Family = Family {
     comm_self: Handle::Value(0x102),
     comm_null: Handle::Value(0x100),
     request_null: Handle::Value(0x180),
+    shared_requests: SharedRequests::Unknown,
     errors_return: Handle::Value(0x143),
     info_null: Handle::Value(0x130),
     datatype_null: Handle::Value(0x200),

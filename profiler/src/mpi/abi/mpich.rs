@@ -1,6 +1,6 @@
 //! The MPICH ABI: MPICH since 3.1, Intel MPI, Cray MPICH, MVAPICH, ParaStation MPI. Handles are `int`.
 
-use super::family::{Combiners, Count, Datatypes, Family, Handle, Status, Word};
+use super::family::{Combiners, Count, Datatypes, Family, Handle, SharedRequests, Status, Word};
 
 pub const FAMILY: Family = Family {
     id: 2,
@@ -9,6 +9,7 @@ pub const FAMILY: Family = Family {
     comm_self: Handle::Value(0x4400_0001),
     comm_null: Handle::Value(0x0400_0000),
     request_null: Handle::Value(0x2c00_0000),
+    shared_requests: SharedRequests::Bits { mask: 0xc000_0000, value: 0x4000_0000 },
     errors_return: Handle::Value(0x5400_0001),
     info_null: Handle::Value(0x1c00_0000),
     datatype_null: Handle::Value(0x0c00_0000),

@@ -1,6 +1,6 @@
 //! Open MPI 3 to 6: handles are addresses of objects that the library exports.
 
-use super::family::{Combiners, Count, Datatypes, Family, Handle, Status};
+use super::family::{Combiners, Count, Datatypes, Family, Handle, SharedRequests, Status};
 
 pub const FAMILY: Family = Family {
     id: 1,
@@ -9,6 +9,7 @@ pub const FAMILY: Family = Family {
     comm_self: Handle::Symbol(c"ompi_mpi_comm_self"),
     comm_null: Handle::Symbol(c"ompi_mpi_comm_null"),
     request_null: Handle::Symbol(c"ompi_request_null"),
+    shared_requests: SharedRequests::Symbols([c"ompi_request_empty", c"ompi_request_empty_send"]),
     errors_return: Handle::Symbol(c"ompi_mpi_errors_return"),
     info_null: Handle::Symbol(c"ompi_mpi_info_null"),
     datatype_null: Handle::Symbol(c"ompi_mpi_datatype_null"),

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::iter;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU64, AtomicUsize, Ordering, compiler_fence};
 
 use commsee_runtime::{stack, table};
 
@@ -13,7 +13,7 @@ use super::table::{Table, at};
 use super::{Requests, Seen, site};
 use crate::guest::serial::Serial;
 use crate::guest::state::{self, OWNERS};
-use crate::mpi::abi::Word;
+use crate::mpi::abi::{Word, abi};
 use crate::objects::shortcuts;
 use crate::shard::memory;
 use crate::sites;
@@ -36,6 +36,12 @@ const STARTERS_BITS: u32 = 14;
 static NUMBERED: [AtomicPtr<Requests>; MOST_NUMBERED] = [const { AtomicPtr::new(ptr::null_mut()) }; MOST_NUMBERED];
 
 const MOST_NUMBERED: usize = 4096;
+
+/// So many have a number.
+static JOINED: AtomicUsize = AtomicUsize::new(0);
+
+/// The number of the thread that gave a request where all were asked.
+static GAVE_LAST: AtomicU16 = AtomicU16::new(1);
 
 const FEW_THREADS: usize = 8;
 
@@ -62,6 +68,9 @@ fn starters_with(starters: u64, latest: u16) -> u64 {
 pub struct Unknown([Cell<(Word, u64)>; UNKNOWN]);
 
 const UNKNOWN: usize = 16;
+
+/// In the place of how often requests have changed.
+const NOT_SUMMED: u64 = u64::MAX;
 
 impl Unknown {
     pub const fn none() -> Unknown {
@@ -94,6 +103,7 @@ impl Requests {
         if let Some(place) = NUMBERED.get(number) {
             place.store(ptr::from_ref(self).cast_mut(), Ordering::Release);
             self.number.store(number as u16, Ordering::Relaxed);
+            JOINED.store(number, Ordering::Release);
         }
         end.store(ptr::from_ref(self).cast_mut(), Ordering::Release);
     }
@@ -128,9 +138,10 @@ impl Requests {
     }
 
     /// Others will find out that this thread has this request. Where two threads tell at once one may be missing, and is found otherwise.
+    /// A handle of several threads' requests would be a word that all of them write to.
     #[inline(always)]
     pub(super) fn tell(&self, handle: Word) {
-        if OWNERS.do_lock() {
+        if OWNERS.do_lock() && !abi().is_shared_request(handle) {
             let (place, own) = (starters(handle), self.number.load(Ordering::Relaxed));
             let starters = place.load(Ordering::Relaxed);
             // Most often the library gives a thread the same handles again.
@@ -183,10 +194,15 @@ impl Requests {
     #[cold]
     #[inline(never)]
     fn take_from_all(&self, place: &Cell<(Word, u64)>, handle: Word, stamp: u64) -> Option<Seen> {
-        // A request that this thread may ask for was entered before its program knew of it, and so is among these.
-        let changes =
-            self.others().fold(0u64, |sum, requests| sum.wrapping_add(requests.changes.load(Ordering::Acquire)));
-        if place.get() == (handle, changes) {
+        // Only who asks again and again, in vain, has to know whether anything has changed.
+        let changes = match place.get().0 == handle {
+            // A request that this thread may ask for was entered before its program knew of it, and so is among these.
+            true => {
+                self.others().fold(0u64, |sum, requests| sum.wrapping_add(requests.changes.load(Ordering::Acquire)))
+            }
+            false => NOT_SUMMED,
+        };
+        if changes != NOT_SUMMED && place.get() == (handle, changes) {
             return None;
         }
         // While nothing else moves: what is taken from a thread not yet asked for one that was asked before would be missed.
@@ -211,13 +227,28 @@ impl Requests {
         })
     }
 
+    /// Those of all other threads, from the one on that was found to have a request the last time: of requests that share a handle it is likely to
+    /// have more, and those behind it were not asked for long.
+    fn others_in_turn(&self) -> impl Iterator<Item = &'static Requests> {
+        let numbered = JOINED.load(Ordering::Acquire).min(MOST_NUMBERED - 1);
+        let last = usize::from(GAVE_LAST.load(Ordering::Relaxed)).clamp(1, numbered.max(1));
+        // SAFETY: requests of threads are never freed.
+        let of = |number: usize| unsafe { NUMBERED[number].load(Ordering::Acquire).as_ref() };
+        let in_turn = (last..=numbered).chain(1..last).filter_map(of).filter(|requests| !ptr::eq(*requests, self));
+        let come_later = self.others().filter(|requests| requests.number.load(Ordering::Relaxed) == 0);
+        in_turn.chain(come_later)
+    }
+
     fn take_first(&self, handle: Word) -> Given {
         let mut is_busy = false;
-        for requests in self.others() {
+        for requests in self.others_in_turn() {
             match requests.with_others(knows_nothing, |table| requests.give(table, handle)) {
                 Given::Unknown => {}
                 Given::Busy => is_busy = true,
-                given => return given,
+                given => {
+                    GAVE_LAST.store(requests.number.load(Ordering::Relaxed), Ordering::Relaxed);
+                    return given;
+                }
             }
         }
         // Those that were busy may have ended their calls by now.
