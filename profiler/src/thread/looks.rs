@@ -185,19 +185,20 @@ impl Look {
         self.array.set(0);
     }
 
-    /// Room for so many requests and their statuses. None where there is no memory for it.
+    /// Room for so many requests and their statuses. Null where there is no memory for it, or they are none.
     #[inline(always)]
-    pub fn noted(&self, length: usize) -> Option<*mut Noted> {
-        if length <= self.noted.length.get() { Some(self.noted.place.get()) } else { self.enlarge(length) }
+    pub fn noted(&self, length: usize) -> *mut Noted {
+        if length <= self.noted.length.get() { self.noted.place.get() } else { self.enlarge(length) }
     }
 
     #[cold]
     #[inline(never)]
-    fn enlarge(&self, length: usize) -> Option<*mut Noted> {
+    fn enlarge(&self, length: usize) -> *mut Noted {
         // As many as a program can ask for: what it passed may be less than none.
-        let length = (c_int::try_from(length).ok()? as usize).next_power_of_two().max(FIRST);
-        self.statuses.of((length * abi().status.bytes).div_ceil(size_of::<u64>()))?;
-        self.noted.of(length)
+        let Ok(length) = c_int::try_from(length) else { return ptr::null_mut() };
+        let length = (length as usize).next_power_of_two().max(FIRST);
+        let statuses = self.statuses.of((length * abi().status.bytes).div_ceil(size_of::<u64>()));
+        statuses.and_then(|_| self.noted.of(length)).unwrap_or(ptr::null_mut())
     }
 
     /// What was noted.

@@ -163,6 +163,13 @@ impl<'a> Several<'a> {
         unsafe { Several::look_by::<P, false, false>(thread, operation, length, array, inactive) }
     }
 
+    #[cold]
+    fn none(look: &'a Look) -> Several<'a> {
+        look.forget();
+        let record = communicators::none();
+        Several { look, length: 0, count: 0, record, receives: false, changes: OTHERS_MAY }
+    }
+
     /// The same. With `ALL` for a call that completes all of them: then the usual case takes no call (with several threads one), and those
     /// that are alike are noted together. With `SOLE` the usual case takes no call either.
     #[inline(always)]
@@ -176,14 +183,12 @@ impl<'a> Several<'a> {
         let level = if P::IS_SHORT { 0 } else { thread.in_flight.depth() };
         let look = thread.looks.at(level);
         // Without room what completes is not seen; nor without an array, or of less than no request, of which the library will tell.
-        let room = if level < IN_FLIGHT_LEVELS && array != 0 { look.noted(length as u32 as usize) } else { None };
-        let (length, noted) = match room {
-            Some(noted) => (length as usize, noted),
-            None => {
-                look.forget();
-                (0, std::ptr::null_mut())
-            }
-        };
+        let is_possible = level < IN_FLIGHT_LEVELS && array != 0;
+        let noted = if is_possible { look.noted(length as u32 as usize) } else { std::ptr::null_mut() };
+        if noted.is_null() {
+            return Several::none(look);
+        }
+        let length = length as usize;
         let mut changes = OTHERS_MAY;
         // SAFETY: the program passes an array of so many handles, and there is room for as many.
         unsafe {

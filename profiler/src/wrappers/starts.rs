@@ -146,7 +146,10 @@ impl<'a> IdleOnes<'a> {
     #[inline(always)]
     unsafe fn look_at<H: Handle>(thread: &'a Thread, array: *const H, length: usize) -> Option<IdleOnes<'a>> {
         let look = thread.looks.at(0);
-        let first = look.noted(length)?;
+        let first = look.noted(length);
+        if first.is_null() {
+            return None;
+        }
         look.forget();
         let mut requests = thread.requests().enter()?;
         let mut requests = requests.held();
