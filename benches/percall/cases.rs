@@ -174,7 +174,7 @@ pub const CASES: &[Case] = &[
         word: "handed_over",
         ..case(
             "handed_over_4_threads",
-            "`MPI_Irecv` in another thread, `MPI_Send`, `MPI_Wait`, in 4 threads, each on its own communicator",
+            "`MPI_Irecv` in another thread, `MPI_Send`, `MPI_Wait`, in 4 threads in turn",
             3,
         )
     },

@@ -79,13 +79,21 @@ fn a_rank_that_is_none_ends_no_program() {
 /// What was completed past the profiler is not taken for the next request of its handle, and what is started in a call that completes one is.
 #[test]
 fn what_is_completed_unseen_is_not_taken_for_what_follows() {
-    let expected = ["d0.1|MPI_Waitall|MPI_Irecv|1|4", "d0.2|MPI_Wait|MPI_Irecv|11|84", "d0.2|MPI_Wait|MPI_Issend|10|0"];
+    let expected = [
+        "d0.1|MPI_Waitall|MPI_Irecv|1|4",
+        "d0.2|MPI_Wait|MPI_Comm_idup|10|0",
+        "d0.2|MPI_Wait|MPI_Irecv|11|84",
+        "d0.2|MPI_Wait|MPI_Issend|10|0",
+        "d0.2|MPI_Wait|MPI_Start|10|80",
+    ];
     for mpi in Mpi::ALL {
         for level in ["0", "3"] {
             let run = Launch::new(mpi, "unseen").ranks(1).arguments(&[level]).run().succeeded();
             let of_all = "SELECT comm, op, started, sum(requests), sum(bytes) FROM completions \
                           WHERE started IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3";
             assert_eq!(answer(&run.profile_path(), of_all), expected, "{mpi}, threads {level}");
+            let duplicates = "SELECT creator, sum(calls) FROM profile WHERE op = 'MPI_Barrier' GROUP BY 1";
+            assert_eq!(answer(&run.profile_path(), duplicates), ["MPI_Comm_idup|10"], "{mpi}, threads {level}");
         }
     }
 }

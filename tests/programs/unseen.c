@@ -4,7 +4,7 @@
 
 enum { ROUNDS = 10 };
 
-static MPI_Comm first, second;
+static MPI_Comm first, second, copy;
 static MPI_Request inner;
 static int in, out, two_in[2], two_out[2];
 
@@ -63,6 +63,19 @@ int main(int argc, char **argv)
         MPI_Issend(two_out, 2, MPI_INT, 0, 1, second, &request);
         PMPI_Recv(two_in, 2, MPI_INT, 0, 1, second, MPI_STATUS_IGNORE);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
+
+        complete_unseen();
+        MPI_Recv_init(two_in, 2, MPI_INT, 0, 1, second, &request);
+        MPI_Start(&request);
+        PMPI_Send(two_out, 2, MPI_INT, 0, 1, second);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Request_free(&request);
+
+        complete_unseen();
+        MPI_Comm_idup(second, &copy, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Barrier(copy);
+        MPI_Comm_free(&copy);
     }
     MPI_Finalize();
     return 0;

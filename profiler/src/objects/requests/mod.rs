@@ -306,11 +306,15 @@ impl Requests {
         is_started
     }
 
-    pub fn start_with(&self, handle: Word, mut request: Request, extra: Extra) {
+    /// One that has what few requests have. `is_within`: as of [`Requests::start_within`].
+    pub fn start_with(&self, handle: Word, mut request: Request, extra: Extra, is_within: bool) {
         self.tell(handle);
         self.with(
             || (),
             |requests| {
+                if !is_within {
+                    requests.forget_unseen(handle, false);
+                }
                 if matches!(extra, Extra::Persistent(_)) {
                     request.state = State::Inactive;
                 }
