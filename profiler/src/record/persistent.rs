@@ -144,8 +144,8 @@ pub fn restarted<P: Path>(thread: &Thread, slot: &mut Slot, persistent: &mut Per
     add_time(cell, ticks);
 }
 
-/// A call of `MPI_Startall`: the communicator that it belongs to, the counters of that, and their bucket.
-#[derive(Clone, Copy)]
+/// A call of `MPI_Startall`: its bucket, and its counters on the communicator that they were needed for last; at first that is what the call
+/// itself is counted on.
 pub struct Startall {
     record: Record,
     cell: *mut Cell,
@@ -164,19 +164,21 @@ pub fn restarted_all<P: Path>(thread: &Thread, record: Record, done: Done, (sent
     Startall { record, cell, bucket: unsafe { (*cell).key } as u8 }
 }
 
-/// One of several persistent requests is started by `MPI_Startall`, which is counted as a call elsewhere, and took so many ticks.
+/// One of several persistent requests is started by `MPI_Startall`, which is counted as a call elsewhere, and took so many ticks. `OF_SEVERAL`: they
+/// may be of several communicators.
 #[inline(always)]
-pub fn restarted_among<P: Path>(
+pub fn restarted_among<P: Path, const OF_SEVERAL: bool>(
     thread: &Thread,
     slot: &mut Slot,
     persistent: &mut Persistent,
-    call: Startall,
+    call: &mut Startall,
     ticks: u64,
 ) {
     let record = slot.comm;
-    // On the short path all are of one communicator.
-    let is_of_it = P::IS_SHORT || record == call.record;
-    let place = if is_of_it { call.cell } else { counters_on(thread, record, call.bucket) };
+    if OF_SEVERAL && record != call.record {
+        (call.record, call.cell) = (record, counters_on(thread, record, call.bucket));
+    }
+    let place = call.cell;
     find_counters(thread, record, op::MPI_Startall, persistent);
     let starts = persistent.starts;
     if starts == Starts::Sends {
@@ -198,7 +200,6 @@ pub fn restarted_among<P: Path>(
 }
 
 /// The counters of a call over several communicators, on one of them.
-#[cold]
 #[inline(never)]
 fn counters_on(thread: &Thread, record: Record, bucket: u8) -> *mut Cell {
     thread.counters.cell(key(record, op::MPI_Startall, bucket)).0

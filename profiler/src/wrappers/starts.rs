@@ -8,15 +8,15 @@ use vocabulary::calls::op;
 
 use super::forward::timed;
 use super::look::{Several, count, look_any};
-use super::walk::Handle;
+use super::walk::{Handle, involve_all};
 use crate::guest::guard::recorded;
 use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
-use crate::objects::communicators::Record;
+use crate::objects::communicators::{self, Record};
 use crate::objects::requests::Noted;
 use crate::objects::requests::slot::Slot;
-use crate::record::persistent;
+use crate::record::persistent::{self, Startall};
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 
@@ -119,10 +119,12 @@ pub unsafe fn MPI_Startall<P: Path>(
     }
 }
 
-/// Persistent requests of one communicator, none of them started, each the only one of its handle.
+/// Persistent requests, none of them started, each the only one of its handle.
 struct IdleOnes<'a> {
     noted: &'a [Noted],
+    /// Whose they are; the row `*` where they are of several.
     record: Record,
+    are_of_several: bool,
     /// What their starts send and receive, as far as it is known.
     volume: (u64, u64),
     changes: u64,
@@ -153,7 +155,7 @@ impl<'a> IdleOnes<'a> {
         look.forget();
         let mut requests = thread.requests().enter()?;
         let mut requests = requests.held();
-        let mut record: Record = std::ptr::null_mut();
+        let (mut record, mut difference): (Record, usize) = (std::ptr::null_mut(), 0);
         let mut volume = (0u64, 0u64);
         for index in 0..length {
             // SAFETY: the program passes an array of so many handles.
@@ -161,22 +163,28 @@ impl<'a> IdleOnes<'a> {
             let slot: *mut Slot = requests.idle(handle)?;
             // SAFETY: found just now.
             let (slot, persistent) = unsafe { requests.persistent(slot) }?;
-            if slot.comm != record && index != 0 {
-                return None;
+            if index == 0 {
+                record = slot.comm;
             }
-            record = slot.comm;
+            difference |= slot.comm.addr() ^ record.addr();
             volume = (volume.0.wrapping_add(persistent.sent), volume.1.wrapping_add(persistent.received));
             // SAFETY: there is room for as many.
             unsafe { first.add(index).write(Noted::of_idle(handle, slot, persistent, index)) };
         }
         // SAFETY: so many were written, and nobody else writes there before this call has returned.
         let noted = unsafe { slice::from_raw_parts(first, length) };
-        Some(IdleOnes { noted, record, volume, changes: thread.requests().changed_so_far() })
+        let are_of_several = difference != 0;
+        if are_of_several {
+            // SAFETY: noted just now.
+            involve_all(thread, op::MPI_Startall, noted.iter().map(|noted| unsafe { noted.idle() }.0.comm));
+            record = communicators::several();
+        }
+        Some(IdleOnes { noted, record, are_of_several, volume, changes: thread.requests().changed_so_far() })
     }
 
     #[inline(always)]
     unsafe fn start<P: Path>(self, thread: &Thread, forward: impl FnOnce() -> c_int) -> c_int {
-        let IdleOnes { noted, record, volume, changes } = self;
+        let IdleOnes { noted, record, are_of_several, volume, changes } = self;
         let done = timed!(P, thread, record, MPI_Startall, forward());
         recorded(move || {
             let are_as_seen = done.code == 0 && changes == thread.requests().changed_so_far();
@@ -184,15 +192,39 @@ impl<'a> IdleOnes<'a> {
                 return all_started_otherwise(thread, noted, record, done);
             };
             let call = persistent::restarted_all::<P>(thread, record, done, volume);
-            for noted in noted {
-                // SAFETY: nothing has changed, and the table is entered.
-                let (slot, persistent) = unsafe { noted.idle() };
-                persistent::restarted_among::<P>(thread, slot, persistent, call, done.ticks);
+            // SAFETY: nothing has changed, and the table is entered.
+            unsafe {
+                match are_of_several {
+                    true => restart_of_several::<P>(thread, noted, call, done.ticks),
+                    false => restart_noted::<P, false>(thread, noted, call, done.ticks),
+                }
             }
             thread.requests().changed();
         });
         done.code
     }
+}
+
+/// Idle requests were started together, after which the table has not changed, and is entered.
+#[inline(always)]
+unsafe fn restart_noted<P: Path, const OF_SEVERAL: bool>(
+    thread: &Thread,
+    noted: &[Noted],
+    mut call: Startall,
+    ticks: u64,
+) {
+    for noted in noted {
+        // SAFETY: as demanded.
+        let (slot, persistent) = unsafe { noted.idle() };
+        persistent::restarted_among::<P, OF_SEVERAL>(thread, slot, persistent, &mut call, ticks);
+    }
+}
+
+/// The same of several communicators, apart.
+#[inline(never)]
+unsafe fn restart_of_several<P: Path>(thread: &Thread, noted: &[Noted], call: Startall, ticks: u64) {
+    // SAFETY: as demanded.
+    unsafe { restart_noted::<P, true>(thread, noted, call, ticks) };
 }
 
 #[inline(never)]
@@ -219,16 +251,16 @@ fn all_started_otherwise(thread: &Thread, noted: &[Noted], record: Record, done:
         count::<Full>(thread, record, done);
         return;
     }
-    let call = state::is_on().then(|| {
+    let mut call = state::is_on().then(|| {
         let volumes = noted.iter().filter_map(|noted| thread.requests().volume(noted.handle));
         let volume = volumes
             .fold((0u64, 0u64), |sum, (sent, received)| (sum.0.wrapping_add(sent), sum.1.wrapping_add(received)));
         persistent::restarted_all::<Full>(thread, record, done, volume)
     });
     for noted in noted {
-        thread.requests().activate(noted.handle, |slot, persistent| match call {
+        thread.requests().activate(noted.handle, |slot, persistent| match &mut call {
             Some(call) => {
-                persistent::restarted_among::<Full>(thread, slot, persistent, call, done.ticks);
+                persistent::restarted_among::<Full, true>(thread, slot, persistent, call, done.ticks);
             }
             None => persistent::restarted_uncounted(slot),
         });

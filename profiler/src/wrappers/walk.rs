@@ -387,19 +387,33 @@ struct Call<'a> {
 
 /// A call over several communicators comes to requests of another one: notes that it takes part, and the `first` one, once per call.
 #[inline(never)]
-fn involve(Call { thread, operation }: Call, stamp: u64, first: Option<Record>, comm: Record) {
+fn involve(call: Call, stamp: u64, first: Option<Record>, comm: Record) {
     if !state::is_on() {
         return;
     }
-    let takes_part = |comm| {
-        thread.counters.count(tally::key(comm, operation, BUCKET_INVOLVED), |cell| {
-            // These counters have no times: their place keeps the call that was noted last.
-            if cell.ticks != stamp {
-                cell.ticks = stamp;
-                cell.calls += 1;
-            }
-        });
-    };
-    first.into_iter().for_each(takes_part);
-    takes_part(comm);
+    first.into_iter().for_each(|first| takes_part(call, stamp, first));
+    takes_part(call, stamp, comm);
+}
+
+fn takes_part(Call { thread, operation }: Call, stamp: u64, comm: Record) {
+    thread.counters.count(tally::key(comm, operation, BUCKET_INVOLVED), |cell| {
+        // These counters have no times: their place keeps the call that was noted last.
+        if cell.ticks != stamp {
+            cell.ticks = stamp;
+            cell.calls += 1;
+        }
+    });
+}
+
+/// Notes that all of these take part in a call over several communicators, while calls are counted.
+#[inline(never)]
+pub fn involve_all(thread: &Thread, operation: u16, comms: impl Iterator<Item = Record>) {
+    let stamp = thread.stamp();
+    let mut latest = std::ptr::null_mut();
+    for comm in comms {
+        if comm != latest {
+            latest = comm;
+            takes_part(Call { thread, operation }, stamp, comm);
+        }
+    }
 }
