@@ -1,29 +1,13 @@
 /* polls N: a thread asks N times for requests that the profiler does not know, while another thread has called MPI as well. */
-#include <mpi.h>
-
+#include "generalized.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static int query(void *extra, MPI_Status *status)
+static int query(void *state, MPI_Status *status)
 {
-    (void)extra;
-    MPI_Status_set_elements(status, MPI_INT, 0);
-    MPI_Status_set_cancelled(status, 0);
-    status->MPI_SOURCE = MPI_UNDEFINED, status->MPI_TAG = MPI_UNDEFINED;
-    return MPI_SUCCESS;
-}
-
-static int nothing(void *extra)
-{
-    (void)extra;
-    return MPI_SUCCESS;
-}
-
-static int cancel(void *extra, int complete)
-{
-    (void)extra, (void)complete;
-    return MPI_SUCCESS;
+    (void)state;
+    return grequest_status(status, 0);
 }
 
 static void *other(void *unused)
@@ -43,7 +27,7 @@ int main(int argc, char **argv)
     pthread_create(&thread, NULL, other, NULL);
     pthread_join(thread, NULL);
     for (int i = 0; i < 4; i++)
-        MPI_Grequest_start(query, nothing, cancel, NULL, &all[i]);
+        MPI_Grequest_start(query, grequest_free, grequest_cancel, NULL, &all[i]);
     for (long i = atol(argv[1]); i > 0; i--) {
         MPI_Test(&all[0], &flag, MPI_STATUS_IGNORE);
         MPI_Testany(4, all, &index, &flag, MPI_STATUS_IGNORE);

@@ -1,6 +1,7 @@
 /* The levels below MPI_THREAD_MULTIPLE, each with threads that end and others that start: with FUNNELED the main thread
  * calls between workers that compute, with SERIALIZED threads take turns and complete each other's requests, also where
  * handles come again. */
+#include "generalized.h"
 #include "truth.h"
 
 enum { THREADS = 5, BATCHES = 4, TURNS = 3, LENGTH = 3000 };
@@ -122,18 +123,7 @@ static void one_handle_of_two_threads(void)
 
 static int query(void *state UNUSED, MPI_Status *status)
 {
-    PMPI_Status_set_elements(status, MPI_BYTE, 0);
-    return PMPI_Status_set_cancelled(status, 0);
-}
-
-static int no_free(void *state UNUSED)
-{
-    return MPI_SUCCESS;
-}
-
-static int no_cancel(void *state UNUSED, int complete UNUSED)
-{
-    return MPI_SUCCESS;
+    return grequest_status(status, 0);
 }
 
 static void *receive(void *request)
@@ -156,7 +146,7 @@ static void one_handle_after_the_other(void)
 {
     pthread_t thread;
     MPI_Request own, request;
-    MPI_Grequest_start(query, no_free, no_cancel, NULL, &own);
+    MPI_Grequest_start(query, grequest_free, grequest_cancel, NULL, &own);
     request = own;
     poll("-", &request);
     poll("-", &request);

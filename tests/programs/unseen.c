@@ -1,5 +1,6 @@
 /* unseen LEVEL: a request that gets the handle of one of the call that it is made in; and receives that are completed past the profiler, each
  * followed by another request that may get its handle. Only what MPI_ calls have completed may be told of, over their communicators. */
+#include "generalized.h"
 #include "truth.h"
 
 enum { ROUNDS = 10 };
@@ -9,25 +10,11 @@ static MPI_Request inner;
 static int in, out, two_in[2], two_out[2];
 
 /* The call that completes the other request calls this, when it has freed that. */
-static int query(void *unused, MPI_Status *status)
+static int query(void *state, MPI_Status *status)
 {
-    (void)unused;
+    (void)state;
     MPI_Irecv(&in, 1, MPI_INT, 0, 2, second, &inner);
-    MPI_Status_set_elements(status, MPI_INT, 0);
-    MPI_Status_set_cancelled(status, 0);
-    return MPI_SUCCESS;
-}
-
-static int release(void *unused)
-{
-    (void)unused;
-    return MPI_SUCCESS;
-}
-
-static int cancel(void *unused, int is_complete)
-{
-    (void)unused, (void)is_complete;
-    return MPI_SUCCESS;
+    return grequest_status(status, 0);
 }
 
 static void complete_unseen(void)
@@ -48,7 +35,7 @@ int main(int argc, char **argv)
     MPI_Comm_dup(MPI_COMM_SELF, &second);
     MPI_Irecv(&in, 1, MPI_INT, 0, 2, first, &both[0]);
     PMPI_Send(&out, 1, MPI_INT, 0, 2, first);
-    MPI_Grequest_start(query, release, cancel, NULL, &both[1]);
+    MPI_Grequest_start(query, grequest_free, grequest_cancel, NULL, &both[1]);
     MPI_Grequest_complete(both[1]);
     MPI_Waitall(2, both, statuses);
     PMPI_Send(&out, 1, MPI_INT, 0, 2, second);

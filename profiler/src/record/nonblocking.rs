@@ -7,7 +7,7 @@ use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::Record;
 use crate::objects::requests::slot::Slot;
-use crate::objects::requests::{Completed, Kind, State, site};
+use crate::objects::requests::{Completed, Kind, Request, State, site};
 use crate::objects::shortcuts::Shortcut;
 use crate::objects::turns::NO_DESTINATION;
 use crate::record::buckets;
@@ -278,7 +278,13 @@ fn follow_as<P: Path>(
         // SAFETY: the call succeeded, so the library filled the place that the program passed.
         let handle = unsafe { abi().load(request) };
         let (kept, posted) = sites::kept_by::<P>(thread, shortcut, posted);
-        start::<P>(thread, handle, shortcut.record.get(), (kind, posted), cells, ticks, kept);
+        let comm = shortcut.record.get();
+        // The call has been left: another one is there where it was made in that.
+        if !P::IS_SHORT && !thread.is_outside() {
+            let request = Request { posted, shortcut: kept, ..Request::started(comm, kind, cells, ticks) };
+            return thread.requests().start_within(handle, request);
+        }
+        thread.requests().start(handle, comm, (kind, posted), cells, ticks, kept);
     }
 }
 
@@ -288,25 +294,13 @@ fn follow_plain<P: Path>(thread: &Thread, shortcut: &Shortcut, request: Word, st
     if request != 0 {
         // SAFETY: as above.
         let handle = unsafe { abi().load(request) };
-        start::<P>(thread, handle, shortcut.record.get(), (Kind::Plain, 0), 0, 0, started.cast());
+        let comm = shortcut.record.get();
+        if !P::IS_SHORT && !thread.is_outside() {
+            let request = Request { shortcut: started.cast(), ..Request::started(comm, Kind::Plain, 0, 0) };
+            return thread.requests().start_within(handle, request);
+        }
+        thread.requests().start(handle, comm, (Kind::Plain, 0), 0, 0, started.cast());
     }
-}
-
-#[inline(always)]
-fn start<P: Path>(
-    thread: &Thread,
-    handle: Word,
-    comm: Record,
-    (kind, posted): (Kind, u32),
-    cells: u64,
-    ticks: u64,
-    shortcut: *const Shortcut,
-) {
-    // The call has been left, so that another one is there where it was made in that.
-    if !P::IS_SHORT && thread.in_flight.level(0).is_inside() {
-        return thread.requests().start_within(handle, comm, (kind, posted), cells, ticks, shortcut);
-    }
-    thread.requests().start(handle, comm, (kind, posted), cells, ticks, shortcut);
 }
 
 /// What a completed receive brought, by what is left of it in its slot. Returns the counters that it was added to.

@@ -70,7 +70,7 @@ pub fn prepared(
         handle,
         Request::started(record, Kind::Plain, key(record, done.operation, 0), 0),
         Extra::Persistent(made),
-        thread.in_flight.level(0).is_inside(),
+        !thread.is_outside(),
     );
 }
 

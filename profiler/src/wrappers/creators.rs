@@ -225,7 +225,7 @@ unsafe fn duplicating(thread: &Thread, letter: u8, comm: Word, place: HandleAddr
             return;
         }
         let request = Request::started(parent, Kind::Duplicate, tally::key(parent, done.operation, 0), 0);
-        let is_within = thread.in_flight.level(0).is_inside();
+        let is_within = !thread.is_outside();
         thread.requests().start_with(handle, request, Extra::Duplicate { place, record }, is_within);
     });
 }

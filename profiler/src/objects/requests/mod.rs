@@ -275,18 +275,9 @@ impl Requests {
     /// this one. So both are followed.
     #[cold]
     #[inline(never)]
-    pub fn start_within(
-        &self,
-        handle: Word,
-        comm: Record,
-        (kind, posted): (Kind, u32),
-        cells: u64,
-        ticks: u64,
-        shortcut: *const Shortcut,
-    ) {
+    pub fn start_within(&self, handle: Word, request: Request) {
         if handle != abi().request_null {
             self.tell(handle);
-            let request = Request { posted, shortcut, ..Request::started(comm, kind, cells, ticks) };
             self.with(|| (), |requests| self.put(requests, handle, request));
         }
     }
