@@ -94,10 +94,14 @@ static void *work(void *argument)
     if (is_given) {
         pthread_barrier_init(&own->met, NULL, 2);
         pthread_create(&own->giver, NULL, give, own); /* on the same processor */
-        ask(own, iterations);
     }
-    /* What is given is given by new handles as long as there were fewer of them at a time. */
-    for (long i = 0; i < (is_given ? iterations : WARM_UP); i++) run(own);
+    for (int turn = 0; turn < (takes_turns ? THREADS : 1); turn++) {
+        pthread_barrier_wait(&start);
+        if (takes_turns && own != &threads[turn]) continue;
+        if (is_given) ask(own, iterations);
+        /* What is given is given by new handles as long as there were fewer of them at a time. */
+        for (long i = 0; i < (is_given ? iterations : WARM_UP); i++) run(own);
+    }
     for (int r = 0; r < repetitions; r++) {
         for (int turn = 0; turn < (takes_turns ? THREADS : 1); turn++) {
             pthread_barrier_wait(&start);

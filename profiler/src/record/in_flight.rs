@@ -17,6 +17,7 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 
+use commsee_runtime::stack::is_in_handler;
 use vocabulary::shard::{ABOUT_TO_BEGIN, IN_FLIGHT_LEVELS, InFlightCall, NO_COMM};
 
 use crate::guest::guard::caught;
@@ -156,27 +157,17 @@ fn end_left_by(thread: &Thread, frame: usize, caller: usize, samples: bool) -> u
         if !thread.in_flight.level(level).is_inside() {
             return level;
         }
-        if is_left(thread.in_flight.frames[level].get()) && !is_being_taken(thread, level, frame) {
+        // What stands there between the two first words of a call is an older stack pointer.
+        let is_level_left = match thread.in_flight.level(level).begin() == ABOUT_TO_BEGIN {
+            true => !is_in_handler(),
+            false => is_left(thread.in_flight.frames[level].get()),
+        };
+        if is_level_left {
             end_from(thread, level, is_left);
             return level;
         }
     }
     IN_FLIGHT_LEVELS - 1
-}
-
-/// In a stack pointer, which is a multiple of more.
-const DOUBTED: usize = 1;
-
-/// Whether a handler of a signal, whose call has this stack pointer, has come between the two first words of a call: the stack pointer that
-/// stands there is an older one. It is let pass once; who left then is found by the next call.
-fn is_being_taken(thread: &Thread, level: usize, frame: usize) -> bool {
-    let place = &thread.in_flight.frames[level];
-    let is_it = thread.in_flight.level(level).begin() == ABOUT_TO_BEGIN && place.get() & DOUBTED == 0;
-    if is_it {
-        // Above all that the handler itself calls from, and below the program.
-        place.set((frame + 2 * LARGEST_FRAME_BYTES) | DOUBTED);
-    }
-    is_it
 }
 
 /// Two stack pointers that lie closer may be those of two wrappers that were called from one place: no wrapper needs more.
