@@ -131,7 +131,7 @@ impl Counter {
         }
     }
 
-    /// Adds what took its time. False where it has to be told to the core: it is not timed here, or none was shorter or longer.
+    /// Adds what took its time. False where [`Counter::tell`] has to: none was shorter, or longer, so far.
     ///
     /// # Safety
     /// As above, and the core says that times may be added.
@@ -152,6 +152,15 @@ impl Counter {
             }
             is_between
         }
+    }
+
+    /// The same by the core.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn tell(&self, module: &Module, bytes: u64, duration_ns: u64) {
+        // SAFETY: as demanded.
+        unsafe { module.add(self.counted, bytes, duration_ns) };
     }
 
     /// Asks for one. None where there is none; whether times may be added to it.

@@ -11,10 +11,11 @@ use super::functions::{DESCRIBED, Function};
 use super::post::{Data, Leaving, Posting, To};
 use crate::abi::ucp::{RequestParam, TagRecvCallback, TagRecvInfo, attribute};
 use crate::abi::ucs::{self, Status, StatusPtr};
-use crate::inflight::alike::{self, Alike};
+use crate::inflight::alike::{self, Alike, Counter};
 use crate::inflight::operation::{Operation, end_of_buffer, put_spare, take_spare};
-use crate::inflight::thread::Thread;
+use crate::inflight::thread::{Frame, Thread};
 use crate::inflight::tls;
+use crate::module;
 
 /// A message that is being posted.
 pub struct Known {
@@ -145,36 +146,59 @@ unsafe fn otherwise(function: Function, operation: *mut Operation, returned: Sta
     }
 }
 
-/// Completes a receive that is pending, with a plain message that arrives just now. False where it is anything else.
-#[inline(always)]
-unsafe fn is_completed(operation: *mut Operation, status: Status, info: *const TagRecvInfo) -> bool {
-    let thread = tls::get();
-    if status != ucs::OK || info.is_null() || thread.is_null() {
-        return false;
+/// A receive that is pending, and a plain message that completes it.
+struct Arrived {
+    alike: *mut Alike,
+    frame: *mut Frame,
+    counter: *const Counter,
+    bytes: u64,
+    duration_ns: u64,
+}
+
+impl Arrived {
+    /// None where it is anything else.
+    #[inline(always)]
+    unsafe fn find(operation: *mut Operation, status: Status, info: *const TagRecvInfo) -> Option<Arrived> {
+        let thread = tls::get();
+        if status != ucs::OK || info.is_null() || thread.is_null() {
+            return None;
+        }
+        // SAFETY: as in `complete`: what is known of it stands in a slot and has an entry. The frame is this thread's as long as the stack is no
+        // shorter than where it was entered.
+        unsafe {
+            let frame = (*thread).frame.as_mut()?;
+            if !(*operation).now.is_known.get() || !frame.is_around_here() {
+                return None;
+            }
+            let (alike, bytes) = ((*operation).alike, (*info).length as u64);
+            if !Alike::is_of(alike, operation, thread) || (*thread).state.is_off() {
+                return None;
+            }
+            let counter = Alike::waited(alike, operation, frame.marks, bytes)?;
+            let end_ticks = ticks();
+            let duration_ns = nanoseconds((*thread).state.tick_factor(), (*operation).begin_ticks, end_ticks);
+            Some(Arrived { alike, frame, counter, bytes, duration_ns })
+        }
     }
-    // SAFETY: as in `complete`: what is known of it stands in a slot and has an entry. The frame is this thread's as long as the stack is no
-    // shorter than where it was entered.
-    unsafe {
-        let Some(frame) = (*thread).frame.as_mut() else { return false };
-        if !(*operation).now.is_known.get() || !frame.is_around_here() {
-            return false;
+
+    /// It is counted: its record is free for the next one. Calls what the program wants to be called.
+    #[inline(always)]
+    unsafe fn end(self, operation: *mut Operation, request: *mut c_void, status: Status, info: *const TagRecvInfo) {
+        // SAFETY: as above.
+        unsafe {
+            *(*operation).slot = null_mut();
+            (*operation).generation.set((*operation).generation.get().wrapping_add(1));
+            (*operation).now.set_word((*self.alike).posting);
+            put_spare(self.alike, operation);
+            (*self.frame).set_first_alike(self.alike);
+            // Nobody posts with its record before the callback does.
+            let (callback, user_data) = ((*operation).callback.get(), (*operation).user_data);
+            if callback != 0 {
+                // What it posts are operations of its own: no call of UCP is around it.
+                let callback = std::mem::transmute::<usize, TagRecvCallback>(callback);
+                callback(request, status, info, user_data);
+            }
         }
-        let (alike, bytes) = ((*operation).alike, (*info).length as u64);
-        if !Alike::is_of(alike, operation, thread) || (*thread).state.is_off() {
-            return false;
-        }
-        let Some(counter) = Alike::waited(alike, operation, frame.marks, bytes) else { return false };
-        let end_ticks = ticks();
-        let duration_ns = nanoseconds((*thread).state.tick_factor(), (*operation).begin_ticks, end_ticks);
-        if !(*counter).add_timed(bytes, duration_ns) {
-            return false;
-        }
-        *(*operation).slot = null_mut();
-        (*operation).generation.set((*operation).generation.get().wrapping_add(1));
-        (*operation).now.set_word((*alike).posting);
-        put_spare(alike, operation);
-        frame.set_first_alike(alike);
-        true
     }
 }
 
@@ -188,15 +212,33 @@ pub unsafe extern "C-unwind" fn received(
     // SAFETY: what the post gave libucp with this function: the operation's record, which holds the program's callback for a receive.
     unsafe {
         let operation = user_data.cast::<Operation>();
-        if !is_completed(operation, status, info) {
+        let Some(arrived) = Arrived::find(operation, status, info) else {
             return super::complete::received(request, status, info, operation.cast());
+        };
+        if !(*arrived.counter).add_timed(arrived.bytes, arrived.duration_ns) {
+            return shortest_or_longest(request, status, info, operation, arrived.duration_ns);
         }
-        // Nobody posts with its record before the callback does.
-        let (callback, user_data) = ((*operation).callback.get(), (*operation).user_data);
-        if callback != 0 {
-            // What it posts are operations of its own: no call of UCP is around it.
-            let callback = std::mem::transmute::<usize, TagRecvCallback>(callback);
-            callback(request, status, info, user_data);
-        }
+        arrived.end(operation, request, status, info);
+    }
+}
+
+/// The same where none was shorter, or longer, so far: the core is told how long it took. Measured anew it would always be longer, and those
+/// as short as it would come here again.
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn shortest_or_longest(
+    request: *mut c_void,
+    status: Status,
+    info: *const TagRecvInfo,
+    operation: *mut Operation,
+    duration_ns: u64,
+) {
+    // SAFETY: as above; nothing has changed since.
+    unsafe {
+        let (Some(module), Some(arrived)) = (module::get(), Arrived::find(operation, status, info)) else {
+            return super::complete::received(request, status, info, operation.cast());
+        };
+        (*arrived.counter).tell(module, arrived.bytes, duration_ns);
+        arrived.end(operation, request, status, info);
     }
 }
