@@ -3,8 +3,10 @@
 //! requests that were started, oldest first, those that leave nothing to be done as a number, and one is taken out per completion.
 
 mod noted;
+mod numbered;
 mod others;
 mod persistent;
+mod queue;
 mod request;
 pub mod site;
 pub mod slot;

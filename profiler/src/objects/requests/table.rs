@@ -2,80 +2,23 @@
 //! it is free, so a slot keeps its handle when its request is complete: the next one finds it by the same comparison, and nothing is
 //! moved.
 
-use std::collections::VecDeque;
-
 use commsee_runtime::table::{self, Owned};
 
+use super::numbered::Numbered;
 use super::persistent::Persistent;
+use super::queue::{Queue, is_plain};
 use super::request::{Completed, Extra, Kind, NOWHERE, Request, State};
-use super::slot::{Slot, common};
+use super::slot::Slot;
 use crate::mpi::abi::Word;
 use crate::objects::records::Record;
 use crate::objects::shortcuts::Shortcut;
 use crate::shard::memory;
 
-/// What is behind the first request of a handle and those like it: one group at least.
-#[derive(Default)]
-pub struct Queue {
-    /// In groups that are alike.
-    rest: VecDeque<Group>,
-    /// The first group that the latest look has not seen all of, and how many of it it has.
-    cursor: (usize, u16),
-}
-
-#[derive(Clone, Copy)]
-struct Group {
-    request: Request,
-    count: u16,
-}
-
-impl Group {
-    /// Whether one of this communicator that leaves nothing to be done is like these, and there is room for it.
-    #[inline(always)]
-    fn is_like(&self, comm: Record) -> bool {
-        is_plain(&self.request) && self.request.comm == comm && self.count < u16::MAX
-    }
-
-    #[inline(always)]
-    fn add(&mut self, shortcut: *const Shortcut) {
-        self.count += 1;
-        self.request.shortcut = common(self.request.shortcut, shortcut);
-    }
-}
-
-impl Queue {
-    #[inline(always)]
-    fn is_full(&self) -> bool {
-        self.rest.len() == self.rest.capacity()
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn enlarge(&mut self) -> Option<()> {
-        memory::asked(|| self.rest.try_reserve(1)).ok()
-    }
-
-    /// The next request that the latest look has not seen, which it sees now where `is_seen`.
-    #[inline(always)]
-    fn see_next(&mut self, is_seen: impl FnOnce(&Request) -> bool) -> Option<&Request> {
-        let (at, seen) = self.cursor;
-        let group = self.rest.get(at)?;
-        if !is_seen(&group.request) {
-            return None;
-        }
-        self.cursor = if seen + 1 < group.count { (at, seen + 1) } else { (at + 1, 0) };
-        Some(&group.request)
-    }
-}
-
 pub struct Table {
     pub slots: Owned<Slot>,
-    queues: Vec<Queue>,
-    /// As many places as there are queues, so that what becomes free finds room.
-    free_queues: Vec<u32>,
-    pub extras: Vec<Option<Extra>>,
-    /// As many places as there are extras.
-    free_extras: Vec<u32>,
+    /// What is behind the first request of a handle and those like it.
+    queues: Numbered<Queue>,
+    extras: Numbered<Option<Extra>>,
 }
 
 // SAFETY: what slots point to is never freed before the request is. What is one thread's alone of it is left behind where another one takes a
@@ -96,25 +39,6 @@ fn hash_of(slot: &Slot) -> u64 {
     table::hash(slot.handle as u64)
 }
 
-/// A further queue, and room for all of them to be free.
-#[cold]
-#[inline(never)]
-fn new_queue(queues: &mut Vec<Queue>, free_queues: &mut Vec<u32>) -> Option<u32> {
-    memory::asked(|| {
-        queues.try_reserve(1)?;
-        free_queues.try_reserve(queues.len() + 1)
-    })
-    .ok()?;
-    queues.push(Queue::default());
-    Some(queues.len() as u32 - 1)
-}
-
-/// Whether it leaves nothing to be done but for its communicator: so it does not matter which of those of one completes.
-#[inline(always)]
-fn is_plain(request: &Request) -> bool {
-    request.kind == Kind::Plain && request.extra == NOWHERE
-}
-
 impl Table {
     /// None where there is no memory for it.
     pub fn new() -> Option<Table> {
@@ -127,20 +51,14 @@ impl Table {
     }
 
     fn of(slots: usize) -> Option<Table> {
-        Some(Table {
-            slots: Owned::new(slots)?,
-            queues: Vec::new(),
-            free_queues: Vec::new(),
-            extras: Vec::new(),
-            free_extras: Vec::new(),
-        })
+        Some(Table { slots: Owned::new(slots)?, queues: Numbered::none(), extras: Numbered::none() })
     }
 
     /// Takes what few requests have out of the table.
     pub fn give_extra(&mut self, place: u32) -> Option<Extra> {
-        let extra = self.extras.get_mut(place as usize).and_then(Option::take);
+        let extra = self.extras.get_mut(place).and_then(Option::take);
         if extra.is_some() {
-            self.free_extras.push(place);
+            self.extras.give_back(place);
         }
         extra
     }
@@ -148,7 +66,7 @@ impl Table {
     #[cold]
     pub fn complete_with_extra(&mut self, slot: usize, completed: &mut Completed) {
         let extra = at(&mut self.slots, slot).extra;
-        match self.extras.get(extra as usize) {
+        match self.extras.get(extra) {
             Some(Some(Extra::Duplicate { place, record })) => {
                 completed.duplicate = (*place, *record);
                 self.remove_first(slot);
@@ -183,7 +101,7 @@ impl Table {
     /// What is known of a slot's request, if it is persistent.
     #[inline(always)]
     pub fn persistent(&mut self, extra: u32) -> Option<&mut Persistent> {
-        match self.extras.get_mut(extra as usize) {
+        match self.extras.get_mut(extra) {
             Some(Some(Extra::Persistent(persistent))) => Some(persistent),
             _ => None,
         }
@@ -229,16 +147,9 @@ impl Table {
             return false;
         }
         let Some(queue) = self.queue_of(place) else { return false };
-        match queue.rest.back_mut() {
-            Some(group) if group.is_like(comm) => group.add(shortcut),
-            _ => {
-                if queue.is_full() && queue.enlarge().is_none() {
-                    self.drop_empty(place);
-                    return false;
-                }
-                let request = Request { shortcut, ..Request::new(comm, Kind::Plain) };
-                queue.rest.push_back(Group { request, count: 1 });
-            }
+        if !queue.put_plain(comm, shortcut) {
+            self.drop_empty(place);
+            return false;
         }
         self.note_groups(place);
         true
@@ -289,16 +200,9 @@ impl Table {
             return slot.add_alike(request.shortcut);
         }
         let Some(queue) = self.queue_of(place) else { return memory::lose_call() };
-        match queue.rest.back_mut() {
-            Some(group) if is_plain(&request) && group.is_like(request.comm) => group.add(request.shortcut),
-            _ => {
-                if queue.is_full() && queue.enlarge().is_none() {
-                    memory::lose_call();
-                    self.drop_empty(place);
-                } else {
-                    queue.rest.push_back(Group { request, count: 1 });
-                }
-            }
+        if !queue.put(request) {
+            memory::lose_call();
+            self.drop_empty(place);
         }
         self.note_groups(place);
     }
@@ -306,7 +210,7 @@ impl Table {
     /// A first request that leaves nothing to be done knows how many groups are behind it.
     fn note_groups(&mut self, place: usize) {
         let slot = at(&mut self.slots, place);
-        let groups = self.queues.get(slot.queue as usize).map_or(0, |queue| queue.rest.len());
+        let groups = self.queues.get(slot.queue).map_or(0, Queue::groups);
         if slot.kind == Kind::Plain {
             slot.cells = groups as u64;
         }
@@ -317,12 +221,9 @@ impl Table {
     fn queue_of(&mut self, place: usize) -> Option<&mut Queue> {
         let slot = at(&mut self.slots, place);
         if slot.queue != NOWHERE {
-            return self.queues.get_mut(slot.queue as usize);
+            return self.queues.get_mut(slot.queue);
         }
-        slot.queue = match self.free_queues.pop() {
-            Some(free) => free,
-            None => new_queue(&mut self.queues, &mut self.free_queues)?,
-        };
+        slot.queue = self.queues.take()?;
         if slot.state.is_sole() {
             slot.state = State::Active;
         }
@@ -330,8 +231,8 @@ impl Table {
             // As where one comes that is alike.
             slot.posted = u32::from(slot.stamp != 0);
         }
-        let queue = self.queues.get_mut(slot.queue as usize)?;
-        queue.cursor = (0, 0);
+        let queue = self.queues.get_mut(slot.queue)?;
+        queue.look_anew();
         Some(queue)
     }
 
@@ -342,8 +243,8 @@ impl Table {
         if slot.kind == Kind::Plain {
             slot.posted = 1;
         }
-        if let Some(queue) = self.queues.get_mut(slot.queue as usize) {
-            queue.cursor = (0, 0);
+        if let Some(queue) = self.queues.get_mut(slot.queue) {
+            queue.look_anew();
         }
     }
 
@@ -359,7 +260,7 @@ impl Table {
             self.look_anew(place);
             return Some(seen);
         }
-        let queue = self.queues.get_mut(slot.queue as usize)?;
+        let queue = self.queues.get_mut(slot.queue)?;
         queue.see_next(|request| request.state.is_active()).map(|request| (request.comm, request.kind))
     }
 
@@ -367,7 +268,7 @@ impl Table {
     #[inline(never)]
     pub fn look_on(&mut self, place: usize) -> Option<Request> {
         let slot = at(&mut self.slots, place);
-        self.queues.get_mut(slot.queue as usize)?.see_next(|_| true).copied()
+        self.queues.get_mut(slot.queue)?.see_next(|_| true).copied()
     }
 
     /// Takes the oldest request of a handle out. The next one takes its place.
@@ -438,24 +339,15 @@ impl Table {
     #[inline(never)]
     fn take_next(&mut self, place: usize) {
         let slot = at(&mut self.slots, place);
-        let Some(queue) = self.queues.get_mut(slot.queue as usize) else { return };
-        let Some(Group { request, count }) = queue.rest.pop_front() else {
+        let Some(queue) = self.queues.get_mut(slot.queue) else { return };
+        let Some((request, count, seen)) = queue.first() else {
             (slot.state, slot.extra) = (State::Idle, NOWHERE);
             return;
         };
-        slot.set_request(request);
+        slot.set_request(*request);
+        queue.drop_first();
         slot.alike = count - 1;
-        let seen = match queue.cursor {
-            (0, seen) => {
-                queue.cursor = (0, 0);
-                seen
-            }
-            (at, seen) => {
-                queue.cursor = (at - 1, seen);
-                count
-            }
-        };
-        if request.kind == Kind::Plain {
+        if slot.kind == Kind::Plain {
             slot.posted = seen.into();
         }
         if seen == 0 {
@@ -470,12 +362,12 @@ impl Table {
     fn drop_empty(&mut self, place: usize) {
         let slot = at(&mut self.slots, place);
         let at_queue = slot.queue;
-        if self.queues.get(at_queue as usize).is_some_and(|queue| queue.rest.is_empty()) {
+        if self.queues.get(at_queue).is_some_and(Queue::is_empty) {
             slot.queue = NOWHERE;
             if slot.alike == 0 {
                 slot.is_left();
             }
-            self.free_queues.push(at_queue);
+            self.queues.give_back(at_queue);
         }
     }
 
@@ -490,16 +382,7 @@ impl Table {
             }
             return Some(request);
         }
-        let queue = self.queues.get_mut(slot.queue as usize)?;
-        let at = queue.cursor.0;
-        let group = queue.rest.get_mut(at)?;
-        let request = group.request;
-        group.count -= 1;
-        if group.count == 0 {
-            queue.rest.remove(at);
-        } else if queue.cursor.1 == group.count {
-            queue.cursor = (at + 1, 0);
-        }
+        let request = self.queues.get_mut(slot.queue)?.take_unseen()?;
         self.note_groups(place);
         self.drop_empty(place);
         Some(request)
@@ -507,31 +390,15 @@ impl Table {
 
     /// None where there is no memory for it.
     pub fn keep_extra(&mut self, extra: Extra) -> Option<u32> {
-        if let Some(free) = self.free_extras.pop() {
-            *self.extras.get_mut(free as usize)? = Some(extra);
-            return Some(free);
-        }
-        if self.extras.len() == self.extras.capacity() || self.free_extras.capacity() <= self.extras.len() {
-            self.enlarge_extras()?;
-        }
-        self.extras.push(Some(extra));
-        Some(self.extras.len() as u32 - 1)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn enlarge_extras(&mut self) -> Option<()> {
-        memory::asked(|| {
-            self.extras.try_reserve(1)?;
-            self.free_extras.try_reserve(self.extras.len() + 1)
-        })
-        .ok()
+        let place = self.extras.take()?;
+        *self.extras.get_mut(place)? = Some(extra);
+        Some(place)
     }
 
     pub fn take_extra(&mut self, place: u32) {
-        if let Some(extra) = self.extras.get_mut(place as usize) {
+        if let Some(extra) = self.extras.get_mut(place) {
             *extra = None;
-            self.free_extras.push(place);
+            self.extras.give_back(place);
         }
     }
 }
