@@ -132,8 +132,8 @@ fn timed(sums: &Sums) -> Option<&Sums> {
     Some(sums).filter(|sums| sums.later > 0)
 }
 
-const LEGEND: &str = "Calls and bytes are counted in the layer, over all ranks; share is of its bytes. Async: operations that completed \
-     asynchronously, after their call returned; mean is their mean time.";
+const LEGEND: &str = "Calls and bytes are counted in the layer, over all ranks; share is of its bytes. Mean is the mean time of operations \
+     that complete after their call has returned (async).";
 
 /// Subjects, and contributors of each, that a table shows unless told otherwise.
 pub const SHOWN: usize = 20;
