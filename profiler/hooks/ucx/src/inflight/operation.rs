@@ -128,6 +128,14 @@ impl Now {
         (one ^ other) & HOW == 0
     }
 
+    /// The same with another phase.
+    #[inline(always)]
+    pub const fn in_phase(word: NowWord, phase: u8) -> NowWord {
+        let mut bytes = word.to_ne_bytes();
+        bytes[offset_of!(Now, phase)] = phase;
+        NowWord::from_ne_bytes(bytes)
+    }
+
     /// The same carried by something.
     pub fn carried(word: NowWord, carrier: u8) -> NowWord {
         let mut bytes = word.to_ne_bytes();
@@ -321,6 +329,12 @@ pub unsafe fn put_spare(alike: *mut Alike, operation: *mut Operation) {
     }
 }
 
+/// Whether a record more may wait for the next receive.
+#[inline(always)]
+pub fn wants_spare(alike: &Alike) -> bool {
+    alike.spares < MOST_SPARES
+}
+
 /// Takes the record for a receive that is posted out of those that wait for one. That of a send stays: most are done at once.
 ///
 /// # Safety
@@ -400,7 +414,7 @@ pub unsafe fn become_pending(operation: *mut Operation, several_threads: bool) -
 }
 
 /// Of receives. Few more can be on the short path at the same time ([`Pending`](super::pending::Pending)).
-const MOST_SPARES: u8 = 16;
+const MOST_SPARES: u8 = 40;
 
 /// Leaves a record that is not used any more to the next operation of its kind, or to any. That of a send may be the spare one still; for
 /// receives, of which many may go on at the same time, there are several. What more is there another entry may need.
@@ -414,7 +428,7 @@ pub unsafe fn give_back(operation: *mut Operation, alike: *mut Alike, thread: *m
         let arrives = (*operation).arrives.get();
         let is_needed = match arrives {
             _ if alike.is_null() => false,
-            true => (*alike).spares < MOST_SPARES,
+            true => wants_spare(&*alike),
             false => (*alike).spare == operation || (*alike).spare.is_null(),
         };
         if is_needed {

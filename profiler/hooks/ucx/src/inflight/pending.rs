@@ -9,7 +9,7 @@ use super::thread::{Answer, Link};
 
 /// One-sided operations that were posted last and complete by no callback.
 const RECENT: usize = 64;
-const SLOTS: usize = 8;
+const SLOTS: usize = 32;
 /// Answers for which it shows only later to what they belong.
 const ORPHANS: usize = 64;
 

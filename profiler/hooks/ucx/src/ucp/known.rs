@@ -4,6 +4,7 @@
 use std::ffi::c_void;
 use std::mem::forget;
 use std::ptr::null_mut;
+use std::sync::atomic::Ordering;
 
 use commsee_runtime::thread_state::{nanoseconds, ticks};
 
@@ -12,8 +13,8 @@ use super::post::{Data, Leaving, Posting, To};
 use crate::abi::ucp::{RequestParam, TagRecvCallback, TagRecvInfo, attribute};
 use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::inflight::alike::{self, Alike, Counter};
-use crate::inflight::operation::{Operation, end_of_buffer, put_spare, take_spare};
-use crate::inflight::thread::{Frame, Thread};
+use crate::inflight::operation::{AtOnce, Now, Operation, end_of_buffer, phase, put_spare, take_spare, wants_spare};
+use crate::inflight::thread::{Frame, Kind, Marks, Standing, Thread};
 use crate::inflight::tls;
 use crate::module;
 
@@ -100,9 +101,11 @@ impl Known {
         unsafe {
             let operation = self.operation;
             let alike = (*operation).alike;
+            if (*operation).now.word() != (*alike).posting {
+                return posted_and_done(operation, returned);
+            }
             let Some(waiting) = Alike::waiting(alike) else { return posted_otherwise(operation, returned) };
-            let waits = (*operation).now.word() == (*alike).posting
-                && !returned.is_null()
+            let waits = !returned.is_null()
                 && !ucs::is_error(returned)
                 && (*(*alike).worker).with_turns(|pending| pending.put_in_free_slot(operation));
             if !waits {
@@ -134,6 +137,29 @@ unsafe fn posted_otherwise(operation: *mut Operation, returned: StatusPtr) -> St
             (*operation).info = TagRecvInfo { sender_tag: 0, length: (*operation).bytes as usize };
         }
         otherwise(Function::TagRecvNbx, operation, returned)
+    }
+}
+
+/// A receive has returned whose message was there already, so that its callback has come.
+#[inline(never)]
+unsafe fn posted_and_done(operation: *mut Operation, returned: StatusPtr) -> StatusPtr {
+    // SAFETY: as above; its completion is through.
+    unsafe {
+        let alike = (*operation).alike;
+        let is_done = (*operation).now.word() == Now::in_phase((*alike).posting, phase::DONE)
+            && !(*operation).failed
+            && (*operation).at_once == AtOnce::No
+            && !returned.is_null()
+            && !ucs::is_error(returned)
+            && wants_spare(&*alike)
+            && Alike::count(alike, operation);
+        if !is_done {
+            return posted_otherwise(operation, returned);
+        }
+        (*operation).generation.set((*operation).generation.get().wrapping_add(1));
+        (*operation).now.set_word((*alike).posting);
+        put_spare(alike, operation);
+        returned
     }
 }
 
@@ -213,7 +239,7 @@ pub unsafe extern "C-unwind" fn received(
     unsafe {
         let operation = user_data.cast::<Operation>();
         let Some(arrived) = Arrived::find(operation, status, info) else {
-            return super::complete::received(request, status, info, operation.cast());
+            return received_in_post(request, status, info, operation);
         };
         if !(*arrived.counter).add_timed(arrived.bytes, arrived.duration_ns) {
             return shortest_or_longest(request, status, info, operation, arrived.duration_ns);
@@ -240,5 +266,34 @@ unsafe extern "C-unwind" fn shortest_or_longest(
         };
         (*arrived.counter).tell(module, arrived.bytes, duration_ns);
         arrived.end(operation, request, status, info);
+    }
+}
+
+/// The same of a message that was there already, for a program that is called even so: its post counts it. Leaves all else to
+/// [`super::complete`].
+#[inline(never)]
+unsafe extern "C-unwind" fn received_in_post(
+    request: *mut c_void,
+    status: Status,
+    info: *const TagRecvInfo,
+    operation: *mut Operation,
+) {
+    let thread = tls::get();
+    // SAFETY: as above. The post is this thread's, and waits for this to return.
+    unsafe {
+        let is_own =
+            !thread.is_null() && (*thread).frame == &raw mut (*operation).frame && (*operation).frame.is_around_here();
+        if !is_own || status != ucs::OK || info.is_null() || (*operation).at_once != AtOnce::No {
+            return super::complete::received(request, status, info, operation.cast());
+        }
+        (*operation).bytes = (*info).length as u64;
+        (*operation).now.phase.store(phase::DONE, Ordering::Relaxed);
+        let (callback, user_data) = ((*operation).callback.get(), (*operation).user_data);
+        if callback != 0 {
+            // What it posts are operations of its own.
+            let _standing = Standing::enter(thread, Marks::of(Kind::Program));
+            let callback = std::mem::transmute::<usize, TagRecvCallback>(callback);
+            callback(request, status, info, user_data);
+        }
     }
 }
