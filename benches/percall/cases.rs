@@ -234,6 +234,25 @@ pub const CASES: &[Case] = &[
     ),
     recorded(Recording::Module, "allreduce_self", "allreduce_self_ucx", "`MPI_Allreduce` with the UCX module"),
     recorded(Recording::Module, "sendrecv_self", "sendrecv_self_ucx", "`MPI_Sendrecv` to self with the UCX module"),
+    Case {
+        recording: Recording::Module,
+        word: "isend_irecv_waitall_self",
+        ..case(
+            "isend_irecv_waitall_self_ucx",
+            "`MPI_Isend`, `MPI_Irecv`, `MPI_Waitall` of both, to self, with the UCX module",
+            3,
+        )
+    },
+    Case {
+        recording: Recording::Module,
+        word: "32_isend_32_irecv_waitall",
+        length: Length::Share(400, 50),
+        ..case(
+            "32_isend_32_irecv_waitall_ucx",
+            "32 `MPI_Isend`, 32 `MPI_Irecv`, `MPI_Waitall` of all, with the UCX module",
+            65,
+        )
+    },
     recorded(Recording::Paused, "send_proc_null_paused", "send_proc_null_paused", "`MPI_Send` after `MPI_Pcontrol(0)`"),
     recorded(Recording::Paused, "test_null_paused", "test_null_paused", "`MPI_Test` after `MPI_Pcontrol(0)`"),
     recorded(Recording::Disabled, "send_proc_null", "send_proc_null_disabled", "`MPI_Send` under `COMMSEE_DISABLE=1`"),

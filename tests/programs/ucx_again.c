@@ -1,10 +1,10 @@
 /* Messages that are alike and yet are not: on communicators that are freed and made anew, with windows of receives, in sizes by turns, while
- * counting is paused, from other places of the stack, and completed by another thread than that which posted them. */
+ * counting is paused, from other places of the stack, completed by another thread than that which posted them, and there before they are asked for. */
 #include <pthread.h>
 
 #include "truth.h"
 
-enum { ROUNDS = 12, WINDOW = 24, LARGEST = 2048 };
+enum { ROUNDS = 12, WINDOW = 48, LARGEST = 2048 };
 
 static char out[LARGEST], in[WINDOW][LARGEST];
 static MPI_Request requests[2 * WINDOW];
@@ -43,6 +43,23 @@ static void exchange(MPI_Comm comm, int round, int other_thread)
         EXPECT(in[i][0] == (char)(round + i));
 }
 
+/* What is received is there already: the barrier came behind it. */
+static void receive_late(MPI_Comm comm, int round)
+{
+    int to = (world_rank + 1) % world_size, from = (world_rank + world_size - 1) % world_size;
+    static char sent[WINDOW][LARGEST];
+    for (int i = 0; i < WINDOW; i++) {
+        sent[i][0] = (char)(round - i);
+        MPI_Isend(sent[i], size_of(round, i), MPI_CHAR, to, i, comm, &requests[i]);
+    }
+    MPI_Barrier(comm);
+    for (int i = 0; i < WINDOW; i++)
+        MPI_Irecv(in[i], LARGEST, MPI_CHAR, from, i, comm, &requests[WINDOW + i]);
+    MPI_Waitall(2 * WINDOW, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < WINDOW; i++)
+        EXPECT(in[i][0] == (char)(round - i));
+}
+
 /* As a ping-pong, from so far down the stack. */
 static int deep(MPI_Comm comm, int depth)
 {
@@ -73,6 +90,8 @@ int main(int argc, char **argv)
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         for (int again = 0; again < 4; again++)
             exchange(comm, round, again == 2);
+        for (int again = 0; again < 4; again++)
+            receive_late(comm, round);
         deep(comm, round % 4);
         if (round % 4 == 1) {
             MPI_Barrier(MPI_COMM_WORLD);
