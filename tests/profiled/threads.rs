@@ -127,6 +127,22 @@ fn handlers_of_signals_may_leave_by_a_jump() {
     }
 }
 
+/// Whether they are is told by the stack pointer of the call that was left, and a handler may come before that is stored. On each path of a call.
+#[test]
+fn calls_behind_one_that_a_handler_has_left_are_not_made_in_it() {
+    let variants = [("COMMSEE_SITES", "0"), ("COMMSEE_SITES", "1"), ("COMMSEE_TRACE", "1")];
+    for mpi in Mpi::ALL {
+        for (name, value) in variants {
+            let run = Launch::new(mpi, "deeper").ranks(1).variable(name, value).run().succeeded();
+            let rounds: u64 = run.stdout.trim().parse().expect("a number");
+            // A single row: what was started over the other communicator was completed past the profiler.
+            let completed = "SELECT op, started, sum(requests), sum(bytes) FROM completions WHERE started IS NOT NULL GROUP BY comm, op, started";
+            let expected = format!("MPI_Wait|MPI_Irecv|{rounds}|{}", 8 * rounds);
+            assert_eq!(answer(&run.profile_path(), completed), [expected], "{mpi} {name}={value}");
+        }
+    }
+}
+
 /// Where several threads call, too: neither what a handler has interrupted nor what one has left is waited for, and a communicator that is made
 /// afterwards is known, and so is a request of it.
 #[test]
