@@ -13,6 +13,12 @@ mod shard {
     }
 }
 #[allow(dead_code)]
+#[path = "../profiler/src/guest/latest.rs"]
+mod latest;
+mod guest {
+    pub(crate) use super::latest;
+}
+#[allow(dead_code)]
 #[path = "../profiler/src/objects/turns.rs"]
 mod turns;
 

@@ -143,6 +143,28 @@ fn calls_behind_one_that_a_handler_has_left_are_not_made_in_it() {
     }
 }
 
+/// Nor is what such a call had looked up by halves taken for what later calls need: these crashed, or were charged to another communicator.
+#[test]
+fn what_a_jump_leaves_half_looked_up_is_looked_up_again() {
+    let variants = [("COMMSEE_SITES", "0"), ("COMMSEE_SITES", "1"), ("COMMSEE_TRACE", "1")];
+    for mpi in Mpi::ALL {
+        for (name, value) in variants {
+            let run = Launch::new(mpi, "first_left").ranks(1).variable(name, value).run().succeeded();
+            for line in run.stdout.lines() {
+                let [op, behind, communicators] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+                // A call that was left may have been counted by then.
+                let counted = format!(
+                    "SELECT count(*), sum(calls IN ({behind}, {behind} + 1)) FROM \
+                     (SELECT sum(calls) AS calls FROM profile WHERE op = '{op}' GROUP BY comm)"
+                );
+                let expected = format!("{communicators}|{communicators}");
+                assert_eq!(answer(&run.profile_path(), &counted), [expected], "{mpi} {name}={value} {op}");
+            }
+            assert_eq!(run.stdout.lines().count(), 5, "{}", run.output());
+        }
+    }
+}
+
 /// Where several threads call, too: neither what a handler has interrupted nor what one has left is waited for, and a communicator that is made
 /// afterwards is known, and so is a request of it.
 #[test]

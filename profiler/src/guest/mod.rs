@@ -4,6 +4,7 @@ pub mod caller;
 pub mod clock;
 pub mod errno;
 pub mod guard;
+pub mod latest;
 
 pub mod probe;
 pub mod say;

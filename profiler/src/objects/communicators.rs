@@ -1,6 +1,5 @@
 //! What a communicator handle means: a record in the shard.
 
-use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,6 +8,7 @@ use bytemuck::Zeroable;
 use vocabulary::creators;
 use vocabulary::shard::{Communicator, FREED, INTER, InFlightCall, REMEMBERED, REMOTE};
 
+use crate::guest::latest::Latest;
 use crate::guest::state::{self, Alone};
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi::{self, Group};
@@ -36,23 +36,21 @@ pub fn add_world(world_rank: u32, world_size: u32) {
 /// What one thread does with communicators.
 pub struct Recent {
     /// The communicator that it used last, valid in one generation of handles.
-    used: Cell<(Word, u64, Record)>,
+    used: Latest<Word, Record>,
     /// Communicators and windows that it is freeing just now.
     pub freeing: BeingFreed,
 }
 
 impl Recent {
     pub const fn none() -> Recent {
-        Recent { used: Cell::new(NOT_USED), freeing: BeingFreed::none() }
+        Recent { used: Latest::none(0, ptr::null_mut()), freeing: BeingFreed::none() }
     }
 
     /// Has the communicator that was used last looked up once more.
     pub fn forget(&self) {
-        self.used.set(NOT_USED);
+        self.used.forget();
     }
 }
-
-const NOT_USED: (Word, u64, Record) = (0, 0, ptr::null_mut());
 
 /// The record of `MPI_COMM_WORLD`.
 pub fn world() -> Record {
@@ -63,8 +61,10 @@ pub fn world() -> Record {
 #[inline(always)]
 pub fn of(recent: &Recent, comm: Word) -> Record {
     let handle = comm & abi().mask;
-    let (last, known, record) = recent.used.get();
-    if last == handle && known == generation() { record } else { look_up(recent, handle) }
+    match recent.used.get(handle, generation()) {
+        Some(record) => record,
+        None => look_up(recent, handle),
+    }
 }
 
 #[inline(never)]
@@ -73,7 +73,7 @@ fn look_up(recent: &Recent, handle: Word) -> Record {
     let record = find(handle).or_else(|| recent.freeing.find(handle)).unwrap_or_else(|| foreign(handle));
     if record != none() {
         remember(record);
-        recent.used.set((handle, now, record));
+        recent.used.keep(handle, now, record);
     }
     record
 }
@@ -83,12 +83,12 @@ fn during_call(handle: Word) -> Record {
     find(handle).unwrap_or_else(|| if handle == abi().comm_self { foreign(handle) } else { none() })
 }
 
-/// The communicator that was looked up last while calls go on: its handle, the generation, its number.
-pub struct LastLookUp(Cell<(Word, u64, u32)>);
+/// The communicator that was looked up last while calls go on: the number of its handle in one generation.
+pub struct LastLookUp(Latest<Word, u32>);
 
 impl LastLookUp {
     pub const fn none() -> LastLookUp {
-        LastLookUp(Cell::new((0, 0, 0)))
+        LastLookUp(Latest::none(0, 0))
     }
 
     /// The number of the communicator of a call.
@@ -98,12 +98,11 @@ impl LastLookUp {
             return call.comm as u32;
         }
         let handle = call.comm as Word & abi().mask;
-        let (last, known, number) = self.0.get();
         let now = generation();
-        if last == handle && known == now {
-            return number;
+        match self.0.get(handle, now) {
+            Some(number) => number,
+            None => self.look_up(handle, now),
         }
-        self.look_up(handle, now)
     }
 
     #[cold]
@@ -114,7 +113,7 @@ impl LastLookUp {
         let number = unsafe { (*record).number };
         if record != none() {
             remember(record);
-            self.0.set((handle, now, number));
+            self.0.keep(handle, now, number);
         }
         number
     }

@@ -3,6 +3,9 @@
 //! it means; so a shortcut may be forgotten at any time. Only those that persistent requests keep for themselves stay what they are while
 //! these are started. Where calls take turns, what it knows is often that of the next one ([`turns`](super::turns)).
 //!
+//! A handler of a signal may call MPI at any instruction, or leave by a jump. So what a comparison tells is taken back before what belongs to it
+//! changes, and told again when all of that is there ([`in_order`]).
+//!
 //! Where calls are counted by call site, those of the short path have a shortcut for each place of the program that calls. The full path
 //! has those without one (`caller` is 0), and takes the latest of either.
 
@@ -15,6 +18,7 @@ use vocabulary::shard::{self as image, Completed, Edge, NO_OPERATION, SiteCell};
 
 pub use table::{NEAR, PROBES, Shortcuts, unused};
 
+use crate::guest::latest::in_order;
 use crate::guest::short_path::Path;
 use crate::mpi::abi::Word;
 use crate::objects::records::Record;
@@ -52,6 +56,10 @@ const _: () = assert!(size_of::<Shortcut>() == 128);
 
 /// No handle of any family.
 const NO_KEY: Word = Word::MAX;
+/// Neither: it is being made, and not vacant.
+const IN_THE_MAKING: Word = Word::MAX - 1;
+/// The generation of what holds for no further call.
+pub const NEVER: u64 = 0;
 
 impl Shortcut {
     pub const fn none() -> Shortcut {
@@ -113,7 +121,19 @@ impl Shortcut {
         (unsafe { (*cell).key } ^ self.cells.get()) <= u64::from(u8::MAX)
     }
 
-    /// Makes it one for another key, of which nothing else is known yet. `nobody`: the counters of no message.
+    /// It is going to be another key's: until [`Shortcut::begin`] is through, it is nobody's.
+    pub fn reserve(&self) {
+        self.key.set(IN_THE_MAKING);
+        in_order();
+    }
+
+    #[inline(always)]
+    fn is_reserved(&self) -> bool {
+        self.key.get() == IN_THE_MAKING
+    }
+
+    /// Makes it one for another key, of which nothing else is known yet: it holds for no call before it is renewed. `nobody`: the counters of
+    /// no message.
     pub fn begin(
         &self,
         (key, operation, caller): (Word, u16, u64),
@@ -121,7 +141,8 @@ impl Shortcut {
         (record, cells): (Record, u64),
         nobody: *mut Edge,
     ) {
-        self.key.set(key);
+        self.reserve();
+        self.generation.set(NEVER);
         self.caller.set(caller);
         self.latest.set(&Place::none());
         self.latest.edge.set(nobody);
@@ -132,14 +153,24 @@ impl Shortcut {
         self.record.set(record);
         self.cells.set(cells);
         self.pending.set(ptr::null_mut());
+        in_order();
+        self.key.set(key);
     }
 
     // That of a persistent request is in no table: nobody asks for its handle.
 
-    /// Makes it one for the starts of a persistent request by one operation.
-    pub fn begin_starts(&self, operation: u16, phase: u8, record: Record, cells: u64) {
+    /// Makes it one for the starts of a persistent request. It is of no call before [`Shortcut::end_starts`].
+    pub fn begin_starts(&self, phase: u8, record: Record, cells: u64) {
+        self.forget_call();
+        in_order();
         // Its messages know their counters themselves.
-        self.begin((NO_KEY, operation, 0), phase, (record, cells), ptr::null_mut());
+        self.begin((NO_KEY, NO_OPERATION, 0), phase, (record, cells), ptr::null_mut());
+    }
+
+    /// All that starts by this operation need is known.
+    pub fn end_starts(&self, operation: u16) {
+        in_order();
+        self.operation.set(operation);
     }
 
     #[inline(always)]
@@ -151,8 +182,9 @@ impl Shortcut {
         self.operation.set(NO_OPERATION);
     }
 
-    /// It holds in this generation.
+    /// It holds in this generation: all that calls look for without asking is there.
     pub fn renew(&self, generation: u64) {
+        in_order();
         self.generation.set(generation);
     }
 
@@ -174,18 +206,17 @@ impl Shortcut {
     }
 
     /// `bounds`: the least and the most bytes of the bucket.
+    #[inline(always)]
     pub fn set_cell(&self, (least, most): (u64, u64), cell: *mut image::Cell) {
-        self.latest.lowest_bytes.set(least);
-        self.latest.reach_bytes.set(most - least);
-        self.latest.cell.set(cell);
-        self.latest.at_site.set(ptr::null_mut());
+        self.latest.set_cell((least, most - least), cell);
     }
 
     /// The site of its calls. Nothing is known of that yet.
     pub fn set_site(&self, site: u32) {
-        self.site.set(site);
         self.latest.at_site.set(ptr::null_mut());
         self.pending_at_site.set(ptr::null_mut());
+        in_order();
+        self.site.set(site);
     }
 
     /// The counters of its site in the bucket of the latest call, if they are known.
@@ -216,8 +247,11 @@ impl Shortcut {
     /// Only of predefined datatypes, whose handles never mean anything else.
     #[inline(always)]
     pub fn set_datatype(&self, datatype: Word, bytes: u64) {
-        self.datatype.set(datatype);
+        self.datatype.set(NO_KEY);
+        in_order();
         self.datatype_bytes.set(bytes);
+        in_order();
+        self.datatype.set(datatype);
     }
 
     /// The counters of messages to a rank, if they are those of the latest one.
@@ -242,8 +276,7 @@ impl Shortcut {
     }
 
     pub fn set_duplicate(&self, caller: u64, (remote, words): (u32, u32)) {
-        self.datatype.set(caller as Word);
-        self.datatype_bytes.set(u64::from(remote) << 32 | u64::from(words));
+        self.set_datatype(caller as Word, u64::from(remote) << 32 | u64::from(words));
     }
 
     pub fn forget_duplicate(&self) {
@@ -260,8 +293,11 @@ impl Shortcut {
     }
 
     pub fn set_completed(&self, started: *const image::Cell, peer: u64, entry: *mut Completed) {
-        self.pending.set(started.cast_mut());
+        self.pending.set(ptr::null_mut());
+        in_order();
         self.set_edge(peer as u32, entry.cast());
+        in_order();
+        self.pending.set(started.cast_mut());
     }
 
     /// The same of requests that did not receive.
@@ -302,12 +338,11 @@ impl Shortcut {
     }
 
     pub fn set_completed_other(&self, started: *const image::Cell, entry: *mut Completed) {
-        self.datatype.set(started as Word);
-        self.datatype_bytes.set(entry as u64);
+        self.set_datatype(started as Word, entry as u64);
     }
 
+    #[inline(always)]
     pub fn set_edge(&self, destination: u32, edge: *mut Edge) {
-        self.latest.destination.set(destination);
-        self.latest.edge.set(edge);
+        self.latest.set_edge(destination, edge);
     }
 }

@@ -9,6 +9,7 @@ use std::ptr;
 use commsee_runtime::table;
 use vocabulary::shard::{self as image, Edge, SiteCell};
 
+use crate::guest::latest::in_order;
 use crate::shard::memory;
 
 /// Where a call was counted, and which calls are counted there.
@@ -30,6 +31,8 @@ pub struct Place {
 /// In the place of a rank, where no message was sent: no family has such a one. (A program that passes it by mistake, to a library that then seems to
 /// succeed, is counted as if it sent to nobody.)
 pub const NO_DESTINATION: c_int = c_int::MIN;
+/// No rank of any family, and not the one above: what stands beside it is being changed.
+const NOT_KNOWN: u32 = NO_DESTINATION as u32 + 1;
 /// No bucket begins so high: every size is out of its reach. So is that of a negative count which a program passes by mistake.
 const NOTHING_BYTES: u64 = i64::MAX as u64 + 2;
 
@@ -57,16 +60,44 @@ impl Place {
         Some(self.at_site.get()).filter(|place| !place.is_null())
     }
 
+    // As in `shortcuts.rs`: nothing reaches it, and nothing goes there, while it changes.
+
     /// Becomes the same place, before the same next one.
     #[inline(always)]
     pub fn set(&self, other: &Place) {
-        self.lowest_bytes.set(other.lowest_bytes.get());
+        self.lowest_bytes.set(NOTHING_BYTES);
+        self.destination.set(NOT_KNOWN);
+        in_order();
         self.reach_bytes.set(other.reach_bytes.get());
         self.cell.set(other.cell.get());
         self.at_site.set(other.at_site.get());
         self.edge.set(other.edge.get());
-        self.destination.set(other.destination.get());
         self.next.set(other.next.get());
+        in_order();
+        self.destination.set(other.destination.get());
+        self.lowest_bytes.set(other.lowest_bytes.get());
+    }
+
+    /// Calls with so many bytes are counted there: the least, and how many more.
+    #[inline(always)]
+    pub fn set_cell(&self, (lowest_bytes, reach_bytes): (u64, u64), cell: *mut image::Cell) {
+        self.lowest_bytes.set(NOTHING_BYTES);
+        in_order();
+        self.reach_bytes.set(reach_bytes);
+        self.cell.set(cell);
+        self.at_site.set(ptr::null_mut());
+        in_order();
+        self.lowest_bytes.set(lowest_bytes);
+    }
+
+    /// Messages to this rank are.
+    #[inline(always)]
+    pub fn set_edge(&self, destination: u32, edge: *mut Edge) {
+        self.destination.set(NOT_KNOWN);
+        in_order();
+        self.edge.set(edge);
+        in_order();
+        self.destination.set(destination);
     }
 
     fn is_same(&self, other: &Place) -> bool {

@@ -197,7 +197,7 @@ fn renewed<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &
 #[cold]
 #[inline(never)]
 fn first<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
-    renew::<P, C>(thread, operation, key)
+    renew::<P, C>(thread, operation, key, |_| {})
 }
 
 #[inline(never)]
@@ -211,16 +211,16 @@ fn renewed_without_bytes<P: Path, C: Carrier>(thread: &Thread, operation: u16, k
 #[cold]
 #[inline(never)]
 fn first_without_bytes<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
-    let shortcut = renew::<P, C>(thread, operation, key);
-    if shortcut.cell(0).is_none() {
-        shortcut.forget_completed();
-        let (cell, is_kept) = thread.counters.cell(shortcut.cells.get());
-        shortcut.set_cell(buckets::bounds(0), cell);
-        if !is_kept {
-            shortcut.forget();
+    renew::<P, C>(thread, operation, key, |shortcut| {
+        if shortcut.cell(0).is_none() {
+            shortcut.forget_completed();
+            let (cell, is_kept) = thread.counters.cell(shortcut.cells.get());
+            shortcut.set_cell(buckets::bounds(0), cell);
+            if !is_kept {
+                shortcut.forget();
+            }
         }
-    }
-    shortcut
+    })
 }
 
 #[inline(never)]
@@ -234,22 +234,25 @@ fn renewed_of_receive<P: Path, C: Carrier>(thread: &Thread, operation: u16, key:
 #[cold]
 #[inline(never)]
 fn first_of_receive<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
-    let shortcut = renew::<P, C>(thread, operation, key);
-    if shortcut.pending.get().is_null() {
-        let (pending, is_kept) = thread.counters.cell(shortcut.cells.get() | u64::from(BUCKET_PENDING));
-        shortcut.pending.set(pending);
-        if !is_kept {
-            shortcut.forget();
+    renew::<P, C>(thread, operation, key, |shortcut| {
+        if shortcut.pending.get().is_null() {
+            let (pending, is_kept) = thread.counters.cell(shortcut.cells.get() | u64::from(BUCKET_PENDING));
+            shortcut.pending.set(pending);
+            if !is_kept {
+                shortcut.forget();
+            }
         }
-    }
-    shortcut
+    })
 }
 
-/// The generation of what holds for one call only.
-const NEVER: u64 = 0;
-
+/// `fill_in` looks up what calls that find the shortcut take for granted.
 #[inline(always)]
-fn renew<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
+fn renew<P: Path, C: Carrier>(
+    thread: &Thread,
+    operation: u16,
+    key: Word,
+    fill_in: impl FnOnce(&Shortcut),
+) -> &Shortcut {
     let now = generation();
     // What the generation ended for is seen with it, also on processors that read in another order.
     fence(Ordering::Acquire);
@@ -275,7 +278,8 @@ fn renew<P: Path, C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Sh
         }
         is_lasting &= is_of_all;
     }
-    shortcut.renew(if is_lasting { now } else { NEVER });
+    fill_in(shortcut);
+    shortcut.renew(if is_lasting { now } else { shortcuts::NEVER });
     shortcut
 }
 

@@ -87,7 +87,7 @@ fn find_counters(thread: &Thread, record: Record, operation: u16, persistent: &m
 fn look_up(thread: &Thread, record: Record, operation: u16, persistent: &mut Persistent) {
     let phase = phases::current();
     let cells = key_in(Cell::phase_bits(phase), record, operation, 0);
-    persistent.counted.begin_starts(operation, phase, record, cells);
+    persistent.counted.begin_starts(phase, record, cells);
     let mut are_kept = true;
     let mut counters = |bucket: u8| {
         let (cell, is_kept) = thread.counters.cell(cells | u64::from(bucket));
@@ -116,8 +116,8 @@ fn look_up(thread: &Thread, record: Record, operation: u16, persistent: &mut Per
         message.edge = edge;
         are_kept &= is_kept;
     }
-    if !are_kept {
-        persistent.forget();
+    if are_kept {
+        persistent.counted.end_starts(operation);
     }
 }
 

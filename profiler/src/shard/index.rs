@@ -12,6 +12,7 @@ use vocabulary::shard::{
 use bytemuck::Zeroable;
 use commsee_runtime::table::{self, Owned};
 
+use crate::guest::latest::in_order;
 use crate::shard::{self, memory};
 
 /// Size of a thread's first block of counters; each further one is twice as large, up to the second number.
@@ -24,10 +25,10 @@ pub struct Index<T> {
     table: Owned<Slot>,
     /// Where the shard begins.
     base: usize,
+    /// It knows how many of its entries are used, and nobody else does: a handler of a signal may leave by a jump at any time.
     block: Interior<*mut BlockHeader>,
-    /// Where the block has room for the next entry, and where it ends.
-    next: Interior<*mut T>,
-    end: Interior<*mut T>,
+    /// How many entries it has room for.
+    capacity: Interior<u32>,
     next_bytes: Interior<usize>,
     /// Takes what finds no room, so that counting goes on without a test.
     overflow: UnsafeCell<T>,
@@ -135,9 +136,8 @@ impl<T: Keyed> Index<T> {
         Some(Index {
             table: Owned::new(FIRST_SLOTS)?,
             base: shard::base(),
-            block: Interior::new(ptr::null_mut()),
-            next: Interior::new(ptr::null_mut()),
-            end: Interior::new(ptr::null_mut()),
+            block: Interior::new((&raw const NO_BLOCK).cast_mut()),
+            capacity: Interior::new(0),
             next_bytes: Interior::new(BLOCK_BYTES.0),
             overflow: UnsafeCell::new(T::zeroed()),
         })
@@ -186,7 +186,7 @@ impl<T: Keyed> Index<T> {
 
     #[inline(always)]
     pub fn has_room(&self) -> bool {
-        self.next.get() != self.end.get()
+        self.used() < self.capacity.get()
     }
 
     /// Puts an entry where `place` has found room for it, if it has.
@@ -202,31 +202,42 @@ impl<T: Keyed> Index<T> {
         unsafe {
             place.as_ptr().write(entry);
             fence(Ordering::Release);
-            self.next.set(place.as_ptr().add(1));
             (*self.block.get()).used += 1;
         }
         place.as_ptr()
     }
 
+    #[inline(always)]
+    fn used(&self) -> u32 {
+        // SAFETY: this thread's own, or the one that nobody writes to.
+        unsafe { (*self.block.get()).used }
+    }
+
     /// Room for one more entry in this thread's current block, or in a new one.
     #[inline(always)]
     fn place(&self) -> Option<NonNull<T>> {
-        if self.next.get() == self.end.get() {
+        if !self.has_room() {
             self.next_block()?;
         }
         // SAFETY: within a block.
-        Some(unsafe { NonNull::new_unchecked(self.next.get()) })
+        unsafe {
+            let first = self.block.get().byte_add(BLOCK_HEADER_BYTES).cast::<T>();
+            Some(NonNull::new_unchecked(first.add(self.used() as usize)))
+        }
     }
 
     #[cold]
     #[inline(never)]
     fn next_block(&self) -> Option<()> {
         let bytes = self.next_bytes.get();
-        let block = shard::block(T::KIND, bytes)?.as_ptr();
-        self.block.set(block);
-        self.next.set((block as usize + BLOCK_HEADER_BYTES) as *mut T);
-        self.end.set(self.next.get().wrapping_add((bytes - BLOCK_HEADER_BYTES) / size_of::<T>()));
+        self.block.set(shard::block(T::KIND, bytes)?.as_ptr());
+        // It has no less room than the one before.
+        in_order();
+        self.capacity.set(((bytes - BLOCK_HEADER_BYTES) / size_of::<T>()) as u32);
         self.next_bytes.set((bytes * 2).min(BLOCK_BYTES.1));
         Some(())
     }
 }
+
+/// Before there is one. Never written to, since it has no room.
+static NO_BLOCK: BlockHeader = BlockHeader { magic: 0, kind: 0, bytes: 0, used: 0, reserved: [0; 12] };

@@ -7,6 +7,7 @@ use std::sync::atomic::{Ordering, compiler_fence};
 use commsee_runtime::table;
 use vocabulary::shard::{self as image, Bound, Completed, Edge, FileCell, SiteCell, Use};
 
+use crate::guest::latest::in_order;
 use crate::mpi::abi::Word;
 use crate::objects::datatypes::{self, Recent};
 use crate::shard::index::{Index, Keyed};
@@ -212,8 +213,14 @@ impl Counters {
             && self.cells.is_kept(started.cast_mut())
         {
             let home = Lately::home(calls, started, peer);
-            lately[home ^ 1].set(lately[home].get());
-            lately[home].set(Lately { calls, started, peer, entry });
+            for (place, lately_there) in
+                [(home ^ 1, lately[home].get()), (home, Lately { calls, started, peer, entry })]
+            {
+                // Part of none and part of another is none.
+                lately[place].set(Lately::none());
+                in_order();
+                lately[place].set(lately_there);
+            }
         }
     }
 

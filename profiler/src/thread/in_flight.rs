@@ -11,6 +11,7 @@ use vocabulary::shard::{
 
 use crate::guest::caller::Caller;
 use crate::guest::clock;
+use crate::guest::latest::in_order;
 use crate::guest::short_path::Path;
 use crate::mpi::abi::Word;
 use crate::shard::{self, memory};
@@ -146,6 +147,8 @@ impl InFlight {
         if let Some(outer) = depth.checked_sub(1) {
             let begin_ticks = self.level(outer).noted().begin_ticks;
             if self.counted_within[outer].get().0 != begin_ticks {
+                self.counted_within[outer].set((0, counted_ticks));
+                in_order();
                 self.counted_within[outer].set((begin_ticks, counted_ticks));
             }
         }

@@ -7,6 +7,7 @@ use std::{ptr, slice};
 
 use vocabulary::shard::IN_FLIGHT_LEVELS;
 
+use crate::guest::latest::{Latest, in_order};
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::Record;
 use crate::objects::requests::Noted;
@@ -14,13 +15,11 @@ use crate::shard::memory;
 
 /// How many requests there is room for at least.
 const FIRST: usize = 16;
-/// More changes than there ever are.
-const NEVER: u64 = u64::MAX;
 
 pub struct Looks {
     levels: [Look; IN_FLIGHT_LEVELS],
     /// A persistent request that a call over one was given while it was not started, and the changes of requests by then.
-    inactive: Cell<(Word, u64)>,
+    inactive: Latest<Word, ()>,
 }
 
 /// What calls of one level need.
@@ -50,7 +49,7 @@ struct Room<T> {
 
 impl Looks {
     pub const fn none() -> Looks {
-        Looks { levels: [const { Look::none() }; IN_FLIGHT_LEVELS], inactive: Cell::new((0, NEVER)) }
+        Looks { levels: [const { Look::none() }; IN_FLIGHT_LEVELS], inactive: Latest::none(0, ()) }
     }
 
     /// `level` is below `IN_FLIGHT_LEVELS`.
@@ -62,11 +61,11 @@ impl Looks {
     /// Whether this is that request, and none has changed since.
     #[inline(always)]
     pub fn is_inactive(&self, handle: Word, changes: u64) -> bool {
-        self.inactive.get() == (handle, changes)
+        self.inactive.get(handle, changes).is_some()
     }
 
     pub fn note_inactive(&self, handle: Word, changes: u64) {
-        self.inactive.set((handle, changes));
+        self.inactive.keep(handle, changes, ());
     }
 }
 
@@ -135,11 +134,13 @@ impl Look {
         let Some(handles) = self.handles.of(bytes) else { return };
         // SAFETY: as demanded; there is room for so many.
         unsafe { ptr::copy_nonoverlapping(array as *const u8, handles, bytes) };
-        self.array.set(array);
         self.length.set(length as c_int);
         self.changes.set(changes);
         self.found.set(found);
         self.completed.set(0);
+        // It was forgotten when it was looked at: now all of it is there.
+        in_order();
+        self.array.set(array);
     }
 
     /// Of those that are kept the one at this place of what was noted has completed: it is crossed out. Otherwise the array is as it was,

@@ -1,6 +1,5 @@
 //! Which datatypes were used: a number for each structure, found by handle. Only where `COMMSEE_DATATYPES` asks for it.
 
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -8,6 +7,7 @@ use vocabulary::shard::{CONTIGUOUS, DATATYPES};
 
 use super::describe::{Description, describe};
 use crate::guest::guard::guarded;
+use crate::guest::latest::Latest;
 use crate::guest::say::warn_once;
 use crate::guest::signals::Undisturbed;
 use crate::guest::{short_path, state};
@@ -37,13 +37,13 @@ struct Registry {
 static REGISTRY: Undisturbed<Option<Registry>> = Undisturbed::new(None);
 
 /// The datatypes that one thread used last, by a few bits of their handles.
-pub struct Recent([Cell<(Word, u32, Known)>; RECENT]);
+pub struct Recent([Latest<Word, Known>; RECENT]);
 
 const RECENT: usize = 16;
 
 impl Recent {
     pub const fn new() -> Recent {
-        Recent([const { Cell::new((Word::MAX, 0, Known { number: 0, size_bytes: 0 })) }; RECENT])
+        Recent([const { Latest::none(Word::MAX, Known { number: 0, size_bytes: 0 }) }; RECENT])
     }
 }
 
@@ -60,14 +60,13 @@ pub fn are_recorded() -> bool {
 /// The number of a datatype that a successful call was given. `None`: there is no room for it.
 pub fn number_of(recent: &Recent, datatype: Word, size_bytes: u64) -> Option<u32> {
     let handle = datatype & abi().mask;
-    let epoch = EPOCH.load(Ordering::Acquire);
+    let epoch = EPOCH.load(Ordering::Acquire).into();
     let place = (handle ^ handle >> 4 ^ handle >> 8) % RECENT;
-    let (last, then, known) = recent.0[place].get();
-    if last == handle && then == epoch && known.size_bytes == size_bytes {
+    if let Some(known) = recent.0[place].get(handle, epoch).filter(|known| known.size_bytes == size_bytes) {
         return Some(known.number);
     }
     let known = guarded(|| look_up(handle, size_bytes)).flatten()?;
-    recent.0[place].set((handle, epoch, known));
+    recent.0[place].keep(handle, epoch, known);
     Some(known.number)
 }
 

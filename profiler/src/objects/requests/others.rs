@@ -1,6 +1,5 @@
 //! Requests that one thread started and another one completes: it takes them over when it looks for them.
 
-use std::cell::Cell;
 use std::iter;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU64, AtomicUsize, Ordering, compiler_fence};
@@ -11,6 +10,7 @@ use super::request::{Extra, Kind, Partition, Request};
 use super::slot::EMPTY;
 use super::table::{Table, at};
 use super::{Requests, Seen, site};
+use crate::guest::latest::Latest;
 use crate::guest::serial::Serial;
 use crate::guest::state::{self, OWNERS};
 use crate::mpi::abi::{Word, abi};
@@ -66,7 +66,7 @@ fn starters_with(starters: u64, latest: u16) -> u64 {
 
 /// Handles that a thread asked for and that no thread knew, each with how often requests of all threads had changed by then: generalized
 /// requests, say, which a program polls. As long as none changes, nobody is asked again.
-pub struct Unknown([Cell<(Word, u64)>; UNKNOWN]);
+pub struct Unknown([Latest<Word, ()>; UNKNOWN]);
 
 const UNKNOWN: usize = 16;
 
@@ -75,10 +75,10 @@ const NOT_SUMMED: u64 = u64::MAX;
 
 impl Unknown {
     pub const fn none() -> Unknown {
-        Unknown([const { Cell::new((EMPTY, 0)) }; UNKNOWN])
+        Unknown([const { Latest::none(EMPTY, ()) }; UNKNOWN])
     }
 
-    fn place(&self, handle: Word) -> &Cell<(Word, u64)> {
+    fn place(&self, handle: Word) -> &Latest<Word, ()> {
         &self.0[(handle ^ handle >> 4 ^ handle >> 8) % UNKNOWN]
     }
 }
@@ -162,7 +162,7 @@ impl Requests {
         }
         let _there = AtOthers::of(self);
         let place = unknown.place(handle);
-        let given = match place.get().0 == handle {
+        let given = match place.key() == handle {
             true => Given::Unknown,
             false => self.take_from_starter(handle),
         };
@@ -194,16 +194,16 @@ impl Requests {
 
     #[cold]
     #[inline(never)]
-    fn take_from_all(&self, place: &Cell<(Word, u64)>, handle: Word, stamp: u64) -> Option<Seen> {
+    fn take_from_all(&self, place: &Latest<Word, ()>, handle: Word, stamp: u64) -> Option<Seen> {
         // Only who asks again and again, in vain, has to know whether anything has changed.
-        let changes = match place.get().0 == handle {
+        let changes = match place.key() == handle {
             // A request that this thread may ask for was entered before its program knew of it, and so is among these.
             true => {
                 self.others().fold(0u64, |sum, requests| sum.wrapping_add(requests.changes.load(Ordering::Acquire)))
             }
             false => NOT_SUMMED,
         };
-        if changes != NOT_SUMMED && place.get() == (handle, changes) {
+        if changes != NOT_SUMMED && place.get(handle, changes).is_some() {
             return None;
         }
         // While nothing else moves: what is taken from a thread not yet asked for one that was asked before would be missed.
@@ -217,12 +217,12 @@ impl Requests {
                 if self.others().nth(FEW_THREADS).is_some() {
                     OWNERS.lock();
                 }
-                place.set((EMPTY, 0));
+                place.keep(EMPTY, 0, ());
                 Some(self.adopt(handle, request, extra, stamp))
             }
             Given::Busy => None,
             Given::Unknown => {
-                place.set((handle, changes));
+                place.keep(handle, changes, ());
                 None
             }
         })

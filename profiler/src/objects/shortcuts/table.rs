@@ -121,11 +121,15 @@ impl Shortcuts {
             (found, known) = self.probe(home(), is_it);
             self.taken.set(self.taken.get() + 1);
         }
-        // Calls of the operation that it was for until now must not take it for theirs, which they know by the handle alone.
-        if let (false, Some(latest)) = (known, self.latest.get(usize::from(found.operation.get())))
-            && ptr::eq(latest.get(), found)
-        {
-            latest.set(unused());
+        // Calls of the operation that it was for until now must not take it for theirs, which they know by the handle alone. Nor must those of
+        // this one while it is that.
+        if !known {
+            found.reserve();
+            if let Some(latest) = self.latest.get(usize::from(found.operation.get()))
+                && ptr::eq(latest.get(), found)
+            {
+                latest.set(unused());
+            }
         }
         if let Some(latest) = self.latest.get(usize::from(operation)) {
             latest.set(found);
@@ -155,7 +159,8 @@ impl Shortcuts {
             self.victim.set(self.victim.get().wrapping_add(1));
             at(home ^ (self.victim.get() % PROBES))
         };
-        (vacant.unwrap_or_else(victim), false)
+        // One that is being made is so by a call that this one interrupts, or that was left by a jump.
+        (vacant.unwrap_or_else(|| Some(victim()).filter(|found| !found.is_reserved()).unwrap_or_else(victim)), false)
     }
 
     /// Whether a call is the one that was thought to be next: then its place becomes that of the latest call.

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ptr;
+use std::sync::atomic::{Ordering, compiler_fence};
 
 use super::filled;
 use crate::memory;
@@ -114,15 +115,8 @@ impl<S: Slot> Owned<S> {
 
     /// Puts a slot in of whose key there is none.
     pub fn insert(&self, hash: u64, slot: S) {
-        let (slots, mask) = (self.slots.get(), self.mask.get());
-        let mut place = self.home(hash);
         // SAFETY: as in `find`.
-        unsafe {
-            while !(*slots.add(place)).is_empty() {
-                place = (place + 1) & mask;
-            }
-            slots.add(place).write(slot);
-        }
+        unsafe { insert(self.slots.get(), self.mask.get(), self.home(hash), slot) };
         self.taken.set(self.taken.get() + 1);
     }
 
@@ -206,18 +200,25 @@ impl<S: Slot> Owned<S> {
     fn enlarge(&self, hash_of: &impl Fn(&S) -> u64) -> bool {
         let (old, old_slots) = (self.slots.get(), self.capacity());
         let Some(new) = table(old_slots * 2) else { return false };
-        self.slots.set(new);
-        self.mask.set(old_slots * 2 - 1);
-        self.shift.set(self.shift.get() - 1);
-        self.byte_shift.set(self.byte_shift.get() - 1);
-        self.taken.set(0);
+        let (mask, shift) = (old_slots * 2 - 1, self.shift.get() - 1);
+        let mut taken = 0;
         for place in 0..old_slots {
-            // SAFETY: the old table has so many slots.
-            let slot = unsafe { *old.add(place) };
-            if !slot.is_empty() {
-                self.insert(hash_of(&slot), slot);
+            // SAFETY: the old table has so many slots, and the new one twice as many.
+            unsafe {
+                let slot = *old.add(place);
+                if !slot.is_empty() {
+                    insert(new, mask, (hash_of(&slot) >> shift) as usize, slot);
+                    taken += 1;
+                }
             }
         }
+        // What a handler of a signal finds that comes between these lies within the table, and looks as if it were not there.
+        self.slots.set(new);
+        compiler_fence(Ordering::AcqRel);
+        self.mask.set(mask);
+        self.shift.set(shift);
+        self.byte_shift.set(self.byte_shift.get() - 1);
+        self.taken.set(taken);
         // SAFETY: it came from `table` with this length, and nobody refers to it any more.
         unsafe { memory::free(old, old_slots) };
         true
@@ -276,6 +277,21 @@ impl<S> Drop for Owned<S> {
     fn drop(&mut self) {
         // SAFETY: it came from `table` with this length, and slots are plain.
         unsafe { memory::free(self.slots.replace(ptr::null_mut()), self.mask.get() + 1) };
+    }
+}
+
+/// Puts a slot in at the first empty place from one on.
+///
+/// # Safety
+/// There are `mask + 1` slots, and one of them is empty.
+#[inline(always)]
+unsafe fn insert<S: Slot>(slots: *mut S, mask: usize, mut place: usize, slot: S) {
+    // SAFETY: as demanded.
+    unsafe {
+        while !(*slots.add(place)).is_empty() {
+            place = (place + 1) & mask;
+        }
+        slots.add(place).write(slot);
     }
 }
 
