@@ -165,6 +165,19 @@ fn what_a_jump_leaves_half_looked_up_is_looked_up_again() {
     }
 }
 
+/// Nor is what it had noted of requests taken for what an earlier call had.
+#[test]
+fn what_a_jump_leaves_half_noted_is_looked_at_again() {
+    for mpi in Mpi::ALL {
+        for (name, value) in [("COMMSEE_SITES", "0"), ("COMMSEE_TRACE", "1")] {
+            let run = Launch::new(mpi, "look_left").ranks(1).variable(name, value).run().succeeded();
+            let completed = "SELECT op, started, sum(requests) FROM completions WHERE started IS NOT NULL GROUP BY comm, op, started";
+            let expected = format!("MPI_Testany|MPI_Irecv|{}", run.stdout.trim());
+            assert_eq!(answer(&run.profile_path(), completed), [expected], "{mpi} {name}={value}");
+        }
+    }
+}
+
 /// Where several threads call, too: neither what a handler has interrupted nor what one has left is waited for, and a communicator that is made
 /// afterwards is known, and so is a request of it.
 #[test]

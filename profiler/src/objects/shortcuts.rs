@@ -58,6 +58,8 @@ const _: () = assert!(size_of::<Shortcut>() == 128);
 const NO_KEY: Word = Word::MAX;
 /// Neither: it is being made, and not vacant.
 const IN_THE_MAKING: Word = Word::MAX - 1;
+/// The key of no counters.
+const NO_CELLS: u64 = u64::MAX;
 /// The generation of what holds for no further call.
 pub const NEVER: u64 = 0;
 
@@ -70,7 +72,7 @@ impl Shortcut {
             record: Cell::new(ptr::null_mut()),
             datatype: Cell::new(NO_KEY),
             datatype_bytes: Cell::new(0),
-            cells: Cell::new(u64::MAX),
+            cells: Cell::new(NO_CELLS),
             pending: Cell::new(ptr::null_mut()),
             caller: Cell::new(0),
             pending_at_site: Cell::new(ptr::null_mut()),
@@ -111,6 +113,12 @@ impl Shortcut {
         self.cells.get() == cells
     }
 
+    /// The same of receives, and those of what has not arrived are known. They are not where a call was left that has just made it one for them.
+    #[inline(always)]
+    pub fn receives_in(&self, cells: u64) -> bool {
+        self.is_of(cells) && !self.pending.get().is_null()
+    }
+
     /// Whether it is these counters, of some bucket, that its calls are counted in.
     ///
     /// # Safety
@@ -142,6 +150,9 @@ impl Shortcut {
         nobody: *mut Edge,
     ) {
         self.reserve();
+        // Requests that it was the shortcut of ask for these.
+        self.cells.set(NO_CELLS);
+        in_order();
         self.generation.set(NEVER);
         self.caller.set(caller);
         self.latest.set(&Place::none());
@@ -151,8 +162,9 @@ impl Shortcut {
         self.operation.set(operation);
         self.phase.set(phase);
         self.record.set(record);
-        self.cells.set(cells);
         self.pending.set(ptr::null_mut());
+        in_order();
+        self.cells.set(cells);
         in_order();
         self.key.set(key);
     }

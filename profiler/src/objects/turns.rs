@@ -68,9 +68,10 @@ impl Place {
         self.lowest_bytes.set(NOTHING_BYTES);
         self.destination.set(NOT_KNOWN);
         in_order();
-        self.reach_bytes.set(other.reach_bytes.get());
         self.cell.set(other.cell.get());
         self.at_site.set(other.at_site.get());
+        in_order();
+        self.reach_bytes.set(other.reach_bytes.get());
         self.edge.set(other.edge.get());
         self.next.set(other.next.get());
         in_order();
@@ -83,9 +84,10 @@ impl Place {
     pub fn set_cell(&self, (lowest_bytes, reach_bytes): (u64, u64), cell: *mut image::Cell) {
         self.lowest_bytes.set(NOTHING_BYTES);
         in_order();
-        self.reach_bytes.set(reach_bytes);
         self.cell.set(cell);
         self.at_site.set(ptr::null_mut());
+        in_order();
+        self.reach_bytes.set(reach_bytes);
         in_order();
         self.lowest_bytes.set(lowest_bytes);
     }

@@ -329,7 +329,7 @@ pub fn arrived_where<P: Path>(thread: &Thread, slot: &Slot, bytes: u64) -> Start
 fn arrived_elsewhere(thread: &Thread, slot: &Slot, bytes: u64) -> Started {
     // SAFETY: as in `arrived_where`.
     let shortcut = unsafe { &*slot.shortcut };
-    if !shortcut.is_of(slot.cells) {
+    if !shortcut.receives_in(slot.cells) {
         return arrived(thread, &slot.completed(), bytes);
     }
     let cell = cell_in_turn(thread, shortcut, bytes);
@@ -383,7 +383,7 @@ pub fn arrived(thread: &Thread, request: &Completed, bytes: u64) -> Started {
         Kind::Receive => {
             // SAFETY: as in `arrived_where`; the counters that they know are never freed, and are this thread's.
             let shortcut = unsafe { &*request.shortcut };
-            let (pending, cell) = match shortcut.is_of(request.cells) {
+            let (pending, cell) = match shortcut.receives_in(request.cells) {
                 true => (
                     shortcut.pending.get(),
                     shortcut.cell(bytes).unwrap_or_else(|| cell_in_turn(thread, shortcut, bytes)),

@@ -233,7 +233,9 @@ impl<T: Keyed> Index<T> {
         self.block.set(shard::block(T::KIND, bytes)?.as_ptr());
         // It has no less room than the one before.
         in_order();
-        self.capacity.set(((bytes - BLOCK_HEADER_BYTES) / size_of::<T>()) as u32);
+        // SAFETY: this thread's own, of which its header tells how large it is.
+        let bytes_there = unsafe { (*self.block.get()).bytes } as usize;
+        self.capacity.set(((bytes_there - BLOCK_HEADER_BYTES) / size_of::<T>()) as u32);
         self.next_bytes.set((bytes * 2).min(BLOCK_BYTES.1));
         Some(())
     }

@@ -156,8 +156,9 @@ impl Look {
             noted.cross_out();
             abi().store_at(self.handles.place.get() as Word, noted.index(), handle);
         }
-        self.changes.set(changes);
         self.completed.set(self.completed.get() + 1);
+        in_order();
+        self.changes.set(changes);
     }
 
     /// How many of those that are kept have completed since they were noted, and are crossed out.
@@ -184,6 +185,7 @@ impl Look {
     #[inline(always)]
     pub fn forget(&self) {
         self.array.set(0);
+        in_order();
     }
 
     /// Room for so many requests and their statuses. Null where there is no memory for it, or they are none.
@@ -259,10 +261,13 @@ impl<T> Room<T> {
             memory::lose_call();
             return None;
         };
-        // SAFETY: it came from `array` with this length, or there is none yet.
-        unsafe { commsee_runtime::memory::free(self.place.get(), self.length.get()) };
+        let (old, old_length) = (self.place.get(), self.length.get());
         self.place.set(place.as_ptr());
+        in_order();
         self.length.set(length);
+        in_order();
+        // SAFETY: it came from `array` with this length, or there was none.
+        unsafe { commsee_runtime::memory::free(old, old_length) };
         Some(place.as_ptr())
     }
 }

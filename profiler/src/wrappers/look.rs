@@ -165,7 +165,6 @@ impl<'a> Several<'a> {
 
     #[cold]
     fn none(look: &'a Look) -> Several<'a> {
-        look.forget();
         let record = communicators::none();
         Several { look, length: 0, count: 0, record, receives: false, changes: OTHERS_MAY }
     }
@@ -182,6 +181,8 @@ impl<'a> Several<'a> {
     ) -> Several<'a> {
         let level = if P::IS_SHORT { 0 } else { thread.in_flight.depth() };
         let look = thread.looks.at(level);
+        // Before what it has noted is written over.
+        look.forget();
         // Without room what completes is not seen; nor without an array, or of less than no request, of which the library will tell.
         let is_possible = level < IN_FLIGHT_LEVELS && array != 0;
         let noted = if is_possible { look.noted(length as u32 as usize) } else { std::ptr::null_mut() };
@@ -221,7 +222,6 @@ impl<'a> Several<'a> {
                 }
                 found
             };
-            look.forget();
             Several { look, length, count, record, receives: requests::receives(kinds), changes }
         }
     }

@@ -148,11 +148,11 @@ impl<'a> IdleOnes<'a> {
     #[inline(always)]
     unsafe fn look_at<H: Handle>(thread: &'a Thread, array: *const H, length: usize) -> Option<IdleOnes<'a>> {
         let look = thread.looks.at(0);
+        look.forget();
         let first = look.noted(length);
         if first.is_null() {
             return None;
         }
-        look.forget();
         let mut requests = thread.requests().enter()?;
         let mut requests = requests.held();
         let (mut record, mut difference): (Record, usize) = (std::ptr::null_mut(), 0);

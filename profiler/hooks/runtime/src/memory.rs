@@ -71,7 +71,7 @@ pub fn zeroed<T>(length: usize) -> *mut T {
 pub unsafe fn free<T>(place: *mut T, length: usize) {
     if let Ok(layout) = Layout::array::<T>(length) {
         // SAFETY: as demanded.
-        unsafe { System.dealloc(place.cast(), layout) };
+        asked(|| unsafe { System.dealloc(place.cast(), layout) });
     }
 }
 

@@ -9,6 +9,7 @@ use vocabulary::calls::CALLS;
 use vocabulary::shard::Edge;
 
 use super::{NO_KEY, Shortcut};
+use crate::guest::latest::in_order;
 use crate::guest::short_path::Path;
 use crate::mpi::abi::Word;
 use crate::objects::turns::{NO_DESTINATION, Turns};
@@ -210,7 +211,9 @@ impl Shortcuts {
             // SAFETY: there is room for so many.
             unsafe { table.add(place).write(Shortcut::none()) };
         }
+        // No place that a handler of a signal finds meanwhile lies behind the table.
         self.table.set(table.as_ptr());
+        in_order();
         self.slots.set(slots);
         self.shift.set(u64::BITS - slots.trailing_zeros());
         self.taken.set(0);

@@ -25,7 +25,6 @@ pub struct Owned<S> {
     /// `mask + 1` slots, a power of two, never all of them taken: looking for a key ends at an empty one.
     slots: Cell<*mut S>,
     mask: Cell<usize>,
-    shift: Cell<u32>,
     /// What leaves of a hash where its home begins, in bytes, above the bits of an address within a slot.
     byte_shift: Cell<u32>,
     taken: Cell<usize>,
@@ -41,7 +40,6 @@ impl<S: Slot> Owned<S> {
         Some(Owned {
             slots: Cell::new(table(slots)?),
             mask: Cell::new(slots - 1),
-            shift: Cell::new(64 - slots.trailing_zeros()),
             byte_shift: Cell::new(64 - slots.trailing_zeros() - Finder::<S>::BITS),
             taken: Cell::new(0),
         })
@@ -62,7 +60,7 @@ impl<S: Slot> Owned<S> {
 
     #[inline(always)]
     fn home(&self, hash: u64) -> usize {
-        (hash >> self.shift.get()) as usize
+        (hash >> self.byte_shift.get()) as usize >> Finder::<S>::BITS
     }
 
     /// The address of a slot.
@@ -115,9 +113,11 @@ impl<S: Slot> Owned<S> {
 
     /// Puts a slot in of whose key there is none.
     pub fn insert(&self, hash: u64, slot: S) {
+        // First, so that it is never less than there are, and one stays empty.
+        self.taken.set(self.taken.get() + 1);
+        compiler_fence(Ordering::AcqRel);
         // SAFETY: as in `find`.
         unsafe { insert(self.slots.get(), self.mask.get(), self.home(hash), slot) };
-        self.taken.set(self.taken.get() + 1);
     }
 
     /// Puts a slot where [`Owned::find_or_vacant`] found a vacant place. True where the table is fuller now than it should be: then
@@ -127,10 +127,11 @@ impl<S: Slot> Owned<S> {
     /// The place is that one, and nothing was put in or removed since.
     #[inline(always)]
     pub unsafe fn put(&self, vacant: usize, slot: S) -> bool {
-        // SAFETY: as demanded.
-        unsafe { self.slots.get().add(vacant).write(slot) };
         let taken = self.taken.get() + 1;
         self.taken.set(taken);
+        compiler_fence(Ordering::AcqRel);
+        // SAFETY: as demanded.
+        unsafe { self.slots.get().add(vacant).write(slot) };
         taken * 2 > self.mask.get()
     }
 
@@ -200,14 +201,14 @@ impl<S: Slot> Owned<S> {
     fn enlarge(&self, hash_of: &impl Fn(&S) -> u64) -> bool {
         let (old, old_slots) = (self.slots.get(), self.capacity());
         let Some(new) = table(old_slots * 2) else { return false };
-        let (mask, shift) = (old_slots * 2 - 1, self.shift.get() - 1);
+        let (mask, byte_shift) = (old_slots * 2 - 1, self.byte_shift.get() - 1);
         let mut taken = 0;
         for place in 0..old_slots {
             // SAFETY: the old table has so many slots, and the new one twice as many.
             unsafe {
                 let slot = *old.add(place);
                 if !slot.is_empty() {
-                    insert(new, mask, (hash_of(&slot) >> shift) as usize, slot);
+                    insert(new, mask, (hash_of(&slot) >> byte_shift) as usize >> Finder::<S>::BITS, slot);
                     taken += 1;
                 }
             }
@@ -216,8 +217,7 @@ impl<S: Slot> Owned<S> {
         self.slots.set(new);
         compiler_fence(Ordering::AcqRel);
         self.mask.set(mask);
-        self.shift.set(shift);
-        self.byte_shift.set(self.byte_shift.get() - 1);
+        self.byte_shift.set(byte_shift);
         self.taken.set(taken);
         // SAFETY: it came from `table` with this length, and nobody refers to it any more.
         unsafe { memory::free(old, old_slots) };

@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 use std::mem::forget;
 use std::ptr::null_mut;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{Ordering, fence};
 
 use commsee_runtime::thread_state::{nanoseconds, ticks};
 
@@ -143,6 +143,8 @@ unsafe fn posted_otherwise(operation: *mut Operation, returned: StatusPtr) -> St
 /// A receive has returned whose message was there already, so that its callback has come.
 #[inline(never)]
 unsafe fn posted_and_done(operation: *mut Operation, returned: StatusPtr) -> StatusPtr {
+    // What another thread has written that completed it.
+    fence(Ordering::Acquire);
     // SAFETY: as above; its completion is through.
     unsafe {
         let alike = (*operation).alike;
