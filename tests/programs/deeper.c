@@ -2,29 +2,15 @@
  * begins, then its stack pointer. Left between the two, it has that of the call before, which was made further up the stack: then all calls
  * behind the jump seem to be made in it. One of them gets the handle of a request that was completed past the profiler. In a call it would be
  * followed beside that one, and its completion charged to the other's communicator. Prints how many requests were completed by MPI_Wait. */
-#include "steps.h"
+#include "leave.h"
 #include "truth.h"
-#include <setjmp.h>
 #include <unistd.h>
 
 /* Calls whose stack pointers lie so far apart may be made one in the other. */
 enum { ROOM_BYTES = 1 << 14, MOST_STEPS = 100, FEWEST_STEPS = 20, SECONDS = 600 };
 
 static MPI_Comm one, first, second;
-static sigjmp_buf back;
-static volatile int steps, target;
 static int rounds;
-
-#ifdef __x86_64__
-static void jump(ucontext_t *at)
-{
-    (void)at;
-    if (++steps == target) {
-        is_stepping = 0;
-        siglongjmp(back, 1);
-    }
-}
-#endif
 
 static void probe(void)
 {
@@ -56,14 +42,6 @@ static void receive(void)
     EXPECT(in == rounds && two_in[1] == -rounds);
 }
 
-/* Whether the call was left. */
-static int leave(void (*call)(void))
-{
-    if (sigsetjmp(back, 1)) return 1;
-    step(call);
-    return 0;
-}
-
 /* Far below the calls of `main`, which have left their stack pointer. */
 static __attribute__((noinline)) int leave_deeper(void (*call)(void))
 {
@@ -81,14 +59,11 @@ int main(int argc, char **argv)
     MPI_Comm_dup(MPI_COMM_SELF, &one);
     MPI_Comm_dup(MPI_COMM_SELF, &first);
     MPI_Comm_dup(MPI_COMM_SELF, &second);
-#ifdef __x86_64__
-    begin_steps(jump);
-#endif
+    begin_leaving();
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         int is_left = 1;
         calls[i](); /* from now on nothing of it is new */
         for (target = 1; is_left && target < MOST_STEPS; target++) {
-            steps = 0;
             rounds++;
             MPI_Barrier(second);
             is_left = leave_deeper(calls[i]);

@@ -1,29 +1,15 @@
 /* A handler of a signal leaves the first call of an operation on a communicator by a jump, at an instruction of the profiler's: whatever was being
  * looked up for it is half there. Behind each jump the program makes three more such calls on that communicator, which is made for them and freed.
  * Prints for each operation how many calls were made so on each communicator, and how many communicators there were. */
-#include "steps.h"
+#include "leave.h"
 #include "truth.h"
-#include <setjmp.h>
 #include <unistd.h>
 
 /* Instructions from one jump to the next, and how many calls must have been left. */
 enum { STRIDE = 5, FEWEST_LEFT = 20, BEHIND = 3, SECONDS = 600 };
 
 static MPI_Comm comm;
-static sigjmp_buf back;
-static volatile int steps, target;
 static int one = 1, in;
-
-#ifdef __x86_64__
-static void jump(ucontext_t *at)
-{
-    (void)at;
-    if (++steps == target) {
-        is_stepping = 0;
-        siglongjmp(back, 1);
-    }
-}
-#endif
 
 static void barrier(void) { MPI_Barrier(comm); }
 static void reduce(void) { MPI_Allreduce(&one, &in, 1, MPI_INT, MPI_SUM, comm); }
@@ -44,14 +30,6 @@ static void receive(void)
     }
 }
 
-/* Whether the call was left. */
-static int leave(void (*call)(void))
-{
-    if (sigsetjmp(back, 1)) return 1;
-    step(call);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     static const struct {
@@ -63,14 +41,11 @@ int main(int argc, char **argv)
     };
     MPI_Init(&argc, &argv);
     alarm(SECONDS);
-#ifdef __x86_64__
-    begin_steps(jump);
-#endif
+    begin_leaving();
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         int rounds = 0, is_left = 1;
         for (target = 1; is_left; target += STRIDE) {
             MPI_Comm_dup(MPI_COMM_SELF, &comm);
-            steps = 0;
             is_left = leave(calls[i].call);
             for (int again = 0; again < BEHIND; again++)
                 calls[i].call();

@@ -1,8 +1,7 @@
 /* A program polls an array of receives that do not come, and a handler of a signal leaves another call over many requests by a jump, while that notes them:
  * it writes over what was noted of the first ones. What completes behind the jump is one of these. Prints how many did. */
-#include "steps.h"
+#include "leave.h"
 #include "truth.h"
-#include <setjmp.h>
 #include <unistd.h>
 
 enum { STRIDE = 11, FEWEST_LEFT = 20, POLLED = 2, MOST = 20, SECONDS = 600 };
@@ -10,32 +9,12 @@ enum { STRIDE = 11, FEWEST_LEFT = 20, POLLED = 2, MOST = 20, SECONDS = 600 };
 static MPI_Comm polled_comm, left_comm;
 static MPI_Request polled[POLLED], left[MOST];
 static int in[POLLED], in_left[MOST], count_left;
-static sigjmp_buf back;
-static volatile int steps, target;
-
-#ifdef __x86_64__
-static void jump(ucontext_t *at)
-{
-    (void)at;
-    if (++steps == target) {
-        is_stepping = 0;
-        siglongjmp(back, 1);
-    }
-}
-#endif
 
 /* None is complete, so that it looks at all of them. */
 static void poll_many(void)
 {
     int index, flag;
     MPI_Testany(count_left, left, &index, &flag, MPI_STATUS_IGNORE);
-}
-
-static int leave(void (*call)(void))
-{
-    if (sigsetjmp(back, 1)) return 1;
-    step(call);
-    return 0;
 }
 
 static int poll(void)
@@ -52,9 +31,7 @@ int main(int argc, char **argv)
     MPI_Comm_dup(MPI_COMM_SELF, &polled_comm);
     MPI_Comm_dup(MPI_COMM_SELF, &left_comm);
     alarm(SECONDS);
-#ifdef __x86_64__
-    begin_steps(jump);
-#endif
+    begin_leaving();
     for (int i = 0; i < MOST; i++)
         MPI_Irecv(&in_left[i], 1, MPI_INT, 0, i, left_comm, &left[i]);
     for (target = 1; is_left; target += STRIDE) {
@@ -64,7 +41,6 @@ int main(int argc, char **argv)
             EXPECT(poll() == MPI_UNDEFINED);
         /* More than there was room for so far, once. */
         count_left = rounds < 40 ? 6 : MOST;
-        steps = 0;
         is_left = leave(poll_many);
         MPI_Barrier(MPI_COMM_SELF);
         EXPECT(poll() == MPI_UNDEFINED);

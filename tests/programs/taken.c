@@ -2,32 +2,21 @@
  * (dup), that open and close files (file), that start and complete requests where threads have handed some to each other (own), or that complete
  * requests of another thread (other). The handler calls MPI itself (call), leaves by a jump (jump), or does so in a thread that makes no
  * further call before others have made theirs (stay). Prints how many barriers it has made, all of them behind what was left. */
-#include "steps.h"
+#include "leave.h"
 #include "truth.h"
-#include <setjmp.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 enum { STRIDE = 31, MOST_STEPS = 20000, SECONDS = 60 };
 
 static MPI_Comm one, other;
-static sigjmp_buf back;
-static volatile int steps, target, interruptions;
+static volatile int interruptions;
 static MPI_Comm copy;
 static MPI_File file;
 static MPI_Request request;
 static int out, latest_sent, in, barriers;
 
 #ifdef __x86_64__
-static void jump(ucontext_t *at)
-{
-    (void)at;
-    if (++steps == target) {
-        is_stepping = 0;
-        siglongjmp(back, 1);
-    }
-}
-
 static void call_mpi(ucontext_t *at)
 {
     (void)at;
@@ -114,7 +103,6 @@ static void complete_left(void)
 
 static void anew(void)
 {
-    steps = 0;
     out++;
     copy = MPI_COMM_NULL, file = MPI_FILE_NULL, request = MPI_REQUEST_NULL;
 }
@@ -133,14 +121,6 @@ static long pauses(void)
     struct rusage usage;
     getrusage(RUSAGE_THREAD, &usage);
     return usage.ru_nvcsw;
-}
-
-/* Whether the call was left. */
-static int leave(void (*call)(void))
-{
-    if (sigsetjmp(back, 1)) return 1;
-    step(call);
-    return 0;
 }
 
 static pthread_barrier_t met;
