@@ -53,14 +53,35 @@ fn shell(text: &mut String, call: &Call, large: bool) {
     let parameters_and_caller =
         if parameters.is_empty() { "caller: Caller".to_owned() } else { format!("{parameters}, caller: Caller") };
     let names_and_caller = if names.is_empty() { "caller".to_owned() } else { format!("{names}, caller") };
-    let (offer, short) = match has_short(call) {
-        true => (format!("short_path::offer({slot});"), format!("{function}_in_short, {function}_in_sited, ")),
-        false => (String::new(), String::new()),
+    let naked = "#[cfg_attr(any(target_arch = \"x86_64\", target_arch = \"aarch64\"), unsafe(naked))]";
+    let around = format!("around!({recorded}, {slot}, {function}_in_full, ({names}))");
+    let (offer, exported) = match has_short(call) {
+        true => (
+            format!(
+                "short_path::offer({slot}, &{function}_way, {function}_in_short as *const (), {function}_in_sited as *const ());"
+            ),
+            format!("shell!({function}_way, ({parameters}))"),
+        ),
+        false => (String::new(), around.clone()),
     };
+    if has_short(call) {
+        write!(
+            text,
+            "static {function}_way: Way = Way::around({function}_around as *const ());
+
+{naked}
+unsafe extern \"C-unwind\" fn {function}_around({parameters_and_caller}) -> c_int {{
+    {around}
+}}
+
+"
+        )
+        .unwrap();
+    }
     write!(
         text,
-        "where_present! {{ {late}#[cfg_attr(any(target_arch = \"x86_64\", target_arch = \"aarch64\"), unsafe(naked))] pub unsafe extern \"C-unwind\" fn {function}({parameters}) -> c_int {{
-    shell!({recorded}, {slot}, {short}{function}_in_full, ({names}))
+        "where_present! {{ {late}{naked} pub unsafe extern \"C-unwind\" fn {function}({parameters}) -> c_int {{
+    {exported}
 }} }}
 
 #[cold]

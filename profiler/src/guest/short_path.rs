@@ -1,11 +1,12 @@
 //! The paths through a wrapper. A call takes the short one where all is as usual: calls are recorded, by the processor's
 //! counter, without a timeline and without datatypes, and the thread is in no other call. Where calls are counted by call site, it
-//! has a form of its own. One comparison tells: each function has a byte, which is [`CLOSED`] while anything is not as usual. All else takes
-//! the full path.
+//! has a form of its own. One jump leads there: each function has an address ([`Way`]), which is that of the way around while anything is not as usual.
+//! All else takes the full path.
 //!
 //! All are made of the same functions, which take the path as a type: on the short one the tests for what is rare are constants.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering, fence};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering, fence};
 
 use vocabulary::calls::CALLS;
 
@@ -40,18 +41,39 @@ pub const SHORT: u8 = 1;
 /// What the shells tell apart by one comparison with [`SHORT`].
 pub const SITED: u8 = 2;
 
-/// Set by the first call of a slot that takes the full path while a short one is open.
-pub static OPEN_FOR: [AtomicU8; SLOTS] = [const { AtomicU8::new(CLOSED) }; SLOTS];
+/// Which way the calls of an exported function go.
+#[repr(C)]
+pub struct Way {
+    /// A function that takes what the exported one takes, and the caller.
+    open: AtomicPtr<()>,
+    /// The way around the short path.
+    around: *const (),
+}
+
+// SAFETY: the addresses of functions.
+unsafe impl Sync for Way {}
+
+/// Those that have been opened, by slot.
+static OPENED: [AtomicPtr<Way>; SLOTS] = [const { AtomicPtr::new(ptr::null_mut()) }; SLOTS];
 pub static OPEN: AtomicU8 = AtomicU8::new(CLOSED);
 /// Something is wanted that only the full path does.
 static IS_FORBIDDEN: AtomicBool = AtomicBool::new(false);
 /// The one that opens.
 static WANTED: AtomicU8 = AtomicU8::new(SHORT);
 
-/// Which path the calls of a slot may take: where it is a short one, their real function is known.
-#[inline(always)]
-pub fn open_for(slot: usize) -> u8 {
-    OPEN_FOR[slot].load(Ordering::Acquire)
+impl Way {
+    pub const fn around(around: *const ()) -> Way {
+        Way { open: AtomicPtr::new(around.cast_mut()), around }
+    }
+
+    #[inline(always)]
+    pub fn open(&self) -> *mut () {
+        self.open.load(Ordering::Acquire)
+    }
+
+    fn close(&self) {
+        self.open.store(self.around.cast_mut(), Ordering::Relaxed);
+    }
 }
 
 #[inline(always)]
@@ -59,17 +81,18 @@ pub fn which() -> u8 {
     OPEN.load(Ordering::Relaxed)
 }
 
-/// The real function of a slot is known: its next call may take the short path, if that is open.
-pub fn offer(slot: usize) {
+/// The real function of a slot is known: its next call may take the short path, by the one or the other function, if that is open.
+pub fn offer(slot: usize, way: &'static Way, short: *const (), sited: *const ()) {
     let open = which();
-    if open == CLOSED || open_for(slot) != CLOSED {
+    if open == CLOSED || way.open().cast_const() != way.around {
         return;
     }
-    OPEN_FOR[slot].store(open, Ordering::Release);
+    OPENED[slot].store(ptr::from_ref(way).cast_mut(), Ordering::Relaxed);
+    way.open.store(if open == SITED { sited } else { short }.cast_mut(), Ordering::Release);
     // It may have been closed between the two: then one of both sees what the other did.
     fence(Ordering::SeqCst);
     if which() == CLOSED {
-        OPEN_FOR[slot].store(CLOSED, Ordering::Relaxed);
+        way.close();
     }
 }
 
@@ -100,7 +123,10 @@ pub fn open() {
 pub fn close() {
     OPEN.store(CLOSED, Ordering::Relaxed);
     fence(Ordering::SeqCst);
-    for open in &OPEN_FOR {
-        open.store(CLOSED, Ordering::Relaxed);
+    for way in &OPENED {
+        // SAFETY: those that were offered, which are static.
+        if let Some(way) = unsafe { way.load(Ordering::Acquire).as_ref() } {
+            way.close();
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! The hot path: adds one finished call to the counters.
 //!
 //! What a blocking call pays on the short path, beside the two readings of the clock in its wrapper (docs/explanation/cost.md):
-//! - whether it may take that path: a flag of the function (`short_path::is_open_for`), this thread's pointer, and whether the thread is in
-//!   a call (`thread::Here`);
+//! - a jump to that path, where it is open (`short_path::Way`), this thread's pointer, and whether the thread is in a call
+//!   (`thread::Here`);
 //! - the shortcut of its operation: a load, and two compares, with the handle and the generation (`carriers::shortcut`). It has the
 //!   rest: the size of the datatype, the bounds of the bucket and its counters, the counters of messages to one rank, each behind a
 //!   compare;

@@ -56,17 +56,18 @@ mod body {
     include!(concat!(env!("OUT_DIR"), "/bodies.rs"));
 }
 
-// build.rs writes every count as one to be widened, also where it is wide already.
-#[allow(clippy::useless_conversion)]
+// build.rs writes every count as one to be widened, also where it is wide already. Its statics bear the
+// names of functions.
+#[allow(clippy::useless_conversion, non_upper_case_globals)]
 mod c {
     use std::ffi::c_int;
 
     use vocabulary::calls::op;
 
     use super::body;
-    use super::shell::shell;
+    use super::shell::{around, shell};
     use crate::guest::caller::Caller;
-    use crate::guest::short_path::{self, Full, Short, Sited};
+    use crate::guest::short_path::{self, Full, Short, Sited, Way};
     use crate::mpi::abi::Word;
     use crate::mpi::presence::where_present;
     use crate::mpi::real;

@@ -1,65 +1,32 @@
-//! What an exported function does: it asks which path its call takes, and jumps there. On x86-64 and AArch64 it is written in assembly, so that
+//! What an exported function does: it jumps to the path that its call takes. On x86-64 and AArch64 it is written in assembly, so that
 //! it saves no register, moves no argument, and knows its return address ([`crate::guest::caller`]).
 
-/// The body of an exported C function: `short`, `sited` and `full` take its arguments and the caller. `recorded` tells when calls are looked at that
-/// do not take the short path: `while_on`, or `while_not_off` for those that are followed while recording pauses.
+/// The body of an exported C function that has a short path: it takes its arguments, and goes the `way` that is open with these and the caller.
 macro_rules! shell {
-    ($recorded:ident, $slot:expr, $short:ident, $sited:ident, $full:ident, ($($argument:ident),*)) => {{
+    ($way:ident, ($($argument:ident: $type:ty),*)) => {{
         #[cfg(target_arch = "x86_64")]
-        std::arch::naked_asm!(
-            "cmp byte ptr [rip + {open} + {slot}], {is_short}",
-            "jne 2f",
-            "movq xmm0, qword ptr [rsp]",
-            "jmp {short}",
-            "2:",
-            "ja 4f",
-            $crate::wrappers::shell::forward_unless!($recorded),
-            "4:",
-            "movq xmm0, qword ptr [rsp]",
-            "jmp {sited}",
-            is_short = const $crate::guest::short_path::SHORT,
-            open = sym $crate::guest::short_path::OPEN_FOR,
-            functions = sym $crate::mpi::real::FUNCTIONS,
-            state = sym $crate::guest::state::STATE,
-            slot = const $slot,
-            short = sym $short,
-            sited = sym $sited,
-            full = sym $full,
-        );
+        std::arch::naked_asm!("movq xmm0, qword ptr [rsp]", "jmp qword ptr [rip + {way}]", way = sym $way);
         #[cfg(target_arch = "aarch64")]
         std::arch::naked_asm!(
-            "adrp x16, {open} + {slot}",
-            "ldrb w16, [x16, :lo12:{open} + {slot}]",
-            "cmp w16, {is_short}",
-            "b.ne 2f",
+            "adrp x16, {way}",
+            "ldr x16, [x16, :lo12:{way}]",
             "fmov d0, x30",
-            "b {short}",
-            "2:",
-            "b.hi 4f",
-            $crate::wrappers::shell::forward_unless!($recorded),
-            "4:",
-            "fmov d0, x30",
-            "b {sited}",
-            is_short = const $crate::guest::short_path::SHORT,
-            open = sym $crate::guest::short_path::OPEN_FOR,
-            functions = sym $crate::mpi::real::FUNCTIONS,
-            state = sym $crate::guest::state::STATE,
-            slot = const $slot,
-            short = sym $short,
-            sited = sym $sited,
-            full = sym $full,
+            "br x16",
+            way = sym $way,
         );
         // SAFETY: the program passes what the function takes, and it is passed on.
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         unsafe {
-            match $crate::guest::short_path::open_for($slot) {
-                $crate::guest::short_path::SHORT => $short($($argument,)* $crate::guest::caller::Caller::UNKNOWN),
-                $crate::guest::short_path::SITED => $sited($($argument,)* $crate::guest::caller::Caller::UNKNOWN),
-                _ => $full($($argument,)* $crate::guest::caller::Caller::UNKNOWN),
-            }
+            type Way = unsafe extern "C-unwind" fn($($type,)* $crate::guest::caller::Caller) -> std::ffi::c_int;
+            std::mem::transmute::<*mut (), Way>($way.open())($($argument,)* $crate::guest::caller::Caller::UNKNOWN)
         }
     }};
-    // There is no short path.
+}
+pub(super) use shell;
+
+/// The way past the short path: to `full`, which takes the arguments and the caller, or straight to the real function. `recorded` tells when calls are
+/// looked at that do not take the short path: `while_on`, or `while_not_off` for those that are followed while recording pauses.
+macro_rules! around {
     ($recorded:ident, $slot:expr, $full:ident, ($($argument:ident),*)) => {{
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         std::arch::naked_asm!(
@@ -74,7 +41,7 @@ macro_rules! shell {
         unsafe { $full($($argument,)* $crate::guest::caller::Caller::UNKNOWN) }
     }};
 }
-pub(super) use shell;
+pub(super) use around;
 
 /// The body of an exported function that has only one path, which takes its arguments and the caller.
 macro_rules! jump {
