@@ -170,8 +170,9 @@ impl CellOf<'_> {
     fn extreme_ns(&self, bound: Bound) -> u64 {
         match self.cell.calls {
             0 => 0,
-            // What is left of several pending receives may have seen others.
             1 => self.ns(self.cell.ticks),
+            // Of several pending receives the bounds are not kept (`record/tally.rs`): of which all are, their mean lies between.
+            calls if self.cell.ticks_min > self.cell.ticks_max => self.ns(self.cell.ticks) / calls,
             // A bound is rounded outwards.
             _ => self.ns(bound.ticks()).min(self.ns(self.cell.ticks)),
         }
@@ -368,5 +369,21 @@ mod tests {
         sum.add(&Calls::default());
         assert_eq!((sum.calls, sum.time_ns, sum.time_min_ns, sum.time_max_ns), (2, 8, 3, 5));
         assert_eq!(Calls::of_values(sum.values()), sum);
+    }
+
+    #[test]
+    fn extremes_of_pending_receives_lie_around_their_mean() {
+        use crate::shard::BUCKET_PENDING;
+
+        let pending = |calls: u64, ticks: u64| {
+            let (ticks_min, ticks_max) = (Bound::LONGEST, Bound::below(0));
+            let key = Cell::key(0, 0, BUCKET_PENDING);
+            let cell = Cell { key, calls, bytes_sent: 0, bytes_recv: 0, ticks, ticks_min, ticks_max };
+            let counted = Calls::read(&CellOf { cell: &cell, ns_per_tick: 1.0 });
+            (counted.time_min_ns, counted.time_max_ns)
+        };
+        assert_eq!(pending(0, 0), (0, 0));
+        assert_eq!(pending(1, 7), (7, 7));
+        assert_eq!(pending(3, 21), (7, 7));
     }
 }

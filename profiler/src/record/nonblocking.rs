@@ -16,7 +16,7 @@ use crate::record::completed::{Started, UNKNOWN};
 use crate::record::context::{AtOnce, Now};
 use crate::record::sites::{self, Site};
 use crate::record::tally::{
-    Done, add, add_anew, add_at_once, add_time, charge, elsewhere, failed, in_turn, out_of_turn,
+    Done, add, add_anew, add_at_once, add_pending, add_time, charge, elsewhere, failed, in_turn, out_of_turn,
 };
 use crate::thread::Thread;
 use crate::trace;
@@ -188,7 +188,7 @@ pub fn receiving<P: Path, C: Carrier>(
     {
         sites::receiving::<P>(thread, shortcut, done.ticks);
         // SAFETY: the counters that a shortcut knows are this thread's.
-        add_time(unsafe { &mut *shortcut.pending.get() }, done.ticks);
+        add_pending(unsafe { &mut *shortcut.pending.get() }, done.ticks);
         return follow::<P>(thread, shortcut, request, Kind::Receive, shortcut.cells.get(), done.ticks);
     }
     if P::IS_SHORT {
@@ -222,7 +222,7 @@ fn receiving_otherwise<P: Path, C: Carrier>(
     if state::is_on_in::<P>() {
         rule(&mut Now::new(thread, shortcut, key, done.operation));
         // SAFETY: the counters that a shortcut knows are this thread's.
-        add_time(unsafe { &mut *shortcut.pending.get() }, done.ticks);
+        add_pending(unsafe { &mut *shortcut.pending.get() }, done.ticks);
         charge::<P>(thread, done.ticks);
         sites::receiving::<P>(thread, shortcut, done.ticks);
         follow::<P>(thread, shortcut, request, Kind::Receive, shortcut.cells.get(), done.ticks);

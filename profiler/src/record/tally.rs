@@ -51,6 +51,16 @@ pub fn add_time(cell: &mut Cell, ticks: u64) {
     }
 }
 
+/// The same of a receive whose message has not come, which is taken out again when it has. Which was the shortest nobody asks: that is
+/// of those that are left in the end.
+#[inline(always)]
+pub fn add_pending(cell: &mut Cell, ticks: u64) {
+    cell.calls = cell.calls.wrapping_add(1);
+    // As below.
+    compiler_fence(Ordering::AcqRel);
+    cell.ticks = cell.ticks.wrapping_add(ticks);
+}
+
 /// Apart, since most calls are neither the shortest nor the longest.
 #[cold]
 #[inline(never)]
