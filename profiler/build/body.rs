@@ -40,7 +40,7 @@ pub fn write(call: &Call) -> String {
     ));
     if let Some(status) = status(call) {
         line("    let mut own = status::Own::new();");
-        line(&format!("    let {0} = own.stand_in({0});", status.name));
+        line(&format!("    let {0} = own.stand_in::<{path}>({0});", status.name));
     }
     if call.shape == Shape::Creator {
         // A duplicate finds its parent afterwards, with its shortcut.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use vocabulary::calls::{Call, Shape};
 
-use crate::table::{EVERYWHERE, c_type, enter, from_nobody, has_short, names, seen, status};
+use crate::table::{EVERYWHERE, asks_for_family, c_type, enter, from_nobody, has_short, names, seen, status};
 
 pub fn write(call: &Call) -> String {
     let mut text = String::new();
@@ -55,11 +55,18 @@ fn shell(text: &mut String, call: &Call, large: bool) {
     let names_and_caller = if names.is_empty() { "caller".to_owned() } else { format!("{names}, caller") };
     let naked = "#[cfg_attr(any(target_arch = \"x86_64\", target_arch = \"aarch64\"), unsafe(naked))]";
     let around = format!("around!({recorded}, {slot}, {function}_in_full, ({names}))");
+    let (shorts, short): (&[_], _) = match asks_for_family(call) {
+        true => (
+            &[("short", "Short"), ("openmpi", "OpenMpi"), ("mpich", "Mpich")],
+            format!(
+                "of_family({function}_in_short as *const (), {function}_in_openmpi as *const (), {function}_in_mpich as *const ())"
+            ),
+        ),
+        false => (&[("short", "Short")], format!("{function}_in_short as *const ()")),
+    };
     let (offer, exported) = match has_short(call) {
         true => (
-            format!(
-                "short_path::offer({slot}, &{function}_way, {function}_in_short as *const (), {function}_in_sited as *const ());"
-            ),
+            format!("short_path::offer({slot}, &{function}_way, || {short}, {function}_in_sited as *const ());"),
             format!("shell!({function}_way, ({parameters}))"),
         ),
         false => (String::new(), around.clone()),
@@ -137,7 +144,7 @@ unsafe extern \"C-unwind\" fn {function}_in_another({parameters_and_caller}) -> 
     if !has_short(call) {
         return;
     }
-    for (suffix, path) in [("short", "Short"), ("sited", "Sited")] {
+    for (suffix, path) in shorts.iter().chain(&[("sited", "Sited")]) {
         let mut outside = |of_these: &str, before: &str, body: &str| {
             write!(
                 text,

@@ -102,6 +102,12 @@ pub fn has_short(call: &Call) -> bool {
     by_hand || starts || probes || made || carried && matches!(call.shape, Shape::Blocking | Shape::Request)
 }
 
+/// Whether its short path has forms of its own for some ABI families: it looks at requests or at a status.
+pub fn asks_for_family(call: &Call) -> bool {
+    let over_requests = ["request", "requests", "newrequest"];
+    call.arguments.iter().any(|argument| over_requests.contains(&argument.kind)) || status(call).is_some()
+}
+
 /// Whether the C function may count its Fortran calls, too: of what makes communicators it is recorded where.
 pub fn may_leave_to_c(call: &Call) -> bool {
     has_short(call) && call.letter.is_none() && call.name != "MPI_Comm_free"

@@ -14,14 +14,37 @@ pub trait Path {
     const IS_SHORT: bool;
     /// The short one that counts by call site. On the full one that is asked of each call.
     const IS_SITED: bool = false;
+    /// Those whose libraries alone take the path.
+    const FAMILY: Family = Family::Any;
+}
+
+/// The ABI families in which most programs run, which have paths of their own where it saves asking.
+#[derive(Clone, Copy)]
+pub enum Family {
+    Any,
+    OpenMpi,
+    Mpich,
 }
 
 pub enum Short {}
+/// The short one in these families.
+pub enum OpenMpi {}
+pub enum Mpich {}
 pub enum Sited {}
 pub enum Full {}
 
 impl Path for Short {
     const IS_SHORT: bool = true;
+}
+
+impl Path for OpenMpi {
+    const IS_SHORT: bool = true;
+    const FAMILY: Family = Family::OpenMpi;
+}
+
+impl Path for Mpich {
+    const IS_SHORT: bool = true;
+    const FAMILY: Family = Family::Mpich;
 }
 
 impl Path for Sited {
@@ -81,14 +104,15 @@ pub fn which() -> u8 {
     OPEN.load(Ordering::Relaxed)
 }
 
-/// The real function of a slot is known: its next call may take the short path, by the one or the other function, if that is open.
-pub fn offer(slot: usize, way: &'static Way, short: *const (), sited: *const ()) {
+/// The real function of a slot is known: its next call may take the short path, by the one or the other function, if that is open. `short` is asked
+/// where it is: then the ABI is known.
+pub fn offer(slot: usize, way: &'static Way, short: impl FnOnce() -> *const (), sited: *const ()) {
     let open = which();
     if open == CLOSED || way.open().cast_const() != way.around {
         return;
     }
     OPENED[slot].store(ptr::from_ref(way).cast_mut(), Ordering::Relaxed);
-    way.open.store(if open == SITED { sited } else { short }.cast_mut(), Ordering::Release);
+    way.open.store(if open == SITED { sited } else { short() }.cast_mut(), Ordering::Release);
     // It may have been closed between the two: then one of both sees what the other did.
     fence(Ordering::SeqCst);
     if which() == CLOSED {

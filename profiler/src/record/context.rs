@@ -30,7 +30,7 @@ pub struct Now<'a, P: Path, C: Carrier> {
 
 /// What a rule is told by the shortcut alone. The counters of a message to another rank than the latest one may be looked for
 /// afterwards.
-pub struct AtOnce<'a> {
+pub struct AtOnce<'a, P> {
     thread: &'a Thread,
     shortcut: &'a Shortcut,
     /// Whether calls of the operation send one message.
@@ -41,11 +41,12 @@ pub struct AtOnce<'a> {
     bytes: u64,
     /// The rank that it went to, or none.
     pub destination: c_int,
+    path: PhantomData<P>,
 }
 
-impl<'a> AtOnce<'a> {
+impl<'a, P: Path> AtOnce<'a, P> {
     #[inline(always)]
-    pub fn new(thread: &'a Thread, shortcut: &'a Shortcut) -> AtOnce<'a> {
+    pub fn new(thread: &'a Thread, shortcut: &'a Shortcut) -> AtOnce<'a, P> {
         AtOnce {
             thread,
             shortcut,
@@ -54,6 +55,7 @@ impl<'a> AtOnce<'a> {
             knows_edge: true,
             bytes: 0,
             destination: NO_DESTINATION,
+            path: PhantomData,
         }
     }
 
@@ -73,7 +75,7 @@ impl<'a> AtOnce<'a> {
     }
 }
 
-impl Context for AtOnce<'_> {
+impl<P: Path> Context for AtOnce<'_, P> {
     #[inline(always)]
     fn record(&self) -> Record {
         self.shortcut.record.get()
@@ -119,7 +121,7 @@ impl Context for AtOnce<'_> {
     #[inline(always)]
     unsafe fn brought(&self, status: Word) -> Option<u64> {
         // SAFETY: the caller passes a status that the library has filled.
-        unsafe { status::usual_bytes(status) }
+        unsafe { status::usual_bytes::<P>(status) }
     }
 
     /// In an intercommunicator it is not so simple.

@@ -46,14 +46,14 @@ pub fn started_at_once<P: Path, C: Carrier>(
     key: Word,
     request: Word,
     done: Done,
-    rule: impl FnOnce(&mut AtOnce) -> Option<Volume>,
+    rule: impl FnOnce(&mut AtOnce<P>) -> Option<Volume>,
     again: impl FnOnce(&mut Now<P, C>) -> Volume,
 ) {
     if !P::IS_SHORT {
         return started::<P, C>(thread, key, request, done, again);
     }
     if let Some(shortcut) = shortcut_at_once::<P>(thread, done.operation, key) {
-        let mut known = AtOnce::new(thread, shortcut);
+        let mut known = AtOnce::<P>::new(thread, shortcut);
         if let Some(volume) = rule(&mut known) {
             if known.knows_message()
                 && let Some(cell) = shortcut.cell(volume.message_bytes)
@@ -276,7 +276,7 @@ fn follow_as<P: Path>(
 ) {
     if request != 0 {
         // SAFETY: the call succeeded, so the library filled the place that the program passed.
-        let handle = unsafe { abi().load(request) };
+        let handle = unsafe { abi().load_on::<P>(request) };
         let (kept, posted) = sites::kept_by::<P>(thread, shortcut, posted);
         let comm = shortcut.record.get();
         // The call has been left: another one is there where it was made in that.
@@ -293,7 +293,7 @@ fn follow_as<P: Path>(
 fn follow_plain<P: Path>(thread: &Thread, shortcut: &Shortcut, request: Word, started: Started) {
     if request != 0 {
         // SAFETY: as above.
-        let handle = unsafe { abi().load(request) };
+        let handle = unsafe { abi().load_on::<P>(request) };
         let comm = shortcut.record.get();
         if !P::IS_SHORT && !thread.is_outside() {
             let request = Request { shortcut: started.cast(), ..Request::started(comm, Kind::Plain, 0, 0) };

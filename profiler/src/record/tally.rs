@@ -170,14 +170,14 @@ pub fn call_at_once<P: Path, C: Carrier>(
     thread: &Thread,
     key: Word,
     done: Done,
-    rule: impl FnOnce(&mut AtOnce) -> Option<Volume>,
+    rule: impl FnOnce(&mut AtOnce<P>) -> Option<Volume>,
     again: impl FnOnce(&mut Now<P, C>) -> Volume,
 ) {
     if !P::IS_SHORT {
         return call::<P, C>(thread, key, done, again);
     }
     if let Some(shortcut) = shortcut_at_once::<P>(thread, done.operation, key) {
-        let mut known = AtOnce::new(thread, shortcut);
+        let mut known = AtOnce::<P>::new(thread, shortcut);
         if let Some(volume) = rule(&mut known) {
             if known.knows_message()
                 && let Some(cell) = shortcut.cell(volume.message_bytes)
@@ -195,7 +195,7 @@ pub fn call_at_once<P: Path, C: Carrier>(
 }
 
 #[inline(always)]
-pub fn add_at_once(known: AtOnce, (cell, site): (*mut Cell, Site), ticks: u64, volume: Volume) {
+pub fn add_at_once<P: Path>(known: AtOnce<P>, (cell, site): (*mut Cell, Site), ticks: u64, volume: Volume) {
     known.count_message();
     site.add(ticks, (volume.sent, volume.received));
     add_volume(cell, ticks, volume.sent, volume.received);

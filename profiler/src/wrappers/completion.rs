@@ -79,7 +79,7 @@ macro_rules! of_one {
             forward: impl FnOnce(Word) -> c_int,
         ) -> c_int {
             // SAFETY: the program passes the place of a request.
-            match unsafe { look_at_once(thread, request) } {
+            match unsafe { look_at_once::<P>(thread, request) } {
                 Some(single) if P::IS_SHORT => {
                     of_one!(P, thread, single, request, status, forward, $name, $is_done)
                 }
@@ -103,7 +103,7 @@ macro_rules! of_one {
     )*};
     ($path:ident, $thread:ident, $single:ident, $request:ident, $status:ident, $forward:ident, $name:ident, $is_done:expr) => {{
         let mut own = status::Own::new();
-        let status = if $single.receives { own.stand_in($status) } else { $status };
+        let status = if $single.receives { own.stand_in::<$path>($status) } else { $status };
         let done = timed!($path, $thread, $single.record, $name, $forward(status));
         recorded(move || {
             let shortcut = count::<$path>($thread, $single.record, done);
@@ -131,7 +131,7 @@ pub unsafe fn MPI_Waitall<P: Path>(
     unsafe {
         in_flight::end_left::<P>(thread);
         let several = Several::look_by::<P, true, true>(thread, op::MPI_Waitall, length, array, false);
-        let statuses = several.statuses(statuses);
+        let statuses = several.statuses::<P>(statuses);
         let Done { code, ticks, .. } = timed!(P, thread, several.record, MPI_Waitall, forward(statuses));
         if P::IS_SHORT && code != 0 {
             let Several { look, record, receives, .. } = several;
@@ -163,7 +163,7 @@ pub unsafe fn MPI_Testall<P: Path>(
             thread.looks.at(0).forget_if_some_are_crossed_out();
         }
         let several = &Several::look_again::<P>(thread, op::MPI_Testall, length, array);
-        let statuses = several.statuses(statuses);
+        let statuses = several.statuses::<P>(statuses);
         let done = timed!(P, thread, several.record, MPI_Testall, forward(statuses));
         recorded(move || {
             let shortcut = count::<P>(thread, several.record, done);
@@ -217,7 +217,7 @@ pub unsafe fn MPI_Waitany<P: Path>(
     // SAFETY: the program passes an array of so many requests, and places for the rest.
     unsafe {
         let several = &Several::look_again::<P>(thread, op::MPI_Waitany, length, array);
-        let status = several.statuses(status);
+        let status = several.statuses::<P>(status);
         let done = timed!(P, thread, several.record, MPI_Waitany, forward(status));
         recorded(move || {
             let shortcut = count::<P>(thread, several.record, done);
@@ -240,7 +240,7 @@ pub unsafe fn MPI_Testany<P: Path>(
     // SAFETY: as above.
     unsafe {
         let several = &Several::look_again::<P>(thread, op::MPI_Testany, length, array);
-        let status = several.statuses(status);
+        let status = several.statuses::<P>(status);
         let done = timed!(P, thread, several.record, MPI_Testany, forward(status));
         recorded(move || {
             let shortcut = count::<P>(thread, several.record, done);
@@ -298,7 +298,7 @@ macro_rules! some_of {
             // SAFETY: the program passes arrays of so many places.
             unsafe {
                 let several = &Several::look_again::<P>(thread, op::$name, length, array);
-                let statuses = several.statuses(statuses);
+                let statuses = several.statuses::<P>(statuses);
                 let done = timed!(P, thread, several.record, $name, forward(statuses));
                 recorded(move || {
                     let shortcut = count::<P>(thread, several.record, done);

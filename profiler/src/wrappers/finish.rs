@@ -139,7 +139,7 @@ pub unsafe fn finish_at_once<P: Path>(
         thread.requests().changed();
         return Some(Finished::Other { started: slot.shortcut.cast() });
     }
-    if !receives || !status::may_be_usual(status) {
+    if !receives || !status::may_be_usual::<P>(status) {
         return None;
     }
     if slot.kind != Kind::Receive {
@@ -149,7 +149,7 @@ pub unsafe fn finish_at_once<P: Path>(
         return Some(Finished::ReceivedInto { started, bytes });
     }
     // SAFETY: the call has filled the status.
-    let bytes = unsafe { status::bytes_where_usual(status) }?;
+    let bytes = unsafe { status::bytes_where_usual::<P>(status) }?;
     slot.state = slot.state.completed();
     thread.requests().changed();
     Some(Finished::Received { started: nonblocking::arrived_where::<P>(thread, slot, bytes), bytes })
@@ -185,7 +185,7 @@ pub unsafe fn finish_into<P: Path>(thread: &Thread, slot: &mut Slot, status: Wor
         return None;
     }
     // SAFETY: the call has filled the status.
-    let bytes = unsafe { status::bytes_where_usual(status) }?;
+    let bytes = unsafe { status::bytes_where_usual::<P>(status) }?;
     let started = nonblocking::arrived_into::<P>(thread, slot, bytes);
     slot.state = slot.state.completed();
     Some((started, bytes))

@@ -37,7 +37,7 @@ impl Several<'_> {
         // SAFETY: the call has filled the statuses, and the array has so many handles.
         unsafe {
             match done.code {
-                0 if !rest::is_left(thread, self.noted(), array) => match (shortcut, self.noted()) {
+                0 if !rest::is_left::<P>(thread, self.noted(), array) => match (shortcut, self.noted()) {
                     (Some(shortcut), noted @ [_, _, ..]) => {
                         self.finish_several::<P>(thread, shortcut, done.ticks, noted, statuses);
                     }
@@ -78,7 +78,7 @@ impl Several<'_> {
         // SAFETY: the call has filled the statuses.
         unsafe {
             if P::IS_SHORT
-                && (!self.receives || status::may_be_usual(statuses))
+                && (!self.receives || status::may_be_usual::<P>(statuses))
                 && self.changes == thread.requests().changed_so_far()
                 && let Some(mut requests) = thread.requests().enter()
             {
@@ -201,7 +201,8 @@ unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
             completions.others(shortcut.cast(), count);
         } else {
             if slot.kind != Kind::Receive || !slot.state.is_sole() || !are_usual {
-                let status = if are_usual { statuses + one.index() * abi().status.bytes } else { return left };
+                let status =
+                    if are_usual { statuses + one.index() * abi().status_on::<P>().bytes } else { return left };
                 // SAFETY: as demanded of this one.
                 let finished = unsafe { finish_into::<P>(thread, slot, status) };
                 let Some((started, bytes)) = finished else { return left };
@@ -210,7 +211,7 @@ unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
             }
             let index = if MAY_HAVE_CHANGED { one.index() } else { one.index_of_one() };
             // SAFETY: the call has filled the statuses.
-            let bytes = unsafe { status::bytes_where_usual(statuses + index * abi().status.bytes) };
+            let bytes = unsafe { status::bytes_where_usual::<P>(statuses + index * abi().status_on::<P>().bytes) };
             let Some(bytes) = bytes else { return left };
             slot.state = slot.state.completed();
             completions.received(nonblocking::arrived_where::<P>(thread, slot, bytes), bytes);
@@ -228,7 +229,7 @@ unsafe fn finish_all<'a, P: Path>(
     statuses: Word,
 ) -> Completions<'a> {
     // Where there is a timeline, more is to be done.
-    let are_usual = P::IS_SHORT && receives && status::may_be_usual(statuses);
+    let are_usual = P::IS_SHORT && receives && status::may_be_usual::<P>(statuses);
     while !noted.is_empty() {
         // SAFETY: the call has filled the statuses.
         unsafe {

@@ -4,6 +4,7 @@ use std::ffi::c_int;
 
 use super::forward::timed;
 use crate::guest::guard::{Undo, recorded};
+use crate::guest::short_path::Full;
 use crate::guest::state;
 use crate::mpi::abi::Word;
 use crate::mpi::status;
@@ -110,7 +111,7 @@ macro_rules! split_reads {
             forward: impl FnOnce(Word) -> c_int,
         ) -> c_int {
             let mut own = status::Own::new();
-            let status = own.stand_in(status);
+            let status = own.stand_in::<Full>(status);
             let done = timed!(thread, files::of(fh), $end, forward(status));
             recorded(|| {
                 let (opened, message_bytes) = (files::opened(fh), files::answered(fh));

@@ -56,23 +56,23 @@ impl Single {
 pub unsafe fn look<P: Path>(thread: &Thread, request: Word) -> Single {
     in_flight::end_left::<P>(thread);
     // SAFETY: as demanded of this one.
-    unsafe { look_at_once(thread, request).unwrap_or_else(|| look_marking_one(thread, handle_at(request))) }
+    unsafe { look_at_once::<P>(thread, request).unwrap_or_else(|| look_marking_one(thread, handle_at::<P>(request))) }
 }
 
 /// What is found by a few comparisons, and is active.
 #[inline(always)]
-pub unsafe fn look_at_once(thread: &Thread, request: Word) -> Option<Single> {
+pub unsafe fn look_at_once<P: Path>(thread: &Thread, request: Word) -> Option<Single> {
     let mut requests = thread.requests().alone()?;
     let mut finder = requests.finder();
     // SAFETY: as demanded of this one.
-    let slot = finder.slot_of(unsafe { handle_at(request) })?;
+    let slot = finder.slot_of(unsafe { handle_at::<P>(request) })?;
     if slot.state.is_sole() || slot.is_one_of_those_alike() { Some(Single::of(thread, slot)) } else { None }
 }
 
 #[inline(always)]
-unsafe fn handle_at(request: Word) -> Word {
+unsafe fn handle_at<P: Path>(request: Word) -> Word {
     // SAFETY: a null address is the program's mistake, which the library will report.
-    if request == 0 { abi().request_null } else { unsafe { abi().load(request) } }
+    if request == 0 { abi().request_null } else { unsafe { abi().load_on::<P>(request) } }
 }
 
 /// The same where other threads may come to the table.
@@ -121,7 +121,7 @@ pub unsafe fn is_none<P: Path>(thread: &Thread, request: Word) -> bool {
         return false;
     }
     // SAFETY: as above.
-    let handle = unsafe { abi().load(request) };
+    let handle = unsafe { abi().load_on::<P>(request) };
     handle == abi().request_null || P::IS_SHORT && thread.looks.is_inactive(handle, thread.requests().changed_so_far())
 }
 
@@ -183,7 +183,8 @@ impl<'a> Several<'a> {
         let look = thread.looks.at(level);
         // Before what it has noted is written over.
         look.forget();
-        // Without room what completes is not seen; nor without an array, or of less than no request, of which the library will tell.
+        // Without room what completes is not seen; nor without an array, or of less than no request, of which the library will tell. Of none there is
+        // nothing to see.
         let is_possible = level < IN_FLIGHT_LEVELS && array != 0;
         let noted = if is_possible { look.noted(length as u32 as usize) } else { std::ptr::null_mut() };
         if noted.is_null() {
@@ -199,7 +200,7 @@ impl<'a> Several<'a> {
             };
             let (record, count, kinds) = if let Some(requests) = thread.requests().unshared() {
                 changes = thread.requests().changed_so_far();
-                let sole = match abi().handle_bytes {
+                let sole = match abi().handle_bytes_on::<P>() {
                     4 if SOLE => look_at_sole::<u32>(requests, array as *const u32, length, noted),
                     _ if SOLE => look_at_sole::<u64>(requests, array as *const u64, length, noted),
                     _ => NO_SOLE,
@@ -210,7 +211,7 @@ impl<'a> Several<'a> {
                     _ => otherwise(sole),
                 }
             } else {
-                let (record, kinds) = match abi().handle_bytes {
+                let (record, kinds) = match abi().handle_bytes_on::<P>() {
                     4 if ALL => look_marking_sole::<u32>(thread, array as *const u32, length, noted),
                     _ if ALL => look_marking_sole::<u64>(thread, array as *const u64, length, noted),
                     _ => (std::ptr::null_mut(), 0),
@@ -235,7 +236,7 @@ impl<'a> Several<'a> {
         let changes = thread.requests().changed_so_far();
         // SAFETY: the program passes an array of so many handles.
         unsafe {
-            let found = || look.found(array, length, abi().handle_bytes, changes);
+            let found = || look.found(array, length, abi().handle_bytes_on::<P>(), changes);
             if P::IS_SHORT
                 && let Some((record, count, receives)) = found()
                 && (state::unshared().is_some() || mark_again(thread, look))
@@ -267,8 +268,8 @@ impl<'a> Several<'a> {
 
     /// The statuses to pass on: the program's, or ours where it ignores them and messages may arrive.
     #[inline(always)]
-    pub unsafe fn statuses(&self, statuses: Word) -> Word {
-        if !self.receives || statuses != abi().status_ignore {
+    pub unsafe fn statuses<P: Path>(&self, statuses: Word) -> Word {
+        if !self.receives || statuses != abi().status_ignore_on::<P>() {
             return statuses;
         }
         self.look.statuses() as Word

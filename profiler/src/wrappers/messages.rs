@@ -99,7 +99,7 @@ pub unsafe fn MPI_Mrecv(
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
     let mut own = status::Own::new();
-    let status = own.stand_in(status);
+    let status = own.stand_in::<Full>(status);
     let call = |comm| timed!(thread, comm, MPI_Mrecv, forward(status));
     let count = |comm, done| {
         if state::is_on() {

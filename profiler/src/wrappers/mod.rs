@@ -67,12 +67,21 @@ mod c {
     use super::body;
     use super::shell::{around, shell};
     use crate::guest::caller::Caller;
-    use crate::guest::short_path::{self, Full, Short, Sited, Way};
-    use crate::mpi::abi::Word;
+    use crate::guest::short_path::{self, Family, Full, Mpich, OpenMpi, Short, Sited, Way};
+    use crate::mpi::abi::{Word, abi};
     use crate::mpi::presence::where_present;
     use crate::mpi::real;
     use crate::objects::requests::HandleAddress;
     use crate::{thread, volume};
+
+    /// What is for the family in force of these.
+    fn of_family(any: *const (), open_mpi: *const (), mpich: *const ()) -> *const () {
+        match abi().path() {
+            Family::Any => any,
+            Family::OpenMpi => open_mpi,
+            Family::Mpich => mpich,
+        }
+    }
 
     include!(concat!(env!("OUT_DIR"), "/shells.rs"));
 }

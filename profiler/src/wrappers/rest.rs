@@ -4,6 +4,7 @@
 use std::ffi::c_int;
 
 use crate::fortran;
+use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::{pmpi, status};
 use crate::objects::requests::Noted;
@@ -16,9 +17,9 @@ use crate::thread::looks::Look;
 /// # Safety
 /// The array is that of the call, which was given one request at least.
 #[inline(always)]
-pub unsafe fn is_left(thread: &Thread, noted: &[Noted], array: Word) -> bool {
+pub unsafe fn is_left<P: Path>(thread: &Thread, noted: &[Noted], array: Word) -> bool {
     // SAFETY: as demanded.
-    abi().frees_all_without_statuses && unsafe { is_last_left(thread, noted, array) }
+    abi().frees_all_without_statuses_on::<P>() && unsafe { is_last_left(thread, noted, array) }
 }
 
 #[inline(never)]

@@ -52,7 +52,7 @@ impl Idle {
         let mut requests = thread.requests().enter()?;
         let mut requests = requests.held();
         // SAFETY: the program passes the place of a request.
-        let slot = requests.idle(unsafe { abi().load(request) })?;
+        let slot = requests.idle(unsafe { abi().load_on::<P>(request) })?;
         Some(Idle { slot, record: slot.comm, changes: thread.requests().changed_so_far() })
     }
 
@@ -138,7 +138,7 @@ impl<'a> IdleOnes<'a> {
         }
         // SAFETY: as demanded of this one.
         unsafe {
-            match abi().handle_bytes {
+            match abi().handle_bytes_on::<P>() {
                 4 => IdleOnes::look_at(thread, array as *const u32, length as usize),
                 _ => IdleOnes::look_at(thread, array as *const u64, length as usize),
             }

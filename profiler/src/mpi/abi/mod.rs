@@ -14,6 +14,7 @@ use family::SHARED_REQUESTS;
 pub use family::{Count, Datatypes, Family, Handle, SharedRequests, Status, Word};
 
 use crate::guest::set_once::SetOnce;
+use crate::guest::short_path::{self, Full, Path};
 use crate::mpi::real;
 
 /// The family in force with its handles resolved.
@@ -50,12 +51,51 @@ impl Abi {
         self.shared_requests.contains(&(handle & self.shared_requests_mask))
     }
 
+    /// Which short path is for the family.
+    pub fn path(&self) -> short_path::Family {
+        match self.family.id {
+            id if id == openmpi::FAMILY.id => short_path::Family::OpenMpi,
+            id if id == mpich::FAMILY.id => short_path::Family::Mpich,
+            _ => short_path::Family::Any,
+        }
+    }
+
+    // As a path knows them without asking.
+
+    #[inline(always)]
+    pub fn handle_bytes_on<P: Path>(&self) -> usize {
+        known::<P>().map_or(self.handle_bytes, |family| family.handle_bytes)
+    }
+
+    #[inline(always)]
+    pub fn status_ignore_on<P: Path>(&self) -> Word {
+        known::<P>().map_or(self.status_ignore, |family| family.status_ignore)
+    }
+
+    #[inline(always)]
+    pub fn status_on<P: Path>(&self) -> &Status {
+        known::<P>().map_or(&self.status, |family| &family.status)
+    }
+
+    /// Of `frees_all_without_statuses`.
+    #[inline(always)]
+    pub fn frees_all_without_statuses_on<P: Path>(&self) -> bool {
+        !matches!(P::FAMILY, short_path::Family::OpenMpi) && self.frees_all_without_statuses
+    }
+
     /// Reads a handle that the program or the library stored.
     #[inline(always)]
     pub unsafe fn load(&self, place: Word) -> Word {
+        // SAFETY: as demanded of this one.
+        unsafe { self.load_on::<Full>(place) }
+    }
+
+    /// The same on a path.
+    #[inline(always)]
+    pub unsafe fn load_on<P: Path>(&self, place: Word) -> Word {
         // SAFETY: the caller passes the address of a handle of this family.
         unsafe {
-            match self.handle_bytes {
+            match self.handle_bytes_on::<P>() {
                 4 => *(place as *const u32) as Word,
                 _ => *(place as *const u64) as Word,
             }
@@ -100,6 +140,16 @@ impl Abi {
                 _ => (place as *mut u64).write_unaligned(handle as u64),
             }
         }
+    }
+}
+
+/// The family that a path is for alone.
+#[inline(always)]
+const fn known<P: Path>() -> Option<&'static Family> {
+    match P::FAMILY {
+        short_path::Family::OpenMpi => Some(&openmpi::FAMILY),
+        short_path::Family::Mpich => Some(&mpich::FAMILY),
+        short_path::Family::Any => None,
     }
 }
 
