@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::ffi::c_int;
+use std::hint::assert_unchecked;
 use std::{ptr, slice};
 
 use vocabulary::shard::IN_FLIGHT_LEVELS;
@@ -191,14 +192,20 @@ impl Look {
     /// Room for so many requests and their statuses. Null where there is no memory for it, or they are none.
     #[inline(always)]
     pub fn noted(&self, length: usize) -> *mut Noted {
-        if length <= self.noted.length.get() { self.noted.place.get() } else { self.enlarge(length) }
+        if length.wrapping_sub(1) >= self.noted.length.get() {
+            return self.enlarge(length);
+        }
+        let place = self.noted.place.get();
+        // SAFETY: there is room for one.
+        unsafe { assert_unchecked(!place.is_null()) };
+        place
     }
 
     #[cold]
     #[inline(never)]
     fn enlarge(&self, length: usize) -> *mut Noted {
         // As many as a program can ask for: what it passed may be less than none.
-        let Ok(length) = c_int::try_from(length) else { return ptr::null_mut() };
+        let Some(length) = c_int::try_from(length).ok().filter(|length| *length > 0) else { return ptr::null_mut() };
         let length = (length as usize).next_power_of_two().max(FIRST);
         let statuses = self.statuses.of((length * abi().status.bytes).div_ceil(size_of::<u64>()));
         statuses.and_then(|_| self.noted.of(length)).unwrap_or(ptr::null_mut())

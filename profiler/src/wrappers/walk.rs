@@ -91,7 +91,7 @@ impl Found {
     }
 
     /// Notes requests of one communicator, as long as each is the only one of its handle, in a loop of a few instructions. Where there are
-    /// no other threads, it needs no mark that the look has passed: what has its handle for itself is not met again.
+    /// no other threads, it needs no mark that the look has passed: what has its handle for itself is not met again. There is one at least.
     #[inline(always)]
     unsafe fn note_sole<H: Handle, const MARKS: bool>(
         &mut self,
@@ -121,9 +121,6 @@ impl Found {
             Some(comm)
         };
         // The first one tells the communicator of all, so that the loop need not ask whether it is the first.
-        if length == 0 {
-            return;
-        }
         let Some(record) = look_at_next(self, None) else { return };
         self.record = record;
         while self.index != length {
@@ -272,7 +269,7 @@ unsafe fn look_marking<H: Handle, const TOGETHER: bool>(
     found
 }
 
-/// What an array begins with: the communicator of requests each of which is the only one of its handle, how many these are, and their kinds.
+/// What an array begins with that has one request at least: the communicator of requests each of which is the only one of its handle, how many these are, and their kinds.
 pub type Sole = (Record, usize, u8);
 
 /// None.
@@ -284,11 +281,10 @@ pub unsafe fn look_at_sole<H: Handle>(mut requests: Held, array: *const H, lengt
     let mut found = Found::none(noted);
     // SAFETY: as demanded of this one.
     unsafe { found.note_sole::<H, false>(&mut requests, array, length, 0) };
-    let record = if length == 0 { communicators::none() } else { found.record };
-    (record, found.index, found.kinds)
+    (found.record, found.index, found.kinds)
 }
 
-/// The same of an array of requests of one communicator, each of which is the only one of its handle: returns the communicator and their
+/// The same of an array of requests of one communicator, one at least, each of which is the only one of its handle: returns the communicator and their
 /// kinds, or null. Then what has been marked so far is looked at again.
 #[inline(never)]
 pub unsafe fn look_marking_sole<H: Handle>(

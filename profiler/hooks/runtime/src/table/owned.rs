@@ -1,6 +1,7 @@
 //! A table for one thread at a time.
 
 use std::cell::Cell;
+use std::hint::assert_unchecked;
 use std::marker::PhantomData;
 use std::ptr;
 use std::sync::atomic::{Ordering, compiler_fence};
@@ -247,8 +248,9 @@ impl<S: Slot> Finder<'_, S> {
     /// The address of the slot of which `is_it` is true.
     #[inline(always)]
     pub fn find(&self, hash: u64, is_it: impl Fn(&S) -> bool) -> Option<*mut S> {
-        // SAFETY: so many slots there are.
+        // SAFETY: so many slots there are, and so many bits a hash has.
         unsafe {
+            assert_unchecked(self.byte_shift < u64::BITS);
             let mut at = (hash >> self.byte_shift) as usize & !(Self::SLOT_BYTES - 1);
             loop {
                 let slot = self.slots.byte_add(at);
