@@ -61,7 +61,7 @@ const SLOTS: usize = 2 * CALLS.len();
 
 const CLOSED: u8 = 0;
 pub const SHORT: u8 = 1;
-/// What the shells tell apart by one comparison with [`SHORT`].
+/// What the shells of Fortran tell apart by one comparison with [`SHORT`].
 pub const SITED: u8 = 2;
 
 /// Which way the calls of an exported function go.

@@ -303,6 +303,32 @@ fn follow_plain<P: Path>(thread: &Thread, shortcut: &Shortcut, request: Word, st
     }
 }
 
+/// Where the message of a receive is counted that has completed, if that is where the latest such was.
+pub struct Arrived<'a> {
+    shortcut: &'a Shortcut,
+    cell: *mut Cell,
+}
+
+impl Arrived<'_> {
+    #[inline(always)]
+    pub fn find(slot: &Slot, bytes: u64) -> Option<Arrived<'static>> {
+        // SAFETY: as in `arrived_where`.
+        let shortcut = unsafe { &*slot.shortcut };
+        let cell = shortcut.cell(bytes)?;
+        if shortcut.is_of(slot.cells) { Some(Arrived { shortcut, cell }) } else { None }
+    }
+
+    #[inline(always)]
+    pub fn started(&self) -> Started {
+        self.cell
+    }
+
+    #[inline(always)]
+    pub fn count(self, slot: &Slot, bytes: u64) {
+        receive(self.shortcut.pending.get(), self.cell, slot.ticks, bytes);
+    }
+}
+
 /// What a completed receive brought, by what is left of it in its slot. Returns the counters that it was added to.
 #[inline(always)]
 pub fn arrived_where<P: Path>(thread: &Thread, slot: &Slot, bytes: u64) -> Started {

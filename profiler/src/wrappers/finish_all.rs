@@ -1,6 +1,8 @@
 //! What is left to do when a call has returned that completes all requests that it is given.
 
 use std::ffi::c_int;
+use std::ops::Range;
+use std::slice;
 
 use super::finish::{finish, finish_in_turn, finish_into, finish_where_null, peer};
 use super::look::{Several, count};
@@ -10,7 +12,8 @@ use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::Record;
-use crate::objects::requests::{Held, Kind, Noted};
+use crate::objects::requests::slot;
+use crate::objects::requests::{Held, Kind, Noted, State};
 use crate::objects::shortcuts::Shortcut;
 use crate::record::completed::{self, Completions, One, Ones};
 use crate::record::nonblocking;
@@ -30,17 +33,23 @@ impl Several<'_> {
         array: Word,
         statuses: Word,
     ) {
-        // Of several, by one comparison.
-        if self.count < 2 && self.count == 0 {
+        // SAFETY: the array is the call's, which was given one at least.
+        let is_left = || unsafe { rest::is_left::<P>(thread, self.noted(), array) };
+        if self.count > 1
+            && done.code == 0
+            && let Some(shortcut) = shortcut
+            && !is_left()
+        {
+            // SAFETY: as below.
+            return unsafe { self.finish_several::<P>(thread, shortcut, done.ticks, self.noted(), statuses) };
+        }
+        if self.count == 0 {
             return;
         }
         // SAFETY: the call has filled the statuses, and the array has so many handles.
         unsafe {
             match done.code {
-                0 if !rest::is_left::<P>(thread, self.noted(), array) => match (shortcut, self.noted()) {
-                    (Some(shortcut), noted @ [_, _, ..]) => {
-                        self.finish_several::<P>(thread, shortcut, done.ticks, noted, statuses);
-                    }
+                0 if !is_left() => match (shortcut, self.noted()) {
                     (Some(shortcut), [one])
                         if finish_one::<P>(
                             thread,
@@ -73,26 +82,106 @@ impl Several<'_> {
         noted: &[Noted],
         statuses: Word,
     ) {
-        let mut completions = Completions::of(thread, shortcut);
+        let mut completions = Completions::none(thread, shortcut);
         let mut left = noted;
-        // SAFETY: the call has filled the statuses.
+        // SAFETY: the call has filled the statuses, and what was noted is there where nothing has changed.
         unsafe {
             if P::IS_SHORT
                 && (!self.receives || status::may_be_usual::<P>(statuses))
                 && self.changes == thread.requests().changed_so_far()
                 && let Some(mut requests) = thread.requests().enter()
             {
-                let requests = &mut requests.held();
-                // What is there now was noted: where nothing receives, no status is asked for.
-                left = finish_sole::<P, false>(requests, thread, &mut completions, left, true, statuses);
                 thread.requests().changed();
+                if !P::IS_SITED && shortcut.completes_alike() {
+                    if self.receives {
+                        left = finish_alike::<P, true>(thread, shortcut, noted, statuses);
+                        if left.is_empty() {
+                            return completed::waited_for(shortcut.latest_completed(), ticks);
+                        }
+                    } else {
+                        left = finish_alike::<P, false>(thread, shortcut, noted, statuses);
+                        if left.is_empty() {
+                            return completed::waited_for(shortcut.latest_completed_other(), ticks);
+                        }
+                    }
+                    for noted in &noted[..noted.len() - left.len()] {
+                        completions.have_alike(noted.slot_unchanged().kind);
+                    }
+                }
+                shortcut.forget_peer();
+                // What is there now was noted: where nothing receives, no status is asked for.
+                left = finish_sole::<P, false>(&mut requests.held(), thread, &mut completions, left, true, statuses);
+            } else {
+                shortcut.forget_peer();
             }
             if !left.is_empty() {
-                completions = finish_all::<P>(thread, completions, left, self.receives, statuses);
+                completions = finish_all::<P>(completions, left, self.receives, statuses);
             }
         }
         completions.end(ticks);
     }
+}
+
+/// Finishes requests as they were noted, nothing having changed since in the table, which is entered, up to the first that is not like the latest of its
+/// kind. Returns which are left. `RECEIVES`: there may be some that receive, with statuses that tell their bytes without a call. It calls next to
+/// nothing, so that all of it stays in registers.
+#[inline(always)]
+unsafe fn finish_alike<'a, P: Path, const RECEIVES: bool>(
+    thread: &Thread,
+    shortcut: &Shortcut,
+    noted: &'a [Noted],
+    statuses: Word,
+) -> &'a [Noted] {
+    let Range { start: mut next, end } = noted.as_ptr_range();
+    while next != end {
+        // SAFETY: so many were noted, and nothing has changed.
+        let (one, slot) = unsafe { (&*next, (*next).slot_unchanged()) };
+        let kind_and_state = slot.kind_and_state();
+        if kind_and_state == slot::SOLE_PLAIN {
+            let Some(entry) = shortcut.completed_other(slot.shortcut.cast()) else { break };
+            slot.state = State::Idle;
+            completed::count_others(entry, 1);
+        } else if RECEIVES && kind_and_state == slot::SOLE_RECEIVE {
+            // SAFETY: the call has filled the statuses.
+            let bytes =
+                unsafe { status::bytes_where_usual::<P>(statuses + one.index_of_one() * abi().status_on::<P>().bytes) };
+            let Some(bytes) = bytes else { break };
+            let Some(arrived) = nonblocking::Arrived::find(slot, bytes) else { break };
+            let Some(entry) = shortcut.completed_by_all(arrived.started()) else { break };
+            slot.state = State::Idle;
+            completed::count_received(entry, bytes);
+            arrived.count(slot, bytes);
+        // SAFETY: the table is entered.
+        } else if unsafe { !finish_shared(thread, shortcut, one) } {
+            break;
+        }
+        // SAFETY: there is another one, or the end.
+        next = unsafe { next.add(1) };
+    }
+    // SAFETY: these are what is left.
+    unsafe { slice::from_raw_parts(next, end.offset_from_unsigned(next)) }
+}
+
+/// The same of some that share a handle, and leave nothing to be done, if these are such, and no other stands under it. It takes words that others have in
+/// registers, and not the table's address.
+///
+/// # Safety
+/// The table is entered.
+#[inline(never)]
+unsafe fn finish_shared(thread: &Thread, shortcut: &Shortcut, one: &Noted) -> bool {
+    // SAFETY: as demanded.
+    let mut requests = unsafe { thread.requests().entered() };
+    // SAFETY: it was noted, and is there.
+    let slot = unsafe { requests.noted_unchanged(one) };
+    if !slot.stands_for_alike() {
+        return false;
+    }
+    let (started, count) = (slot.shortcut.cast(), one.together().unwrap_or(1));
+    match shortcut.completed_other(started) {
+        Some(entry) if requests.complete_shared(one, count).is_some() => completed::count_others(entry, count),
+        _ => return false,
+    }
+    true
 }
 
 /// All that is left to do for one alone, if it takes no more than a few comparisons. Apart: it would need registers that others save. It is
@@ -206,6 +295,7 @@ unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
                 // SAFETY: as demanded of this one.
                 let finished = unsafe { finish_into::<P>(thread, slot, status) };
                 let Some((started, bytes)) = finished else { return left };
+                completions.take_more();
                 completions.received(started, bytes);
                 continue;
             }
@@ -222,12 +312,12 @@ unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
 /// The same in any case, for all that are left.
 #[inline(never)]
 unsafe fn finish_all<'a, P: Path>(
-    thread: &'a Thread,
     mut completions: Completions<'a>,
     mut noted: &[Noted],
     receives: bool,
     statuses: Word,
 ) -> Completions<'a> {
+    let thread = completions.thread();
     // Where there is a timeline, more is to be done.
     let are_usual = P::IS_SHORT && receives && status::may_be_usual::<P>(statuses);
     while !noted.is_empty() {

@@ -339,6 +339,16 @@ impl Requests {
         unsafe { self.table.enter(&OWNERS) }.map(Entered)
     }
 
+    /// The same again, further within.
+    ///
+    /// # Safety
+    /// The thread has entered it, and whoever has does not come to it before what is returned has been dropped.
+    #[inline(always)]
+    pub unsafe fn entered(&self) -> Held<'_> {
+        // SAFETY: as demanded.
+        Held(unsafe { self.table.unlocked() })
+    }
+
     /// The table where calls come one after the other.
     #[inline(always)]
     pub fn alone(&self) -> Option<Held<'_>> {

@@ -71,6 +71,17 @@ impl Noted {
         unsafe { (&mut *self.slot, &mut *self.persistent.assume_init()) }
     }
 
+    /// Its slot, whoever has the table.
+    ///
+    /// # Safety
+    /// The table is entered and has not changed since it was noted, and nobody refers to the slot.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref)]
+    pub unsafe fn slot_unchanged(&self) -> &mut Slot {
+        // SAFETY: as demanded.
+        unsafe { &mut *self.slot }
+    }
+
     #[inline(always)]
     pub fn new(handle: Word, seen: &Seen, index: usize) -> Noted {
         Noted::at(handle, seen.slot, index)

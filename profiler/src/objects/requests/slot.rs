@@ -1,5 +1,8 @@
 //! What stands under a handle: its oldest request, and those like it.
 
+use std::mem::offset_of;
+use std::ptr;
+
 use commsee_runtime::table;
 
 use super::request::{Completed, HandleAddress, Kind, NOWHERE, Request, State};
@@ -35,6 +38,14 @@ pub struct Slot {
 
 const _: () = assert!(size_of::<Slot>() == 64);
 
+/// [`Slot::kind_and_state`] of what is active and takes no more than a few comparisons to complete.
+pub const SOLE_RECEIVE: u16 = kind_and_state(Kind::Receive, State::Sole);
+pub const SOLE_PLAIN: u16 = kind_and_state(Kind::Plain, State::Sole);
+
+const fn kind_and_state(kind: Kind, state: State) -> u16 {
+    u16::from_ne_bytes([kind as u8, state as u8])
+}
+
 impl Slot {
     pub(super) const fn of(handle: Word, request: Request) -> Slot {
         let Request { comm, ticks, shortcut, cells, kind, posted, extra, .. } = request;
@@ -43,6 +54,20 @@ impl Slot {
             state => state,
         };
         Slot { handle, comm, kind, state, alike: 0, posted, ticks, shortcut, cells, stamp: 0, extra, queue: NOWHERE }
+    }
+
+    /// Both, for one comparison.
+    #[inline(always)]
+    pub fn kind_and_state(&self) -> u16 {
+        const { assert!(offset_of!(Slot, state) == offset_of!(Slot, kind) + 1) };
+        // SAFETY: they stand one behind the other, and are a byte each.
+        unsafe { ptr::from_ref(self).byte_add(offset_of!(Slot, kind)).cast::<u16>().read() }
+    }
+
+    /// Whether it is one of several under its handle, all of which are alike, and leave nothing to be done.
+    #[inline(always)]
+    pub fn stands_for_alike(&self) -> bool {
+        self.kind == Kind::Plain && self.is_one_of_those_alike() && self.queue == NOWHERE
     }
 
     /// What is known of it wherever it stands.
