@@ -8,8 +8,10 @@ macro_rules! shell {
         std::arch::naked_asm!("movq xmm0, qword ptr [rsp]", "jmp qword ptr [rip + {way}]", way = sym $way);
         #[cfg(target_arch = "aarch64")]
         std::arch::naked_asm!(
+            // What was set up before another thread opened the way is there behind it.
             "adrp x16, {way}",
-            "ldr x16, [x16, :lo12:{way}]",
+            "add x16, x16, :lo12:{way}",
+            "ldar x16, [x16]",
             "fmov d0, x30",
             "br x16",
             way = sym $way,
@@ -162,7 +164,9 @@ macro_rules! fortran_shell {
             "fmov d1, x16",
             "adrp x17, {open}",
             "ldrb w17, [x17, :lo12:{open}]",
-            "ldr x16, [x16, #{layer}]",
+            // As above.
+            "add x16, x16, {layer}",
+            "ldar x16, [x16]",
             "cbz x16, 5f",
             "cmp w17, {is_short}",
             "b.lo 5f",
