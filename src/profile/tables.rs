@@ -1,6 +1,9 @@
 //! The tables of a profile while they are filled, in the order of a stream's sections.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod groups;
+mod meta;
+
+use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{CachedStatement, Connection, params};
 
@@ -9,18 +12,16 @@ use super::files::Files;
 use super::layers::Layers;
 use super::messages;
 use super::number::{Communicators, number_names};
-use super::schema::{NO_CELLS, OVER_PHASES, adding, is_in_total, is_rare, known};
+use super::schema::{adding, is_in_total, is_rare, known};
 use super::sites::Sites;
-use super::utc::utc;
 use crate::buckets::Buckets;
 use crate::calls::{CALLS, is_collective_on_files};
-use crate::counters::{self, Arguments, Calls, Counter, Merge, Messages};
+use crate::counters::{self, Arguments, Calls, Counter, Messages};
 use crate::creators;
-use crate::ranks;
-use crate::shard::{self, BUCKET_INVOLVED, FINISHED, LEFT, NO_OPERATION, OWN_SIZE, REMOTE_RANK, SNAPSHOT};
+use crate::shard::{self, FINISHED, LEFT, NO_OPERATION, OWN_SIZE, REMOTE_RANK, SNAPSHOT};
 use crate::stream::{
-    ALL_PHASES, Completed, Detail, Each, Edge, FileCalls, Identity, InFlight, Item, Key, NO_RANK, Name, Peer, Process,
-    Program, Row, Run, SiteCalls, Sum, Totals, Transfer, Use, add_ranges,
+    Completed, Detail, Edge, FileCalls, Identity, InFlight, Item, Key, NO_RANK, Name, Peer, Process, Program, Row, Run,
+    SiteCalls, Totals, Transfer, Use, add_ranges,
 };
 
 /// `completed.peer` of a process of another `MPI_COMM_WORLD`.
@@ -220,13 +221,6 @@ impl<'a> Tables<'a> {
     }
 
     /// A line for each program, where there are several: its ranks, a tab, and its command.
-    fn programs(&self) -> Option<String> {
-        let mut programs: Vec<&Program> = self.programs.iter().collect();
-        programs.sort_by_key(|program| program.members.first().copied());
-        let line = |program: &&Program| format!("{}\t{}", ranks::format_ranges(&program.members), program.command);
-        (programs.len() > 1).then(|| programs.iter().map(line).collect::<Vec<_>>().join("\n"))
-    }
-
     fn add_process(&mut self, process: &Process) -> Result<(), Error> {
         let state = match process.state {
             FINISHED | LEFT => "finished",
@@ -323,128 +317,11 @@ impl<'a> Tables<'a> {
         self.phases.get(&hash).copied().unwrap_or(0)
     }
 
-    /// Goes on to the next group, if it is another one.
-    fn begin(&mut self, key: Key) -> Result<(), Error> {
-        self.number()?;
-        if self.group.as_ref().is_none_or(|group| group.key != key) {
-            self.end_group()?;
-            self.operations.insert(key.operation);
-            self.of_own_size.extend((key.bucket & OWN_SIZE > 0).then_some(key.operation));
-            self.groups += 1;
-            self.group = Some(Group { id: self.groups, key, is_summed: false, totals: None, cells: None });
-        }
-        Ok(())
-    }
-
-    fn add_sum(&mut self, sum: Sum) -> Result<(), Error> {
-        if sum.key.bucket == BUCKET_INVOLVED {
-            return self.involve(sum.key, NO_RANK, sum.totals.sums.calls);
-        }
-        self.begin(sum.key)?;
-        if let Some(group) = &mut self.group {
-            (group.is_summed, group.totals) = (true, Some(sum.totals));
-        }
-        Ok(())
-    }
-
     fn involve(&mut self, key: Key, rank: u32, calls: u64) -> Result<(), Error> {
         self.number()?;
         self.operations.insert(key.operation);
         let (comm, phase) = (self.comm(key.identity), self.phase(key.phase));
         self.insert.involvement.execute(params![comm, key.operation, known(rank), phase, calls as i64])?;
-        Ok(())
-    }
-
-    fn add_each(&mut self, each: &Each) -> Result<(), Error> {
-        if each.key.bucket == BUCKET_INVOLVED {
-            let involve = |row: &Row| self.involve(each.key, self.known_by(row.rank), row.counted.calls);
-            return each.rows.iter().try_for_each(involve);
-        }
-        self.begin(each.key)?;
-        let Some(group) = &mut self.group else { return Ok(()) };
-        let new = || Cells { common: most_common(&each.rows), last_rank: 0, first: None, are_several: false };
-        let cells = group.cells.get_or_insert_with(new);
-        let first_cell = group.id * self.world_size;
-        for row in &each.rows {
-            let rank = known_by(&self.node_of, row.rank);
-            if !group.is_summed {
-                match &mut group.totals {
-                    Some(totals) => totals.add(&Totals::of(row)),
-                    None => group.totals = Some(Totals::of(row)),
-                }
-            }
-            if !cells.are_several && cells.first.is_none() {
-                (cells.first, cells.last_rank) = (Some(*row), rank);
-                continue;
-            }
-            cells.are_several = true;
-            if let Some(first) = cells.first.take() {
-                self.insert.cell(&first, first_cell + i64::from(cells.last_rank), &cells.common)?;
-            }
-            cells.last_rank = cells.last_rank.max(rank);
-            self.insert.cell(row, first_cell + i64::from(rank), &cells.common)?;
-        }
-        Ok(())
-    }
-
-    fn end_group(&mut self) -> Result<(), Error> {
-        let Some(Group { id, key, totals: Some(totals), mut cells, .. }) = self.group.take() else { return Ok(()) };
-        let ranks = totals.ranks;
-        let number = id * self.world_size;
-        let first = cells.as_mut().and_then(|cells| Some((cells.first.take()?, cells.last_rank, cells.common)));
-        let is_single = first.is_some() && ranks == 1 && self.detail == Detail::Rank;
-        if let Some((row, rank, common)) = first.filter(|_| !is_single) {
-            self.insert.cell(&row, number + i64::from(rank), &common)?;
-        }
-        // What the views make of null need not be stored, and takes no room at the end of a row.
-        let unless = |default: i64, stored: i64| (stored != default).then_some(stored);
-        let (least, most) = (totals.rank_least, totals.rank_most);
-        let phase = if key.phase == ALL_PHASES { OVER_PHASES } else { self.phase(key.phase).into() };
-        let group = [Some(number), Some(self.comm(key.identity).into()), Some(key.operation.into())];
-        let sums = totals.sums.only(is_in_total).map(|sum| Some(sum as i64));
-        let last_rank = match &cells {
-            _ if is_single || phase == OVER_PHASES => None,
-            Some(cells) => Some(i64::from(cells.last_rank)).filter(|last| ranks == 1 || *last != ranks as i64 - 1),
-            None => Some(NO_CELLS),
-        };
-        let spread = [
-            unless(0, least.rank.into()),
-            unless(1, ranks as i64),
-            (ranks > 1).then_some(least.ns as i64),
-            (ranks > 1).then_some(most.ns as i64),
-            (most.rank != least.rank).then(|| most.rank.into()),
-            unless(0, key.bucket.into()),
-            unless(0, phase),
-            last_rank,
-        ];
-        let extremes = Calls::extremes().zip(totals.extremes).flat_map(|((_, counter), peak)| {
-            let of_rank = if matches!(counter.merge, Merge::Least(_)) { least } else { most };
-            // Where each rank made one call, its time is that of the call.
-            let is_left_out = |ns: u64| totals.sums.calls == 1 || (totals.sums.calls == ranks && ns == of_rank.ns);
-            let ns = peak.map(|peak| peak.ns).filter(|ns| !is_left_out(*ns)).map(|ns| ns as i64);
-            [ns, peak.map(|peak| peak.rank).filter(|rank| *rank != of_rank.rank).map(i64::from)]
-        });
-        let row = group.into_iter().chain(sums).chain(spread).chain(extremes);
-        insert(&mut self.insert.total, row)?;
-        let mean = |all: u64| (all as i64).checked_div(ranks as i64);
-        let is_mean = |(at, counter): (usize, &Counter)| {
-            let (sum, most) = (totals.sums.values()[at], totals.most.values()[at]);
-            let mean = if is_rare(counter) { Some(0) } else { mean(sum) };
-            let is_common = !counter.is_common()
-                || cells.as_ref().is_none_or(|cells| Some(cells.common.values()[at] as i64) == mean);
-            is_common && (!is_rare(counter) || sum == 0) && (!counter.has_most || Some(most as i64) == mean)
-        };
-        if !Calls::TABLE.iter().enumerate().all(is_mean) {
-            let of_all = Calls::TABLE.iter().enumerate().flat_map(|(at, counter)| {
-                let sum = is_rare(counter).then(|| totals.sums.values()[at]);
-                sum.into_iter()
-                    .chain(counter.has_most.then(|| totals.most.values()[at]))
-                    .map(|value| Some(value as i64))
-            });
-            let common = Calls::TABLE.iter().enumerate().filter(|(_, counter)| counter.is_common());
-            let common = common.map(|(at, _)| cells.as_ref().map(|cells| cells.common.values()[at] as i64));
-            insert(&mut self.insert.uneven_total, [Some(number)].into_iter().chain(of_all).chain(common))?;
-        }
         Ok(())
     }
 
@@ -570,77 +447,11 @@ impl<'a> Tables<'a> {
         }
         messages::store(self.db)
     }
-
-    fn meta(&self, run: &Run, buckets: &Buckets) -> BTreeMap<&'static str, String> {
-        let header = &run.header;
-        let hex = |words: [u64; 2]| format!("{:016x}{:016x}", words[0], words[1]);
-        let mut meta = BTreeMap::from([
-            ("commsee_version", env!("CARGO_PKG_VERSION").to_owned()),
-            ("command", shard::text(&header.command)),
-            ("start_time", utc(header.start_realtime_ns)),
-            ("end_time", utc(run.end_realtime_ns)),
-            ("mpi_library", shard::text(&header.library)),
-            ("mpi_family", ["unknown", "openmpi", "mpich", "mpi5"][(header.family as usize).min(3)].to_owned()),
-            ("mpi_version", format!("{}.{}", header.mpi_version[0], header.mpi_version[1])),
-            ("ranks", header.world_size.to_string()),
-            ("ranks_recorded", run.ranks.to_string()),
-            ("hosts", self.hosts.len().to_string()),
-            ("detail", self.detail.name().to_owned()),
-            ("bucket_edges", buckets.to_string()),
-            ("clock", ["unknown", "tsc", "virtual counter", "monotonic"][(header.clock as usize).min(3)].to_owned()),
-            ("clock_ns_per_tick", run.ns_per_tick.to_string()),
-            (
-                "thread_level",
-                ["MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"]
-                    [(header.thread_level as usize).min(3)]
-                .to_owned(),
-            ),
-            ("options", shard::text(&header.options)),
-            ("run", hex(header.run)),
-            ("launch", if header.launch == [0, 0] { String::new() } else { hex(header.launch) }),
-        ]);
-        meta.extend(self.programs().map(|programs| ("programs", programs)));
-        let job = header.job();
-        let nodes = if job.nodes > 0 { job.nodes.to_string() } else { String::new() };
-        let of_job = [
-            ("batch_system", job.system),
-            ("job", job.id),
-            ("job_step", job.step),
-            ("job_task", job.task),
-            ("job_nodes", nodes),
-        ];
-        meta.extend(of_job.into_iter().filter(|(_, value)| !value.is_empty()));
-        if header.processors > 0 {
-            meta.insert("processors", header.processors.to_string());
-        }
-        if run.lost_calls > 0 {
-            meta.insert("lost_calls", run.lost_calls.to_string());
-        }
-        if run.damaged > 0 {
-            meta.insert("damaged_entries", run.damaged.to_string());
-        }
-        meta
-    }
 }
 
 /// The rank that a row stands under: where it stands for a node the lowest of the node, also if that one counted nothing.
 fn known_by(node_of: &HashMap<u32, u32>, rank: u32) -> u32 {
     node_of.get(&rank).copied().unwrap_or(rank)
-}
-
-impl Statements<'_> {
-    /// A cell, and apart what it does not have in common with most.
-    fn cell(&mut self, row: &Row, number: i64, common: &Calls) -> Result<(), Error> {
-        let (counted, has_extremes) = (&row.counted, row.counted.calls > 1);
-        let of_cell = counted.values().into_iter().zip(Calls::TABLE).filter(|(_, counter)| !counter.is_common());
-        let of_cell = of_cell.map(|(value, counter)| (counter.is_sum() || has_extremes).then_some(value as i64));
-        insert(&mut self.cell, [Some(number)].into_iter().chain(of_cell))?;
-        if counted.keep(Counter::is_common) != *common {
-            let own = counted.only(Counter::is_common).map(|count| Some(count as i64));
-            insert(&mut self.uneven_cell, [Some(number)].into_iter().chain(own))?;
-        }
-        Ok(())
-    }
 }
 
 /// Adds a row, whatever the number of its columns.
@@ -650,18 +461,4 @@ fn insert(statement: &mut CachedStatement, values: impl Iterator<Item = Option<i
     }
     statement.raw_execute()?;
     Ok(())
-}
-
-/// What most rows have in common, if more than half of them have the same (Boyer and Moore's vote); else what some row has.
-fn most_common(rows: &[Row]) -> Calls {
-    let mut votes = 0u32;
-    let mut winner = Calls::default();
-    for common in rows.iter().map(|row| row.counted.keep(Counter::is_common)) {
-        match votes {
-            0 => (winner, votes) = (common, 1),
-            _ if common == winner => votes += 1,
-            _ => votes -= 1,
-        }
-    }
-    winner
 }
