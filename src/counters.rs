@@ -171,7 +171,7 @@ impl CellOf<'_> {
         match self.cell.calls {
             0 => 0,
             1 => self.ns(self.cell.ticks),
-            // Of several pending receives the bounds are not kept (`record/tally.rs`): of which all are, their mean lies between.
+            // Those of several pending receives are not kept (`record/tally.rs`): both are told as the mean.
             calls if self.cell.ticks_min > self.cell.ticks_max => self.ns(self.cell.ticks) / calls,
             // A bound is rounded outwards.
             _ => self.ns(bound.ticks()).min(self.ns(self.cell.ticks)),

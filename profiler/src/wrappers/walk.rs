@@ -269,7 +269,8 @@ unsafe fn look_marking<H: Handle, const TOGETHER: bool>(
     found
 }
 
-/// What an array begins with that has one request at least: the communicator of requests each of which is the only one of its handle, how many these are, and their kinds.
+/// What an array begins with that has one request at least: the communicator of requests each of which is the only one of its handle, how many these
+/// are, and their kinds.
 pub type Sole = (Record, usize, u8);
 
 /// None.
