@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use vocabulary::calls::{Argument, Call, Shape};
 
-use crate::table::{EVERYWHERE, enter, from_nobody, has_short, may_leave_to_c, seen, status};
+use crate::table::{EVERYWHERE, enter, forwarded, from_nobody, has_short, may_leave_to_c, seen, status};
 
 pub fn write(call: &Call) -> String {
     // Of functions that are written by hand as a whole, so is the translation.
@@ -152,9 +152,10 @@ fn translation_to(call: &Call, body: &str, of_these: &str, before: &str) -> Stri
         .collect();
     let makes_file = call.arguments.iter().any(|argument| argument.kind == "newfile");
     let before = if makes_file { "fortran::clear_stack(); " } else { "" };
-    let bar = if status(call).is_some() { "|_: Word|" } else { "||" };
+    let taken = vec!["_"; forwarded(call).len()];
     line(&format!(
-        "    let forward = {bar} {{ let code = fortran::forward(op::{name}, entry, ierror, || {{ {before}real({}); }}); {refresh}code }};",
+        "    let forward = |{}| {{ let code = fortran::forward(op::{name}, entry, ierror, || {{ {before}real({}); }}); {refresh}code }};",
+        taken.join(", "),
         passed.join(", ")
     ));
     let comma = if given.is_empty() { "" } else { ", " };

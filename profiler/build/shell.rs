@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use vocabulary::calls::{Call, Shape};
 
-use crate::table::{EVERYWHERE, asks_for_family, c_type, enter, from_nobody, has_short, names, seen, status};
+use crate::table::{EVERYWHERE, asks_for_family, c_type, enter, forwarded, from_nobody, has_short, names, seen};
 
 pub fn write(call: &Call) -> String {
     let mut text = String::new();
@@ -34,7 +34,8 @@ fn shell(text: &mut String, call: &Call, large: bool) {
         .collect();
     // Those of hand-written bodies are handed on: as words, and not as the addresses of what would lie in memory for it.
     let moves = if call.shape == Shape::Hand { "move " } else { "" };
-    let forward = status(call).map_or(format!("{moves}||"), |status| format!("{moves}|{}|", status.name));
+    let taken: Vec<&str> = forwarded(call).iter().map(|argument| argument.name).collect();
+    let forward = format!("{moves}|{}|", taken.join(", "));
     let (types, names, given) = (types.join(", "), names(call), given.join(", "));
     let comma = if given.is_empty() { "" } else { ", " };
     // What came with MPI 4 is not in every library.

@@ -20,6 +20,20 @@ pub fn status(call: &Call) -> Option<&Argument> {
     (call.shape == Shape::Hand || receives(call)).then_some(found)
 }
 
+/// The arguments that `forward` takes: the [`status`]. A call that completes requests gives it all that it is given itself: a closure that held them, too,
+/// would take registers for them twice.
+pub fn forwarded(call: &Call) -> Vec<&Argument> {
+    if completes(call) { seen(call).collect() } else { status(call).into_iter().collect() }
+}
+
+/// Whether it is `MPI_Wait`, `MPI_Test`, or one of these over several requests.
+fn completes(call: &Call) -> bool {
+    ["MPI_Wait", "MPI_Test"].iter().any(|kind| {
+        let rest = call.name.strip_prefix(kind);
+        rest.is_some_and(|rest| ["", "all", "any", "some"].contains(&rest))
+    })
+}
+
 /// The tag of what the call sends.
 pub fn tag(call: &Call) -> Option<&'static str> {
     let sends = matches!(call.rule, "send" | "sendrecv" | "sendrecv_replace") && call.shape != Shape::Hand;
@@ -90,16 +104,12 @@ pub fn body_type(argument: &Argument) -> &'static str {
 /// Whether its calls may take the short path: those that programs make often. What begins with `Waitall` and the like is written by hand
 /// for both.
 pub fn has_short(call: &Call) -> bool {
-    let by_hand = ["Wait", "Test"].iter().any(|kind| {
-        let rest = call.name.strip_prefix("MPI_").and_then(|name| name.strip_prefix(kind));
-        rest.is_some_and(|rest| ["", "all", "any", "some"].contains(&rest))
-    });
     let carried = call.arguments.iter().any(|argument| ["comm", "win"].contains(&argument.kind));
     let starts = ["MPI_Start", "MPI_Startall"].contains(&call.name);
     let probes = ["MPI_Mprobe", "MPI_Improbe"].contains(&call.name);
     // Programs that make communicators in a loop make duplicates.
     let made = ["MPI_Comm_dup", "MPI_Comm_free"].contains(&call.name);
-    by_hand || starts || probes || made || carried && matches!(call.shape, Shape::Blocking | Shape::Request)
+    completes(call) || starts || probes || made || carried && matches!(call.shape, Shape::Blocking | Shape::Request)
 }
 
 /// Whether its short path has forms of its own for some ABI families: it looks at requests or at a status.

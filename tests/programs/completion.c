@@ -106,6 +106,38 @@ static void over_nothing(void)
     called("-", "MPI_Testsome");
 }
 
+/* A pair of requests in any two places among nulls, by which the array may begin; and nulls alone, of which there may be many. */
+static void among_nulls(void)
+{
+    enum { LONGEST = 80 };
+    static const int lengths[] = {2, 3, 9, 31, 32, 33, 64, 79, LONGEST};
+    MPI_Request list[LONGEST];
+    for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        int length = lengths[i], places[] = {0, 1, length / 2, length - 2, length - 1};
+        for (int take = 0; take < 5; take++)
+            for (int give = 0; give < 5; give++) {
+                for (int j = 0; j < length; j++) list[j] = MPI_REQUEST_NULL;
+                if (places[take] != places[give]) {
+                    irecv(A, 5, 40, in[0], &list[places[take]]);
+                    isend(A, 5, 40, &list[places[give]]);
+                }
+                MPI_Waitall(length, list, MPI_STATUSES_IGNORE);
+                called(places[take] != places[give] ? "A" : "-", "MPI_Waitall");
+                for (int j = 0; j < length; j++) EXPECT(list[j] == MPI_REQUEST_NULL);
+            }
+    }
+    /* That there is no array is the program's mistake, which the library tells it of. */
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    int seen, unseen;
+    PMPI_Error_class(MPI_Waitall(1, NULL, MPI_STATUSES_IGNORE), &seen);
+    PMPI_Error_class(PMPI_Waitall(1, NULL, MPI_STATUSES_IGNORE), &unseen);
+    EXPECT(seen == unseen && seen != MPI_SUCCESS);
+    failed("-", "MPI_Waitall", 0);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
 static void waits_and_tests(int which)
 {
     MPI_Request give, take;
@@ -462,6 +494,7 @@ int main(int argc, char **argv)
         made(comms[which], labels[which], "MPI_Comm_dup", "WORLD");
     }
     over_nothing();
+    among_nulls();
     waits_and_tests(A);
     waits_and_tests(B);
     lists(1 << A);

@@ -111,7 +111,14 @@ pub unsafe fn bytes_read(status: Word) -> u64 {
 /// One status out of an array; 0 where there is none.
 #[inline(always)]
 pub fn at(statuses: Word, index: usize) -> Word {
-    if statuses == abi().status_ignore || statuses == 0 { 0 } else { statuses + index * abi().status.bytes }
+    at_on::<Full>(statuses, index)
+}
+
+/// The same on a path.
+#[inline(always)]
+pub fn at_on<P: Path>(statuses: Word, index: usize) -> Word {
+    let are_ignored = statuses == abi().status_ignore_on::<P>();
+    if are_ignored || statuses == 0 { 0 } else { statuses + index * abi().status_on::<P>().bytes }
 }
 
 /// Where a message came from, and its tag: in every family they stand before the error.

@@ -9,6 +9,7 @@ use std::{ptr, slice};
 use vocabulary::shard::IN_FLIGHT_LEVELS;
 
 use crate::guest::latest::{Latest, in_order};
+use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::Record;
 use crate::objects::requests::Noted;
@@ -95,28 +96,36 @@ impl Look {
         self.stamp.get() == stamp
     }
 
-    /// What was found in this array of `length` handles, if it is the latest one that was noted, holds what it held then, and no
-    /// request has changed since.
+    /// Whether this array of `length` handles is the latest one that was noted, holds what it held then, and no request has changed since.
     ///
     /// # Safety
     /// There is such an array.
     #[inline(always)]
-    pub unsafe fn found(
-        &self,
-        array: Word,
-        length: c_int,
-        handle_bytes: usize,
-        changes: u64,
-    ) -> Option<(Record, usize, bool)> {
+    pub unsafe fn is_of(&self, array: Word, length: c_int, handle_bytes: usize, changes: u64) -> bool {
         if self.array.get() != array || array == 0 || self.length.get() != length || self.changes.get() != changes {
-            return None;
+            return false;
         }
         // SAFETY: as demanded; so many were kept.
-        let (now, then) = unsafe {
+        unsafe {
             let bytes = length as usize * handle_bytes;
-            (slice::from_raw_parts(array as *const u8, bytes), slice::from_raw_parts(self.handles.place.get(), bytes))
-        };
-        if now == then { Some(self.found.get()) } else { None }
+            slice::from_raw_parts(array as *const u8, bytes) == slice::from_raw_parts(self.handles.place.get(), bytes)
+        }
+    }
+
+    /// What was found in it: the record, how many were noted, and whether there are receives among them.
+    #[inline(always)]
+    pub fn found(&self) -> (Record, usize, bool) {
+        self.found.get()
+    }
+
+    #[inline(always)]
+    pub fn length(&self) -> c_int {
+        self.length.get()
+    }
+
+    #[inline(always)]
+    pub fn changes(&self) -> u64 {
+        self.changes.get()
     }
 
     /// Keeps what was found, for the next look.
@@ -150,12 +159,12 @@ impl Look {
     /// # Safety
     /// So many were noted, and so many handles kept.
     #[inline(always)]
-    pub unsafe fn complete(&self, place: usize, handle: Word, changes: u64) {
+    pub unsafe fn complete<P: Path>(&self, place: usize, handle: Word, changes: u64) {
         // SAFETY: as demanded.
         unsafe {
             let noted = &mut *self.noted.place.get().add(place);
             noted.cross_out();
-            abi().store_at(self.handles.place.get() as Word, noted.index(), handle);
+            abi().store_at_on::<P>(self.handles.place.get() as Word, noted.index(), handle);
         }
         self.completed.set(self.completed.get() + 1);
         in_order();
@@ -166,14 +175,6 @@ impl Look {
     #[inline(always)]
     pub fn completed(&self) -> usize {
         if self.is_kept() { self.completed.get() } else { 0 }
-    }
-
-    /// For `MPI_Testall`, which completes all that is noted.
-    #[inline(always)]
-    pub fn forget_if_some_are_crossed_out(&self) {
-        if self.completed() != 0 {
-            self.forget();
-        }
     }
 
     /// Whether the latest look is kept.
@@ -247,6 +248,14 @@ impl Look {
     #[inline(always)]
     pub fn statuses(&self) -> *mut u64 {
         self.statuses.place.get()
+    }
+
+    /// The statuses to pass on: the program's, or ours where it ignores them and messages may
+    /// arrive.
+    #[inline(always)]
+    pub fn stand_in<P: Path>(&self, receives: bool, statuses: Word) -> Word {
+        let ignores = || statuses == abi().status_ignore_on::<P>();
+        if receives && ignores() { self.statuses() as Word } else { statuses }
     }
 }
 

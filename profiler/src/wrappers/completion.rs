@@ -2,11 +2,12 @@
 //! active to the row `-`.
 
 use std::ffi::c_int;
+use std::hint::assert_unchecked;
 
 use vocabulary::calls::op;
 
+use super::array::are_null;
 use super::finish_all;
-use super::finish_some::Which;
 use super::forward::timed;
 use super::look::{Several, count, is_none, look, look_at_once};
 use crate::guest::guard::recorded;
@@ -33,17 +34,17 @@ pub unsafe fn MPI_Wait<P: Path>(
     thread: &Thread,
     request: Word,
     status: Word,
-    forward: impl FnOnce(Word) -> c_int,
+    forward: impl FnOnce(Word, Word) -> c_int,
 ) -> c_int {
     // SAFETY: the program passes the place of a request.
     unsafe {
         if is_none::<P>(thread, request) {
             if !state::is_on_in::<P>() {
-                return forward(status);
+                return forward(request, status);
             }
-            return of_none::<P>(thread, |record| timed!(P, thread, record, MPI_Wait, forward(status)));
+            return of_none::<P>(thread, |record| timed!(P, thread, record, MPI_Wait, forward(request, status)));
         }
-        wait_for::<P>(thread, request, status, forward)
+        wait_for::<P>(request, status, thread, forward)
     }
 }
 
@@ -52,59 +53,59 @@ pub unsafe fn MPI_Test<P: Path>(
     request: Word,
     flag: Word,
     status: Word,
-    forward: impl FnOnce(Word) -> c_int,
+    forward: impl FnOnce(Word, Word, Word) -> c_int,
 ) -> c_int {
     // SAFETY: the program passes the place of a request.
     unsafe {
         if is_none::<P>(thread, request) {
             if !state::is_on_in::<P>() {
-                return forward(status);
+                return forward(request, flag, status);
             }
-            return of_none::<P>(thread, |record| timed!(P, thread, record, MPI_Test, forward(status)));
+            return of_none::<P>(thread, |record| timed!(P, thread, record, MPI_Test, forward(request, flag, status)));
         }
-        test_one::<P>(thread, request, flag, status, forward)
+        test_one::<P>(request, flag, status, thread, forward)
     }
 }
 
 /// Calls that are given one. Apart, so that what takes no request saves no register for them; and once more where it takes more to find the
-/// request, so that nothing of that is in the way where it does not.
+/// request, so that nothing of that is in the way where it does not. Their arguments come first, as in the call: so they stay in their registers.
 macro_rules! of_one {
     ($($function:ident, $otherwise:ident($($flag:ident)?), $name:ident, is done where $is_done:expr;)*) => {$(
         #[inline(never)]
         unsafe fn $function<P: Path>(
-            thread: &Thread,
             request: Word,
             $($flag: Word,)?
             status: Word,
-            forward: impl FnOnce(Word) -> c_int,
+            thread: &Thread,
+            forward: impl FnOnce(Word, $(one_word!($flag),)? Word) -> c_int,
         ) -> c_int {
             // SAFETY: the program passes the place of a request.
             match unsafe { look_at_once::<P>(thread, request) } {
                 Some(single) if P::IS_SHORT => {
-                    of_one!(P, thread, single, request, status, forward, $name, $is_done)
+                    of_one!(P, thread, single, request, ($($flag)?), status, forward, $name, $is_done)
                 }
                 // SAFETY: as above.
-                _ => unsafe { $otherwise::<P>(thread, request, $($flag,)? status, forward) },
+                _ => unsafe { $otherwise::<P>(request, $($flag,)? status, thread, forward) },
             }
         }
 
         #[inline(never)]
         unsafe fn $otherwise<P: Path>(
-            thread: &Thread,
             request: Word,
             $($flag: Word,)?
             status: Word,
-            forward: impl FnOnce(Word) -> c_int,
+            thread: &Thread,
+            forward: impl FnOnce(Word, $(one_word!($flag),)? Word) -> c_int,
         ) -> c_int {
             // SAFETY: the program passes the place of a request.
             let single = unsafe { look::<P>(thread, request) };
-            of_one!(P, thread, single, request, status, forward, $name, $is_done)
+            of_one!(P, thread, single, request, ($($flag)?), status, forward, $name, $is_done)
         }
     )*};
-    ($path:ident, $thread:ident, $single:ident, $request:ident, $status:ident, $forward:ident, $name:ident, $is_done:expr) => {{
+    ($path:ident, $thread:ident, $single:ident, $request:ident, ($($flag:ident)?), $status:ident, $forward:ident, $name:ident, $is_done:expr) => {{
         let mut own = status::Own::new();
         let status = if $single.receives { own.stand_in::<$path>($status) } else { $status };
-        let done = timed!($path, $thread, $single.record, $name, $forward(status));
+        let done = timed!($path, $thread, $single.record, $name, $forward($request, $($flag,)? status));
         recorded(move || {
             let shortcut = count::<$path>($thread, $single.record, done);
             // SAFETY: the call has returned, and has filled the places that the program passed.
@@ -114,6 +115,14 @@ macro_rules! of_one {
         done.code
     }};
 }
+
+/// The type of an argument.
+macro_rules! one_word {
+    ($argument:ident) => {
+        Word
+    };
+}
+pub(super) use one_word;
 
 of_one! {
     wait_for, wait_otherwise(), MPI_Wait, is done where true;
@@ -125,14 +134,84 @@ pub unsafe fn MPI_Waitall<P: Path>(
     length: c_int,
     array: Word,
     statuses: Word,
-    forward: impl FnOnce(Word) -> c_int,
+    forward: impl FnOnce(c_int, Word, Word) -> c_int,
+) -> c_int {
+    // SAFETY: the program passes an array of so many requests.
+    unsafe {
+        if P::IS_SHORT {
+            if length <= 0 {
+                return wait_for_none::<P>(length, array, statuses, thread, forward);
+            }
+            if array == 0 {
+                return wait_without_array::<P>(length, array, statuses, thread, forward);
+            }
+            if abi().load_on::<P>(array) == abi().request_null {
+                return wait_for_nulls::<P>(length, array, statuses, thread, forward);
+            }
+        }
+        wait_for_all::<P>(length, array, statuses, thread, forward)
+    }
+}
+
+/// A call whose array begins with a null request: most often it holds nothing else. Apart, as above.
+#[inline(never)]
+unsafe fn wait_for_nulls<P: Path>(
+    length: c_int,
+    array: Word,
+    statuses: Word,
+    thread: &Thread,
+    forward: impl FnOnce(c_int, Word, Word) -> c_int,
+) -> c_int {
+    // SAFETY: the program passes an array of so many requests, one at least.
+    unsafe {
+        if !are_null::<P>(array, length as usize) {
+            return wait_for_all::<P>(length, array, statuses, thread, forward);
+        }
+        of_none::<P>(thread, |record| timed!(P, thread, record, MPI_Waitall, forward(length, array, statuses)))
+    }
+}
+
+/// A call that is given no request.
+#[inline(never)]
+unsafe fn wait_for_none<P: Path>(
+    length: c_int,
+    array: Word,
+    statuses: Word,
+    thread: &Thread,
+    forward: impl FnOnce(c_int, Word, Word) -> c_int,
+) -> c_int {
+    of_none::<P>(thread, |record| timed!(P, thread, record, MPI_Waitall, forward(length, array, statuses)))
+}
+
+/// A call that is given requests, but no array: the library will tell of it.
+#[cold]
+unsafe fn wait_without_array<P: Path>(
+    length: c_int,
+    array: Word,
+    statuses: Word,
+    thread: &Thread,
+    forward: impl FnOnce(c_int, Word, Word) -> c_int,
+) -> c_int {
+    // SAFETY: as demanded of this one.
+    unsafe { wait_for_none::<P>(length, array, statuses, thread, forward) }
+}
+
+#[inline(never)]
+unsafe fn wait_for_all<P: Path>(
+    length: c_int,
+    array: Word,
+    statuses: Word,
+    thread: &Thread,
+    forward: impl FnOnce(c_int, Word, Word) -> c_int,
 ) -> c_int {
     // SAFETY: the program passes arrays of so many requests and statuses.
     unsafe {
+        // There it has been looked at.
+        assert_unchecked(!P::IS_SHORT || length > 0 && array != 0);
         in_flight::end_left::<P>(thread);
         let several = Several::look_by::<P, true, true>(thread, op::MPI_Waitall, length, array, false);
         let statuses = several.statuses::<P>(statuses);
-        let Done { code, ticks, .. } = timed!(P, thread, several.record, MPI_Waitall, forward(statuses));
+        let Done { code, ticks, .. } = timed!(P, thread, several.record, MPI_Waitall, forward(length, array, statuses));
         if P::IS_SHORT && code != 0 {
             let Several { look, record, receives, .. } = several;
             let (noted, call) = (several.noted(), (op::MPI_Waitall, code, ticks));
@@ -148,171 +227,3 @@ pub unsafe fn MPI_Waitall<P: Path>(
         code
     }
 }
-
-pub unsafe fn MPI_Testall<P: Path>(
-    thread: &Thread,
-    length: c_int,
-    array: Word,
-    flag: Word,
-    statuses: Word,
-    forward: impl FnOnce(Word) -> c_int,
-) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        if P::IS_SHORT {
-            thread.looks.at(0).forget_if_some_are_crossed_out();
-        }
-        let several = &Several::look_again::<P>(thread, op::MPI_Testall, length, array);
-        let statuses = several.statuses::<P>(statuses);
-        let done = timed!(P, thread, several.record, MPI_Testall, forward(statuses));
-        recorded(move || {
-            let shortcut = count::<P>(thread, several.record, done);
-            if done.code != 0 || Abi::told(flag) != 0 {
-                several.finish_all::<P, false>(thread, done, shortcut, array, statuses);
-            } else {
-                several.keep::<P>(thread, array);
-            }
-            several.leave::<P>(thread);
-        });
-        done.code
-    }
-}
-
-/// A call that completes one of several tells its index.
-enum One {}
-
-impl Which for One {
-    const IS_ONE: bool = true;
-
-    unsafe fn most(_: [Word; 3]) -> usize {
-        1
-    }
-
-    unsafe fn completed(
-        code: c_int,
-        length: usize,
-        [index, status, _]: [Word; 3],
-    ) -> impl Iterator<Item = (usize, Word)> {
-        let status = if status == abi().status_ignore { 0 } else { status };
-        // Where the call failed, every request may be the one: those it completed have become null.
-        // SAFETY: the call has returned, and the program passed a place for the index.
-        let places = match (code, unsafe { usize::try_from(Abi::told(index)) }) {
-            // A place that the call has not filled may hold anything.
-            (0, Ok(at)) if index != 0 && at < length => at..at + 1,
-            (0, _) => 0..0,
-            _ => 0..length,
-        };
-        places.map(move |index| (index, if code == 0 { status } else { 0 }))
-    }
-}
-
-pub unsafe fn MPI_Waitany<P: Path>(
-    thread: &Thread,
-    length: c_int,
-    array: Word,
-    index: Word,
-    status: Word,
-    forward: impl FnOnce(Word) -> c_int,
-) -> c_int {
-    // SAFETY: the program passes an array of so many requests, and places for the rest.
-    unsafe {
-        let several = &Several::look_again::<P>(thread, op::MPI_Waitany, length, array);
-        let status = several.statuses::<P>(status);
-        let done = timed!(P, thread, several.record, MPI_Waitany, forward(status));
-        recorded(move || {
-            let shortcut = count::<P>(thread, several.record, done);
-            several.finish::<P, One>(thread, done, shortcut, array, [index, status, 0]);
-            several.leave::<P>(thread);
-        });
-        done.code
-    }
-}
-
-pub unsafe fn MPI_Testany<P: Path>(
-    thread: &Thread,
-    length: c_int,
-    array: Word,
-    index: Word,
-    flag: Word,
-    status: Word,
-    forward: impl FnOnce(Word) -> c_int,
-) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        let several = &Several::look_again::<P>(thread, op::MPI_Testany, length, array);
-        let status = several.statuses::<P>(status);
-        let done = timed!(P, thread, several.record, MPI_Testany, forward(status));
-        recorded(move || {
-            let shortcut = count::<P>(thread, several.record, done);
-            if done.code != 0 || Abi::told(flag) != 0 {
-                several.finish::<P, One>(thread, done, shortcut, array, [index, status, 0]);
-            } else {
-                several.keep::<P>(thread, array);
-            }
-            several.leave::<P>(thread);
-        });
-        done.code
-    }
-}
-
-/// A call that completes some tells how many, their indices, and their statuses in that order.
-enum Few {}
-
-impl Which for Few {
-    unsafe fn most([count, _, _]: [Word; 3]) -> usize {
-        // SAFETY: the call has filled the place. Below zero is MPI_UNDEFINED: no request was active.
-        usize::try_from(unsafe { Abi::told(count) }).unwrap_or(0)
-    }
-
-    unsafe fn completed(
-        code: c_int,
-        length: usize,
-        [count, indices, statuses]: [Word; 3],
-    ) -> impl Iterator<Item = (usize, Word)> {
-        let known = indices != 0 && (code == 0 || code == abi().family.err_in_status);
-        // SAFETY: the call has filled the place.
-        let count = if known { unsafe { Abi::told(count) } } else { 0 };
-        // A count below zero is MPI_UNDEFINED: no request was active.
-        (0..usize::try_from(count).unwrap_or(0).min(length)).filter_map(move |place| {
-            // SAFETY: the program passes as many places as requests.
-            let index = unsafe { *(indices as *const c_int).add(place) };
-            // A place that the call has not filled may hold anything.
-            let index = usize::try_from(index).ok().filter(|index| *index < length)?;
-            Some((index, status::at(statuses, place)))
-        })
-    }
-}
-
-/// Both tell by the count and the indices what they completed.
-macro_rules! some_of {
-    ($($name:ident)*) => {$(
-        pub unsafe fn $name<P: Path>(
-            thread: &Thread,
-            length: c_int,
-            array: Word,
-            outcount: Word,
-            indices: Word,
-            statuses: Word,
-            forward: impl FnOnce(Word) -> c_int,
-        ) -> c_int {
-            // SAFETY: the program passes arrays of so many places.
-            unsafe {
-                let several = &Several::look_again::<P>(thread, op::$name, length, array);
-                let statuses = several.statuses::<P>(statuses);
-                let done = timed!(P, thread, several.record, $name, forward(statuses));
-                recorded(move || {
-                    let shortcut = count::<P>(thread, several.record, done);
-                    if done.code != 0 || Abi::told(outcount) != 0 {
-                        several.finish::<P, Few>(thread, done, shortcut, array, [outcount, indices, statuses]);
-                    } else {
-                        several.keep::<P>(thread, array);
-                    }
-                    several.leave::<P>(thread);
-                });
-                done.code
-            }
-        }
-    )*};
-}
-
-some_of! { MPI_Waitsome MPI_Testsome }

@@ -199,7 +199,8 @@ unsafe fn finish_one<P: Path>(
     if one.together().is_some() {
         return false;
     }
-    let (is_unchanged, status) = (changes == thread.requests().changed_so_far(), status::at(statuses, one.index()));
+    let (is_unchanged, status) =
+        (changes == thread.requests().changed_so_far(), status::at_on::<P>(statuses, one.index()));
     // SAFETY: the call has filled the statuses.
     unsafe {
         let finished = finish_in_turn::<P>(thread, one, is_unchanged, receives, status);

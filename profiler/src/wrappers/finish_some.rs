@@ -14,43 +14,69 @@ use crate::record::tally::Done;
 use crate::thread::Thread;
 
 impl Several<'_> {
-    /// Some requests of the call have completed. `which`: where the call has told which, and their statuses.
+    /// Some requests of the call have completed. What it was told by follows, as [`Which`] takes it.
     #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
     pub unsafe fn finish<P: Path, W: Which>(
         &self,
         thread: &Thread,
         done: Done,
         shortcut: Option<&Shortcut>,
         array: Word,
-        which: [Word; 3],
+        first: Word,
+        second: Word,
+        third: Word,
     ) {
-        let [first, second, third] = which;
-        let nothing_else_changes = P::IS_SHORT && done.code == 0 && self.changes == thread.requests().changed_so_far();
         // SAFETY: as demanded of this one.
         unsafe {
             if W::IS_ONE
-                && first != 0
-                && nothing_else_changes
+                && done.code == 0
+                && self.is_unchanged::<P>(thread)
                 && let Some(shortcut) = shortcut
-                && finish_alone::<P>(thread, shortcut, done.ticks, self, array, *(first as *const c_int), second)
+                && finish_alone::<P>(thread, shortcut, done.ticks, self, array, first, second)
             {
                 return;
             }
-            finish_some::<P, W>(
-                thread,
-                done.code,
-                done.ticks,
-                shortcut,
-                self.noted(),
-                self.receives,
-                (array, self.length, nothing_else_changes),
-                first,
-                second,
-                third,
-            );
-            if nothing_else_changes && self.length >= WORTH_KEEPING {
-                keep_rest::<W>(thread, *self, array, which);
-            }
+            finish_several::<P, W>(thread, done.code, done.ticks, shortcut, self, array, [first, second, third]);
+        }
+    }
+
+    /// Nothing has changed since the requests were noted, and nobody changes anything.
+    #[inline(always)]
+    pub fn is_unchanged<P: Path>(&self, thread: &Thread) -> bool {
+        P::IS_SHORT && self.changes == thread.requests().changed_so_far()
+    }
+}
+
+/// The same in any case.
+#[inline(always)]
+pub unsafe fn finish_several<P: Path, W: Which>(
+    thread: &Thread,
+    code: c_int,
+    ticks: u64,
+    shortcut: Option<&Shortcut>,
+    several: &Several,
+    array: Word,
+    told: [Word; 3],
+) {
+    let is_unchanged = code == 0 && several.is_unchanged::<P>(thread);
+    let [first, second, third] = told;
+    // SAFETY: as demanded of this one.
+    unsafe {
+        finish_some::<P, W>(
+            thread,
+            code,
+            ticks,
+            shortcut,
+            several.noted(),
+            several.receives,
+            (array, several.length, is_unchanged),
+            first,
+            second,
+            third,
+        );
+        if is_unchanged && several.length >= WORTH_KEEPING {
+            keep_rest::<W>(thread, *several, array, told);
         }
     }
 }
@@ -58,8 +84,7 @@ impl Several<'_> {
 /// Where a call may complete several: to look at fewer handles once more takes no longer than to keep what was found.
 const WORTH_KEEPING: usize = 8;
 
-/// A call over several has completed one of them, and nothing has changed since they were noted: whether that is done. The next call over
-/// the array finds the others. What was found is given where it lies: a copy of what was just written in smaller pieces waits for them.
+/// [`alone`], apart. What was found is given where it lies: a copy of what was just written in smaller pieces waits for them.
 #[inline(never)]
 unsafe fn finish_alone<P: Path>(
     thread: &Thread,
@@ -67,11 +92,31 @@ unsafe fn finish_alone<P: Path>(
     ticks: u64,
     several: &Several,
     array: Word,
-    index: c_int,
+    index: Word,
     status: Word,
 ) -> bool {
-    let Ok(index) = usize::try_from(index) else { return true };
-    let Several { look, length, count, record, .. } = *several;
+    // SAFETY: as demanded of this one.
+    unsafe { alone::<P>(thread, shortcut, ticks, *several, array, index, status) }
+}
+
+/// A call over several has completed one of them, and nothing has changed since they were noted: whether that is done. The next call over
+/// the array finds the others. `index`: the place where the call has told which.
+#[inline(always)]
+pub unsafe fn alone<P: Path>(
+    thread: &Thread,
+    shortcut: &Shortcut,
+    ticks: u64,
+    several: Several,
+    array: Word,
+    index: Word,
+    status: Word,
+) -> bool {
+    if index == 0 {
+        return false;
+    }
+    // SAFETY: the call has filled the place.
+    let Ok(index) = usize::try_from(unsafe { *(index as *const c_int) }) else { return true };
+    let Several { look, length, count, record, .. } = several;
     let Some(place) = place_of(several.noted(), index) else { return false };
     let noted = &several.noted()[place];
     // A persistent one that was started where nobody saw it.
@@ -96,11 +141,11 @@ unsafe fn finish_alone<P: Path>(
                 return true;
             }
             if !look.is_kept() {
-                keep(thread, Several { changes, ..*several }, array);
+                keep(thread, Several { changes, ..several }, array);
             }
             if look.is_kept() {
                 // A persistent one stays in the array: that it is started again is a change.
-                look.complete(place, abi().load_at(array, index), changes);
+                look.complete::<P>(place, abi().load_at_on::<P>(array, index), changes);
             }
         }
     }

@@ -4,9 +4,10 @@
 use std::ffi::c_int;
 use std::slice;
 
+use vocabulary::calls::op;
 use vocabulary::shard::IN_FLIGHT_LEVELS;
 
-use super::walk::{Found, NO_SOLE, Sole, look_at_sole, look_marking_sole, nulls, walk};
+use super::walk::{Found, NO_SOLE, Sole, look_at_sole, look_marking_sole, walk};
 use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
@@ -207,7 +208,6 @@ impl<'a> Several<'a> {
                 };
                 match sole {
                     (record, count, kinds) if SOLE && count == length => (record, count, kinds),
-                    (_, 0, _) if ALL && are_null(array, length) => (communicators::none(), 0, 0),
                     _ => otherwise(sole),
                 }
             } else {
@@ -227,24 +227,41 @@ impl<'a> Several<'a> {
         }
     }
 
-    /// The same for calls that programs repeat until requests complete: where the array holds what the latest such call has left in it, and
-    /// no request of this thread has changed since, it finds what that one found.
+    /// Whether a call that programs repeat until requests complete would find what the latest such call has found: the array holds what that has left
+    /// in it, and no request of this thread has changed since.
     #[inline(always)]
-    pub unsafe fn look_again<P: Path>(thread: &'a Thread, operation: u16, length: c_int, array: Word) -> Several<'a> {
-        in_flight::end_left::<P>(thread);
+    pub unsafe fn is_known<P: Path>(thread: &Thread, operation: u16, length: c_int, array: Word) -> bool {
         let look = thread.looks.at(0);
-        let changes = thread.requests().changed_so_far();
         // SAFETY: the program passes an array of so many handles.
-        unsafe {
-            let found = || look.found(array, length, abi().handle_bytes_on::<P>(), changes);
-            if P::IS_SHORT
-                && let Some((record, count, receives)) = found()
-                && (state::unshared().is_some() || mark_again(thread, look))
-            {
-                return Several { look, length: length as usize, count, record, receives, changes };
-            }
-            look_anew::<P>(thread, operation, length, array)
-        }
+        P::IS_SHORT
+            && unsafe { look.is_of(array, length, abi().handle_bytes_on::<P>(), thread.requests().changed_so_far()) }
+            // What is crossed out is for calls that tell which requests they complete.
+            && (operation != op::MPI_Testall || look.completed() == 0)
+            && (state::unshared().is_some() || mark_again(thread, look))
+    }
+
+    /// To whom the call belongs then, and the statuses to pass on, as [`Several::statuses`] tells.
+    #[inline(always)]
+    pub fn known_with<P: Path>(thread: &Thread, statuses: Word) -> (Record, Word) {
+        let look = thread.looks.at(0);
+        let (record, _, receives) = look.found();
+        (record, look.stand_in::<P>(receives, statuses))
+    }
+
+    /// All of it.
+    #[inline(always)]
+    pub fn known(thread: &'a Thread) -> Several<'a> {
+        let look = thread.looks.at(0);
+        let (record, count, receives) = look.found();
+        Several { look, length: look.length() as usize, count, record, receives, changes: look.changes() }
+    }
+
+    /// Looks at them as for the first time.
+    #[inline(never)]
+    pub unsafe fn look_anew<P: Path>(thread: &'a Thread, operation: u16, length: c_int, array: Word) -> Several<'a> {
+        in_flight::end_left::<P>(thread);
+        // SAFETY: as demanded of this one.
+        unsafe { Several::look_by::<P, false, true>(thread, operation, length, array, false) }
     }
 
     /// None has completed: what was found is kept for the next such call.
@@ -269,10 +286,7 @@ impl<'a> Several<'a> {
     /// The statuses to pass on: the program's, or ours where it ignores them and messages may arrive.
     #[inline(always)]
     pub unsafe fn statuses<P: Path>(&self, statuses: Word) -> Word {
-        if !self.receives || statuses != abi().status_ignore_on::<P>() {
-            return statuses;
-        }
-        self.look.statuses() as Word
+        self.look.stand_in::<P>(self.receives, statuses)
     }
 
     /// The call is over.
@@ -315,28 +329,6 @@ fn mark_again(thread: &Thread, look: &Look) -> bool {
         thread.requests().look(stamp);
     }
     entered.is_some()
-}
-
-/// Whether an array holds so many null handles. It has one at least.
-#[inline(never)]
-unsafe fn are_null(array: Word, length: usize) -> bool {
-    // SAFETY: the program passes an array of so many handles.
-    unsafe {
-        if abi().load(array) != abi().request_null {
-            return false;
-        }
-        match abi().handle_bytes {
-            4 => nulls(array as *const u32, length) == length,
-            _ => nulls(array as *const u64, length) == length,
-        }
-    }
-}
-
-/// Apart, since the calls that come to it mostly find what they found before.
-#[inline(never)]
-unsafe fn look_anew<'a, P: Path>(thread: &'a Thread, operation: u16, length: c_int, array: Word) -> Several<'a> {
-    // SAFETY: as demanded of this one.
-    unsafe { Several::look_by::<P, false, true>(thread, operation, length, array, false) }
 }
 
 /// Keeps what was found for the next call over the array, as it is now. Apart, since programs call again more often than they call anew.

@@ -6,6 +6,7 @@
 // Bodies bear the names of MPI's functions.
 #![allow(non_snake_case)]
 
+mod array;
 mod completion;
 mod creators;
 mod datatypes;
@@ -18,6 +19,7 @@ mod lifecycle;
 mod look;
 mod messages;
 mod partitioned;
+mod repeated;
 mod requests;
 mod rest;
 mod rma;
@@ -37,6 +39,7 @@ mod body {
     pub use super::io::*;
     pub use super::messages::*;
     pub use super::partitioned::*;
+    pub use super::repeated::*;
     pub use super::requests::*;
     pub use super::rma::*;
     pub use super::starts::*;

@@ -6,9 +6,10 @@ use std::slice;
 
 use vocabulary::calls::op;
 
+use super::array::Handle;
 use super::forward::timed;
 use super::look::{Several, count, look_any};
-use super::walk::{Handle, involve_all};
+use super::walk::involve_all;
 use crate::guest::guard::recorded;
 use crate::guest::short_path::{Full, Path};
 use crate::guest::state;

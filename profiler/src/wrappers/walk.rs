@@ -1,63 +1,17 @@
 //! The way along an array of requests: what each is, of which communicator, and where that is known.
 
-use std::{ptr, slice};
+use std::ptr;
 
 use vocabulary::shard::BUCKET_INVOLVED;
 
+use super::array::{Handle, nulls};
 use crate::guest::state;
-use crate::mpi::abi::{Word, abi};
+use crate::mpi::abi::abi;
 use crate::objects::communicators::{self, Record};
 use crate::objects::requests::slot::Slot;
 use crate::objects::requests::{self, Held, Kind, Noted, State};
 use crate::record::tally;
 use crate::thread::Thread;
-
-/// A handle as it stands in an array.
-pub trait Handle: Copy {
-    fn word(self) -> Word;
-}
-
-impl Handle for u32 {
-    #[inline(always)]
-    fn word(self) -> Word {
-        self as Word
-    }
-}
-
-impl Handle for u64 {
-    #[inline(always)]
-    fn word(self) -> Word {
-        self as Word
-    }
-}
-
-/// How many null handles there are, one after the other, in an array that begins with one and has so many handles. Most often it has no
-/// others: then each is the one behind it, which the C library compares faster than a loop here.
-///
-/// # Safety
-/// There are so many handles, and one at least.
-#[inline(always)]
-pub unsafe fn nulls<H: Handle>(array: *const H, length: usize) -> usize {
-    let bytes = (length - 1) * size_of::<H>();
-    // SAFETY: as demanded.
-    unsafe {
-        let begin = slice::from_raw_parts(array.cast::<u8>(), bytes);
-        if begin == slice::from_raw_parts(array.add(1).cast::<u8>(), bytes) {
-            return length;
-        }
-        (1..length).find(|index| array.add(*index).read_unaligned().word() != abi().request_null).unwrap_or(length)
-    }
-}
-
-/// The same where it is rare.
-///
-/// # Safety
-/// As above.
-#[inline(never)]
-unsafe fn nulls_apart<H: Handle>(array: *const H, length: usize) -> usize {
-    // SAFETY: as demanded of this one.
-    unsafe { nulls(array, length) }
-}
 
 /// What a look has found up to a place of the array.
 #[derive(Clone, Copy)]
@@ -151,7 +105,7 @@ impl Found {
                 self.index += 1;
                 if self.index < length && at(self.index).word() == null {
                     // SAFETY: so many handles are left.
-                    self.index += unsafe { nulls_apart(array.add(self.index), length - self.index) };
+                    self.index += unsafe { nulls(array.add(self.index), length - self.index) };
                 }
                 continue;
             }
