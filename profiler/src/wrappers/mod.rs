@@ -14,6 +14,8 @@ mod finish;
 mod finish_all;
 mod finish_some;
 mod forward;
+mod frees;
+mod groups;
 mod io;
 mod lifecycle;
 mod look;
@@ -36,6 +38,8 @@ mod body {
 
     pub use super::completion::*;
     pub use super::creators::*;
+    pub use super::frees::*;
+    pub use super::groups::*;
     pub use super::io::*;
     pub use super::messages::*;
     pub use super::partitioned::*;
