@@ -148,8 +148,9 @@ pub unsafe fn MPI_Waitall<P: Path>(
             if abi().load_on::<P>(array) == abi().request_null {
                 return wait_for_nulls::<P>(length, array, statuses, thread, forward);
             }
+            return wait_for_all::<P>(length, array, statuses, thread, forward);
         }
-        wait_for_all::<P>(length, array, statuses, thread, forward)
+        look_and_wait::<P>(length, array, statuses, thread, forward)
     }
 }
 
@@ -196,6 +197,7 @@ unsafe fn wait_without_array<P: Path>(
     unsafe { wait_for_none::<P>(length, array, statuses, thread, forward) }
 }
 
+/// A call that is given an array of one request at least.
 #[inline(never)]
 unsafe fn wait_for_all<P: Path>(
     length: c_int,
@@ -204,10 +206,23 @@ unsafe fn wait_for_all<P: Path>(
     thread: &Thread,
     forward: impl FnOnce(c_int, Word, Word) -> c_int,
 ) -> c_int {
+    // SAFETY: as is told; as demanded of this one.
+    unsafe {
+        assert_unchecked(length > 0 && array != 0);
+        look_and_wait::<P>(length, array, statuses, thread, forward)
+    }
+}
+
+#[inline(always)]
+unsafe fn look_and_wait<P: Path>(
+    length: c_int,
+    array: Word,
+    statuses: Word,
+    thread: &Thread,
+    forward: impl FnOnce(c_int, Word, Word) -> c_int,
+) -> c_int {
     // SAFETY: the program passes arrays of so many requests and statuses.
     unsafe {
-        // There it has been looked at.
-        assert_unchecked(!P::IS_SHORT || length > 0 && array != 0);
         in_flight::end_left::<P>(thread);
         let several = Several::look_by::<P, true, true>(thread, op::MPI_Waitall, length, array, false);
         let statuses = several.statuses::<P>(statuses);

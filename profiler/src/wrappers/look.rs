@@ -7,6 +7,7 @@ use std::slice;
 use vocabulary::calls::op;
 use vocabulary::shard::IN_FLIGHT_LEVELS;
 
+use super::array::are_null;
 use super::walk::{Found, NO_SOLE, Sole, look_at_sole, look_marking_sole, walk};
 use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
@@ -208,6 +209,8 @@ impl<'a> Several<'a> {
                 };
                 match sole {
                     (record, count, kinds) if SOLE && count == length => (record, count, kinds),
+                    // On the short path that has been asked.
+                    (_, 0, _) if ALL && !P::IS_SHORT && are_null::<P>(array, length) => (communicators::none(), 0, 0),
                     _ => otherwise(sole),
                 }
             } else {

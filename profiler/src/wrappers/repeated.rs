@@ -85,7 +85,21 @@ macro_rules! repeated {
             $statuses: Word,
             forward: impl FnOnce(c_int, Word, $(one_word!($argument),)* Word) -> c_int,
         ) -> c_int {
+            /// Apart from the short path.
             #[inline(never)]
+            unsafe fn anew_apart<P: Path>(
+                length: c_int,
+                array: Word,
+                $($argument: Word,)*
+                $statuses: Word,
+                thread: &Thread,
+                forward: impl FnOnce(c_int, Word, $(one_word!($argument),)* Word) -> c_int,
+            ) -> c_int {
+                // SAFETY: as below.
+                unsafe { anew::<P>(length, array, $($argument,)* $statuses, thread, forward) }
+            }
+
+            #[inline(always)]
             unsafe fn anew<P: Path>(
                 length: c_int,
                 array: Word,
@@ -136,8 +150,11 @@ macro_rules! repeated {
 
             // SAFETY: the program passes arrays of so many requests and places, and places for the rest.
             unsafe {
-                if !Several::is_known::<P>(thread, op::$name, length, array) {
+                if !P::IS_SHORT {
                     return anew::<P>(length, array, $($argument,)* $statuses, thread, forward);
+                }
+                if !Several::is_known::<P>(thread, op::$name, length, array) {
+                    return anew_apart::<P>(length, array, $($argument,)* $statuses, thread, forward);
                 }
                 let (record, $statuses) = Several::known_with::<P>(thread, $statuses);
                 let call = || forward(length, array, $($argument,)* $statuses);
