@@ -126,7 +126,8 @@ static void among_nulls(void)
                 for (int j = 0; j < length; j++) EXPECT(list[j] == MPI_REQUEST_NULL);
             }
     }
-    /* That there is no array is the program's mistake, which the library tells it of. */
+#if MPI_VERSION < 5
+    /* That there is no array is the program's mistake, which the library tells it of; the wheel of MPICH 5 looks for none. */
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     int seen, unseen;
@@ -136,6 +137,7 @@ static void among_nulls(void)
     failed("-", "MPI_Waitall", 0);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+#endif
 }
 
 static void waits_and_tests(int which)

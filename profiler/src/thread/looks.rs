@@ -102,7 +102,7 @@ impl Look {
     /// There is such an array.
     #[inline(always)]
     pub unsafe fn is_of(&self, array: Word, length: c_int, handle_bytes: usize, changes: u64) -> bool {
-        if self.array.get() != array || array == 0 || self.length.get() != length || self.changes.get() != changes {
+        if array == 0 || !self.is_for(array) || self.length.get() != length || self.changes.get() != changes {
             return false;
         }
         // SAFETY: as demanded; so many were kept.
@@ -116,6 +116,12 @@ impl Look {
     #[inline(always)]
     pub fn found(&self) -> (Record, usize, bool) {
         self.found.get()
+    }
+
+    /// Whether it is kept for this array.
+    #[inline(always)]
+    pub fn is_for(&self, array: Word) -> bool {
+        self.array.get() == array
     }
 
     #[inline(always)]

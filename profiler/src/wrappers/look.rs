@@ -251,12 +251,14 @@ impl<'a> Several<'a> {
         (record, look.stand_in::<P>(receives, statuses))
     }
 
-    /// All of it.
+    /// All of it, after the call. None where a handler of a signal has made a call over another array in the meantime: what is kept is its.
     #[inline(always)]
-    pub fn known(thread: &'a Thread) -> Several<'a> {
+    pub fn known(thread: &'a Thread, array: Word) -> Option<Several<'a>> {
         let look = thread.looks.at(0);
         let (record, count, receives) = look.found();
-        Several { look, length: look.length() as usize, count, record, receives, changes: look.changes() }
+        let length = look.length() as usize;
+        let several = Several { look, length, count, record, receives, changes: look.changes() };
+        if look.is_for(array) { Some(several) } else { None }
     }
 
     /// Looks at them as for the first time.

@@ -12,6 +12,7 @@ use crate::guest::guard::recorded;
 use crate::guest::short_path::Path;
 use crate::mpi::abi::{Abi, Word, abi};
 use crate::mpi::status;
+use crate::objects::communicators::Record;
 use crate::objects::shortcuts::Shortcut;
 use crate::record::tally::Done;
 use crate::thread::Thread;
@@ -131,19 +132,24 @@ macro_rules! repeated {
             #[inline(never)]
             #[allow(unused_variables)]
             unsafe fn failed<P: Path>(
+                length: c_int,
                 array: Word,
                 $($argument: Word,)*
                 $statuses: Word,
                 thread: &Thread,
+                record: Record,
                 (code, ticks): (c_int, u64),
             ) -> c_int {
                 // SAFETY: as below.
                 recorded(move || unsafe {
-                    let several = Several::known(thread);
                     let done = Done { operation: op::$name, code, ticks };
-                    let shortcut = count::<P>(thread, several.record, done);
-                    several.$finish::<P, $of>(thread, done, shortcut, array, $($told),*);
-                    several.leave::<P>(thread);
+                    let shortcut = count::<P>(thread, record, done);
+                    if let Some(several) = Several::known(thread, array)
+                        && several.length == length as usize
+                    {
+                        several.$finish::<P, $of>(thread, done, shortcut, array, $($told),*);
+                    }
+                    thread.looked::<P>();
                 });
                 code
             }
@@ -160,12 +166,12 @@ macro_rules! repeated {
                 let call = || forward(length, array, $($argument,)* $statuses);
                 let Done { code, ticks, .. } = timed!(P, thread, record, $name, call());
                 if code != 0 {
-                    return failed::<P>(array, $($argument,)* $statuses, thread, (code, ticks));
+                    return failed::<P>(length, array, $($argument,)* $statuses, thread, record, (code, ticks));
                 }
                 recorded(move || {
                     let shortcut = count::<P>(thread, record, Done { operation: op::$name, code: 0, ticks });
                     if $has_completed {
-                        known::$finish::<P, $of>(thread, shortcut, ticks, array, $($told),*);
+                        known::$finish::<P, $of>(thread, shortcut, ticks, length, array, $($told),*);
                     }
                     thread.looked::<P>();
                 });
@@ -177,7 +183,7 @@ macro_rules! repeated {
 
 /// What is left to do where all was known, apart, since most often nothing is.
 mod known {
-    use super::{Done, Path, Several, Shortcut, Thread, Which, Word};
+    use super::{Done, Path, Several, Shortcut, Thread, Which, Word, c_int};
     use crate::wrappers::finish_some;
 
     #[inline(never)]
@@ -185,25 +191,32 @@ mod known {
         thread: &Thread,
         shortcut: Option<&Shortcut>,
         ticks: u64,
+        length: c_int,
         array: Word,
         statuses: Word,
     ) {
         let done = Done { operation: super::op::MPI_Testall, code: 0, ticks };
-        // SAFETY: as demanded of this one.
-        unsafe { Several::known(thread).finish_all::<P, FREES>(thread, done, shortcut, array, statuses) }
+        if let Some(several) = Several::known(thread, array)
+            && several.length == length as usize
+        {
+            // SAFETY: as demanded of this one.
+            unsafe { several.finish_all::<P, FREES>(thread, done, shortcut, array, statuses) }
+        }
     }
 
+    /// How many requests it was given does not matter: the call tells which have completed.
     #[inline(never)]
     pub unsafe fn finish<P: Path, W: Which>(
         thread: &Thread,
         shortcut: Option<&Shortcut>,
         ticks: u64,
+        _: c_int,
         array: Word,
         first: Word,
         second: Word,
         third: Word,
     ) {
-        let several = Several::known(thread);
+        let Some(several) = Several::known(thread, array) else { return };
         // SAFETY: as demanded of this one.
         unsafe {
             if W::IS_ONE
@@ -228,7 +241,7 @@ mod known {
         second: Word,
         third: Word,
     ) {
-        let several = Several::known(thread);
+        let Some(several) = Several::known(thread, array) else { return };
         // SAFETY: as demanded of this one.
         unsafe {
             finish_some::finish_several::<P, W>(thread, 0, ticks, shortcut, &several, array, [first, second, third]);
