@@ -12,6 +12,7 @@ use std::ffi::c_int;
 use vocabulary::shard::{Communicator, INTER};
 
 use crate::fortran::{self, Object};
+use crate::guest::rarely;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
@@ -326,10 +327,6 @@ fn goes_nowhere(destination: c_int) -> bool {
     rarely();
     destination < 0
 }
-
-/// What calls it is not laid out in the way of what does not.
-#[cold]
-fn rarely() {}
 
 /// Whether this rank is `MPI_PROC_NULL`.
 #[inline(always)]

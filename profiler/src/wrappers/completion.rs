@@ -11,6 +11,7 @@ use super::finish_all;
 use super::forward::timed;
 use super::look::{Several, count, is_none, look, look_at_once};
 use crate::guest::guard::recorded;
+use crate::guest::rarely;
 use crate::guest::short_path::Path;
 use crate::guest::state;
 use crate::mpi::abi::{Abi, Word, abi};
@@ -143,7 +144,9 @@ pub unsafe fn MPI_Waitall<P: Path>(
                 return wait_for_none::<P>(length, array, statuses, thread, forward);
             }
             if array == 0 {
-                return wait_without_array::<P>(length, array, statuses, thread, forward);
+                // The library will tell of it.
+                rarely();
+                return wait_for_none::<P>(length, array, statuses, thread, forward);
             }
             if abi().load_on::<P>(array) == abi().request_null {
                 return wait_for_nulls::<P>(length, array, statuses, thread, forward);
@@ -172,7 +175,7 @@ unsafe fn wait_for_nulls<P: Path>(
     }
 }
 
-/// A call that is given no request.
+/// A call that is given no request, or no array.
 #[inline(never)]
 unsafe fn wait_for_none<P: Path>(
     length: c_int,
@@ -182,19 +185,6 @@ unsafe fn wait_for_none<P: Path>(
     forward: impl FnOnce(c_int, Word, Word) -> c_int,
 ) -> c_int {
     of_none::<P>(thread, |record| timed!(P, thread, record, MPI_Waitall, forward(length, array, statuses)))
-}
-
-/// A call that is given requests, but no array: the library will tell of it.
-#[cold]
-unsafe fn wait_without_array<P: Path>(
-    length: c_int,
-    array: Word,
-    statuses: Word,
-    thread: &Thread,
-    forward: impl FnOnce(c_int, Word, Word) -> c_int,
-) -> c_int {
-    // SAFETY: as demanded of this one.
-    unsafe { wait_for_none::<P>(length, array, statuses, thread, forward) }
 }
 
 /// A call that is given an array of one request at least.
