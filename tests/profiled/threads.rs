@@ -110,7 +110,9 @@ fn handlers_of_signals_may_end_mpi() {
 fn handlers_of_signals_may_call_mpi() {
     for mpi in Mpi::ALL {
         for ranks in [1, 2] {
-            check(&Launch::new(mpi, "interrupted").ranks(ranks).run().succeeded());
+            for program in ["interrupted", "polled"] {
+                check(&Launch::new(mpi, program).ranks(ranks).run().succeeded());
+            }
         }
     }
 }

@@ -13,6 +13,8 @@
 //!
 //! A handler of a signal may call MPI at any instruction of this, whether or not the standard allows it. So a call takes its place by the
 //! first word that it stores, and the stack pointer is the second: the handler's call finds the place taken, and takes the next one.
+//! One over several requests takes its place before it looks at them, and gives it back when it has dealt with them: what a thread has found in an
+//! array is kept by level.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -103,38 +105,92 @@ pub fn outlast_handle(thread: &Thread, handle: Word, record: Record) {
     }
 }
 
+/// The level that a call has taken. One that looks at what it is given takes it before: a handler of a signal that calls meanwhile finds the thread in a
+/// call, and looks at a level of its own.
+#[derive(Clone, Copy)]
+pub struct Taken {
+    level: Level,
+    /// `IN_FLIGHT_LEVELS` where none was free, and it shares the highest.
+    number: usize,
+}
+
+impl Taken {
+    /// On the short path that is the lowest, which is found again: a register for it would have to be saved.
+    #[inline(always)]
+    fn level<P: Path>(self, thread: &Thread) -> Level {
+        if P::IS_SHORT { thread.in_flight.lowest_again() } else { self.level }
+    }
+
+    /// The level, in the function that forwards the call. On the short path another one may have taken it.
+    #[inline(always)]
+    pub fn level_here<P: Path>(self, thread: &Thread) -> Level {
+        if P::IS_SHORT {
+            note_frame(thread);
+        }
+        self.level::<P>(thread)
+    }
+
+    #[inline(always)]
+    pub fn number<P: Path>(self) -> usize {
+        if P::IS_SHORT { 0 } else { self.number }
+    }
+
+    /// What the call has looked at is needed no more.
+    #[inline(always)]
+    pub fn give_back<P: Path>(self, thread: &Thread) {
+        self.level::<P>(thread).give_back();
+    }
+}
+
+/// The level that a call on the short path has taken.
+#[inline(always)]
+pub fn taken_on_short<P: Path>(thread: &Thread) -> Taken {
+    debug_assert!(P::IS_SHORT, "it may have taken another one");
+    Taken { level: thread.in_flight.level(0), number: 0 }
+}
+
 #[inline(always)]
 pub fn free_level<P: Path>(thread: &Thread) -> Level {
-    let lowest = thread.in_flight.level(0);
+    let level = take::<P>(thread).level;
+    if P::IS_SHORT {
+        note_frame(thread);
+    }
+    level
+}
+
+/// A call takes its level. On the short path its stack pointer is still to be noted there.
+#[inline(always)]
+pub fn take<P: Path>(thread: &Thread) -> Taken {
+    let lowest = Taken { level: thread.in_flight.level(0), number: 0 };
     // On the short path the thread is outside.
     if P::IS_SHORT {
-        lowest.take();
-        note_frame(thread);
+        lowest.level.take();
         return lowest;
     }
     let caller = thread.in_flight.take_caller();
-    let free = match lowest.is_inside() {
+    let taken = match lowest.level.is_inside() {
         true => above(thread, stack::pointer(), caller as usize),
         false => {
-            lowest.take();
+            lowest.level.take();
             note_frame(thread);
             lowest
         }
     };
-    free.set_caller(caller);
-    free
+    taken.level.set_caller(caller);
+    taken
 }
 
 /// The program's callbacks (of attributes, reductions, errors) may call MPI themselves, or it has jumped out of a call.
 #[cold]
 #[inline(never)]
-fn above(thread: &Thread, frame: usize, caller: usize) -> Level {
-    let at = |level| thread.in_flight.level(level);
-    let free = end_left_by(thread, frame, caller, !thread.in_flight.is_looked_at.take());
-    at(free).take();
-    thread.in_flight.frames[free].set(frame);
-    thread.in_flight.is_made_within(free, thread.counters.counted_ticks.get());
-    at(free)
+fn above(thread: &Thread, frame: usize, caller: usize) -> Taken {
+    let number = end_left_by(thread, frame, caller, !thread.in_flight.is_looked_at.take());
+    let place = number.min(IN_FLIGHT_LEVELS - 1);
+    let level = thread.in_flight.level(place);
+    level.take();
+    thread.in_flight.frames[place].set(frame);
+    thread.in_flight.is_made_within(place, thread.counters.counted_ticks.get());
+    Taken { level, number }
 }
 
 /// Ends the calls that the program has jumped out of, before one that looks at requests does so: when they end, so does what was looked at.
@@ -148,7 +204,7 @@ pub fn end_left<P: Path>(thread: &Thread) {
 }
 
 /// The same, as a call with this stack pointer tells, which returns to `caller` (0: not known). With `samples` some calls look closely that
-/// need not. Returns the level that is free then, or the highest.
+/// need not. Returns the level that is free then, or `IN_FLIGHT_LEVELS`.
 #[cold]
 #[inline(never)]
 fn end_left_by(thread: &Thread, frame: usize, caller: usize, samples: bool) -> usize {
@@ -167,7 +223,7 @@ fn end_left_by(thread: &Thread, frame: usize, caller: usize, samples: bool) -> u
             return level;
         }
     }
-    IN_FLIGHT_LEVELS - 1
+    IN_FLIGHT_LEVELS
 }
 
 /// Two stack pointers that lie closer may be those of two wrappers that were called from one place: no wrapper needs more.
@@ -287,7 +343,21 @@ pub fn leave_begun<P: Path>(inside: Inside<P>, begin_ticks: u64, end_ticks: u64)
     begin_ticks
 }
 
-/// The same, and the handle that it was given: on the short path as they were noted.
+/// The same, but the call goes on with what it has looked at, and so stays at its level, as one that is about to begin, until [`Taken::give_back`].
+#[inline(always)]
+pub fn leave_looking<P: Path>(inside: Inside<P>, begin_ticks: u64, end_ticks: u64) -> u64 {
+    let (thread, level) = (inside.thread, inside.level());
+    std::mem::forget(inside);
+    let begin_ticks = if P::IS_SHORT { level.begin() } else { begin_ticks };
+    if trace::is_on_in::<P>() {
+        trace::call(thread, level.as_noted(), end_ticks);
+    }
+    level.take();
+    level.set_end(end_ticks);
+    begin_ticks
+}
+
+/// The same as [`leave_begun`], and the handle that the call was given: on the short path as they were noted.
 #[inline(always)]
 pub fn leave_as_noted<P: Path>(inside: Inside<P>, begin_ticks: u64, comm: Word, end_ticks: u64) -> (u64, Word) {
     if !P::IS_SHORT {

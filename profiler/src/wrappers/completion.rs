@@ -17,7 +17,7 @@ use crate::guest::state;
 use crate::mpi::abi::{Abi, Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
-use crate::record::in_flight;
+use crate::record::in_flight::{self, Taken};
 use crate::record::tally::Done;
 use crate::thread::Thread;
 
@@ -139,6 +139,7 @@ pub unsafe fn MPI_Waitall<P: Path>(
 ) -> c_int {
     // SAFETY: the program passes an array of so many requests.
     unsafe {
+        let taken = in_flight::take::<P>(thread);
         if P::IS_SHORT {
             if length <= 0 {
                 return wait_for_none::<P>(length, array, statuses, thread, forward);
@@ -153,7 +154,7 @@ pub unsafe fn MPI_Waitall<P: Path>(
             }
             return wait_for_all::<P>(length, array, statuses, thread, forward);
         }
-        look_and_wait::<P>(length, array, statuses, thread, forward)
+        look_and_wait::<P>(length, array, statuses, thread, taken, forward)
     }
 }
 
@@ -171,7 +172,8 @@ unsafe fn wait_for_nulls<P: Path>(
         if !are_null::<P>(array, length as usize) {
             return wait_for_all::<P>(length, array, statuses, thread, forward);
         }
-        of_none::<P>(thread, |record| timed!(P, thread, record, MPI_Waitall, forward(length, array, statuses)))
+        let taken = in_flight::taken_on_short::<P>(thread);
+        of_none::<P>(thread, |record| timed!(P, thread at taken, record, MPI_Waitall, forward(length, array, statuses)))
     }
 }
 
@@ -184,7 +186,8 @@ unsafe fn wait_for_none<P: Path>(
     thread: &Thread,
     forward: impl FnOnce(c_int, Word, Word) -> c_int,
 ) -> c_int {
-    of_none::<P>(thread, |record| timed!(P, thread, record, MPI_Waitall, forward(length, array, statuses)))
+    let taken = in_flight::taken_on_short::<P>(thread);
+    of_none::<P>(thread, |record| timed!(P, thread at taken, record, MPI_Waitall, forward(length, array, statuses)))
 }
 
 /// A call that is given an array of one request at least.
@@ -199,7 +202,7 @@ unsafe fn wait_for_all<P: Path>(
     // SAFETY: as is told; as demanded of this one.
     unsafe {
         assert_unchecked(length > 0 && array != 0);
-        look_and_wait::<P>(length, array, statuses, thread, forward)
+        look_and_wait::<P>(length, array, statuses, thread, in_flight::taken_on_short::<P>(thread), forward)
     }
 }
 
@@ -209,14 +212,15 @@ unsafe fn look_and_wait<P: Path>(
     array: Word,
     statuses: Word,
     thread: &Thread,
+    taken: Taken,
     forward: impl FnOnce(c_int, Word, Word) -> c_int,
 ) -> c_int {
     // SAFETY: the program passes arrays of so many requests and statuses.
     unsafe {
-        in_flight::end_left::<P>(thread);
-        let several = Several::look_by::<P, true, true>(thread, op::MPI_Waitall, length, array, false);
+        let several = Several::look_by::<P, true, true>(thread, taken, op::MPI_Waitall, length, array, false);
         let statuses = several.statuses::<P>(statuses);
-        let Done { code, ticks, .. } = timed!(P, thread, several.record, MPI_Waitall, forward(length, array, statuses));
+        let Done { code, ticks, .. } =
+            timed!(P, thread staying at taken, several.record, MPI_Waitall, forward(length, array, statuses));
         if P::IS_SHORT && code != 0 {
             let Several { look, record, receives, .. } = several;
             let (noted, call) = (several.noted(), (op::MPI_Waitall, code, ticks));
@@ -227,8 +231,8 @@ unsafe fn look_and_wait<P: Path>(
         recorded(move || {
             let shortcut = count::<P>(thread, several.record, done);
             several.finish_all::<P, true>(thread, done, shortcut, array, statuses);
-            several.leave::<P>(thread);
         });
+        several.leave::<P>(thread, taken);
         code
     }
 }

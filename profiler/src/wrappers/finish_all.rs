@@ -16,8 +16,8 @@ use crate::objects::requests::slot;
 use crate::objects::requests::{Held, Kind, Noted, State};
 use crate::objects::shortcuts::Shortcut;
 use crate::record::completed::{self, Completions, One, Ones};
-use crate::record::nonblocking;
 use crate::record::tally::Done;
+use crate::record::{in_flight, nonblocking};
 use crate::thread::Thread;
 use crate::thread::looks::Look;
 
@@ -208,7 +208,7 @@ unsafe fn finish_one<P: Path>(
     }
 }
 
-/// All that is left to do for a call that has failed, and frees the others then. It is given words: more would lie in memory for it.
+/// All that is left to do for a call on the short path that has failed, and frees the others then. It is given words: more would lie in memory for it.
 #[cold]
 #[inline(never)]
 #[allow(clippy::too_many_arguments)]
@@ -229,8 +229,9 @@ pub unsafe fn failed<P: Path>(
             rest::free(thread, noted, array, statuses, receives.then_some(look));
             finish_failed::<P>(thread, shortcut, ticks, noted, array, receives, statuses);
         }
-        thread.looked::<P>();
     });
+    in_flight::taken_on_short::<P>(thread).give_back::<P>(thread);
+    thread.looked::<P>();
     code
 }
 

@@ -23,20 +23,33 @@ pub(crate) use real_function;
 
 /// Runs the real function between two readings of the clock, with a note of where the thread stands: in a call over the
 /// communicator of this record, or in a call that no shard knows of, because there is none yet. With the path first, where the
-/// wrapper has two.
+/// wrapper has two; with the level behind the thread where the call has taken it before. One that is `staying` there has to give it back.
 macro_rules! timed {
+    ($path:ident, $thread:ident at $taken:ident, $record:expr, $operation:ident, $call:expr) => {{
+        let record = $record;
+        let level = $taken.level_here::<$path>($thread);
+        $crate::wrappers::forward::timed!(level, leave_begun, $path, $thread, record, $operation, $call)
+    }};
+    ($path:ident, $thread:ident staying at $taken:ident, $record:expr, $operation:ident, $call:expr) => {{
+        let record = $record;
+        let level = $taken.level_here::<$path>($thread);
+        $crate::wrappers::forward::timed!(level, leave_looking, $path, $thread, record, $operation, $call)
+    }};
     ($path:ident, $thread:ident, $record:expr, $operation:ident, $call:expr) => {{
         let record = $record;
         let level = $crate::record::in_flight::free_level::<$path>($thread);
+        $crate::wrappers::forward::timed!(level, leave_begun, $path, $thread, record, $operation, $call)
+    }};
+    ($level:ident, $leave:ident, $path:ident, $thread:ident, $record:ident, $operation:ident, $call:expr) => {{
         let begin = $crate::guest::clock::now_on::<$path>();
         let operation = vocabulary::calls::op::$operation;
-        let place = $crate::record::in_flight::enter_over::<$path>($thread, level, record, operation, begin);
+        let place = $crate::record::in_flight::enter_over::<$path>($thread, $level, $record, operation, begin);
         // Where it stands in an unsafe block already, this one is not needed.
         // SAFETY: the program passes what the function takes, and it is passed on.
         #[allow(unused_unsafe)]
         let code = unsafe { $call };
         let end = $crate::guest::clock::now_on::<$path>();
-        let begin = $crate::record::in_flight::leave_begun::<$path>(place, begin, end);
+        let begin = $crate::record::in_flight::$leave::<$path>(place, begin, end);
         $crate::record::tally::Done {
             operation: vocabulary::calls::op::$operation,
             code,

@@ -16,7 +16,7 @@ use crate::objects::communicators::{self, Record};
 use crate::objects::requests::slot::Slot;
 use crate::objects::requests::{self, Noted};
 use crate::objects::shortcuts::Shortcut;
-use crate::record::in_flight;
+use crate::record::in_flight::{self, Taken};
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 use crate::thread::looks::Look;
@@ -155,14 +155,14 @@ impl<'a> Several<'a> {
     #[inline(always)]
     pub unsafe fn look<P: Path>(
         thread: &'a Thread,
+        taken: Taken,
         operation: u16,
         length: c_int,
         array: Word,
         inactive: bool,
     ) -> Several<'a> {
-        in_flight::end_left::<P>(thread);
         // SAFETY: as demanded of this one.
-        unsafe { Several::look_by::<P, false, false>(thread, operation, length, array, inactive) }
+        unsafe { Several::look_by::<P, false, false>(thread, taken, operation, length, array, inactive) }
     }
 
     #[cold]
@@ -176,12 +176,13 @@ impl<'a> Several<'a> {
     #[inline(always)]
     pub unsafe fn look_by<P: Path, const ALL: bool, const SOLE: bool>(
         thread: &'a Thread,
+        taken: Taken,
         operation: u16,
         length: c_int,
         array: Word,
         inactive: bool,
     ) -> Several<'a> {
-        let level = if P::IS_SHORT { 0 } else { thread.in_flight.depth() };
+        let level = taken.number::<P>();
         let look = thread.looks.at(level);
         // Before what it has noted is written over.
         look.forget();
@@ -251,7 +252,7 @@ impl<'a> Several<'a> {
         (record, look.stand_in::<P>(receives, statuses))
     }
 
-    /// All of it, after the call. None where a handler of a signal has made a call over another array in the meantime: what is kept is its.
+    /// All of it, after the call. None where what is kept is another call's, which has taken this one for left: of another coroutine.
     #[inline(always)]
     pub fn known(thread: &'a Thread, array: Word) -> Option<Several<'a>> {
         let look = thread.looks.at(0);
@@ -263,10 +264,15 @@ impl<'a> Several<'a> {
 
     /// Looks at them as for the first time.
     #[inline(never)]
-    pub unsafe fn look_anew<P: Path>(thread: &'a Thread, operation: u16, length: c_int, array: Word) -> Several<'a> {
-        in_flight::end_left::<P>(thread);
+    pub unsafe fn look_anew<P: Path>(
+        thread: &'a Thread,
+        taken: Taken,
+        operation: u16,
+        length: c_int,
+        array: Word,
+    ) -> Several<'a> {
         // SAFETY: as demanded of this one.
-        unsafe { Several::look_by::<P, false, true>(thread, operation, length, array, false) }
+        unsafe { Several::look_by::<P, false, true>(thread, taken, operation, length, array, false) }
     }
 
     /// None has completed: what was found is kept for the next such call.
@@ -296,7 +302,8 @@ impl<'a> Several<'a> {
 
     /// The call is over.
     #[inline(always)]
-    pub fn leave<P: Path>(self, thread: &Thread) {
+    pub fn leave<P: Path>(self, thread: &Thread, taken: Taken) {
+        taken.give_back::<P>(thread);
         thread.looked::<P>();
     }
 }

@@ -14,6 +14,7 @@ use crate::mpi::abi::{Abi, Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::Record;
 use crate::objects::shortcuts::Shortcut;
+use crate::record::in_flight::{self, Taken};
 use crate::record::tally::Done;
 use crate::thread::Thread;
 
@@ -96,8 +97,9 @@ macro_rules! repeated {
                 thread: &Thread,
                 forward: impl FnOnce(c_int, Word, $(one_word!($argument),)* Word) -> c_int,
             ) -> c_int {
+                let taken = in_flight::taken_on_short::<P>(thread);
                 // SAFETY: as below.
-                unsafe { anew::<P>(length, array, $($argument,)* $statuses, thread, forward) }
+                unsafe { anew::<P>(length, array, $($argument,)* $statuses, thread, taken, forward) }
             }
 
             #[inline(always)]
@@ -107,14 +109,15 @@ macro_rules! repeated {
                 $($argument: Word,)*
                 $statuses: Word,
                 thread: &Thread,
+                taken: Taken,
                 forward: impl FnOnce(c_int, Word, $(one_word!($argument),)* Word) -> c_int,
             ) -> c_int {
                 // SAFETY: as below.
                 unsafe {
-                    let several = &Several::look_anew::<P>(thread, op::$name, length, array);
+                    let several = &Several::look_anew::<P>(thread, taken, op::$name, length, array);
                     let $statuses = several.statuses::<P>($statuses);
                     let call = || forward(length, array, $($argument,)* $statuses);
-                    let done = timed!(P, thread, several.record, $name, call());
+                    let done = timed!(P, thread staying at taken, several.record, $name, call());
                     recorded(move || {
                         let shortcut = count::<P>(thread, several.record, done);
                         if done.code != 0 || $has_completed {
@@ -122,8 +125,8 @@ macro_rules! repeated {
                         } else {
                             several.keep::<P>(thread, array);
                         }
-                        several.leave::<P>(thread);
                     });
+                    several.leave::<P>(thread, taken);
                     done.code
                 }
             }
@@ -149,22 +152,24 @@ macro_rules! repeated {
                     {
                         several.$finish::<P, $of>(thread, done, shortcut, array, $($told),*);
                     }
-                    thread.looked::<P>();
                 });
+                in_flight::taken_on_short::<P>(thread).give_back::<P>(thread);
+                thread.looked::<P>();
                 code
             }
 
             // SAFETY: the program passes arrays of so many requests and places, and places for the rest.
             unsafe {
+                let taken = in_flight::take::<P>(thread);
                 if !P::IS_SHORT {
-                    return anew::<P>(length, array, $($argument,)* $statuses, thread, forward);
+                    return anew::<P>(length, array, $($argument,)* $statuses, thread, taken, forward);
                 }
                 if !Several::is_known::<P>(thread, op::$name, length, array) {
                     return anew_apart::<P>(length, array, $($argument,)* $statuses, thread, forward);
                 }
                 let (record, $statuses) = Several::known_with::<P>(thread, $statuses);
                 let call = || forward(length, array, $($argument,)* $statuses);
-                let Done { code, ticks, .. } = timed!(P, thread, record, $name, call());
+                let Done { code, ticks, .. } = timed!(P, thread staying at taken, record, $name, call());
                 if code != 0 {
                     return failed::<P>(length, array, $($argument,)* $statuses, thread, record, (code, ticks));
                 }
@@ -173,8 +178,9 @@ macro_rules! repeated {
                     if $has_completed {
                         known::$finish::<P, $of>(thread, shortcut, ticks, length, array, $($told),*);
                     }
-                    thread.looked::<P>();
                 });
+                taken.give_back::<P>(thread);
+                thread.looked::<P>();
                 0
             }
         }

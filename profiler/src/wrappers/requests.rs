@@ -10,6 +10,7 @@ use crate::guest::guard::recorded;
 use crate::guest::short_path::Full;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
+use crate::record::in_flight::{self, Taken};
 use crate::record::tally::Done;
 use crate::thread::Thread;
 
@@ -39,16 +40,17 @@ unsafe fn look_at(
     operation: u16,
     length: c_int,
     array: Word,
-    forward: impl FnOnce(&Thread, Record) -> Done,
+    forward: impl FnOnce(&Thread, Taken, Record) -> Done,
 ) -> c_int {
     // SAFETY: the program passes an array of so many requests.
     unsafe {
-        let several = Several::look::<Full>(thread, operation, length, array, false);
-        let done = forward(thread, several.record);
+        let taken = in_flight::take::<Full>(thread);
+        let several = Several::look::<Full>(thread, taken, operation, length, array, false);
+        let done = forward(thread, taken, several.record);
         recorded(|| {
             count::<Full>(thread, several.record, done);
-            several.leave::<Full>(thread);
         });
+        several.leave::<Full>(thread, taken);
         done.code
     }
 }
@@ -65,9 +67,13 @@ pub unsafe fn MPI_Request_get_status_any(
     let operation = op::MPI_Request_get_status_any;
     // SAFETY: as above.
     unsafe {
-        look_at(thread, operation, length, array, |thread, record| {
-            timed!(thread, record, MPI_Request_get_status_any, forward(status))
-        })
+        look_at(
+            thread,
+            operation,
+            length,
+            array,
+            |thread, taken, record| timed!(Full, thread staying at taken, record, MPI_Request_get_status_any, forward(status)),
+        )
     }
 }
 
@@ -82,9 +88,13 @@ pub unsafe fn MPI_Request_get_status_all(
     let operation = op::MPI_Request_get_status_all;
     // SAFETY: as above.
     unsafe {
-        look_at(thread, operation, length, array, |thread, record| {
-            timed!(thread, record, MPI_Request_get_status_all, forward(statuses))
-        })
+        look_at(
+            thread,
+            operation,
+            length,
+            array,
+            |thread, taken, record| timed!(Full, thread staying at taken, record, MPI_Request_get_status_all, forward(statuses)),
+        )
     }
 }
 
@@ -100,9 +110,13 @@ pub unsafe fn MPI_Request_get_status_some(
     let operation = op::MPI_Request_get_status_some;
     // SAFETY: as above.
     unsafe {
-        look_at(thread, operation, length, array, |thread, record| {
-            timed!(thread, record, MPI_Request_get_status_some, forward(statuses))
-        })
+        look_at(
+            thread,
+            operation,
+            length,
+            array,
+            |thread, taken, record| timed!(Full, thread staying at taken, record, MPI_Request_get_status_some, forward(statuses)),
+        )
     }
 }
 

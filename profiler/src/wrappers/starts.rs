@@ -17,6 +17,7 @@ use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
 use crate::objects::requests::Noted;
 use crate::objects::requests::slot::Slot;
+use crate::record::in_flight::{self, Taken};
 use crate::record::persistent::{self, Startall};
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
@@ -113,9 +114,11 @@ pub unsafe fn MPI_Startall<P: Path>(
 ) -> c_int {
     // SAFETY: the program passes an array of so many requests.
     unsafe {
+        let taken = in_flight::take::<P>(thread);
         match IdleOnes::look::<P>(thread, length, array) {
-            Some(idle) => idle.start::<P>(thread, forward),
-            None => start_all_otherwise::<P>(thread, length, array, forward),
+            Some(idle) => idle.start::<P>(thread, taken, forward),
+            None if P::IS_SHORT => start_all_apart::<P>(thread, length, array, forward),
+            None => start_all_otherwise::<P>(thread, taken, length, array, forward),
         }
     }
 }
@@ -184,9 +187,9 @@ impl<'a> IdleOnes<'a> {
     }
 
     #[inline(always)]
-    unsafe fn start<P: Path>(self, thread: &Thread, forward: impl FnOnce() -> c_int) -> c_int {
+    unsafe fn start<P: Path>(self, thread: &Thread, taken: Taken, forward: impl FnOnce() -> c_int) -> c_int {
         let IdleOnes { noted, record, are_of_several, volume, changes } = self;
-        let done = timed!(P, thread, record, MPI_Startall, forward());
+        let done = timed!(P, thread staying at taken, record, MPI_Startall, forward());
         recorded(move || {
             let are_as_seen = done.code == 0 && changes == thread.requests().changed_so_far();
             let Some(_entered) = are_as_seen.then(|| thread.requests().enter()).flatten() else {
@@ -202,6 +205,7 @@ impl<'a> IdleOnes<'a> {
             }
             thread.requests().changed();
         });
+        taken.give_back::<P>(thread);
         done.code
     }
 }
@@ -229,19 +233,31 @@ unsafe fn restart_of_several<P: Path>(thread: &Thread, noted: &[Noted], call: St
 }
 
 #[inline(never)]
-unsafe fn start_all_otherwise<P: Path>(
+unsafe fn start_all_apart<P: Path>(
     thread: &Thread,
     length: c_int,
     array: Word,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
+    // SAFETY: as demanded of this one.
+    unsafe { start_all_otherwise::<P>(thread, in_flight::taken_on_short::<P>(thread), length, array, forward) }
+}
+
+#[inline(always)]
+unsafe fn start_all_otherwise<P: Path>(
+    thread: &Thread,
+    taken: Taken,
+    length: c_int,
+    array: Word,
+    forward: impl FnOnce() -> c_int,
+) -> c_int {
     // SAFETY: the program passes an array of so many requests.
-    let several = unsafe { Several::look::<P>(thread, op::MPI_Startall, length, array, true) };
-    let done = timed!(P, thread, several.record, MPI_Startall, forward());
+    let several = unsafe { Several::look::<P>(thread, taken, op::MPI_Startall, length, array, true) };
+    let done = timed!(P, thread staying at taken, several.record, MPI_Startall, forward());
     recorded(move || {
         all_started_otherwise(thread, several.noted(), several.record, done);
-        several.leave::<P>(thread);
     });
+    several.leave::<P>(thread, taken);
     done.code
 }
 
