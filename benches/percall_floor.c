@@ -51,6 +51,9 @@ typedef MPI_Fint F;
 /* Weak: programs in C have no such functions. */
 void pmpi_send_(void *b, F *n, F *t, F *to, F *tag, F *c, F *error) __attribute__((weak));
 void pmpi_allreduce_(void *b, void *b2, F *n, F *t, F *o, F *c, F *error) __attribute__((weak));
+void pmpi_isend_(void *b, F *n, F *t, F *to, F *tag, F *c, F *r, F *error) __attribute__((weak));
+void pmpi_irecv_(void *b, F *n, F *t, F *from, F *tag, F *c, F *r, F *error) __attribute__((weak));
+void pmpi_waitall_(F *n, F *r, F *s, F *error) __attribute__((weak));
 
 void mpi_send_(void *b, F *n, F *t, F *to, F *tag, F *c, F *error)
 {
@@ -63,6 +66,27 @@ void mpi_allreduce_(void *b, void *b2, F *n, F *t, F *o, F *c, F *error)
 {
     uint64_t begin = TICKS();
     pmpi_allreduce_(b, b2, n, t, o, c, error);
+    floor_sum += TICKS() - begin;
+}
+
+void mpi_isend_(void *b, F *n, F *t, F *to, F *tag, F *c, F *r, F *error)
+{
+    uint64_t begin = TICKS();
+    pmpi_isend_(b, n, t, to, tag, c, r, error);
+    floor_sum += TICKS() - begin;
+}
+
+void mpi_irecv_(void *b, F *n, F *t, F *from, F *tag, F *c, F *r, F *error)
+{
+    uint64_t begin = TICKS();
+    pmpi_irecv_(b, n, t, from, tag, c, r, error);
+    floor_sum += TICKS() - begin;
+}
+
+void mpi_waitall_(F *n, F *r, F *s, F *error)
+{
+    uint64_t begin = TICKS();
+    pmpi_waitall_(n, r, s, error);
     floor_sum += TICKS() - begin;
 }
 #endif

@@ -20,7 +20,7 @@ use std::{env, fs, thread};
 
 use self::common::{Library, Mpi, installed};
 use ::common::{library, skip};
-use cases::{CASES, Case, Recording};
+use cases::{CASES, Case, Program, Recording};
 use count::{instructions, is_counted};
 use job::Programs;
 
@@ -127,8 +127,9 @@ fn is_judged(mpi: Mpi, case: &Case) -> bool {
         // The first stack of a loop is walked, which takes as long as the program's unwind tables make it.
         (_, Recording::Stacks) => false,
         (Mpi::OpenMpi, Recording::Module) => true,
-        // The handles of Open MPI are addresses: where they fall in commsee's tables makes some per cent. MPICH's are numbers.
-        (Mpi::OpenMpi, _) => false,
+        // The handles of Open MPI are addresses: where they fall in commsee's tables makes some per cent. MPICH's are numbers, and so are those of
+        // requests in Fortran.
+        (Mpi::OpenMpi, _) => case.program == Program::Fortran,
         _ => true,
     }
 }

@@ -188,6 +188,20 @@ pub const CASES: &[Case] = &[
         word: "allreduce_self",
         ..case("allreduce_self_fortran", "`MPI_Allreduce` on `MPI_COMM_SELF` in Fortran", 1)
     },
+    Case {
+        program: Program::Fortran,
+        word: "allreduce_dup",
+        ..case("allreduce_dup_fortran", "`MPI_Allreduce` on a duplicate of it in Fortran", 1)
+    },
+    Case {
+        program: Program::Fortran,
+        word: "isend_irecv_waitall_self",
+        ..case(
+            "isend_irecv_waitall_self_fortran",
+            "`MPI_Isend`, `MPI_Irecv`, `MPI_Waitall` of both, to self, in Fortran",
+            3,
+        )
+    },
     recorded(Recording::Timeline, "send_proc_null", "send_proc_null_timeline", "`MPI_Send` with `COMMSEE_TRACE=1`"),
     recorded(
         Recording::Timeline,

@@ -118,26 +118,42 @@ fn translation_to(call: &Call, body: &str, of_these: &str, before: &str) -> Stri
         line(&format!("    {or_pass_on}"));
     }
     if has_short {
-        line("    if !P::IS_SHORT { entry.is_ready(); }");
+        let by = |path: &str| format!("fortran_{name}{of_these}::<{path}> as *const ()");
+        let through = |path: &str| match may_leave_to_c(call) {
+            true => format!("through_{name} as *const ()"),
+            false => by(path),
+        };
+        line(&format!(
+            "    if !P::IS_SHORT {{ entry.is_ready(|| fortran::Paths {{ short: {}, openmpi: {}, sited: {}, through: {}, through_sited: {} }}); }}",
+            by("Short"),
+            by("OpenMpi"),
+            by("Sited"),
+            through("Short"),
+            through("Sited")
+        ));
+        // An argument of `mpi_f08` that may be missing.
+        line(&format!(
+            "    if fortran::is_simple::<P>() && ierror == 0 {{ return fortran_{name}{of_these}::<Short>({}, caller, Address::of(entry)); }}",
+            all.join(", ")
+        ));
     }
     let outside = if has_short { "P::IS_SHORT" } else { "false" };
     line(&format!(
         "    if {outside} {{ thread.in_flight.is_called_from_outside_by(caller) }} else {{ thread.in_flight.is_called_by(caller) }}"
     ));
     line("    let own_error = Cell::new(0);");
-    line("    let ierror = fortran::given(ierror, &own_error);");
+    let on = if has_short { "P" } else { "Full" };
+    line(&format!("    let ierror = fortran::given::<{on}>(ierror, &own_error);"));
     let length = call.arguments.iter().find(|argument| argument.kind == "length").map_or("", |found| found.name);
     let mut given = Vec::new();
     let mut refresh = String::new();
     for argument in seen(call) {
-        let (before, word, after) = translated(argument, length);
+        let (before, word, after) = translated(argument, length, on);
         if let Some(before) = before {
             line(&format!("    let {}_c = {before};", argument.name));
         }
         given.push(word);
-        if after {
-            write!(refresh, "{}_c.refresh(); ", argument.name).unwrap();
-        }
+        refresh.push_str(&after);
     }
     // Where all have completed, nobody asks for their handles any more.
     if name == "MPI_Waitall" {
@@ -146,15 +162,19 @@ fn translation_to(call: &Call, body: &str, of_these: &str, before: &str) -> Stri
     let passed: Vec<String> = all
         .iter()
         .map(|name| match status(call) {
-            Some(status) if status.name == name => format!("{name}_c.place()"),
+            Some(status) if status.name == name => format!("{name}_c.passed::<{on}>({name}_given)"),
             _ => name.clone(),
         })
         .collect();
     let makes_file = call.arguments.iter().any(|argument| argument.kind == "newfile");
     let before = if makes_file { "fortran::clear_stack(); " } else { "" };
-    let taken = vec!["_"; forwarded(call).len()];
+    let is_status = |argument: &Argument| status(call).is_some_and(|status| status.name == argument.name);
+    let taken: Vec<_> = forwarded(call)
+        .into_iter()
+        .map(|argument| if is_status(argument) { format!("{}_given", argument.name) } else { "_".to_owned() })
+        .collect();
     line(&format!(
-        "    let forward = |{}| {{ let code = fortran::forward(op::{name}, entry, ierror, || {{ {before}real({}); }}); {refresh}code }};",
+        "    let forward = |{}| {{ let code = fortran::forward::<{on}>(op::{name}, entry, ierror, || {{ {before}real({}); }}); {refresh}code }};",
         taken.join(", "),
         passed.join(", ")
     ));
@@ -191,41 +211,51 @@ unsafe extern \"C-unwind\" fn through_{name}({typed}, caller: Caller, entry: Add
     text
 }
 
-/// What is made of an argument before the call, what the body is given, and whether it is read again after the call.
-fn translated(argument: &Argument, length: &str) -> (Option<String>, String, bool) {
+/// What is made of an argument before the call, what the body is given, and how it is read again after the call. `on`: the path.
+fn translated(argument: &Argument, length: &str, on: &str) -> (Option<String>, String, String) {
     let name = argument.name;
-    let kept = |made: String, after: bool| (Some(made), format!("{name}_c.place()"), after);
-    let plain = |word: String| (None, word, false);
+    let kept = |made: String| (Some(made), format!("{name}_c.place()"), format!("{name}_c.refresh(); "));
+    let statuses =
+        || (Some(format!("fortran::Statuses::new({name})")), format!("{name}_c.place::<{on}>()"), String::new());
+    let plain = |word: String| (None, word, String::new());
+    let handle = |object: &str, made: String| {
+        let (place, refresh) =
+            (format!("{name}_c.place(Object::{object})"), format!("{name}_c.refresh(Object::{object}); "));
+        (Some(format!("fortran::Handle::<{on}>::{made}")), place, refresh)
+    };
+    let new = |object: &str| handle(object, format!("new({name})"));
+    let old = |object: &str| handle(object, format!("holding(Object::{object}, {name})"));
     match argument.kind {
         "int" | "fact" | "length" => plain(format!("fortran::int({name})")),
-        "count" => plain(format!("fortran::count({name}, entry)")),
+        "count" => plain(format!("fortran::count::<{on}>({name}, entry)")),
         "mpicount" => plain(format!("fortran::long({name})")),
         "counts" => plain(format!("volume::Counts {{ place: {name}, large: entry.large }}")),
         "types" => plain(format!("volume::Types::Fortran({name})")),
-        "buf" => plain(format!("volume::Buffer::Fortran(fortran::address({name}, entry))")),
-        "comm" => plain(format!("fortran::comm({name})")),
-        "type" => plain(format!("fortran::datatype({name})")),
-        "op" => plain(format!("fortran::handle(Object::Op, {name})")),
-        "win" => plain(format!("fortran::handle(Object::Win, {name})")),
-        "file" => plain(format!("fortran::handle(Object::File, {name})")),
-        "newwin" => kept(format!("fortran::Handle::new(Object::Win, {name})"), true),
-        "oldwin" => kept(format!("fortran::Handle::holding(Object::Win, {name})"), true),
-        "newfile" => kept(format!("fortran::Handle::new(Object::File, {name})"), true),
-        "oldfile" => kept(format!("fortran::Handle::holding(Object::File, {name})"), true),
-        "requestvalue" => plain(format!("fortran::handle(Object::Request, {name})")),
-        "newcomm" => kept(format!("fortran::Handle::new(Object::Comm, {name})"), true),
-        "oldcomm" => kept(format!("fortran::Handle::holding(Object::Comm, {name})"), true),
-        "newrequest" => kept(format!("fortran::Handle::new(Object::Request, {name})"), true),
-        "request" => kept(format!("fortran::Handle::holding(Object::Request, {name})"), true),
-        "newmessage" => kept(format!("fortran::Handle::new(Object::Message, {name})"), true),
-        "message" => kept(format!("fortran::Handle::holding(Object::Message, {name})"), true),
-        "requests" => kept(format!("fortran::Requests::new({name}, fortran::int({length}))"), true),
+        "buf" => plain(format!("volume::Buffer::Fortran(fortran::address::<{on}>({name}, entry))")),
+        "comm" => plain(format!("fortran::comm::<{on}>({name})")),
+        "type" => plain(format!("fortran::datatype::<{on}>({name})")),
+        "op" => plain(format!("fortran::handle::<{on}>(Object::Op, {name})")),
+        "win" => plain(format!("fortran::handle::<{on}>(Object::Win, {name})")),
+        "file" => plain(format!("fortran::handle::<{on}>(Object::File, {name})")),
+        "requestvalue" => plain(format!("fortran::handle::<{on}>(Object::Request, {name})")),
+        "newwin" => new("Win"),
+        "oldwin" => old("Win"),
+        "newfile" => new("File"),
+        "oldfile" => old("File"),
+        "newcomm" => new("Comm"),
+        "oldcomm" => old("Comm"),
+        "newrequest" => new("Request"),
+        "request" => old("Request"),
+        "newmessage" => new("Message"),
+        "message" => old("Message"),
+        "requests" => kept(format!("fortran::Requests::<{on}>::new({name}, fortran::int({length}))")),
         "latecomm" => plain(format!("HandleAddress::Fortran({name})")),
-        "status" => kept(format!("fortran::Statuses::new({name}, 1)"), false),
-        "statuses" => kept(format!("fortran::Statuses::new({name}, fortran::int({length}))"), false),
-        "index" => kept(format!("fortran::Indices::new({name}, 1, entry)"), true),
-        "indices" => kept(format!("fortran::Indices::new({name}, fortran::int({length}), entry)"), true),
-        "text" => kept(format!("fortran::Text::new({name}, {name}_length)"), false),
+        "status" | "statuses" => statuses(),
+        "index" => kept(format!("fortran::Indices::new({name}, 1, entry)")),
+        "indices" => kept(format!("fortran::Indices::new({name}, fortran::int({length}), entry)")),
+        "text" => {
+            (Some(format!("fortran::Text::new({name}, {name}_length)")), format!("{name}_c.place()"), String::new())
+        }
         "flag" | "outcount" => plain(name.to_owned()),
         other => panic!("no translation for {other}"),
     }
@@ -239,23 +269,24 @@ fn entry(text: &mut String, call: &Call, form: &Form) {
     let is_usual = *name == format!("{lower}_") || *name == format!("{lower}_f08_");
     let late = if *large || call.since > EVERYWHERE || !is_usual { "late " } else { "" };
     let name_in_c = call.name;
-    let by = |path: &str| format!("fortran_{name_in_c}::<{path}>");
-    let through = |path: &str| if may_leave_to_c(call) { format!("through_{name_in_c}") } else { by(path) };
-    let translation = match has_short(call) {
-        true => [by("Short"), through("Short"), by("Sited"), through("Sited"), by("Full")].join(", "),
-        false => format!("fortran_{name_in_c}"),
+    let parameters = typed(&all);
+    let (full, shell) = match has_short(call) {
+        true => (format!("fortran_{name_in_c}::<Full>"), format!("fortran_shell!(ENTRY_{name}, ({parameters}))")),
+        false => {
+            let full = format!("fortran_{name_in_c}");
+            let shell = format!("fortran_shell!(ENTRY_{name}, {full}, ({parameters}))");
+            (full, shell)
+        }
     };
     write!(
         text,
-        "static ENTRY_{name}: fortran::Entry = fortran::Entry::new(c\"{name}\", {}, {large}, {descriptors});
-where_present! {{ {late}#[cfg_attr(any(target_arch = \"x86_64\", target_arch = \"aarch64\"), unsafe(naked))] pub unsafe extern \"C-unwind\" fn {name}({}) -> Word {{
-    fortran_shell!(ENTRY_{name}, {translation}, ({}))
+        "static ENTRY_{name}: fortran::Entry = fortran::Entry::new(c\"{name}\", {}, {large}, {descriptors}, {full} as *const ());
+where_present! {{ {late}#[cfg_attr(any(target_arch = \"x86_64\", target_arch = \"aarch64\"), unsafe(naked))] pub unsafe extern \"C-unwind\" fn {name}({parameters}) -> Word {{
+    {shell}
 }} }}
 
 ",
         name.contains("_f08"),
-        typed(&all),
-        all.join(", "),
     )
     .unwrap();
 }

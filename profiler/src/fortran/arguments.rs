@@ -1,13 +1,17 @@
 //! Fortran arguments as the bodies expect them: by value, counted from 0, handles of C. What the library writes is read
 //! again after the call.
 
-use std::cell::{Cell, UnsafeCell};
+use std::cell::Cell;
 use std::ffi::{CString, c_int};
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::entry::Entry;
 use super::handles::{Object, handle, is_same};
 use super::sentinels;
+use super::simple::is_simple;
+use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::shard::memory;
 
@@ -25,51 +29,53 @@ pub unsafe fn long(place: Word) -> i64 {
 }
 
 #[inline(always)]
-pub unsafe fn count(place: Word, entry: &Entry) -> i64 {
+pub unsafe fn count<P: Path>(place: Word, entry: &Entry) -> i64 {
     // SAFETY: as above; large-count forms pass INTEGER(KIND=MPI_COUNT_KIND).
-    unsafe { if entry.large { *(place as *const i64) } else { i64::from(*(place as *const c_int)) } }
+    unsafe {
+        if entry.large && !is_simple::<P>() { *(place as *const i64) } else { i64::from(*(place as *const c_int)) }
+    }
 }
 
 /// The address of a buffer.
 #[inline(always)]
-pub unsafe fn address(buffer: Word, entry: &Entry) -> Word {
+pub unsafe fn address<P: Path>(buffer: Word, entry: &Entry) -> Word {
     // SAFETY: a descriptor begins with the address (`base_addr`, Fortran 2018, 18.5.3).
-    if entry.descriptors && buffer != 0 { unsafe { *(buffer as *const Word) } } else { buffer }
+    if entry.descriptors && !is_simple::<P>() && buffer != 0 { unsafe { *(buffer as *const Word) } } else { buffer }
 }
 
-/// One handle of the program, where the call finds it.
-pub struct Handle {
-    object: Object,
+/// One handle of the program, where the call finds it. Its kind is told each time: then nobody has to keep it.
+pub struct Handle<P: Path> {
     fortran: Word,
     c: Cell<Word>,
+    path: PhantomData<P>,
 }
 
-impl Handle {
+impl<P: Path> Handle<P> {
     /// For a handle that the call will make.
     #[inline(always)]
-    pub fn new(object: Object, fortran: Word) -> Handle {
-        Handle { object, fortran, c: Cell::new(0) }
+    pub fn new(fortran: Word) -> Handle<P> {
+        Handle { fortran, c: Cell::new(0), path: PhantomData }
     }
 
     /// For a handle that is there already.
     #[inline(always)]
-    pub unsafe fn holding(object: Object, fortran: Word) -> Handle {
-        let place = Handle::new(object, fortran);
+    pub unsafe fn holding(object: Object, fortran: Word) -> Handle<P> {
+        let place = Handle::new(fortran);
         // SAFETY: the caller passes the place of a handle.
-        unsafe { place.refresh() };
+        unsafe { place.refresh(object) };
         place
     }
 
     #[inline(always)]
-    pub fn place(&self) -> Word {
-        if is_same(self.object) { self.fortran } else { self.c.as_ptr() as Word }
+    pub fn place(&self, object: Object) -> Word {
+        if is_same::<P>(object) { self.fortran } else { self.c.as_ptr() as Word }
     }
 
     #[inline(always)]
-    pub unsafe fn refresh(&self) {
-        if !is_same(self.object) {
+    pub unsafe fn refresh(&self, object: Object) {
+        if !is_same::<P>(object) {
             // SAFETY: whoever made this passed the place of a handle.
-            self.c.set(unsafe { handle(self.object, self.fortran) });
+            self.c.set(unsafe { handle::<P>(object, self.fortran) });
         }
     }
 }
@@ -92,18 +98,29 @@ pub fn are_requests_translated() -> bool {
 }
 
 /// The places of several requests.
-pub struct Requests {
+pub struct Requests<P: Path> {
     fortran: Word,
-    c: Vec<Cell<Word>>,
+    path: PhantomData<P>,
+    length: usize,
+    /// Of a few.
+    few: [MaybeUninit<Cell<Word>>; FEW],
+    /// Of more, where there is memory for them.
+    many: Vec<Cell<Word>>,
 }
 
-impl Requests {
-    pub unsafe fn new(fortran: Word, length: c_int) -> Requests {
-        let length = if is_same(Object::Request) { 0 } else { usize::try_from(length).unwrap_or(0) };
+/// Most programs exchange with no more than eight neighbors at once.
+const FEW: usize = 16;
+
+impl<P: Path> Requests<P> {
+    pub unsafe fn new(fortran: Word, length: c_int) -> Requests<P> {
+        let length = if is_same::<P>(Object::Request) { 0 } else { usize::try_from(length).unwrap_or(0) };
         if length != 0 {
             ARE_TRANSLATED.store(true, Ordering::Relaxed);
         }
-        let requests = Requests { fortran, c: cells(length) };
+        let many = if length > FEW { cells(length) } else { Vec::new() };
+        let length = if length > FEW { many.len() } else { length };
+        let requests =
+            Requests { fortran, path: PhantomData, length, few: [const { MaybeUninit::uninit() }; FEW], many };
         // SAFETY: the caller passes an array of so many handles.
         unsafe { requests.refresh() };
         requests
@@ -111,53 +128,53 @@ impl Requests {
 
     /// 0 where there are none to be seen.
     pub fn place(&self) -> Word {
-        match is_same(Object::Request) {
+        match is_same::<P>(Object::Request) {
             true => self.fortran,
-            false if self.c.is_empty() => 0,
-            false => self.c.as_ptr() as Word,
+            false if self.length == 0 => 0,
+            false => self.first() as Word,
         }
     }
 
+    #[inline(always)]
+    fn first(&self) -> *const Cell<Word> {
+        if self.length > FEW { self.many.as_ptr() } else { self.few.as_ptr().cast() }
+    }
+
+    #[inline(always)]
     pub unsafe fn refresh(&self) {
-        for (index, place) in self.c.iter().enumerate() {
-            // SAFETY: whoever made this passed an array of so many handles.
-            place.set(unsafe { handle(Object::Request, self.fortran + index * size_of::<c_int>()) });
+        for index in 0..self.length {
+            // SAFETY: whoever made this passed an array of so many handles, for which there is room.
+            unsafe {
+                let handle = handle::<P>(Object::Request, self.fortran + index * size_of::<c_int>());
+                self.first().add(index).cast_mut().write(Cell::new(handle));
+            }
         }
     }
 }
 
-/// One or several statuses, which look in Fortran as in C. Where the program ignores them, ours take the place.
+/// One or several statuses, which look in Fortran as in C, unless the program ignores them.
+#[derive(Clone, Copy)]
 pub struct Statuses {
     fortran: Word,
-    one: UnsafeCell<[u64; 5]>,
-    several: Vec<Cell<u64>>,
+    are_ignored: bool,
 }
 
 impl Statuses {
     #[inline(always)]
-    pub fn new(fortran: Word, length: c_int) -> Statuses {
-        let mut statuses = Statuses { fortran, one: UnsafeCell::new([0; 5]), several: Vec::new() };
-        if sentinels::is_ignored_status(fortran) {
-            statuses.fortran = 0;
-            if length > 1 {
-                let words = length as usize * abi().status.bytes / size_of::<u64>() + 1;
-                statuses.several = cells(words);
-                if statuses.several.is_empty() {
-                    // The program's, which ignores them: nobody sees then what arrived.
-                    statuses.fortran = fortran;
-                }
-            }
-        }
-        statuses
+    pub fn new(fortran: Word) -> Statuses {
+        Statuses { fortran, are_ignored: sentinels::is_ignored_status(fortran) }
     }
 
+    /// As a C function is given them.
     #[inline(always)]
-    pub fn place(&self) -> Word {
-        match self.fortran {
-            0 if self.several.is_empty() => self.one.get() as Word,
-            0 => self.several.as_ptr() as Word,
-            given => given,
-        }
+    pub fn place<P: Path>(self) -> Word {
+        if self.are_ignored { abi().status_ignore_on::<P>() } else { self.fortran }
+    }
+
+    /// What to pass on where a body passes on these: they may be its own, if the program ignores them.
+    #[inline(always)]
+    pub fn passed<P: Path>(self, by_body: Word) -> Word {
+        if self.are_ignored && by_body == abi().status_ignore_on::<P>() { self.fortran } else { by_body }
     }
 }
 

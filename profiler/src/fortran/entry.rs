@@ -4,13 +4,18 @@ use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
+use super::simple::are_simple;
 use super::{integer, sentinels};
 use crate::guest::say::warn_once;
+use crate::guest::short_path::{LINKED_OPEN, Linked};
 use crate::mpi::abi::Word;
 use crate::mpi::real;
+use crate::objects::requests;
 
 /// One exported symbol.
 pub struct Entry {
+    /// Which way its calls go, if they have a short path.
+    way: Linked,
     name: &'static CStr,
     /// Counts are 8 bytes wide.
     pub large: bool,
@@ -21,17 +26,29 @@ pub struct Entry {
     real: AtomicPtr<c_void>,
     /// It is another library's function that happens to have this name.
     foreign: AtomicBool,
-    /// From where the library's function calls the C function by its `MPI_` name, as was seen; [`Entry::READY`] if it does not, or 0 where
-    /// calls must take the full path: the real function is not known, or its arguments cannot be read.
+    /// From where the library's function calls the C function by its `MPI_` name, as was seen, or 0.
     layer: AtomicU64,
     /// The C function was called from elsewhere, by a tool between this library and commsee, which may do so or not.
     is_apart: AtomicBool,
 }
 
+/// The short paths of a function: each takes the arguments, the caller and the entry's address.
+pub struct Paths {
+    pub short: *const (),
+    /// For those that [`are_simple`].
+    pub openmpi: *const (),
+    pub sited: *const (),
+    /// These leave it to the C function to count.
+    pub through: *const (),
+    pub through_sited: *const (),
+}
+
 impl Entry {
-    pub const fn new(name: &'static CStr, f08: bool, large: bool, descriptors: bool) -> Entry {
+    /// `full`: what calls take that have no short path, or may not take it.
+    pub const fn new(name: &'static CStr, f08: bool, large: bool, descriptors: bool, full: *const ()) -> Entry {
         let (real, foreign) = (AtomicPtr::new(ptr::null_mut()), AtomicBool::new(false));
         Entry {
+            way: Linked::around(full),
             name,
             large,
             descriptors,
@@ -43,19 +60,35 @@ impl Entry {
         }
     }
 
-    /// Where the shells look which path calls may take.
-    pub const LAYER: usize = std::mem::offset_of!(Entry, layer);
-    pub const READY: u64 = 1;
+    /// Where the shells look which way calls go.
+    pub const WAY: usize = std::mem::offset_of!(Entry, way) + LINKED_OPEN;
+
+    /// The same for shells that are not written in assembly.
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    pub fn way(&self) -> *mut () {
+        self.way.open()
+    }
 
     #[inline(always)]
     pub fn layer(&self) -> u64 {
         self.layer.load(Ordering::Relaxed)
     }
 
-    /// Calls may take the short path.
-    pub fn is_ready(&self) {
-        // Another thread may know more.
-        _ = self.layer.compare_exchange(0, Entry::READY, Ordering::Release, Ordering::Relaxed);
+    /// The real function is known, and its arguments can be read: calls may take one of these.
+    #[inline(always)]
+    pub fn is_ready(&'static self, paths: impl FnOnce() -> Paths) {
+        self.way.offer(|is_sited| self.choose(paths(), is_sited));
+    }
+
+    fn choose(&self, paths: Paths, is_sited: bool) -> *const () {
+        let is_plain = !self.large && !self.descriptors && are_simple();
+        match (self.layer() != 0, is_sited) {
+            (true, true) => paths.through_sited,
+            (true, false) => paths.through,
+            (false, true) => paths.sited,
+            (false, false) if is_plain => paths.openmpi,
+            (false, false) => paths.short,
+        }
     }
 
     /// The C function, which was called from there, may count, if it is the real function's library that calls it.
@@ -65,7 +98,10 @@ impl Entry {
             return;
         }
         match real::object_of(address as *const c_void) == real::object_of(self.known()) {
-            true => self.layer.store(address, Ordering::Release),
+            true => {
+                self.layer.store(address, Ordering::Release);
+                self.way.close();
+            }
             false => self.is_apart.store(true, Ordering::Relaxed),
         }
     }
@@ -114,6 +150,7 @@ impl Entry {
         let found = found.unwrap_or(missing as *mut c_void);
         if self.is_mpi() {
             sentinels::prepare();
+            requests::come_from_fortran();
         }
         self.real.store(found, Ordering::Release);
         found

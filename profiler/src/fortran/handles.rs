@@ -1,11 +1,13 @@
 //! From Fortran handles, which are INTEGERs, to C handles.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::{CStr, c_int, c_void};
 
+use super::simple::is_simple;
 use crate::guest::set_once::SetOnce;
+use crate::guest::short_path::{Family, Path};
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::real;
-use crate::objects::datatypes;
+use crate::objects::{datatypes, requests};
 
 /// The kinds of objects whose handles are translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +42,22 @@ static TRANSLATION: SetOnce<[Function; FUNCTIONS.len()]> = SetOnce::new();
 static COMMS: SetOnce<[Word; 8]> = SetOnce::new();
 static DATATYPES: SetOnce<[Word; 128]> = SetOnce::new();
 
+/// Where C handles are addresses, a request that Fortran is given goes by its Fortran handle, with a bit that no address has: to translate it would
+/// take some fifty instructions each time, and make the library give it a place in a table. Who started one in C and completes it in Fortran,
+/// or the other way round, is found by its other name ([`other_name`]).
+const OF_FORTRAN: Word = 1 << (Word::BITS - 1);
+
+/// The null request in Fortran; [`ARE_TRANSLATED`] where requests are.
+static NULL_REQUEST: SetOnce<i64> = SetOnce::new();
+const ARE_TRANSLATED: i64 = i64::MAX;
+
+/// The usual name, and that of the standard ABI.
+const REQUEST_C2F: [&CStr; 2] = [c"PMPI_Request_c2f", c"PMPI_Request_toint"];
+
+type ToFortran = unsafe extern "C" fn(Word) -> c_int;
+
+static REQUEST_TO_FORTRAN: SetOnce<Option<ToFortran>> = SetOnce::new();
+
 /// Returns whether all kinds of handles can be translated.
 pub fn prepare() -> bool {
     let mut found: [Function; FUNCTIONS.len()] = [None; FUNCTIONS.len()];
@@ -59,6 +77,14 @@ pub fn prepare() -> bool {
     let own = [abi().world, abi().comm_self];
     // SAFETY: called in `MPI_Init`, before recording starts.
     unsafe {
+        let to_fortran = found[Object::Request as usize].and_then(|_| {
+            let function = REQUEST_C2F.into_iter().map(real::symbol).find(|function| !function.is_null())?;
+            // SAFETY: this is its type.
+            Some(std::mem::transmute::<*mut c_void, ToFortran>(function))
+        });
+        REQUEST_TO_FORTRAN.set(to_fortran);
+        NULL_REQUEST.set(to_fortran.map_or(ARE_TRANSLATED, |to_fortran| to_fortran(abi().request_null).into()));
+        requests::prepare(to_fortran.map(|_| other_name as requests::OtherName));
         COMMS.set(known(found[Object::Comm as usize], |comm| own.contains(&comm)));
         DATATYPES.set(known(found[Object::Datatype as usize], |datatype| datatypes::predefined(datatype).is_some()));
         TRANSLATION.set(found);
@@ -73,9 +99,23 @@ fn known<const COUNT: usize>(translate: Function, is_predefined: impl Fn(Word) -
     std::array::from_fn(|fortran| c(fortran).filter(|handle| is_predefined(*handle)).unwrap_or(0))
 }
 
+/// Whether handles are as [`is_simple`] has them. Called after [`prepare`].
+pub fn are_simple() -> bool {
+    let is_open_mpi = matches!(abi().path(), Family::OpenMpi);
+    // SAFETY: the caller sees to it.
+    is_open_mpi
+        && unsafe {
+            TRANSLATION.get().iter().take(Object::File as usize).all(Option::is_some)
+                && *NULL_REQUEST.get() != ARE_TRANSLATED
+        }
+}
+
 /// Whether Fortran handles of this kind lie in memory just as C handles do.
 #[inline(always)]
-pub fn is_same(object: Object) -> bool {
+pub fn is_same<P: Path>(object: Object) -> bool {
+    if is_simple::<P>() {
+        return false;
+    }
     // SAFETY: `prepare` has run before recording started.
     let translation = unsafe { TRANSLATION.get() };
     translation[object as usize].is_none()
@@ -83,10 +123,16 @@ pub fn is_same(object: Object) -> bool {
 
 /// The C handle for the Fortran handle that stands at a place.
 #[inline(always)]
-pub unsafe fn handle(object: Object, place: Word) -> Word {
+pub unsafe fn handle<P: Path>(object: Object, place: Word) -> Word {
     // SAFETY: Fortran passes INTEGERs by reference; the function is the library's own translation, which takes any number.
     unsafe {
         let fortran = *(place as *const c_int);
+        if object == Object::Request && (is_simple::<P>() || *NULL_REQUEST.get() != ARE_TRANSLATED) {
+            return match i64::from(fortran) == *NULL_REQUEST.get() {
+                true => abi().request_null,
+                false => OF_FORTRAN | fortran as u32 as Word,
+            };
+        }
         match TRANSLATION.get()[object as usize] {
             None => fortran as u32 as Word,
             Some(translate) => translate(fortran),
@@ -94,12 +140,31 @@ pub unsafe fn handle(object: Object, place: Word) -> Word {
     }
 }
 
+/// By what a request goes in the other language, if it can be told.
+fn other_name(handle: Word) -> Option<Word> {
+    // SAFETY: asked once recording has started. These functions take any number, and any request.
+    unsafe {
+        if handle & OF_FORTRAN == 0 {
+            let to_fortran = (*REQUEST_TO_FORTRAN.get()).filter(|_| handle != 0)?;
+            return Some(OF_FORTRAN | to_fortran(handle) as u32 as Word);
+        }
+        let translate = TRANSLATION.get()[Object::Request as usize]?;
+        Some(translate(handle as u32 as c_int)).filter(|handle| *handle != 0)
+    }
+}
+
 /// The same, where `known` has predefined ones.
 #[inline(always)]
-unsafe fn mostly_known(object: Object, known: &[Word], place: Word) -> Word {
+unsafe fn mostly_known<P: Path>(object: Object, known: &[Word], place: Word) -> Word {
     // SAFETY: as above.
     unsafe {
         let fortran = *(place as *const c_int);
+        if is_simple::<P>() {
+            return match known.get(fortran as u32 as usize) {
+                Some(known) if *known != 0 => *known,
+                _ => translated(object, fortran),
+            };
+        }
         match TRANSLATION.get()[object as usize] {
             None => fortran as u32 as Word,
             Some(translate) => match known.get(fortran as u32 as usize) {
@@ -110,14 +175,21 @@ unsafe fn mostly_known(object: Object, known: &[Word], place: Word) -> Word {
     }
 }
 
-#[inline(always)]
-pub unsafe fn comm(place: Word) -> Word {
+/// By the library's function, which there is.
+#[inline(never)]
+unsafe fn translated(object: Object, fortran: c_int) -> Word {
     // SAFETY: as above.
-    unsafe { mostly_known(Object::Comm, COMMS.get(), place) }
+    unsafe { TRANSLATION.get()[object as usize].map_or(0, |translate| translate(fortran)) }
 }
 
 #[inline(always)]
-pub unsafe fn datatype(place: Word) -> Word {
+pub unsafe fn comm<P: Path>(place: Word) -> Word {
     // SAFETY: as above.
-    unsafe { mostly_known(Object::Datatype, DATATYPES.get(), place) }
+    unsafe { mostly_known::<P>(Object::Comm, COMMS.get(), place) }
+}
+
+#[inline(always)]
+pub unsafe fn datatype<P: Path>(place: Word) -> Word {
+    // SAFETY: as above.
+    unsafe { mostly_known::<P>(Object::Datatype, DATATYPES.get(), place) }
 }

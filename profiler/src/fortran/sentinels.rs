@@ -2,22 +2,25 @@
 
 use std::ffi::{CStr, c_int};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use crate::mpi::abi::Word;
 use crate::mpi::real;
 
 struct Sentinels {
-    in_place: Vec<Sentinel>,
-    ignored: Vec<Sentinel>,
+    in_place: Addresses,
+    ignored: Addresses,
 }
 
-/// How a library tells the address.
-enum Sentinel {
-    /// It is that of an exported object.
-    Object(Word),
-    /// It stands in an exported variable, which may be set later.
-    Variable(Word),
+/// The addresses that mean one thing.
+struct Addresses {
+    /// Of exported objects.
+    objects: Vec<Word>,
+    /// The lowest of these, and how far the others go.
+    lowest: Word,
+    span: usize,
+    /// Of exported variables in which one stands, which may be set later.
+    variables: Vec<Word>,
 }
 
 /// In Open MPI (one name per way to write it), in MPICH (`mpi_f08`).
@@ -52,15 +55,12 @@ static SENTINELS: AtomicPtr<Sentinels> = AtomicPtr::new(ptr::null_mut());
 /// Fortran symbol is first used.
 pub fn prepare() {
     wake_up();
-    let find = |objects: &[&CStr], variables: &[&CStr]| {
-        let objects = objects.iter().filter_map(|name| real::data_anywhere(name)).map(Sentinel::Object);
-        let variables = variables.iter().filter_map(|name| real::data_anywhere(name)).map(Sentinel::Variable);
-        objects.chain(variables).collect::<Vec<_>>()
+    let found = Sentinels {
+        in_place: Addresses::find(&IN_PLACE, &IN_PLACE_VARIABLES),
+        ignored: Addresses::find(&IGNORED, &IGNORED_VARIABLES),
     };
-    let found =
-        Sentinels { in_place: find(&IN_PLACE, &IN_PLACE_VARIABLES), ignored: find(&IGNORED, &IGNORED_VARIABLES) };
-    let known = known().map_or(0, |known| known.in_place.len() + known.ignored.len());
-    if found.in_place.len() + found.ignored.len() > known {
+    let known = known().map_or(0, |known| known.in_place.count() + known.ignored.count());
+    if found.in_place.count() + found.ignored.count() > known {
         // Those known before stay where they are: another thread may be looking at them.
         SENTINELS.store(Box::into_raw(Box::new(found)), Ordering::Release);
     }
@@ -85,22 +85,46 @@ fn known() -> Option<&'static Sentinels> {
     unsafe { SENTINELS.load(Ordering::Acquire).as_ref() }
 }
 
-impl Sentinel {
+impl Addresses {
+    fn find(objects: &[&CStr], variables: &[&CStr]) -> Addresses {
+        let there_are = |names: &[&CStr]| names.iter().filter_map(|name| real::data_anywhere(name)).collect::<Vec<_>>();
+        let (objects, variables) = (there_are(objects), there_are(variables));
+        let lowest = objects.iter().copied().min().unwrap_or(0);
+        let span = objects.iter().copied().max().unwrap_or(0) - lowest;
+        Addresses { objects, lowest, span, variables }
+    }
+
+    fn count(&self) -> usize {
+        self.objects.len() + self.variables.len()
+    }
+
+    /// What a program passes otherwise lies elsewhere most often, and takes two comparisons.
     #[inline(always)]
-    fn is(&self, address: Word) -> bool {
-        match self {
-            Sentinel::Object(object) => *object == address,
-            // SAFETY: the address of a pointer that the library exports.
-            Sentinel::Variable(variable) => unsafe { *(*variable as *const Word) == address },
-        }
+    fn have(&self, address: Word) -> bool {
+        address.wrapping_sub(self.lowest) <= self.span && self.objects.contains(&address)
+            // SAFETY: the addresses of pointers that the library exports.
+            || self.variables.iter().any(|variable| unsafe { *(*variable as *const Word) == address })
     }
 }
 
 pub fn is_in_place(address: Word) -> bool {
-    known().is_some_and(|known| known.in_place.iter().any(|sentinel| sentinel.is(address)))
+    known().is_some_and(|known| known.in_place.have(address))
 }
 
+/// The latest address that does. It lies in the library's data for good.
+static LATEST_IGNORED: AtomicUsize = AtomicUsize::new(0);
+
 /// Whether an address stands for `MPI_STATUS_IGNORE` or `MPI_STATUSES_IGNORE`.
+#[inline(always)]
 pub fn is_ignored_status(address: Word) -> bool {
-    known().is_some_and(|known| known.ignored.iter().any(|sentinel| sentinel.is(address)))
+    address == LATEST_IGNORED.load(Ordering::Relaxed) && address != 0 || is_ignored_otherwise(address)
+}
+
+#[inline(never)]
+fn is_ignored_otherwise(address: Word) -> bool {
+    let is_it = known().is_some_and(|known| known.ignored.have(address));
+    if is_it {
+        LATEST_IGNORED.store(address, Ordering::Relaxed);
+    }
+    is_it
 }

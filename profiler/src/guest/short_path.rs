@@ -60,9 +60,8 @@ impl Path for Full {
 const SLOTS: usize = 2 * CALLS.len();
 
 const CLOSED: u8 = 0;
-pub const SHORT: u8 = 1;
-/// What the shells of Fortran tell apart by one comparison with [`SHORT`].
-pub const SITED: u8 = 2;
+const SHORT: u8 = 1;
+const SITED: u8 = 2;
 
 /// Which way the calls of an exported function go.
 #[repr(C)]
@@ -78,7 +77,7 @@ unsafe impl Sync for Way {}
 
 /// Those that have been opened, by slot.
 static OPENED: [AtomicPtr<Way>; SLOTS] = [const { AtomicPtr::new(ptr::null_mut()) }; SLOTS];
-pub static OPEN: AtomicU8 = AtomicU8::new(CLOSED);
+static OPEN: AtomicU8 = AtomicU8::new(CLOSED);
 /// Something is wanted that only the full path does.
 static IS_FORBIDDEN: AtomicBool = AtomicBool::new(false);
 /// The one that opens.
@@ -97,10 +96,87 @@ impl Way {
     fn close(&self) {
         self.open.store(self.around.cast_mut(), Ordering::Relaxed);
     }
+
+    fn is_closed(&self) -> bool {
+        self.open().cast_const() == self.around
+    }
+
+    /// Whoever closes all of them finds it.
+    fn open_to(&self, path: *const ()) {
+        self.open.store(path.cast_mut(), Ordering::Release);
+        // It may have been closed between the two: then one of both sees what the other did.
+        fence(Ordering::SeqCst);
+        if which() == CLOSED {
+            self.close();
+        }
+    }
+}
+
+/// One of those that are found one from the other once they have been opened: nobody knows how many there are.
+pub struct Linked {
+    way: Way,
+    next: AtomicPtr<Linked>,
+    /// 0, or one of these.
+    state: AtomicU8,
+}
+
+/// Where the shells find where it leads.
+pub const LINKED_OPEN: usize = std::mem::offset_of!(Linked, way) + std::mem::offset_of!(Way, open);
+
+const BEING_LINKED: u8 = 1;
+const LINKED: u8 = 2;
+
+/// The latest.
+static LATEST_LINKED: AtomicPtr<Linked> = AtomicPtr::new(ptr::null_mut());
+
+impl Linked {
+    pub const fn around(around: *const ()) -> Linked {
+        Linked { way: Way::around(around), next: AtomicPtr::new(ptr::null_mut()), state: AtomicU8::new(0) }
+    }
+
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    pub fn open(&self) -> *mut () {
+        self.way.open()
+    }
+
+    /// Until it is offered again.
+    pub fn close(&self) {
+        self.way.close();
+    }
+
+    /// Its calls may take a short path, if one is open: `path` tells which, and whether by call site.
+    #[inline(always)]
+    pub fn offer(&'static self, path: impl FnOnce(bool) -> *const ()) {
+        let open = which();
+        if open != CLOSED && self.way.is_closed() && self.is_linked() {
+            self.way.open_to(path(open == SITED));
+        }
+    }
+
+    /// False while another thread, or whom a handler of a signal has interrupted, is at it.
+    #[cold]
+    fn is_linked(&'static self) -> bool {
+        match self.state.compare_exchange(0, BEING_LINKED, Ordering::Relaxed, Ordering::Relaxed) {
+            Err(state) => state == LINKED,
+            Ok(_) => {
+                let mut latest = LATEST_LINKED.load(Ordering::Relaxed);
+                loop {
+                    self.next.store(latest, Ordering::Relaxed);
+                    let own = ptr::from_ref(self).cast_mut();
+                    match LATEST_LINKED.compare_exchange(latest, own, Ordering::Release, Ordering::Relaxed) {
+                        Ok(_) => break,
+                        Err(now) => latest = now,
+                    }
+                }
+                self.state.store(LINKED, Ordering::Release);
+                true
+            }
+        }
+    }
 }
 
 #[inline(always)]
-pub fn which() -> u8 {
+fn which() -> u8 {
     OPEN.load(Ordering::Relaxed)
 }
 
@@ -108,16 +184,11 @@ pub fn which() -> u8 {
 /// where it is: then the ABI is known.
 pub fn offer(slot: usize, way: &'static Way, short: impl FnOnce() -> *const (), sited: *const ()) {
     let open = which();
-    if open == CLOSED || way.open().cast_const() != way.around {
+    if open == CLOSED || !way.is_closed() {
         return;
     }
     OPENED[slot].store(ptr::from_ref(way).cast_mut(), Ordering::Relaxed);
-    way.open.store(if open == SITED { sited } else { short() }.cast_mut(), Ordering::Release);
-    // It may have been closed between the two: then one of both sees what the other did.
-    fence(Ordering::SeqCst);
-    if which() == CLOSED {
-        way.close();
-    }
+    way.open_to(if open == SITED { sited } else { short() });
 }
 
 /// From now on every call takes the full path, for good.
@@ -152,5 +223,11 @@ pub fn close() {
         if let Some(way) = unsafe { way.load(Ordering::Acquire).as_ref() } {
             way.close();
         }
+    }
+    let mut linked = LATEST_LINKED.load(Ordering::Acquire);
+    // SAFETY: these are static, too.
+    while let Some(next) = unsafe { linked.as_ref() } {
+        next.close();
+        linked = next.next.load(Ordering::Relaxed);
     }
 }

@@ -226,8 +226,8 @@ fn end_left_by(thread: &Thread, frame: usize, caller: usize, samples: bool) -> u
     IN_FLIGHT_LEVELS
 }
 
-/// Two stack pointers that lie closer may be those of two wrappers that were called from one place: no wrapper needs more.
-const LARGEST_FRAME_BYTES: usize = 1024;
+/// Two stack pointers that lie closer may be those of two wrappers that were called from one place: none needs more than two thirds of it.
+const LARGEST_FRAME_BYTES: usize = 1536;
 /// One of so many calls that seem to be made within another is looked at closely.
 const NESTED_UNSEEN: u32 = 256;
 

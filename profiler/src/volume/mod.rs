@@ -13,6 +13,7 @@ use vocabulary::shard::{Communicator, INTER};
 
 use crate::fortran::{self, Object};
 use crate::guest::rarely;
+use crate::guest::short_path::Full;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
@@ -229,7 +230,7 @@ impl Types {
         unsafe {
             match self {
                 Types::C(place) => abi().load_at(place, index),
-                Types::Fortran(place) => fortran::handle(Object::Datatype, place + index * size_of::<c_int>()),
+                Types::Fortran(place) => fortran::handle::<Full>(Object::Datatype, place + index * size_of::<c_int>()),
             }
         }
     }

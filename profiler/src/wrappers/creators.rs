@@ -7,7 +7,7 @@ use super::forward::timed;
 use crate::fortran::{self, Object};
 use crate::guest::clock;
 use crate::guest::guard::{guarded, recorded};
-use crate::guest::short_path::Path;
+use crate::guest::short_path::{Full, Path};
 use crate::guest::state::{self, Alone};
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
@@ -194,7 +194,7 @@ pub unsafe fn made(place: HandleAddress) -> Word {
     unsafe {
         match place {
             HandleAddress::C(place) => abi().load_made(place, abi().comm_null),
-            HandleAddress::Fortran(place) => fortran::handle(Object::Comm, place),
+            HandleAddress::Fortran(place) => fortran::handle::<Full>(Object::Comm, place),
         }
     }
 }

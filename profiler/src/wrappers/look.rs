@@ -100,7 +100,7 @@ pub fn of_handle(thread: &Thread, handle: Word, stamp: u64) -> Single {
     match seen {
         Some(seen) if seen.active => Single {
             is_active: true,
-            handle,
+            handle: seen.handle,
             slot: seen.slot,
             record: seen.comm,
             receives: seen.kind.receives(),
@@ -361,7 +361,7 @@ pub unsafe fn look_any(thread: &Thread, request: Word) -> (Word, Record, bool) {
     // SAFETY: a null address is the program's mistake, which the library will report.
     let handle = if request == 0 { abi().request_null } else { unsafe { abi().load(request) } };
     match requests::seen(thread.requests(), &thread.unknown, handle, thread.stamp()) {
-        Some(seen) => (handle, seen.comm, seen.kind.receives()),
+        Some(seen) => (seen.handle, seen.comm, seen.kind.receives()),
         None => (handle, communicators::none(), false),
     }
 }

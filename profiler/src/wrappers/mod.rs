@@ -105,7 +105,7 @@ mod f {
     use super::shell::fortran_shell;
     use crate::fortran::{self, Object};
     use crate::guest::caller::{Address, Caller};
-    use crate::guest::short_path::{Full, Path, Short, Sited};
+    use crate::guest::short_path::{Full, OpenMpi, Path, Short, Sited};
     use crate::mpi::abi::Word;
     use crate::mpi::presence::where_present;
     use crate::objects::requests::HandleAddress;

@@ -118,43 +118,18 @@ macro_rules! forward_unless {
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) use forward_unless;
 
-/// The body of an exported Fortran entry point, whose translations take the arguments, the caller and the entry's address. `through` and
-/// `through_sited` leave it to the C function to count.
+/// The body of an exported Fortran entry point: it takes its arguments, and goes the way that its entry has, or to `full`, with these, the caller and
+/// the entry's address.
 macro_rules! fortran_shell {
-    ($entry:ident, $short:expr, $through:expr, $sited:expr, $through_sited:expr, $full:expr, ($($argument:ident),*)) => {{
+    ($entry:ident, ($($argument:ident: $type:ty),*)) => {{
         #[cfg(target_arch = "x86_64")]
         std::arch::naked_asm!(
             "movq xmm0, qword ptr [rsp]",
             "lea rax, [rip + {entry}]",
             "movq xmm1, rax",
-            "cmp byte ptr [rip + {open}], {is_short}",
-            "jne 2f",
-            "cmp qword ptr [rax + {layer}], {ready}",
-            "jb 5f",
-            "ja 4f",
-            "jmp {short}",
-            "4:",
-            "jmp {through}",
-            "2:",
-            "jb 5f",
-            "cmp qword ptr [rax + {layer}], {ready}",
-            "jb 5f",
-            "ja 3f",
-            "jmp {sited}",
-            "3:",
-            "jmp {through_sited}",
-            "5:",
-            "jmp {full}",
-            is_short = const $crate::guest::short_path::SHORT,
+            "jmp qword ptr [rax + {way}]",
             entry = sym $entry,
-            layer = const $crate::fortran::Entry::LAYER,
-            ready = const $crate::fortran::Entry::READY,
-            open = sym $crate::guest::short_path::OPEN,
-            short = sym $short,
-            through = sym $through,
-            sited = sym $sited,
-            through_sited = sym $through_sited,
-            full = sym $full,
+            way = const $crate::fortran::Entry::WAY,
         );
         #[cfg(target_arch = "aarch64")]
         std::arch::naked_asm!(
@@ -162,54 +137,22 @@ macro_rules! fortran_shell {
             "adrp x16, {entry}",
             "add x16, x16, :lo12:{entry}",
             "fmov d1, x16",
-            "adrp x17, {open}",
-            "ldrb w17, [x17, :lo12:{open}]",
             // As above.
-            "add x16, x16, {layer}",
+            "add x16, x16, {way}",
             "ldar x16, [x16]",
-            "cbz x16, 5f",
-            "cmp w17, {is_short}",
-            "b.lo 5f",
-            "b.hi 3f",
-            "cmp x16, {ready}",
-            "b.hi 4f",
-            "b {short}",
-            "4:",
-            "b {through}",
-            "3:",
-            "cmp x16, {ready}",
-            "b.hi 6f",
-            "b {sited}",
-            "6:",
-            "b {through_sited}",
-            "5:",
-            "b {full}",
-            is_short = const $crate::guest::short_path::SHORT,
+            "br x16",
             entry = sym $entry,
-            layer = const $crate::fortran::Entry::LAYER,
-            ready = const $crate::fortran::Entry::READY,
-            open = sym $crate::guest::short_path::OPEN,
-            short = sym $short,
-            through = sym $through,
-            sited = sym $sited,
-            through_sited = sym $through_sited,
-            full = sym $full,
+            way = const $crate::fortran::Entry::WAY,
         );
         // SAFETY: the program passes what the function takes, and it is passed on.
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         unsafe {
+            type Way = unsafe extern "C-unwind" fn($($type,)* $crate::guest::caller::Caller, $crate::guest::caller::Address) -> $crate::mpi::abi::Word;
             let entry = $crate::guest::caller::Address::of(&$entry);
-            match $crate::guest::short_path::which() {
-                _ if $entry.layer() == 0 => $full($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry),
-                $crate::guest::short_path::SHORT if $entry.layer() != $crate::fortran::Entry::READY => $through($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry),
-                $crate::guest::short_path::SHORT => $short($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry),
-                $crate::guest::short_path::SITED if $entry.layer() != $crate::fortran::Entry::READY => $through_sited($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry),
-                $crate::guest::short_path::SITED => $sited($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry),
-                _ => $full($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry),
-            }
+            std::mem::transmute::<*mut (), Way>($entry.way())($($argument,)* $crate::guest::caller::Caller::UNKNOWN, entry)
         }
     }};
-    ($entry:ident, $full:expr, ($($argument:ident),*)) => {{
+    ($entry:ident, $full:expr, ($($argument:ident: $type:ty),*)) => {{
         #[cfg(target_arch = "x86_64")]
         std::arch::naked_asm!(
             "movq xmm0, qword ptr [rsp]",

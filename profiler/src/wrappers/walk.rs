@@ -318,7 +318,7 @@ pub unsafe fn walk<H: Handle, const INACTIVE: bool, const TOGETHER: bool>(
                 continue;
             }
             found.come_to(call, seen.comm);
-            found.note(Noted::new(handle, &seen, index), seen.kind);
+            found.note(Noted::new(&seen, index), seen.kind);
         }
     }
     if found.record.is_null() {

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU16, AtomicU64, Ordering};
 
 use commsee_runtime::biased::{Biased, Inside};
 
+use crate::guest::set_once::SetOnce;
 use crate::guest::state::{self, OWNERS};
 use crate::mpi::abi::{Word, abi};
 use crate::objects::records::{self, Record};
@@ -45,6 +46,32 @@ pub struct Requests {
     number: AtomicU16,
     /// Those of the thread that came next, once there is one.
     next: AtomicPtr<Requests>,
+}
+
+/// Tells by what a request goes in the other one of the languages C and Fortran, where it has two names.
+static OTHER_NAME: SetOnce<Option<OtherName>> = SetOnce::new();
+pub type OtherName = fn(Word) -> Option<Word>;
+/// The program has called a Fortran function of MPI. As long as it has not, no request has two names.
+static HAS_FORTRAN: AtomicBool = AtomicBool::new(false);
+
+/// SAFETY: recording is off.
+pub unsafe fn prepare(other_name: Option<OtherName>) {
+    // SAFETY: the caller sees to it.
+    unsafe { OTHER_NAME.set(other_name) };
+}
+
+/// Before the first such call is looked at.
+pub fn come_from_fortran() {
+    HAS_FORTRAN.store(true, Ordering::Relaxed);
+}
+
+#[cold]
+fn other_name(handle: Word) -> Option<Word> {
+    if !HAS_FORTRAN.load(Ordering::Relaxed) {
+        return None;
+    }
+    // SAFETY: set before recording started.
+    unsafe { OTHER_NAME.get() }.and_then(|tell| tell(handle))
 }
 
 /// What a look finds under a handle. With a stamp, what was seen is this thread's until `looked`, and a further look with the same stamp finds the next one under the same handle.
@@ -386,12 +413,15 @@ impl Requests {
         if slot.state == State::Idle || !slot.is_seen_simply(stamp) {
             return None;
         }
-        Some(Seen { comm: slot.comm, active: slot.state.is_active(), kind: slot.kind, slot })
+        Some(Seen { handle, comm: slot.comm, active: slot.state.is_active(), kind: slot.kind, slot })
     }
 
     #[inline(never)]
     fn seen_otherwise(&self, unknown: &Unknown, handle: Word, stamp: u64) -> Option<Seen> {
-        self.seen(handle, stamp).or_else(|| self.take_over(unknown, handle, stamp))
+        self.seen(handle, stamp).or_else(|| self.take_over(unknown, handle, stamp)).or_else(|| {
+            let other = other_name(handle)?;
+            self.seen(other, stamp).or_else(|| self.take_over(unknown, other, stamp))
+        })
     }
 
     fn seen(&self, handle: Word, stamp: u64) -> Option<Seen> {
@@ -405,7 +435,7 @@ impl Requests {
         }
         let place = requests.busy_slot_of(handle)?;
         let slot = at(&mut requests.slots, place);
-        let seen = Seen { slot: ptr::from_mut(slot), ..Seen::of(&slot.request()) };
+        let seen = Seen { slot: ptr::from_mut(slot), ..Seen::of(handle, &slot.request()) };
         if stamp == 0 {
             return Some(seen);
         }
@@ -420,7 +450,7 @@ impl Requests {
             return Some(seen);
         }
         let slot = ptr::from_mut(slot);
-        requests.look_on(place).map(|request| Seen { slot, ..Seen::of(&request) })
+        requests.look_on(place).map(|request| Seen { slot, ..Seen::of(handle, &request) })
     }
 
     /// A request that this thread has looked at has completed: its entry is taken out, or made inactive if it is persistent.

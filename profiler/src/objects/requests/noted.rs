@@ -13,6 +13,8 @@ use crate::objects::records::Record;
 /// One request as a completing call sees it.
 #[derive(Clone, Copy)]
 pub struct Seen {
+    /// By which it is known.
+    pub handle: Word,
     pub comm: Record,
     pub active: bool,
     pub kind: Kind,
@@ -22,9 +24,9 @@ pub struct Seen {
 
 impl Seen {
     #[inline(always)]
-    pub(super) fn of(request: &Request) -> Seen {
+    pub(super) fn of(handle: Word, request: &Request) -> Seen {
         let active = request.state.is_active();
-        Seen { comm: request.comm, active, kind: request.kind, slot: ptr::null_mut() }
+        Seen { handle, comm: request.comm, active, kind: request.kind, slot: ptr::null_mut() }
     }
 }
 
@@ -83,8 +85,8 @@ impl Noted {
     }
 
     #[inline(always)]
-    pub fn new(handle: Word, seen: &Seen, index: usize) -> Noted {
-        Noted::at(handle, seen.slot, index)
+    pub fn new(seen: &Seen, index: usize) -> Noted {
+        Noted::at(seen.handle, seen.slot, index)
     }
 
     /// The place of the first.

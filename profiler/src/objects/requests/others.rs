@@ -275,6 +275,10 @@ impl Requests {
 
     /// What is known of a partitioned request. It stays where it is: several threads may mark its partitions at the same time.
     pub fn partition(&self, handle: Word) -> Option<Partition> {
+        self.partition_of(handle).or_else(|| self.partition_of(super::other_name(handle)?))
+    }
+
+    fn partition_of(&self, handle: Word) -> Option<Partition> {
         let of = |other: &Requests| other.with_others(|| None, |table| partition_in(table, handle));
         self.with(|| None, |table| partition_in(table, handle)).or_else(|| {
             let _there = AtOthers::of(self);
@@ -312,7 +316,7 @@ impl Requests {
 
     /// Takes a request over from another thread, as one that the look with this stamp has seen.
     fn adopt(&self, handle: Word, mut request: Request, extra: Option<Extra>, stamp: u64) -> Seen {
-        let seen = Seen::of(&request);
+        let seen = Seen::of(handle, &request);
         self.tell(handle);
         self.with(
             || (),
