@@ -150,7 +150,12 @@ fn translation_to(call: &Call, body: &str, of_these: &str, before: &str) -> Stri
     for argument in seen(call) {
         let (before, word, after) = translated(argument, length, on);
         if let Some(before) = before {
-            line(&format!("    let {}_c = {before};", argument.name));
+            // By reference: what forwards the call is given words.
+            line(&format!("    let {}_c = &{before};", argument.name));
+            if argument.kind == "requests" {
+                // It is not moved any more.
+                line(&format!("    {}_c.refresh();", argument.name));
+            }
         }
         given.push(word);
         refresh.push_str(&after);
@@ -174,7 +179,7 @@ fn translation_to(call: &Call, body: &str, of_these: &str, before: &str) -> Stri
         .map(|argument| if is_status(argument) { format!("{}_given", argument.name) } else { "_".to_owned() })
         .collect();
     line(&format!(
-        "    let forward = |{}| {{ let code = fortran::forward::<{on}>(op::{name}, entry, ierror, || {{ {before}real({}); }}); {refresh}code }};",
+        "    let forward = move |{}| {{ let code = fortran::forward::<{on}>(op::{name}, entry, ierror, || {{ {before}real({}); }}); {refresh}code }};",
         taken.join(", "),
         passed.join(", ")
     ));

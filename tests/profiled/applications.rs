@@ -125,6 +125,41 @@ fn hpcc_finds_its_results_correct() {
     assert!(["MPI_Send", "MPI_Alltoall", "MPI_Comm_split"].iter().all(|op| profile.total(op) > 0));
 }
 
+/// A program in Fortran, with grids of communicators and requests: its energies are those without commsee, and each path of a call counts the same.
+#[test]
+#[ignore = "heavy: needs cp2k"]
+fn cp2k_finds_its_energies() {
+    demand("cp2k.psmp", "cp2k");
+    let water = input("water.cp2k");
+    let launch = || {
+        let launch = Launch::of(Mpi::OpenMpi, installed("cp2k.psmp")).ranks(4).arguments(&["-i", &water]);
+        launch.variable("OMP_NUM_THREADS", "1").variable("CP2K_DATA_DIR", "/usr/share/cp2k")
+    };
+    let energies = |run: &Run| {
+        let lines = run.stdout.lines().filter(|line| line.contains("ENERGY|")).map(str::to_owned);
+        lines.collect::<Vec<_>>()
+    };
+    let expected = energies(&launch().run().succeeded());
+    assert_eq!(expected.len(), 4, "one at the begin, and one for each step");
+    let counted = |name: &str, value: &str| {
+        let run = launch().preload(library()).variable(name, value).run().succeeded();
+        assert_eq!(energies(&run), expected, "{name}={value}");
+        run.discard_other_files();
+        // It names its folder on its output, and so commsee.
+        let profile = Profile::read(&run.profile_path());
+        check_invariants(&profile, run.ranks);
+        let mut totals = profiled(&profile);
+        // How often it polls depends on how fast the others are.
+        totals.retain(|(op, _), _| !op.starts_with("MPI_Test"));
+        totals
+    };
+    let on_the_short_path = counted("COMMSEE_SITES", "0");
+    let used = |op: &str| on_the_short_path.keys().any(|(name, _)| name == op);
+    assert!(["MPI_Allreduce", "MPI_Irecv", "MPI_Isend", "MPI_Waitall", "MPI_Cart_create"].into_iter().all(used));
+    assert_eq!(counted("COMMSEE_TRACE", "1"), on_the_short_path);
+    assert_eq!(counted("COMMSEE_SITES", "1"), on_the_short_path);
+}
+
 /// Water in a box, bit by bit: GROMACS can be told to do its sums in one order.
 #[test]
 #[ignore = "heavy: needs gromacs"]

@@ -112,18 +112,16 @@ pub struct Requests<P: Path> {
 const FEW: usize = 16;
 
 impl<P: Path> Requests<P> {
-    pub unsafe fn new(fortran: Word, length: c_int) -> Requests<P> {
+    /// Nothing is there before it is refreshed.
+    #[inline(always)]
+    pub fn new(fortran: Word, length: c_int) -> Requests<P> {
         let length = if is_same::<P>(Object::Request) { 0 } else { usize::try_from(length).unwrap_or(0) };
         if length != 0 {
             ARE_TRANSLATED.store(true, Ordering::Relaxed);
         }
         let many = if length > FEW { cells(length) } else { Vec::new() };
         let length = if length > FEW { many.len() } else { length };
-        let requests =
-            Requests { fortran, path: PhantomData, length, few: [const { MaybeUninit::uninit() }; FEW], many };
-        // SAFETY: the caller passes an array of so many handles.
-        unsafe { requests.refresh() };
-        requests
+        Requests { fortran, path: PhantomData, length, few: [const { MaybeUninit::uninit() }; FEW], many }
     }
 
     /// 0 where there are none to be seen.
@@ -140,13 +138,16 @@ impl<P: Path> Requests<P> {
         if self.length > FEW { self.many.as_ptr() } else { self.few.as_ptr().cast() }
     }
 
+    /// # Safety
+    /// There is an array of so many handles.
     #[inline(always)]
     pub unsafe fn refresh(&self) {
+        let (fortran, first) = (self.fortran, self.first().cast_mut());
         for index in 0..self.length {
-            // SAFETY: whoever made this passed an array of so many handles, for which there is room.
+            // SAFETY: as demanded, and there is room for as many.
             unsafe {
-                let handle = handle::<P>(Object::Request, self.fortran + index * size_of::<c_int>());
-                self.first().add(index).cast_mut().write(Cell::new(handle));
+                let handle = handle::<P>(Object::Request, fortran + index * size_of::<c_int>());
+                first.add(index).write(Cell::new(handle));
             }
         }
     }
