@@ -14,7 +14,7 @@ use crate::table::EVERYWHERE;
 const UNUSED: &str = "PMPI_Wtick";
 
 /// Parts of the names of functions that commsee calls where they are there: they came with MPI 4, or are macros in some libraries.
-const RARE: [&str; 6] = ["ession", "Abi_", "_fromint", "_envelope_c", "_pset", "_f2c"];
+const RARE: [&str; 8] = ["ession", "Abi_", "_fromint", "_toint", "_envelope_c", "_pset", "_f2c", "Request_c2f"];
 
 pub struct Linked {
     /// Rust: the sorted names and the table.
