@@ -45,8 +45,10 @@ fn every_compilers_way_to_write_a_name_is_known() {
 fn requests_go_from_one_language_to_the_other() {
     for mpi in Mpi::ALL {
         for (name, value) in [("COMMSEE_SITES", "0"), ("COMMSEE_SITES", "1"), ("COMMSEE_TRACE", "1")] {
-            let launch = Launch::of(mpi, with_fortran(mpi, "crossing")).preload(library()).variable(name, value);
-            check(&launch.ranks(1).run().succeeded());
+            for program in ["crossing", "at_once"] {
+                let launch = Launch::of(mpi, with_fortran(mpi, program)).preload(library()).variable(name, value);
+                check(&launch.ranks(1).run().succeeded());
+            }
         }
     }
 }

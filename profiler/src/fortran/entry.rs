@@ -77,12 +77,17 @@ impl Entry {
     /// The real function is known, and its arguments can be read: calls may take one of these.
     #[inline(always)]
     pub fn is_ready(&'static self, paths: impl FnOnce() -> Paths) {
-        self.way.offer(|is_sited| self.choose(paths(), is_sited));
+        let layer = self.layer();
+        self.way.offer(|is_sited| self.choose(paths(), layer, is_sited));
+        // Another thread may know more.
+        if self.layer() != layer {
+            self.way.close();
+        }
     }
 
-    fn choose(&self, paths: Paths, is_sited: bool) -> *const () {
+    fn choose(&self, paths: Paths, layer: u64, is_sited: bool) -> *const () {
         let is_plain = !self.large && !self.descriptors && are_simple();
-        match (self.layer() != 0, is_sited) {
+        match (layer != 0, is_sited) {
             (true, true) => paths.through_sited,
             (true, false) => paths.through,
             (false, true) => paths.sited,

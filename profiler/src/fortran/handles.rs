@@ -47,6 +47,10 @@ static DATATYPES: SetOnce<[Word; 128]> = SetOnce::new();
 /// or the other way round, is found by its other name ([`other_name`]).
 const OF_FORTRAN: Word = 1 << (Word::BITS - 1);
 
+/// The C handles of requests with the lowest Fortran handles, as far as they are the null request or one that the library gives to several sends at a
+/// time: that must be one thing in both languages. 0 for all others.
+static REQUESTS: SetOnce<[Word; 8]> = SetOnce::new();
+
 /// The null request in Fortran; [`ARE_TRANSLATED`] where requests are.
 static NULL_REQUEST: SetOnce<i64> = SetOnce::new();
 const ARE_TRANSLATED: i64 = i64::MAX;
@@ -85,6 +89,10 @@ pub fn prepare() -> bool {
         REQUEST_TO_FORTRAN.set(to_fortran);
         NULL_REQUEST.set(to_fortran.map_or(ARE_TRANSLATED, |to_fortran| to_fortran(abi().request_null).into()));
         requests::prepare(to_fortran.map(|_| other_name as requests::OtherName));
+        // The library may give them Fortran handles now only, low ones.
+        to_fortran.iter().for_each(|to_fortran| abi().shared_requests().for_each(|request| _ = to_fortran(request)));
+        let is_common = |request: Word| request == abi().request_null || abi().is_shared_request(request);
+        REQUESTS.set(known(found[Object::Request as usize], is_common));
         COMMS.set(known(found[Object::Comm as usize], |comm| own.contains(&comm)));
         DATATYPES.set(known(found[Object::Datatype as usize], |datatype| datatypes::predefined(datatype).is_some()));
         TRANSLATION.set(found);
@@ -107,6 +115,7 @@ pub fn are_simple() -> bool {
         && unsafe {
             TRANSLATION.get().iter().take(Object::File as usize).all(Option::is_some)
                 && *NULL_REQUEST.get() != ARE_TRANSLATED
+                && REQUESTS.get().contains(&abi().request_null)
         }
 }
 
@@ -128,9 +137,10 @@ pub unsafe fn handle<P: Path>(object: Object, place: Word) -> Word {
     unsafe {
         let fortran = *(place as *const c_int);
         if object == Object::Request && (is_simple::<P>() || *NULL_REQUEST.get() != ARE_TRANSLATED) {
-            return match i64::from(fortran) == *NULL_REQUEST.get() {
-                true => abi().request_null,
-                false => OF_FORTRAN | fortran as u32 as Word,
+            return match REQUESTS.get().get(fortran as u32 as usize) {
+                Some(common) if *common != 0 => *common,
+                _ if !is_simple::<P>() && i64::from(fortran) == *NULL_REQUEST.get() => abi().request_null,
+                _ => OF_FORTRAN | fortran as u32 as Word,
             };
         }
         match TRANSLATION.get()[object as usize] {

@@ -162,7 +162,10 @@ impl InFlight {
     /// Where a call of this operation was made, which has just returned or does not return; 0 where that is not known.
     pub fn caller_of(&self, operation: u16) -> u64 {
         let depth = self.depth();
-        let levels = [Some(depth).filter(|depth| *depth < IN_FLIGHT_LEVELS), depth.checked_sub(1)];
+        // One that goes on with what it has looked at is still there; another one has left its level.
+        let (free, taken) = (Some(depth).filter(|depth| *depth < IN_FLIGHT_LEVELS), depth.checked_sub(1));
+        let stays = taken.is_some_and(|taken| self.level(taken).begin() == ABOUT_TO_BEGIN);
+        let levels = if stays { [taken, free] } else { [free, taken] };
         let noted = levels.into_iter().flatten().map(|level| self.level(level).noted());
         let is_it = |call: &InFlightCall| (call.word >> 16) as u16 == operation && call.begin_ticks != 0;
         let (apart, caller) = self.apart.get();

@@ -184,11 +184,13 @@ impl<'a> Several<'a> {
     ) -> Several<'a> {
         let level = taken.number::<P>();
         let look = thread.looks.at(level);
-        // Before what it has noted is written over.
-        look.forget();
         // Without room what completes is not seen; nor without an array, or of less than no request, of which the library will tell. Of none there is
         // nothing to see.
         let is_possible = level < IN_FLIGHT_LEVELS && array != 0;
+        if is_possible {
+            // Before what it has noted is written over.
+            look.forget();
+        }
         let noted = if is_possible { look.noted(length as u32 as usize) } else { std::ptr::null_mut() };
         if noted.is_null() {
             return Several::none(look);

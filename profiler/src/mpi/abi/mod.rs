@@ -17,6 +17,9 @@ use crate::guest::set_once::SetOnce;
 use crate::guest::short_path::{self, Full, Path};
 use crate::mpi::real;
 
+/// No handle of any family.
+const NO_REQUEST: Word = Word::MAX;
+
 /// The family in force with its handles resolved.
 pub struct Abi {
     pub family: &'static Family,
@@ -49,6 +52,12 @@ impl Abi {
     #[inline(always)]
     pub fn is_shared_request(&self, handle: Word) -> bool {
         self.shared_requests.contains(&(handle & self.shared_requests_mask))
+    }
+
+    /// Those of these that are known one by one.
+    pub fn shared_requests(&self) -> impl Iterator<Item = Word> {
+        let are_listed = matches!(self.family.shared_requests, SharedRequests::Symbols(_));
+        self.shared_requests.into_iter().filter(move |request| are_listed && *request != NO_REQUEST)
     }
 
     /// Which short path is for the family.
@@ -179,10 +188,9 @@ pub fn detect() -> Result<(), String> {
             real::data(name).ok_or_else(|| format!("the MPI library lacks {}", name.to_string_lossy()))
         }
     };
-    const NONE: Word = Word::MAX;
     let (shared_requests_mask, shared_requests) = match family.shared_requests {
-        SharedRequests::Unknown => (0, [NONE; SHARED_REQUESTS]),
-        SharedRequests::Symbols(names) => (Word::MAX, names.map(|name| real::data(name).unwrap_or(NONE))),
+        SharedRequests::Unknown => (0, [NO_REQUEST; SHARED_REQUESTS]),
+        SharedRequests::Symbols(names) => (Word::MAX, names.map(|name| real::data(name).unwrap_or(NO_REQUEST))),
         SharedRequests::Bits { mask, value } => (mask, [value; SHARED_REQUESTS]),
     };
     let found = Abi {
