@@ -153,6 +153,20 @@ fn calls_that_a_program_leaves_by_a_jump_are_charged_to_their_own_lines() {
     }
 }
 
+/// A call over several requests is counted before it leaves its level, above which another one may have been left. With a timeline it takes the full path.
+#[test]
+fn waits_behind_those_that_a_program_leaves_by_a_jump_are_charged_to_their_own_lines() {
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let program = compiled(mpi, folder.path(), "lines_waits.c", &["-O1", FRAMES]);
+        for trace in ["0", "1"] {
+            let launch = Launch::of(mpi, program.clone()).preload(library()).variable("COMMSEE_SITES", "1");
+            let run = launch.variable("COMMSEE_TRACE", trace).run().succeeded();
+            compare_logged(&run, "lines_waits.c", &format!("{mpi} timeline {trace}"));
+        }
+    }
+}
+
 #[test]
 fn each_line_of_a_cpp_program_made_the_calls_that_it_logs() {
     for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
