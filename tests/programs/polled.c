@@ -3,20 +3,23 @@
 #include "steps.h"
 #include "truth.h"
 
+#include <unistd.h>
+
 enum { ROUNDS = 4, FEW = 4, MANY = 40, TAG = 1 };
 
 static MPI_Comm one, other;
 static const char *one_label, *other_label;
 static MPI_Request few[FEW], kept[FEW], many[MANY];
 static int out[FEW], in[FEW], far[MANY], rank;
-static int polls, tests, somes;
+static int polls, tests, somes, steps, round;
 static int is_first, done, index_of[FEW], flag;
 
 #ifdef __x86_64__
 static void interrupt(ucontext_t *at)
 {
     int index, count, indices[MANY], is_done;
-    (void)at;
+    /* In each round at others, since a poll may yield the processor. */
+    if (at && ++steps % (ROUNDS - 1) != round % (ROUNDS - 1)) return;
     switch ((polls + tests + somes) % 3) {
     case 0:
         MPI_Testany(MANY, many, &index, &is_done, MPI_STATUS_IGNORE);
@@ -92,6 +95,7 @@ int main(int argc, char **argv)
                  {"MPI_Testall", begin, test_all}, {"MPI_Testany", begin, test_any}, {"MPI_Waitsome", begin, wait_some},
                  {"MPI_Wait", begin, wait_one},    {"MPI_Test", begin, test_one},    {"MPI_Waitall", start, wait_kept}};
     truth_init(&argc, &argv);
+    double begin_s = PMPI_Wtime();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     one_label = label_of("one of %d", rank), other_label = label_of("other of %d", rank);
     MPI_Comm_dup(MPI_COMM_SELF, &one);
@@ -112,7 +116,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 3; i++) interrupt(NULL);
     begin_steps(interrupt);
 #endif
-    for (int round = 0; round < ROUNDS; round++)
+    for (round = 0; round < ROUNDS; round++)
         for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
             is_first = round == 0; /* then all of it is new */
             calls[i].prepare();
@@ -140,6 +144,8 @@ int main(int argc, char **argv)
     }
     free_comm(&one, one_label);
     free_comm(&other, other_label);
+    /* Calls that a handler makes in others are in the time of both: without this there would be more of it than there was. */
+    usleep((PMPI_Wtime() - begin_s) * 1e6 / 8);
     truth_finalize();
     return 0;
 }
