@@ -156,7 +156,8 @@ impl Linked {
     /// False while another thread, or whom a handler of a signal has interrupted, is at it.
     #[cold]
     fn is_linked(&'static self) -> bool {
-        match self.state.compare_exchange(0, BEING_LINKED, Ordering::Relaxed, Ordering::Relaxed) {
+        // Whoever closes all of them behind one who has found it linked finds it, too.
+        match self.state.compare_exchange(0, BEING_LINKED, Ordering::Relaxed, Ordering::Acquire) {
             Err(state) => state == LINKED,
             Ok(_) => {
                 let mut latest = LATEST_LINKED.load(Ordering::Relaxed);

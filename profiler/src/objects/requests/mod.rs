@@ -2,6 +2,7 @@
 //! are complete at once, in Open MPI and in MPICH) and give it again as soon as it is free. So under each handle stand the
 //! requests that were started, oldest first, those that leave nothing to be done as a number, and one is taken out per completion.
 
+mod names;
 mod noted;
 mod numbered;
 mod others;
@@ -17,13 +18,13 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU16, AtomicU64, Ordering};
 
 use commsee_runtime::biased::{Biased, Inside};
 
-use crate::guest::set_once::SetOnce;
 use crate::guest::state::{self, OWNERS};
 use crate::mpi::abi::{Word, abi};
 use crate::objects::records::{self, Record};
 use crate::objects::shortcuts::Shortcut;
 use crate::shard::memory;
 
+pub use names::{OtherName, come_from_fortran, prepare};
 pub use noted::{Noted, Seen};
 pub use others::Unknown;
 pub use persistent::{Message, Persistent, Starts};
@@ -46,32 +47,6 @@ pub struct Requests {
     number: AtomicU16,
     /// Those of the thread that came next, once there is one.
     next: AtomicPtr<Requests>,
-}
-
-/// Tells by what a request goes in the other one of the languages C and Fortran, where it has two names.
-static OTHER_NAME: SetOnce<Option<OtherName>> = SetOnce::new();
-pub type OtherName = fn(Word) -> Option<Word>;
-/// The program has called a Fortran function of MPI. As long as it has not, no request has two names.
-static HAS_FORTRAN: AtomicBool = AtomicBool::new(false);
-
-/// SAFETY: recording is off.
-pub unsafe fn prepare(other_name: Option<OtherName>) {
-    // SAFETY: the caller sees to it.
-    unsafe { OTHER_NAME.set(other_name) };
-}
-
-/// Before the first such call is looked at.
-pub fn come_from_fortran() {
-    HAS_FORTRAN.store(true, Ordering::Relaxed);
-}
-
-#[cold]
-fn other_name(handle: Word) -> Option<Word> {
-    if !HAS_FORTRAN.load(Ordering::Relaxed) {
-        return None;
-    }
-    // SAFETY: set before recording started.
-    unsafe { OTHER_NAME.get() }.and_then(|tell| tell(handle))
 }
 
 /// What a look finds under a handle. With a stamp, what was seen is this thread's until `looked`, and a further look with the same stamp finds the next one under the same handle.
@@ -419,7 +394,7 @@ impl Requests {
     #[inline(never)]
     fn seen_otherwise(&self, unknown: &Unknown, handle: Word, stamp: u64) -> Option<Seen> {
         self.seen(handle, stamp).or_else(|| self.take_over(unknown, handle, stamp)).or_else(|| {
-            let other = other_name(handle)?;
+            let other = names::other(handle)?;
             self.seen(other, stamp).or_else(|| self.take_over(unknown, other, stamp))
         })
     }

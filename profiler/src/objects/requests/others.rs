@@ -9,7 +9,7 @@ use commsee_runtime::{stack, table};
 use super::request::{Extra, Kind, Partition, Request};
 use super::slot::EMPTY;
 use super::table::{Table, at};
-use super::{Requests, Seen, site};
+use super::{Requests, Seen, names, site};
 use crate::guest::latest::Latest;
 use crate::guest::serial::Serial;
 use crate::guest::state::{self, OWNERS};
@@ -275,7 +275,7 @@ impl Requests {
 
     /// What is known of a partitioned request. It stays where it is: several threads may mark its partitions at the same time.
     pub fn partition(&self, handle: Word) -> Option<Partition> {
-        self.partition_of(handle).or_else(|| self.partition_of(super::other_name(handle)?))
+        self.partition_of(handle).or_else(|| self.partition_of(names::other(handle)?))
     }
 
     fn partition_of(&self, handle: Word) -> Option<Partition> {
