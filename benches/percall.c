@@ -69,7 +69,18 @@ static void do_exchange_2(void)
     for (int i = 0; i < 2; i++) MPI_Isend(&one, 1, MPI_INT, 0, i, MPI_COMM_SELF, &requests[2 + i]);
     MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
 }
-/* The same in a row and in a column. */
+/* The same, with one neighbor after the other. */
+static void do_exchange_in_turn(void)
+{
+    MPI_Request requests[8];
+    static int in[4];
+    for (int i = 0; i < 4; i++) {
+        MPI_Irecv(&in[i], 1, MPI_INT, 0, i, MPI_COMM_SELF, &requests[2 * i]);
+        MPI_Isend(&one, 1, MPI_INT, 0, i, MPI_COMM_SELF, &requests[2 * i + 1]);
+    }
+    MPI_Waitall(8, requests, MPI_STATUSES_IGNORE);
+}
+/* As the first, in a row and in a column. */
 static void do_exchange_2_comms(void)
 {
     MPI_Request requests[4];
@@ -254,7 +265,8 @@ static const struct { const char *name; void (*run)(void), (*before)(void), (*af
     {"bcast_self", do_bcast_self}, {"barrier_self", do_barrier_self},
     {"isend_irecv_waitall_self", do_exchange_self}, {"isend_irecv_waitall_4_comms", do_exchange_4_comms},
     {"isend_irecv_waitall_64_comms", do_exchange_64_comms}, {"isend_irecv_wait_each", do_wait_each},
-    {"2_isend_2_irecv_waitall", do_exchange_2}, {"2_isend_2_irecv_waitall_2_comms", do_exchange_2_comms},
+    {"2_isend_2_irecv_waitall", do_exchange_2}, {"4_irecv_isend_waitall", do_exchange_in_turn},
+    {"2_isend_2_irecv_waitall_2_comms", do_exchange_2_comms},
     {"2_isend_2_irecv_waitall_border", do_exchange_border}, {"2_isend_2_irecv_waitall_2_sizes", do_exchange_sizes},
     {"allreduce_2_sizes", do_allreduce_sizes}, {"allreduce_2_datatypes", do_allreduce_types},
     {"16_isend_16_irecv_waitany", do_waitany_each}, {"32_isend_32_irecv_waitall", do_waitall_64},

@@ -108,6 +108,7 @@ pub const CASES: &[Case] = &[
     case("isend_irecv_waitall_64_comms", "`MPI_Isend`, `MPI_Irecv`, `MPI_Waitall`, over 64 communicators in turn", 3),
     case("isend_irecv_wait_each", "`MPI_Isend`, `MPI_Irecv`, `MPI_Wait` of each, to self", 4),
     case("2_isend_2_irecv_waitall", "2 `MPI_Irecv`, 2 `MPI_Isend`, `MPI_Waitall` of all, to self", 5),
+    case("4_irecv_isend_waitall", "4 times `MPI_Irecv` and `MPI_Isend`, `MPI_Waitall` of all, to self", 9),
     case(
         "2_isend_2_irecv_waitall_2_comms",
         "2 `MPI_Irecv`, 2 `MPI_Isend`, `MPI_Waitall` of all, one of each on each of 2 communicators",

@@ -433,6 +433,12 @@ fn cell_in_turn(thread: &Thread, shortcut: &Shortcut, bytes: u64) -> *mut Cell {
     if thread.shortcuts.take_turn::<Short>(shortcut, NO_DESTINATION, bytes) {
         return shortcut.only_cell();
     }
+    cell_out_of_turn(thread, shortcut, bytes)
+}
+
+/// Apart, so that what is in turn saves no register for it.
+#[inline(never)]
+fn cell_out_of_turn(thread: &Thread, shortcut: &Shortcut, bytes: u64) -> *mut Cell {
     let nobody = thread.counters.nobody();
     thread.shortcuts.learn_turn(shortcut, NO_DESTINATION, nobody, || other_cell(thread, shortcut, bytes))
 }

@@ -94,12 +94,12 @@ impl Several<'_> {
                 thread.requests().changed();
                 if !P::IS_SITED && shortcut.completes_alike() {
                     if self.receives {
-                        left = finish_alike::<P, true>(thread, shortcut, noted, statuses);
+                        left = finish_alike::<P, true>(shortcut, noted, statuses);
                         if left.is_empty() {
                             return completed::waited_for(shortcut.latest_completed(), ticks);
                         }
                     } else {
-                        left = finish_alike::<P, false>(thread, shortcut, noted, statuses);
+                        left = finish_alike::<P, false>(shortcut, noted, statuses);
                         if left.is_empty() {
                             return completed::waited_for(shortcut.latest_completed_other(), ticks);
                         }
@@ -127,7 +127,6 @@ impl Several<'_> {
 /// nothing, so that all of it stays in registers.
 #[inline(always)]
 unsafe fn finish_alike<'a, P: Path, const RECEIVES: bool>(
-    thread: &Thread,
     shortcut: &Shortcut,
     noted: &'a [Noted],
     statuses: Word,
@@ -152,7 +151,7 @@ unsafe fn finish_alike<'a, P: Path, const RECEIVES: bool>(
             completed::count_received(entry, bytes);
             arrived.count(slot, bytes);
         // SAFETY: the table is entered.
-        } else if unsafe { !finish_shared(thread, shortcut, one) } {
+        } else if unsafe { !finish_shared(shortcut, one) } {
             break;
         }
         // SAFETY: there is another one, or the end.
@@ -163,22 +162,20 @@ unsafe fn finish_alike<'a, P: Path, const RECEIVES: bool>(
 }
 
 /// The same of some that share a handle, and leave nothing to be done, if these are such, and no other stands under it. It takes words that others have in
-/// registers, and not the table's address.
+/// registers.
 ///
 /// # Safety
-/// The table is entered.
+/// The table is entered, and has changed since it was noted by what has completed alone.
 #[inline(never)]
-unsafe fn finish_shared(thread: &Thread, shortcut: &Shortcut, one: &Noted) -> bool {
-    // SAFETY: as demanded.
-    let mut requests = unsafe { thread.requests().entered() };
-    // SAFETY: it was noted, and is there.
-    let slot = unsafe { requests.noted_unchanged(one) };
+unsafe fn finish_shared(shortcut: &Shortcut, one: &Noted) -> bool {
+    // SAFETY: as demanded; it was noted, and is there.
+    let slot = unsafe { one.slot_unchanged() };
     if !slot.stands_for_alike() {
         return false;
     }
     let (started, count) = (slot.shortcut.cast(), one.together().unwrap_or(1));
     match shortcut.completed_other(started) {
-        Some(entry) if requests.complete_shared(one, count).is_some() => completed::count_others(entry, count),
+        Some(entry) if slot.complete_alike(count) => completed::count_others(entry, count),
         _ => return false,
     }
     true
@@ -285,9 +282,16 @@ unsafe fn finish_sole<'a, P: Path, const MAY_HAVE_CHANGED: bool>(
                 slot.state = slot.state.completed();
                 (slot.shortcut, 1)
             } else {
-                let count = one.together().unwrap_or(1);
-                let Some(shortcut) = requests.complete_shared(one, count) else { return left };
-                (shortcut, count)
+                let (count, shortcut) = (one.together().unwrap_or(1), slot.shortcut);
+                if !MAY_HAVE_CHANGED && slot.stands_for_alike() {
+                    if !slot.complete_alike(count) {
+                        return left;
+                    }
+                    (shortcut, count)
+                } else {
+                    let Some(shortcut) = requests.complete_shared(one, count) else { return left };
+                    (shortcut, count)
+                }
             };
             completions.others(shortcut.cast(), count);
         } else {

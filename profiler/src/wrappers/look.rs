@@ -8,7 +8,7 @@ use vocabulary::calls::op;
 use vocabulary::shard::IN_FLIGHT_LEVELS;
 
 use super::array::are_null;
-use super::walk::{Found, NO_SOLE, Sole, look_at_sole, look_marking_sole, walk};
+use super::walk::{Call, Found, NO_SOLE, look_at_sole, look_marking_sole, look_simply, walk};
 use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
@@ -199,10 +199,9 @@ impl<'a> Several<'a> {
         let mut changes = OTHERS_MAY;
         // SAFETY: the program passes an array of so many handles, and there is room for as many.
         unsafe {
-            let otherwise = |sole| {
-                let found = look_on::<ALL>(thread, operation, (array, length), noted, inactive, sole);
-                (found.record, found.end.offset_from_unsigned(noted), found.kinds)
-            };
+            let call = Call { thread, operation };
+            let found_all = |found: Found| (found.row(), found.end.offset_from_unsigned(noted), found.kinds);
+            let otherwise = |found| found_all(look_on::<ALL>(call, (array, length), found, inactive));
             let (record, count, kinds) = if let Some(requests) = thread.requests().unshared() {
                 changes = thread.requests().changed_so_far();
                 let sole = match abi().handle_bytes_on::<P>() {
@@ -214,7 +213,18 @@ impl<'a> Several<'a> {
                     (record, count, kinds) if SOLE && count == length => (record, count, kinds),
                     // On the short path that has been asked.
                     (_, 0, _) if ALL && !P::IS_SHORT && are_null::<P>(array, length) => (communicators::none(), 0, 0),
-                    _ => otherwise(sole),
+                    _ if ALL
+                        && SOLE
+                        && let Some(requests) = thread.requests().unshared() =>
+                    {
+                        let found = Found::sole(noted, sole, thread.stamp());
+                        let found = match abi().handle_bytes_on::<P>() {
+                            4 => look_simply::<u32, true>(call, requests, array as *const u32, length, found),
+                            _ => look_simply::<u64, true>(call, requests, array as *const u64, length, found),
+                        };
+                        if found.index == length { found_all(found) } else { otherwise(found) }
+                    }
+                    _ => otherwise(Found::sole(noted, sole, 0)),
                 }
             } else {
                 let (record, kinds) = match abi().handle_bytes_on::<P>() {
@@ -222,7 +232,7 @@ impl<'a> Several<'a> {
                     _ if ALL => look_marking_sole::<u64>(thread, array as *const u64, length, noted),
                     _ => (std::ptr::null_mut(), 0),
                 };
-                let found = if record.is_null() { otherwise(NO_SOLE) } else { (record, length, kinds) };
+                let found = if record.is_null() { otherwise(Found::none(noted)) } else { (record, length, kinds) };
                 if let Some(now) = thread.requests().changes() {
                     changes = now;
                     look.marked_with(thread.latest_stamp());
@@ -310,24 +320,16 @@ impl<'a> Several<'a> {
     }
 }
 
-/// Looks at the rest of an array behind what [`look_at_sole`] has found.
+/// Looks at the rest of an array behind what has been found.
 #[inline(never)]
-unsafe fn look_on<const ALL: bool>(
-    thread: &Thread,
-    operation: u16,
-    (array, length): (Word, usize),
-    noted: *mut Noted,
-    inactive: bool,
-    sole: Sole,
-) -> Found {
+unsafe fn look_on<const ALL: bool>(call: Call, (array, length): (Word, usize), found: Found, inactive: bool) -> Found {
     // SAFETY: as demanded of this one.
     unsafe {
-        let found = Found::sole(noted, sole);
         match (abi().handle_bytes, inactive) {
-            (4, false) => walk::<u32, false, ALL>(thread, operation, array as *const u32, length, found),
-            (4, true) => walk::<u32, true, false>(thread, operation, array as *const u32, length, found),
-            (_, false) => walk::<u64, false, ALL>(thread, operation, array as *const u64, length, found),
-            (_, true) => walk::<u64, true, false>(thread, operation, array as *const u64, length, found),
+            (4, false) => walk::<u32, false, ALL>(call, array as *const u32, length, found),
+            (4, true) => walk::<u32, true, false>(call, array as *const u32, length, found),
+            (_, false) => walk::<u64, false, ALL>(call, array as *const u64, length, found),
+            (_, true) => walk::<u64, true, false>(call, array as *const u64, length, found),
         }
     }
 }

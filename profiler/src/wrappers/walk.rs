@@ -16,11 +16,9 @@ use crate::thread::Thread;
 /// What a look has found up to a place of the array.
 #[derive(Clone, Copy)]
 pub struct Found {
-    /// While it looks, the communicator of the request that was noted last, or null; in the end, the row that the call belongs to.
-    pub record: Record,
-    /// That of those before it that were of another one, or null.
-    before: Record,
-    are_of_several: bool,
+    /// The communicator of the request that was noted last, or null.
+    record: Record,
+    turns: Turns,
     /// All of theirs.
     pub kinds: u8,
     /// Behind the latest that was noted.
@@ -29,6 +27,39 @@ pub struct Found {
     pub index: usize,
     /// That of the look, once it has one.
     stamp: u64,
+}
+
+/// Where requests of several communicators take turns.
+#[derive(Clone, Copy)]
+struct Turns {
+    /// That of those before the latest that were of another one, or null.
+    before: Record,
+    are_of_several: bool,
+}
+
+impl Turns {
+    const fn none() -> Turns {
+        Turns { before: ptr::null_mut(), are_of_several: false }
+    }
+
+    /// Comes from requests of one communicator, or of null, to one of another. Returns the one that the next is compared with.
+    #[inline(never)]
+    fn come_to(&mut self, call: Call, stamp: u64, from: Record, comm: Record) -> Record {
+        let none = communicators::none();
+        if !from.is_null() && from != none {
+            // What belongs to no communicator, as that of a file which nobody saw opened, makes no call one over several.
+            if comm == none {
+                return from;
+            }
+            // Most often two take turns.
+            if self.before != comm {
+                involve(call, stamp, if self.are_of_several { None } else { Some(from) }, comm);
+                self.are_of_several = true;
+            }
+        }
+        self.before = from;
+        comm
+    }
 }
 
 impl Found {
@@ -40,8 +71,7 @@ impl Found {
 
     #[inline(always)]
     pub fn none(first: *mut Noted) -> Found {
-        let none = ptr::null_mut();
-        Found { record: none, before: none, are_of_several: false, kinds: 0, end: first, index: 0, stamp: 0 }
+        Found { record: ptr::null_mut(), turns: Turns::none(), kinds: 0, end: first, index: 0, stamp: 0 }
     }
 
     /// Notes requests of one communicator, as long as each is the only one of its handle, in a loop of a few instructions. Where there are
@@ -86,85 +116,92 @@ impl Found {
 
     /// Notes active requests up to the first that takes more than a few comparisons, and passes null handles by. Where there are other
     /// threads, what is noted is marked as seen by this look: they may take it over otherwise, and where a handle comes again it stands
-    /// for a request of theirs. With `TOGETHER` those are noted together that have one handle and are alike.
+    /// for a request of theirs. With `TOGETHER` those are noted together that have one handle and are alike. By value, so that all of it stays in
+    /// registers but what takes turns.
     #[inline(always)]
     unsafe fn look_simply<H: Handle, const MARKS: bool, const TOGETHER: bool>(
-        &mut self,
+        mut self,
         requests: &mut Held,
         call: Call,
         array: *const H,
         length: usize,
-    ) {
-        let null = abi().request_null;
-        let stamp = self.stamp;
+    ) -> Found {
+        let Found { mut record, mut kinds, mut end, mut index, stamp, .. } = self;
         // SAFETY: the caller passes an array of so many handles.
-        let at = |index: usize| unsafe { array.add(index).read_unaligned() };
-        while self.index < length {
-            let handle = at(self.index).word();
-            if handle == null {
-                self.index += 1;
-                if self.index < length && at(self.index).word() == null {
+        let at = |index: usize| unsafe { array.add(index).read_unaligned() }.word();
+        while index < length {
+            let handle = at(index);
+            let Some(slot) = requests.finder().slot_of(handle).map(ptr::from_mut) else {
+                if handle != abi().request_null {
+                    break;
+                }
+                index += 1;
+                if index < length && at(index) == handle {
                     // SAFETY: so many handles are left.
-                    self.index += unsafe { nulls(array.add(self.index), length - self.index) };
+                    index += unsafe { nulls(array.add(index), length - index) };
                 }
                 continue;
-            }
-            let Some(slot) = requests.finder().slot_of(handle).map(ptr::from_mut) else { return };
+            };
             // SAFETY: no request is entered before the next one is looked for.
             let first = unsafe { &mut *slot };
-            let (mut comm, mut kind) = (first.comm, first.kind);
-            if !first.state.is_sole() {
+            let (mut comm, mut kind, is_sole) = (first.comm, first.kind, first.state.is_sole());
+            if !is_sole {
                 if first.state != State::Active {
-                    return;
+                    break;
                 }
                 if !first.is_seen_simply(stamp) {
-                    let Some(behind) = requests.see_behind(slot, stamp) else { return };
+                    let Some(behind) = requests.see_behind(slot, stamp) else { break };
                     (comm, kind) = behind;
                 }
             } else if MARKS {
                 if first.stamp == stamp {
-                    return;
+                    break;
                 }
                 first.stamp = stamp;
             }
-            self.come_to(call, comm);
+            if record != comm {
+                record = match record.is_null() {
+                    true => comm,
+                    false => self.turns.come_to(call, stamp, record, comm),
+                };
+            }
+            kinds |= kind as u8;
             // SAFETY: there is room for as many as there are handles, and so many are left.
             unsafe {
-                self.note(Noted::at(handle, slot, self.index), kind);
-                self.index += 1;
-                if TOGETHER && (*slot).state == State::Active {
-                    self.index += note_alike(array.add(self.index), length - self.index, &mut *slot, self.end.sub(1));
+                end.write(Noted::at(handle, slot, index));
+                index += 1;
+                if TOGETHER && !is_sole && index < length && at(index) == handle {
+                    index += note_alike(array.add(index), length - index, &mut *slot, end);
                 }
+                end = end.add(1);
             }
         }
+        Found { record, kinds, end, index, ..self }
     }
 
     /// The next request to be noted is of this communicator.
     #[inline(always)]
     fn come_to(&mut self, call: Call, comm: Record) {
-        if self.record == comm {
-            return;
+        if self.record != comm {
+            self.record = self.turns.come_to(call, self.stamp, self.record, comm);
         }
-        let none = communicators::none();
-        if !self.record.is_null() && self.record != none {
-            // What belongs to no communicator, as that of a file which nobody saw opened, makes no call one over several.
-            if comm == none {
-                return;
-            }
-            // Most often two take turns.
-            if self.before != comm {
-                involve(call, self.stamp, if self.are_of_several { None } else { Some(self.record) }, comm);
-                self.are_of_several = true;
-            }
-        }
-        (self.before, self.record) = (self.record, comm);
     }
 
-    /// What [`look_at_sole`] has found.
+    /// The row that the call belongs to, when all of the array has been looked at.
     #[inline(always)]
-    pub unsafe fn sole(noted: *mut Noted, (record, index, kinds): Sole) -> Found {
+    pub fn row(&self) -> Record {
+        match self.record.is_null() {
+            true => communicators::none(),
+            false if self.turns.are_of_several => communicators::several(),
+            false => self.record,
+        }
+    }
+
+    /// What [`look_at_sole`] has found. The look goes on with this stamp, or with one that it has yet to get (0).
+    #[inline(always)]
+    pub unsafe fn sole(noted: *mut Noted, (record, index, kinds): Sole, stamp: u64) -> Found {
         // SAFETY: there is room for as many.
-        Found { record, kinds, end: unsafe { noted.add(index) }, index, ..Found::none(noted) }
+        Found { record, kinds, end: unsafe { noted.add(index) }, index, stamp, ..Found::none(noted) }
     }
 
     #[inline(always)]
@@ -209,7 +246,7 @@ unsafe fn idle_ones<H: Handle>(thread: &Thread, array: *const H, length: usize) 
 #[inline(never)]
 unsafe fn look_marking<H: Handle, const TOGETHER: bool>(
     call: Call,
-    mut found: Found,
+    found: Found,
     array: *const H,
     length: usize,
 ) -> Found {
@@ -219,8 +256,7 @@ unsafe fn look_marking<H: Handle, const TOGETHER: bool>(
     };
     call.thread.requests().look(found.stamp);
     // SAFETY: as above.
-    unsafe { found.look_simply::<H, true, TOGETHER>(&mut requests.held(), call, array, length) };
-    found
+    unsafe { found.look_simply::<H, true, TOGETHER>(&mut requests.held(), call, array, length) }
 }
 
 /// What an array begins with that has one request at least: the communicator of requests each of which is the only one of its handle, how many these
@@ -237,6 +273,19 @@ pub unsafe fn look_at_sole<H: Handle>(mut requests: Held, array: *const H, lengt
     // SAFETY: as demanded of this one.
     unsafe { found.note_sole::<H, false>(&mut requests, array, length, 0) };
     (found.record, found.index, found.kinds)
+}
+
+/// Looks on as long as it takes no more than a few comparisons. There are no other threads. Apart, so that it has the registers for itself.
+#[inline(never)]
+pub unsafe fn look_simply<H: Handle, const TOGETHER: bool>(
+    call: Call,
+    mut requests: Held,
+    array: *const H,
+    length: usize,
+    found: Found,
+) -> Found {
+    // SAFETY: as demanded of this one.
+    unsafe { found.look_simply::<H, false, TOGETHER>(&mut requests, call, array, length) }
 }
 
 /// The same of an array of requests of one communicator, one at least, each of which is the only one of its handle: returns the communicator and their
@@ -262,45 +311,48 @@ pub unsafe fn look_marking_sole<H: Handle>(
 #[inline(never)]
 unsafe fn look_locked<H: Handle, const TOGETHER: bool>(
     call: Call,
-    mut found: Found,
+    found: Found,
     array: *const H,
     length: usize,
 ) -> Found {
     call.thread.requests().locked(
-        || (),
+        || found,
         |mut requests| {
             call.thread.requests().look(found.stamp);
             // SAFETY: as demanded of this one.
-            unsafe { found.look_simply::<H, true, TOGETHER>(&mut requests, call, array, length) };
+            unsafe { found.look_simply::<H, true, TOGETHER>(&mut requests, call, array, length) }
         },
-    );
-    found
+    )
 }
 
-/// Looks at what is left of an array: all that is active counts; with `INACTIVE` all does. Notes the communicators where
-/// there are several, and what is found is the row that the call belongs to then.
+/// Looks at what is left of an array: all that is active counts; with `INACTIVE` all does. Notes the communicators where there are several.
 #[inline(always)]
 pub unsafe fn walk<H: Handle, const INACTIVE: bool, const TOGETHER: bool>(
-    thread: &Thread,
-    operation: u16,
+    call: Call,
     array: *const H,
     length: usize,
     mut found: Found,
 ) -> Found {
-    let null = abi().request_null;
-    let call = Call { thread, operation };
-    found.stamp = thread.stamp();
+    let (null, thread) = (abi().request_null, call.thread);
+    // A simple look has come so far.
+    let mut is_stopped = found.stamp != 0;
+    if !is_stopped {
+        found.stamp = thread.stamp();
+    }
     while found.index < length {
         // SAFETY: the caller passes an array of so many handles, and there is room for as many.
         unsafe {
             if !INACTIVE {
-                match thread.requests().unshared() {
-                    Some(mut requests) => found.look_simply::<H, false, TOGETHER>(&mut requests, call, array, length),
-                    None => found = look_marking::<H, TOGETHER>(call, found, array, length),
+                if !is_stopped {
+                    found = match thread.requests().unshared() {
+                        Some(requests) => look_simply::<H, TOGETHER>(call, requests, array, length, found),
+                        None => look_marking::<H, TOGETHER>(call, found, array, length),
+                    };
+                    if found.index == length {
+                        break;
+                    }
                 }
-                if found.index == length {
-                    break;
-                }
+                is_stopped = false;
                 let idle = idle_ones(thread, array.add(found.index), length - found.index);
                 if idle != 0 {
                     found.index += idle;
@@ -321,19 +373,14 @@ pub unsafe fn walk<H: Handle, const INACTIVE: bool, const TOGETHER: bool>(
             found.note(Noted::new(&seen, index), seen.kind);
         }
     }
-    if found.record.is_null() {
-        found.record = communicators::none();
-    } else if found.are_of_several {
-        found.record = communicators::several();
-    }
     found
 }
 
 /// A call over requests.
 #[derive(Clone, Copy)]
-struct Call<'a> {
-    thread: &'a Thread,
-    operation: u16,
+pub struct Call<'a> {
+    pub thread: &'a Thread,
+    pub operation: u16,
 }
 
 /// A call over several communicators comes to requests of another one: notes that it takes part, and the `first` one, once per call.

@@ -120,6 +120,9 @@ impl Held<'_> {
     pub fn complete_shared(&mut self, noted: &Noted, count: u32) -> Option<*const Shortcut> {
         let slot = self.noted(noted)?;
         let shortcut = slot.shortcut;
+        if slot.stands_for_alike() {
+            return slot.complete_alike(count).then_some(shortcut);
+        }
         let is_removed = match slot.is_one_of_those_alike() {
             true => self.0.remove_alike(noted.slot, count),
             false => count == 1 && self.0.remove_before_others(noted.slot),
@@ -339,16 +342,6 @@ impl Requests {
     pub fn enter(&self) -> Option<Entered<'_>> {
         // SAFETY: a thread enters its own, and calls nothing of the MPI library before it leaves.
         unsafe { self.table.enter(&OWNERS) }.map(Entered)
-    }
-
-    /// The same again, further within.
-    ///
-    /// # Safety
-    /// The thread has entered it, and whoever has does not come to it before what is returned has been dropped.
-    #[inline(always)]
-    pub unsafe fn entered(&self) -> Held<'_> {
-        // SAFETY: as demanded.
-        Held(unsafe { self.table.unlocked() })
     }
 
     /// The table where calls come one after the other.

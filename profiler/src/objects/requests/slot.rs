@@ -200,6 +200,21 @@ impl Slot {
         }
     }
 
+    /// So many of those that it stands for have completed ([`Slot::stands_for_alike`]). Returns false, and takes none, where there are fewer.
+    #[inline(always)]
+    pub fn complete_alike(&mut self, count: u32) -> bool {
+        let alike = u32::from(self.alike);
+        if count > alike {
+            if count != alike + 1 {
+                return false;
+            }
+            (self.state, self.alike) = (State::Idle, 0);
+        } else if count != 0 {
+            self.remove_alike(count as u16);
+        }
+        count != 0
+    }
+
     /// Nothing stands behind it that is alike: whether anything does.
     #[inline(always)]
     pub(super) fn is_left(&mut self) {
@@ -211,9 +226,11 @@ impl Slot {
     /// Another look that comes past again sees the next one of those that are alike, if there is one.
     #[inline(always)]
     pub fn look_on(&mut self) -> bool {
-        let is_there = self.posted <= u32::from(self.alike) && self.alike != 0;
-        self.posted += u32::from(is_there);
-        is_there
+        if self.alike == 0 || self.posted > u32::from(self.alike) {
+            return false;
+        }
+        self.posted += 1;
+        true
     }
 
     /// Whether the look with this stamp has seen it, or one that came later, or the first of those that are alike, and not completed it yet. 0 is
