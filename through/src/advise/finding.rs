@@ -61,6 +61,8 @@ pub enum Cost {
     AtLeast,
     /// Such as all time of the calls, a part of which would stay.
     UpTo,
+    /// A part of what was counted for more than what was found.
+    About,
 }
 
 impl Cost {
@@ -70,6 +72,7 @@ impl Cost {
             Cost::Exactly => "",
             Cost::AtLeast => "at least ",
             Cost::UpTo => "up to ",
+            Cost::About => "about ",
         }
     }
 }
@@ -188,6 +191,9 @@ impl Finding {
     /// The same on a communicator that was made alike, whose ranks are named as well.
     pub fn absorb(&mut self, other: Finding, is_named: bool) {
         self.severity_ns += other.severity_ns;
+        if self.cost == Cost::Exactly {
+            self.cost = other.cost;
+        }
         self.saving.add(other.saving);
         self.own_ranks.get_or_insert_with(|| self.ranks.clone());
         if is_named {

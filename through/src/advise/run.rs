@@ -13,7 +13,7 @@ use crate::query::open::Profile;
 use crate::query::operations::{Operations, operations};
 use crate::query::roofline::{Entry, roofline};
 use crate::query::source::{Relation, Source};
-use crate::query::waiting::{Group, Timed, groups, timed};
+use crate::query::waiting::{Group, Timed, Waited, groups, timed};
 
 pub struct Run {
     pub profile: Rc<Profile>,
@@ -76,6 +76,27 @@ impl Run {
     pub fn compared_with(self, bench: &Measurements) -> Result<Run, Error> {
         let roofline = roofline(&self.profile, &self.catalog, &Filter::default(), bench)?;
         Ok(Run { roofline, ..self })
+    }
+
+    /// What a timeline tells of waiting in an operation, if it tells of the whole run.
+    pub fn told(&self, comm: i64, op: i64) -> Option<impl Iterator<Item = &Waited>> {
+        let timed = self.timed.as_ref().filter(|timed| timed.is_whole())?;
+        Some(timed.waited.iter().filter(move |waited| (waited.comm, waited.op) == (comm, op)))
+    }
+
+    /// What each rank is known to have waited in an operation: by the timeline, or at least by the counters.
+    pub fn waited(&self, comm: i64, op: i64) -> BTreeMap<i64, i64> {
+        let mut waited: BTreeMap<i64, i64> = BTreeMap::new();
+        if let Some(told) = self.told(comm, op) {
+            for one in told {
+                let sum = waited.entry(one.rank).or_default();
+                *sum = sum.saturating_add(one.wait_ns);
+            }
+            return waited;
+        }
+        let groups = self.waits.iter().flatten().filter(|group| (group.comm, group.op) == (comm, op));
+        waited.extend(groups.flat_map(|group| &group.members).map(|member| (member.rank, member.min_ns)));
+        waited
     }
 
     /// The numbers of the operations with one of these names.

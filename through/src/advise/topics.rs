@@ -70,7 +70,7 @@ pub const TOPICS: &[Topic] = &[
     Topic {
         name: "fragmented-collectives",
         title: "Many small {op} on {comm}",
-        text: "{calls} calls a rank with {size} each take {time}, {ratio} times as many as any other call that makes ranks wait.",
+        text: "{calls} calls a rank with {size} each take {time}{waiting}, {ratio} times as many as any other call that makes ranks wait.",
         advice: "Put values that are wanted at the same time into one call with a longer buffer.",
         rule: "At least 200 collective calls of one kind a rank with at most 1 KiB on average, at least 4 times as many as of any other collective or call over several requests, and on average at most 250 µs of work between two calls.",
         source: "latency counts per call; Periscope",
@@ -78,7 +78,7 @@ pub const TOPICS: &[Topic] = &[
     Topic {
         name: "communicator-leak",
         title: "{creator} on {comm} makes communicators that nobody frees",
-        text: "{count} communicators with the same parent, creator and birthplace{place} were never freed; MPI libraries have room for some thousands.",
+        text: "{count} communicators with the same parent, creator and birthplace{place} were never freed{of_root}; MPI libraries have room for some thousands.",
         advice: "Call MPI_Comm_free when one is no longer needed, or make it once.",
         rule: "At least 32 communicators of one family with the same rank 0 that were not freed.",
         source: "MPICH: 2048 context ids a process; the reference tool aborts at 65 536",
@@ -150,7 +150,7 @@ pub const TOPICS: &[Topic] = &[
     Topic {
         name: "late-sender",
         title: "{op} on {comm} waits for late senders",
-        text: "{waiters} wait {waiting} for messages that are sent later than they are received, {each} each time. Named are the senders of most of it, where they are few.",
+        text: "{waiters} {waiting} for messages that are sent later than they are received, {each} each time. Named are the senders of most of it, where they are few.",
         advice: "Send as soon as the data is there, receive later (MPI_Irecv, work, MPI_Wait), or find out why the sender is late: more work, or it waits itself.",
         rule: "Late Sender and Wrong Order by Scalasca's definitions take a noticeable time. Only `info` where a rank waits for less than 30 ms each time and less than 0.6 of the longest call. Named are the senders that stand out: of what is waited for them beyond the median sender they make up 0.8, and of all waiting half. Needs a timeline.",
         source: "Scalasca: Late Sender",

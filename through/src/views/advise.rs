@@ -182,6 +182,9 @@ pub fn item(run: &Run, finding: &Finding) -> Item {
 fn sure(finding: &Finding) -> &'static str {
     use crate::advise::{Confidence, Cost};
     match finding.confidence {
+        Confidence::Exact if finding.cost == Cost::About => {
+            "Counted for more communicators, and shared out by their members."
+        }
         // The calls are counted exactly, but a part of their time would stay.
         Confidence::Exact if finding.cost != Cost::Exactly => "A bound from counters.",
         Confidence::Exact => "Counted exactly.",
@@ -199,7 +202,14 @@ fn foot(run: &Run, shown: usize, hidden: usize) -> String {
     };
     if run.waits.is_none() {
         foot += " The profile holds no single ranks: who waits for whom cannot be told (COMMSEE_DETAIL=rank).";
-    } else if run.timed.is_none() {
+    } else if let Some(timed) = &run.timed {
+        if !timed.is_whole() {
+            let lost = units::count(timed.lost_events.max(0) as u64, "event");
+            foot += &format!(
+                " {lost} of the timeline were overwritten: it tells of the end of the run alone (COMMSEE_TRACE=64M keeps more)."
+            );
+        }
+    } else {
         foot += " More can be told with COMMSEE_TRACE=1 (waiting in point-to-point calls) and COMMSEE_DATATYPES=1.";
     }
     foot.trim_start().to_owned()

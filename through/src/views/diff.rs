@@ -76,7 +76,7 @@ const COLUMNS: &[Of] = &[
     Of::record("reason", Unit::Text, "what explains most of it; empty where neither counts changed nor, for certain, the time", |_, row| {
         Value::maybe(row.reason.map(|reason| reason.name()))
     }),
-    Of::shown("because of", Unit::Text, |_, row| Value::maybe(row.reason.map(|reason| reason.words()))),
+    Of::shown("because of", Unit::Text, |_, row| Value::some(row.because_of(), Value::Text)),
     Of::record("calls_a", Unit::Count, "[calls](through.md#how-calls-are-added-up) in A, the median of its runs", |_, row| Value::Number(row.calls[0])),
     Of::record("calls_b", Unit::Count, "the same in B", |_, row| Value::Number(row.calls[1])),
     Of::record("calls_vary", Unit::YesNo, "whether runs of one side differ in calls", |_, row| Value::Flag(row.calls_vary)),

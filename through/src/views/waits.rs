@@ -22,7 +22,7 @@ pub const VIEW: View = View {
     help: "Who waited for whom",
     meaning: "time that ranks waited for others: bounds for barriers and for collectives in which all ranks exchange, from counters; exact times by Scalasca's definitions where there is a timeline",
     note: "[Find out who waits](../howto/find-the-reason.md#who-waits-for-whom) tells what the bounds rest on. `operations` sums up the ranks; `pairs` has what a timeline tells, for each rank that waited, the rank that it waited for, and the call site. \
-           `clock_error_s` is by how much times of two ranks may be wrong against each other.",
+           `clock_error_s` is by how much times of two ranks may be wrong against each other. `lost_events` of the timeline were overwritten: with any, it tells of the end of the run alone.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
     entries: "operations",
@@ -63,6 +63,8 @@ struct Operation {
     /// Who waited most.
     victim: Option<i64>,
     refused: Option<Refused>,
+    /// The timeline tells of the end of the run alone.
+    is_partial: bool,
     /// In a table, of a family of so many.
     title: Option<String>,
 }
@@ -91,9 +93,12 @@ const WAITS: &[Column<Wait>] = &[
     Column::record("state", Unit::Text, "Scalasca's name of the wait state, where a timeline tells", |_, row| {
         Value::some(row.exact, |(state, _)| Value::text(state.name()))
     }),
-    Column::record("wait_s", Unit::Seconds, "how long it waited in that state, by the timeline", |_, row| {
-        Value::some(row.exact, |(_, wait_ns)| Value::Time(wait_ns))
-    }),
+    Column::record(
+        "wait_s",
+        Unit::Seconds,
+        "how long it waited in that state, by the timeline: at least, where that has lost events",
+        |_, row| Value::some(row.exact, |(_, wait_ns)| Value::Time(wait_ns)),
+    ),
     Column::record(
         "late_ranks",
         Unit::Ranks,
@@ -125,10 +130,8 @@ const OPERATIONS: &[OfOperation] = &[
     OfOperation::record("wait_max_s", Unit::Seconds, "and at most", |_, row| most(row)),
     OfOperation::shown("waiting", Unit::Seconds, |_, row| least(row))
         .style(Style::Blank)
-        .when(|_, rows| !is_timed(rows)),
-    OfOperation::shown("at most", Unit::Seconds, |_, row| most(row))
-        .style(Style::Blank)
-        .when(|_, rows| !is_timed(rows)),
+        .when(|_, rows| !is_told(rows)),
+    OfOperation::shown("at most", Unit::Seconds, |_, row| most(row)).style(Style::Blank).when(|_, rows| !is_told(rows)),
     OfOperation::new("wait_s", "timeline", Unit::Seconds, "by the timeline", |_, row| {
         Value::some(row.exact, |(_, wait_ns)| Value::Time(wait_ns))
     })
@@ -147,11 +150,11 @@ const OPERATIONS: &[OfOperation] = &[
     OfOperation::shown("at least", Unit::Seconds, |_, row| least(row))
         .style(Style::Blank)
         .optional(3)
-        .when(|_, rows| is_timed(rows)),
+        .when(|_, rows| is_told(rows)),
     OfOperation::shown("at most", Unit::Seconds, |_, row| most(row))
         .style(Style::Blank)
         .optional(3)
-        .when(|_, rows| is_timed(rows)),
+        .when(|_, rows| is_told(rows)),
     OfOperation::record(
         "late",
         Unit::Text,
@@ -173,7 +176,7 @@ const OPERATIONS: &[OfOperation] = &[
         |_, row| Value::owned(row.late.to_string()),
     ),
     OfOperation::shown("late rank", Unit::Text, |_, row| match row.pattern {
-        Some(Pattern::Changing) if row.exact.is_none() => Value::text("changes"),
+        Some(Pattern::Changing) if row.exact.is_none() || row.is_partial => Value::text("changes"),
         Some(Pattern::Mixed) => Value::owned(format!("mostly {}", row.late)),
         _ => Value::owned(row.late.to_string()),
     })
@@ -202,6 +205,11 @@ fn most(row: &Operation) -> Value<'static> {
 
 fn is_timed(rows: &[Operation]) -> bool {
     rows.iter().any(|row| row.exact.is_some())
+}
+
+/// Whether the timeline tells of the whole run.
+fn is_told(rows: &[Operation]) -> bool {
+    is_timed(rows) && rows.iter().all(|row| !row.is_partial)
 }
 
 const PAIRS: &[OfPair] = &[
@@ -235,6 +243,8 @@ const PAIRS: &[OfPair] = &[
 const LEGEND: &str = "Waiting is between the two bounds, which follow from counters: whoever spends least in a barrier or an exchange \
      was late. They meet if the same rank is late each time. A rank that loses its processor in a call seems to wait there.";
 const WITHOUT_TIMELINE: &str = " A timeline (COMMSEE_TRACE=1) tells exactly.";
+const PARTIAL: &str =
+    "timeline: of that, what the end of the run took, by the timeline, and the state that Scalasca names so.";
 const TIMELINE: &str = "timeline: what ranks waited for others, by the timeline, and the state that Scalasca names so.";
 const BOUNDS: &str = "at most: with at least, the bounds of the waiting that follow from counters alone.";
 
@@ -258,11 +268,16 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let is_kept =
         |waited: &Waited| filter.has_comm(waited.comm) && filter.has_op(waited.op) && filter.has_site(waited.site);
     let pairs: Vec<Waited> = timeline.iter().flat_map(|timed| &timed.waited).copied().filter(is_kept).collect();
-    let waits = waits(&groups, &pairs, |rank| filter.has_rank(rank));
+    let is_partial = timeline.as_ref().is_some_and(|timed| !timed.is_whole());
+    let waits = waits(&groups, &pairs, is_partial, |rank| filter.has_rank(rank));
     let mut operations = operations(&context, &groups, &pairs, question.folds());
+    operations.iter_mut().for_each(|operation| operation.is_partial = is_partial);
     let is_empty = waits.is_empty() && groups.iter().all(|group| group.refused.is_none());
     let mut document = context.document(VIEW.entries, is_empty, VIEW.empty);
-    document.numbers = vec![("clock_error_s", Value::some(timeline.as_ref().map(|timed| timed.error_ns), Value::Time))];
+    document.numbers = vec![
+        ("clock_error_s", Value::some(timeline.as_ref().map(|timed| timed.error_ns), Value::Time)),
+        ("lost_events", Value::some(timeline.as_ref().map(|timed| timed.lost_events), Value::Number)),
+    ];
     document.remarks.extend(remarks(&context, timeline.as_ref(), is_timed)?);
     document.hidden = shorten(&mut operations, question.top_of_table(SHOWN));
     let refused = operations.iter().filter(|operation| operation.refused.is_some()).count();
@@ -274,7 +289,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     of_ranks.audience = Audience::RECORDS;
     let mut of_operations = column::table("operations", OPERATIONS, &context, operations);
     of_operations.audience = Audience::BESIDE;
-    of_operations.legend = legend(is_exact, timeline.is_some());
+    of_operations.legend = legend(is_exact, timeline.as_ref());
     if refused > 0 {
         of_operations.after.push(format!(
             "and {} whose ranks made different numbers of calls: nothing can be said",
@@ -288,12 +303,19 @@ fn ask(question: &Question) -> Result<Document, Error> {
 }
 
 /// `is_exact`: the timeline tells of waiting.
-fn legend(is_exact: bool, has_timeline: bool) -> Vec<String> {
-    match (is_exact, has_timeline) {
-        (true, _) => vec![TIMELINE.to_owned(), BOUNDS.to_owned()],
-        (false, true) => vec![LEGEND.to_owned()],
-        (false, false) => vec![format!("{LEGEND}{WITHOUT_TIMELINE}")],
+fn legend(is_exact: bool, timeline: Option<&Timed>) -> Vec<String> {
+    match timeline {
+        Some(timed) if is_exact && !timed.is_whole() => vec![LEGEND.to_owned(), PARTIAL.to_owned(), lost(timed)],
+        Some(timed) if !timed.is_whole() => vec![LEGEND.to_owned(), lost(timed)],
+        Some(_) if is_exact => vec![TIMELINE.to_owned(), BOUNDS.to_owned()],
+        Some(_) => vec![LEGEND.to_owned()],
+        None => vec![format!("{LEGEND}{WITHOUT_TIMELINE}")],
     }
+}
+
+fn lost(timed: &Timed) -> String {
+    let lost = units::count(timed.lost_events.max(0) as u64, "event");
+    format!("{lost} of the timeline were overwritten, those of the beginning: COMMSEE_TRACE=64M keeps more.")
 }
 
 fn heaviest(context: &Rc<Context>, mut pairs: Vec<Waited>, question: &Question) -> crate::document::Table {
@@ -312,10 +334,6 @@ fn remarks(context: &Context, timeline: Option<&Timed>, is_timed: bool) -> Resul
         remarks.push("the timeline is left out: it knows no sizes, phases and sums of time".to_owned());
     }
     let Some(timed) = timeline else { return Ok(remarks) };
-    if timed.lost_events > 0 {
-        let lost = units::count(timed.lost_events as u64, "event");
-        remarks.push(format!("{lost} of the timeline were overwritten: its times are those of the end of the run; COMMSEE_TRACE=64M keeps more"));
-    }
     if timed.rootless > 0 {
         let calls = units::count(timed.rootless, "collective");
         remarks.push(format!("{calls} with a root are left out: the root changed, or no bytes tell it"));
@@ -324,7 +342,7 @@ fn remarks(context: &Context, timeline: Option<&Timed>, is_timed: bool) -> Resul
 }
 
 /// By communicator, operation and rank; of states that only a timeline tells one row each.
-fn waits(groups: &[Group], pairs: &[Waited], has_rank: impl Fn(i64) -> bool) -> Vec<Wait> {
+fn waits(groups: &[Group], pairs: &[Waited], is_partial: bool, has_rank: impl Fn(i64) -> bool) -> Vec<Wait> {
     let mut exact: BTreeMap<(i64, i64, i64), BTreeMap<State, Vec<&Waited>>> = BTreeMap::new();
     for waited in pairs.iter().filter(|waited| has_rank(waited.rank)) {
         let of_rank = exact.entry((waited.comm, waited.op, waited.rank)).or_default();
@@ -341,7 +359,7 @@ fn waits(groups: &[Group], pairs: &[Waited], has_rank: impl Fn(i64) -> bool) -> 
                 op,
                 rank,
                 bounds: Some((member.min_ns, member.max_ns)),
-                late: timed.as_ref().map_or_else(|| late.clone(), |(_, pairs)| late_of(pairs)),
+                late: timed.as_ref().filter(|_| !is_partial).map_or_else(|| late.clone(), |(_, pairs)| late_of(pairs)),
                 exact: timed.map(|(state, pairs)| (state, sum(&pairs))),
             });
         }
@@ -412,6 +430,7 @@ fn operations(context: &Context, groups: &[Group], pairs: &[Waited], are_folded:
                 .map(|member| member.rank),
             exact: timed.map(|(state, pairs)| (state, sum(&pairs))),
             refused: groups[0].refused,
+            is_partial: false,
             title: (groups.len() > 1).then(|| families.find(comm).map(|family| family.title(groups.len()))).flatten(),
         });
     }
@@ -430,6 +449,7 @@ fn operations(context: &Context, groups: &[Group], pairs: &[Waited], are_folded:
                 victim: by_rank.into_iter().max_by_key(|(rank, ns)| (*ns, Reverse(*rank))).map(|(rank, _)| rank),
                 exact: Some((state, sum(&pairs))),
                 refused: None,
+                is_partial: false,
                 title: (comms.len() > 1).then(|| families.find(comm).map(|family| family.title(comms.len()))).flatten(),
             });
         }

@@ -260,6 +260,28 @@ fn a_timeline_tells_who_waited_for_whom() {
     assert_eq!((barrier["state"].as_str(), barrier["late_ranks"].as_str()), (Some("Wait at Barrier"), Some("2")));
 }
 
+/// It tells of the end of the run alone: bounds stay, and what it says is at least so much.
+#[test]
+fn a_timeline_that_has_lost_events_takes_the_place_of_no_bound() {
+    let folder = timeline();
+    let db = Connection::open(folder.path("timed.db")).unwrap();
+    // A receive waits long enough to be advised on.
+    db.execute_batch("UPDATE clock SET lost_events = 7 WHERE rank = 1; UPDATE event SET begin_ns = 340000000 - 200000000 WHERE begin_ns = 300000000")
+        .unwrap();
+    db.close().unwrap();
+    let table = folder.through(&["waits"]).ok();
+    assert!(table.contains("waiting") && table.contains("at most") && table.contains("timeline"), "{table}");
+    let lost = "7 events of the timeline were overwritten";
+    assert!(table.contains(lost) && !table.contains("at most: with at least"), "{table}");
+    let document = folder.through(&["waits", "--format", "json"]).json();
+    assert_eq!(document["lost_events"].as_i64(), Some(7));
+    let advice = folder.through(&["advise"]).out;
+    assert!(advice.contains("Costs at least 200 ms") && advice.contains(lost), "{advice}");
+    folder.through(&["report", "-o", "page.html"]).ok();
+    let page = std::fs::read_to_string(folder.path("page.html")).unwrap();
+    assert!(page.contains(lost) && page.contains("in MPI (at least "), "the page tells of it");
+}
+
 #[test]
 fn a_terminal_of_80_columns_shows_wait_states() {
     let folder = timeline();

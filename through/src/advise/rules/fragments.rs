@@ -11,6 +11,8 @@ const SMALL_BYTES: f64 = 1024.0;
 const RATIO: f64 = 4.0;
 /// Work between two calls: some latencies of a small collective. Who works longer in between has one value at a time.
 const BETWEEN_S: f64 = 250e-6;
+/// Waiting of so much of the run time is named.
+const NAMED: f64 = 0.01;
 
 const OF_SEVERAL: &[&str] = &["MPI_Waitall", "MPI_Waitsome"];
 
@@ -36,14 +38,21 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
     if calls < CALLS || size > SMALL_BYTES || ratio < RATIO || between_s > BETWEEN_S {
         return Ok(Vec::new());
     }
-    let spent = run.of_ranks(most.comm, &[most.op].into())?;
+    let waited = run.waited(most.comm, most.op);
+    let waiting_ns: i64 = waited.values().fold(0, |sum, ns| sum.saturating_add(*ns));
+    let mut spent = run.of_ranks(most.comm, &[most.op].into())?;
+    for rank in &mut spent {
+        rank.time_ns = rank.time_ns.saturating_sub(waited.get(&rank.rank).copied().unwrap_or_default()).max(0);
+    }
+    let time_ns = most.time_ns.saturating_sub(waiting_ns).max(0);
     let of_rank = format!(
         "SELECT max(calls) FROM (SELECT sum(calls) AS calls FROM profile WHERE {} GROUP BY rank)",
         on(run, most.comm, most.op)
     );
     Ok(vec![
         Finding {
-            severity_ns: most.time_ns.into(),
+            // What ranks wait for one that is late is no cost of the number of calls.
+            severity_ns: time_ns.into(),
             cost: Cost::UpTo,
             saving: Saving::spent(&spent),
             command: filters(run, most.comm, most.op),
@@ -60,6 +69,13 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         .word("calls", format!("{calls:.0}"))
         .word("size", units::bytes(size.round() as u64))
         .word("time", units::time(most.time_ns))
+        .word(
+            "waiting",
+            match run.share(waiting_ns.into()) {
+                share if share < NAMED => String::new(),
+                _ => format!(" ({} of it waiting for a late rank)", units::time(waiting_ns)),
+            },
+        )
         .word("ratio", format!("{ratio:.0}")),
     ])
 }

@@ -38,7 +38,13 @@ pub fn find(run: &Run, findings: &[Finding]) -> Option<Finding> {
     let own_ns = run.sums.get(&(*comm, op)).map_or(0, |sum| sum.time_ns);
     let others: BTreeSet<i64> = comms.keys().copied().filter(|other| other != comm).collect();
     let filters = filters(run, *comm, op);
+    let is_partial = run.timed.as_ref().is_some_and(|timed| !timed.is_whole());
     let (known, next, command) = match waited_ns(run, &comms, op) {
+        _ if is_partial => (
+            "counters alone cannot tell why, and the timeline lacks its beginning".to_owned(),
+            "Record a timeline that keeps all of a short run (COMMSEE_TRACE=64M): through waits then tells who waits for whom, also in point-to-point calls.",
+            filters,
+        ),
         None => (
             "counters alone cannot tell why".to_owned(),
             "Record a timeline of a short run (COMMSEE_TRACE=1): through waits then tells who waits for whom, also in point-to-point calls.",

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::advise::finding::{Finding, Level};
+use crate::advise::finding::{Cost, Finding, Level};
 use crate::advise::run::{Run, filters};
 use crate::query::Error;
+use crate::query::catalog::Communicator;
 use crate::query::families::Family;
 use crate::text::units;
 
@@ -30,7 +31,6 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         else {
             continue;
         };
-        let creator_ns = creation_ns(run, parent.id, family);
         let count = |of: &dyn Fn(i64) -> bool| most_of_a_root(run, family, of);
         let is_freed = |comm: i64| run.comm(comm).is_some_and(|comm| comm.freed);
         let is_used = |comm: i64| used.contains(&comm) || parents.contains(run.name(comm));
@@ -38,7 +38,9 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         let unused = count(&|comm| !is_used(comm));
         // One that is left unfreed was made anew as well.
         let made = count(&|_| true);
-        let of = |topic, found: usize, limit: usize, sql: &str| {
+        let of = |topic, holds: &dyn Fn(i64) -> bool, limit: usize, sql: &str| {
+            let (cost, costs_ns) = making(run, parent, family, holds);
+            let (found, all) = (count(holds), family.members.iter().filter(|comm| holds(**comm)).count());
             let creator = family.creator.clone().unwrap_or_default();
             let place = run.comm(family.first()).and_then(|comm| run.catalog.sites.spot(comm.site?));
             let family_sql = format!(
@@ -49,19 +51,27 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
             );
             let name = family.creator.as_deref().unwrap_or_default();
             Finding {
-                severity_ns: creator_ns,
+                severity_ns: costs_ns,
+                cost,
                 command: format!("-u --family {} --no-families", run.name(family.first())),
                 ..Finding::new(topic)
             }
             .on(parent.id, run.ops(&[name]).first().copied())
             .with("communicators of one rank 0", found as f64, limit as f64, family_sql)
             .word("creator", name.to_owned())
-            .word("count", found.to_string())
+            .word("count", all.to_string())
+            .word(
+                "of_root",
+                if all == found { String::new() } else { format!(", {found} of them with the same rank 0") },
+            )
             .word("place", place.map(|spot| format!(" (made at {})", spot.sentence())).unwrap_or_default())
-            .word("time", units::time(creator_ns.clamp(0, i64::MAX.into()) as i64))
+            .word("time", units::time(costs_ns.clamp(0, i64::MAX.into()) as i64))
         };
         if leaked >= LEAKED {
-            findings.push(Finding { floor: Some(Level::Warn), ..of("communicator-leak", leaked, LEAKED, "NOT freed") });
+            findings.push(Finding {
+                floor: Some(Level::Warn),
+                ..of("communicator-leak", &|comm| !is_freed(comm), LEAKED, "NOT freed")
+            });
         } else if unused >= UNUSED {
             let making = run.ops(&[family.creator.as_deref().unwrap_or_default()]).first().copied();
             findings.push(Finding {
@@ -70,7 +80,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
                 command: making.map_or("-u".to_owned(), |op| filters(run, parent.id, op)),
                 ..of(
                     "unused-communicators",
-                    unused,
+                    &|comm| !is_used(comm),
                     UNUSED,
                     "comm NOT IN (SELECT comm FROM profile WHERE class <> 'comm')",
                 )
@@ -81,7 +91,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
                 false => format!("{freed} of them were freed"),
             };
             findings.push(
-                Finding { floor: Some(Level::Info), ..of("communicator-churn", made, MADE, "TRUE") }
+                Finding { floor: Some(Level::Info), ..of("communicator-churn", &|_| true, MADE, "TRUE") }
                     .word("freed", again),
             );
         }
@@ -98,13 +108,20 @@ fn most_of_a_root(run: &Run, family: &Family, holds: &dyn Fn(i64) -> bool) -> us
     roots.into_values().max().unwrap_or_default()
 }
 
-/// What making and freeing took: on the parent by the creator, on the members by `MPI_Comm_free`.
-fn creation_ns(run: &Run, parent: i64, family: &Family) -> i128 {
+/// What making and freeing took those members of which something holds: on the members by `MPI_Comm_free`, and of the creator's calls on the parent, which may
+/// have made others too, their part of all that were made.
+fn making(run: &Run, parent: &Communicator, family: &Family, holds: &dyn Fn(i64) -> bool) -> (Cost, i128) {
     let creator = family.creator.as_deref().unwrap_or_default();
-    let making = run.ops(&[creator]);
-    let freeing = run.ops(&["MPI_Comm_free"]);
-    let of = |comm: i64, ops: &std::collections::BTreeSet<i64>| -> i128 {
-        ops.iter().filter_map(|op| run.sums.get(&(comm, *op))).map(|sum| i128::from(sum.time_ns)).sum()
+    let time_ns = |comm: i64, name: &str| -> i128 {
+        run.ops(&[name]).iter().filter_map(|op| run.sums.get(&(comm, *op))).map(|sum| i128::from(sum.time_ns)).sum()
     };
-    of(parent, &making) + family.members.iter().map(|member| of(*member, &freeing)).sum::<i128>()
+    let members = |comm: &Communicator| i128::from(comm.size.unwrap_or(1).max(1));
+    let found = || family.members.iter().filter(|comm| holds(**comm)).filter_map(|comm| run.comm(*comm));
+    let is_made_alike =
+        |comm: &&Communicator| comm.parent.as_ref() == Some(&parent.name) && comm.creator == family.creator;
+    let all: i128 = run.catalog.communicators.values().filter(is_made_alike).map(members).sum();
+    let part: i128 = found().map(members).sum();
+    let making_ns = time_ns(parent.id, creator) * part / all.max(1);
+    let freeing_ns: i128 = found().map(|comm| time_ns(comm.id, "MPI_Comm_free")).sum();
+    (if part == all { Cost::Exactly } else { Cost::About }, making_ns + freeing_ns)
 }

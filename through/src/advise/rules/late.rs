@@ -43,13 +43,13 @@ fn same(run: &Run, group: &Group) -> Option<Finding> {
     let told_ns = exact_ns.unwrap_or(waiting_ns);
     Some(
         Finding {
-            ranks: late.into_iter().filter_map(|rank| u32::try_from(rank).ok()).collect(),
             confidence,
             severity_ns: told_ns.into(),
             cost,
-            ceiling: ceiling(run, group, waiting_ns, waiters),
+            ceiling: timed_ceiling(run, group, &late).unwrap_or_else(|| ceiling(run, group, waiting_ns, waiters)),
             saving: saving(group),
             command: format!("waits {}", filters(run, comm, op)),
+            ranks: late.into_iter().filter_map(|rank| u32::try_from(rank).ok()).collect(),
             ..Finding::new("late-rank")
         }
         .on(comm, Some(op))
@@ -116,9 +116,15 @@ fn ceiling(run: &Run, group: &Group, waiting_ns: i64, waiters: i64) -> Option<Ce
     noise::ceiling(run, group.comm, group.op, group.calls, each_ns)
 }
 
+/// By what a timeline tells: of the pair that waits most for one of the late ranks, since short waits say nothing of the long ones beside them.
+fn timed_ceiling(run: &Run, group: &Group, late: &[i64]) -> Option<Option<Ceiling>> {
+    let waited = run.told(group.comm, group.op)?.filter(|waited| late.contains(&waited.late_rank));
+    let most = waited.max_by_key(|waited| waited.wait_ns)?;
+    let times = most.times.clamp(1, i64::MAX as u64) as i64;
+    Some(noise::ceiling(run, group.comm, group.op, times, most.wait_ns / times))
+}
+
 /// What a timeline says of all of its calls, if none is missing.
 fn exact_ns(run: &Run, group: &Group) -> Option<i64> {
-    let timed = run.timed.as_ref().filter(|timed| timed.lost_events == 0)?;
-    let waited = timed.waited.iter().filter(|waited| (waited.comm, waited.op) == (group.comm, group.op));
-    Some(waited.fold(0i64, |sum, waited| sum.saturating_add(waited.wait_ns)))
+    Some(run.told(group.comm, group.op)?.fold(0i64, |sum, waited| sum.saturating_add(waited.wait_ns)))
 }

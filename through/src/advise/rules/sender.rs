@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use commsee::ranks::Ranks;
 
 use super::noise;
-use crate::advise::finding::{Confidence, Finding};
+use crate::advise::finding::{Confidence, Cost, Finding};
 use crate::advise::run::{OfRank, Run, filters, on};
 use crate::advise::saving::Saving;
 use crate::query::Error;
-use crate::query::waiting::{State, Waited};
+use crate::query::waiting::{State, Timed, Waited};
 use crate::text::units;
 
 /// Of the waiting beyond what is for any sender: the senders that make up so much of it are named.
@@ -43,6 +43,8 @@ fn found(run: &Run, comm: i64, op: i64, waits: &[&Waited]) -> Result<Finding, Er
     };
     let spent = run.of_ranks(comm, &[op].into())?;
     let time_ns = spent.iter().fold(0i64, |sum, rank| sum.saturating_add(rank.time_ns));
+    let is_whole = run.timed.as_ref().is_some_and(Timed::is_whole);
+    let waited = waited_by(waits);
     // Of the pair that waits most: short waits of others say nothing of it.
     let most = waits.iter().max_by_key(|waited| waited.wait_ns);
     let (most_ns, most_times) = most.map_or((0, 1), |most| (most.wait_ns, most.times.clamp(1, i64::MAX as u64) as i64));
@@ -50,7 +52,8 @@ fn found(run: &Run, comm: i64, op: i64, waits: &[&Waited]) -> Result<Finding, Er
         ranks,
         confidence: Confidence::Timeline,
         severity_ns: waiting_ns,
-        saving: Saving::spent(&waited_by(waits)),
+        cost: if is_whole { Cost::Exactly } else { Cost::AtLeast },
+        saving: Saving::spent(if is_whole { &waited } else { &spent }),
         // What grows from rank to rank is no scheduler's.
         ceiling: if chain.is_some() { None } else { noise::ceiling(run, comm, op, most_times, most_ns / most_times) },
         command: format!("waits {}", filters(run, comm, op)),
@@ -65,7 +68,13 @@ fn found(run: &Run, comm: i64, op: i64, waits: &[&Waited]) -> Result<Finding, Er
     )
     .word("waiting", units::time(waiting_ns.clamp(0, i64::MAX.into()) as i64))
     .word("each", units::time(each_ns))
-    .word("waiters", units::count(waiters.len() as u64, "rank")))
+    .word(
+        "waiters",
+        match waiters.len() {
+            1 => "1 rank waits".to_owned(),
+            more => format!("{more} ranks wait"),
+        },
+    ))
 }
 
 fn named(ranks: impl Iterator<Item = i64>) -> Ranks {

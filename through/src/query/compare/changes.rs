@@ -46,7 +46,9 @@ impl Comparison {
             entry.time = change;
             entry.reason = reason(entry);
         }
-        entries.sort_by(|a, b| b.delta_ns.abs().cmp(&a.delta_ns.abs()).then_with(|| a.what.cmp(&b.what)));
+        // With as many ranks on both sides that is the order of both.
+        let size = |entry: &Entry| (entry.per_rank_ns.abs(), entry.delta_ns.abs());
+        entries.sort_by(|a, b| size(b).cmp(&size(a)).then_with(|| a.what.cmp(&b.what)));
         let seconds: Vec<f64> = all.iter().map(|run| run.run_time_ns as f64 / 1e9).collect();
         let matched = aligned.units.iter().zip(named).map(|(unit, comm)| Matched { comm, how: unit.how });
         Comparison {
@@ -106,6 +108,7 @@ fn entry(what: &What, comm: Named, (a, b): (&[Sum], &[Sum]), rounding: &mut Roun
         comm,
         delta_ns,
         per_rank_ns: 0,
+        before_ns: parts.before_ns,
         parts_ns,
         reason: None,
         calls: [a, b].map(|sums| middle(sums, calls) as i64),
@@ -140,6 +143,7 @@ fn reason(entry: &Entry) -> Option<Reason> {
         What::Unexplained => return one_of(Reason::MoreUnexplained, Reason::LessUnexplained),
         What::EndSkew => return one_of(Reason::MoreEndSkew, Reason::LessEndSkew),
     }
-    let parts = Parts { ranks_ns, calls_ns, bytes_ns, waiting_ns, speed_ns };
+    let parts = Parts { before_ns: entry.before_ns, ranks_ns, calls_ns, bytes_ns, waiting_ns, speed_ns };
+    let is_certain = entry.time.verdict.map(|_| is_certain);
     Some(parts.reason(entry.has_changed, is_certain, entry.bytes != [0, 0]))
 }

@@ -1,5 +1,7 @@
 //! One entry of the ledger of a change.
 
+use std::borrow::Cow;
+
 use super::matching::How;
 use super::reason::Reason;
 use crate::statistics::Shift;
@@ -78,6 +80,8 @@ pub struct Entry {
     pub per_rank_ns: i64,
     /// The same by ranks, calls, bytes, waiting and speed.
     pub parts_ns: [i128; 5],
+    /// [`Parts::before_ns`](super::reason::Parts::before_ns).
+    pub before_ns: f64,
     /// Nothing: that there is a change is not certain.
     pub reason: Option<Reason>,
     /// The median of the runs of each side.
@@ -89,6 +93,18 @@ pub struct Entry {
     /// Whether all runs of one side have more calls, or more bytes per call, than all of the other.
     pub has_changed: (bool, bool),
     pub time: Change,
+}
+
+impl Entry {
+    /// The reason for people, behind "because of". The time of a call more may fall by chance.
+    pub fn because_of(&self) -> Option<Cow<'static, str>> {
+        let reason = self.reason?;
+        let is_against = reason.of_counts().is_some_and(|sign| sign * self.per_rank_ns.signum() < 0);
+        Some(match is_against {
+            true => Cow::Owned(format!("despite {}", reason.words())),
+            false => Cow::Borrowed(reason.words()),
+        })
+    }
 }
 
 /// How sure the change of a time is.

@@ -237,7 +237,7 @@ fn exact(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<BTreeM
         filter.buckets.is_none() && filter.phases.is_none() && filter.time.is_none() && filter.sites.is_none();
     let timed = if is_whole { timed(profile, catalog)? } else { None };
     let mut exact: BTreeMap<(i64, i64), i64> = BTreeMap::new();
-    for timed in timed.iter().filter(|timed| timed.lost_events == 0) {
+    for timed in timed.iter().filter(|timed| timed.is_whole()) {
         for waited in timed.waited.iter().filter(|waited| filter.has_rank(waited.rank)) {
             let ns = exact.entry((waited.comm, waited.op)).or_default();
             *ns = ns.saturating_add(waited.wait_ns);

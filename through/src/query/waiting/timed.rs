@@ -38,6 +38,13 @@ pub struct Timed {
     pub rootless: u64,
 }
 
+impl Timed {
+    /// Whether it tells of the whole run. Else its times are at least those that ranks waited.
+    pub fn is_whole(&self) -> bool {
+        self.lost_events == 0
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Call {
     rank: i64,

@@ -61,7 +61,7 @@ pub fn diff(profile: &Rc<Profile>, catalog: &Catalog, others: Vec<Profile>) -> R
                 "delta_rank_s": entry.delta_ns as f64 / 1e9,
                 "per_rank_s": entry.per_rank_ns as f64 / 1e9,
                 "parts_rank_s": entry.parts_ns.map(|part| part as f64 / 1e9),
-                "reason": entry.reason.map(|reason| reason.name()),
+                "reason": entry.because_of(),
                 "calls": entry.calls,
                 "bytes": entry.bytes.map(|bytes| bytes as f64),
             })

@@ -32,6 +32,7 @@ use crate::query::filter::Filter;
 use crate::query::layers::linkage::Layers;
 use crate::query::open::Profile;
 use crate::query::range::TimeRange;
+use crate::query::waiting::Timed;
 use crate::text::units;
 use crate::views::Context;
 
@@ -152,9 +153,10 @@ fn answer(run: &Run) -> String {
     let part = |ns: i128| units::percent(ns as f64, whole);
     let mpi_ns = ledger.entries.iter().map(|entry| entry.time_ns).sum();
     let (least, most) = waits::bounds_ns(run);
-    let waiting = match (run.waits.is_some(), run.timed.is_some()) {
-        (false, false) => String::new(),
-        (_, true) => format!(" ({} waiting)", part(least)),
+    let waiting = match (run.waits.is_some(), run.timed.as_ref().map(Timed::is_whole)) {
+        (false, None) => String::new(),
+        (_, Some(true)) => format!(" ({} waiting)", part(least)),
+        (_, Some(false)) => format!(" (at least {} waiting)", part(least)),
         _ => format!(" ({} to {} waiting in barriers and all-to-all exchanges)", part(least), part(most)),
     };
     let ranks = units::count(ledger.ranks, "rank");

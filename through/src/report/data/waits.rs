@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::lists::Lists;
 use crate::advise::Run;
+use crate::query::waiting::Timed;
 use crate::report::pack::Columns;
 use crate::text::units;
 
@@ -17,7 +18,7 @@ type Waits = BTreeMap<(i64, i64), BTreeMap<i64, (i64, i64)>>;
 
 fn waited(run: &Run) -> Waits {
     let mut waits: Waits = BTreeMap::new();
-    let is_whole = run.timed.as_ref().is_some_and(|timed| timed.lost_events == 0);
+    let is_whole = run.timed.as_ref().is_some_and(Timed::is_whole);
     if !is_whole {
         for group in run.waits.iter().flatten() {
             let ranks = group.members.iter().map(|member| (member.rank, (member.min_ns, member.max_ns)));
@@ -58,6 +59,10 @@ pub fn waits(run: &Run, lists: &Lists, caps: &mut Vec<String>) -> Option<Value> 
         let left = units::count((all - groups.len()) as u64, "operation on a communicator");
         caps.push(format!("Waiting of single ranks is left out for the {left} in which least was waited."));
     }
+    if let Some(timed) = run.timed.as_ref().filter(|timed| !timed.is_whole()) {
+        let lost = units::count(timed.lost_events.max(0) as u64, "event");
+        caps.push(format!("{lost} of the timeline were overwritten: of waiting that it alone tells, the page has that of the end of the run. COMMSEE_TRACE=64M keeps more."));
+    }
     let mut caused: BTreeMap<i64, i64> = BTreeMap::new();
     for one in run.timed.iter().flat_map(|timed| &timed.waited) {
         let sum = caused.entry(one.late_rank).or_default();
@@ -76,7 +81,7 @@ pub fn waits(run: &Run, lists: &Lists, caps: &mut Vec<String>) -> Option<Value> 
     columns.add_differences("rank", rows.iter().map(|row| row.2));
     columns.add("least_ns", rows.iter().map(|row| row.3));
     columns.add("more_ns", rows.iter().map(|row| row.4.saturating_sub(row.3)));
-    let is_timed = run.timed.as_ref().is_some_and(|timed| timed.lost_events == 0);
+    let is_timed = run.timed.as_ref().is_some_and(Timed::is_whole);
     (!rows.is_empty()).then(|| {
         json!({
             "exact": is_timed,

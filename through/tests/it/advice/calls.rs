@@ -1,9 +1,10 @@
 //! Calls that a program could leave out, collect or replace.
 
+use rusqlite::Connection;
 use serde_json::Value;
 
 use super::{changed, duplicates, none, of, one};
-use crate::common::{Builder, Did, MS};
+use crate::common::{Builder, Did, Folder, MS};
 
 #[test]
 fn a_needless_barrier() {
@@ -100,6 +101,52 @@ fn fragmented_collectives() {
     none(told(200, 1025, 150, 1));
     none(told(200, 1024, 151, 1));
     none(told(200, 1024, 150, 51));
+}
+
+/// Three ranks wait 80 ms for the fourth: no call that is left out makes that shorter.
+#[test]
+fn waiting_is_no_cost_of_fragmented_collectives() {
+    let finding = one(of("fragmented-collectives", 4, 150, |profile| {
+        for rank in 0..4 {
+            let time = if rank == 2 { 20 } else { 100 };
+            profile.cell("W0.0", "MPI_Allreduce", 1, rank, Did(2000, 16_000, 16_000, time * MS));
+        }
+    }));
+    assert_eq!(finding["severity_rank_s"].as_f64(), Some(0.08), "{finding}");
+    let text = finding["text"].as_str().unwrap();
+    assert!(text.contains("take 320 ms (240 ms of it waiting for a late rank)"), "{text}");
+}
+
+/// One creator makes two families, 32 of four ranks and 64 of two: each costs its part of the time that the creator takes.
+#[test]
+fn communicators_cost_their_part_of_what_the_creator_takes() {
+    let folder = Folder::empty();
+    let mut profile = Builder::new(&folder.path("made.db"), 4);
+    profile.comm("W0.0", None, None, 4, "0-3");
+    for number in 1..=96 {
+        let name = format!("d0.{number}");
+        let (size, ranks) = if number <= 32 { (4, "0-3") } else { (2, "0-1") };
+        profile.comm(&name, None, Some("W0.0"), size, ranks);
+        profile.cell(&name, "MPI_Bcast", 0, 0, Did(1, 8, 8, MS));
+    }
+    profile.cell("W0.0", "MPI_Comm_dup", 0, 0, Did(96, 0, 0, 1000 * MS));
+    profile.finish(|_| 2000 * MS);
+    let told = |sql: &str| {
+        Connection::open(folder.path("made.db")).unwrap().execute_batch(sql).unwrap();
+        let document: Value = serde_json::from_str(&folder.through(&["advise", "--format", "json"]).out).unwrap();
+        let findings = document["findings"].as_array().unwrap().iter();
+        let found =
+            findings.map(|one| (one["topic"].as_str().unwrap().to_owned(), one["severity_rank_s"].as_f64().unwrap()));
+        let mut found: Vec<(String, f64)> = found.filter(|(topic, _)| topic.starts_with("communicator-")).collect();
+        found.sort_by(|one, other| one.0.cmp(&other.0));
+        (found, folder.through(&["advise"]).out)
+    };
+    let (found, text) = told("");
+    assert_eq!(found, [("communicator-leak".to_owned(), 1.0)]);
+    assert!(text.contains("Costs about 1.00 s"), "{text}");
+    let (found, text) = told("UPDATE communicator SET freed = 1 WHERE size = 2");
+    assert_eq!(found, [("communicator-churn".to_owned(), 0.5), ("communicator-leak".to_owned(), 0.5)]);
+    assert!(text.contains("Costs about 500 ms") && text.contains("shared out by their members"), "{text}");
 }
 
 #[test]
