@@ -35,8 +35,11 @@ pub fn answer(mut answer: clap::Error, words: &[OsString]) -> ExitCode {
     }
 }
 
-/// Several words of which the first is no command.
+/// Several words of which the first is no command. What excludes each other behind a command is clap's to say.
 fn what_was_meant(words: &[OsString]) -> Option<String> {
+    if words.get(1).is_some_and(|word| Cli::command().find_subcommand(word).is_some()) {
+        return None;
+    }
     if are_profiles(words) {
         let joined = "`through recover A.db B.db` to join partial ones";
         return Some(format!("shows one profile at a time: see `through diff A.db -- B.db`, and {joined}"));

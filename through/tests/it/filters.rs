@@ -68,6 +68,22 @@ fn a_word_that_is_no_command_names_similar_ones() {
 }
 
 #[test]
+fn options_that_exclude_each_other_are_named() {
+    let folder = Folder::with_sample();
+    for (words, said) in [
+        (&["reorder", "sample.db", "--write", "cray", "--format", "csv"][..], ["--write", "--format"]),
+        (&["layers", "sample.db", "--all", "--by", "comm"], ["--all", "--by"]),
+        (&["ucx", "sample.db", "--all", "--by", "comm"], ["--all", "--by"]),
+        (&["matrix", "sample.db", "--by", "rank", "--by", "host"], ["--by", "cannot be used multiple times"]),
+    ] {
+        let answer = folder.through(words);
+        assert_eq!(answer.status, 2, "{words:?}: {}", answer.err);
+        let is_said = said.iter().all(|said| answer.err.contains(said));
+        assert!(is_said && !answer.err.contains("no command"), "{words:?}: {}", answer.err);
+    }
+}
+
+#[test]
 fn a_communicator_that_is_not_there_names_similar_ones() {
     let folder = Folder::with_sample();
     let answer = folder.through(&["--comm", "s0.2"]);
