@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::query::catalog::Catalog;
 use crate::query::filter::Filter;
 use crate::query::selection::Selection;
-use crate::text::path::quoted;
+use crate::text::path::{own_command, quoted};
 use crate::text::units;
 use crate::tune::algorithms::{COLLECTIVES, find};
 use crate::tune::{Library, Plan, SCRIPT};
@@ -54,7 +54,7 @@ pub fn tune(tune: &Tune) -> Result<u8, Error> {
     };
     let collective = find(run.op(op)).expect("one of those that are known");
     let ranks = run.comm(comm).and_then(|comm| comm.size).unwrap_or_default();
-    let plan = Plan { collective, ranks, library, runs: tune.runs };
+    let plan = Plan { collective, ranks, library, runs: tune.runs, through: own_command() };
     let part = part(&run, op, &plan);
     let folder = tune
         .output

@@ -23,6 +23,8 @@ pub struct Plan {
     pub library: Library,
     /// How often each is run.
     pub runs: u32,
+    /// How a shell finds this program.
+    pub through: String,
 }
 
 /// A file of the folder, with its text.
@@ -97,24 +99,24 @@ impl Plan {
     }
 
     fn script(&self) -> String {
-        let (op, ranks) = (self.collective.op, self.ranks);
+        let (op, ranks, through) = (self.collective.op, self.ranks, &self.through);
         let scope = match self.library {
             Library::OpenMpi => format!("{op} on communicators of {ranks} ranks"),
             Library::Mpich { .. } => format!("{op} on all communicators (MPICH's variable knows no size)"),
         };
         let mut script = format!(
             "#!/bin/sh\n# Compares algorithms of {scope}.\n# Runs the program with each in turn, {} times, so that what else happens on the machine hits all alike.\n#\n#     sh {SCRIPT} mpirun -n 64 ./app\n\n\
-             [ $# -gt 0 ] || {{ echo \"usage: sh $0 LAUNCHER ARGUMENTS...\" >&2; exit 2; }}\nset -e\nhere=$(cd \"$(dirname \"$0\")\" && pwd)\nrun=1\nwhile [ $run -le {} ]; do\n    through run -o \"$here/default-$run.db\" -- \"$@\"\n",
+             [ $# -gt 0 ] || {{ echo \"usage: sh $0 LAUNCHER ARGUMENTS...\" >&2; exit 2; }}\nset -e\nhere=$(cd \"$(dirname \"$0\")\" && pwd)\nrun=1\nwhile [ $run -le {} ]; do\n    {through} run -o \"$here/default-$run.db\" -- \"$@\"\n",
             self.runs, self.runs
         );
         for name in self.algorithms() {
-            let _ = writeln!(script, "    {} through run -o \"$here/{name}-$run.db\" -- \"$@\"", self.setting(name));
+            let _ = writeln!(script, "    {} {through} run -o \"$here/{name}-$run.db\" -- \"$@\"", self.setting(name));
         }
         script += "    run=$((run + 1))\ndone\n";
         for name in self.algorithms() {
             let _ = write!(
                 script,
-                "\necho \"== {name} against default\"\nthrough diff \"$here\"/default-*.db -- \"$here\"/{name}-*.db --top 5\n"
+                "\necho \"== {name} against default\"\n{through} diff \"$here\"/default-*.db -- \"$here\"/{name}-*.db --top 5\n"
             );
         }
         script
@@ -130,7 +132,7 @@ mod tests {
     #[test]
     fn rules_hold_for_one_size() {
         let collective = algorithms::find("MPI_Alltoallv").unwrap();
-        let plan = Plan { collective, ranks: 16, library: Library::OpenMpi, runs: 5 };
+        let plan = Plan { collective, ranks: 16, library: Library::OpenMpi, runs: 5, through: "through".to_owned() };
         let files = plan.files();
         assert_eq!(
             files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(),

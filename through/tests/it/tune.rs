@@ -1,6 +1,9 @@
 //! `through tune`: files that compare algorithms of a collective.
 
-use crate::common::{Builder, Did, Folder, MS};
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::common::{Answer, Builder, Did, Folder, MS};
 
 /// A second on four ranks, with so many milliseconds in a collective on each of two communicators.
 fn folder(ms: i64) -> Folder {
@@ -23,4 +26,20 @@ fn what_can_hardly_save_time_is_told() {
     assert!(seldom.ends_with(words), "{seldom}");
     let often = folder(40).through(&["tune", "--runs", "4"]).ok();
     assert!(often.contains("MPI_Alltoall on s") && !often.contains("of the run time"), "{often}");
+}
+
+#[test]
+fn the_script_finds_the_program_that_wrote_it() {
+    let folder = folder(40);
+    let own = env!("CARGO_BIN_EXE_through");
+    fs::create_dir(folder.path("bin")).unwrap();
+    symlink(own, folder.path("bin/through")).unwrap();
+    for (path, name) in [("", own), ("bin", "through")] {
+        let _ = Answer::of(folder.command(&["tune"]).env("PATH", folder.path(path)).output().unwrap()).ok();
+        let script = fs::read_to_string(folder.path("tune-Alltoall/compare.sh")).unwrap();
+        fs::remove_dir_all(folder.path("tune-Alltoall")).unwrap();
+        assert!(script.contains(&format!("\n    {name} run -o")), "{script}");
+        assert!(script.contains(&format!(".rules\" {name} run -o")), "{script}");
+        assert!(script.contains(&format!("\n{name} diff ")), "{script}");
+    }
 }
