@@ -1,5 +1,6 @@
 //! `through tune [PROFILE]`: files and a script that compare algorithms of a collective.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -12,6 +13,8 @@ use crate::error::Error;
 use crate::query::catalog::Catalog;
 use crate::query::filter::Filter;
 use crate::query::selection::Selection;
+use crate::render::output;
+use crate::text::escape::visible;
 use crate::text::path::{own_command, quoted};
 use crate::text::units;
 use crate::tune::algorithms::{COLLECTIVES, find};
@@ -75,21 +78,29 @@ pub fn tune(tune: &Tune) -> Result<u8, Error> {
         let path = folder.join(&file.name);
         fs::write(&path, file.text).map_err(failed(&path))?;
     }
-    let runs = plan.runs as usize * (plan.algorithms().len() + 1);
-    println!("{} on {}, {ranks} ranks: {}", collective.op, run.title(comm), plan.algorithms().join(", "));
-    println!("{runs} runs compare them with what the library does by itself:");
-    println!();
-    println!("    sh {} LAUNCHER ARGUMENTS...", quoted(&folder.join(SCRIPT)));
+    let title = run.title(comm);
+    let said = said(&plan, &visible(&title), &quoted(&folder.join(SCRIPT)), part);
+    output::write(None, |_, out| out.write_all(said.as_bytes()))?;
+    Ok(0)
+}
+
+/// What is compared, and how to start it.
+fn said(plan: &Plan, comm: &str, script: &str, part: f64) -> String {
+    let Plan { collective, ranks, .. } = plan;
+    let algorithms = plan.algorithms();
+    let runs = plan.runs as usize * (algorithms.len() + 1);
+    let mut said = format!("{} on {comm}, {ranks} ranks: {}\n", collective.op, algorithms.join(", "));
+    said += &format!(
+        "{runs} runs compare them with what the library does by itself:\n\n    sh {script} LAUNCHER ARGUMENTS...\n"
+    );
     if part < WORTHWHILE {
         let part = units::percent(part, 1.0);
-        println!();
-        println!("It takes {part} of the run time, which is all that another algorithm can save.");
+        let _ = writeln!(said, "\nIt takes {part} of the run time, which is all that another algorithm can save.");
     }
     if plan.runs < 4 {
-        println!();
-        println!("Fewer than 4 runs of each give numbers, and no verdict.");
+        said += "\nFewer than 4 runs of each give numbers, and no verdict.\n";
     }
-    Ok(0)
+    said
 }
 
 /// The part of the run time of all ranks that calls take which another algorithm changes.

@@ -1,6 +1,6 @@
 //! `through tune`: files that compare algorithms of a collective.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 
 use crate::common::{Answer, Builder, Did, Folder, MS};
@@ -26,6 +26,30 @@ fn what_can_hardly_save_time_is_told() {
     assert!(seldom.ends_with(words), "{seldom}");
     let often = folder(40).through(&["tune", "--runs", "4"]).ok();
     assert!(often.contains("MPI_Alltoall on s") && !often.contains("of the run time"), "{often}");
+}
+
+#[test]
+fn a_label_does_not_steer_the_terminal() {
+    let folder = Folder::empty();
+    let mut profile = Builder::new(&folder.path("a.db"), 2);
+    profile.meta("mpi_family", "openmpi");
+    profile.comm("s0.1", Some("\u{1b}[31mred\nline\u{202e}"), Some("W0.0"), 2, "0-1");
+    (0..2).for_each(|rank| profile.cell("s0.1", "MPI_Alltoall", 2, rank, Did(10, 40_960, 40_960, 400 * MS)));
+    profile.finish(|_| 1000 * MS);
+    let said = folder.through(&["tune"]).ok();
+    assert!(said.starts_with("MPI_Alltoall on s0.1 \"\\u{1b}[31mred\\nline\\u{202e}\", 2 ranks: "), "{said}");
+}
+
+#[test]
+fn what_is_said_may_find_no_reader_and_no_room() {
+    let full = folder(40).command(&["tune"]).stdout(File::options().write(true).open("/dev/full").unwrap()).output();
+    let full = Answer::of(full.unwrap());
+    assert_eq!((full.status, full.err.lines().count()), (2, 1), "{}", full.err);
+    assert!(full.err.contains("standard output: "), "{}", full.err);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let closed = Answer::of(folder(40).command(&["tune"]).stdout(writer).output().unwrap());
+    assert_eq!((closed.status, closed.err.as_str()), (0, ""));
 }
 
 #[test]
