@@ -1,23 +1,32 @@
 //! Frames of which no line is known, and how to have it.
 
-use crate::query::sites::Spot;
+use std::collections::BTreeMap;
+
+use crate::query::sites::{Nameless, Spot};
 
 /// What to say below frames that call MPI, each with an example: of functions without a line, and of addresses without a function.
 pub fn legend<'a>(callers: impl IntoIterator<Item = &'a Spot>) -> Vec<String> {
-    let (mut without_line, mut without_function) = (None, None);
+    let mut examples: BTreeMap<Option<Nameless>, &str> = BTreeMap::new();
     for spot in callers.into_iter().filter(|spot| spot.line.is_none()) {
-        let example = if spot.function.is_some() { &mut without_line } else { &mut without_function };
-        example.get_or_insert(spot.text.as_str());
+        examples.entry(spot.nameless).or_insert(&spot.text);
     }
-    let without_line = without_line.map(|spot| {
-        format!(
-            "{spot} has no line, since its binary has no debug data: build it with -g, or install its debug package."
-        )
-    });
-    let without_function = without_function.map(|spot| {
-        format!(
-            "{spot} has no name, since its binary is not here, or is another build: run through resolve where it is."
-        )
-    });
-    without_line.into_iter().chain(without_function).collect()
+    examples.into_iter().map(|(nameless, spot)| format!("{spot} {}", why(nameless))).collect()
+}
+
+fn why(nameless: Option<Nameless>) -> &'static str {
+    match nameless {
+        None => "has no line, since its binary has no debug data: build it with -g, or install its debug package.",
+        Some(Nameless::Stripped) => {
+            "has no name, since its binary is here, but has no symbol there, as after strip: run one that is not stripped, or install its debug package."
+        }
+        Some(Nameless::NoBinary) => {
+            "has no name, since its binary is not here, or is another build: run through resolve where it is."
+        }
+        Some(Nameless::NoBuildId) => {
+            "has no name, since its binary has no build id, and may be another build here: through resolve --by-path takes it as it is."
+        }
+        Some(Nameless::Unknown) => {
+            "has no name, since its binary is not here, is another build, or is stripped: through resolve tells where it is."
+        }
+    }
 }

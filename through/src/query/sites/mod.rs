@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 pub use self::names::{Looked, Unnamed};
-pub use self::spot::Spot;
+pub use self::spot::{Nameless, Spot};
 use crate::query::Error;
 use crate::query::open::Profile;
 use crate::symbols::{Module, Name, Trust};
@@ -148,13 +148,17 @@ impl Sites {
     }
 
     fn all_spots(&self) -> BTreeMap<i64, Vec<Rc<Spot>>> {
-        let found = self.look_up(None, &|stored| stored.is_empty()).names;
+        let Looked { names: found, unnamed } = self.look_up(None, &|stored| stored.is_empty());
+        let whys: BTreeMap<i64, Nameless> = unnamed.iter().map(|unnamed| (unnamed.module, unnamed.why())).collect();
         let spots = |(number, frame): (&i64, &Frame)| {
             let names = found.get(number).or_else(|| self.stored.get(number)).map(Vec::as_slice).unwrap_or_default();
             let mut spots: Vec<Rc<Spot>> = names.iter().filter_map(|name| Spot::of(name).map(Rc::new)).collect();
             if spots.is_empty() {
-                let module = frame.module.and_then(|module| self.modules.get(&module));
-                spots.extend(module.map(|module| Rc::new(Spot::nameless(&module.path, frame.address))));
+                let module = frame.module.and_then(|number| Some((number, self.modules.get(&number)?)));
+                let why = |number: i64| whys.get(&number).copied().unwrap_or(Nameless::Unknown);
+                spots.extend(
+                    module.map(|(number, module)| Rc::new(Spot::nameless(&module.path, frame.address, why(number)))),
+                );
             }
             (*number, spots)
         };

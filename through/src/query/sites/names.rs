@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::Sites;
+use super::{Nameless, Sites};
 use crate::symbols::{Name, Outcome, Search, resolve};
 
 /// What was found.
@@ -17,10 +17,22 @@ pub struct Looked {
 
 /// A module with frames of which no more is known.
 pub struct Unnamed {
+    pub module: i64,
     pub path: PathBuf,
     pub has_build_id: bool,
     pub frames: usize,
     pub outcome: Outcome,
+}
+
+impl Unnamed {
+    pub fn why(&self) -> Nameless {
+        match (self.outcome, self.has_build_id) {
+            (Outcome::Done, _) => Nameless::Stripped,
+            (Outcome::NoBinary, true) => Nameless::NoBinary,
+            (Outcome::NoBinary, false) => Nameless::NoBuildId,
+            (Outcome::OutOfTime, _) => Nameless::Unknown,
+        }
+    }
 }
 
 impl Sites {
@@ -35,8 +47,8 @@ impl Sites {
         }
         let mut looked = Looked::default();
         let Some(search) = self.trust.map(Search::of_environment) else { return looked };
-        for (module, frames) in wanted {
-            let Some(module) = self.modules.get(&module) else { continue };
+        for (number, frames) in wanted {
+            let Some(module) = self.modules.get(&number) else { continue };
             let addresses: BTreeSet<u64> = frames.keys().copied().collect();
             let (names, outcome) = match until.is_some_and(|until| Instant::now() > until) {
                 true => (BTreeMap::new(), Outcome::OutOfTime),
@@ -44,6 +56,7 @@ impl Sites {
             };
             if names.len() < frames.len() {
                 looked.unnamed.push(Unnamed {
+                    module: number,
                     path: module.path.clone(),
                     has_build_id: module.build_id.is_some(),
                     frames: frames.len() - names.len(),

@@ -4,6 +4,19 @@ use std::path::Path;
 
 use crate::symbols::Name;
 
+/// Why an address has no name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Nameless {
+    /// The binary is here, and has no symbol there.
+    Stripped,
+    /// It is not here, or another build.
+    NoBinary,
+    /// It has no build id: nobody knows whether the one here is the one that ran.
+    NoBuildId,
+    /// Nobody looked.
+    Unknown,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Spot {
     /// `grid.c:88`; without debug data `make_rows+0x1f`; without the binary `app+0x1f30`.
@@ -12,6 +25,8 @@ pub struct Spot {
     /// With its directories.
     pub file: Option<String>,
     pub line: Option<u32>,
+    /// Where the function is not known either.
+    pub nameless: Option<Nameless>,
 }
 
 impl Spot {
@@ -24,12 +39,12 @@ impl Spot {
             },
             _ => return None,
         };
-        Some(Spot { text, function: name.function.clone(), file: name.file.clone(), line: name.line })
+        Some(Spot { text, function: name.function.clone(), file: name.file.clone(), line: name.line, nameless: None })
     }
 
-    pub fn nameless(module: &Path, address: u64) -> Spot {
+    pub fn nameless(module: &Path, address: u64, why: Nameless) -> Spot {
         let text = format!("{}+{address:#x}", base(&module.to_string_lossy()));
-        Spot { text, function: None, file: None, line: None }
+        Spot { text, function: None, file: None, line: None, nameless: Some(why) }
     }
 
     /// `grid.c:88 in make_rows`.
@@ -134,7 +149,7 @@ mod tests {
         let spot = Spot::of(&name).unwrap();
         assert_eq!((spot.text.as_str(), spot.sentence().as_str()), ("solve+0x1f", "solve+0x1f"));
         assert!(spot.is("solve") && spot.is("solve+0x1f"));
-        assert_eq!(Spot::nameless(Path::new("/opt/app"), 0x1f30).text, "app+0x1f30");
+        assert_eq!(Spot::nameless(Path::new("/opt/app"), 0x1f30, Nameless::Stripped).text, "app+0x1f30");
         assert_eq!(Spot::of(&Name::default()), None);
     }
 

@@ -102,6 +102,30 @@ fn without_the_binary_modules_and_offsets_are_told() {
     assert!(answer.err.contains("no call sites"), "{}", answer.err);
 }
 
+/// What is said below the sites, in one line.
+fn legend(folder: &Folder, shop: &Workshop) -> String {
+    let mut command = folder.command(&["--sites"]);
+    let answer = Answer::of(command.env("XDG_CACHE_HOME", shop.path("cache")).output().unwrap());
+    answer.ok().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn why_an_address_has_no_name_is_told() {
+    let shop = Workshop::new();
+    let (folder, _) = unnamed(&shop, "-g -O1");
+    shop.does("strip app");
+    let why = "has no name, since its binary is here, but has no symbol there, as after strip: ";
+    let told = legend(&folder, &shop);
+    assert!(told.contains(why) && !told.contains("another build"), "{told}");
+    shop.does("rm -r app cache");
+    let told = legend(&folder, &shop);
+    let why = "has no name, since its binary is not here, or is another build: run through resolve where it is.";
+    assert!(told.contains(why) && !told.contains("strip"), "{told}");
+    let (folder, _) = unnamed(&shop, "-g -O1 -Wl,--build-id=none");
+    let told = legend(&folder, &shop);
+    assert!(told.contains("has no build id") && told.contains("through resolve --by-path"), "{told}");
+}
+
 #[test]
 fn binaries_without_a_build_id_are_taken_on_demand() {
     let shop = Workshop::new();
