@@ -12,7 +12,7 @@ use crate::document::{Audience, Document, Format, More, Style, Unit, Value};
 use crate::error::Error;
 use crate::query::families::Families;
 use crate::query::timeline::clocks;
-use crate::query::waiting::{Group, Member, Pattern, Refused, State, Timed, Waited, groups, timed};
+use crate::query::waiting::{Group, Member, Pattern, Refused, State, Timed, Waited, all_to_all, groups, timed};
 use crate::text::units;
 
 pub const VIEW: View = View {
@@ -255,6 +255,17 @@ fn reason(refused: Refused) -> &'static str {
     }
 }
 
+/// What a table says in place of refused operations.
+fn left_out(refused: Refused, operations: usize) -> String {
+    let count = units::count(operations as u64, "operation");
+    let which = match (refused, operations) {
+        (Refused::CallsDiffer, _) => "whose ranks made different numbers of calls, or are not all in the profile",
+        (Refused::Intercommunicator, 1) => "on an intercommunicator, where ranks wait for the other group only",
+        (Refused::Intercommunicator, _) => "on intercommunicators, where ranks wait for the other group only",
+    };
+    format!("{count} {which}: nothing can be said")
+}
+
 fn ask(question: &Question) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);
     let filter = &context.filter;
@@ -279,25 +290,29 @@ fn ask(question: &Question) -> Result<Document, Error> {
         ("lost_events", Value::some(timeline.as_ref().map(|timed| timed.lost_events), Value::Number)),
     ];
     document.remarks.extend(remarks(&context, timeline.as_ref(), is_timed)?);
-    document.hidden = shorten(&mut operations, question.top_of_table(SHOWN));
-    let refused = operations.iter().filter(|operation| operation.refused.is_some()).count();
+    if is_empty {
+        document.reasons = untold(&context, timeline.is_some())?.map_or(document.reasons, |reason| vec![reason]);
+    }
+    let mut refused: BTreeMap<Refused, usize> = BTreeMap::new();
+    operations.iter().filter_map(|operation| operation.refused).for_each(|why| *refused.entry(why).or_default() += 1);
     if question.is_table() {
         operations.retain(|operation| operation.refused.is_none());
     }
+    document.hidden = shorten(&mut operations, question.top_of_table(SHOWN));
     let is_exact = self::is_timed(&operations);
+    let is_any = !operations.is_empty();
     let mut of_ranks = column::table("waits", WAITS, &context, waits);
     of_ranks.audience = Audience::RECORDS;
     let mut of_operations = column::table("operations", OPERATIONS, &context, operations);
     of_operations.audience = Audience::BESIDE;
-    of_operations.legend = legend(is_exact, timeline.as_ref());
-    if refused > 0 {
-        of_operations.after.push(format!(
-            "and {} whose ranks made different numbers of calls: nothing can be said",
-            units::count(refused as u64, "operation")
-        ));
+    if is_any {
+        of_operations.legend = legend(is_exact, timeline.as_ref());
     }
+    let and = if is_any { "and " } else { "" };
+    of_operations.after = refused.into_iter().map(|(why, count)| format!("{and}{}", left_out(why, count))).collect();
+    let has_pairs = pairs.iter().any(|waited| filter.has_rank(waited.rank));
     let mut of_pairs = heaviest(&context, pairs, question);
-    of_pairs.audience = if timeline.is_some() && !is_empty { Audience::BESIDE } else { Audience::JSON };
+    of_pairs.audience = if has_pairs { Audience::BESIDE } else { Audience::JSON };
     document.tables = vec![of_ranks, of_operations, of_pairs];
     Ok(document)
 }
@@ -334,11 +349,35 @@ fn remarks(context: &Context, timeline: Option<&Timed>, is_timed: bool) -> Resul
         remarks.push("the timeline is left out: it knows no sizes, phases and sums of time".to_owned());
     }
     let Some(timed) = timeline else { return Ok(remarks) };
-    if timed.rootless > 0 {
-        let calls = units::count(timed.rootless, "collective");
-        remarks.push(format!("{calls} with a root are left out: the root changed, or no bytes tell it"));
+    let is_kept = |(comm, op): (i64, i64)| context.filter.has_comm(comm) && context.filter.has_op(op);
+    match timed.rootless.iter().filter(|(call, _)| is_kept(**call)).map(|(_, calls)| calls).sum::<u64>() {
+        0 => {}
+        1 => remarks.push("1 collective with a root is left out: the root changed, or no bytes tell it".to_owned()),
+        calls => {
+            remarks.push(format!("{calls} collectives with a root are left out: the root changed, or no bytes tell it"))
+        }
     }
     Ok(remarks)
+}
+
+/// Of operations in which counters never tell of waiting: what does.
+fn untold(context: &Context, is_timed: bool) -> Result<Option<String>, Error> {
+    let told = all_to_all(&context.catalog);
+    let Some(ops) = context.filter.ops.as_ref().filter(|ops| !ops.is_empty()) else { return Ok(None) };
+    if !context.filter.absent.is_empty() || ops.iter().any(|op| told.contains_key(op)) {
+        return Ok(None);
+    }
+    let what = match ops.iter().map(|op| context.op(*op)).collect::<Vec<_>>().as_slice() {
+        [op] => (*op).to_owned(),
+        _ => "these operations".to_owned(),
+    };
+    let how = match (is_timed, clocks(&context.profile)?.is_empty()) {
+        (true, _) => "and the timeline has none",
+        (false, true) => "a timeline does (COMMSEE_TRACE=1)",
+        (false, false) => "the timeline does, where no sizes, phases or times are asked for",
+    };
+    let path = context.profile.path.display();
+    Ok(Some(format!("{path}: counters tell nothing of waiting in {what}: {how}")))
 }
 
 /// By communicator, operation and rank; of states that only a timeline tells one row each.
@@ -396,12 +435,13 @@ fn operations(context: &Context, groups: &[Group], pairs: &[Waited], are_folded:
     for waited in pairs.iter().filter(|waited| has_rank(waited.rank)) {
         exact.entry((head(waited.comm), waited.op)).or_default().entry(waited.state).or_default().push(waited);
     }
-    let mut alike: BTreeMap<(i64, i64, bool), Vec<&Group>> = BTreeMap::new();
+    let mut alike: BTreeMap<(i64, i64, Option<Refused>), Vec<&Group>> = BTreeMap::new();
     for group in groups {
-        alike.entry((head(group.comm), group.op, group.refused.is_some())).or_default().push(group);
+        alike.entry((head(group.comm), group.op, group.refused)).or_default().push(group);
     }
     let mut operations: Vec<Operation> = Vec::new();
-    for ((comm, op, is_refused), groups) in alike {
+    for ((comm, op, refused), groups) in alike {
+        let is_refused = refused.is_some();
         let timed =
             if is_refused { None } else { exact.remove(&(comm, op)).and_then(|states| states.into_iter().next()) };
         let add = |of: fn(&Group) -> i64| groups.iter().fold(0i64, |sum, group| sum.saturating_add(of(group)));
@@ -429,7 +469,7 @@ fn operations(context: &Context, groups: &[Group], pairs: &[Waited], are_folded:
                 .max_by_key(|member| (member.max_ns, Reverse(member.rank)))
                 .map(|member| member.rank),
             exact: timed.map(|(state, pairs)| (state, sum(&pairs))),
-            refused: groups[0].refused,
+            refused,
             is_partial: false,
             title: (groups.len() > 1).then(|| families.find(comm).map(|family| family.title(groups.len()))).flatten(),
         });

@@ -163,6 +163,69 @@ fn bounds_of_waiting_follow_from_counters() {
     assert!(table.contains("and 1 operation whose ranks made different numbers of calls"), "{table}");
 }
 
+#[test]
+fn why_nothing_can_be_said_is_told_of_each_operation() {
+    let folder = Folder::empty();
+    let mut profile = Builder::new(&folder.path("a.db"), 4);
+    profile.comm("W0.0", None, None, 4, "0-3");
+    profile.comm("i0.1", None, Some("W0.0"), 4, "0-3");
+    for rank in 0..4 {
+        profile.cell("W0.0", "MPI_Barrier", 0, rank, Did(10, 0, 0, 100 * MS));
+        profile.cell("W0.0", "MPI_Allreduce", 0, rank, Did(1 + rank as i64, 8, 8, 5 * MS));
+        profile.cell("i0.1", "MPI_Allreduce", 0, rank, Did(10, 8, 8, 5 * MS));
+        profile.cell("i0.1", "MPI_Barrier", 0, rank, Did(10, 8, 8, 5 * MS));
+    }
+    profile.finish(|_| 2000 * MS);
+    let db = Connection::open(folder.path("a.db")).unwrap();
+    db.execute("UPDATE communicator SET size = 2, remote_size = 2 WHERE name = 'i0.1'", []).unwrap();
+    db.close().unwrap();
+    let told = |words: &[&str]| {
+        folder.through(&[&["waits"], words].concat()).ok().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    for words in [&[][..], &["--top", "1"]] {
+        let whole = told(words);
+        assert!(whole.contains("and 1 operation whose ranks made different numbers of calls, or "), "{whole}");
+        assert!(whole.contains("and 2 operations on intercommunicators, where ranks wait for the other"), "{whole}");
+        assert!(!whole.contains("not shown"), "{whole}");
+    }
+    // Nothing else is said of what has no rows.
+    let one = told(&["--comm", "i0.1", "--op", "barrier"]);
+    assert!(
+        one.contains(" 1 operation on an intercommunicator, where ") && one.ends_with("nothing can be said"),
+        "{one}"
+    );
+    assert!(!one.contains("and 1") && !one.contains("at most"), "{one}");
+}
+
+#[test]
+fn operations_that_counters_do_not_tell_of_are_no_missing_ones() {
+    let folder = Folder::empty();
+    late(&folder);
+    let answer = folder.through(&["waits", "--op", "bcast"]);
+    assert_eq!((answer.status, answer.err.lines().count()), (1, 1), "{}", answer.err);
+    let why = "counters tell nothing of waiting in MPI_Bcast: a timeline does (COMMSEE_TRACE=1)";
+    assert!(answer.err.contains(why), "{}", answer.err);
+    let answer = timeline().through(&["waits", "--op", "recv,send", "--rank", "2"]);
+    assert!(answer.err.contains("waiting in these operations: and the timeline has none"), "{}", answer.err);
+}
+
+#[test]
+fn collectives_without_a_known_root_are_told_where_they_are_asked_for() {
+    let folder = timeline();
+    let db = Connection::open(folder.path("timed.db")).unwrap();
+    db.execute_batch(
+        "INSERT INTO operation VALUES (60000, 'MPI_Scatter', 'collective'); \
+         UPDATE event SET op = 60000 WHERE op = (SELECT id FROM operation WHERE name = 'MPI_Bcast')",
+    )
+    .unwrap();
+    db.close().unwrap();
+    let told = |words: &[&str]| folder.through(&[&["waits"], words].concat()).err;
+    let whole = told(&[]);
+    assert!(whole.contains("1 collective with a root is left out: the root changed"), "{whole}");
+    assert!(told(&["--op", "scatter,barrier"]).contains("is left out"));
+    assert_eq!(told(&["--op", "barrier"]), "");
+}
+
 /// An event of the timeline: rank, kind, begin and end in ms, operation, who, source, posted, sequence.
 struct On<'a>(i64, i64, i64, i64, &'a str, [Option<i64>; 4]);
 

@@ -38,7 +38,7 @@ pub struct Member {
 }
 
 /// Why waiting cannot be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Refused {
     /// Ranks made different numbers of calls, or some are not in the profile.
     CallsDiffer,

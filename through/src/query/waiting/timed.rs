@@ -34,8 +34,8 @@ pub struct Timed {
     pub lost_events: i64,
     /// Messages whose other end is not known.
     pub unmatched: u64,
-    /// Calls with a root that is not known, since several ranks were root.
-    pub rootless: u64,
+    /// Calls with a root that is not known, since several ranks were root, by communicator and operation.
+    pub rootless: BTreeMap<(i64, i64), u64>,
 }
 
 impl Timed {
@@ -198,11 +198,16 @@ impl Events {
     }
 
     /// Returns how many calls have a root that is not known.
-    fn collectives(&self, catalog: &Catalog, roots: &BTreeMap<(i64, i64), i64>, sums: &mut Sums) -> u64 {
+    fn collectives(
+        &self,
+        catalog: &Catalog,
+        roots: &BTreeMap<(i64, i64), i64>,
+        sums: &mut Sums,
+    ) -> BTreeMap<(i64, i64), u64> {
         let all_to_all = all_to_all(catalog);
         let to_root = named(catalog, TO_ROOT);
         let from_root = named(catalog, FROM_ROOT);
-        let mut rootless = 0;
+        let mut rootless: BTreeMap<(i64, i64), u64> = BTreeMap::new();
         for ((comm, _), calls) in &self.collectives {
             let size = catalog.communicators.get(comm).and_then(|comm| comm.size.filter(|_| comm.remote_size == 0));
             let calls: Vec<&Call> = calls.iter().map(|call| &self.calls[*call]).collect();
@@ -219,7 +224,7 @@ impl Events {
                 }
             } else if to_root.contains(&op) || from_root.contains(&op) {
                 let Some(root) = root else {
-                    rootless += 1;
+                    *rootless.entry((*comm, op)).or_default() += 1;
                     continue;
                 };
                 let others = calls.iter().filter(|call| call.rank != root.rank);
