@@ -17,6 +17,9 @@ pub enum Level {
     Info,
 }
 
+/// What of a text is the line that calls, or how to know it.
+const SITES: &str = "{sites}";
+
 /// Parts of ranks times run time. A tenth is what Periscope and Intel APS call a problem; below a hundredth nobody looks.
 const HIGH: f64 = 0.10;
 const WARN: f64 = 0.03;
@@ -247,6 +250,10 @@ impl Finding {
         };
         let own = [("comm", comm), ("op", op.into_owned()), ("ranks", named), ("s", s.to_owned())];
         let mut filled = text.to_owned();
+        if text.contains(SITES) {
+            let sites = self.comm.zip(self.op).and_then(|(comm, op)| super::lines::sentence(run, comm, op));
+            filled = filled.replace(SITES, &sites.unwrap_or_default()).trim_end().to_owned();
+        }
         for (name, word) in own.iter().chain(&self.words) {
             filled = filled.replace(&format!("{{{name}}}"), word);
         }

@@ -2,6 +2,7 @@
 //! rules (`topics`). A rule keeps silent where it is not sure: a false alarm costs more trust than a missed finding.
 
 mod finding;
+mod lines;
 mod reference;
 mod rules;
 mod run;

@@ -223,7 +223,7 @@ pub const TOPICS: &[Topic] = &[
         name: "heaviest-call",
         title: "{op} on {comm} is the heaviest call",
         text: "It takes {share} of the run time, MPI {mpi} in all, and no other finding explains most of it: {known}.",
-        advice: "{next} Call sites (COMMSEE_SITES=1, through --sites) tell which line calls it.",
+        advice: "{next} {sites}",
         rule: "MPI takes at least 20 % of the run time of all ranks, the call that takes most at least 5 %, on communicators that were made alike together, and no other finding half of what it takes. Always `info`: it may be as it should be.",
         source: "POP: a parallel efficiency of 0.8 is acceptable",
     },

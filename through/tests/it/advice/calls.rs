@@ -286,6 +286,7 @@ fn the_heaviest_call() {
     assert_eq!((finding["op"].as_str(), finding["level"].as_str()), (Some("MPI_Waitall"), Some("info")));
     let text = finding["text"].as_str().unwrap();
     assert!(text.starts_with("It takes 84.9 % of the run time") && text.contains("COMMSEE_TRACE=1"), "{text}");
+    assert!(text.ends_with(" Call sites (COMMSEE_SITES=1, through --sites) tell which line calls it."), "{text}");
     // MPI takes 20 % of the run time, and the call 5 %.
     one(heaviest(&[("MPI_Waitall", 400)], ""));
     none(heaviest(&[("MPI_Waitall", 399)], ""));
@@ -293,6 +294,21 @@ fn the_heaviest_call() {
         |most: i64| [("MPI_Waitall", most), ("MPI_Send", 99), ("MPI_Recv", 99), ("MPI_Bcast", 99), ("MPI_Scan", 99)];
     one(heaviest(&several(100), ""));
     none(heaviest(&several(99), ""));
+}
+
+#[test]
+fn the_line_of_the_heaviest_call_is_named_if_it_is_known() {
+    const SITES: &str = "INSERT INTO frame (id, module, address) VALUES (1, NULL, NULL), (2, NULL, NULL); \
+        INSERT INTO frame_name (frame, depth, function, file, line) VALUES (1, 0, 'exchange', '/src/halo.c', 63); \
+        INSERT INTO site (id, frame) VALUES (1, 1), (2, 2); \
+        INSERT INTO call_site (site, comm, op, bucket, phase, rank, calls, bytes_sent, bytes_recv, time_ns) \
+        SELECT 1, c.id, o.id, 0, 0, 0, 1, 0, 0, 9 FROM communicator c, operation o WHERE c.name = 'W0.0';";
+    let text = |sql: &str| one(heaviest(&[("MPI_Waitall", 1698)], sql))["text"].as_str().unwrap().to_owned();
+    let known = text(SITES);
+    assert!(known.ends_with(" It is called at halo.c:63 in exchange.") && !known.contains("COMMSEE_SITES"), "{known}");
+    let nameless =
+        text(&SITES.replace("VALUES (1, 0, 'exchange', '/src/halo.c', 63)", "SELECT 1, 0, 'f', 'f', 1 WHERE 0"));
+    assert!(nameless.ends_with("also in point-to-point calls."), "{nameless}");
 }
 
 #[test]
