@@ -15,6 +15,7 @@ use crate::query::filter::Filter;
 use crate::query::selection::Selection;
 use crate::render::output;
 use crate::text::escape::visible;
+use crate::text::message::say;
 use crate::text::path::{own_command, quoted};
 use crate::text::units;
 use crate::tune::algorithms::{COLLECTIVES, find};
@@ -43,17 +44,18 @@ pub fn tune(tune: &Tune) -> Result<u8, Error> {
     let filter = Filter::resolve(&selection, &catalog)?;
     if !filter.absent.is_empty() {
         let absent = filter.absent.join(", ");
-        return Err(Error::Argument(format!("{}: not in this profile: {absent}", profile.path.display())));
+        say(format_args!("{}: not in this profile: {absent}", profile.path.display()));
+        return Ok(1);
     }
     let run = Run::read(&profile, &catalog)?;
     let Some((comm, op)) = chosen(&run, &filter)? else {
         let known: Vec<&str> = COLLECTIVES.iter().map(|collective| collective.op).collect();
-        let what = format!(
+        say(format_args!(
             "{}: no collective with algorithms to choose from was called by what is selected; they are {}",
             profile.path.display(),
             known.join(", ")
-        );
-        return Err(Error::Argument(what));
+        ));
+        return Ok(1);
     };
     let collective = find(run.op(op)).expect("one of those that are known");
     let ranks = run.comm(comm).and_then(|comm| comm.size).unwrap_or_default();

@@ -67,3 +67,11 @@ fn the_script_finds_the_program_that_wrote_it() {
         assert!(script.contains(&format!("\n{name} diff ")), "{script}");
     }
 }
+
+#[test]
+fn what_the_profile_lacks_is_nothing_that_matches() {
+    for words in [&["--comm", "nope"][..], &["--op", "bcast"], &["--op", "send"]] {
+        let answer = folder(40).through(&[&["tune"], words].concat());
+        assert_eq!((answer.status, answer.err.lines().count()), (1, 1), "{words:?}: {}", answer.err);
+    }
+}
