@@ -7,6 +7,7 @@ use crate::cli::{Input, Report};
 use crate::error::Error;
 use crate::query::bench::Measurements;
 use crate::query::open::Profile;
+use crate::query::timeline::clocks;
 use crate::render::output;
 use crate::report;
 use crate::text::message::say;
@@ -16,6 +17,10 @@ pub fn report(arguments: &Report) -> Result<(), Error> {
     let mut paths = arguments.profiles.iter();
     let profile = opened(&Input { profile: paths.next().cloned(), input: None })?;
     let others = paths.map(|path| Profile::open(path)).collect::<Result<Vec<_>, _>>()?;
+    if arguments.window.is_some() && clocks(&profile)?.is_empty() {
+        let how = "has no timeline for --window to show a part of: run the program with COMMSEE_TRACE=1";
+        return Err(Error::Argument(format!("{}: {how}", profile.path.display())));
+    }
     let bench = match arguments.bench.as_slice() {
         [] => None,
         files => Some(Measurements::open(files)?),

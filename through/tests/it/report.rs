@@ -332,3 +332,16 @@ fn all_views_are_drawn_and_names_stay_text_in_the_browser() {
         }
     }
 }
+
+#[test]
+fn a_window_needs_a_timeline() {
+    let folder = Folder::with_sample();
+    let answer = folder.through(&["report", "--window", "1:2"]);
+    assert_eq!((answer.status, answer.err.lines().count()), (2, 1), "{}", answer.err);
+    assert!(
+        answer.err.contains("sample.db: has no timeline") && answer.err.contains("COMMSEE_TRACE=1"),
+        "{}",
+        answer.err
+    );
+    assert_eq!(folder.names(), ["sample.db"]);
+}
