@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::rc::Rc;
 
 use super::context::shorten;
-use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
+use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage, nothing};
 use crate::document::{Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::catalog::size_class;
@@ -22,7 +22,7 @@ pub const VIEW: View = View {
     sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes, SortKey::Op, SortKey::Size, SortKey::Comm, SortKey::Bucket],
     entries: "rows",
     lacks: &["time", "site"],
-    empty: "no requests were completed, or the profile is older than schema version 8, which tells of them",
+    empty: "no requests were completed",
     parts: &[Part { name: "completed", headings: || column::headings(COLUMNS) }],
     ask,
 };
@@ -90,6 +90,9 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let mut rows = completed(&context.profile, &context.catalog, &context.filter)?;
     order(&mut rows, question.sort, &context);
     let mut document = context.document(VIEW.entries, rows.is_empty(), VIEW.empty);
+    if !context.profile.has_completed() {
+        document.reasons = nothing::too_old(&context, "what requests were completed", 8);
+    }
     document.hidden = shorten(&mut rows, question.top);
     let legend = vec![LEGEND.to_owned()];
     document.tables = vec![Table { legend, ..column::table("completed", COLUMNS, &context, rows) }];

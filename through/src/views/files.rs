@@ -6,7 +6,7 @@ use std::rc::Rc;
 use commsee::shard::MOST_FILES;
 
 use super::context::{both, shorten};
-use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
+use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage, nothing};
 use crate::document::{Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::files::{FileSum, files};
@@ -23,7 +23,7 @@ pub const VIEW: View = View {
     sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes, SortKey::Size, SortKey::Comm],
     entries: "files",
     lacks: &["time", "site"],
-    empty: "no files were opened by MPI_File_open, or the profile is older than schema version 9, which tells of them",
+    empty: "no files were opened by MPI_File_open",
     parts: &[Part { name: "files", headings: || column::headings(COLUMNS) }],
     ask,
 };
@@ -114,6 +114,9 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let mut rows = files(&context.profile, &context.catalog, &context.filter)?;
     order(&mut rows, question.sort, &context);
     let mut document = context.document(VIEW.entries, rows.is_empty(), VIEW.empty);
+    if !context.profile.has_files() {
+        document.reasons = nothing::too_old(&context, "of files", 9);
+    }
     let mut legend = LEGEND.map(str::to_owned).to_vec();
     if rows.iter().any(|row| row.file.is_none()) {
         legend.push(format!(

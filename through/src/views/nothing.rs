@@ -85,6 +85,15 @@ pub fn no_match(context: &Context, what: &str) -> Vec<String> {
     lines
 }
 
+/// What an older profile cannot tell, and since when they can.
+pub fn too_old(context: &Context, what: &str, since: u32) -> Vec<String> {
+    let (path, version) = (context.profile.path.display(), context.profile.version);
+    vec![match context.catalog.is_of_mpisee() {
+        true => format!("{path}: mpisee does not tell {what}; commsee does"),
+        false => format!("{path}: has schema version {version}, which does not tell {what}; version {since} does"),
+    }]
+}
+
 /// Where no call sites were recorded: how to record them.
 pub fn no_sites(context: &Context, entries: &'static str) -> Document {
     Document {

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use rusqlite::Connection;
+
 use crate::common::{Answer, Builder, Did, Folder, MS};
 
 const KIB: i64 = 1 << 10;
@@ -136,4 +138,22 @@ fn advice_on_tiny_accesses_names_the_file() {
     assert!(text.contains("20000 accesses (100.0 % of all) to tracks.log read or write 64 B each"), "{text}");
     let command = tiny[0]["command"].as_str().unwrap();
     assert!(command.contains("--files --comm W0.0 --op File_write_at"), "{command}");
+}
+
+#[test]
+fn an_older_profile_is_told_from_one_without_files() {
+    let folder = Folder::with_sample();
+    let told = |view: &str| {
+        let answer = folder.through(&[view]);
+        assert_eq!(answer.status, 1, "{view}");
+        answer.err
+    };
+    assert_eq!(told("--files"), "through: sample.db: no files were opened by MPI_File_open\n");
+    assert_eq!(told("--completed"), "through: sample.db: no requests were completed\n");
+    let db = Connection::open(folder.path("sample.db")).unwrap();
+    db.pragma_update(None, "user_version", 7).unwrap();
+    db.close().unwrap();
+    let older = "through: sample.db: has schema version 7, which does not tell ";
+    assert_eq!(told("--files"), format!("{older}of files; version 9 does\n"));
+    assert_eq!(told("--completed"), format!("{older}what requests were completed; version 8 does\n"));
 }
