@@ -59,7 +59,8 @@ pub fn no_match(context: &Context, what: &str) -> Vec<String> {
         }
     }
     if filter.ops.is_some() {
-        let names = catalog.operations.values().map(|operation| operation.name.clone());
+        // `-` stands for none.
+        let names = catalog.operations.values().map(|operation| operation.name.clone()).filter(|name| name != "-");
         lines.push(there_is("operations", names.collect()));
     }
     if filter.buckets.is_some() {

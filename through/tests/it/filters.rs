@@ -1,5 +1,7 @@
 //! Filters, one by one and together, and the order of what they leave.
 
+use rusqlite::Connection;
+
 use crate::common::Folder;
 
 /// The rows that filters leave in the view per rank, as `comm op rank`.
@@ -246,4 +248,25 @@ fn what_no_profile_could_hold_is_a_mistake() {
     ] {
         assert_eq!(folder.through(words).status, 2, "{words:?}");
     }
+}
+
+#[test]
+fn a_label_may_look_like_a_birthplace() {
+    let folder = Folder::with_sample();
+    let db = Connection::open(folder.path("sample.db")).unwrap();
+    db.execute("UPDATE communicator SET label = 'made@x.c:1' WHERE name = 's0.1'", []).unwrap();
+    db.close().unwrap();
+    let rows = folder.through(&["-u", "--comm", "made@x.c:1", "--format", "csv"]).csv();
+    assert_eq!((rows.len(), rows[0]["comm"].as_str()), (1, "s0.1"));
+}
+
+#[test]
+fn no_operation_is_no_operation_of_the_profile() {
+    let folder = Folder::with_sample();
+    let db = Connection::open(folder.path("sample.db")).unwrap();
+    db.execute("INSERT INTO operation VALUES (65535, '-', 'none')", []).unwrap();
+    db.close().unwrap();
+    let answer = folder.through(&["--op", "isend"]);
+    let line = answer.err.lines().find(|line| line.contains("operations in this profile: ")).unwrap();
+    assert!(line.contains("MPI_Send") && !line.contains(", -") && !line.contains(": -"), "{line}");
 }

@@ -6,7 +6,7 @@ use commsee::{calls, ccl};
 
 use super::Filter;
 use crate::query::Error;
-use crate::query::catalog::{Catalog, Operation, size_class};
+use crate::query::catalog::{Catalog, Communicator, Operation, size_class};
 use crate::query::families::Families;
 use crate::query::range::{BucketPick, TimeRange};
 use crate::query::routes::Route;
@@ -39,16 +39,14 @@ impl Filter {
 
     fn resolve_comms(&mut self, select: &Selection, catalog: &Catalog) {
         let named = |wanted: &str| -> Vec<i64> {
-            let is_wanted = |label: Option<&str>, name: &str| name == wanted || label == Some(wanted);
-            let all = catalog.communicators.values();
-            if let Some(birthplace) = wanted.strip_prefix("made@") {
-                let sites = catalog.sites.matching(birthplace);
-                return all
-                    .filter(|comm| comm.site.is_some_and(|site| sites.contains(&site)))
-                    .map(|comm| comm.id)
-                    .collect();
-            }
-            all.filter(|comm| is_wanted(comm.label.as_deref(), &comm.name)).map(|comm| comm.id).collect()
+            // A label may look like a birthplace.
+            let born = wanted.strip_prefix("made@").map(|birthplace| catalog.sites.matching(birthplace));
+            let born = born.unwrap_or_default();
+            let is_wanted = |comm: &&Communicator| {
+                let is_born = comm.site.is_some_and(|site| born.contains(&site));
+                comm.name == wanted || comm.label.as_deref() == Some(wanted) || is_born
+            };
+            catalog.communicators.values().filter(is_wanted).map(|comm| comm.id).collect()
         };
         let families = (!select.family.is_empty()).then(|| Families::of(catalog));
         let of_family = |comm: i64| match families.as_ref().and_then(|families| families.find(comm)) {
