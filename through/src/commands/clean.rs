@@ -9,6 +9,7 @@ use crate::text::message::say;
 
 /// Whether there was anything to remove.
 pub fn clean(arguments: &Clean) -> Result<bool, Error> {
+    shards::must_exist(&arguments.directories)?;
     let directories = shards::directories(&arguments.directories);
     let mut any = false;
     let left = shards::debris(&directories);

@@ -16,6 +16,7 @@ use crate::text::path::relative;
 
 /// Whether there was anything to make a profile of.
 pub fn command(arguments: &Collect) -> Result<bool, Error> {
+    shards::must_exist(&arguments.directories)?;
     let places = match arguments.directories.as_slice() {
         [] => carry::places(None),
         named => named.to_vec(),

@@ -18,6 +18,7 @@ use crate::text::message::say;
 
 /// Whether there was anything to recover.
 pub fn recover(arguments: &Recover) -> Result<bool, Error> {
+    shards::must_exist(&arguments.sources)?;
     let (profiles, named): (Vec<&PathBuf>, Vec<&PathBuf>) =
         arguments.sources.iter().partition(|source| !source.is_dir() && source.exists());
     let named: Vec<PathBuf> = named.into_iter().cloned().collect();

@@ -36,7 +36,15 @@ pub fn watch(arguments: &Watch) -> Result<bool, Error> {
         is_there
     };
     if !is_there {
-        say(format_args!("no running job has shards in {}", shards::names(&live.directories)));
+        let places = shards::names(&live.directories);
+        match &live.wanted {
+            Wanted::Named(name) => {
+                say(format_args!(
+                    "{name}: there is no such directory, and no running job of this name has shards in {places}"
+                ));
+            }
+            _ => say(format_args!("no running job has shards in {places}")),
+        }
     }
     Ok(is_there)
 }

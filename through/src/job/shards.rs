@@ -29,6 +29,14 @@ pub fn directories(named: &[PathBuf]) -> Vec<PathBuf> {
     places.into_iter().map(PathBuf::from).collect()
 }
 
+/// That whatever is named is there.
+pub fn must_exist(named: &[PathBuf]) -> Result<(), Error> {
+    match named.iter().find(|path| matches!(path.try_exists(), Ok(false))) {
+        Some(path) => Err(Error::Argument(format!("{}: there is no such file or directory", path.display()))),
+        None => Ok(()),
+    }
+}
+
 /// Folders in which hosts carried shards, beside where this is or in the directories that are named, and nobody carries any more.
 pub fn folders(named: &[PathBuf]) -> Vec<Folder> {
     let places = if named.is_empty() { carry::places(None) } else { named.to_vec() };

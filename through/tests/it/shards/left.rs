@@ -186,3 +186,21 @@ fn shards_of_format_5_without_a_lock_are_judged_by_number() {
         }
     }
 }
+
+#[test]
+fn what_is_not_there_is_no_place_without_shards() {
+    let folder = Folder::empty();
+    for command in ["recover", "collect", "clean"] {
+        let answer = folder.through(&[command, ".", "nowhere"]);
+        assert_eq!(answer.status, 2, "{command}");
+        assert_eq!(answer.err, "through: nowhere: there is no such file or directory\n", "{command}");
+    }
+    // It may be a job, too.
+    let answer = folder.through(&["watch", "--once", "nowhere"]);
+    assert_eq!(answer.status, 1);
+    assert!(
+        answer.err.starts_with("through: nowhere: there is no such directory, and no running job "),
+        "{}",
+        answer.err
+    );
+}
