@@ -1,7 +1,6 @@
 //! `through clean`: removes what jobs left that did not reach `MPI_Finalize`.
 
-use std::io::{self, Write};
-
+use super::lines::Lines;
 use crate::cli::Clean;
 use crate::error::Error;
 use crate::job::shards;
@@ -12,6 +11,7 @@ pub fn clean(arguments: &Clean) -> Result<bool, Error> {
     shards::must_exist(&arguments.directories)?;
     let directories = shards::directories(&arguments.directories);
     let mut any = false;
+    let mut lines = Lines::new();
     let left = shards::debris(&directories);
     for run in shards::find(&directories) {
         let description = shards::describe(&run);
@@ -24,7 +24,7 @@ pub fn clean(arguments: &Clean) -> Result<bool, Error> {
             shards::remove(&run)?;
         }
         let done = if arguments.dry_run { "would remove" } else { "removed" };
-        let _ = writeln!(io::stdout(), "{done} {description}");
+        lines.add(format_args!("{done} {description}"));
     }
     // Shards first: what lies elsewhere of a run is judged by them.
     for debris in left {
@@ -38,10 +38,11 @@ pub fn clean(arguments: &Clean) -> Result<bool, Error> {
             shards::remove_debris(&debris)?;
         }
         let done = if arguments.dry_run { "would remove" } else { "removed" };
-        let _ = writeln!(io::stdout(), "{done} {description}");
+        lines.add(format_args!("{done} {description}"));
     }
     if !any {
         say(format_args!("nothing to remove in {}", shards::names(&directories)));
     }
+    lines.end()?;
     Ok(any)
 }

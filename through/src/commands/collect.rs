@@ -1,11 +1,11 @@
 //! `through collect`: the profile of a job from shards on all its hosts.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use commsee::profile::hosts::Folder;
 
+use super::lines::Lines;
 use crate::cli::Collect;
 use crate::error::Error;
 use crate::job::collect::{Reach, collect};
@@ -24,6 +24,7 @@ pub fn command(arguments: &Collect) -> Result<bool, Error> {
     let reach = Reach::asked(arguments.rsh.as_deref());
     let folders = Folder::find(&places);
     let mut any = false;
+    let mut lines = Lines::new();
     for folder in &folders {
         let (run, wanted) = (folder.told().first().map(|told| told.note.run.clone()), folder.wanted());
         let before = wanted.as_deref().map(profiles_beside).unwrap_or_default();
@@ -32,7 +33,7 @@ pub fn command(arguments: &Collect) -> Result<bool, Error> {
         if let Some((run, recovered)) = &collected.joined {
             any = true;
             let shown = relative(&recovered.path);
-            let _ = writeln!(io::stdout(), "{}: {}", path(&shown), shards::describe(run));
+            lines.add(format_args!("{}: {}", path(&shown), shards::describe(run)));
             if recovered.missing_ranks.count() > 0 && absent.is_empty() {
                 say(shards::no_shard(&recovered.missing_ranks));
             }
@@ -45,11 +46,8 @@ pub fn command(arguments: &Collect) -> Result<bool, Error> {
             match now.into_iter().find(|path| !before.contains(path)) {
                 Some(made) => {
                     any = true;
-                    let _ = writeln!(
-                        io::stdout(),
-                        "{}: its hosts have made the profile of run {run}",
-                        path(&relative(&made))
-                    );
+                    let made = path(&relative(&made));
+                    lines.add(format_args!("{made}: its hosts have made the profile of run {run}"));
                 }
                 None => say(format_args!("run {run}: no shard is left on its hosts")),
             }
@@ -59,6 +57,7 @@ pub fn command(arguments: &Collect) -> Result<bool, Error> {
     if folders.is_empty() {
         say(format_args!("nothing to collect: no job started in {} has shards on other hosts", shards::names(&places)));
     }
+    lines.end()?;
     Ok(any)
 }
 

@@ -1,4 +1,4 @@
-//! What `through` does, one file per command. None of them uses another; `named` is for several.
+//! What `through` does, one file per command. None of them uses another; `lines` and `named` are for several.
 
 pub mod advise;
 pub mod bench;
@@ -10,6 +10,7 @@ pub mod exec;
 pub mod generate;
 pub mod graph;
 pub mod layers;
+mod lines;
 pub mod look;
 pub mod matrix;
 mod named;

@@ -1,6 +1,5 @@
 //! `through recover`: makes profiles of what jobs left that did not reach `MPI_Finalize`.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use commsee::profile::debris::State;
@@ -8,6 +7,7 @@ use commsee::profile::hosts::Folder;
 use commsee::profile::recover::{self, Run};
 use commsee::shard::read_header;
 
+use super::lines::Lines;
 use crate::cli::Recover;
 use crate::error::Error;
 use crate::job::collect::{self, Reach};
@@ -38,13 +38,14 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
     let seen: Vec<String> = runs.iter().map(|run| run.id.clone()).collect();
     let mut any = false;
     let mut trouble = None;
+    let mut lines = Lines::new();
     for run in runs {
         if arguments.running {
             if run.state() != State::Dead {
                 if !run.alive {
                     say(format_args!("{}: this host cannot see whether it still runs", shards::describe(&run)));
                 }
-                match one(&Run { alive: true, ..run }, arguments, &folders) {
+                match one(&Run { alive: true, ..run }, arguments, &folders, &mut lines) {
                     Ok(()) => any = true,
                     Err(error) => trouble = trouble.or(Some(error)),
                 }
@@ -64,7 +65,7 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
         };
         match shards::obstacle(&run, arguments.force) {
             Some(obstacle) => say(format_args!("{description}: left alone, {obstacle}")),
-            None => match one(&run, arguments, &folders) {
+            None => match one(&run, arguments, &folders, &mut lines) {
                 Ok(()) => any = true,
                 // The others are worth having.
                 Err(error) => trouble = trouble.or(Some(error)),
@@ -86,7 +87,7 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
             say(format_args!("removed {}", shards::describe_debris(debris)));
         }
     }
-    match trouble {
+    match trouble.or(lines.end().err()) {
         Some(error) => Err(error),
         None if !any && elsewhere.is_empty() => {
             let what = if arguments.running { "no running job has shards" } else { "nothing to recover" };
@@ -99,17 +100,16 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
     }
 }
 
-fn one(run: &Run, arguments: &Recover, folders: &[Folder]) -> Result<(), Error> {
+fn one(run: &Run, arguments: &Recover, folders: &[Folder], lines: &mut Lines) -> Result<(), Error> {
     let kind = if run.alive { "running" } else { "recovered" };
     let wanted = match &arguments.output {
         Some(output) => PathBuf::from(run.origin.expand(&output.to_string_lossy())),
         None => PathBuf::from(format!("commsee-{kind}-{}.db", shards::title(run))),
     };
     let recovered = shards::recover(run, &wanted)?;
-    let mut out = io::stdout();
-    let _ = writeln!(out, "{}: {}", path(&recovered.path), shards::describe(run));
+    lines.add(format_args!("{}: {}", path(&recovered.path), shards::describe(run)));
     if let Some(missing) = shards::missing(run, &recovered) {
-        let _ = writeln!(out, "  {missing}");
+        lines.add(format_args!("  {missing}"));
     }
     recovered.notes.iter().for_each(say);
     if run.alive {
@@ -121,7 +121,7 @@ fn one(run: &Run, arguments: &Recover, folders: &[Folder]) -> Result<(), Error> 
             Some((folder, _)) => format!("to fetch the others: {}", Reach::asked(None).command(folder)),
             None => format!("recover on the other hosts, and join: through recover {} OTHER.db", path(&recovered.path)),
         };
-        let _ = writeln!(out, "  {kept}{next}");
+        lines.add(format_args!("  {kept}{next}"));
         return Ok(());
     }
     if arguments.keep {
@@ -133,7 +133,7 @@ fn one(run: &Run, arguments: &Recover, folders: &[Folder]) -> Result<(), Error> 
     let others = shards::folders(&[]);
     folders.iter().chain(&others).filter(is_of_run).for_each(Folder::remove);
     if run.shards.is_empty() {
-        let _ = writeln!(out, "  nothing is missing; to remove the shards, on each of the hosts: through clean");
+        lines.add("  nothing is missing; to remove the shards, on each of the hosts: through clean");
     }
     Ok(())
 }

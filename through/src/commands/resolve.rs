@@ -1,12 +1,13 @@
 //! `through resolve [PROFILE]`: writes the names of functions, files and lines into a profile, so that they are known where its binaries are not.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{fs, process};
 
 use commsee::profile::names::{FrameName, name_frames};
 
+use super::lines::Lines;
 use super::opened;
 use crate::cli::Resolve;
 use crate::error::Error;
@@ -47,7 +48,7 @@ pub fn resolve(arguments: &Resolve) -> Result<bool, Error> {
     }
     if all > 0 {
         let told = Catalog::read(&Profile::open(&to)?)?.sites.told();
-        report(&to, told, &looked.unnamed);
+        report(&to, told, &looked.unnamed)?;
     }
     Ok(all > 0)
 }
@@ -80,21 +81,17 @@ fn stored(name: &Name) -> FrameName {
     FrameName { function, file: name.file.clone(), line: name.line }
 }
 
-fn report(profile: &Path, (all, lines, functions): (usize, usize, usize), unnamed: &[Unnamed]) {
-    let mut out = io::stdout();
-    let _ = writeln!(out, "{}: {}", path(&relative(profile)), sentence(all, lines, functions));
+fn report(profile: &Path, (all, lines, functions): (usize, usize, usize), unnamed: &[Unnamed]) -> Result<(), Error> {
+    let mut told = Lines::new();
+    told.add(format_args!("{}: {}", path(&relative(profile)), sentence(all, lines, functions)));
     for module in unnamed.iter().take(LISTED) {
-        let _ = writeln!(
-            out,
-            "  {} in {}: {}",
-            units::count(module.frames as u64, "frame"),
-            path(&module.path),
-            why(module)
-        );
+        let frames = units::count(module.frames as u64, "frame");
+        told.add(format_args!("  {frames} in {}: {}", path(&module.path), why(module)));
     }
     if unnamed.len() > LISTED {
-        let _ = writeln!(out, "  and in {}", units::count((unnamed.len() - LISTED) as u64, "more module"));
+        told.add(format_args!("  and in {}", units::count((unnamed.len() - LISTED) as u64, "more module")));
     }
+    told.end()
 }
 
 /// `41 of 44 frames have a line, 3 a function only`.

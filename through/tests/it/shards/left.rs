@@ -204,3 +204,18 @@ fn what_is_not_there_is_no_place_without_shards() {
         answer.err
     );
 }
+
+#[test]
+fn what_cannot_be_said_of_dead_runs_is_an_error() {
+    let folder = Folder::empty();
+    write(folder.0.path(), "", 0, 1, DEAD);
+    for words in [&["clean", "-n"][..], &["recover", "--keep"], &["clean"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let answer = Answer::of(folder.command(words).stdout(full).output().unwrap());
+        assert_eq!((answer.status, answer.err.lines().count()), (2, 1), "{words:?}: {}", answer.err);
+        assert!(answer.err.contains("standard output: "), "{}", answer.err);
+    }
+    // It was done all the same.
+    assert_eq!(folder.names().len(), 1, "{:?}", folder.names());
+    assert!(folder.names()[0].starts_with("commsee-recovered-"));
+}

@@ -181,3 +181,12 @@ fn a_job_has_its_code_named_when_it_has_ended() {
     shop.does("rm -r app cache");
     assert_eq!(lines(&folder, "named.db", &shop), wanted(&said));
 }
+
+#[test]
+fn what_cannot_be_said_of_names_is_an_error() {
+    let folder = folder(0);
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let answer = Answer::of(folder.command(&["resolve", "heat.db"]).stdout(full).output().unwrap());
+    assert_eq!(answer.status, 2, "{}", answer.err);
+    assert!(answer.err.contains("standard output: "), "{}", answer.err);
+}
