@@ -290,8 +290,8 @@ fn ask(question: &Question) -> Result<Document, Error> {
         ("lost_events", Value::some(timeline.as_ref().map(|timed| timed.lost_events), Value::Number)),
     ];
     document.remarks.extend(remarks(&context, timeline.as_ref(), is_timed)?);
-    if is_empty {
-        document.reasons = untold(&context, timeline.is_some())?.map_or(document.reasons, |reason| vec![reason]);
+    if is_empty && let Some(reason) = untold(&context, timeline.is_some())? {
+        document.reasons = [reason].into_iter().chain(document.remarks.iter().cloned()).collect();
     }
     let mut refused: BTreeMap<Refused, usize> = BTreeMap::new();
     operations.iter().filter_map(|operation| operation.refused).for_each(|why| *refused.entry(why).or_default() += 1);
@@ -374,7 +374,7 @@ fn untold(context: &Context, is_timed: bool) -> Result<Option<String>, Error> {
     let how = match (is_timed, clocks(&context.profile)?.is_empty()) {
         (true, _) => "and the timeline has none",
         (false, true) => "a timeline does (COMMSEE_TRACE=1)",
-        (false, false) => "the timeline does, where no sizes, phases or times are asked for",
+        (false, false) => "the timeline does",
     };
     let path = context.profile.path.display();
     Ok(Some(format!("{path}: counters tell nothing of waiting in {what}: {how}")))

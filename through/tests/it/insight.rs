@@ -223,6 +223,10 @@ fn collectives_without_a_known_root_are_told_where_they_are_asked_for() {
     let whole = told(&[]);
     assert!(whole.contains("1 collective with a root is left out: the root changed"), "{whole}");
     assert!(told(&["--op", "scatter,barrier"]).contains("is left out"));
+    let alone = told(&["--op", "scatter"]);
+    assert!(alone.contains("waiting in MPI_Scatter: and the timeline has none\n") && alone.contains("is left out"));
+    let sized = told(&["--op", "scatter", "--bytes", "1:"]);
+    assert!(sized.contains("waiting in MPI_Scatter: the timeline does\n") && sized.contains("it knows no sizes"));
     assert_eq!(told(&["--op", "barrier"]), "");
 }
 
