@@ -306,6 +306,13 @@ fn the_line_of_the_heaviest_call_is_named_if_it_is_known() {
     let text = |sql: &str| one(heaviest(&[("MPI_Waitall", 1698)], sql))["text"].as_str().unwrap().to_owned();
     let known = text(SITES);
     assert!(known.ends_with(" It is called at halo.c:63 in exchange.") && !known.contains("COMMSEE_SITES"), "{known}");
+    let second = "INSERT INTO frame (id, module, address) VALUES (3, NULL, NULL); \
+        INSERT INTO frame_name (frame, depth, function, file, line) VALUES (3, 0, 'smooth', '/src/solver.c', 9); \
+        INSERT INTO site (id, frame) VALUES (3, 3); \
+        INSERT INTO call_site (site, comm, op, bucket, phase, rank, calls, bytes_sent, bytes_recv, time_ns) \
+        SELECT 3, comm, op, bucket, phase, rank, calls, bytes_sent, bytes_recv, 4 FROM call_site;";
+    let several = text(&[SITES, second].concat());
+    assert!(several.ends_with(" Its heaviest line is halo.c:63 in exchange; through --sites lists all."), "{several}");
     let nameless =
         text(&SITES.replace("VALUES (1, 0, 'exchange', '/src/halo.c', 63)", "SELECT 1, 0, 'f', 'f', 1 WHERE 0"));
     assert!(nameless.ends_with("also in point-to-point calls."), "{nameless}");
