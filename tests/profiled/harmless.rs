@@ -5,7 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Launch, Mpi, Profile, Run, check, check_profile, demand, execute, library, side_by_side};
+use common::{
+    Launch, Mpi, Profile, Run, answer, check, check_profile, demand, execute, library, side_by_side, with_fortran,
+};
 use commsee::profile::recover;
 
 /// Runs the same job without and with the profiler; everything that a user sees of the job must be the same.
@@ -36,6 +38,24 @@ fn errors_are_returned_as_they_are() {
             Mpi::Standard => _ = run.profile(),
             _ => check(&run),
         }
+    }
+}
+
+/// Open MPI 4 says that a persistent request has failed in the status alone, if it is given any: a program that ignores statuses is told all the same.
+#[test]
+fn messages_that_are_too_long_are_told_as_they_are() {
+    for mpi in Mpi::ALL {
+        let launch =
+            |how: &str| Launch::of(mpi, with_fortran(mpi, "too_long")).preload(library()).arguments(&[how]).ranks(1);
+        for how in ["return", "handler", "fortran"] {
+            for (name, value) in [("COMMSEE_SITES", "0"), ("COMMSEE_SITES", "1"), ("COMMSEE_TRACE", "1")] {
+                let run = twins(|| launch(how).variable(name, value)).succeeded();
+                let failed = "SELECT sum(failed) FROM profile WHERE comm = 'd0.1' AND op IN ('MPI_Waitall', 'MPI_Mrecv') GROUP BY op ORDER BY op DESC";
+                let told = run.stdout.lines().last().expect("how many failed");
+                assert_eq!(answer(&run.profile_path(), failed).join(" "), told, "{mpi} {how} {name}={value}");
+            }
+        }
+        twins(|| launch("fatal"));
     }
 }
 

@@ -150,6 +150,11 @@ pub unsafe fn handle<P: Path>(object: Object, place: Word) -> Word {
     }
 }
 
+/// Whether this is by what a request goes in Fortran.
+pub fn is_of_fortran(request: Word) -> bool {
+    abi().handle_bytes == size_of::<Word>() && request & OF_FORTRAN != 0
+}
+
 /// By what a request goes in the other language, if it can be told.
 fn other_name(handle: Word) -> Option<Word> {
     // SAFETY: asked once recording has started. These functions take any number, and any request.

@@ -22,7 +22,7 @@ use crate::thread;
 
 pub use arguments::{Handle, Requests, Statuses, Text, address, are_requests_translated, count, int, long};
 pub use entry::{Entry, Paths};
-pub use handles::{Object, comm, datatype, handle};
+pub use handles::{Object, comm, datatype, handle, is_of_fortran};
 pub use indices::Indices;
 pub use sentinels::is_in_place;
 pub use simple::is_simple;

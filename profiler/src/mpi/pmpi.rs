@@ -45,6 +45,7 @@ declare! {
     comm_free = c"PMPI_Comm_free" (comm: *mut u64);
     comm_get_errhandler = c"PMPI_Comm_get_errhandler" (comm: Word, handler: *mut u64);
     comm_set_errhandler = c"PMPI_Comm_set_errhandler" (comm: Word, handler: Word);
+    comm_call_errhandler = c"PMPI_Comm_call_errhandler" (comm: Word, code: c_int);
     request_get_status = c"PMPI_Request_get_status" (request: Word, flag: *mut c_int, status: Word);
     request_free = c"PMPI_Request_free" (request: Word);
     win_get_group_into = c"PMPI_Win_get_group" (win: Word, group: *mut u64);

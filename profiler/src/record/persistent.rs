@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use commsee_runtime::memory::boxed;
 use vocabulary::calls::op;
@@ -24,6 +25,14 @@ use crate::thread::Thread;
 use crate::thread::counters::Counters;
 use crate::trace;
 use crate::volume::{Context, Volume};
+
+/// Whether the program has set up a persistent request that receives.
+static MAY_RECEIVE: AtomicBool = AtomicBool::new(false);
+
+#[inline(always)]
+pub fn may_receive() -> bool {
+    MAY_RECEIVE.load(Ordering::Relaxed)
+}
 
 /// The setting up of a persistent request: counted without bytes, in the bucket of the message it will send.
 pub fn prepared(
@@ -51,6 +60,9 @@ pub fn prepared(
     let handle = unsafe { abi().load_made(request, abi().request_null) };
     if handle == abi().request_null {
         return;
+    }
+    if starts == Starts::Receives {
+        MAY_RECEIVE.store(true, Ordering::Relaxed);
     }
     let is_known = starts == Starts::Sends;
     let made = boxed(Persistent {

@@ -10,6 +10,7 @@ use super::array::are_null;
 use super::finish_all;
 use super::forward::timed;
 use super::look::{Several, count, is_none, look, look_at_once};
+use super::rest;
 use crate::guest::guard::recorded;
 use crate::guest::rarely;
 use crate::guest::short_path::Path;
@@ -219,8 +220,10 @@ unsafe fn look_and_wait<P: Path>(
     unsafe {
         let several = Several::look_by::<P, true, true>(thread, taken, op::MPI_Waitall, length, array, false);
         let statuses = several.statuses::<P>(statuses);
-        let Done { code, ticks, .. } =
-            timed!(P, thread staying at taken, several.record, MPI_Waitall, forward(length, array, statuses));
+        let Done { code, ticks, .. } = timed!(P, thread staying at taken, several.record, MPI_Waitall, {
+            let code = forward(length, array, statuses);
+            rest::told::<P>(thread, code, &several, array, statuses)
+        });
         if P::IS_SHORT && code != 0 {
             let Several { look, record, receives, .. } = several;
             let (noted, call) = (several.noted(), (op::MPI_Waitall, code, ticks));

@@ -75,6 +75,9 @@ unsafe fn finish_otherwise<P: Path>(
         // SAFETY: the call has filled the status.
         unsafe {
             let one = finish::<P>(thread, noted, code, receives, status);
+            if code != 0 {
+                rest::forget_freed(thread, noted.handle);
+            }
             if let (Some(one), Some(shortcut)) = (one, shortcut) {
                 completed::single(thread, shortcut, one, ticks, || peer(&one, code, status));
             }
@@ -266,6 +269,8 @@ pub unsafe fn finish_where_null<P: Path>(
             return None;
         }
         let is_error = status == 0 || status::error(status) != 0;
-        finish::<P>(thread, *noted, c_int::from(is_error), receives, status)
+        let one = finish::<P>(thread, *noted, c_int::from(is_error), receives, status);
+        rest::forget_freed(thread, noted.handle);
+        one
     }
 }

@@ -148,7 +148,7 @@ pub unsafe fn receive_from_nobody<P: Path>(
     done.code
 }
 
-/// A call that receives a matched message, and what is counted where it succeeds. Where it fails or is left, the message waits on.
+/// A call that receives a matched message, and what is counted where it succeeds. Where it fails and leaves the handle, or is left, the message waits on.
 unsafe fn receive(
     thread: &Thread,
     message: Word,
@@ -163,9 +163,12 @@ unsafe fn receive(
     undo.forget();
     recorded(|| {
         if done.code != 0 {
-            message::matched(handle, matched);
-            tally::failed::<Comm>(thread, abi().comm_null, done.operation, done.code, done.ticks);
-            return;
+            // One that is too long for its receive is gone.
+            // SAFETY: as above.
+            if unsafe { abi().load_made(message, 0) } == handle {
+                message::matched(handle, matched);
+            }
+            return tally::failed::<Known>(thread, matched.comm as Word, done.operation, done.code, done.ticks);
         }
         if trace::is_on() {
             trace::set_posted(thread, matched.posted);

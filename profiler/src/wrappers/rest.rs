@@ -3,11 +3,15 @@
 
 use std::ffi::c_int;
 
+use vocabulary::shard::FREED;
+
+use super::look::Several;
 use crate::fortran;
 use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::{pmpi, status};
-use crate::objects::requests::Noted;
+use crate::objects::requests::{self, Noted};
+use crate::record::persistent;
 use crate::thread::Thread;
 use crate::thread::looks::Look;
 
@@ -36,6 +40,82 @@ unsafe fn is_last_left(thread: &Thread, noted: &[Noted], array: Word) -> bool {
 /// call has failed without a word.
 pub fn is_as_noted(thread: &Thread, noted: Word, handle: Word) -> bool {
     abi().frees_all_without_statuses && handle == noted && !is_persistent(thread, handle)
+}
+
+/// What the program is told of an `MPI_Waitall` that has returned this, where that depends on whether it was given statuses
+/// ([`hides_errors`](crate::mpi::abi::Abi::hides_errors_on)).
+///
+/// # Safety
+/// The array and the statuses are those that were passed on.
+#[inline(always)]
+pub unsafe fn told<P: Path>(thread: &Thread, code: c_int, several: &Several, array: Word, statuses: Word) -> c_int {
+    if code != 0 || !abi().hides_errors_on::<P>() || !persistent::may_receive() {
+        return code;
+    }
+    // SAFETY: as demanded.
+    unsafe { found_in_statuses::<P>(thread, several.noted(), several.look, array, statuses) }
+}
+
+/// `MPI_ERR_IN_STATUS` of Open MPI.
+const IN_STATUS: c_int = 18;
+
+/// Whether an error stands in a status of ours.
+#[inline(never)]
+unsafe fn found_in_statuses<P: Path>(
+    thread: &Thread,
+    noted: &[Noted],
+    look: &Look,
+    array: Word,
+    statuses: Word,
+) -> c_int {
+    let places = abi().status_on::<P>();
+    // What is noted together is not persistent.
+    // SAFETY: there is a status for each.
+    let has_failed =
+        |one: &Noted| unsafe { *((statuses + one.index() * places.bytes + places.error) as *const c_int) } != 0;
+    if statuses != look.statuses() as Word || !noted.iter().any(has_failed) {
+        return 0;
+    }
+    // SAFETY: as demanded.
+    unsafe { tell(thread, noted, array, statuses) }
+}
+
+/// Tells the errors in statuses of ours as the library tells them that is given none: it frees the requests that failed, and calls the handler of the first.
+/// Not in Fortran, where the library passes statuses of its own.
+#[cold]
+#[inline(never)]
+unsafe fn tell(thread: &Thread, noted: &[Noted], array: Word, statuses: Word) -> c_int {
+    let mut first = None;
+    for (noted, place) in Noted::each(noted) {
+        // SAFETY: the array has so many handles, and the room so many statuses.
+        unsafe {
+            let (error, handle) = (status::error(status::at(statuses, place)), abi().load_at(array, place));
+            if error == 0 || handle == abi().request_null || fortran::is_of_fortran(handle) {
+                continue;
+            }
+            first.get_or_insert_with(|| (comm_of(thread, noted.handle), error));
+            pmpi::request_free(array + place * abi().handle_bytes);
+        }
+    }
+    let Some((comm, error)) = first else { return 0 };
+    // SAFETY: a communicator of the library's.
+    unsafe { pmpi::comm_call_errhandler(comm, error) };
+    IN_STATUS
+}
+
+/// Of a request, or the world where it is gone.
+fn comm_of(thread: &Thread, handle: Word) -> Word {
+    let seen = requests::seen(thread.requests(), &thread.unknown, handle, 0);
+    // SAFETY: records are never freed.
+    let record = seen.map(|seen| unsafe { &*seen.comm }).filter(|record| record.flags & FREED == 0);
+    record.map_or(abi().world, |record| if record.handle == 0 { abi().world } else { record.handle as Word })
+}
+
+/// The library has freed a persistent request that failed: its handle may be another's next.
+pub fn forget_freed(thread: &Thread, handle: Word) {
+    if is_persistent(thread, handle) {
+        thread.requests().forget(handle);
+    }
 }
 
 /// Persistent ones keep their handles.

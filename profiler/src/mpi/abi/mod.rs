@@ -45,6 +45,9 @@ pub struct Abi {
     /// Where `MPI_Waitall` fails that is given no statuses, it frees all requests; given statuses, those up to the one that failed. So do MPICH since
     /// 4.2 and what is made of it.
     pub frees_all_without_statuses: bool,
+    /// `MPI_Waitall` that is given statuses says there alone that a persistent request has failed, and returns `MPI_SUCCESS`; given none, it returns the
+    /// error. So does Open MPI before version 5.
+    hides_errors: bool,
 }
 
 impl Abi {
@@ -90,6 +93,16 @@ impl Abi {
     #[inline(always)]
     pub fn frees_all_without_statuses_on<P: Path>(&self) -> bool {
         !matches!(P::FAMILY, short_path::Family::OpenMpi) && self.frees_all_without_statuses
+    }
+
+    /// Of `hides_errors`. Newer versions return the error, so that there is none to be found.
+    #[inline(always)]
+    pub fn hides_errors_on<P: Path>(&self) -> bool {
+        match P::FAMILY {
+            short_path::Family::OpenMpi => true,
+            short_path::Family::Mpich => false,
+            short_path::Family::Any => self.hides_errors,
+        }
     }
 
     /// Reads a handle that the program or the library stored.
@@ -214,6 +227,7 @@ pub fn detect() -> Result<(), String> {
         status_ignore: family.status_ignore,
         status: family.status,
         frees_all_without_statuses: frees_all_without_statuses(family),
+        hides_errors: family.id == openmpi::FAMILY.id,
     };
     // SAFETY: `MPI_Init` has just returned, recording is off.
     unsafe { ABI.set(found) };
