@@ -22,6 +22,8 @@ pub struct Overview {
     pub mpi_avg_ns: f64,
     /// Over all ranks.
     pub mpi_sum_ns: f64,
+    /// The largest part of its run time that a rank spent in MPI.
+    pub share_max: f64,
     /// Ranks that ended before `MPI_Finalize`.
     pub unfinished: Ranks,
     /// Ranks of the job that the profile does not know.
@@ -60,10 +62,15 @@ pub fn overview(catalog: &Catalog) -> Overview {
         mpi_max: peak(processes, |process| process.mpi_ns),
         mpi_avg_ns: mean(sum(|process| process.mpi_ns)),
         mpi_sum_ns: sum(|process| process.mpi_ns),
+        share_max: processes.iter().map(share).fold(0.0, f64::max),
         unfinished: ranks_that(|process| !matches!(process.state.as_str(), "finished" | "running")),
         running: ranks_that(|process| process.state == "running"),
         aborted: ranks_that(|process| process.has_aborted),
     }
+}
+
+fn share(process: &Process) -> f64 {
+    if process.wall_ns > 0 { process.mpi_ns as f64 / process.wall_ns as f64 } else { 0.0 }
 }
 
 /// Ranks that were started, and of which nothing was found.

@@ -84,7 +84,7 @@ impl Serialize for Numbers<'_> {
         object.serialize_entry("mpi_max_s", &Value::Time(mpi.ns))?;
         object.serialize_entry("mpi_max_rank", &mpi.rank)?;
         object.serialize_entry("mpi_avg_s", &(overview.mpi_avg_ns / 1e9))?;
-        object.serialize_entry("share_max", &share(mpi.ns as f64, wall.ns as f64))?;
+        object.serialize_entry("share_max", &share(overview.share_max, 1.0))?;
         object.serialize_entry("share_avg", &share(overview.mpi_avg_ns, overview.wall_avg_ns))?;
         object.end()
     }

@@ -84,7 +84,8 @@ const COLUMNS: &[Of] = &[
     }),
 ];
 
-const LEGEND: &str = "Time is the sum over the ranks; together: the share of this row and all above it.";
+const LEGEND: &str =
+    "Time is the sum over the ranks; share: of all rows that filters leave; together: of this row and all above it.";
 
 fn ask(question: &Question) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);

@@ -82,7 +82,9 @@ fn the_overview_names_the_rank_of_each_maximum() {
     assert_eq!((overview["mpi_max_s"].as_f64(), overview["mpi_max_rank"].as_i64()), (Some(0.317), Some(2)));
     assert_eq!((overview["wall_avg_s"].as_f64(), overview["mpi_avg_s"].as_f64()), (Some(2.0), Some(0.1545)));
     let table = Folder::with_sample().through(&[]).ok();
-    assert!(table.contains("3.000 s (rank 2)") && table.contains("317.0 ms (rank 2)") && table.contains("10.6 %"));
+    assert!(table.contains("3.000 s (rank 2)") && table.contains("317.0 ms (rank 2)"));
+    // Of rank 2 it is 10.6 %: that one ran longer.
+    assert!(table.contains("12.0 %"), "{table}");
 }
 
 #[test]

@@ -48,12 +48,7 @@ fn overall(overview: &Overview, terminal: &Terminal, out: &mut dyn Write) -> io:
     let time = |ns: f64| units::precise_time(ns.round() as i64);
     let rows = [
         ("", "run time".to_owned(), "MPI time".to_owned(), "MPI share of run time".to_owned()),
-        (
-            "maximum",
-            with_rank(overview.wall_max),
-            with_rank(overview.mpi_max),
-            units::percent(overview.mpi_max.ns as f64, overview.wall_max.ns as f64),
-        ),
+        ("maximum", with_rank(overview.wall_max), with_rank(overview.mpi_max), units::percent(overview.share_max, 1.0)),
         (
             "average",
             time(overview.wall_avg_ns),
