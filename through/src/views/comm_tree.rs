@@ -111,7 +111,11 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let filter = &context.filter;
     let is_filtered = filter.selects_cells() || filter.ranks.is_some();
     let mut rows: Vec<Row> = Vec::new();
-    for (at, line) in lines.into_iter().enumerate().filter(|(at, _)| calls[*at] > 0 || !is_filtered) {
+    for (at, mut line) in lines.into_iter().enumerate().filter(|(at, _)| calls[*at] > 0 || !is_filtered) {
+        // One that is there for what is below it need not be asked for.
+        if line.members.iter().any(|comm| filter.has_comm(*comm)) {
+            line.members.retain(|comm| filter.has_comm(*comm));
+        }
         let Some(first) = context.communicator(line.members[0]).cloned() else { continue };
         let is_same = line.members.iter().all(|comm| context.label(*comm) == first.label.as_deref());
         let label = first.label.clone().filter(|_| is_same);

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::context::{both, shorten};
 use super::{Column, Command, Context, Flag, Part, Question, View, column, lineless, linkage, nothing};
-use crate::document::{Document, Format, Table, Unit, Value};
+use crate::document::{Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::sites::Spot;
 use crate::query::sites::counts::{Count, by_rank, is_recorded, over_ranks};
@@ -45,20 +45,27 @@ struct Row {
     count: Count,
 }
 
+impl Row {
+    /// Its function, where the site is a line: without one it is named after that already.
+    fn function_beside(&self) -> Option<&str> {
+        let spot = self.stack.first()?;
+        spot.function.as_deref().filter(|function| !spot.text.starts_with(function))
+    }
+}
+
 type Of = Column<Row>;
 
 const WITH_RANK: &[Of] = &[
     Of::new("site", "site", Unit::Text, "the line that calls: `grid.c:88`", |_, row| {
         Value::maybe(row.stack.first().map(|spot| spot.text.as_str()))
     }),
-    Of::new(
-        "function",
-        "function",
-        Unit::Text,
-        "the function that it is in; of inlined ones the innermost",
-        |_, row| Value::maybe(row.stack.first().and_then(|spot| spot.function.as_deref())),
-    )
-    .widest(32),
+    Of::record("function", Unit::Text, "the function that it is in; of inlined ones the innermost", |_, row| {
+        Value::maybe(row.stack.first().and_then(|spot| spot.function.as_deref()))
+    }),
+    Of::shown("function", Unit::Text, |_, row| Value::maybe(row.function_beside()))
+        .style(Style::Blank)
+        .widest(32)
+        .when(|_, rows| rows.iter().any(|row| row.function_beside().is_some())),
     Of::new("comm", "comm", Unit::Communicator, "the communicator's name", |context, row| {
         Value::text(context.comm(row.count.comm))
     }),

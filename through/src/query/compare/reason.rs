@@ -171,7 +171,10 @@ impl Parts {
         let is_counted = match is_certain {
             Some(true) => explains,
             Some(false) => true,
-            None => explains || (others - counted).abs() <= CHANCE * self.before_ns,
+            None => {
+                let is_large = counted.abs() >= LEAST_PART * self.before_ns;
+                explains || is_large || (others - counted).abs() <= CHANCE * self.before_ns
+            }
         };
         if has_changed != (false, false) && is_counted {
             return match calls_ns.abs() >= bytes_ns.abs() && has_changed.0 {
@@ -260,12 +263,12 @@ mod tests {
         is(Side { time_ns: 3000.0, calls: 101.0, bytes: 6464.0, ..BEFORE }, (true, false), Reason::SlowerPerByte);
     }
 
-    /// Calls that take longer do so because of no fewer calls. Of single runs, only what may be chance is not told from a change.
+    /// Calls that take longer do so because of no fewer calls. Of single runs counts tell more than times: if they change by much, or the rest may be chance.
     #[test]
     fn a_reason_has_the_sign_of_its_change() {
         let halved = Side { time_ns: 1500.0, calls: 50.0, bytes: 3200.0, ..BEFORE };
         is(halved, (true, false), Reason::SlowerPerByte);
-        assert_eq!(Parts::of(&BEFORE, &halved).reason((true, false), None, true), Reason::SlowerPerByte);
+        assert_eq!(Parts::of(&BEFORE, &halved).reason((true, false), None, true), Reason::FewerCalls);
         let one_more = Side { calls: 101.0, bytes: 6464.0, ..BEFORE };
         for (time_ns, reason) in
             [(3000.0, Reason::SlowerPerByte), (1050.0, Reason::MoreCalls), (950.0, Reason::MoreCalls)]
