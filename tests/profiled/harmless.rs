@@ -41,7 +41,7 @@ fn errors_are_returned_as_they_are() {
     }
 }
 
-/// Open MPI 4 says that a persistent request has failed in the status alone, if it is given any: a program that ignores statuses is told all the same.
+/// Open MPI up to 5.0.9 says that a persistent request has failed in the status alone, if it is given any: a program that ignores statuses is told all the same.
 #[test]
 fn messages_that_are_too_long_are_told_as_they_are() {
     for mpi in Mpi::ALL {
@@ -56,6 +56,21 @@ fn messages_that_are_too_long_are_told_as_they_are() {
             }
         }
         twins(|| launch("fatal"));
+    }
+}
+
+/// What a handler of errors sets up is its own, though it has the handle of the request that failed.
+#[test]
+fn a_handle_that_a_handler_of_errors_is_given_is_a_new_request() {
+    for mpi in Mpi::ALL {
+        for kind in ["plain", "persistent"] {
+            for way in ["wait", "all", "some"] {
+                let run = twins(|| Launch::new(mpi, "reused").arguments(&[kind, way]).ranks(1)).succeeded();
+                let made = "SELECT op, sum(calls), sum(bytes_recv) FROM profile WHERE comm = 'd0.2' AND op IN ('MPI_Start', 'MPI_Wait', 'MPI_Request_free') GROUP BY op ORDER BY op";
+                let expected = ["MPI_Request_free|10|0", "MPI_Start|10|330", "MPI_Wait|20|0"];
+                assert_eq!(answer(&run.profile_path(), made), expected, "{mpi} {kind} {way}");
+            }
+        }
     }
 }
 

@@ -74,10 +74,10 @@ unsafe fn finish_otherwise<P: Path>(
     if completed {
         // SAFETY: the call has filled the status.
         unsafe {
-            let one = finish::<P>(thread, noted, code, receives, status);
-            if code != 0 {
-                rest::forget_freed(thread, noted.handle);
-            }
+            let one = match code {
+                0 => finish::<P>(thread, noted, code, receives, status),
+                _ => finish_freed::<P>(thread, noted, code, receives, status),
+            };
             if let (Some(one), Some(shortcut)) = (one, shortcut) {
                 completed::single(thread, shortcut, one, ticks, || peer(&one, code, status));
             }
@@ -269,8 +269,26 @@ pub unsafe fn finish_where_null<P: Path>(
             return None;
         }
         let is_error = status == 0 || status::error(status) != 0;
-        let one = finish::<P>(thread, *noted, c_int::from(is_error), receives, status);
-        rest::forget_freed(thread, noted.handle);
-        one
+        finish_freed::<P>(thread, *noted, c_int::from(is_error), receives, status)
     }
+}
+
+/// The same as [`finish`] of one that the library has freed in a call that failed: a persistent one is gone, too. By then a request that a handler of errors
+/// has made may have its handle, and stands behind it.
+#[cold]
+#[inline(never)]
+unsafe fn finish_freed<P: Path>(
+    thread: &Thread,
+    noted: Noted,
+    code: c_int,
+    receives: bool,
+    status: Word,
+) -> Option<One> {
+    let is_persistent = rest::is_persistent(thread, noted.handle);
+    // SAFETY: as demanded of this one.
+    let one = unsafe { finish::<P>(thread, noted, code, receives, status) };
+    if is_persistent {
+        thread.requests().forget(noted.handle);
+    }
+    one
 }

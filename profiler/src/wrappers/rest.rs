@@ -111,15 +111,8 @@ fn comm_of(thread: &Thread, handle: Word) -> Word {
     record.map_or(abi().world, |record| if record.handle == 0 { abi().world } else { record.handle as Word })
 }
 
-/// The library has freed a persistent request that failed: its handle may be another's next.
-pub fn forget_freed(thread: &Thread, handle: Word) {
-    if is_persistent(thread, handle) {
-        thread.requests().forget(handle);
-    }
-}
-
 /// Persistent ones keep their handles.
-fn is_persistent(thread: &Thread, handle: Word) -> bool {
+pub fn is_persistent(thread: &Thread, handle: Word) -> bool {
     thread.requests().volume(handle).is_some()
 }
 

@@ -46,7 +46,7 @@ pub struct Abi {
     /// 4.2 and what is made of it.
     pub frees_all_without_statuses: bool,
     /// `MPI_Waitall` that is given statuses says there alone that a persistent request has failed, and returns `MPI_SUCCESS`; given none, it returns the
-    /// error. So does Open MPI 4.1.
+    /// error. So do Open MPI 4.1 and 5 up to 5.0.9.
     hides_errors: bool,
 }
 
@@ -95,7 +95,7 @@ impl Abi {
         !matches!(P::FAMILY, short_path::Family::OpenMpi) && self.frees_all_without_statuses
     }
 
-    /// Of `hides_errors`. Open MPI 5 returns the error, so that there is none to be found.
+    /// Of `hides_errors`. Since 5.0.10 the error is returned, so that there is none to be found.
     #[inline(always)]
     pub fn hides_errors_on<P: Path>(&self) -> bool {
         match P::FAMILY {
