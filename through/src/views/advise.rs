@@ -204,10 +204,7 @@ fn foot(run: &Run, shown: usize, hidden: usize) -> String {
         foot += " The profile holds no single ranks: who waits for whom cannot be told (COMMSEE_DETAIL=rank).";
     } else if let Some(timed) = &run.timed {
         if !timed.is_whole() {
-            let lost = units::count(timed.lost_events.max(0) as u64, "event");
-            foot += &format!(
-                " {lost} of the timeline were overwritten: it tells of the end of the run alone (COMMSEE_TRACE=64M keeps more)."
-            );
+            foot += &format!(" {}: it tells of the end of the run alone (COMMSEE_TRACE=64M keeps more).", timed.lost());
         }
     } else {
         foot += " More can be told with COMMSEE_TRACE=1 (waiting in point-to-point calls) and COMMSEE_DATATYPES=1.";

@@ -244,7 +244,7 @@ const LEGEND: &str = "Waiting is between the two bounds, which follow from count
      was late. They meet if the same rank is late each time. A rank that loses its processor in a call seems to wait there.";
 const WITHOUT_TIMELINE: &str = " A timeline (COMMSEE_TRACE=1) tells exactly.";
 const PARTIAL: &str =
-    "timeline: of that, what the end of the run took, by the timeline, and the state that Scalasca names so.";
+    "timeline: the part that the timeline still has, from the end of the run, and the state that Scalasca names so.";
 const TIMELINE: &str = "timeline: what ranks waited for others, by the timeline, and the state that Scalasca names so.";
 const BOUNDS: &str = "at most: with at least, the bounds of the waiting that follow from counters alone.";
 
@@ -329,8 +329,7 @@ fn legend(is_exact: bool, timeline: Option<&Timed>) -> Vec<String> {
 }
 
 fn lost(timed: &Timed) -> String {
-    let lost = units::count(timed.lost_events.max(0) as u64, "event");
-    format!("{lost} of the timeline were overwritten, those of the beginning: COMMSEE_TRACE=64M keeps more.")
+    format!("{}, those of the beginning: COMMSEE_TRACE=64M keeps more.", timed.lost())
 }
 
 fn heaviest(context: &Rc<Context>, mut pairs: Vec<Waited>, question: &Question) -> crate::document::Table {

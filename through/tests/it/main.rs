@@ -45,4 +45,5 @@ mod terminal;
 mod tune;
 mod versions;
 mod views;
+mod waits;
 mod watch;

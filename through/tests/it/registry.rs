@@ -32,7 +32,7 @@ fn profiles() -> Vec<(Folder, &'static str)> {
         (crate::ccl::folder(), "nccl.db"),
         (crate::stood::recovered(), "a.db"),
         (crate::sites::folder(8), "heat.db"),
-        (crate::insight::timeline(), "timed.db"),
+        (crate::waits::timeline(), "timed.db"),
         (crate::shapes::ring_with_a_stray(), "ring.db"),
     ]
 }

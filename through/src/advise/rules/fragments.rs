@@ -73,7 +73,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
             "waiting",
             match run.share(waiting_ns.into()) {
                 share if share < NAMED => String::new(),
-                _ => format!(" ({} of it waiting for a late rank)", units::time(waiting_ns)),
+                _ => format!(" (at least {} of it waiting for a late rank)", units::time(waiting_ns)),
             },
         )
         .word("ratio", format!("{ratio:.0}")),

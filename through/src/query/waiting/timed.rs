@@ -9,6 +9,7 @@ use crate::query::filter::Filter;
 use crate::query::open::Profile;
 use crate::query::source::{Relation, Source};
 use crate::query::timeline::{CALL, Messages, RECEIVED, SENT, clocks};
+use crate::text::units;
 
 /// What a rank waited in calls of one kind, for one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +43,11 @@ impl Timed {
     /// Whether it tells of the whole run. Else its times are at least those that ranks waited.
     pub fn is_whole(&self) -> bool {
         self.lost_events == 0
+    }
+
+    /// `7 events of the timeline were overwritten`
+    pub fn lost(&self) -> String {
+        format!("{} of the timeline were overwritten", units::count(self.lost_events.max(0) as u64, "event"))
     }
 }
 

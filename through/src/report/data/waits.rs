@@ -60,8 +60,10 @@ pub fn waits(run: &Run, lists: &Lists, caps: &mut Vec<String>) -> Option<Value> 
         caps.push(format!("Waiting of single ranks is left out for the {left} in which least was waited."));
     }
     if let Some(timed) = run.timed.as_ref().filter(|timed| !timed.is_whole()) {
-        let lost = units::count(timed.lost_events.max(0) as u64, "event");
-        caps.push(format!("{lost} of the timeline were overwritten: of waiting that it alone tells, the page has that of the end of the run. COMMSEE_TRACE=64M keeps more."));
+        caps.push(format!(
+            "{}: of waiting that it alone tells, the page has that of the end of the run. COMMSEE_TRACE=64M keeps more.",
+            timed.lost()
+        ));
     }
     let mut caused: BTreeMap<i64, i64> = BTreeMap::new();
     for one in run.timed.iter().flat_map(|timed| &timed.waited) {
