@@ -111,8 +111,10 @@ pub struct Header {
     pub local_ranks: u32,
     /// Processors of this host that are switched on; 0 where that is not known.
     pub processors: u32,
+    /// Functions that others have in front of commsee: their calls are not recorded.
+    pub hidden: [u8; 256],
     /// Zero, and part of the checksum: versions that know more words than others read each other's shards.
-    pub reserved: [u8; 288],
+    pub reserved: [u8; 32],
     /// The batch job as [`Job`] has it, since whoever recovers the shard may be outside of it.
     pub job: [u8; 96],
     pub job_step: [u8; 32],

@@ -148,7 +148,7 @@ pub fn programs() -> PathBuf {
     super::root().join("tests/programs")
 }
 
-fn source(name: &str) -> PathBuf {
+pub fn source(name: &str) -> PathBuf {
     programs().join(format!("{name}.c"))
 }
 

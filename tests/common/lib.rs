@@ -21,7 +21,7 @@ mod truth;
 pub use cluster::{Cluster, Job, Running, job_folder, skip, wait_for};
 pub use compile::{
     Program, c_source, executable, fortran, fortran_library, fortran_source, mpi_shared_library, plugin,
-    shared_library, shared_library_of, wide_fortran, with_fortran,
+    shared_library, shared_library_of, source, wide_fortran, with_fortran,
 };
 pub use execute::{Done, execute, execute_within_s};
 pub use installed::{fortran_symbols, interpreter, library_file, mpi_symbols, symbols};

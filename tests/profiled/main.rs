@@ -51,6 +51,7 @@ mod standard_abi;
 mod stood;
 mod surroundings;
 mod threads;
+mod tools;
 mod trace;
 mod tune;
 mod ucx;

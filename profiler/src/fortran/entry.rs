@@ -146,7 +146,8 @@ impl Entry {
         };
         // Profiling names lead past a library that translates wide INTEGERs.
         let translating = if !self.is_f08() && integer::find_out() { find(&name.to_owned()) } else { None };
-        let found = translating.or_else(|| profiling.iter().find_map(find)).or_else(|| {
+        let own = translating.or_else(|| profiling.iter().find_map(find));
+        let found = own.map(|own| self.tools(own).unwrap_or(own)).or_else(|| {
             // MPICH has no profiling names for `mpi_f08`. Any other function of this very name is none of MPI's: a program
             // may have an `mpi_get` of its own.
             self.foreign.store(!self.is_f08(), Ordering::Relaxed);
@@ -159,6 +160,13 @@ impl Entry {
         }
         self.real.store(found, Ordering::Release);
         found
+    }
+
+    /// That of a tool behind commsee. A library that merely has a function of this name has no `MPI_Finalize`.
+    fn tools(&self, own: *mut c_void) -> Option<*mut c_void> {
+        let next = real::tools(self.name, own)?;
+        let finalize = real::tools(c"MPI_Finalize", real::symbol(c"PMPI_Finalize"))?;
+        (real::object_of(finalize) == real::object_of(next)).then_some(next)
     }
 
     /// Whether calls may be recorded. To be asked after `real`.

@@ -75,6 +75,7 @@ declare! {
          addresses: *mut isize, datatypes: *mut c_void);
     type_free = c"PMPI_Type_free" (datatype: *mut c_void);
     query_thread_into = c"PMPI_Query_thread" (level: *mut c_int);
+    initialized_into = c"PMPI_Initialized" (flag: *mut c_int);
     get_version = c"PMPI_Get_version" (version: *mut c_int, subversion: *mut c_int);
     get_elements_x = c"PMPI_Get_elements_x" (status: Word, datatype: Word, count: *mut i64);
     status_c2f = c"PMPI_Status_c2f" (status: Word, fortran: *mut c_void);
@@ -129,6 +130,7 @@ output! {
     group_size = group_size_into(group: Word);
     group_rank = group_rank_into(group: Word);
     query_thread = query_thread_into();
+    initialized = initialized_into();
 }
 
 /// A group that is freed when it goes out of scope. The handle's place is 8 bytes wide: an `int` handle fills the lower half.

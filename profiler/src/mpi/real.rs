@@ -43,7 +43,8 @@ fn find(slot: usize) -> *mut c_void {
     let mut found = errno::kept(|| {
         signals::undisturbed(|| {
             let name = format!("P{}{}", CALLS[slot % LARGE].name, if slot < LARGE { "" } else { "_c" });
-            symbol(&CString::new(name).unwrap_or_default())
+            let own = symbol(&CString::new(&*name).unwrap_or_default());
+            tools(&CString::new(&name[1..]).unwrap_or_default(), own).unwrap_or(own)
         })
     });
     if found.is_null() {
@@ -51,6 +52,22 @@ fn find(slot: usize) -> *mut c_void {
     }
     FUNCTIONS[slot].store(found, Ordering::Relaxed);
     found
+}
+
+/// What the program would call without commsee, where that is not the MPI library's `own`: another tool's, which stands behind commsee.
+pub fn tools(name: &CStr, own: *mut c_void) -> Option<*mut c_void> {
+    // The program's library is in the program: then nothing stands between them.
+    if own.is_null() || linked::symbol(c"PMPI_Init").is_some() {
+        return None;
+    }
+    let next = real::next(name);
+    let is_tools = !next.is_null() && object_of(next) != object_of(own) && !is_commsee(next);
+    is_tools.then_some(next)
+}
+
+/// A second copy of this library.
+fn is_commsee(function: *mut c_void) -> bool {
+    Loaded::with(function as usize).is_some_and(|library| !library.symbol(c"commsee_hook_open").is_null())
 }
 
 /// Stands in for every function that the library lacks; what the caller passes is not looked at.

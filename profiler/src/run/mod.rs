@@ -12,3 +12,4 @@ pub mod sessions;
 pub mod setup;
 pub mod snapshots;
 pub mod tree;
+pub mod unseen;

@@ -19,7 +19,7 @@ use crate::mpi::abi::{self, abi};
 use crate::mpi::pmpi;
 use crate::objects::{communicators, datatypes, file_names};
 use crate::record::{buckets, end};
-use crate::run::ending;
+use crate::run::{ending, unseen};
 use crate::shard::paths;
 use crate::{fortran, hooks, rollcall, shard, sites, thread};
 
@@ -92,6 +92,7 @@ pub fn set_up(process: &Process) -> Result<(), String> {
     let words: Vec<&str> = library.lines().next().unwrap_or("").split_whitespace().collect();
     set_text(&mut header.library, &words.join(" "));
     set_text(&mut header.options, &options_in_force());
+    set_text(&mut header.hidden, &unseen::tell());
     header.set_job(&Job::of_environment());
     let keep_arguments = !settings::is_on(env::var(settings::NO_ARGS).ok().as_deref());
     set_text(&mut header.command, &command_line(keep_arguments));

@@ -51,6 +51,10 @@ impl Tables<'_> {
         if header.processors > 0 {
             meta.insert("processors", header.processors.to_string());
         }
+        let hidden = shard::text(&header.hidden);
+        if !hidden.is_empty() {
+            meta.insert("hidden_calls", hidden);
+        }
         if run.lost_calls > 0 {
             meta.insert("lost_calls", run.lost_calls.to_string());
         }

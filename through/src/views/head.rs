@@ -154,6 +154,12 @@ fn notes(report: &Context) -> Vec<String> {
         ));
     }
     notes.extend(crowded(&report.catalog));
+    notes.extend(
+        report
+            .catalog
+            .meta("hidden_calls")
+            .map(|names| format!("not recorded, since they stand in front of commsee: {names}")),
+    );
     for (key, what) in [
         ("lost_calls", "calls are missing: no room for their counters, or a handler of a signal came between"),
         ("damaged_entries", "entries of the shards were damaged and are missing"),

@@ -12,7 +12,7 @@
 //! folder calls no function of any library and reads no address that the loader fills in: it finds the loaded objects by way of the
 //! kernel. Bytes are read one by one through [`byte`], lest the compiler makes a call of the loop.
 
-mod elf;
+pub mod elf;
 mod kernel;
 mod loader;
 
