@@ -57,3 +57,4 @@ mod tune;
 mod ucx;
 mod watched;
 mod watching;
+mod worlds;

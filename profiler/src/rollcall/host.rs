@@ -1,11 +1,14 @@
 //! The roll of one host: a small file that the ranks of a job on this host map, in which each says that it records. Shared
-//! memory, so that all see the same at the same time, and one atomic word decides for all.
+//! memory, so that all see the same at the same time, and one atomic word decides for all. Ranks meet here before they send each other
+//! messages of ours: whoever waits here sees when somebody will not come, which a rank that waits in a message does not.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use vocabulary::profile::namespaces;
 
 use super::verdict::Verdict;
 use crate::guest::signals;
@@ -19,7 +22,13 @@ const ASKING: u32 = 2;
 const ALL: u32 = 3;
 const SOME: u32 = 4;
 
-const MAGIC: u64 = 0x726f_6c6c_0000_0001;
+const MAGIC: u64 = 0x726f_6c6c_0000_0002;
+
+/// In [`Head::namespaces`]: ranks are in several ones, and do not know each other's processes.
+const SEVERAL: u64 = u64::MAX;
+
+/// In the word of a rank, beside its process: nobody waits for it any more. Processes have smaller numbers (`PID_MAX_LIMIT`, 2^22).
+const DONE: u32 = 1 << 31;
 
 #[repr(C)]
 struct Head {
@@ -38,7 +47,11 @@ struct Head {
     announcer_pid: AtomicU32,
     /// 1: a process outlives the ranks of this host, and carries what they leave.
     watched: AtomicU32,
-    reserved: [u32; 4],
+    /// Ranks that have come to `MPI_Finalize`, knowing that all record.
+    arrived: AtomicU32,
+    reserved: u32,
+    /// In which all ranks here are; or [`SEVERAL`].
+    namespaces: AtomicU64,
 }
 
 const _: () = assert!(size_of::<Head>() == 64);
@@ -66,7 +79,7 @@ impl Roll {
     }
 
     fn open(path: PathBuf, ranks: u32) -> Option<Roll> {
-        let bytes = size_of::<Head>() + ranks as usize;
+        let bytes = size_of::<Head>() + ranks as usize * size_of::<AtomicU32>();
         let name = CString::new(path.as_os_str().as_bytes()).ok()?;
         let flags = libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW;
         // SAFETY: plain system calls on a descriptor of our own; the mapping is new, and its space is reserved before it is touched.
@@ -96,18 +109,56 @@ impl Roll {
         unsafe { self.head.as_ref() }
     }
 
-    fn byte(&self, rank: u32) -> &AtomicU8 {
-        // SAFETY: there are `ranks` bytes behind the head.
-        unsafe { &*self.head.as_ptr().add(1).cast::<AtomicU8>().add((rank % self.ranks) as usize) }
+    /// The process of a rank that has joined; 0 of others.
+    fn process(&self, rank: u32) -> &AtomicU32 {
+        // SAFETY: there are `ranks` words behind the head.
+        unsafe { &*self.head.as_ptr().add(1).cast::<AtomicU32>().add((rank % self.ranks) as usize) }
+    }
+
+    fn is_present(&self, rank: u32) -> bool {
+        self.process(rank).load(Ordering::Acquire) != 0
     }
 
     /// Returns how many have entered before.
     fn enter(&self, rank: u32) -> Option<u32> {
-        if self.byte(rank).swap(1, Ordering::AcqRel) != 0 || self.head().state.load(Ordering::Acquire) == ALL {
-            self.head().state.store(SOME, Ordering::Release);
+        let (head, own) = (self.head(), std::process::id());
+        let known = head.namespaces.compare_exchange(0, namespaces(), Ordering::AcqRel, Ordering::Acquire);
+        if known.is_err_and(|known| known != namespaces()) {
+            head.namespaces.store(SEVERAL, Ordering::Release);
+        }
+        let is_taken = self.process(rank).compare_exchange(0, own, Ordering::AcqRel, Ordering::Acquire).is_err();
+        if is_taken || head.state.load(Ordering::Acquire) == ALL {
+            self.give_up();
             return None;
         }
-        Some(self.head().joined.fetch_add(1, Ordering::AcqRel))
+        Some(head.joined.fetch_add(1, Ordering::AcqRel))
+    }
+
+    /// Whatever was decided: not all ranks will come.
+    pub fn give_up(&self) {
+        self.head().state.store(SOME, Ordering::Release);
+    }
+
+    /// This rank has come to `MPI_Finalize`, where all that joined are expected.
+    pub fn arrive(&self) {
+        self.head().arrived.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Whether all that joined have come there.
+    pub fn have_arrived(&self) -> bool {
+        self.head().arrived.load(Ordering::Acquire) >= self.joined()
+    }
+
+    /// How many ranks that joined have died before they were done. None where the processes of some cannot be seen.
+    pub fn died(&self) -> u32 {
+        if self.head().namespaces.load(Ordering::Acquire) != namespaces() {
+            return 0;
+        }
+        let has_died = |rank: &u32| {
+            let process = self.process(*rank).load(Ordering::Acquire);
+            process != 0 && process & DONE == 0 && !is_alive(process)
+        };
+        (0..self.ranks).filter(has_died).count() as u32
     }
 
     pub fn path(&self) -> &Path {
@@ -143,7 +194,7 @@ impl Roll {
 
     /// The ranks that joined.
     pub fn present(&self) -> Vec<u32> {
-        (0..self.ranks).filter(|rank| self.byte(*rank).load(Ordering::Acquire) != 0).collect()
+        (0..self.ranks).filter(|rank| self.is_present(*rank)).collect()
     }
 
     /// The rank under which the other hosts were told.
@@ -163,7 +214,7 @@ impl Roll {
 
     /// Whether no rank before this one joined.
     pub fn is_first(&self, rank: u32) -> bool {
-        !(0..rank).any(|other| self.byte(other).load(Ordering::Acquire) != 0)
+        !(0..rank).any(|other| self.is_present(other))
     }
 
     /// What was decided.
@@ -202,15 +253,26 @@ impl Roll {
         self.go_on(ASKING, if verdict == Verdict::All { ALL } else { SOME });
     }
 
-    /// This rank's shard is final. Returns whether it is the last of those that joined.
-    pub fn finish(&self) -> bool {
-        self.head().finished.fetch_add(1, Ordering::AcqRel) + 1 >= self.joined()
+    /// Nobody waits for this rank any more.
+    pub fn set_done(&self, rank: u32) {
+        self.process(rank).fetch_or(DONE, Ordering::AcqRel);
+    }
+
+    /// This rank's shard is final. Returns whether it is the last of those that joined and live.
+    pub fn finish(&self, rank: u32) -> bool {
+        self.set_done(rank);
+        self.head().finished.fetch_add(1, Ordering::AcqRel) + 1 + self.died() >= self.joined()
     }
 
     /// Who has mapped the roll keeps it; nobody finds it any more.
     pub fn remove(&self) {
         let _ = std::fs::remove_file(&self.path);
     }
+}
+
+fn is_alive(process: u32) -> bool {
+    // SAFETY: sends no signal.
+    unsafe { libc::kill(process as libc::pid_t, 0) == 0 || *libc::__errno_location() != libc::ESRCH }
 }
 
 /// Maps the file of a roll, which must be ours and no other user's.

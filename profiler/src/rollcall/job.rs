@@ -1,8 +1,9 @@
 //! What the launcher says of the job: which processes belong together, and how many of them are on this host. All processes of
-//! an `MPI_COMM_WORLD` find the same run without a message; two jobs never do, not even one inside the other.
+//! an `MPI_COMM_WORLD` find the same run without a message; two jobs never do, not even one inside the other, nor two worlds of one job.
 
 use std::env;
 
+use super::spawned::{self, World};
 use vocabulary::profile::recover::{host_name, process_start};
 use vocabulary::settings;
 use xxhash_rust::xxh3::xxh3_128;
@@ -18,13 +19,15 @@ pub struct Job {
 
 /// The process of the launcher that started this one and its siblings. There may be shells and scripts in between; the
 /// nearest one counts, since launchers start launchers.
-struct Launcher {
-    pid: u32,
-    kind: Kind,
+pub struct Launcher {
+    pub pid: u32,
+    /// Its child that became this process, or started it.
+    pub child: u32,
+    pub kind: Kind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub enum Kind {
     Hydra,
     /// Open MPI's ORTE and PRRTE.
     OpenMpi,
@@ -32,7 +35,8 @@ enum Kind {
     Other,
 }
 
-const LAUNCHERS: [(&str, Kind); 9] = [
+const LAUNCHERS: [(&str, Kind); 10] = [
+    ("mpiexec.gforker", Kind::Other),
     ("hydra_", Kind::Hydra),
     ("pmi_proxy", Kind::Hydra),
     ("orted", Kind::OpenMpi),
@@ -61,7 +65,12 @@ pub fn find(ranks: u32) -> Job {
     }
     let launcher = launcher();
     let local_ranks = local_ranks(&launcher, ranks);
-    let said = said_by(&launcher);
+    let world = spawned::world(&launcher);
+    // A spawned world that nothing names: nobody may be taken for one of it.
+    if world == Some(World::Unknown) {
+        return Job { run: drawn(), spans_hosts: false, local_ranks };
+    }
+    let said = if world.is_none() { said_by(&launcher) } else { None };
     let mut facts: Vec<u8> = ranks.to_ne_bytes().to_vec();
     facts.extend_from_slice(variable(settings::LAUNCH).unwrap_or_default().as_bytes());
     let is_one_host = local_ranks == Some(ranks);
@@ -73,6 +82,10 @@ pub fn find(ranks: u32) -> Job {
         facts.extend_from_slice(host_name().as_bytes());
         facts.extend_from_slice(&launcher.pid.to_ne_bytes());
         facts.extend_from_slice(&process_start(launcher.pid).unwrap_or(0).to_ne_bytes());
+    }
+    if let Some(World::OfFirst(first)) = world {
+        facts.extend_from_slice(&first.start.to_ne_bytes());
+        facts.extend_from_slice(&first.pid.to_ne_bytes());
     }
     let hash = xxh3_128(&facts);
     Job { run: [hash as u64, (hash >> 64) as u64], spans_hosts: said.is_some(), local_ranks }
@@ -86,7 +99,7 @@ fn drawn() -> [u64; 2] {
     [run[0] ^ crate::guest::clock::realtime_ns(), run[1] ^ u64::from(std::process::id())]
 }
 
-fn variable(name: &str) -> Option<String> {
+pub fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
 
@@ -140,6 +153,11 @@ fn said_by_intel(proxy: u32) -> Option<String> {
     (!is_inherited).then(|| format!("intel\n{job}\n{}", variable(group).unwrap_or_default()))
 }
 
+/// Whether it is Intel MPI's proxy that started this process, and names its world.
+pub fn is_told_by_intel(proxy: u32) -> bool {
+    said_by_intel(proxy).is_some()
+}
+
 fn local_ranks(launcher: &Launcher, ranks: u32) -> Option<u32> {
     if launcher.kind == Kind::Slurm {
         return slurm_tasks(
@@ -169,21 +187,21 @@ fn slurm_tasks(list: &str, node: u32) -> Option<u32> {
     None
 }
 
-fn launcher() -> Launcher {
+pub fn launcher() -> Launcher {
     let parent = std::os::unix::process::parent_id();
-    let mut ancestor = parent;
+    let (mut ancestor, mut child) = (parent, std::process::id());
     while ancestor > 1 {
         let Some((name, next)) = name_and_parent(ancestor) else { break };
         if let Some((_, kind)) = LAUNCHERS.iter().find(|(known, _)| name.starts_with(known)) {
-            return Launcher { pid: ancestor, kind: *kind };
+            return Launcher { pid: ancestor, child, kind: *kind };
         }
-        ancestor = next;
+        (child, ancestor) = (ancestor, next);
     }
-    Launcher { pid: parent, kind: Kind::Other }
+    Launcher { pid: parent, child: std::process::id(), kind: Kind::Other }
 }
 
 /// From `/proc/PID/stat`: the second field is the name in parentheses, the fourth the parent.
-fn name_and_parent(pid: u32) -> Option<(String, u32)> {
+pub fn name_and_parent(pid: u32) -> Option<(String, u32)> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
     let (open, close) = (stat.find('(')?, stat.rfind(')')?);
@@ -192,7 +210,7 @@ fn name_and_parent(pid: u32) -> Option<(String, u32)> {
 }
 
 /// From a file of `/proc/PID` in which each word ends with a zero byte.
-fn words(pid: u32, file: &str) -> Option<Vec<String>> {
+pub fn words(pid: u32, file: &str) -> Option<Vec<String>> {
     let words = std::fs::read(format!("/proc/{pid}/{file}")).ok()?;
     Some(words.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect())
 }

@@ -6,6 +6,7 @@
 mod host;
 mod hosts;
 mod job;
+mod spawned;
 mod verdict;
 mod watch;
 
@@ -40,10 +41,15 @@ const TOLD_LATE: Duration = Duration::from_secs(1);
 const TURN: Duration = Duration::from_micros(100);
 const FIRST_PAUSE: Duration = Duration::from_micros(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
-/// The same for what a file server is asked.
+/// The same for ranks that have come to `MPI_Finalize`: its time is that until all have.
+const LONGEST_PAUSE_OF_ARRIVED: Duration = Duration::from_micros(500);
+/// How often they look whether others still live.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
+/// The longest pause in what a file server is asked.
 const LONGEST_PAUSE_BETWEEN_HOSTS: Duration = Duration::from_millis(100);
 
 pub struct RollCall {
+    rank: u32,
     ranks: u32,
     local_ranks: Option<u32>,
     joined: Instant,
@@ -74,7 +80,7 @@ impl RollCall {
             [Some(beside.to_owned()), std::env::current_dir().ok(), home].into_iter().flatten().collect();
         let folder = if kind == TRACED { TRACED } else { JOINED };
         let hosts = spans_hosts.then(|| Hosts::new(&seen, &run, folder));
-        let call = RollCall { ranks, local_ranks: job.local_ranks, joined: Instant::now(), roll, hosts };
+        let call = RollCall { rank, ranks, local_ranks: job.local_ranks, joined: Instant::now(), roll, hosts };
         call.publish_if_last();
         call
     }
@@ -183,6 +189,41 @@ impl RollCall {
         roll.answer(verdict.unwrap_or_else(|| hosts.decide(Verdict::Some, roll.told())));
     }
 
+    /// All record, and this rank will gather: waits until all others of this host have come so far. `false`: some will not come, since
+    /// they have died, or stand on another roll; then nobody here may gather. Ranks that still compute are waited for, as in any
+    /// `MPI_Finalize`.
+    pub fn arrive(&self, goes_on: impl Fn()) -> bool {
+        let Some(roll) = &self.roll else { return self.ranks == 1 };
+        roll.arrive();
+        let mut pause = FIRST_PAUSE;
+        let mut look = Instant::now() + BETWEEN_LOOKS;
+        while !roll.have_arrived() {
+            if Instant::now() >= look {
+                look = Instant::now() + BETWEEN_LOOKS;
+                if roll.died() > 0 {
+                    roll.give_up();
+                }
+            }
+            if roll.verdict() != Some(Verdict::All) {
+                return false;
+            }
+            goes_on();
+            signals::rest(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE_OF_ARRIVED);
+        }
+        roll.verdict() == Some(Verdict::All)
+    }
+
+    /// This rank has gathered, and may end before others.
+    pub fn leave(&self) {
+        self.roll.iter().for_each(|roll| roll.set_done(self.rank));
+    }
+
+    /// Whether ranks of this host have died that were to gather.
+    pub fn have_died(&self) -> bool {
+        self.roll.as_ref().is_some_and(|roll| roll.died() > 0)
+    }
+
     /// How long this host leaves it to others to count, so that not thousands read the same folder at the same time. The host of rank 0
     /// does it at once.
     fn turn(&self, roll: &Roll) -> Duration {
@@ -193,8 +234,8 @@ impl RollCall {
 
     /// All ranks of this host have the answer that all record: it is needed no more. Before any of them goes on, so that a next
     /// program under the same launcher finds nothing of this one.
-    pub fn clear_here(&self, rank: u32) {
-        if let Some(roll) = self.roll.as_ref().filter(|roll| roll.is_first(rank)) {
+    pub fn clear_here(&self) {
+        if let Some(roll) = self.roll.as_ref().filter(|roll| roll.is_first(self.rank)) {
             roll.remove();
         }
     }
@@ -222,7 +263,7 @@ impl RollCall {
     /// hosts may see; the last rank of all gets what is to be made a profile of.
     pub fn finish(&self, bring: impl FnOnce(&[u32], &Folder) -> bool) -> Option<Remains> {
         let Some(roll) = &self.roll else { return Some(Remains { carried: None, local: Vec::new() }) };
-        if !roll.finish() {
+        if !roll.finish(self.rank) {
             return None;
         }
         let local = roll.present();

@@ -15,13 +15,14 @@ use crate::guest::say::warn_once;
 use crate::guest::{say, signals};
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi::{self, Group};
+use crate::rollcall::RollCall;
 use crate::run::tree::{Down, FromChild, Tree, Up};
 use crate::run::{output, parting, snapshots};
 use crate::shard;
 
 /// All ranks, while they gather.
-pub struct Gathering {
-    tree: Tree,
+pub struct Gathering<'a> {
+    tree: Tree<'a>,
     /// When rank 0 has last told the others something.
     told: Cell<Instant>,
 }
@@ -54,7 +55,7 @@ fn extent_of(words: &[u64]) -> Extent {
 }
 
 /// Collective. Not a duplicate of `MPI_COMM_WORLD`: duplicating calls the copy functions of the program's attributes.
-pub unsafe fn open() -> Option<Gathering> {
+pub unsafe fn open(roll_call: &RollCall) -> Option<Gathering<'_>> {
     // SAFETY: all ranks are here, and MPI is.
     unsafe {
         let group = Group::of(abi().world)?;
@@ -64,12 +65,12 @@ pub unsafe fn open() -> Option<Gathering> {
         pmpi::comm_set_errhandler(comm as Word, abi().errors_return);
         let rank = pmpi::comm_rank(comm as Word)? as u32;
         let ranks = pmpi::comm_size(comm as Word)? as u32;
-        Some(Gathering { tree: Tree { comm, rank, ranks }, told: Cell::new(Instant::now()) })
+        Some(Gathering { tree: Tree { comm, rank, ranks, roll_call }, told: Cell::new(Instant::now()) })
     }
 }
 
-impl Gathering {
-    pub fn tree(&self) -> &Tree {
+impl<'a> Gathering<'a> {
+    pub fn tree(&self) -> &Tree<'a> {
         &self.tree
     }
 
@@ -92,11 +93,12 @@ impl Gathering {
     /// Collective. All leave for the library's `MPI_Finalize`.
     pub unsafe fn close(mut self) {
         // SAFETY: as above.
-        let rest = unsafe {
-            let rest = parting::meet(&self.tree, self.told.get());
-            pmpi::comm_free(&mut self.tree.comm);
-            rest
-        };
+        let rest = unsafe { parting::meet(&self.tree, self.told.get()) };
+        self.tree.roll_call.leave();
+        if !self.tree.is_broken() {
+            // SAFETY: all have met.
+            unsafe { pmpi::comm_free(&mut self.tree.comm) };
+        }
         signals::rest(rest);
     }
 

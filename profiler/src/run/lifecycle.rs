@@ -114,7 +114,7 @@ fn agree_on_time(tracers: &RollCall, recorders: &RollCall, rank: u32, size: u32)
         return (origin_ns, Sync::default());
     }
     TRACED.store(true, Ordering::Release);
-    let tree = Tree { comm: abi().world as u64, rank, ranks: size };
+    let tree = Tree { comm: abi().world as u64, rank, ranks: size, roll_call: recorders };
     // SAFETY: all ranks have joined and come here, in their MPI_Init: the program cannot have sent anything.
     unsafe {
         let sync = compare_clocks(&tree);
@@ -151,9 +151,11 @@ pub fn finish(caller: Caller) {
     if let Some(header) = shard::header() {
         header.set_latest(begin);
     }
-    if roll_call.all_joined(None, make_progress) {
-        let rank = shard::header().map_or(0, |header| header.world_rank());
-        roll_call.clear_here(rank);
+    let all_come = roll_call.all_joined(None, make_progress) && {
+        roll_call.clear_here();
+        roll_call.arrive(|| _ = make_progress())
+    };
+    if all_come {
         gather_all(&roll_call, thread, begin);
         return;
     }
@@ -164,7 +166,7 @@ pub fn finish(caller: Caller) {
     }
     partial::finish(&roll_call);
     if let Some(tracers) = TRACERS.lock().take() {
-        tracers.clear_here(shard::header().map_or(0, |header| header.world_rank()));
+        tracers.clear_here();
     }
 }
 
@@ -174,7 +176,7 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, beg
     // SAFETY: MPI is still there, and all ranks come here.
     let arrived = unsafe {
         if parting::is_delicate() {
-            gathering = gather::open();
+            gathering = gather::open(roll_call);
             gathering.as_ref().map(|gathering| _ = gathering.tree().meet(|| 0))
         } else {
             pmpi::barrier(abi().world)
@@ -182,10 +184,9 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, beg
     };
     // Time in MPI_Finalize is the time until all ranks have got there; what commsee does after that is its own.
     let ticks = clock::now().wrapping_sub(begin.ticks);
-    let rank = shard::header().map_or(0, |header| header.world_rank());
     roll_call.settle_between();
     // SAFETY: as above.
-    let Some(gathering) = arrived.and_then(|()| gathering.or_else(|| unsafe { gather::open() })) else {
+    let Some(gathering) = arrived.and_then(|()| gathering.or_else(|| unsafe { gather::open(roll_call) })) else {
         say::warn("MPI fails in MPI_Finalize: the profile can be made by `through recover`");
         output::keep_or_say(FINISHED);
         return;
@@ -200,7 +201,7 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, beg
         header.set_state(FINISHED);
     }
     if let Some(tracers) = TRACERS.lock().take() {
-        tracers.clear_here(rank);
+        tracers.clear_here();
         tracers.settle_between();
     }
     // SAFETY: as above. A process without a shard passes on what others send.
@@ -218,7 +219,7 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, beg
 }
 
 /// Compares the clocks of all processes, where there is a timeline.
-unsafe fn compare_clocks(tree: &Tree) -> Sync {
+unsafe fn compare_clocks(tree: &Tree<'_>) -> Sync {
     if !TRACED.load(Ordering::Acquire) {
         return Sync::default();
     }

@@ -15,8 +15,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::mpi::abi::{self, Word};
-use crate::mpi::pmpi;
+use crate::mpi::abi;
 use crate::run::tree::Tree;
 
 /// How much longer the rest is than the way down the tree and up again, with what ranks do in between: those that share processors may hear
@@ -49,11 +48,11 @@ pub fn expect() {
 }
 
 /// Collective: all go on together. `since`: when rank 0 has last told the others something. Returns how long they shall rest before they go on.
-pub unsafe fn meet(tree: &Tree, since: Instant) -> Duration {
+pub unsafe fn meet(tree: &Tree<'_>, since: Instant) -> Duration {
     // SAFETY: all ranks come here.
     unsafe {
         if !is_delicate() {
-            pmpi::barrier(tree.comm as Word);
+            tree.meet(|| 0);
             return Duration::ZERO;
         }
         // Before the last message, so that all rest from it on. Who has no connection asks nobody, and is asked by nobody.

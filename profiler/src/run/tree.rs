@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use vocabulary::shard::Sync;
 use vocabulary::stream::{Decoder, Encoder, Item, Source};
@@ -11,6 +11,7 @@ use vocabulary::stream::{Decoder, Encoder, Item, Source};
 use crate::guest::signals;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi;
+use crate::rollcall::RollCall;
 use crate::trace;
 
 /// Bytes of items that travel together: a sender waits for its receiver to ask for the next ones.
@@ -32,13 +33,15 @@ const TAG_NEXT: c_int = 7;
 const TAG_CLOCK: c_int = 5;
 
 /// A communicator of our own over all of `MPI_COMM_WORLD`, and this process's place in it.
-pub struct Tree {
+pub struct Tree<'a> {
     pub comm: u64,
     pub rank: u32,
     pub ranks: u32,
+    /// Tells whether others have died.
+    pub roll_call: &'a RollCall,
 }
 
-impl Tree {
+impl Tree<'_> {
     fn comm(&self) -> Word {
         self.comm as Word
     }
@@ -150,7 +153,7 @@ impl Tree {
     }
 
     unsafe fn receive(&self, bytes: &mut [u8], from: u32, tag: c_int) -> Option<()> {
-        self.wait_for(from, tag);
+        self.wait_for(from, tag, FIRST_PAUSE)?;
         // SAFETY: as there.
         unsafe { self.receive_at_once(bytes, from, tag) }
     }
@@ -164,25 +167,39 @@ impl Tree {
     }
 
     /// Waits for a message without keeping a processor busy: where ranks share them, libraries that spin take them from rank 0,
-    /// for which all wait.
-    fn wait_for(&self, from: u32, tag: c_int) {
-        let mut pause = FIRST_PAUSE;
+    /// for which all wait. `None` where nothing will come: a rank has died, whom the sender may wait for.
+    fn wait_for(&self, from: u32, tag: c_int, first_pause: Duration) -> Option<()> {
+        let mut pause = first_pause;
+        let mut look = Instant::now() + BETWEEN_LOOKS;
+        let end = Instant::now() + PATIENCE;
         for attempt in 0.. {
             let mut is_there = 0;
             // SAFETY: asks about our own communicator.
-            let asked = unsafe { pmpi::iprobe(from as c_int, tag, self.comm(), &mut is_there, abi().status_ignore) };
-            if asked.is_none() || is_there != 0 {
-                return;
+            unsafe { pmpi::iprobe(from as c_int, tag, self.comm(), &mut is_there, abi().status_ignore) }?;
+            if is_there != 0 {
+                return Some(());
             }
-            if attempt >= ATTEMPTS_AT_ONCE {
+            if attempt >= ATTEMPTS_AT_ONCE && !pause.is_zero() {
                 signals::rest(pause);
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }
+            if attempt % ATTEMPTS_AT_ONCE == 0 && Instant::now() >= look {
+                look = Instant::now() + BETWEEN_LOOKS;
+                if self.is_broken() || Instant::now() >= end {
+                    return None;
+                }
+            }
         }
+        None
+    }
+
+    /// Some of those who were here have died.
+    pub fn is_broken(&self) -> bool {
+        self.roll_call.have_died()
     }
 }
 
-impl trace::Partner for Tree {
+impl trace::Partner for Tree<'_> {
     fn send(&self, words: [u64; 3], to: u32) -> Option<()> {
         // SAFETY: the slice outlives the call.
         unsafe { self.send(bytemuck::cast_slice(&words), to, TAG_CLOCK) }
@@ -191,6 +208,7 @@ impl trace::Partner for Tree {
     /// A pause would be in the answer.
     fn receive(&self, from: u32) -> Option<[u64; 3]> {
         let mut words = [0u64; 3];
+        self.wait_for(from, TAG_CLOCK, Duration::ZERO)?;
         // SAFETY: the partner sends as many bytes.
         unsafe { self.receive_at_once(bytemuck::cast_slice_mut(&mut words), from, TAG_CLOCK)? };
         Some(words)
@@ -202,6 +220,10 @@ const ATTEMPTS_AT_ONCE: u32 = 100;
 const FIRST_PAUSE: Duration = Duration::from_micros(20);
 /// What a level of the tree may lose.
 const LONGEST_PAUSE: Duration = Duration::from_micros(500);
+/// How often whoever waits looks whether others still live.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
+/// Where that cannot be seen: rank 0 writes a profile in less.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The binomial tree: below rank r are the ranks up to the next multiple of its lowest set bit.
 fn parent(rank: u32) -> u32 {
@@ -220,13 +242,13 @@ const BROKEN_END: u64 = 2;
 
 /// The way to the parent.
 pub struct Up<'a> {
-    tree: &'a Tree,
+    tree: &'a Tree<'a>,
     encoder: Encoder,
     is_broken: bool,
 }
 
 impl<'a> Up<'a> {
-    pub fn of(tree: &'a Tree) -> Up<'a> {
+    pub fn of(tree: &'a Tree<'a>) -> Up<'a> {
         Up { tree, encoder: Encoder::default(), is_broken: false }
     }
 
@@ -261,7 +283,7 @@ impl<'a> Up<'a> {
 
 /// The way from one child.
 pub struct Down<'a> {
-    tree: &'a Tree,
+    tree: &'a Tree<'a>,
     child: u32,
     chunk: Decoder,
     is_begun: bool,
@@ -270,7 +292,7 @@ pub struct Down<'a> {
 }
 
 impl<'a> Down<'a> {
-    pub fn of(tree: &'a Tree, child: u32) -> RefCell<Down<'a>> {
+    pub fn of(tree: &'a Tree<'a>, child: u32) -> RefCell<Down<'a>> {
         let chunk = Decoder::new(Vec::new());
         RefCell::new(Down { tree, child, chunk, is_begun: false, goes_on: true, is_whole: true })
     }
