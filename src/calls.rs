@@ -91,6 +91,12 @@ pub fn has_own_size(operation: u16) -> bool {
 }
 
 impl Call {
+    /// Its name in Open MPI 4, which has the persistent collectives of MPI 4 as an extension (`<mpi-ext.h>`); they are counted as this function.
+    pub fn extension(&self) -> Option<String> {
+        let is_one = self.shape == Shape::Persistent && matches!(self.class, Class::Collective | Class::Neighborhood);
+        is_one.then(|| self.name.replacen("MPI_", "MPIX_", 1))
+    }
+
     /// Whether the bucket tells a message size. A call without one is in the first bucket, as is the setup of a persistent receive, of which
     /// nothing has arrived.
     pub fn has_size(&self) -> bool {

@@ -48,6 +48,9 @@ fn calls() {
         - Completion calls carry no bytes. Over requests of one communicator they belong to that communicator, over requests of several to \
         the [row `*`](glossary.md#row-), over no active request to the [row `-`](glossary.md#row--).\n\
         - A matched receive belongs to the communicator of its probe.\n\
+        - Open MPI 4 has the persistent collectives of MPI 4 as an extension, in C (`<mpi-ext.h>`) and Fortran: `MPIX_Bcast_init` is counted as \
+        `MPI_Bcast_init`, and so on. Other functions `MPIX_…` are not counted \
+        ([what happens](../explanation/limits.md#what-is-counted)).\n\
         - Calls that make a communicator belong to its parent, `MPI_Comm_free` belongs to the communicator that is freed, and `MPI_Init` and \
         similar calls belong to `MPI_COMM_WORLD`.\n\
         - A window or a file belongs to the communicator that it was made over, even if that communicator has been freed. \

@@ -2,17 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::iter;
 use std::path::Path;
 use std::process::Command;
 
-use common::{Mpi, fortran_symbols, library, mpi_symbols, symbols};
+use common::{Kin, Mpi, fortran_symbols, library, mpi_symbols, symbols};
 use commsee::calls::CALLS;
 
-/// The functions of the table, with the large-count forms that exist.
+/// The functions of the table, with the forms that exist for large counts and in extensions.
 fn table() -> BTreeSet<String> {
-    let plain = CALLS.iter().map(|call| call.name.to_owned());
     let large = CALLS.iter().filter(|call| call.large).map(|call| format!("{}_c", call.name));
-    plain.chain(large).collect()
+    plain().chain(large).collect()
+}
+
+/// Those that Fortran has, too.
+fn plain() -> impl Iterator<Item = String> {
+    CALLS.iter().flat_map(|call| iter::once(call.name.to_owned()).chain(call.extension()))
 }
 
 /// Wrapped, but no operations of the profile.
@@ -28,8 +33,8 @@ fn fortran_forms(name: &str) -> Vec<String> {
 
 #[test]
 fn the_library_exports_the_table_and_nothing_else() {
-    let names = CALLS.iter().map(|call| call.name).chain(BESIDE_THE_TABLE);
-    let fortran: BTreeSet<String> = names.flat_map(fortran_forms).collect();
+    let names = plain().chain(BESIDE_THE_TABLE.map(str::to_owned));
+    let fortran: BTreeSet<String> = names.flat_map(|name| fortran_forms(&name)).collect();
     let own = |name: &String| {
         name.starts_with("commsee_") || fortran.contains(name) || BESIDE_THE_TABLE.contains(&name.as_str())
     };
@@ -56,9 +61,10 @@ fn unprofiled() -> Vec<(String, Vec<String>)> {
 
 fn names(entry: &str, function: &str) -> bool {
     let plain = function.strip_suffix("_c").unwrap_or(function);
+    let entry = entry.trim_end_matches('?');
     match entry.strip_suffix('*') {
         Some(begin) => plain.starts_with(begin),
-        None => [function, plain].contains(&entry.trim_end_matches('?')),
+        None => [function, plain].contains(&entry),
     }
 }
 
@@ -69,10 +75,10 @@ fn every_function_of_mpi_is_profiled_or_has_a_reason() {
         .filter(|mpi| mpi.is_there())
         .flat_map(mpi_symbols)
         .cloned()
+        .chain(Kin::all().iter().flat_map(|kin| symbols(&kin.mpi_library())))
         .collect();
-    // MPIX_ marks what is no part of the standard.
-    let functions: BTreeSet<&str> =
-        functions.iter().map(String::as_str).filter(|name| name.starts_with("MPI_")).collect();
+    let is_of_c = |name: &&str| ["MPI_", "MPIX_"].iter().any(|begin| name.starts_with(begin));
+    let functions: BTreeSet<&str> = functions.iter().map(String::as_str).filter(is_of_c).collect();
     assert!(functions.len() > 500, "both libraries together export {} functions", functions.len());
     let (table, groups) = (table(), unprofiled());
     let entries: Vec<&String> = groups.iter().flat_map(|(_, names)| names).collect();
@@ -100,7 +106,7 @@ fn every_fortran_entry_point_is_known() {
     let exported = symbols(&library());
     for mpi in Mpi::ALL {
         let offered = fortran_symbols(mpi);
-        let forms = CALLS.iter().flat_map(|call| fortran_forms(call.name));
+        let forms = plain().flat_map(|name| fortran_forms(&name));
         let wanted: Vec<String> = forms.filter(|form| offered.contains(form)).collect();
         assert!(wanted.len() > 300, "{mpi} offers {} forms", wanted.len());
         let missing: Vec<_> = wanted.iter().filter(|form| !exported.contains(*form)).collect();

@@ -28,8 +28,7 @@ struct Form {
 fn forms(call: &Call) -> Vec<Form> {
     let lower = call.name.to_lowercase();
     let form = |name: String| Form { name, large: false, descriptors: false };
-    let mut forms: Vec<Form> =
-        [format!("{lower}_"), lower.clone(), format!("{lower}__"), call.name.to_uppercase()].map(form).into();
+    let mut forms: Vec<Form> = written(call.name).map(form).into();
     if ["MPI_Win_allocate", "MPI_Win_allocate_shared"].contains(&call.name) {
         // The forms whose address is a TYPE(C_PTR) have linker names of their own (MPI-3.1, 11.2.2).
         forms.extend([format!("{lower}_cptr_"), format!("{lower}_cptr"), format!("{lower}_cptr__")].map(form));
@@ -44,7 +43,17 @@ fn forms(call: &Call) -> Vec<Form> {
         let name = if has_buffer { format!("{lower}_f08ts_large_") } else { format!("{lower}_f08_large_") };
         forms.push(Form { large: true, descriptors: has_buffer, ..form(name) });
     }
+    if let Some(name) = call.extension() {
+        forms.extend(written(&name).map(form));
+        forms.push(form(format!("{}_f08_", name.to_lowercase())));
+    }
     forms
+}
+
+/// The ways in which compilers write a name.
+fn written(name: &str) -> [String; 4] {
+    let lower = name.to_lowercase();
+    [format!("{lower}_"), lower.clone(), format!("{lower}__"), name.to_uppercase()]
 }
 
 /// All parameters: the arguments, the error code, and the lengths of texts behind them.

@@ -33,6 +33,10 @@ pub fn write(sources: &Path, optional: &[String]) -> Linked {
             weak.insert(format!("P{}_c", call.name));
         }
         weak.insert(format!("p{}_", call.name.to_lowercase()));
+        if let Some(name) = call.extension() {
+            weak.insert(format!("P{name}"));
+            weak.insert(format!("p{}_", name.to_lowercase()));
+        }
     }
     // What commsee calls by itself.
     let mut files = Vec::new();

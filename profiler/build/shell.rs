@@ -8,17 +8,20 @@ use crate::table::{EVERYWHERE, asks_for_family, c_type, enter, forwarded, from_n
 
 pub fn write(call: &Call) -> String {
     let mut text = String::new();
-    shell(&mut text, call, false);
+    let (name, slot) = (call.name, format!("op::{} as usize", call.name));
+    shell(&mut text, call, name, &slot, false);
     if call.large {
-        shell(&mut text, call, true);
+        shell(&mut text, call, &format!("{name}_c"), &format!("real::LARGE + {slot}"), true);
+    }
+    if let Some(function) = call.extension() {
+        shell(&mut text, call, &function, &format!("real::EXTENSION + {slot}"), false);
     }
     text
 }
 
-fn shell(text: &mut String, call: &Call, large: bool) {
+/// `function`: its name, and `slot` where its real function is known.
+fn shell(text: &mut String, call: &Call, function: &str, slot: &str, large: bool) {
     let name = call.name;
-    let suffix = if large { "_c" } else { "" };
-    let slot = if large { format!("real::LARGE + op::{name} as usize") } else { format!("op::{name} as usize") };
     let types: Vec<&str> = call.arguments.iter().map(|argument| c_type(argument, large)).collect();
     let typed = call.arguments.iter().zip(&types).map(|(argument, kind)| format!("{}: {kind}", argument.name));
     let parameters = typed.collect::<Vec<_>>().join(", ");
@@ -40,7 +43,6 @@ fn shell(text: &mut String, call: &Call, large: bool) {
     let comma = if given.is_empty() { "" } else { ", " };
     // What came with MPI 4 is not in every library.
     let late = if large || call.since > EVERYWHERE { "late " } else { "" };
-    let function = format!("{name}{suffix}");
     let forwarded_by = |name: &str, path: &str, calls: &str| {
         let path = if has_short(call) { format!("::<{path}>") } else { String::new() };
         format!("body::{name}{path}(thread, {given}{comma}{forward} {calls})")

@@ -33,6 +33,17 @@ fn the_module_mpi_f08_is_counted() {
     holds(USE_MPI_F08);
 }
 
+/// Under the names of MPI 4, or of Open MPI 4's extension.
+#[test]
+fn persistent_collectives_are_counted() {
+    for mpi in Mpi::ALL {
+        for interface in [MPIF_H, USE_MPI, USE_MPI_F08] {
+            let launch = Launch::of(mpi, fortran(mpi, "persistent_init", interface)).preload(library());
+            check(&launch.ranks(2).run().succeeded());
+        }
+    }
+}
+
 #[test]
 fn every_compilers_way_to_write_a_name_is_known() {
     for mpi in Mpi::ALL {

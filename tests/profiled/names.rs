@@ -68,11 +68,9 @@ fn names_are_there_where_the_library_has_them() {
             let program = folder.path().join(format!("program-{compiler}"));
             compile(compiler, &program, &["-Wl,--no-as-needed", "-w", asks, asking]);
             let text = is_the_same(&program, &[]);
-            assert_eq!(
-                (answers(&text, "MPI_Send"), answers(&text, "MPI_Isendrecv")),
-                (vec![true], vec![has(mpi, "MPI_Isendrecv")]),
-                "{text}"
-            );
+            for name in ["MPI_Send", "MPI_Isendrecv", "MPI_Bcast_init", "MPIX_Bcast_init"] {
+                assert_eq!(answers(&text, name), [has(mpi, name)], "{name}: {text}");
+            }
             for flags in [&["-Wl,-z,lazy"][..], &["-Wl,-z,now", "-Wl,-z,relro"]] {
                 let part = folder.path().join(format!("libasks-{compiler}-{}.so", flags.len()));
                 compile("cc", &part, &[&["-w", "-shared", "-fPIC", asks], flags].concat());

@@ -8,6 +8,7 @@
     each(MPI_Send) each(MPI_Init) each(MPI_Type_free) each(MPI_Send_c) each(MPI_Allreduce_c) each(MPI_Isendrecv) \
     each(MPI_Comm_idup_with_info) each(MPI_Session_init) each(MPI_Session_finalize) each(MPI_Psend_init) \
     each(MPI_Request_get_status_any) each(MPI_Status_set_error) each(mpi_send_) each(mpi_send__) each(MPI_SEND) \
+    each(MPI_Bcast_init) each(MPIX_Bcast_init) each(mpix_bcast_init_) each(MPIX_BCAST_INIT) each(mpix_bcast_init_f08_) \
     each(mpi_isendrecv_) each(mpi_send_f08_) each(mpi_send_f08ts_) each(mpi_send_f08ts_large_) each(mpi_type_free_)
 
 #define DECLARE(name) extern int name() __attribute__((weak));

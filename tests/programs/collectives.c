@@ -2,6 +2,8 @@
  * reversed order, over its halves and over MPI_COMM_SELF, then over an intercommunicator. */
 #include "truth.h"
 
+#include "persistent_init.h"
+
 enum { BLOCK = 1 << 16 };
 static char out[16 * BLOCK], in[16 * BLOCK];
 
@@ -30,15 +32,12 @@ static UNUSED void persistent(const char *label, MPI_Request *request, const cha
     called(label, "MPI_Request_free");
 }
 
-/* In larger communicators than these the persistent collectives of MPICH 4.0.2 end in "Invalid communicator". */
-#define PERSISTENT_MOST 2
-
-#if MPI_VERSION >= 4
+#ifdef INIT
 #define PERSISTENT(name, size, give, take, ...)                                                                        \
     do {                                                                                                               \
         if (comm_size > PERSISTENT_MOST)                                                                               \
             break;                                                                                                     \
-        MPI_##name##_init(__VA_ARGS__, comm, MPI_INFO_NULL, &request);                                                 \
+        INIT(name)(__VA_ARGS__, comm, MPI_INFO_NULL, &request);                                                        \
         carried(label, "MPI_" #name "_init", size, 0, 0);                                                              \
         own_size_of(label, "MPI_" #name "_init", #name, larger(give, take), 0, 0);                                     \
         persistent(label, &request, #name, size, give, take);                                                          \
@@ -113,9 +112,9 @@ static void unrooted(MPI_Comm comm, const char *label, int comm_size, int rank)
     MPI_Ibarrier(comm, &request);
     called(label, "MPI_Ibarrier");
     wait_for(label, &request);
-#if MPI_VERSION >= 4
+#ifdef INIT
     if (comm_size <= PERSISTENT_MOST) {
-        MPI_Barrier_init(comm, MPI_INFO_NULL, &request);
+        INIT(Barrier)(comm, MPI_INFO_NULL, &request);
         called(label, "MPI_Barrier_init");
         persistent(label, &request, "Barrier", 0, 0, 0);
     }

@@ -2,6 +2,8 @@
  * that is not periodic, gives and takes nothing. */
 #include "truth.h"
 
+#include "persistent_init.h"
+
 enum { MOST = 8 };
 static char out[1 << 16], in[1 << 16];
 
@@ -46,16 +48,13 @@ static UNUSED long long larger(long long one, long long other)
     return one > other ? one : other;
 }
 
-/* In larger communicators than these the persistent collectives of MPICH 4.0.2 end in "Invalid communicator". */
-#define PERSISTENT_MOST 2
-
-#if MPI_VERSION >= 4
+#ifdef INIT
 #define PERSISTENT(name, size, give, take, bytes, stride, ...)                                                         \
     do {                                                                                                               \
         if (world_size > PERSISTENT_MOST)                                                                              \
             break;                                                                                                     \
         MPI_Request again;                                                                                             \
-        MPI_Neighbor_##name##_init(__VA_ARGS__, comm, MPI_INFO_NULL, &again);                                          \
+        INIT(Neighbor_##name)(__VA_ARGS__, comm, MPI_INFO_NULL, &again);                                               \
         carried(label, "MPI_Neighbor_" #name "_init", size, 0, 0);                                                     \
         own_size_of(label, "MPI_Neighbor_" #name "_init", #name, larger(give, take), 0, 0);                            \
         for (int round = 0; round < 2; round++) {                                                                      \

@@ -12,10 +12,11 @@ use crate::guest::say::warn_once;
 use crate::guest::{errno, signals};
 use crate::mpi::linked;
 
-/// Two slots per operation: the plain function and its large-count form.
+/// Slots of an operation: the plain function, its large-count form, and that of an extension.
 pub const LARGE: usize = CALLS.len();
+pub const EXTENSION: usize = 2 * LARGE;
 
-pub static FUNCTIONS: [AtomicPtr<c_void>; 2 * LARGE] = [const { AtomicPtr::new(ptr::null_mut()) }; 2 * LARGE];
+pub static FUNCTIONS: [AtomicPtr<c_void>; 3 * LARGE] = [const { AtomicPtr::new(ptr::null_mut()) }; 3 * LARGE];
 
 /// The real function of a slot. Never null: a function that the library lacks is replaced by one that returns
 /// `MPI_ERR_OTHER`, which only a program can meet that calls what its library does not have.
@@ -42,7 +43,12 @@ fn find(slot: usize) -> *mut c_void {
     // Looking through libraries opens files, and takes the loader's lock.
     let mut found = errno::kept(|| {
         signals::undisturbed(|| {
-            let name = format!("P{}{}", CALLS[slot % LARGE].name, if slot < LARGE { "" } else { "_c" });
+            let call = &CALLS[slot % LARGE];
+            let name = match slot {
+                ..LARGE => format!("P{}", call.name),
+                LARGE..EXTENSION => format!("P{}_c", call.name),
+                EXTENSION.. => format!("P{}", call.extension().unwrap_or_default()),
+            };
             let own = symbol(&CString::new(&*name).unwrap_or_default());
             tools(&CString::new(&name[1..]).unwrap_or_default(), own).unwrap_or(own)
         })

@@ -263,10 +263,13 @@ unsafe extern "C" fn at_relocation() -> usize {
     }
 }
 
-/// `MPI_Send`, and neither `mpi_send_` nor `MPI_SEND`.
+/// `MPI_Send` or `MPIX_Bcast_init`, and neither `mpi_send_` nor `MPI_SEND`.
 unsafe fn is_of_c(name: *const u8) -> bool {
     // SAFETY: names of MPI's functions are longer.
-    unsafe { byte(name) == b'M' && byte(name.add(5)) & 0x20 != 0 }
+    unsafe {
+        let second_letter = if byte(name.add(3)) == b'X' { 6 } else { 5 };
+        byte(name) == b'M' && byte(name.add(second_letter)) & 0x20 != 0
+    }
 }
 
 /// Libraries that were relocated before this one may have been given a name that is gone now: of weak references, which ask whether
