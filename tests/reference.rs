@@ -37,7 +37,8 @@ fn calls() {
     }
     page += "\nBeyond the table:\n\n\
         - A nonblocking receive belongs to the bucket of the message that arrived, as a blocking one does. Until its completion is seen, \
-        it counts in the first bucket without bytes. A combined call (`MPI_Isendrecv`) belongs to the bucket of the message that it sends.\n\
+        it counts in the first bucket without bytes. A call that tells of its completion and leaves it to others, as `MPI_Request_get_status`, \
+        is as good: the bytes count then, once, also if `MPI_Request_free` follows. A combined call (`MPI_Isendrecv`) belongs to the bucket of the message that it sends.\n\
         - Setting up a persistent request carries no bytes. `MPI_Start` carries those of its request, in the bucket of its message. \
         `MPI_Startall` is one call; the bytes of its requests are added on their communicators, in its bucket.\n\
         - Where each rank may give and take another number of bytes, as in the [v,w] forms, and in `MPI_Startall`, a call is in the bucket of \

@@ -164,6 +164,23 @@ fn requests_that_other_threads_started_are_completed_once() {
     }
 }
 
+/// Calls that tell of a completion and leave it to others count its bytes once, whatever follows.
+#[test]
+fn what_is_told_to_be_complete_is_counted_once() {
+    for mpi in Mpi::ALL {
+        [2, 4].into_iter().for_each(|ranks| holds(mpi, "revealed", ranks));
+        check(&Launch::new(mpi, "revealed").arguments(&["threads"]).ranks(2).run().succeeded());
+        // Also by call site, and on a timeline.
+        for variable in ["COMMSEE_SITES", "COMMSEE_TRACE"] {
+            check(&Launch::new(mpi, "revealed").ranks(2).variable(variable, "1").run().succeeded());
+        }
+    }
+    if Mpi::Standard.is_there() {
+        check(&Launch::new(Mpi::Standard, "revealed").ranks(2).run().succeeded());
+        check(&Launch::new(Mpi::Standard, "revealed").arguments(&["threads"]).ranks(2).run().succeeded());
+    }
+}
+
 #[test]
 fn less_detail_has_the_same_sums() {
     for mpi in Mpi::ALL {

@@ -27,6 +27,16 @@ fn programs_are_counted_exactly() {
     }
 }
 
+/// Newer MPICHs have calls that tell of several requests.
+#[test]
+fn what_is_told_to_be_complete_is_counted_once() {
+    for kin in Kin::all() {
+        let launch = || launch(&kin, kin.compiled("revealed")).preload(library()).ranks(2);
+        check(&launch().run().succeeded());
+        check(&launch().arguments(&["threads"]).run().succeeded());
+    }
+}
+
 /// Also of errors that a library tells of only to the program's own handler.
 #[test]
 fn errors_are_those_without_commsee() {

@@ -178,6 +178,27 @@ contains
         call holds(flag .and. request == MPI_REQUEST_NULL, "null after MPI_Test")
         call received(label, "MPI_Irecv", 132)
 
+        ! Told to be complete, and freed.
+        do i = 1, 2
+            call MPI_Send(out, 11 * i, MPI_INTEGER, peer, 7, comm, error)
+            call sent(label, "MPI_Send", peer_world, 44 * i)
+            call MPI_Mprobe(peer, 7, comm, message, MPI_STATUS_IGNORE, error)
+            call called(label, "MPI_Mprobe")
+            call MPI_Imrecv(in, 1000, MPI_INTEGER, message, request, error)
+            flag = .false.
+            do while (.not. flag)
+                if (i == 1) then
+                    call MPI_Request_get_status(request, flag, status, error)
+                else
+                    call MPI_Request_get_status(request, flag, MPI_STATUS_IGNORE, error)
+                end if
+                call called(label, "MPI_Request_get_status")
+            end do
+            call MPI_Request_free(request, error)
+            call called(label, "MPI_Request_free")
+            call received(label, "MPI_Imrecv", 44 * i)
+        end do
+
         ! Matched messages.
         call MPI_Isend(out, 25, MPI_INTEGER, peer, 8, comm, request, error)
         call sent(label, "MPI_Isend", peer_world, 100)

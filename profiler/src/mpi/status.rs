@@ -121,14 +121,39 @@ pub fn at_on<P: Path>(statuses: Word, index: usize) -> Word {
     if are_ignored || statuses == 0 { 0 } else { statuses + index * abi().status_on::<P>().bytes }
 }
 
-/// Where a message came from, and its tag: in every family they stand before the error.
+/// Where a message came from, and its tag.
 pub unsafe fn source_and_tag(status: Word) -> (c_int, c_int) {
     if status == 0 {
         return (-1, -1);
     }
-    let error = (status + abi().status.error) as *const c_int;
     // SAFETY: the caller passes the address of a status that the library has filled.
-    unsafe { (*error.sub(2), *error.sub(1)) }
+    unsafe { (*source_in(status), *source_in(status).add(1)) }
+}
+
+/// In every family the source stands before the tag, and that before the error.
+fn source_in(status: Word) -> *mut c_int {
+    ((status + abi().status.error) as *mut c_int).wrapping_sub(2)
+}
+
+/// No rank, and nothing that libraries put in its place.
+const UNFILLED: c_int = c_int::MIN + 1;
+
+/// Marks a status that a call may leave as it is where it should fill it, as MPICH 4.0 does of partitioned requests. Returns what it held.
+pub unsafe fn mark(status: Word) -> c_int {
+    // SAFETY: the caller passes the address of a status.
+    unsafe { source_in(status).replace(UNFILLED) }
+}
+
+/// Whether the call has filled it. If not, it is as it was.
+pub unsafe fn is_filled(status: Word, held: c_int) -> bool {
+    // SAFETY: as above.
+    unsafe {
+        let is_filled = *source_in(status) != UNFILLED;
+        if !is_filled {
+            *source_in(status) = held;
+        }
+        is_filled
+    }
 }
 
 /// The error code of one status out of an array.

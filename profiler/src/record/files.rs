@@ -198,9 +198,11 @@ fn nonblocking(
 pub unsafe fn arrived(thread: &Thread, request: &Completed, status: Word) -> u64 {
     // SAFETY: the caller passes a status that the library has filled.
     let bytes = unsafe { status::bytes_read(status) };
-    thread.counters.count_on_file(request.cells, request.posted, |cell| {
-        cell.bytes_read = cell.bytes_read.wrapping_add(bytes);
-    });
+    if !request.is_counted {
+        thread.counters.count_on_file(request.cells, request.posted, |cell| {
+            cell.bytes_read = cell.bytes_read.wrapping_add(bytes);
+        });
+    }
     bytes
 }
 

@@ -402,6 +402,9 @@ fn receive(pending: *mut Cell, cell: *mut Cell, ticks: u64, bytes: u64) {
 /// What a completed receive brought. Returns the counters that tell its operation and size.
 #[inline(never)]
 pub fn arrived(thread: &Thread, request: &Completed, bytes: u64) -> Started {
+    if request.is_counted {
+        return sized(thread, request.cells, bytes);
+    }
     if crate::sites::are_counted() {
         return arrived_at_site(thread, request, bytes);
     }
@@ -479,7 +482,8 @@ fn arrived_at_site(thread: &Thread, request: &Completed, bytes: u64) -> Started 
     }
 }
 
-/// Counters of an operation in the bucket of what arrived. They stay empty: the bytes belong to the bucket of the call.
+/// Counters of an operation in the bucket of what arrived, where nothing is added to them: the bytes are counted already, or belong to the bucket of the
+/// call.
 fn sized(thread: &Thread, cells: u64, bytes: u64) -> Started {
     thread.counters.cell(cells & !0xff | u64::from(buckets::of(bytes))).0
 }

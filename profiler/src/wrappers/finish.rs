@@ -5,12 +5,12 @@ use std::ffi::c_int;
 use super::creators;
 use super::look::Single;
 use super::rest;
-use crate::guest::short_path::Path;
+use crate::guest::short_path::{Full, Path};
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators;
 use crate::objects::requests::slot::Slot;
-use crate::objects::requests::{Completed, Kind, Noted};
+use crate::objects::requests::{self, Completed, Kind, Noted};
 use crate::objects::shortcuts::Shortcut;
 use crate::record::completed::{self, One, Started};
 use crate::record::files;
@@ -216,6 +216,19 @@ pub unsafe fn finish<P: Path>(thread: &Thread, noted: Noted, code: c_int, receiv
     Some(One { kind: completed.kind, started, bytes })
 }
 
+/// A call has told that a request is complete, and left it: what it received is counted now, since the program may free it without completing it.
+pub unsafe fn reveal(thread: &Thread, handle: Word, status: Word) {
+    if handle == abi().request_null {
+        return;
+    }
+    // Another thread has it that has looked at it meanwhile.
+    let seen = requests::seen(thread.requests(), &thread.unknown, handle, 0);
+    if let Some(completed) = seen.and_then(|seen| thread.requests().reveal(seen.handle)) {
+        // SAFETY: as demanded of this one.
+        unsafe { finish_completed::<Full>(thread, &completed, 0, true, status) };
+    }
+}
+
 #[inline(never)]
 unsafe fn finish_completed<P: Path>(
     thread: &Thread,
@@ -235,7 +248,8 @@ unsafe fn finish_completed<P: Path>(
                 false => 0,
             };
             let started = nonblocking::arrived(thread, completed, arrived);
-            if trace::is_on_in::<P>() && code == 0 && receives && completed.kind != Kind::Read {
+            let is_message = completed.kind != Kind::Read && !completed.is_counted;
+            if trace::is_on_in::<P>() && code == 0 && receives && is_message {
                 // SAFETY: as above.
                 unsafe {
                     trace::received(thread, completed.comm, completed.operation(), completed.posted, status, arrived)

@@ -19,7 +19,7 @@ use crate::record::tally::Done;
 use crate::thread::Thread;
 
 /// A call that completes one of several tells its index.
-enum One {}
+pub enum One {}
 
 impl Which for One {
     const IS_ONE: bool = true;
@@ -47,7 +47,7 @@ impl Which for One {
 }
 
 /// A call that completes some tells how many, their indices, and their statuses in that order.
-enum Few {}
+pub enum Few {}
 
 impl Which for Few {
     unsafe fn most([count, _, _]: [Word; 3]) -> usize {

@@ -4,120 +4,88 @@ use std::ffi::c_int;
 
 use vocabulary::calls::op;
 
+use super::finish::reveal;
+use super::finish_some::Which;
 use super::forward::timed;
 use super::look::{Several, count, look, look_any, of_handle};
+use super::repeated::{Few, One};
 use crate::guest::guard::recorded;
 use crate::guest::short_path::Full;
-use crate::mpi::abi::{Word, abi};
-use crate::objects::communicators::{self, Record};
-use crate::record::in_flight::{self, Taken};
-use crate::record::tally::Done;
+use crate::mpi::abi::{Abi, Word, abi};
+use crate::mpi::status;
+use crate::objects::communicators;
+use crate::record::in_flight;
 use crate::thread::Thread;
 
 /// Looks at a request without completing it. The request is passed by value.
 pub unsafe fn MPI_Request_get_status(
     thread: &Thread,
     request: Word,
-    _: Word,
+    flag: Word,
     status: Word,
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
     let handle = request & abi().mask;
-    let record = match handle == abi().request_null {
-        true => communicators::none(),
-        false => of_handle(thread, handle, 0).record,
-    };
+    let single = (handle != abi().request_null).then(|| of_handle(thread, handle, 0));
+    let record = single.map_or(communicators::none(), |single| single.record);
+    let receives = single.is_some_and(|single| single.receives);
+    let mut own = status::Own::new();
+    let status = if receives { own.stand_in::<Full>(status) } else { status };
+    // SAFETY: the program passes the place of a status, or there is ours.
+    let held = (receives && status != 0).then(|| unsafe { status::mark(status) });
     let done = timed!(thread, record, MPI_Request_get_status, forward(status));
     recorded(|| {
         count::<Full>(thread, record, done);
+        // SAFETY: the call has returned, and has filled the places that it was passed.
+        unsafe {
+            let is_filled = held.is_some_and(|held| status::is_filled(status, held));
+            if is_filled && done.code == 0 && Abi::told(flag) != 0 {
+                reveal(thread, handle, status);
+            }
+        }
     });
     done.code
 }
 
-/// Looks at several requests without completing any.
-unsafe fn look_at(
-    thread: &Thread,
-    operation: u16,
-    length: c_int,
-    array: Word,
-    forward: impl FnOnce(&Thread, Taken, Record) -> Done,
-) -> c_int {
-    // SAFETY: the program passes an array of so many requests.
-    unsafe {
-        let taken = in_flight::take::<Full>(thread);
-        let several = Several::look::<Full>(thread, taken, operation, length, array, false);
-        let done = forward(thread, taken, several.record);
-        recorded(|| {
-            count::<Full>(thread, several.record, done);
-        });
-        several.leave::<Full>(thread, taken);
-        done.code
-    }
+/// Calls that look at several requests without completing any. `$told`: of so many requests, the indices of those that are complete, and their statuses.
+macro_rules! looks {
+    ($($name:ident($($argument:ident),*; $statuses:ident), tells where $tells:expr, $told:expr;)*) => {$(
+        pub unsafe fn $name(
+            thread: &Thread,
+            length: c_int,
+            array: Word,
+            $($argument: Word,)*
+            $statuses: Word,
+            forward: impl FnOnce(Word) -> c_int,
+        ) -> c_int {
+            // SAFETY: the program passes arrays of so many requests and places, and places for the rest.
+            unsafe {
+                let taken = in_flight::take::<Full>(thread);
+                let several = Several::look::<Full>(thread, taken, op::$name, length, array, false);
+                let $statuses = several.statuses::<Full>($statuses);
+                let done = timed!(Full, thread staying at taken, several.record, $name, forward($statuses));
+                recorded(|| {
+                    count::<Full>(thread, several.record, done);
+                    if done.code == 0 && several.receives && $tells {
+                        for (index, status) in $told(several.length) {
+                            reveal(thread, abi().load_at(array, index), status);
+                        }
+                    }
+                });
+                several.leave::<Full>(thread, taken);
+                done.code
+            }
+        }
+    )*};
 }
 
-pub unsafe fn MPI_Request_get_status_any(
-    thread: &Thread,
-    length: c_int,
-    array: Word,
-    _: Word,
-    _: Word,
-    status: Word,
-    forward: impl FnOnce(Word) -> c_int,
-) -> c_int {
-    let operation = op::MPI_Request_get_status_any;
-    // SAFETY: as above.
-    unsafe {
-        look_at(
-            thread,
-            operation,
-            length,
-            array,
-            |thread, taken, record| timed!(Full, thread staying at taken, record, MPI_Request_get_status_any, forward(status)),
-        )
-    }
-}
-
-pub unsafe fn MPI_Request_get_status_all(
-    thread: &Thread,
-    length: c_int,
-    array: Word,
-    _: Word,
-    statuses: Word,
-    forward: impl FnOnce(Word) -> c_int,
-) -> c_int {
-    let operation = op::MPI_Request_get_status_all;
-    // SAFETY: as above.
-    unsafe {
-        look_at(
-            thread,
-            operation,
-            length,
-            array,
-            |thread, taken, record| timed!(Full, thread staying at taken, record, MPI_Request_get_status_all, forward(statuses)),
-        )
-    }
-}
-
-pub unsafe fn MPI_Request_get_status_some(
-    thread: &Thread,
-    length: c_int,
-    array: Word,
-    _: Word,
-    _: Word,
-    statuses: Word,
-    forward: impl FnOnce(Word) -> c_int,
-) -> c_int {
-    let operation = op::MPI_Request_get_status_some;
-    // SAFETY: as above.
-    unsafe {
-        look_at(
-            thread,
-            operation,
-            length,
-            array,
-            |thread, taken, record| timed!(Full, thread staying at taken, record, MPI_Request_get_status_some, forward(statuses)),
-        )
-    }
+looks! {
+    MPI_Request_get_status_any(index, flag; status), tells where Abi::told(flag) != 0,
+        |length| One::completed(0, length, [index, status, 0]);
+    MPI_Request_get_status_all(flag; statuses), tells where Abi::told(flag) != 0,
+        |length| (0..length).map(move |index| (index, status::at(statuses, index)));
+    MPI_Request_get_status_some(outcount, indices; statuses), tells where true,
+        |length| Few::completed(0, length, [outcount, indices, statuses]);
 }
 
 pub unsafe fn MPI_Cancel(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {

@@ -457,7 +457,7 @@ impl Requests {
                 if slot.complete_simply() {
                     return Some(slot.completed());
                 }
-                if slot.state != State::Active {
+                if !slot.state.is_active() {
                     return None;
                 }
                 let mut completed = slot.completed();
@@ -466,6 +466,25 @@ impl Requests {
                 } else {
                     requests.complete_with_extra(place, &mut completed);
                 }
+                Some(completed)
+            },
+        )
+    }
+
+    /// A call has told that a request which this thread has looked at is complete, and has not completed it: what it received, if that was
+    /// not told before.
+    pub fn reveal(&self, handle: Word) -> Option<Completed> {
+        self.with(
+            || None,
+            |requests| {
+                let place = requests.busy_slot_of(handle)?;
+                let slot = at(&mut requests.slots, place);
+                if !slot.kind.receives() || !slot.state.is_active() || slot.state == State::Revealed {
+                    return None;
+                }
+                let completed = slot.completed();
+                slot.state = State::Revealed;
+                self.changed();
                 Some(completed)
             },
         )

@@ -50,6 +50,8 @@ pub enum State {
     /// A persistent request that is not started.
     Inactive,
     Active,
+    /// Active, and a call has told that it is complete without completing it: what it received is counted.
+    Revealed,
     /// Active, and none of those that take more than a comparison to complete: no other request has its handle, and it has nothing that
     /// few have.
     Sole,
@@ -110,6 +112,8 @@ pub struct Completed {
     pub shortcut: *const Shortcut,
     pub cells: u64,
     pub kind: Kind,
+    /// Of one that was [`State::Revealed`].
+    pub is_counted: bool,
     pub posted: u32,
     /// For `Kind::Duplicate`: where the program wants the handle, and the record that waits for it.
     pub duplicate: (HandleAddress, Record),

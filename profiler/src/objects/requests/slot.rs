@@ -243,7 +243,8 @@ impl Slot {
     #[inline(always)]
     pub fn completed(&self) -> Completed {
         let Slot { comm, ticks, shortcut, cells, kind, posted, .. } = *self;
-        Completed { comm, ticks, shortcut, cells, kind, posted, duplicate: (HandleAddress::C(0), comm) }
+        let is_counted = self.state == State::Revealed;
+        Completed { comm, ticks, shortcut, cells, kind, is_counted, posted, duplicate: (HandleAddress::C(0), comm) }
     }
 }
 
