@@ -62,7 +62,7 @@ fn parameters(call: &Call) -> Vec<String> {
     let own: &[&str] = match call.name {
         "MPI_Init" | "MPI_Finalize" => &["ierror"],
         "MPI_Init_thread" => &["required", "provided", "ierror"],
-        "MPI_Pcontrol" => &["level"],
+        "MPI_Pcontrol" => &["level", "unused"],
         _ => &[],
     };
     if !own.is_empty() {

@@ -2,12 +2,37 @@
 
 use std::process::Command;
 
-use common::{Launch, Mpi, Profile, check, check_profile, execute, holds};
+use common::{Launch, Mpi, Profile, Program, check, check_profile, execute, fortran, holds, library};
 
 #[test]
 fn pcontrol_stops_and_resumes_counting() {
     for mpi in Mpi::ALL {
         [2, 4].into_iter().for_each(|ranks| holds(mpi, "control", ranks));
+    }
+}
+
+/// Where MPI is not there, what happens is the library's choice.
+#[test]
+fn pcontrol_outside_of_mpi_is_left_to_the_library() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for mpi in Mpi::ALL {
+        let in_c = Program { name: "outside", link: Vec::new() }.compiled(mpi);
+        let in_fortran = (1..=3).map(|interface| fortran(mpi, "outside", interface));
+        for program in std::iter::once(in_c).chain(in_fortran) {
+            for when in ["before", "after"] {
+                let told = |preload: &str| {
+                    let mut command = Command::new(&program);
+                    command.arg(when).env("LD_PRELOAD", preload).env("COMMSEE_OUT", folder.path().join("%p.db"));
+                    let done = execute(&mut command);
+                    // Of the numbers some are those of processes.
+                    let said = done.stderr.lines().filter(|line| !line.starts_with("commsee: profile in "));
+                    let stderr = said.collect::<Vec<_>>().join("\n").replace(|c: char| c.is_ascii_digit(), "");
+                    (done.status, done.stdout, stderr)
+                };
+                let profiled = told(library().to_str().expect("a path in UTF-8"));
+                assert_eq!(told(""), profiled, "{} {when}", program.display());
+            }
+        }
     }
 }
 

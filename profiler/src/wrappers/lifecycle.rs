@@ -144,7 +144,9 @@ where_present! {
 
 unsafe extern "C-unwind" fn pcontrol(level: c_int, name: Word, caller: Caller) -> c_int {
     controlled(level, Some(name), caller);
-    0
+    let real = real_function!(MPI_Pcontrol, fn(c_int, Word));
+    // SAFETY: as it was called. Outside of MPI some libraries end the program.
+    unsafe { real(level, name) }
 }
 
 fn controlled(level: c_int, name: Option<Word>, caller: Caller) {
@@ -281,18 +283,22 @@ impl Drop for Seen {
     }
 }
 
-pub unsafe extern "C-unwind" fn fortran_MPI_Pcontrol(level: Word, caller: Caller, entry: Address) -> Word {
+/// `unused`: the register of a second argument, where MPICH takes the place of an error code from, which the standard does not have.
+pub unsafe extern "C-unwind" fn fortran_MPI_Pcontrol(
+    level: Word,
+    unused: Word,
+    caller: Caller,
+    entry: Address,
+) -> Word {
     // SAFETY: its own entry point passes it.
     let entry: &fortran::Entry = unsafe { entry.as_ref() };
     // SAFETY: as above.
-    let real: unsafe extern "C-unwind" fn(Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
-    if !entry.is_mpi() {
+    let real: unsafe extern "C-unwind" fn(Word, Word) -> Word = unsafe { std::mem::transmute(entry.real()) };
+    if !fortran::understood(entry) {
         // SAFETY: as above.
-        return unsafe { real(level) };
+        return unsafe { real(level, unused) };
     }
-    if fortran::understood(entry) {
-        // SAFETY: the program passes the place of an INTEGER.
-        controlled(unsafe { fortran::int(level) }, None, caller);
-    }
+    // SAFETY: the program passes the place of an INTEGER.
+    controlled(unsafe { fortran::int(level) }, None, caller);
     0
 }
