@@ -1,4 +1,4 @@
-# Sourced by ./test: tests the benchmark of groups under an MPI library. For Open MPI what ./test has built serves it as well; the others have
+# Sourced by ./test: the benchmark of groups under an MPI library. For Open MPI what ./test has built serves it as well; the others have
 # target directories of their own.
 
 # What its bindings are made with: the library, which is not libclang-cpp, and the headers that belong to it.
@@ -14,12 +14,11 @@ has_libclang() {
     return 1
 }
 
-# test_groupbench LIBRARY [ARGUMENTS OF THE TESTS …]: such as openmpi.
-test_groupbench() {
-    local library=$1
-    shift
+# for_groupbench LIBRARY COMMAND [ARGUMENTS…]: a command of cargo, for a library such as openmpi.
+for_groupbench() {
+    local library=$1 command=$2
+    shift 2
     local where=(-p groupbench --release)
     [ "$library" = openmpi ] || where+=(--target-dir "target/groupbench/$library")
-    MPICC=mpicc.$library cargo clippy "${where[@]}" --all-targets -- -D warnings
-    MPICC=mpicc.$library cargo test "${where[@]}" -- "$@"
+    MPICC=mpicc.$library cargo "$command" "${where[@]}" "$@"
 }

@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod circles;
+mod runner;
 mod source;
 
 use std::fs;
