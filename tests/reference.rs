@@ -102,7 +102,13 @@ fn environment() {
     }
     page += "\nThe directory of [shards](glossary.md#shard) needs 32 KiB per rank, plus 48 bytes for each (communicator, operation, bucket) \
         and 64 bytes for each communicator that a rank uses (256 more if it has a label); 256 bytes for each file that is opened by a new name, and 48 for each (file, communicator, operation, bucket). If the directory has no room, counters are kept \
-        in memory, and commsee says so: they are then lost if the process dies.\n";
+        in memory, and commsee says so: they are then lost if the process dies.\n\n\
+        ## The cache\n\n\
+        `through` keeps the names of functions and lines that it looked up, so that the next view of a profile need not read the \
+        binaries again: in `$XDG_CACHE_HOME/commsee`, or `~/.cache/commsee` if that is not set, with one file for each binary or library. \
+        It keeps at most 1000 files and 64 MiB, removes the oldest first, and each after 90 days. `through clean --cache` removes all \
+        of them. Nothing is lost: what is missing is looked up again, and `through run` writes the names into the profile itself. \
+        The profiler in the job does not use this directory, and a directory that cannot be written costs time only.\n";
     check("environment.md", &page);
 }
 

@@ -316,6 +316,9 @@ pub struct Clean {
     /// Also remove files of other hosts and containers, and files without a shard, if this host cannot see whether they are in use
     #[arg(long)]
     pub force: bool,
+    /// Also remove the names of functions and lines that were looked up for profiles (~/.cache/commsee)
+    #[arg(long)]
+    pub cache: bool,
     /// Directories of shards [default: $COMMSEE_DIR, else /dev/shm, $TMPDIR and /tmp]
     #[arg(value_name = "DIR")]
     pub directories: Vec<PathBuf>,

@@ -1,10 +1,14 @@
-//! `through clean`: removes what jobs left that did not reach `MPI_Finalize`.
+//! `through clean`: removes what jobs left that did not reach `MPI_Finalize`, and what is kept of binaries.
+
+use std::path::PathBuf;
 
 use super::lines::Lines;
 use crate::cli::Clean;
 use crate::error::Error;
 use crate::job::shards;
+use crate::symbols::{Kept, cache_of_user};
 use crate::text::message::say;
+use crate::text::units;
 
 /// Whether there was anything to remove.
 pub fn clean(arguments: &Clean) -> Result<bool, Error> {
@@ -40,8 +44,19 @@ pub fn clean(arguments: &Clean) -> Result<bool, Error> {
         let done = if arguments.dry_run { "would remove" } else { "removed" };
         lines.add(format_args!("{done} {description}"));
     }
+    let kept = cache_of_user().filter(|_| arguments.cache).map(|cache| Kept::find(&cache));
+    if let Some(kept) = kept.as_ref().filter(|kept| kept.count() > 0) {
+        any = true;
+        if !arguments.dry_run {
+            kept.remove().map_err(|source| Error::Output { path: kept.folder.clone(), source })?;
+        }
+        let done = if arguments.dry_run { "would remove" } else { "removed" };
+        let (files, bytes) = (units::count(kept.count() as u64, "file"), units::bytes(kept.bytes()));
+        lines.add(format_args!("{done} {}: {files} with names of functions and lines, {bytes}", kept.folder.display()));
+    }
     if !any {
-        say(format_args!("nothing to remove in {}", shards::names(&directories)));
+        let looked: Vec<PathBuf> = directories.into_iter().chain(kept.map(|kept| kept.folder)).collect();
+        say(format_args!("nothing to remove in {}", shards::names(&looked)));
     }
     lines.end()?;
     Ok(any)

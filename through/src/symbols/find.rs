@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use commsee::settings;
 use object::Object;
 
-use super::Module;
 use super::elf::Image;
+use super::{Module, cache};
 
 /// Whether a binary without a build id may be used. Its path is all that is known of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,10 +37,9 @@ impl Search {
     pub fn of_environment(trust: Trust) -> Search {
         let named = env::var_os(settings::DEBUG_DIRS).filter(|named| !named.is_empty());
         let named = named.unwrap_or_else(|| "/usr/lib/debug".into());
-        let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         Search {
             debug_directories: env::split_paths(&named).filter(|path| path.is_absolute()).collect(),
-            cache: absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache"))),
+            cache: cache::of_user(),
             trust,
         }
     }

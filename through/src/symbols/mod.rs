@@ -18,6 +18,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::cache::{Kept, of_user as cache_of_user};
 use self::find::{Files, find};
 pub use self::find::{Search, Trust};
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use tempfile::TempDir;
 use through::symbols::{Module, Name, Names, Outcome, Search, Trust, resolve};
@@ -474,6 +474,31 @@ fn what_was_found_is_kept_until_more_can_be_told() {
     let file = fs::read_dir(shop.path("cache/commsee/symbols")).unwrap().next().unwrap().unwrap().path();
     fs::write(file, "{").unwrap();
     assert_eq!(lines(), 0);
+}
+
+#[test]
+fn what_is_kept_has_a_limit() {
+    let shop = Workshop::new();
+    shop.does("gcc -g -O2 main.c note.o -o a.out && mkdir -p cache/commsee/symbols && cd cache/commsee/symbols && touch -d 2000-01-01 ancient.json");
+    let said = shop.said("a.out");
+    let search = Search { cache: Some(shop.path("cache")), ..shop.search() };
+    let path = |name: &str| shop.path("cache/commsee/symbols").join(name);
+    // So many, so large: the first ones are the newest.
+    let now = SystemTime::now();
+    let old = |name: &str, bytes: u64, hours: u64| {
+        let file = fs::File::create(path(name)).unwrap();
+        file.set_len(bytes).unwrap();
+        file.set_modified(now - Duration::from_secs(hours * 3600)).unwrap();
+    };
+    (0..1200).for_each(|number| old(&format!("{number}.json"), 0, 1 + number));
+    agree(&names(&module(&shop.path("a.out")), &said, &search).0, &said, &shop.path("main.c"));
+    let left = || fs::read_dir(path("")).unwrap().count();
+    assert_eq!(left(), 1000);
+    assert!(path("998.json").exists() && !path("999.json").exists() && !path("ancient.json").exists());
+    shop.does("rm cache/commsee/symbols/*");
+    [("new", 1), ("large", 2), ("oldest", 3)].iter().for_each(|(name, hours)| old(name, 30 << 20, *hours));
+    names(&module(&shop.path("a.out")), &said, &search);
+    assert_eq!((left(), path("oldest").exists()), (3, false));
 }
 
 #[test]

@@ -254,6 +254,28 @@ fn cleaning_removes_shards_only() {
     assert_eq!(folder.through(&["clean"]).status, 1);
 }
 
+/// What was looked up of binaries stays, unless that is asked for.
+#[test]
+fn cleaning_removes_the_cache_when_asked() {
+    let folder = Folder::empty();
+    let cache = folder.path("cache/commsee/symbols");
+    fs::create_dir_all(&cache).unwrap();
+    ["00.json", "01.json", ".1.new"].iter().for_each(|name| fs::write(cache.join(name), [b' '; 512]).unwrap());
+    let clean = |words: &[&str]| {
+        let mut command = folder.command(&[&["clean"], words].concat());
+        Answer::of(command.env("XDG_CACHE_HOME", folder.path("cache")).output().unwrap())
+    };
+    let all =
+        format!("{}: 3 files with names of functions and lines, 1.50 KiB\n", folder.path("cache/commsee").display());
+    assert_eq!(clean(&[]).status, 1);
+    assert_eq!(clean(&["--cache", "-n"]).ok(), format!("would remove {all}"));
+    assert_eq!(fs::read_dir(&cache).unwrap().count(), 3);
+    assert_eq!(clean(&["--cache"]).ok(), format!("removed {all}"));
+    assert!(!folder.path("cache/commsee").exists() && folder.path("cache").exists());
+    let nothing = clean(&["--cache"]);
+    assert_eq!((nothing.status, nothing.err.contains("cache/commsee")), (1, true), "{nothing:?}");
+}
+
 /// The shard of a rank of the run that `write` makes with this process number.
 fn shard(folder: &Folder, pid: u32, rank: u32) -> std::path::PathBuf {
     folder.path(&shard_name([0xabcd_ef01, u64::from(pid)], rank))
