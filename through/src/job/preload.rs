@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 
 use commsee::settings;
 
@@ -127,13 +127,18 @@ fn there(places: &[PathBuf]) -> Vec<String> {
 
 /// The first of the files that is there, as it can be preloaded.
 fn found(candidates: &[PathBuf]) -> Result<Option<PathBuf>, Error> {
-    let there = candidates.iter().find(|path| path.is_file()).and_then(|path| path.canonicalize().ok());
-    match there {
-        Some(path) if path.as_os_str().as_bytes().iter().any(|byte| b":;".contains(byte)) => {
-            Err(Error::LibraryPath(path))
-        }
-        there => Ok(there),
+    let Some(path) = candidates.iter().find(|path| path.is_file()) else { return Ok(None) };
+    let Ok(whole) = path.canonicalize() else { return Ok(None) };
+    // As it was named, it may lead there by a symbolic link.
+    match [Some(whole.clone()), absolute(path).ok()].into_iter().flatten().find(|path| !has_separator(path)) {
+        Some(path) => Ok(Some(path)),
+        None => Err(Error::LibraryPath(whole)),
     }
+}
+
+/// What parts the directories of `LD_LIBRARY_PATH`, and the files of `LD_PRELOAD`.
+fn has_separator(path: &Path) -> bool {
+    path.as_os_str().as_bytes().iter().any(|byte| b":;".contains(byte))
 }
 
 /// In front of what is loaded already, each once.

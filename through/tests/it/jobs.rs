@@ -86,6 +86,11 @@ fn a_library_that_cannot_be_loaded_is_told_before_the_job_starts() {
         assert_eq!((answer.status, answer.out.as_str()), (2, ""));
         assert!(answer.err.lines().count() == 1 && answer.err.contains(why), "{}", answer.err);
     }
+    // By a path without a colon, it can.
+    std::os::unix::fs::symlink("a:b", folder.path("plain")).unwrap();
+    let mut through = command(&folder, &["exec", "sh", "-c", "echo $LD_PRELOAD"]);
+    let answer = through.env("COMMSEE_LIB", "plain/libcommsee.so").env("LD_PRELOAD", "").output().unwrap();
+    assert!(Answer::of(answer).out.trim().ends_with("/plain/libcommsee.so"));
 }
 
 /// Libraries that do nothing: copies of one that is loaded anyway.
