@@ -1,6 +1,5 @@
 //! What programs are run under: commsee, and the tools it is compared with.
 
-use std::env;
 use std::path::{Path, PathBuf};
 
 use super::{Arguments, Mpi, note};
@@ -24,7 +23,7 @@ pub struct Library {
 /// commsee first. `{mpi}` stands for `openmpi` or `mpich`.
 pub fn libraries(mpi: Mpi, arguments: &Arguments) -> Vec<Library> {
     let of_files = |name: String, preload: String| Library { name, preload, launcher: Vec::new() };
-    let mut libraries = vec![of_files("commsee".to_owned(), commsee().display().to_string())];
+    let mut libraries = vec![of_files("commsee".to_owned(), ::common::library().display().to_string())];
     for peer in &arguments.against {
         match peer {
             Peer::Preload(list) => {
@@ -48,14 +47,6 @@ pub fn libraries(mpi: Mpi, arguments: &Arguments) -> Vec<Library> {
         }
     }
     libraries
-}
-
-/// The release build beside this benchmark.
-fn commsee() -> PathBuf {
-    let executable = env::current_exe().expect("the path of this benchmark");
-    let library = executable.ancestors().nth(2).expect("TARGET/release/deps/BENCHMARK").join("libcommsee.so");
-    assert!(library.exists(), "{} is not there: run `cargo build --release` first", library.display());
-    library
 }
 
 /// `eztrace-mpich` of `/usr/lib/libeztrace-mpich.so.1`.

@@ -1,6 +1,6 @@
 //! The MPI libraries under which is measured, and their compilers and launchers.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::{env, fmt};
 
@@ -75,7 +75,7 @@ impl fmt::Display for Mpi {
 /// A program of `benches/`, in C or Fortran, or a library to preload, compiled for an MPI library. None, with a note, where that is not
 /// possible.
 pub fn compiled(mpi: Mpi, source: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches").join(source);
+    let path = ::common::root().join("benches").join(source);
     let program = workplace().join(format!("{}-{mpi}", source.replace('.', "-")));
     let (compiler, flags): (_, &[&str]) = match source.ends_with(".F90") {
         // Inlined, the loops could not be told apart by their names.

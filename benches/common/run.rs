@@ -42,7 +42,7 @@ pub fn place() -> TempDir {
 
 /// Compiled programs stay here.
 pub fn workplace() -> PathBuf {
-    PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+    ::common::temporary_folder()
 }
 
 /// The bytes of all files under a folder.
@@ -58,7 +58,7 @@ pub fn bytes_in(folder: &Path) -> u64 {
 
 /// A library that has MPICH give the processor away while it waits: with more ranks than processors it spins otherwise.
 pub fn yielding() -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/yield.c");
+    let source = ::common::root().join("tests/programs/yield.c");
     let library = workplace().join("bench-yield.so");
     let made = Command::new("cc").args(["-O1", "-shared", "-fPIC", "-o"]).arg(&library).arg(source).status();
     assert!(made.is_ok_and(|status| status.success()), "cc makes a library of tests/programs/yield.c");

@@ -6,7 +6,7 @@
 #
 # Every host (login, node1 … nodeNODES) has its own network (eth0, 10.77.0.K, on a bridge of login), host name, process ids, IPC,
 # clocks of the time since boot (K × 1000 s ahead), /dev/shm, /tmp and /run. All else is shared, as a home directory would be:
-# also the directories in $VC_SHARED (with colons between them), wherever they lie. On the hosts:
+# also the directories in $VC_SHARED (one a line), wherever they lie. On the hosts:
 #   vssh nodeK COMMAND…   like ssh: a fresh environment, through a shell, with COMMAND's exit status
 #   vkill nodeK           the node loses power: every process of it is killed
 #
@@ -15,7 +15,8 @@
 # COMMAND; the machine's own network is not touched.
 set -euo pipefail
 
-IFS=: read -ra shared <<<"${VC_SHARED-}"
+shared=()
+[ -z "${VC_SHARED-}" ] || mapfile -t shared <<<"$VC_SHARED"
 readonly PLAIN_PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 cannot() {

@@ -1,6 +1,7 @@
 //! A cluster of hosts that are namespaces of this machine (`tests/cluster/vcluster.sh`), and jobs over them: so many nodes, this MPI
 //! library, this program, this way of dying.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -12,8 +13,9 @@ use tempfile::{NamedTempFile, TempDir};
 use super::compile::{Program, shared_library};
 use super::execute::{Done, execute};
 use super::kin::{Kin, NETWORK};
-use super::launch::{Run, library, target_folder};
+use super::launch::Run;
 use super::mpi::Mpi;
+use super::paths::{library, root, target_folder, temporary_folder};
 
 /// Ends what hangs, not what is slow.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -35,8 +37,7 @@ impl Cluster {
         let mut command = Command::new(script());
         command.arg(nodes.to_string()).args(["bash", "-c", "echo \"$VC_STATE\"; exec cat >/dev/null"]);
         command.env("HOME", folder.path().join("home")).env_remove("LD_PRELOAD");
-        let shared = format!("{}:{}", super::root().display(), super::temporary_folder().display());
-        command.env("VC_SHARED", shared);
+        command.env("VC_SHARED", shared_folders().map(|folder| folder.display().to_string()).join("\n"));
         let errors = NamedTempFile::new().expect("a temporary file");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors.reopen().expect("a temporary file"));
         let mut keeper = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
@@ -108,13 +109,23 @@ impl Cluster {
         self.tell(host, &line).trim_end().parse().expect("a number")
     }
 
+    /// What lies in the hosts' `$HOME` that is commsee's. Settings and caches have directories of their own there.
+    pub fn left_at_home(&self) -> Vec<OsString> {
+        let names =
+            fs::read_dir(self.home()).expect("$HOME").map(|entry| entry.expect("an entry of $HOME").file_name());
+        names.filter(|name| name.to_string_lossy().contains("commsee")).collect()
+    }
+
     /// What lies in `/dev/shm` and `/tmp` of the hosts that is commsee's, as `HOST:PATH`.
     pub fn left_on_hosts(&self) -> Vec<String> {
         let find = "find /dev/shm /tmp -maxdepth 1 -name '*commsee-*' | sort";
         let hosts = self.hosts().into_iter().filter(|host| self.is_up(host));
+        let shared = shared_folders();
         let of_host = |host: String| {
             let listed = self.tell(&host, find);
-            listed.lines().map(|path| format!("{host}:{path}")).collect::<Vec<_>>()
+            // The project may lie there itself.
+            let is_left = |path: &&str| !shared.iter().any(|folder| folder.starts_with(path));
+            listed.lines().filter(is_left).map(|path| format!("{host}:{path}")).collect::<Vec<_>>()
         };
         hosts.flat_map(of_host).collect()
     }
@@ -402,12 +413,17 @@ pub fn skip(why: &str) {
 }
 
 fn script() -> PathBuf {
-    super::root().join("tests/cluster/vcluster.sh")
+    root().join("tests/cluster/vcluster.sh")
 }
 
-/// A folder that all hosts see: each has a `/tmp` of its own.
+/// What all hosts see, wherever it lies: each has a `/tmp` of its own. By paths without symbolic links, which may lead there.
+fn shared_folders() -> [PathBuf; 2] {
+    [root().to_owned(), temporary_folder()].map(|folder| folder.canonicalize().expect("a folder of the project"))
+}
+
+/// A folder that all hosts see, for a moment.
 fn shared_folder() -> TempDir {
-    let folder = tempfile::Builder::new().prefix("cluster-").tempdir_in(super::temporary_folder());
+    let folder = tempfile::Builder::new().prefix("cluster-").tempdir_in(temporary_folder());
     folder.expect("a temporary folder")
 }
 

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use super::execute::execute;
 use super::mpi::{Mpi, demand};
+use super::paths::{root, temporary_folder};
 
 /// A C program of `tests/programs/`, with what it is linked to beyond MPI.
 pub struct Program<'a> {
@@ -145,7 +146,7 @@ pub fn executable(name: &str) -> PathBuf {
 
 /// Where they lie.
 pub fn programs() -> PathBuf {
-    super::root().join("tests/programs")
+    root().join("tests/programs")
 }
 
 pub fn source(name: &str) -> PathBuf {
@@ -154,8 +155,8 @@ pub fn source(name: &str) -> PathBuf {
 
 /// All that programs may include, so that none outlives a change of it.
 fn headers() -> Vec<PathBuf> {
-    let root = super::root();
-    let folders = ["tests/programs", "profiler/hooks"].map(|folder| fs::read_dir(root.join(folder)).expect("a folder"));
+    let folders =
+        ["tests/programs", "profiler/hooks"].map(|folder| fs::read_dir(root().join(folder)).expect("a folder"));
     let paths = folders.into_iter().flatten().map(|entry| entry.expect("an entry").path());
     let mut headers: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|end| end == "h")).collect();
     headers.sort();
@@ -175,7 +176,7 @@ fn cached_with(compiler: &str, source: &Path, flags: &[&str], output: &[&str], n
     for archive in flags.iter().filter(|flag| [".a", ".c", ".cpp"].iter().any(|end| flag.ends_with(end))) {
         read(Path::new(archive)).hash(&mut hasher);
     }
-    let folder = super::temporary_folder().join(format!("programs/{:016x}", hasher.finish()));
+    let folder = temporary_folder().join(format!("programs/{:016x}", hasher.finish()));
     let target = folder.join(name);
     if !target.exists() {
         fs::create_dir_all(&folder).expect("the folder for compiled programs");

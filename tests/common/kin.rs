@@ -5,6 +5,7 @@ use std::process::Command;
 
 use super::compile::{Program, programs};
 use super::mpi::Mpi;
+use super::paths::fetched;
 
 /// Programs whose part for MPI 4 calls functions for large counts.
 const WITH_LARGE_COUNTS: [&str; 2] = ["io", "rma"];
@@ -21,7 +22,7 @@ pub struct Kin {
 impl Kin {
     /// Those in the folder that `COMMSEE_KIN` names (`./test` fetches some), by their names.
     pub fn all() -> Vec<Kin> {
-        let Some(folder) = std::env::var_os("COMMSEE_KIN") else { return Vec::new() };
+        let Some(folder) = fetched("COMMSEE_KIN") else { return Vec::new() };
         let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         let mut kin: Vec<Kin> = entries.map(|entry| Kin { folder: entry.expect("an entry").path() }).collect();
         kin.sort_by_key(|kin| kin.folder.clone());

@@ -17,6 +17,7 @@ use super::compile::{Program, shared_library};
 use super::execute::{Done, execute, execute_within};
 use super::kin::Kin;
 use super::mpi::Mpi;
+use super::paths::{library, temporary_folder};
 use super::profile::Profile;
 
 /// A job to be run.
@@ -258,7 +259,8 @@ impl Run {
     /// Removes what the program itself wrote into its working directory.
     pub fn discard_other_files(&self) {
         for path in self.left_behind() {
-            if path.parent() == Some(self.folder.path()) && !path.to_string_lossy().contains("profile") {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if path.parent() == Some(self.folder.path()) && !name.contains("profile") {
                 fs::remove_file(&path).expect("a file of the program");
             }
         }
@@ -272,7 +274,9 @@ impl Run {
         };
         let mut left = list(&self.folder.path().join("shards"));
         let known = ["shards", "truth", "profile.db"].map(|name| self.folder.path().join(name));
-        let is_snapshot = |path: &PathBuf| path.to_string_lossy().contains("/profile-snapshot-");
+        let is_snapshot = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("profile-snapshot-"))
+        };
         let beside = list(self.folder.path()).into_iter();
         left.extend(beside.filter(|path| !known.contains(path) && !is_snapshot(path)));
         left
@@ -288,7 +292,7 @@ const RANKS_OF_A_JOB: usize = 4;
 
 impl Place {
     fn take() -> Place {
-        let folder = super::temporary_folder();
+        let folder = temporary_folder();
         let places = (thread::available_parallelism().map_or(1, usize::from) / RANKS_OF_A_JOB).max(2);
         loop {
             for place in 0..places {
@@ -310,40 +314,4 @@ impl Drop for Place {
         // SAFETY: as above.
         unsafe { libc::flock(self.0.as_raw_fd(), libc::LOCK_UN) };
     }
-}
-
-/// The preload library.
-pub fn library() -> PathBuf {
-    built("libcommsee.so")
-}
-
-/// The command.
-pub fn through() -> PathBuf {
-    built("through")
-}
-
-/// The hook module of a layer.
-pub fn hook(layer: &str) -> PathBuf {
-    built(&format!("libcommsee_{layer}.so"))
-}
-
-/// The library for static linking.
-pub fn static_library() -> PathBuf {
-    built("libcommsee.a")
-}
-
-/// The target folder of the running test.
-pub fn target_folder() -> PathBuf {
-    let executable = std::env::current_exe().expect("the path of this test");
-    executable.ancestors().nth(3).expect("TARGET/PROFILE/deps/TEST").to_owned()
-}
-
-/// A product of the workspace beside the running test: the same profile's, else the release profile's.
-fn built(name: &str) -> PathBuf {
-    let executable = std::env::current_exe().expect("the path of this test");
-    let same = executable.ancestors().nth(2).expect("TARGET/PROFILE/deps/TEST").join(name);
-    let release = target_folder().join("release").join(name);
-    [same.clone(), release.clone()].into_iter().find(|path| path.exists()).unwrap_or_else(|| {
-        panic!("neither {} nor {} exists: run `cargo build --release` first", same.display(), release.display())
-    })
 }

@@ -1,7 +1,6 @@
 //! What the integration tests share: a C program under `tests/programs/` is compiled for each MPI library, launched
 //! with the profiler preloaded, and what it says about itself is compared with the profile it left.
 
-use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
 
@@ -13,6 +12,7 @@ mod invariants;
 mod kin;
 mod launch;
 mod mpi;
+mod paths;
 pub mod profile;
 mod query;
 pub mod timeline;
@@ -27,23 +27,12 @@ pub use execute::{Done, execute, execute_within_s};
 pub use installed::{fortran_symbols, interpreter, library_file, mpi_symbols, symbols};
 pub use invariants::{check as check_invariants, check_files};
 pub use kin::Kin;
-pub use launch::{Launch, Run, hook, library, static_library, target_folder, through};
+pub use launch::{Launch, Run};
 pub use mpi::{Mpi, demand};
+pub use paths::{fetched, hook, library, root, static_library, target_folder, temporary_folder, through};
 pub use profile::{Call, Communicator, Profile};
 pub use query::answer;
 pub use truth::{Facts, check, check_profile};
-
-/// The folder of the project.
-pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("two folders further up")
-}
-
-/// Where tests keep what they compile, and what lies there only for a moment.
-pub fn temporary_folder() -> PathBuf {
-    let folder = target_folder().join("tmp");
-    std::fs::create_dir_all(&folder).expect("the folder of temporary files");
-    folder
-}
 
 /// Checks cases that mostly wait, some of them at a time. The test fails if one of them does.
 pub fn side_by_side<Case: Send>(cases: impl IntoIterator<Item = Case, IntoIter: Send>, check: impl Fn(Case) + Sync) {

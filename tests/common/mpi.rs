@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::process::Command;
 
+use super::paths::fetched;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::enum_variant_names)] // Open MPI has its name.
 pub enum Mpi {
@@ -24,7 +26,7 @@ impl Mpi {
     }
 
     fn standard_folder() -> String {
-        std::env::var("COMMSEE_STANDARD_MPI").expect("COMMSEE_STANDARD_MPI")
+        fetched("COMMSEE_STANDARD_MPI").expect("COMMSEE_STANDARD_MPI").display().to_string()
     }
 
     /// What the compiler needs beyond the program.

@@ -1,9 +1,8 @@
 //! What `through advise` says of programs with one planted fault, and of the same programs without it.
 
-use std::path::Path;
 use std::process::Command;
 
-use common::{Launch, Mpi, Run, c_source, execute, library};
+use common::{Launch, Mpi, Run, c_source, execute, library, root};
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -23,7 +22,7 @@ struct Planted<'a> {
 }
 
 fn run(mpi: Mpi, planted: &Planted, word: &str) -> Run {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/planted").join(planted.program);
+    let source = root().join("tests/planted").join(planted.program);
     let program = c_source(mpi, &source.with_extension("c"), planted.program);
     let launch = Launch::of(mpi, program).preload(library()).ranks(planted.ranks).arguments(&[word]);
     match planted.option {
@@ -266,7 +265,7 @@ fn tiny_file_accesses() {
 #[test]
 fn the_tutorial_finds_the_rank_below_the_clouds() {
     for mpi in Mpi::ALL {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/clouds.c");
+        let source = root().join("examples/clouds.c");
         let program = c_source(mpi, &source, "clouds");
         let launch = || Launch::of(mpi, program.clone()).preload(library()).ranks(4);
         let found = findings(&launch().run().succeeded());

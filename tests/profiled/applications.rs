@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
-use common::{Launch, Mpi, Profile, Run, check_invariants, demand, execute, library, mpi_shared_library};
+use common::{Launch, Mpi, Profile, Run, check_invariants, demand, execute, library, mpi_shared_library, root};
 
 /// Calls, bytes sent and received by operation and rank.
 type Totals = BTreeMap<(String, u32), (u64, u64, u64)>;
@@ -69,7 +69,7 @@ fn installed(command: &str) -> PathBuf {
 }
 
 fn input(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs").join(name);
+    let path = root().join("tests/inputs").join(name);
     path.to_str().expect("a path in UTF-8").to_owned()
 }
 

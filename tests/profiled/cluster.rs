@@ -1,7 +1,7 @@
 //! Jobs over several hosts, which are namespaces of this machine (`tests/cluster/vcluster.sh`).
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::ffi::OsString;
 use std::path::Path;
 
 use common::timeline::{check_calls, check_messages, rows};
@@ -16,8 +16,7 @@ fn hosts(profile: &Profile) -> Vec<&str> {
 fn check_nothing_is_left(cluster: &Cluster, run: &Run) {
     assert_eq!(cluster.left_on_hosts(), Vec::<String>::new(), "{}", run.output());
     assert_eq!(run.left_behind(), Vec::<std::path::PathBuf>::new(), "{}", run.output());
-    let at_home: Vec<_> = fs::read_dir(cluster.home()).expect("$HOME").map(|entry| entry.unwrap().path()).collect();
-    assert!(at_home.iter().all(|path| !path.to_string_lossy().contains("commsee")), "{at_home:?}\n{}", run.output());
+    assert_eq!(cluster.left_at_home(), Vec::<OsString>::new(), "{}", run.output());
 }
 
 #[test]

@@ -83,8 +83,7 @@ fn code(run: &Run) -> i32 {
 fn left(cluster: &Cluster, run: &Run) -> Vec<String> {
     let mut left = cluster.left_on_hosts();
     left.extend(run.left_behind().iter().map(|path| path.display().to_string()));
-    let at_home = fs::read_dir(cluster.home()).expect("$HOME").map(|entry| entry.unwrap().path());
-    left.extend(at_home.map(|path| path.display().to_string()).filter(|path| path.contains("commsee")));
+    left.extend(cluster.left_at_home().iter().map(|name| format!("$HOME/{}", name.display())));
     left
 }
 

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Launch, Mpi, Program, Run, answer, hook, library, shared_library, shared_library_of, skip};
+use common::{Launch, Mpi, Program, Run, answer, fetched, hook, library, shared_library, shared_library_of, skip};
 
 fn program(mpi: Mpi) -> PathBuf {
     let standin = shared_library("standin_cupti").display().to_string();
@@ -71,7 +71,7 @@ fn copies_are_on_the_timeline_when_they_were_made() {
 /// NVIDIA's own library, where there is no GPU.
 #[test]
 fn the_real_cupti_is_asked_and_its_answer_said() {
-    let folder = std::env::var_os("COMMSEE_GPU_LIBRARIES").map(PathBuf::from).map(|folder| folder.join("cupti"));
+    let folder = fetched("COMMSEE_GPU_LIBRARIES").map(|folder| folder.join("cupti"));
     let Some(cupti) = folder.map(|folder| folder.join("libcupti.so.13")).filter(|cupti| cupti.is_file()) else {
         return skip("CUPTI (its wheel cannot be had here)");
     };

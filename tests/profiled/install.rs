@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Done, Mpi, Program, execute, target_folder};
+use common::{Done, Mpi, Program, execute, root, target_folder};
 use tempfile::TempDir;
 
 /// A folder with something of somebody else in it.
@@ -54,7 +54,7 @@ impl Prefix {
 }
 
 fn install(prefix: &Path, words: &[&str]) -> Done {
-    let mut install = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("install"));
+    let mut install = Command::new(root().join("install"));
     install.args(words).arg("--prefix").arg(prefix).env("CARGO_TARGET_DIR", target_folder()).env_remove("DESTDIR");
     execute(&mut install)
 }
@@ -136,7 +136,7 @@ fn what_it_did_not_put_there_is_not_replaced() {
 
 #[test]
 fn without_a_home_it_asks_for_a_prefix() {
-    let mut install = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("install"));
+    let mut install = Command::new(root().join("install"));
     install.arg("--no-build").env_remove("HOME").env("CARGO_TARGET_DIR", target_folder());
     let done = execute(install.env("DESTDIR", "/nowhere/at/all"));
     assert_eq!(done.status.code(), Some(2), "{}", done.stdout);
@@ -156,7 +156,7 @@ fn a_prefix_that_it_made_goes_again() {
 #[test]
 fn destdir_stands_in_front_of_the_prefix() {
     let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("install"));
+    let mut command = Command::new(root().join("install"));
     command.args(["--no-build", "--prefix", "/usr/x"]).env("DESTDIR", folder.path());
     let done = execute(command.env("CARGO_TARGET_DIR", target_folder()));
     assert!(done.status.success(), "{}", done.stderr);
@@ -194,10 +194,10 @@ fn a_list_that_leads_elsewhere_is_refused() {
     }
 }
 
-/// Found relative to itself, and preloaded although its path has a space.
+/// Found relative to itself, and preloaded although its path has a space, and letters beyond ASCII.
 #[test]
 fn what_is_installed_profiles_programs() {
-    for name in ["opt", "my tools"] {
+    for name in ["opt", "my möbel-测试"] {
         let prefix = Prefix::new(name).installed();
         for mpi in Mpi::ALL {
             let program = Program { name: "foreign", link: Vec::new() }.compiled(mpi);
@@ -217,7 +217,7 @@ fn what_is_installed_profiles_programs() {
                     done.stdout
                 );
             }
-            let built = target_folder().join("release/libcommsee");
+            let built = target_folder().canonicalize().unwrap().join("release/libcommsee");
             assert!(!done.stdout.contains(built.to_str().unwrap()), "{mpi}: {}", done.stdout);
             let profile = prefix.folder.path().join("run.db");
             let ranks = prefix.told(&format!("\"$P/bin/through\" '{}' -e --format csv", profile.display()));
@@ -242,7 +242,7 @@ fn programs_and_modules_are_built_by_pkg_config() {
             let launcher = mpi.launcher(2, &[]);
             let words = [launcher.get_program()].into_iter().chain(launcher.get_args());
             let words = words.map(|word| word.to_str().unwrap()).collect::<Vec<_>>().join(" ");
-            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/foreign.c");
+            let source = root().join("tests/programs/foreign.c");
             let line = format!(
                 "eval {} -w -o app '{}' $(pkg-config --libs commsee)\n\
                  COMMSEE_DIR=$PWD COMMSEE_OUT=$PWD/linked.db {words} ./app",

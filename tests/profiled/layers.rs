@@ -6,7 +6,7 @@ use std::process::Command;
 
 use commsee::profile::recover;
 
-use common::{Launch, Mpi, answer, library, mpi_shared_library, target_folder};
+use common::{Launch, Mpi, answer, library, mpi_shared_library, root, target_folder};
 
 fn layered(mpi: Mpi, ranks: usize) -> Launch {
     let launch = Launch::new(mpi, "layered").ranks(ranks);
@@ -156,7 +156,7 @@ fn a_module_of_another_version_is_left_out() {
 /// The module of docs/howto/write-a-module.md, as it stands there.
 #[test]
 fn the_smallest_module_counts() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root();
     let read = |path: &str| std::fs::read_to_string(root.join(path)).expect(path);
     let page = read("docs/howto/write-a-module.md");
     let shown = page.split_once("```rust\n").and_then(|(_, rest)| rest.split_once("```\n")).expect("the module").0;

@@ -1,10 +1,9 @@
 //! Calls that the program leaves otherwise than by their return: callbacks that throw, jump or end their thread.
 
-use std::path::Path;
 use std::time::Duration;
 use std::{fs, thread};
 
-use common::{Launch, Mpi, Program, check, demand, library};
+use common::{Launch, Mpi, Program, check, demand, library, root};
 use commsee::profile::recover;
 use rusqlite::Connection;
 
@@ -16,7 +15,7 @@ fn job(mpi: Mpi, how: &[&str]) -> Launch {
 
 fn job_with(mpi: Mpi, how: &[&str], flags: Vec<String>) -> Launch {
     demand("g++", "g++");
-    let helper = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/leaving.cpp");
+    let helper = root().join("tests/programs/leaving.cpp");
     let link = [helper.display().to_string(), "-lstdc++".to_owned()].into_iter().chain(flags).collect();
     let program = Program { name: "left", link }.compiled(mpi);
     Launch::of(mpi, program).preload(library()).ranks(RANKS).arguments(how)

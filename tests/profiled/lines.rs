@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Launch, Mpi, Run, answer, check, execute, library};
+use common::{Launch, Mpi, Run, answer, check, execute, fetched, library, root};
 use serde_json::Value;
 
 /// Rank, label of the communicator, operation, function, line.
@@ -86,7 +86,7 @@ fn own_name(function: &str) -> String {
 
 fn compiled(mpi: Mpi, folder: &Path, source: &str, flags: &[&str]) -> PathBuf {
     mpi.demand();
-    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    let programs = root().join("tests/programs");
     let compiler = match source.ends_with(".cpp") {
         true => mpi.compiler().replace("mpicc", "mpicxx"),
         false => mpi.compiler().to_owned(),
@@ -180,7 +180,7 @@ fn each_line_of_a_fortran_program_made_the_calls_that_it_logs() {
     for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
         for interface in ["1", "2", "3"] {
             let folder = tempfile::tempdir().expect("a temporary folder");
-            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/lines.F90");
+            let source = root().join("tests/programs/lines.F90");
             let program = folder.path().join("program");
             // Optimized, gfortran gives calls the first line of their procedure.
             let flags = ["-g", "-O0", "-ffree-line-length-none", "-fallow-argument-mismatch"];
@@ -197,8 +197,8 @@ fn each_line_of_a_fortran_program_made_the_calls_that_it_logs() {
 /// Under the wheel of mpi4py, which `./test` fetches to where `COMMSEE_MPI4PY_WHEEL` says.
 #[test]
 fn each_line_of_a_python_program_made_the_calls_that_it_logs() {
-    let Some(wheel) = std::env::var_os("COMMSEE_MPI4PY_WHEEL").map(PathBuf::from) else { return };
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/lines.py");
+    let Some(wheel) = fetched("COMMSEE_MPI4PY_WHEEL") else { return };
+    let script = root().join("tests/programs/lines.py");
     let folder = tempfile::tempdir().expect("a temporary folder");
     // Debian calls MPICH's library by another name than MPICH does.
     let link = folder.path().join("libmpi.so.12");

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Kin, Launch, Mpi, Profile, Run, check, check_invariants, interpreter, library};
+use common::{Kin, Launch, Mpi, Profile, Run, check, check_invariants, fetched, interpreter, library, root};
 
 /// Left out: what hangs also without the profiler.
 fn left_out(mpi: Mpi, ranks: usize) -> &'static [&'static str] {
@@ -23,11 +23,11 @@ fn left_out(mpi: Mpi, ranks: usize) -> &'static [&'static str] {
 }
 
 fn built() -> Option<PathBuf> {
-    std::env::var_os("COMMSEE_MPI4PY").map(PathBuf::from)
+    fetched("COMMSEE_MPI4PY")
 }
 
 fn launch(mpi: Mpi, built: &Path, script: &str) -> Launch {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(script);
+    let script = root().join("tests/programs").join(script);
     let packages = built.join(mpi.to_string());
     assert!(packages.is_dir(), "{} is missing: run `./test --heavy`", packages.display());
     let launch = Launch::of(mpi, interpreter()).arguments(&[script.to_str().expect("a path in UTF-8")]);
@@ -125,9 +125,9 @@ fn under_the_wheel(folder: &Path) -> Vec<(String, Command)> {
 
 /// The wheel finds out by weak references which functions the library has, and calls those.
 fn the_wheel_is_the_same(parts: &[&str], seconds: u64) {
-    let Some(wheel) = std::env::var_os("COMMSEE_MPI4PY_WHEEL").map(PathBuf::from) else { return };
+    let Some(wheel) = fetched("COMMSEE_MPI4PY_WHEEL") else { return };
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/mpi4py_suite.py");
+    let script = root().join("tests/programs/mpi4py_suite.py");
     for (name, launcher) in under_the_wheel(folder.path()) {
         let run = |preload: bool| -> (Option<i32>, BTreeMap<String, String>, String) {
             let truth = tempfile::tempdir().expect("a temporary folder");

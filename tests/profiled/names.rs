@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Mpi, demand, execute, library, mpi_symbols, static_library};
+use common::{Mpi, demand, execute, library, mpi_symbols, root, static_library};
 
 fn programs() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs")
+    root().join("tests/programs")
 }
 
 /// Compiles for an MPI library, or without one.

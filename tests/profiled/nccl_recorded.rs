@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use common::{Launch, Mpi, answer, hook};
+use common::{Launch, Mpi, answer, hook, root};
 
 /// What two ranks of `nccl_gpu.c` had NCCL do on a GPU: the version of the plugin's interface, and where it was written down.
 const RECORDED: [(usize, &str); 3] = [(4, "2.28.9-v4"), (5, "2.28.9-v5"), (6, "2.32.3-v6")];
 
 fn recording(name: &str) -> String {
-    format!("{}/tests/inputs/nccl/{name}", env!("CARGO_MANIFEST_DIR"))
+    root().join("tests/inputs/nccl").join(name).display().to_string()
 }
 
 fn recorded(mpi: Mpi, version: usize, name: &str) -> Launch {

@@ -11,10 +11,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use common::{
-    Cluster, Done, Mpi, Profile, Program, Run, check, check_profile, job_folder, library, shared_library, skip,
+    Cluster, Done, Mpi, Profile, Program, Run, check, check_profile, job_folder, library, root, shared_library, skip,
     target_folder, wait_for,
 };
 use tempfile::TempDir;
@@ -41,7 +41,7 @@ impl Slurm {
             return None;
         }
         let cluster = Cluster::start(2)?;
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cluster/slurm.sh");
+        let script = root().join("tests/cluster/slurm.sh");
         let more: Vec<String> = more.iter().map(|line| format!("'{line}'")).collect();
         let done = cluster.on("login", &format!("'{}' 2 {}", script.display(), more.join(" ")));
         if done.status.code() == Some(77) {

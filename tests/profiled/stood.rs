@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use common::{Launch, Mpi, Run, execute};
+use common::{Launch, Mpi, Run, execute, root};
 use commsee::profile::recover;
 use commsee::profile::recover::Recovered;
 use rusqlite::{Connection, OpenFlags};
@@ -53,7 +53,7 @@ fn check_view(profile: &Path, stood: &[Stood]) {
 
 /// Each call among them is told by function, file and line, also where the process is gone.
 fn check_lines(profile: &Path, stood: &[Stood]) {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/stands.c");
+    let source = root().join("tests/programs/stands.c");
     let source = fs::read_to_string(source).expect("the program");
     let mut command = Command::new(common::through());
     let done = execute(command.arg(profile).args(["--stood", "--format", "json"]));
@@ -212,7 +212,7 @@ fn with_lines(mpi: Mpi, source: &Path, interface: &str, folder: &Path) -> PathBu
 /// The line of the Fortran program, also where the C function below counts the call.
 #[test]
 fn a_rank_stands_on_a_line_of_a_fortran_program() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/stands.F90");
+    let source = root().join("tests/programs/stands.F90");
     let text = fs::read_to_string(&source).expect("the program");
     for mpi in Mpi::ALL {
         for interface in ["1", "2", "3"] {
@@ -239,7 +239,7 @@ fn a_rank_stands_on_a_line_of_a_fortran_program() {
 /// Which rank ended the job, and from which line.
 #[test]
 fn a_rank_of_a_fortran_program_that_aborts_is_told() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/aborts.F90");
+    let source = root().join("tests/programs/aborts.F90");
     let text = fs::read_to_string(&source).expect("the program");
     let line = text.lines().position(|line| line.ends_with("! aborts")).expect("the line") + 1;
     for mpi in Mpi::ALL {

@@ -1,10 +1,9 @@
 //! The algorithms that `through tune` names are those that the libraries know, and its script compares them.
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
-use common::{Kin, Launch, Mpi, Profile, c_source, demand, execute, execute_within_s, library, through};
+use common::{Kin, Launch, Mpi, Profile, c_source, demand, execute, execute_within_s, library, root, through};
 use through::tune::Library;
 use through::tune::algorithms::{COLLECTIVES, Collective, find};
 
@@ -64,7 +63,7 @@ fn mpich_knows_the_algorithms() {
 #[test]
 fn a_script_runs_each_algorithm_and_compares() {
     for mpi in Mpi::ALL {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/transpose.c");
+        let source = root().join("examples/transpose.c");
         let program = c_source(mpi, &source, "transpose");
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = std::env::var("PATH").expect("a path");
