@@ -27,7 +27,8 @@ pub fn target_folder() -> PathBuf {
 
 /// The folder that such a variable names, in which `./test` put what it fetched.
 pub fn fetched(variable: &str) -> Option<PathBuf> {
-    env::var_os(variable).map(|folder| plain(Path::new(&folder)))
+    let folder = PathBuf::from(env::var_os(variable)?);
+    Some(plain(&folder.canonicalize().unwrap_or_else(|error| panic!("{variable}: {}: {error}", folder.display()))))
 }
 
 /// Where tests keep what they compile, and what lies there only for a moment.
