@@ -37,14 +37,14 @@ for library in openmpi mpich; do
     esac
     # What these libraries need themselves is found when a program starts.
     link="-Wl,--unresolved-symbols=ignore-in-shared-libs -Wl,--allow-shlib-undefined"
-    places() { for name in "$@"; do printf '%s ' "$libraries/$name"; done; }
+    places() { for name in "$@"; do printf '"%s" ' "$libraries/$name"; done; }
     tool mpicc.$library <<END
 #!/bin/sh
-exec aarch64-linux-gnu-gcc -I$includes "\$@" $link $(places $c)
+exec aarch64-linux-gnu-gcc "-I$includes" "\$@" $link $(places $c)
 END
     tool mpifort.$library <<END
 #!/bin/sh
-exec aarch64-linux-gnu-gfortran -I$includes -I$libraries/fortran/gfortran-mod-15/$library "\$@" $link $(places $fortran)
+exec aarch64-linux-gnu-gfortran "-I$includes" "-I$libraries/fortran/gfortran-mod-15/$library" "\$@" $link $(places $fortran)
 END
     # Whatever is first of AArch64 runs in the emulator.
     tool mpirun.$library <<END
@@ -73,8 +73,10 @@ for test in "${tests[@]}"; do
     if [ -f "tests/profiled/$test.rs" ]; then modules+=("$test::"); else programs+=(--test "$test"); fi
 done
 chosen() {
-    [ ${#modules[@]} -eq 0 ] || cargo test --release -p commsee --target-dir "$here/target" --no-fail-fast --test profiled "$@" -- "${modules[@]}"
-    [ ${#programs[@]} -eq 0 ] || cargo test --release -p commsee --target-dir "$here/target" --no-fail-fast "${programs[@]}" "$@"
+    local status=0
+    [ ${#modules[@]} -eq 0 ] || cargo test --release -p commsee --target-dir "$here/target" --no-fail-fast --test profiled "$@" -- "${modules[@]}" || status=1
+    [ ${#programs[@]} -eq 0 ] || cargo test --release -p commsee --target-dir "$here/target" --no-fail-fast "${programs[@]}" "$@" || status=1
+    return $status
 }
 chosen --no-run
 rustup target add aarch64-unknown-linux-gnu

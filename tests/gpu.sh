@@ -55,6 +55,10 @@ trap 'rm -rf "$work"' EXIT
 if [ ! -e "$own/nccl_gpu" ]; then
     pack "$work"
     own=$work
+elif [[ $own == *[\ :]* ]]; then
+    # LD_PRELOAD is split there.
+    ln -s "$own" "$work/packed"
+    own=$work/packed
 fi
 [ -z "${NCCL-}" ] || export LD_LIBRARY_PATH=$NCCL${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 keep=${KEEP:-$work}
