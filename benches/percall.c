@@ -312,7 +312,6 @@ int main(int argc, char **argv)
     long iterations = atol(argv[2]);
     int repetitions = atoi(argv[3]);
     double *ns = malloc(sizeof *ns * repetitions), *ticks = malloc(sizeof *ticks * repetitions);
-    shift_heap();
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

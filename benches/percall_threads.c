@@ -149,7 +149,6 @@ int main(int argc, char **argv)
     repetitions = atoi(argv[3]);
     in_turn = argc > 4;
     int provided, processors[CPU_SETSIZE], count = 0;
-    shift_heap();
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     if (provided < MPI_THREAD_MULTIPLE) return fprintf(stderr, "the library has no MPI_THREAD_MULTIPLE\n"), 1;
     cpu_set_t set;

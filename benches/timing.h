@@ -51,11 +51,3 @@ __attribute__((noipa, unused)) static void say_result(const char *name, double n
 {
     printf("%s,%.2f,%.1f\n", name, ns, grown_bytes);
 }
-
-/* Handles may be addresses, and tables of handles differ by where these are: `SHIFT` bytes move them. */
-static inline void shift_heap(void)
-{
-    const char *bytes = getenv("SHIFT");
-    void *volatile kept = bytes ? malloc(atol(bytes)) : NULL;
-    (void)kept;
-}

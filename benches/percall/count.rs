@@ -26,14 +26,12 @@ pub fn is_counted(case: &Case) -> bool {
     case.program != Program::Pair && case.length != Length::Fixed(CYCLES, 1)
 }
 
-/// Instructions per iteration, of one thread; in the order of the cases. What the program puts on the heap is moved by
-/// some bytes.
+/// Instructions per iteration, of one thread; in the order of the cases.
 pub fn instructions(
     mpi: Mpi,
     programs: &Programs,
     library: Option<&Library>,
     cases: &[&'static Case],
-    shift: usize,
 ) -> Vec<Option<f64>> {
     let mut found = vec![None; cases.len()];
     let job = |case: &Case| Job { mpi, program: case.program, recording: environment(mpi, case, library), library };
@@ -52,10 +50,10 @@ pub fn instructions(
                 words.push(cases[*at].word);
             }
         }
-        let mut counts = count(&job, programs, &words, shift);
+        let mut counts = count(&job, programs, &words);
         if counts.is_none() && words.len() > 1 {
             // A library that fails in one case is measured in the others.
-            counts = Some(words.iter().map(|word| count(&job, programs, &[word], shift)?[0]).collect());
+            counts = Some(words.iter().map(|word| count(&job, programs, &[word])?[0]).collect());
         }
         for at in group {
             let word = words.iter().position(|word| *word == cases[at].word).expect("a word of the group");
@@ -75,9 +73,8 @@ fn environment(mpi: Mpi, case: &Case, library: Option<&Library>) -> Recording {
 }
 
 /// None where the program fails; a count is none where callgrind leaves none.
-fn count(job: &Job, programs: &Programs, words: &[&str], shift: usize) -> Option<Vec<Option<f64>>> {
+fn count(job: &Job, programs: &Programs, words: &[&str]) -> Option<Vec<Option<f64>>> {
     let mut command = job.launcher();
-    command.env("SHIFT", shift.to_string());
     command.env(ALLOCATOR.0, ALLOCATOR.1);
     if job.mpi == Mpi::OpenMpi {
         // Otherwise it looks for events every ten milliseconds.

@@ -30,7 +30,7 @@ pub fn measure(mpi: Mpi, libraries: &[Library], wanted: impl Fn(&Case) -> bool) 
     let others = usage.share_of_others();
     let cases: Vec<&Case> = arms.iter().map(|arms| arms[0].case).collect();
     let counted: Vec<Vec<Option<f64>>> = match installed("valgrind", "valgrind") {
-        true => under.iter().map(|library| instructions(mpi, &bench.programs, *library, &cases, 0)).collect(),
+        true => under.iter().map(|library| instructions(mpi, &bench.programs, *library, &cases)).collect(),
         false => vec![vec![None; cases.len()]; under.len()],
     };
     let row = |(at, arms): (usize, Vec<Arm>)| -> Option<Row> {
