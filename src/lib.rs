@@ -7,13 +7,14 @@
 //! - [`buckets`], [`bytes`], [`ranks`]: message-size buckets, sizes such as `8K`, rank lists such as `0-3,8`;
 //! - [`settings`]: the environment variables, [`job`]: the batch job that they tell;
 //! - [`passed_over`]: libraries that are no call sites;
-//! - [`host`]: the host and its processes;
+//! - [`host`]: the host and its processes, [`access`]: files that their owner can read;
 //! - `identity`: what tells communicators apart;
 //! - [`shard`]: the file of counters that each process leaves;
 //! - `counters`: the table of counters, from which rows, columns and their descriptions follow;
 //! - `stream`: what processes counted, on the way to one profile;
 //! - `profile`: the SQLite file that all shards together become.
 
+pub mod access;
 #[cfg(feature = "profile")]
 pub mod bench;
 pub mod buckets;

@@ -8,6 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use crate::access;
+
 /// A file that is being written for a wanted name.
 pub struct Reserved {
     wanted: PathBuf,
@@ -15,7 +17,7 @@ pub struct Reserved {
 }
 
 impl Reserved {
-    /// Creates the file aside, in the directory of the wanted name, readable by its owner's group as the umask says.
+    /// Creates the file aside, in the directory of the wanted name, readable by others as the umask says.
     pub fn create(wanted: &Path) -> io::Result<Reserved> {
         let name = wanted.file_name().ok_or_else(|| io::Error::other("the name of a file is missing"))?;
         // A number behind the name of a device would be a file among devices.
@@ -27,7 +29,7 @@ impl Reserved {
             hidden.push(name);
             hidden.push(format!(".{}-{attempt}.part", std::process::id()));
             let aside = wanted.with_file_name(hidden);
-            match OpenOptions::new().write(true).create_new(true).mode(0o666).open(&aside) {
+            match access::open(OpenOptions::new().write(true).create_new(true).mode(0o666), &aside) {
                 Ok(_) => return Ok(Reserved { wanted: wanted.to_owned(), aside }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),

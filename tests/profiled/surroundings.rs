@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
 use common::{
@@ -69,6 +70,42 @@ fn shards_are_readable_by_their_owner_only() {
         for shard in shards {
             let mode = fs::metadata(&shard).expect("the shard").permissions().mode();
             assert_eq!(mode & 0o7777, 0o600, "{}", shard.display());
+        }
+    }
+}
+
+/// The umask is the program's, and it may forbid the owner of a file to read it.
+#[test]
+fn profiles_and_shards_are_their_owners_whatever_the_umask() {
+    let mode = |path: &Path| {
+        fs::metadata(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())).permissions().mode() & 0o7777
+    };
+    for mpi in Mpi::ALL {
+        for (umask, expected) in [("0027", 0o640), ("0177", 0o600), ("0777", 0o600)] {
+            // MPI libraries fail where they cannot open their own files. Root can.
+            // SAFETY: asks for a number.
+            if umask != "0027" && unsafe { libc::geteuid() } != 0 {
+                eprintln!("left out: umask {umask}, for other users than root");
+                continue;
+            }
+            // The launcher and the MPI library make files of their own: the umask is set by a process between them, and one rank needs no others'.
+            let under = |name: &str, arguments: &[&str]| {
+                let program = Program { name, link: Vec::new() }.compiled(mpi);
+                let script = format!("umask {umask}; exec \"$@\"");
+                let words = ["-c", &script, "sh", program.to_str().expect("a path in UTF-8")];
+                Launch::of(mpi, "/bin/sh".into())
+                    .preload(library())
+                    .ranks(1)
+                    .arguments(&words)
+                    .arguments(arguments)
+                    .run()
+            };
+            let run = under("snapshots", &[]).succeeded();
+            assert_eq!(mode(&run.profile_path()), expected, "{mpi}, umask {umask}");
+            let snapshot = run.folder().join("profile-snapshot-1.db");
+            assert_eq!(mode(&snapshot), expected, "{mpi}, umask {umask}");
+            let run = under("exits", &["exits-4-without-finalize"]);
+            assert_eq!(mode(&run.left_over().shards[0]), 0o600, "{mpi}, umask {umask}");
         }
     }
 }

@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use vocabulary::profile::namespaces;
 
+use vocabulary::access;
+
 use super::verdict::Verdict;
 use crate::guest::signals;
 
@@ -85,6 +87,12 @@ impl Roll {
         // SAFETY: plain system calls on a descriptor of our own; the mapping is new, and its space is reserved before it is touched.
         let place = unsafe {
             let made = libc::open(name.as_ptr(), flags | libc::O_CREAT | libc::O_EXCL, 0o600);
+            if made < 0 {
+                // The rank that made it may not have come to its mode yet.
+                access::grant_by_name(&path, access::READ_AND_WRITE);
+            } else {
+                access::grant(made);
+            }
             let fd = if made < 0 { libc::open(name.as_ptr(), flags) } else { made };
             if fd < 0 {
                 return None;

@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
+use vocabulary::access;
 use vocabulary::profile::recover::snapshot_name;
 use vocabulary::shard::{Header, SNAPSHOT, Shard};
 
@@ -90,7 +91,7 @@ fn store(path: &Path) -> std::io::Result<()> {
     // Nobody else writes it: what stands there was left by a process that was killed.
     let _ = fs::remove_file(&aside);
     let written = (|| {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
+        let mut file = access::open(OpenOptions::new().write(true).create_new(true).mode(0o600), &aside)?;
         file.write_all(&image)?;
         fs::rename(&aside, path)
     })();

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 
+use vocabulary::access;
 use vocabulary::profile::recover::shard_name;
 use vocabulary::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, CODE_TEXTS, COMMUNICATORS, COMPLETED, CONTEXTS, Cell,
@@ -313,7 +314,8 @@ pub fn make_final(state: u32) -> Result<PathBuf, String> {
 fn write_whole(image: &[u8], path: &Path) -> io::Result<()> {
     let aside = path.with_extension("part");
     let written = (|| {
-        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = access::open(options.write(true).create_new(true).mode(0o600), &aside)?;
         file.write_all(image)?;
         std::fs::rename(&aside, path)
     })();
@@ -466,6 +468,7 @@ impl Mapping {
 impl File {
     fn create(path: &Path) -> io::Result<File> {
         let fd = Descriptor::open(path, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL)?;
+        access::grant(fd.0);
         let inode = fd.inode().inspect_err(|_| _ = std::fs::remove_file(path))?;
         Ok(File { path: path.to_owned(), inode, lock: Lock::take(fd.0, path) })
     }

@@ -8,6 +8,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::locks;
+use crate::access;
 
 /// Others may take a claim and give it back between two of our system calls; so often in a row nobody does.
 const TRIES: u32 = 100;
@@ -64,7 +65,7 @@ pub fn hold(path: &Path) -> Option<File> {
 /// No symbolic link is followed, and no pipe waited for: directories of shards are everybody's.
 fn open(path: &Path, is_new: bool) -> io::Result<File> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    OpenOptions::new().write(true).create_new(is_new).mode(0o600).custom_flags(flags).open(path)
+    access::open(OpenOptions::new().write(true).create_new(is_new).mode(0o600).custom_flags(flags), path)
 }
 
 /// Whether the file still has this name.

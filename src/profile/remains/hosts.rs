@@ -3,9 +3,9 @@
 //! on the host will still carry these shards into the folder; when they have been carried it is renamed.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::claim::{self, Claim};
 use super::locks::{self, Reach};
 use super::recover::{Run, find as find_runs};
+use crate::access;
 use crate::ranks::Ranks;
 use crate::shard::read_file;
 
@@ -147,9 +148,13 @@ impl Folder {
     }
 
     pub fn make(&self) -> io::Result<()> {
-        match DirBuilder::new().mode(0o700).create(&self.0) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-            _ => Ok(()),
+        match access::folder(&self.0, 0o700) {
+            // Whoever made it may not have come to its mode yet.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                access::grant_by_name(&self.0, access::ALL);
+                Ok(())
+            }
+            made => made,
         }
     }
 
@@ -170,7 +175,9 @@ impl Folder {
 
     /// A new file. The folder may be in a directory where others can make folders of this name, with links in them.
     fn create(&self, path: &Path) -> io::Result<File> {
-        let open = || OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(NOT_FOLLOWED).open(path);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600).custom_flags(NOT_FOLLOWED);
+        let open = || access::open(&options, path);
         let file = match open() {
             // Of a process that died, and had the same number.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {

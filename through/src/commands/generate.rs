@@ -1,10 +1,10 @@
 //! `through generate`: man pages and completions.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
 use clap_mangen::Man;
+use commsee::access;
 
 use crate::cli::{self, Generate};
 use crate::error::Error;
@@ -33,7 +33,7 @@ fn man(directory: &Path) -> Result<(), Error> {
         let mut text = Vec::new();
         man.render(&mut text).map_err(Error::Stdout)?;
         let path = directory.join(format!("{name}.1"));
-        fs::write(&path, text).map_err(|source| Error::Output { path, source })?;
+        access::write(&path, &text).map_err(|source| Error::Output { path, source })?;
     }
     Ok(())
 }

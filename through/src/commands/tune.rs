@@ -1,10 +1,11 @@
 //! `through tune [PROFILE]`: files and a script that compare algorithms of a collective.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
+
+use commsee::access;
 
 use super::opened;
 use crate::advise::{Run, advise};
@@ -69,7 +70,7 @@ pub fn tune(tune: &Tune) -> Result<u8, Error> {
         let path = path.to_owned();
         move |source| Error::Output { path, source }
     };
-    fs::create_dir(&folder).map_err(|source| match source.kind() {
+    access::folder(&folder, 0o777).map_err(|source| match source.kind() {
         io::ErrorKind::AlreadyExists => {
             let what = "the directory exists, and may hold results: remove it, or name another one with -o";
             Error::Argument(format!("{}: {what}", folder.display()))
@@ -78,7 +79,7 @@ pub fn tune(tune: &Tune) -> Result<u8, Error> {
     })?;
     for file in plan.files() {
         let path = folder.join(&file.name);
-        fs::write(&path, file.text).map_err(failed(&path))?;
+        access::write(&path, file.text.as_bytes()).map_err(failed(&path))?;
     }
     let title = run.title(comm);
     let said = said(&plan, &visible(&title), &quoted(&folder.join(SCRIPT)), part);

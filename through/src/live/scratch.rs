@@ -1,9 +1,10 @@
 //! The folder for the profile that each look is made of: it is this program's own, and goes with it.
 
-use std::fs::{self, DirBuilder};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::{env, io, process};
+
+use commsee::access;
 
 pub struct Scratch(PathBuf);
 
@@ -12,7 +13,7 @@ impl Scratch {
         let mut number = 0;
         loop {
             let folder = env::temp_dir().join(format!("through-watch-{}-{number}", process::id()));
-            match DirBuilder::new().mode(0o700).create(&folder) {
+            match access::folder(&folder, 0o700) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 made => return made.map(|()| Scratch(folder)),
             }

@@ -4,6 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use commsee::access;
+
 use super::pager::Pager;
 use super::render;
 use crate::document::{Document, Format};
@@ -73,7 +75,8 @@ fn into_file(file: &Path, render: impl FnOnce(&mut dyn Write) -> io::Result<()>)
     let mut options = OpenOptions::new();
     options.write(true).create_new(!is_special);
     let write = || {
-        let mut out = BufWriter::new(options.open(&aside)?);
+        let made = if is_special { options.open(&aside)? } else { access::open(&options, &aside)? };
+        let mut out = BufWriter::new(made);
         render(&mut out)?;
         out.into_inner()?;
         if is_special { Ok(()) } else { fs::rename(&aside, file) }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use std::{env, fs, io, process};
 
+use commsee::access;
 use serde::{Deserialize, Serialize};
 
 use super::{Found, Names};
@@ -109,9 +110,9 @@ impl Cached {
         let write = || {
             let folder = path.parent()?;
             let text = serde_json::to_vec(self).ok().filter(|text| (text.len() as u64) < MOST_BYTES)?;
-            fs::create_dir_all(folder).ok()?;
+            access::folders(folder).ok()?;
             let new = folder.join(format!(".{}.new", process::id()));
-            fs::write(&new, text).ok()?;
+            access::write(&new, &text).ok()?;
             fs::rename(&new, path).or_else(|_| fs::remove_file(&new)).ok()?;
             forget(folder);
             Some(())
