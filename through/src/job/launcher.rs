@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use commsee::settings;
 
-use crate::job::preload::{PRELOAD, Variables};
+use crate::job::preload::{ADDRESS_SANITIZER, PRELOAD, Variables, beside_others};
 
 /// The names under which Open MPI (and PRRTE, which starts its jobs since 5.0) install their launcher.
 const OPEN_MPI: [&str; 4] = ["mpirun", "mpiexec", "orterun", "prterun"];
@@ -19,8 +19,28 @@ pub fn command(words: &[OsString], variables: &Variables) -> Command {
     if is_open_mpi(launcher) {
         command.args(exports(variables, arguments));
     }
-    command.args(arguments).envs(variables.iter().map(|(name, value)| (name, value)));
+    command.args(amended(arguments)).envs(variables.iter().map(|(name, value)| (name, value)));
     command
+}
+
+/// The arguments, with what they say of AddressSanitizer completed: `-x NAME=VALUE` of Open MPI, `-env NAME VALUE` of MPICH, and env(1).
+fn amended(arguments: &[OsString]) -> Vec<OsString> {
+    let mut words = arguments.to_vec();
+    for place in 0..words.len() {
+        let before = |count: usize| place.checked_sub(count).and_then(|place| arguments[place].to_str());
+        let is_value = before(1) == Some(ADDRESS_SANITIZER) && matches!(before(2), Some("-env" | "-genv"));
+        let is_set = before(1) == Some("-x") || before(1).is_some_and(|word| word == "env" || word.ends_with("/env"));
+        let set = words[place].to_str().and_then(|word| word.strip_prefix(ADDRESS_SANITIZER)?.strip_prefix('='));
+        match set.filter(|_| is_set).map(OsString::from) {
+            Some(value) => {
+                words[place] = OsString::from(format!("{ADDRESS_SANITIZER}="));
+                words[place].push(beside_others(value));
+            }
+            None if is_value => words[place] = beside_others(words[place].clone()),
+            None => {}
+        }
+    }
+    words
 }
 
 /// `-x NAME` for each variable that the processes need and the command line does not hand on yet.
@@ -42,7 +62,7 @@ fn exports(variables: &Variables, arguments: &[OsString]) -> Vec<OsString> {
     words
 }
 
-fn is_open_mpi(launcher: &OsStr) -> bool {
+pub fn is_open_mpi(launcher: &OsStr) -> bool {
     let name = Path::new(launcher).file_name().unwrap_or_default().to_string_lossy().into_owned();
     let is_named = OPEN_MPI.iter().any(|known| {
         let suffix = name.strip_prefix(known);
@@ -83,6 +103,18 @@ mod tests {
         assert_eq!(words("mpirun.openmpi", "mpirun (Open MPI) 4.1.4"), "-x LD_PRELOAD -x COMMSEE_OUT -n");
         assert_eq!(words("mpirun", "HYDRA build details"), "-n");
         assert_eq!(words("mpirunner", "mpirun (Open MPI) 4.1.4"), "-n");
+    }
+
+    #[test]
+    fn options_of_the_sanitizer_are_completed_where_the_command_line_sets_them() {
+        let words = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            amended(&words).into_iter().map(|word| word.into_string().unwrap()).collect::<Vec<_>>().join(" ")
+        };
+        for line in ["-x ASAN_OPTIONS=a=1", "-env ASAN_OPTIONS a=1", "env ASAN_OPTIONS=a=1"] {
+            assert_eq!(words(&format!("{line} ./app")), format!("{line}:verify_asan_link_order=0 ./app"));
+        }
+        assert_eq!(words("-x ASAN_OPTIONS ./app ASAN_OPTIONS=a=1"), "-x ASAN_OPTIONS ./app ASAN_OPTIONS=a=1");
     }
 
     #[test]

@@ -15,6 +15,10 @@ pub const PRELOAD: &str = "LD_PRELOAD";
 /// Unlike `LD_PRELOAD`, its directories may have spaces: ld.so(8).
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 const LIBRARY: &str = "libcommsee.so";
+pub const ADDRESS_SANITIZER: &str = "ASAN_OPTIONS";
+/// AddressSanitizer ends a program in which a library is loaded before its runtime, since that library might define functions that the runtime
+/// intercepts. Those of commsee define none.
+const ANY_ORDER: &str = "verify_asan_link_order";
 /// How the names of the libraries of hook modules begin.
 const MODULE: &str = "libcommsee_";
 
@@ -28,6 +32,7 @@ pub fn variables(profiling: &Profiling) -> Result<Variables, Error> {
     libraries.extend(modules(&hooks.unwrap_or_default(), &places())?);
     let mut variables = vec![(PRELOAD, preloaded(&libraries, env::var_os(PRELOAD)))];
     variables.extend(searched(&libraries, env::var_os(LIBRARY_PATH)).map(|paths| (LIBRARY_PATH, paths)));
+    variables.push((ADDRESS_SANITIZER, beside_others(env::var_os(ADDRESS_SANITIZER).unwrap_or_default())));
     if let Some(output) = &profiling.output {
         variables.push((settings::OUT, absolute_pattern(output.as_os_str()).into_os_string()));
     }
@@ -162,6 +167,19 @@ fn has_space(path: &Path) -> bool {
     path.as_os_str().as_bytes().contains(&b' ')
 }
 
+/// Options of AddressSanitizer, with one that lets libraries be loaded before its runtime. What the user says of it stands.
+pub fn beside_others(options: OsString) -> OsString {
+    if options.as_bytes().windows(ANY_ORDER.len()).any(|word| word == ANY_ORDER.as_bytes()) {
+        return options;
+    }
+    let mut words = options;
+    if !words.is_empty() {
+        words.push(":");
+    }
+    words.push(format!("{ANY_ORDER}=0"));
+    words
+}
+
 /// Where libraries are searched that cannot be preloaded by their whole path, if there are any.
 fn searched(libraries: &[PathBuf], before: Option<OsString>) -> Option<OsString> {
     let mut paths: Vec<&[u8]> = Vec::new();
@@ -191,6 +209,14 @@ mod tests {
         let both = ["/l/libcommsee.so", "/l/libcommsee_ucx.so"].map(PathBuf::from);
         let before = Some("/l/libcommsee_ucx.so:/b.so".into());
         assert_eq!(preloaded(&both, before), "/l/libcommsee.so:/l/libcommsee_ucx.so:/b.so");
+    }
+
+    #[test]
+    fn options_of_the_sanitizer_stay_the_users() {
+        let with = |options: &str| beside_others(options.into()).into_string().unwrap();
+        assert_eq!(with(""), "verify_asan_link_order=0");
+        assert_eq!(with("detect_leaks=0"), "detect_leaks=0:verify_asan_link_order=0");
+        assert_eq!(with("verify_asan_link_order=1"), "verify_asan_link_order=1");
     }
 
     #[test]
