@@ -1,7 +1,12 @@
 //! Batch jobs: what profiles are called, and what they and shards say of the job.
 
 use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use common::{Launch, Mpi, Program, execute, library, through};
 use commsee::profile::recover;
@@ -84,4 +89,38 @@ fn through_run_finds_the_profile_that_had_to_go_elsewhere() {
 fn outside_of_a_job_nothing_is_told() {
     let run = Launch::new(Mpi::Mpich, "foreign").variable("COMMSEE_OUT", "run-%j.%s.db").run().succeeded();
     assert_eq!(job_of(&run.folder().join("run-0.0.db")), BTreeMap::new());
+}
+
+/// Ctrl-C, as a launcher sees it: MPICH's ends with status 0 then.
+#[test]
+fn an_interrupted_job_has_not_finished() {
+    for mpi in Mpi::ALL {
+        let stopped = |command: &mut Command, folder: &Path| {
+            // Whoever runs the tests in the background may ignore the signal, which is inherited.
+            // SAFETY: signal may be called between fork and exec.
+            unsafe {
+                command.pre_exec(|| {
+                    libc::signal(libc::SIGINT, libc::SIG_DFL);
+                    Ok(())
+                })
+            };
+            let (said, ready) = (folder.join("said"), folder.join("ready"));
+            let _ = fs::remove_file(&ready);
+            let mut job = command.current_dir(folder).stderr(File::create(&said).unwrap()).spawn().expect("a job");
+            while !ready.exists() {
+                assert!(job.try_wait().expect("its state").is_none(), "{}", fs::read_to_string(&said).unwrap());
+                thread::sleep(Duration::from_millis(5));
+            }
+            // SAFETY: the process is a child that is not waited for yet.
+            unsafe { libc::kill(job.id() as i32, libc::SIGINT) };
+            (job.wait().expect("its status"), fs::read_to_string(&said).expect("what it said"))
+        };
+        let program = Program { name: "endless", link: Vec::new() }.compiled(mpi);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (bare, _) = stopped(mpi.launcher(2, &[]).arg(&program), folder.path());
+        let (status, said) = stopped(mpi.run_by(&through(), &["-o", "run.db"], 2).arg(&program), folder.path());
+        assert_eq!(status, bare, "{mpi}: {said}");
+        let job = said.lines().find(|line| line.starts_with("job ")).unwrap_or_else(|| panic!("{mpi}: {said}"));
+        assert!(job.contains("interrupted by SIGINT, ") && !job.contains("finished"), "{mpi}: {said}");
+    }
 }

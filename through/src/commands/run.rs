@@ -115,7 +115,13 @@ fn summary(profile: &Path, results: &Results, status: ExitStatus) -> Result<(), 
     };
     let mut lines = Vec::new();
     let mut line = |name, text| lines.push(Line { name, text, paint: None });
-    line("job", format!("{}, {ranks}", ended(status)));
+    let ended = match signals::asked_to_end() {
+        // Ranks that were killed by their launcher have not finished, whatever it says.
+        None if status.success() && !overview.unfinished.is_empty() => "ended with status 0".to_owned(),
+        None => ended(status),
+        Some(signal) => format!("interrupted by {}, {}", signals::name(signal), ended(status)),
+    };
+    line("job", format!("{ended}, {ranks}"));
     line("profile", relative(&head.path).display().to_string());
     for other in results.profiles.iter().skip(1).take(OTHER_PROFILES) {
         let of_whom = if results::are_spawned(other) { ": spawned processes" } else { "" };
@@ -163,7 +169,7 @@ fn names(profile: &Path) -> Result<Option<String>, Error> {
 
 fn ended(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
-        (Some(0), _) => "finished".to_owned(),
+        (Some(0), _) if signals::asked_to_end().is_none() => "finished".to_owned(),
         (Some(code), _) => format!("ended with status {code}"),
         (None, Some(signal)) => format!("was ended by signal {signal}"),
         (None, None) => "ended".to_owned(),

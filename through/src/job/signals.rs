@@ -13,9 +13,39 @@ static JOB: AtomicI32 = AtomicI32::new(0);
 /// A signal that came before the job was there.
 static PENDING: AtomicI32 = AtomicI32::new(0);
 
+/// The last signal that asked the job to end, by this program or by the terminal.
+static ASKED_TO_END: AtomicI32 = AtomicI32::new(0);
+
+const NAMES: [(libc::c_int, &str); 11] = [
+    (libc::SIGHUP, "SIGHUP"),
+    (libc::SIGINT, "SIGINT"),
+    (libc::SIGQUIT, "SIGQUIT"),
+    (libc::SIGILL, "SIGILL"),
+    (libc::SIGABRT, "SIGABRT"),
+    (libc::SIGBUS, "SIGBUS"),
+    (libc::SIGFPE, "SIGFPE"),
+    (libc::SIGKILL, "SIGKILL"),
+    (libc::SIGSEGV, "SIGSEGV"),
+    (libc::SIGPIPE, "SIGPIPE"),
+    (libc::SIGTERM, "SIGTERM"),
+];
+
 /// What launchers react to: they end the job, or hand the signal on to its processes.
 const PASSED_ON: [libc::c_int; 6] =
     [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
+
+/// The signal that asked the job to end, if any did. Some launchers end with status 0 then.
+pub fn asked_to_end() -> Option<libc::c_int> {
+    Some(ASKED_TO_END.load(SeqCst)).filter(|signal| *signal != 0)
+}
+
+/// As signal(7) calls those that end a process.
+pub fn name(signal: libc::c_int) -> String {
+    match NAMES.iter().find(|(number, _)| *number == signal) {
+        Some((_, name)) => (*name).to_owned(),
+        None => format!("signal {signal}"),
+    }
+}
 
 /// Runs a command to its end, and passes signals on to it.
 pub fn run(command: &mut Command) -> io::Result<ExitStatus> {
@@ -100,6 +130,9 @@ fn restore(signal: libc::c_int, action: &libc::sigaction) {
 extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     // SAFETY: with SA_SIGINFO the kernel hands over a valid structure.
     let is_from_terminal = unsafe { (*info).si_code } == libc::SI_KERNEL;
+    if ![libc::SIGUSR1, libc::SIGUSR2].contains(&signal) {
+        ASKED_TO_END.store(signal, SeqCst);
+    }
     // What is typed at the terminal reaches the job by itself; twice would make a launcher give up at once.
     if !is_from_terminal {
         match JOB.load(SeqCst) {
