@@ -8,6 +8,7 @@
 //! - [`settings`]: the environment variables, [`job`]: the batch job that they tell;
 //! - [`passed_over`]: libraries that are no call sites;
 //! - [`host`]: the host and its processes, [`access`]: files that their owner can read;
+//! - [`loaded`]: what processes tell the `through run` that started them;
 //! - `identity`: what tells communicators apart;
 //! - [`shard`]: the file of counters that each process leaves;
 //! - `counters`: the table of counters, from which rows, columns and their descriptions follow;
@@ -28,6 +29,7 @@ pub mod host;
 #[cfg(feature = "profile")]
 pub mod identity;
 pub mod job;
+pub mod loaded;
 pub mod passed_over;
 #[cfg(feature = "profile")]
 pub mod profile;

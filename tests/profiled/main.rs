@@ -55,6 +55,7 @@ mod tools;
 mod trace;
 mod tune;
 mod ucx;
+mod unprofiled;
 mod watched;
 mod watching;
 mod worlds;

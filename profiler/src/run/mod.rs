@@ -5,6 +5,7 @@ pub mod ending;
 pub mod gather;
 pub mod join;
 pub mod lifecycle;
+pub mod loaded;
 pub mod output;
 pub mod partial;
 pub mod parting;

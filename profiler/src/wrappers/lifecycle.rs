@@ -14,7 +14,8 @@ use crate::hooks;
 use crate::mpi::abi::Word;
 use crate::mpi::presence::where_present;
 use crate::record::tally;
-use crate::run::{control, lifecycle, parting, sessions};
+use crate::run::{control, lifecycle, loaded, parting, sessions};
+use vocabulary::loaded::Stage;
 
 where_present! {
     #[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), unsafe(naked))]
@@ -56,6 +57,7 @@ fn expect_threads(required: c_int) {
 }
 
 fn started(caller: Caller, forward: impl FnOnce() -> tally::Done) -> c_int {
+    loaded::tell(Stage::Entered);
     uncancelled(parting::expect);
     let chosen = clock::choose();
     let entered = clock::moment();
@@ -63,6 +65,7 @@ fn started(caller: Caller, forward: impl FnOnce() -> tally::Done) -> c_int {
     if done.code == 0 {
         with_room(|| lifecycle::start(chosen, entered, done, caller));
     }
+    loaded::tell(Stage::Returned);
     done.code
 }
 
@@ -102,12 +105,14 @@ unsafe extern "C-unwind" fn session_init(info: Word, errhandler: Word, session: 
 
 /// `session` is where its handle will be, or 0 where that cannot be read.
 fn opened(session: Word, caller: Caller, forward: impl FnOnce() -> tally::Done) -> c_int {
+    loaded::tell(Stage::Entered);
     let chosen = clock::choose();
     let entered = clock::moment();
     let done = forward();
     if done.code == 0 {
         with_room(|| sessions::opened(chosen, entered, session, done, caller));
     }
+    loaded::tell(Stage::Returned);
     done.code
 }
 

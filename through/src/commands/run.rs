@@ -14,9 +14,11 @@ use crate::cli::Run;
 use crate::document::{Format, Line};
 use crate::error::Error;
 use crate::job::collect::Reach;
+use crate::job::loaded::Loaded;
 use crate::job::misspelled::misspelled;
 use crate::job::results::{self, Results};
 use crate::job::shards;
+use crate::job::unprofiled::Evidence;
 use crate::job::{launcher, names, preload, signals};
 use crate::live::{Live, Stream, Wanted};
 use crate::query::catalog::Catalog;
@@ -43,6 +45,7 @@ pub fn run(run: &Run) -> Result<u8, Error> {
         variables.push((settings::LOG, "warn".into()));
     }
     let started = SystemTime::now();
+    let loaded = Loaded::expect(&launch);
     let live = run.watch.then(|| live(&launch, run.interval).beside());
     let status = signals::run(&mut launcher::command(&run.command, &variables))
         .map_err(|source| Error::Start { program: PathBuf::from(&run.command[0]), source });
@@ -50,7 +53,7 @@ pub fn run(run: &Run) -> Result<u8, Error> {
     let status = status?;
     let reach = Reach::of_launcher(&run.command);
     let results = results::gather(&pattern, &launch, started, &reach);
-    report(&results, status);
+    report(&results, status, &Evidence { command: &run.command, status, told: loaded.told() });
     if run.report {
         results.profiles.iter().for_each(|profile| page(profile).unwrap_or_else(say));
     }
@@ -76,7 +79,7 @@ fn page(profile: &Path) -> Result<(), Error> {
 }
 
 /// Whatever goes wrong here, the job's status stands.
-fn report(results: &Results, status: ExitStatus) {
+fn report(results: &Results, status: ExitStatus, evidence: &Evidence) {
     results.remarks.iter().for_each(say);
     let is_disabled = settings::is_on(env::var(settings::DISABLE).ok().as_deref());
     match results.profiles.first() {
@@ -84,6 +87,17 @@ fn report(results: &Results, status: ExitStatus) {
         None if is_disabled => say(format_args!("nothing was profiled: {} is set", settings::DISABLE)),
         None if !results.remarks.is_empty() => {}
         None if results.is_alive => say("ranks of the job still run; when they have ended, run: through recover"),
+        None => unprofiled(evidence),
+    }
+}
+
+/// What was proved, else what may be.
+fn unprofiled(evidence: &Evidence) {
+    match evidence.reason() {
+        Some(reason) => {
+            say(format_args!("nothing was profiled: {}", reason.what));
+            say(reason.advice);
+        }
         None => {
             say("nothing was profiled: no MPI_Init passed through the profiler. Either");
             say("- the job ended before that, or the program does not call it;");

@@ -7,7 +7,7 @@
 mod cache;
 mod demangle;
 mod dwarf;
-mod elf;
+pub mod elf;
 mod find;
 mod progress;
 mod table;
