@@ -17,12 +17,15 @@ pub enum Stage {
     Returned = b'R',
 }
 
+/// Memory of this host, first: processes of a large job must not all come to one file of a file server.
+pub const PLACES: [&str; 2] = ["/dev/shm", "/tmp"];
+
 /// The longest file: a job may start any number of programs.
 pub const MOST_BYTES: u64 = 1 << 20;
 
-/// The name of the file, in one of the directories of shards. It does not begin as shards do, whose names tell a run.
+/// The name of the file, in one of the [`PLACES`]: that of a claim, which `through run` holds, and which goes by `through clean` if it was killed.
 pub fn file_name(launch: &str) -> String {
-    format!("commsee.{launch}.loaded")
+    format!("commsee-{launch}-loaded.claim")
 }
 
 /// What a process adds, whose program this is.

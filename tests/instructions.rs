@@ -117,7 +117,8 @@ fn above(mpi: Mpi) -> Vec<String> {
             return None;
         };
         let added = with - alone;
-        (added > ceiling).then(|| format!("{mpi}, {}: {added:.0} instructions, at most {ceiling} are allowed", case.name))
+        (added > ceiling)
+            .then(|| format!("{mpi}, {}: {added:.0} instructions, at most {ceiling} are allowed", case.name))
     };
     judged.into_iter().zip(alone).zip(with).filter_map(complaint).collect()
 }

@@ -6,11 +6,10 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use vocabulary::loaded::{MOST_BYTES, Stage, file_name, line};
+use vocabulary::loaded::{MOST_BYTES, PLACES, Stage, file_name, line};
 use vocabulary::settings;
 
 use crate::guest::{errno, guard, signals};
-use crate::shard::paths;
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -31,7 +30,7 @@ fn add(stage: Stage) {
     let mut options = OpenOptions::new();
     // Only where `through run` made it; no symbolic link is followed, and no pipe waited for.
     options.append(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
-    let opened = paths::of_shards().iter().find_map(|place| options.open(Path::new(place).join(&name)).ok());
+    let opened = PLACES.iter().find_map(|place| options.open(Path::new(place).join(&name)).ok());
     if let Some(mut file) = opened.filter(|file| file.metadata().is_ok_and(|known| known.len() < MOST_BYTES)) {
         // One call, so that lines of several processes stay apart.
         signals::held_back(|| _ = file.write(&line(stage, &program)));

@@ -118,6 +118,7 @@ fn summary(profile: &Path, results: &Results, status: ExitStatus) -> Result<(), 
     // What is not named by now takes too long.
     let mut opened = Profile::open(profile)?;
     opened.are_binaries_read = false;
+    let hidden = Catalog::read(&opened)?.meta("hidden_calls").map(str::to_owned);
     let question = Question { format: Format::Summary, ..Question::new(opened) };
     let mut document = view.ask(&question)?;
     let head = &mut document.head;
@@ -150,6 +151,9 @@ fn summary(profile: &Path, results: &Results, status: ExitStatus) -> Result<(), 
     }
     if let Some(who) = overview.who_aborted() {
         line("note", who);
+    }
+    if let Some(hidden) = hidden {
+        line("note", format!("not recorded: {hidden}, in front of commsee"));
     }
     if !overview.missing.is_empty() {
         line("note", format!("not in the profile: {}", shards::ranks(&overview.missing)));
