@@ -51,7 +51,8 @@ struct Head {
     watched: AtomicU32,
     /// Ranks that have come to `MPI_Finalize`, knowing that all record.
     arrived: AtomicU32,
-    reserved: u32,
+    /// 1: ranks that are waited for will not come.
+    given_up: AtomicU32,
     /// In which all ranks here are; or [`SEVERAL`].
     namespaces: AtomicU64,
 }
@@ -144,6 +145,7 @@ impl Roll {
 
     /// Whatever was decided: not all ranks will come.
     pub fn give_up(&self) {
+        self.head().given_up.store(1, Ordering::Release);
         self.head().state.store(SOME, Ordering::Release);
     }
 
@@ -266,10 +268,11 @@ impl Roll {
         self.process(rank).fetch_or(DONE, Ordering::AcqRel);
     }
 
-    /// This rank's shard is final. Returns whether it is the last of those that joined and live.
+    /// This rank's shard is final. Returns whether it is the last of those that joined, and that will come.
     pub fn finish(&self, rank: u32) -> bool {
         self.set_done(rank);
-        self.head().finished.fetch_add(1, Ordering::AcqRel) + 1 + self.died() >= self.joined()
+        let lost = if self.head().given_up.load(Ordering::Acquire) == 1 { self.died() } else { 0 };
+        self.head().finished.fetch_add(1, Ordering::AcqRel) + 1 + lost >= self.joined()
     }
 
     /// Who has mapped the roll keeps it; nobody finds it any more.

@@ -11,6 +11,7 @@ mod verdict;
 mod watch;
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use host::Roll;
@@ -43,6 +44,8 @@ const FIRST_PAUSE: Duration = Duration::from_micros(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 /// The same for ranks that have come to `MPI_Finalize`: its time is that until all have.
 const LONGEST_PAUSE_OF_ARRIVED: Duration = Duration::from_micros(500);
+/// How long a launcher may take to end a job of which a rank has died. What is left then is for those who come after the job.
+const LAUNCHER_ENDS_JOB: Duration = Duration::from_secs(5);
 /// How often they look whether others still live.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 /// The longest pause in what a file server is asked.
@@ -53,6 +56,8 @@ pub struct RollCall {
     ranks: u32,
     local_ranks: Option<u32>,
     joined: Instant,
+    /// Since when ranks have been missed that died.
+    missed: OnceLock<Instant>,
     /// `None`: no directory takes it.
     roll: Option<Roll>,
     /// `None`: all ranks are on this host.
@@ -80,7 +85,15 @@ impl RollCall {
             [Some(beside.to_owned()), std::env::current_dir().ok(), home].into_iter().flatten().collect();
         let folder = if kind == TRACED { TRACED } else { JOINED };
         let hosts = spans_hosts.then(|| Hosts::new(&seen, &run, folder));
-        let call = RollCall { rank, ranks, local_ranks: job.local_ranks, joined: Instant::now(), roll, hosts };
+        let call = RollCall {
+            rank,
+            ranks,
+            local_ranks: job.local_ranks,
+            joined: Instant::now(),
+            missed: OnceLock::new(),
+            roll,
+            hosts,
+        };
         call.publish_if_last();
         call
     }
@@ -200,7 +213,7 @@ impl RollCall {
         while !roll.have_arrived() {
             if Instant::now() >= look {
                 look = Instant::now() + BETWEEN_LOOKS;
-                if roll.died() > 0 {
+                if self.have_died() {
                     roll.give_up();
                 }
             }
@@ -219,9 +232,10 @@ impl RollCall {
         self.roll.iter().for_each(|roll| roll.set_done(self.rank));
     }
 
-    /// Whether ranks of this host have died that were to gather.
+    /// Whether ranks of this host have died that were to gather, and the launcher does not end the others for that.
     pub fn have_died(&self) -> bool {
-        self.roll.as_ref().is_some_and(|roll| roll.died() > 0)
+        let died = self.roll.as_ref().is_some_and(|roll| roll.died() > 0);
+        died && self.missed.get_or_init(Instant::now).elapsed() >= LAUNCHER_ENDS_JOB
     }
 
     /// How long this host leaves it to others to count, so that not thousands read the same folder at the same time. The host of rank 0
