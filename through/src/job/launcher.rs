@@ -25,22 +25,22 @@ pub fn command(words: &[OsString], variables: &Variables) -> Command {
 
 /// The arguments, with what they say of AddressSanitizer completed: `-x NAME=VALUE` of Open MPI, `-env NAME VALUE` of MPICH, and env(1).
 fn amended(arguments: &[OsString]) -> Vec<OsString> {
-    let mut words = arguments.to_vec();
-    for place in 0..words.len() {
+    let amend = |(place, word): (usize, &OsString)| {
         let before = |count: usize| place.checked_sub(count).and_then(|place| arguments[place].to_str());
         let is_value = before(1) == Some(ADDRESS_SANITIZER) && matches!(before(2), Some("-env" | "-genv"));
         let is_set = before(1) == Some("-x") || before(1).is_some_and(|word| word == "env" || word.ends_with("/env"));
-        let set = words[place].to_str().and_then(|word| word.strip_prefix(ADDRESS_SANITIZER)?.strip_prefix('='));
+        let set = word.to_str().and_then(|word| word.strip_prefix(ADDRESS_SANITIZER)?.strip_prefix('='));
         match set.filter(|_| is_set).map(OsString::from) {
             Some(value) => {
-                words[place] = OsString::from(format!("{ADDRESS_SANITIZER}="));
-                words[place].push(beside_others(value));
+                let mut amended = OsString::from(format!("{ADDRESS_SANITIZER}="));
+                amended.push(beside_others(value));
+                amended
             }
-            None if is_value => words[place] = beside_others(words[place].clone()),
-            None => {}
+            None if is_value => beside_others(word.clone()),
+            None => word.clone(),
         }
-    }
-    words
+    };
+    arguments.iter().enumerate().map(amend).collect()
 }
 
 /// `-x NAME` for each variable that the processes need and the command line does not hand on yet.
