@@ -2,6 +2,9 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use through::text::path::quoted;
 
 use crate::common::{Answer, Builder, Did, Folder, MS};
 
@@ -58,7 +61,9 @@ fn the_script_finds_the_program_that_wrote_it() {
     let own = env!("CARGO_BIN_EXE_through");
     fs::create_dir(folder.path("bin")).unwrap();
     symlink(own, folder.path("bin/through")).unwrap();
-    for (path, name) in [("", own), ("bin", "through")] {
+    // The clone may lie in a folder with blanks.
+    let own_word = quoted(Path::new(own));
+    for (path, name) in [("", own_word.as_str()), ("bin", "through")] {
         let _ = Answer::of(folder.command(&["tune"]).env("PATH", folder.path(path)).output().unwrap()).ok();
         let script = fs::read_to_string(folder.path("tune-Alltoall/compare.sh")).unwrap();
         fs::remove_dir_all(folder.path("tune-Alltoall")).unwrap();
