@@ -51,7 +51,7 @@ static void refused(void)
         const char *label = label_of("copy %d", i);
         refuses = i % 3 == 2;
         if (refuses && world_rank == 0)
-            usleep(50000);
+            usleep(400000);
         if (MPI_Comm_dup(comm, &copy) != MPI_SUCCESS) {
             EXPECT(refuses);
             failed("refused", "MPI_Comm_dup", 0);
