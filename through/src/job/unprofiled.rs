@@ -160,7 +160,7 @@ impl Evidence<'_> {
                     format!("{program} needs ASAN_OPTIONS=verify_asan_link_order=0, in scripts that set it as well")
                 }
                 None if self.lacks_slots() => {
-                    format!("it has {} processors: for more ranks, add --oversubscribe", processors())
+                    format!("this host has {} processors: for more ranks, add --oversubscribe", processors())
                 }
                 None => ABOVE.to_owned(),
             };
