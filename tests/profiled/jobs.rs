@@ -91,7 +91,7 @@ fn outside_of_a_job_nothing_is_told() {
     assert_eq!(job_of(&run.folder().join("run-0.0.db")), BTreeMap::new());
 }
 
-/// Ctrl-C, as a launcher sees it: MPICH's ends with status 0 then.
+/// Ctrl-C, as a launcher sees it: MPICH's ends with status 0 then, or with that of a rank, whichever comes first.
 #[test]
 fn an_interrupted_job_has_not_finished() {
     for mpi in Mpi::ALL {
@@ -117,10 +117,9 @@ fn an_interrupted_job_has_not_finished() {
         };
         let program = Program { name: "endless", link: Vec::new() }.compiled(mpi);
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let (bare, _) = stopped(mpi.launcher(2, &[]).arg(&program), folder.path());
         let (status, said) = stopped(mpi.run_by(&through(), &["-o", "run.db"], 2).arg(&program), folder.path());
-        assert_eq!(status, bare, "{mpi}: {said}");
         let job = said.lines().find(|line| line.starts_with("job ")).unwrap_or_else(|| panic!("{mpi}: {said}"));
-        assert!(job.contains("interrupted by SIGINT, ") && !job.contains("finished"), "{mpi}: {said}");
+        let ended = format!("interrupted by SIGINT, ended with status {}", status.code().expect("a status"));
+        assert!(job.contains(&ended), "{mpi}: {said}");
     }
 }

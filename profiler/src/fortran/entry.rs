@@ -164,8 +164,9 @@ impl Entry {
 
     /// That of a tool behind commsee. A library that merely has a function of this name has no `MPI_Finalize`.
     fn tools(&self, own: *mut c_void) -> Option<*mut c_void> {
-        let next = real::tools(self.name, own)?;
-        let finalize = real::tools(c"MPI_Finalize", real::symbol(c"PMPI_Finalize"))?;
+        let profiling = CString::new(format!("p{}", self.name.to_str().unwrap_or_default())).ok()?;
+        let next = real::tools(self.name, &profiling, own)?;
+        let finalize = real::tools(c"MPI_Finalize", c"PMPI_Finalize", real::symbol(c"PMPI_Finalize"))?;
         (real::object_of(finalize) == real::object_of(next)).then_some(next)
     }
 

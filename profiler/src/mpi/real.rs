@@ -49,8 +49,9 @@ fn find(slot: usize) -> *mut c_void {
                 LARGE..EXTENSION => format!("P{}_c", call.name),
                 EXTENSION.. => format!("P{}", call.extension().unwrap_or_default()),
             };
-            let own = symbol(&CString::new(&*name).unwrap_or_default());
-            tools(&CString::new(&name[1..]).unwrap_or_default(), own).unwrap_or(own)
+            let profiling = CString::new(&*name).unwrap_or_default();
+            let own = symbol(&profiling);
+            tools(&CString::new(&name[1..]).unwrap_or_default(), &profiling, own).unwrap_or(own)
         })
     });
     if found.is_null() {
@@ -61,13 +62,18 @@ fn find(slot: usize) -> *mut c_void {
 }
 
 /// What the program would call without commsee, where that is not the MPI library's `own`: another tool's, which stands behind commsee.
-pub fn tools(name: &CStr, own: *mut c_void) -> Option<*mut c_void> {
+/// A library of MPI has the profiling name `profiling` beside it.
+pub fn tools(name: &CStr, profiling: &CStr, own: *mut c_void) -> Option<*mut c_void> {
     // The program's library is in the program: then nothing stands between them.
     if own.is_null() || linked::symbol(c"PMPI_Init").is_some() {
         return None;
     }
     let next = real::next(name);
-    let is_tools = !next.is_null() && object_of(next) != object_of(own) && !is_commsee(next);
+    let is_of_mpi = || {
+        let beside = Loaded::with(next as usize).map(|library| library.symbol(profiling));
+        beside.is_none_or(|beside| object_of(beside) == object_of(next))
+    };
+    let is_tools = !next.is_null() && object_of(next) != object_of(own) && !is_of_mpi() && !is_commsee(next);
     is_tools.then_some(next)
 }
 
