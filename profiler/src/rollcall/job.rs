@@ -1,12 +1,12 @@
 //! What the launcher says of the job: which processes belong together, and how many of them are on this host. All processes of
 //! an `MPI_COMM_WORLD` find the same run without a message; two jobs never do, not even one inside the other, nor two worlds of one job.
 
-use std::env;
-
-use super::spawned::{self, World};
 use vocabulary::profile::recover::{host_name, process_start};
 use vocabulary::settings;
 use xxhash_rust::xxh3::xxh3_128;
+
+use super::launcher::{Kind, Launcher, launcher, variable, words};
+use super::spawned::{self, World};
 
 pub struct Job {
     /// Tells the processes of this job from all others.
@@ -16,37 +16,6 @@ pub struct Job {
     /// Ranks on this host, where the launcher says so.
     pub local_ranks: Option<u32>,
 }
-
-/// The process of the launcher that started this one and its siblings. There may be shells and scripts in between; the
-/// nearest one counts, since launchers start launchers.
-pub struct Launcher {
-    pub pid: u32,
-    /// Its child that became this process, or started it.
-    pub child: u32,
-    pub kind: Kind,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Hydra,
-    /// Open MPI's ORTE and PRRTE.
-    OpenMpi,
-    Slurm,
-    Other,
-}
-
-const LAUNCHERS: [(&str, Kind); 10] = [
-    ("mpiexec.gforker", Kind::Other),
-    ("hydra_", Kind::Hydra),
-    ("pmi_proxy", Kind::Hydra),
-    ("orted", Kind::OpenMpi),
-    ("prte", Kind::OpenMpi),
-    ("mpirun", Kind::OpenMpi),
-    ("mpiexec", Kind::OpenMpi),
-    ("slurmstepd", Kind::Slurm),
-    ("palsd", Kind::Other),
-    ("flux-shell", Kind::Other),
-];
 
 /// Ranks of the job on this host, as launchers say it.
 const LOCAL_RANKS: [(&str, Option<Kind>); 5] = [
@@ -65,7 +34,7 @@ pub fn find(ranks: u32) -> Job {
     }
     let launcher = launcher();
     let local_ranks = local_ranks(&launcher, ranks);
-    let world = spawned::world(&launcher);
+    let world = if said_by_intel(launcher.pid).is_some() { None } else { spawned::world(&launcher) };
     // A spawned world that nothing names: nobody may be taken for one of it.
     if world == Some(World::Unknown) {
         return Job { run: drawn(), spans_hosts: false, local_ranks };
@@ -97,10 +66,6 @@ fn drawn() -> [u64; 2] {
     // SAFETY: fills the words it is given. Where it fails the clock and the process still tell runs apart.
     unsafe { libc::getrandom((&raw mut run).cast(), size_of_val(&run), 0) };
     [run[0] ^ crate::guest::clock::realtime_ns(), run[1] ^ u64::from(std::process::id())]
-}
-
-pub fn variable(name: &str) -> Option<String> {
-    env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// What is the same on all hosts of the job, and in no other job that lives.
@@ -153,11 +118,6 @@ fn said_by_intel(proxy: u32) -> Option<String> {
     (!is_inherited).then(|| format!("intel\n{job}\n{}", variable(group).unwrap_or_default()))
 }
 
-/// Whether it is Intel MPI's proxy that started this process, and names its world.
-pub fn is_told_by_intel(proxy: u32) -> bool {
-    said_by_intel(proxy).is_some()
-}
-
 fn local_ranks(launcher: &Launcher, ranks: u32) -> Option<u32> {
     if launcher.kind == Kind::Slurm {
         return slurm_tasks(
@@ -185,32 +145,4 @@ fn slurm_tasks(list: &str, node: u32) -> Option<u32> {
         }
     }
     None
-}
-
-pub fn launcher() -> Launcher {
-    let parent = std::os::unix::process::parent_id();
-    let (mut ancestor, mut child) = (parent, std::process::id());
-    while ancestor > 1 {
-        let Some((name, next)) = name_and_parent(ancestor) else { break };
-        if let Some((_, kind)) = LAUNCHERS.iter().find(|(known, _)| name.starts_with(known)) {
-            return Launcher { pid: ancestor, child, kind: *kind };
-        }
-        (child, ancestor) = (ancestor, next);
-    }
-    Launcher { pid: parent, child: std::process::id(), kind: Kind::Other }
-}
-
-/// From `/proc/PID/stat`: the second field is the name in parentheses, the fourth the parent.
-pub fn name_and_parent(pid: u32) -> Option<(String, u32)> {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let stat = String::from_utf8_lossy(&stat);
-    let (open, close) = (stat.find('(')?, stat.rfind(')')?);
-    let parent = stat.get(close + 2..)?.split(' ').nth(1)?.parse().ok()?;
-    Some((stat.get(open + 1..close)?.to_owned(), parent))
-}
-
-/// From a file of `/proc/PID` in which each word ends with a zero byte.
-pub fn words(pid: u32, file: &str) -> Option<Vec<String>> {
-    let words = std::fs::read(format!("/proc/{pid}/{file}")).ok()?;
-    Some(words.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect())
 }

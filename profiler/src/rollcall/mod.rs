@@ -6,6 +6,7 @@
 mod host;
 mod hosts;
 mod job;
+mod launcher;
 mod spawned;
 mod verdict;
 mod watch;

@@ -7,7 +7,7 @@ use std::fs;
 
 use vocabulary::profile::recover::process_start;
 
-use super::job::{Kind, Launcher, is_told_by_intel, name_and_parent, variable, words};
+use super::launcher::{Kind, Launcher, name_and_parent, variable, words};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum World {
@@ -35,12 +35,12 @@ const SPAWNED: &str = "PMI_SPAWNED";
 /// Where a process stands among those of its world on this host.
 const LOCAL_RANK: &str = "MPI_LOCALRANKID";
 
-/// `None`: it was not spawned, or its launcher names worlds. To be asked behind the library's `MPI_Init`, which all of a world leave
+/// `None`: it was not spawned, or its launcher names worlds, as those of Intel MPI do by themselves. To be asked behind the library's `MPI_Init`, which all of a world leave
 /// together: then each of its processes runs the program, and has what the proxy told it in its environment.
 pub fn world(launcher: &Launcher) -> Option<World> {
     variable(SPAWNED)?;
     let is_inherited = || of_process(launcher.pid, SPAWNED).is_some();
-    if launcher.kind != Kind::Hydra || is_told_by_intel(launcher.pid) || is_inherited() {
+    if launcher.kind != Kind::Hydra || is_inherited() {
         return None;
     }
     Some(first(launcher).map_or(World::Unknown, World::OfFirst))
