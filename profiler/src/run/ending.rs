@@ -14,6 +14,9 @@ use crate::shard::{self, paths};
 /// recording meanwhile.
 static ROLL_CALL: Mutex<Option<Arc<RollCall>>> = parking_lot::const_mutex(None);
 
+/// `MPI_Init` was seen.
+static STARTED: AtomicBool = AtomicBool::new(false);
+
 /// The shard was made for a session, not in `MPI_Init`.
 static ALONE: AtomicBool = AtomicBool::new(false);
 
@@ -30,6 +33,15 @@ pub fn take_roll_call() -> Option<Arc<RollCall>> {
 /// Whether `MPI_Finalize` will see to what this process counts.
 pub fn ends_in_finalize() -> bool {
     ROLL_CALL.lock().is_some()
+}
+
+/// `MPI_Init` has returned. Whether that was seen before.
+pub fn starts() -> bool {
+    STARTED.swap(true, Ordering::AcqRel)
+}
+
+pub fn has_started() -> bool {
+    STARTED.load(Ordering::Acquire)
 }
 
 /// Whether this process leaves its shard by itself.

@@ -22,8 +22,6 @@ use crate::run::{ending, gather, output, partial, parting, sessions, snapshots};
 use crate::shard::paths;
 use crate::{shard, thread, trace};
 
-static STARTED: AtomicBool = AtomicBool::new(false);
-
 /// Whether the clocks were compared at the start: then they are at the end.
 static TRACED: AtomicBool = AtomicBool::new(false);
 
@@ -33,15 +31,10 @@ static TRACERS: Mutex<Option<RollCall>> = parking_lot::const_mutex(None);
 /// How long `MPI_Init` waits for others that keep a timeline, too: all come out of the library's at the same time.
 const TRACERS_COME: Duration = Duration::from_secs(10);
 
-/// Whether `MPI_Init` was seen.
-pub fn has_started() -> bool {
-    STARTED.load(Ordering::Acquire)
-}
-
 /// `MPI_Init` has succeeded: sets everything up and switches recording on.
 pub fn start(clock: u32, entered: Moment, init: Done, caller: Caller) {
     // A Fortran MPI_Init may call the C one.
-    if STARTED.swap(true, Ordering::AcqRel) || !setup::is_wanted() {
+    if ending::starts() || !setup::is_wanted() {
         return;
     }
     if let Err(trouble) = begin(clock, entered, init, caller) {

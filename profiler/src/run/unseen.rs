@@ -9,7 +9,7 @@ use vocabulary::settings;
 use crate::guest::{guard, say};
 use crate::mpi::in_front::{Hidden, hidden};
 use crate::mpi::pmpi;
-use crate::run::{ending, lifecycle};
+use crate::run::ending;
 
 /// Says on rank 0 what is not recorded, and returns it for the profile.
 pub fn tell() -> String {
@@ -22,7 +22,7 @@ pub fn tell() -> String {
 
 /// The loader calls it in every process, when that exits.
 extern "C" fn at_exit() {
-    if lifecycle::has_started() || ending::is_alone() {
+    if ending::has_started() || ending::is_alone() {
         return;
     }
     guard::with_room(|| {
