@@ -28,6 +28,22 @@ fn twins(launch: impl Fn() -> Launch) -> Run {
     profiled
 }
 
+/// Whoever waits in `MPI_Finalize` for others goes on with the messages that these wait for. Over UCX, too, which Debian's Open MPI does not take
+/// by itself.
+#[test]
+fn messages_go_on_while_others_are_waited_for() {
+    for mpi in Mpi::ALL {
+        side_by_side([false, true], |over_ucx| {
+            let launch = Launch::new(mpi, "late_receive").ranks(3);
+            let ucx = [("pml", "ucx"), ("pml_ucx_tls", "any"), ("pml_ucx_devices", "any")];
+            let chosen = ucx.iter().filter(|_| over_ucx);
+            let launch =
+                chosen.fold(launch, |launch, (name, value)| launch.variable(&format!("OMPI_MCA_{name}"), value));
+            check(&launch.run().succeeded());
+        });
+    }
+}
+
 #[test]
 fn errors_are_returned_as_they_are() {
     for mpi in [Mpi::OpenMpi, Mpi::Mpich, Mpi::Standard].into_iter().filter(|mpi| mpi.is_there()) {

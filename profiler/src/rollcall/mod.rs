@@ -151,6 +151,11 @@ impl RollCall {
         self.roll.as_ref().map_or(offered_ns, |roll| roll.origin_ns(offered_ns))
     }
 
+    /// Of this process in `MPI_COMM_WORLD`.
+    pub fn rank(&self) -> u32 {
+        self.rank
+    }
+
     /// Whether all ranks joined: the same answer on every rank that asks. For ranks that are late it waits until `patience` after
     /// this one joined, while `goes_on` says that they may still come; in between MPI must make progress, which `goes_on` sees to.
     pub fn all_joined(&self, patience: Option<Duration>, goes_on: impl Fn() -> bool) -> bool {

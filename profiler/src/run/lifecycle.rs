@@ -1,5 +1,6 @@
 //! The begin of recording in `MPI_Init` and its end in `MPI_Finalize`. Programs without `MPI_Init`: `sessions.rs`.
 
+use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -100,7 +101,11 @@ fn agree_on_time(tracers: &RollCall, recorders: &RollCall, rank: u32, size: u32)
     let origin_ns = tracers.origin_ns(clock::monotonic_ns());
     // All have joined, and some of them keep no timeline: nobody is to be waited for.
     let may_come = || recorders.joined() < size || tracers.joined() >= size;
-    if !tracers.all_joined(Some(TRACERS_COME), || make_progress() && may_come()) {
+    let goes_on = || {
+        make_progress(rank);
+        may_come()
+    };
+    if !tracers.all_joined(Some(TRACERS_COME), goes_on) {
         if recorders.joined() < size {
             say::warn("only some ranks have COMMSEE_TRACE=1: clocks are not compared");
         }
@@ -116,12 +121,19 @@ fn agree_on_time(tracers: &RollCall, recorders: &RollCall, rank: u32, size: u32)
     }
 }
 
-/// A rank that waits for others without calling MPI would hold up messages that these wait for.
-fn make_progress() -> bool {
+/// How often: a library that sends a long message in pieces may send one each time.
+const PROGRESS_AT_ONCE: u32 = 100;
+
+/// A rank that waits for others without calling MPI would hold up messages that these wait for: it asks for a message of this process to
+/// itself. Over `MPI_COMM_SELF` that makes MPICH look at nothing else; over `MPI_COMM_WORLD`, which programs that outlive their dead revoke,
+/// it would be an error in Open MPI.
+fn make_progress(rank: u32) {
+    let (from, comm) = if abi().is_openmpi() { (0, abi().comm_self) } else { (rank as c_int, abi().world) };
     let mut is_there = 0;
-    // SAFETY: asks for a message of this process to itself.
-    unsafe { pmpi::iprobe(0, 0, abi().comm_self, &mut is_there, abi().status_ignore) };
-    true
+    for _ in 0..PROGRESS_AT_ONCE {
+        // SAFETY: MPI is there; it asks, and takes nothing.
+        unsafe { pmpi::iprobe(from, 0, comm, &mut is_there, abi().status_ignore) };
+    }
 }
 
 /// `MPI_Finalize` was called. Where all ranks record they gather now, and rank 0 writes the profile. Else no message may be sent:
@@ -144,9 +156,13 @@ pub fn finish(caller: Caller) {
     if let Some(header) = shard::header() {
         header.set_latest(begin);
     }
-    let all_come = roll_call.all_joined(None, make_progress) && {
+    let goes_on = || {
+        make_progress(roll_call.rank());
+        true
+    };
+    let all_come = roll_call.all_joined(None, goes_on) && {
         roll_call.clear_here();
-        roll_call.arrive(|| _ = make_progress())
+        roll_call.arrive(|| make_progress(roll_call.rank()))
     };
     if all_come {
         gather_all(&roll_call, thread, begin);

@@ -95,6 +95,10 @@ impl Abi {
         !matches!(P::FAMILY, short_path::Family::OpenMpi) && self.frees_all_without_statuses
     }
 
+    pub fn is_openmpi(&self) -> bool {
+        self.family.id == openmpi::FAMILY.id
+    }
+
     /// Of `hides_errors`. Since 5.0.10 the error is returned, so that there is none to be found.
     #[inline(always)]
     pub fn hides_errors_on<P: Path>(&self) -> bool {
