@@ -1,7 +1,7 @@
 //! Words in lines.
 
 use commsee::ccl;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::text::escape::cut;
 
@@ -26,9 +26,23 @@ pub fn flow(pieces: &[String], separator: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// A word longer than a line goes on in the next one: the end of a path is what tells.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
-    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    let words: Vec<String> = text.split_whitespace().flat_map(|word| broken(word, columns)).collect();
     flow(&words, " ", columns)
+}
+
+fn broken(word: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for character in word.chars() {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() || line.width() + character.width().unwrap_or(0) <= columns => {
+                line.push(character)
+            }
+            _ => lines.push(character.into()),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -38,6 +52,6 @@ mod tests {
     #[test]
     fn lines_break_between_pieces() {
         assert_eq!(wrap("one two three four", 9), ["one two", "three", "four"]);
-        assert_eq!(wrap("extraordinary", 6), ["extra…"]);
+        assert_eq!(wrap("extraordinary", 6), ["extrao", "rdinar", "y"]);
     }
 }
