@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* Raised when something here changes its meaning. */
-#define COMMSEE_HOOK_VERSION 2u
+#define COMMSEE_HOOK_VERSION 1u
 /* How many modules a process may have. */
 #define COMMSEE_HOOK_MODULES 8
 

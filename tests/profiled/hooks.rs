@@ -93,7 +93,7 @@ fn a_module_that_is_not_wanted_stays_away() {
                 assert_eq!(answer(&run.profile_path(), "SELECT count(*) FROM transfer"), ["0"]);
             }
         }
-        let run = hooked(mpi, 2).variable("MADE_UP_VERSION", "1").run().succeeded();
+        let run = hooked(mpi, 2).variable("MADE_UP_VERSION", "2").run().succeeded();
         assert!(run.stderr.contains("made up: -1\n"), "{}", run.stderr);
         check(&run.profile_path(), 2);
     }

@@ -141,11 +141,11 @@ fn events_know_their_context() {
     }
 }
 
-/// A module of the first version is told apart from one that is not there.
+/// A module of another version is told apart from one that is not there.
 #[test]
 fn a_module_of_another_version_is_left_out() {
     for mpi in Mpi::ALL {
-        let run = layered(mpi, 2).variable("RING_VERSION", "1").run().succeeded();
+        let run = layered(mpi, 2).variable("RING_VERSION", "2").run().succeeded();
         assert_eq!(run.stderr.matches("the module ring is of another version of commsee").count(), 1, "{}", run.stderr);
         assert!(!run.stderr.contains("no such module"), "{}", run.stderr);
         let layers = answer(&run.profile_path(), "SELECT DISTINCT layer FROM transfers");

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::mem::transmute;
 
 /// Raised when something of the interface changes its meaning.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 1;
 /// How many modules a process may have.
 pub const MODULES: usize = 8;
 
