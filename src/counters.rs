@@ -47,8 +47,6 @@ pub struct Counter {
     pub stored: Stored,
     /// Whether a profile tells the most of one rank as well.
     pub has_most: bool,
-    /// The version of the schema that brought it. Older profiles have 0.
-    pub since: u32,
     pub meaning: &'static str,
 }
 
@@ -102,7 +100,7 @@ macro_rules! counters {
     (
         $(#[$about:meta])*
         $name:ident of $entry:ty, where $present:ident {
-            $($(#[doc = $meaning:literal])+ $counter:ident: $unit:ident, $merge:expr, $stored:expr, $(with $most:ident,)? since $since:literal, = $read:expr;)+
+            $($(#[doc = $meaning:literal])+ $counter:ident: $unit:ident, $merge:expr, $stored:expr, $(with $most:ident,)? = $read:expr;)+
         }
     ) => {
         $(#[$about])*
@@ -118,7 +116,6 @@ macro_rules! counters {
                 merge: $merge,
                 stored: $stored,
                 has_most: counters!(@most $($most)?),
-                since: $since,
                 meaning: concat!($($meaning),+),
             }),+];
             pub const COUNT: usize = $name::TABLE.len();
@@ -188,20 +185,20 @@ counters! {
     /// What one rank counted on a communicator, in an operation, a bucket and a phase.
     Calls of CellOf<'_>, where calls {
         /// calls that returned, including those that returned an error
-        calls: Count, Merge::Sum, Stored::Common("cell_calls"), with most, since 1, = |of| of.cell.calls;
+        calls: Count, Merge::Sum, Stored::Common("cell_calls"), with most, = |of| of.cell.calls;
         /// those of them that returned an error; they carry no bytes
-        failed: Count, Merge::Sum, Stored::Rare("cell_failed"), with most, since 1,
+        failed: Count, Merge::Sum, Stored::Rare("cell_failed"), with most,
             = |of| if of.cell.bucket() == BUCKET_FAILED { of.cell.calls } else { 0 };
         /// bytes that the rank sent, by the rules in [calls](calls.md)
-        bytes_sent: Bytes, Merge::Sum, Stored::Common("cell_sent"), since 1, = |of| of.cell.bytes_sent;
+        bytes_sent: Bytes, Merge::Sum, Stored::Common("cell_sent"), = |of| of.cell.bytes_sent;
         /// bytes that the rank received
-        bytes_recv: Bytes, Merge::Sum, Stored::Common("cell_recv"), since 1, = |of| of.cell.bytes_recv;
+        bytes_recv: Bytes, Merge::Sum, Stored::Common("cell_recv"), = |of| of.cell.bytes_recv;
         /// time inside the MPI library
-        time_ns: Nanoseconds, Merge::Sum, Stored::Each, since 1, = |of| of.time_ns();
+        time_ns: Nanoseconds, Merge::Sum, Stored::Each, = |of| of.time_ns();
         /// the shortest call
-        time_min_ns: Nanoseconds, Merge::Least("time_ns"), Stored::Each, since 1, = |of| of.extreme_ns(of.cell.ticks_min);
+        time_min_ns: Nanoseconds, Merge::Least("time_ns"), Stored::Each, = |of| of.extreme_ns(of.cell.ticks_min);
         /// the longest call
-        time_max_ns: Nanoseconds, Merge::Most("time_ns"), Stored::Each, since 1, = |of| of.extreme_ns(of.cell.ticks_max);
+        time_max_ns: Nanoseconds, Merge::Most("time_ns"), Stored::Each, = |of| of.extreme_ns(of.cell.ticks_max);
     }
 }
 
@@ -209,9 +206,9 @@ counters! {
     /// Messages from one rank to another, by communicator and operation.
     Messages of shard::Edge, where calls {
         /// messages
-        calls: Count, Merge::Sum, Stored::Column, since 1, = |edge| edge.calls;
+        calls: Count, Merge::Sum, Stored::Column, = |edge| edge.calls;
         /// bytes in them
-        bytes: Bytes, Merge::Sum, Stored::Column, since 1, = |edge| edge.bytes;
+        bytes: Bytes, Merge::Sum, Stored::Column, = |edge| edge.bytes;
     }
 }
 
@@ -219,13 +216,13 @@ counters! {
     /// Calls from one site, by communicator, operation, bucket, phase and rank.
     SiteCalls of CellOf<'_>, where calls {
         /// calls that returned, including those that returned an error
-        calls: Count, Merge::Sum, Stored::Column, since 7, = |of| of.cell.calls;
+        calls: Count, Merge::Sum, Stored::Column, = |of| of.cell.calls;
         /// bytes that the rank sent, by the rules in [calls](calls.md)
-        bytes_sent: Bytes, Merge::Sum, Stored::Column, since 7, = |of| of.cell.bytes_sent;
+        bytes_sent: Bytes, Merge::Sum, Stored::Column, = |of| of.cell.bytes_sent;
         /// bytes that the rank received
-        bytes_recv: Bytes, Merge::Sum, Stored::Column, since 7, = |of| of.cell.bytes_recv;
+        bytes_recv: Bytes, Merge::Sum, Stored::Column, = |of| of.cell.bytes_recv;
         /// time inside the MPI library
-        time_ns: Nanoseconds, Merge::Sum, Stored::Column, since 7, = |of| of.time_ns();
+        time_ns: Nanoseconds, Merge::Sum, Stored::Column, = |of| of.time_ns();
     }
 }
 
@@ -239,11 +236,11 @@ counters! {
     /// Requests that calls completed, by communicator, operation and phase of the calls, operation and size of the requests, peer and rank.
     Completions of CompletedOf<'_>, where requests {
         /// requests that were completed
-        requests: Count, Merge::Sum, Stored::Column, since 8, = |of| of.entry.requests;
+        requests: Count, Merge::Sum, Stored::Column, = |of| of.entry.requests;
         /// bytes that arrived by them
-        bytes: Bytes, Merge::Sum, Stored::Column, since 8, = |of| of.entry.bytes;
+        bytes: Bytes, Merge::Sum, Stored::Column, = |of| of.entry.bytes;
         /// time of the calls that waited for them
-        time_ns: Nanoseconds, Merge::Sum, Stored::Column, since 8, = |of| of.time_ns;
+        time_ns: Nanoseconds, Merge::Sum, Stored::Column, = |of| of.time_ns;
     }
 }
 
@@ -251,15 +248,15 @@ counters! {
     /// Calls on a file, by communicator, operation, bucket, phase and rank.
     FileCalls of CellOf<'_>, where calls {
         /// calls that returned, including those that returned an error
-        calls: Count, Merge::Sum, Stored::Column, since 9, = |of| of.cell.calls;
+        calls: Count, Merge::Sum, Stored::Column, = |of| of.cell.calls;
         /// those of them that returned an error; they carry no bytes
-        failed: Count, Merge::Sum, Stored::Column, since 9, = |of| if of.cell.bucket() == BUCKET_FAILED { of.cell.calls } else { 0 };
+        failed: Count, Merge::Sum, Stored::Column, = |of| if of.cell.bucket() == BUCKET_FAILED { of.cell.calls } else { 0 };
         /// bytes that the rank read
-        bytes_read: Bytes, Merge::Sum, Stored::Column, since 9, = |of| of.cell.bytes_recv;
+        bytes_read: Bytes, Merge::Sum, Stored::Column, = |of| of.cell.bytes_recv;
         /// bytes that the rank wrote
-        bytes_written: Bytes, Merge::Sum, Stored::Column, since 9, = |of| of.cell.bytes_sent;
+        bytes_written: Bytes, Merge::Sum, Stored::Column, = |of| of.cell.bytes_sent;
         /// time inside the MPI library
-        time_ns: Nanoseconds, Merge::Sum, Stored::Column, since 9, = |of| of.time_ns();
+        time_ns: Nanoseconds, Merge::Sum, Stored::Column, = |of| of.time_ns();
     }
 }
 
@@ -267,9 +264,9 @@ counters! {
     /// Datatype arguments, by communicator, operation and datatype.
     Arguments of shard::Use, where calls {
         /// calls in which an argument was of the type
-        calls: Count, Merge::Sum, Stored::Column, since 2, = |used| used.calls;
+        calls: Count, Merge::Sum, Stored::Column, = |used| used.calls;
         /// bytes that these arguments describe
-        bytes: Bytes, Merge::Sum, Stored::Column, since 2, = |used| used.bytes;
+        bytes: Bytes, Merge::Sum, Stored::Column, = |used| used.bytes;
     }
 }
 

@@ -9,10 +9,9 @@ use commsee::calls::{TABLE_HASH, op};
 use commsee::profile::Writer;
 use commsee::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BUCKET_INVOLVED, BlockHeader, Bound, CELLS, CODE_TEXTS, COMMUNICATORS, CONTIGUOUS,
-    Cell, Communicator, DATATYPES, EDGES, Edge, FILE_CELLS, FILES, FINISHED, FIRST_COMM, FORMAT, FRAMES, File,
-    FileCell, Frame, HEADER_BYTES, Header, IN_FLIGHT_CALLS, InFlightCall, LABELS, MAGIC, MODULES, Module, Moment,
-    NO_SITE, PHASES, PLACES, Place, RUNNING, SEVERAL_COMMS, SITE_CELLS, SITES, Shard, Site, SiteCell, Text, USES, Use,
-    set_text,
+    Cell, Communicator, DATATYPES, EDGES, Edge, FILE_CELLS, FILES, FINISHED, FIRST_COMM, FORMAT, File, FileCell, Frame,
+    HEADER_BYTES, Header, IN_FLIGHT_CALLS, InFlightCall, LABELS, MAGIC, MODULES, Module, Moment, NO_SITE, PHASES,
+    PLACES, Place, RUNNING, SEVERAL_COMMS, SITE_CELLS, SITES, Shard, Site, SiteCell, Text, USES, Use, set_text,
 };
 use commsee::stream::{Detail, MergedShards};
 use rusqlite::Connection;
@@ -26,7 +25,7 @@ pub fn write(data: &[u8], path: &Path) {
     let (kind, values) = (data.first().copied().unwrap_or(0), usize::from(data.get(1).copied().unwrap_or(0) % 8));
     let whole: Vec<u8> = match kind % 4 {
         0 => include_bytes!("../../tests/golden/version-1.db").to_vec(),
-        1 => include_bytes!("../../tests/golden/version-2.db").to_vec(),
+        1 => include_bytes!("../../tests/golden/version-1-layers.db").to_vec(),
         2 => made(FINISHED).clone(),
         _ => made(RUNNING).clone(),
     };
@@ -224,7 +223,6 @@ fn shard(rank: u32, state: u32) -> Shard {
             &[Module { start: 4096, end: 8192, bias: 4096, path: 1, build_id_bytes: 20, ..Module::zeroed() }],
         ),
         block(PLACES, &[Frame::of_module(1, 64), Frame::of_interpreter(2, 3, 88)].map(Place::from)),
-        block(FRAMES, &[(); 2].map(|()| Frame::of_module(1, 72))),
         block(SITES, &[Site { frame: 1, outer: NO_SITE }, Site { frame: 2, outer: 1 }]),
         block(FILES, &[file]),
         block(FILE_CELLS, &[on_file]),

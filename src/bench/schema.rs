@@ -5,7 +5,7 @@ use rusqlite::Connection;
 /// `PRAGMA application_id` of a file of measurements: "CSgb".
 pub const APPLICATION_ID: i32 = i32::from_be_bytes(*b"CSgb");
 
-/// `PRAGMA user_version`: raised when tables change.
+/// `PRAGMA user_version`: raised when tables change. A reader accepts its own alone.
 pub const VERSION: i32 = 1;
 
 /// Makes the tables of an empty file.

@@ -13,11 +13,6 @@ use crate::stream::{Clock, Endpoint, Event, KnownRoute, NO_RANK, Note, Transfer}
 const UNKNOWN: i64 = -1;
 const REMOTE: i64 = -2;
 
-/// World ranks of a layer's communicator in the order of its own ranks, where these do not ascend. The table is there only in such profiles: no
-/// view needs it, and a reader that does not know it loses nothing. So it needs no version of its own.
-const ORDER_SCHEMA: &str =
-    "CREATE TABLE IF NOT EXISTS rank_order (comm INTEGER PRIMARY KEY REFERENCES communicator(id), ranks TEXT NOT NULL)";
-
 /// The row of transfers whose route is not known.
 const NO_ROUTE: u32 = 0;
 
@@ -78,7 +73,6 @@ impl<'a> Layers<'a> {
     }
 
     pub fn add_order(&self, comm: u32, ranks: &str) -> rusqlite::Result<()> {
-        self.db.execute_batch(ORDER_SCHEMA)?;
         self.db.prepare_cached("INSERT INTO rank_order VALUES (?, ?)")?.execute(params![comm, ranks]).map(drop)
     }
 

@@ -4,11 +4,6 @@
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
-/// The table is there only in such profiles: no view needs it, and readers that do not know it lose nothing. So it needs no
-/// version of its own.
-pub const PART_SCHEMA: &str =
-    "CREATE TABLE part (rank INTEGER PRIMARY KEY, bytes INTEGER NOT NULL, shard BLOB NOT NULL)";
-
 /// What fast and small costs: of 0 to 10.
 const EFFORT: u8 = 3;
 /// No data of this format becomes more than 1032 times as long.

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use crate::counters::{Arguments, Calls, Completions, Counter, FileCalls, Merge, Messages, SiteCalls, Stored};
 use crate::stream::NO_RANK;
 
-/// Raised with every change of the schema; `PRAGMA user_version` of the file.
-pub const SCHEMA_VERSION: u32 = 9;
+/// `PRAGMA user_version` of the file. Raised with every change of the schema from the first release on: a reader accepts its own alone.
+pub const SCHEMA_VERSION: u32 = 1;
 
 /// `total.phase` of a sum over all phases.
 pub const OVER_PHASES: i64 = -1;

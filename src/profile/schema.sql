@@ -316,6 +316,12 @@ CREATE TABLE transfer_total (
     PRIMARY KEY (comm, op, bucket, way)
 ) WITHOUT ROWID;
 
+-- World ranks of a layer's communicator in the order of its own ranks, such as 0-3,0-3, where these do not ascend.
+CREATE TABLE rank_order (
+    comm  INTEGER PRIMARY KEY REFERENCES communicator(id),
+    ranks TEXT NOT NULL
+);
+
 -- What hook modules say of themselves: so many ranks said it.
 CREATE TABLE note (
     module TEXT NOT NULL,
@@ -367,6 +373,13 @@ CREATE TABLE event (
 CREATE TABLE message (
     sent     INTEGER PRIMARY KEY REFERENCES event(id),
     received INTEGER NOT NULL REFERENCES event(id)
+);
+
+-- The shards of a profile that lacks ranks and may be joined with them: of so many bytes, compressed by zlib.
+CREATE TABLE part (
+    rank  INTEGER PRIMARY KEY,
+    bytes INTEGER NOT NULL,
+    shard BLOB NOT NULL
 );
 
 -- Sums over the ranks, with all their numbers, and where their cells lie. only_rank: it is the cell of this rank.

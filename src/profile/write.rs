@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags, params};
 
 use super::error::Error;
-use super::parts::{PART_SCHEMA, pack};
+use super::parts::pack;
 use super::reserved::Reserved;
 use super::schema::{APPLICATION_ID, SCHEMA, SCHEMA_VERSION};
 use super::tables::Tables;
@@ -16,7 +16,6 @@ pub struct Writer {
     db: Connection,
     file: Reserved,
     wanted: PathBuf,
-    has_parts: bool,
 }
 
 /// A profile that is whole.
@@ -41,14 +40,11 @@ impl Writer {
         db.execute_batch("PRAGMA page_size = 1024; PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -1024;")?;
         db.execute_batch("BEGIN")?;
         db.execute_batch(&SCHEMA)?;
-        Ok(Writer { db, file, wanted: wanted.to_owned(), has_parts: false })
+        Ok(Writer { db, file, wanted: wanted.to_owned() })
     }
 
     /// Keeps the bytes of a shard that the profile is made of: it lacks ranks, and may be joined with them.
-    pub fn keep(&mut self, rank: u32, shard: &[u8]) -> Result<(), Error> {
-        if !std::mem::replace(&mut self.has_parts, true) {
-            self.db.execute_batch(PART_SCHEMA)?;
-        }
+    pub fn keep(&self, rank: u32, shard: &[u8]) -> Result<(), Error> {
         let mut insert = self.db.prepare_cached("INSERT INTO part VALUES (?, ?, ?)")?;
         insert.execute(params![rank, shard.len() as i64, pack(shard)])?;
         Ok(())

@@ -8,11 +8,8 @@ use crate::buckets::MAX_EDGES;
 use crate::job::Job;
 
 pub const MAGIC: [u8; 8] = *b"commsee\0";
-/// Raised with every change that an older version would misread: a reader accepts its own and those from [`OLDEST_FORMAT`] on. What is added to reserved words, which are
-/// zero in older shards, and as further kinds of blocks leaves it as it is.
-pub const FORMAT: u32 = 8;
-/// The oldest that is read: what was added since is not in it.
-pub const OLDEST_FORMAT: u32 = 5;
+/// Raised with every change of the format from the first release on: a reader accepts its own alone.
+pub const FORMAT: u32 = 1;
 pub const HEADER_BYTES: usize = 4096;
 
 /// Where the process stands, in [`Header::state`].
@@ -29,8 +26,7 @@ pub const CLOCK_TSC: u32 = 1;
 pub const CLOCK_VIRTUAL_COUNTER: u32 = 2;
 pub const CLOCK_MONOTONIC: u32 = 3;
 
-/// How the process holds the lock of its shard, in [`Header::lock`]. Nothing, where the file system has no locks and in shards of
-/// versions that took none.
+/// How the process holds the lock of its shard, in [`Header::lock`]. Nothing, where the file system has no locks.
 pub const UNLOCKED: u32 = 0;
 /// On a file system that no other kernel has, such as a disk or `/dev/shm`.
 pub const LOCKED: u32 = 1;
@@ -113,7 +109,7 @@ pub struct Header {
     pub processors: u32,
     /// Functions that others have in front of commsee: their calls are not recorded.
     pub hidden: [u8; 256],
-    /// Zero, and part of the checksum: versions that know more words than others read each other's shards.
+    /// Zero, and part of the checksum.
     pub reserved: [u8; 32],
     /// The batch job as [`Job`] has it, since whoever recovers the shard may be outside of it.
     pub job: [u8; 96],

@@ -24,28 +24,24 @@ pub const ROUTES: u32 = 9;
 pub const PEERS: u32 = 10;
 /// What hook modules say of themselves: [`Text`] entries.
 pub const NOTES: u32 = 11;
-/// Transfers whose times are ticks: modules told them so in the first version of their interface.
-pub const TICKED_TRANSFERS: u32 = 12;
 /// The timeline of a thread, whose number stands in the block's header.
-pub const EVENTS: u32 = 13;
-pub const TRANSFERS: u32 = 14;
+pub const EVENTS: u32 = 12;
+pub const TRANSFERS: u32 = 13;
 /// Communicators of layers, and what transfers belong to beside MPI calls.
-pub const LAYER_COMMUNICATORS: u32 = 15;
-pub const CONTEXTS: u32 = 16;
+pub const LAYER_COMMUNICATORS: u32 = 14;
+pub const CONTEXTS: u32 = 15;
 /// Where in the code calls are made (`site.rs`).
-pub const MODULES: u32 = 17;
-/// As formats before 8 wrote them; since then: [`PLACES`].
-pub const FRAMES: u32 = 18;
-pub const SITES: u32 = 19;
-pub const SITE_CELLS: u32 = 20;
+pub const MODULES: u32 = 16;
+pub const PLACES: u32 = 17;
+pub const SITES: u32 = 18;
+pub const SITE_CELLS: u32 = 19;
 /// Paths of modules, and names of what an interpreter runs: [`Text`] entries. `flags` is the part of a text that is longer than one.
-pub const CODE_TEXTS: u32 = 21;
+pub const CODE_TEXTS: u32 = 20;
 /// What calls that complete requests have completed (`completed.rs`).
-pub const COMPLETED: u32 = 22;
+pub const COMPLETED: u32 = 21;
 /// Files by name, and what was done with them (`files.rs`).
-pub const FILES: u32 = 23;
-pub const FILE_CELLS: u32 = 24;
-pub const PLACES: u32 = 25;
+pub const FILES: u32 = 22;
+pub const FILE_CELLS: u32 = 23;
 
 pub const BLOCK_MAGIC: u32 = 0x6b6f_6c62;
 

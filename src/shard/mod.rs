@@ -2,7 +2,7 @@
 //!
 //! A [`Header`] of one page, then blocks one behind the other. A block starts with a [`BlockHeader`] and holds entries of
 //! one kind: [`Communicator`], [`Cell`], [`Edge`], [`Text`], [`Use`], [`InFlightCall`], [`Peer`], [`Transfer`],
-//! [`Context`], [`LayerCommunicator`], [`Event`], [`Module`], [`Frame`], [`Site`], [`SiteCell`], [`Completed`],
+//! [`Context`], [`LayerCommunicator`], [`Event`], [`Module`], [`Place`], [`Site`], [`SiteCell`], [`Completed`],
 //! [`File`] or [`FileCell`]. Blocks of what is counted belong to one
 //! thread each, so that nobody needs a lock; the same key may therefore stand in several blocks, and readers add up.
 //!

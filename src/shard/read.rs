@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use bytemuck::Pod;
 
-use super::bound::Bound;
 use super::code::Code;
 use super::completed::Completed;
 use super::event::{Event, LAYER, RECEIVED};
@@ -93,7 +92,7 @@ impl Shard {
         if header.magic != MAGIC {
             return Err(Error::Foreign);
         }
-        if !(OLDEST_FORMAT..=FORMAT).contains(&header.format) || header.table_hash != TABLE_HASH {
+        if header.format != FORMAT || header.table_hash != TABLE_HASH {
             return Err(Error::Version(header.format));
         }
         if !header.is_intact() {
@@ -221,17 +220,9 @@ impl Shard {
                     damaged
                 }
                 TRANSFERS => read_entries(body, block.used, &mut self.transfers),
-                TICKED_TRANSFERS => {
-                    let mut ticked: Vec<Transfer> = Vec::new();
-                    let damaged = read_entries(body, block.used, &mut ticked);
-                    ticked.iter_mut().for_each(|transfer| *transfer = self.in_ns(*transfer));
-                    self.transfers.extend(ticked);
-                    damaged
-                }
                 LAYER_COMMUNICATORS => read_entries(body, block.used, &mut self.layer_communicators),
                 CONTEXTS => read_entries(body, block.used, &mut self.contexts),
                 MODULES => read_numbered(body, &block, &mut self.code.modules),
-                FRAMES => read_numbered(body, &block, &mut self.code.frames),
                 PLACES => {
                     let mut places: Vec<(u32, Place)> = Vec::new();
                     let damaged = read_numbered(body, &block, &mut places);
@@ -248,15 +239,6 @@ impl Shard {
             };
             offset = end;
         }
-    }
-
-    /// A transfer as the first version of the interface had it.
-    fn in_ns(&self, mut transfer: Transfer) -> Transfer {
-        let ns = |ticks: u64| ((ticks as i64).max(0) as f64 * self.ns_per_tick()).round() as u64;
-        transfer.time_ns = ns(transfer.time_ns);
-        transfer.time_min_ns = Bound::below(ns(transfer.time_min_ns.ticks()));
-        transfer.time_max_ns = Bound::above(ns(transfer.time_max_ns.ticks()));
-        transfer
     }
 
     /// Keeps what layers told of communicators and contexts that make sense, and returns how many did not.

@@ -57,8 +57,7 @@ impl Module {
 }
 
 /// A place in a module, or in what an interpreter runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Pod, Zeroable)]
-#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Frame {
     /// The module file's own address, inside of the call instruction: return address - 1 - bias. 0 for an interpreter.
     pub address: u64,
@@ -69,8 +68,6 @@ pub struct Frame {
     pub file: u32,
     pub line: u32,
 }
-
-const _: () = assert!(size_of::<Frame>() == 24);
 
 impl Frame {
     pub fn of_module(module: u32, address: u64) -> Frame {

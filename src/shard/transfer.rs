@@ -18,7 +18,7 @@ pub struct Transfer {
     pub bytes: u64,
     /// Operations that were not complete when their call returned; the times are theirs.
     pub asynchronous: u64,
-    /// From the begin to the completion: nanoseconds, or ticks in blocks of the kind [`super::TICKED_TRANSFERS`].
+    /// From the begin to the completion.
     pub time_ns: u64,
     pub time_min_ns: Bound,
     pub time_max_ns: Bound,

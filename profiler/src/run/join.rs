@@ -43,7 +43,7 @@ pub fn files(files: &[PathBuf], wanted: &Path) -> Result<Written, String> {
 }
 
 fn join_files(files: &[PathBuf], wanted: &Path) -> Result<Written, String> {
-    let mut writer = output::create(wanted)?;
+    let writer = output::create(wanted)?;
     let read = |file: &Path| {
         let bytes = read_file(file).map_err(|error| format!("{}: {error}", file.display()))?;
         Ok::<_, String>(Shard::parse(&bytes).map_err(|error| error.to_string()).and_then(|shard| {

@@ -52,26 +52,11 @@ fn is_believed(header: &Header, reach: Reach) -> bool {
 }
 
 fn by_number(header: &Header) -> State {
-    let lives = || process_start(header.pid) == Some(header.process_start);
-    match header.boot {
-        // Of a version that said no more.
-        [0, 0] if is_here(header) => {
-            if lives() {
-                State::Alive
-            } else {
-                State::Dead
-            }
-        }
-        _ if is_of_this_kernel(header) && header.namespaces == namespaces() => {
-            if lives() {
-                State::Alive
-            } else {
-                State::Dead
-            }
-        }
-        _ if is_here(header) => State::Unknown,
-        _ => State::Elsewhere,
+    if is_of_this_kernel(header) && header.namespaces == namespaces() {
+        let lives = process_start(header.pid) == Some(header.process_start);
+        return if lives { State::Alive } else { State::Dead };
     }
+    if is_here(header) { State::Unknown } else { State::Elsewhere }
 }
 
 fn is_of_this_kernel(header: &Header) -> bool {
@@ -112,10 +97,7 @@ mod tests {
         assert_eq!(by_number(&Header { boot: other_kernel, ..own() }), State::Unknown, "another host of the name");
         assert_eq!(by_number(&Header { boot: other_kernel, ..away }), State::Elsewhere);
         assert_eq!(by_number(&away), State::Dead, "hosts that share a kernel and its numbers");
-        // As shards were before they said more.
-        assert_eq!(by_number(&Header { boot: [0, 0], namespaces: 0, ..own() }), State::Alive);
-        assert_eq!(by_number(&Header { boot: [0, 0], namespaces: 0, ..dead }), State::Dead);
-        assert_eq!(by_number(&Header { boot: [0, 0], namespaces: 0, ..away }), State::Elsewhere);
+        assert_eq!(by_number(&Header { boot: [0, 0], ..dead }), State::Unknown, "a kernel that is not known");
     }
 
     #[test]

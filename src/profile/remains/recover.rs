@@ -12,9 +12,7 @@ pub use crate::host::{host_name, process_start};
 use crate::profile::error::Error;
 use crate::profile::write::Writer;
 use crate::ranks::Ranks;
-use crate::shard::{
-    self, FORMAT, HEADER_BYTES, Header, OLDEST_FORMAT, RUNNING, SNAPSHOT, Shard, read_file, read_header, run_in_name,
-};
+use crate::shard::{self, FORMAT, HEADER_BYTES, Header, RUNNING, SNAPSHOT, Shard, read_file, read_header, run_in_name};
 pub use crate::shard::{run_name, shard_name, snapshot_name};
 use crate::stream::{Detail, Extent, MergedShards, OTHER_EDGES};
 
@@ -67,7 +65,7 @@ pub fn find_except(directories: &[PathBuf], own: &[PathBuf]) -> Vec<Run> {
             }
             let Some(header) = read_header(path) else { continue };
             // Nothing that a torn header says is taken for true: the name tells the run, and other shards the rest of it.
-            let is_torn = (OLDEST_FORMAT..=FORMAT).contains(&header.format) && !header.is_intact();
+            let is_torn = header.format == FORMAT && !header.is_intact();
             let id = run_in_name(&name).filter(|_| is_torn).unwrap_or(header.run);
             shards.push((is_torn, id, path, header));
         }
@@ -125,7 +123,7 @@ pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
     let mut ranks = 0;
     let mut present = BTreeSet::new();
     let mut hosts = Hosts::default();
-    let mut writer = Writer::create(wanted)?;
+    let writer = Writer::create(wanted)?;
     let mut found = BTreeSet::new();
     let extents = run.sources().filter_map(|from| {
         let (shard, _) = from.read(run).ok()?;

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use commsee::profile::SCHEMA_VERSION;
 use serde_json::json;
 
 use super::opened;
@@ -24,7 +25,7 @@ pub fn schema(arguments: &Schema) -> Result<(), Error> {
     }
     output::write(arguments.output.as_deref(), |terminal, out| match arguments.format() {
         Format::Json => {
-            let all = json!({"profile": profile.path.to_string_lossy(), "version": profile.version, "relations": all});
+            let all = json!({"profile": profile.path.to_string_lossy(), "version": SCHEMA_VERSION, "relations": all});
             serde_json::to_writer_pretty(&mut *out, &all).map_err(io::Error::from)?;
             writeln!(out)
         }

@@ -13,18 +13,15 @@ use crate::query::open::Profile;
 /// The shards of a profile. It stays as it is.
 pub fn parts(path: &Path) -> Result<Vec<Part>, Error> {
     let profile = Rc::new(Profile::open(path)?);
-    let names: Vec<String> =
-        profile
-            .query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name = 'part'", vec![], |row| row.get(0))?;
-    if names.is_empty() {
+    let rows: Vec<(u32, u64)> = profile.query("SELECT rank, bytes FROM part ORDER BY rank", vec![], |row| {
+        Ok((row.get(0)?, row.get::<_, i64>(1)? as u64))
+    })?;
+    if rows.is_empty() {
         return Err(Error::Recover(format!(
             "{}: cannot be joined: it carries no shards (only partial profiles do, made by `through recover` or the last rank)",
             path.display()
         )));
     }
-    let rows: Vec<(u32, u64)> = profile.query("SELECT rank, bytes FROM part ORDER BY rank", vec![], |row| {
-        Ok((row.get(0)?, row.get::<_, i64>(1)? as u64))
-    })?;
     let part = |(rank, bytes): (u32, u64)| {
         let profile = Rc::clone(&profile);
         let read = move || {

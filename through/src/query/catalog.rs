@@ -148,7 +148,7 @@ impl Catalog {
     pub fn read(profile: &Profile) -> Result<Catalog, Error> {
         let mut communicators: BTreeMap<i64, Communicator> = BTreeMap::new();
         let lists = member_lists(profile)?;
-        profile.query::<(), ()>(&communicators_sql(profile), vec![], |row| {
+        profile.query::<(), ()>(COMMUNICATORS, vec![], |row| {
             let communicator = communicator(row, &lists)?;
             communicators.insert(communicator.id, communicator);
             Ok(())
@@ -175,10 +175,7 @@ impl Catalog {
                 let hi: Option<i64> = row.get(2)?;
                 Ok((row.get(0)?, Bucket { lo: unsigned(row.get(1)?), hi: hi.map(unsigned) }))
             })?,
-            phases: match profile.has_phases() {
-                true => profile.query("SELECT id, name FROM phase", vec![], |row| Ok((row.get(0)?, row.get(1)?)))?,
-                false => BTreeMap::from([(0, String::new())]),
-            },
+            phases: profile.query("SELECT id, name FROM phase", vec![], |row| Ok((row.get(0)?, row.get(1)?)))?,
             routes: routes(profile)?,
             sites: Sites::read(profile, profile.are_binaries_read.then(|| trust(&meta, &processes)))?,
             meta,
@@ -253,8 +250,9 @@ fn processes(profile: &Profile, operations: &BTreeMap<i64, Operation>) -> Result
 /// Ranks that are in `MPI_Abort`, or have called it.
 fn aborted(profile: &Profile, operations: &BTreeMap<i64, Operation>) -> Result<Vec<i64>, Error> {
     // Operations are those of the profile: mostly it is not among them.
-    let is_it = |(_, operation): &(&i64, &Operation)| operation.name == "MPI_Abort" && profile.has_sums();
-    let Some((op, _)) = operations.iter().find(is_it) else { return Ok(Vec::new()) };
+    let Some((op, _)) = operations.iter().find(|(_, operation)| operation.name == "MPI_Abort") else {
+        return Ok(Vec::new());
+    };
     let sql = format!("SELECT rank FROM standing WHERE op = {op} UNION SELECT rank FROM cells WHERE op = {op}");
     profile.query(&sql, vec![], |row| row.get(0))
 }
@@ -292,37 +290,20 @@ pub fn unsigned(stored: i64) -> u64 {
     stored as u64
 }
 
-/// Since version 3, communicators with the same members share a list of them.
+/// Communicators with the same members share a list of them.
 fn member_lists(profile: &Profile) -> Result<BTreeMap<i64, Rc<str>>, Error> {
-    if !profile.has_sums() {
-        return Ok(BTreeMap::new());
-    }
     profile.query("SELECT id, ranks FROM members", vec![], |row| Ok((row.get(0)?, row.get::<_, String>(1)?.into())))
 }
 
-/// Of communicators of layers; the table is there only where some need it.
+/// Of communicators of layers.
 fn rank_orders(profile: &Profile) -> Result<Vec<(i64, String)>, Error> {
-    let is_there = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'rank_order'";
-    let is_there: Vec<i64> = profile.query(is_there, vec![], |row| row.get(0))?;
-    match is_there.is_empty() {
-        true => Ok(Vec::new()),
-        false => profile.query("SELECT comm, ranks FROM rank_order", vec![], |row| Ok((row.get(0)?, row.get(1)?))),
-    }
+    profile.query("SELECT comm, ranks FROM rank_order", vec![], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-fn communicators_sql(profile: &Profile) -> String {
-    let (ranks, list) = if profile.has_sums() { ("NULL", "c.members") } else { ("c.ranks", "NULL") };
-    // A layer's letters are its own.
-    let (layer, creator) = match profile.has_roles() {
-        true => ("c.layer", "CASE WHEN c.layer IS NULL THEN r.call ELSE c.letter END"),
-        false => ("NULL", "r.call"),
-    };
-    let site = if profile.has_sites() { "c.site" } else { "NULL" };
-    format!(
-        "SELECT c.id, c.name, {creator}, c.size, c.remote_size, p.name, c.root_rank, c.label, c.freed, {ranks}, {list}, {layer}, {site} \
-         FROM communicator c LEFT JOIN creator r ON r.letter = c.letter LEFT JOIN communicator p ON p.id = c.parent"
-    )
-}
+/// A layer's letters are its own.
+const COMMUNICATORS: &str = "SELECT c.id, c.name, CASE WHEN c.layer IS NULL THEN r.call ELSE c.letter END, c.size, c.remote_size, p.name, \
+     c.root_rank, c.label, c.freed, c.members, c.layer, c.site \
+     FROM communicator c LEFT JOIN creator r ON r.letter = c.letter LEFT JOIN communicator p ON p.id = c.parent";
 
 fn communicator(row: &Row, lists: &BTreeMap<i64, Rc<str>>) -> rusqlite::Result<Communicator> {
     let (size, remote_size): (Option<u32>, Option<u32>) = (row.get(3)?, row.get(4)?);
@@ -338,13 +319,10 @@ fn communicator(row: &Row, lists: &BTreeMap<i64, Rc<str>>) -> rusqlite::Result<C
         root_rank: row.get(6)?,
         label: label.filter(|label| !label.is_empty()),
         freed: row.get::<_, Option<bool>>(8)?.unwrap_or(false),
-        ranks: match row.get::<_, Option<String>>(9)? {
-            Some(own) => Some(own.into()),
-            None => row.get::<_, Option<i64>>(10)?.and_then(|list| lists.get(&list).cloned()),
-        },
-        layer: row.get(11)?,
+        ranks: row.get::<_, Option<i64>>(9)?.and_then(|list| lists.get(&list).cloned()),
+        layer: row.get(10)?,
         order: None,
-        site: row.get(12)?,
+        site: row.get(11)?,
     })
 }
 

@@ -29,9 +29,6 @@ pub struct Completed {
 
 /// Those that calls waited for longest first.
 pub fn completed(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Vec<Completed>, Error> {
-    if !profile.has_completed() {
-        return Ok(Vec::new());
-    }
     if filter.ranks.is_some() {
         Source::new(profile, catalog, filter).needs_single_ranks()?;
     }

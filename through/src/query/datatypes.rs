@@ -24,9 +24,6 @@ pub struct Use {
 
 /// By communicator and operation, the datatype of most bytes first.
 pub fn uses(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Vec<Use>, Error> {
-    if !profile.has_phases() {
-        return Ok(Vec::new());
-    }
     let source = Source::new(profile, catalog, filter);
     if filter.ranks.is_some() {
         source.needs_single_ranks()?;

@@ -95,9 +95,6 @@ impl Kind {
 
 /// Those that took most time first.
 pub fn files(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Vec<FileSum>, Error> {
-    if !profile.has_files() {
-        return Ok(Vec::new());
-    }
     let source = Source::new(profile, catalog, filter);
     if filter.ranks.is_some() {
         source.needs_single_ranks()?;
@@ -217,9 +214,6 @@ pub struct FileCalls {
 
 /// Row by row, for whoever filters them elsewhere.
 pub fn file_calls(profile: &Profile) -> Result<Vec<(FileKey, FileCalls)>, Error> {
-    if !profile.has_files() {
-        return Ok(Vec::new());
-    }
     let sql = "SELECT file, comm, op, bucket, rank, phase, calls, bytes_read, bytes_written, time_ns FROM file_call";
     profile.query(sql, vec![], |row| {
         let (bytes_read, bytes_written) = (unsigned(row.get(7)?), unsigned(row.get(8)?));
@@ -239,10 +233,7 @@ pub fn file_calls(profile: &Profile) -> Result<Vec<(FileKey, FileCalls)>, Error>
 
 /// Their names, by number.
 pub fn file_names(profile: &Profile) -> Result<HashMap<i64, String>, Error> {
-    match profile.has_files() {
-        true => profile.query("SELECT id, name FROM file", vec![], |row| Ok((row.get(0)?, row.get(1)?))),
-        false => Ok(HashMap::new()),
-    }
+    profile.query("SELECT id, name FROM file", vec![], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// Calls of one operation and bucket on a file.
@@ -258,9 +249,6 @@ pub struct OfFile {
 
 /// Those of some operations, over all ranks.
 pub fn of_files(profile: &Profile, ops: &BTreeSet<i64>) -> Result<Vec<OfFile>, Error> {
-    if !profile.has_files() {
-        return Ok(Vec::new());
-    }
     let (condition, values) = Filter { ops: Some(ops.clone()), ..Filter::default() }.file_condition();
     let sql = format!(
         "SELECT x.file, f.name, x.comm, x.op, x.bucket, sum(x.calls) FROM file_call x LEFT JOIN file f ON f.id = x.file \

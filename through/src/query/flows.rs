@@ -116,8 +116,7 @@ pub fn each(
         false => filter.clone(),
     };
     let (condition, values) = of_all.transfer_condition();
-    let layer_comm = if profile.has_roles() { "nullif(x.layer_comm, 0)" } else { "NULL" };
-    let columns = format!("x.comm, x.op, x.way, x.rank, x.peer, x.calls, x.bytes, {layer_comm}");
+    let columns = "x.comm, x.op, x.way, x.rank, x.peer, x.calls, x.bytes, nullif(x.layer_comm, 0)";
     let mut collectives: BTreeMap<Collective, (i64, u64)> = BTreeMap::new();
     let is_meant = |end: End| filter.ranks.is_none() || end.rank().is_some_and(|rank| filter.has_rank(rank));
     profile.query::<(), ()>(&format!("SELECT {columns} FROM transfer x WHERE {condition}"), values, |row| {

@@ -55,14 +55,10 @@ struct Found {
 
 /// The groups that the filter leaves, calls first, the oldest first; nothing where all ranks finished.
 pub fn in_flight(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Vec<Group>, Error> {
-    if !profile.has_phases() {
-        return Ok(Vec::new());
-    }
     let mut places: BTreeMap<(State, Option<Rc<Spot>>), Found> = BTreeMap::new();
     let mut in_calls: BTreeMap<State, Vec<u32>> = BTreeMap::new();
-    let site = if profile.has_sites() { "site" } else { "NULL" };
-    let sql = format!("SELECT rank, comm, op, since_ns, for_ns, {site} FROM standing");
-    profile.query::<(), ()>(&sql, vec![], |row| {
+    let sql = "SELECT rank, comm, op, since_ns, for_ns, site FROM standing";
+    profile.query::<(), ()>(sql, vec![], |row| {
         let (rank, comm, op): (i64, Option<i64>, Option<i64>) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let (since_ns, for_ns): (Option<i64>, Option<i64>) = (row.get(3)?, row.get(4)?);
         let place = match (comm, op) {

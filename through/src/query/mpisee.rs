@@ -1,16 +1,14 @@
-//! Profiles of mpisee 4.x, read as one of version 2: its tables are brought into tables of that version, in memory. It counts what it
-//! calls volume, which is sent, or received by receives; it knows no members, no matrix, no phases, and no shortest and longest calls.
+//! Profiles of mpisee 4.x: what is in its tables is brought into those of a profile, in memory. It counts what it calls volume, which is
+//! sent, or received by receives; it knows no members, no matrix, no phases, and no shortest and longest calls.
 //! <https://github.com/variemai/mpisee>
 
 use std::collections::BTreeMap;
 
 use commsee::calls::CALLS;
 use commsee::creators;
+use commsee::profile::SCHEMA;
 use commsee::ranks::format_ranges;
 use rusqlite::{Connection, params};
-
-/// The version whose tables these are.
-pub const VERSION: u32 = 2;
 
 /// Whether the file has the tables of mpisee 4.
 pub fn is_one(db: &Connection) -> rusqlite::Result<bool> {
@@ -21,7 +19,9 @@ pub fn is_one(db: &Connection) -> rusqlite::Result<bool> {
 
 /// Makes the tables that queries ask. Nothing is written to the file, which is open for reading only.
 pub fn adopt(db: &Connection) -> rusqlite::Result<()> {
-    db.execute_batch(TABLES)?;
+    db.execute_batch("PRAGMA foreign_keys = OFF")?;
+    db.execute_batch(&SCHEMA.replace("CREATE TABLE", "CREATE TEMP TABLE").replace("CREATE VIEW", "CREATE TEMP VIEW"))?;
+    db.execute_batch(STEPS)?;
     db.execute_batch(&format!(
         "INSERT OR IGNORE INTO temp.metadata SELECT {KEY}, value FROM main.metadata WHERE key IS NOT NULL; \
          INSERT OR REPLACE INTO temp.metadata VALUES ('written_by', 'mpisee');"
@@ -30,46 +30,56 @@ pub fn adopt(db: &Connection) -> rusqlite::Result<()> {
     buckets(db)?;
     db.execute_batch(CELLS)?;
     db.execute_batch(PROCESSES)?;
-    communicators(db)
+    communicators(db)?;
+    db.execute_batch(SPREADS)
 }
 
 /// Names of its metadata where ours says the same.
 const KEY: &str = "CASE key WHEN 'Run command' THEN 'command' WHEN 'MPI Library' THEN 'mpi_library' WHEN 'Processes' THEN 'ranks' ELSE key END";
 
-const TABLES: &str = "
-CREATE TEMP TABLE metadata (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TEMP TABLE process (rank INTEGER PRIMARY KEY, host TEXT, pid INTEGER, wall_ns INTEGER, mpi_ns INTEGER, state TEXT);
-CREATE TEMP TABLE creator (letter TEXT PRIMARY KEY, call TEXT) WITHOUT ROWID;
-CREATE TEMP TABLE communicator (id INTEGER PRIMARY KEY, name TEXT, letter TEXT, size INTEGER, remote_size INTEGER, parent INTEGER,
-    root_rank INTEGER, label TEXT, freed INTEGER, ranks TEXT);
-CREATE TEMP TABLE operation (id INTEGER PRIMARY KEY, name TEXT, class TEXT, is_receive INTEGER, is_outside INTEGER);
-CREATE TEMP TABLE bucket (id INTEGER PRIMARY KEY, lo INTEGER, hi INTEGER, UNIQUE (lo));
+/// What is needed on the way: each number of theirs with the operation that has its name, the bucket of each lower edge, what each rank
+/// counted, and how long it was in MPI on each communicator.
+const STEPS: &str = "
+CREATE TEMP TABLE known (id INTEGER PRIMARY KEY, op INTEGER, is_receive INTEGER, is_outside INTEGER);
 CREATE TEMP TABLE lower_edge (lo INTEGER PRIMARY KEY, bucket INTEGER);
-CREATE TEMP TABLE phase (id INTEGER PRIMARY KEY, name TEXT);
-CREATE TEMP TABLE cell (comm INTEGER, op INTEGER, bucket INTEGER, rank INTEGER, phase INTEGER, calls INTEGER, failed INTEGER,
-    bytes_sent INTEGER, bytes_recv INTEGER, time_ns INTEGER, time_min_ns INTEGER, time_max_ns INTEGER,
-    PRIMARY KEY (comm, op, bucket, rank, phase)) WITHOUT ROWID;
-CREATE TEMP TABLE edge (comm INTEGER, op INTEGER, src INTEGER, dst INTEGER, calls INTEGER, bytes INTEGER);
-CREATE TEMP TABLE involvement (comm INTEGER, op INTEGER, rank INTEGER, phase INTEGER, calls INTEGER);
-CREATE TEMP TABLE datatype (id INTEGER PRIMARY KEY, name TEXT, contiguous INTEGER);
-CREATE TEMP TABLE datatype_use (comm INTEGER, op INTEGER, datatype INTEGER, rank INTEGER, calls INTEGER, bytes INTEGER);
-CREATE TEMP TABLE standing (rank INTEGER, thread INTEGER, comm INTEGER, op INTEGER, since_ns INTEGER, for_ns INTEGER);
+CREATE TEMP TABLE counted (comm INTEGER, op INTEGER, bucket INTEGER, rank INTEGER, calls INTEGER, bytes_sent INTEGER,
+    bytes_recv INTEGER, time_ns INTEGER, mpi_ns INTEGER, PRIMARY KEY (comm, op, bucket, rank)) WITHOUT ROWID;
+CREATE TEMP TABLE spent (comm INTEGER, rank INTEGER, time_ns INTEGER, PRIMARY KEY (comm, rank)) WITHOUT ROWID;
 INSERT INTO temp.phase VALUES (0, '');
 ";
 
 /// The numbers 0 and 1 of communicators are those of the rows `-` and `*`. Several communicators of one name are one row of `comms`, so that a rank may have several rows for one cell. Numbers that lead
-/// nowhere have no cell. Seconds are at most some centuries.
+/// nowhere have no cell. Seconds are at most some centuries. No machine has more than 2²⁴ ranks: so many numbers of cells has each sum.
 const CELLS: &str = "
-INSERT INTO temp.cell
-SELECT d.comm_id + 2, d.operation_id, b.bucket, d.rank, 0, cast(total(d.calls) AS INTEGER), 0,
-    iif(o.is_receive, 0, cast(total(d.volume) AS INTEGER)), iif(o.is_receive, cast(total(d.volume) AS INTEGER), 0),
-    cast(min(total(iif(d.time BETWEEN 0 AND 9e9, d.time, 0)), 9e9) * 1e9 AS INTEGER), NULL, NULL
-FROM main.data d
-JOIN main.comms c ON c.id = d.comm_id
-JOIN temp.operation o ON o.id = d.operation_id
-JOIN temp.lower_edge b ON b.lo = max(coalesce(d.buffer_size_min, 0), 0)
-WHERE d.rank >= 0
-GROUP BY d.comm_id, d.operation_id, b.bucket, d.rank;
+INSERT INTO temp.counted
+SELECT comm, op, bucket, rank, calls, iif(is_receive, 0, bytes), iif(is_receive, bytes, 0), time_ns, iif(is_outside, 0, time_ns)
+FROM (
+    SELECT d.comm_id + 2 AS comm, o.op AS op, b.bucket AS bucket, d.rank AS rank, cast(total(d.calls) AS INTEGER) AS calls,
+        cast(total(d.volume) AS INTEGER) AS bytes, o.is_receive AS is_receive, o.is_outside AS is_outside,
+        cast(min(total(iif(d.time BETWEEN 0 AND 9e9, d.time, 0)), 9e9) * 1e9 AS INTEGER) AS time_ns
+    FROM main.data d
+    JOIN main.comms c ON c.id = d.comm_id
+    JOIN temp.known o ON o.id = d.operation_id
+    JOIN temp.lower_edge b ON b.lo = max(coalesce(d.buffer_size_min, 0), 0)
+    WHERE d.rank >= 0 AND d.rank < 1 << 24
+    GROUP BY d.comm_id, o.op, b.bucket, d.rank
+);
+INSERT INTO temp.spent SELECT comm, rank, cast(total(mpi_ns) AS INTEGER) FROM temp.counted GROUP BY comm, rank;
+INSERT INTO temp.total (id, comm, op, calls, bytes_sent, bytes_recv, time_ns, ranks, rank_min_ns, rank_max_ns, bucket, phase, last_rank,
+    rank_min, rank_max)
+SELECT row_number() OVER () << 24, comm, op, cast(total(calls) AS INTEGER), cast(total(bytes_sent) AS INTEGER),
+    cast(total(bytes_recv) AS INTEGER), cast(total(time_ns) AS INTEGER), count(*), min(time_ns), max(time_ns), bucket, 0, max(rank),
+    (SELECT rank FROM temp.counted y WHERE (y.comm, y.op, y.bucket) = (x.comm, x.op, x.bucket) ORDER BY time_ns, rank LIMIT 1),
+    (SELECT rank FROM temp.counted y WHERE (y.comm, y.op, y.bucket) = (x.comm, x.op, x.bucket) ORDER BY time_ns DESC, rank LIMIT 1)
+FROM temp.counted x GROUP BY comm, op, bucket;
+INSERT INTO temp.uneven_total (id, calls_max, failed, failed_max)
+SELECT t.id, max(x.calls), 0, 0 FROM temp.total t CROSS JOIN temp.counted x ON (x.comm, x.op, x.bucket) = (t.comm, t.op, t.bucket)
+GROUP BY t.id;
+INSERT INTO temp.cell (id, time_ns)
+SELECT t.id + x.rank, x.time_ns FROM temp.total t CROSS JOIN temp.counted x ON (x.comm, x.op, x.bucket) = (t.comm, t.op, t.bucket);
+INSERT INTO temp.uneven_cell (id, calls, failed, bytes_sent, bytes_recv)
+SELECT t.id + x.rank, x.calls, 0, x.bytes_sent, x.bytes_recv
+FROM temp.total t CROSS JOIN temp.counted x ON (x.comm, x.op, x.bucket) = (t.comm, t.op, t.bucket);
 ";
 
 /// Its time of MPI_Init is no part of its run time.
@@ -77,11 +87,20 @@ const PROCESSES: &str = "
 INSERT OR IGNORE INTO temp.process
 SELECT t.id, coalesce(m.machine, ''), 0, cast(iif(t.time BETWEEN 0 AND 9e9, t.time, 0) * 1e9 AS INTEGER), 0, 'finished'
 FROM main.exectimes t LEFT JOIN main.mappings m ON m.id = t.id WHERE t.id >= 0;
-INSERT OR IGNORE INTO temp.process SELECT DISTINCT rank, '', 0, 0, 0, 'finished' FROM temp.cell;
-UPDATE temp.process SET mpi_ns = s.time_ns FROM (
-    SELECT x.rank AS rank, cast(total(x.time_ns) AS INTEGER) AS time_ns FROM temp.cell x
-    JOIN temp.operation o ON o.id = x.op WHERE NOT o.is_outside GROUP BY x.rank) s
-WHERE s.rank = process.rank;
+INSERT OR IGNORE INTO temp.process SELECT DISTINCT rank, '', 0, 0, 0, 'finished' FROM temp.spent;
+UPDATE temp.process SET mpi_ns = s.time_ns
+FROM (SELECT rank, cast(total(time_ns) AS INTEGER) AS time_ns FROM temp.spent GROUP BY rank) s WHERE s.rank = process.rank;
+";
+
+const SPREADS: &str = "
+UPDATE temp.communicator SET time_ranks = s.ranks, time_ns = s.time_ns, rank_min_ns = s.least_ns, rank_max_ns = s.most_ns,
+    rank_min = (SELECT rank FROM temp.spent WHERE comm = communicator.id ORDER BY time_ns, rank LIMIT 1),
+    rank_max = (SELECT rank FROM temp.spent WHERE comm = communicator.id ORDER BY time_ns DESC, rank LIMIT 1)
+FROM (
+    SELECT comm, count(*) AS ranks, cast(total(time_ns) AS INTEGER) AS time_ns, min(time_ns) AS least_ns, max(time_ns) AS most_ns
+    FROM temp.spent GROUP BY comm
+) s
+WHERE s.comm = communicator.id;
 ";
 
 /// The standard name of what it calls `Send` or `Fence`.
@@ -97,14 +116,17 @@ fn operations(db: &Connection) -> rusqlite::Result<()> {
     let sql = "SELECT id, max(operation) FROM main.operations WHERE operation IS NOT NULL GROUP BY id";
     let known: Vec<(i64, String)> =
         db.prepare(sql)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
-    let mut insert = db.prepare("INSERT INTO temp.operation VALUES (?, ?, ?, ?, ?)")?;
+    let mut insert = db.prepare("INSERT OR IGNORE INTO temp.operation (name, class) VALUES (?, ?)")?;
+    let mut insert_known =
+        db.prepare("INSERT INTO temp.known SELECT ?, id, ?, ? FROM temp.operation WHERE name = ?")?;
     for (id, name) in known {
         let name = standard(&name);
         let call = CALLS.iter().position(|call| call.name == name);
         let class = call.map_or("control", |call| CALLS[call].class.name());
         let is_receive = matches!(name.as_str(), "MPI_Recv" | "MPI_Irecv" | "MPI_Mrecv" | "MPI_Imrecv");
         let is_outside = call.is_some_and(|call| commsee::calls::outside_span(call as u16));
-        insert.execute(params![id, name, class, is_receive, is_outside])?;
+        insert.execute([&name, class])?;
+        insert_known.execute(params![id, is_receive, is_outside, name])?;
     }
     Ok(())
 }
@@ -138,7 +160,7 @@ fn communicators(db: &Connection) -> rusqlite::Result<()> {
     }
     // Who called something on it. These are its members if they are as many as it has.
     let mut callers: BTreeMap<i64, Vec<u32>> = BTreeMap::new();
-    let mut pairs = db.prepare("SELECT DISTINCT comm, rank FROM temp.cell ORDER BY comm, rank")?;
+    let mut pairs = db.prepare("SELECT comm, rank FROM temp.spent ORDER BY comm, rank")?;
     let mut rows = pairs.query([])?;
     while let Some(row) = rows.next()? {
         callers.entry(row.get(0)?).or_default().extend(u32::try_from(row.get::<_, i64>(1)?).ok());
@@ -146,15 +168,18 @@ fn communicators(db: &Connection) -> rusqlite::Result<()> {
     let sql = "SELECT id + 2, coalesce(name, '?'), size FROM main.comms";
     let comms: Vec<(i64, String, Option<i64>)> =
         db.prepare(sql)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect::<Result<_, _>>()?;
-    let mut insert =
-        db.prepare("INSERT OR IGNORE INTO temp.communicator VALUES (?, ?, ?, ?, 0, NULL, ?, NULL, NULL, ?)")?;
+    let mut insert_members = db.prepare("INSERT INTO temp.members (ranks) VALUES (?)")?;
+    let mut insert = db.prepare(
+        "INSERT OR IGNORE INTO temp.communicator (id, name, letter, size, remote_size, root_rank, members, time_ranks, time_ns) \
+         VALUES (?, ?, ?, ?, 0, ?, ?, 0, 0)",
+    )?;
     for (id, name, size) in comms {
         let size = size.and_then(|size| u32::try_from(size).ok());
         let letter = name.chars().next().filter(|letter| creators::origin(*letter).is_some());
         let root = name.get(1..).and_then(|rest| rest.split('.').next()).and_then(|root| root.parse::<u32>().ok());
         let members = callers.get(&id).filter(|ranks| Some(ranks.len()) == size.map(|size| size as usize));
-        let ranks = members.map(|ranks| format_ranges(&ranges(ranks)));
-        insert.execute(params![id, name, letter.map(String::from), size, root, ranks])?;
+        let members = members.map(|ranks| insert_members.insert([format_ranges(&ranges(ranks))])).transpose()?;
+        insert.execute(params![id, name, letter.map(String::from), size, root, members])?;
     }
     Ok(())
 }

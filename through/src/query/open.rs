@@ -34,8 +34,10 @@ pub enum Problem {
     Foreign,
     #[error("is a file of measurements; see `through bench`")]
     Measurements,
-    #[error("has schema version {0} and this `through` knows {SCHEMA_VERSION}: use the newer commsee that wrote it")]
-    Newer(u32),
+    #[error(
+        "was written by another version of commsee (schema version {0}, not {SCHEMA_VERSION}): use the `through` of that version"
+    )]
+    Version(i64),
     #[error("is cut off ({is} of {wanted} bytes are there): copy it again, or run the program again")]
     Truncated { is: u64, wanted: u64 },
     #[error("is damaged ({0}): copy it again, or run the program again")]
@@ -65,8 +67,6 @@ impl From<rusqlite::Error> for Problem {
 /// A profile, open for reading.
 pub struct Profile {
     pub path: PathBuf,
-    /// The version of its schema: at most the one known here.
-    pub version: u32,
     /// Whether names that it lacks are looked up in the binaries of the job, which may take long.
     pub are_binaries_read: bool,
     db: Connection,
@@ -74,26 +74,20 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Opens a file after it was found to be a whole profile of a version that is known here.
+    /// Opens a file after it was found to be a whole profile of this version.
     pub fn open(path: &Path) -> Result<Profile, Error> {
         let problem = |problem| Error::Profile { path: path.to_owned(), problem };
         check_file(path).map_err(problem)?;
         let bytes = bytes_there(path);
         let db = connect(path, bytes).map_err(problem)?;
-        let version = match check_schema(&db) {
+        match check_schema(&db) {
             Err(Problem::Foreign) if schema::is_bench(&db).unwrap_or(false) => {
                 return Err(problem(Problem::Measurements));
             }
-            Err(Problem::Foreign) if of_mpisee(&db).map_err(problem)? => mpisee::VERSION,
-            version => version.map_err(problem)?,
-        };
-        Ok(Profile {
-            path: path.to_owned(),
-            version,
-            are_binaries_read: true,
-            db,
-            most_rows: ROWS + bytes / BYTES_PER_ROW,
-        })
+            Err(Problem::Foreign) if of_mpisee(&db).map_err(problem)? => {}
+            checked => checked.map_err(problem)?,
+        }
+        Ok(Profile { path: path.to_owned(), are_binaries_read: true, db, most_rows: ROWS + bytes / BYTES_PER_ROW })
     }
 
     /// The newest profile in a directory, and a remark where a newer one had to be passed over.
@@ -107,51 +101,6 @@ impl Profile {
             }
         }
         Err(Error::NoProfile)
-    }
-
-    /// Whether it knows phases and datatypes, which came with version 2.
-    pub fn has_phases(&self) -> bool {
-        self.version >= 2
-    }
-
-    /// Whether it holds sums over the ranks beside the cells, which came with version 3.
-    pub fn has_sums(&self) -> bool {
-        self.version >= 3
-    }
-
-    /// Whether it can tell what layers below MPI did, which came with version 4.
-    pub fn has_transfers(&self) -> bool {
-        self.version >= 4
-    }
-
-    /// Whether it knows roles of routes, and communicators and calls of layers, which came with version 5.
-    pub fn has_roles(&self) -> bool {
-        self.version >= 5
-    }
-
-    /// Whether it holds sums of transfers, which came with version 6.
-    pub fn has_transfer_sums(&self) -> bool {
-        self.version >= 6
-    }
-
-    /// Whether it knows where in the code calls were made, which came with version 7.
-    pub fn has_sites(&self) -> bool {
-        self.version >= 7
-    }
-
-    /// Whether it knows what completion calls completed, which came with version 8.
-    pub fn has_completed(&self) -> bool {
-        self.version >= 8
-    }
-
-    /// Whether it knows files by name, which came with version 9.
-    pub fn has_files(&self) -> bool {
-        self.version >= 9
-    }
-
-    /// Whether it knows which message arrived where, which came with version 9.
-    pub fn has_messages(&self) -> bool {
-        self.version >= 9
     }
 
     /// The token of the `through run` that the profile stems from, or nothing.
@@ -322,7 +271,7 @@ fn of_mpisee(db: &Connection) -> Result<bool, Problem> {
     Ok(true)
 }
 
-pub(super) fn check_schema(db: &Connection) -> Result<u32, Problem> {
+pub(super) fn check_schema(db: &Connection) -> Result<(), Problem> {
     let version: i64 = match db.query_row("PRAGMA user_version", [], |row| row.get(0)) {
         Ok(version) => version,
         Err(rusqlite::Error::SqliteFailure(code, _)) if code.code == rusqlite::ErrorCode::NotADatabase => {
@@ -337,11 +286,8 @@ pub(super) fn check_schema(db: &Connection) -> Result<u32, Problem> {
     )?;
     match version {
         _ if views < 3 || version == 0 => Err(Problem::Foreign),
-        _ if version < 0 => Err(Problem::Damaged(format!("it cannot have schema version {version}"))),
-        version => match u32::try_from(version).unwrap_or(u32::MAX) {
-            version if version > SCHEMA_VERSION => Err(Problem::Newer(version)),
-            version => Ok(version),
-        },
+        _ if version != i64::from(SCHEMA_VERSION) => Err(Problem::Version(version)),
+        _ => Ok(()),
     }
 }
 
@@ -388,7 +334,7 @@ mod tests {
         let db = Connection::open(&path).unwrap();
         db.execute_batch(&commsee::profile::SCHEMA).unwrap();
         db.execute_batch(
-            "PRAGMA user_version = 3; INSERT INTO cell (id, time_ns) WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 \
+            "PRAGMA user_version = 1; INSERT INTO cell (id, time_ns) WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 \
              FROM n WHERE n < 9999) SELECT n, n FROM n",
         )
         .unwrap();

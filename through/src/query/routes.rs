@@ -8,20 +8,10 @@ pub use commsee::shard::Route;
 use crate::query::Error;
 use crate::query::open::Profile;
 
-/// By number. Profiles that know no layers have none: a timeline without modules has a route that is of no layer.
+/// By number. A timeline without modules has a route that is of no layer.
 pub fn routes(profile: &Profile) -> Result<BTreeMap<i64, Route>, Error> {
-    if !profile.has_transfers() {
-        return Ok(BTreeMap::new());
-    }
-    // Version 4 knew no roles, and no module but that for UCX.
-    let role = match profile.has_roles() {
-        true => "role",
-        false => "CASE WHEN layer LIKE 'ucp%' THEN 'message' WHEN layer LIKE 'uct%' THEN 'wire' ELSE '' END",
-    };
-    let sql = format!(
-        "SELECT id, layer, function, protocol, transport, device, kind, scope, arrives, {role} FROM way WHERE layer <> ''"
-    );
-    profile.query(&sql, vec![], |row| {
+    let sql = "SELECT id, layer, function, protocol, transport, device, kind, scope, arrives, role FROM way WHERE layer <> ''";
+    profile.query(sql, vec![], |row| {
         let route = Route {
             layer: row.get(1)?,
             function: row.get(2)?,

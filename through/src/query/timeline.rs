@@ -62,9 +62,6 @@ pub struct Clock {
 }
 
 pub fn clocks(profile: &Profile) -> Result<Vec<Clock>, Error> {
-    if !profile.has_transfers() {
-        return Ok(Vec::new());
-    }
     let sql = "SELECT rank, begin_error_ns, end_error_ns, events, lost_events FROM clock ORDER BY rank";
     profile.query(sql, vec![], |row| {
         let (begin, end): (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
@@ -96,7 +93,7 @@ impl Messages {
     /// As the profile has them, or, in one that has only their ends, as these belong together.
     pub fn read(profile: &Profile, catalog: &Catalog) -> Result<Messages, Error> {
         let mut messages = Messages::default();
-        match catalog.meta(NOT_MATCHED).filter(|_| profile.has_messages()) {
+        match catalog.meta(NOT_MATCHED) {
             Some(unmatched) => {
                 let sql = "SELECT sent, received FROM message";
                 profile.query::<(), ()>(sql, vec![], |row| {
@@ -125,9 +122,8 @@ pub fn each(
     mut take: impl FnMut(Event) -> bool,
 ) -> Result<(), Error> {
     let (condition, values): (String, Vec<Value>) = filter.event_condition();
-    let site = if profile.has_sites() { "x.site" } else { "NULL" };
     let sql = format!(
-        "SELECT x.rowid, x.rank, x.thread, x.kind, x.begin_ns, x.end_ns, x.cause_ns, x.comm, x.op, x.bytes, x.way, x.peer, {site} \
+        "SELECT x.rowid, x.rank, x.thread, x.kind, x.begin_ns, x.end_ns, x.cause_ns, x.comm, x.op, x.bytes, x.way, x.peer, x.site \
          FROM event x WHERE {condition} ORDER BY x.rowid"
     );
     let mut goes_on = true;

@@ -1,4 +1,4 @@
-//! What layers below MPI did: sums over ranks and peers, which a profile holds since version 6, and single rows. Their table lies
+//! What layers below MPI did: sums over ranks and peers, which a profile holds as well, and single rows. Their table lies
 //! in the order of communicator, operation, bucket and route, so that sums over what follows need neither a sort nor memory.
 
 use std::collections::BTreeSet;
@@ -63,10 +63,7 @@ impl Filter {
 /// All groups, of all ranks or of those that the filter leaves; told apart by communicators of layers where the filter has any. Its other
 /// conditions are the caller's.
 pub fn groups(profile: &Profile, filter: &Filter) -> Result<Vec<Group>, Error> {
-    if !profile.has_transfers() {
-        return Ok(Vec::new());
-    }
-    let (sql, values) = if profile.has_transfer_sums() && filter.ranks.is_none() && !filter.has_layer_comms {
+    let (sql, values) = if filter.ranks.is_none() && !filter.has_layer_comms {
         let sums = "calls, bytes, later, time_ns, time_min_ns, time_max_ns";
         (format!("SELECT comm, op, bucket, way, {sums}, NULL FROM transfer_total"), Vec::new())
     } else {
@@ -150,16 +147,12 @@ pub fn each(
     top: Option<usize>,
     mut take: impl FnMut(Transfer) -> rusqlite::Result<()>,
 ) -> Result<(), Error> {
-    if !profile.has_transfers() {
-        return Ok(());
-    }
     let (condition, values) = filter.transfer_condition();
     let limit =
         top.filter(|top| *top > 0).map(|top| format!(" LIMIT {}", top.min(i64::MAX as usize))).unwrap_or_default();
-    let context = if profile.has_roles() { "nullif(x.layer_comm, 0), nullif(x.within, 0)" } else { "NULL, NULL" };
     let sql = format!(
         "SELECT x.comm, x.op, x.bucket, x.way, x.rank, x.peer, x.calls, x.bytes, x.later, x.time_ns, x.time_min_ns, \
-         x.time_max_ns, {context} FROM transfer x WHERE {condition} ORDER BY x.comm, x.op, x.bucket, x.way, x.rank, x.peer{limit}"
+         x.time_max_ns, nullif(x.layer_comm, 0), nullif(x.within, 0) FROM transfer x WHERE {condition} ORDER BY x.comm, x.op, x.bucket, x.way, x.rank, x.peer{limit}"
     );
     profile.query::<(), ()>(&sql, values, |row| {
         let sums = Sums {
@@ -186,9 +179,6 @@ pub fn each(
 
 /// How many rows the filter leaves.
 pub fn count(profile: &Profile, filter: &Filter) -> Result<usize, Error> {
-    if !profile.has_transfers() {
-        return Ok(0);
-    }
     let (condition, values) = filter.transfer_condition();
     let sql = format!("SELECT count(*) FROM transfer x WHERE {condition}");
     let counts: Vec<i64> = profile.query(&sql, values, |row| row.get(0))?;

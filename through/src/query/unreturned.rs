@@ -14,9 +14,6 @@ pub struct Unreturned {
 
 /// Of calls of which it is known how long they have lasted.
 pub fn unreturned(profile: &Profile) -> Result<Vec<Unreturned>, Error> {
-    if !profile.has_phases() {
-        return Ok(Vec::new());
-    }
     let sql =
         "SELECT rank, comm, op, for_ns FROM standing WHERE comm IS NOT NULL AND op IS NOT NULL AND for_ns IS NOT NULL";
     profile.query(sql, vec![], |row| {

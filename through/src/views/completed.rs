@@ -90,8 +90,8 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let mut rows = completed(&context.profile, &context.catalog, &context.filter)?;
     order(&mut rows, question.sort, &context);
     let mut document = context.document(VIEW.entries, rows.is_empty(), VIEW.empty);
-    if !context.profile.has_completed() {
-        document.reasons = nothing::too_old(&context, "what requests were completed", 8);
+    if context.catalog.is_of_mpisee() {
+        document.reasons = nothing::not_of_mpisee(&context, "what requests were completed");
     }
     document.hidden = shorten(&mut rows, question.top);
     let legend = vec![LEGEND.to_owned()];

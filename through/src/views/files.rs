@@ -114,8 +114,8 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let mut rows = files(&context.profile, &context.catalog, &context.filter)?;
     order(&mut rows, question.sort, &context);
     let mut document = context.document(VIEW.entries, rows.is_empty(), VIEW.empty);
-    if !context.profile.has_files() {
-        document.reasons = nothing::too_old(&context, "of files", 9);
+    if context.catalog.is_of_mpisee() {
+        document.reasons = nothing::not_of_mpisee(&context, "of files");
     }
     let mut legend = LEGEND.map(str::to_owned).to_vec();
     if rows.iter().any(|row| row.file.is_none()) {

@@ -86,13 +86,9 @@ pub fn no_match(context: &Context, what: &str) -> Vec<String> {
     lines
 }
 
-/// What an older profile cannot tell, and since when they can.
-pub fn too_old(context: &Context, what: &str, since: u32) -> Vec<String> {
-    let (path, version) = (context.profile.path.display(), context.profile.version);
-    vec![match context.catalog.is_of_mpisee() {
-        true => format!("{path}: mpisee does not tell {what}; commsee does"),
-        false => format!("{path}: has schema version {version}, which does not tell {what}; version {since} does"),
-    }]
+/// What a profile of mpisee cannot tell.
+pub fn not_of_mpisee(context: &Context, what: &str) -> Vec<String> {
+    vec![format!("{}: mpisee does not tell {what}; commsee does", context.profile.path.display())]
 }
 
 /// Where no call sites were recorded: how to record them.

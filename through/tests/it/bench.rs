@@ -234,12 +234,12 @@ fn files_of_the_other_kind_are_told_apart() {
 }
 
 #[test]
-fn newer_and_damaged_files_are_refused() {
+fn files_of_another_version_and_damaged_ones_are_refused() {
     let folder = folder();
-    let bench = Bench::new(&folder.path("newer.db"));
+    let bench = Bench::new(&folder.path("other.db"));
     bench.set("PRAGMA user_version = 99");
-    let newer = folder.through(&["bench", "newer.db"]);
-    assert!(newer.status == 2 && newer.err.contains("has version 99"), "{newer:?}");
+    let other = folder.through(&["bench", "other.db"]);
+    assert!(other.status == 2 && other.err.contains("version 99 of measurements, not 1"), "{other:?}");
     let bench = Bench::new(&folder.path("torn.db"));
     bench.set("DROP TABLE bench_sample");
     let torn = folder.through(&["bench", "torn.db"]);

@@ -181,8 +181,6 @@ impl Builder {
         let sql = "UPDATE communicator SET layer = ?2, letter = substr(?3, 1, 1) WHERE name = ?1";
         self.db.execute(sql, [name, layer, own]).unwrap();
         if let Some(order) = order {
-            let table = "CREATE TABLE IF NOT EXISTS rank_order (comm INTEGER PRIMARY KEY, ranks TEXT NOT NULL)";
-            self.db.execute_batch(table).unwrap();
             let sql = "INSERT INTO rank_order SELECT id, ?2 FROM communicator WHERE name = ?1";
             self.db.execute(sql, [name, order]).unwrap();
         }

@@ -6,7 +6,8 @@ use insta::assert_snapshot;
 use serde_json::Value;
 
 use crate::common::{Answer, Builder, Did, Folder, MS};
-use crate::versions::{converted, golden};
+use crate::details::converted;
+use crate::golden::golden;
 
 /// What is different in a run of the stencil.
 #[derive(Clone, Copy, Default)]
@@ -362,22 +363,13 @@ fn settings_that_only_say_where_things_are_make_no_configuration() {
     assert_eq!(titles, ["options COMMSEE_SITES=0", "options COMMSEE_SITES=1"]);
 }
 
-/// Older profiles, and those with sums over nodes or over all ranks, say what today's say.
+/// Profiles with sums over nodes or over all ranks say what those of single ranks say.
 #[test]
-fn every_version_and_detail_is_compared() {
+fn every_detail_is_compared() {
     let folder = Folder::empty();
-    std::fs::copy(golden(), folder.path("rank.db")).unwrap();
+    std::fs::copy(golden("version-1.db"), folder.path("rank.db")).unwrap();
     for detail in ["node", "comm"] {
         converted(&folder.path(&format!("{detail}.db")), detail);
-    }
-    for version in 1..=7 {
-        let name = format!("version-{version}.db");
-        let path = golden().with_file_name(&name);
-        if path.exists() {
-            std::fs::copy(path, folder.path(&name)).unwrap();
-            assert_eq!(folder.through(&["diff", &name, &name, "--format", "csv"]).status, 0);
-            assert_eq!(folder.through(&["correlate", &name, &name]).status, 0);
-        }
     }
     for other in ["node.db", "comm.db"] {
         let document = folder.through(&["diff", "rank.db", other, "--format", "json"]).json();

@@ -310,23 +310,14 @@ fn every_row_of_the_view_is_exported() {
 #[test]
 fn a_profile_without_transfers_says_how_to_get_them() {
     let folder = Folder::with_sample();
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/version-2.db");
-    std::fs::copy(golden, folder.path("old.db")).unwrap();
-    for name in ["sample.db", "old.db"] {
-        for words in [
-            &["ucx", name][..],
-            &["matrix", name, "--layer", "ucp"],
-            &["graph", name, "--of", "devices"],
-            &["ucx", name, "--by=op"],
-        ] {
-            let answer = folder.through(words);
-            assert_eq!((answer.status, answer.out.as_str(), answer.err.lines().count()), (1, "", 1), "{words:?}");
-            assert!(
-                answer.err.contains("has no transfers: run the program with `through run --hooks ucx`"),
-                "{}",
-                answer.err
-            );
-        }
+    for words in [&["ucx"][..], &["matrix", "--layer", "ucp"], &["graph", "--of", "devices"], &["ucx", "--by=op"]] {
+        let answer = folder.through(words);
+        assert_eq!((answer.status, answer.out.as_str(), answer.err.lines().count()), (1, "", 1), "{words:?}");
+        assert!(
+            answer.err.contains("has no transfers: run the program with `through run --hooks ucx`"),
+            "{}",
+            answer.err
+        );
     }
     // A module that stepped aside says why.
     let db = Connection::open(folder.path("sample.db")).unwrap();
@@ -386,23 +377,17 @@ fn nothing_is_wider_than_80_columns() {
     }
 }
 
-/// What heads and tables say of routes stands in sums: without the rows behind them, and without the sums in an older profile.
+/// What heads and tables say of routes stands in sums, without the rows behind them.
 #[test]
 fn sums_of_transfers_are_not_added_up_again() {
-    let whole = layered();
-    let with = |change: &str| {
-        let folder = layered();
-        let db = Connection::open(folder.path("ucx.db")).unwrap();
-        db.execute_batch(change).unwrap();
-        db.close().unwrap();
-        folder
-    };
-    let (sums, rows) = (with("DELETE FROM transfer"), with("DROP TABLE transfer_total; PRAGMA user_version = 5"));
+    let (whole, sums) = (layered(), layered());
+    let db = Connection::open(sums.path("ucx.db")).unwrap();
+    db.execute_batch("DELETE FROM transfer").unwrap();
+    db.close().unwrap();
     for words in [&["ucx"][..], &["ucx", "--by=op"], &["ucx", "--by=protocol"], &["ucx", "--by=comm", "--op=send"]] {
         for format in ["table", "csv", "json"] {
             let words = [words, &["--format", format]].concat();
             let said = whole.through(&words).ok();
-            assert_eq!(rows.through(&words).ok(), said, "{words:?}");
             assert_eq!(sums.through(&words).ok(), said, "{words:?}");
         }
     }
@@ -470,7 +455,6 @@ fn tables_that_lie_are_shown_or_refused() {
         "DELETE FROM communicator",
         "DELETE FROM operation",
         "DELETE FROM process",
-        "PRAGMA user_version = 3",
     ];
     let changes = changes.map(|change| format!("UPDATE OR IGNORE {change}"));
     let (whole, folder) = (layered(), Folder::empty());

@@ -51,12 +51,12 @@ fn what_is_no_profile_is_refused_in_one_line() {
 }
 
 #[test]
-fn a_newer_schema_is_refused() {
+fn another_schema_is_refused() {
     let folder = Folder::with_sample();
     let db = Connection::open(folder.path("sample.db")).unwrap();
     db.pragma_update(None, "user_version", commsee::profile::SCHEMA_VERSION + 1).unwrap();
     db.close().unwrap();
-    refused(&folder, &["sample.db"], "use the newer commsee");
+    refused(&folder, &["sample.db"], "was written by another version of commsee (schema version 2, not 1)");
 }
 
 #[test]

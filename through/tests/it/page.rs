@@ -178,7 +178,7 @@ type Make = dyn Fn(&Folder) -> Vec<&'static str>;
 #[test]
 fn every_view_with_data_is_drawn() {
     let layers = |folder: &Folder| {
-        std::fs::copy(golden("version-8-layers.db"), folder.path("a.db")).unwrap();
+        std::fs::copy(golden("version-1-layers.db"), folder.path("a.db")).unwrap();
         vec!["report", "a.db", "-o", "page.html"]
     };
     let twice = |folder: &Folder| {

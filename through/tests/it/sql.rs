@@ -155,19 +155,3 @@ fn the_schema_says_what_everything_means() {
         wrong.err
     );
 }
-
-#[test]
-fn older_profiles_tell_their_own_schema() {
-    let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden");
-    let mut seen = 0;
-    for entry in fs::read_dir(golden).unwrap().map(|entry| entry.unwrap().path()) {
-        if entry.extension().is_some_and(|extension| extension == "db") {
-            let folder = Folder::empty();
-            fs::copy(&entry, folder.path("old.db")).unwrap();
-            assert!(folder.through(&["schema", "old.db"]).ok().contains("view profile"), "{}", entry.display());
-            assert!(folder.through(&["sql", "SELECT count(*) FROM profile", "old.db"]).ok().contains("count(*)"));
-            seen += 1;
-        }
-    }
-    assert!(seen > 3, "{seen} golden profiles");
-}

@@ -104,7 +104,7 @@ struct Staged {
 
 fn staged(run: &Run) -> Result<Vec<Finding>, Error> {
     let is_stage = |route: &commsee::shard::Route| route.layer == "gpu" && STAGES.contains(&route.function.as_str());
-    let Some(routes) = routes(run, is_stage).filter(|_| run.profile.has_roles()) else { return Ok(Vec::new()) };
+    let Some(routes) = routes(run, is_stage) else { return Ok(Vec::new()) };
     let sql = format!(
         "SELECT comm, rank, sum(calls), sum(bytes), sum(time_ns) FROM transfer WHERE way IN ({routes}) AND within = 0 GROUP BY comm, rank"
     );

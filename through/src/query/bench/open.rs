@@ -22,8 +22,8 @@ pub enum Problem {
     Profile,
     #[error("is not a file of measurements: name one that groupbench wrote")]
     Foreign,
-    #[error("has version {0} of measurements and this `through` knows {known}: use the newer commsee that wrote it", known = schema::VERSION)]
-    Newer(i64),
+    #[error("was written by another version of groupbench (version {0} of measurements, not {known}): use the `through` of that version", known = schema::VERSION)]
+    Version(i64),
     #[error(transparent)]
     File(open::Problem),
 }
@@ -124,7 +124,7 @@ fn connect(path: &Path) -> Result<Connection, Problem> {
         return Err(if is_profile { Problem::Profile } else { Problem::Foreign });
     }
     let version: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    if version > schema::VERSION.into() { Err(Problem::Newer(version)) } else { Ok(db) }
+    if version == i64::from(schema::VERSION) { Ok(db) } else { Err(Problem::Version(version)) }
 }
 
 fn launches_of(db: &Connection) -> rusqlite::Result<Vec<(i64, Launch)>> {

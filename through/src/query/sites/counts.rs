@@ -33,9 +33,6 @@ impl Count {
 
 /// Whether any were recorded.
 pub fn is_recorded(profile: &Profile) -> Result<bool, Error> {
-    if !profile.has_sites() {
-        return Ok(false);
-    }
     let any: Vec<i64> = profile.query("SELECT 1 FROM call_site LIMIT 1", vec![], |row| row.get(0))?;
     Ok(!any.is_empty())
 }

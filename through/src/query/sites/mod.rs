@@ -51,9 +51,6 @@ pub struct Sites {
 impl Sites {
     /// `trust`: for what binaries without a build id are trusted; nothing: no binary is looked at.
     pub fn read(profile: &Profile, trust: Option<Trust>) -> Result<Sites, Error> {
-        if !profile.has_sites() {
-            return Ok(Sites::default());
-        }
         let mut stored: BTreeMap<i64, Vec<Name>> = BTreeMap::new();
         let sql = "SELECT frame, function, file, line FROM frame_name ORDER BY frame, depth";
         profile.query::<(), ()>(sql, vec![], |row| {

@@ -1,8 +1,7 @@
-//! Where a view finds its numbers. Since version 3 a profile holds sums over the ranks beside what each rank counted: what
-//! the sums answer is read from them, and only the rest from the cells. Nobody else knows which version a profile has.
+//! Where a view finds its numbers. A profile holds sums over the ranks beside what each rank counted: what the sums answer is read from
+//! them, and only the rest from the cells.
 
 mod columns;
-mod plain;
 pub mod sited;
 mod summed;
 
@@ -10,7 +9,6 @@ use std::collections::BTreeSet;
 
 use rusqlite::types::Value;
 
-use self::columns::Columns;
 pub use self::columns::names;
 use super::catalog::{Catalog, Detail};
 use crate::query::Error;
@@ -60,7 +58,7 @@ impl Source<'_> {
             return Ok(sited::cells(self.filter, self.filter.phases.is_some()));
         }
         Ok(match (self.catalog.detail, &self.filter.phases) {
-            (Detail::Comm, _) => summed::without_ranks(self.filter, self.columns()),
+            (Detail::Comm, _) => summed::without_ranks(self.filter),
             (_, Some(_)) => self.parts_as_they_are(),
             (_, None) => self.cells_as_they_are(),
         })
@@ -70,26 +68,25 @@ impl Source<'_> {
     /// profile tells it (`calls_max`), `rank_max_ns` and `rank_min_ns` of the ranks that spent most and least, and, where they are
     /// asked for, the extremes of single calls.
     pub fn groups(&self, with_single_calls: bool) -> Result<Relation, Error> {
-        if self.profile.has_sums() && self.filter.sites.is_none() {
-            match summed::groups(self.filter, self.columns()) {
+        if self.filter.sites.is_none() {
+            match summed::groups(self.filter) {
                 Some(sums) if self.filter.time.is_none() => return Ok(sums),
                 Some(_) => {
                     self.needs_single_ranks()?;
-                    return Ok(summed::groups_in_time(self.filter, self.columns()));
+                    return Ok(summed::groups_in_time(self.filter));
                 }
                 None => {}
             }
         }
-        let is_of_sums = self.profile.has_sums() && self.filter.sites.is_none();
-        let key = if is_of_sums && summed::is_whole(self.filter) { SUM } else { GROUP };
+        let key = if self.filter.sites.is_none() && summed::is_whole(self.filter) { SUM } else { GROUP };
         Ok(added_up(self.cells()?, GROUP, key, with_single_calls))
     }
 
     /// The same, one row per `phase` too.
     pub fn groups_by_phase(&self) -> Result<Relation, Error> {
         let by_rank = self.filter.ranks.is_some() || self.filter.time.is_some();
-        if self.profile.has_sums() && !by_rank && self.filter.sites.is_none() {
-            return Ok(summed::groups_by_phase(self.filter, self.columns()));
+        if !by_rank && self.filter.sites.is_none() {
+            return Ok(summed::groups_by_phase(self.filter));
         }
         let group = format!("{GROUP}, n.phase");
         Ok(added_up(self.parts()?, &group, &group, false))
@@ -101,7 +98,7 @@ impl Source<'_> {
         let filter = self.filter;
         let selects = filter.ops.is_some() || filter.buckets.is_some() || filter.phases.is_some();
         let by_rank = filter.ranks.is_some() || filter.time.is_some();
-        match self.profile.has_sums() && !by_rank && filter.sites.is_none() {
+        match !by_rank && filter.sites.is_none() {
             true if !selects => Some(summed::spreads()),
             true if !self.has_single_ranks() => {
                 Some(summed::spreads_of_single_groups(filter, |time| self.catalog.mpi_time(time)))
@@ -139,20 +136,14 @@ impl Source<'_> {
         if self.filter.sites.is_some() {
             return sited::cells(self.filter, false);
         }
-        let make = if self.profile.has_sums() { summed::cells } else { plain::cells };
-        make(self.filter, self.columns())
+        summed::cells(self.filter)
     }
 
     fn parts_as_they_are(&self) -> Relation {
         if self.filter.sites.is_some() {
             return sited::cells(self.filter, true);
         }
-        let make = if self.profile.has_sums() { summed::parts } else { plain::parts };
-        make(self.filter, self.columns())
-    }
-
-    fn columns(&self) -> Columns {
-        Columns { version: self.profile.version }
+        summed::parts(self.filter)
     }
 }
 

@@ -1,9 +1,9 @@
-//! Version 3: the view `summary` has the sums over all ranks, per phase and, in a run with phases, over all phases. The
+//! The view `summary` has the sums over all ranks, per phase and, in a run with phases, over all phases. The
 //! cells of a row of it lie together and are found by their number, which is the row's `first_cell` and the rank.
 
 use std::collections::BTreeSet;
 
-use super::columns::{self, Columns};
+use super::columns;
 use super::{ALL_RANKS, GROUP, Parameters, Relation, SUM};
 use crate::query::filter::Filter;
 use crate::query::range::TimeRange;
@@ -17,8 +17,8 @@ enum Groups {
 
 /// Rows that hold exactly what the filter leaves of a group, if there are such rows: not where several phases are to be
 /// added up, and not for single ranks. The filter of times is left to the caller.
-pub fn groups(filter: &Filter, columns: Columns) -> Option<Relation> {
-    let sums = columns.of_sums();
+pub fn groups(filter: &Filter) -> Option<Relation> {
+    let sums = columns::of_sums();
     let wanted = wanted_phase(filter, "s").filter(|_| filter.ranks.is_none())?;
     let mut parameters = Parameters::default();
     let condition = key_condition(filter, "s", &mut parameters);
@@ -28,11 +28,11 @@ pub fn groups(filter: &Filter, columns: Columns) -> Option<Relation> {
 
 /// The same with a filter of times, which leaves most groups whole, or nothing of them: their extremes tell. Only the others
 /// are added up from their cells.
-pub fn groups_in_time(filter: &Filter, columns: Columns) -> Relation {
-    let sums = columns.of_sums();
+pub fn groups_in_time(filter: &Filter) -> Relation {
+    let sums = columns::of_sums();
     let mut parameters = Parameters::default();
     let key = if is_whole(filter) { SUM } else { GROUP };
-    let cells = cells_of(filter, columns, Groups::Divided, &mut parameters);
+    let cells = cells_of(filter, Groups::Divided, &mut parameters);
     let divided = super::added_up(Relation { sql: cells, values: Vec::new() }, GROUP, key, true).sql;
     let wanted = wanted_phase(filter, "s").unwrap_or_else(|| "false".to_owned());
     let condition = key_condition(filter, "s", &mut parameters);
@@ -43,23 +43,23 @@ pub fn groups_in_time(filter: &Filter, columns: Columns) -> Relation {
     Relation { sql, values: parameters.0 }
 }
 
-pub fn groups_by_phase(filter: &Filter, columns: Columns) -> Relation {
-    let sums = columns.of_sums();
+pub fn groups_by_phase(filter: &Filter) -> Relation {
+    let sums = columns::of_sums();
     let mut parameters = Parameters::default();
     let (phases, condition) = (phase_condition(filter), key_condition(filter, "s", &mut parameters));
     let sql = format!("SELECT s.comm, s.op, s.bucket, s.phase, {sums} FROM summary s WHERE {phases}{condition}");
     Relation { sql, values: parameters.0 }
 }
 
-pub fn cells(filter: &Filter, columns: Columns) -> Relation {
+pub fn cells(filter: &Filter) -> Relation {
     let mut parameters = Parameters::default();
-    let sql = cells_of(filter, columns, Groups::All, &mut parameters);
+    let sql = cells_of(filter, Groups::All, &mut parameters);
     Relation { sql, values: parameters.0 }
 }
 
-pub fn parts(filter: &Filter, columns: Columns) -> Relation {
+pub fn parts(filter: &Filter) -> Relation {
     let mut parameters = Parameters::default();
-    let parts = parts_of(filter, columns, Groups::All, "s.phase", &mut parameters);
+    let parts = parts_of(filter, Groups::All, "s.phase", &mut parameters);
     let sql = match filter.time.filter(|_| !is_whole(filter)) {
         None => parts,
         Some(TimeRange { low_ns, high_ns }) => {
@@ -75,14 +75,14 @@ pub fn parts(filter: &Filter, columns: Columns) -> Relation {
 }
 
 /// The rows of sums in the form of cells, for profiles that hold nothing finer.
-pub fn without_ranks(filter: &Filter, columns: Columns) -> Relation {
+pub fn without_ranks(filter: &Filter) -> Relation {
     let mut parameters = Parameters::default();
     let condition = key_condition(filter, "s", &mut parameters);
     let (phases, phase) = match filter.phases {
         Some(_) => (phase_condition(filter), "s.phase"),
         None => (wanted_phase(filter, "s").unwrap_or_default(), "NULL"),
     };
-    let counters = columns.of("s");
+    let counters = columns::of("s");
     let sql = format!(
         "SELECT s.comm, s.op, s.bucket, {ALL_RANKS} AS rank, {counters}, {phase} AS phase FROM summary s \
          WHERE {phases}{condition}"
@@ -110,11 +110,11 @@ pub fn spreads_of_single_groups(filter: &Filter, mpi_time: impl Fn(&str) -> Stri
     Relation { sql, values: parameters.0 }
 }
 
-fn cells_of(filter: &Filter, columns: Columns, groups: Groups, parameters: &mut Parameters) -> String {
+fn cells_of(filter: &Filter, groups: Groups, parameters: &mut Parameters) -> String {
     if is_whole(filter) {
-        return parts_of(filter, columns, groups, "NULL", parameters);
+        return parts_of(filter, groups, "NULL", parameters);
     }
-    let parts = parts_of(filter, columns, groups, "s.phase", parameters);
+    let parts = parts_of(filter, groups, "s.phase", parameters);
     let in_time = match filter.time {
         Some(TimeRange { low_ns, high_ns }) => {
             format!(" HAVING sum(time_ns) BETWEEN {} AND {}", parameters.bind(low_ns), parameters.bind(high_ns))
@@ -123,16 +123,15 @@ fn cells_of(filter: &Filter, columns: Columns, groups: Groups, parameters: &mut 
     };
     format!(
         "SELECT comm, op, bucket, rank, {}, NULL AS phase FROM ({parts}) p GROUP BY comm, op, bucket, rank{in_time}",
-        columns.merged("p")
+        columns::merged("p")
     )
 }
 
 /// The cells of all ranks and phases that are left: a cell as `x`, its row of sums being `s`, or that row where it is the only one. Of
 /// times only what a cell can be measured by alone.
-fn parts_of(filter: &Filter, columns: Columns, groups: Groups, phase: &str, parameters: &mut Parameters) -> String {
+fn parts_of(filter: &Filter, groups: Groups, phase: &str, parameters: &mut Parameters) -> String {
     let (mut with, mut tables, mut cells) = (String::new(), "summary s".to_owned(), "s.first_cell AND s.last_cell");
-    let only_rank = columns.only_rank();
-    let mut is_there = format!("(x.id IS NOT NULL OR {only_rank} IS NOT NULL)");
+    let mut is_there = "(x.id IS NOT NULL OR s.only_rank IS NOT NULL)";
     let mut condition = phase_condition(filter) + &key_condition(filter, "s", parameters);
     let is_whole = is_whole(filter);
     if filter.time.is_some() {
@@ -158,7 +157,7 @@ fn parts_of(filter: &Filter, columns: Columns, groups: Groups, phase: &str, para
         );
         tables += " CROSS JOIN wanted w";
         cells = "s.first_cell + w.low AND min(s.last_cell, s.first_cell + w.high)";
-        is_there = format!("(x.id IS NOT NULL OR {only_rank} BETWEEN w.low AND w.high)");
+        is_there = "(x.id IS NOT NULL OR s.only_rank BETWEEN w.low AND w.high)";
     }
     if let Some(TimeRange { low_ns, high_ns }) = filter.time.filter(|_| is_whole) {
         condition += &format!(
@@ -168,10 +167,10 @@ fn parts_of(filter: &Filter, columns: Columns, groups: Groups, phase: &str, para
         );
     }
     format!(
-        "{with}SELECT s.comm AS comm, s.op AS op, s.bucket AS bucket, coalesce(x.id - s.first_cell, {only_rank}) AS rank, {}, \
+        "{with}SELECT s.comm AS comm, s.op AS op, s.bucket AS bucket, coalesce(x.id - s.first_cell, s.only_rank) AS rank, {}, \
          {phase} AS phase, s.id AS sum FROM {tables} LEFT JOIN cell x ON x.id BETWEEN {cells} \
          LEFT JOIN uneven_cell u ON u.id = x.id WHERE {condition} AND {is_there}",
-        columns.of_cells()
+        columns::of_cells()
     )
 }
 

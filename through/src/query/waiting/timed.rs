@@ -133,11 +133,8 @@ struct Events {
 
 impl Events {
     fn read(profile: &Profile, messages: &Messages) -> Result<Events, Error> {
-        // Version 4 did not number collective calls.
-        let sequence = if profile.has_roles() { "sequence" } else { "NULL" };
-        let site = if profile.has_sites() { "site" } else { "NULL" };
         let sql = format!(
-            "SELECT rowid, rank, thread, kind, begin_ns, end_ns, comm, op, {sequence}, {site} FROM event \
+            "SELECT rowid, rank, thread, kind, begin_ns, end_ns, comm, op, sequence, site FROM event \
              WHERE kind IN ({CALL}, {SENT}, {RECEIVED}) ORDER BY rowid"
         );
         let mut events = Events::default();

@@ -1,5 +1,6 @@
 //! What the run was, and what the profile says of itself.
 
+use commsee::profile::SCHEMA_VERSION;
 use serde_json::{Value, json};
 
 use super::lists::text;
@@ -16,7 +17,7 @@ pub fn profile(context: &Context) -> Value {
     };
     json!({
         "path": path(&relative(&context.profile.path)),
-        "schema": context.profile.version,
+        "schema": SCHEMA_VERSION,
         "detail": detail,
         "through": env!("CARGO_PKG_VERSION"),
     })
@@ -39,7 +40,7 @@ pub fn lines(context: &Context) -> Vec<(&'static str, String)> {
 pub fn meta(context: &Context) -> Vec<(String, String)> {
     let own = [
         ("profile".to_owned(), path(&context.profile.path)),
-        ("schema version".to_owned(), context.profile.version.to_string()),
+        ("schema version".to_owned(), SCHEMA_VERSION.to_string()),
     ];
     let all = context.catalog.meta.iter().take(MOST).map(|(key, value)| (text(key), text(value)));
     own.into_iter().chain(all).collect()

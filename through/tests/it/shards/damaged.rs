@@ -6,7 +6,7 @@ use bytemuck::{Zeroable, bytes_of};
 use commsee::calls::op;
 use commsee::shard::{
     BUCKET_FAILED, BUCKET_INVOLVED, BUCKET_PENDING, CELLS, COMMUNICATORS, Cell, Communicator, FILE_CELLS, FILES,
-    FINISHED, FIRST_COMM, FORMAT, File, FileCell, HEADER_BYTES, Header, OLDEST_FORMAT, PHASES, Text, set_text,
+    FINISHED, FIRST_COMM, FORMAT, File, FileCell, Header, PHASES, Text, set_text,
 };
 
 use super::{DEAD, block, shard, write, write_with};
@@ -121,23 +121,6 @@ fn shards_of_another_version_are_named() {
     assert_eq!((answer.status, answer.err.lines().count()), (2, 1), "{}", answer.err);
     assert!(answer.err.contains(&format!("(format {})", FORMAT + 1)), "{}", answer.err);
     assert_eq!(folder.names().len(), 1);
-}
-
-#[test]
-fn shards_of_the_formats_before_stay_readable() {
-    for format in OLDEST_FORMAT..FORMAT {
-        let folder = Folder::empty();
-        write(folder.0.path(), "", 0, 1, DEAD);
-        let path = shard(&folder, DEAD, 0);
-        let mut bytes = fs::read(&path).unwrap();
-        let mut header: Header = *bytemuck::from_bytes(&bytes[..HEADER_BYTES]);
-        header.format = format;
-        header.seal();
-        bytes[..HEADER_BYTES].copy_from_slice(bytemuck::bytes_of(&header));
-        fs::write(path, bytes).unwrap();
-        let answer = folder.through(&["recover"]);
-        assert_eq!(answer.status, 0, "{format}: {}", answer.err);
-    }
 }
 
 /// What makes no sense on files is left out and counted, and the rest is there.

@@ -2,14 +2,9 @@
 
 use std::fs;
 use std::os::fd::AsRawFd;
-use std::path::Path;
 
-use bytemuck::bytes_of;
-use commsee::calls::TABLE_HASH;
-use commsee::profile::debris::State;
 use commsee::profile::locks;
-use commsee::profile::recover::{self, host_name, process_start, shard_name};
-use commsee::shard::{Header, LOCKED, OLDEST_FORMAT, UNLOCKED, set_text};
+use commsee::shard::{Header, LOCKED, set_text};
 
 use super::{DEAD, shard, write, write_as};
 use crate::common::{Answer, Folder, once_released};
@@ -158,33 +153,6 @@ fn the_lock_decides_before_the_number() {
     drop(file);
     once_released(|| folder.through(&["recover", "-o", "a.db"]), |answer| answer.status == 0).ok();
     assert_eq!(folder.names(), ["a.db"]);
-}
-
-/// The header of a shard that the version wrote which had the same format, but knew of no locks. Its numbers of operations are made
-/// this version's: the table of calls grows.
-#[test]
-fn shards_of_format_5_without_a_lock_are_judged_by_number() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/shard-5-unlocked.header");
-    let mut header: Header = bytemuck::pod_read_unaligned(&fs::read(golden).unwrap());
-    assert!(header.is_intact() && header.format == OLDEST_FORMAT);
-    assert_eq!((header.lock, header.boot, header.namespaces, header.local_ranks), (UNLOCKED, [0, 0], 0, 0));
-    header.table_hash = TABLE_HASH;
-    header.used_bytes = size_of::<Header>() as u64;
-    for (host, pid, state) in [
-        (host_name(), DEAD, State::Dead),
-        (host_name(), std::process::id(), State::Alive),
-        ("far.away".to_owned(), DEAD, State::Elsewhere),
-    ] {
-        let folder = Folder::empty();
-        (header.pid, header.process_start) = (pid, process_start(pid).unwrap_or(1));
-        set_text(&mut header.host, &host);
-        header.seal();
-        fs::write(folder.path(&shard_name(header.run, header.world_rank)), bytes_of(&header)).unwrap();
-        assert_eq!(recover::find(&[folder.0.path().to_owned()])[0].state(), state, "{host} {pid}");
-        if state == State::Dead {
-            folder.through(&["recover"]).ok();
-        }
-    }
 }
 
 #[test]

@@ -1,13 +1,14 @@
-//! The same numbers in profiles of different versions and details: what both know, both say alike, and what one does not
-//! know is refused.
+//! The same numbers in profiles of different details: what both know, both say alike, and what one does not know is refused.
 
+use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use commsee::profile::SCHEMA_VERSION;
+use commsee::calls::{CALLS, outside_span};
 use rusqlite::Connection;
 
 use crate::common::{Answer, Folder};
+use crate::golden::golden;
 use crate::summed::{Cells, Counted, Key};
 
 const VIEWS: [&str; 5] = ["--top=0", "-a", "-u", "-e", "--phases"];
@@ -32,38 +33,18 @@ const FILTERS: [&[&str]; 18] = [
     &["--phase", "solve,", "--rank", "0-1"],
 ];
 
-pub fn golden() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/version-2.db")
-}
-
-/// What a profile of version 2 says, as one of today's. Two ranks share a node.
+/// The golden profile with that detail, stored in the simplest way. Two ranks share a node.
 pub fn converted(path: &Path, detail: &str) {
+    fs::copy(golden("version-1.db"), path).unwrap();
     let db = Connection::open(path).unwrap();
-    db.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").unwrap();
-    db.execute_batch(&commsee::profile::SCHEMA).unwrap();
-    db.execute("ATTACH ? AS old", [golden().to_str().unwrap()]).unwrap();
-    let ranks = if detail == "rank" { "rank" } else { "-1" };
-    db.execute_batch(&format!(
-        "BEGIN; PRAGMA user_version = {SCHEMA_VERSION}; \
-         INSERT INTO metadata SELECT * FROM old.metadata UNION ALL SELECT 'detail', '{detail}'; \
-         INSERT INTO process SELECT * FROM old.process; INSERT INTO creator SELECT * FROM old.creator; \
-         INSERT INTO operation SELECT * FROM old.operation; INSERT INTO bucket SELECT * FROM old.bucket; \
-         INSERT INTO phase SELECT * FROM old.phase; INSERT INTO datatype SELECT * FROM old.datatype; \
-         INSERT INTO members (ranks) SELECT DISTINCT ranks FROM old.communicator WHERE ranks IS NOT NULL; \
-         INSERT INTO communicator (id, name, letter, size, remote_size, parent, root_rank, freed, members, time_ranks, time_ns, label) \
-         SELECT c.id, c.name, c.letter, c.size, c.remote_size, c.parent, c.root_rank, c.freed, m.id, 0, 0, c.label \
-         FROM old.communicator c LEFT JOIN members m ON m.ranks = c.ranks; \
-         INSERT INTO involvement SELECT comm, op, {ranks}, phase, sum(calls) FROM old.involvement GROUP BY 1, 2, 3, 4; \
-         INSERT INTO datatype_use SELECT comm, op, datatype, {ranks}, sum(calls), sum(bytes) FROM old.datatype_use \
-         GROUP BY 1, 2, 3, 4"
-    ))
-    .unwrap();
+    db.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN").unwrap();
     let mut cells = Cells::default();
-    let mut query = db.prepare("SELECT * FROM old.cell").unwrap();
+    let sql = "SELECT comm, op, bucket, phase, rank, calls, failed, bytes_sent, bytes_recv, time_ns, time_min_ns, time_max_ns FROM cells";
+    let mut query = db.prepare(sql).unwrap();
     let mut rows = query.query([]).unwrap();
     while let Some(row) = rows.next().unwrap() {
         let number = |column: usize| row.get::<_, i64>(column).unwrap();
-        let key = Key { comm: number(0), op: number(1), bucket: number(2), phase: Some(number(4)) };
+        let key = Key { comm: number(0), op: number(1), bucket: number(2), phase: Some(number(3)) };
         let counted = Counted {
             calls: number(5),
             failed: number(6),
@@ -73,32 +54,57 @@ pub fn converted(path: &Path, detail: &str) {
             time_min_ns: row.get(10).unwrap(),
             time_max_ns: row.get(11).unwrap(),
         };
-        cells.add(key, number(3), counted);
+        cells.add(key, number(4), counted);
     }
-    let is_outside = |op: i64| commsee::calls::outside_span(op as u16);
+    db.execute_batch("DELETE FROM total; DELETE FROM uneven_total; DELETE FROM cell; DELETE FROM uneven_cell").unwrap();
+    if detail != "rank" {
+        db.execute_batch(&format!(
+            "UPDATE metadata SET value = '{detail}' WHERE key = 'detail'; \
+             CREATE TEMP TABLE involved_all AS SELECT comm, op, -1, phase, sum(calls) FROM involvement GROUP BY comm, op, phase; \
+             DELETE FROM involvement; INSERT INTO involvement SELECT * FROM involved_all; \
+             CREATE TEMP TABLE used_by_all AS SELECT comm, op, datatype, -1, sum(calls), sum(bytes) FROM datatype_use \
+             GROUP BY comm, op, datatype; \
+             DELETE FROM datatype_use; INSERT INTO datatype_use SELECT * FROM used_by_all; \
+             CREATE TEMP TABLE completed_by_all AS SELECT comm, op, phase, -1, started, bucket, peer, sum(requests), sum(bytes), \
+             sum(time_ns) FROM completed GROUP BY comm, op, phase, started, bucket, peer; \
+             DELETE FROM completed; INSERT INTO completed SELECT * FROM completed_by_all"
+        ))
+        .unwrap();
+    }
+    let names: HashMap<i64, String> = db
+        .prepare("SELECT id, name FROM operation")
+        .unwrap()
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let number = |op: i64| CALLS.iter().position(|call| call.name == names[&op]);
+    let is_outside = |op: i64| number(op).is_some_and(|number| outside_span(number as u16));
     cells.store(&db, detail, |rank| rank / 2 * 2, is_outside);
     drop(rows);
     drop(query);
     db.execute_batch("COMMIT").unwrap();
 }
 
-/// What version 2 says, and today's with that detail.
+/// What the golden profile says, and one with that detail.
 fn both(detail: &str) -> (Folder, Folder) {
-    let (old, new) = (Folder::empty(), Folder::empty());
-    fs::copy(golden(), old.path("a.db")).unwrap();
-    converted(&new.path("a.db"), detail);
-    (old, new)
+    let (whole, other) = (Folder::empty(), Folder::empty());
+    fs::copy(golden("version-1.db"), whole.path("a.db")).unwrap();
+    converted(&other.path("a.db"), detail);
+    (whole, other)
 }
 
-/// Both answers, without what only the newer knows of itself.
-fn ask(old: &Folder, new: &Folder, words: &[&str]) -> (Answer, Answer) {
-    let mut answer = new.through(words);
-    let lines = answer.out.split_inclusive('\n').filter(|line| !line.starts_with("detail "));
-    answer.out = lines.collect::<String>();
-    for detail in ["rank", "node", "comm"] {
-        answer.out = answer.out.replace(&format!("\"detail\":\"{detail}\","), "");
-    }
-    (old.through(words), answer)
+/// Both answers, without the detail itself.
+fn ask(whole: &Folder, other: &Folder, words: &[&str]) -> (Answer, Answer) {
+    let told = |folder: &Folder| {
+        let mut answer = folder.through(words);
+        answer.out = answer.out.split_inclusive('\n').filter(|line| !line.starts_with("detail ")).collect();
+        for detail in ["rank", "node", "comm"] {
+            answer.out = answer.out.replace(&format!("\"detail\":\"{detail}\","), "");
+        }
+        answer
+    };
+    (told(whole), told(other))
 }
 
 #[track_caller]
@@ -134,7 +140,7 @@ fn refused(new: &Folder, words: &[&str], asked: &str) {
 }
 
 #[test]
-fn version_2_and_todays_say_the_same_of_ranks() {
+fn both_ways_to_store_ranks_say_the_same() {
     let (old, new) = both("rank");
     for (view, filter) in VIEWS.iter().flat_map(|view| FILTERS.map(|filter| (*view, filter))) {
         for format in ["table", "csv", "json"] {
