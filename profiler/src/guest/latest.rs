@@ -31,11 +31,6 @@ impl<K: Copy + PartialEq, V: Copy> Latest<K, V> {
         if self.key.get() == key && self.then.get() == now { Some(self.value.get()) } else { None }
     }
 
-    /// The key that was kept last, whether or not its value holds.
-    pub fn key(&self) -> K {
-        self.key.get()
-    }
-
     #[inline(always)]
     pub fn keep(&self, key: K, now: u64, value: V) {
         self.forget();

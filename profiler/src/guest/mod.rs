@@ -1,6 +1,5 @@
 //! What keeps the program from harm, and what little the other folders need of the system.
 
-pub mod alike;
 pub mod caller;
 pub mod clock;
 pub mod errno;

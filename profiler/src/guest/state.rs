@@ -1,8 +1,6 @@
 //! Whether calls are recorded.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
-
-use commsee_runtime::biased::Owners;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use crate::guest::short_path::{self, Path};
 
@@ -21,10 +19,6 @@ static UNUSUAL: AtomicU8 = AtomicU8::new(0);
 const THREADED: u8 = 1;
 /// A hook module remembers answers by the epoch.
 const WATCHED: u8 = 2;
-/// How threads come to their requests.
-pub static OWNERS: Owners = Owners::new();
-/// Several threads call MPI, be it at the same time or one after the other.
-static SHARED: AtomicBool = AtomicBool::new(false);
 
 #[inline(always)]
 pub fn is_on() -> bool {
@@ -79,16 +73,7 @@ pub fn start(threaded: bool) {
 
 /// From now on several threads may call MPI at the same time.
 pub fn several_threads() {
-    if !is_threaded() {
-        OWNERS.prepare();
-    }
-    share();
     UNUSUAL.fetch_or(THREADED, Ordering::Release);
-}
-
-/// A second thread has called MPI.
-pub fn share() {
-    SHARED.store(true, Ordering::Release);
 }
 
 pub fn stop() {
@@ -133,10 +118,4 @@ pub fn alone() -> Option<Alone> {
 #[inline(always)]
 pub fn alone_unwatched() -> Option<Alone> {
     if UNUSUAL.load(Ordering::Relaxed) == 0 { Some(Alone { may_be_watched: false }) } else { None }
-}
-
-/// The same where one thread alone has called MPI.
-#[inline(always)]
-pub fn unshared() -> Option<Alone> {
-    if SHARED.load(Ordering::Relaxed) { None } else { Some(Alone { may_be_watched: true }) }
 }

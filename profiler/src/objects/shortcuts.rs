@@ -306,9 +306,6 @@ impl Shortcut {
 
     pub fn set_completed(&self, started: *const image::Cell, peer: u64, entry: *mut Completed) {
         self.pending.set(ptr::null_mut());
-        if peer != 0 {
-            self.set_completes_alike(false);
-        }
         in_order();
         self.set_edge(peer as u32, entry.cast());
         in_order();
@@ -344,18 +341,6 @@ impl Shortcut {
     #[inline(always)]
     pub fn completed_by_all(&self, started: *const image::Cell) -> Option<*mut Completed> {
         if self.pending.get().cast_const() == started { Some(self.latest_completed()) } else { None }
-    }
-
-    /// Whether the latest call that completed several found sends and receives alone, each where the one before it of its kind was, and no peer is
-    /// known.
-    #[inline(always)]
-    pub fn completes_alike(&self) -> bool {
-        self.misses.get() == 0
-    }
-
-    /// They do, unless a peer is known: that of a handler's call may be, which has come in between.
-    pub fn set_completes_alike(&self, do_so: bool) {
-        self.misses.set((!do_so || self.latest.destination.get() != 0).into());
     }
 
     /// It was another call's.

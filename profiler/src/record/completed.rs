@@ -46,35 +46,12 @@ const OTHER: u32 = 2;
 /// They were started in several ways.
 const MIXED_RECEIVED: u32 = 4;
 const MIXED_OTHERS: u32 = 8;
-/// One was started otherwise than the latest of its kind, or is of another one than sends and receives.
-const TOOK_MORE: u32 = 16;
 
 impl<'a> Completions<'a> {
     #[inline(always)]
     pub fn of(thread: &'a Thread, shortcut: &'a Shortcut) -> Completions<'a> {
         shortcut.forget_peer();
-        Completions::none(thread, shortcut)
-    }
-
-    /// The same where a peer is forgotten later.
-    #[inline(always)]
-    pub fn none(thread: &'a Thread, shortcut: &'a Shortcut) -> Completions<'a> {
         Completions { thread, shortcut, seen: 0 }
-    }
-
-    pub fn thread(&self) -> &'a Thread {
-        self.thread
-    }
-
-    /// One is of another kind than sends and receives.
-    #[inline(always)]
-    pub fn take_more(&mut self) {
-        self.seen |= TOOK_MORE;
-    }
-
-    /// One was counted already, where the latest of its kind was.
-    pub fn have_alike(&mut self, kind: Kind) {
-        self.seen |= if kind.receives() { RECEIVED } else { OTHER };
     }
 
     #[inline(always)]
@@ -87,7 +64,7 @@ impl<'a> Completions<'a> {
         let entry = match self.shortcut.completed_by_all(started) {
             Some(entry) => entry,
             None => {
-                self.seen |= TOOK_MORE | if self.seen & RECEIVED != 0 { MIXED_RECEIVED } else { 0 };
+                self.seen |= if self.seen & RECEIVED != 0 { MIXED_RECEIVED } else { 0 };
                 found(self.thread, self.shortcut, started, NO_PEER)
             }
         };
@@ -97,27 +74,20 @@ impl<'a> Completions<'a> {
 
     #[inline(always)]
     pub fn other(&mut self, started: Started) {
-        self.others(started, 1);
-    }
-
-    /// So many that were started alike.
-    #[inline(always)]
-    pub fn others(&mut self, started: Started, count: u32) {
         let entry = match self.shortcut.completed_other(started) {
             Some(entry) => entry,
             None => {
-                self.seen |= TOOK_MORE | if self.seen & OTHER != 0 { MIXED_OTHERS } else { 0 };
+                self.seen |= if self.seen & OTHER != 0 { MIXED_OTHERS } else { 0 };
                 found_of_other(self.thread, self.shortcut, started)
             }
         };
         self.seen |= OTHER;
-        count_others(entry, count);
+        count_other(entry);
     }
 
     /// The call took so many ticks.
     #[inline(always)]
     pub fn end(self, ticks: u64) {
-        self.shortcut.set_completes_alike(self.seen & TOOK_MORE == 0);
         let entry = match self.seen {
             seen if seen & (RECEIVED | MIXED_RECEIVED) == RECEIVED => self.shortcut.latest_completed(),
             seen if seen & (RECEIVED | OTHER | MIXED_OTHERS) == OTHER => self.shortcut.latest_completed_other(),
@@ -130,7 +100,7 @@ impl<'a> Completions<'a> {
 
 /// One is counted that received.
 #[inline(always)]
-pub fn count_received(entry: *mut Completed, bytes: u64) {
+fn count_received(entry: *mut Completed, bytes: u64) {
     // SAFETY: one of this thread's.
     unsafe {
         (*entry).requests = (*entry).requests.wrapping_add(1);
@@ -140,18 +110,11 @@ pub fn count_received(entry: *mut Completed, bytes: u64) {
     }
 }
 
-/// So many are that were started alike, and did not receive.
+/// One is that did not.
 #[inline(always)]
-pub fn count_others(entry: *mut Completed, count: u32) {
+fn count_other(entry: *mut Completed) {
     // SAFETY: as above.
-    unsafe { (*entry).requests = (*entry).requests.wrapping_add(count.into()) };
-}
-
-/// A call took so many ticks whose requests were all counted there.
-#[inline(always)]
-pub fn waited_for(entry: *mut Completed, ticks: u64) {
-    // SAFETY: as above.
-    unsafe { (*entry).ticks = (*entry).ticks.wrapping_add(ticks) };
+    unsafe { (*entry).requests = (*entry).requests.wrapping_add(1) };
 }
 
 /// Requests of a call that may have completed several, or one, from a peer.

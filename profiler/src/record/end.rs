@@ -1,6 +1,6 @@
 //! The end of a thread, whatever it was at.
 
-use crate::objects::{communicators, records};
+use crate::objects::{communicators, records, requests};
 use crate::record::{files, in_flight, windows};
 use crate::thread::Thread;
 
@@ -10,6 +10,6 @@ pub fn of_thread(thread: &Thread) {
     communicators::HANDLES.let_go();
     windows::HANDLES.let_go();
     files::let_go();
-    thread.requests().let_go();
+    requests::let_go();
     in_flight::end_all(thread);
 }

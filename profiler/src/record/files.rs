@@ -18,7 +18,7 @@ use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
 use crate::objects::file_names;
 use crate::objects::handles::Handles;
-use crate::objects::requests::Completed;
+use crate::objects::requests::{Kind, Request};
 use crate::record::carriers::Known;
 use crate::record::context::Now;
 use crate::record::tally::{self, Done};
@@ -195,10 +195,10 @@ fn nonblocking(
 /// What a nonblocking read has brought by the status of its completion.
 #[cold]
 #[inline(never)]
-pub unsafe fn arrived(thread: &Thread, request: &Completed, status: Word) -> u64 {
+pub unsafe fn arrived(thread: &Thread, request: &Request, status: Word) -> u64 {
     // SAFETY: the caller passes a status that the library has filled.
     let bytes = unsafe { status::bytes_read(status) };
-    if !request.is_counted {
+    if request.kind == Kind::Read {
         thread.counters.count_on_file(request.cells, request.posted, |cell| {
             cell.bytes_read = cell.bytes_read.wrapping_add(bytes);
         });

@@ -65,10 +65,6 @@ fn left(thread: &Thread, level: Level) {
         if trace::is_on() {
             trace::call(thread, &noted, end_ticks);
         }
-        if noted.level == 0 {
-            thread.requests().looked();
-            thread.requests().let_go_of_others();
-        }
         // Without that of the calls that were made in it, which are counted themselves.
         let within = thread.in_flight.counted_within.get(noted.level as usize).map(Cell::get);
         let within = within.filter(|(begin_ticks, _)| *begin_ticks == noted.begin_ticks);
@@ -140,13 +136,6 @@ impl Taken {
     pub fn give_back<P: Path>(self, thread: &Thread) {
         self.level::<P>(thread).give_back();
     }
-}
-
-/// The level that a call on the short path has taken.
-#[inline(always)]
-pub fn taken_on_short<P: Path>(thread: &Thread) -> Taken {
-    debug_assert!(P::IS_SHORT, "it may have taken another one");
-    Taken { level: thread.in_flight.level(0), number: 0 }
 }
 
 #[inline(always)]
@@ -248,10 +237,6 @@ fn is_left(thread: &Thread, outer: usize, (frame, caller): (usize, usize), sampl
 fn end_from(thread: &Thread, level: usize, is_left: impl Fn(usize) -> bool) {
     caught(|| {
         thread.communicators.freeing.revive(is_left);
-        if level == 0 {
-            thread.requests().looked();
-            thread.requests().let_go_of_others();
-        }
         // The innermost first: where a call was made is looked for at the level of the innermost that goes on.
         for level in (level..IN_FLIGHT_LEVELS).rev() {
             let level = thread.in_flight.level(level);

@@ -6,8 +6,7 @@ use crate::guest::short_path::{Full, Path, Short};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::Record;
-use crate::objects::requests::slot::Slot;
-use crate::objects::requests::{Completed, Kind, Request, State, site};
+use crate::objects::requests::{self, Kind, Request, site};
 use crate::objects::shortcuts::Shortcut;
 use crate::objects::turns::NO_DESTINATION;
 use crate::record::buckets;
@@ -274,17 +273,14 @@ fn follow_as<P: Path>(
     cells: u64,
     ticks: u64,
 ) {
+    let comm = shortcut.record.get();
     if request != 0 {
         // SAFETY: the call succeeded, so the library filled the place that the program passed.
         let handle = unsafe { abi().load_on::<P>(request) };
-        let (kept, posted) = sites::kept_by::<P>(thread, shortcut, posted);
-        let comm = shortcut.record.get();
+        let (shortcut, posted) = sites::kept_by::<P>(thread, shortcut, posted);
+        let request = || Request { ticks, shortcut, cells, posted, ..Request::new(thread.number, comm, kind) };
         // The call has been left: another one is there where it was made in that.
-        if !P::IS_SHORT && !thread.is_outside() {
-            let request = Request { posted, shortcut: kept, ..Request::started(comm, kind, cells, ticks) };
-            return thread.requests().start_within(handle, request);
-        }
-        thread.requests().start(handle, comm, (kind, posted), cells, ticks, kept);
+        requests::start(handle, request, !P::IS_SHORT && !thread.is_outside());
     }
 }
 
@@ -294,73 +290,10 @@ fn follow_plain<P: Path>(thread: &Thread, shortcut: &Shortcut, request: Word, st
     if request != 0 {
         // SAFETY: as above.
         let handle = unsafe { abi().load_on::<P>(request) };
-        let comm = shortcut.record.get();
-        if !P::IS_SHORT && !thread.is_outside() {
-            let request = Request { shortcut: started.cast(), ..Request::started(comm, Kind::Plain, 0, 0) };
-            return thread.requests().start_within(handle, request);
-        }
-        thread.requests().start(handle, comm, (Kind::Plain, 0), 0, 0, started.cast());
+        let plain = || Request::new(thread.number, shortcut.record.get(), Kind::Plain);
+        let request = || Request { shortcut: started.cast(), ..plain() };
+        requests::start(handle, request, !P::IS_SHORT && !thread.is_outside());
     }
-}
-
-/// Where the message of a receive is counted that has completed, if that is where the latest such was.
-pub struct Arrived<'a> {
-    shortcut: &'a Shortcut,
-    cell: *mut Cell,
-}
-
-impl Arrived<'_> {
-    #[inline(always)]
-    pub fn find(slot: &Slot, bytes: u64) -> Option<Arrived<'static>> {
-        // SAFETY: as in `arrived_where`.
-        let shortcut = unsafe { &*slot.shortcut };
-        let cell = shortcut.cell(bytes)?;
-        if shortcut.is_of(slot.cells) { Some(Arrived { shortcut, cell }) } else { None }
-    }
-
-    #[inline(always)]
-    pub fn started(&self) -> Started {
-        self.cell
-    }
-
-    #[inline(always)]
-    pub fn count(self, slot: &Slot, bytes: u64) {
-        receive(self.shortcut.pending.get(), self.cell, slot.ticks, bytes);
-    }
-}
-
-/// What a completed receive brought, by what is left of it in its slot. Returns the counters that it was added to.
-#[inline(always)]
-pub fn arrived_where<P: Path>(thread: &Thread, slot: &Slot, bytes: u64) -> Started {
-    if P::IS_SITED {
-        let shortcut = site::shortcut(slot.shortcut, slot.posted, slot.cells);
-        return match shortcut.and_then(|shortcut| Some((shortcut, shortcut.cell(bytes)?))) {
-            Some((shortcut, cell)) => arrived_at_known_site(thread, shortcut, cell, slot.ticks, bytes),
-            None => arrived(thread, &slot.completed(), bytes),
-        };
-    }
-    // SAFETY: shortcuts are never freed, but that of a persistent request, which lives as long as it is started.
-    let shortcut = unsafe { &*slot.shortcut };
-    match shortcut.cell(bytes) {
-        Some(cell) if shortcut.is_of(slot.cells) => {
-            receive(shortcut.pending.get(), cell, slot.ticks, bytes);
-            cell
-        }
-        _ => arrived_elsewhere(thread, slot, bytes),
-    }
-}
-
-/// The same of another size than what arrived before.
-#[inline(never)]
-fn arrived_elsewhere(thread: &Thread, slot: &Slot, bytes: u64) -> Started {
-    // SAFETY: as in `arrived_where`.
-    let shortcut = unsafe { &*slot.shortcut };
-    if !shortcut.receives_in(slot.cells) {
-        return arrived(thread, &slot.completed(), bytes);
-    }
-    let cell = cell_in_turn(thread, shortcut, bytes);
-    receive(shortcut.pending.get(), cell, slot.ticks, bytes);
-    cell
 }
 
 /// The same by a shortcut of the request's call, whose counters these are.
@@ -369,21 +302,6 @@ fn arrived_at_known_site(thread: &Thread, shortcut: &Shortcut, cell: *mut Cell, 
     receive(shortcut.pending.get(), cell, ticks, bytes);
     sites::arrived(thread, shortcut, ticks, bytes);
     cell
-}
-
-/// The same of one whose bytes belong to the bucket of its call. A persistent one knows the counters of that.
-#[inline(always)]
-pub fn arrived_into<P: Path>(thread: &Thread, slot: &Slot, bytes: u64) -> Started {
-    if P::IS_SITED || slot.state != State::Started {
-        return arrived(thread, &slot.completed(), bytes);
-    }
-    // SAFETY: that of the persistent request, which lives as long as it is started; the counters are this thread's.
-    unsafe {
-        let shortcut = &*slot.shortcut;
-        let call = &mut *shortcut.pending.get();
-        call.bytes_recv = call.bytes_recv.wrapping_add(bytes);
-        shortcut.cell(bytes).unwrap_or_else(|| other_cell(thread, shortcut, bytes))
-    }
 }
 
 /// The call moves from the row of pending receives to its bucket. Its row may be another thread's: counts wrap, and are right when
@@ -400,11 +318,23 @@ fn receive(pending: *mut Cell, cell: *mut Cell, ticks: u64, bytes: u64) {
 }
 
 /// What a completed receive brought. Returns the counters that tell its operation and size.
-#[inline(never)]
-pub fn arrived(thread: &Thread, request: &Completed, bytes: u64) -> Started {
-    if request.is_counted {
-        return sized(thread, request.cells, bytes);
+#[inline(always)]
+pub fn arrived(thread: &Thread, request: &Request, bytes: u64) -> Started {
+    if request.kind == Kind::Receive && !crate::sites::are_counted() {
+        // SAFETY: shortcuts are never freed, but that of a persistent request, which lives as long as it is started.
+        let shortcut = unsafe { &*request.shortcut };
+        if shortcut.receives_in(request.cells)
+            && let Some(cell) = shortcut.cell(bytes)
+        {
+            receive(shortcut.pending.get(), cell, request.ticks, bytes);
+            return cell;
+        }
     }
+    arrived_otherwise(thread, request, bytes)
+}
+
+#[inline(never)]
+fn arrived_otherwise(thread: &Thread, request: &Request, bytes: u64) -> Started {
     if crate::sites::are_counted() {
         return arrived_at_site(thread, request, bytes);
     }
@@ -426,6 +356,7 @@ pub fn arrived(thread: &Thread, request: &Completed, bytes: u64) -> Started {
             thread.counters.count(request.cells, |cell| cell.bytes_recv += bytes);
             sized(thread, request.cells, bytes)
         }
+        Kind::Received | Kind::HasReceived => sized(thread, request.cells, bytes),
         Kind::Plain | Kind::Duplicate => started_as(thread, request),
     }
 }
@@ -449,7 +380,7 @@ fn cell_out_of_turn(thread: &Thread, shortcut: &Shortcut, bytes: u64) -> *mut Ce
 /// The same where the request has kept the site of its call.
 #[cold]
 #[inline(never)]
-fn arrived_at_site(thread: &Thread, request: &Completed, bytes: u64) -> Started {
+fn arrived_at_site(thread: &Thread, request: &Request, bytes: u64) -> Started {
     let kept = site::of(request.shortcut, request.posted);
     match request.kind {
         Kind::Receive => {
@@ -478,6 +409,7 @@ fn arrived_at_site(thread: &Thread, request: &Completed, bytes: u64) -> Started 
             });
             sized(thread, request.cells, bytes)
         }
+        Kind::Received | Kind::HasReceived => sized(thread, request.cells, bytes),
         Kind::Plain | Kind::Duplicate => started_as(thread, request),
     }
 }
@@ -490,7 +422,7 @@ fn sized(thread: &Thread, cells: u64, bytes: u64) -> Started {
 
 /// How a request was started that left nothing to be done but for its communicator.
 #[inline(always)]
-pub fn started_as(thread: &Thread, request: &Completed) -> Started {
+pub fn started_as(thread: &Thread, request: &Request) -> Started {
     let started: Started = request.shortcut.cast();
     if started == UNKNOWN { by_key(thread, request.cells) } else { started }
 }

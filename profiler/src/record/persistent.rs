@@ -4,7 +4,6 @@ use std::ffi::c_int;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use commsee_runtime::memory::boxed;
 use vocabulary::calls::op;
 use vocabulary::shard::{BUCKET_PENDING, Cell, Edge, REMOTE_RANK};
 
@@ -13,8 +12,7 @@ use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
 use crate::objects::datatypes;
-use crate::objects::requests::slot::Slot;
-use crate::objects::requests::{Extra, Kind, Message, Partition, Persistent, Request, Starts};
+use crate::objects::requests::{self, Extra, Kind, Message, Partition, Persistent, Request, Starts};
 use crate::objects::shortcuts::Shortcut;
 use crate::record::carriers::Comm;
 use crate::record::completed::UNKNOWN;
@@ -65,7 +63,7 @@ pub fn prepared(
         MAY_RECEIVE.store(true, Ordering::Relaxed);
     }
     let is_known = starts == Starts::Sends;
-    let made = boxed(Persistent {
+    let persistent = Persistent {
         counted: Shortcut::none(),
         starts,
         mark: buckets::mark_of(done.operation),
@@ -76,20 +74,19 @@ pub fn prepared(
         partitions_to: partitions.map(|message| (message.destination, message.world_rank)),
         datatypes,
         tag: if trace::is_on() { trace::take_tag(thread) } else { None },
-    });
-    let Some(made) = made else { return memory::lose_call() };
-    thread.requests().start_with(
-        handle,
-        Request::started(record, Kind::Plain, key(record, done.operation, 0), 0),
-        Extra::Persistent(made),
-        !thread.is_outside(),
-    );
+    };
+    let cells = key(record, done.operation, 0);
+    let request = Request { cells, ..Request::new(thread.number, record, Kind::Plain) };
+    if let Some(request) = request.with(Extra::Persistent(persistent)) {
+        requests::start(handle, || request, !thread.is_outside());
+    }
 }
 
 /// Finds the counters of a start by an operation, where they are not those of the latest one.
 #[inline(always)]
-fn find_counters(thread: &Thread, record: Record, operation: u16, persistent: &mut Persistent) {
-    if !persistent.counts(operation, phases::current()) {
+fn find_counters(thread: &Thread, request: &Request, operation: u16, persistent: &mut Persistent) {
+    let record = request.comm;
+    if request.thread != thread.number || !persistent.counts(operation, phases::current()) {
         look_up(thread, record, operation, persistent);
     }
 }
@@ -135,13 +132,13 @@ fn look_up(thread: &Thread, record: Record, operation: u16, persistent: &mut Per
 
 /// One persistent request is started by `MPI_Start`, which took so many ticks.
 #[inline(always)]
-pub fn restarted<P: Path>(thread: &Thread, slot: &mut Slot, persistent: &mut Persistent, ticks: u64) {
-    let record = slot.comm;
-    find_counters(thread, record, op::MPI_Start, persistent);
+pub fn restarted<P: Path>(thread: &Thread, request: &mut Request, persistent: &mut Persistent, ticks: u64) {
+    let record = request.comm;
+    find_counters(thread, request, op::MPI_Start, persistent);
     // SAFETY: found just now, this thread's.
     let cell = unsafe { &mut *persistent.counted.pending.get() };
     let (counted_in, starts) = (persistent.counted.pending.get(), persistent.starts);
-    restart::<P>(thread, slot, (persistent, starts), (op::MPI_Start, 0), counted_in, ticks);
+    restart::<P>(thread, request, (persistent, starts), (op::MPI_Start, 0), counted_in, ticks);
     count_messages::<P>(thread, record, op::MPI_Start, persistent);
     if !P::IS_SHORT {
         if trace::is_on() && persistent.starts == Starts::Sends {
@@ -176,22 +173,21 @@ pub fn restarted_all<P: Path>(thread: &Thread, record: Record, done: Done, (sent
     Startall { record, cell, bucket: unsafe { (*cell).key } as u8 }
 }
 
-/// One of several persistent requests is started by `MPI_Startall`, which is counted as a call elsewhere, and took so many ticks. `OF_SEVERAL`: they
-/// may be of several communicators.
+/// One of several persistent requests is started by `MPI_Startall`, which is counted as a call elsewhere, and took so many ticks.
 #[inline(always)]
-pub fn restarted_among<P: Path, const OF_SEVERAL: bool>(
+pub fn restarted_among<P: Path>(
     thread: &Thread,
-    slot: &mut Slot,
+    request: &mut Request,
     persistent: &mut Persistent,
     call: &mut Startall,
     ticks: u64,
 ) {
-    let record = slot.comm;
-    if OF_SEVERAL && record != call.record {
+    let record = request.comm;
+    if record != call.record {
         (call.record, call.cell) = (record, counters_on(thread, record, call.bucket));
     }
     let place = call.cell;
-    find_counters(thread, record, op::MPI_Startall, persistent);
+    find_counters(thread, request, op::MPI_Startall, persistent);
     let starts = persistent.starts;
     if starts == Starts::Sends {
         // SAFETY: found just now, this thread's.
@@ -208,7 +204,7 @@ pub fn restarted_among<P: Path, const OF_SEVERAL: bool>(
     if starts == Starts::Sends || !P::IS_SHORT {
         count_messages::<P>(thread, record, op::MPI_Startall, persistent);
     }
-    restart::<P>(thread, slot, (persistent, starts), (op::MPI_Startall, call.bucket), place, ticks);
+    restart::<P>(thread, request, (persistent, starts), (op::MPI_Startall, call.bucket), place, ticks);
 }
 
 /// The counters of a call over several communicators, on one of them.
@@ -221,34 +217,39 @@ fn counters_on(thread: &Thread, record: Record, bucket: u8) -> *mut Cell {
 #[inline(always)]
 fn restart<P: Path>(
     thread: &Thread,
-    slot: &mut Slot,
+    request: &mut Request,
     (persistent, starts): (&Persistent, Starts),
     (operation, bucket): (u16, u8),
     place: *mut Cell,
     ticks: u64,
 ) {
     let counted = &persistent.counted;
-    // On the short path it was asked before.
-    let with = (if trace::is_on_in::<P>() { trace::posted(thread) } else { 0 }, P::IS_SHORT);
+    let posted = if trace::is_on_in::<P>() { trace::posted(thread) } else { 0 };
     let kept = || match !P::IS_SHORT && crate::sites::are_counted() {
         true => sites::kept(thread, operation),
         false => ptr::from_ref(counted),
     };
     let cells = counted.cells.get() | u64::from(bucket);
     match starts {
-        Starts::Sends => slot.restart(Kind::Plain, with, cells, ticks, counted.only_cell().cast_const().cast()),
-        Starts::Partitions => slot.restart(Kind::Plain, with, cells, ticks, place.cast_const().cast()),
-        Starts::Receives if operation == op::MPI_Start => slot.restart(Kind::Receive, with, cells, ticks, kept()),
+        Starts::Sends => {
+            request.restart(Kind::Plain, thread.number, posted, cells, ticks, counted.only_cell().cast_const().cast())
+        }
+        Starts::Partitions => {
+            request.restart(Kind::Plain, thread.number, posted, cells, ticks, place.cast_const().cast())
+        }
+        Starts::Receives if operation == op::MPI_Start => {
+            request.restart(Kind::Receive, thread.number, posted, cells, ticks, kept())
+        }
         Starts::Receives => {
             counted.pending.set(place);
-            slot.restart(Kind::ReceiveInto, with, cells, ticks, kept());
+            request.restart(Kind::ReceiveInto, thread.number, posted, cells, ticks, kept());
         }
     }
 }
 
 /// While counting pauses, nothing is left to be done when it completes.
-pub fn restarted_uncounted(slot: &mut Slot) {
-    slot.restart(Kind::Plain, (0, false), 0, 0, UNKNOWN.cast());
+pub fn restarted_uncounted(request: &mut Request) {
+    request.restart(Kind::Plain, request.thread, 0, 0, 0, UNKNOWN.cast());
 }
 
 #[inline(always)]

@@ -22,13 +22,12 @@ use vocabulary::shard::{InFlightCall, NO_OPERATION};
 
 use crate::guest::caller::Caller;
 use crate::guest::set_once::SetOnce;
-use crate::guest::short_path::Path;
 use crate::guest::signals::Undisturbed;
 use crate::guest::{clock, guard, stack, state};
 use crate::mpi::own;
 use crate::objects::communicators;
 use crate::objects::freeing::{BeingFreed, Frees};
-use crate::objects::requests::{Requests, Unknown};
+use crate::objects::requests::Numbered;
 use crate::objects::shortcuts::Shortcuts;
 use crate::shard::{self, memory};
 
@@ -61,17 +60,16 @@ pub struct Thread {
     pub tracer: TracerState,
     /// What the hot path leaves to be added and has no register for: bytes received, and the rank that a message went to.
     pub left: Cell<(u64, c_int)>,
-    /// Tells one completing call of this thread from all others of the process.
+    /// Tells one call over several communicators from all others of the process.
     last_stamp: Cell<u64>,
-    /// Handles that were asked for and that no thread knew.
-    pub unknown: Unknown,
+    /// Among all threads.
+    pub number: u16,
     apart: Apart,
 }
 
 /// What other threads reach, too: apart from the thread's own data.
 #[repr(align(128))]
 struct Apart {
-    requests: Requests,
     /// Under the lock of `IDLE`.
     next_idle: Cell<*const Thread>,
 }
@@ -121,7 +119,6 @@ impl Idle {
         }
         let new = Thread::new(self.threads)?;
         self.threads += 1;
-        new.apart.requests.join();
         Some(new)
     }
 }
@@ -372,6 +369,13 @@ unsafe extern "C" fn leave(thread: *mut libc::c_void) {
     IDLE.with(|idle| thread.apart.next_idle.set(std::mem::replace(&mut idle.latest, thread)));
 }
 
+impl Numbered for Thread {
+    #[inline(always)]
+    fn number(&self) -> u16 {
+        self.number
+    }
+}
+
 impl Frees for Thread {
     #[inline(always)]
     fn being_freed(&self) -> &BeingFreed {
@@ -383,7 +387,7 @@ impl Thread {
     /// One more, kept for good. None where there is no memory for it. It is made where it lies: the stack of the thread that calls may be small.
     #[inline(never)]
     fn new(number: usize) -> Option<&'static Thread> {
-        let (counters, in_flight, requests) = (Counters::new()?, InFlight::new(number)?, Requests::new()?);
+        let (counters, in_flight) = (Counters::new()?, InFlight::new(number)?);
         let place = memory::array::<Thread>(1)?;
         // SAFETY: room for one, which nobody else knows of, and nobody frees.
         unsafe {
@@ -400,8 +404,8 @@ impl Thread {
                 tracer: TracerState::empty(),
                 left: Cell::new((0, 0)),
                 last_stamp: Cell::new((number as u64) << 48),
-                unknown: Unknown::none(),
-                apart: Apart { requests, next_idle: Cell::new(ptr::null()) },
+                number: number as u16,
+                apart: Apart { next_idle: Cell::new(ptr::null()) },
             });
             Some(place.as_ref())
         }
@@ -419,29 +423,11 @@ impl Thread {
         !self.is_outside() && !self.is_programs.take()
     }
 
-    #[inline(always)]
-    pub fn requests(&self) -> &Requests {
-        &self.apart.requests
-    }
-
-    /// A number that no other look at requests has: this thread's number above a count.
+    /// A number that no other call has: this thread's number above a count.
     #[inline(always)]
     pub fn stamp(&self) -> u64 {
         let stamp = self.last_stamp.get() + 1;
         self.last_stamp.set(stamp);
         stamp
-    }
-
-    /// A call that looked at requests is over. If it was made in another one, that goes on with what it has looked at.
-    #[inline(always)]
-    pub fn looked<P: Path>(&self) {
-        if P::IS_SHORT || !self.in_flight.level(0).is_inside() {
-            self.requests().looked();
-        }
-    }
-
-    #[inline(always)]
-    pub fn latest_stamp(&self) -> u64 {
-        self.last_stamp.get()
     }
 }

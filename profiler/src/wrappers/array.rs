@@ -1,11 +1,12 @@
-//! Arrays of handles, and those that hold null alone: programs pass such where a rank has no neighbor.
+//! Arrays of handles that hold null alone: programs pass such where a rank has no neighbor.
 
-use crate::guest::alike::are_all;
+use std::slice;
+
 use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 
 /// A handle as it stands in an array.
-pub trait Handle: Copy + Eq + Into<u64> {
+pub trait Handle: Copy {
     fn word(self) -> Word;
 }
 
@@ -23,34 +24,19 @@ impl Handle for u64 {
     }
 }
 
-/// How many null handles there are, one after the other, in an array that begins with one and has so many handles.
-///
-/// # Safety
-/// There are so many handles.
-#[inline(never)]
-pub unsafe fn nulls<H: Handle>(array: *const H, length: usize) -> usize {
-    // SAFETY: as demanded of this one.
-    unsafe {
-        let null = array.read_unaligned();
-        // Most often it has no others.
-        if are_all::<H>(array, length, null) {
-            return length;
-        }
-        (1..length).find(|index| array.add(*index).read_unaligned() != null).unwrap_or(length)
-    }
-}
-
 /// Whether an array of so many holds nothing but null.
 ///
 /// # Safety
-/// There are so many handles.
+/// There are so many handles, one at least.
 #[inline(always)]
 pub unsafe fn are_null<P: Path>(array: Word, length: usize) -> bool {
-    // SAFETY: as demanded of this one.
-    unsafe {
-        match abi().handle_bytes_on::<P>() {
-            4 => are_all(array as *const u32, length, abi().request_null as u32),
-            _ => are_all(array as *const u64, length, abi().request_null as u64),
-        }
-    }
+    let handle_bytes = abi().handle_bytes_on::<P>();
+    // Each is like the one behind it: the C library compares them in vectors.
+    let handles = |first: usize| {
+        let bytes = (length - 1) * handle_bytes;
+        // SAFETY: as demanded.
+        unsafe { slice::from_raw_parts((array + first * handle_bytes) as *const u8, bytes) }
+    };
+    // SAFETY: as demanded.
+    unsafe { abi().load_at_on::<P>(array, 0) == abi().request_null && handles(0) == handles(1) }
 }

@@ -12,7 +12,7 @@ use crate::guest::state::{self, Alone};
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
 use crate::objects::labels;
-use crate::objects::requests::{Extra, HandleAddress, Kind, Request};
+use crate::objects::requests::{self, Extra, HandleAddress, Kind, Request};
 use crate::record::carriers::{self, Comm};
 use crate::record::in_flight::{self, Inside};
 use crate::record::tally::{self, Done};
@@ -220,9 +220,11 @@ unsafe fn duplicating(thread: &Thread, letter: u8, comm: Word, place: HandleAddr
             }
             return;
         }
-        let request = Request::started(parent, Kind::Duplicate, tally::key(parent, done.operation, 0), 0);
-        let is_within = !thread.is_outside();
-        thread.requests().start_with(handle, request, Extra::Duplicate { place, record }, is_within);
+        let cells = tally::key(parent, done.operation, 0);
+        let request = Request { cells, ..Request::new(thread.number, parent, Kind::Duplicate) };
+        if let Some(request) = request.with(Extra::Duplicate { place, record }) {
+            requests::start(handle, || request, !thread.is_outside());
+        }
     });
 }
 

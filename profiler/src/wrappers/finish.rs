@@ -1,29 +1,153 @@
-//! What is left to do when a call has returned that completes a request. `finish_all.rs` and `finish_some.rs` do it for calls over several.
+//! What is left to do when a call has returned that completes requests: one after the other, [`complete`] does it.
 
 use std::ffi::c_int;
 
 use super::creators;
-use super::look::Single;
+use super::look::{Several, Single};
 use super::rest;
-use crate::guest::short_path::{Full, Path};
-use crate::mpi::abi::{Word, abi};
+use crate::guest::short_path::Path;
+use crate::mpi::abi::{Abi, Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators;
-use crate::objects::requests::slot::Slot;
-use crate::objects::requests::{self, Completed, Kind, Noted};
+use crate::objects::requests::{self, Extra, Kind, Noted, Request};
 use crate::objects::shortcuts::Shortcut;
-use crate::record::completed::{self, One, Started};
-use crate::record::files;
-use crate::record::nonblocking;
+use crate::record::completed::{self, Completions, One, Ones, Started};
 use crate::record::tally::Done;
+use crate::record::{files, nonblocking};
 use crate::thread::Thread;
 use crate::trace;
+
+/// A request has completed: counts what is left of it, and passes it on. `status`: that of the call, which has filled it, if it `receives`. An error
+/// (`code`) keeps the message away.
+#[inline(always)]
+pub unsafe fn complete(
+    thread: &Thread,
+    noted: &mut Noted,
+    code: c_int,
+    receives: bool,
+    status: impl FnOnce() -> Word,
+    then: impl FnOnce(One),
+) {
+    let request = &mut noted.request;
+    match request.kind {
+        Kind::Plain => then(One { kind: Kind::Plain, started: nonblocking::started_as(thread, request), bytes: 0 }),
+        // SAFETY: as demanded of this one.
+        _ => then(unsafe { complete_more(thread, request, code == 0 && receives, status()) }),
+    }
+    noted.complete();
+}
+
+/// The same of one that leaves something to be done.
+#[inline(always)]
+unsafe fn complete_more(thread: &Thread, request: &mut Request, is_told: bool, status: Word) -> One {
+    request.hand_to(thread.number);
+    let kind = request.kind;
+    if kind == Kind::Duplicate {
+        return duplicated(thread, request);
+    }
+    // SAFETY: as demanded of this one.
+    let (started, bytes) = unsafe { arrived(thread, request, is_told, status) };
+    One { kind, started, bytes }
+}
+
+#[inline(always)]
+unsafe fn arrived(thread: &Thread, request: &Request, is_told: bool, status: Word) -> (Started, u64) {
+    let bytes = match is_told {
+        // SAFETY: the call has filled the status.
+        true if matches!(request.kind, Kind::Read | Kind::HasReceived) => unsafe {
+            files::arrived(thread, request, status)
+        },
+        // SAFETY: as above.
+        true => unsafe { status::bytes(status) },
+        false => 0,
+    };
+    let started = nonblocking::arrived(thread, request, bytes);
+    if trace::is_on() && is_told && matches!(request.kind, Kind::Receive | Kind::ReceiveInto) {
+        // SAFETY: as above.
+        unsafe { trace::received(thread, request.comm, request.operation(), request.posted, status, bytes) };
+    }
+    (started, bytes)
+}
+
+#[cold]
+#[inline(never)]
+fn duplicated(thread: &Thread, request: &mut Request) -> One {
+    if let Some(Extra::Duplicate { place, record }) = request.take_extra().map(|extra| *extra) {
+        // SAFETY: the request has completed.
+        let comm = unsafe { creators::made(place) };
+        if comm != abi().comm_null {
+            communicators::enter(comm, record);
+        }
+    }
+    One { kind: Kind::Duplicate, started: nonblocking::started_as(thread, request), bytes: 0 }
+}
+
+/// From whom the message of a completed receive came. The status of other requests tells nothing.
+#[inline(always)]
+unsafe fn peer(one: &One, code: c_int, status: Word) -> u64 {
+    if code != 0 || !matches!(one.kind, Kind::Receive | Kind::Received) || one.bytes == 0 {
+        return completed::NO_PEER;
+    }
+    // SAFETY: the caller passes the status of a call that has filled it.
+    unsafe { completed::peer(status) }
+}
+
+/// A call that failed has freed the request that it has completed, also a persistent one. By then a request that a handler of errors has
+/// made may have its handle, and stands behind it.
+#[cold]
+#[inline(never)]
+unsafe fn complete_freed(
+    thread: &Thread,
+    noted: &mut Noted,
+    code: c_int,
+    receives: bool,
+    status: Word,
+    then: impl FnOnce(One),
+) {
+    let freed = *noted;
+    if freed.request.is_persistent() {
+        // A handler of errors may have freed it, and what it knew.
+        noted.request.leave_shortcut();
+    }
+    // SAFETY: as demanded of this one.
+    unsafe { complete(thread, noted, code, receives, || status, then) };
+    if freed.request.is_persistent() {
+        requests::forget(&freed);
+    }
+}
+
+/// The same of one at a place of the array of a call that failed, if that has completed it: its handle is null by now, or it is a persistent one without
+/// an error. Returns whether it is.
+unsafe fn complete_of_failed(
+    thread: &Thread,
+    noted: &mut Noted,
+    (array, call): (Word, c_int),
+    receives: bool,
+    status: Word,
+    then: impl FnOnce(One),
+) -> bool {
+    // SAFETY: the call has filled the status, and the array has this many handles.
+    unsafe {
+        let is_null = abi().load_at(array, noted.index) == abi().request_null;
+        if is_null {
+            let is_error = status == 0 || status::error(status) != 0;
+            complete_freed(thread, noted, c_int::from(is_error), receives, status, then);
+            return true;
+        }
+        let is_told = call == abi().family.err_in_status && status != 0;
+        let is_done = is_told && noted.request.is_persistent() && status::error(status) == 0;
+        if is_done {
+            complete(thread, noted, 0, receives, || status, then);
+        }
+        is_done
+    }
+}
 
 impl Single {
     /// The call has returned. `is_done` tells whether the request has completed, where it succeeded.
     #[inline(always)]
-    pub unsafe fn finish<P: Path>(
-        self,
+    pub unsafe fn finish(
+        &mut self,
         thread: &Thread,
         request: Word,
         done: Done,
@@ -31,278 +155,206 @@ impl Single {
         status: Word,
         is_done: impl FnOnce() -> bool,
     ) {
-        if done.code == 0 && !is_done() {
+        if !self.noted.request.is_active() || done.code == 0 && !is_done() {
             return;
         }
-        let Some(noted) = self.noted() else { return };
-        if P::IS_SHORT
-            && done.code == 0
-            && self.changes == thread.requests().changed_so_far()
-            && let Some(shortcut) = shortcut
-            && let Some(mut requests) = thread.requests().enter()
-        {
-            // SAFETY: nothing has changed; the call has filled the status.
-            let finished = unsafe {
-                let mut requests = requests.held();
-                finish_at_once::<P>(thread, requests.noted_unchanged(&noted), self.receives, status)
-            };
-            drop(requests);
-            if let Some(finished) = finished {
-                // SAFETY: as above.
-                return unsafe { finished.count(thread, shortcut, done.ticks, status) };
-            }
-        }
-        // SAFETY: as demanded of this one.
-        unsafe { finish_otherwise::<P>(thread, noted, request, done, shortcut, self.receives, status) };
-    }
-}
-
-#[inline(never)]
-unsafe fn finish_otherwise<P: Path>(
-    thread: &Thread,
-    noted: Noted,
-    request: Word,
-    Done { code, ticks, .. }: Done,
-    shortcut: Option<&Shortcut>,
-    receives: bool,
-    status: Word,
-) {
-    // A call that fails has completed a request whose handle it has set to null.
-    // SAFETY: the program passed the place of a request.
-    let handle = unsafe { abi().load(request) };
-    let completed = handle == abi().request_null || code == 0 && !rest::is_as_noted(thread, noted.handle, handle);
-    if completed {
-        // SAFETY: the call has filled the status.
+        let (receives, noted) = (self.receives, &mut self.noted);
+        // SAFETY: the call has filled the status; the program passed the place of a request.
         unsafe {
-            let one = match code {
-                0 => finish::<P>(thread, noted, code, receives, status),
-                _ => finish_freed::<P>(thread, noted, code, receives, status),
+            let then = |one: One| {
+                if let Some(shortcut) = shortcut {
+                    completed::single(thread, shortcut, one, done.ticks, || peer(&one, done.code, status));
+                }
             };
-            if let (Some(one), Some(shortcut)) = (one, shortcut) {
-                completed::single(thread, shortcut, one, ticks, || peer(&one, code, status));
+            let handle = abi().load(request);
+            match done.code {
+                0 if noted.request.is_persistent() && handle == abi().request_null => {
+                    complete_freed(thread, noted, 1, receives, status, then);
+                }
+                0 if !rest::is_as_noted(noted, handle) => complete(thread, noted, 0, receives, || status, then),
+                // A call that fails has completed a request whose handle it has set to null.
+                code if handle == abi().request_null => complete_freed(thread, noted, code, receives, status, then),
+                _ => {}
             }
         }
     }
 }
 
-/// What a call has completed that completed one request.
-pub enum Finished {
-    Received {
-        started: Started,
-        bytes: u64,
-    },
-    /// One whose bytes belong to the bucket of its call.
-    ReceivedInto {
-        started: Started,
-        bytes: u64,
-    },
-    Other {
-        started: Started,
-    },
-}
-
-impl Finished {
-    /// Counts that the call completed it. May call the MPI library, to ask who the peer is.
-    #[inline(always)]
-    pub unsafe fn count(self, thread: &Thread, shortcut: &Shortcut, ticks: u64, status: Word) {
-        match self {
-            Finished::Received { started, bytes } => {
-                // SAFETY: the call has filled the status.
-                let peer = if bytes == 0 { completed::NO_PEER } else { unsafe { completed::peer(status) } };
-                completed::single_received(thread, shortcut, started, (bytes, peer), ticks);
-            }
-            Finished::ReceivedInto { started, bytes } => {
-                completed::single_received(thread, shortcut, started, (bytes, completed::NO_PEER), ticks);
-            }
-            Finished::Other { started } => completed::single_other(thread, shortcut, started, ticks),
-        }
-    }
-
-    /// The same as one of those that a call completes.
-    #[inline(always)]
-    pub fn one(self) -> One {
-        match self {
-            Finished::Received { started, bytes } => One { kind: Kind::Receive, started, bytes },
-            Finished::ReceivedInto { started, bytes } => One { kind: Kind::ReceiveInto, started, bytes },
-            Finished::Other { started } => One { kind: Kind::Plain, started, bytes: 0 },
-        }
-    }
-}
-
-/// Finishes the one request that a call has completed, if it has its handle for itself, or is one of those alike, and takes no more than a
-/// few comparisons.
+/// All of several requests have completed.
 #[inline(always)]
-pub unsafe fn finish_at_once<P: Path>(
+unsafe fn complete_each<P: Path>(
     thread: &Thread,
-    slot: &mut Slot,
+    shortcut: &Shortcut,
+    ticks: u64,
+    noted: &mut [Noted],
     receives: bool,
-    status: Word,
-) -> Option<Finished> {
-    if slot.kind == Kind::Plain && slot.complete_simply() {
-        thread.requests().changed();
-        return Some(Finished::Other { started: slot.shortcut.cast() });
+    statuses: Word,
+) {
+    let mut completions = Completions::of(thread, shortcut);
+    for noted in noted {
+        let index = noted.index;
+        let status = || status::at_on::<P>(statuses, index);
+        // SAFETY: the call has filled the statuses.
+        unsafe { complete(thread, noted, 0, receives, status, |one| completions.add(one)) };
     }
-    if !receives || !status::may_be_usual::<P>(status) {
-        return None;
+    completions.end(ticks);
+}
+
+impl Several<'_> {
+    /// All requests of the call have completed. An error tells itself which have. `frees`: the call is one that frees the others then, if it
+    /// is given no statuses.
+    #[inline(always)]
+    pub unsafe fn finish_all<P: Path>(
+        &mut self,
+        thread: &Thread,
+        done: Done,
+        shortcut: Option<&Shortcut>,
+        array: Word,
+        statuses: Word,
+        frees: bool,
+    ) {
+        let receives = self.receives;
+        // SAFETY: the call has filled the statuses, and the array has so many handles, one at least.
+        unsafe {
+            if done.code != 0 || rest::is_left::<P>(self.noted(), array) {
+                return self.finish_failed(thread, done, shortcut, array, statuses, frees);
+            }
+            match (shortcut, self.noted_mut()) {
+                (Some(shortcut), noted @ [_, _, ..]) => {
+                    complete_each::<P>(thread, shortcut, done.ticks, noted, receives, statuses);
+                    self.forget();
+                }
+                (_, noted) => {
+                    let mut ones = Ones::of(thread, shortcut);
+                    for noted in noted {
+                        let status = status::at_on::<P>(statuses, noted.index);
+                        complete(thread, noted, 0, receives, || status, |one| ones.add(one, || peer(&one, 0, status)));
+                    }
+                    ones.end(done.ticks);
+                }
+            }
+        }
     }
-    if slot.kind != Kind::Receive {
+
+    /// A call that fails has completed those requests whose handle it has set to null.
+    #[cold]
+    #[inline(never)]
+    unsafe fn finish_failed(
+        &mut self,
+        thread: &Thread,
+        done: Done,
+        shortcut: Option<&Shortcut>,
+        array: Word,
+        statuses: Word,
+        frees: bool,
+    ) {
+        let receives = self.receives;
+        let mut ones = Ones::of(thread, shortcut);
         // SAFETY: as demanded of this one.
-        let (started, bytes) = unsafe { finish_into::<P>(thread, slot, status) }?;
-        thread.requests().changed();
-        return Some(Finished::ReceivedInto { started, bytes });
+        unsafe {
+            if frees {
+                rest::free(self, array, statuses);
+            }
+            for noted in self.noted_mut() {
+                let status = status::at(statuses, noted.index);
+                let then = |one| ones.add(one, || completed::NO_PEER);
+                complete_of_failed(thread, noted, (array, done.code), receives, status, then);
+            }
+        }
+        ones.end(done.ticks);
     }
-    // SAFETY: the call has filled the status.
-    let bytes = unsafe { status::bytes_where_usual::<P>(status) }?;
-    slot.state = slot.state.completed();
-    thread.requests().changed();
-    Some(Finished::Received { started: nonblocking::arrived_where::<P>(thread, slot, bytes), bytes })
-}
 
-/// Finishes one of several that a call has completed, if it takes no more than a few comparisons. `is_unchanged`: whatever else has happened to
-/// requests since they were noted, the others of the call have completed.
-#[inline(always)]
-pub unsafe fn finish_in_turn<P: Path>(
-    thread: &Thread,
-    noted: &Noted,
-    is_unchanged: bool,
-    receives: bool,
-    status: Word,
-) -> Option<Finished> {
-    if !P::IS_SHORT || !is_unchanged {
-        return None;
+    /// Some requests of the call have completed: those that `which` tells by what the call was told by.
+    #[inline(never)]
+    pub unsafe fn finish<W: Which>(
+        &mut self,
+        thread: &Thread,
+        done: Done,
+        shortcut: Option<&Shortcut>,
+        array: Word,
+        told: [Word; 3],
+    ) {
+        let receives = self.receives;
+        let mut ones = Ones::of(thread, shortcut);
+        // SAFETY: the call has filled the statuses, and the array has so many handles.
+        unsafe {
+            for (index, status) in W::completed(done.code, self.length, told) {
+                let Some(mut noted) = self.at(thread, index) else { continue };
+                let then = |one: One| ones.add(one, || peer(&one, done.code, status));
+                if done.code == 0 {
+                    complete(thread, &mut noted, 0, receives, || status, then);
+                } else {
+                    complete_of_failed(thread, &mut noted, (array, done.code), receives, status, then);
+                }
+                self.put_at(noted);
+            }
+        }
+        ones.end(done.ticks);
     }
-    let mut entered = thread.requests().enter()?;
-    let mut requests = entered.held();
-    // SAFETY: what completes leaves the others where they are; the call has filled the status.
-    unsafe {
-        let slot = requests.noted_unchanged(noted);
-        let is_simple = slot.state.is_sole() || slot.is_one_of_those_alike();
-        if is_simple { finish_at_once::<P>(thread, slot, receives, status) } else { None }
-    }
-}
-
-/// Finishes one whose bytes belong to the bucket of its call, if it takes no more than that. Apart, since few do.
-#[inline(never)]
-pub unsafe fn finish_into<P: Path>(thread: &Thread, slot: &mut Slot, status: Word) -> Option<(Started, u64)> {
-    if slot.kind != Kind::ReceiveInto || !slot.state.is_sole() {
-        return None;
-    }
-    // SAFETY: the call has filled the status.
-    let bytes = unsafe { status::bytes_where_usual::<P>(status) }?;
-    let started = nonblocking::arrived_into::<P>(thread, slot, bytes);
-    slot.state = slot.state.completed();
-    Some((started, bytes))
-}
-
-/// From whom the message of a completed receive came. The status of other requests tells nothing.
-#[inline(always)]
-pub unsafe fn peer(one: &One, code: c_int, status: Word) -> u64 {
-    if code != 0 || one.kind != Kind::Receive || one.bytes == 0 {
-        return completed::NO_PEER;
-    }
-    // SAFETY: the caller passes the status of a call that has filled it.
-    unsafe { completed::peer(status) }
-}
-
-/// What is left to do for a request that has completed. An error keeps the message away.
-#[inline(always)]
-pub unsafe fn finish<P: Path>(thread: &Thread, noted: Noted, code: c_int, receives: bool, status: Word) -> Option<One> {
-    let completed = thread.requests().complete(noted)?;
-    if completed.kind == Kind::Plain {
-        return Some(One { kind: Kind::Plain, started: nonblocking::started_as(thread, &completed), bytes: 0 });
-    }
-    // SAFETY: as demanded of this one.
-    let (started, bytes) = unsafe { finish_completed::<P>(thread, &completed, code, receives, status) };
-    Some(One { kind: completed.kind, started, bytes })
 }
 
 /// A call has told that a request is complete, and left it: what it received is counted now, since the program may free it without completing it.
 pub unsafe fn reveal(thread: &Thread, handle: Word, status: Word) {
-    if handle == abi().request_null {
-        return;
-    }
-    // Another thread has it that has looked at it meanwhile.
-    let seen = requests::seen(thread.requests(), &thread.unknown, handle, 0);
-    if let Some(completed) = seen.and_then(|seen| thread.requests().reveal(seen.handle)) {
+    let Some((handle, _)) = requests::find(handle, |_| ()) else { return };
+    let revealed = requests::in_place(handle, |request| {
+        let before = *request;
+        request.kind = request.kind.counted().filter(|_| request.is_active())?;
+        Some(before)
+    });
+    if let Some(mut request) = revealed.flatten() {
+        request.hand_to(thread.number);
         // SAFETY: as demanded of this one.
-        unsafe { finish_completed::<Full>(thread, &completed, 0, true, status) };
+        unsafe { arrived(thread, &request, true, status) };
     }
 }
 
-#[inline(never)]
-unsafe fn finish_completed<P: Path>(
-    thread: &Thread,
-    completed: &Completed,
-    code: c_int,
-    receives: bool,
-    status: Word,
-) -> (Started, u64) {
-    match completed.kind {
-        Kind::Plain => (nonblocking::started_as(thread, completed), 0),
-        Kind::Receive | Kind::ReceiveInto | Kind::Read => {
-            let arrived = match code == 0 && receives {
-                // SAFETY: the call has filled the status.
-                true if completed.kind == Kind::Read => unsafe { files::arrived(thread, completed, status) },
-                // SAFETY: as above.
-                true => unsafe { status::bytes(status) },
-                false => 0,
-            };
-            let started = nonblocking::arrived(thread, completed, arrived);
-            let is_message = completed.kind != Kind::Read && !completed.is_counted;
-            if trace::is_on_in::<P>() && code == 0 && receives && is_message {
-                // SAFETY: as above.
-                unsafe {
-                    trace::received(thread, completed.comm, completed.operation(), completed.posted, status, arrived)
-                };
-            }
-            (started, arrived)
-        }
-        Kind::Duplicate => {
-            let (place, record) = completed.duplicate;
-            // SAFETY: the request has completed.
-            let comm = unsafe { creators::made(place) };
-            if comm != abi().comm_null {
-                communicators::enter(comm, record);
-            }
-            (nonblocking::started_as(thread, completed), 0)
-        }
+/// How a call over several requests tells which have completed.
+pub trait Which {
+    /// Their places in the array of requests, of which it was given so many, and the addresses of their statuses.
+    unsafe fn completed(code: c_int, length: usize, told: [Word; 3]) -> impl Iterator<Item = (usize, Word)>;
+}
+
+/// It completes one, and tells its index.
+pub enum Any {}
+
+impl Which for Any {
+    unsafe fn completed(
+        code: c_int,
+        length: usize,
+        [index, status, _]: [Word; 3],
+    ) -> impl Iterator<Item = (usize, Word)> {
+        let status = if status == abi().status_ignore { 0 } else { status };
+        // Where the call failed, every request may be the one: those it completed have become null.
+        // SAFETY: the call has returned, and the program passed a place for the index.
+        let places = match (code, unsafe { usize::try_from(Abi::told(index)) }) {
+            // A place that the call has not filled may hold anything.
+            (0, Ok(at)) if index != 0 && at < length => at..at + 1,
+            (0, _) => 0..0,
+            _ => 0..length,
+        };
+        places.map(move |index| (index, if code == 0 { status } else { 0 }))
     }
 }
 
-/// A call that fails has completed a request whose handle it has set to null.
-pub unsafe fn finish_where_null<P: Path>(
-    thread: &Thread,
-    noted: &Noted,
-    (array, place): (Word, usize),
-    receives: bool,
-    status: Word,
-) -> Option<One> {
-    // SAFETY: the call has filled the status, and the array has this many handles.
-    unsafe {
-        if abi().load_at(array, place) != abi().request_null {
-            return None;
-        }
-        let is_error = status == 0 || status::error(status) != 0;
-        finish_freed::<P>(thread, *noted, c_int::from(is_error), receives, status)
-    }
-}
+/// It completes some, and tells how many, their indices, and their statuses in that order.
+pub enum Few {}
 
-/// The same as [`finish`] of one that the library has freed in a call that failed: a persistent one is gone, too. By then a request that a handler of errors
-/// has made may have its handle, and stands behind it.
-#[cold]
-#[inline(never)]
-unsafe fn finish_freed<P: Path>(
-    thread: &Thread,
-    noted: Noted,
-    code: c_int,
-    receives: bool,
-    status: Word,
-) -> Option<One> {
-    let is_persistent = rest::is_persistent(thread, noted.handle);
-    // SAFETY: as demanded of this one.
-    let one = unsafe { finish::<P>(thread, noted, code, receives, status) };
-    if is_persistent {
-        thread.requests().forget(noted.handle);
+impl Which for Few {
+    unsafe fn completed(
+        code: c_int,
+        length: usize,
+        [count, indices, statuses]: [Word; 3],
+    ) -> impl Iterator<Item = (usize, Word)> {
+        let known = indices != 0 && (code == 0 || code == abi().family.err_in_status);
+        // SAFETY: the call has filled the place.
+        let count = if known { unsafe { Abi::told(count) } } else { 0 };
+        // A count below zero is MPI_UNDEFINED: no request was active.
+        (0..usize::try_from(count).unwrap_or(0).min(length)).filter_map(move |place| {
+            // SAFETY: the program passes as many places as requests.
+            let index = unsafe { *(indices as *const c_int).add(place) };
+            // A place that the call has not filled may hold anything.
+            let index = usize::try_from(index).ok().filter(|index| *index < length)?;
+            Some((index, status::at(statuses, place)))
+        })
     }
-    one
 }

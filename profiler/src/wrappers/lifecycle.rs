@@ -44,16 +44,7 @@ unsafe extern "C-unwind" fn init_thread(
     caller: Caller,
 ) -> c_int {
     let real = real_function!(MPI_Init_thread, fn(Word, Word, c_int, Word));
-    expect_threads(required);
     started(caller, || timed!(MPI_Init_thread, real(argc, argv, required, provided)))
-}
-
-/// Before the MPI library starts threads of its own: later it takes some 10 ms.
-fn expect_threads(required: c_int) {
-    // With all libraries MPI_THREAD_MULTIPLE is no less.
-    if required >= 3 {
-        state::OWNERS.prepare();
-    }
 }
 
 fn started(caller: Caller, forward: impl FnOnce() -> tally::Done) -> c_int {
@@ -194,8 +185,6 @@ pub unsafe extern "C-unwind" fn fortran_MPI_Init_thread(
     }
     let own_error = Cell::new(0);
     let ierror = fortran::given::<Full>(ierror, &own_error);
-    // SAFETY: the program passes the place of a level.
-    expect_threads(unsafe { *(required as *const c_int) });
     started(caller, || timed!(MPI_Init_thread, fortran::code(ierror, || _ = real(required, provided, ierror))));
     0
 }

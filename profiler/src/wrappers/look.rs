@@ -1,74 +1,57 @@
 //! The requests of a call, looked at before it: afterwards their handles are null, or another's. `finish.rs` does what is left to do after
-//! it.
+//! it. What a call has not completed goes back into the map, also where the program leaves the call by an exception.
 
 use std::ffi::c_int;
-use std::slice;
+use std::{ptr, slice};
 
-use vocabulary::calls::op;
-use vocabulary::shard::IN_FLIGHT_LEVELS;
+use vocabulary::shard::{BUCKET_INVOLVED, IN_FLIGHT_LEVELS};
 
-use super::array::are_null;
-use super::walk::{Call, Found, NO_SOLE, look_at_sole, look_marking_sole, look_simply, walk};
+use super::array::Handle;
 use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
-use crate::objects::requests::slot::Slot;
-use crate::objects::requests::{self, Noted};
+use crate::objects::requests::{self, Map, Noted, Request, State};
 use crate::objects::shortcuts::Shortcut;
 use crate::record::in_flight::{self, Taken};
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 use crate::thread::looks::Look;
 
-/// The one request of a call, if it is active. A few words that stay in registers while nobody asks for their address.
-#[derive(Clone, Copy)]
+/// The one request of a call, if it is active.
 pub struct Single {
-    is_active: bool,
-    handle: Word,
-    /// Where it was seen, or null.
-    slot: *mut Slot,
+    pub noted: Noted,
+    /// Where the program has it.
+    place: Word,
     pub record: Record,
     pub receives: bool,
-    /// As [`Several::changes`], and that where there is more to its handle.
-    pub changes: u64,
+}
+
+impl Drop for Single {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // Where it is null the library has freed it, in a call that was left by an exception.
+        // SAFETY: it was taken from there.
+        if self.noted.request.state == State::Active && unsafe { abi().load(self.place) } != abi().request_null {
+            self.noted.put_back();
+        }
+    }
 }
 
 impl Single {
     #[inline(always)]
-    fn of(thread: &Thread, slot: &mut Slot) -> Single {
-        Single {
-            is_active: true,
-            handle: slot.handle,
-            slot,
-            record: slot.comm,
-            receives: slot.kind.receives(),
-            changes: thread.requests().changed_so_far(),
+    pub unsafe fn look<P: Path>(thread: &Thread, request: Word) -> Single {
+        in_flight::end_left::<P>(thread);
+        let mut single =
+            Single { noted: Noted::none(), place: request, record: communicators::none(), receives: false };
+        let noted = &mut single.noted;
+        // SAFETY: as demanded of this one; there is room for one.
+        if unsafe { Map::enter().take(thread, handle_at::<P>(request), 0, noted, false) } {
+            single.record = single.noted.request.comm;
+            single.receives = single.noted.request.kind.receives();
         }
+        single
     }
-
-    #[inline(always)]
-    pub fn noted(self) -> Option<Noted> {
-        if self.is_active { Some(Noted::at(self.handle, self.slot, 0)) } else { None }
-    }
-}
-
-/// Whatever it takes.
-#[inline(always)]
-pub unsafe fn look<P: Path>(thread: &Thread, request: Word) -> Single {
-    in_flight::end_left::<P>(thread);
-    // SAFETY: as demanded of this one.
-    unsafe { look_at_once::<P>(thread, request).unwrap_or_else(|| look_marking_one(thread, handle_at::<P>(request))) }
-}
-
-/// What is found by a few comparisons, and is active.
-#[inline(always)]
-pub unsafe fn look_at_once<P: Path>(thread: &Thread, request: Word) -> Option<Single> {
-    let mut requests = thread.requests().alone()?;
-    let mut finder = requests.finder();
-    // SAFETY: as demanded of this one.
-    let slot = finder.slot_of(unsafe { handle_at::<P>(request) })?;
-    if slot.state.is_sole() || slot.is_one_of_those_alike() { Some(Single::of(thread, slot)) } else { None }
 }
 
 #[inline(always)]
@@ -77,54 +60,12 @@ unsafe fn handle_at<P: Path>(request: Word) -> Word {
     if request == 0 { abi().request_null } else { unsafe { abi().load_on::<P>(request) } }
 }
 
-/// The same where other threads may come to the table.
-#[inline(never)]
-fn look_marking_one(thread: &Thread, handle: Word) -> Single {
-    let stamp = thread.stamp();
-    if state::is_threaded()
-        && let Some(mut requests) = thread.requests().enter()
-        && let mut requests = requests.held()
-        && let Some(slot) = requests.finder().slot_of(handle)
-        && slot.state.is_sole()
-    {
-        thread.requests().look(stamp);
-        slot.stamp = stamp;
-        return Single::of(thread, slot);
-    }
-    of_handle(thread, handle, stamp)
-}
-
-#[inline(never)]
-pub fn of_handle(thread: &Thread, handle: Word, stamp: u64) -> Single {
-    let seen = requests::seen(thread.requests(), &thread.unknown, handle, stamp);
-    match seen {
-        Some(seen) if seen.active => Single {
-            is_active: true,
-            handle: seen.handle,
-            slot: seen.slot,
-            record: seen.comm,
-            receives: seen.kind.receives(),
-            changes: OTHERS_MAY,
-        },
-        _ => {
-            if seen.is_some() {
-                thread.looks.note_inactive(handle, thread.requests().changed_so_far());
-            }
-            let (slot, record) = (std::ptr::null_mut(), communicators::none());
-            Single { is_active: false, handle, slot, record, receives: false, changes: OTHERS_MAY }
-        }
-    }
-}
-
-/// Whether a call over one request is given none, or one of which the latest call found that it is not started.
-#[inline(always)]
-pub unsafe fn is_none<P: Path>(thread: &Thread, request: Word) -> bool {
-    if request == 0 {
-        return false;
-    }
-    // SAFETY: as above.
-    let handle = unsafe { abi().load_on::<P>(request) };
-    handle == abi().request_null || P::IS_SHORT && thread.looks.is_inactive(handle, thread.requests().changed_so_far())
+/// Of a request that a call does not complete: the handle by which it is known, and to whom it belongs, also while it is not started.
+pub unsafe fn look_any(thread: &Thread, request: Word) -> (Word, Record) {
+    in_flight::end_left::<Full>(thread);
+    // SAFETY: as demanded of this one.
+    let handle = unsafe { handle_at::<Full>(request) };
+    requests::find(handle, |request| request.comm).unwrap_or((handle, communicators::none()))
 }
 
 /// Counts a call that carries no bytes, unless counting pauses. Returns its shortcut if it was counted.
@@ -133,239 +74,303 @@ pub fn count<P: Path>(thread: &Thread, record: Record, done: Done) -> Option<&Sh
     if state::is_on_in::<P>() { Some(tally::of_record_without_bytes::<P>(thread, record, done)) } else { None }
 }
 
+/// What a call over several requests does with them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// Completes all that are active.
+    All,
+    /// Completes some: programs repeat the call until all are complete, so that most often it completes none.
+    Poll,
+    /// Starts them: those count that are not active, too.
+    Start,
+    /// Asks about them, and leaves them as they are.
+    Ask,
+}
+
 /// The requests of one call, and to whom they belong.
-#[derive(Clone, Copy)]
 pub struct Several<'a> {
     pub look: &'a Look,
+    /// The call's array.
+    array: Word,
     /// How many requests the call was given.
     pub length: usize,
     /// How many of them are noted.
-    pub count: usize,
+    count: usize,
+    /// None is noted: each is in the map still, and the only one of its handle.
+    is_peeked: bool,
     pub record: Record,
     pub receives: bool,
-    /// [`Requests::changes`](requests::Requests::changes) by then, or [`OTHERS_MAY`].
-    pub changes: u64,
 }
 
-/// In the place of how often requests have changed: other threads may have some of them.
-pub const OTHERS_MAY: u64 = u64::MAX;
+impl Drop for Several<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.count != 0 {
+            self.put_back();
+        }
+    }
+}
 
 impl<'a> Several<'a> {
-    /// Looks at all requests of a call. Only active ones count; with `inactive`, which is for starts, all do.
     #[inline(always)]
     pub unsafe fn look<P: Path>(
         thread: &'a Thread,
         taken: Taken,
         operation: u16,
-        length: c_int,
-        array: Word,
-        inactive: bool,
-    ) -> Several<'a> {
-        // SAFETY: as demanded of this one.
-        unsafe { Several::look_by::<P, false, false>(thread, taken, operation, length, array, inactive) }
-    }
-
-    #[cold]
-    fn none(look: &'a Look) -> Several<'a> {
-        let record = communicators::none();
-        Several { look, length: 0, count: 0, record, receives: false, changes: OTHERS_MAY }
-    }
-
-    /// The same. With `ALL` for a call that completes all of them: then the usual case takes no call (with several threads one), and those
-    /// that are alike are noted together. With `SOLE` the usual case takes no call either.
-    #[inline(always)]
-    pub unsafe fn look_by<P: Path, const ALL: bool, const SOLE: bool>(
-        thread: &'a Thread,
-        taken: Taken,
-        operation: u16,
-        length: c_int,
-        array: Word,
-        inactive: bool,
+        (length, array): (c_int, Word),
+        used: Use,
     ) -> Several<'a> {
         let level = taken.number::<P>();
         let look = thread.looks.at(level);
-        // Without room what completes is not seen; nor without an array, or of less than no request, of which the library will tell. Of none there is
-        // nothing to see.
-        let is_possible = level < IN_FLIGHT_LEVELS && array != 0;
-        if is_possible {
-            // Before what it has noted is written over.
-            look.forget();
+        let (record, receives) = (communicators::none(), false);
+        let mut several = Several { look, array, length: 0, count: 0, is_peeked: false, record, receives };
+        // Without room what completes is not seen; nor without an array, or of less than no request, of which the library will tell.
+        if level >= IN_FLIGHT_LEVELS || array == 0 || !look.has_room(length) {
+            return several;
         }
-        let noted = if is_possible { look.noted(length as u32 as usize) } else { std::ptr::null_mut() };
-        if noted.is_null() {
-            return Several::none(look);
-        }
-        let length = length as usize;
-        let mut changes = OTHERS_MAY;
-        // SAFETY: the program passes an array of so many handles, and there is room for as many.
-        unsafe {
-            let call = Call { thread, operation };
-            let found_all = |found: Found| (found.row(), found.end.offset_from_unsigned(noted), found.kinds);
-            let otherwise = |found| found_all(look_on::<ALL>(call, (array, length), found, inactive));
-            let (record, count, kinds) = if let Some(requests) = thread.requests().unshared() {
-                changes = thread.requests().changed_so_far();
-                let sole = match abi().handle_bytes_on::<P>() {
-                    4 if SOLE => look_at_sole::<u32>(requests, array as *const u32, length, noted),
-                    _ if SOLE => look_at_sole::<u64>(requests, array as *const u64, length, noted),
-                    _ => NO_SOLE,
-                };
-                match sole {
-                    (record, count, kinds) if SOLE && count == length => (record, count, kinds),
-                    // On the short path that has been asked.
-                    (_, 0, _) if ALL && !P::IS_SHORT && are_null::<P>(array, length) => (communicators::none(), 0, 0),
-                    _ if ALL
-                        && SOLE
-                        && let Some(requests) = thread.requests().unshared() =>
-                    {
-                        let found = Found::sole(noted, sole, thread.stamp());
-                        let found = match abi().handle_bytes_on::<P>() {
-                            4 => look_simply::<u32, true>(call, requests, array as *const u32, length, found),
-                            _ => look_simply::<u64, true>(call, requests, array as *const u64, length, found),
-                        };
-                        if found.index == length { found_all(found) } else { otherwise(found) }
-                    }
-                    _ => otherwise(Found::sole(noted, sole, 0)),
-                }
-            } else {
-                let (record, kinds) = match abi().handle_bytes_on::<P>() {
-                    4 if ALL => look_marking_sole::<u32>(thread, array as *const u32, length, noted),
-                    _ if ALL => look_marking_sole::<u64>(thread, array as *const u64, length, noted),
-                    _ => (std::ptr::null_mut(), 0),
-                };
-                let found = if record.is_null() { otherwise(Found::none(noted)) } else { (record, length, kinds) };
-                if let Some(now) = thread.requests().changes() {
-                    changes = now;
-                    look.marked_with(thread.latest_stamp());
-                }
-                found
-            };
-            Several { look, length, count, record, receives: requests::receives(kinds), changes }
-        }
-    }
-
-    /// Whether a call that programs repeat until requests complete would find what the latest such call has found: the array holds what that has left
-    /// in it, and no request of this thread has changed since.
-    #[inline(always)]
-    pub unsafe fn is_known<P: Path>(thread: &Thread, operation: u16, length: c_int, array: Word) -> bool {
-        let look = thread.looks.at(0);
+        several.length = length as usize;
         // SAFETY: the program passes an array of so many handles.
-        P::IS_SHORT
-            && unsafe { look.is_of(array, length, abi().handle_bytes_on::<P>(), thread.requests().changed_so_far()) }
-            // What is crossed out is for calls that tell which requests they complete.
-            && (operation != op::MPI_Testall || look.completed() == 0)
-            && (state::unshared().is_some() || mark_again(thread, look))
+        let handle_at = |index| unsafe { abi().load_at_on::<P>(array, index) };
+        if used == Use::Ask {
+            several.ask(Call { thread, operation }, handle_at);
+            return several;
+        }
+        let may_peek = used == Use::Poll && !state::is_threaded();
+        if !may_peek || several.peek(handle_at).is_none() {
+            let call = Call { thread, operation };
+            // SAFETY: as above.
+            unsafe {
+                match abi().handle_bytes_on::<P>() {
+                    4 => several.take(call, array as *const u32, used),
+                    _ => several.take(call, array as *const u64, used),
+                }
+            }
+        }
+        several
     }
 
-    /// To whom the call belongs then, and the statuses to pass on, as [`Several::statuses`] tells.
+    /// Looks at requests of one communicator, each the only one of its handle, without taking them out.
     #[inline(always)]
-    pub fn known_with<P: Path>(thread: &Thread, statuses: Word) -> (Record, Word) {
-        let look = thread.looks.at(0);
-        let (record, _, receives) = look.found();
-        (record, look.stand_in::<P>(receives, statuses))
+    fn peek(&mut self, handle_at: impl Fn(usize) -> Word) -> Option<()> {
+        let (mut row, mut kinds) = (ptr::null_mut(), 0);
+        let map = Map::read();
+        for index in 0..self.length {
+            let handle = handle_at(index);
+            // SAFETY: there is room for as many.
+            unsafe { self.look.handles().add(index).write(handle) };
+            if handle == abi().request_null {
+                continue;
+            }
+            let (comm, kind) = map.peek(handle)?;
+            if row != comm {
+                if !row.is_null() {
+                    return None;
+                }
+                row = comm;
+            }
+            kinds |= kind;
+        }
+        self.record = if row.is_null() { communicators::none() } else { row };
+        self.receives = requests::receives(kinds);
+        self.is_peeked = true;
+        Some(())
     }
 
-    /// All of it, after the call. None where what is kept is another call's, which has taken this one for left: of another coroutine.
+    /// Looks at the oldest request of each handle.
+    fn ask(&mut self, call: Call, handle_at: impl Fn(usize) -> Word) {
+        let (mut row, mut kinds) = (Row::none(), 0);
+        let asked = |request: &Request| request.is_active().then_some((request.comm, request.kind));
+        for index in 0..self.length {
+            if let Some((_, Some((comm, kind)))) = requests::find(handle_at(index), asked) {
+                if row.comm != comm {
+                    row = row.with(call, comm);
+                }
+                kinds |= kind as u8;
+            }
+        }
+        self.record = row.record();
+        self.receives = requests::receives(kinds);
+    }
+
+    /// Takes the requests out of the map.
     #[inline(always)]
-    pub fn known(thread: &'a Thread, array: Word) -> Option<Several<'a>> {
-        let look = thread.looks.at(0);
-        let (record, count, receives) = look.found();
-        let length = look.length() as usize;
-        let several = Several { look, length, count, record, receives, changes: look.changes() };
-        if look.is_for(array) { Some(several) } else { None }
+    unsafe fn take<H: Handle>(&mut self, call: Call, array: *const H, used: Use) {
+        // SAFETY: the caller passes an array of so many handles, and there is room for as many.
+        let Found { record, count, kinds } =
+            unsafe { take_each(call, array, self.length, self.look.noted(), used == Use::Start) };
+        self.count = count as usize;
+        self.record = record;
+        self.receives = requests::receives(kinds);
+        self.is_peeked = false;
     }
 
-    /// Looks at them as for the first time.
-    #[inline(never)]
-    pub unsafe fn look_anew<P: Path>(
-        thread: &'a Thread,
-        taken: Taken,
-        operation: u16,
-        length: c_int,
-        array: Word,
-    ) -> Several<'a> {
-        // SAFETY: as demanded of this one.
-        unsafe { Several::look_by::<P, false, true>(thread, taken, operation, length, array, false) }
-    }
-
-    /// None has completed: what was found is kept for the next such call.
-    #[inline(always)]
-    pub unsafe fn keep<P: Path>(self, thread: &Thread, array: Word) {
-        if P::IS_SHORT && !self.look.is_kept() {
-            // SAFETY: the program passed an array of so many handles.
-            unsafe { keep(thread, self, array) };
+    /// All that were looked at have completed: those that are still in the map are taken out.
+    pub fn take_all(&mut self, thread: &Thread, operation: u16) {
+        if self.is_peeked {
+            // SAFETY: so many were written.
+            unsafe { self.take(Call { thread, operation }, self.look.handles().cast::<u64>(), Use::All) };
         }
     }
 
     /// Those that are followed, in the order of the array.
     #[inline(always)]
     pub fn noted(&self) -> &[Noted] {
-        match self.count {
-            0 => &[],
-            // SAFETY: so many were written, and nobody else writes there before this call has returned.
-            count => unsafe { slice::from_raw_parts(self.look.first_noted(), count) },
+        // SAFETY: so many were written, and nobody else writes there before this call has returned.
+        if self.count == 0 { &[] } else { unsafe { slice::from_raw_parts(self.look.noted(), self.count) } }
+    }
+
+    #[inline(always)]
+    pub fn noted_mut(&mut self) -> &mut [Noted] {
+        // SAFETY: as above.
+        if self.count == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(self.look.noted(), self.count) } }
+    }
+
+    #[inline(never)]
+    fn put_back(&mut self) {
+        // Those that are null the library has freed, in a call that was left by an exception.
+        // SAFETY: the array has so many handles.
+        let is_there = |noted: &&Noted| unsafe { abi().load_at(self.array, noted.index) } != abi().request_null;
+        // Each in front of the others.
+        self.noted().iter().rev().filter(is_there).for_each(Noted::put_back);
+        self.count = 0;
+    }
+
+    /// None is left to be put back.
+    #[inline(always)]
+    pub fn forget(&mut self) {
+        self.count = 0;
+    }
+
+    /// The request at a place of the array, if it is active, and has not completed yet.
+    pub fn at(&mut self, thread: &Thread, index: usize) -> Option<Noted> {
+        let mut found = Noted::none();
+        if self.is_peeked {
+            // SAFETY: so many were written; there is room for one.
+            unsafe {
+                let handle = self.look.handles().add(index).read();
+                Map::enter().take(thread, handle, index, &mut found, false);
+            }
+        } else if let Ok(place) = self.noted().binary_search_by_key(&index, |noted| noted.index) {
+            found = self.noted()[place];
+        }
+        found.request.is_active().then_some(found)
+    }
+
+    /// What has become of it.
+    pub fn put_at(&mut self, noted: Noted) {
+        if self.is_peeked {
+            noted.put_back();
+        } else if let Ok(place) = self.noted().binary_search_by_key(&noted.index, |noted| noted.index) {
+            self.noted_mut()[place] = noted;
         }
     }
 
     /// The statuses to pass on: the program's, or ours where it ignores them and messages may arrive.
     #[inline(always)]
-    pub unsafe fn statuses<P: Path>(&self, statuses: Word) -> Word {
+    pub fn statuses<P: Path>(&self, statuses: Word) -> Word {
         self.look.stand_in::<P>(self.receives, statuses)
-    }
-
-    /// The call is over.
-    #[inline(always)]
-    pub fn leave<P: Path>(self, thread: &Thread, taken: Taken) {
-        taken.give_back::<P>(thread);
-        thread.looked::<P>();
     }
 }
 
-/// Looks at the rest of an array behind what has been found.
-#[inline(never)]
-unsafe fn look_on<const ALL: bool>(call: Call, (array, length): (Word, usize), found: Found, inactive: bool) -> Found {
-    // SAFETY: as demanded of this one.
-    unsafe {
-        match (abi().handle_bytes, inactive) {
-            (4, false) => walk::<u32, false, ALL>(call, array as *const u32, length, found),
-            (4, true) => walk::<u32, true, false>(call, array as *const u32, length, found),
-            (_, false) => walk::<u64, false, ALL>(call, array as *const u64, length, found),
-            (_, true) => walk::<u64, true, false>(call, array as *const u64, length, found),
+/// What was found in an array.
+struct Found {
+    record: Record,
+    count: u32,
+    /// All of theirs.
+    kinds: u8,
+}
+
+/// Takes the requests of an array out of the map, and notes them.
+///
+/// # Safety
+/// There are so many handles, and there is room for as many.
+#[inline(always)]
+unsafe fn take_each<H: Handle>(call: Call, array: *const H, length: usize, room: *mut Noted, inactive: bool) -> Found {
+    let (mut row, mut kinds, mut noted) = (Row::none(), 0, room);
+    let (map, null) = (Map::enter(), abi().request_null);
+    for index in 0..length {
+        // SAFETY: as demanded.
+        unsafe {
+            let handle = array.add(index).read_unaligned().word();
+            if handle == null || !map.take(call.thread, handle, index, noted, inactive) {
+                continue;
+            }
+            let request = &(*noted).request;
+            if row.comm != request.comm {
+                row = row.with(call, request.comm);
+            }
+            kinds |= request.kind as u8;
+            noted = noted.add(1);
+        }
+    }
+    // SAFETY: both are of the same room.
+    Found { record: row.record(), count: unsafe { noted.offset_from_unsigned(room) } as u32, kinds }
+}
+
+/// A call over requests.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    pub thread: &'a Thread,
+    pub operation: u16,
+}
+
+#[derive(Clone, Copy)]
+/// To whom a call over several requests belongs: to the communicator of all of them, or to the row of several.
+struct Row {
+    /// That of the latest, or null.
+    comm: Record,
+    /// Of the call, once they are of several, or 0.
+    stamp: u64,
+}
+
+impl Row {
+    fn none() -> Row {
+        Row { comm: ptr::null_mut(), stamp: 0 }
+    }
+
+    /// By value, so that it stays in registers where all are of one.
+    #[inline(always)]
+    fn with(self, call: Call, comm: Record) -> Row {
+        if self.comm.is_null() { Row { comm, ..self } } else { self.with_another(call, comm) }
+    }
+
+    #[inline(never)]
+    fn with_another(mut self, call: Call, comm: Record) -> Row {
+        let none = communicators::none();
+        // What belongs to no communicator, as that of a file which nobody saw opened, makes no call one over several.
+        if self.comm != none {
+            if comm == none {
+                return self;
+            }
+            if self.stamp == 0 {
+                self.stamp = call.thread.stamp();
+                takes_part(call, self.stamp, self.comm);
+            }
+            takes_part(call, self.stamp, comm);
+        }
+        self.comm = comm;
+        self
+    }
+
+    fn record(&self) -> Record {
+        match self.comm.is_null() {
+            true => communicators::none(),
+            false if self.stamp != 0 => communicators::several(),
+            false => self.comm,
         }
     }
 }
 
-/// What the latest look has marked belongs to this one, too, if there was no other, and no other thread has come to the thread's requests.
-#[cold]
-#[inline(never)]
-fn mark_again(thread: &Thread, look: &Look) -> bool {
-    let stamp = thread.latest_stamp();
-    let may_be_marked = state::is_threaded() && look.is_marked_with(stamp);
-    let entered = if may_be_marked { thread.requests().enter() } else { None };
-    if entered.is_some() {
-        thread.requests().look(stamp);
+/// Counts that a communicator takes part in a call over several, once per call.
+fn takes_part(Call { thread, operation }: Call, stamp: u64, comm: Record) {
+    if !state::is_on() {
+        return;
     }
-    entered.is_some()
-}
-
-/// Keeps what was found for the next call over the array, as it is now. Apart, since programs call again more often than they call anew.
-#[inline(never)]
-pub unsafe fn keep(thread: &Thread, several: Several, array: Word) {
-    let Several { look, length, count, record, receives, changes } = several;
-    // What takes part in a call over several communicators is noted each time.
-    if changes == thread.requests().changed_so_far() && length > 0 && record != communicators::several() {
-        // SAFETY: the program passed an array of so many handles.
-        unsafe { look.keep(array, length, abi().handle_bytes, changes, (record, count, receives)) };
-    }
-}
-
-/// Like `look`, but an inactive persistent request belongs to its communicator, too.
-#[inline(always)]
-pub unsafe fn look_any(thread: &Thread, request: Word) -> (Word, Record, bool) {
-    in_flight::end_left::<Full>(thread);
-    // SAFETY: a null address is the program's mistake, which the library will report.
-    let handle = if request == 0 { abi().request_null } else { unsafe { abi().load(request) } };
-    match requests::seen(thread.requests(), &thread.unknown, handle, thread.stamp()) {
-        Some(seen) => (seen.handle, seen.comm, seen.kind.receives()),
-        None => (handle, communicators::none(), false),
-    }
+    thread.counters.count(tally::key(comm, operation, BUCKET_INVOLVED), |cell| {
+        // These counters have no times: their place keeps the call that was noted last.
+        if cell.ticks != stamp {
+            cell.ticks = stamp;
+            cell.calls += 1;
+        }
+    });
 }

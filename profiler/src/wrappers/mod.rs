@@ -11,8 +11,6 @@ mod completion;
 mod creators;
 mod datatypes;
 mod finish;
-mod finish_all;
-mod finish_some;
 mod forward;
 mod frees;
 mod groups;
@@ -21,13 +19,11 @@ mod lifecycle;
 mod look;
 mod messages;
 mod partitioned;
-mod repeated;
 mod requests;
 mod rest;
 mod rma;
 mod shell;
 mod starts;
-mod walk;
 
 // build.rs writes every rule as a call in a closure, also where the rule takes no arguments.
 #[allow(clippy::redundant_closure)]
@@ -43,7 +39,6 @@ mod body {
     pub use super::io::*;
     pub use super::messages::*;
     pub use super::partitioned::*;
-    pub use super::repeated::*;
     pub use super::requests::*;
     pub use super::rma::*;
     pub use super::starts::*;

@@ -8,14 +8,14 @@ use crate::guest::guard::recorded;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators;
-use crate::objects::requests::Partition;
+use crate::objects::requests::{self, Partition};
 use crate::record::persistent;
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 
-fn look(thread: &Thread, request: Word) -> Partition {
+fn look(request: Word) -> Partition {
     let unknown = Partition { comm: communicators::none(), bytes: 0, destination: None };
-    thread.requests().partition(request & abi().mask).unwrap_or(unknown)
+    requests::partition(request & abi().mask).unwrap_or(unknown)
 }
 
 fn marked(thread: &Thread, done: Done, partition: Partition, count: u64) {
@@ -29,7 +29,7 @@ fn marked(thread: &Thread, done: Done, partition: Partition, count: u64) {
 }
 
 pub unsafe fn MPI_Pready(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
-    let partition = look(thread, request);
+    let partition = look(request);
     let done = timed!(thread, partition.comm, MPI_Pready, forward());
     recorded(|| {
         marked(thread, done, partition, 1);
@@ -44,7 +44,7 @@ pub unsafe fn MPI_Pready_range(
     request: Word,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
-    let partition = look(thread, request);
+    let partition = look(request);
     let done = timed!(thread, partition.comm, MPI_Pready_range, forward());
     recorded(|| {
         // Both ends belong to the range.
@@ -55,7 +55,7 @@ pub unsafe fn MPI_Pready_range(
 }
 
 pub unsafe fn MPI_Pready_list(thread: &Thread, length: c_int, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
-    let partition = look(thread, request);
+    let partition = look(request);
     let done = timed!(thread, partition.comm, MPI_Pready_list, forward());
     recorded(|| {
         marked(thread, done, partition, u64::try_from(length).unwrap_or(0));
@@ -64,7 +64,7 @@ pub unsafe fn MPI_Pready_list(thread: &Thread, length: c_int, request: Word, for
 }
 
 pub unsafe fn MPI_Parrived(thread: &Thread, request: Word, _: Word, forward: impl FnOnce() -> c_int) -> c_int {
-    let partition = look(thread, request);
+    let partition = look(request);
     let done = timed!(thread, partition.comm, MPI_Parrived, forward());
     recorded(|| {
         if state::is_on() {

@@ -4,16 +4,15 @@ use std::ffi::c_int;
 
 use vocabulary::calls::op;
 
-use super::finish::reveal;
-use super::finish_some::Which;
+use super::finish::{Any, Few, Which, reveal};
 use super::forward::timed;
-use super::look::{Several, count, look, look_any, of_handle};
-use super::repeated::{Few, One};
+use super::look::{Several, Use, count, look_any};
 use crate::guest::guard::recorded;
 use crate::guest::short_path::Full;
 use crate::mpi::abi::{Abi, Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators;
+use crate::objects::requests::{self, Removed};
 use crate::record::in_flight;
 use crate::thread::Thread;
 
@@ -26,9 +25,10 @@ pub unsafe fn MPI_Request_get_status(
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
     let handle = request & abi().mask;
-    let single = (handle != abi().request_null).then(|| of_handle(thread, handle, 0));
-    let record = single.map_or(communicators::none(), |single| single.record);
-    let receives = single.is_some_and(|single| single.receives);
+    let found = requests::find(handle, |request| request.is_active().then_some((request.comm, request.kind)));
+    let found = found.and_then(|(_, found)| found);
+    let record = found.map_or(communicators::none(), |(comm, _)| comm);
+    let receives = found.is_some_and(|(_, kind)| kind.receives());
     let mut own = status::Own::new();
     let status = if receives { own.stand_in::<Full>(status) } else { status };
     // SAFETY: the program passes the place of a status, or there is ours.
@@ -61,7 +61,7 @@ macro_rules! looks {
             // SAFETY: the program passes arrays of so many requests and places, and places for the rest.
             unsafe {
                 let taken = in_flight::take::<Full>(thread);
-                let several = Several::look::<Full>(thread, taken, op::$name, length, array, false);
+                let several = Several::look::<Full>(thread, taken, op::$name, (length, array), Use::Ask);
                 let $statuses = several.statuses::<Full>($statuses);
                 let done = timed!(Full, thread staying at taken, several.record, $name, forward($statuses));
                 recorded(|| {
@@ -72,7 +72,7 @@ macro_rules! looks {
                         }
                     }
                 });
-                several.leave::<Full>(thread, taken);
+                taken.give_back::<Full>(thread);
                 done.code
             }
         }
@@ -81,7 +81,7 @@ macro_rules! looks {
 
 looks! {
     MPI_Request_get_status_any(index, flag; status), tells where Abi::told(flag) != 0,
-        |length| One::completed(0, length, [index, status, 0]);
+        |length| Any::completed(0, length, [index, status, 0]);
     MPI_Request_get_status_all(flag; statuses), tells where Abi::told(flag) != 0,
         |length| (0..length).map(move |index| (index, status::at(statuses, index)));
     MPI_Request_get_status_some(outcount, indices; statuses), tells where true,
@@ -90,8 +90,7 @@ looks! {
 
 pub unsafe fn MPI_Cancel(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program passes the place of a request.
-    let record = unsafe { look::<Full>(thread, request) }.record;
-    thread.looked::<Full>();
+    let (_, record) = unsafe { look_any(thread, request) };
     let done = timed!(thread, record, MPI_Cancel, forward());
     recorded(|| {
         count::<Full>(thread, record, done);
@@ -101,14 +100,16 @@ pub unsafe fn MPI_Cancel(thread: &Thread, request: Word, forward: impl FnOnce() 
 
 pub unsafe fn MPI_Request_free(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: as above.
-    let (handle, record, _) = unsafe { look_any(thread, request) };
+    let (handle, _) = unsafe { look_any(thread, request) };
+    // Before the call: another thread may be given its handle at once.
+    let removed = requests::remove(thread.number, handle);
+    let record = removed.as_ref().map_or(communicators::none(), Removed::comm);
     let done = timed!(thread, record, MPI_Request_free, forward());
-    recorded(|| {
+    recorded(move || {
         count::<Full>(thread, record, done);
         if done.code == 0 {
-            thread.requests().forget(handle);
+            removed.into_iter().for_each(Removed::gone);
         }
-        thread.looked::<Full>();
     });
     done.code
 }

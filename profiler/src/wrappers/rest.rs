@@ -10,36 +10,27 @@ use crate::fortran;
 use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::{pmpi, status};
-use crate::objects::requests::{self, Noted};
+use crate::objects::records::Record;
+use crate::objects::requests::Noted;
 use crate::record::persistent;
-use crate::thread::Thread;
-use crate::thread::looks::Look;
 
 /// Whether a call that has returned without an error has not completed the last of its requests, which it does unless it fails: where the program has a
 /// handler of its own for errors, MPICH since 4.2 returns none.
 ///
 /// # Safety
-/// The array is that of the call, which was given one request at least.
+/// The array is that of the call.
 #[inline(always)]
-pub unsafe fn is_left<P: Path>(thread: &Thread, noted: &[Noted], array: Word) -> bool {
-    // SAFETY: as demanded.
-    abi().frees_all_without_statuses_on::<P>() && unsafe { is_last_left(thread, noted, array) }
-}
-
-#[inline(never)]
-unsafe fn is_last_left(thread: &Thread, noted: &[Noted], array: Word) -> bool {
-    let Some((noted, place)) = noted.last().and_then(|noted| Some((noted, noted.places().next_back()?))) else {
-        return false;
-    };
+pub unsafe fn is_left<P: Path>(noted: &[Noted], array: Word) -> bool {
     // SAFETY: the array has so many handles.
-    let handle = unsafe { abi().load_at(array, place) };
-    is_as_noted(thread, noted.handle, handle)
+    let is_left = |last: &Noted| is_as_noted(last, unsafe { abi().load_at(array, last.index) });
+    abi().frees_all_without_statuses_on::<P>() && noted.last().is_some_and(is_left)
 }
 
 /// Whether the handle of a request that has completed is still what it was, which no library leaves but of persistent ones, unless the
 /// call has failed without a word.
-pub fn is_as_noted(thread: &Thread, noted: Word, handle: Word) -> bool {
-    abi().frees_all_without_statuses && handle == noted && !is_persistent(thread, handle)
+#[inline(always)]
+pub fn is_as_noted(noted: &Noted, handle: Word) -> bool {
+    handle == noted.handle && abi().frees_all_without_statuses && !noted.request.is_persistent()
 }
 
 /// What the program is told of an `MPI_Waitall` that has returned this, where that depends on whether it was given statuses
@@ -48,12 +39,12 @@ pub fn is_as_noted(thread: &Thread, noted: Word, handle: Word) -> bool {
 /// # Safety
 /// The array and the statuses are those that were passed on.
 #[inline(always)]
-pub unsafe fn told<P: Path>(thread: &Thread, code: c_int, several: &Several, array: Word, statuses: Word) -> c_int {
+pub unsafe fn told<P: Path>(code: c_int, several: &Several, array: Word, statuses: Word) -> c_int {
     if code != 0 || !abi().hides_errors_on::<P>() || !persistent::may_receive() {
         return code;
     }
     // SAFETY: as demanded.
-    unsafe { found_in_statuses::<P>(thread, several.noted(), several.look, array, statuses) }
+    unsafe { found_in_statuses(several, array, statuses) }
 }
 
 /// `MPI_ERR_IN_STATUS` of Open MPI.
@@ -61,40 +52,31 @@ const IN_STATUS: c_int = 18;
 
 /// Whether an error stands in a status of ours.
 #[inline(never)]
-unsafe fn found_in_statuses<P: Path>(
-    thread: &Thread,
-    noted: &[Noted],
-    look: &Look,
-    array: Word,
-    statuses: Word,
-) -> c_int {
-    let places = abi().status_on::<P>();
-    // What is noted together is not persistent.
+unsafe fn found_in_statuses(several: &Several, array: Word, statuses: Word) -> c_int {
     // SAFETY: there is a status for each.
-    let has_failed =
-        |one: &Noted| unsafe { *((statuses + one.index() * places.bytes + places.error) as *const c_int) } != 0;
-    if statuses != look.statuses() as Word || !noted.iter().any(has_failed) {
+    let has_failed = |one: &Noted| unsafe { status::error(status::at(statuses, one.index)) } != 0;
+    if statuses != several.look.statuses() || !several.noted().iter().any(has_failed) {
         return 0;
     }
     // SAFETY: as demanded.
-    unsafe { tell(thread, noted, array, statuses) }
+    unsafe { tell(several.noted(), array, statuses) }
 }
 
 /// Tells the errors in statuses of ours as the library tells them that is given none: it frees the requests that failed, and calls the handler of the first.
 /// Not in Fortran, where the library passes statuses of its own.
 #[cold]
 #[inline(never)]
-unsafe fn tell(thread: &Thread, noted: &[Noted], array: Word, statuses: Word) -> c_int {
+unsafe fn tell(noted: &[Noted], array: Word, statuses: Word) -> c_int {
     let mut first = None;
-    for (noted, place) in Noted::each(noted) {
+    for noted in noted {
         // SAFETY: the array has so many handles, and the room so many statuses.
         unsafe {
-            let (error, handle) = (status::error(status::at(statuses, place)), abi().load_at(array, place));
+            let (error, handle) = (status::error(status::at(statuses, noted.index)), abi().load_at(array, noted.index));
             if error == 0 || handle == abi().request_null || fortran::is_of_fortran(handle) {
                 continue;
             }
-            first.get_or_insert_with(|| (comm_of(thread, noted.handle), error));
-            pmpi::request_free(array + place * abi().handle_bytes);
+            first.get_or_insert_with(|| (comm_of(noted.request.comm), error));
+            pmpi::request_free(array + noted.index * abi().handle_bytes);
         }
     }
     let Some((comm, error)) = first else { return 0 };
@@ -104,40 +86,35 @@ unsafe fn tell(thread: &Thread, noted: &[Noted], array: Word, statuses: Word) ->
 }
 
 /// Of a request, or the world where it is gone.
-fn comm_of(thread: &Thread, handle: Word) -> Word {
-    let seen = requests::seen(thread.requests(), &thread.unknown, handle, 0);
+fn comm_of(record: Record) -> Word {
     // SAFETY: records are never freed.
-    let record = seen.map(|seen| unsafe { &*seen.comm }).filter(|record| record.flags & FREED == 0);
-    record.map_or(abi().world, |record| if record.handle == 0 { abi().world } else { record.handle as Word })
-}
-
-/// Persistent ones keep their handles.
-pub fn is_persistent(thread: &Thread, handle: Word) -> bool {
-    thread.requests().volume(handle).is_some()
+    let record = unsafe { &*record };
+    let is_there = record.flags & FREED == 0 && record.handle != 0;
+    if is_there { record.handle as Word } else { abi().world }
 }
 
 /// Frees what a call that failed has left because it was given statuses of ours, as it would have done without any
 /// ([`frees_all_without_statuses`](crate::mpi::abi::Abi::frees_all_without_statuses)).
 ///
 /// # Safety
-/// The array and the statuses are those that were passed on; `look`: that of the call, if it may have passed on statuses of its.
+/// The array and the statuses are those that were passed on.
 #[cold]
 #[inline(never)]
-pub unsafe fn free(thread: &Thread, noted: &[Noted], array: Word, statuses: Word, look: Option<&Look>) {
-    let are_ours = look.is_some_and(|look| statuses == look.statuses() as Word);
+pub unsafe fn free(several: &Several, array: Word, statuses: Word) {
+    let are_ours = several.receives && statuses == several.look.statuses();
     if !are_ours || !abi().frees_all_without_statuses || fortran::are_requests_translated() {
         return;
     }
-    for (noted, place) in Noted::each(noted) {
+    for noted in several.noted() {
         // SAFETY: the array has so many handles, and the room so many statuses.
         unsafe {
-            let handle = abi().load_at(array, place);
-            if handle != noted.handle || is_persistent(thread, handle) {
+            let handle = abi().load_at(array, noted.index);
+            if !is_as_noted(noted, handle) {
                 continue;
             }
-            let status = status::at(statuses, place);
+            let status = status::at(statuses, noted.index);
             status::set_error(status, c_int::from(!has_arrived(handle, status)));
-            pmpi::request_free(array + place * abi().handle_bytes);
+            pmpi::request_free(array + noted.index * abi().handle_bytes);
         }
     }
 }

@@ -9,7 +9,7 @@
 //! | the real function behind a wrapper | [`real`] |
 //! | memory that may be refused | [`memory`] |
 //! | finding by handle or key | [`table`], [`pointers`] |
-//! | a lock that nobody waits for in vain, and a thread's data that others seldom come to | [`bounded`], [`biased`] |
+//! | a lock that nobody waits for in vain | [`bounded`] |
 //! | values that several threads may read and write | [`loose`] |
 //! | a thread's own data, without a call | [`thread_pointer!`] |
 //! | how far the stack goes, and another one where it ends soon | [`stack`] |
@@ -18,7 +18,6 @@
 //! | the core as a module sees it | [`module`] |
 //! | the call that a thread is in, without a call of the core | [`thread_state`] |
 
-pub mod biased;
 pub mod bounded;
 pub mod errno;
 pub mod guard;

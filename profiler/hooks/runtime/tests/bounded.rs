@@ -6,7 +6,6 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use commsee_runtime::biased::{Biased, Owners};
 use commsee_runtime::bounded::{Bounded, Refused};
 use commsee_runtime::stack;
 
@@ -49,90 +48,6 @@ fn others_wait_once_for_what_was_left() {
         over.wait();
         holder.join().unwrap();
         assert!(lock.take().is_ok(), "its holder has let it go");
-    });
-}
-
-#[test]
-fn data_that_were_left_half_changed_begin_anew() {
-    let owners = Owners::new();
-    owners.prepare();
-    let data = Biased::new(1);
-    // SAFETY: this thread alone enters, and calls nothing inside.
-    mem::forget(unsafe { data.enter(&owners) });
-    assert_eq!(data.lock(|left| Some(*left + 1), || None, |value| Some(*value)), Some(2));
-    assert!(!data.is_entered());
-    // SAFETY: as above, and it does not come back.
-    data.lock(|_| None, || (), |_| mem::forget(unsafe { data.enter(&owners) }));
-    assert_eq!(
-        data.lock(|_| None, || None, |value| Some(*value)),
-        None,
-        "there is no memory for what takes their place"
-    );
-    assert_eq!(data.lock(|left| Some(*left + 1), || None, |value| Some(*value)), Some(3));
-    assert_eq!(
-        thread::scope(|scope| scope.spawn(|| data.lock_out(&owners, || None, |value| Some(*value))).join().unwrap()),
-        Some(3)
-    );
-}
-
-#[test]
-fn data_that_others_have_left_begin_anew() {
-    static OWNERS: Owners = Owners::new();
-    static DATA: Biased<[i32; 2]> = Biased::new([1; 2]);
-    static IS_LEFT: AtomicBool = AtomicBool::new(false);
-    OWNERS.prepare();
-    thread::spawn(|| {
-        DATA.lock_out(
-            &OWNERS,
-            || (),
-            |value| {
-                value[0] += 1;
-                DATA.leave();
-                IS_LEFT.store(true, Ordering::Release);
-                // Never comes back, as after a jump.
-                loop {
-                    thread::park();
-                }
-            },
-        );
-    });
-    while !IS_LEFT.load(Ordering::Acquire) {
-        thread::yield_now();
-    }
-    let by_another =
-        || thread::scope(|scope| scope.spawn(|| DATA.lock_out(&OWNERS, || None, |value| Some(*value))).join().unwrap());
-    assert_eq!(by_another(), None, "only the owner knows what takes their place");
-    assert_eq!(DATA.lock(|left| Some([left[0] * 10; 2]), || None, |value| Some(*value)), Some([20; 2]));
-    assert_eq!(by_another(), Some([20; 2]));
-}
-
-#[test]
-fn the_owner_waits_once_for_others_that_are_slow() {
-    let owners = Owners::new();
-    owners.prepare();
-    let (data, is_at_it, over) = (Biased::new(1), AtomicBool::new(false), Barrier::new(2));
-    thread::scope(|scope| {
-        let other = scope.spawn(|| {
-            data.lock_out(
-                &owners,
-                || panic!("nobody was there"),
-                |value| {
-                    is_at_it.store(true, Ordering::Release);
-                    over.wait();
-                    *value = 2;
-                },
-            )
-        });
-        while !is_at_it.load(Ordering::Acquire) {
-            thread::yield_now();
-        }
-        assert_eq!(data.lock(|_| Some(9), || None, |value| Some(*value)), None);
-        let before = pauses();
-        assert_eq!(data.lock(|_| Some(9), || None, |value| Some(*value)), None);
-        assert!(pauses() - before < 1000, "it waits again");
-        over.wait();
-        other.join().unwrap();
-        assert_eq!(data.lock(|_| Some(9), || None, |value| Some(*value)), Some(2), "nothing was half changed");
     });
 }
 

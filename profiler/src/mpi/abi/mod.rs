@@ -161,19 +161,6 @@ impl Abi {
         // SAFETY: the caller passes an array that has this many handles.
         unsafe { self.load_on::<P>(array + index * self.handle_bytes_on::<P>()) }
     }
-
-    /// Puts a handle there, into an array of ours.
-    #[inline(always)]
-    pub unsafe fn store_at_on<P: Path>(&self, array: Word, index: usize, handle: Word) {
-        let place = array + index * self.handle_bytes_on::<P>();
-        // SAFETY: the caller passes an array of his own that has room for this many.
-        unsafe {
-            match self.handle_bytes_on::<P>() {
-                4 => (place as *mut u32).write_unaligned(handle as u32),
-                _ => (place as *mut u64).write_unaligned(handle as u64),
-            }
-        }
-    }
 }
 
 /// The family that a path is for alone.

@@ -1,534 +1,414 @@
-//! To whom a request belongs. A handle alone does not tell: libraries give one handle to several live requests (those that
-//! are complete at once, in Open MPI and in MPICH) and give it again as soon as it is free. So under each handle stand the
-//! requests that were started, oldest first, those that leave nothing to be done as a number, and one is taken out per completion.
+//! To whom a request belongs: one map, from a handle to the requests that were started under it, oldest first. A handle alone does not
+//! tell: libraries give one to several live requests (those that are complete at once, in Open MPI and in MPICH), and give it again as soon
+//! as it is free.
+//!
+//! ```text
+//!                    start                  take                       complete
+//!   MPI_Isend, … ────────────▶  Active  ────────────▶  in the call  ────────────▶  counted, Gone
+//!                                 ▲                         │
+//!                                 └───────── put_back ──────┘  the call has not completed it
+//!
+//!                    start                 restart                  complete
+//!   MPI_Send_init ───────────▶  Inactive ────────────▶  Started  ────────────▶  counted, Inactive
+//!                                  │                       │
+//!                                  └──────── forget ───────┴──▶  Gone   (MPI_Request_free, a call that failed)
+//! ```
+//!
+//! A call that may complete requests takes them out before it, since afterwards their handles are null, or another thread's request has
+//! them; it completes what has completed, and puts back the rest. Persistent ones have their handles for themselves, and stay in the map.
+//!
+//! Any thread may complete what another one has started. So the map is all threads', in shards, each with its lock, which nobody takes below
+//! `MPI_THREAD_MULTIPLE`. Of requests that share a handle a thread is given its own first. If it has none, either of others' may be taken for
+//! the other.
 
 mod names;
-mod noted;
-mod numbered;
-mod others;
 mod persistent;
-mod queue;
 mod request;
 pub mod site;
-pub mod slot;
-pub mod table;
+mod table;
 
+use commsee_runtime::stack;
+use commsee_runtime::table::{Finder, hash};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering, compiler_fence};
 
-use commsee_runtime::biased::{Biased, Inside};
-
-use crate::guest::state::{self, OWNERS};
+use crate::guest::serial::Serial;
+use crate::guest::state::{self, Alone};
 use crate::mpi::abi::{Word, abi};
-use crate::objects::records::{self, Record};
-use crate::objects::shortcuts::Shortcut;
+use crate::objects::records::Record;
 use crate::shard::memory;
 
 pub use names::{OtherName, come_from_fortran, prepare};
-pub use noted::{Noted, Seen};
-pub use others::Unknown;
 pub use persistent::{Message, Persistent, Starts};
-use request::NOWHERE;
-pub use request::{Completed, Extra, HandleAddress, Kind, Partition, Request, State, receives};
-use slot::Slot;
-use table::{Table, at};
+pub use request::{Extra, HandleAddress, Kind, Partition, Request, State, receives};
+pub use table::Numbered;
+use table::{SHARD_BITS, Slot, Table};
 
-/// The requests that one thread started, and those of other threads that it has looked at since. Locked only where one of several threads
-/// that may call MPI at once has looked for a request of another one.
-pub struct Requests {
-    /// The look of the outermost completing call that the owner is in, or 0.
-    looking: AtomicU64,
-    /// How often a request was started, completed or changed otherwise. Read by other threads, without the lock.
-    changes: AtomicU64,
-    table: Biased<Table>,
-    /// The owner may be at those of another thread, or has left them by a jump.
-    is_at_others: AtomicBool,
-    /// Of the thread among all; 0 where it has none.
-    number: AtomicU16,
-    /// Those of the thread that came next, once there is one.
-    next: AtomicPtr<Requests>,
+/// Where requests are as long as calls come one after the other.
+static FREE: Serial<Table> = Serial::new(Table::none());
+/// It was used.
+static HAS_FREE: AtomicBool = AtomicBool::new(false);
+
+static SHARDS: [Shard; 1 << SHARD_BITS] = [const { Shard(Serial::new(Table::none())) }; 1 << SHARD_BITS];
+
+/// A cache line of its own.
+#[repr(align(64))]
+struct Shard(Serial<Table>);
+
+/// Who is at the map, where calls come one after the other: a handler of a signal may have interrupted him, or left it by a jump.
+static AT_IT: AtomicU8 = AtomicU8::new(NOBODY);
+const NOBODY: u8 = 0;
+const READER: u8 = 1;
+const WRITER: u8 = 2;
+
+/// A request that a call was given.
+#[derive(Clone, Copy)]
+pub struct Noted {
+    /// By which it is known.
+    pub handle: Word,
+    pub request: Request,
+    /// Its place in the array that the call was given.
+    pub index: usize,
 }
 
-/// What a look finds under a handle. With a stamp, what was seen is this thread's until `looked`, and a further look with the same stamp finds the next one under the same handle.
-/// A request that another thread started moves to this one: when it has completed its handle may be given to a third
-/// thread's request at once, and looking among all threads would take that one for it.
-#[inline(always)]
-pub fn seen(own: &Requests, unknown: &Unknown, handle: Word, stamp: u64) -> Option<Seen> {
-    match own.seen_simply(handle, stamp) {
-        Some(seen) => Some(seen),
-        None => own.seen_otherwise(unknown, handle, stamp),
-    }
+/// The way to the map, for one handle after the other. Nothing may come back here while it is there.
+pub struct Map {
+    way: Way,
+    /// Finds slots where no lock is needed, until the first is put in.
+    finder: Option<Finder<'static, Slot>>,
 }
 
-/// The table of the thread that has entered it.
-pub struct Entered<'a>(Inside<'a, Table>);
-
-impl Entered<'_> {
-    #[inline(always)]
-    pub fn held(&mut self) -> Held<'_> {
-        Held(&mut self.0)
-    }
+#[derive(Clone, Copy)]
+enum Way {
+    /// Calls come one after the other.
+    Free(Alone),
+    /// Each shard has to be locked.
+    Locked,
+    /// A handler of a signal has interrupted who is at it. What it would do is lost.
+    Closed,
 }
 
-/// The table while no other thread can come to it.
-pub struct Held<'a>(&'a mut Table);
-
-impl Held<'_> {
-    /// How slots are found, as long as no request is entered.
+impl Drop for Map {
     #[inline(always)]
-    pub fn finder(&mut self) -> Finder<'_> {
-        Finder(self.0.slots.finder())
-    }
-
-    /// The slot of a request that a look has noted, if it is still that of its handle.
-    #[inline(always)]
-    pub fn noted(&mut self, noted: &Noted) -> Option<&mut Slot> {
-        self.0.noted(noted.handle, noted.slot)
-    }
-
-    /// The same where the table has not changed since.
-    #[inline(always)]
-    pub unsafe fn noted_unchanged(&mut self, noted: &Noted) -> &mut Slot {
-        // SAFETY: so it is there as long as the table is borrowed.
-        unsafe { &mut *noted.slot }
-    }
-
-    /// Where the table has not changed since it was noted, a persistent request.
-    #[inline(always)]
-    pub unsafe fn persistent(&mut self, slot: *mut Slot) -> Option<(&mut Slot, &mut Persistent)> {
-        // SAFETY: so it is there as long as the table is borrowed, and what few requests have lies elsewhere.
-        let slot = unsafe { &mut *slot };
-        let extra = slot.extra;
-        Some((slot, self.0.persistent(extra)?))
-    }
-
-    /// The slot of a handle whose request is persistent, is not started, and takes no more than a few comparisons to find.
-    #[inline(always)]
-    pub fn idle(&mut self, handle: Word) -> Option<&mut Slot> {
-        self.0.slot_of(handle).filter(|slot| slot.is_idle_alone())
-    }
-
-    /// As [`Table::see_behind`].
-    #[inline(never)]
-    pub fn see_behind(&mut self, slot: *mut Slot, stamp: u64) -> Option<(Record, Kind)> {
-        self.0.see_behind(slot, stamp)
-    }
-
-    /// So many requests that were noted together, or the oldest of those that share a handle, have completed: how they were started, if they
-    /// are still there, and leave nothing to be done.
-    #[inline(never)]
-    pub fn complete_shared(&mut self, noted: &Noted, count: u32) -> Option<*const Shortcut> {
-        let slot = self.noted(noted)?;
-        let shortcut = slot.shortcut;
-        if slot.stands_for_alike() {
-            return slot.complete_alike(count).then_some(shortcut);
-        }
-        let is_removed = match slot.is_one_of_those_alike() {
-            true => self.0.remove_alike(noted.slot, count),
-            false => count == 1 && self.0.remove_before_others(noted.slot),
-        };
-        is_removed.then_some(shortcut)
-    }
-}
-
-/// Finds the slots of handles.
-pub struct Finder<'a>(commsee_runtime::table::Finder<'a, Slot>);
-
-impl Finder<'_> {
-    #[inline(always)]
-    pub fn slot_of(&mut self, handle: Word) -> Option<&mut Slot> {
-        let slot = self.0.find(commsee_runtime::table::hash(handle as u64), |slot| slot.handle == handle)?;
-        // SAFETY: it is there as long as the table is borrowed, and nobody else has it.
-        Some(unsafe { &mut *slot })
-    }
-}
-
-impl Requests {
-    /// None where there is no memory for it.
-    pub fn new() -> Option<Requests> {
-        Some(Requests {
-            looking: AtomicU64::new(0),
-            changes: AtomicU64::new(0),
-            table: Biased::new(Table::new()?),
-            is_at_others: AtomicBool::new(false),
-            number: AtomicU16::new(0),
-            next: AtomicPtr::new(ptr::null_mut()),
-        })
-    }
-
-    /// The outermost call that looked has ended, and what it completed has been taken out.
-    #[inline(always)]
-    pub fn looked(&self) {
-        self.looking.store(0, Ordering::Release);
-    }
-
-    /// One has changed. Told while the table is held.
-    #[inline(always)]
-    pub fn changed(&self) {
-        self.changes.store(self.changes.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
-    }
-
-    /// The table, while others wait where there may be any. The work must not come back here. It is `missing` where the thread is at the table already,
-    /// interrupted by a handler of a signal, or where nobody comes to it any more: then the profile says that a call is.
-    #[inline(always)]
-    fn with<R>(&self, missing: impl FnOnce() -> R, work: impl FnOnce(&mut Table) -> R) -> R {
-        match state::alone() {
-            // SAFETY: no other thread is in a call.
-            Some(_) => work(unsafe { self.table.unlocked() }),
-            None => self.with_lock(missing, work),
+    fn drop(&mut self) {
+        if let Way::Free(_) = self.way {
+            compiler_fence(Ordering::SeqCst);
+            AT_IT.store(NOBODY, Ordering::Relaxed);
         }
     }
+}
 
-    /// Apart, so that nothing of it stands in the way of calls without a lock.
-    #[cold]
-    #[inline(never)]
-    fn with_lock<R>(&self, missing: impl FnOnce() -> R, work: impl FnOnce(&mut Table) -> R) -> R {
-        let missing = || {
-            memory::give_up_call();
-            missing()
-        };
-        self.table.lock(|left| self.anew(left), missing, work)
+/// The shard of a handle. What was started before several threads could call stays where it was put.
+fn shard_of(handle: Word) -> &'static Serial<Table> {
+    let is_there = |table: &mut Table| table.busy_slot(handle).is_some();
+    if HAS_FREE.load(Ordering::Relaxed) && locked(&FREE, is_there) == Some(true) {
+        return &FREE;
     }
+    &SHARDS[(hash(handle as u64) >> (u64::BITS - SHARD_BITS)) as usize].0
+}
 
-    /// A table for one that a jump has left half changed.
-    #[cold]
-    fn anew(&self, left: &Table) -> Option<Table> {
-        memory::give_up_call();
-        // What was noted of its slots holds no more.
-        self.changed();
-        left.anew()
-    }
-
-    /// That of another thread; `missing` where nobody else can come to it.
-    #[inline(always)]
-    fn with_others<R>(&self, missing: impl FnOnce() -> R, work: impl FnOnce(&mut Table) -> R) -> R {
-        match state::alone() {
-            // SAFETY: as above.
-            Some(_) => work(unsafe { self.table.unlocked() }),
-            None => self.table.lock_out(&OWNERS, missing, work),
+fn locked<R>(shard: &Serial<Table>, work: impl FnOnce(&mut Table) -> R) -> Option<R> {
+    let work = |table: &mut Table| {
+        if std::mem::replace(&mut table.is_busy, true) {
+            if stack::is_in_handler() {
+                return None;
+            }
+            table.begin_anew();
+            table.is_busy = true;
         }
-    }
+        let done = work(table);
+        table.is_busy = false;
+        Some(done)
+    };
+    shard.with(work).flatten()
+}
 
-    /// Puts a request in. What finds no room is not followed.
-    fn put(&self, requests: &mut Table, handle: Word, request: Request) {
-        requests.insert(handle, request);
-        self.changed();
-    }
-
-    /// A request that a call has started which took so many ticks, if its handle is not null. `shortcut`: that of the call, where there is
-    /// something to be counted when it completes.
+impl Map {
+    /// The way of whoever changes something.
     #[inline(always)]
-    pub fn start(
+    pub fn enter() -> Map {
+        Map::enter_as(WRITER)
+    }
+
+    /// The way of whoever looks only.
+    #[inline(always)]
+    pub fn read() -> Map {
+        Map::enter_as(READER)
+    }
+
+    #[inline(always)]
+    fn enter_as(this: u8) -> Map {
+        let Some(alone) = state::alone() else { return Map { way: Way::Locked, finder: None } };
+        let other = AT_IT.load(Ordering::Relaxed);
+        if other != NOBODY && !is_left_by(other) {
+            return Map { way: Way::Closed, finder: None };
+        }
+        AT_IT.store(this, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        // SAFETY: it is entered, and nothing comes back here.
+        Map { way: Way::Free(alone), finder: unsafe { FREE.of(alone) }.finder() }
+    }
+
+    /// The slot of a handle, where no lock is needed.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref)]
+    fn slot(&self, handle: Word) -> Option<&mut Slot> {
+        table::slot_in(self.finder.as_ref()?, handle)
+    }
+
+    /// Notes the oldest request of a handle, which a call of this thread may complete, if it is active; with `inactive` also a persistent one that
+    /// is not started. It is gone from the map, if it is not persistent, until [`Noted::put_back`]. False where there is none.
+    ///
+    /// # Safety
+    /// There is room for it.
+    #[inline(always)]
+    pub unsafe fn take(
         &self,
+        thread: &impl Numbered,
         handle: Word,
-        comm: Record,
-        (kind, posted): (Kind, u32),
-        cells: u64,
-        ticks: u64,
-        shortcut: *const Shortcut,
-    ) {
-        // SAFETY: the thread's own, and nothing is called.
-        if let Some(mut requests) = unsafe { self.table.enter(&OWNERS) }
-            && requests.start_simply(handle, comm, (kind, posted), cells, ticks, shortcut)
-        {
-            return self.changed();
-        }
-        self.start_otherwise(handle, comm, (kind, posted), cells, ticks, shortcut);
-    }
-
-    #[inline(never)]
-    fn start_otherwise(
-        &self,
-        handle: Word,
-        comm: Record,
-        (kind, posted): (Kind, u32),
-        cells: u64,
-        ticks: u64,
-        shortcut: *const Shortcut,
-    ) {
-        // None is ever put in under it.
-        if handle == abi().request_null {
-            return;
-        }
-        self.tell(handle);
-        if state::is_threaded() {
-            let is_started = self.with(
-                || true,
-                |requests| {
-                    self.changed();
-                    requests.start_simply(handle, comm, (kind, posted), cells, ticks, shortcut)
-                },
-            );
-            if is_started {
-                return;
+        index: usize,
+        noted: *mut Noted,
+        inactive: bool,
+    ) -> bool {
+        // SAFETY: as demanded.
+        unsafe {
+            match self.slot(handle) {
+                Some(slot) if slot.is_alone() => {
+                    (&raw mut (*noted).handle).write(handle);
+                    (&raw mut (*noted).index).write(index);
+                    slot.take_into(&raw mut (*noted).request);
+                    true
+                }
+                _ => take_otherwise(self.way, thread.number(), (handle, index), noted, inactive),
             }
         }
-        if kind == Kind::Plain && cells == 0 && self.start_behind(handle, comm, shortcut) {
+    }
+
+    /// What a call that polls is given, if it is active, and all requests of its handle are of one communicator: that, and their kinds. None
+    /// where other threads may come.
+    #[inline(always)]
+    pub fn peek(&self, handle: Word) -> Option<(Record, u8)> {
+        self.slot(handle)?.peek()
+    }
+}
+
+/// Somebody is at the map. Whom a jump has taken away from it never comes back: what he was changing is lost.
+#[cold]
+#[inline(never)]
+fn is_left_by(other: u8) -> bool {
+    let is_left = !stack::is_in_handler();
+    if is_left && other == WRITER {
+        FREE.with(Table::begin_anew);
+    }
+    is_left
+}
+
+/// Works on the table of a handle; `missing` where nobody can be at that now.
+#[inline(always)]
+fn with<R>(way: Way, handle: Word, missing: R, work: impl FnOnce(&mut Table) -> R) -> R {
+    let done = match way {
+        // SAFETY: it was entered, and nothing comes back here.
+        Way::Free(alone) => return work(unsafe { FREE.of(alone) }),
+        Way::Closed => None,
+        Way::Locked => locked(shard_of(handle), work),
+    };
+    done.unwrap_or_else(|| {
+        memory::give_up_call();
+        missing
+    })
+}
+
+/// As [`Map::take`], whatever it takes.
+#[inline(never)]
+unsafe fn take_otherwise(
+    way: Way,
+    thread: u16,
+    (handle, index): (Word, usize),
+    noted: *mut Noted,
+    inactive: bool,
+) -> bool {
+    let take = |handle| {
+        let request = with(way, handle, None, |table| {
+            let slot = table.busy_slot(handle)?;
+            Some(if slot.first.is_persistent() { slot.first } else { slot.take_of(thread) })
+        });
+        let Some(request) = request else { return false };
+        // SAFETY: as demanded.
+        unsafe { noted.write(Noted { handle, request, index }) };
+        true
+    };
+    // SAFETY: written just now.
+    (take(handle) || names::other(handle).is_some_and(take)) && unsafe { inactive || (*noted).request.is_active() }
+}
+
+/// A call has started a request, which is put together where it goes. `is_within`: it was made in another call, whose request may have got the
+/// same handle.
+#[inline(always)]
+pub fn start(handle: Word, request: impl Fn() -> Request, is_within: bool) {
+    let map = Map::enter();
+    if let Some(slot) = map.slot(handle) {
+        if slot.first.state == State::Gone {
+            slot.first = request();
             return;
         }
-        let request = Request { posted, shortcut, ..Request::started(comm, kind, cells, ticks) };
-        // One from nobody brings nothing, and Open MPI gives its handle to sends that are complete at once, too.
-        let has_own_handle = kind == Kind::Receive && comm != records::none();
-        self.with(
-            || (),
-            |requests| {
-                requests.forget_unseen(handle, has_own_handle);
-                self.put(requests, handle, request);
-            },
-        );
-    }
-
-    /// The same in a call that another one has made: the library may have completed the outer one's request already, and given its handle to
-    /// this one. So both are followed.
-    #[cold]
-    #[inline(never)]
-    pub fn start_within(&self, handle: Word, request: Request) {
-        if handle != abi().request_null {
-            self.tell(handle);
-            self.with(|| (), |requests| self.put(requests, handle, request));
+        if slot.start_alike(&request()) {
+            return;
         }
     }
+    start_otherwise(map.way, handle, request(), is_within);
+}
 
-    /// Starts one that leaves nothing to be done behind others of its handle, if that takes no more than a queue. Given three words: a
-    /// request that was just put together in memory would have to be waited for.
+#[inline(never)]
+fn start_otherwise(way: Way, handle: Word, request: Request, is_within: bool) {
+    with(way, handle, (), |table| match table.slot(handle) {
+        Some(slot) => slot.start(request, is_within),
+        None => start_first(table, handle, request),
+    });
+}
+
+#[cold]
+#[inline(never)]
+fn start_first(table: &mut Table, handle: Word, mut request: Request) {
+    HAS_FREE.store(HAS_FREE.load(Ordering::Relaxed) || !state::is_threaded(), Ordering::Relaxed);
+    if handle == abi().request_null {
+        drop(request.take_extra());
+    } else {
+        table.insert(handle, request);
+    }
+}
+
+/// The oldest request of a handle, which stays where it is: the handle by which it is known, and what is asked of it.
+#[inline(always)]
+pub fn find<R>(handle: Word, ask: impl Fn(&Request) -> R) -> Option<(Word, R)> {
+    let find = |handle| Some((handle, in_place(handle, |request| ask(request))?));
+    find(handle).or_else(|| find(names::other(handle)?))
+}
+
+impl Noted {
+    /// Room for one.
     #[inline(always)]
-    fn start_behind(&self, handle: Word, comm: Record, shortcut: *const Shortcut) -> bool {
-        let is_started = match state::alone() {
-            // SAFETY: no other thread is in a call.
-            Some(_) => unsafe { self.table.unlocked() }.start_behind(handle, comm, shortcut),
-            None => self.with_lock(|| true, |requests| requests.start_behind(handle, comm, shortcut)),
-        };
-        if is_started {
-            self.changed();
-        }
-        is_started
+    pub fn none() -> Noted {
+        let request = Request { state: State::Gone, ..Request::new(0, ptr::null_mut(), Kind::Plain) };
+        Noted { handle: 0, request, index: 0 }
     }
 
-    /// One that has what few requests have. `is_within`: as of [`Requests::start_within`].
-    pub fn start_with(&self, handle: Word, mut request: Request, extra: Extra, is_within: bool) {
-        self.tell(handle);
-        self.with(
-            || (),
-            |requests| {
-                if !is_within {
-                    requests.forget_unseen(handle, false);
-                }
-                if matches!(extra, Extra::Persistent(_)) {
+    /// The call has not completed it.
+    #[inline(always)]
+    pub fn put_back(&self) {
+        if self.request.state == State::Active {
+            self.restore();
+        }
+    }
+
+    #[inline(always)]
+    fn restore(&self) {
+        let map = Map::enter();
+        match map.slot(self.handle) {
+            Some(slot) if slot.first.state == State::Gone => slot.first = self.request,
+            _ => self.put_back_otherwise(map.way),
+        }
+    }
+
+    #[inline(never)]
+    fn put_back_otherwise(&self, way: Way) {
+        with(way, self.handle, (), |table| match table.slot(self.handle) {
+            Some(slot) => slot.put_back(&self.request),
+            None => table.insert(self.handle, self.request),
+        });
+    }
+
+    /// It has completed. A persistent one may be started again.
+    #[inline(always)]
+    pub fn complete(&mut self) {
+        if self.request.state == State::Started {
+            in_place(self.handle, |request| {
+                if request.extra == self.request.extra {
                     request.state = State::Inactive;
                 }
-                match requests.keep_extra(extra) {
-                    Some(place) => request.extra = place,
-                    None => return memory::lose_call(),
-                }
-                self.put(requests, handle, request);
-            },
-        );
+            });
+        }
+        self.request.state = State::Gone;
+    }
+}
+
+/// Works on a request where it is, by the handle that it is known by. The work must not come back here.
+#[inline(always)]
+pub fn in_place<R>(handle: Word, work: impl FnOnce(&mut Request) -> R) -> Option<R> {
+    let map = Map::enter();
+    if let Way::Free(_) = map.way {
+        let slot = map.slot(handle)?;
+        return if slot.first.state == State::Gone { None } else { Some(work(&mut slot.first)) };
+    }
+    with(map.way, handle, None, |table| table.busy_slot(handle).map(|slot| work(&mut slot.first)))
+}
+
+/// Takes a request out that a call may free, persistent or not: that which the thread would be given first.
+pub fn remove(thread: u16, handle: Word) -> Option<Removed> {
+    let map = Map::enter();
+    let remove = |handle| {
+        let request = with(map.way, handle, None, |table| {
+            let slot = table.busy_slot(handle)?;
+            Some(if slot.first.is_persistent() { slot.take() } else { slot.take_of(thread) })
+        })?;
+        Some(Removed(Noted { handle, request, index: 0 }))
+    };
+    remove(handle).or_else(|| remove(names::other(handle)?))
+}
+
+/// It comes back where the call has not freed it.
+pub struct Removed(Noted);
+
+impl Removed {
+    pub fn comm(&self) -> Record {
+        self.0.request.comm
     }
 
-    /// How often requests have changed, where no other thread has any, or none of several has come to those of another one.
-    #[inline(always)]
-    pub fn changes(&self) -> Option<u64> {
-        let are_own = state::unshared().is_some() || state::is_threaded() && !OWNERS.do_lock();
-        are_own.then(|| self.changed_so_far())
+    /// The call has freed it.
+    pub fn gone(mut self) {
+        self.0.request.state = State::Gone;
+        drop(self.0.request.take_extra());
     }
+}
 
-    #[inline(always)]
-    pub fn changed_so_far(&self) -> u64 {
-        self.changes.load(Ordering::Relaxed)
-    }
-
-    /// The table, without a lock. None where another thread has looked for requests of others.
-    #[inline(always)]
-    pub fn enter(&self) -> Option<Entered<'_>> {
-        // SAFETY: a thread enters its own, and calls nothing of the MPI library before it leaves.
-        unsafe { self.table.enter(&OWNERS) }.map(Entered)
-    }
-
-    /// The table where calls come one after the other.
-    #[inline(always)]
-    pub fn alone(&self) -> Option<Held<'_>> {
-        // SAFETY: nothing that is done with it calls anything.
-        state::alone().map(|_| Held(unsafe { self.table.unlocked() }))
-    }
-
-    /// The table where no other thread has one: a handle that is not found here is followed nowhere, and one that is found stands for
-    /// no request of another thread, too.
-    #[inline(always)]
-    pub fn unshared(&self) -> Option<Held<'_>> {
-        // SAFETY: one thread alone calls MPI, and nothing that is done with it calls anything.
-        state::unshared().map(|_| Held(unsafe { self.table.unlocked() }))
-    }
-
-    /// The table where others may come in between: they wait.
-    #[inline(always)]
-    pub fn locked<R>(&self, missing: impl FnOnce() -> R, work: impl FnOnce(Held) -> R) -> R {
-        self.with(missing, |requests| work(Held(requests)))
-    }
-
-    /// The completing call with this stamp looks: what it marks with the stamp stays this thread's until [`Requests::looked`]. Told while the
-    /// table is held.
-    pub fn look(&self, stamp: u64) {
-        // A call that was made in this one marks what it looks at with a larger stamp.
-        if self.looking.load(Ordering::Relaxed) == 0 {
-            self.looking.store(stamp, Ordering::Relaxed);
+impl Drop for Removed {
+    fn drop(&mut self) {
+        if self.0.request.state != State::Gone {
+            self.0.restore();
         }
     }
+}
 
-    /// What is seen where the look comes past here for the first time, or past requests that are alike.
-    #[inline(always)]
-    fn seen_simply(&self, handle: Word, stamp: u64) -> Option<Seen> {
-        let slot = self.alone()?.0.slot_of(handle)?;
-        if slot.state == State::Idle || !slot.is_seen_simply(stamp) {
-            return None;
-        }
-        Some(Seen { handle, comm: slot.comm, active: slot.state.is_active(), kind: slot.kind, slot })
-    }
+/// The library has freed a persistent request in a call that failed.
+pub fn forget(noted: &Noted) {
+    let map = Map::enter();
+    let gone = with(map.way, noted.handle, None, |table| table.busy_slot(noted.handle)?.remove(noted.request.extra));
+    drop(gone.and_then(|mut gone| gone.take_extra()));
+}
 
-    #[inline(never)]
-    fn seen_otherwise(&self, unknown: &Unknown, handle: Word, stamp: u64) -> Option<Seen> {
-        self.seen(handle, stamp).or_else(|| self.take_over(unknown, handle, stamp)).or_else(|| {
-            let other = names::other(handle)?;
-            self.seen(other, stamp).or_else(|| self.take_over(unknown, other, stamp))
-        })
-    }
+/// Works on what is known of a persistent request.
+#[inline(always)]
+pub fn persistent<R>(handle: Word, work: impl FnOnce(&mut Request, &mut Persistent) -> R) -> Option<R> {
+    in_place(handle, |request| {
+        // SAFETY: in place; what is known of it lies apart.
+        let persistent: *mut Persistent = unsafe { request.persistent()? };
+        // SAFETY: as above.
+        Some(work(request, unsafe { &mut *persistent }))
+    })
+    .flatten()
+}
 
-    fn seen(&self, handle: Word, stamp: u64) -> Option<Seen> {
-        self.with(|| None, |requests| self.seen_in(requests, handle, stamp))
-    }
+/// What is known of a partitioned request.
+pub fn partition(handle: Word) -> Option<Partition> {
+    let (handle, _) = find(handle, |_| ())?;
+    persistent(handle, |request, persistent| Partition {
+        comm: request.comm,
+        bytes: persistent.message_bytes,
+        destination: persistent.partitions_to,
+    })
+}
 
-    fn seen_in(&self, requests: &mut Table, handle: Word, stamp: u64) -> Option<Seen> {
-        if stamp != 0 {
-            // Also for what is not here, and will be taken over.
-            self.look(stamp);
-        }
-        let place = requests.busy_slot_of(handle)?;
-        let slot = at(&mut requests.slots, place);
-        let seen = Seen { slot: ptr::from_mut(slot), ..Seen::of(handle, &slot.request()) };
-        if stamp == 0 {
-            return Some(seen);
-        }
-        if slot.stamp != stamp {
-            slot.stamp = stamp;
-            if slot.queue != NOWHERE || slot.is_one_of_those_alike() {
-                requests.look_anew(place);
-            }
-            return Some(seen);
-        }
-        if slot.look_on() {
-            return Some(seen);
-        }
-        let slot = ptr::from_mut(slot);
-        requests.look_on(place).map(|request| Seen { slot, ..Seen::of(handle, &request) })
-    }
-
-    /// A request that this thread has looked at has completed: its entry is taken out, or made inactive if it is persistent.
-    #[inline(always)]
-    pub fn complete(&self, noted: Noted) -> Option<Completed> {
-        self.complete_simply(&noted).or_else(|| self.complete_otherwise(noted))
-    }
-
-    /// The same for the only request of its handle, or one of several that are alike.
-    #[inline(always)]
-    fn complete_simply(&self, noted: &Noted) -> Option<Completed> {
-        let mut entered = self.enter()?;
-        let mut requests = entered.held();
-        let slot = requests.noted(noted)?;
-        if !slot.complete_simply() {
-            return None;
-        }
-        self.changed();
-        Some(slot.completed())
-    }
-
-    #[inline(never)]
-    fn complete_otherwise(&self, noted: Noted) -> Option<Completed> {
-        self.with(
-            || None,
-            |requests| {
-                self.changed();
-                let place = match requests.noted(noted.handle, noted.slot) {
-                    Some(slot) => {
-                        let slot = ptr::from_mut(slot);
-                        requests.place(slot)
-                    }
-                    None => requests.place_of(noted.handle)?,
-                };
-                let slot = at(&mut requests.slots, place);
-                if slot.complete_simply() {
-                    return Some(slot.completed());
-                }
-                if !slot.state.is_active() {
-                    return None;
-                }
-                let mut completed = slot.completed();
-                if slot.extra == NOWHERE {
-                    requests.remove_first(place);
-                } else {
-                    requests.complete_with_extra(place, &mut completed);
-                }
-                Some(completed)
-            },
-        )
-    }
-
-    /// A call has told that a request which this thread has looked at is complete, and has not completed it: what it received, if that was
-    /// not told before.
-    pub fn reveal(&self, handle: Word) -> Option<Completed> {
-        self.with(
-            || None,
-            |requests| {
-                let place = requests.busy_slot_of(handle)?;
-                let slot = at(&mut requests.slots, place);
-                if !slot.kind.receives() || !slot.state.is_active() || slot.state == State::Revealed {
-                    return None;
-                }
-                let completed = slot.completed();
-                slot.state = State::Revealed;
-                self.changed();
-                Some(completed)
-            },
-        )
-    }
-
-    /// `MPI_Request_free` of a request that this thread has looked at.
-    pub fn forget(&self, handle: Word) {
-        self.with(
-            || (),
-            |requests| {
-                self.changed();
-                if let Some(slot) = requests.busy_slot_of(handle) {
-                    requests.forget_first(slot);
-                }
-            },
-        );
-    }
-
-    /// What the start of a persistent request that this thread has looked at sends and receives, as far as that is known by then.
-    pub fn volume(&self, handle: Word) -> Option<(u64, u64)> {
-        self.with(
-            || None,
-            |requests| {
-                let place = requests.busy_slot_of(handle)?;
-                let extra = at(&mut requests.slots, place).extra;
-                requests.persistent(extra).map(|persistent| (persistent.sent, persistent.received))
-            },
-        )
-    }
-
-    /// A persistent request that this thread has looked at is started: `start` does that, and must not come back here. Returns whether it is
-    /// known.
-    pub fn activate(&self, handle: Word, start: impl FnOnce(&mut Slot, &mut Persistent)) -> bool {
-        self.with(
-            || false,
-            |requests| {
-                self.changed();
-                let Some(place) = requests.busy_slot_of(handle) else { return false };
-                // SAFETY: found just now, and what few requests have lies elsewhere.
-                let slot = unsafe { &mut *requests.slots.at(place) };
-                let Some(persistent) = requests.persistent(slot.extra) else { return false };
-                start(slot, persistent);
-                true
-            },
-        )
-    }
+/// The thread ends: what it has left by a jump is for others.
+pub fn let_go() {
+    SHARDS.iter().for_each(|shard| shard.0.let_go());
+    FREE.let_go();
 }

@@ -63,9 +63,4 @@ impl Persistent {
     pub fn counts(&self, operation: u16, phase: u8) -> bool {
         self.counted.is_of_call(operation, phase)
     }
-
-    /// The next start looks for its counters: these are another thread's, or there was no memory for them.
-    pub fn forget(&mut self) {
-        self.counted.forget_call();
-    }
 }

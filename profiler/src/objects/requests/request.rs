@@ -1,19 +1,20 @@
 //! What is known of a request.
 
 use std::ffi::c_int;
+use std::ptr;
 
+use commsee_runtime::memory::boxed;
 use vocabulary::shard::Cell;
 
+use super::persistent::Persistent;
+use super::site;
 use crate::mpi::abi::Word;
 use crate::objects::records::Record;
-use crate::objects::requests::persistent::Persistent;
 use crate::objects::shortcuts::{self, Shortcut};
+use crate::shard::memory;
+use crate::sites;
 
-/// No index.
-pub const NOWHERE: u32 = u32::MAX;
-
-/// What remains to be done when a request completes.
-/// Each a bit, so that a call over several sees at once what it is given.
+/// What remains to be done when a request completes. Each a bit, so that a call over several sees at once what it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -27,12 +28,16 @@ pub enum Kind {
     Read = 4,
     /// Enter the communicator that is now ready.
     Duplicate = 8,
+    /// Nothing: a call told that it is complete without completing it, and what it received was counted then.
+    Received = 16,
+    /// The same of what is no message of one peer: of several, or of a file.
+    HasReceived = 32,
 }
 
 /// Whether there is one that receives among several kinds.
 #[inline(always)]
 pub fn receives(kinds: u8) -> bool {
-    kinds & (Kind::Receive as u8 | Kind::ReceiveInto as u8 | Kind::Read as u8) != 0
+    kinds & !(Kind::Duplicate as u8) != 0
 }
 
 impl Kind {
@@ -40,42 +45,27 @@ impl Kind {
     pub fn receives(self) -> bool {
         receives(self as u8)
     }
+
+    /// Once what it received is counted. None where there is nothing to be counted.
+    pub fn counted(self) -> Option<Kind> {
+        match self {
+            Kind::Receive => Some(Kind::Received),
+            Kind::ReceiveInto | Kind::Read => Some(Kind::HasReceived),
+            Kind::Plain | Kind::Duplicate | Kind::Received | Kind::HasReceived => None,
+        }
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum State {
-    /// The handle had a request, and may get one again.
-    Idle,
+    /// There is none.
+    Gone,
     /// A persistent request that is not started.
     Inactive,
     Active,
-    /// Active, and a call has told that it is complete without completing it: what it received is counted.
-    Revealed,
-    /// Active, and none of those that take more than a comparison to complete: no other request has its handle, and it has nothing that
-    /// few have.
-    Sole,
-    /// The same of a persistent one.
+    /// A persistent request that is started.
     Started,
-}
-
-impl State {
-    #[inline(always)]
-    pub fn is_active(self) -> bool {
-        self as u8 >= State::Active as u8
-    }
-
-    /// Whether its completion changes nothing but its state.
-    #[inline(always)]
-    pub fn is_sole(self) -> bool {
-        self as u8 >= State::Sole as u8
-    }
-
-    /// That behind the completion of such a one.
-    #[inline(always)]
-    pub fn completed(self) -> State {
-        if self == State::Started { State::Inactive } else { State::Idle }
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -89,12 +79,15 @@ pub struct Request {
     pub shortcut: *const Shortcut,
     /// The key of that call's counters: communicator, operation, phase, and a bucket where the kind has one.
     pub cells: u64,
+    /// What few requests have, or null.
+    pub extra: *mut Extra,
     pub kind: Kind,
     pub state: State,
-    /// The number of a receive on the timeline; of what was read from a file, the file; with a shortcut, its site.
+    /// The thread that started it, whose the shortcut is.
+    pub thread: u16,
+    /// The number of a receive on the timeline; of what was read from a file, the file; with a shortcut, its site. Of one that leaves nothing to be
+    /// done, how many like it follow it in the map.
     pub posted: u32,
-    /// Index of what few requests have, or `NOWHERE`.
-    pub extra: u32,
 }
 
 /// Where the program will find a communicator's handle when its request has completed.
@@ -104,24 +97,10 @@ pub enum HandleAddress {
     Fortran(Word),
 }
 
-/// What a completed request leaves to be done.
-#[derive(Clone, Copy)]
-pub struct Completed {
-    pub comm: Record,
-    pub ticks: u64,
-    pub shortcut: *const Shortcut,
-    pub cells: u64,
-    pub kind: Kind,
-    /// Of one that was [`State::Revealed`].
-    pub is_counted: bool,
-    pub posted: u32,
-    /// For `Kind::Duplicate`: where the program wants the handle, and the record that waits for it.
-    pub duplicate: (HandleAddress, Record),
-}
-
-/// What few requests have.
+/// What few requests have. Always behind a pointer.
+#[allow(clippy::large_enum_variant)]
 pub enum Extra {
-    Persistent(Box<Persistent>),
+    Persistent(Persistent),
     /// Where the program wants the handle, and the record that waits for it.
     Duplicate {
         place: HandleAddress,
@@ -139,28 +118,99 @@ pub struct Partition {
 }
 
 impl Request {
-    pub const fn new(comm: Record, kind: Kind) -> Request {
+    /// One that a call of this thread started.
+    #[inline(always)]
+    pub const fn new(thread: u16, comm: Record, kind: Kind) -> Request {
         Request {
             comm,
             ticks: 0,
             shortcut: shortcuts::unused(),
             cells: 0,
+            extra: ptr::null_mut(),
             kind,
             state: State::Active,
+            thread,
             posted: 0,
-            extra: NOWHERE,
         }
     }
 
-    /// One that a call started whose counters have this key.
-    pub const fn started(comm: Record, kind: Kind, cells: u64, ticks: u64) -> Request {
-        Request { ticks, cells, ..Request::new(comm, kind) }
+    /// The same with what few requests have. None where there is no memory for it.
+    pub fn with(self, extra: Extra) -> Option<Request> {
+        let state = if matches!(extra, Extra::Persistent(_)) { State::Inactive } else { State::Active };
+        let Some(extra) = boxed(extra) else {
+            memory::lose_call();
+            return None;
+        };
+        Some(Request { state, extra: Box::into_raw(extra), ..self })
     }
-}
 
-impl Completed {
+    #[inline(always)]
+    pub fn is_active(&self) -> bool {
+        self.state >= State::Active
+    }
+
+    #[inline(always)]
+    pub fn is_persistent(&self) -> bool {
+        matches!(self.state, State::Inactive | State::Started)
+    }
+
     /// The operation that started it.
     pub fn operation(&self) -> u16 {
         Cell::operation_of(self.cells)
+    }
+
+    /// Another thread may have it: a shortcut is its thread's own, a site is the process's.
+    #[inline(always)]
+    pub fn hand_to(&mut self, thread: u16) {
+        if self.thread != thread && self.kind != Kind::Plain {
+            self.leave_shortcut();
+        }
+    }
+
+    /// What the shortcut knows is not asked any more: it is another thread's, or has been freed with a persistent request.
+    pub fn leave_shortcut(&mut self) {
+        if self.kind != Kind::Plain {
+            self.shortcut = match self.kind.receives() && sites::are_counted() {
+                true => site::for_any_thread(self.shortcut, self.posted),
+                false => shortcuts::unused(),
+            };
+        }
+    }
+
+    /// Whether it leaves nothing to be done, and does not differ from another one that does neither.
+    #[inline(always)]
+    pub fn is_like(&self, other: &Request) -> bool {
+        let keys = |request: &Request| (request.thread, request.comm, request.shortcut);
+        self.kind == Kind::Plain
+            && other.kind == Kind::Plain
+            && keys(self) == keys(other)
+            && self.extra.is_null()
+            && other.extra.is_null()
+    }
+
+    /// What a started persistent request does, and where that is counted.
+    ///
+    /// # Safety
+    /// It is in the map, whose lock is held.
+    pub unsafe fn persistent(&mut self) -> Option<&mut Persistent> {
+        // SAFETY: so it is not freed.
+        match unsafe { self.extra.as_mut() } {
+            Some(Extra::Persistent(persistent)) => Some(persistent),
+            _ => None,
+        }
+    }
+
+    /// Starts a persistent one.
+    #[inline(always)]
+    pub fn restart(&mut self, kind: Kind, thread: u16, posted: u32, cells: u64, ticks: u64, shortcut: *const Shortcut) {
+        (self.kind, self.state, self.thread, self.posted) = (kind, State::Started, thread, posted);
+        (self.cells, self.ticks, self.shortcut) = (cells, ticks, shortcut);
+    }
+
+    /// It is gone: what few have goes with it.
+    pub fn take_extra(&mut self) -> Option<Box<Extra>> {
+        let extra = std::mem::replace(&mut self.extra, ptr::null_mut());
+        // SAFETY: made by `with`, and taken once, since it was the map's, and is gone from there.
+        (!extra.is_null()).then(|| unsafe { Box::from_raw(extra) })
     }
 }

@@ -197,9 +197,10 @@ impl<S: Slot> Owned<S> {
         }
     }
 
+    /// Doubles the slots. False where there is no memory for it.
     #[cold]
     #[inline(never)]
-    fn enlarge(&self, hash_of: &impl Fn(&S) -> u64) -> bool {
+    pub fn enlarge(&self, hash_of: &impl Fn(&S) -> u64) -> bool {
         let (old, old_slots) = (self.slots.get(), self.capacity());
         let Some(new) = table(old_slots * 2) else { return false };
         let (mask, byte_shift) = (old_slots * 2 - 1, self.byte_shift.get() - 1);
