@@ -57,7 +57,7 @@ const CEILINGS: &[(&str, f64)] = &[
     ("put_flush", 220.0),
     ("dup_free", 400.0),
     ("allreduce_4_threads", 100.0),
-    ("isend_irecv_waitall_4_threads", 1_500.0),
+    ("isend_irecv_waitall_4_threads", 1_800.0),
     ("handed_over_4_threads", 2_500.0),
     ("send_proc_null_fortran", 160.0),
     ("allreduce_self_fortran", 160.0),

@@ -162,7 +162,7 @@ impl<'a> Several<'a> {
                 continue;
             }
             let (comm, kind) = map.peek(handle)?;
-            if row != comm {
+            if row != comm && !comm.is_null() {
                 if !row.is_null() {
                     return None;
                 }

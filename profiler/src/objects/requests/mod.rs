@@ -98,13 +98,15 @@ impl Drop for Map {
     }
 }
 
-/// The shard of a handle. What was started before several threads could call stays where it was put.
-fn shard_of(handle: Word) -> &'static Serial<Table> {
+/// The shard of a request that a thread has started. What was started before several threads could call stays where it was put.
+fn shard_of(handle: Word, thread: u16) -> &'static Serial<Table> {
     let is_there = |table: &mut Table| table.busy_slot(handle).is_some();
     if HAS_FREE.load(Ordering::Relaxed) && locked(&FREE, is_there) == Some(true) {
         return &FREE;
     }
-    &SHARDS[(hash(handle as u64) >> (u64::BITS - SHARD_BITS)) as usize].0
+    // Threads would wait for one another where they share a handle.
+    let own = if abi().is_shared_request(handle) { u64::from(thread) << 32 } else { 0 };
+    &SHARDS[(hash(handle as u64 ^ own) >> (u64::BITS - SHARD_BITS)) as usize].0
 }
 
 fn locked<R>(shard: &Serial<Table>, work: impl FnOnce(&mut Table) -> R) -> Option<R> {
@@ -205,12 +207,12 @@ fn is_left_by(other: u8) -> bool {
 
 /// Works on the table of a handle; `missing` where nobody can be at that now.
 #[inline(always)]
-fn with<R>(way: Way, handle: Word, missing: R, work: impl FnOnce(&mut Table) -> R) -> R {
+fn with<R>(way: Way, (handle, thread): (Word, u16), missing: R, work: impl FnOnce(&mut Table) -> R) -> R {
     let done = match way {
         // SAFETY: it was entered, and nothing comes back here.
         Way::Free(alone) => return work(unsafe { FREE.of(alone) }),
         Way::Closed => None,
-        Way::Locked => locked(shard_of(handle), work),
+        Way::Locked => locked(shard_of(handle, thread), work),
     };
     done.unwrap_or_else(|| {
         memory::give_up_call();
@@ -228,10 +230,11 @@ unsafe fn take_otherwise(
     inactive: bool,
 ) -> bool {
     let take = |handle| {
-        let request = with(way, handle, None, |table| {
+        let take = |table: &mut Table| {
             let slot = table.busy_slot(handle)?;
             Some(if slot.first.is_persistent() { slot.first } else { slot.take_of(thread) })
-        });
+        };
+        let request = with(way, (handle, thread), None, take).or_else(|| of_others(way, handle, take));
         let Some(request) = request else { return false };
         // SAFETY: as demanded.
         unsafe { noted.write(Noted { handle, request, index }) };
@@ -239,6 +242,13 @@ unsafe fn take_otherwise(
     };
     // SAFETY: written just now.
     (take(handle) || names::other(handle).is_some_and(take)) && unsafe { inactive || (*noted).request.is_active() }
+}
+
+/// What other threads have started under a handle that they share.
+#[cold]
+fn of_others<R>(way: Way, handle: Word, find: impl Fn(&mut Table) -> Option<R>) -> Option<R> {
+    let are_elsewhere = matches!(way, Way::Locked) && abi().is_shared_request(handle);
+    if are_elsewhere { SHARDS.iter().find_map(|shard| locked(&shard.0, &find).flatten()) } else { None }
 }
 
 /// A call has started a request, which is put together where it goes. `is_within`: it was made in another call, whose request may have got the
@@ -260,7 +270,7 @@ pub fn start(handle: Word, request: impl Fn() -> Request, is_within: bool) {
 
 #[inline(never)]
 fn start_otherwise(way: Way, handle: Word, request: Request, is_within: bool) {
-    with(way, handle, (), |table| match table.slot(handle) {
+    with(way, (handle, request.thread), (), |table| match table.slot(handle) {
         Some(slot) => slot.start(request, is_within),
         None => start_first(table, handle, request),
     });
@@ -280,7 +290,11 @@ fn start_first(table: &mut Table, handle: Word, mut request: Request) {
 /// The oldest request of a handle, which stays where it is: the handle by which it is known, and what is asked of it.
 #[inline(always)]
 pub fn find<R>(handle: Word, ask: impl Fn(&Request) -> R) -> Option<(Word, R)> {
-    let find = |handle| Some((handle, in_place(handle, |request| ask(request))?));
+    let find = |handle| {
+        let elsewhere = |table: &mut Table| Some(ask(&table.busy_slot(handle)?.first));
+        let found = in_place(handle, |request| ask(request));
+        Some((handle, found.or_else(|| of_others(Map::enter().way, handle, elsewhere))?))
+    };
     find(handle).or_else(|| find(names::other(handle)?))
 }
 
@@ -311,7 +325,7 @@ impl Noted {
 
     #[inline(never)]
     fn put_back_otherwise(&self, way: Way) {
-        with(way, self.handle, (), |table| match table.slot(self.handle) {
+        with(way, (self.handle, self.request.thread), (), |table| match table.slot(self.handle) {
             Some(slot) => slot.put_back(&self.request),
             None => table.insert(self.handle, self.request),
         });
@@ -339,17 +353,19 @@ pub fn in_place<R>(handle: Word, work: impl FnOnce(&mut Request) -> R) -> Option
         let slot = map.slot(handle)?;
         return if slot.first.state == State::Gone { None } else { Some(work(&mut slot.first)) };
     }
-    with(map.way, handle, None, |table| table.busy_slot(handle).map(|slot| work(&mut slot.first)))
+    // Those that share their handles are nobody's in place.
+    with(map.way, (handle, 0), None, |table| table.busy_slot(handle).map(|slot| work(&mut slot.first)))
 }
 
 /// Takes a request out that a call may free, persistent or not: that which the thread would be given first.
 pub fn remove(thread: u16, handle: Word) -> Option<Removed> {
     let map = Map::enter();
     let remove = |handle| {
-        let request = with(map.way, handle, None, |table| {
+        let remove = |table: &mut Table| {
             let slot = table.busy_slot(handle)?;
             Some(if slot.first.is_persistent() { slot.take() } else { slot.take_of(thread) })
-        })?;
+        };
+        let request = with(map.way, (handle, thread), None, remove).or_else(|| of_others(map.way, handle, remove))?;
         Some(Removed(Noted { handle, request, index: 0 }))
     };
     remove(handle).or_else(|| remove(names::other(handle)?))
@@ -381,7 +397,8 @@ impl Drop for Removed {
 /// The library has freed a persistent request in a call that failed.
 pub fn forget(noted: &Noted) {
     let map = Map::enter();
-    let gone = with(map.way, noted.handle, None, |table| table.busy_slot(noted.handle)?.remove(noted.request.extra));
+    let gone =
+        with(map.way, (noted.handle, 0), None, |table| table.busy_slot(noted.handle)?.remove(noted.request.extra));
     drop(gone.and_then(|mut gone| gone.take_extra()));
 }
 

@@ -133,7 +133,9 @@ impl Slot {
         }
         // SAFETY: made here, and freed with the slot.
         let behind = unsafe { self.behind.as_mut() }?;
-        memory::asked(|| behind.try_reserve(1)).ok()?;
+        if behind.len() == behind.capacity() {
+            memory::asked(|| behind.try_reserve(1)).ok()?;
+        }
         Some(behind)
     }
 
@@ -181,11 +183,13 @@ impl Slot {
         Some(())
     }
 
-    /// The communicator of all requests of the handle, and their kinds, if they are of one, and the first is active.
+    /// The communicator of all requests of the handle, and their kinds, if they are of one, and active; no communicator where it is a persistent one
+    /// that is not started.
     #[inline(always)]
     pub fn peek(&self) -> Option<(Record, u8)> {
         if !self.first.is_active() {
-            return None;
+            // A persistent one has its handle for itself.
+            return (self.first.state == State::Inactive).then_some((ptr::null_mut(), 0));
         }
         let found = (self.first.comm, self.first.kind as u8);
         if self.has_others() { self.peek_behind(found) } else { Some(found) }
