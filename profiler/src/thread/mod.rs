@@ -27,7 +27,6 @@ use crate::guest::{clock, guard, stack, state};
 use crate::mpi::own;
 use crate::objects::communicators;
 use crate::objects::freeing::{BeingFreed, Frees};
-use crate::objects::requests::Numbered;
 use crate::objects::shortcuts::Shortcuts;
 use crate::shard::{self, memory};
 
@@ -367,13 +366,6 @@ unsafe extern "C" fn leave(thread: *mut libc::c_void) {
     thread.hooks.leave();
     thread.in_flight.set(0);
     IDLE.with(|idle| thread.apart.next_idle.set(std::mem::replace(&mut idle.latest, thread)));
-}
-
-impl Numbered for Thread {
-    #[inline(always)]
-    fn number(&self) -> u16 {
-        self.number
-    }
 }
 
 impl Frees for Thread {

@@ -46,7 +46,7 @@ impl Single {
             Single { noted: Noted::none(), place: request, record: communicators::none(), receives: false };
         let noted = &mut single.noted;
         // SAFETY: as demanded of this one; there is room for one.
-        if unsafe { Map::enter().take(thread, handle_at::<P>(request), 0, noted, false) } {
+        if unsafe { Map::enter().take(thread.number, handle_at::<P>(request), 0, noted, false) } {
             single.record = single.noted.request.comm;
             single.receives = single.noted.request.kind.receives();
         }
@@ -55,7 +55,7 @@ impl Single {
 }
 
 #[inline(always)]
-unsafe fn handle_at<P: Path>(request: Word) -> Word {
+pub unsafe fn handle_at<P: Path>(request: Word) -> Word {
     // SAFETY: a null address is the program's mistake, which the library will report.
     if request == 0 { abi().request_null } else { unsafe { abi().load_on::<P>(request) } }
 }
@@ -248,7 +248,7 @@ impl<'a> Several<'a> {
             // SAFETY: so many were written; there is room for one.
             unsafe {
                 let handle = self.look.handles().add(index).read();
-                Map::enter().take(thread, handle, index, &mut found, false);
+                Map::enter().take(thread.number, handle, index, &mut found, false);
             }
         } else if let Ok(place) = self.noted().binary_search_by_key(&index, |noted| noted.index) {
             found = self.noted()[place];
@@ -292,7 +292,7 @@ unsafe fn take_each<H: Handle>(call: Call, array: *const H, length: usize, room:
         // SAFETY: as demanded.
         unsafe {
             let handle = array.add(index).read_unaligned().word();
-            if handle == null || !map.take(call.thread, handle, index, noted, inactive) {
+            if handle == null || !map.take(call.thread.number, handle, index, noted, inactive) {
                 continue;
             }
             let request = &(*noted).request;
@@ -314,8 +314,8 @@ pub struct Call<'a> {
     pub operation: u16,
 }
 
-#[derive(Clone, Copy)]
 /// To whom a call over several requests belongs: to the communicator of all of them, or to the row of several.
+#[derive(Clone, Copy)]
 struct Row {
     /// That of the latest, or null.
     comm: Record,

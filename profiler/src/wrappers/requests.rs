@@ -6,7 +6,7 @@ use vocabulary::calls::op;
 
 use super::finish::{Any, Few, Which, reveal};
 use super::forward::timed;
-use super::look::{Several, Use, count, look_any};
+use super::look::{Several, Use, count, handle_at, look_any};
 use crate::guest::guard::recorded;
 use crate::guest::short_path::Full;
 use crate::mpi::abi::{Abi, Word, abi};
@@ -99,10 +99,10 @@ pub unsafe fn MPI_Cancel(thread: &Thread, request: Word, forward: impl FnOnce() 
 }
 
 pub unsafe fn MPI_Request_free(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: as above.
-    let (handle, _) = unsafe { look_any(thread, request) };
+    in_flight::end_left::<Full>(thread);
     // Before the call: another thread may be given its handle at once.
-    let removed = requests::remove(thread.number, handle);
+    // SAFETY: as above.
+    let removed = requests::remove(thread.number, unsafe { handle_at::<Full>(request) });
     let record = removed.as_ref().map_or(communicators::none(), Removed::comm);
     let done = timed!(thread, record, MPI_Request_free, forward());
     recorded(move || {

@@ -17,8 +17,8 @@
 //! A call that may complete requests takes them out before it, since afterwards their handles are null, or another thread's request has
 //! them; it completes what has completed, and puts back the rest. Persistent ones have their handles for themselves, and stay in the map.
 //!
-//! Any thread may complete what another one has started. So the map is all threads', in shards, each with its lock, which nobody takes below
-//! `MPI_THREAD_MULTIPLE`. Of requests that share a handle a thread is given its own first. If it has none, either of others' may be taken for
+//! Any thread may complete what another one has started. So the map is all threads': one table where calls come one after the other, and under
+//! `MPI_THREAD_MULTIPLE` shards, each with its lock. Of requests that share a handle a thread is given its own first. If it has none, either of others' may be taken for
 //! the other.
 
 mod names;
@@ -27,10 +27,11 @@ mod request;
 pub mod site;
 mod table;
 
-use commsee_runtime::stack;
-use commsee_runtime::table::{Finder, hash};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering, compiler_fence};
+
+use commsee_runtime::stack;
+use commsee_runtime::table::{Finder, hash};
 
 use crate::guest::serial::Serial;
 use crate::guest::state::{self, Alone};
@@ -41,7 +42,6 @@ use crate::shard::memory;
 pub use names::{OtherName, come_from_fortran, prepare};
 pub use persistent::{Message, Persistent, Starts};
 pub use request::{Extra, HandleAddress, Kind, Partition, Request, State, receives};
-pub use table::Numbered;
 use table::{SHARD_BITS, Slot, Table};
 
 /// Where requests are as long as calls come one after the other.
@@ -164,14 +164,7 @@ impl Map {
     /// # Safety
     /// There is room for it.
     #[inline(always)]
-    pub unsafe fn take(
-        &self,
-        thread: &impl Numbered,
-        handle: Word,
-        index: usize,
-        noted: *mut Noted,
-        inactive: bool,
-    ) -> bool {
+    pub unsafe fn take(&self, thread: u16, handle: Word, index: usize, noted: *mut Noted, inactive: bool) -> bool {
         // SAFETY: as demanded.
         unsafe {
             match self.slot(handle) {
@@ -181,7 +174,7 @@ impl Map {
                     slot.take_into(&raw mut (*noted).request);
                     true
                 }
-                _ => take_otherwise(self.way, thread.number(), (handle, index), noted, inactive),
+                _ => take_otherwise(self.way, thread, (handle, index), noted, inactive),
             }
         }
     }

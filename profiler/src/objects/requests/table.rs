@@ -31,11 +31,6 @@ pub struct Slot {
 
 const _: () = assert!(size_of::<Slot>() == 64);
 
-/// A thread, among all.
-pub trait Numbered {
-    fn number(&self) -> u16;
-}
-
 pub struct Table {
     slots: Option<Owned<Slot>>,
     /// Somebody is at it: a handler of a signal may have interrupted him, or left it by a jump.
