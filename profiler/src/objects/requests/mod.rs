@@ -167,14 +167,14 @@ impl Map {
     pub unsafe fn take(&self, thread: u16, handle: Word, index: usize, noted: *mut Noted, inactive: bool) -> bool {
         // SAFETY: as demanded.
         unsafe {
+            (&raw mut (*noted).index).write(index);
             match self.slot(handle) {
                 Some(slot) if slot.is_alone() => {
                     (&raw mut (*noted).handle).write(handle);
-                    (&raw mut (*noted).index).write(index);
                     slot.take_into(&raw mut (*noted).request);
                     true
                 }
-                _ => take_otherwise(self.way, thread, (handle, index), noted, inactive),
+                _ => take_otherwise(self.way, thread, handle, noted, inactive),
             }
         }
     }
@@ -215,23 +215,22 @@ fn with<R>(way: Way, (handle, thread): (Word, u16), missing: R, work: impl FnOnc
 
 /// As [`Map::take`], whatever it takes.
 #[inline(never)]
-unsafe fn take_otherwise(
-    way: Way,
-    thread: u16,
-    (handle, index): (Word, usize),
-    noted: *mut Noted,
-    inactive: bool,
-) -> bool {
+unsafe fn take_otherwise(way: Way, thread: u16, handle: Word, noted: *mut Noted, inactive: bool) -> bool {
     let take = |handle| {
         let take = |table: &mut Table| {
             let slot = table.busy_slot(handle)?;
-            Some(if slot.first.is_persistent() { slot.first } else { slot.take_of(thread) })
+            // SAFETY: as demanded.
+            unsafe {
+                (&raw mut (*noted).handle).write(handle);
+                let place = &raw mut (*noted).request;
+                match slot.first.state {
+                    State::Active if slot.has_others() => place.write(slot.take_of(thread)),
+                    _ => slot.take_into(place),
+                }
+            }
+            Some(())
         };
-        let request = with(way, (handle, thread), None, take).or_else(|| of_others(way, handle, take));
-        let Some(request) = request else { return false };
-        // SAFETY: as demanded.
-        unsafe { noted.write(Noted { handle, request, index }) };
-        true
+        with(way, (handle, thread), None, take).or_else(|| of_others(way, handle, take)).is_some()
     };
     // SAFETY: written just now.
     (take(handle) || names::other(handle).is_some_and(take)) && unsafe { inactive || (*noted).request.is_active() }
@@ -264,6 +263,7 @@ pub fn start(handle: Word, request: impl Fn() -> Request, is_within: bool) {
 #[inline(never)]
 fn start_otherwise(way: Way, handle: Word, request: Request, is_within: bool) {
     with(way, (handle, request.thread), (), |table| match table.slot(handle) {
+        Some(slot) if slot.first.state == State::Gone => slot.first = request,
         Some(slot) => slot.start(request, is_within),
         None => start_first(table, handle, request),
     });

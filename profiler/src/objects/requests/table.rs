@@ -134,8 +134,9 @@ impl Slot {
         Some(behind)
     }
 
+    /// Whether others stand behind the first and those like it.
     #[inline(always)]
-    fn has_others(&self) -> bool {
+    pub fn has_others(&self) -> bool {
         // SAFETY: as above.
         !self.behind.is_null() && unsafe { !(*self.behind).is_empty() }
     }
