@@ -18,18 +18,18 @@ mod memory {
     }
 }
 #[allow(dead_code)]
+#[path = "../profiler/src/guest/generation.rs"]
+mod generation;
+#[allow(dead_code)]
 #[path = "../profiler/src/guest/serial.rs"]
 mod serial;
-#[allow(dead_code)]
-#[path = "../profiler/src/guest/short_path.rs"]
-mod short_path;
 #[allow(dead_code)]
 #[path = "../profiler/src/guest/state.rs"]
 mod state;
 
 /// The folders in which it finds them.
 mod guest {
-    pub(crate) use crate::{serial, short_path, state};
+    pub(crate) use crate::{generation, serial, state};
 }
 mod mpi {
     pub(crate) use crate::abi;
@@ -44,7 +44,8 @@ use std::sync::OnceLock;
 
 use bytemuck::Zeroable;
 use commsee::shard::{Communicator, REMEMBERED};
-use handles::{Handles, generation};
+use generation::generation;
+use handles::Handles;
 
 /// As many as the tests tell apart.
 const RECORDS: usize = 60_000;

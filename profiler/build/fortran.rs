@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use vocabulary::calls::{Argument, Call, Shape};
 
-use crate::table::{EVERYWHERE, enter, forwarded, from_nobody, has_short, may_leave_to_c, seen, status};
+use crate::table::{EVERYWHERE, forwarded, from_nobody, seen, status, unseen};
 
 pub fn write(call: &Call) -> String {
     // Of functions that are written by hand as a whole, so is the translation.
@@ -78,86 +78,33 @@ fn typed(names: &[String]) -> String {
 }
 
 fn translation(call: &Call) -> String {
-    let Some(other) = from_nobody(call) else { return translation_to(call, call.name, "", "") };
-    let name = call.name;
-    let of_these = format!("_{other}");
-    // What bears this name on the other paths need not be MPI's.
-    let before = format!(
-        "    if P::IS_SHORT && volume::is_nobody(fortran::int(source)) {{ return fortran_{name}{of_these}::<P>({}, caller, entry); }}",
-        parameters(call).join(", ")
-    );
-    translation_to(call, other, &of_these, "") + &translation_to(call, name, "", &before)
-}
-
-/// `body`: what counts the calls `of_these`, which is a part of the translation's name.
-fn translation_to(call: &Call, body: &str, of_these: &str, before: &str) -> String {
     let name = call.name;
     let all = parameters(call);
     let types = vec!["Word"; all.len()].join(", ");
     let mut text = String::new();
     let mut line = |words: &str| writeln!(text, "{words}").unwrap();
-    let has_short = has_short(call);
-    let path = if has_short { "<P: Path>" } else { "" };
-    line("#[inline(never)]");
     line(&format!(
-        "unsafe extern \"C-unwind\" fn fortran_{name}{of_these}{path}({}, caller: Caller, entry: Address) -> Word {{",
+        "unsafe extern \"C-unwind\" fn fortran_{name}({}, caller: Caller, entry: Address) -> Word {{",
         typed(&all)
     ));
     line("    // SAFETY: the program passes what the function takes, and it is passed on, or read as such.");
     line("    unsafe {");
-    if !before.is_empty() {
-        line(before);
-    }
     line("    let entry: &'static fortran::Entry = entry.as_ref();");
-    let found = if has_short { "if P::IS_SHORT { entry.known() } else { entry.real() }" } else { "entry.real()" };
-    line(&format!("    let real: unsafe extern \"C-unwind\" fn({types}) -> Word = std::mem::transmute({found});"));
-    let thread = format!(
-        "entry.is_mpi().then(|| thread::{}(op::{name})).flatten().filter(|_| fortran::is_understood())",
-        enter(call)
-    );
-    let or_pass_on = format!("let Some(thread) = {thread} else {{ return real({}) }};", all.join(", "));
-    if has_short {
-        let in_full = format!("return fortran_{name}::<Full>({}, caller, Address::of(entry))", all.join(", "));
-        line("    let thread = if P::IS_SHORT {");
-        line("        let here = thread::Here::find();");
-        line(&format!("        if here.is_inside() {{ {in_full} }}"));
-        line("        here.thread()");
-        line(&format!("    }} else {{ {or_pass_on} thread }};"));
-    } else {
-        line(&format!("    {or_pass_on}"));
-    }
-    if has_short {
-        let by = |path: &str| format!("fortran_{name}{of_these}::<{path}> as *const ()");
-        let through = |path: &str| match may_leave_to_c(call) {
-            true => format!("through_{name} as *const ()"),
-            false => by(path),
-        };
-        line(&format!(
-            "    if !P::IS_SHORT {{ entry.is_ready(|| fortran::Paths {{ short: {}, openmpi: {}, sited: {}, through: {}, through_sited: {} }}); }}",
-            by("Short"),
-            by("OpenMpi"),
-            by("Sited"),
-            through("Short"),
-            through("Sited")
-        ));
-        // An argument of `mpi_f08` that may be missing.
-        line(&format!(
-            "    if fortran::is_simple::<P>() && ierror == 0 {{ return fortran_{name}{of_these}::<Short>({}, caller, Address::of(entry)); }}",
-            all.join(", ")
-        ));
-    }
-    let outside = if has_short { "P::IS_SHORT" } else { "false" };
+    line(&format!("    let real: unsafe extern \"C-unwind\" fn({types}) -> Word = std::mem::transmute(entry.real());"));
     line(&format!(
-        "    if {outside} {{ thread.in_flight.is_called_from_outside_by(caller) }} else {{ thread.in_flight.is_called_by(caller) }}"
+        "    if state::{1}() || !fortran::understood(entry) {{ return real({0}) }}
+    let Some(inside) = enter::enter(op::{name}, caller) else {{ return real({0}) }};
+    let thread = inside.thread();",
+        all.join(", "),
+        unseen(call)
     ));
     line("    let own_error = Cell::new(0);");
-    let on = if has_short { "P" } else { "Full" };
-    line(&format!("    let ierror = fortran::given::<{on}>(ierror, &own_error);"));
+    line("    let ierror = fortran::given(ierror, &own_error);");
     let length = call.arguments.iter().find(|argument| argument.kind == "length").map_or("", |found| found.name);
-    let mut given = Vec::new();
+    let mut given = String::new();
     let mut refresh = String::new();
     for argument in seen(call) {
-        let (before, word, after) = translated(argument, length, on);
+        let (before, word, after) = translated(argument, length);
         if let Some(before) = before {
             // By reference: what forwards the call is given words.
             line(&format!("    let {}_c = &{before};", argument.name));
@@ -166,8 +113,8 @@ fn translation_to(call: &Call, body: &str, of_these: &str, before: &str) -> Stri
                 line(&format!("    {}_c.refresh();", argument.name));
             }
         }
-        given.push(word);
-        refresh.push_str(&after);
+        given += &format!("{word}, ");
+        refresh += &after;
     }
     // Where all have completed, nobody asks for their handles any more.
     if name == "MPI_Waitall" {
@@ -176,7 +123,7 @@ fn translation_to(call: &Call, body: &str, of_these: &str, before: &str) -> Stri
     let passed: Vec<String> = all
         .iter()
         .map(|name| match status(call) {
-            Some(status) if status.name == name => format!("{name}_c.passed::<{on}>({name}_given)"),
+            Some(status) if status.name == name => format!("{name}_c.passed({name}_given)"),
             _ => name.clone(),
         })
         .collect();
@@ -188,70 +135,46 @@ fn translation_to(call: &Call, body: &str, of_these: &str, before: &str) -> Stri
         .map(|argument| if is_status(argument) { format!("{}_given", argument.name) } else { "_".to_owned() })
         .collect();
     line(&format!(
-        "    let forward = move |{}| {{ let code = fortran::forward::<{on}>(op::{name}, entry, ierror, || {{ {before}real({}); }}); {refresh}code }};",
+        "    let forward = move |{}| {{ let code = fortran::forward(thread, op::{name}, entry, ierror, || {{ {before}real({}); }}); {refresh}code }};",
         taken.join(", "),
         passed.join(", ")
     ));
-    let comma = if given.is_empty() { "" } else { ", " };
-    let given = given.join(", ");
-    let path = if has_short { "::<P>" } else { "" };
-    if let Some(other) = from_nobody(call).filter(|_| of_these.is_empty()) {
+    if let Some(other) = from_nobody(call) {
         line(&format!(
-            "    if !P::IS_SHORT && volume::is_nobody(fortran::int(source)) {{ body::{other}{path}(thread, {given}{comma}forward); return 0; }}"
+            "    if volume::is_nobody(fortran::int(source)) {{ body::{other}(thread, {given}forward); return 0; }}"
         ));
     }
-    line(&format!("    body::{body}{path}(thread, {given}{comma}forward);\n    0"));
+    line(&format!("    body::{name}(thread, {given}forward);\n    0"));
     line("}}\n");
-    if may_leave_to_c(call) && of_these.is_empty() {
-        let (typed, names) = (typed(&all), all.join(", "));
-        line(&format!(
-            "/// The library's function calls the C function, which counts.
-#[inline(never)]
-unsafe extern \"C-unwind\" fn through_{name}({typed}, caller: Caller, entry: Address) -> Word {{
-    // SAFETY: as above.
-    unsafe {{
-        let here = thread::Here::find();
-        if here.is_inside() {{ return fortran_{name}::<Full>({names}, caller, entry) }}
-        let thread = here.thread();
-        let entry: &'static fortran::Entry = entry.as_ref();
-        thread.in_flight.is_called_in_fortran_by(caller, entry.layer());
-        let real: unsafe extern \"C-unwind\" fn({types}) -> Word = std::mem::transmute(entry.known());
-        real({names})
-    }}
-}}
-"
-        ));
-    }
     text
 }
 
-/// What is made of an argument before the call, what the body is given, and how it is read again after the call. `on`: the path.
-fn translated(argument: &Argument, length: &str, on: &str) -> (Option<String>, String, String) {
+/// What is made of an argument before the call, what the body is given, and how it is read again after the call.
+fn translated(argument: &Argument, length: &str) -> (Option<String>, String, String) {
     let name = argument.name;
     let kept = |made: String| (Some(made), format!("{name}_c.place()"), format!("{name}_c.refresh(); "));
-    let statuses =
-        || (Some(format!("fortran::Statuses::new({name})")), format!("{name}_c.place::<{on}>()"), String::new());
+    let statuses = || (Some(format!("fortran::Statuses::new({name})")), format!("{name}_c.place()"), String::new());
     let plain = |word: String| (None, word, String::new());
     let handle = |object: &str, made: String| {
         let (place, refresh) =
             (format!("{name}_c.place(Object::{object})"), format!("{name}_c.refresh(Object::{object}); "));
-        (Some(format!("fortran::Handle::<{on}>::{made}")), place, refresh)
+        (Some(format!("fortran::Handle::{made}")), place, refresh)
     };
     let new = |object: &str| handle(object, format!("new({name})"));
     let old = |object: &str| handle(object, format!("holding(Object::{object}, {name})"));
     match argument.kind {
         "int" | "fact" | "length" => plain(format!("fortran::int({name})")),
-        "count" => plain(format!("fortran::count::<{on}>({name}, entry)")),
+        "count" => plain(format!("fortran::count({name}, entry)")),
         "mpicount" => plain(format!("fortran::long({name})")),
         "counts" => plain(format!("volume::Counts {{ place: {name}, large: entry.large }}")),
         "types" => plain(format!("volume::Types::Fortran({name})")),
-        "buf" => plain(format!("volume::Buffer::Fortran(fortran::address::<{on}>({name}, entry))")),
-        "comm" => plain(format!("fortran::comm::<{on}>({name})")),
-        "type" => plain(format!("fortran::datatype::<{on}>({name})")),
-        "op" => plain(format!("fortran::handle::<{on}>(Object::Op, {name})")),
-        "win" => plain(format!("fortran::handle::<{on}>(Object::Win, {name})")),
-        "file" => plain(format!("fortran::handle::<{on}>(Object::File, {name})")),
-        "requestvalue" => plain(format!("fortran::handle::<{on}>(Object::Request, {name})")),
+        "buf" => plain(format!("volume::Buffer::Fortran(fortran::address({name}, entry))")),
+        "comm" => plain(format!("fortran::comm({name})")),
+        "type" => plain(format!("fortran::datatype({name})")),
+        "op" => plain(format!("fortran::handle(Object::Op, {name})")),
+        "win" => plain(format!("fortran::handle(Object::Win, {name})")),
+        "file" => plain(format!("fortran::handle(Object::File, {name})")),
+        "requestvalue" => plain(format!("fortran::handle(Object::Request, {name})")),
         "newwin" => new("Win"),
         "oldwin" => old("Win"),
         "newfile" => new("File"),
@@ -262,7 +185,7 @@ fn translated(argument: &Argument, length: &str, on: &str) -> (Option<String>, S
         "request" => old("Request"),
         "newmessage" => new("Message"),
         "message" => old("Message"),
-        "requests" => kept(format!("fortran::Requests::<{on}>::new({name}, fortran::int({length}))")),
+        "requests" => kept(format!("fortran::Requests::new({name}, fortran::int({length}))")),
         "latecomm" => plain(format!("HandleAddress::Fortran({name})")),
         "status" | "statuses" => statuses(),
         "index" => kept(format!("fortran::Indices::new({name}, 1, entry)")),
@@ -283,24 +206,11 @@ fn entry(text: &mut String, call: &Call, form: &Form) {
     let is_usual = *name == format!("{lower}_") || *name == format!("{lower}_f08_");
     let late = if *large || call.since > EVERYWHERE || !is_usual { "late " } else { "" };
     let name_in_c = call.name;
-    let parameters = typed(&all);
-    let (full, shell) = match has_short(call) {
-        true => (format!("fortran_{name_in_c}::<Full>"), format!("fortran_shell!(ENTRY_{name}, ({parameters}))")),
-        false => {
-            let full = format!("fortran_{name_in_c}");
-            let shell = format!("fortran_shell!(ENTRY_{name}, {full}, ({parameters}))");
-            (full, shell)
-        }
-    };
-    write!(
+    let flags = format!("{}, {large}, {descriptors}", name.contains("_f08"));
+    let names = all.join(", ");
+    writeln!(
         text,
-        "static ENTRY_{name}: fortran::Entry = fortran::Entry::new(c\"{name}\", {}, {large}, {descriptors}, {full} as *const ());
-where_present! {{ {late}#[cfg_attr(any(target_arch = \"x86_64\", target_arch = \"aarch64\"), unsafe(naked))] pub unsafe extern \"C-unwind\" fn {name}({parameters}) -> Word {{
-    {shell}
-}} }}
-
-",
-        name.contains("_f08"),
+        "fortran_entry! {{ {late}{name}, ENTRY_{name}, c\"{name}\", ({flags}), fortran_{name_in_c}({names}) }}"
     )
     .unwrap();
 }

@@ -40,7 +40,7 @@ fn main() {
 
 /// The names of the functions that not every library has.
 fn optional(text: &str) -> impl Iterator<Item = String> {
-    let functions =
-        text.split("where_present! { late ").skip(1).filter_map(|rest| rest.split(" fn ").nth(1)?.split('(').next());
-    functions.map(str::to_owned)
+    let in_c = text.lines().filter_map(|line| line.strip_prefix("where_present! { late ")?.split(" fn ").nth(1));
+    let in_fortran = text.lines().filter_map(|line| line.strip_prefix("fortran_entry! { late "));
+    in_c.chain(in_fortran).filter_map(|rest| Some(rest.split(['(', ',']).next()?.to_owned()))
 }

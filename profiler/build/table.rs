@@ -5,6 +5,9 @@ use vocabulary::calls::{Argument, Call, RULES, Rule, Shape};
 /// The version of the standard that all libraries implement which are in use.
 pub const EVERYWHERE: (u8, u8) = (3, 1);
 
+/// Of functions that are written in assembly where that is known (`src/wrappers/shell.rs`).
+pub const NAKED: &str = "#[cfg_attr(any(target_arch = \"x86_64\", target_arch = \"aarch64\"), unsafe(naked))]";
+
 pub fn rule(call: &Call) -> &'static Rule {
     RULES.iter().find(|rule| rule.name == call.rule).expect("build.rs of commsee checked it")
 }
@@ -101,31 +104,10 @@ pub fn body_type(argument: &Argument) -> &'static str {
     }
 }
 
-/// Whether its calls may take the short path: those that programs make often. What begins with `Waitall` and the like is written by hand
-/// for both.
-pub fn has_short(call: &Call) -> bool {
-    let carried = call.arguments.iter().any(|argument| ["comm", "win"].contains(&argument.kind));
-    let starts = ["MPI_Start", "MPI_Startall"].contains(&call.name);
-    let probes = ["MPI_Mprobe", "MPI_Improbe"].contains(&call.name);
-    // Programs that make communicators in a loop make duplicates.
-    let made = ["MPI_Comm_dup", "MPI_Comm_free"].contains(&call.name);
-    completes(call) || starts || probes || made || carried && matches!(call.shape, Shape::Blocking | Shape::Request)
-}
-
-/// Whether its short path has forms of its own for some ABI families: it looks at requests or at a status.
-pub fn asks_for_family(call: &Call) -> bool {
-    let over_requests = ["request", "requests", "newrequest"];
-    call.arguments.iter().any(|argument| over_requests.contains(&argument.kind)) || status(call).is_some()
-}
-
-/// Whether the C function may count its Fortran calls, too: of what makes communicators it is recorded where.
-pub fn may_leave_to_c(call: &Call) -> bool {
-    has_short(call) && call.letter.is_none() && call.name != "MPI_Comm_free"
-}
-
-/// Which of `thread::recording` and `thread::following` the wrapper asks for its thread.
-pub fn enter(call: &Call) -> &'static str {
-    if call.shape == Shape::Blocking { "recording" } else { "following" }
+/// Which of the functions of `guest::state` tells that the call is only passed on. Those of requests and communicators are followed also while
+/// recording pauses.
+pub fn unseen(call: &Call) -> &'static str {
+    if call.shape == Shape::Blocking { "is_not_on" } else { "is_off" }
 }
 
 pub fn names(call: &Call) -> String {

@@ -2,9 +2,9 @@
 
 use bytemuck::{Pod, Zeroable};
 
-/// What one thread is in: a call, or the program. The thread alone writes it: before a call [`ABOUT_TO_BEGIN`] as `begin_ticks`, `caller`,
-/// `comm`, `word` and `begin_ticks`, then 0 as `end_ticks` where the clock may tell the same time twice, and after the call `end_ticks`. A thread has
-/// [`IN_FLIGHT_LEVELS`] of them: calls that the program's callbacks make inside of a call take the next one.
+/// What one thread is in: a call, or the program. The thread alone writes it: `caller`, before the call `comm`, `word`, `begin_ticks` and 0 as
+/// `end_ticks`, after it `end_ticks`. A thread has [`IN_FLIGHT_LEVELS`] of them: calls that the program's callbacks make inside of a call
+/// take the next one.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub struct InFlightCall {
@@ -22,27 +22,21 @@ pub struct InFlightCall {
     pub level: u32,
     /// The call's return address, in the memory of the process. 0: unknown.
     pub caller: u64,
-    /// The latest return address of a Fortran call that leaves it to the C function to count, and the one that the library's Fortran layer
-    /// calls that function from.
-    pub fortran_caller: u64,
-    pub fortran_layer: u64,
+    /// Time of the calls that were made within this one, and are counted themselves.
+    pub nested_ticks: u64,
+    /// The stack pointer of its wrapper: whoever has a higher one has left the call by a jump.
+    pub stack: u64,
 }
 
 const _: () = assert!(size_of::<InFlightCall>() == 64);
 
-pub const IN_FLIGHT_LEVELS: usize = 3;
-
-/// Later than any end, and before the begin of a call is known in the place of it: a handler of a signal that calls MPI takes the next level.
-pub const ABOUT_TO_BEGIN: u64 = u64::MAX;
+pub const IN_FLIGHT_LEVELS: usize = 8;
 
 /// Low bits of `begin_ticks`, which the word has as well: so a reader sees that both were written together.
 const IN_FLIGHT_CHECK: u64 = 0xffff;
 const IN_FLIGHT_HANDLE: u64 = 1 << 32;
 
 impl InFlightCall {
-    /// Where [`InFlightCall::caller`] lies, for code that writes it without this structure.
-    pub const CALLER_OFFSET: usize = std::mem::offset_of!(InFlightCall, caller);
-
     /// An operation; whether `comm` is a handle, which may be none at all, or a number.
     #[inline(always)]
     pub const fn word(operation: u16, is_handle: bool, begin_ticks: u64) -> u64 {
@@ -57,18 +51,12 @@ impl InFlightCall {
     /// The operation of the call that the thread is in. None in the program, and none where the reader came between two of the
     /// words: then the thread was just about to enter a call.
     pub fn operation(&self) -> Option<u16> {
-        let is_whole = (self.word ^ self.begin_ticks) & IN_FLIGHT_CHECK == 0 && self.begin_ticks != ABOUT_TO_BEGIN;
+        let is_whole = (self.word ^ self.begin_ticks) & IN_FLIGHT_CHECK == 0;
         (is_whole && InFlightCall::is_inside(self.begin_ticks, self.end_ticks)).then_some((self.word >> 16) as u16)
     }
 
     pub fn is_of_handle(&self) -> bool {
         self.word & IN_FLIGHT_HANDLE != 0
-    }
-
-    /// Where the program called, in C or in Fortran.
-    #[inline(always)]
-    pub fn called_from(&self) -> u64 {
-        if self.caller == self.fortran_layer { self.fortran_caller } else { self.caller }
     }
 }
 
@@ -82,6 +70,6 @@ mod tests {
         use std::mem::offset_of;
         let words =
             [offset_of!(InFlightCall, word), offset_of!(InFlightCall, begin_ticks), offset_of!(InFlightCall, thread)];
-        assert_eq!((words, InFlightCall::CALLER_OFFSET), ([0, 16, 32], 40));
+        assert_eq!((words, offset_of!(InFlightCall, caller)), ([0, 16, 32], 40));
     }
 }

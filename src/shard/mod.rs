@@ -31,7 +31,7 @@ pub use event::{CALL, Event, LAYER, RECEIVED, SENT, Sync};
 pub use file::{read_file, read_header};
 pub use files::{FILE_NAME_BYTES, File, FileCell, MOST_FILES, UNNAMED_FILE};
 pub use header::*;
-pub use in_flight::{ABOUT_TO_BEGIN, IN_FLIGHT_LEVELS, InFlightCall};
+pub use in_flight::{IN_FLIGHT_LEVELS, InFlightCall};
 pub use layout::*;
 pub use name::{run_in_name, run_name, shard_name, snapshot_name};
 pub use path::{kept, without_prefix};

@@ -9,7 +9,7 @@ use super::completed::Completed;
 use super::event::{Event, LAYER, RECEIVED};
 use super::files::{File, FileCell, UNNAMED_FILE};
 use super::header::*;
-use super::in_flight::{ABOUT_TO_BEGIN, InFlightCall};
+use super::in_flight::InFlightCall;
 use super::layout::*;
 use super::site::{Place, SiteCell};
 use super::transfer::{Context, LayerCommunicator, NO_OPERATION, Peer, Transfer, unrouted};
@@ -387,7 +387,7 @@ impl Shard {
         holders: &HashMap<u64, u32>,
         states: &mut BTreeMap<u32, ThreadState>,
     ) {
-        let has_begun = level.begin_ticks != 0 && level.begin_ticks != ABOUT_TO_BEGIN;
+        let has_begun = level.begin_ticks != 0;
         if !has_begun && level.end_ticks == 0 {
             return;
         }
@@ -399,7 +399,7 @@ impl Shard {
         let call = operation.map(|operation| (self.communicator_at(level, holders), operation));
         // What was caught between two words of a call that begins may have no end.
         let since_ticks = if call.is_some() || level.end_ticks == 0 { level.begin_ticks } else { level.end_ticks };
-        let caller = if call.is_some() { level.called_from() } else { 0 };
+        let caller = if call.is_some() { level.caller } else { 0 };
         let state = ThreadState { thread: level.thread, call, caller, since_ticks };
         let known = states.entry(level.thread).or_insert(state);
         if (known.call.is_some(), known.since_ticks) < (state.call.is_some(), state.since_ticks) {

@@ -3,15 +3,12 @@
 
 use std::cell::Cell;
 use std::ffi::{CString, c_int};
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::entry::Entry;
 use super::handles::{Object, handle, is_same};
 use super::sentinels;
-use super::simple::is_simple;
-use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::shard::memory;
 
@@ -29,37 +26,34 @@ pub unsafe fn long(place: Word) -> i64 {
 }
 
 #[inline(always)]
-pub unsafe fn count<P: Path>(place: Word, entry: &Entry) -> i64 {
+pub unsafe fn count(place: Word, entry: &Entry) -> i64 {
     // SAFETY: as above; large-count forms pass INTEGER(KIND=MPI_COUNT_KIND).
-    unsafe {
-        if entry.large && !is_simple::<P>() { *(place as *const i64) } else { i64::from(*(place as *const c_int)) }
-    }
+    unsafe { if entry.large { *(place as *const i64) } else { i64::from(*(place as *const c_int)) } }
 }
 
 /// The address of a buffer.
 #[inline(always)]
-pub unsafe fn address<P: Path>(buffer: Word, entry: &Entry) -> Word {
+pub unsafe fn address(buffer: Word, entry: &Entry) -> Word {
     // SAFETY: a descriptor begins with the address (`base_addr`, Fortran 2018, 18.5.3).
-    if entry.descriptors && !is_simple::<P>() && buffer != 0 { unsafe { *(buffer as *const Word) } } else { buffer }
+    if entry.descriptors && buffer != 0 { unsafe { *(buffer as *const Word) } } else { buffer }
 }
 
 /// One handle of the program, where the call finds it. Its kind is told each time: then nobody has to keep it.
-pub struct Handle<P: Path> {
+pub struct Handle {
     fortran: Word,
     c: Cell<Word>,
-    path: PhantomData<P>,
 }
 
-impl<P: Path> Handle<P> {
+impl Handle {
     /// For a handle that the call will make.
     #[inline(always)]
-    pub fn new(fortran: Word) -> Handle<P> {
-        Handle { fortran, c: Cell::new(0), path: PhantomData }
+    pub fn new(fortran: Word) -> Handle {
+        Handle { fortran, c: Cell::new(0) }
     }
 
     /// For a handle that is there already.
     #[inline(always)]
-    pub unsafe fn holding(object: Object, fortran: Word) -> Handle<P> {
+    pub unsafe fn holding(object: Object, fortran: Word) -> Handle {
         let place = Handle::new(fortran);
         // SAFETY: the caller passes the place of a handle.
         unsafe { place.refresh(object) };
@@ -68,14 +62,14 @@ impl<P: Path> Handle<P> {
 
     #[inline(always)]
     pub fn place(&self, object: Object) -> Word {
-        if is_same::<P>(object) { self.fortran } else { self.c.as_ptr() as Word }
+        if is_same(object) { self.fortran } else { self.c.as_ptr() as Word }
     }
 
     #[inline(always)]
     pub unsafe fn refresh(&self, object: Object) {
-        if !is_same::<P>(object) {
+        if !is_same(object) {
             // SAFETY: whoever made this passed the place of a handle.
-            self.c.set(unsafe { handle::<P>(object, self.fortran) });
+            self.c.set(unsafe { handle(object, self.fortran) });
         }
     }
 }
@@ -98,9 +92,8 @@ pub fn are_requests_translated() -> bool {
 }
 
 /// The places of several requests.
-pub struct Requests<P: Path> {
+pub struct Requests {
     fortran: Word,
-    path: PhantomData<P>,
     length: usize,
     /// Of a few.
     few: [MaybeUninit<Cell<Word>>; FEW],
@@ -111,22 +104,22 @@ pub struct Requests<P: Path> {
 /// Most programs exchange with no more than eight neighbors at once.
 const FEW: usize = 16;
 
-impl<P: Path> Requests<P> {
+impl Requests {
     /// Nothing is there before it is refreshed.
     #[inline(always)]
-    pub fn new(fortran: Word, length: c_int) -> Requests<P> {
-        let length = if is_same::<P>(Object::Request) { 0 } else { usize::try_from(length).unwrap_or(0) };
+    pub fn new(fortran: Word, length: c_int) -> Requests {
+        let length = if is_same(Object::Request) { 0 } else { usize::try_from(length).unwrap_or(0) };
         if length != 0 {
             ARE_TRANSLATED.store(true, Ordering::Relaxed);
         }
         let many = if length > FEW { cells(length) } else { Vec::new() };
         let length = if length > FEW { many.len() } else { length };
-        Requests { fortran, path: PhantomData, length, few: [const { MaybeUninit::uninit() }; FEW], many }
+        Requests { fortran, length, few: [const { MaybeUninit::uninit() }; FEW], many }
     }
 
     /// 0 where there are none to be seen.
     pub fn place(&self) -> Word {
-        match is_same::<P>(Object::Request) {
+        match is_same(Object::Request) {
             true => self.fortran,
             false if self.length == 0 => 0,
             false => self.first() as Word,
@@ -146,7 +139,7 @@ impl<P: Path> Requests<P> {
         for index in 0..self.length {
             // SAFETY: as demanded, and there is room for as many.
             unsafe {
-                let handle = handle::<P>(Object::Request, fortran + index * size_of::<c_int>());
+                let handle = handle(Object::Request, fortran + index * size_of::<c_int>());
                 first.add(index).write(Cell::new(handle));
             }
         }
@@ -168,14 +161,14 @@ impl Statuses {
 
     /// As a C function is given them.
     #[inline(always)]
-    pub fn place<P: Path>(self) -> Word {
-        if self.are_ignored { abi().status_ignore_on::<P>() } else { self.fortran }
+    pub fn place(self) -> Word {
+        if self.are_ignored { abi().status_ignore } else { self.fortran }
     }
 
     /// What to pass on where a body passes on these: they may be its own, if the program ignores them.
     #[inline(always)]
-    pub fn passed<P: Path>(self, by_body: Word) -> Word {
-        if self.are_ignored && by_body == abi().status_ignore_on::<P>() { self.fortran } else { by_body }
+    pub fn passed(self, by_body: Word) -> Word {
+        if self.are_ignored && by_body == abi().status_ignore { self.fortran } else { by_body }
     }
 }
 

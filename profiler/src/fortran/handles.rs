@@ -2,9 +2,7 @@
 
 use std::ffi::{CStr, c_int, c_void};
 
-use super::simple::is_simple;
 use crate::guest::set_once::SetOnce;
-use crate::guest::short_path::{Family, Path};
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::real;
 use crate::objects::{datatypes, requests};
@@ -107,24 +105,9 @@ fn known<const COUNT: usize>(translate: Function, is_predefined: impl Fn(Word) -
     std::array::from_fn(|fortran| c(fortran).filter(|handle| is_predefined(*handle)).unwrap_or(0))
 }
 
-/// Whether handles are as [`is_simple`] has them. Called after [`prepare`].
-pub fn are_simple() -> bool {
-    let is_open_mpi = matches!(abi().path(), Family::OpenMpi);
-    // SAFETY: the caller sees to it.
-    is_open_mpi
-        && unsafe {
-            TRANSLATION.get().iter().take(Object::File as usize).all(Option::is_some)
-                && *NULL_REQUEST.get() != ARE_TRANSLATED
-                && REQUESTS.get().contains(&abi().request_null)
-        }
-}
-
 /// Whether Fortran handles of this kind lie in memory just as C handles do.
 #[inline(always)]
-pub fn is_same<P: Path>(object: Object) -> bool {
-    if is_simple::<P>() {
-        return false;
-    }
+pub fn is_same(object: Object) -> bool {
     // SAFETY: `prepare` has run before recording started.
     let translation = unsafe { TRANSLATION.get() };
     translation[object as usize].is_none()
@@ -132,14 +115,14 @@ pub fn is_same<P: Path>(object: Object) -> bool {
 
 /// The C handle for the Fortran handle that stands at a place.
 #[inline(always)]
-pub unsafe fn handle<P: Path>(object: Object, place: Word) -> Word {
+pub unsafe fn handle(object: Object, place: Word) -> Word {
     // SAFETY: Fortran passes INTEGERs by reference; the function is the library's own translation, which takes any number.
     unsafe {
         let fortran = *(place as *const c_int);
-        if object == Object::Request && (is_simple::<P>() || *NULL_REQUEST.get() != ARE_TRANSLATED) {
+        if object == Object::Request && *NULL_REQUEST.get() != ARE_TRANSLATED {
             return match REQUESTS.get().get(fortran as u32 as usize) {
                 Some(common) if *common != 0 => *common,
-                _ if !is_simple::<P>() && i64::from(fortran) == *NULL_REQUEST.get() => abi().request_null,
+                _ if i64::from(fortran) == *NULL_REQUEST.get() => abi().request_null,
                 _ => OF_FORTRAN | fortran as u32 as Word,
             };
         }
@@ -170,16 +153,10 @@ fn other_name(handle: Word) -> Option<Word> {
 
 /// The same, where `known` has predefined ones.
 #[inline(always)]
-unsafe fn mostly_known<P: Path>(object: Object, known: &[Word], place: Word) -> Word {
+unsafe fn mostly_known(object: Object, known: &[Word], place: Word) -> Word {
     // SAFETY: as above.
     unsafe {
         let fortran = *(place as *const c_int);
-        if is_simple::<P>() {
-            return match known.get(fortran as u32 as usize) {
-                Some(known) if *known != 0 => *known,
-                _ => translated(object, fortran),
-            };
-        }
         match TRANSLATION.get()[object as usize] {
             None => fortran as u32 as Word,
             Some(translate) => match known.get(fortran as u32 as usize) {
@@ -190,21 +167,14 @@ unsafe fn mostly_known<P: Path>(object: Object, known: &[Word], place: Word) -> 
     }
 }
 
-/// By the library's function, which there is.
-#[inline(never)]
-unsafe fn translated(object: Object, fortran: c_int) -> Word {
+#[inline(always)]
+pub unsafe fn comm(place: Word) -> Word {
     // SAFETY: as above.
-    unsafe { TRANSLATION.get()[object as usize].map_or(0, |translate| translate(fortran)) }
+    unsafe { mostly_known(Object::Comm, COMMS.get(), place) }
 }
 
 #[inline(always)]
-pub unsafe fn comm<P: Path>(place: Word) -> Word {
+pub unsafe fn datatype(place: Word) -> Word {
     // SAFETY: as above.
-    unsafe { mostly_known::<P>(Object::Comm, COMMS.get(), place) }
-}
-
-#[inline(always)]
-pub unsafe fn datatype<P: Path>(place: Word) -> Word {
-    // SAFETY: as above.
-    unsafe { mostly_known::<P>(Object::Datatype, DATATYPES.get(), place) }
+    unsafe { mostly_known(Object::Datatype, DATATYPES.get(), place) }
 }

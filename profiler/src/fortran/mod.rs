@@ -8,24 +8,21 @@ mod handles;
 mod indices;
 mod integer;
 mod sentinels;
-mod simple;
 mod trial;
 
 use std::cell::Cell;
 use std::ffi::c_int;
 
 use crate::guest::set_once::SetOnce;
-use crate::guest::short_path::Path;
 use crate::guest::{say, state};
 use crate::mpi::abi::{Word, abi};
-use crate::thread;
+use crate::thread::{self, Thread};
 
 pub use arguments::{Handle, Requests, Statuses, Text, address, are_requests_translated, count, int, long};
-pub use entry::{Entry, Paths};
+pub use entry::Entry;
 pub use handles::{Object, comm, datatype, handle, is_of_fortran};
 pub use indices::Indices;
 pub use sentinels::is_in_place;
-pub use simple::is_simple;
 
 static UNDERSTOOD: SetOnce<bool> = SetOnce::new();
 /// The library's Fortran layer calls C functions by their `MPI_` names.
@@ -37,7 +34,6 @@ pub fn prepare() {
     unsafe {
         CALLS_C.set(abi().family.fortran_calls_c);
         UNDERSTOOD.set(integer::is_int() && handles::prepare());
-        simple::set(*UNDERSTOOD.get() && !*CALLS_C.get() && handles::are_simple());
     }
 }
 
@@ -49,7 +45,7 @@ pub fn understood(entry: &Entry) -> bool {
 
 /// Whether this library's Fortran arguments can be read. To be asked while recording is not off.
 #[inline(always)]
-pub fn is_understood() -> bool {
+fn is_understood() -> bool {
     // SAFETY: recording is on or pauses, so `prepare` has run.
     (unsafe { *UNDERSTOOD.get() } && !integer::is_wide()) || not_understood()
 }
@@ -68,26 +64,19 @@ fn not_understood() -> bool {
 
 /// The place for the error code: the program's, or ours where it leaves out the optional argument.
 #[inline(always)]
-pub fn given<P: Path>(ierror: Word, own: &Cell<c_int>) -> Word {
-    if ierror == 0 && !is_simple::<P>() { own.as_ptr() as Word } else { ierror }
+pub fn given(ierror: Word, own: &Cell<c_int>) -> Word {
+    if ierror == 0 { own.as_ptr() as Word } else { ierror }
 }
 
 /// Calls the library's Fortran entry point and returns the error code. What that one does through a C function that has a
 /// wrapper is part of this call.
 #[inline(always)]
-pub unsafe fn forward<P: Path>(operation: u16, entry: &Entry, ierror: Word, call: impl FnOnce()) -> c_int {
-    if is_simple::<P>() {
-        // SAFETY: as below.
-        return unsafe { code(ierror, call) };
-    }
+pub unsafe fn forward(thread: &Thread, operation: u16, entry: &Entry, ierror: Word, call: impl FnOnce()) -> c_int {
     let is_f08 = entry.is_f08() && !entry.descriptors;
     // SAFETY: recording is on or pauses, so `prepare` has run.
     let calls_c = if is_f08 { trial::result().calls_c } else { unsafe { *CALLS_C.get() } };
     let call = || match calls_c {
-        true => match thread::within_fortran(operation, call) {
-            Some(layer) if entry.layer() != layer => entry.is_layer_at(layer),
-            _ => {}
-        },
+        true => _ = thread::within_fortran(thread, operation, call),
         false => call(),
     };
     // SAFETY: `given` returned the place that the call fills.

@@ -23,7 +23,7 @@ impl Caller {
 pub struct Address(f64);
 
 impl Address {
-    #[inline(always)]
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub fn of<T>(place: &'static T) -> Address {
         Address(f64::from_bits(std::ptr::from_ref(place) as u64))
     }

@@ -1,18 +1,14 @@
 //! The time stamps: the invariant time-stamp counter on x86-64, the virtual counter on AArch64, the operating
 //! system's clock elsewhere. Reading it twice is most of what a call costs.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use vocabulary::shard::Moment;
 
-use crate::guest::short_path::Path;
+use crate::guest::set_once::Flag;
 
-/// Set once before recording starts: ticks come from the operating system's clock.
-static SYSTEM: AtomicBool = AtomicBool::new(false);
-
-/// Whether what the short path reads tells no time twice: the time-stamp counter does not (Intel SDM 17.17, and measured on AMD's). The
-/// virtual counter of AArch64 ticks 25 to 1000 times a microsecond.
-pub const NEVER_REPEATS: bool = cfg!(target_arch = "x86_64");
+/// Ticks come from the operating system's clock. Set before recording starts.
+static SYSTEM: Flag = Flag::new();
 
 /// Chooses the clock; returns its number for the shard's header.
 pub fn choose() -> u32 {
@@ -24,8 +20,8 @@ pub fn choose() -> u32 {
     return vocabulary::shard::CLOCK_VIRTUAL_COUNTER;
     #[cfg(not(target_arch = "aarch64"))]
     {
-        SYSTEM.store(true, Ordering::Relaxed);
-        crate::guest::short_path::forbid();
+        // SAFETY: recording has not started.
+        unsafe { SYSTEM.raise() };
         vocabulary::shard::CLOCK_MONOTONIC
     }
 }
@@ -33,13 +29,7 @@ pub fn choose() -> u32 {
 /// The time in ticks.
 #[inline(always)]
 pub fn now() -> u64 {
-    if SYSTEM.load(Ordering::Relaxed) { monotonic_ns() } else { counter::read() }
-}
-
-/// The time in ticks, on a path.
-#[inline(always)]
-pub fn now_on<P: Path>() -> u64 {
-    if P::IS_SHORT { counter::read() } else { now() }
+    if SYSTEM.is_raised() { monotonic_ns() } else { counter::read() }
 }
 
 /// How ticks become nanoseconds while the program runs: from one moment on, by a factor with 32 binary digits behind the point. So it is
@@ -80,7 +70,7 @@ pub fn now_ns() -> u64 {
 /// Where a hook module reads the factor, if it can read the ticks itself.
 pub fn factor_address() -> *const u64 {
     static UNKNOWN: AtomicU64 = AtomicU64::new(0);
-    let is_read_alike = cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) && !SYSTEM.load(Ordering::Relaxed);
+    let is_read_alike = cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) && !SYSTEM.is_raised();
     if is_read_alike { SCALE.factor.as_ptr() } else { UNKNOWN.as_ptr() }
 }
 

@@ -1,8 +1,5 @@
 //! Data that calls change one after the other. Only under `MPI_THREAD_MULTIPLE` a lock sees to it; below, the program itself
-//! must (MPI-4.1, 11.6), and a lock would be for nothing.
-//!
-//! Where a handler of a signal has left by a jump, or ended its thread, the data are used on. So they must be fit for use at each instruction:
-//! what is incomplete must not be seen before it is complete, and no memory of theirs is freed.
+//! must (MPI-4.1, 11.6), and a lock would be for nothing. A call never finds its own thread at them ([`in_flight`](crate::thread::in_flight)).
 
 use std::cell::UnsafeCell;
 
@@ -23,21 +20,14 @@ impl<T> Serial<T> {
         Serial { lock: Bounded::new(), value: UnsafeCell::new(value) }
     }
 
-    /// The work must not come back here. None where nobody can be at the data now: a handler of a signal has interrupted who is, or has left
-    /// them by a jump in another thread. The caller says that something is missing.
+    /// The work must not come back here. None where another thread does not come back from there: the caller says that something is missing.
     #[inline(always)]
     pub fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> Option<R> {
-        self.with_or(|| None, |value| Some(work(value)))
-    }
-
-    /// The same; `missing` takes the place of the work.
-    #[inline(always)]
-    pub fn with_or<R>(&self, missing: impl FnOnce() -> R, work: impl FnOnce(&mut T) -> R) -> R {
         if state::is_threaded() {
-            return self.locked(missing, work);
+            return self.locked(work);
         }
         // SAFETY: see above.
-        work(unsafe { &mut *self.value.get() })
+        Some(work(unsafe { &mut *self.value.get() }))
     }
 
     /// The value, where no lock is needed.
@@ -51,17 +41,12 @@ impl<T> Serial<T> {
         unsafe { &mut *self.value.get() }
     }
 
-    /// The thread ends: what it has left by a jump is for others.
-    pub fn let_go(&self) {
-        self.lock.let_go();
-    }
-
     /// Apart, so that nothing of it stands in the way of calls without a lock.
     #[cold]
     #[inline(never)]
-    fn locked<R>(&self, missing: impl FnOnce() -> R, work: impl FnOnce(&mut T) -> R) -> R {
-        let Some(_taken) = self.lock.take_again() else { return missing() };
+    fn locked<R>(&self, work: impl FnOnce(&mut T) -> R) -> Option<R> {
+        let _taken = self.lock.take()?;
         // SAFETY: locked, here and by all others.
-        work(unsafe { &mut *self.value.get() })
+        Some(work(unsafe { &mut *self.value.get() }))
     }
 }

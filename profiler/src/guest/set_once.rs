@@ -27,3 +27,28 @@ impl<T> SetOnce<T> {
         unsafe { (*self.0.get()).assume_init_ref() }
     }
 }
+
+/// Whether something is wanted: told before recording starts, and never taken back. A compiler joins its reading with a test, as it does not
+/// with atomic ones.
+pub struct Flag(UnsafeCell<bool>);
+
+// SAFETY: see `raise`.
+unsafe impl Sync for Flag {}
+
+impl Flag {
+    pub const fn new() -> Flag {
+        Flag(UnsafeCell::new(false))
+    }
+
+    /// SAFETY: before recording starts: nobody reads it meanwhile who would go another way by it.
+    pub unsafe fn raise(&self) {
+        // SAFETY: as demanded.
+        unsafe { *self.0.get() = true };
+    }
+
+    #[inline(always)]
+    pub fn is_raised(&self) -> bool {
+        // SAFETY: as above.
+        unsafe { *self.0.get() }
+    }
+}

@@ -1,8 +1,8 @@
-//! Whether calls are recorded.
+//! Whether calls are recorded, and how.
 
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
-use crate::guest::short_path::{self, Path};
+use crate::guest::generation;
 
 /// Before `MPI_Init`, after `MPI_Finalize`, when disabled, or after trouble: calls are forwarded and nothing else.
 pub const OFF: u8 = 0;
@@ -11,6 +11,10 @@ pub const PAUSED: u8 = 1;
 pub const ON: u8 = 2;
 
 pub static STATE: AtomicU8 = AtomicU8::new(OFF);
+/// Calls are counted, and nothing more is wanted of them.
+static ONLY_COUNTS: AtomicBool = AtomicBool::new(false);
+/// A timeline, datatypes or call sites are wanted.
+static WANTS_MORE: AtomicBool = AtomicBool::new(false);
 /// Raised whenever the state changes, or what else hook modules remember answers by.
 static EPOCH: AtomicU32 = AtomicU32::new(0);
 /// Of the bits below: one comparison tells that it is neither.
@@ -23,6 +27,33 @@ const WATCHED: u8 = 2;
 #[inline(always)]
 pub fn is_on() -> bool {
     STATE.load(Ordering::Relaxed) == ON
+}
+
+/// It pauses, or is off.
+pub fn is_not_on() -> bool {
+    !is_on()
+}
+
+#[inline(always)]
+pub fn is_off() -> bool {
+    STATE.load(Ordering::Relaxed) == OFF
+}
+
+#[inline(always)]
+pub fn only_counts() -> bool {
+    ONLY_COUNTS.load(Ordering::Relaxed)
+}
+
+/// More is wanted of each call than to be counted.
+pub fn want_more() {
+    WANTS_MORE.store(true, Ordering::SeqCst);
+    settle();
+}
+
+/// Whoever found something while calls were only counted looks it up again.
+fn settle() {
+    ONLY_COUNTS.store(is_on() && !WANTS_MORE.load(Ordering::SeqCst), Ordering::SeqCst);
+    next_generation();
 }
 
 /// Where a hook module reads it.
@@ -44,20 +75,10 @@ pub fn raise_epoch() {
 /// The same after a handle has got or lost a meaning. Modules ask for the meaning of those that calls under way were given: whoever asked
 /// did so in a call before this one, and so did he ask for the epoch's address.
 #[inline(always)]
-pub fn raise_epoch_of_handles(alone: Alone) {
-    if alone.may_be_watched && UNUSUAL.load(Ordering::Relaxed) & WATCHED != 0 {
+pub fn raise_epoch_of_handles(_: Alone) {
+    if UNUSUAL.load(Ordering::Relaxed) & WATCHED != 0 {
         raise_epoch();
     }
-}
-
-#[inline(always)]
-pub fn is_on_in<P: Path>() -> bool {
-    P::IS_SHORT || is_on()
-}
-
-#[inline(always)]
-pub fn is_off() -> bool {
-    STATE.load(Ordering::Relaxed) == OFF
 }
 
 /// Everything that was set up before is visible to whoever sees the state on.
@@ -67,8 +88,7 @@ pub fn start(threaded: bool) {
         several_threads();
     }
     STATE.store(ON, Ordering::Release);
-    short_path::open();
-    raise_epoch();
+    settle();
 }
 
 /// From now on several threads may call MPI at the same time.
@@ -78,22 +98,14 @@ pub fn several_threads() {
 
 pub fn stop() {
     STATE.store(OFF, Ordering::Release);
-    short_path::close();
-    raise_epoch();
+    settle();
 }
 
 /// `MPI_Pcontrol`.
 pub fn pause(paused: bool) {
     let (from, to) = if paused { (ON, PAUSED) } else { (PAUSED, ON) };
     let _ = STATE.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
-    if !paused {
-        short_path::open();
-    }
-    // Also where another thread has just paused.
-    if !is_on() {
-        short_path::close();
-    }
-    raise_epoch();
+    settle();
 }
 
 #[inline(always)]
@@ -104,18 +116,15 @@ pub fn is_threaded() -> bool {
 /// Says that calls come one after the other: no other thread is in one. It does not outlast a call of the library, in which the program
 /// may open a session with more threads.
 #[derive(Clone, Copy)]
-pub struct Alone {
-    /// A hook module may remember answers by the epoch.
-    may_be_watched: bool,
+pub struct Alone(());
+
+/// What was found out so far is looked up again, also by hook modules.
+pub fn next_generation() {
+    generation::end();
+    raise_epoch();
 }
 
 #[inline(always)]
 pub fn alone() -> Option<Alone> {
-    if is_threaded() { None } else { Some(Alone { may_be_watched: true }) }
-}
-
-/// The same where no hook module remembers answers by the epoch.
-#[inline(always)]
-pub fn alone_unwatched() -> Option<Alone> {
-    if UNUSUAL.load(Ordering::Relaxed) == 0 { Some(Alone { may_be_watched: false }) } else { None }
+    if is_threaded() { None } else { Some(Alone(())) }
 }

@@ -22,14 +22,13 @@ pub static FUNCTIONS: [AtomicPtr<c_void>; 3 * LARGE] = [const { AtomicPtr::new(p
 /// `MPI_ERR_OTHER`, which only a program can meet that calls what its library does not have.
 #[inline(always)]
 pub fn function(slot: usize) -> *mut c_void {
-    let known = FUNCTIONS[slot].load(Ordering::Relaxed);
-    if known.is_null() { find(slot) } else { known }
+    known(slot).unwrap_or_else(|| find(slot))
 }
 
-/// The same, or null where nobody has asked for it yet.
+/// The same, if somebody has asked for it.
 #[inline(always)]
-pub fn known(slot: usize) -> *mut c_void {
-    FUNCTIONS[slot].load(Ordering::Relaxed)
+pub fn known(slot: usize) -> Option<*mut c_void> {
+    Some(FUNCTIONS[slot].load(Ordering::Relaxed)).filter(|known| !known.is_null())
 }
 
 /// Whether the library has the function of a slot.

@@ -3,7 +3,6 @@
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
-use crate::guest::short_path::{Family, Full, Path};
 use crate::mpi::abi::{Count, Word, abi};
 use crate::mpi::pmpi;
 
@@ -19,8 +18,8 @@ impl Own {
 
     /// The status to pass on: the program's, or ours where it passes `MPI_STATUS_IGNORE`.
     #[inline(always)]
-    pub fn stand_in<P: Path>(&mut self, status: Word) -> Word {
-        if status == abi().status_ignore_on::<P>() { self.0.as_mut_ptr() as Word } else { status }
+    pub fn stand_in(&mut self, status: Word) -> Word {
+        if status == abi().status_ignore { self.0.as_mut_ptr() as Word } else { status }
     }
 }
 
@@ -30,33 +29,28 @@ impl Own {
 #[inline(always)]
 pub unsafe fn bytes(status: Word) -> u64 {
     // SAFETY: the caller passes the address of a status that the library has filled.
-    unsafe { usual_bytes::<Full>(status).unwrap_or_else(|| unusual_bytes(status)) }
+    unsafe { usual_bytes(status).unwrap_or_else(|| unusual_bytes(status)) }
 }
 
 /// The same, if they lie where they do in most statuses.
 #[inline(always)]
-pub unsafe fn usual_bytes<P: Path>(status: Word) -> Option<u64> {
+pub unsafe fn usual_bytes(status: Word) -> Option<u64> {
     // SAFETY: as above.
-    unsafe { if may_be_usual::<P>(status) { bytes_where_usual::<P>(status) } else { None } }
+    unsafe { if may_be_usual(status) { bytes_where_usual(status) } else { None } }
 }
 
 /// Whether there is such a place, and a status (or an array of them), by one comparison: behind null lies an address below a page, and without a
 /// place one below zero.
 #[inline(always)]
-pub fn may_be_usual<P: Path>(status: Word) -> bool {
+pub fn may_be_usual(status: Word) -> bool {
     const PAGE_BYTES: isize = 4096;
-    // There null is `MPI_STATUS_IGNORE`, in whose place ours stands.
-    if matches!(P::FAMILY, Family::OpenMpi) {
-        debug_assert!(status != 0);
-        return true;
-    }
-    status.wrapping_add(abi().status_on::<P>().unusual) as isize >= PAGE_BYTES
+    status.wrapping_add(abi().status.unusual) as isize >= PAGE_BYTES
 }
 
 /// What lies there, if this is such a status.
 #[inline(always)]
-pub unsafe fn bytes_where_usual<P: Path>(status: Word) -> Option<u64> {
-    let places = abi().status_on::<P>();
+pub unsafe fn bytes_where_usual(status: Word) -> Option<u64> {
+    let places = abi().status;
     // SAFETY: as above; the places are there.
     unsafe {
         match *((status + places.unusual) as *const c_int) {
@@ -111,14 +105,8 @@ pub unsafe fn bytes_read(status: Word) -> u64 {
 /// One status out of an array; 0 where there is none.
 #[inline(always)]
 pub fn at(statuses: Word, index: usize) -> Word {
-    at_on::<Full>(statuses, index)
-}
-
-/// The same on a path.
-#[inline(always)]
-pub fn at_on<P: Path>(statuses: Word, index: usize) -> Word {
-    let are_ignored = statuses == abi().status_ignore_on::<P>();
-    if are_ignored || statuses == 0 { 0 } else { statuses + index * abi().status_on::<P>().bytes }
+    let are_ignored = statuses == abi().status_ignore;
+    if are_ignored || statuses == 0 { 0 } else { statuses + index * abi().status.bytes }
 }
 
 /// Where a message came from, and its tag.

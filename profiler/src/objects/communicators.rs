@@ -8,15 +8,16 @@ use bytemuck::Zeroable;
 use vocabulary::creators;
 use vocabulary::shard::{Communicator, FREED, INTER, InFlightCall, REMEMBERED, REMOTE};
 
+use crate::guest::generation::generation;
 use crate::guest::latest::Latest;
-use crate::guest::state::{self, Alone};
+use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi::{self, Group};
 use crate::mpi::world;
 use crate::objects::freeing::BeingFreed;
-use crate::objects::handles::{Handles, generation};
+use crate::objects::handles::Handles;
 use crate::objects::identity::{self, Identity};
-use crate::objects::records::{self, registry, with_registry};
+use crate::objects::records::{self, with_registry};
 use crate::shard::{self, memory};
 
 pub use crate::objects::records::{Record, none, prepare, several};
@@ -37,13 +38,19 @@ pub fn add_world(world_rank: u32, world_size: u32) {
 pub struct Recent {
     /// The communicator that it used last, valid in one generation of handles.
     used: Latest<Word, Record>,
+    /// The same of windows.
+    pub window: Latest<Word, Record>,
     /// Communicators and windows that it is freeing just now.
     pub freeing: BeingFreed,
 }
 
 impl Recent {
     pub const fn none() -> Recent {
-        Recent { used: Latest::none(0, ptr::null_mut()), freeing: BeingFreed::none() }
+        Recent {
+            used: Latest::none(0, ptr::null_mut()),
+            window: Latest::none(0, ptr::null_mut()),
+            freeing: BeingFreed::none(),
+        }
     }
 
     /// Has the communicator that was used last looked up once more.
@@ -207,27 +214,6 @@ pub fn words_of_duplicate(parent: &Communicator, letter: u8, birthplace: u32) ->
     (remote, u32::from(site_low) << 16 | u32::from(flags) << 8 | u32::from(letter))
 }
 
-/// Whether there is room for one more.
-#[inline(always)]
-pub fn have_room(alone: Alone) -> bool {
-    // SAFETY: nothing here comes back.
-    unsafe { registry(alone) }.has_room()
-}
-
-/// The same where calls come one after the other and there is room, and under its handle.
-#[inline(always)]
-pub unsafe fn duplicated(alone: Alone, parent: Record, sequence: u32, letter: u8, words: (u32, u32), handle: Word) {
-    // SAFETY: as demanded; records are never freed; nothing here comes back.
-    let record = unsafe {
-        let parent = &*parent;
-        // First, for want of registers.
-        let identity = identity::child(parent.identity, sequence, letter, parent.root);
-        let registry = registry(alone);
-        registry.keep_counted_in_room(|| duplicate_of(parent, identity, words, handle))
-    };
-    HANDLES.enter_alone(alone, handle, record);
-}
-
 #[inline(always)]
 fn duplicate_of(parent: &Communicator, identity: Identity, (remote, words): (u32, u32), handle: Word) -> Communicator {
     Communicator {
@@ -319,16 +305,7 @@ pub fn enter(handle: Word, record: Record) {
     HANDLES.enter(handle & abi().mask, record);
 }
 
-/// Takes the handle of a communicator away that has been freed, where calls come one after the other.
-#[inline(always)]
-pub fn freed(alone: Alone, handle: Word) -> Option<Record> {
-    let record = HANDLES.leave_alone(alone, handle)?;
-    // SAFETY: records are never freed.
-    unsafe { (*record).flags |= FREED };
-    Some(record)
-}
-
-/// Takes the handle away before the communicator is freed: where several threads may call, another one may get the same handle at once.
+/// Takes the handle of a communicator away: where several threads may call, before it is freed, since another one may get the same handle at once.
 pub fn leave(comm: Word) -> Record {
     HANDLES.leave(comm & abi().mask).unwrap_or(none())
 }

@@ -7,7 +7,7 @@ use std::ptr;
 
 use vocabulary::shard::Communicator;
 
-use crate::guest::{guard, stack};
+use crate::guest::guard;
 use crate::mpi::abi::Word;
 use crate::objects::handles::Handles;
 use crate::objects::records;
@@ -21,8 +21,6 @@ struct Entry {
     record: *mut Communicator,
     /// Where the handle had its meaning.
     table: Option<&'static Handles>,
-    /// The stack pointer of the call that frees it.
-    frame: usize,
 }
 
 pub struct BeingFreed {
@@ -32,7 +30,7 @@ pub struct BeingFreed {
 
 impl BeingFreed {
     pub const fn none() -> BeingFreed {
-        const NONE: Entry = Entry { handle: 0, record: ptr::null_mut(), table: None, frame: 0 };
+        const NONE: Entry = Entry { handle: 0, record: ptr::null_mut(), table: None };
         BeingFreed { entries: [const { Cell::new(NONE) }; MOST], length: Cell::new(0) }
     }
 
@@ -40,16 +38,6 @@ impl BeingFreed {
     pub fn find(&self, handle: Word) -> Option<*mut Communicator> {
         let mut live = self.entries[..self.length.get().min(MOST)].iter().rev().map(Cell::get);
         live.find(|entry| entry.handle == handle).map(|entry| entry.record)
-    }
-
-    /// The calls of these frames have been left: what they were freeing is still there.
-    pub fn revive(&self, is_left: impl Fn(usize) -> bool) {
-        while let Some(last) = self.length.get().checked_sub(1) {
-            if !is_left(self.entries[last.min(MOST - 1)].get().frame) {
-                return;
-            }
-            self.revive_latest();
-        }
     }
 
     #[cold]
@@ -64,49 +52,29 @@ impl BeingFreed {
     }
 }
 
-/// Who keeps them.
-pub trait Frees {
-    fn being_freed(&self) -> &BeingFreed;
-}
-
 /// A call that frees is under way. Where the program leaves it by an exception, the handle has its meaning again.
-pub struct Freeing<'a, T: Frees> {
-    owner: &'a T,
-}
+pub struct Freeing<'a>(&'a BeingFreed);
 
-impl<'a, T: Frees> Freeing<'a, T> {
-    #[inline(always)]
-    pub fn begin(owner: &'a T, table: &'static Handles, handle: Word, record: *mut Communicator) -> Freeing<'a, T> {
-        let freeing = owner.being_freed();
+impl<'a> Freeing<'a> {
+    pub fn begin(freeing: &'a BeingFreed, table: &'static Handles, handle: Word, record: *mut Communicator) -> Self {
         let length = freeing.length.get();
         if let Some(place) = freeing.entries.get(length) {
             let is_known = !ptr::eq(record, records::none());
-            place.set(Entry { handle, record, table: is_known.then_some(table), frame: stack::pointer() });
+            place.set(Entry { handle, record, table: is_known.then_some(table) });
         }
         freeing.length.set(length + 1);
-        Freeing { owner }
+        Freeing(freeing)
     }
 
     /// The call has returned.
-    #[inline(always)]
     pub fn end(self) {
-        let length = &self.owner.being_freed().length;
-        length.set(length.get().saturating_sub(1));
+        self.0.length.set(self.0.length.get().saturating_sub(1));
         std::mem::forget(self);
     }
 }
 
-impl<T: Frees> Drop for Freeing<'_, T> {
-    // Inlined, so that nothing of it lies in memory.
-    #[inline(always)]
+impl Drop for Freeing<'_> {
     fn drop(&mut self) {
-        left(self.owner);
+        self.0.revive_latest();
     }
-}
-
-/// Given the owner, which the hot path holds anyway.
-#[cold]
-#[inline(never)]
-fn left<T: Frees>(owner: &T) {
-    owner.being_freed().revive_latest();
 }

@@ -1,12 +1,11 @@
 //! A table from handles to the records of communicators. Looking up takes no lock; entering and leaving are serial.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use commsee_runtime::table::{Shared, Writer};
 use vocabulary::shard::{Communicator, REMEMBERED};
 
+use crate::guest::generation;
 use crate::guest::serial::Serial;
-use crate::guest::state::{self, Alone};
+use crate::guest::state::{self, Alone, next_generation};
 use crate::mpi::abi::Word;
 use crate::shard::memory;
 
@@ -17,30 +16,6 @@ pub struct Handles {
     writer: Serial<Writer>,
 }
 
-/// Raised whenever a handle of any table loses a meaning that somebody remembers, or calls begin to be counted in another phase: so that nobody trusts what
-/// he found before. 0 is no generation.
-static GENERATION: AtomicU64 = AtomicU64::new(1);
-
-#[inline(always)]
-pub fn generation() -> u64 {
-    GENERATION.load(Ordering::Relaxed)
-}
-
-/// What was found out so far is looked up again.
-pub fn next_generation() {
-    match state::alone() {
-        Some(alone) => end_generation(alone),
-        None => _ = GENERATION.fetch_add(1, Ordering::Release),
-    }
-    state::raise_epoch();
-}
-
-/// Only calls end a generation, so nobody else does at the same time.
-#[inline(always)]
-fn end_generation(_: Alone) {
-    GENERATION.store(generation() + 1, Ordering::Release);
-}
-
 impl Handles {
     pub const fn new() -> Handles {
         Handles { table: Shared::new(), writer: Serial::new(Writer::new()) }
@@ -49,11 +24,6 @@ impl Handles {
     /// Whether a handle can be entered now.
     pub fn are_open(&self) -> bool {
         self.writer.with(|_| ()).is_some()
-    }
-
-    /// The thread ends: what it has left by a jump is for others.
-    pub fn let_go(&self) {
-        self.writer.let_go();
     }
 
     pub fn find(&self, handle: Word) -> Option<Record> {
@@ -125,7 +95,7 @@ impl Handles {
         let record = self.table.remove(unsafe { self.writer.of(alone) }, handle)?;
         // SAFETY: records are never freed.
         if unsafe { (*record).flags } & REMEMBERED != 0 {
-            end_generation(alone);
+            generation::end_alone();
         }
         state::raise_epoch_of_handles(alone);
         Some(record)
@@ -135,8 +105,6 @@ impl Handles {
     #[inline(never)]
     fn leave_locked(&self, handle: Word) -> Option<Record> {
         let left = self.writer.with(|writer| {
-            // Before, too: a handler of a signal may leave by a jump behind the removal.
-            GENERATION.fetch_add(1, Ordering::Release);
             let record = self.table.remove(writer, handle)?;
             next_generation();
             Some(record)

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::ptr;
 
+use crate::guest::serial::Serial;
 use crate::mpi::abi::Word;
 use crate::objects::communicators::{self, Record};
-use crate::objects::unawaited::Unawaited;
 use crate::shard::memory;
 
 #[derive(Clone, Copy)]
@@ -30,11 +30,8 @@ struct Messages {
 
 const FIRST: usize = 8;
 
-static MESSAGES: Unawaited<Messages> = Unawaited::new(Messages {
-    first: [(0, Matched { comm: ptr::null_mut(), posted: 0 }); FIRST],
-    count: 0,
-    others: None,
-});
+static MESSAGES: Serial<Messages> =
+    Serial::new(Messages { first: [(0, Matched { comm: ptr::null_mut(), posted: 0 }); FIRST], count: 0, others: None });
 
 impl Messages {
     fn add(&mut self, message: Word, matched: Matched) -> Option<()> {
@@ -71,8 +68,13 @@ impl Messages {
 
 /// `MPI_Mprobe` or `MPI_Improbe` has matched a message.
 pub fn matched(message: Word, matched: Matched) {
-    if matched.comm != communicators::none() && MESSAGES.with(|messages| messages.add(message, matched)) == Some(None) {
-        memory::lose_call();
+    if matched.comm == communicators::none() {
+        return;
+    }
+    match MESSAGES.with(|messages| messages.add(message, matched)) {
+        Some(Some(())) => {}
+        Some(None) => memory::lose_call(),
+        None => memory::give_up_call(),
     }
 }
 

@@ -12,5 +12,3 @@ pub mod neighbors;
 pub mod records;
 pub mod requests;
 pub mod shortcuts;
-pub mod turns;
-mod unawaited;

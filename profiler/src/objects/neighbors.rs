@@ -6,10 +6,10 @@ use std::ffi::c_int;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::guest::serial::Serial;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi;
 use crate::objects::communicators::Record;
-use crate::objects::unawaited::Unawaited;
 use crate::shard::memory;
 
 /// Ranks of the communicator in the order of the buffers' blocks; beyond the border of a grid `MPI_PROC_NULL`, which is
@@ -23,6 +23,11 @@ pub struct Neighbors {
 }
 
 impl Neighbors {
+    /// None at all.
+    pub fn none() -> &'static Neighbors {
+        &NOBODY
+    }
+
     /// Places and ranks of the sources that exist.
     pub fn real_sources(&self) -> impl Iterator<Item = (usize, c_int)> {
         real(&self.sources)
@@ -40,7 +45,7 @@ fn real(ranks: &[c_int]) -> impl Iterator<Item = (usize, c_int)> {
 /// Those asked for last, by the last digits of their numbers.
 static LATEST: [AtomicPtr<Neighbors>; 16] = [const { AtomicPtr::new(ptr::null_mut()) }; 16];
 
-static KNOWN: Unawaited<Option<HashMap<u32, &'static Neighbors>>> = Unawaited::new(None);
+static KNOWN: Serial<Option<HashMap<u32, &'static Neighbors>>> = Serial::new(None);
 
 /// The neighbours in a communicator over which a call has just succeeded.
 #[inline(always)]

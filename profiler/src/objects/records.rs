@@ -11,7 +11,7 @@ use vocabulary::shard::{
 use crate::guest::serial::Serial;
 use crate::guest::set_once::SetOnce;
 use crate::guest::signals;
-use crate::guest::state::{self, Alone};
+use crate::guest::state;
 use crate::shard::{self, memory};
 
 pub type Record = *mut Communicator;
@@ -80,10 +80,7 @@ pub fn with_registry<R>(work: impl FnOnce(&mut Registry) -> R) -> Option<R> {
     if REGISTRY.with(|registry| !registry.has_room()) == Some(true) {
         signals::undisturbed(|| REGISTRY.with(Registry::next_block));
     }
-    let result = REGISTRY.with(|registry| {
-        registry.count_records();
-        work(registry)
-    });
+    let result = REGISTRY.with(work);
     if result.is_none() {
         memory::give_up_call();
     }
@@ -93,22 +90,6 @@ pub fn with_registry<R>(work: impl FnOnce(&mut Registry) -> R) -> Option<R> {
 /// Whether a record can be kept now.
 pub fn is_registry_open() -> bool {
     REGISTRY.with(|_| ()).is_some()
-}
-
-/// The thread ends: what it has left by a jump is for others.
-pub fn let_go() {
-    REGISTRY.let_go();
-}
-
-/// The same where calls come one after the other.
-///
-/// # Safety
-/// Nothing that comes back here is called while it is held.
-#[inline(always)]
-#[allow(clippy::mut_from_ref)]
-pub unsafe fn registry(alone: Alone) -> &'static mut Registry {
-    // SAFETY: as demanded.
-    unsafe { REGISTRY.of(alone) }
 }
 
 impl Registry {
@@ -124,18 +105,6 @@ impl Registry {
         self.counter += 1;
         let counter = self.counter;
         self.keep(|| Communicator { counter, ..make() })
-    }
-
-    /// The same where there is room.
-    ///
-    /// # Safety
-    /// [`Registry::has_room`] says so.
-    #[inline(always)]
-    pub unsafe fn keep_counted_in_room(&mut self, make: impl FnOnce() -> Communicator) -> Record {
-        self.counter += 1;
-        let counter = self.counter;
-        // SAFETY: as demanded.
-        unsafe { self.keep_in_room(|| Communicator { counter, ..make() }) }
     }
 
     /// Puts a record into the shard. Where there is no room for it, its calls are charged to the row `-`.
@@ -166,15 +135,6 @@ impl Registry {
             (*self.block).used += 1;
         }
         place
-    }
-
-    /// A handler of a signal may have left by a jump behind a record that is not counted yet.
-    fn count_records(&mut self) {
-        if !self.block.is_null() {
-            let bytes = self.next as usize - (self.block as usize + BLOCK_HEADER_BYTES);
-            // SAFETY: the registry's own block.
-            unsafe { (*self.block).used = (bytes / size_of::<Communicator>()) as u32 };
-        }
     }
 
     #[cold]

@@ -11,8 +11,9 @@ use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
 use crate::objects::requests::Kind;
-use crate::objects::shortcuts::{self, Shortcut};
+use crate::objects::shortcuts;
 use crate::thread::Thread;
+use crate::thread::counters::{Alike, LatelyCompleted};
 
 /// The counters that tell how a request was started, and by which size. Nobody's, where that is not known.
 pub type Started = *const Cell;
@@ -30,77 +31,125 @@ pub struct One {
     pub bytes: u64,
 }
 
-/// What a call over several requests has completed so far. It looks where such calls counted last, and keeps no more than it must, since
-/// little more finds room in registers.
+/// A call that completes requests: the communicator that it is counted on, and the key of its counters, without a bucket.
 #[derive(Clone, Copy)]
-pub struct Completions<'a> {
-    thread: &'a Thread,
-    /// That of the call.
-    shortcut: &'a Shortcut,
-    /// Of the bits below.
-    seen: u32,
+pub struct Call<'a> {
+    pub thread: &'a Thread,
+    record: Record,
+    key: u64,
 }
 
-const RECEIVED: u32 = 1;
-const OTHER: u32 = 2;
-/// They were started in several ways.
-const MIXED_RECEIVED: u32 = 4;
-const MIXED_OTHERS: u32 = 8;
+impl<'a> Call<'a> {
+    #[inline(always)]
+    pub fn new(thread: &'a Thread, record: Record, key: u64) -> Call<'a> {
+        Call { thread, record, key }
+    }
+
+    /// It completed this request alone.
+    #[inline(always)]
+    pub fn single(self, one: One, ticks: u64, peer: impl FnOnce() -> u64) {
+        let entry = self.entry(one.started, if one.kind.receives() { peer() } else { NO_PEER });
+        count(entry, one.bytes);
+        // SAFETY: one of this thread's.
+        unsafe { (*entry).ticks = (*entry).ticks.wrapping_add(ticks) };
+    }
+
+    /// The counters of requests that were started like this, and received from a peer.
+    #[inline(always)]
+    fn entry(self, started: Started, peer: u64) -> *mut Completed {
+        let lately = self.thread.counters.completed_lately(self.key, started, peer);
+        lately.unwrap_or_else(|| self.look_up(started, peer))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_up(self, started: Started, peer: u64) -> *mut Completed {
+        let (operation, bucket) = match started == UNKNOWN {
+            true => (NO_OPERATION, 0),
+            false => {
+                // SAFETY: counters are never freed, and their keys never change.
+                let key = unsafe { (*started).key };
+                let bucket = key as u8;
+                (Cell::operation_of(key), if bucket < BUCKET_FAILED { bucket & !OWN_SIZE } else { 0 })
+            }
+        };
+        let counters = &self.thread.counters;
+        let with = |peer: u64| Completed::started(operation, bucket, peer as u32);
+        if let Some(known) = counters.completed([self.key, with(peer)]) {
+            counters.keep_completed(self.key, started, peer, known);
+            return known;
+        }
+        match world_rank(self.record, peer) {
+            Some(world_rank) => counters.new_completed(Completed::new(self.key, with(peer), world_rank)),
+            None => counters
+                .completed([self.key, with(NO_PEER)])
+                .unwrap_or_else(|| counters.new_completed(Completed::new(self.key, with(NO_PEER), REMOTE_RANK))),
+        }
+    }
+}
+
+/// What a call has completed that may complete several. Most often they are like those that the thread's latest such call had, whose counters are known.
+pub struct Completions<'a> {
+    call: Call<'a>,
+    alike: LatelyCompleted,
+    received: Seen,
+    others: Seen,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    None,
+    /// They were all started in the same way.
+    Alike,
+    Mixed,
+}
+
+#[inline(always)]
+fn add_to(alike: &mut Alike, call: Call, one: One, seen: &mut Seen) {
+    if alike.started != one.started {
+        *alike = Alike { started: one.started, entry: call.entry(one.started, NO_PEER) };
+        *seen = if *seen == Seen::None { Seen::Alike } else { Seen::Mixed };
+    } else if *seen == Seen::None {
+        *seen = Seen::Alike;
+    }
+    count(alike.entry, one.bytes);
+}
 
 impl<'a> Completions<'a> {
     #[inline(always)]
-    pub fn of(thread: &'a Thread, shortcut: &'a Shortcut) -> Completions<'a> {
-        shortcut.forget_peer();
-        Completions { thread, shortcut, seen: 0 }
+    pub fn of(call: Call<'a>) -> Completions<'a> {
+        let latest = call.thread.counters.latest_completed.get();
+        let alike = if latest.key == call.key { latest } else { LatelyCompleted::of(call.key) };
+        Completions { call, alike, received: Seen::None, others: Seen::None }
     }
 
     #[inline(always)]
     pub fn add(&mut self, one: One) {
-        if one.kind.receives() { self.received(one.started, one.bytes) } else { self.other(one.started) }
+        if one.kind.receives() {
+            add_to(&mut self.alike.received, self.call, one, &mut self.received);
+        } else {
+            add_to(&mut self.alike.others, self.call, one, &mut self.others);
+        }
     }
 
-    #[inline(always)]
-    pub fn received(&mut self, started: Started, bytes: u64) {
-        let entry = match self.shortcut.completed_by_all(started) {
-            Some(entry) => entry,
-            None => {
-                self.seen |= if self.seen & RECEIVED != 0 { MIXED_RECEIVED } else { 0 };
-                found(self.thread, self.shortcut, started, NO_PEER)
-            }
-        };
-        self.seen |= RECEIVED;
-        count_received(entry, bytes);
-    }
-
-    #[inline(always)]
-    pub fn other(&mut self, started: Started) {
-        let entry = match self.shortcut.completed_other(started) {
-            Some(entry) => entry,
-            None => {
-                self.seen |= if self.seen & OTHER != 0 { MIXED_OTHERS } else { 0 };
-                found_of_other(self.thread, self.shortcut, started)
-            }
-        };
-        self.seen |= OTHER;
-        count_other(entry);
-    }
-
-    /// The call took so many ticks.
+    /// The call took so many ticks: those that received were waited for, or else the others, if they were alike.
     #[inline(always)]
     pub fn end(self, ticks: u64) {
-        let entry = match self.seen {
-            seen if seen & (RECEIVED | MIXED_RECEIVED) == RECEIVED => self.shortcut.latest_completed(),
-            seen if seen & (RECEIVED | OTHER | MIXED_OTHERS) == OTHER => self.shortcut.latest_completed_other(),
-            _ => return,
+        let (seen, waited_for) = match self.received {
+            Seen::None => (self.others, self.alike.others),
+            seen => (seen, self.alike.received),
         };
-        // SAFETY: as above.
-        unsafe { (*entry).ticks = (*entry).ticks.wrapping_add(ticks) };
+        if seen == Seen::Alike {
+            // SAFETY: one of this thread's.
+            unsafe { (*waited_for.entry).ticks = (*waited_for.entry).ticks.wrapping_add(ticks) };
+        }
+        self.call.thread.counters.latest_completed.set(self.alike);
     }
 }
 
-/// One is counted that received.
+/// One more has completed.
 #[inline(always)]
-fn count_received(entry: *mut Completed, bytes: u64) {
+fn count(entry: *mut Completed, bytes: u64) {
     // SAFETY: one of this thread's.
     unsafe {
         (*entry).requests = (*entry).requests.wrapping_add(1);
@@ -110,36 +159,28 @@ fn count_received(entry: *mut Completed, bytes: u64) {
     }
 }
 
-/// One is that did not.
-#[inline(always)]
-fn count_other(entry: *mut Completed) {
-    // SAFETY: as above.
-    unsafe { (*entry).requests = (*entry).requests.wrapping_add(1) };
-}
-
 /// Requests of a call that may have completed several, or one, from a peer.
 pub struct Ones<'a> {
-    thread: &'a Thread,
-    /// That of the call; none where it is not counted.
-    shortcut: Option<&'a Shortcut>,
+    /// None where it is not counted.
+    call: Option<Call<'a>>,
     first: Option<(One, u64)>,
     all: Option<Completions<'a>>,
 }
 
 impl<'a> Ones<'a> {
     #[inline(always)]
-    pub fn of(thread: &'a Thread, shortcut: Option<&'a Shortcut>) -> Ones<'a> {
-        Ones { thread, shortcut, first: None, all: None }
+    pub fn of(call: Option<Call<'a>>) -> Ones<'a> {
+        Ones { call, first: None, all: None }
     }
 
     #[inline(always)]
     pub fn add(&mut self, one: One, peer: impl FnOnce() -> u64) {
-        let Some(shortcut) = self.shortcut else { return };
+        let Some(call) = self.call else { return };
         match (&mut self.all, self.first) {
             (Some(all), _) => all.add(one),
             (None, None) => self.first = Some((one, if one.kind.receives() { peer() } else { NO_PEER })),
             (None, Some((first, _))) => {
-                let mut all = Completions::of(self.thread, shortcut);
+                let mut all = Completions::of(call);
                 all.add(first);
                 all.add(one);
                 self.all = Some(all);
@@ -149,100 +190,11 @@ impl<'a> Ones<'a> {
 
     #[inline(always)]
     pub fn end(self, ticks: u64) {
-        let Some(shortcut) = self.shortcut else { return };
-        match (self.all, self.first) {
-            (Some(all), _) => all.end(ticks),
-            (None, Some((one, peer))) => single(self.thread, shortcut, one, ticks, || peer),
-            (None, None) => {}
+        match (self.call, self.all, self.first) {
+            (_, Some(all), _) => all.end(ticks),
+            (Some(call), None, Some((one, peer))) => call.single(one, ticks, || peer),
+            _ => {}
         }
-    }
-}
-
-/// A call that completed one request.
-#[inline(always)]
-pub fn single(thread: &Thread, shortcut: &Shortcut, one: One, ticks: u64, peer: impl FnOnce() -> u64) {
-    match one.kind.receives() {
-        true => single_received(thread, shortcut, one.started, (one.bytes, peer()), ticks),
-        false => single_other(thread, shortcut, one.started, ticks),
-    }
-}
-
-/// The same of one that received, from a peer.
-#[inline(always)]
-pub fn single_received(thread: &Thread, shortcut: &Shortcut, started: Started, (bytes, peer): (u64, u64), ticks: u64) {
-    add(entry(thread, shortcut, started, peer), 1, bytes, ticks);
-}
-
-/// The same of one that did not.
-#[inline(always)]
-pub fn single_other(thread: &Thread, shortcut: &Shortcut, started: Started, ticks: u64) {
-    add(entry_of_other(thread, shortcut, started), 1, 0, ticks);
-}
-
-#[inline(always)]
-fn add(entry: *mut Completed, requests: u64, bytes: u64, ticks: u64) {
-    // SAFETY: one of this thread's.
-    let entry = unsafe { &mut *entry };
-    entry.requests = entry.requests.wrapping_add(requests);
-    // As above.
-    compiler_fence(Ordering::AcqRel);
-    entry.bytes = entry.bytes.wrapping_add(bytes);
-    entry.ticks = entry.ticks.wrapping_add(ticks);
-}
-
-#[inline(always)]
-fn entry(thread: &Thread, shortcut: &Shortcut, started: Started, peer: u64) -> *mut Completed {
-    shortcut.completed(started, peer).unwrap_or_else(|| found(thread, shortcut, started, peer))
-}
-
-#[inline(always)]
-fn entry_of_other(thread: &Thread, shortcut: &Shortcut, started: Started) -> *mut Completed {
-    shortcut.completed_other(started).unwrap_or_else(|| found_of_other(thread, shortcut, started))
-}
-
-#[inline(never)]
-fn found(thread: &Thread, shortcut: &Shortcut, started: Started, peer: u64) -> *mut Completed {
-    let entry = counted(thread, shortcut, started, peer);
-    shortcut.set_completed(started, peer, entry);
-    entry
-}
-
-#[inline(never)]
-fn found_of_other(thread: &Thread, shortcut: &Shortcut, started: Started) -> *mut Completed {
-    let entry = counted(thread, shortcut, started, NO_PEER);
-    shortcut.set_completed_other(started, entry);
-    entry
-}
-
-fn counted(thread: &Thread, shortcut: &Shortcut, started: Started, peer: u64) -> *mut Completed {
-    let calls = shortcut.cells.get();
-    thread.counters.completed_lately(calls, started, peer).unwrap_or_else(|| looked_up(thread, shortcut, started, peer))
-}
-
-#[cold]
-#[inline(never)]
-fn looked_up(thread: &Thread, shortcut: &Shortcut, started: Started, peer: u64) -> *mut Completed {
-    let (operation, bucket) = match started == UNKNOWN {
-        true => (NO_OPERATION, 0),
-        false => {
-            // SAFETY: counters are never freed, and their keys never change.
-            let key = unsafe { (*started).key };
-            let bucket = key as u8;
-            (Cell::operation_of(key), if bucket < BUCKET_FAILED { bucket & !OWN_SIZE } else { 0 })
-        }
-    };
-    let calls = shortcut.cells.get();
-    let with = |peer: u64| Completed::started(operation, bucket, peer as u32);
-    if let Some(known) = thread.counters.completed([calls, with(peer)]) {
-        thread.counters.keep_completed(calls, started, peer, known);
-        return known;
-    }
-    match world_rank(shortcut.record.get(), peer) {
-        Some(world_rank) => thread.counters.new_completed(Completed::new(calls, with(peer), world_rank)),
-        None => thread
-            .counters
-            .completed([calls, with(NO_PEER)])
-            .unwrap_or_else(|| thread.counters.new_completed(Completed::new(calls, with(NO_PEER), REMOTE_RANK))),
     }
 }
 

@@ -1,81 +1,62 @@
 //! What the rules for bytes are told of a call that has returned, and where they put its messages and datatypes.
 
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::marker::PhantomData;
 use std::ptr;
 
 use vocabulary::shard::{Edge, INTER};
 
-use crate::guest::short_path::{Full, Path};
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::Record;
 use crate::objects::datatypes;
+use crate::objects::neighbors::Neighbors;
 use crate::objects::shortcuts::Shortcut;
-use crate::objects::turns::NO_DESTINATION;
-use crate::record::carriers::{Carrier, Known, other_edge, shortcut};
+use crate::record::carriers::{Carrier, other_edge};
 use crate::thread::Thread;
 use crate::thread::counters::Counters;
 use crate::trace;
 use crate::volume::{Context, Part};
 
-/// Rules put the messages of a call that has just been made into the matrix.
-pub struct Now<'a, P: Path, C: Carrier> {
-    thread: &'a Thread,
+/// A call that has just been made, as its shortcut knows it: no function is called, and nothing is counted before all is known.
+pub struct Quick<'a> {
     shortcut: &'a Shortcut,
-    key: Word,
-    operation: u16,
-    path: PhantomData<(P, C)>,
+    /// The rule has asked something that the shortcut does not know.
+    has_missed: Cell<bool>,
+    /// The message of the call: its counters, or null, and its bytes.
+    message: (*mut Edge, u64),
 }
 
-/// What a rule is told by the shortcut alone. The counters of a message to another rank than the latest one may be looked for
-/// afterwards.
-pub struct AtOnce<'a, P> {
-    thread: &'a Thread,
-    shortcut: &'a Shortcut,
-    /// Whether calls of the operation send one message.
-    sends: bool,
-    /// Its counters, if they are those of the latest one; nobody's where none was sent.
-    edge: *mut Edge,
-    knows_edge: bool,
-    bytes: u64,
-    /// The rank that it went to, or none.
-    pub destination: c_int,
-    path: PhantomData<P>,
-}
-
-impl<'a, P: Path> AtOnce<'a, P> {
+impl<'a> Quick<'a> {
     #[inline(always)]
-    pub fn new(thread: &'a Thread, shortcut: &'a Shortcut) -> AtOnce<'a, P> {
-        AtOnce {
-            thread,
-            shortcut,
-            sends: false,
-            edge: ptr::null_mut(),
-            knows_edge: true,
-            bytes: 0,
-            destination: NO_DESTINATION,
-            path: PhantomData,
-        }
+    pub fn new(shortcut: &'a Shortcut) -> Quick<'a> {
+        Quick { shortcut, has_missed: Cell::new(false), message: (ptr::null_mut(), 0) }
     }
 
-    /// The rule has told all: whether the counters of what it told of a message are known.
+    /// Whether the shortcut knew all that the rule has asked.
     #[inline(always)]
-    pub fn knows_message(&self) -> bool {
-        self.knows_edge
+    pub fn knows_all(&self) -> bool {
+        !self.has_missed.get()
     }
 
-    /// What it told of a message is counted.
     #[inline(always)]
-    pub fn count_message(self) {
-        if self.sends {
+    pub fn count_message(&self) {
+        let (edge, bytes) = self.message;
+        if !edge.is_null() {
             // SAFETY: the counters that a shortcut knows are this thread's.
-            unsafe { Counters::add_messages(self.edge, (1, self.bytes)) };
+            unsafe { Counters::add_messages(edge, (1, bytes)) };
         }
+    }
+
+    #[inline(always)]
+    fn missed<R>(&self, instead: R) -> R {
+        self.has_missed.set(true);
+        instead
     }
 }
 
-impl<P: Path> Context for AtOnce<'_, P> {
+impl Context for Quick<'_> {
     #[inline(always)]
     fn record(&self) -> Record {
         self.shortcut.record.get()
@@ -86,72 +67,75 @@ impl<P: Path> Context for AtOnce<'_, P> {
     }
 
     #[inline(always)]
+    fn size(&self, datatype: Word) -> u64 {
+        match self.shortcut.datatype_bytes(datatype) {
+            Some(bytes) => bytes,
+            None => self.missed(0),
+        }
+    }
+
+    /// What a negative count makes is in the reach of no bucket.
+    #[inline(always)]
+    fn block(&self, count: i64, datatype: Word) -> u64 {
+        (count as u64).wrapping_mul(self.size(datatype))
+    }
+
+    /// A second one is too many.
+    #[inline(always)]
     fn message(&mut self, destination: c_int, bytes: u64) {
         match self.shortcut.edge(destination as u32) {
-            Some(edge) => self.edge = edge,
-            None => self.knows_edge = false,
+            Some(edge) if self.message.0.is_null() => self.message = (edge, bytes),
+            _ => self.missed(()),
         }
-        (self.sends, self.bytes, self.destination) = (true, bytes, destination);
     }
 
     #[inline(always)]
-    fn went_to(&self, destination: c_int) -> bool {
-        self.shortcut.edge(destination as u32).is_some()
+    unsafe fn brought(&self, status: Word) -> u64 {
+        // SAFETY: the caller passes a status that the library has filled.
+        match unsafe { status::usual_bytes(status) } {
+            Some(bytes) => bytes,
+            None => self.missed(0),
+        }
     }
-
-    fn describe(&mut self, _: Word, _: u64) {}
 
     #[inline(always)]
     fn records_datatypes(&self) -> bool {
         false
     }
 
-    /// The usual datatype is one whatever the count is. No bucket reaches as far as a negative one would.
-    #[inline(always)]
-    fn known_block(&self, count: i64, datatype: Word) -> Option<u64> {
-        Some((count as u64).wrapping_mul(self.shortcut.datatype_bytes(datatype)?))
-    }
-
-    /// One that nobody reads: an addition takes less than to ask whether there is one to be made.
-    #[inline(always)]
-    fn no_message(&mut self) {
-        (self.sends, self.edge, self.destination) = (true, self.thread.counters.nobody(), NO_DESTINATION);
-    }
+    fn describe(&mut self, _: Word, _: u64) {}
 
     #[inline(always)]
-    unsafe fn brought(&self, status: Word) -> Option<u64> {
-        // SAFETY: the caller passes a status that the library has filled.
-        unsafe { status::usual_bytes::<P>(status) }
-    }
-
-    /// In an intercommunicator it is not so simple.
-    #[inline(always)]
-    fn known_part(&self, root: c_int) -> Option<Part> {
+    fn part(&self, root: c_int) -> Part {
         let communicator = self.communicator();
-        if communicator.flags & INTER != 0 {
-            return None;
+        match communicator.flags & INTER != 0 {
+            true => self.missed(Part::Idle),
+            false if communicator.rank == root as u32 => Part::Root,
+            false => Part::Other,
         }
-        Some(if communicator.rank == root as u32 { Part::Root { is_inter: false } } else { Part::Other })
+    }
+
+    fn neighbors(&self) -> &'static Neighbors {
+        self.missed(Neighbors::none())
     }
 }
 
-impl<'a, P: Path, C: Carrier> Now<'a, P, C> {
-    #[inline(always)]
-    pub fn new(thread: &'a Thread, shortcut: &'a Shortcut, key: Word, operation: u16) -> Now<'a, P, C> {
-        Now { thread, shortcut, key, operation, path: PhantomData }
+/// The same, where its rule looks up what it needs, and counts.
+pub struct Now<'a, C: Carrier> {
+    thread: &'a Thread,
+    shortcut: &'a Shortcut,
+    key: Word,
+    operation: u16,
+    carrier: PhantomData<C>,
+}
+
+impl<'a, C: Carrier> Now<'a, C> {
+    pub fn new(thread: &'a Thread, shortcut: &'a Shortcut, key: Word, operation: u16) -> Now<'a, C> {
+        Now { thread, shortcut, key, operation, carrier: PhantomData }
     }
 }
 
-impl Now<'_, Full, Known> {
-    /// For a call whose rule has no messages.
-    pub fn of_record(thread: &Thread, record: Record, operation: u16) -> Now<'_, Full, Known> {
-        let shortcut = shortcut::<Full, Known>(thread, operation, record as Word);
-        Now { thread, shortcut, key: record as Word, operation, path: PhantomData }
-    }
-}
-
-impl<P: Path, C: Carrier> Context for Now<'_, P, C> {
-    #[inline(always)]
+impl<C: Carrier> Context for Now<'_, C> {
     fn record(&self) -> Record {
         self.shortcut.record.get()
     }
@@ -160,42 +144,29 @@ impl<P: Path, C: Carrier> Context for Now<'_, P, C> {
         C::comm(self.key)
     }
 
-    #[inline(always)]
     fn size(&self, datatype: Word) -> u64 {
-        match self.shortcut.datatype_bytes(datatype) {
-            Some(bytes) => bytes,
-            None => other_size(self.shortcut, datatype),
-        }
+        self.shortcut.datatype_bytes(datatype).unwrap_or_else(|| other_size(self.shortcut, datatype))
     }
 
-    /// The usual datatype is one whatever the count is.
-    #[inline(always)]
-    fn block(&self, count: i64, datatype: Word) -> u64 {
-        match self.shortcut.datatype_bytes(datatype) {
-            Some(bytes) if count >= 0 => (count as u64).wrapping_mul(bytes),
-            _ => other_block(self.shortcut, count, datatype),
-        }
-    }
-
-    #[inline(always)]
     fn message(&mut self, destination: c_int, bytes: u64) {
-        let edge = match self.shortcut.edge(destination as u32) {
-            Some(edge) => edge,
-            None => match other_edge::<C>(self.thread, self.shortcut, self.key, destination) {
-                Some(edge) => edge,
-                None => return,
-            },
-        };
-        // SAFETY: the counters that a shortcut knows are this thread's.
+        let known = self.shortcut.edge(destination as u32);
+        let edge = known.or_else(|| other_edge::<C>(self.thread, self.shortcut, self.key, self.operation, destination));
+        let Some(edge) = edge else { return };
+        // SAFETY: as above.
         let world_rank = unsafe { Counters::add_messages(edge, (1, bytes)) };
-        if trace::is_on_in::<P>() {
+        if trace::is_on() {
             trace::sent(self.thread, self.record(), self.operation, trace::take_tag(self.thread), world_rank, bytes);
         }
     }
 
-    #[inline(always)]
+    fn tagged(&self, tag: c_int) {
+        if trace::is_on() {
+            trace::set_tag(self.thread, tag);
+        }
+    }
+
     unsafe fn arrived(&mut self, status: Word, bytes: u64) {
-        if trace::is_on_in::<P>() {
+        if trace::is_on() {
             // SAFETY: the caller passes a status that the library has filled.
             unsafe {
                 trace::received(self.thread, self.record(), self.operation, trace::posted(self.thread), status, bytes)
@@ -204,27 +175,20 @@ impl<P: Path, C: Carrier> Context for Now<'_, P, C> {
     }
 
     /// The status that MPICH 4.0 gives such a receive is that of a message without bytes from rank 0.
-    #[inline(always)]
     fn awaits_none(&mut self) {
-        if trace::is_on_in::<P>() {
+        if trace::is_on() {
             trace::set_posted(self.thread, trace::NONE_POSTED);
         }
     }
 
-    #[inline(always)]
-    fn records_datatypes(&self) -> bool {
-        !P::IS_SHORT && datatypes::are_recorded()
-    }
-
-    #[inline(always)]
     fn describe(&mut self, datatype: Word, elements: u64) {
-        add_use(self.thread, self.record(), self.operation, datatype, elements);
+        let size_bytes = datatypes::size(datatype);
+        if let Some(number) = self.thread.counters.datatype(datatype, size_bytes) {
+            // SAFETY: records are never freed.
+            let comm = unsafe { (*self.record()).number };
+            self.thread.counters.count_use(comm, self.operation, number, elements.wrapping_mul(size_bytes));
+        }
     }
-}
-
-#[inline(never)]
-fn other_block(shortcut: &Shortcut, count: i64, datatype: Word) -> u64 {
-    if count <= 0 { 0 } else { (count as u64).wrapping_mul(other_size(shortcut, datatype)) }
 }
 
 /// The size of another datatype than the one that the operation's latest call was given.
@@ -236,17 +200,5 @@ fn other_size(shortcut: &Shortcut, datatype: Word) -> u64 {
             bytes
         }
         None => datatypes::size(datatype),
-    }
-}
-
-/// Apart, and given no address of what the hot path keeps in registers.
-#[cold]
-#[inline(never)]
-pub fn add_use(thread: &Thread, record: Record, operation: u16, datatype: Word, elements: u64) {
-    let size_bytes = datatypes::size(datatype);
-    if let Some(number) = thread.counters.datatype(datatype, size_bytes) {
-        // SAFETY: records are never freed.
-        let comm = unsafe { (*record).number };
-        thread.counters.count_use(comm, operation, number, elements.wrapping_mul(size_bytes));
     }
 }

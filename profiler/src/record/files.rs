@@ -10,7 +10,6 @@ use vocabulary::shard::{BUCKET_FAILED, UNNAMED_FILE};
 use crate::guest::guard::guarded;
 use crate::guest::probe;
 use crate::guest::serial::Serial;
-use crate::guest::short_path::Full;
 use crate::guest::signals::Undisturbed;
 use crate::guest::state;
 use crate::mpi::abi::Word;
@@ -82,12 +81,6 @@ pub fn leave(file: Word) -> Option<Opened> {
     Some(Opened { record, file: number.unwrap_or(UNNAMED_FILE) })
 }
 
-/// The thread ends: what it has left by a jump is for others.
-pub fn let_go() {
-    WRITER.let_go();
-    HANDLES.let_go();
-}
-
 /// The number of the file that a call was given by its path.
 pub unsafe fn named(path: Word, code: c_int) -> u32 {
     let number = guarded(|| {
@@ -133,13 +126,13 @@ pub fn with_volume(thread: &Thread, opened: Opened, done: Done, volume: Volume) 
 }
 
 /// A call on a file, with the bytes that its rule tells.
-pub fn call(thread: &Thread, file: Word, done: Done, rule: impl FnOnce(&mut Now<Full, Known>) -> Volume) {
+pub fn call(thread: &Thread, file: Word, done: Done, rule: impl FnOnce(&mut Now<Known>) -> Volume) {
     let opened = opened(file);
     if done.code != 0 {
         return plain(thread, opened, done);
     }
     let mut volume = Volume::default();
-    tally::of_record::<Full>(thread, opened.record, done, |context| {
+    tally::of_record(thread, opened.record, done, |context| {
         volume = rule(context);
         volume
     });
@@ -147,24 +140,12 @@ pub fn call(thread: &Thread, file: Word, done: Done, rule: impl FnOnce(&mut Now<
 }
 
 /// A nonblocking write.
-pub fn started(
-    thread: &Thread,
-    file: Word,
-    request: Word,
-    done: Done,
-    rule: impl FnOnce(&mut Now<Full, Known>) -> Volume,
-) {
+pub fn started(thread: &Thread, file: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now<Known>) -> Volume) {
     nonblocking(thread, file, request, done, false, rule);
 }
 
 /// A nonblocking read: what it brought is known when it is complete.
-pub fn reading(
-    thread: &Thread,
-    file: Word,
-    request: Word,
-    done: Done,
-    rule: impl FnOnce(&mut Now<Full, Known>) -> Volume,
-) {
+pub fn reading(thread: &Thread, file: Word, request: Word, done: Done, rule: impl FnOnce(&mut Now<Known>) -> Volume) {
     nonblocking(thread, file, request, done, true, rule);
 }
 
@@ -174,12 +155,12 @@ fn nonblocking(
     request: Word,
     done: Done,
     reads: bool,
-    rule: impl FnOnce(&mut Now<Full, Known>) -> Volume,
+    rule: impl FnOnce(&mut Now<Known>) -> Volume,
 ) {
     let opened = opened(file);
     if done.code == 0 {
         let mut volume = Volume::default();
-        let rule = |context: &mut Now<Full, Known>| {
+        let rule = |context: &mut Now<Known>| {
             volume = rule(context);
             volume
         };

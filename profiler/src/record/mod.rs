@@ -1,12 +1,12 @@
 //! What a call adds to the counters of its thread, and what must be known for that.
 
 pub mod buckets;
+pub mod call;
 pub mod carriers;
 pub mod completed;
 pub mod context;
-pub mod end;
+pub mod enter;
 pub mod files;
-pub mod in_flight;
 pub mod nonblocking;
 pub mod persistent;
 pub mod phases;

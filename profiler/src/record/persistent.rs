@@ -5,19 +5,18 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use vocabulary::calls::op;
-use vocabulary::shard::{BUCKET_PENDING, Cell, Edge, REMOTE_RANK};
+use vocabulary::shard::{BUCKET_PENDING, Cell, Edge, NO_OPERATION, REMOTE_RANK};
 
-use crate::guest::short_path::Path;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
 use crate::objects::datatypes;
-use crate::objects::requests::{self, Extra, Kind, Message, Partition, Persistent, Request, Starts};
-use crate::objects::shortcuts::Shortcut;
+use crate::objects::requests::{self, Counted, Extra, Kind, Message, Partition, Persistent, Request, Starts};
+use crate::objects::shortcuts;
 use crate::record::carriers::Comm;
 use crate::record::completed::UNKNOWN;
-use crate::record::tally::{self, Done, add_time, charge, failed, key, key_in, with_volume, with_volume_marked};
-use crate::record::{buckets, phases, sites};
+use crate::record::tally::{self, Done, add_time, failed, key, key_in, with_volume, with_volume_marked};
+use crate::record::{buckets, nonblocking, phases, sites};
 use crate::shard::memory;
 use crate::thread::Thread;
 use crate::thread::counters::Counters;
@@ -64,7 +63,7 @@ pub fn prepared(
     }
     let is_known = starts == Starts::Sends;
     let persistent = Persistent {
-        counted: Shortcut::none(),
+        counted: Counted::none(),
         starts,
         mark: buckets::mark_of(done.operation),
         sent: if is_known { volume.sent } else { 0 },
@@ -78,7 +77,7 @@ pub fn prepared(
     let cells = key(record, done.operation, 0);
     let request = Request { cells, ..Request::new(thread.number, record, Kind::Plain) };
     if let Some(request) = request.with(Extra::Persistent(persistent)) {
-        requests::start(handle, || request, !thread.is_outside());
+        requests::start(handle, || request, nonblocking::is_within(thread));
     }
 }
 
@@ -86,7 +85,8 @@ pub fn prepared(
 #[inline(always)]
 fn find_counters(thread: &Thread, request: &Request, operation: u16, persistent: &mut Persistent) {
     let record = request.comm;
-    if request.thread != thread.number || !persistent.counts(operation, phases::current()) {
+    let counted = &persistent.counted;
+    if request.thread != thread.number || counted.operation != operation || counted.phase != phases::current() {
         look_up(thread, record, operation, persistent);
     }
 }
@@ -96,25 +96,21 @@ fn find_counters(thread: &Thread, request: &Request, operation: u16, persistent:
 fn look_up(thread: &Thread, record: Record, operation: u16, persistent: &mut Persistent) {
     let phase = phases::current();
     let cells = key_in(Cell::phase_bits(phase), record, operation, 0);
-    persistent.counted.begin_starts(phase, record, cells);
     let mut are_kept = true;
     let mut counters = |bucket: u8| {
         let (cell, is_kept) = thread.counters.cell(cells | u64::from(bucket));
         are_kept &= is_kept;
         cell
     };
-    // MPI_Startall brings counters of its own with each call.
-    if operation == op::MPI_Start {
-        persistent.counted.pending.set(counters(match persistent.starts {
-            Starts::Sends => persistent.mark | buckets::of(persistent.message_bytes),
-            Starts::Receives => BUCKET_PENDING,
-            Starts::Partitions => 0,
-        }));
-    }
-    if persistent.starts == Starts::Sends {
-        let bucket = buckets::of(persistent.message_bytes);
-        persistent.counted.set_cell(buckets::bounds(bucket), counters(bucket));
-    }
+    let sized = buckets::of(persistent.message_bytes);
+    let start = match persistent.starts {
+        // MPI_Startall brings counters of its own with each call.
+        _ if operation != op::MPI_Start => ptr::null_mut(),
+        Starts::Sends => counters(persistent.mark | sized),
+        Starts::Receives => counters(BUCKET_PENDING),
+        Starts::Partitions => counters(0),
+    };
+    let sized = if persistent.starts == Starts::Sends { counters(sized) } else { ptr::null_mut() };
     for message in &mut persistent.messages {
         // SAFETY: records are never freed.
         let key = Edge::key(unsafe { (*record).number }, operation, message.destination as u32);
@@ -125,31 +121,26 @@ fn look_up(thread: &Thread, record: Record, operation: u16, persistent: &mut Per
         message.edge = edge;
         are_kept &= is_kept;
     }
-    if are_kept {
-        persistent.counted.end_starts(operation);
-    }
+    let operation = if are_kept { operation } else { NO_OPERATION };
+    persistent.counted = Counted { operation, phase, cells, start, sized };
 }
 
 /// One persistent request is started by `MPI_Start`, which took so many ticks.
 #[inline(always)]
-pub fn restarted<P: Path>(thread: &Thread, request: &mut Request, persistent: &mut Persistent, ticks: u64) {
+pub fn restarted(thread: &Thread, request: &mut Request, persistent: &mut Persistent, ticks: u64) {
     let record = request.comm;
     find_counters(thread, request, op::MPI_Start, persistent);
-    // SAFETY: found just now, this thread's.
-    let cell = unsafe { &mut *persistent.counted.pending.get() };
-    let (counted_in, starts) = (persistent.counted.pending.get(), persistent.starts);
-    restart::<P>(thread, request, (persistent, starts), (op::MPI_Start, 0), counted_in, ticks);
-    count_messages::<P>(thread, record, op::MPI_Start, persistent);
-    if !P::IS_SHORT {
-        if trace::is_on() && persistent.starts == Starts::Sends {
-            trace::volume(thread, record, op::MPI_Start, persistent.sent.max(persistent.received));
-        }
-        sites::call(thread, cell.key, ticks, (persistent.sent, persistent.received));
+    let place = persistent.counted.start;
+    restart(thread, request, persistent, (op::MPI_Start, 0), place, ticks);
+    count_messages(thread, record, op::MPI_Start, persistent);
+    if trace::is_on() && persistent.starts == Starts::Sends {
+        trace::volume(thread, record, op::MPI_Start, persistent.sent.max(persistent.received));
     }
+    // SAFETY: found just now, this thread's.
+    let cell = unsafe { &mut *place };
+    sites::call(thread, cell.key, ticks, (persistent.sent, persistent.received));
     cell.bytes_sent = cell.bytes_sent.wrapping_add(persistent.sent);
     cell.bytes_recv = cell.bytes_recv.wrapping_add(persistent.received);
-    charge::<P>(thread, ticks);
-    // Which may end in a call, and so comes last.
     add_time(cell, ticks);
 }
 
@@ -162,11 +153,10 @@ pub struct Startall {
 }
 
 /// `MPI_Startall` as a call, in the bucket of what its requests carry.
-#[inline(always)]
-pub fn restarted_all<P: Path>(thread: &Thread, record: Record, done: Done, (sent, received): (u64, u64)) -> Startall {
+pub fn restarted_all(thread: &Thread, record: Record, done: Done, (sent, received): (u64, u64)) -> Startall {
     let message_bytes = sent.max(received);
-    let cell = tally::of_record::<P>(thread, record, done, |_| Volume { message_bytes, ..Volume::default() });
-    if trace::is_on_in::<P>() {
+    let cell = tally::of_record(thread, record, done, |_| Volume { message_bytes, ..Volume::default() });
+    if trace::is_on() {
         trace::volume(thread, record, done.operation, message_bytes);
     }
     // SAFETY: this thread's.
@@ -175,7 +165,7 @@ pub fn restarted_all<P: Path>(thread: &Thread, record: Record, done: Done, (sent
 
 /// One of several persistent requests is started by `MPI_Startall`, which is counted as a call elsewhere, and took so many ticks.
 #[inline(always)]
-pub fn restarted_among<P: Path>(
+pub fn restarted_among(
     thread: &Thread,
     request: &mut Request,
     persistent: &mut Persistent,
@@ -188,23 +178,18 @@ pub fn restarted_among<P: Path>(
     }
     let place = call.cell;
     find_counters(thread, request, op::MPI_Startall, persistent);
-    let starts = persistent.starts;
-    if starts == Starts::Sends {
+    if persistent.starts == Starts::Sends {
         // SAFETY: found just now, this thread's.
         let cell = unsafe { &mut *place };
         cell.bytes_sent = cell.bytes_sent.wrapping_add(persistent.sent);
         cell.bytes_recv = cell.bytes_recv.wrapping_add(persistent.received);
-        if !P::IS_SHORT {
-            sites::count(thread, cell.key, |cell| {
-                cell.bytes_sent = cell.bytes_sent.wrapping_add(persistent.sent);
-                cell.bytes_recv = cell.bytes_recv.wrapping_add(persistent.received);
-            });
-        }
+        sites::count(thread, cell.key, |cell| {
+            cell.bytes_sent = cell.bytes_sent.wrapping_add(persistent.sent);
+            cell.bytes_recv = cell.bytes_recv.wrapping_add(persistent.received);
+        });
     }
-    if starts == Starts::Sends || !P::IS_SHORT {
-        count_messages::<P>(thread, record, op::MPI_Startall, persistent);
-    }
-    restart::<P>(thread, request, (persistent, starts), (op::MPI_Startall, call.bucket), place, ticks);
+    count_messages(thread, record, op::MPI_Startall, persistent);
+    restart(thread, request, persistent, (op::MPI_Startall, call.bucket), place, ticks);
 }
 
 /// The counters of a call over several communicators, on one of them.
@@ -214,37 +199,25 @@ fn counters_on(thread: &Thread, record: Record, bucket: u8) -> *mut Cell {
 }
 
 /// A request becomes an active one, whose start by this operation is counted in `place`; `bucket` is that of the call, if there are several.
-#[inline(always)]
-fn restart<P: Path>(
+fn restart(
     thread: &Thread,
     request: &mut Request,
-    (persistent, starts): (&Persistent, Starts),
+    persistent: &Persistent,
     (operation, bucket): (u16, u8),
     place: *mut Cell,
     ticks: u64,
 ) {
     let counted = &persistent.counted;
-    let posted = if trace::is_on_in::<P>() { trace::posted(thread) } else { 0 };
-    let kept = || match !P::IS_SHORT && crate::sites::are_counted() {
-        true => sites::kept(thread, operation),
-        false => ptr::from_ref(counted),
-    };
-    let cells = counted.cells.get() | u64::from(bucket);
-    match starts {
-        Starts::Sends => {
-            request.restart(Kind::Plain, thread.number, posted, cells, ticks, counted.only_cell().cast_const().cast())
-        }
-        Starts::Partitions => {
-            request.restart(Kind::Plain, thread.number, posted, cells, ticks, place.cast_const().cast())
-        }
-        Starts::Receives if operation == op::MPI_Start => {
-            request.restart(Kind::Receive, thread.number, posted, cells, ticks, kept())
-        }
+    let (kind, kept) = match persistent.starts {
+        Starts::Sends => (Kind::Plain, counted.sized.cast_const().cast()),
+        Starts::Partitions => (Kind::Plain, place.cast_const().cast()),
         Starts::Receives => {
-            counted.pending.set(place);
-            request.restart(Kind::ReceiveInto, thread.number, posted, cells, ticks, kept());
+            let kind = if operation == op::MPI_Start { Kind::Receive } else { Kind::ReceiveInto };
+            (kind, sites::kept_by(thread, shortcuts::unused()))
         }
-    }
+    };
+    let posted = if trace::is_on() { trace::posted(thread) } else { 0 };
+    request.restart(kind, thread.number, posted, counted.cells | u64::from(bucket), ticks, kept);
 }
 
 /// While counting pauses, nothing is left to be done when it completes.
@@ -252,34 +225,17 @@ pub fn restarted_uncounted(request: &mut Request) {
     request.restart(Kind::Plain, request.thread, 0, 0, 0, UNKNOWN.cast());
 }
 
-#[inline(always)]
-fn count_messages<P: Path>(thread: &Thread, record: Record, operation: u16, persistent: &Persistent) {
-    match &*persistent.messages {
-        [] => {}
-        [message] if P::IS_SHORT => count_message(message),
-        messages => count_several_messages(thread, record, operation, persistent.tag, messages),
-    }
-    if !P::IS_SHORT {
-        for (datatype, bytes) in &persistent.datatypes {
-            // SAFETY: records are never freed.
-            thread.counters.count_use(unsafe { (*record).number }, operation, *datatype, *bytes);
-        }
-    }
-}
-
-#[inline(always)]
-fn count_message(message: &Message) {
-    // SAFETY: found just now, this thread's.
-    unsafe { Counters::add_messages(message.edge, (1, message.bytes)) };
-}
-
-#[inline(never)]
-fn count_several_messages(thread: &Thread, record: Record, operation: u16, tag: Option<c_int>, messages: &[Message]) {
-    for message in messages {
-        count_message(message);
+fn count_messages(thread: &Thread, record: Record, operation: u16, persistent: &Persistent) {
+    for message in &persistent.messages {
+        // SAFETY: found just now, this thread's.
+        unsafe { Counters::add_messages(message.edge, (1, message.bytes)) };
         if trace::is_on() {
-            trace::sent(thread, record, operation, tag, message.world_rank, message.bytes);
+            trace::sent(thread, record, operation, persistent.tag, message.world_rank, message.bytes);
         }
+    }
+    for (datatype, bytes) in &persistent.datatypes {
+        // SAFETY: records are never freed.
+        thread.counters.count_use(unsafe { (*record).number }, operation, *datatype, *bytes);
     }
 }
 
@@ -318,6 +274,12 @@ impl Context for Prepared<'_> {
         match self.messages.try_reserve(1) {
             Ok(()) => self.messages.push(Message::new(destination, world_rank.unwrap_or(REMOTE_RANK), bytes)),
             Err(_) => memory::lose_call(),
+        }
+    }
+
+    fn tagged(&self, tag: c_int) {
+        if trace::is_on() {
+            trace::set_tag(self.thread, tag);
         }
     }
 

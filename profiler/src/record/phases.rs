@@ -8,7 +8,7 @@ use vocabulary::shard::{Cell, NO_PHASE, OTHER_PHASE, PHASES};
 
 use crate::guest::say::warn_once;
 use crate::guest::signals::Undisturbed;
-use crate::objects::handles::next_generation;
+use crate::guest::state::next_generation;
 use crate::shard::texts::Texts;
 
 /// The name of what comes when all numbers are given away.

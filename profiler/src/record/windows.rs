@@ -3,6 +3,7 @@
 
 use std::ffi::c_int;
 
+use crate::guest::generation::generation;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi::Group;
 use crate::mpi::world;
@@ -16,8 +17,21 @@ pub static HANDLES: Handles = Handles::new();
 /// one that was made where we could not see it.
 #[inline(always)]
 pub fn of(thread: &Thread, win: Word) -> Record {
-    let handle = win & abi().mask;
-    HANDLES.find(handle).or_else(|| thread.communicators.freeing.find(handle)).unwrap_or(communicators::none())
+    let latest = &thread.communicators.window;
+    latest.get(win, generation()).unwrap_or_else(|| look_up(thread, win))
+}
+
+#[inline(never)]
+fn look_up(thread: &Thread, win: Word) -> Record {
+    let (handle, now) = (win & abi().mask, generation());
+    match HANDLES.find(handle) {
+        Some(record) => {
+            communicators::remember(record);
+            thread.communicators.window.keep(win, now, record);
+            record
+        }
+        None => thread.communicators.freeing.find(handle).unwrap_or(communicators::none()),
+    }
 }
 
 pub fn enter(win: Word, record: Record) {

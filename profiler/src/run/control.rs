@@ -8,8 +8,9 @@ use crate::guest::caller::Caller;
 use crate::guest::{guard, probe, state};
 use crate::mpi::abi::Word;
 use crate::objects::communicators;
+use crate::record::enter;
 use crate::record::phases;
-use crate::record::tally::{self, Done};
+use crate::record::tally::Done;
 use crate::run::snapshots;
 use crate::{shard, thread};
 
@@ -22,15 +23,15 @@ const NAME_BYTES: usize = 63;
 /// below 0 ends it. `name` is the word that the program may have passed behind the level: the address of the phase's
 /// name, or anything. The call that begins a phase belongs to it, and so does the one that ends it.
 pub fn control(level: c_int, name: Option<Word>, caller: Caller) {
-    let Some(thread) = thread::following(op::MPI_Pcontrol) else { return };
+    let Some(thread) = thread::here() else { return };
     match level {
         1 => pause(false),
         3.. => begin_phase(level, name),
         _ => {}
     }
     if state::is_on() {
-        let done = Done { operation: op::MPI_Pcontrol, code: 0, ticks: 0 };
-        tally::apart(thread, communicators::world(), done, caller);
+        let done = Done::well(op::MPI_Pcontrol, 0);
+        enter::apart(thread, communicators::world(), done, caller);
     }
     match level {
         0 => pause(true),

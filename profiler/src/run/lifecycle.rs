@@ -14,7 +14,7 @@ use crate::guest::{clock, say, state};
 use crate::mpi::abi::abi;
 use crate::mpi::{pmpi, world};
 use crate::objects::communicators;
-use crate::record::in_flight;
+use crate::record::enter;
 use crate::record::tally::{self, Done};
 use crate::rollcall::{self, RollCall};
 use crate::run::setup::{self, Process};
@@ -89,8 +89,8 @@ fn begin(clock: u32, entered: Moment, init: Done, caller: Caller) -> Result<(), 
     communicators::add_world(rank, size);
     trace::start(trace_bytes);
     state::start(thread_level == 3);
-    if let Some(thread) = thread::recording(op::MPI_Init) {
-        tally::apart(thread, communicators::world(), init, caller);
+    if let Some(thread) = thread::here() {
+        enter::apart(thread, communicators::world(), init, caller);
     }
     Ok(())
 }
@@ -142,17 +142,12 @@ fn make_progress(rank: u32) {
 pub fn finish(caller: Caller) {
     let Some(roll_call) = ending::take_roll_call() else { return };
     communicators::meet_parents();
-    let thread = thread::following(op::MPI_Finalize);
     // What the thread still seems to be in, the program has jumped out of: it would not finalize MPI from within.
-    if let Some(thread) = thread {
-        in_flight::end_all(thread);
-    }
+    thread::known().into_iter().for_each(enter::end_all);
+    let inside = if state::is_off() { None } else { enter::enter(op::MPI_Finalize, caller) };
     state::stop();
     let begin = clock::moment();
-    if let Some(thread) = &thread {
-        thread.in_flight.is_called_by(caller);
-        in_flight::stay(thread, communicators::world(), op::MPI_Finalize, begin.ticks);
-    }
+    let thread = inside.map(|inside| enter::stay(inside, communicators::world(), op::MPI_Finalize, begin.ticks));
     if let Some(header) = shard::header() {
         header.set_latest(begin);
     }
@@ -171,7 +166,7 @@ pub fn finish(caller: Caller) {
     world::forget();
     // Until when this rank would have waited for others in the library's is not known yet.
     if let Some(thread) = thread {
-        tally::plain(thread, communicators::world(), Done { operation: op::MPI_Finalize, code: 0, ticks: 0 });
+        tally::plain(thread, communicators::world(), Done::well(op::MPI_Finalize, 0));
     }
     partial::finish(&roll_call);
     if let Some(tracers) = TRACERS.lock().take() {
@@ -201,7 +196,7 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, beg
         return;
     };
     if let Some(thread) = thread {
-        tally::plain(thread, communicators::world(), Done { operation: op::MPI_Finalize, code: 0, ticks });
+        tally::plain(thread, communicators::world(), Done::well(op::MPI_Finalize, ticks));
     }
     // SAFETY: as above.
     let sync = unsafe { compare_clocks(gathering.tree()) };

@@ -6,7 +6,6 @@ use std::cell::Cell;
 use std::ffi::{CString, c_int};
 
 use parking_lot::Mutex;
-use vocabulary::calls::op;
 use vocabulary::profile::recover::shard_name;
 use vocabulary::shard::{FINISHED, LEFT, Moment, RUNNING};
 
@@ -16,7 +15,8 @@ use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi::{self, Group};
 use crate::mpi::world;
 use crate::objects::communicators;
-use crate::record::tally::{self, Done};
+use crate::record::enter;
+use crate::record::tally::Done;
 use crate::rollcall::{self, RollCall};
 use crate::run::setup::{self, Process};
 use crate::run::{ending, join, output};
@@ -69,8 +69,8 @@ pub fn opened(clock: u32, entered: Moment, session: Word, done: Done, caller: Ca
     if thread_level(session) == HIGHEST {
         state::several_threads();
     }
-    if let Some(thread) = thread::recording(op::MPI_Session_init) {
-        tally::apart(thread, communicators::none(), done, caller);
+    if let Some(thread) = thread::here().filter(|_| state::is_on()) {
+        enter::apart(thread, communicators::none(), done, caller);
     }
 }
 
@@ -87,7 +87,7 @@ pub fn closing() -> Option<Closing> {
         return None;
     }
     let mut sessions = SESSIONS.lock();
-    let thread = thread::recording(op::MPI_Session_finalize);
+    let thread = thread::here().filter(|_| state::is_on());
     sessions.open = sessions.open.saturating_sub(1);
     let is_last = sessions.open == 0 && !ending::ends_in_finalize() && ending::is_alone();
     if is_last {
@@ -104,7 +104,7 @@ pub fn closing() -> Option<Closing> {
 /// `MPI_Session_finalize` has returned. A session that could not be closed is still open.
 pub fn closed(closing: Closing, done: Done, caller: Caller) {
     if let Some(thread) = closing.thread {
-        tally::apart(thread, communicators::none(), done, caller);
+        enter::apart(thread, communicators::none(), done, caller);
     }
     if done.code == 0 {
         return;

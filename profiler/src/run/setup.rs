@@ -18,7 +18,7 @@ use crate::guest::{clock, guard, say};
 use crate::mpi::abi::{self, abi};
 use crate::mpi::pmpi;
 use crate::objects::{communicators, datatypes, file_names};
-use crate::record::{buckets, end};
+use crate::record::{buckets, enter};
 use crate::run::{ending, unseen};
 use crate::shard::paths;
 use crate::{fortran, hooks, rollcall, shard, sites, thread};
@@ -109,7 +109,7 @@ pub fn set_up(process: &Process) -> Result<(), String> {
     }
     hooks::start();
     // SAFETY: recording is off until `state::start`.
-    unsafe { thread::prepare(end::of_thread) };
+    unsafe { thread::prepare(enter::end_all) };
     // SAFETY: recording is off until `state::start`.
     unsafe { buckets::prepare(edges) };
     datatypes::prepare();

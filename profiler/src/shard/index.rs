@@ -12,7 +12,6 @@ use vocabulary::shard::{
 use bytemuck::Zeroable;
 use commsee_runtime::table::{self, Owned};
 
-use crate::guest::latest::in_order;
 use crate::shard::{self, memory};
 
 /// Size of a thread's first block of counters; each further one is twice as large, up to the second number.
@@ -232,7 +231,6 @@ impl<T: Keyed> Index<T> {
         let bytes = self.next_bytes.get();
         self.block.set(shard::block(T::KIND, bytes)?.as_ptr());
         // It has no less room than the one before.
-        in_order();
         // SAFETY: this thread's own, of which its header tells how large it is.
         let bytes_there = unsafe { (*self.block.get()).bytes } as usize;
         self.capacity.set(((bytes_there - BLOCK_HEADER_BYTES) / size_of::<T>()) as u32);

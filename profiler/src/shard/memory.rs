@@ -12,7 +12,7 @@ use crate::guest::say::warn_once;
 use crate::guest::{signals, state};
 use crate::shard;
 
-pub use commsee_runtime::memory::{array, asked, keep};
+pub use commsee_runtime::memory::{array, asked, keep, zeroed};
 
 /// A call finds no memory for what is to be counted.
 #[cold]

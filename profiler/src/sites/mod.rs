@@ -12,9 +12,9 @@ use vocabulary::settings;
 
 use rows::InShard;
 
-use crate::guest::{say, short_path};
+use crate::guest::{say, state};
 
-pub use commsee_sites::sites::{of_any_call_from, of_caller, of_stack};
+pub use commsee_sites::sites::{of_caller, of_stack};
 
 /// Before recording starts, and once the shard exists. It searches for symbols, which takes the loader's lock: `MPI_Init` opens libraries
 /// itself, so a program that calls it where that lock is not to be had hangs without us.
@@ -28,10 +28,8 @@ pub fn start() {
         1
     });
     FRAMES.store(frames, Ordering::Relaxed);
-    match frames {
-        0 => {}
-        1 => short_path::count_sites(),
-        _ => short_path::forbid(),
+    if frames > 0 {
+        state::want_more();
     }
     let own = settings::patterns(env::var(settings::PASS_OVER).ok().as_deref());
     let mut patterns: Vec<&str> = passed_over::patterns().collect();
@@ -43,7 +41,7 @@ pub fn start() {
 /// How many frames of each call are told apart; 0: calls are not counted by call site.
 static FRAMES: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether calls are counted by call site, too. Then none takes the short path that does not.
+/// Whether calls are counted by call site, too.
 #[inline(always)]
 pub fn are_counted() -> bool {
     FRAMES.load(Ordering::Relaxed) != 0

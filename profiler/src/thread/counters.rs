@@ -7,7 +7,6 @@ use std::sync::atomic::{Ordering, compiler_fence};
 use commsee_runtime::table;
 use vocabulary::shard::{self as image, Bound, Completed, Edge, FileCell, SiteCell, Use};
 
-use crate::guest::latest::in_order;
 use crate::mpi::abi::Word;
 use crate::objects::datatypes::{self, Recent};
 use crate::shard::index::{Index, Keyed};
@@ -16,19 +15,16 @@ use crate::shard::memory;
 pub struct Counters {
     cells: Index<image::Cell>,
     edges: Index<Edge>,
-    /// Takes what is not counted, where it takes less to add it than to ask.
-    nobody: UnsafeCell<Edge>,
     /// Only where datatypes are recorded.
     uses: Cell<*const Uses>,
     /// Only where calls are counted by call site.
     sites: Cell<*const Index<SiteCell>>,
     /// Only where requests were completed.
     completed: Cell<*const Completions>,
+    /// What its latest call has completed that completed several.
+    pub latest_completed: Cell<LatelyCompleted>,
     /// Takes what there is no memory to count.
     not_completed: UnsafeCell<Completed>,
-    /// The time of all calls counted so far that may have been made in another one, so that a call whose callbacks made others is charged for the
-    /// rest only.
-    pub counted_ticks: Cell<u64>,
     /// Only where the program opens files.
     files: Cell<*const Index<FileCell>>,
 }
@@ -39,19 +35,13 @@ impl Counters {
         Some(Counters {
             cells: Index::new()?,
             edges: Index::new()?,
-            nobody: UnsafeCell::new(bytemuck::Zeroable::zeroed()),
             uses: Cell::new(ptr::null()),
             sites: Cell::new(ptr::null()),
             completed: Cell::new(ptr::null()),
+            latest_completed: Cell::new(LatelyCompleted::NONE),
             not_completed: UnsafeCell::new(Completed::new(0, 0, 0)),
-            counted_ticks: Cell::new(0),
             files: Cell::new(ptr::null()),
         })
-    }
-
-    #[inline(always)]
-    pub fn add_ticks(&self, ticks: u64) {
-        self.counted_ticks.set(self.counted_ticks.get().wrapping_add(ticks));
     }
 
     /// The counters of a (communicator, operation, bucket), and whether they are kept: those for which there was no memory are another
@@ -63,12 +53,6 @@ impl Counters {
             None => self.new_cell(key),
         };
         (cell, self.cells.is_kept(cell))
-    }
-
-    /// The same of one that was counted in before.
-    #[inline(always)]
-    pub fn known_cell(&self, key: u64) -> Option<*mut image::Cell> {
-        self.cells.find(key)
     }
 
     /// The counters of a (communicator, operation, destination) to which messages went before.
@@ -83,12 +67,6 @@ impl Counters {
     pub fn new_edge(&self, key: u64, world_rank: u32) -> (*mut Edge, bool) {
         let edge = self.edges.add(key, Edge { key, world_rank, reserved: 0, calls: 0, bytes: 0 });
         (edge, self.edges.is_kept(edge))
-    }
-
-    /// The counters of messages that nobody reads.
-    #[inline(always)]
-    pub fn nobody(&self) -> *mut Edge {
-        self.nobody.get()
     }
 
     /// Adds to the counters of a (communicator, operation, bucket). The work calls nothing that comes back here.
@@ -216,9 +194,6 @@ impl Counters {
             for (place, lately_there) in
                 [(home ^ 1, lately[home].get()), (home, Lately { calls, started, peer, entry })]
             {
-                // Part of none and part of another is none.
-                lately[place].set(Lately::none());
-                in_order();
                 lately[place].set(lately_there);
             }
         }
@@ -282,7 +257,7 @@ struct Lately {
     entry: *mut Completed,
 }
 
-const LATELY: usize = 64;
+const LATELY: usize = 256;
 
 impl Lately {
     const fn none() -> Lately {
@@ -294,6 +269,31 @@ impl Lately {
     fn home(calls: u64, started: *const image::Cell, peer: u64) -> usize {
         let hash = table::hash(started as u64 ^ calls ^ peer.rotate_left(16));
         (hash >> (u64::BITS - LATELY.trailing_zeros())) as usize % LATELY
+    }
+}
+
+/// Of which call the counters are, and where those are counted that received, and those that did not.
+#[derive(Clone, Copy)]
+pub struct LatelyCompleted {
+    pub key: u64,
+    pub received: Alike,
+    pub others: Alike,
+}
+
+/// Requests that were started in the same way.
+#[derive(Clone, Copy)]
+pub struct Alike {
+    pub started: *const image::Cell,
+    pub entry: *mut Completed,
+}
+
+impl LatelyCompleted {
+    /// Of no call.
+    pub const NONE: LatelyCompleted = LatelyCompleted::of(u64::MAX);
+
+    pub const fn of(key: u64) -> LatelyCompleted {
+        const NONE: Alike = Alike { started: ptr::null(), entry: ptr::null_mut() };
+        LatelyCompleted { key, received: NONE, others: NONE }
     }
 }
 

@@ -7,7 +7,6 @@ use std::ptr;
 
 use vocabulary::shard::IN_FLIGHT_LEVELS;
 
-use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::requests::Noted;
 use crate::shard::memory;
@@ -84,8 +83,8 @@ impl Look {
 
     /// The statuses to pass on: the program's, or ours where it ignores them and messages may arrive.
     #[inline(always)]
-    pub fn stand_in<P: Path>(&self, receives: bool, statuses: Word) -> Word {
-        if receives && statuses == abi().status_ignore_on::<P>() { self.statuses() } else { statuses }
+    pub fn stand_in(&self, receives: bool, statuses: Word) -> Word {
+        if receives && statuses == abi().status_ignore { self.statuses() } else { statuses }
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use vocabulary::shard::{BLOCK_HEADER_BYTES, BlockHeader, EVENTS, Event, InFlightCall};
 
+use crate::guest::set_once::Flag;
 use crate::guest::{guard, signals};
 use crate::objects::communicators::LastLookUp;
 use crate::shard::{self, memory};
@@ -18,10 +19,21 @@ const CAPACITY: u32 = ((BLOCK_BYTES - BLOCK_HEADER_BYTES) / size_of::<Event>()) 
 /// Bytes that blocks of events may still take.
 static ALLOWED_BYTES: AtomicU64 = AtomicU64::new(0);
 
+/// Whether there is a timeline.
+static WANTED: Flag = Flag::new();
+
+/// Before recording starts: events may take so many bytes, one block at least. 0: there is no timeline.
 pub fn allow(bytes: u64) {
-    // One block at least.
-    let bytes = if bytes == 0 { 0 } else { bytes.max(BLOCK_BYTES as u64) };
-    ALLOWED_BYTES.store(bytes, Ordering::Release);
+    if bytes > 0 {
+        ALLOWED_BYTES.store(bytes.max(BLOCK_BYTES as u64), Ordering::Release);
+        // SAFETY: recording has not started.
+        unsafe { WANTED.raise() };
+    }
+}
+
+#[inline(always)]
+pub fn is_wanted() -> bool {
+    WANTED.is_raised()
 }
 
 pub struct Tracer {

@@ -4,13 +4,12 @@
 mod clocks;
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use commsee_hook::Call;
 use vocabulary::calls::{CALLS, Class};
 use vocabulary::shard::{CALL, Event, InFlightCall, LAYER, RECEIVED, REMOTE_RANK, SENT};
 
-use crate::guest::short_path::{self, Path};
 use crate::guest::state;
 use crate::mpi::status;
 use crate::objects::communicators::Record;
@@ -20,28 +19,20 @@ use crate::thread::{self, Thread};
 
 pub use clocks::{Partner, compare};
 
-static WANTED: AtomicBool = AtomicBool::new(false);
 /// Receives that were posted so far.
 static POSTED: AtomicU32 = AtomicU32::new(0);
 
 /// From now on events are written, until they take so many bytes.
 pub fn start(bytes: u64) {
     tracer::allow(bytes);
-    WANTED.store(bytes > 0, Ordering::Release);
     if bytes > 0 {
-        short_path::forbid();
+        state::want_more();
     }
 }
 
 #[inline(always)]
 pub fn is_on() -> bool {
-    WANTED.load(Ordering::Relaxed)
-}
-
-/// The same on a path.
-#[inline(always)]
-pub fn is_on_in<P: Path>() -> bool {
-    !P::IS_SHORT && is_on()
+    tracer::is_wanted()
 }
 
 fn tracer(thread: &Thread) -> Option<&Tracer> {

@@ -3,54 +3,51 @@
 use super::*;
 
 #[inline(always)]
-pub fn bcast(context: &mut impl Context, count: i64, datatype: Word, root: c_int) -> Option<Volume> {
-    let part = context.known_part(root)?;
-    if let Part::Idle = part {
-        return Some(Volume::default());
+pub fn bcast(context: &mut impl Context, count: i64, datatype: Word, root: c_int) -> Volume {
+    let part = context.part(root);
+    if part == Part::Idle {
+        return Volume::default();
     }
-    let bytes = context.known_block(count, datatype)?;
+    let bytes = context.block(count, datatype);
     context.described(datatype, count as u64);
-    let (sent, received) = if let Part::Root { .. } = part { (bytes, 0) } else { (0, bytes) };
-    Some(Volume { sent, received, message_bytes: bytes })
+    let (sent, received) = if part.is_root() { (bytes, 0) } else { (0, bytes) };
+    Volume { sent, received, message_bytes: bytes }
 }
 
 #[inline(always)]
-pub fn reduce(context: &mut impl Context, count: i64, datatype: Word, root: c_int) -> Option<Volume> {
-    let part = context.known_part(root)?;
-    if let Part::Idle = part {
-        return Some(Volume::default());
+pub fn reduce(context: &mut impl Context, count: i64, datatype: Word, root: c_int) -> Volume {
+    let part = context.part(root);
+    if part == Part::Idle {
+        return Volume::default();
     }
-    let bytes = context.known_block(count, datatype)?;
+    let bytes = context.block(count, datatype);
     context.described(datatype, count as u64);
     let (sent, received) = match part {
-        Part::Root { is_inter: true } => (0, bytes),
-        Part::Root { is_inter: false } => (bytes, bytes),
+        Part::RootOfGroups => (0, bytes),
+        Part::Root => (bytes, bytes),
         Part::Other | Part::Idle => (bytes, 0),
     };
-    Some(Volume { sent, received, message_bytes: bytes })
+    Volume { sent, received, message_bytes: bytes }
 }
 
 #[inline(always)]
-pub fn allreduce(context: &mut impl Context, count: i64, datatype: Word) -> Option<Volume> {
-    let bytes = context.known_block(count, datatype)?;
+pub fn allreduce(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
+    let bytes = context.block(count, datatype);
     context.described(datatype, count as u64);
-    Some(Volume { sent: bytes, received: bytes, message_bytes: bytes })
+    Volume { sent: bytes, received: bytes, message_bytes: bytes }
 }
 
 #[inline(always)]
-pub fn scan(context: &mut impl Context, count: i64, datatype: Word) -> Option<Volume> {
+pub fn scan(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
     allreduce(context, count, datatype)
 }
 
 #[inline(always)]
-pub fn exscan(context: &mut impl Context, count: i64, datatype: Word) -> Option<Volume> {
-    let bytes = context.known_block(count, datatype)?;
+pub fn exscan(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
+    let bytes = context.block(count, datatype);
     context.described(datatype, count as u64);
-    Some(Volume {
-        sent: bytes,
-        received: if context.communicator().rank == 0 { 0 } else { bytes },
-        message_bytes: bytes,
-    })
+    let received = if context.communicator().rank == 0 { 0 } else { bytes };
+    Volume { sent: bytes, received, message_bytes: bytes }
 }
 
 pub fn gather(
@@ -62,12 +59,13 @@ pub fn gather(
     recvtype: Word,
     root: c_int,
 ) -> Volume {
-    if context.is_idle(root) {
+    let part = context.part(root);
+    if part == Part::Idle {
         return Volume::default();
     }
-    let is_root = context.is_root(root);
+    let is_root = part.is_root();
     // The root of an intercommunicator sends nothing and need not pass the send arguments.
-    let gives = !context.is_inter_root(root);
+    let gives = part != Part::RootOfGroups;
     let own = if !gives || sendbuf.is_in_place() {
         context.block(recvcount, recvtype)
     } else {
@@ -92,10 +90,11 @@ pub fn gatherv(
     recvtype: Word,
     root: c_int,
 ) -> Volume {
-    if context.is_idle(root) {
+    let part = context.part(root);
+    if part == Part::Idle {
         return Volume::default();
     }
-    let sent = if context.is_inter_root(root) {
+    let sent = if part == Part::RootOfGroups {
         0
     } else if sendbuf.is_in_place() {
         bytes_of(recvcounts.at(context.communicator().rank as usize), recvtype)
@@ -103,7 +102,7 @@ pub fn gatherv(
         context.described(sendtype, sendcount as u64);
         context.block(sendcount, sendtype)
     };
-    let elements = if context.is_root(root) { recvcounts.sum(context.peers()) } else { 0 };
+    let elements = if part.is_root() { recvcounts.sum(context.peers()) } else { 0 };
     context.described(recvtype, elements);
     unsized_volume(sent, bytes_of(elements, recvtype))
 }
@@ -117,11 +116,12 @@ pub fn scatter(
     recvtype: Word,
     root: c_int,
 ) -> Volume {
-    if context.is_idle(root) {
+    let part = context.part(root);
+    if part == Part::Idle {
         return Volume::default();
     }
-    let is_root = context.is_root(root);
-    let takes = !context.is_inter_root(root);
+    let is_root = part.is_root();
+    let takes = part != Part::RootOfGroups;
     let own = if !takes || recvbuf.is_in_place() {
         context.block(sendcount, sendtype)
     } else {
@@ -146,10 +146,11 @@ pub fn scatterv(
     recvtype: Word,
     root: c_int,
 ) -> Volume {
-    if context.is_idle(root) {
+    let part = context.part(root);
+    if part == Part::Idle {
         return Volume::default();
     }
-    let received = if context.is_inter_root(root) {
+    let received = if part == Part::RootOfGroups {
         0
     } else if recvbuf.is_in_place() {
         bytes_of(sendcounts.at(context.communicator().rank as usize), sendtype)
@@ -157,7 +158,7 @@ pub fn scatterv(
         context.described(recvtype, recvcount as u64);
         context.block(recvcount, recvtype)
     };
-    let elements = if context.is_root(root) { sendcounts.sum(context.peers()) } else { 0 };
+    let elements = if part.is_root() { sendcounts.sum(context.peers()) } else { 0 };
     context.described(sendtype, elements);
     unsized_volume(bytes_of(elements, sendtype), received)
 }

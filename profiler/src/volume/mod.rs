@@ -12,8 +12,6 @@ use std::ffi::c_int;
 use vocabulary::shard::{Communicator, INTER};
 
 use crate::fortran::{self, Object};
-use crate::guest::rarely;
-use crate::guest::short_path::Full;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
@@ -36,29 +34,15 @@ pub struct Volume {
     pub message_bytes: u64,
 }
 
-impl Volume {
-    /// Of fewer elements than none, which the hot path does not tell from very many ([`Context::known_block`]).
-    #[inline(always)]
-    pub fn is_negative(&self) -> bool {
-        self.message_bytes > i64::MAX as u64
-    }
-}
-
 /// What a rule may ask about its call, and where it puts the messages that belong into the matrix.
 pub trait Context {
     fn record(&self) -> Record;
     fn comm(&self) -> Word;
     fn message(&mut self, destination: c_int, bytes: u64);
 
-    /// Whether the latest message of the operation went to this rank, if that takes no more than a comparison to tell.
+    /// The tag of what the call sends.
     #[inline(always)]
-    fn went_to(&self, _destination: c_int) -> bool {
-        false
-    }
-
-    /// Calls of the operation send a message, and this one sends none.
-    #[inline(always)]
-    fn no_message(&mut self) {}
+    fn tagged(&self, _tag: c_int) {}
 
     /// A message of so many bytes came, by this status.
     unsafe fn arrived(&mut self, _status: Word, _bytes: u64) {}
@@ -109,51 +93,22 @@ pub trait Context {
         self.communicator().peers().into()
     }
 
-    /// Whether this rank is the root of a rooted collective.
-    #[inline(always)]
-    fn is_root(&self, root: c_int) -> bool {
-        let communicator = self.communicator();
-        if communicator.flags & INTER == 0 { communicator.rank == root as u32 } else { is_root_of_groups(root) }
-    }
-
-    /// In an intercommunicator the root's own group takes no part, but for the root.
-    #[inline(always)]
-    fn is_idle(&self, root: c_int) -> bool {
-        self.communicator().flags & INTER != 0 && is_out(root)
-    }
-
-    /// In an intercommunicator the root is the only one of its group to send or receive.
-    #[inline(always)]
-    fn is_inter_root(&self, root: c_int) -> bool {
-        self.communicator().flags & INTER != 0 && root == abi().root
-    }
-
-    // What rules ask that the hot path knows most often by heart ([`AT_ONCE`](../../build/body.rs)). There they are asked twice: first for
-    // what is known, and where something is not, which is None, once more. All other contexts know everything.
-
-    /// As `block`.
-    #[inline(always)]
-    fn known_block(&self, count: i64, datatype: Word) -> Option<u64> {
-        Some(self.block(count, datatype))
-    }
-
     /// The bytes that a message brought, by the status that the library filled.
     #[inline(always)]
-    unsafe fn brought(&self, status: Word) -> Option<u64> {
+    unsafe fn brought(&self, status: Word) -> u64 {
         // SAFETY: the caller passes such a status.
-        Some(unsafe { status::bytes(status) })
+        unsafe { status::bytes(status) }
     }
 
-    /// Whether this rank is the root, and whether it takes part otherwise.
+    /// What this rank does in a rooted collective.
     #[inline(always)]
-    fn known_part(&self, root: c_int) -> Option<Part> {
-        if self.is_idle(root) {
-            return Some(Part::Idle);
+    fn part(&self, root: c_int) -> Part {
+        let communicator = self.communicator();
+        match communicator.flags & INTER != 0 {
+            true => Part::between_groups(root),
+            false if communicator.rank == root as u32 => Part::Root,
+            false => Part::Other,
         }
-        Some(match (self.is_root(root), self.is_inter_root(root)) {
-            (true, is_inter) => Part::Root { is_inter },
-            (false, _) => Part::Other,
-        })
     }
 
     fn neighbors(&self) -> &'static Neighbors {
@@ -161,25 +116,32 @@ pub trait Context {
     }
 }
 
-/// Apart, since intercommunicators are rare.
-#[cold]
-#[inline(never)]
-fn is_root_of_groups(root: c_int) -> bool {
-    root == abi().root
-}
-
-#[cold]
-#[inline(never)]
-fn is_out(root: c_int) -> bool {
-    root == abi().proc_null
-}
-
 /// What a rank does in a rooted collective.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    Root { is_inter: bool },
+    Root,
+    /// In an intercommunicator the root is the only one of its group to send or receive.
+    RootOfGroups,
     Other,
+    /// The rest of the root's group takes no part.
     Idle,
+}
+
+impl Part {
+    /// Apart, since intercommunicators are rare.
+    #[cold]
+    #[inline(never)]
+    pub fn between_groups(root: c_int) -> Part {
+        match root {
+            root if root == abi().root => Part::RootOfGroups,
+            root if root == abi().proc_null => Part::Idle,
+            _ => Part::Other,
+        }
+    }
+
+    fn is_root(self) -> bool {
+        matches!(self, Part::Root | Part::RootOfGroups)
+    }
 }
 
 /// An array of counts: of `int`, or of `MPI_Count` in large-count calls.
@@ -230,7 +192,7 @@ impl Types {
         unsafe {
             match self {
                 Types::C(place) => abi().load_at(place, index),
-                Types::Fortran(place) => fortran::handle::<Full>(Object::Datatype, place + index * size_of::<c_int>()),
+                Types::Fortran(place) => fortran::handle(Object::Datatype, place + index * size_of::<c_int>()),
             }
         }
     }
@@ -297,36 +259,22 @@ pub fn none(_: &mut impl Context) -> Volume {
 }
 
 #[inline(always)]
-pub fn send(context: &mut impl Context, count: i64, datatype: Word, destination: c_int) -> Option<Volume> {
-    // Asked first, it spares most messages the next comparison.
-    if !context.went_to(destination) && goes_nowhere(destination) {
-        context.no_message();
-        return Some(Volume::default());
+pub fn send(context: &mut impl Context, count: i64, datatype: Word, destination: c_int) -> Volume {
+    // Of ranks below zero only `MPI_PROC_NULL` succeeds.
+    if destination < 0 {
+        return Volume::default();
     }
-    let bytes = context.known_block(count, datatype)?;
+    let bytes = context.block(count, datatype);
     context.described(datatype, count as u64);
     context.message(destination, bytes);
-    Some(Volume { sent: bytes, received: 0, message_bytes: bytes })
+    Volume { sent: bytes, received: 0, message_bytes: bytes }
 }
 
 #[inline(always)]
-pub unsafe fn recv(
-    context: &mut impl Context,
-    count: i64,
-    datatype: Word,
-    source: c_int,
-    status: Word,
-) -> Option<Volume> {
+pub unsafe fn recv(context: &mut impl Context, count: i64, datatype: Word, source: c_int, status: Word) -> Volume {
     receive(context, count, datatype, source);
     // SAFETY: the caller passes a status that the library has filled.
     unsafe { arrived(context, status) }
-}
-
-/// Whether a message to this rank goes nowhere: of ranks below zero only `MPI_PROC_NULL` succeeds.
-#[inline(always)]
-fn goes_nowhere(destination: c_int) -> bool {
-    rarely();
-    destination < 0
 }
 
 /// Whether this rank is `MPI_PROC_NULL`.
@@ -356,7 +304,7 @@ fn receive(context: &mut impl Context, count: i64, datatype: Word, source: c_int
 pub unsafe fn mrecv(context: &mut impl Context, count: i64, datatype: Word, status: Word) -> Volume {
     imrecv(context, count, datatype);
     // SAFETY: as above.
-    unsafe { arrived(context, status) }.unwrap_or_default()
+    unsafe { arrived(context, status) }
 }
 
 pub fn imrecv(context: &mut impl Context, count: i64, datatype: Word) -> Volume {
@@ -368,14 +316,14 @@ pub fn imrecv(context: &mut impl Context, count: i64, datatype: Word) -> Volume 
 }
 
 #[inline(always)]
-unsafe fn arrived(context: &mut impl Context, status: Word) -> Option<Volume> {
+unsafe fn arrived(context: &mut impl Context, status: Word) -> Volume {
     // SAFETY: the call has filled the status.
     let bytes = unsafe {
-        let bytes = context.brought(status)?;
+        let bytes = context.brought(status);
         context.arrived(status, bytes);
         bytes
     };
-    Some(Volume { sent: 0, received: bytes, message_bytes: bytes })
+    Volume { sent: 0, received: bytes, message_bytes: bytes }
 }
 
 #[inline(always)]
@@ -388,26 +336,10 @@ pub unsafe fn sendrecv(
     recvtype: Word,
     source: c_int,
     status: Word,
-) -> Option<Volume> {
-    let posted = |context: &mut _| sendrecv_posted(context, count, datatype, destination, recvcount, recvtype, source);
+) -> Volume {
+    let given = sendrecv_posted(context, count, datatype, destination, recvcount, recvtype, source);
     // SAFETY: as above.
-    unsafe { exchanged(context, status, posted) }
-}
-
-/// What was brought is asked first: so it is asked once, wherever the message went.
-#[inline(always)]
-unsafe fn exchanged<C: Context>(
-    context: &mut C,
-    status: Word,
-    posted: impl FnOnce(&mut C) -> Option<Volume>,
-) -> Option<Volume> {
-    // SAFETY: the call has filled the status.
-    unsafe {
-        let received = context.brought(status)?;
-        let given = posted(context)?;
-        context.arrived(status, received);
-        Some(Volume { received, ..given })
-    }
+    Volume { received: unsafe { arrived(context, status) }.received, ..given }
 }
 
 #[inline(always)]
@@ -419,7 +351,7 @@ pub fn sendrecv_posted(
     recvcount: i64,
     recvtype: Word,
     source: c_int,
-) -> Option<Volume> {
+) -> Volume {
     posted(context, recvcount, recvtype, source);
     send(context, count, datatype, destination)
 }
@@ -432,10 +364,10 @@ pub unsafe fn sendrecv_replace(
     destination: c_int,
     source: c_int,
     status: Word,
-) -> Option<Volume> {
-    let posted = |context: &mut _| sendrecv_replace_posted(context, count, datatype, destination, source);
+) -> Volume {
+    let given = sendrecv_replace_posted(context, count, datatype, destination, source);
     // SAFETY: as above.
-    unsafe { exchanged(context, status, posted) }
+    Volume { received: unsafe { arrived(context, status) }.received, ..given }
 }
 
 /// One datatype for both directions.
@@ -446,10 +378,6 @@ pub fn sendrecv_replace_posted(
     datatype: Word,
     destination: c_int,
     source: c_int,
-) -> Option<Volume> {
-    if destination < 0 {
-        context.no_message();
-        return Some(posted(context, count, datatype, source));
-    }
-    send(context, count, datatype, destination)
+) -> Volume {
+    if destination < 0 { posted(context, count, datatype, source) } else { send(context, count, datatype, destination) }
 }

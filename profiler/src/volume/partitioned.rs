@@ -4,7 +4,7 @@ use super::*;
 
 /// A send in partitions: the message that is kept is that of one partition.
 pub fn psend(context: &mut impl Context, count: i64, datatype: Word, destination: c_int) -> Volume {
-    let partition = send(context, count, datatype, destination).unwrap_or_default();
+    let partition = send(context, count, datatype, destination);
     Volume { sent: 0, ..partition }
 }
 

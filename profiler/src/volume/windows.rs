@@ -3,14 +3,14 @@
 use super::*;
 
 #[inline(always)]
-pub fn put(context: &mut impl Context, count: i64, datatype: Word, target: c_int) -> Option<Volume> {
+pub fn put(context: &mut impl Context, count: i64, datatype: Word, target: c_int) -> Volume {
     send(context, count, datatype, target)
 }
 
 #[inline(always)]
-pub fn get(context: &mut impl Context, count: i64, datatype: Word, target: c_int) -> Option<Volume> {
-    let put = send(context, count, datatype, target)?;
-    Some(Volume { sent: 0, received: put.sent, message_bytes: put.message_bytes })
+pub fn get(context: &mut impl Context, count: i64, datatype: Word, target: c_int) -> Volume {
+    let put = send(context, count, datatype, target);
+    Volume { sent: 0, received: put.sent, message_bytes: put.message_bytes }
 }
 
 #[inline(always)]

@@ -2,7 +2,6 @@
 
 use std::slice;
 
-use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 
 /// A handle as it stands in an array.
@@ -29,8 +28,8 @@ impl Handle for u64 {
 /// # Safety
 /// There are so many handles, one at least.
 #[inline(always)]
-pub unsafe fn are_null<P: Path>(array: Word, length: usize) -> bool {
-    let handle_bytes = abi().handle_bytes_on::<P>();
+pub unsafe fn are_null(array: Word, length: usize) -> bool {
+    let handle_bytes = abi().handle_bytes;
     // Each is like the one behind it: the C library compares them in vectors.
     let handles = |first: usize| {
         let bytes = (length - 1) * handle_bytes;
@@ -38,5 +37,5 @@ pub unsafe fn are_null<P: Path>(array: Word, length: usize) -> bool {
         unsafe { slice::from_raw_parts((array + first * handle_bytes) as *const u8, bytes) }
     };
     // SAFETY: as demanded.
-    unsafe { abi().load_at_on::<P>(array, 0) == abi().request_null && handles(0) == handles(1) }
+    unsafe { abi().load_at(array, 0) == abi().request_null && handles(0) == handles(1) }
 }

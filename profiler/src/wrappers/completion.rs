@@ -11,29 +11,26 @@ use super::forward::timed;
 use super::look::{Several, Single, Use, count};
 use super::rest;
 use crate::guest::guard::recorded;
-use crate::guest::short_path::Path;
-use crate::guest::state;
 use crate::mpi::abi::{Abi, Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
-use crate::record::in_flight;
 use crate::record::tally::Done;
 use crate::thread::Thread;
 
 /// A call that is given no request: it belongs to the row `-`.
 #[inline(always)]
-fn of_none<P: Path>(thread: &Thread, call: impl FnOnce(Record) -> Done) -> c_int {
+fn of_none(thread: &Thread, call: impl FnOnce(Record) -> Done) -> c_int {
     let done = call(communicators::none());
     recorded(move || {
-        count::<P>(thread, communicators::none(), done);
+        count(thread, communicators::none(), done);
     });
     done.code
 }
 
 #[inline(always)]
-unsafe fn is_null<P: Path>(request: Word) -> bool {
+unsafe fn is_null(request: Word) -> bool {
     // SAFETY: the program passes the place of a request.
-    request != 0 && unsafe { abi().load_on::<P>(request) } == abi().request_null
+    request != 0 && unsafe { abi().load(request) } == abi().request_null
 }
 
 /// The type of an argument.
@@ -46,7 +43,7 @@ macro_rules! one_word {
 /// Calls that are given one. That for null alone stands in the wrapper, the other one apart, so that what takes no request saves no register for it.
 macro_rules! of_one {
     ($($name:ident, $apart:ident($($flag:ident)?), is done where $is_done:expr;)*) => {$(
-        pub unsafe fn $name<P: Path>(
+        pub unsafe fn $name(
             thread: &Thread,
             request: Word,
             $($flag: Word,)?
@@ -55,18 +52,15 @@ macro_rules! of_one {
         ) -> c_int {
             // SAFETY: the program passes the place of a request.
             unsafe {
-                if !is_null::<P>(request) {
-                    return $apart::<P>(request, $($flag,)? status, thread, forward);
+                if !is_null(request) {
+                    return $apart(request, $($flag,)? status, thread, forward);
                 }
-                if !state::is_on_in::<P>() {
-                    return forward(request, $($flag,)? status);
-                }
-                of_none::<P>(thread, |record| timed!(P, thread, record, $name, forward(request, $($flag,)? status)))
+                of_none(thread, |record| timed!(thread, record, $name, forward(request, $($flag,)? status)))
             }
         }
 
         #[inline(never)]
-        unsafe fn $apart<P: Path>(
+        unsafe fn $apart(
             request: Word,
             $($flag: Word,)?
             status: Word,
@@ -74,14 +68,14 @@ macro_rules! of_one {
             forward: impl FnOnce(Word, $(one_word!($flag),)? Word) -> c_int,
         ) -> c_int {
             // SAFETY: the program passes the place of a request.
-            let mut single = unsafe { Single::look::<P>(thread, request) };
+            let mut single = unsafe { Single::look(thread, request) };
             let mut own = status::Own::new();
-            let status = if single.receives { own.stand_in::<P>(status) } else { status };
-            let done = timed!(P, thread, single.record, $name, forward(request, $($flag,)? status));
+            let status = if single.receives { own.stand_in(status) } else { status };
+            let done = timed!(thread, single.record, $name, forward(request, $($flag,)? status));
             recorded(|| {
-                let shortcut = count::<P>(thread, single.record, done);
+                let call = count(thread, single.record, done);
                 // SAFETY: the call has returned, and has filled the places that the program passed.
-                unsafe { single.finish(thread, request, done, shortcut, status, || $is_done) };
+                unsafe { single.finish(thread, request, done, call, status, || $is_done) };
             });
             done.code
         }
@@ -93,7 +87,7 @@ of_one! {
     MPI_Test, test(flag), is done where Abi::told(flag) != 0;
 }
 
-pub unsafe fn MPI_Waitall<P: Path>(
+pub unsafe fn MPI_Waitall(
     thread: &Thread,
     length: c_int,
     array: Word,
@@ -102,18 +96,16 @@ pub unsafe fn MPI_Waitall<P: Path>(
 ) -> c_int {
     // SAFETY: the program passes an array of so many requests.
     unsafe {
-        if P::IS_SHORT && length > 0 && array != 0 && are_null::<P>(array, length as usize) {
-            return of_none::<P>(thread, |record| {
-                timed!(P, thread, record, MPI_Waitall, forward(length, array, statuses))
-            });
+        if length > 0 && array != 0 && are_null(array, length as usize) {
+            return of_none(thread, |record| timed!(thread, record, MPI_Waitall, forward(length, array, statuses)));
         }
-        wait_for_all::<P>(length, array, statuses, thread, forward)
+        wait_for_all(length, array, statuses, thread, forward)
     }
 }
 
 /// A call that is given other requests than null. Apart, as above.
 #[inline(never)]
-unsafe fn wait_for_all<P: Path>(
+unsafe fn wait_for_all(
     length: c_int,
     array: Word,
     statuses: Word,
@@ -122,20 +114,17 @@ unsafe fn wait_for_all<P: Path>(
 ) -> c_int {
     // SAFETY: the program passes arrays of so many requests and statuses.
     unsafe {
-        let taken = in_flight::take::<P>(thread);
-        let mut several = Several::look::<P>(thread, taken, op::MPI_Waitall, (length, array), Use::All);
-        let statuses = several.statuses::<P>(statuses);
-        let done = timed!(P, thread staying at taken, several.record, MPI_Waitall, {
+        let mut several = Several::of(thread, array);
+        several.look(thread, op::MPI_Waitall, length, Use::All);
+        let statuses = several.statuses(statuses);
+        let done = timed!(thread, several.record, MPI_Waitall, {
             let code = forward(length, array, statuses);
-            rest::told::<P>(code, &several, array, statuses)
+            rest::told(code, &several, array, statuses)
         });
         recorded(|| {
-            let shortcut = count::<P>(thread, several.record, done);
-            several.finish_all::<P>(thread, done, shortcut, array, statuses, true);
+            let call = count(thread, several.record, done);
+            several.finish_all(thread, done, call, array, statuses, true);
         });
-        // What goes back lies in the room of this level.
-        drop(several);
-        taken.give_back::<P>(thread);
         done.code
     }
 }
@@ -144,7 +133,7 @@ unsafe fn wait_for_all<P: Path>(
 macro_rules! repeated {
     ($($name:ident($($argument:ident),*; $statuses:ident), some done where $has_completed:expr,
         then |$several:ident, $done:ident, $by:ident| $finish:expr;)*) => {$(
-        pub unsafe fn $name<P: Path>(
+        pub unsafe fn $name(
             thread: &Thread,
             length: c_int,
             array: Word,
@@ -154,20 +143,18 @@ macro_rules! repeated {
         ) -> c_int {
             // SAFETY: the program passes arrays of so many requests and places, and places for the rest.
             unsafe {
-                let taken = in_flight::take::<P>(thread);
-                let mut $several = Several::look::<P>(thread, taken, op::$name, (length, array), Use::Poll);
-                let $statuses = $several.statuses::<P>($statuses);
-                let call = || forward(length, array, $($argument,)* $statuses);
-                let $done = timed!(P, thread staying at taken, $several.record, $name, call());
+                    let mut $several = Several::of(thread, array);
+                $several.look(thread, op::$name, length, Use::Poll);
+                let $statuses = $several.statuses($statuses);
+                let $done =
+                    timed!(thread, $several.record, $name, forward(length, array, $($argument,)* $statuses));
                 recorded(|| {
-                    let shortcut = count::<P>(thread, $several.record, $done);
+                    let call = count(thread, $several.record, $done);
                     if $done.code != 0 || $has_completed {
-                        let $by = (thread, shortcut, array);
+                        let $by = (thread, call, array);
                         $finish;
                     }
                 });
-                drop($several);
-                taken.give_back::<P>(thread);
                 $done.code
             }
         }
@@ -177,7 +164,7 @@ macro_rules! repeated {
 repeated! {
     MPI_Testall(flag; statuses), some done where Abi::told(flag) != 0, then |several, done, by| {
         several.take_all(by.0, op::MPI_Testall);
-        several.finish_all::<P>(by.0, done, by.1, by.2, statuses, false)
+        several.finish_all(by.0, done, by.1, by.2, statuses, false)
     };
     MPI_Waitany(index; status), some done where true,
         then |several, done, by| several.finish::<Any>(by.0, done, by.1, by.2, [index, status, 0]);

@@ -5,7 +5,6 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::fortran::{self, Object};
-use crate::guest::short_path::Full;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::presence::where_present;
@@ -37,12 +36,12 @@ where_present! {
 macro_rules! entry_points {
     ($($name:ident $text:literal $f08:literal;)*) => {$(
         where_present! { pub unsafe extern "C-unwind" fn $name(datatype: Word, ierror: Word) -> Word {
-            static ENTRY: fortran::Entry = fortran::Entry::new($text, $f08, false, false, std::ptr::null());
+            static ENTRY: fortran::Entry = fortran::Entry::new($text, $f08, false, false);
             // SAFETY: the type is that of the function in Fortran.
             unsafe {
                 let real: unsafe extern "C-unwind" fn(Word, Word) -> Word = std::mem::transmute(ENTRY.real());
                 if datatypes::are_recorded() && fortran::understood(&ENTRY) {
-                    datatypes::forget(fortran::handle::<Full>(Object::Datatype, datatype));
+                    datatypes::forget(fortran::handle(Object::Datatype, datatype));
                 }
                 real(datatype, ierror)
             }

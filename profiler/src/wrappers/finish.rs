@@ -5,13 +5,11 @@ use std::ffi::c_int;
 use super::creators;
 use super::look::{Several, Single};
 use super::rest;
-use crate::guest::short_path::Path;
 use crate::mpi::abi::{Abi, Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators;
 use crate::objects::requests::{self, Extra, Kind, Noted, Request};
-use crate::objects::shortcuts::Shortcut;
-use crate::record::completed::{self, Completions, One, Ones, Started};
+use crate::record::completed::{self, Call, Completions, One, Ones, Started};
 use crate::record::tally::Done;
 use crate::record::{files, nonblocking};
 use crate::thread::Thread;
@@ -105,10 +103,6 @@ unsafe fn complete_freed(
     then: impl FnOnce(One),
 ) {
     let freed = *noted;
-    if freed.request.is_persistent() {
-        // A handler of errors may have freed it, and what it knew.
-        noted.request.leave_shortcut();
-    }
     // SAFETY: as demanded of this one.
     unsafe { complete(thread, noted, code, receives, || status, then) };
     if freed.request.is_persistent() {
@@ -151,7 +145,7 @@ impl Single {
         thread: &Thread,
         request: Word,
         done: Done,
-        shortcut: Option<&Shortcut>,
+        call: Option<Call>,
         status: Word,
         is_done: impl FnOnce() -> bool,
     ) {
@@ -162,8 +156,8 @@ impl Single {
         // SAFETY: the call has filled the status; the program passed the place of a request.
         unsafe {
             let then = |one: One| {
-                if let Some(shortcut) = shortcut {
-                    completed::single(thread, shortcut, one, done.ticks, || peer(&one, done.code, status));
+                if let Some(call) = call {
+                    call.single(one, done.ticks, || peer(&one, done.code, status));
                 }
             };
             let handle = abi().load(request);
@@ -182,20 +176,13 @@ impl Single {
 
 /// All of several requests have completed.
 #[inline(always)]
-unsafe fn complete_each<P: Path>(
-    thread: &Thread,
-    shortcut: &Shortcut,
-    ticks: u64,
-    noted: &mut [Noted],
-    receives: bool,
-    statuses: Word,
-) {
-    let mut completions = Completions::of(thread, shortcut);
+unsafe fn complete_each(call: Call, ticks: u64, noted: &mut [Noted], receives: bool, statuses: Word) {
+    let mut completions = Completions::of(call);
     for noted in noted {
         let index = noted.index;
-        let status = || status::at_on::<P>(statuses, index);
+        let status = || status::at(statuses, index);
         // SAFETY: the call has filled the statuses.
-        unsafe { complete(thread, noted, 0, receives, status, |one| completions.add(one)) };
+        unsafe { complete(call.thread, noted, 0, receives, status, |one| completions.add(one)) };
     }
     completions.end(ticks);
 }
@@ -204,11 +191,11 @@ impl Several<'_> {
     /// All requests of the call have completed. An error tells itself which have. `frees`: the call is one that frees the others then, if it
     /// is given no statuses.
     #[inline(always)]
-    pub unsafe fn finish_all<P: Path>(
+    pub unsafe fn finish_all(
         &mut self,
         thread: &Thread,
         done: Done,
-        shortcut: Option<&Shortcut>,
+        call: Option<Call>,
         array: Word,
         statuses: Word,
         frees: bool,
@@ -216,18 +203,18 @@ impl Several<'_> {
         let receives = self.receives;
         // SAFETY: the call has filled the statuses, and the array has so many handles, one at least.
         unsafe {
-            if done.code != 0 || rest::is_left::<P>(self.noted(), array) {
-                return self.finish_failed(thread, done, shortcut, array, statuses, frees);
+            if done.code != 0 || rest::is_left(self.noted(), array) {
+                return self.finish_failed(thread, done, call, array, statuses, frees);
             }
-            match (shortcut, self.noted_mut()) {
-                (Some(shortcut), noted @ [_, _, ..]) => {
-                    complete_each::<P>(thread, shortcut, done.ticks, noted, receives, statuses);
+            match (call, self.noted_mut()) {
+                (Some(call), noted @ [_, _, ..]) => {
+                    complete_each(call, done.ticks, noted, receives, statuses);
                     self.forget();
                 }
                 (_, noted) => {
-                    let mut ones = Ones::of(thread, shortcut);
+                    let mut ones = Ones::of(call);
                     for noted in noted {
-                        let status = status::at_on::<P>(statuses, noted.index);
+                        let status = status::at(statuses, noted.index);
                         complete(thread, noted, 0, receives, || status, |one| ones.add(one, || peer(&one, 0, status)));
                     }
                     ones.end(done.ticks);
@@ -243,13 +230,13 @@ impl Several<'_> {
         &mut self,
         thread: &Thread,
         done: Done,
-        shortcut: Option<&Shortcut>,
+        call: Option<Call>,
         array: Word,
         statuses: Word,
         frees: bool,
     ) {
         let receives = self.receives;
-        let mut ones = Ones::of(thread, shortcut);
+        let mut ones = Ones::of(call);
         // SAFETY: as demanded of this one.
         unsafe {
             if frees {
@@ -270,12 +257,12 @@ impl Several<'_> {
         &mut self,
         thread: &Thread,
         done: Done,
-        shortcut: Option<&Shortcut>,
+        call: Option<Call>,
         array: Word,
         told: [Word; 3],
     ) {
         let receives = self.receives;
-        let mut ones = Ones::of(thread, shortcut);
+        let mut ones = Ones::of(call);
         // SAFETY: the call has filled the statuses, and the array has so many handles.
         unsafe {
             for (index, status) in W::completed(done.code, self.length, told) {

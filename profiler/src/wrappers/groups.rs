@@ -36,7 +36,7 @@ pub unsafe fn MPI_Comm_create_group(
                 let [low, high] = communicators::union_identity(made, 0)?;
                 Some(identity::of_known(b'u', (*parent).identity, &[tag as u64, low, high]))
             };
-            communicators::created_from(identity, parent, b'u', made, || birthplace(thread, done));
+            communicators::created_from(identity, parent, b'u', made, || birthplace(thread));
         });
     });
     done.code
@@ -60,7 +60,7 @@ pub unsafe fn MPI_Comm_create_from_group(
                     let [low, high] = communicators::union_identity(made, 0)?;
                     Some(identity::of_known(b'f', [low, high], &text_words(stringtag)))
                 };
-                communicators::created_from(identity, communicators::none(), b'f', made, || birthplace(thread, done));
+                communicators::created_from(identity, communicators::none(), b'f', made, || birthplace(thread));
             });
         }
     });
@@ -91,7 +91,7 @@ pub unsafe fn MPI_Intercomm_create(
                 let pair = communicators::union_identity(made, INTER)?;
                 Some(identity::of_known(b'n', pair, &[tag as u64]))
             };
-            communicators::created_from(identity, parent, b'n', made, || birthplace(thread, done));
+            communicators::created_from(identity, parent, b'n', made, || birthplace(thread));
         });
     });
     done.code
@@ -114,7 +114,7 @@ pub unsafe fn MPI_Intercomm_create_from_groups(
                     let pair = communicators::union_identity(made, INTER)?;
                     Some(identity::of_known(b'N', pair, &text_words(stringtag)))
                 };
-                communicators::created_from(identity, communicators::none(), b'N', made, || birthplace(thread, done));
+                communicators::created_from(identity, communicators::none(), b'N', made, || birthplace(thread));
             });
         }
     });
@@ -142,7 +142,7 @@ pub unsafe fn MPI_Comm_get_parent(thread: &Thread, parent: Word, forward: impl F
             // SAFETY: the call has succeeded and filled the place.
             guarded(|| unsafe {
                 let made = abi().load_made(parent, abi().comm_null);
-                communicators::met_parents(made, || birthplace(thread, done));
+                communicators::met_parents(made, || birthplace(thread));
             });
         }
     });

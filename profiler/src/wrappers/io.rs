@@ -4,11 +4,11 @@ use std::ffi::c_int;
 
 use super::forward::timed;
 use crate::guest::guard::{Undo, recorded};
-use crate::guest::short_path::Full;
 use crate::guest::state;
 use crate::mpi::abi::Word;
 use crate::mpi::status;
 use crate::objects::communicators;
+use crate::record::carriers::{self, Known};
 use crate::record::context::Now;
 use crate::record::files;
 use crate::thread::Thread;
@@ -87,7 +87,9 @@ macro_rules! split_reads {
                 let opened = files::opened(fh);
                 let volume = match done.code {
                     0 => {
-                        let mut context = Now::of_record(thread, opened.record, done.operation);
+                        let (record, operation) = (opened.record as Word, done.operation);
+                        let shortcut = carriers::shortcut::<Known>(thread, operation, record);
+                        let mut context = Now::<Known>::new(thread, shortcut, record, operation);
                         volume::read_begin(&mut context, count, datatype)
                     }
                     _ => Volume::default(),
@@ -111,7 +113,7 @@ macro_rules! split_reads {
             forward: impl FnOnce(Word) -> c_int,
         ) -> c_int {
             let mut own = status::Own::new();
-            let status = own.stand_in::<Full>(status);
+            let status = own.stand_in(status);
             let done = timed!(thread, files::of(fh), $end, forward(status));
             recorded(|| {
                 let (opened, message_bytes) = (files::opened(fh), files::answered(fh));

@@ -8,7 +8,6 @@ use super::shell::jump;
 use crate::fortran;
 use crate::guest::caller::{Address, Caller};
 use crate::guest::guard::{uncancelled, with_room};
-use crate::guest::short_path::Full;
 use crate::guest::{clock, state};
 use crate::hooks;
 use crate::mpi::abi::Word;
@@ -163,7 +162,7 @@ pub unsafe extern "C-unwind" fn fortran_MPI_Init(ierror: Word, caller: Caller, e
         return unsafe { real(ierror) };
     }
     let own_error = Cell::new(0);
-    let ierror = fortran::given::<Full>(ierror, &own_error);
+    let ierror = fortran::given(ierror, &own_error);
     started(caller, || timed!(MPI_Init, fortran::code(ierror, || _ = real(ierror))));
     0
 }
@@ -184,7 +183,7 @@ pub unsafe extern "C-unwind" fn fortran_MPI_Init_thread(
         return unsafe { real(required, provided, ierror) };
     }
     let own_error = Cell::new(0);
-    let ierror = fortran::given::<Full>(ierror, &own_error);
+    let ierror = fortran::given(ierror, &own_error);
     started(caller, || timed!(MPI_Init_thread, fortran::code(ierror, || _ = real(required, provided, ierror))));
     0
 }
@@ -221,7 +220,7 @@ pub unsafe extern "C-unwind" fn fortran_MPI_Session_init(
         return unsafe { real(info, errhandler, session, ierror) };
     }
     let own_error = Cell::new(0);
-    let ierror = fortran::given::<Full>(ierror, &own_error);
+    let ierror = fortran::given(ierror, &own_error);
     let before = sessions::opened_so_far();
     opened_in_fortran(before, caller, || {
         timed!(MPI_Session_init, fortran::code(ierror, || _ = real(info, errhandler, session, ierror)))
@@ -253,7 +252,7 @@ pub unsafe extern "C-unwind" fn fortran_MPI_Session_finalize(
         return unsafe { real(session, ierror) };
     }
     let own_error = Cell::new(0);
-    let ierror = fortran::given::<Full>(ierror, &own_error);
+    let ierror = fortran::given(ierror, &own_error);
     closed(caller, || {
         // The C wrapper may be on the way. Dropped also where the program leaves the call by an exception.
         let _seen = Seen::begin();

@@ -4,16 +4,14 @@
 use std::ffi::c_int;
 use std::{ptr, slice};
 
-use vocabulary::shard::{BUCKET_INVOLVED, IN_FLIGHT_LEVELS};
+use vocabulary::shard::BUCKET_INVOLVED;
 
 use super::array::Handle;
-use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators::{self, Record};
 use crate::objects::requests::{self, Map, Noted, Request, State};
-use crate::objects::shortcuts::Shortcut;
-use crate::record::in_flight::{self, Taken};
+use crate::record::completed;
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 use crate::thread::looks::Look;
@@ -40,13 +38,12 @@ impl Drop for Single {
 
 impl Single {
     #[inline(always)]
-    pub unsafe fn look<P: Path>(thread: &Thread, request: Word) -> Single {
-        in_flight::end_left::<P>(thread);
+    pub unsafe fn look(thread: &Thread, request: Word) -> Single {
         let mut single =
             Single { noted: Noted::none(), place: request, record: communicators::none(), receives: false };
         let noted = &mut single.noted;
         // SAFETY: as demanded of this one; there is room for one.
-        if unsafe { Map::enter().take(thread.number, handle_at::<P>(request), 0, noted, false) } {
+        if unsafe { Map::enter().take(thread.number, handle_at(request), 0, noted, false) } {
             single.record = single.noted.request.comm;
             single.receives = single.noted.request.kind.receives();
         }
@@ -55,23 +52,25 @@ impl Single {
 }
 
 #[inline(always)]
-pub unsafe fn handle_at<P: Path>(request: Word) -> Word {
+pub unsafe fn handle_at(request: Word) -> Word {
     // SAFETY: a null address is the program's mistake, which the library will report.
-    if request == 0 { abi().request_null } else { unsafe { abi().load_on::<P>(request) } }
+    if request == 0 { abi().request_null } else { unsafe { abi().load(request) } }
 }
 
 /// Of a request that a call does not complete: the handle by which it is known, and to whom it belongs, also while it is not started.
-pub unsafe fn look_any(thread: &Thread, request: Word) -> (Word, Record) {
-    in_flight::end_left::<Full>(thread);
+pub unsafe fn look_any(request: Word) -> (Word, Record) {
     // SAFETY: as demanded of this one.
-    let handle = unsafe { handle_at::<Full>(request) };
+    let handle = unsafe { handle_at(request) };
     requests::find(handle, |request| request.comm).unwrap_or((handle, communicators::none()))
 }
 
-/// Counts a call that carries no bytes, unless counting pauses. Returns its shortcut if it was counted.
+/// Counts a call that carries no bytes, unless counting pauses. What it has completed is counted by what this returns, if it is.
 #[inline(always)]
-pub fn count<P: Path>(thread: &Thread, record: Record, done: Done) -> Option<&Shortcut> {
-    if state::is_on_in::<P>() { Some(tally::of_record_without_bytes::<P>(thread, record, done)) } else { None }
+pub fn count(thread: &Thread, record: Record, done: Done) -> Option<completed::Call<'_>> {
+    if !state::is_on() {
+        return None;
+    }
+    Some(completed::Call::new(thread, record, tally::of_record_without_bytes(thread, record, done)))
 }
 
 /// What a call over several requests does with them.
@@ -112,48 +111,45 @@ impl Drop for Several<'_> {
 }
 
 impl<'a> Several<'a> {
+    /// None are looked at yet.
     #[inline(always)]
-    pub unsafe fn look<P: Path>(
-        thread: &'a Thread,
-        taken: Taken,
-        operation: u16,
-        (length, array): (c_int, Word),
-        used: Use,
-    ) -> Several<'a> {
-        let level = taken.number::<P>();
-        let look = thread.looks.at(level);
+    pub fn of(thread: &'a Thread, array: Word) -> Several<'a> {
+        let look = thread.looks.at(thread.in_flight.depth() - 1);
         let (record, receives) = (communicators::none(), false);
-        let mut several = Several { look, array, length: 0, count: 0, is_peeked: false, record, receives };
+        Several { look, array, length: 0, count: 0, is_peeked: false, record, receives }
+    }
+
+    /// Looks at those of the array, of which there are so many. Where it stays: what it has found is much to be moved.
+    #[inline(always)]
+    pub unsafe fn look(&mut self, thread: &Thread, operation: u16, length: c_int, used: Use) {
         // Without room what completes is not seen; nor without an array, or of less than no request, of which the library will tell.
-        if level >= IN_FLIGHT_LEVELS || array == 0 || !look.has_room(length) {
-            return several;
+        if self.array == 0 || !self.look.has_room(length) {
+            return;
         }
-        several.length = length as usize;
+        self.length = length as usize;
+        let (call, array) = (Call { thread, operation }, self.array);
         // SAFETY: the program passes an array of so many handles.
-        let handle_at = |index| unsafe { abi().load_at_on::<P>(array, index) };
+        let handle_at = |index| unsafe { abi().load_at(array, index) };
         if used == Use::Ask {
-            several.ask(Call { thread, operation }, handle_at);
-            return several;
+            return self.ask(call, handle_at);
         }
         let may_peek = used == Use::Poll && !state::is_threaded();
-        if !may_peek || several.peek(handle_at).is_none() {
-            let call = Call { thread, operation };
+        if !may_peek || self.peek(handle_at).is_none() {
             // SAFETY: as above.
             unsafe {
-                match abi().handle_bytes_on::<P>() {
-                    4 => several.take(call, array as *const u32, used),
-                    _ => several.take(call, array as *const u64, used),
+                match abi().handle_bytes {
+                    4 => self.take(call, array as *const u32, used),
+                    _ => self.take(call, array as *const u64, used),
                 }
             }
         }
-        several
     }
 
     /// Looks at requests of one communicator, each the only one of its handle, without taking them out.
     #[inline(always)]
     fn peek(&mut self, handle_at: impl Fn(usize) -> Word) -> Option<()> {
         let (mut row, mut kinds) = (ptr::null_mut(), 0);
-        let map = Map::read();
+        let map = Map::enter();
         for index in 0..self.length {
             let handle = handle_at(index);
             // SAFETY: there is room for as many.
@@ -267,8 +263,8 @@ impl<'a> Several<'a> {
 
     /// The statuses to pass on: the program's, or ours where it ignores them and messages may arrive.
     #[inline(always)]
-    pub fn statuses<P: Path>(&self, statuses: Word) -> Word {
-        self.look.stand_in::<P>(self.receives, statuses)
+    pub fn statuses(&self, statuses: Word) -> Word {
+        self.look.stand_in(self.receives, statuses)
     }
 }
 

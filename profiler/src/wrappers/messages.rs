@@ -5,22 +5,21 @@ use std::ffi::c_int;
 use vocabulary::calls::op;
 
 use super::forward::timed;
-use crate::guest::clock;
 use crate::guest::guard::{Undo, recorded};
-use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::{Abi, Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators::{self, Record};
 use crate::objects::message::{self, Matched};
+use crate::record::call::{Over, call};
 use crate::record::carriers::{Comm, Known};
+use crate::record::nonblocking;
 use crate::record::tally::{self, Done};
-use crate::record::{in_flight, nonblocking};
 use crate::thread::Thread;
 use crate::trace;
-use crate::volume;
+use crate::volume::{self, Volume};
 
-pub unsafe fn MPI_Mprobe<P: Path>(
+pub unsafe fn MPI_Mprobe(
     thread: &Thread,
     source: c_int,
     comm: Word,
@@ -28,18 +27,18 @@ pub unsafe fn MPI_Mprobe<P: Path>(
     status: Word,
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
-    let (comm, done) = timed_on::<P>(thread, comm, op::MPI_Mprobe, || forward(status));
+    let done = call(thread, op::MPI_Mprobe, Over::Comm(comm), || forward(status));
     recorded(|| {
         if done.code == 0 && source != abi().proc_null {
             // SAFETY: the program passes the place of a message, which the call has filled.
             unsafe { found(thread, comm, message) };
         }
-        count::<P>(thread, comm, done);
+        count(thread, comm, done);
     });
     done.code
 }
 
-pub unsafe fn MPI_Improbe<P: Path>(
+pub unsafe fn MPI_Improbe(
     thread: &Thread,
     source: c_int,
     comm: Word,
@@ -48,28 +47,16 @@ pub unsafe fn MPI_Improbe<P: Path>(
     status: Word,
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
-    let (comm, done) = timed_on::<P>(thread, comm, op::MPI_Improbe, || forward(status));
+    let done = call(thread, op::MPI_Improbe, Over::Comm(comm), || forward(status));
     recorded(|| {
         // SAFETY: the call has succeeded and filled the flag.
         if done.code == 0 && unsafe { Abi::told(flag) } != 0 && source != abi().proc_null {
             // SAFETY: and the place of the message.
             unsafe { found(thread, comm, message) };
         }
-        count::<P>(thread, comm, done);
+        count(thread, comm, done);
     });
     done.code
-}
-
-/// The call itself. Returns its communicator, too, which need not be kept meanwhile.
-#[inline(always)]
-fn timed_on<P: Path>(thread: &Thread, comm: Word, operation: u16, forward: impl FnOnce() -> c_int) -> (Word, Done) {
-    let level = in_flight::free_level::<P>(thread);
-    let begin = clock::now_on::<P>();
-    let place = in_flight::enter::<P>(thread, level, comm, operation, begin);
-    let code = forward();
-    let end = clock::now_on::<P>();
-    let (begin, comm) = in_flight::leave_as_noted::<P>(place, begin, comm, end);
-    (comm, Done { operation, code, ticks: end.wrapping_sub(begin) })
 }
 
 /// A message that one receive takes. `MPI_MESSAGE_NO_PROC` may be received once, often or never, and is not followed.
@@ -84,9 +71,9 @@ unsafe fn found(thread: &Thread, comm: Word, message: Word) {
 }
 
 #[inline(always)]
-fn count<P: Path>(thread: &Thread, comm: Word, done: Done) {
-    if state::is_on_in::<P>() {
-        tally::call_without_bytes::<P, Comm>(thread, comm, done);
+fn count(thread: &Thread, comm: Word, done: Done) {
+    if state::is_on() {
+        tally::call::<Comm>(thread, comm, done, |_| Volume::default(), |_| Volume::default());
     }
 }
 
@@ -99,12 +86,12 @@ pub unsafe fn MPI_Mrecv(
     forward: impl FnOnce(Word) -> c_int,
 ) -> c_int {
     let mut own = status::Own::new();
-    let status = own.stand_in::<Full>(status);
+    let status = own.stand_in(status);
     let call = |comm| timed!(thread, comm, MPI_Mrecv, forward(status));
     let count = |comm, done| {
         if state::is_on() {
             // SAFETY: the call has filled the status.
-            tally::of_record::<Full>(thread, comm, done, |context| unsafe {
+            tally::of_record(thread, comm, done, |context| unsafe {
                 volume::mrecv(context, elements, datatype, status)
             });
         }
@@ -123,7 +110,7 @@ pub unsafe fn MPI_Imrecv(
 ) -> c_int {
     let call = |comm| timed!(thread, comm, MPI_Imrecv, forward());
     let count = |comm, done| {
-        nonblocking::receiving::<Full, Known>(thread, comm as Word, request, done, |context| {
+        nonblocking::receiving::<Known>(thread, comm as Word, request, done, |context| {
             volume::imrecv(context, elements, datatype)
         });
     };
@@ -132,7 +119,7 @@ pub unsafe fn MPI_Imrecv(
 }
 
 /// The body of `MPI_Irecv` from `MPI_PROC_NULL`.
-pub unsafe fn receive_from_nobody<P: Path>(
+pub unsafe fn receive_from_nobody(
     thread: &Thread,
     _: i64,
     _: Word,
@@ -141,10 +128,8 @@ pub unsafe fn receive_from_nobody<P: Path>(
     request: Word,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
-    let (comm, done) = timed_on::<P>(thread, comm, op::MPI_Irecv, forward);
-    recorded(|| {
-        nonblocking::receiving_nothing::<P, Comm>(thread, comm, request, done);
-    });
+    let done = call(thread, op::MPI_Irecv, Over::Comm(comm), forward);
+    recorded(|| nonblocking::receiving_nothing(thread, comm, request, done));
     done.code
 }
 

@@ -42,48 +42,36 @@ mod body {
     pub use super::requests::*;
     pub use super::rma::*;
     pub use super::starts::*;
-    use crate::guest::clock;
     use crate::guest::guard::recorded;
-    use crate::guest::short_path::{Full, Path};
     use crate::mpi::abi::Word;
     use crate::mpi::status;
     use crate::objects::requests::Starts;
-    use crate::record::carriers::{self, Comm, Window};
-    use crate::record::tally::{self, Done};
-    use crate::record::{files, in_flight, nonblocking, persistent};
+    use crate::record::call::{Over, call};
+    use crate::record::carriers::{Comm, Window};
+    use crate::record::tally::{self, twice};
+    use crate::record::{files, nonblocking, persistent, windows};
     use crate::thread::Thread;
-    use crate::wrappers::{creators, forward};
-    use crate::{trace, volume};
+    use crate::volume::{self, Context};
+    use crate::wrappers::creators;
 
     include!(concat!(env!("OUT_DIR"), "/bodies.rs"));
 }
 
-// build.rs writes every count as one to be widened, also where it is wide already. Its statics bear the
-// names of functions.
-#[allow(clippy::useless_conversion, non_upper_case_globals)]
+// build.rs writes every count as one to be widened, also where it is wide already.
+#[allow(clippy::useless_conversion)]
 mod c {
     use std::ffi::c_int;
 
     use vocabulary::calls::op;
 
     use super::body;
-    use super::shell::{around, shell};
+    use super::shell::{recorded, shell};
     use crate::guest::caller::Caller;
-    use crate::guest::short_path::{self, Family, Full, Mpich, OpenMpi, Short, Sited, Way};
-    use crate::mpi::abi::{Word, abi};
+    use crate::mpi::abi::Word;
     use crate::mpi::presence::where_present;
     use crate::mpi::real;
     use crate::objects::requests::HandleAddress;
-    use crate::{thread, volume};
-
-    /// What is for the family in force of these.
-    fn of_family(any: *const (), open_mpi: *const (), mpich: *const ()) -> *const () {
-        match abi().path() {
-            Family::Any => any,
-            Family::OpenMpi => open_mpi,
-            Family::Mpich => mpich,
-        }
-    }
+    use crate::volume;
 
     include!(concat!(env!("OUT_DIR"), "/shells.rs"));
 }
@@ -97,14 +85,15 @@ mod f {
 
     use super::body;
     use super::lifecycle::*;
-    use super::shell::fortran_shell;
+    use super::shell::{fortran_entry, fortran_shell};
     use crate::fortran::{self, Object};
     use crate::guest::caller::{Address, Caller};
-    use crate::guest::short_path::{Full, OpenMpi, Path, Short, Sited};
+    use crate::guest::state;
     use crate::mpi::abi::Word;
     use crate::mpi::presence::where_present;
     use crate::objects::requests::HandleAddress;
-    use crate::{thread, volume};
+    use crate::record::enter;
+    use crate::volume;
 
     include!(concat!(env!("OUT_DIR"), "/fortran.rs"));
 }

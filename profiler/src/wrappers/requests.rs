@@ -8,12 +8,10 @@ use super::finish::{Any, Few, Which, reveal};
 use super::forward::timed;
 use super::look::{Several, Use, count, handle_at, look_any};
 use crate::guest::guard::recorded;
-use crate::guest::short_path::Full;
 use crate::mpi::abi::{Abi, Word, abi};
 use crate::mpi::status;
 use crate::objects::communicators;
 use crate::objects::requests::{self, Removed};
-use crate::record::in_flight;
 use crate::thread::Thread;
 
 /// Looks at a request without completing it. The request is passed by value.
@@ -30,12 +28,12 @@ pub unsafe fn MPI_Request_get_status(
     let record = found.map_or(communicators::none(), |(comm, _)| comm);
     let receives = found.is_some_and(|(_, kind)| kind.receives());
     let mut own = status::Own::new();
-    let status = if receives { own.stand_in::<Full>(status) } else { status };
+    let status = if receives { own.stand_in(status) } else { status };
     // SAFETY: the program passes the place of a status, or there is ours.
     let held = (receives && status != 0).then(|| unsafe { status::mark(status) });
     let done = timed!(thread, record, MPI_Request_get_status, forward(status));
     recorded(|| {
-        count::<Full>(thread, record, done);
+        count(thread, record, done);
         // SAFETY: the call has returned, and has filled the places that it was passed.
         unsafe {
             let is_filled = held.is_some_and(|held| status::is_filled(status, held));
@@ -60,19 +58,18 @@ macro_rules! looks {
         ) -> c_int {
             // SAFETY: the program passes arrays of so many requests and places, and places for the rest.
             unsafe {
-                let taken = in_flight::take::<Full>(thread);
-                let several = Several::look::<Full>(thread, taken, op::$name, (length, array), Use::Ask);
-                let $statuses = several.statuses::<Full>($statuses);
-                let done = timed!(Full, thread staying at taken, several.record, $name, forward($statuses));
+                let mut several = Several::of(thread, array);
+                several.look(thread, op::$name, length, Use::Ask);
+                let $statuses = several.statuses($statuses);
+                let done = timed!(thread, several.record, $name, forward($statuses));
                 recorded(|| {
-                    count::<Full>(thread, several.record, done);
+                    count(thread, several.record, done);
                     if done.code == 0 && several.receives && $tells {
                         for (index, status) in $told(several.length) {
                             reveal(thread, abi().load_at(array, index), status);
                         }
                     }
                 });
-                taken.give_back::<Full>(thread);
                 done.code
             }
         }
@@ -90,23 +87,22 @@ looks! {
 
 pub unsafe fn MPI_Cancel(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program passes the place of a request.
-    let (_, record) = unsafe { look_any(thread, request) };
+    let (_, record) = unsafe { look_any(request) };
     let done = timed!(thread, record, MPI_Cancel, forward());
     recorded(|| {
-        count::<Full>(thread, record, done);
+        count(thread, record, done);
     });
     done.code
 }
 
 pub unsafe fn MPI_Request_free(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
-    in_flight::end_left::<Full>(thread);
     // Before the call: another thread may be given its handle at once.
     // SAFETY: as above.
-    let removed = requests::remove(thread.number, unsafe { handle_at::<Full>(request) });
+    let removed = requests::remove(thread.number, unsafe { handle_at(request) });
     let record = removed.as_ref().map_or(communicators::none(), Removed::comm);
     let done = timed!(thread, record, MPI_Request_free, forward());
     recorded(move || {
-        count::<Full>(thread, record, done);
+        count(thread, record, done);
         if done.code == 0 {
             removed.into_iter().for_each(Removed::gone);
         }

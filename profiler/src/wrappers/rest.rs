@@ -7,7 +7,6 @@ use vocabulary::shard::FREED;
 
 use super::look::Several;
 use crate::fortran;
-use crate::guest::short_path::Path;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::{pmpi, status};
 use crate::objects::records::Record;
@@ -20,10 +19,10 @@ use crate::record::persistent;
 /// # Safety
 /// The array is that of the call.
 #[inline(always)]
-pub unsafe fn is_left<P: Path>(noted: &[Noted], array: Word) -> bool {
+pub unsafe fn is_left(noted: &[Noted], array: Word) -> bool {
     // SAFETY: the array has so many handles.
     let is_left = |last: &Noted| is_as_noted(last, unsafe { abi().load_at(array, last.index) });
-    abi().frees_all_without_statuses_on::<P>() && noted.last().is_some_and(is_left)
+    abi().frees_all_without_statuses && noted.last().is_some_and(is_left)
 }
 
 /// Whether the handle of a request that has completed is still what it was, which no library leaves but of persistent ones, unless the
@@ -34,13 +33,13 @@ pub fn is_as_noted(noted: &Noted, handle: Word) -> bool {
 }
 
 /// What the program is told of an `MPI_Waitall` that has returned this, where that depends on whether it was given statuses
-/// ([`hides_errors`](crate::mpi::abi::Abi::hides_errors_on)).
+/// ([`hides_errors`](crate::mpi::abi::Abi::hides_errors)).
 ///
 /// # Safety
 /// The array and the statuses are those that were passed on.
 #[inline(always)]
-pub unsafe fn told<P: Path>(code: c_int, several: &Several, array: Word, statuses: Word) -> c_int {
-    if code != 0 || !abi().hides_errors_on::<P>() || !persistent::may_receive() {
+pub unsafe fn told(code: c_int, several: &Several, array: Word, statuses: Word) -> c_int {
+    if code != 0 || !abi().hides_errors || !persistent::may_receive() {
         return code;
     }
     // SAFETY: as demanded.

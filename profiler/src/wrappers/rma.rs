@@ -4,7 +4,6 @@ use std::ffi::c_int;
 
 use super::forward::timed;
 use crate::guest::guard::recorded;
-use crate::guest::short_path::Full;
 use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::objects::communicators;
@@ -48,13 +47,11 @@ pub unsafe fn MPI_Win_free(thread: &Thread, win: Word, forward: impl FnOnce() ->
     let handle = (win != 0).then(|| unsafe { abi().load(win) });
     let record = handle.and_then(windows::leave);
     // Delete functions of attributes may still use it, during the call.
-    let freeing = handle
-        .zip(record)
-        .map(|(handle, record)| Freeing::begin(thread, &windows::HANDLES, handle & abi().mask, record));
-    let counted = tally::counted_before::<Full>(thread);
-    let mut done = timed!(thread, record.unwrap_or(communicators::none()), MPI_Win_free, forward());
+    let freeing = handle.zip(record).map(|(handle, record)| {
+        Freeing::begin(&thread.communicators.freeing, &windows::HANDLES, handle & abi().mask, record)
+    });
+    let done = timed!(thread, record.unwrap_or(communicators::none()), MPI_Win_free, forward());
     recorded(|| {
-        done.ticks = tally::without_nested::<Full>(thread, counted, 0, done.ticks);
         if let Some(freeing) = freeing {
             freeing.end();
         }

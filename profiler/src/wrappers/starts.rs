@@ -7,25 +7,21 @@ use vocabulary::calls::op;
 use super::forward::timed;
 use super::look::{Several, Use, count, look_any};
 use crate::guest::guard::recorded;
-use crate::guest::short_path::{Full, Path};
 use crate::guest::state;
 use crate::mpi::abi::Word;
 use crate::objects::requests;
-use crate::record::in_flight;
 use crate::record::persistent;
 use crate::record::tally::{self, Done};
 use crate::thread::Thread;
 
-pub unsafe fn MPI_Start<P: Path>(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn MPI_Start(thread: &Thread, request: Word, forward: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program passes the place of a request.
-    let (handle, record) = unsafe { look_any(thread, request) };
-    let done = timed!(P, thread, record, MPI_Start, forward());
+    let (handle, record) = unsafe { look_any(request) };
+    let done = timed!(thread, record, MPI_Start, forward());
     recorded(move || {
         let is_known = done.code == 0
             && requests::persistent(handle, |request, persistent| match state::is_on() {
-                // By call site they are counted apart.
-                true if P::IS_SITED => persistent::restarted::<Full>(thread, request, persistent, done.ticks),
-                true => persistent::restarted::<P>(thread, request, persistent, done.ticks),
+                true => persistent::restarted(thread, request, persistent, done.ticks),
                 false => persistent::restarted_uncounted(request),
             })
             .is_some();
@@ -37,35 +33,28 @@ pub unsafe fn MPI_Start<P: Path>(thread: &Thread, request: Word, forward: impl F
     done.code
 }
 
-pub unsafe fn MPI_Startall<P: Path>(
-    thread: &Thread,
-    length: c_int,
-    array: Word,
-    forward: impl FnOnce() -> c_int,
-) -> c_int {
-    let taken = in_flight::take::<P>(thread);
+pub unsafe fn MPI_Startall(thread: &Thread, length: c_int, array: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    let mut several = Several::of(thread, array);
     // SAFETY: the program passes an array of so many requests.
-    let several = unsafe { Several::look::<P>(thread, taken, op::MPI_Startall, (length, array), Use::Start) };
-    let done = timed!(P, thread staying at taken, several.record, MPI_Startall, forward());
-    recorded(move || match done.code {
-        0 if P::IS_SITED => started_all::<Full>(thread, &several, done),
-        0 => started_all::<P>(thread, &several, done),
-        _ => _ = count::<Full>(thread, several.record, done),
+    unsafe { several.look(thread, op::MPI_Startall, length, Use::Start) };
+    let done = timed!(thread, several.record, MPI_Startall, forward());
+    recorded(|| match done.code {
+        0 => started_all(thread, &several, done),
+        _ => _ = count(thread, several.record, done),
     });
-    taken.give_back::<P>(thread);
     done.code
 }
 
-fn started_all<P: Path>(thread: &Thread, several: &Several, done: Done) {
+fn started_all(thread: &Thread, several: &Several, done: Done) {
     let mut call = state::is_on().then(|| {
         let volume = |handle| requests::persistent(handle, |_, persistent| (persistent.sent, persistent.received));
         let volumes = several.noted().iter().filter_map(|noted| volume(noted.handle));
         let add = |sum: (u64, u64), (sent, received)| (sum.0.wrapping_add(sent), sum.1.wrapping_add(received));
-        persistent::restarted_all::<P>(thread, several.record, done, volumes.fold((0, 0), add))
+        persistent::restarted_all(thread, several.record, done, volumes.fold((0, 0), add))
     });
     for noted in several.noted() {
         requests::persistent(noted.handle, |request, persistent| match &mut call {
-            Some(call) => persistent::restarted_among::<P>(thread, request, persistent, call, done.ticks),
+            Some(call) => persistent::restarted_among(thread, request, persistent, call, done.ticks),
             None => persistent::restarted_uncounted(request),
         });
     }

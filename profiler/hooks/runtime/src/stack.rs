@@ -2,8 +2,6 @@
 //! but the stack has become shorter than it was there. And another one for what needs much of it: a program may call from a thread with
 //! the smallest that the system allows.
 
-use std::ffi::{c_int, c_void};
-use std::ops::ControlFlow;
 use std::{mem, ptr};
 
 use crate::signals::AllHeld;
@@ -51,59 +49,6 @@ pub fn thread_pointer() -> usize {
         pointer = 0;
     }
     pointer
-}
-
-/// A function that is being executed, as the unwinder tells of it.
-pub struct Executed {
-    /// Where it was called from: the stack pointer there.
-    pub frame: usize,
-    /// Where it goes on.
-    pub next: usize,
-    /// A handler of a signal has interrupted it.
-    pub is_interrupted: bool,
-}
-
-/// Shows the functions that are being executed, the innermost first, on whatever stacks, until `see` has seen enough. False where the stack cannot
-/// be read so far.
-pub fn each_executed(mut see: impl FnMut(Executed) -> ControlFlow<()>) -> bool {
-    type Context = c_void;
-    unsafe extern "C" {
-        fn _Unwind_Backtrace(step: unsafe extern "C" fn(*mut Context, *mut c_void) -> c_int, see: *mut c_void)
-        -> c_int;
-        fn _Unwind_GetCFA(context: *mut Context) -> usize;
-        fn _Unwind_GetIPInfo(context: *mut Context, is_before: *mut c_int) -> usize;
-    }
-    const CONTINUE: c_int = 0;
-    const STOP: c_int = 4;
-    const END_OF_STACK: c_int = 5;
-    unsafe extern "C" fn step(context: *mut Context, see: *mut c_void) -> c_int {
-        let mut is_before = 0;
-        // SAFETY: the context is valid during the call.
-        let (frame, next) = unsafe { (_Unwind_GetCFA(context), _Unwind_GetIPInfo(context, &mut is_before)) };
-        // SAFETY: passed below.
-        let see = unsafe { &mut *see.cast::<&mut dyn FnMut(Executed) -> c_int>() };
-        see(Executed { frame, next, is_interrupted: is_before != 0 })
-    }
-    let mut is_enough = false;
-    let mut see: &mut dyn FnMut(Executed) -> c_int = &mut |executed| {
-        is_enough = see(executed).is_break();
-        if is_enough { STOP } else { CONTINUE }
-    };
-    // SAFETY: the place outlives the call.
-    let end = unsafe { _Unwind_Backtrace(step, (&raw mut see).cast()) };
-    is_enough || end == END_OF_STACK
-}
-
-/// Whether a handler of a signal is being executed, below whatever functions. Also true where the stack cannot be read.
-#[cold]
-#[inline(never)]
-pub fn is_in_handler() -> bool {
-    let mut is_found = false;
-    let is_read = each_executed(|executed| {
-        is_found = executed.is_interrupted;
-        if is_found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    is_found || !is_read
 }
 
 /// Where the thread's own stack lies; empty where that is not known.

@@ -14,7 +14,6 @@ use family::SHARED_REQUESTS;
 pub use family::{Count, Datatypes, Family, Handle, SharedRequests, Status, Word};
 
 use crate::guest::set_once::SetOnce;
-use crate::guest::short_path::{self, Full, Path};
 use crate::mpi::real;
 
 /// No handle of any family.
@@ -46,8 +45,8 @@ pub struct Abi {
     /// 4.2 and what is made of it.
     pub frees_all_without_statuses: bool,
     /// `MPI_Waitall` that is given statuses says there alone that a persistent request has failed, and returns `MPI_SUCCESS`; given none, it returns the
-    /// error. So do Open MPI 4.1 and 5 up to 5.0.9.
-    hides_errors: bool,
+    /// error. So do Open MPI 4.1 and 5 up to 5.0.9; since then there is none to be found.
+    pub hides_errors: bool,
 }
 
 impl Abi {
@@ -63,65 +62,16 @@ impl Abi {
         self.shared_requests.into_iter().filter(move |request| are_listed && *request != NO_REQUEST)
     }
 
-    /// Which short path is for the family.
-    pub fn path(&self) -> short_path::Family {
-        match self.family.id {
-            id if id == openmpi::FAMILY.id => short_path::Family::OpenMpi,
-            id if id == mpich::FAMILY.id => short_path::Family::Mpich,
-            _ => short_path::Family::Any,
-        }
-    }
-
-    // As a path knows them without asking.
-
-    #[inline(always)]
-    pub fn handle_bytes_on<P: Path>(&self) -> usize {
-        known::<P>().map_or(self.handle_bytes, |family| family.handle_bytes)
-    }
-
-    #[inline(always)]
-    pub fn status_ignore_on<P: Path>(&self) -> Word {
-        known::<P>().map_or(self.status_ignore, |family| family.status_ignore)
-    }
-
-    #[inline(always)]
-    pub fn status_on<P: Path>(&self) -> &Status {
-        known::<P>().map_or(&self.status, |family| &family.status)
-    }
-
-    /// Of `frees_all_without_statuses`.
-    #[inline(always)]
-    pub fn frees_all_without_statuses_on<P: Path>(&self) -> bool {
-        !matches!(P::FAMILY, short_path::Family::OpenMpi) && self.frees_all_without_statuses
-    }
-
     pub fn is_openmpi(&self) -> bool {
         self.family.id == openmpi::FAMILY.id
-    }
-
-    /// Of `hides_errors`. Since 5.0.10 the error is returned, so that there is none to be found.
-    #[inline(always)]
-    pub fn hides_errors_on<P: Path>(&self) -> bool {
-        match P::FAMILY {
-            short_path::Family::OpenMpi => true,
-            short_path::Family::Mpich => false,
-            short_path::Family::Any => self.hides_errors,
-        }
     }
 
     /// Reads a handle that the program or the library stored.
     #[inline(always)]
     pub unsafe fn load(&self, place: Word) -> Word {
-        // SAFETY: as demanded of this one.
-        unsafe { self.load_on::<Full>(place) }
-    }
-
-    /// The same on a path.
-    #[inline(always)]
-    pub unsafe fn load_on<P: Path>(&self, place: Word) -> Word {
         // SAFETY: the caller passes the address of a handle of this family.
         unsafe {
-            match self.handle_bytes_on::<P>() {
+            match self.handle_bytes {
                 4 => *(place as *const u32) as Word,
                 _ => *(place as *const u64) as Word,
             }
@@ -151,25 +101,8 @@ impl Abi {
     /// The handle at a place in an array of handles.
     #[inline(always)]
     pub unsafe fn load_at(&self, array: Word, index: usize) -> Word {
-        // SAFETY: as demanded of this one.
-        unsafe { self.load_at_on::<Full>(array, index) }
-    }
-
-    /// The same on a path.
-    #[inline(always)]
-    pub unsafe fn load_at_on<P: Path>(&self, array: Word, index: usize) -> Word {
         // SAFETY: the caller passes an array that has this many handles.
-        unsafe { self.load_on::<P>(array + index * self.handle_bytes_on::<P>()) }
-    }
-}
-
-/// The family that a path is for alone.
-#[inline(always)]
-const fn known<P: Path>() -> Option<&'static Family> {
-    match P::FAMILY {
-        short_path::Family::OpenMpi => Some(&openmpi::FAMILY),
-        short_path::Family::Mpich => Some(&mpich::FAMILY),
-        short_path::Family::Any => None,
+        unsafe { self.load(array + index * self.handle_bytes) }
     }
 }
 

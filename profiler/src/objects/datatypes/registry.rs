@@ -10,7 +10,7 @@ use crate::guest::guard::guarded;
 use crate::guest::latest::Latest;
 use crate::guest::say::warn_once;
 use crate::guest::signals::Undisturbed;
-use crate::guest::{short_path, state};
+use crate::guest::state;
 use crate::mpi::abi::{Word, abi};
 use crate::shard::texts::Texts;
 
@@ -49,7 +49,7 @@ impl Recent {
 
 pub fn record() {
     RECORDED.store(true, Ordering::Relaxed);
-    short_path::forbid();
+    state::want_more();
 }
 
 #[inline(always)]

@@ -28,9 +28,8 @@ pub mod site;
 mod table;
 
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use commsee_runtime::stack;
 use commsee_runtime::table::{Finder, hash};
 
 use crate::guest::serial::Serial;
@@ -40,7 +39,7 @@ use crate::objects::records::Record;
 use crate::shard::memory;
 
 pub use names::{OtherName, come_from_fortran, prepare};
-pub use persistent::{Message, Persistent, Starts};
+pub use persistent::{Counted, Message, Persistent, Starts};
 pub use request::{Extra, HandleAddress, Kind, Partition, Request, State, receives};
 use table::{SHARD_BITS, Slot, Table};
 
@@ -54,12 +53,6 @@ static SHARDS: [Shard; 1 << SHARD_BITS] = [const { Shard(Serial::new(Table::none
 /// A cache line of its own.
 #[repr(align(64))]
 struct Shard(Serial<Table>);
-
-/// Who is at the map, where calls come one after the other: a handler of a signal may have interrupted him, or left it by a jump.
-static AT_IT: AtomicU8 = AtomicU8::new(NOBODY);
-const NOBODY: u8 = 0;
-const READER: u8 = 1;
-const WRITER: u8 = 2;
 
 /// A request that a call was given.
 #[derive(Clone, Copy)]
@@ -84,24 +77,12 @@ enum Way {
     Free(Alone),
     /// Each shard has to be locked.
     Locked,
-    /// A handler of a signal has interrupted who is at it. What it would do is lost.
-    Closed,
-}
-
-impl Drop for Map {
-    #[inline(always)]
-    fn drop(&mut self) {
-        if let Way::Free(_) = self.way {
-            compiler_fence(Ordering::SeqCst);
-            AT_IT.store(NOBODY, Ordering::Relaxed);
-        }
-    }
 }
 
 /// The shard of a request that a thread has started. What was started before several threads could call stays where it was put.
 fn shard_of(handle: Word, thread: u16) -> &'static Serial<Table> {
     let is_there = |table: &mut Table| table.busy_slot(handle).is_some();
-    if HAS_FREE.load(Ordering::Relaxed) && locked(&FREE, is_there) == Some(true) {
+    if HAS_FREE.load(Ordering::Relaxed) && FREE.with(is_there) == Some(true) {
         return &FREE;
     }
     // Threads would wait for one another where they share a handle.
@@ -109,46 +90,14 @@ fn shard_of(handle: Word, thread: u16) -> &'static Serial<Table> {
     &SHARDS[(hash(handle as u64 ^ own) >> (u64::BITS - SHARD_BITS)) as usize].0
 }
 
-fn locked<R>(shard: &Serial<Table>, work: impl FnOnce(&mut Table) -> R) -> Option<R> {
-    let work = |table: &mut Table| {
-        if std::mem::replace(&mut table.is_busy, true) {
-            if stack::is_in_handler() {
-                return None;
-            }
-            table.begin_anew();
-            table.is_busy = true;
-        }
-        let done = work(table);
-        table.is_busy = false;
-        Some(done)
-    };
-    shard.with(work).flatten()
-}
-
 impl Map {
-    /// The way of whoever changes something.
     #[inline(always)]
     pub fn enter() -> Map {
-        Map::enter_as(WRITER)
-    }
-
-    /// The way of whoever looks only.
-    #[inline(always)]
-    pub fn read() -> Map {
-        Map::enter_as(READER)
-    }
-
-    #[inline(always)]
-    fn enter_as(this: u8) -> Map {
-        let Some(alone) = state::alone() else { return Map { way: Way::Locked, finder: None } };
-        let other = AT_IT.load(Ordering::Relaxed);
-        if other != NOBODY && !is_left_by(other) {
-            return Map { way: Way::Closed, finder: None };
+        match state::alone() {
+            // SAFETY: nothing comes back here.
+            Some(alone) => Map { way: Way::Free(alone), finder: unsafe { FREE.of(alone) }.finder() },
+            None => Map { way: Way::Locked, finder: None },
         }
-        AT_IT.store(this, Ordering::Relaxed);
-        compiler_fence(Ordering::SeqCst);
-        // SAFETY: it is entered, and nothing comes back here.
-        Map { way: Way::Free(alone), finder: unsafe { FREE.of(alone) }.finder() }
     }
 
     /// The slot of a handle, where no lock is needed.
@@ -187,25 +136,13 @@ impl Map {
     }
 }
 
-/// Somebody is at the map. Whom a jump has taken away from it never comes back: what he was changing is lost.
-#[cold]
-#[inline(never)]
-fn is_left_by(other: u8) -> bool {
-    let is_left = !stack::is_in_handler();
-    if is_left && other == WRITER {
-        FREE.with(Table::begin_anew);
-    }
-    is_left
-}
-
 /// Works on the table of a handle; `missing` where nobody can be at that now.
 #[inline(always)]
 fn with<R>(way: Way, (handle, thread): (Word, u16), missing: R, work: impl FnOnce(&mut Table) -> R) -> R {
     let done = match way {
         // SAFETY: it was entered, and nothing comes back here.
         Way::Free(alone) => return work(unsafe { FREE.of(alone) }),
-        Way::Closed => None,
-        Way::Locked => locked(shard_of(handle, thread), work),
+        Way::Locked => shard_of(handle, thread).with(work),
     };
     done.unwrap_or_else(|| {
         memory::give_up_call();
@@ -240,7 +177,7 @@ unsafe fn take_otherwise(way: Way, thread: u16, handle: Word, noted: *mut Noted,
 #[cold]
 fn of_others<R>(way: Way, handle: Word, find: impl Fn(&mut Table) -> Option<R>) -> Option<R> {
     let are_elsewhere = matches!(way, Way::Locked) && abi().is_shared_request(handle);
-    if are_elsewhere { SHARDS.iter().find_map(|shard| locked(&shard.0, &find).flatten()) } else { None }
+    if are_elsewhere { SHARDS.iter().find_map(|shard| shard.0.with(&find).flatten()) } else { None }
 }
 
 /// A call has started a request, which is put together where it goes. `is_within`: it was made in another call, whose request may have got the
@@ -415,10 +352,4 @@ pub fn partition(handle: Word) -> Option<Partition> {
         bytes: persistent.message_bytes,
         destination: persistent.partitions_to,
     })
-}
-
-/// The thread ends: what it has left by a jump is for others.
-pub fn let_go() {
-    SHARDS.iter().for_each(|shard| shard.0.let_go());
-    FREE.let_go();
 }

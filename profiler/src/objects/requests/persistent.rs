@@ -3,9 +3,7 @@
 use std::ffi::c_int;
 use std::ptr;
 
-use vocabulary::shard::Edge;
-
-use crate::objects::shortcuts::Shortcut;
+use vocabulary::shard::{Cell, Edge, NO_OPERATION};
 
 /// What the start of a persistent request brings with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +22,7 @@ pub struct Message {
     pub destination: c_int,
     pub world_rank: u32,
     pub bytes: u64,
-    /// The counters of messages there, where [`Persistent::counts`].
+    /// The counters of messages there, where [`Counted`] is known.
     pub edge: *mut Edge,
 }
 
@@ -36,10 +34,7 @@ impl Message {
 
 /// What each start of a persistent request does. It stays where it is as long as the request lives.
 pub struct Persistent {
-    /// What starts by one operation in one phase need, and a started receive keeps of its call: the key of the counters; as `pending`
-    /// those that the start is counted in, with a receive until its message arrives; and those that tell by its size how it was started, of a
-    /// receive what arrived last.
-    pub counted: Shortcut,
+    pub counted: Counted,
     pub starts: Starts,
     /// What is added to the bucket of its calls.
     pub mark: u8,
@@ -57,10 +52,20 @@ pub struct Persistent {
     pub tag: Option<c_int>,
 }
 
-impl Persistent {
-    /// Whether starts by this operation in this phase are counted where the latest one was.
-    #[inline(always)]
-    pub fn counts(&self, operation: u16, phase: u8) -> bool {
-        self.counted.is_of_call(operation, phase)
+/// Where starts by one operation in one phase are counted, so that most are not looked for.
+pub struct Counted {
+    pub operation: u16,
+    pub phase: u8,
+    /// The key of the counters, without a bucket.
+    pub cells: u64,
+    /// Those that a start by `MPI_Start` is counted in, with a receive until its message arrives.
+    pub start: *mut Cell,
+    /// Of what sends, those that tell by its size how it was started.
+    pub sized: *mut Cell,
+}
+
+impl Counted {
+    pub fn none() -> Counted {
+        Counted { operation: NO_OPERATION, phase: 0, cells: 0, start: ptr::null_mut(), sized: ptr::null_mut() }
     }
 }

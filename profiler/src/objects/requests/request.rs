@@ -7,7 +7,6 @@ use commsee_runtime::memory::boxed;
 use vocabulary::shard::Cell;
 
 use super::persistent::Persistent;
-use super::site;
 use crate::mpi::abi::Word;
 use crate::objects::records::Record;
 use crate::objects::shortcuts::{self, Shortcut};
@@ -73,8 +72,7 @@ pub struct Request {
     pub comm: Record,
     /// Duration of the call that started it.
     pub ticks: u64,
-    /// The shortcut of that call. It is not asked before its `cells` are found to be these, since it may be another's by then; that of a
-    /// persistent request is nobody else's. Where nothing remains to be done: the counters of that call, or [`shortcuts::unused`] where they
+    /// The shortcut of that call. It is not asked before its `cells` are found to be these, since it may be another's by then. Where nothing remains to be done: the counters of that call, or [`shortcuts::unused`] where they
     /// are not known. Where calls are counted by call site: as `site.rs` has it.
     pub shortcut: *const Shortcut,
     /// The key of that call's counters: communicator, operation, phase, and a bucket where the kind has one.
@@ -85,7 +83,7 @@ pub struct Request {
     pub state: State,
     /// The thread that started it, whose the shortcut is.
     pub thread: u16,
-    /// The number of a receive on the timeline; of what was read from a file, the file; with a shortcut, its site. Of one that leaves nothing to be
+    /// The number of a receive on the timeline; of what was read from a file, the file. Of one that leaves nothing to be
     /// done, how many like it follow it in the map.
     pub posted: u32,
 }
@@ -162,18 +160,8 @@ impl Request {
     /// Another thread may have it: a shortcut is its thread's own, a site is the process's.
     #[inline(always)]
     pub fn hand_to(&mut self, thread: u16) {
-        if self.thread != thread && self.kind != Kind::Plain {
-            self.leave_shortcut();
-        }
-    }
-
-    /// What the shortcut knows is not asked any more: it is another thread's, or has been freed with a persistent request.
-    pub fn leave_shortcut(&mut self) {
-        if self.kind != Kind::Plain {
-            self.shortcut = match self.kind.receives() && sites::are_counted() {
-                true => site::for_any_thread(self.shortcut, self.posted),
-                false => shortcuts::unused(),
-            };
+        if self.thread != thread && self.kind != Kind::Plain && !sites::are_counted() {
+            self.shortcut = shortcuts::unused();
         }
     }
 

@@ -33,8 +33,6 @@ const _: () = assert!(size_of::<Slot>() == 64);
 
 pub struct Table {
     slots: Option<Owned<Slot>>,
-    /// Somebody is at it: a handler of a signal may have interrupted him, or left it by a jump.
-    pub is_busy: bool,
 }
 
 // SAFETY: of what slots point to, `Request::for_thread` leaves out what is one thread's own.
@@ -48,14 +46,7 @@ fn hash_of(handle: Word) -> u64 {
 
 impl Table {
     pub const fn none() -> Table {
-        Table { slots: None, is_busy: false }
-    }
-
-    /// It was left half changed.
-    #[cold]
-    pub fn begin_anew(&mut self) {
-        memory::give_up_call();
-        std::mem::forget(std::mem::replace(self, Table::none()));
+        Table { slots: None }
     }
 
     /// What it takes to find slots, until the first is put in.
