@@ -58,7 +58,6 @@ fn declarations_are_those_of_the_headers() {
         "ucp_tag_recv_info_t.length" ucp::TagRecvInfo, length;
         "ucp_generic_dt_ops_t.packed_size" ucp::GenericDatatypeOps, packed_size;
         "ucp_dt_iov_t.length" ucp::DatatypeIov, length;
-        "ucp_worker_params_t.thread_mode" ucp::WorkerParams, thread_mode;
         "ucp_ep_params_t.address" ucp::EpParams, address;
         "ucp_context_attr_t.request_size" ucp::ContextAttr, request_size;
         "ucp_worker_address_attr_t.worker_uid" ucp::WorkerAddressAttr, worker_uid;
@@ -99,8 +98,6 @@ fn declarations_are_those_of_the_headers() {
         ("UCP_DATATYPE_CONTIG", ucp::DATATYPE_CONTIG as i64),
         ("UCP_DATATYPE_IOV", ucp::DATATYPE_IOV as i64),
         ("UCP_DATATYPE_GENERIC", ucp::DATATYPE_GENERIC as i64),
-        ("UCP_WORKER_PARAM_FIELD_THREAD_MODE", ucp::WORKER_PARAM_FIELD_THREAD_MODE as i64),
-        ("UCS_THREAD_MODE_MULTI", ucp::THREAD_MODE_MULTI.into()),
         ("UCP_EP_PARAM_FIELD_REMOTE_ADDRESS", ucp::EP_PARAM_FIELD_REMOTE_ADDRESS as i64),
         ("UCP_ATTR_FIELD_REQUEST_SIZE", ucp::ATTR_FIELD_REQUEST_SIZE as i64),
         ("UCP_WORKER_ADDRESS_ATTR_FIELD_UID", ucp::WORKER_ADDRESS_ATTR_FIELD_UID as i64),

@@ -21,7 +21,7 @@ int main(void)
     FIELD(ucp_request_param_t, reply_buffer), FIELD(ucp_request_param_t, memory_type);
     FIELD(ucp_request_param_t, recv_info), FIELD(ucp_request_param_t, memh);
     FIELD(ucp_tag_recv_info_t, length), FIELD(ucp_generic_dt_ops_t, packed_size), FIELD(ucp_dt_iov_t, length);
-    FIELD(ucp_worker_params_t, thread_mode), FIELD(ucp_ep_params_t, address), FIELD(ucp_context_attr_t, request_size);
+    FIELD(ucp_ep_params_t, address), FIELD(ucp_context_attr_t, request_size);
     FIELD(ucp_worker_address_attr_t, worker_uid);
     FIELD(uct_iface_params_t, open_mode), FIELD(uct_iface_params_t, mode.device.tl_name);
     FIELD(uct_iface_params_t, mode.device.dev_name), FIELD(uct_completion_t, count), FIELD(uct_completion_t, status);
@@ -33,7 +33,7 @@ int main(void)
     VALUE(UCP_OP_ATTR_FIELD_MEMORY_TYPE), VALUE(UCP_OP_ATTR_FIELD_RECV_INFO), VALUE(UCP_OP_ATTR_FIELD_MEMH);
     VALUE(UCP_OP_ATTR_FLAG_NO_IMM_CMPL), VALUE(UCP_OP_ATTR_FLAG_FAST_CMPL), VALUE(UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL);
     VALUE(UCP_OP_ATTR_FLAG_MULTI_SEND), VALUE(UCP_DATATYPE_SHIFT), VALUE(UCP_DATATYPE_CONTIG), VALUE(UCP_DATATYPE_IOV);
-    VALUE(UCP_DATATYPE_GENERIC), VALUE(UCP_WORKER_PARAM_FIELD_THREAD_MODE), VALUE(UCS_THREAD_MODE_MULTI);
+    VALUE(UCP_DATATYPE_GENERIC);
     VALUE(UCP_EP_PARAM_FIELD_REMOTE_ADDRESS), VALUE(UCP_ATTR_FIELD_REQUEST_SIZE);
     VALUE(UCP_WORKER_ADDRESS_ATTR_FIELD_UID), VALUE(UCT_IFACE_PARAM_FIELD_OPEN_MODE);
     VALUE(UCT_IFACE_PARAM_FIELD_DEVICE), VALUE(UCT_IFACE_OPEN_MODE_DEVICE), VALUE(UCT_DEVICE_TYPE_NET);

@@ -100,16 +100,6 @@ pub struct GenericDatatypeOps {
     pub finish: usize,
 }
 
-/// The beginning of `ucp_worker_params_t`.
-#[repr(C)]
-pub struct WorkerParams {
-    pub field_mask: u64,
-    pub thread_mode: u32,
-}
-
-pub const WORKER_PARAM_FIELD_THREAD_MODE: u64 = 1;
-pub const THREAD_MODE_MULTI: u32 = 2;
-
 /// The beginning of `ucp_ep_params_t`.
 #[repr(C)]
 pub struct EpParams {

@@ -5,8 +5,7 @@ use std::ffi::c_void;
 
 use commsee_runtime::pointers::Pointers;
 
-use super::alike;
-use super::workers::{self, Worker};
+use super::workers;
 use crate::module;
 
 /// Endpoints of UCP: the worker's number above, the peer's below.
@@ -14,25 +13,18 @@ static OF_UCP: Pointers = Pointers::new(module::say_what_is_lost);
 /// Endpoints of UCT: the peer's number.
 static OF_UCT: Pointers = Pointers::new(module::say_what_is_lost);
 
-pub fn made(ep: *mut c_void, worker: *mut Worker, peer: u32) {
-    // SAFETY: workers are never freed.
-    let number = unsafe { worker.as_ref() }.map_or(u32::MAX, |worker| worker.number);
-    OF_UCP.set(ep as usize, u64::from(number) << 32 | u64::from(peer));
-    alike::forget_all();
+pub fn made(ep: *mut c_void, worker: u32, peer: u32) {
+    OF_UCP.set(ep as usize, u64::from(worker) << 32 | u64::from(peer));
 }
 
 pub fn gone(ep: *mut c_void) {
     OF_UCP.remove(ep as usize);
-    alike::forget_all();
 }
 
-/// Worker and peer of an endpoint of UCP; null and 0 where they are not known.
+/// Worker and peer of an endpoint of UCP; the peer is 0 where it is not known.
 #[inline(always)]
-pub fn of(ep: *mut c_void) -> (*mut Worker, u32) {
-    match OF_UCP.get(ep as usize) {
-        Some(value) => (workers::by_number((value >> 32) as u32), value as u32),
-        None => (std::ptr::null_mut(), 0),
-    }
+pub fn of(ep: *mut c_void) -> (u32, u32) {
+    OF_UCP.get(ep as usize).map_or((workers::UNKNOWN, 0), |value| ((value >> 32) as u32, value as u32))
 }
 
 pub fn uct_made(ep: *mut c_void, peer: u32) {

@@ -1,13 +1,12 @@
 //! What is in flight, and what each thread is in the middle of: operations from their post to their completion, by worker.
 
-pub mod alike;
-pub mod completion;
+pub mod answers;
+pub mod counting;
 pub mod endpoints;
-mod index;
+pub mod map;
+pub mod one_sided;
 pub mod operation;
-pub mod pending;
+pub mod pool;
 pub mod thread;
-pub mod tls;
+pub mod transfer;
 pub mod workers;
-
-pub use index::What;

@@ -1,5 +1,6 @@
 //! This module as the core knows it.
 
+pub mod functions;
 pub mod protocol;
 pub mod routes;
 pub mod version;

@@ -3,14 +3,23 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use commsee_runtime::guard;
+use commsee_runtime::{guard, stack};
 
-use super::post::Data;
-use super::wrappers;
-use crate::abi::ucp::{Datatype, DatatypeIov, GenericDatatypeOps};
+use super::wrapper::wrappers;
+use crate::abi::ucp::{DATATYPE_SHIFT, Datatype, DatatypeIov, GenericDatatypeOps};
 use crate::abi::ucs::Status;
 use crate::inflight::thread;
 use crate::module;
+
+/// A message as the program describes it.
+#[derive(Clone, Copy)]
+pub struct Data {
+    pub buffer: *const c_void,
+    pub count: usize,
+}
+
+/// Where a program names no datatype.
+pub const BYTES: Datatype = 1 << DATATYPE_SHIFT;
 
 /// # Safety
 /// The program's list of pieces.
@@ -48,7 +57,7 @@ static LISTENERS: [PackedSize; 8] = listeners!(0 1 2 3 4 5 6 7);
 
 /// A generic datatype tells the size of a message while it is posted.
 fn heard(bytes: usize) -> usize {
-    if let Some(thread) = module::get().and_then(thread::current) {
+    if let Some(thread) = module::get().and_then(|module| thread::current(module, stack::pointer())) {
         // SAFETY: this thread's own.
         unsafe { (*thread).packed_bytes = bytes as u64 };
     }

@@ -5,27 +5,24 @@ use std::ptr::null_mut;
 
 use commsee_runtime::guard;
 
-use super::{complete, identity, wrappers};
+use super::identity;
+use super::wrapper::wrappers;
 use crate::abi::ucp::{
     ATTR_FIELD_REQUEST_SIZE, Context, ContextAttr, ContextQuery, EP_PARAM_FIELD_REMOTE_ADDRESS, Ep, EpParams,
-    RequestParam, THREAD_MODE_MULTI, WORKER_PARAM_FIELD_THREAD_MODE, Worker, WorkerParams,
+    RequestParam, Worker,
 };
 use crate::abi::ucs::{self, Status, StatusPtr};
-use crate::inflight::{endpoints, workers};
+use crate::inflight::{counting, endpoints, workers};
 use crate::module::{self, version};
 
 wrappers! {
-    fn ucp_worker_create(context: Context, params: *const WorkerParams, worker: *mut Worker) -> Status {
+    fn ucp_worker_create(context: Context, params: *const c_void, worker: *mut Worker) -> Status {
         |real| {
             if module::get().is_none() || guard::guarded(version::check) != Some(true) {
                 guard::guarded(module::say_why_closed);
                 return real(context, params, worker);
             }
-            let making = guard::guarded(|| {
-                let request_bytes = request_bytes(context);
-                workers::begin(several_threads(params), request_bytes)
-            })
-            .unwrap_or(null_mut());
+            let making = guard::guarded(|| workers::begin(request_bytes(context))).unwrap_or(workers::UNKNOWN);
             let status = real(context, params, worker);
             guard::guarded(|| {
                 let made = if status == ucs::OK { *worker } else { null_mut() };
@@ -40,14 +37,9 @@ wrappers! {
 
     fn ucp_worker_destroy(worker: Worker) {
         |real| {
-            let known = workers::of(worker);
             real(worker);
-            if !known.is_null() {
-                guard::guarded(|| {
-                    complete::forget(known);
-                    workers::forget(worker, known);
-                });
-            }
+            // What is in flight completes no more.
+            guard::guarded(|| workers::forget(worker, |operation| counting::discard(operation)));
         }
     }
 
@@ -110,11 +102,4 @@ unsafe fn request_bytes(context: Context) -> usize {
     // SAFETY: the structure is as long as any version's.
     let status = unsafe { query(context, &raw mut attr) };
     if status == ucs::OK { attr.request_size } else { 0 }
-}
-
-unsafe fn several_threads(params: *const WorkerParams) -> bool {
-    // SAFETY: the program's parameters.
-    unsafe { params.as_ref() }.is_some_and(|params| {
-        params.field_mask & WORKER_PARAM_FIELD_THREAD_MODE != 0 && params.thread_mode == THREAD_MODE_MULTI
-    })
 }

@@ -2,11 +2,11 @@
 
 use std::ffi::c_void;
 
-use commsee_runtime::guard;
+use commsee_runtime::{guard, stack};
 
-use super::{complete, wrappers};
+use super::wrapper::wrappers;
 use crate::abi::ucs::{self, Status};
-use crate::inflight::thread;
+use crate::inflight::{thread, workers};
 use crate::module;
 
 type Check = unsafe extern "C-unwind" fn(*mut c_void) -> Status;
@@ -18,7 +18,7 @@ wrappers! {
             let Some(module) = module::get() else { return real(request) };
             let check = real!(Ucp, ucp_request_check_status, Check);
             if check.is_none_or(|check| check(request) != ucs::INPROGRESS)
-                || thread::current(module).is_some_and(|thread| thread::is_posting(thread))
+                || thread::current(module, stack::pointer()).is_some_and(|thread| thread::is_posting(thread))
             {
                 return real(request);
             }
@@ -26,9 +26,28 @@ wrappers! {
             // all else: both mark it as released, and put it back when it is complete. Either waits for a callback that runs in
             // another thread, which holds the worker.
             match real!(Ucp, ucp_request_release, Release) {
-                Some(release) if guard::guarded(|| complete::silence(request)) == Some(true) => release(request),
+                Some(release) if guard::guarded(|| silence(request)) == Some(true) => release(request),
                 _ => real(request),
             }
         }
     }
+}
+
+/// Takes the callback of a pending operation away. Whether there is one with this request.
+fn silence(request: *mut c_void) -> bool {
+    let mut found = false;
+    for worker in workers::each() {
+        worker.with(|in_flight| {
+            in_flight.map.each(|operation| {
+                // SAFETY: what is in the map is in use.
+                unsafe {
+                    if (*operation).request == request {
+                        (*operation).callback.set(0);
+                        found = true;
+                    }
+                }
+            });
+        });
+    }
+    found
 }

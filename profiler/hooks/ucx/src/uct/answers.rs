@@ -2,52 +2,50 @@
 
 use commsee_hook::{AT_ONCE, Call};
 
-use super::transmission;
-use crate::inflight::thread::{Answer, Frame, Link};
-use crate::inflight::workers::Worker;
+use super::route;
+use crate::inflight::answers::Answer;
+use crate::inflight::operation::Link;
+use crate::inflight::workers;
 use crate::module::Module;
 use crate::module::protocol::Protocol;
 
 /// Answers that a handler sent, now that it is through.
-#[inline(always)]
-pub unsafe fn count_answers(module: &Module, worker: *mut Worker, frame: &Frame) {
-    for answer in frame.answers() {
-        let link = frame.link();
-        // SAFETY: the worker of a watched interface: those are never freed.
-        if link.is_some() || !unsafe { wait_for_answer(module, worker, answer) } {
-            count_answer(module, answer, link.as_ref());
+#[cold]
+pub fn count_all(module: &Module, worker: u32, answers: &[Answer], link: Option<&Link>) {
+    for answer in answers {
+        if link.is_some() || !expect(module, worker, *answer) {
+            count(module, *answer, link);
         }
     }
 }
 
+/// Keeps one until its own answer comes. False where none will.
 #[cold]
-pub unsafe fn wait_for_answer(module: &Module, worker: *mut Worker, answer: Answer) -> bool {
-    // SAFETY: workers are never freed.
-    let Some(worker) = (unsafe { worker.as_ref() }).filter(|_| answer.number != 0) else { return false };
-    if let Some(older) = worker.with(|pending| pending.expect(answer)) {
-        count_answer(module, older, None);
+pub fn expect(module: &Module, worker: u32, answer: Answer) -> bool {
+    let Some(worker) = workers::by_number(worker).filter(|_| answer.number != 0) else { return false };
+    let older = worker.with(|in_flight| in_flight.answers.expect(answer));
+    if let Some(Some(older)) = older {
+        count(module, older, None);
     }
-    true
+    older.is_some()
 }
 
 /// The answer of an answer came, and something was complete with it.
 #[cold]
-pub unsafe fn count_expected(module: &Module, worker: *mut Worker, number: u64, link: &Link) {
-    // SAFETY: workers are never freed.
-    let Some(worker) = (unsafe { worker.as_ref() }) else { return };
-    if let Some(answer) = worker.with(|pending| pending.expected(number)) {
-        count_answer(module, answer, Some(link));
+pub fn count_expected(module: &Module, worker: u32, number: u64, link: &Link) {
+    let Some(worker) = workers::by_number(worker) else { return };
+    if let Some(Some(answer)) = worker.with(|in_flight| in_flight.answers.expected(number)) {
+        count(module, answer, Some(link));
     }
 }
 
-#[cold]
-fn count_answer(module: &Module, answer: Answer, link: Option<&Link>) {
+fn count(module: &Module, answer: Answer, link: Option<&Link>) {
     let Answer { place, carrier, peer, bytes, .. } = answer;
     let (call, protocol) = match link {
         Some(link) => (&link.call, Protocol::Control),
         None => (&Call::NONE, Protocol::Reply),
     };
-    let route = transmission::route(module, usize::from(place), protocol, carrier);
+    let route = route::number(module, usize::from(place), protocol, carrier);
     module.count(call, route, peer, bytes, bytes, AT_ONCE);
     if call.is_traced() {
         // It was sent just before it showed to what it belongs.

@@ -2,36 +2,38 @@
 
 use std::sync::atomic::Ordering;
 
+use commsee_runtime::stack;
+
 use crate::abi::ucs;
 use crate::abi::uct::Completion;
-use crate::inflight::completion::Pending;
-use crate::inflight::operation::{give_to_all, phase};
-use crate::inflight::thread::{self, Kind, Marks, Standing};
+use crate::inflight::operation::phase;
+use crate::inflight::pool::Pool;
+use crate::inflight::thread::{self, Kind, Standing};
+use crate::inflight::transfer::Transfer;
 use crate::module;
 
 /// Called instead of libucp's completion.
+///
+/// # Safety
+/// The transport calls it with the first field of a record that it was given away with.
 pub unsafe extern "C-unwind" fn completed(own: *mut Completion) {
-    // SAFETY: the first field of a record that this function was given away with.
+    // SAFETY: as demanded; the thread is this one's.
     unsafe {
-        let pending = own.cast::<Pending>();
-        let status = (*own).status;
-        let original = (*pending).original;
-        let (link, is_linked) = ((*pending).link, (*pending).is_linked);
-        let thread = module::get().and_then(thread::current);
-        if (*pending).phase.swap(phase::DONE, Ordering::AcqRel) == phase::PENDING {
+        let transfer = own.cast::<Transfer>();
+        let (status, original) = ((*own).status, (*transfer).original);
+        let link = (*transfer).is_linked.then_some((*transfer).link);
+        if (*transfer).phase.swap(phase::DONE, Ordering::AcqRel) == phase::PENDING {
             if status == ucs::OK {
-                count(pending);
+                count(transfer);
             }
-            match thread {
-                Some(thread) => (*thread).completions.give(pending),
-                None => give_to_all(pending),
-            }
+            Pool::give(transfer);
         }
-        let mut standing = thread.and_then(|thread| Standing::enter(thread, Marks::of(Kind::Completion)));
-        if let Some(standing) = &mut standing
-            && is_linked
-        {
-            standing.frame().set_link(link);
+        let Some(thread) = module::get().and_then(|module| thread::current(module, stack::pointer())) else {
+            return invoke(original, status);
+        };
+        let mut standing = Standing::enter(thread, Kind::Completion, stack::pointer());
+        if let Some(standing) = &mut standing {
+            standing.frame().link = link;
         }
         invoke(original, status);
         drop(standing);
@@ -57,11 +59,11 @@ unsafe fn invoke(completion: *mut Completion, status: ucs::Status) {
     }
 }
 
-unsafe fn count(pending: *mut Pending) {
+unsafe fn count(transfer: *mut Transfer) {
     let Some(module) = module::get() else { return };
     // SAFETY: the operation was pending, so its post has filled in the record and let go of it.
     unsafe {
-        let Pending { link, route, peer, bytes, begin_ns, .. } = &*pending;
+        let Transfer { link, route, peer, bytes, begin_ns, .. } = &*transfer;
         let now = module.now_ns();
         module.count(&link.call, *route, *peer, *bytes, *bytes, now.saturating_sub(*begin_ns));
         if link.call.is_traced() {

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use commsee_runtime::guard;
 
-use super::interfaces;
+use super::watching;
 use crate::abi::ucs::{self, Status};
 use crate::abi::uct::{AmCallback, Iface, IfaceParams, Md, Worker};
 use crate::inflight::endpoints;
@@ -25,7 +25,7 @@ pub unsafe extern "C-unwind" fn uct_iface_open(
     unsafe {
         let status = open(md, worker, params, config, iface);
         if status == ucs::OK && module::get().is_some() {
-            guard::guarded(|| interfaces::opened(md, worker, params, *iface));
+            guard::guarded(|| watching::opened(md, worker, params, *iface));
         }
         status
     }
@@ -36,7 +36,7 @@ pub unsafe extern "C-unwind" fn uct_iface_close(iface: *mut Iface) {
     let Some(close) = real!(Uct, uct_iface_close, unsafe extern "C-unwind" fn(*mut Iface)) else { return };
     // SAFETY: libucp's argument.
     unsafe {
-        guard::guarded(|| interfaces::closing(iface));
+        guard::guarded(|| watching::closing(iface));
         close(iface);
     }
 }
@@ -53,8 +53,8 @@ pub unsafe extern "C-unwind" fn uct_iface_set_am_handler(
     let Some(set) = real!(Uct, uct_iface_set_am_handler, Set) else { return ucs::ERR_UNSUPPORTED };
     // SAFETY: libucp's arguments.
     unsafe {
-        let ours = callback
-            .and_then(|callback| guard::guarded(|| interfaces::handler(iface, id, callback, argument)).flatten());
+        let ours =
+            callback.and_then(|callback| guard::guarded(|| watching::handler(iface, id, callback, argument)).flatten());
         match ours {
             Some((callback, argument)) => set(iface, id, Some(callback), argument, flags),
             None => set(iface, id, callback, argument, flags),

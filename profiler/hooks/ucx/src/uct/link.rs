@@ -2,11 +2,9 @@
 
 use std::ffi::c_void;
 
-use super::interfaces::Interface;
-use crate::inflight::What;
-use crate::inflight::operation::Operation;
-use crate::inflight::pending::Pending;
-use crate::inflight::thread::{Frame, Kind, Link, Thread};
+use crate::inflight::operation::{Link, Operation};
+use crate::inflight::thread::{self, Frame, Kind, Thread};
+use crate::inflight::workers::{self, InFlight};
 
 /// What an operation of UCT shows.
 #[derive(Clone, Copy)]
@@ -16,47 +14,55 @@ pub struct Clue {
     /// The first byte of the data here, and at the peer; 0 where it has none.
     pub near: usize,
     pub far: u64,
-    /// Where the endpoint leads, or 0.
-    pub peer: u32,
+    /// Of an answer: under which its own will come, or 0.
+    pub number: u64,
+}
+
+impl Clue {
+    #[inline(always)]
+    pub fn new<P, N>(pointer: *const P, near: *const N, far: u64) -> Clue {
+        Clue { pointer: pointer as usize, near: near as usize, far, number: 0 }
+    }
 }
 
 /// Looks in this order: what is being posted; the request; the buffer; what arrived or was completed just now; one-sided
-/// operations that were posted before. None where nothing fits.
-#[inline(always)]
-pub unsafe fn find(thread: *mut Thread, interface: &Interface, clue: Clue) -> Option<Link> {
-    // SAFETY: frames live as long as they are linked.
+/// operations that were posted before. None where nothing fits. The endpoint leads to `peer`, or 0.
+///
+/// # Safety
+/// The thread is this one's.
+pub unsafe fn find(thread: *mut Thread, worker: u32, clue: Clue, peer: u32) -> Option<Link> {
+    // SAFETY: as demanded. What is being posted is in use.
     unsafe {
-        let frame = (*thread).frame.as_ref();
-        match frame {
-            Some(frame) if frame.marks.kind == Kind::Post => Some(Link::to(frame.operation)),
-            _ => search(frame, interface, clue),
+        match thread::innermost(thread) {
+            Some(Frame { kind: Kind::Post(operation), .. }) => Some(Link::to(*operation)),
+            frame => search(frame.as_deref(), worker, clue, peer),
         }
     }
 }
 
 #[inline(never)]
-unsafe fn search(frame: Option<&Frame>, interface: &Interface, clue: Clue) -> Option<Link> {
-    // SAFETY: workers are never freed, what is pending on one is in use as long as `with` lasts, and a frame of a call of UCP is part of
-    // its operation's record.
+unsafe fn search(frame: Option<&Frame>, worker: u32, clue: Clue, peer: u32) -> Option<Link> {
+    let in_flight = |look: &mut dyn FnMut(&mut InFlight) -> Option<Link>| {
+        workers::by_number(worker).and_then(|worker| worker.with(|in_flight| look(in_flight)).flatten())
+    };
+    // SAFETY: what is in the map is in use as long as `with` lasts, and so is the operation of a call of UCP that goes on.
     unsafe {
-        let pending = |look: &mut dyn FnMut(&mut Pending) -> Option<Link>| {
-            interface.worker.as_ref().and_then(|worker| worker.with(|pending| look(pending)))
-        };
-        let found = pending(&mut |pending| {
-            let fits = |operation: *mut Operation| clue.peer != 0 && (*operation).now.peer.get() == clue.peer;
-            let by_pointer = |pointer| pending.find(What::Request, pointer, |_| true);
-            by_pointer(clue.pointer)
-                .or_else(|| by_pointer(request_in_context(clue.pointer)?))
-                .or_else(|| pending.find(What::Buffer, clue.near, fits))
-                .map(|operation| Link::to(operation))
+        let fits = |operation: *mut Operation| peer != 0 && (*operation).shown.peer.get() == peer;
+        let pending = in_flight(&mut |InFlight { map, .. }| {
+            let found = map
+                .by_request(clue.pointer)
+                .or_else(|| map.by_request(request_in_context(clue.pointer)?))
+                .or_else(|| map.by_buffer(clue.near, fits));
+            found.map(|operation| Link::to(operation))
         });
-        found
-            .or_else(|| {
-                let frame = frame.filter(|frame| matches!(frame.marks.kind, Kind::Arrival | Kind::Completion))?;
-                frame.link()
+        let around = || frame.filter(|frame| matches!(frame.kind, Kind::Arrival(..) | Kind::Completion))?.link;
+        pending
+            .or_else(around)
+            .or_else(|| in_flight(&mut |in_flight| in_flight.one_sided.recall(clue.near, clue.far)))
+            .or_else(|| match frame?.kind {
+                Kind::Blocking(operation) => Some(Link::to(operation)),
+                _ => None,
             })
-            .or_else(|| pending(&mut |pending| pending.recall(clue.near, clue.far)))
-            .or_else(|| frame.filter(|frame| frame.marks.kind == Kind::Blocking).map(|frame| Link::to(frame.operation)))
     }
 }
 

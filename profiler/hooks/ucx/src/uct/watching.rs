@@ -1,43 +1,20 @@
-//! Interfaces that are watched: each keeps the functions that were replaced in it.
+//! Stands between libucp and an interface, from its opening to its closing.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null_mut;
-use std::sync::Mutex;
 
 use commsee_runtime::memory;
-use commsee_runtime::pointers::Pointers;
 
-use super::arrival::Arrival;
-use super::{operations, table};
+use super::interface::{self, Handler, Interface};
+use super::{arrival, operations, table};
 use crate::abi::ucs;
 use crate::abi::uct::{
-    self, AM_ID_MAX, AmCallback, DEVICE_TYPES, IFACE_OPEN_MODE_DEVICE, IFACE_PARAM_FIELD_DEVICE,
-    IFACE_PARAM_FIELD_OPEN_MODE, Iface, IfaceParams, Md, TABLE_WORDS, TlResource,
+    AmCallback, DEVICE_TYPES, IFACE_OPEN_MODE_DEVICE, IFACE_PARAM_FIELD_DEVICE, IFACE_PARAM_FIELD_OPEN_MODE, Iface,
+    IfaceParams, Md, TlResource, Worker,
 };
-use crate::inflight::alike;
-use crate::inflight::workers::{self, Worker};
-use crate::module::routes::{self, Carrier, Transport};
+use crate::inflight::workers;
+use crate::module::routes::{self, Transport};
 use crate::module::{self, version};
-
-pub struct Interface {
-    pub table: [usize; TABLE_WORDS],
-    pub worker: *mut Worker,
-    pub carrier: Carrier,
-    arrivals: Mutex<[*mut Arrival; AM_ID_MAX]>,
-}
-
-/// From interfaces to what is known of them.
-static KNOWN: Pointers = Pointers::new(module::say_what_is_lost);
-
-/// The interface of an endpoint. None cannot be, as only watched ones call this.
-///
-/// # Safety
-/// An endpoint that libucp uses.
-#[inline(always)]
-pub unsafe fn of(ep: *mut uct::Ep) -> Option<&'static Interface> {
-    // SAFETY: as demanded; interfaces are freed only when they are closed.
-    unsafe { (KNOWN.get((*ep).iface as usize)? as *const Interface).as_ref() }
-}
 
 unsafe fn text(name: *const c_char) -> String {
     // SAFETY: null, or a string of libucp's.
@@ -48,7 +25,7 @@ unsafe fn text(name: *const c_char) -> String {
 ///
 /// # Safety
 /// It was just opened with these arguments.
-pub unsafe fn opened(md: Md, worker: uct::Worker, params: *const IfaceParams, iface: *mut Iface) {
+pub unsafe fn opened(md: Md, worker: Worker, params: *const IfaceParams, iface: *mut Iface) {
     const NAMED: u64 = IFACE_PARAM_FIELD_OPEN_MODE | IFACE_PARAM_FIELD_DEVICE;
     // SAFETY: libucp's parameters.
     let (name, device) = unsafe {
@@ -67,21 +44,15 @@ pub unsafe fn opened(md: Md, worker: uct::Worker, params: *const IfaceParams, if
             return refuse(&name, "operation table is not built as it should be");
         }
         let kind = kind_of(md, &name, &device);
-        let interface = memory::boxed(Interface {
-            table: (*iface).table,
-            worker: workers::of_uct(worker),
-            carrier: routes::carrier(Transport { name, device, kind }),
-            arrivals: Mutex::new([null_mut(); AM_ID_MAX]),
-        });
-        let Some(interface) = interface.map(Box::into_raw) else { return module::say_what_is_lost() };
+        let carrier = routes::carrier(Transport { name, device, kind });
+        let new = Interface::new((*iface).table, workers::of_uct(worker), carrier);
+        let Some(interface) = memory::keep(new) else { return module::say_what_is_lost() };
         // Functions are replaced only where they find those that they stand for.
-        if !KNOWN.set(iface as usize, interface as u64) {
-            return;
-        }
-        alike::forget_all();
-        for (place, function) in operations::REPLACEMENTS {
-            if (*iface).table[place] != 0 {
-                (*iface).table[place] = function();
+        if interface::add(iface, interface) {
+            for (place, function) in operations::REPLACEMENTS {
+                if (*iface).table[place] != 0 {
+                    (*iface).table[place] = function();
+                }
             }
         }
     }
@@ -98,41 +69,27 @@ fn refuse(name: &str, why: &str) {
 /// # Safety
 /// An interface that is about to be closed.
 pub unsafe fn closing(iface: *mut Iface) {
-    let Some(interface) = KNOWN.get(iface as usize) else { return };
-    let interface = interface as *mut Interface;
-    // SAFETY: of a watched interface, which nobody uses any more. Its record stays: messages may still arrive while it closes.
+    let Some(interface) = interface::by_handle(iface) else { return };
+    // SAFETY: nobody uses it any more.
     unsafe {
         for (place, _) in operations::REPLACEMENTS {
-            (*iface).table[place] = (*interface).table[place];
+            (*iface).table[place] = interface.table[place];
         }
     }
-    KNOWN.remove(iface as usize);
-    alike::forget_all();
+    interface::remove(iface);
 }
 
-/// What a handler of libucp's is replaced by.
-///
-/// # Safety
-/// An interface of libuct.
-pub unsafe fn handler(
+/// What a handler of libucp's is replaced by. None where the interface is not watched.
+pub fn handler(
     iface: *mut Iface,
     id: u8,
     callback: AmCallback,
     argument: *mut c_void,
 ) -> Option<(AmCallback, *mut c_void)> {
-    // SAFETY: as demanded.
-    let interface = unsafe { (KNOWN.get(iface as usize)? as *const Interface).as_ref()? };
-    let mut arrivals = interface.arrivals.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let place = arrivals.get_mut(usize::from(id))?;
-    let arrival = Arrival::new(callback, argument, id, interface.carrier, interface.worker);
-    if place.is_null() {
-        *place = Box::into_raw(memory::boxed(arrival)?);
-    } else {
-        // SAFETY: libucp sets handlers only while nothing arrives.
-        unsafe { **place = arrival };
-    }
-    // SAFETY: it was just put there.
-    Some((unsafe { (**place).entrance() }, (*place).cast()))
+    let interface = interface::by_handle(iface)?;
+    let Interface { carrier, worker, .. } = *interface;
+    let kept = interface.keep(Handler { callback, argument, id, carrier, worker });
+    (!kept.is_null()).then_some((arrival::arrived as AmCallback, kept.cast()))
 }
 
 fn kind_of(md: Md, name: &str, device: &str) -> &'static str {
