@@ -13,7 +13,7 @@ use commsee_runtime::loose::Loose;
 use super::pool::Pooled;
 use crate::abi::ucp::TagRecvInfo;
 use crate::abi::ucs::Status;
-use crate::module::functions::Function;
+use crate::module::functions::{Described, Function};
 use crate::module::protocol::Protocol;
 
 /// Where a record stands. The post and the callback may run in different threads, in either order.
@@ -45,6 +45,8 @@ pub struct Operation {
     pub status: Status,
     /// The number of its worker.
     pub worker: u32,
+    /// The place of its post's frame.
+    pub frame: usize,
     pub call: Call,
     pub shown: Shown,
     /// Of the message; of a receive, what arrived.
@@ -101,22 +103,25 @@ pub struct Node {
     pub class: u8,
 }
 
-/// The operation that something of UCT belongs to.
+/// What is known of an operation that is perhaps over.
 #[derive(Clone, Copy)]
 pub struct Link {
     pub call: Call,
     pub peer: u32,
     generation: u32,
-    /// Whether the operation reads or writes another process's memory.
-    pub is_one_sided: bool,
-    pub arrives: bool,
+    described: &'static Described,
     /// Null where only its call is known.
     operation: *mut Operation,
 }
 
 impl Link {
-    pub const NONE: Link =
-        Link { call: Call::NONE, peer: 0, generation: 0, is_one_sided: false, arrives: false, operation: null_mut() };
+    pub const NONE: Link = Link {
+        call: Call::NONE,
+        peer: 0,
+        generation: 0,
+        described: Function::ucp_tag_send_nbx.described(),
+        operation: null_mut(),
+    };
 
     /// # Safety
     /// The operation is in use.
@@ -124,13 +129,11 @@ impl Link {
     pub unsafe fn to(operation: *mut Operation) -> Link {
         // SAFETY: as demanded.
         unsafe {
-            let described = (*operation).function.described();
             Link {
                 call: (*operation).call,
                 peer: (*operation).shown.peer.get(),
                 generation: (*operation).shown.generation.get(),
-                is_one_sided: described.protocol == Protocol::Rma,
-                arrives: described.arrives(),
+                described: (*operation).function.described(),
                 operation,
             }
         }
@@ -144,12 +147,74 @@ impl Link {
         // SAFETY: as demanded.
         Link { operation: null_mut(), ..unsafe { Link::to(operation) } }
     }
+}
+
+/// The operation that something of UCT belongs to.
+#[derive(Clone, Copy)]
+pub enum Owner {
+    /// It is being posted, or waits in a call of UCP: it is there as long as that goes on.
+    Posted(*mut Operation),
+    Linked(Link),
+    Unknown,
+}
+
+impl Owner {
+    pub fn is_known(&self) -> bool {
+        !matches!(self, Owner::Unknown)
+    }
+
+    #[inline(always)]
+    pub fn call(&self) -> &Call {
+        match self {
+            // SAFETY: it is in use, and its call stays as it is.
+            Owner::Posted(operation) => unsafe { &(**operation).call },
+            Owner::Linked(link) => &link.call,
+            Owner::Unknown => &Call::NONE,
+        }
+    }
+
+    /// Or 0.
+    #[inline(always)]
+    pub fn peer(&self) -> u32 {
+        match self {
+            // SAFETY: as above.
+            Owner::Posted(operation) => unsafe { (**operation).shown.peer.get() },
+            Owner::Linked(link) => link.peer,
+            Owner::Unknown => 0,
+        }
+    }
+
+    #[inline(always)]
+    pub fn described(&self) -> Option<&'static Described> {
+        match self {
+            // SAFETY: as above.
+            Owner::Posted(operation) => Some(unsafe { (**operation).function.described() }),
+            Owner::Linked(link) => Some(link.described),
+            Owner::Unknown => None,
+        }
+    }
 
     /// What the operation shows, unless its record serves another one by now.
     #[inline(always)]
     pub fn shown(&self) -> Option<&Shown> {
+        let (operation, generation) = match self {
+            // SAFETY: as above.
+            Owner::Posted(operation) => return Some(unsafe { &(**operation).shown }),
+            Owner::Linked(link) => (link.operation, link.generation),
+            Owner::Unknown => return None,
+        };
         // SAFETY: null, or a record, which is never freed. Any thread may read and write what it shows.
-        unsafe { (!self.operation.is_null()).then(|| &(*self.operation).shown) }
-            .filter(|shown| shown.generation.get() == self.generation)
+        unsafe { (!operation.is_null()).then(|| &(*operation).shown) }
+            .filter(|shown| shown.generation.get() == generation)
+    }
+
+    /// For what outlives the call in which it was found.
+    pub fn link(&self) -> Option<Link> {
+        match self {
+            // SAFETY: as above.
+            Owner::Posted(operation) => Some(unsafe { Link::to(*operation) }),
+            Owner::Linked(link) => Some(*link),
+            Owner::Unknown => None,
+        }
     }
 }

@@ -77,13 +77,19 @@ pub fn current(module: &Module, stack: usize) -> Option<*mut Thread> {
             }
         }
     }
-    enter(module)
+    first(module)
+}
+
+/// This thread's, which is recorded.
+#[inline(always)]
+pub fn own() -> *mut Thread {
+    tls::get()
 }
 
 /// The first time in a thread, or in a while: or nothing is recorded.
 #[cold]
 #[inline(never)]
-fn enter(module: &Module) -> Option<*mut Thread> {
+fn first(module: &Module) -> Option<*mut Thread> {
     // SAFETY: null while nothing is recorded, or this thread's word.
     let word = unsafe { module.word().as_mut()? };
     if *word == 0 {
@@ -150,6 +156,39 @@ impl Thread {
     }
 }
 
+/// Puts a frame innermost, and tells its place. None if too many stand in each other. `stack` is how far that of the function goes in which
+/// it stands.
+///
+/// # Safety
+/// The thread is this one's.
+#[inline(always)]
+pub unsafe fn enter(thread: *mut Thread, kind: Kind, stack: usize) -> Option<usize> {
+    // SAFETY: as demanded; nothing stands at `place`, which is inside of the thread's frames.
+    unsafe {
+        let place = (*thread).depth;
+        if place >= MOST_FRAMES {
+            return None;
+        }
+        let frame = (&raw mut (*thread).frames).cast::<Frame>().add(place);
+        (*frame).kind = kind;
+        (*frame).link = None;
+        (*frame).answer_count = 0;
+        (*frame).stack = stack;
+        (*thread).depth = place + 1;
+        Some(place)
+    }
+}
+
+/// The frame of this thread at that place is gone, and so is what stood in it.
+///
+/// # Safety
+/// The thread has entered it.
+#[inline(always)]
+pub unsafe fn leave(place: usize) {
+    // SAFETY: as demanded.
+    unsafe { (*own()).depth = place };
+}
+
 /// A frame that is innermost as long as this is there. An exception that leaves through it takes it away, too.
 pub struct Standing {
     thread: *mut Thread,
@@ -157,31 +196,14 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// None if too many stand in each other. `stack` is how far that of the function goes in which it stands.
+    /// As [`enter`].
     ///
     /// # Safety
     /// The thread is this one's.
     #[inline(always)]
     pub unsafe fn enter(thread: *mut Thread, kind: Kind, stack: usize) -> Option<Standing> {
-        // SAFETY: as demanded; nothing stands at `place`, which is inside of the thread's frames.
-        unsafe {
-            let place = (*thread).depth;
-            if place >= MOST_FRAMES {
-                return None;
-            }
-            let frame = (&raw mut (*thread).frames).cast::<Frame>().add(place);
-            (*frame).kind = kind;
-            (*frame).link = None;
-            (*frame).answer_count = 0;
-            (*frame).stack = stack;
-            (*thread).depth = place + 1;
-            Some(Standing { thread, place })
-        }
-    }
-
-    #[inline(always)]
-    pub fn thread(&self) -> *mut Thread {
-        self.thread
+        // SAFETY: as demanded.
+        Some(Standing { thread, place: unsafe { enter(thread, kind, stack) }? })
     }
 
     #[inline(always)]

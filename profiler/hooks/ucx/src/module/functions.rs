@@ -28,6 +28,12 @@ impl Described {
     pub fn arrives(&self) -> bool {
         self.way == Way::Receives
     }
+
+    /// Whether it reads or writes another process's memory.
+    #[inline(always)]
+    pub fn is_one_sided(&self) -> bool {
+        self.protocol == Protocol::Rma
+    }
 }
 
 macro_rules! functions {
@@ -94,7 +100,7 @@ static ROUTES: [Routes; COUNT] = [const { Routes::new() }; COUNT];
 
 impl Function {
     #[inline(always)]
-    pub fn described(self) -> &'static Described {
+    pub const fn described(self) -> &'static Described {
         &DESCRIBED[self as usize]
     }
 

@@ -2,10 +2,10 @@
 
 use std::ffi::c_void;
 use std::mem::{MaybeUninit, forget};
-use std::ptr::null_mut;
+use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::Ordering;
 
-use commsee_hook::{AT_ONCE, Call};
+use commsee_hook::AT_ONCE;
 use commsee_runtime::stack;
 
 use super::callbacks::{received, received_data, sent};
@@ -16,15 +16,14 @@ use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::inflight::counting::{complete, discard};
 use crate::inflight::one_sided::OneSided;
 use crate::inflight::operation::{AtOnce, Link, Operation, phase};
-use crate::inflight::thread::{self, Kind, Standing};
+use crate::inflight::thread::{self, Kind};
 use crate::inflight::{endpoints, workers};
 use crate::module::functions::{Function, Way};
 use crate::module::{self, Module};
 
-/// An operation that is being posted. Its frame stands until this is gone.
+/// An operation that is being posted.
 pub struct Posting {
-    standing: Standing,
-    operation: *mut Operation,
+    operation: NonNull<Operation>,
 }
 
 /// The handle that it is posted on.
@@ -60,37 +59,40 @@ unsafe fn begin_at(function: Function, to: To, stack: usize) -> Option<Posting> 
     let thread = thread::current(module, stack)?;
     // SAFETY: the thread is this one's, and the record this post's alone.
     unsafe {
-        let mut call = Call::NONE;
-        if thread::is_posting(thread) || !module.here(&raw mut call) {
+        if thread::is_posting(thread) {
             return None;
         }
-        let operation = (*thread).operations.take();
-        if operation.is_null() {
-            return None;
-        }
+        let posting = Posting { operation: NonNull::new((*thread).operations.take())? };
+        let operation = posting.operation();
         let described = function.described();
         let kind = if described.way == Way::Blocks { Kind::Blocking(operation) } else { Kind::Post(operation) };
-        let Some(standing) = Standing::enter(thread, kind, stack) else {
+        let frame = if module.here(&raw mut (*operation).call) { thread::enter(thread, kind, stack) } else { None };
+        let Some(frame) = frame else {
             discard(operation);
             return None;
         };
         let (worker, peer) = to.resolved();
         (*operation).phase.store(phase::POSTING, Ordering::Relaxed);
         (*operation).function = function;
+        (*operation).frame = frame;
         (*operation).failed = false;
+        (*operation).is_generic = false;
         (*operation).worker = worker;
-        (*operation).begin_ns = if call.is_traced() { module.now_ns() } else { 0 };
-        (*operation).call = call;
+        (*operation).begin_ns = if (*operation).call.is_traced() { module.now_ns() } else { 0 };
         (*operation).shown.peer.set(peer);
         (*operation).shown.protocol.set(described.protocol);
         (*operation).shown.carrier.set(0);
         (*operation).bytes = 0;
-        (*operation).is_generic = false;
-        Some(Posting { standing, operation })
+        Some(posting)
     }
 }
 
 impl Posting {
+    #[inline(always)]
+    fn operation(&self) -> *mut Operation {
+        self.operation.as_ptr()
+    }
+
     /// What returns a request, or is done at once.
     ///
     /// # Safety
@@ -144,7 +146,7 @@ impl Posting {
     pub unsafe fn status(self, bytes: u64, run: impl FnOnce() -> Status) -> Status {
         // SAFETY: the record is this post's: UCX never learns of it.
         unsafe {
-            (*self.operation).bytes = bytes;
+            (*self.operation()).bytes = bytes;
             let status = self.left_to(false, run);
             self.end(if status == ucs::INPROGRESS { null_mut() } else { ucs::as_pointer(status) });
             status
@@ -157,7 +159,7 @@ impl Posting {
     /// As above.
     #[inline(always)]
     pub unsafe fn one_sided(self, buffer: usize, bytes: usize, far: u64, run: impl FnOnce() -> Status) -> Status {
-        let operation = self.operation;
+        let operation = self.operation();
         // SAFETY: the record is this post's until its end.
         unsafe {
             self.status(bytes as u64, || {
@@ -180,13 +182,13 @@ impl Posting {
     /// Nothing was posted yet.
     pub unsafe fn add_bytes(&self, bytes: usize) {
         // SAFETY: the record is this post's.
-        unsafe { (*self.operation).bytes = (*self.operation).bytes.wrapping_add(bytes as u64) };
+        unsafe { (*self.operation()).bytes = (*self.operation()).bytes.wrapping_add(bytes as u64) };
     }
 
     /// Calls UCX, which an exception of the program may leave.
     #[inline(always)]
     unsafe fn left_to<T>(&self, ucx_knows_it: bool, run: impl FnOnce() -> T) -> T {
-        let leaving = Leaving { operation: self.operation, ucx_knows_it };
+        let leaving = Leaving { operation: self.operation(), ucx_knows_it };
         let returned = run();
         forget(leaving);
         returned
@@ -194,7 +196,7 @@ impl Posting {
 
     #[cold]
     unsafe fn passed_on<T>(self, run: impl FnOnce() -> T) -> T {
-        let leaving = Leaving { operation: self.operation, ucx_knows_it: false };
+        let leaving = Leaving { operation: self.operation(), ucx_knows_it: false };
         let returned = run();
         drop(leaving);
         returned
@@ -205,7 +207,7 @@ impl Posting {
     unsafe fn prepare(&self, data: Data, param: *const RequestParam, own: &mut MaybeUninit<RequestParam>) -> bool {
         // SAFETY: `param` is what the program gives to UCX, and the record this post's. What the mask does not name is not read.
         unsafe {
-            let operation = self.operation;
+            let operation = self.operation();
             if !params::copy(param, own) {
                 return false;
             }
@@ -228,7 +230,7 @@ impl Posting {
     unsafe fn measure(&self, data: Data, param: &RequestParam) {
         // SAFETY: the record is this post's, the thread this one's, and `data` what the program describes by that datatype.
         unsafe {
-            let operation = self.operation;
+            let operation = self.operation();
             let is_typed = param.op_attr_mask & attribute::DATATYPE != 0;
             let datatype = if is_typed { param.datatype } else { datatype::BYTES };
             let (mut bytes, mut is_generic) = (0, false);
@@ -241,7 +243,7 @@ impl Posting {
                 }
                 ucp::DATATYPE_IOV => bytes = datatype::bytes_of_iov(data),
                 ucp::DATATYPE_GENERIC => {
-                    (*self.standing.thread()).packed_bytes = 0;
+                    (*thread::own()).packed_bytes = 0;
                     is_generic = true;
                 }
                 _ => {}
@@ -256,7 +258,7 @@ impl Posting {
     unsafe fn prepare_arrival(&self, own: &mut RequestParam) -> usize {
         // SAFETY: as above; libucp writes into the record until it completes the operation, which it is kept for.
         unsafe {
-            let operation = self.operation;
+            let operation = self.operation();
             let is_active = (*operation).function == Function::ucp_am_recv_data_nbx;
             (*operation).info = TagRecvInfo { sender_tag: 0, length: (*operation).bytes as usize };
             let has_place = own.op_attr_mask & attribute::RECV_INFO != 0;
@@ -284,14 +286,15 @@ impl Posting {
     unsafe fn end(self, mut returned: StatusPtr) -> StatusPtr {
         // SAFETY: the record is this post's unless `wait_for` leaves it to the callback.
         unsafe {
-            let operation = self.operation;
+            let operation = self.operation();
+            thread::leave((*operation).frame);
             if ucs::is_error(returned) {
                 discard(operation);
                 return returned;
             }
             let arrives = (*operation).function.described().arrives();
             if (*operation).is_generic && !arrives {
-                self.add_bytes((*self.standing.thread()).packed_bytes as usize);
+                self.add_bytes((*thread::own()).packed_bytes as usize);
             }
             if returned.is_null() {
                 if arrives {
@@ -358,6 +361,7 @@ impl Drop for Leaving {
         // SAFETY: the record is its post's until it is pending. A completion in another thread leaves these fields alone before that, and the
         // whole record after it.
         unsafe {
+            thread::leave((*self.operation).frame);
             if self.ucx_knows_it {
                 (*self.operation).request = null_mut();
                 begin_waiting(self.operation);

@@ -2,7 +2,9 @@
 
 use std::ffi::c_void;
 
-use crate::inflight::operation::{Link, Operation};
+use crate::abi::uct::Ep;
+use crate::inflight::endpoints;
+use crate::inflight::operation::{Link, Operation, Owner};
 use crate::inflight::thread::{self, Frame, Kind, Thread};
 use crate::inflight::workers::{self, InFlight};
 
@@ -26,43 +28,44 @@ impl Clue {
 }
 
 /// Looks in this order: what is being posted; the request; the buffer; what arrived or was completed just now; one-sided
-/// operations that were posted before. None where nothing fits. The endpoint leads to `peer`, or 0.
+/// operations that were posted before; what waits here.
 ///
 /// # Safety
-/// The thread is this one's.
-pub unsafe fn find(thread: *mut Thread, worker: u32, clue: Clue, peer: u32) -> Option<Link> {
-    // SAFETY: as demanded. What is being posted is in use.
+/// The thread is this one's, and the endpoint libucp's.
+#[inline(always)]
+pub unsafe fn find(thread: *mut Thread, worker: u32, clue: Clue, ep: *mut Ep) -> Owner {
+    // SAFETY: as demanded.
     unsafe {
         match thread::innermost(thread) {
-            Some(Frame { kind: Kind::Post(operation), .. }) => Some(Link::to(*operation)),
-            frame => search(frame.as_deref(), worker, clue, peer),
+            Some(Frame { kind: Kind::Post(operation), .. }) => Owner::Posted(*operation),
+            frame => search(frame.as_deref(), worker, clue, ep),
         }
     }
 }
 
 #[inline(never)]
-unsafe fn search(frame: Option<&Frame>, worker: u32, clue: Clue, peer: u32) -> Option<Link> {
+unsafe fn search(frame: Option<&Frame>, worker: u32, clue: Clue, ep: *mut Ep) -> Owner {
     let in_flight = |look: &mut dyn FnMut(&mut InFlight) -> Option<Link>| {
         workers::by_number(worker).and_then(|worker| worker.with(|in_flight| look(in_flight)).flatten())
     };
-    // SAFETY: what is in the map is in use as long as `with` lasts, and so is the operation of a call of UCP that goes on.
-    unsafe {
+    let peer = endpoints::uct_peer(ep.cast());
+    // SAFETY: what is in the map is in use as long as `with` lasts.
+    let pending = || unsafe {
         let fits = |operation: *mut Operation| peer != 0 && (*operation).shown.peer.get() == peer;
-        let pending = in_flight(&mut |InFlight { map, .. }| {
+        in_flight(&mut |InFlight { map, .. }| {
             let found = map
                 .by_request(clue.pointer)
                 .or_else(|| map.by_request(request_in_context(clue.pointer)?))
                 .or_else(|| map.by_buffer(clue.near, fits));
             found.map(|operation| Link::to(operation))
-        });
-        let around = || frame.filter(|frame| matches!(frame.kind, Kind::Arrival(..) | Kind::Completion))?.link;
-        pending
-            .or_else(around)
-            .or_else(|| in_flight(&mut |in_flight| in_flight.one_sided.recall(clue.near, clue.far)))
-            .or_else(|| match frame?.kind {
-                Kind::Blocking(operation) => Some(Link::to(operation)),
-                _ => None,
-            })
+        })
+    };
+    let around = || frame.filter(|frame| matches!(frame.kind, Kind::Arrival(..) | Kind::Completion))?.link;
+    let one_sided = || in_flight(&mut |in_flight| in_flight.one_sided.recall(clue.near, clue.far));
+    match (pending().or_else(around).or_else(one_sided), frame.map(|frame| frame.kind)) {
+        (Some(link), _) => Owner::Linked(link),
+        (None, Some(Kind::Blocking(operation))) => Owner::Posted(operation),
+        (None, _) => Owner::Unknown,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::abi::ucs::{self, Status};
 use crate::abi::uct::{Completion, Ep};
 use crate::inflight::answers::Answer;
 use crate::inflight::endpoints;
-use crate::inflight::operation::{Link, Shown, phase};
+use crate::inflight::operation::{Link, Owner, Shown, phase};
 use crate::inflight::pool::Pool;
 use crate::inflight::thread::{self, Kind, Thread};
 use crate::inflight::transfer::Transfer;
@@ -55,9 +55,8 @@ pub struct Transmission {
     cargo: Cargo,
     /// Of its function in the table.
     place: usize,
-    /// To what it belongs.
-    link: Option<Link>,
-    peer: u32,
+    owner: Owner,
+    ep: *mut Ep,
     begin_ns: u64,
     transfer: *mut Transfer,
     /// Of an answer: under which its own will come, or 0.
@@ -68,6 +67,7 @@ pub struct Transmission {
 ///
 /// # Safety
 /// The endpoint is one of the interface's.
+#[inline(always)]
 pub unsafe fn begin(
     interface: &'static Interface,
     ep: *mut Ep,
@@ -77,21 +77,15 @@ pub unsafe fn begin(
 ) -> Option<Transmission> {
     let module = module::get()?;
     let thread = thread::current(module, stack::pointer())?;
-    // SAFETY: the thread is this one's.
-    let link = unsafe {
-        // The peer of an endpoint need not be known where one thing alone can be meant.
-        let is_posted = thread::innermost(thread).is_some_and(|frame| matches!(frame.kind, Kind::Post(_)));
-        let peer = if is_posted { 0 } else { endpoints::uct_peer(ep.cast()) };
-        if cargo == Cargo::Message(message::WIREUP) { None } else { link::find(thread, interface.worker, clue, peer) }
+    let owner = if cargo == Cargo::Message(message::WIREUP) {
+        Owner::Unknown
+    } else {
+        // SAFETY: the thread is this one's.
+        unsafe { link::find(thread, interface.worker, clue, ep) }
     };
-    let peer = match link {
-        Some(Link { peer, .. }) if peer != 0 => peer,
-        _ => endpoints::uct_peer(ep.cast()),
-    };
-    let is_traced = link.is_some_and(|link| link.call.is_traced());
-    let begin_ns = if is_traced { module.now_ns() } else { 0 };
+    let begin_ns = if owner.call().is_traced() { module.now_ns() } else { 0 };
     let (number, transfer) = (clue.number, null_mut());
-    Some(Transmission { module, thread, interface, cargo, place, link, peer, begin_ns, transfer, number })
+    Some(Transmission { module, thread, interface, cargo, place, owner, ep, begin_ns, transfer, number })
 }
 
 impl Transmission {
@@ -113,8 +107,8 @@ impl Transmission {
             (*transfer).own = Completion { func: Some(completed), count: 1, status: ucs::OK };
             (*transfer).original = original;
             (*transfer).phase.store(phase::POSTING, Ordering::Relaxed);
-            (*transfer).is_linked = self.link.is_some();
-            (*transfer).link = self.link.unwrap_or(Link::NONE);
+            (*transfer).is_linked = self.owner.is_known();
+            (*transfer).link = self.owner.link().unwrap_or(Link::NONE);
             &raw mut (*transfer).own
         }
     }
@@ -158,7 +152,7 @@ impl Transmission {
             let transfer = self.transfer;
             let route = self.route(bytes);
             (*transfer).route = route;
-            (*transfer).peer = self.peer;
+            (*transfer).peer = self.peer();
             (*transfer).bytes = bytes as u64;
             (*transfer).begin_ns = if self.begin_ns != 0 { self.begin_ns } else { self.module.now_ns() };
             let place = &(*transfer).phase;
@@ -170,52 +164,61 @@ impl Transmission {
         }
     }
 
+    #[inline(always)]
     unsafe fn count(&self, bytes: usize) {
         // SAFETY: the thread is this one's.
         unsafe {
-            if self.link.is_some() || !self.is_kept_as_answer(bytes) {
+            if self.owner.is_known() || !self.is_kept_as_answer(bytes) {
                 self.count_by(self.route(bytes), bytes as u64);
             }
         }
     }
 
     fn count_by(&self, route: u32, bytes: u64) {
-        let call = &self.link.as_ref().unwrap_or(&Link::NONE).call;
-        self.module.count(call, route, self.peer, bytes, bytes, AT_ONCE);
+        let (call, peer) = (self.owner.call(), self.peer());
+        self.module.count(call, route, peer, bytes, bytes, AT_ONCE);
         if self.begin_ns != 0 {
-            self.module.event(call, route, self.peer, bytes, self.begin_ns, self.module.now_ns());
+            self.module.event(call, route, peer, bytes, self.begin_ns, self.module.now_ns());
+        }
+    }
+
+    /// That of the operation above, else that of the endpoint.
+    fn peer(&self) -> u32 {
+        match self.owner.peer() {
+            0 => endpoints::uct_peer(self.ep.cast()),
+            peer => peer,
         }
     }
 
     /// Its route. Tells the operation above, and what arrived just now, what it turned out to be.
     unsafe fn route(&self, bytes: usize) -> u32 {
-        // SAFETY: the thread is this one's.
-        let protocol = unsafe {
-            match &self.link {
-                Some(link) => {
-                    let protocol = self.cargo.protocol(link.is_one_sided);
-                    self.tell(link, protocol, bytes as u64);
-                    protocol
+        let protocol = match self.owner.described() {
+            Some(described) => {
+                let protocol = self.cargo.protocol(described.is_one_sided());
+                if let Some(shown) = self.owner.shown() {
+                    self.mark(shown, protocol, bytes as u64);
+                    if described.arrives() && shown.peer.get() == 0 {
+                        shown.peer.set(self.peer());
+                    }
+                    // SAFETY: the thread is this one's.
+                    unsafe { self.tell_handler() };
                 }
-                None => self.unlinked(),
+                protocol
             }
+            // SAFETY: as above.
+            None => unsafe { self.unlinked() },
         };
         route::number(self.module, self.place, protocol, self.interface.carrier)
     }
 
-    unsafe fn tell(&self, link: &Link, protocol: Protocol, bytes: u64) {
-        let Some(shown) = link.shown() else { return };
-        self.mark(shown, protocol, bytes);
-        if link.arrives && shown.peer.get() == 0 {
-            shown.peer.set(self.peer);
-        }
-        // The first operation of a handler that belongs to something tells to what the others belong.
+    /// The first operation of a handler that belongs to something tells to what the others belong.
+    unsafe fn tell_handler(&self) {
         // SAFETY: the thread is this one's.
         if let Some(frame) = unsafe { thread::innermost(self.thread) }
             && matches!(frame.kind, Kind::Arrival(..))
             && frame.link.is_none()
         {
-            frame.link = Some(*link);
+            frame.link = self.owner.link();
         }
     }
 
@@ -244,7 +247,7 @@ impl Transmission {
             return false;
         }
         let (place, carrier) = (self.place as u8, self.interface.carrier);
-        let answer = Answer { place, carrier, peer: self.peer, bytes: bytes as u64, number: self.number };
+        let answer = Answer { place, carrier, peer: self.peer(), bytes: bytes as u64, number: self.number };
         // SAFETY: the thread is this one's.
         match unsafe { thread::innermost(self.thread) } {
             Some(frame) if matches!(frame.kind, Kind::Arrival(..)) => frame.keep(answer),
@@ -259,9 +262,9 @@ impl Transmission {
     #[cold]
     pub unsafe fn look_again(&mut self, clue: Clue) {
         self.number = clue.number;
-        if self.link.is_none() {
+        if !self.owner.is_known() {
             // SAFETY: as demanded.
-            self.link = unsafe { link::find(self.thread, self.interface.worker, clue, self.peer) };
+            self.owner = unsafe { link::find(self.thread, self.interface.worker, clue, self.ep) };
         }
     }
 
