@@ -37,3 +37,4 @@ mod inflight;
 mod module;
 mod ucp;
 mod uct;
+mod wrapper;

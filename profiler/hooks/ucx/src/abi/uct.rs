@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use super::ucs::{Status, StatusPtr};
+use super::ucs::Status;
 
 pub type Md = *mut c_void;
 pub type Worker = *mut c_void;
@@ -77,45 +77,3 @@ pub type Unpack = unsafe extern "C-unwind" fn(arg: *mut c_void, data: *const c_v
 /// `uct_am_callback_t`.
 pub type AmCallback =
     unsafe extern "C-unwind" fn(arg: *mut c_void, data: *mut c_void, length: usize, flags: c_uint) -> Status;
-
-pub type Short = unsafe extern "C-unwind" fn(*mut Ep, *mut c_void, c_uint, u64, Rkey) -> Status;
-pub type PutBcopy = unsafe extern "C-unwind" fn(*mut Ep, Option<Pack>, *mut c_void, u64, Rkey) -> isize;
-pub type GetBcopy =
-    unsafe extern "C-unwind" fn(*mut Ep, Option<Unpack>, *mut c_void, usize, u64, Rkey, *mut Completion) -> Status;
-pub type Zcopy = unsafe extern "C-unwind" fn(*mut Ep, *const Iov, usize, u64, Rkey, *mut Completion) -> Status;
-pub type AmShort = unsafe extern "C-unwind" fn(*mut Ep, u8, u64, *const c_void, c_uint) -> Status;
-pub type AmShortIov = unsafe extern "C-unwind" fn(*mut Ep, u8, *const Iov, usize) -> Status;
-pub type AmBcopy = unsafe extern "C-unwind" fn(*mut Ep, u8, Option<Pack>, *mut c_void, c_uint) -> isize;
-pub type AmZcopy = unsafe extern "C-unwind" fn(
-    *mut Ep,
-    u8,
-    *const c_void,
-    c_uint,
-    *const Iov,
-    usize,
-    c_uint,
-    *mut Completion,
-) -> Status;
-pub type Cswap64 = unsafe extern "C-unwind" fn(*mut Ep, u64, u64, u64, Rkey, *mut u64, *mut Completion) -> Status;
-pub type Cswap32 = unsafe extern "C-unwind" fn(*mut Ep, u32, u32, u64, Rkey, *mut u32, *mut Completion) -> Status;
-pub type Atomic32Post = unsafe extern "C-unwind" fn(*mut Ep, c_uint, u32, u64, Rkey) -> Status;
-pub type Atomic64Post = unsafe extern "C-unwind" fn(*mut Ep, c_uint, u64, u64, Rkey) -> Status;
-pub type Atomic32Fetch =
-    unsafe extern "C-unwind" fn(*mut Ep, c_uint, u32, *mut u32, u64, Rkey, *mut Completion) -> Status;
-pub type Atomic64Fetch =
-    unsafe extern "C-unwind" fn(*mut Ep, c_uint, u64, *mut u64, u64, Rkey, *mut Completion) -> Status;
-pub type TagShort = unsafe extern "C-unwind" fn(*mut Ep, Tag, *const c_void, usize) -> Status;
-pub type TagBcopy = unsafe extern "C-unwind" fn(*mut Ep, Tag, u64, Option<Pack>, *mut c_void, c_uint) -> isize;
-pub type TagZcopy =
-    unsafe extern "C-unwind" fn(*mut Ep, Tag, u64, *const Iov, usize, c_uint, *mut Completion) -> Status;
-pub type TagRndvZcopy = unsafe extern "C-unwind" fn(
-    *mut Ep,
-    Tag,
-    *const c_void,
-    c_uint,
-    *const Iov,
-    usize,
-    c_uint,
-    *mut Completion,
-) -> StatusPtr;
-pub type TagRndvRequest = unsafe extern "C-unwind" fn(*mut Ep, Tag, *const c_void, c_uint, c_uint) -> Status;

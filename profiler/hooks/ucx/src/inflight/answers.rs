@@ -14,10 +14,6 @@ pub struct Answer {
     pub number: u64,
 }
 
-impl Answer {
-    pub const NONE: Answer = Answer { place: 0, carrier: 0, peer: 0, bytes: 0, number: 0 };
-}
-
 /// Those of a worker whose own answers have not come yet.
 pub struct Answers {
     waiting: [Option<Answer>; MOST],

@@ -9,7 +9,7 @@ use commsee_runtime::memory;
 
 use crate::module;
 
-/// A thread's own, which never moves.
+/// A thread's own, which never moves. All zeros are an empty one.
 pub struct Pool<T> {
     free: Cell<*mut Slot<T>>,
     /// What was given back, by any thread.
@@ -30,10 +30,6 @@ pub unsafe trait Pooled {}
 const CHUNK: usize = 64;
 
 impl<T: Pooled> Pool<T> {
-    pub const fn new() -> Pool<T> {
-        Pool { free: Cell::new(null_mut()), returned: AtomicPtr::new(null_mut()) }
-    }
-
     /// Null if there is no memory. What is in the record is of no meaning.
     #[inline(always)]
     pub fn take(&self) -> *mut T {

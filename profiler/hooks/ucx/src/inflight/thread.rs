@@ -1,6 +1,9 @@
 //! What a thread is in the middle of: frames, one in the other. They lie in memory that is never freed and not on the stack, so that what is
 //! left of one behind a `longjmp` is a frame too much, and never an address of nothing.
 
+use std::mem::MaybeUninit;
+use std::ptr::null_mut;
+
 use commsee_runtime::thread_state::State;
 use commsee_runtime::{guard, memory};
 
@@ -15,13 +18,13 @@ mod tls {
     commsee_runtime::thread_pointer!(super::Thread, "commsee_ucx_thread");
 }
 
-/// Kept by the core as this thread's word; threads that end leave theirs to others.
+/// Kept by the core as this thread's word; threads that end leave theirs to others. It begins as zeros: no frames, and empty pools.
 pub struct Thread {
     /// What the core tells of it without a call.
     state: State,
     /// How many of `frames` stand in each other.
     depth: usize,
-    frames: [Frame; MOST_FRAMES],
+    frames: [MaybeUninit<Frame>; MOST_FRAMES],
     pub operations: Pool<Operation>,
     pub transfers: Pool<Transfer>,
     /// The packed size that a generic datatype told last.
@@ -93,17 +96,18 @@ fn first(module: &Module) -> Option<*mut Thread> {
     // SAFETY: null while nothing is recorded, or this thread's word.
     let word = unsafe { module.word().as_mut()? };
     if *word == 0 {
-        let Some(new) = guard::guarded(Thread::made).flatten() else {
+        let new = guard::guarded(|| memory::zeroed::<Thread>(1)).unwrap_or(null_mut());
+        if new.is_null() {
             module::say_what_is_lost();
             return None;
-        };
+        }
         *word = new as u64;
     }
     let thread = *word as *mut Thread;
     let state = module.thread_state()?;
     // SAFETY: whoever left it ended, maybe in the middle of something.
     unsafe {
-        (*thread).state = state;
+        (&raw mut (*thread).state).write(state);
         (*thread).depth = 0;
     }
     tls::set(thread);
@@ -131,29 +135,6 @@ pub unsafe fn innermost<'a>(thread: *mut Thread) -> Option<&'a mut Frame> {
 pub unsafe fn is_posting(thread: *mut Thread) -> bool {
     // SAFETY: as demanded.
     unsafe { innermost(thread) }.is_some_and(|frame| matches!(frame.kind, Kind::Post(_) | Kind::Blocking(_)))
-}
-
-impl Thread {
-    /// Nothing yet, piece by piece: the stack of the thread may be small. SAFETY: there is room for it.
-    unsafe fn fill(place: *mut Thread) {
-        // SAFETY: as demanded.
-        unsafe {
-            (&raw mut (*place).state).write(State::NONE);
-            (&raw mut (*place).depth).write(0);
-            let frames = (&raw mut (*place).frames).cast::<Frame>();
-            (0..MOST_FRAMES).for_each(|at| frames.add(at).write(Frame::NONE));
-            (&raw mut (*place).operations).write(Pool::new());
-            (&raw mut (*place).transfers).write(Pool::new());
-            (&raw mut (*place).packed_bytes).write(0);
-        }
-    }
-
-    /// None if there is no memory.
-    #[inline(never)]
-    fn made() -> Option<*mut Thread> {
-        // SAFETY: it is filled.
-        Some(Box::into_raw(unsafe { memory::boxed_by(|place| Thread::fill(place)) }?))
-    }
 }
 
 /// Puts a frame innermost, and tells its place. None if too many stand in each other. `stack` is how far that of the function goes in which
@@ -222,9 +203,6 @@ impl Drop for Standing {
 }
 
 impl Frame {
-    const NONE: Frame =
-        Frame { kind: Kind::Program, link: None, answers: [Answer::NONE; MOST_ANSWERS], answer_count: 0, stack: 0 };
-
     /// Keeps an answer until the handler is through. False if there is no room.
     pub fn keep(&mut self, answer: Answer) -> bool {
         let place = self.answers.get_mut(self.answer_count);

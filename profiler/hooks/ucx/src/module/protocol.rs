@@ -85,20 +85,6 @@ pub mod message {
 /// What an active message carries.
 #[inline(always)]
 pub fn of_message(id: u8) -> Protocol {
-    BY_MESSAGE[usize::from(id) % BY_MESSAGE.len()]
-}
-
-static BY_MESSAGE: [Protocol; 32] = {
-    let mut all = [Protocol::Control; 32];
-    let mut id = 0;
-    while id < all.len() {
-        all[id] = told_by(id as u8);
-        id += 1;
-    }
-    all
-};
-
-const fn told_by(id: u8) -> Protocol {
     use message::*;
     match id {
         WIREUP => Protocol::Wireup,

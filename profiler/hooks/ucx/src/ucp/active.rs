@@ -6,10 +6,11 @@ use std::ptr::null;
 use super::datatype::Data;
 use super::older;
 use super::post::{To, begin};
-use super::wrapper::{older_posts, posts, wrappers};
+use super::posts::{older_posts, posts};
 use crate::abi::ucp::{Datatype, Ep, RequestParam, Worker};
 use crate::abi::ucs::StatusPtr;
 use crate::module::functions::Function;
+use crate::wrapper::wrappers;
 
 type SendNbx = unsafe extern "C-unwind" fn(
     Ep,

@@ -5,10 +5,11 @@ use std::ffi::{c_uint, c_void};
 use super::datatype::Data;
 use super::older;
 use super::post::{To, begin};
-use super::wrapper::{older_posts, status_posts, wrappers};
+use super::posts::{older_posts, status_posts};
 use crate::abi::ucp::{Ep, RequestParam, Rkey, attribute};
 use crate::abi::ucs::{Status, StatusPtr};
 use crate::module::functions::Function;
+use crate::wrapper::wrappers;
 
 type OpNbx = unsafe extern "C-unwind" fn(Ep, c_uint, *const c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;
 
@@ -42,7 +43,7 @@ older_posts! {
         on Endpoint(ep), of &raw const value, 1;
 }
 
-wrappers! {
+wrappers! { Ucp:
     fn ucp_atomic_op_nbx(
         ep: Ep,
         opcode: c_uint,

@@ -22,12 +22,8 @@ pub unsafe extern "C-unwind" fn sent(request: *mut c_void, status: Status, user_
     // SAFETY: as demanded; the record holds the program's callback for a send.
     unsafe {
         let program = complete(user_data.cast(), status, None);
-        if program.callback != 0 {
-            // The older form has no user data; an argument more does no harm in the calling conventions that there are.
-            let callback = std::mem::transmute::<usize, SendCallback>(program.callback);
-            let _standing = program.enter();
-            callback(request, status, program.user_data);
-        }
+        // The older form has no user data; an argument more does no harm in the calling conventions that there are.
+        program.run(|callback: SendCallback, user_data| callback(request, status, user_data));
     }
 }
 
@@ -47,11 +43,7 @@ pub unsafe extern "C-unwind" fn received(
         let told = info.as_ref().copied().unwrap_or(TagRecvInfo { sender_tag: 0, length: 0 });
         (*operation).info = told;
         let program = complete(operation, status, Some(told.length));
-        if program.callback != 0 {
-            let callback = std::mem::transmute::<usize, TagRecvCallback>(program.callback);
-            let _standing = program.enter();
-            callback(request, status, info, program.user_data);
-        }
+        program.run(|callback: TagRecvCallback, user_data| callback(request, status, info, user_data));
     }
 }
 
@@ -68,11 +60,7 @@ pub unsafe extern "C-unwind" fn received_data(
     // SAFETY: as for `sent`, with a callback for data of an active message.
     unsafe {
         let program = complete(user_data.cast(), status, Some(length));
-        if program.callback != 0 {
-            let callback = std::mem::transmute::<usize, LengthCallback>(program.callback);
-            let _standing = program.enter();
-            callback(request, status, length, program.user_data);
-        }
+        program.run(|callback: LengthCallback, user_data| callback(request, status, length, user_data));
     }
 }
 
@@ -85,16 +73,23 @@ struct Program {
 }
 
 impl Program {
-    /// What a callback posts are operations of its own, even if it is called inside of a post.
+    /// Calls it, if there is one. What it posts are operations of its own, even if it is called inside of a post.
+    ///
+    /// # Safety
+    /// `Callback` is its type, and `complete` has told this.
     #[inline(always)]
-    unsafe fn enter(&self) -> Option<Standing> {
-        let thread = self.thread?;
-        // SAFETY: `complete` got this thread.
+    unsafe fn run<Callback>(self, call: impl FnOnce(Callback, *mut c_void)) {
+        const { assert!(size_of::<Callback>() == size_of::<usize>()) };
+        if self.callback == 0 {
+            return;
+        }
+        // SAFETY: as demanded; the thread is this one's.
         unsafe {
-            if !thread::is_posting(thread) {
-                return None;
-            }
-            Standing::enter(thread, Kind::Program, stack::pointer())
+            let _standing = match self.thread {
+                Some(thread) if thread::is_posting(thread) => Standing::enter(thread, Kind::Program, stack::pointer()),
+                _ => None,
+            };
+            call(std::mem::transmute_copy(&self.callback), self.user_data);
         }
     }
 }

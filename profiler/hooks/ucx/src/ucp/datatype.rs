@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use commsee_runtime::{guard, stack};
 
-use super::wrapper::wrappers;
 use crate::abi::ucp::{DATATYPE_SHIFT, Datatype, DatatypeIov, GenericDatatypeOps};
 use crate::abi::ucs::Status;
 use crate::inflight::thread;
 use crate::module;
+use crate::wrapper::wrappers;
 
 /// A message as the program describes it.
 #[derive(Clone, Copy)]
@@ -74,7 +74,7 @@ fn listener(real: PackedSize) -> Option<PackedSize> {
     Some(LISTENERS[place])
 }
 
-wrappers! {
+wrappers! { Ucp:
     fn ucp_dt_create_generic(ops: *const GenericDatatypeOps, context: *mut c_void, datatype: *mut Datatype) -> Status {
         |real| {
             let given = if module::get().is_some() { ops.as_ref() } else { None };

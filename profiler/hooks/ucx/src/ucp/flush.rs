@@ -6,10 +6,11 @@ use std::ptr::null;
 use super::datatype::Data;
 use super::older;
 use super::post::{To, begin};
-use super::wrapper::{older_posts, posts, status_posts, wrappers};
+use super::posts::{older_posts, posts, status_posts};
 use crate::abi::ucp::{Ep, RequestParam, Worker};
 use crate::abi::ucs::{Status, StatusPtr};
 use crate::module::functions::Function;
+use crate::wrapper::wrappers;
 
 type FlushNbx = unsafe extern "C-unwind" fn(*mut c_void, *const RequestParam) -> StatusPtr;
 

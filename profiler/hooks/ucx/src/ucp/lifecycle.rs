@@ -6,7 +6,6 @@ use std::ptr::null_mut;
 use commsee_runtime::guard;
 
 use super::identity;
-use super::wrapper::wrappers;
 use crate::abi::ucp::{
     ATTR_FIELD_REQUEST_SIZE, Context, ContextAttr, ContextQuery, EP_PARAM_FIELD_REMOTE_ADDRESS, Ep, EpParams,
     RequestParam, Worker,
@@ -14,8 +13,9 @@ use crate::abi::ucp::{
 use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::inflight::{counting, endpoints, workers};
 use crate::module::{self, version};
+use crate::wrapper::wrappers;
 
-wrappers! {
+wrappers! { Ucp:
     fn ucp_worker_create(context: Context, params: *const c_void, worker: *mut Worker) -> Status {
         |real| {
             if module::get().is_none() || guard::guarded(version::check) != Some(true) {

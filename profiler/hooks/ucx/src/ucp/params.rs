@@ -4,19 +4,22 @@ use std::mem::MaybeUninit;
 
 use crate::abi::ucp::{RequestParam, attribute};
 
+/// Flags of fields that came later than the first.
+const LATER: u32 = attribute::MEMORY_TYPE
+    | attribute::RECV_INFO
+    | attribute::MEMH
+    | attribute::REMOTE_DATATYPE
+    | attribute::REMOTE
+    | attribute::REMOTE_COUNT;
+
 /// Those flags that are known. What a newer one asks for is passed on as it is, and not seen.
-const KNOWN: u32 = attribute::REQUEST
+const KNOWN: u32 = LATER
+    | attribute::REQUEST
     | attribute::CALLBACK
     | attribute::USER_DATA
     | attribute::DATATYPE
     | attribute::FLAGS
     | attribute::REPLY_BUFFER
-    | attribute::MEMORY_TYPE
-    | attribute::RECV_INFO
-    | attribute::MEMH
-    | attribute::REMOTE_DATATYPE
-    | attribute::REMOTE
-    | attribute::REMOTE_COUNT
     | attribute::NO_IMM_CMPL
     | attribute::FAST_CMPL
     | attribute::FORCE_IMM_CMPL
@@ -38,7 +41,8 @@ pub const EMPTY: RequestParam = RequestParam {
     remote_count: 0,
 };
 
-/// Reads of it what every version has, and of the rest what the mask names. False where it asks for what is not known.
+/// Reads of it what every version has, and of the rest what the mask names: what that does not name stays unset, and is not read by anyone
+/// either. False where it asks for what is not known.
 ///
 /// # Safety
 /// Null, or what a program gives to UCX.
@@ -54,51 +58,33 @@ pub unsafe fn copy(param: *const RequestParam, copy: &mut MaybeUninit<RequestPar
         if mask & !KNOWN != 0 {
             return false;
         }
-        (*to).op_attr_mask = mask;
-        (*to).flags = (*param).flags;
-        (*to).request = (*param).request;
-        (*to).callback = (*param).callback;
-        (*to).datatype = (*param).datatype;
-        (*to).user_data = (*param).user_data;
-        (*to).reply_buffer = (*param).reply_buffer;
-        if mask & (attribute::MEMORY_TYPE | attribute::RECV_INFO | attribute::MEMH) != 0 {
-            later(param, mask, to);
+        macro_rules! fields {
+            ($($field:ident)*) => { $((*to).$field = (*param).$field;)* };
         }
-        if mask & (attribute::REMOTE_DATATYPE | attribute::REMOTE | attribute::REMOTE_COUNT) != 0 {
-            latest(param, mask, to);
+        fields!(op_attr_mask flags request callback datatype user_data reply_buffer);
+        if mask & LATER != 0 {
+            later(param, mask, to);
         }
     }
     true
 }
 
-/// What is not named stays unset, and is not read by anyone either.
-unsafe fn later(param: *const RequestParam, mask: u32, to: *mut RequestParam) {
-    // SAFETY: the mask says that they are there.
-    unsafe {
-        if mask & attribute::MEMORY_TYPE != 0 {
-            (*to).memory_type = (*param).memory_type;
-        }
-        if mask & attribute::RECV_INFO != 0 {
-            (*to).recv_info = (*param).recv_info;
-        }
-        if mask & attribute::MEMH != 0 {
-            (*to).memh = (*param).memh;
-        }
-    }
-}
-
 #[cold]
-unsafe fn latest(param: *const RequestParam, mask: u32, to: *mut RequestParam) {
-    // SAFETY: as above.
-    unsafe {
-        if mask & attribute::REMOTE_DATATYPE != 0 {
-            (*to).remote_datatype = (*param).remote_datatype;
-        }
-        if mask & attribute::REMOTE != 0 {
-            (*to).remote = (*param).remote;
-        }
-        if mask & attribute::REMOTE_COUNT != 0 {
-            (*to).remote_count = (*param).remote_count;
-        }
+unsafe fn later(param: *const RequestParam, mask: u32, to: *mut RequestParam) {
+    macro_rules! fields {
+        ($($flag:ident $field:ident)*) => {$(
+            if mask & attribute::$flag != 0 {
+                // SAFETY: the mask says that it is there.
+                unsafe { (*to).$field = (*param).$field };
+            }
+        )*};
+    }
+    fields! {
+        MEMORY_TYPE memory_type
+        RECV_INFO recv_info
+        MEMH memh
+        REMOTE_DATATYPE remote_datatype
+        REMOTE remote
+        REMOTE_COUNT remote_count
     }
 }

@@ -4,15 +4,15 @@ use std::ffi::c_void;
 
 use commsee_runtime::{guard, stack};
 
-use super::wrapper::wrappers;
 use crate::abi::ucs::{self, Status};
 use crate::inflight::{thread, workers};
 use crate::module;
+use crate::wrapper::wrappers;
 
 type Check = unsafe extern "C-unwind" fn(*mut c_void) -> Status;
 type Release = unsafe extern "C-unwind" fn(*mut c_void);
 
-wrappers! {
+wrappers! { Ucp:
     fn ucp_request_free(request: *mut c_void) {
         |real| {
             let Some(module) = module::get() else { return real(request) };

@@ -5,10 +5,11 @@ use std::ffi::c_void;
 use super::datatype::Data;
 use super::older;
 use super::post::{To, begin};
-use super::wrapper::{older_posts, posts, status_posts, wrappers};
+use super::posts::{older_posts, posts, status_posts};
 use crate::abi::ucp::{Ep, RequestParam, Rkey};
 use crate::abi::ucs::{Status, StatusPtr};
 use crate::module::functions::Function;
+use crate::wrapper::wrappers;
 
 type PutNbx = unsafe extern "C-unwind" fn(Ep, *const c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;
 type GetNbx = unsafe extern "C-unwind" fn(Ep, *mut c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;
@@ -34,7 +35,7 @@ status_posts! {
     fn ucp_get(ep: Ep, buffer: *mut c_void, bytes: usize, far: u64, rkey: Rkey) on Endpoint(ep), of bytes;
 }
 
-wrappers! {
+wrappers! { Ucp:
     fn ucp_put_nbi(ep: Ep, buffer: *const c_void, bytes: usize, far: u64, rkey: Rkey) -> Status {
         |real| {
             match begin(Function::ucp_put_nbi, To::Endpoint(ep)) {

@@ -5,10 +5,11 @@ use std::ffi::{c_uint, c_void};
 use super::datatype::Data;
 use super::older;
 use super::post::{To, begin};
-use super::wrapper::{older_posts, posts, wrappers};
+use super::posts::{older_posts, posts};
 use crate::abi::ucp::{Datatype, Ep, RequestParam};
 use crate::abi::ucs::StatusPtr;
 use crate::module::functions::Function;
+use crate::wrapper::wrappers;
 
 type SendNbx = unsafe extern "C-unwind" fn(Ep, *const c_void, usize, *const RequestParam) -> StatusPtr;
 

@@ -5,10 +5,11 @@ use std::ffi::c_void;
 use super::datatype::Data;
 use super::older;
 use super::post::{To, begin};
-use super::wrapper::{older_posts, posts, wrappers};
+use super::posts::{older_posts, posts};
 use crate::abi::ucp::{Datatype, Ep, Message, RequestParam, Tag, Worker};
 use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::module::functions::Function;
+use crate::wrapper::wrappers;
 
 type SendNbx = unsafe extern "C-unwind" fn(Ep, *const c_void, usize, Tag, *const RequestParam) -> StatusPtr;
 type RecvNbx = unsafe extern "C-unwind" fn(Worker, *mut c_void, usize, Tag, Tag, *const RequestParam) -> StatusPtr;

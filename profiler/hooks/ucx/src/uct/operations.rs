@@ -11,31 +11,6 @@ use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::abi::uct::*;
 use crate::module::protocol::message;
 
-/// By their places.
-pub const REPLACEMENTS: [(usize, fn() -> usize); 21] = [
-    (PUT_SHORT, || put_short as Short as usize),
-    (PUT_BCOPY, || put_bcopy as PutBcopy as usize),
-    (PUT_ZCOPY, || put_zcopy as Zcopy as usize),
-    (GET_SHORT, || get_short as Short as usize),
-    (GET_BCOPY, || get_bcopy as GetBcopy as usize),
-    (GET_ZCOPY, || get_zcopy as Zcopy as usize),
-    (AM_SHORT, || am_short as AmShort as usize),
-    (AM_SHORT_IOV, || am_short_iov as AmShortIov as usize),
-    (AM_BCOPY, || am_bcopy as AmBcopy as usize),
-    (AM_ZCOPY, || am_zcopy as AmZcopy as usize),
-    (ATOMIC_CSWAP64, || atomic_cswap64 as Cswap64 as usize),
-    (ATOMIC_CSWAP32, || atomic_cswap32 as Cswap32 as usize),
-    (ATOMIC32_POST, || atomic32_post as Atomic32Post as usize),
-    (ATOMIC64_POST, || atomic64_post as Atomic64Post as usize),
-    (ATOMIC32_FETCH, || atomic32_fetch as Atomic32Fetch as usize),
-    (ATOMIC64_FETCH, || atomic64_fetch as Atomic64Fetch as usize),
-    (TAG_EAGER_SHORT, || tag_eager_short as TagShort as usize),
-    (TAG_EAGER_BCOPY, || tag_eager_bcopy as TagBcopy as usize),
-    (TAG_EAGER_ZCOPY, || tag_eager_zcopy as TagZcopy as usize),
-    (TAG_RNDV_ZCOPY, || tag_rndv_zcopy as TagRndvZcopy as usize),
-    (TAG_RNDV_REQUEST, || tag_rndv_request as TagRndvRequest as usize),
-];
-
 /// The bytes of a list of pieces.
 unsafe fn bytes_of(iov: *const Iov, count: usize) -> usize {
     // SAFETY: libucp's list.
@@ -50,17 +25,27 @@ unsafe fn last_of(iov: *const Iov, count: usize) -> *mut c_void {
 
 const NONE: *const c_void = null();
 
-/// `function(ep, …)` of an interface that is watched: the real one, then what is seen of the call.
+/// `function(ep, …)` of an interface that is watched, for its place in the table: the real one, then what is seen of the call.
 macro_rules! replaced {
-    ($(
-        fn $name:ident($ep:ident $(, $argument:ident: $type:ty)*) -> $result:ty as $real_type:ty, $place:ident,
-            $cargo:expr, by $clue:expr, $(completing $completion:ident,)? then $end:ident $(of $bytes:expr)?;
-    )*) => {$(
-        unsafe extern "C-unwind" fn $name($ep: *mut Ep $(, $argument: $type)*) -> $result {
+    (
+        also $($own:ident $own_place:ident),*;
+        $(
+            fn $name:ident($ep:ident $(, $argument:ident: $type:ty)*) -> $result:ty, $place:ident,
+                $cargo:expr, by $clue:expr, $(completing $completion:ident,)? then $end:ident $(of $bytes:expr)?;
+        )*
+    ) => {
+        /// By their places.
+        pub const REPLACEMENTS: &[(usize, fn() -> usize)] = &[
+            $(($own_place, || $own as *const () as usize),)*
+            $(($place, || $name as *const () as usize),)*
+        ];
+
+        $(unsafe extern "C-unwind" fn $name($ep: *mut Ep $(, $argument: $type)*) -> $result {
+            type Real = unsafe extern "C-unwind" fn(*mut Ep $(, $type)*) -> $result;
             // SAFETY: the arguments are libucp's, and passed on.
             unsafe {
                 let Some(interface) = interface::of($ep) else { return ucs::ERR_UNSUPPORTED as isize as $result };
-                let real = std::mem::transmute::<usize, $real_type>(interface.table[$place]);
+                let real = std::mem::transmute::<usize, Real>(interface.table[$place]);
                 #[allow(unused_mut)]
                 let Some(mut transmission) = begin(interface, $ep, $place, $cargo, $clue) else {
                     return real($ep $(, $argument)*);
@@ -70,81 +55,83 @@ macro_rules! replaced {
                 transmission.$end(returned $(, $bytes)?);
                 returned
             }
-        }
-    )*};
+        })*
+    };
 }
 
 replaced! {
-    fn put_short(ep, buffer: *mut c_void, length: c_uint, far: u64, rkey: Rkey) -> Status as Short, PUT_SHORT,
+    also am_bcopy AM_BCOPY, tag_rndv_zcopy TAG_RNDV_ZCOPY;
+
+    fn put_short(ep, buffer: *mut c_void, length: c_uint, far: u64, rkey: Rkey) -> Status, PUT_SHORT,
         Cargo::Put, by Clue::new(NONE, buffer, far), then end of length as usize;
 
-    fn put_bcopy(ep, pack: Option<Pack>, argument: *mut c_void, far: u64, rkey: Rkey) -> isize as PutBcopy, PUT_BCOPY,
+    fn put_bcopy(ep, pack: Option<Pack>, argument: *mut c_void, far: u64, rkey: Rkey) -> isize, PUT_BCOPY,
         Cargo::Put, by Clue::new(argument, NONE, far), then end_packed;
 
     fn put_zcopy(ep, iov: *const Iov, count: usize, far: u64, rkey: Rkey, completion: *mut Completion)
-        -> Status as Zcopy, PUT_ZCOPY,
+        -> Status, PUT_ZCOPY,
         Cargo::Put, by Clue::new(completion, last_of(iov, count), far), completing completion,
         then end of bytes_of(iov, count);
 
-    fn get_short(ep, buffer: *mut c_void, length: c_uint, far: u64, rkey: Rkey) -> Status as Short, GET_SHORT,
+    fn get_short(ep, buffer: *mut c_void, length: c_uint, far: u64, rkey: Rkey) -> Status, GET_SHORT,
         Cargo::Get, by Clue::new(NONE, buffer, far), then end of length as usize;
 
     fn get_bcopy(ep, unpack: Option<Unpack>, argument: *mut c_void, length: usize, far: u64, rkey: Rkey,
-        completion: *mut Completion) -> Status as GetBcopy, GET_BCOPY,
+        completion: *mut Completion) -> Status, GET_BCOPY,
         Cargo::Get, by Clue::new(completion, argument, far), completing completion, then end of length;
 
     fn get_zcopy(ep, iov: *const Iov, count: usize, far: u64, rkey: Rkey, completion: *mut Completion)
-        -> Status as Zcopy, GET_ZCOPY,
+        -> Status, GET_ZCOPY,
         Cargo::Get, by Clue::new(completion, last_of(iov, count), far), completing completion,
         then end of bytes_of(iov, count);
 
-    fn am_short(ep, id: u8, header: u64, payload: *const c_void, length: c_uint) -> Status as AmShort, AM_SHORT,
+    fn am_short(ep, id: u8, header: u64, payload: *const c_void, length: c_uint) -> Status, AM_SHORT,
         Cargo::Message(id), by told(id, payload, length as usize), then end of length as usize + 8;
 
-    fn am_short_iov(ep, id: u8, iov: *const Iov, count: usize) -> Status as AmShortIov, AM_SHORT_IOV,
+    fn am_short_iov(ep, id: u8, iov: *const Iov, count: usize) -> Status, AM_SHORT_IOV,
         Cargo::Message(id), by Clue::new(NONE, last_of(iov, count), 0), then end of bytes_of(iov, count);
 
     fn am_zcopy(ep, id: u8, header: *const c_void, header_length: c_uint, iov: *const Iov, count: usize, flags: c_uint,
-        completion: *mut Completion) -> Status as AmZcopy, AM_ZCOPY,
+        completion: *mut Completion) -> Status, AM_ZCOPY,
         Cargo::Message(id), by Clue::new(completion, last_of(iov, count), 0), completing completion,
         then end of bytes_of(iov, count) + header_length as usize;
 
     fn atomic_cswap64(ep, compare: u64, swap: u64, far: u64, rkey: Rkey, result: *mut u64, completion: *mut Completion)
-        -> Status as Cswap64, ATOMIC_CSWAP64,
+        -> Status, ATOMIC_CSWAP64,
         Cargo::Atomic, by Clue::new(completion, result, far), completing completion, then end of 8;
 
     fn atomic_cswap32(ep, compare: u32, swap: u32, far: u64, rkey: Rkey, result: *mut u32, completion: *mut Completion)
-        -> Status as Cswap32, ATOMIC_CSWAP32,
+        -> Status, ATOMIC_CSWAP32,
         Cargo::Atomic, by Clue::new(completion, result, far), completing completion, then end of 4;
 
-    fn atomic32_post(ep, opcode: c_uint, value: u32, far: u64, rkey: Rkey) -> Status as Atomic32Post, ATOMIC32_POST,
+    fn atomic32_post(ep, opcode: c_uint, value: u32, far: u64, rkey: Rkey) -> Status, ATOMIC32_POST,
         Cargo::Atomic, by Clue::new(NONE, NONE, far), then end of 4;
 
-    fn atomic64_post(ep, opcode: c_uint, value: u64, far: u64, rkey: Rkey) -> Status as Atomic64Post, ATOMIC64_POST,
+    fn atomic64_post(ep, opcode: c_uint, value: u64, far: u64, rkey: Rkey) -> Status, ATOMIC64_POST,
         Cargo::Atomic, by Clue::new(NONE, NONE, far), then end of 8;
 
     fn atomic32_fetch(ep, opcode: c_uint, value: u32, result: *mut u32, far: u64, rkey: Rkey, completion: *mut Completion)
-        -> Status as Atomic32Fetch, ATOMIC32_FETCH,
+        -> Status, ATOMIC32_FETCH,
         Cargo::Atomic, by Clue::new(completion, result, far), completing completion, then end of 4;
 
     fn atomic64_fetch(ep, opcode: c_uint, value: u64, result: *mut u64, far: u64, rkey: Rkey, completion: *mut Completion)
-        -> Status as Atomic64Fetch, ATOMIC64_FETCH,
+        -> Status, ATOMIC64_FETCH,
         Cargo::Atomic, by Clue::new(completion, result, far), completing completion, then end of 8;
 
-    fn tag_eager_short(ep, tag: Tag, data: *const c_void, length: usize) -> Status as TagShort, TAG_EAGER_SHORT,
+    fn tag_eager_short(ep, tag: Tag, data: *const c_void, length: usize) -> Status, TAG_EAGER_SHORT,
         Cargo::Tagged, by Clue::new(NONE, data, 0), then end of length;
 
     fn tag_eager_bcopy(ep, tag: Tag, immediate: u64, pack: Option<Pack>, argument: *mut c_void, flags: c_uint)
-        -> isize as TagBcopy, TAG_EAGER_BCOPY,
+        -> isize, TAG_EAGER_BCOPY,
         Cargo::Tagged, by Clue::new(argument, NONE, 0), then end_packed;
 
     fn tag_eager_zcopy(ep, tag: Tag, immediate: u64, iov: *const Iov, count: usize, flags: c_uint,
-        completion: *mut Completion) -> Status as TagZcopy, TAG_EAGER_ZCOPY,
+        completion: *mut Completion) -> Status, TAG_EAGER_ZCOPY,
         Cargo::Tagged, by Clue::new(completion, last_of(iov, count), 0), completing completion,
         then end of bytes_of(iov, count);
 
     fn tag_rndv_request(ep, tag: Tag, header: *const c_void, header_length: c_uint, flags: c_uint)
-        -> Status as TagRndvRequest, TAG_RNDV_REQUEST,
+        -> Status, TAG_RNDV_REQUEST,
         Cargo::TaggedRendezvous, by Clue::new(NONE, NONE, 0), then end of header_length as usize;
 }
 
@@ -184,6 +171,7 @@ unsafe extern "C-unwind" fn pack_and_listen(to: *mut c_void, listening: *mut c_v
     }
 }
 
+/// It hears from the packing function what a message tells that answers a rendezvous.
 unsafe extern "C-unwind" fn am_bcopy(
     ep: *mut Ep,
     id: u8,
@@ -191,10 +179,11 @@ unsafe extern "C-unwind" fn am_bcopy(
     argument: *mut c_void,
     flags: c_uint,
 ) -> isize {
+    type Real = unsafe extern "C-unwind" fn(*mut Ep, u8, Option<Pack>, *mut c_void, c_uint) -> isize;
     // SAFETY: the arguments are libucp's, and passed on.
     unsafe {
         let Some(interface) = interface::of(ep) else { return ucs::ERR_UNSUPPORTED as isize };
-        let real = std::mem::transmute::<usize, AmBcopy>(interface.table[AM_BCOPY]);
+        let real = std::mem::transmute::<usize, Real>(interface.table[AM_BCOPY]);
         let clue = Clue::new(argument, NONE, 0);
         let Some(mut transmission) = begin(interface, ep, AM_BCOPY, Cargo::Message(id), clue) else {
             return real(ep, id, pack, argument, flags);
@@ -225,10 +214,20 @@ unsafe extern "C-unwind" fn tag_rndv_zcopy(
     flags: c_uint,
     completion: *mut Completion,
 ) -> StatusPtr {
+    type Real = unsafe extern "C-unwind" fn(
+        *mut Ep,
+        Tag,
+        *const c_void,
+        c_uint,
+        *const Iov,
+        usize,
+        c_uint,
+        *mut Completion,
+    ) -> StatusPtr;
     // SAFETY: the arguments are libucp's, and passed on.
     unsafe {
         let Some(interface) = interface::of(ep) else { return ucs::as_pointer(ucs::ERR_UNSUPPORTED) };
-        let real = std::mem::transmute::<usize, TagRndvZcopy>(interface.table[TAG_RNDV_ZCOPY]);
+        let real = std::mem::transmute::<usize, Real>(interface.table[TAG_RNDV_ZCOPY]);
         let clue = Clue::new(completion, last_of(iov, count), 0);
         let begun = begin(interface, ep, TAG_RNDV_ZCOPY, Cargo::TaggedRendezvous, clue);
         let handle = real(ep, tag, header, header_length, iov, count, flags, completion);

@@ -49,7 +49,7 @@ pub unsafe fn opened(md: Md, worker: Worker, params: *const IfaceParams, iface: 
         let Some(interface) = memory::keep(new) else { return module::say_what_is_lost() };
         // Functions are replaced only where they find those that they stand for.
         if interface::add(iface, interface) {
-            for (place, function) in operations::REPLACEMENTS {
+            for &(place, function) in operations::REPLACEMENTS {
                 if (*iface).table[place] != 0 {
                     (*iface).table[place] = function();
                 }
@@ -72,7 +72,7 @@ pub unsafe fn closing(iface: *mut Iface) {
     let Some(interface) = interface::by_handle(iface) else { return };
     // SAFETY: nobody uses it any more.
     unsafe {
-        for (place, _) in operations::REPLACEMENTS {
+        for &(place, _) in operations::REPLACEMENTS {
             (*iface).table[place] = interface.table[place];
         }
     }

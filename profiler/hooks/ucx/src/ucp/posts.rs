@@ -1,38 +1,4 @@
-//! Functions that stand in front of those of the library.
-
-use crate::abi::ucs::{self, Status, StatusPtr};
-
-/// What a wrapper returns where the library has no such function.
-pub trait Missing {
-    const MISSING: Self;
-}
-
-impl Missing for Status {
-    const MISSING: Status = ucs::ERR_UNSUPPORTED;
-}
-
-impl Missing for StatusPtr {
-    const MISSING: StatusPtr = ucs::ERR_UNSUPPORTED as isize as StatusPtr;
-}
-
-impl Missing for () {
-    const MISSING: () = ();
-}
-
-/// `fn name(arguments) -> result { |real| body }`, with the library's own function as a parameter.
-macro_rules! wrappers {
-    ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? { |$real:ident| $body:block })*) => {$(
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $name($($argument: $type),*) $(-> $result)? {
-            let Some($real) = real!(Ucp, $name, unsafe extern "C-unwind" fn($($type),*) $(-> $result)?) else {
-                return $crate::ucp::wrapper::Missing::MISSING;
-            };
-            // SAFETY: the program's arguments, passed on as they are.
-            unsafe { $body }
-        }
-    )*};
-}
-pub(super) use wrappers;
+//! The wrappers of functions that begin an operation: those that are alike are rows.
 
 /// Functions that begin an operation, and return a request where it goes on: `fn name(arguments; param) on handle, of buffer, count;`.
 /// Each is counted under its own name, for an endpoint or a worker. `+ bytes` stand before the message.
@@ -41,7 +7,7 @@ macro_rules! posts {
         fn $name:ident($($argument:ident: $type:ty),*; $param:ident)
             on $side:ident($handle:ident), of $buffer:expr, $count:expr $(, + $more:expr)?;
     )*) => {
-        wrappers! {$(
+        wrappers! { Ucp: $(
             fn $name($($argument: $type,)* $param: *const RequestParam) -> StatusPtr {
                 |real| {
                     match begin(Function::$name, To::$side($handle)) {
@@ -67,7 +33,7 @@ macro_rules! older_posts {
             as $newer:ident($($given:expr),*; $param:expr): $newer_type:ty,
             on $side:ident($handle:ident), of $buffer:expr, $count:expr;
     )*) => {
-        wrappers! {$(
+        wrappers! { Ucp: $(
             fn $name($($argument: $type),*) -> older_posts!(@result $($result)?) {
                 |real| {
                     let Some(newer) = real!(Ucp, $newer, $newer_type) else { return real($($argument),*) };
@@ -88,7 +54,7 @@ pub(super) use older_posts;
 /// Functions that tell only whether an operation of so many bytes could be posted: `fn name(arguments) on handle, of bytes;`.
 macro_rules! status_posts {
     ($(fn $name:ident($($argument:ident: $type:ty),*) on $side:ident($handle:ident), of $bytes:expr;)*) => {
-        wrappers! {$(
+        wrappers! { Ucp: $(
             fn $name($($argument: $type),*) -> Status {
                 |real| {
                     match begin(Function::$name, To::$side($handle)) {
