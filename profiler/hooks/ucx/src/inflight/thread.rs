@@ -70,9 +70,8 @@ pub fn current(module: &Module, stack: usize) -> Option<*mut Thread> {
     // SAFETY: null, or this thread's own, whose state was told.
     unsafe {
         if !thread.is_null() {
-            // Frames that a `longjmp` left: the stack has become shorter than it was where they were entered.
-            while innermost(thread).is_some_and(|frame| frame.stack <= stack && stack != 0) {
-                (*thread).depth -= 1;
+            if innermost(thread).is_some_and(|frame| frame.is_left(stack)) {
+                drop_left(thread, stack);
             }
             // What is inside of something recorded is recorded, too.
             if (*thread).depth != 0 || (*thread).state.is_own() {
@@ -81,6 +80,18 @@ pub fn current(module: &Module, stack: usize) -> Option<*mut Thread> {
         }
     }
     first(module)
+}
+
+/// Frames that a `longjmp` left: the stack has become shorter than it was where they were entered.
+#[cold]
+#[inline(never)]
+unsafe fn drop_left(thread: *mut Thread, stack: usize) {
+    // SAFETY: the thread is this one's.
+    unsafe {
+        while innermost(thread).is_some_and(|frame| frame.is_left(stack)) {
+            (*thread).depth -= 1;
+        }
+    }
 }
 
 /// This thread's, which is recorded.
@@ -203,6 +214,11 @@ impl Drop for Standing {
 }
 
 impl Frame {
+    #[inline(always)]
+    fn is_left(&self, stack: usize) -> bool {
+        self.stack <= stack && stack != 0
+    }
+
     /// Keeps an answer until the handler is through. False if there is no room.
     pub fn keep(&mut self, answer: Answer) -> bool {
         let place = self.answers.get_mut(self.answer_count);

@@ -5,7 +5,7 @@ use std::ptr::null;
 
 use super::datatype::Data;
 use super::older;
-use super::post::{To, begin};
+use super::post::{To, request};
 use super::posts::{older_posts, posts};
 use crate::abi::ucp::{Datatype, Ep, RequestParam, Worker};
 use crate::abi::ucs::StatusPtr;

@@ -4,7 +4,7 @@ use std::ffi::{c_uint, c_void};
 
 use super::datatype::Data;
 use super::older;
-use super::post::{To, begin};
+use super::post::{To, request, status, unchanged};
 use super::posts::{older_posts, status_posts};
 use crate::abi::ucp::{Ep, RequestParam, Rkey, attribute};
 use crate::abi::ucs::{Status, StatusPtr};
@@ -54,15 +54,13 @@ wrappers! { Ucp:
         param: *const RequestParam,
     ) -> StatusPtr {
         |real| {
-            match begin(Function::ucp_atomic_op_nbx, To::Endpoint(ep)) {
+            let (function, to) = (Function::ucp_atomic_op_nbx, To::Endpoint(ep));
+            let data = Data { buffer, count, more_bytes: 0 };
+            if has_no_answer(param) {
                 // The library itself lets go of its request then, and forgets the callback.
-                Some(posting) if has_no_answer(param) => posting.unchanged(Data { buffer, count }, param, || {
-                    real(ep, opcode, buffer, count, far, rkey, param)
-                }),
-                Some(posting) => posting.request(Data { buffer, count }, param, |param| {
-                    real(ep, opcode, buffer, count, far, rkey, param)
-                }),
-                None => real(ep, opcode, buffer, count, far, rkey, param),
+                unchanged(function, to, data, param, &mut || real(ep, opcode, buffer, count, far, rkey, param))
+            } else {
+                request(function, to, data, param, &mut |param| real(ep, opcode, buffer, count, far, rkey, param))
             }
         }
     }

@@ -16,6 +16,8 @@ use crate::wrapper::wrappers;
 pub struct Data {
     pub buffer: *const c_void,
     pub count: usize,
+    /// Beside those of the message itself.
+    pub more_bytes: usize,
 }
 
 /// Where a program names no datatype.

@@ -5,7 +5,7 @@ use std::ptr::null;
 
 use super::datatype::Data;
 use super::older;
-use super::post::{To, begin};
+use super::post::{To, request, status};
 use super::posts::{older_posts, posts, status_posts};
 use crate::abi::ucp::{Ep, RequestParam, Worker};
 use crate::abi::ucs::{Status, StatusPtr};

@@ -11,6 +11,7 @@ mod older;
 mod params;
 mod post;
 mod posts;
+mod prepare;
 mod request;
 mod rma;
 mod stream;

@@ -10,14 +10,9 @@ macro_rules! posts {
         wrappers! { Ucp: $(
             fn $name($($argument: $type,)* $param: *const RequestParam) -> StatusPtr {
                 |real| {
-                    match begin(Function::$name, To::$side($handle)) {
-                        Some(posting) => {
-                            $(posting.add_bytes($more);)?
-                            let data = Data { buffer: $buffer.cast(), count: $count };
-                            posting.request(data, $param, |param| real($($argument,)* param))
-                        }
-                        None => real($($argument,)* $param),
-                    }
+                    let data = Data { buffer: $buffer.cast(), count: $count, more_bytes: 0 $(+ $more)? };
+                    let to = To::$side($handle);
+                    request(Function::$name, to, data, $param, &mut |param| real($($argument,)* param))
                 }
             }
         )*}
@@ -37,9 +32,10 @@ macro_rules! older_posts {
             fn $name($($argument: $type),*) -> older_posts!(@result $($result)?) {
                 |real| {
                     let Some(newer) = real!(Ucp, $newer, $newer_type) else { return real($($argument),*) };
-                    let Some(posting) = begin(Function::$name, To::$side($handle)) else { return real($($argument),*) };
-                    let (data, param) = (Data { buffer: $buffer.cast(), count: $count }, $param);
-                    let returned = posting.request(data, &raw const param, |param| newer($($given,)* param));
+                    let data = Data { buffer: $buffer.cast(), count: $count, more_bytes: 0 };
+                    let (to, param) = (To::$side($handle), $param);
+                    let run = &mut |param| newer($($given,)* param);
+                    let returned = request(Function::$name, to, data, &raw const param, run);
                     $(let returned = $told(returned);)?
                     returned
                 }
@@ -51,19 +47,21 @@ macro_rules! older_posts {
 }
 pub(super) use older_posts;
 
-/// Functions that tell only whether an operation of so many bytes could be posted: `fn name(arguments) on handle, of bytes;`.
+/// Functions that tell only whether an operation of so many bytes could be posted: `fn name(arguments) on handle, of bytes;`. What goes on then
+/// is found again by its buffers: `from near and far`.
 macro_rules! status_posts {
-    ($(fn $name:ident($($argument:ident: $type:ty),*) on $side:ident($handle:ident), of $bytes:expr;)*) => {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) on $side:ident($handle:ident), of $bytes:expr $(, from $near:ident and $far:ident)?;)*) => {
         wrappers! { Ucp: $(
             fn $name($($argument: $type),*) -> Status {
                 |real| {
-                    match begin(Function::$name, To::$side($handle)) {
-                        Some(posting) => posting.status($bytes as u64, || real($($argument),*)),
-                        None => real($($argument),*),
-                    }
+                    status(Function::$name, To::$side($handle), $bytes, status_posts!(@from $($near, $far)?), &mut || {
+                        real($($argument),*)
+                    })
                 }
             }
         )*}
     };
+    (@from) => { None };
+    (@from $near:ident, $far:ident) => { Some(($near as usize, $far)) };
 }
 pub(super) use status_posts;

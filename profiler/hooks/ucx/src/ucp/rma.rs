@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use super::datatype::Data;
 use super::older;
-use super::post::{To, begin};
+use super::post::{To, request, status};
 use super::posts::{older_posts, posts, status_posts};
 use crate::abi::ucp::{Ep, RequestParam, Rkey};
 use crate::abi::ucs::{Status, StatusPtr};
@@ -33,24 +33,8 @@ older_posts! {
 status_posts! {
     fn ucp_put(ep: Ep, buffer: *const c_void, bytes: usize, far: u64, rkey: Rkey) on Endpoint(ep), of bytes;
     fn ucp_get(ep: Ep, buffer: *mut c_void, bytes: usize, far: u64, rkey: Rkey) on Endpoint(ep), of bytes;
-}
-
-wrappers! { Ucp:
-    fn ucp_put_nbi(ep: Ep, buffer: *const c_void, bytes: usize, far: u64, rkey: Rkey) -> Status {
-        |real| {
-            match begin(Function::ucp_put_nbi, To::Endpoint(ep)) {
-                Some(posting) => posting.one_sided(buffer as usize, bytes, far, || real(ep, buffer, bytes, far, rkey)),
-                None => real(ep, buffer, bytes, far, rkey),
-            }
-        }
-    }
-
-    fn ucp_get_nbi(ep: Ep, buffer: *mut c_void, bytes: usize, far: u64, rkey: Rkey) -> Status {
-        |real| {
-            match begin(Function::ucp_get_nbi, To::Endpoint(ep)) {
-                Some(posting) => posting.one_sided(buffer as usize, bytes, far, || real(ep, buffer, bytes, far, rkey)),
-                None => real(ep, buffer, bytes, far, rkey),
-            }
-        }
-    }
+    fn ucp_put_nbi(ep: Ep, buffer: *const c_void, bytes: usize, far: u64, rkey: Rkey)
+        on Endpoint(ep), of bytes, from buffer and far;
+    fn ucp_get_nbi(ep: Ep, buffer: *mut c_void, bytes: usize, far: u64, rkey: Rkey)
+        on Endpoint(ep), of bytes, from buffer and far;
 }

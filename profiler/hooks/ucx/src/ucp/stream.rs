@@ -4,7 +4,7 @@ use std::ffi::{c_uint, c_void};
 
 use super::datatype::Data;
 use super::older;
-use super::post::{To, begin};
+use super::post::{To, request};
 use super::posts::{older_posts, posts};
 use crate::abi::ucp::{Datatype, Ep, RequestParam};
 use crate::abi::ucs::StatusPtr;
