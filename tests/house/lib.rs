@@ -17,7 +17,7 @@ use circles::{Rooms, circles};
 use source::Crate;
 
 /// Crates in which no two files of a folder import each other either.
-const DOWN_TO_FILES: &[&str] = &["commsee", "commsee-profiler"];
+const DOWN_TO_FILES: &[&str] = &["commsee", "commsee-profiler", "commsee-ucx"];
 
 fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the workspace")
