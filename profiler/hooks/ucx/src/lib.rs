@@ -1,14 +1,17 @@
 //! libcommsee_ucx.so: preloaded beside libcommsee.so, it counts what MPI calls become in UCX, above (UCP) and below (UCT).
 //!
 //! ```text
-//! MPI library ── ucp_tag_send_nbx ──▶ ucp/  post ─▶ libucp ── ops.ep_am_short ──▶ uct/  account ─▶ transport
+//! MPI library ── ucp_tag_send_nbx ──▶ ucp/  post ─▶ libucp ── ops.ep_am_short ──▶ uct/  transmission ─▶ transport
 //!                                       │ operation                                  │ link
 //!                                       └────────────── commsee_hook_count ──────────┘
 //! ```
 //!
+//! Imports lead downwards: `ucp/` and `uct/`, which do not know each other, then `inflight/`, `module/` and `abi/`.
+//!
 //! Invariants: results, request handles and callbacks are the library's own; nothing is printed to standard output; no
-//! `ucs_` function is called or replaced; the short path takes no lock, allocates nothing and has nothing that panics; exceptions of the
-//! program pass through every function that UCX or the program calls, and find no frame of ours on the stack.
+//! `ucs_` function is called or replaced; no lock is waited for without end, or held while UCX or the program runs; records come from
+//! pools, and are never freed; nothing panics outside of a guard; exceptions of the program pass through every function that UCX or the
+//! program calls, and find no frame of ours on the stack.
 
 #![deny(unsafe_op_in_unsafe_fn)]
 // Wrappers take the arguments of UCX's functions, up to eight of them, and answer for them as a whole.

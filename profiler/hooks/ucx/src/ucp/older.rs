@@ -27,7 +27,7 @@
 //!
 //! All other functions are called by their own names, and with their own arguments: `ucp_put`, `ucp_put_nbi`, `ucp_get`, `ucp_get_nbi`,
 //! `ucp_atomic_post`, the atomic operations with a size in their names, `ucp_ep_flush`, `ucp_worker_flush`. Newer functions get another callback and
-//! user data ([`super::post`]), except for `ucp_atomic_op_nbx` without a place for an answer. And `ucp_request_free` of what is pending becomes
+//! user data ([`super::prepare`]), except for `ucp_atomic_op_nbx` without a place for an answer. And `ucp_request_free` of what is pending becomes
 //! `ucp_request_release` ([`super::request`]).
 
 use std::ffi::{c_uint, c_void};
