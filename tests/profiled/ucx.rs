@@ -124,9 +124,9 @@ fn messages_are_counted_above_and_below() {
     }
 }
 
-/// What is remembered of messages serves for those alike, and for no others: each is counted where it belongs.
+/// Messages that are alike and yet are not: each is counted where it belongs.
 #[test]
-fn what_is_remembered_of_messages_holds_for_those_alike() {
+fn messages_that_look_alike_are_counted_where_they_belong() {
     for (mpi, transports) in combinations() {
         for ranks in [2, 3] {
             let of = format!("{mpi} {transports} {ranks} ranks");
