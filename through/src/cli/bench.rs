@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 
-use super::{Entries, Families, Output, Rise, Select};
+use super::{Entries, Families, Output, Rise, Select, views};
 use crate::document::Format;
 use crate::query::bench::select;
 use crate::query::range::ByteRange;
@@ -106,7 +106,7 @@ pub struct BenchOutput {
     #[command(flatten)]
     pub entries: Entries,
     /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]
-    #[arg(long, value_parser = formats(), value_name = "FORMAT")]
+    #[arg(long, value_parser = views::formats(VIEWS), value_name = "FORMAT")]
     pub format: Option<Format>,
     /// Write to FILE
     #[arg(short, long, value_name = "FILE")]
@@ -155,10 +155,4 @@ fn sort_key() -> impl TypedValueParser<Value = SortKey> {
     let keys = VIEWS.iter().flat_map(|view| view.sorts);
     PossibleValuesParser::new(keys.map(|key| PossibleValue::new(key.name())))
         .map(|name| SortKey::of(&name).expect("one of the names"))
-}
-
-/// All views of measurements are written in the same.
-fn formats() -> impl TypedValueParser<Value = Format> {
-    let names: Vec<&'static str> = VIEWS[0].written_as().map(Format::name).collect();
-    PossibleValuesParser::new(names).map(|name| Format::of(&name).expect("one of the names"))
 }

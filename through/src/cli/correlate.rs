@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{Entries, by_name, views};
 use crate::document::Format;
-use crate::views::Command;
+use crate::views::of;
 
 #[derive(Debug, Default, Args)]
 #[command(override_usage = "through correlate [OPTIONS] PROFILE...")]
@@ -20,7 +20,7 @@ pub struct Correlate {
     #[command(flatten)]
     pub entries: Entries,
     /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]
-    #[arg(long, value_parser = views::formats(Command::Correlate), value_name = "FORMAT", help_heading = "Output")]
+    #[arg(long, value_parser = views::formats(of("correlate")), value_name = "FORMAT", help_heading = "Output")]
     format: Option<Format>,
     /// Write to FILE
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]

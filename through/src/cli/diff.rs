@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{Entries, by_name, views};
 use crate::document::Format;
-use crate::views::Command;
+use crate::views::of;
 
 #[derive(Debug, Default, Args)]
 #[command(override_usage = "through diff [OPTIONS] A.db... -- B.db...")]
@@ -24,7 +24,7 @@ pub struct Diff {
     #[command(flatten)]
     pub entries: Entries,
     /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]
-    #[arg(long, value_parser = views::formats(Command::Diff), value_name = "FORMAT", help_heading = "Output")]
+    #[arg(long, value_parser = views::formats(of("diff")), value_name = "FORMAT", help_heading = "Output")]
     format: Option<Format>,
     /// Write to FILE
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]

@@ -8,7 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use super::{Entries, Families, Input, Output, Select, by_name, views};
 use crate::document::Format;
 use crate::render::order::Kind;
-use crate::views::Command;
+use crate::views::of;
 
 /// What to look at, for people and for continuous integration.
 #[derive(Debug, Default, Args)]
@@ -93,7 +93,7 @@ pub struct Reorder {
     #[arg(long, value_name = "KIND", value_parser = kind(), help_heading = "Output")]
     pub write: Option<Kind>,
     /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]
-    #[arg(long, value_parser = views::formats(Command::Reorder), value_name = "FORMAT", help_heading = "Output", conflicts_with = "write")]
+    #[arg(long, value_parser = views::formats(of("reorder")), value_name = "FORMAT", help_heading = "Output", conflicts_with = "write")]
     format: Option<Format>,
     /// Write to FILE
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]

@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::{Entries, Input, LayersView, Output, SelectCalls, SelectRoutes, by_name, named, views};
 use crate::document::Format;
-use crate::views::{Between, Command};
+use crate::views::{Between, of};
 
 #[derive(Debug, Default, Args)]
 #[command(override_usage = "through layers [OPTIONS] [PROFILE]")]
@@ -48,7 +48,7 @@ pub struct Matrix {
     #[command(flatten)]
     pub entries: Entries,
     /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]
-    #[arg(long, value_parser = views::formats(Command::Matrix), value_name = "FORMAT", help_heading = "Output")]
+    #[arg(long, value_parser = views::formats(of("matrix")), value_name = "FORMAT", help_heading = "Output")]
     format: Option<Format>,
     /// Write to FILE
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
@@ -77,7 +77,7 @@ pub struct Graph {
     #[arg(long, value_name = "N", help_heading = "Output")]
     pub top: Option<usize>,
     /// Output format [default: dot, or what FILE ends with: .json]
-    #[arg(long, value_parser = views::formats(Command::Graph), value_name = "FORMAT", help_heading = "Output")]
+    #[arg(long, value_parser = views::formats(of("graph")), value_name = "FORMAT", help_heading = "Output")]
     format: Option<Format>,
     /// Write to FILE
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]

@@ -37,7 +37,7 @@ pub use watch::Watch;
 
 use crate::document::Format;
 use crate::query::sort::SortKey;
-use crate::views::Folding;
+use crate::views::{Folding, of};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -184,7 +184,7 @@ pub struct Output {
     #[arg(short, long, value_name = "KEY", value_parser = sort_key())]
     pub sort: Option<SortKey>,
     /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]
-    #[arg(long, value_parser = views::formats(views::COMMON), value_name = "FORMAT")]
+    #[arg(long, value_parser = views::formats(of("")), value_name = "FORMAT")]
     pub format: Option<Format>,
     /// Write to FILE
     #[arg(short, long, value_name = "FILE")]

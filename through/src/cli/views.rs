@@ -5,7 +5,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command as Clap, Error, FromArgMatches};
 
 use crate::document::Format;
-use crate::views::{self, Command, Flag, View};
+use crate::views::{self, Asked, Flag, View};
 
 /// The view that flags choose among those of a command.
 #[derive(Clone, Copy)]
@@ -15,7 +15,7 @@ pub struct Chosen<const COMMAND: usize>(pub &'static View);
 pub type ShowView = Chosen<0>;
 pub type LayersView = Chosen<1>;
 
-const COMMANDS: [Command; 2] = [Command::Show, Command::Layers];
+const COMMANDS: [&str; 2] = ["", "layers"];
 const HEADINGS: [&str; 2] = ["Views (default: operations of each communicator)", "Views (default: top contributors)"];
 
 impl<const COMMAND: usize> Default for Chosen<COMMAND> {
@@ -102,13 +102,12 @@ impl<const COMMAND: usize> FromArgMatches for Chosen<COMMAND> {
     }
 }
 
-/// `through` and `through layers` write the same.
-pub const COMMON: Command = Command::Show;
-
-/// The formats in which a command writes any of its views.
-pub fn formats(command: Command) -> impl TypedValueParser<Value = Format> {
+/// The formats in which a command writes any of its views. `through` and `through layers` write the same.
+pub fn formats<Q: Asked + 'static>(
+    views: impl IntoIterator<Item = &'static View<Q>>,
+) -> impl TypedValueParser<Value = Format> {
     let mut names: Vec<&'static str> = Vec::new();
-    for format in views::of(command).flat_map(View::written_as) {
+    for format in views.into_iter().flat_map(View::written_as) {
         if !names.contains(&format.name()) {
             names.push(format.name());
         }

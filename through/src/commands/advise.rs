@@ -9,7 +9,7 @@ use crate::document::Value;
 use crate::error::Error;
 use crate::query::bench::Measurements;
 use crate::query::open::Profile;
-use crate::views::{Command, Question, View};
+use crate::views::{Question, View};
 
 /// Whether there is anything to act on.
 pub fn advise(advise: &Advise) -> Result<bool, Error> {
@@ -26,7 +26,7 @@ pub fn advise(advise: &Advise) -> Result<bool, Error> {
         format: output.format(),
         ..Question::new(opened(&advise.input)?)
     };
-    let document = shown(View::usual(Command::Advise), &question, output.output.as_deref())?;
+    let document = shown(View::usual("advise"), &question, output.output.as_deref())?;
     let above = document.numbers.iter().find(|(name, _)| *name == "findings_above_info");
     Ok(above.is_some_and(|(_, number)| *number != Value::Number(0)))
 }

@@ -14,7 +14,7 @@ use crate::render::output;
 use crate::text::message::say;
 use crate::text::units;
 use crate::views::bench::{self, Question, VIEWS, ns};
-use crate::views::{Command, View};
+use crate::views::View;
 
 /// The exit status: 1 where nothing was shown, or something rose by more than it may.
 pub fn bench(arguments: &Bench) -> Result<u8, Error> {
@@ -22,12 +22,12 @@ pub fn bench(arguments: &Bench) -> Result<u8, Error> {
         None => {
             let list = &arguments.list;
             let question = Question { select: list.select.select(), sort: list.sort, ..opened(&list.files)? };
-            present(Command::Bench, question, &list.output)
+            present("bench", question, &list.output)
         }
         Some(BenchCommand::Model(model)) => {
             let question =
                 Question { select: model.select.select(), nics: model.nics.clone(), ..opened(&model.files)? };
-            present(Command::BenchModel, question, &model.output)
+            present("bench model", question, &model.output)
         }
         Some(BenchCommand::Cmp(cmp)) => compare(cmp),
     }
@@ -41,7 +41,7 @@ fn opened(files: &[PathBuf]) -> Result<Question, Error> {
     Ok(Question::new(measured))
 }
 
-fn present(command: Command, question: Question, to: &BenchOutput) -> Result<u8, Error> {
+fn present(command: &str, question: Question, to: &BenchOutput) -> Result<u8, Error> {
     let question = Question { top: to.entries.top(), format: to.format(), ..question };
     let view: &View<Question> = VIEWS.iter().find(|view| view.command == command).expect("each command has one");
     let document = view.ask(&question)?;

@@ -5,7 +5,7 @@ use super::present;
 use crate::cli::Correlate;
 use crate::error::Error;
 use crate::query::open::Profile;
-use crate::views::{Command, Question, View};
+use crate::views::{Question, View};
 
 /// Whether anything was there to show.
 pub fn correlate(arguments: &Correlate) -> Result<bool, Error> {
@@ -16,5 +16,5 @@ pub fn correlate(arguments: &Correlate) -> Result<bool, Error> {
         format: arguments.format(),
         ..Question::new(Profile::open(&arguments.runs[0])?)
     };
-    present(View::usual(Command::Correlate), &question, arguments.output.as_deref())
+    present(View::usual("correlate"), &question, arguments.output.as_deref())
 }

@@ -3,7 +3,7 @@
 use super::{opened, present};
 use crate::cli::Graph;
 use crate::error::Error;
-use crate::views::{Command, Question, View};
+use crate::views::{Question, View};
 
 /// Whether anything was there to draw.
 pub fn graph(graph: &Graph) -> Result<bool, Error> {
@@ -14,5 +14,5 @@ pub fn graph(graph: &Graph) -> Result<bool, Error> {
         between: graph.of,
         ..Question::new(opened(&graph.input)?)
     };
-    present(View::usual(Command::Graph), &question, graph.output.as_deref())
+    present(View::usual("graph"), &question, graph.output.as_deref())
 }

@@ -4,10 +4,10 @@ use super::{opened, present};
 use crate::cli::{Look, LookAtRanks};
 use crate::error::Error;
 use crate::query::selection::Selection;
-use crate::views::{Command, Question, View};
+use crate::views::{Question, View};
 
 /// Whether anything was there to show.
-pub fn look(command: Command, look: &Look) -> Result<bool, Error> {
+pub fn look(command: &str, look: &Look) -> Result<bool, Error> {
     let output = &look.output;
     let question = Question {
         selection: look.select.selection(),
@@ -21,7 +21,7 @@ pub fn look(command: Command, look: &Look) -> Result<bool, Error> {
 }
 
 /// The same of a view of ranks.
-pub fn look_at_ranks(command: Command, look: &LookAtRanks) -> Result<bool, Error> {
+pub fn look_at_ranks(command: &str, look: &LookAtRanks) -> Result<bool, Error> {
     let output = &look.output;
     let question = Question {
         selection: Selection {

@@ -3,7 +3,7 @@
 use super::{opened, present};
 use crate::cli::Matrix;
 use crate::error::Error;
-use crate::views::{Command, Question, View};
+use crate::views::{Question, View};
 
 /// Whether anything was there to show.
 pub fn matrix(matrix: &Matrix) -> Result<bool, Error> {
@@ -16,5 +16,5 @@ pub fn matrix(matrix: &Matrix) -> Result<bool, Error> {
         is_modelled: matrix.modelled,
         ..Question::new(opened(&matrix.input)?)
     };
-    present(View::usual(Command::Matrix), &question, matrix.output.as_deref())
+    present(View::usual("matrix"), &question, matrix.output.as_deref())
 }

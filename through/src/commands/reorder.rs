@@ -3,7 +3,7 @@
 use super::{opened, present};
 use crate::cli::Reorder;
 use crate::error::Error;
-use crate::views::{Command, Question, View};
+use crate::views::{Question, View};
 
 /// Whether anything was there to show.
 pub fn reorder(reorder: &Reorder) -> Result<bool, Error> {
@@ -13,5 +13,5 @@ pub fn reorder(reorder: &Reorder) -> Result<bool, Error> {
         write: reorder.write,
         ..Question::new(opened(&reorder.input)?)
     };
-    present(View::usual(Command::Reorder), &question, reorder.output.as_deref())
+    present(View::usual("reorder"), &question, reorder.output.as_deref())
 }

@@ -8,7 +8,7 @@ use crate::cli::Roofline;
 use crate::error::Error;
 use crate::query::bench::Measurements;
 use crate::query::open::Profile;
-use crate::views::{Command, Question, View};
+use crate::views::{Question, View};
 
 /// Whether anything was there to show.
 pub fn roofline(arguments: &Roofline) -> Result<bool, Error> {
@@ -22,5 +22,5 @@ pub fn roofline(arguments: &Roofline) -> Result<bool, Error> {
         bench: Some(Rc::new(Measurements::open(&once(&arguments.bench))?)),
         ..Question::new(Profile::open(&arguments.profile)?)
     };
-    present(View::usual(Command::Roofline), &question, output.output.as_deref())
+    present(View::usual("roofline"), &question, output.output.as_deref())
 }

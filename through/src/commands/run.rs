@@ -29,7 +29,7 @@ use crate::text::message::say;
 use crate::text::path::relative;
 use crate::text::terminal::Terminal;
 use crate::text::units;
-use crate::views::{Command, Question, View};
+use crate::views::{Question, View};
 
 /// Returns the status of the job.
 pub fn run(run: &Run) -> Result<u8, Error> {
@@ -113,7 +113,7 @@ const OTHER_PROFILES: usize = 3;
 
 /// The summary of the first profile; the others are named.
 fn summary(profile: &Path, results: &Results, status: ExitStatus) -> Result<(), Error> {
-    let view = View::usual(Command::Run);
+    let view = View::usual("run");
     let names = names(profile)?;
     // What is not named by now takes too long.
     let mut opened = Profile::open(profile)?;

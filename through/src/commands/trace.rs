@@ -5,7 +5,7 @@ use crate::cli::Trace;
 use crate::document::Format;
 use crate::error::Error;
 use crate::text::message::say;
-use crate::views::{Command, Question, View};
+use crate::views::{Question, View};
 
 /// Whether there was any event.
 pub fn trace(trace: &Trace) -> Result<bool, Error> {
@@ -15,7 +15,7 @@ pub fn trace(trace: &Trace) -> Result<bool, Error> {
         ..Question::new(opened(&trace.input)?)
     };
     let file = trace.output.as_deref();
-    let document = shown(View::usual(Command::Trace), &question, file)?;
+    let document = shown(View::usual("trace"), &question, file)?;
     if let (Some(file), Some((_, accuracy))) = (file, document.words.first())
         && document.is_found()
     {

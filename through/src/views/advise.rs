@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::context::shorten;
-use super::{Column, Command, Context, Flag, Part, Question, View, column};
+use super::{Column, Context, Flag, Part, Question, View, column};
 use crate::advise::{Finding, Level, Run, advise};
 use crate::document::{Document, Drawing, Format, Line, Unit, Value};
 use crate::error::Error;
@@ -18,7 +18,7 @@ use crate::text::units;
 
 pub const VIEW: View = View {
     name: "advise",
-    command: Command::Advise,
+    command: "advise",
     flag: Flag::Default,
     help: "What to look at, and what to try",
     meaning: "findings, the costliest first, each with what shows it",

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::communicator::{Communicators, Total};
 use super::context::{both, shorten};
-use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
+use super::{Column, Context, Flag, Part, Question, View, column, linkage};
 use crate::document::{Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::catalog::Communicator;
@@ -15,7 +15,7 @@ use crate::query::sort::SortKey;
 
 pub const VIEW: View = View {
     name: "birthplaces",
-    command: Command::Show,
+    command: "",
     flag: Flag::Option { option: "by", value: "birthplace" },
     help: "time per line that makes communicators",
     meaning: "the time in all communicators that were made on one line of the program ([find the line](../howto/find-the-line.md))",

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::context::{both, shorten};
 use super::on_layers::{self, OnLayers};
 use super::phases::title;
-use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
+use super::{Column, Context, Flag, Part, Question, View, column, linkage};
 use crate::document::{Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::catalog::{Bucket, Communicator, Detail, size_class};
@@ -17,7 +17,7 @@ use crate::text::units;
 
 pub const VIEW: View = View {
     name: "cells",
-    command: Command::Show,
+    command: "",
     flag: Flag::Switch { short: Some('a'), long: "all-ranks", alias: None },
     help: "One row per communicator, operation, size and rank",
     meaning: "one row per communicator, operation, message size and rank",

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::communicator::{Communicators, Total, creator};
 use super::communicators::birthplace;
 use super::context::shorten;
-use super::{Column, Command, Context, Flag, Part, Question, View, column};
+use super::{Column, Context, Flag, Part, Question, View, column};
 use crate::document::{Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::catalog::Communicator;
@@ -15,7 +15,7 @@ use crate::query::families::Family;
 
 pub const VIEW: View = View {
     name: "tree of communicators",
-    command: Command::Tree,
+    command: "tree",
     flag: Flag::Default,
     help: "The tree of communicators",
     meaning: "communicators below those that they were made from; those that were made alike from one line of the tree (by the same call, with the same size, at the same place) are one line",

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::communicator::{Communicators, OnCommunicator, creator};
 use super::on_layers::{self, OnLayers};
-use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
+use super::{Column, Context, Flag, Part, Question, View, column, linkage};
 use crate::document::{Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::catalog::Communicator;
@@ -14,7 +14,7 @@ use crate::query::sort::SortKey;
 
 pub const VIEW: View = View {
     name: "communicators",
-    command: Command::Show,
+    command: "",
     flag: Flag::Switch { short: Some('u'), long: "communicators", alias: None },
     help: "Time per communicator, one line each",
     meaning: "the time in each communicator, one line each",

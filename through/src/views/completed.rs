@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::rc::Rc;
 
 use super::context::shorten;
-use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage, nothing};
+use super::{Column, Context, Flag, Part, Question, View, column, linkage, nothing};
 use crate::document::{Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::catalog::size_class;
@@ -13,7 +13,7 @@ use crate::query::sort::SortKey;
 
 pub const VIEW: View = View {
     name: "completed",
-    command: Command::Show,
+    command: "",
     flag: Flag::Switch { short: None, long: "completed", alias: None },
     help: "What Wait, Waitall, Test and the like waited for",
     meaning: "what completion calls completed: operation and size of the requests, from which rank, and how long calls waited for them",

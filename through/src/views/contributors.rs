@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::nothing::OrNothing;
-use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage, nothing};
+use super::{Column, Context, Flag, Part, Question, View, column, linkage, nothing};
 use crate::document::{Document, Format, Section, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::catalog::Catalog;
@@ -20,7 +20,7 @@ use crate::text::units;
 
 pub const VIEW: View = View {
     name: "contributors",
-    command: Command::Layers,
+    command: "layers",
     flag: Flag::Default,
     help: "The functions that moved most",
     meaning: "contributors over the whole program, the most bytes first",

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::context::shorten;
-use super::{Column, Command, Context, Flag, Part, Question, View, column};
+use super::{Column, Context, Flag, Part, Question, View, column};
 use crate::document::{Audience, Document, Format, Line, Subject, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::compare::configuration::Configuration;
@@ -13,7 +13,7 @@ use crate::text::units;
 
 pub const VIEW: View = View {
     name: "correlate",
-    command: Command::Correlate,
+    command: "correlate",
     flag: Flag::Default,
     help: "What goes together with the run time",
     meaning: "over many runs, how the time of each operation on each communicator, and on all that were made alike, goes together with the run time ([how to](../howto/compare-runs.md#what-goes-together-with-the-run-time))",

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::rc::Rc;
 
 use super::context::shorten;
-use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
+use super::{Column, Context, Flag, Part, Question, View, column, linkage};
 use crate::document::{Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::datatypes::{Use, uses};
@@ -12,7 +12,7 @@ use crate::query::sort::SortKey;
 
 pub const VIEW: View = View {
     name: "datatypes",
-    command: Command::Show,
+    command: "",
     flag: Flag::Switch { short: None, long: "datatypes", alias: None },
     help: "Datatypes of each operation (needs COMMSEE_DATATYPES=1)",
     meaning: "the datatypes of each operation on each communicator, in a run with `COMMSEE_DATATYPES=1`",

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::context::shorten;
 use super::head::library_name;
-use super::{Column, Command, Context, Flag, Part, Question, View, column};
+use super::{Column, Context, Flag, Part, Question, View, column};
 use crate::document::{Audience, Document, Format, Line, Subject, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::compare::changes::Comparison;
@@ -21,7 +21,7 @@ use crate::text::units;
 
 pub const VIEW: View = View {
     name: "diff",
-    command: Command::Diff,
+    command: "diff",
     flag: Flag::Default,
     help: "What changed between two programs",
     meaning: "the change of the run time from the runs of one program, A, to those of another, B, as a ledger by communicator and operation ([how to](../howto/compare-runs.md))",

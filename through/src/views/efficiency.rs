@@ -6,7 +6,7 @@ use std::rc::Rc;
 use commsee::ranks::Ranks;
 
 use super::context::shorten;
-use super::{Column, Command, Context, Flag, Folding, Part, Question, View, column};
+use super::{Column, Context, Flag, Folding, Part, Question, View, column};
 use crate::document::{Audience, Document, Format, Line, Section, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::families::Families;
@@ -15,7 +15,7 @@ use crate::text::units;
 
 pub const VIEW: View = View {
     name: "efficiency",
-    command: Command::Efficiency,
+    command: "efficiency",
     flag: Flag::Default,
     help: "Where the run time went",
     meaning: "parallel efficiency with what makes it up, and a ledger of what is missing to it, by communicator, operation and phase",

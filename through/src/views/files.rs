@@ -6,7 +6,7 @@ use std::rc::Rc;
 use commsee::shard::MOST_FILES;
 
 use super::context::{both, shorten};
-use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage, nothing};
+use super::{Column, Context, Flag, Part, Question, View, column, linkage, nothing};
 use crate::document::{Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::files::{FileSum, files};
@@ -14,7 +14,7 @@ use crate::query::sort::SortKey;
 
 pub const VIEW: View = View {
     name: "files",
-    command: Command::Show,
+    command: "",
     flag: Flag::Switch { short: None, long: "files", alias: None },
     help: "Files: calls, bytes, bandwidth and access size",
     meaning: "what was done with each file that the program opened by `MPI_File_open`, and over which communicator",

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::traffic::asked;
-use super::{Between, Column, Command, Flag, Part, Question, View, column, linkage};
+use super::{Between, Column, Flag, Part, Question, View, column, linkage};
 use crate::document::{Audience, Document, Drawing, Format, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::catalog::Catalog;
@@ -14,7 +14,7 @@ use crate::render::dot::Dot;
 
 pub const VIEW: View = View {
     name: "graph",
-    command: Command::Graph,
+    command: "graph",
     flag: Flag::Default,
     help: "Traffic as a graph",
     meaning: "traffic as a graph of processes, of hosts, or of the devices that the data went over",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::{Column, Command, Context, Flag, Part, Question, View, column};
+use super::{Column, Context, Flag, Part, Question, View, column};
 use crate::document::{Document, Format, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::catalog::size_class;
@@ -11,7 +11,7 @@ use crate::query::operations::operations;
 
 pub const VIEW: View = View {
     name: "hist",
-    command: Command::Hist,
+    command: "hist",
     flag: Flag::Default,
     help: "How large messages are: calls, bytes and time by message size",
     meaning: "calls, bytes and time by message size, over all operations that move data",

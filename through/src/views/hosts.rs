@@ -7,7 +7,7 @@ use std::rc::Rc;
 use commsee::ranks::Ranks;
 
 use super::context::shorten;
-use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
+use super::{Column, Context, Flag, Part, Question, View, column, linkage};
 use crate::document::{Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::hosts::{HostBytes, host_bytes};
@@ -16,7 +16,7 @@ use crate::query::sort::SortKey;
 
 pub const VIEW: View = View {
     name: "hosts",
-    command: Command::Show,
+    command: "",
     flag: Flag::Switch { short: None, long: "hosts", alias: None },
     help: "Run time and MPI time per host",
     meaning: "run time and MPI time of the ranks of each host, by its lowest rank",
@@ -31,7 +31,7 @@ pub const VIEW: View = View {
 };
 
 /// The same as a command.
-pub const COMMAND: View = View { name: "hosts of a run", command: Command::Hosts, flag: Flag::Default, ..VIEW };
+pub const COMMAND: View = View { name: "hosts of a run", command: "hosts", flag: Flag::Default, ..VIEW };
 
 struct Host {
     name: String,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::context::shorten;
 use super::folding::alike;
-use super::{Column, Command, Context, Flag, Part, Question, View, column};
+use super::{Column, Context, Flag, Part, Question, View, column};
 use crate::document::{Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::families::Families;
@@ -15,7 +15,7 @@ use crate::query::sort::SortKey;
 
 pub const VIEW: View = View {
     name: "imbalance",
-    command: Command::Imbalance,
+    command: "imbalance",
     flag: Flag::Default,
     help: "How unevenly ranks spend time on each communicator",
     meaning: "how unevenly ranks spend MPI time on each communicator, and in each operation on it",

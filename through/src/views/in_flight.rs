@@ -5,7 +5,7 @@ use std::rc::Rc;
 use commsee::ranks::Ranks;
 
 use super::context::shorten;
-use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
+use super::{Column, Context, Flag, Part, Question, View, column, linkage};
 use crate::document::{Audience, Document, Format, More, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::hosts::{compact, hosts};
@@ -14,7 +14,7 @@ use crate::text::units;
 
 pub const VIEW: View = View {
     name: "in-flight",
-    command: Command::Show,
+    command: "",
     flag: Flag::Switch { short: None, long: "in-flight", alias: Some("stood") },
     help: "In-flight call of every rank, in a hanging or crashed job",
     meaning: "the in-flight call of every rank, in a job that hangs or did not reach `MPI_Finalize` ([recover](../howto/recover.md)). \

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::traffic::asked;
-use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
+use super::{Column, Context, Flag, Part, Question, View, column, linkage};
 use crate::document::{Document, Drawing, Format, Style, Unit, Value};
 use crate::error::Error;
 use crate::query::catalog::Catalog;
@@ -20,7 +20,7 @@ use crate::text::units;
 
 pub const VIEW: View = View {
     name: "matrix",
-    command: Command::Matrix,
+    command: "matrix",
     flag: Flag::Default,
     help: "Messages and bytes between ranks or hosts",
     meaning: "messages and bytes between ranks, or between hosts",

@@ -104,8 +104,8 @@ pub const VIEWS: &[View] = &[
 /// A way to look at something, and what is told of it.
 pub struct View<Q = Question> {
     pub name: &'static str,
-    /// Which command shows it.
-    pub command: Command,
+    /// The words of the command that shows it; none for `through` itself, and `run` for what is printed behind a job.
+    pub command: &'static str,
     /// How that command is told to.
     pub flag: Flag,
     /// For `--help`.
@@ -126,34 +126,6 @@ pub struct View<Q = Question> {
     /// Its own tables. CSV has the first.
     pub parts: &'static [Part],
     pub ask: fn(&Q) -> Result<Document, Error>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
-    /// `through` itself.
-    Show,
-    Layers,
-    Matrix,
-    Graph,
-    Trace,
-    Advise,
-    Efficiency,
-    Waits,
-    Diff,
-    Correlate,
-    Imbalance,
-    Top,
-    Hist,
-    Tree,
-    Hosts,
-    Patterns,
-    Reorder,
-    Roofline,
-    Bench,
-    BenchCmp,
-    BenchModel,
-    /// Not to be asked for: printed behind a job.
-    Run,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,13 +153,13 @@ pub struct Part {
 }
 
 /// The views of a command.
-pub fn of(command: Command) -> impl Iterator<Item = &'static View> {
+pub fn of(command: &str) -> impl Iterator<Item = &'static View> {
     VIEWS.iter().filter(move |view| view.command == command)
 }
 
 impl View {
     /// What the command shows unless told otherwise.
-    pub fn usual(command: Command) -> &'static View {
+    pub fn usual(command: &str) -> &'static View {
         of(command).find(|view| view.flag == Flag::Default).expect("every command has one")
     }
 }

@@ -9,7 +9,7 @@ use super::matters::LeftOut;
 use super::on_layers::{self, OnLayers};
 use super::waited::Waited;
 use super::{
-    Column, Command, Context, Flag, Part, Question, View, advise, column, communicators, efficiency, in_flight, linkage,
+    Column, Context, Flag, Part, Question, View, advise, column, communicators, efficiency, in_flight, linkage,
 };
 use crate::document::{Audience, Document, Format, Section, Unit, Value};
 use crate::error::Error;
@@ -22,7 +22,7 @@ use crate::text::units;
 
 pub const VIEW: View = View {
     name: "operations",
-    command: Command::Show,
+    command: "",
     flag: Flag::Default,
     help: "Operations of each communicator",
     meaning: "for each communicator a table of its operations, by message size",

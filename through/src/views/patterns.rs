@@ -7,7 +7,7 @@ use commsee::ranks::Ranks;
 
 use super::context::shorten;
 use super::folding::alike;
-use super::{Column, Command, Context, Flag, Part, Question, View, column};
+use super::{Column, Context, Flag, Part, Question, View, column};
 use crate::document::{Audience, Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::families::Families;
@@ -15,7 +15,7 @@ use crate::query::patterns::{Branching, Grid, Link, Pattern, Shape, Unjudged, Wa
 
 pub const VIEW: View = View {
     name: "patterns",
-    command: Command::Patterns,
+    command: "patterns",
     flag: Flag::Default,
     help: "Patterns of point-to-point messages on each communicator",
     meaning: "the pattern of messages between the ranks of each communicator, and the messages that do not fit",

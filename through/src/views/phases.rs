@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::communicators::{failed, least, mean, most};
 use super::context::{both, shorten};
-use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
+use super::{Column, Context, Flag, Part, Question, View, column, linkage};
 use crate::document::{Document, Format, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::phases::{Phase, phases};
@@ -13,7 +13,7 @@ use crate::query::sort::SortKey;
 
 pub const VIEW: View = View {
     name: "phases",
-    command: Command::Show,
+    command: "",
     flag: Flag::Switch { short: None, long: "phases", alias: None },
     help: "Calls, sizes and time per phase (named by MPI_Pcontrol)",
     meaning: "calls, sizes and time in each phase of the program ([phases](../howto/phases.md))",

@@ -1,7 +1,7 @@
 //! How messages were sent, by communicator and size.
 
 use super::contributors::{SHOWN, below, recorded};
-use super::{Column, Command, Context, Flag, Part, Question, View, algorithms, column, linkage};
+use super::{Column, Context, Flag, Part, Question, View, algorithms, column, linkage};
 use crate::document::{Audience, Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::layers::algorithms::{self as query, Algorithm};
@@ -10,7 +10,7 @@ use crate::query::transfers::Sums;
 
 pub const VIEW: View = View {
     name: "protocols",
-    command: Command::Layers,
+    command: "layers",
     flag: Flag::Option { option: "by", value: "protocol" },
     help: "messages by size, eager or rendezvous",
     meaning: "messages by communicator and size: sent at once (eager), or by rendezvous, in which the receiver gets the data or the sender puts \

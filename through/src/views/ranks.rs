@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::rc::Rc;
 
 use super::context::shorten;
-use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
+use super::{Column, Context, Flag, Part, Question, View, column, linkage};
 use crate::document::{Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::ranks::{Rank, ranks};
@@ -12,7 +12,7 @@ use crate::query::sort::SortKey;
 
 pub const VIEW: View = View {
     name: "ranks",
-    command: Command::Show,
+    command: "",
     flag: Flag::Switch { short: Some('e'), long: "ranks", alias: None },
     help: "Run time and MPI time per rank",
     meaning: "run time and MPI time of each rank",

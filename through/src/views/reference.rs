@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Asked, Command, Flag, Part, VIEWS, View, bench};
+use super::{Asked, Flag, Part, VIEWS, View, bench};
 use crate::document::Format;
 
 /// The page `docs/reference/views.md`.
@@ -11,7 +11,7 @@ pub fn page() -> String {
         "# Views\n\nWritten from the registry of views, `through/src/views/mod.rs`. What the options mean is told in [`through`](through.md).\n\n\
          | view | asked for by | formats | `--sort` | `--top` counts | not with |\n|---|---|---|---|---|---|\n",
     );
-    let shown = || VIEWS.iter().filter(|view| view.command != Command::Run);
+    let shown = || VIEWS.iter().filter(|view| view.command != "run");
     shown().for_each(|view| row(view, &mut page));
     bench::VIEWS.iter().for_each(|view| row(view, &mut page));
     page += "\nA sort key that a view lacks is ignored. Sizes are whole bytes, times are seconds, shares are fractions (0.25 is a quarter). What is unknown \
@@ -69,29 +69,8 @@ fn heading<Q>(view: &View<Q>) -> String {
 
 /// How it is asked for: `through layers --by comm`.
 fn invocation<Q>(view: &View<Q>) -> String {
-    let command = match view.command {
-        Command::Show | Command::Run => "through",
-        Command::Layers => "through layers",
-        Command::Matrix => "through matrix",
-        Command::Graph => "through graph",
-        Command::Trace => "through trace",
-        Command::Advise => "through advise",
-        Command::Efficiency => "through efficiency",
-        Command::Waits => "through waits",
-        Command::Diff => "through diff",
-        Command::Correlate => "through correlate",
-        Command::Imbalance => "through imbalance",
-        Command::Top => "through top",
-        Command::Hist => "through hist",
-        Command::Tree => "through tree",
-        Command::Hosts => "through hosts",
-        Command::Patterns => "through patterns",
-        Command::Reorder => "through reorder",
-        Command::Roofline => "through roofline",
-        Command::Bench => "through bench",
-        Command::BenchCmp => "through bench cmp",
-        Command::BenchModel => "through bench model",
-    };
+    let command = ["through", view.command].join(" ");
+    let command = command.trim_end();
     match view.flag {
         Flag::Default => format!("`{command}`"),
         Flag::Switch { short: Some(short), long, .. } => format!("`{command}` `-{short}`, `--{long}`"),

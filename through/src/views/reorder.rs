@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{Column, Command, Context, Flag, Part, Question, View, column};
+use super::{Column, Context, Flag, Part, Question, View, column};
 use crate::document::{Audience, Document, Drawing, Format, Found, Style, Unit, Value};
 use crate::error::Error;
 use crate::query::reorder::{Advice, LEAST_BETWEEN, LEAST_GAIN, Order, Verdict, reorder};
@@ -11,7 +11,7 @@ use crate::text::units;
 
 pub const VIEW: View = View {
     name: "reorder",
-    command: Command::Reorder,
+    command: "reorder",
     flag: Flag::Default,
     help: "Order of ranks with few bytes between nodes",
     meaning: "bytes between nodes for orders of ranks, and the order to take",

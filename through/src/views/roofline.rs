@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::bench::ns;
 use super::context::shorten;
 use super::folding::alike;
-use super::{Column, Command, Context, Flag, Part, Question, View, column};
+use super::{Column, Context, Flag, Part, Question, View, column};
 use crate::document::{Document, Format, Found, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::families::Families;
@@ -17,7 +17,7 @@ use crate::text::units;
 
 pub const VIEW: View = View {
     name: "roofline",
-    command: Command::Roofline,
+    command: "roofline",
     flag: Flag::Default,
     help: "What calls took, against what the machine can do",
     meaning: "each communicator, operation and message size against what groupbench measured as possible, and the time that the gap costs ([how to](../howto/measure-the-machine.md#what-a-program-makes-of-it))",

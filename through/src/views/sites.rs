@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::context::{both, shorten};
-use super::{Column, Command, Context, Flag, Part, Question, View, column, lineless, linkage, nothing};
+use super::{Column, Context, Flag, Part, Question, View, column, lineless, linkage, nothing};
 use crate::document::{Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::sites::Spot;
@@ -14,7 +14,7 @@ use crate::query::sort::SortKey;
 
 pub const VIEW: View = View {
     name: "sites",
-    command: Command::Show,
+    command: "",
     flag: Flag::Switch { short: None, long: "sites", alias: None },
     help: "Lines of the program that call MPI (needs COMMSEE_SITES=1)",
     meaning: "the lines of the program that call MPI, heaviest first, in a run with `COMMSEE_SITES=1` ([find the line](../howto/find-the-line.md))",

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::communicator::{Communicators, OnCommunicator};
 use super::head::crowded;
-use super::{Column, Command, Context, Flag, Part, Question, View, advise, column, efficiency, in_flight};
+use super::{Column, Context, Flag, Part, Question, View, advise, column, efficiency, in_flight};
 use crate::document::{Document, Format, Line, More, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::operations::Operations;
@@ -12,7 +12,7 @@ use crate::text::units;
 
 pub const VIEW: View = View {
     name: "summary",
-    command: Command::Run,
+    command: "run",
     flag: Flag::Default,
     help: "The summary behind a job",
     meaning: "the summary of `through run`",

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use serde_json::json;
 
-use super::{Command, Context, Flag, Question, View, nothing};
+use super::{Context, Flag, Question, View, nothing};
 use crate::document::{Document, Drawing, Format, Found};
 use crate::error::Error;
 use crate::query::timeline::{Clock, Messages, clocks};
@@ -14,7 +14,7 @@ use crate::text::units;
 
 pub const VIEW: View = View {
     name: "timeline",
-    command: Command::Trace,
+    command: "trace",
     flag: Flag::Default,
     help: "Timeline of calls",
     meaning: "the timeline, for Perfetto and Chrome",

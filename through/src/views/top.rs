@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::context::{both, shorten};
 use super::folding::alike;
-use super::{Column, Command, Context, Flag, Part, Question, View, column};
+use super::{Column, Context, Flag, Part, Question, View, column};
 use crate::document::{Document, Format, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::families::Families;
@@ -14,7 +14,7 @@ use crate::query::sort::SortKey;
 
 pub const VIEW: View = View {
     name: "top",
-    command: Command::Top,
+    command: "top",
     flag: Flag::Default,
     help: "What contributes most: communicator, operation and message size",
     meaning: "communicators, operations and message sizes, the one that contributes most first, with the share that all up to it make up",

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::column::Typed;
 use super::contributors::resolved;
-use super::{Column, Command, Context, Flag, Part, Question, View, column, linkage};
+use super::{Column, Context, Flag, Part, Question, View, column, linkage};
 use crate::document::{Audience, Document, Format, Found, Row, Rows, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::layers::linkage::Layers;
@@ -15,7 +15,7 @@ use crate::query::transfers::{End, Transfer, count, each};
 
 pub const VIEW: View = View {
     name: "transfers",
-    command: Command::Layers,
+    command: "layers",
     flag: Flag::Switch { short: None, long: "all", alias: None },
     help: "All rows of the view `transfers`, per rank, as CSV or JSON",
     meaning: "every row of the view [`transfers`](profile.md#layers-below-mpi) that passes the filters, as CSV or JSON",

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{Column, Command, Context, Flag, Part, Question, View, column, lineless, linkage, nothing};
+use super::{Column, Context, Flag, Part, Question, View, column, lineless, linkage, nothing};
 use crate::document::{Document, Drawing, Format, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::sites::counts::{is_recorded, over_ranks};
@@ -12,7 +12,7 @@ use crate::render::flame::{Flame, Frame, Stack};
 
 pub const DOWN: View = View {
     name: "callers, top down",
-    command: Command::Show,
+    command: "",
     flag: Flag::Option { option: "tree", value: "down" },
     help: "callers from the program to MPI calls",
     meaning: "the callers of MPI calls as a tree, from the outermost function to the call, in a run with `COMMSEE_SITES=N` \

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use commsee::ranks::Ranks;
 
 use super::context::shorten;
-use super::{Column, Command, Context, Flag, Part, Question, View, column};
+use super::{Column, Context, Flag, Part, Question, View, column};
 use crate::document::{Audience, Document, Format, More, Style, Unit, Value};
 use crate::error::Error;
 use crate::query::families::Families;
@@ -17,7 +17,7 @@ use crate::text::units;
 
 pub const VIEW: View = View {
     name: "waits",
-    command: Command::Waits,
+    command: "waits",
     flag: Flag::Default,
     help: "Who waited for whom",
     meaning: "time that ranks waited for others: bounds for barriers and for collectives in which all ranks exchange, from counters; exact times by Scalasca's definitions where there is a timeline",

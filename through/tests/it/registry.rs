@@ -9,7 +9,7 @@ use through::query::open::Profile;
 use through::query::sort::SortKey;
 use through::render::render;
 use through::text::terminal::Terminal;
-use through::views::{Command, Flag, Question, VIEWS, View};
+use through::views::{Flag, Question, VIEWS, View};
 
 use crate::common::Folder;
 
@@ -203,8 +203,8 @@ fn every_flag_is_in_the_help() {
     let folder = Folder::with_sample();
     for view in VIEWS {
         let command: &[&str] = match view.command {
-            Command::Show => &[],
-            Command::Layers => &["layers"],
+            "" => &[],
+            "layers" => &["layers"],
             _ => continue,
         };
         let help = folder.through(&[command, &["--help"]].concat()).ok();

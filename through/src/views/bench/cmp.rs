@@ -11,11 +11,11 @@ use crate::text::escape;
 use crate::text::path::relative;
 use crate::text::terminal::Paint;
 use crate::views::context::shorten;
-use crate::views::{Column, Command, Flag, Part, View, column};
+use crate::views::{Column, Flag, Part, View, column};
 
 pub const VIEW: View<Question> = View {
     name: "bench cmp",
-    command: Command::BenchCmp,
+    command: "bench cmp",
     flag: Flag::Default,
     help: "What two files of measurements differ in",
     meaning: "two files of measurements, A and B, case by case",

@@ -10,11 +10,11 @@ use crate::query::bench::select::sort;
 use crate::query::sort::SortKey;
 use crate::text::units;
 use crate::views::context::shorten;
-use crate::views::{Column, Command, Flag, Part, View, column};
+use crate::views::{Column, Flag, Part, View, column};
 
 pub const VIEW: View<Question> = View {
     name: "bench",
-    command: Command::Bench,
+    command: "bench",
     flag: Flag::Default,
     help: "What was measured: times and bandwidths by pattern, library and size",
     meaning: "what groupbench measured: one row for each pattern, library and size ([how to](../howto/measure-the-machine.md))",

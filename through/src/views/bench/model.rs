@@ -11,11 +11,11 @@ use crate::query::bench::Case;
 use crate::query::bench::models::fitted;
 use crate::text::units;
 use crate::views::context::shorten;
-use crate::views::{Column, Command, Flag, Part, View, column};
+use crate::views::{Column, Flag, Part, View, column};
 
 pub const VIEW: View<Question> = View {
     name: "bench model",
-    command: Command::BenchModel,
+    command: "bench model",
     flag: Flag::Default,
     help: "Which ranks share a network interface, as bandwidths tell",
     meaning: "models of the bandwidth against k, the active ranks of a group, fitted to the measurements ([how to](../howto/measure-the-machine.md#which-ranks-share-a-network-interface))",
